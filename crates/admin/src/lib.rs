@@ -1,0 +1,1 @@
+//! The WEIR statements and the metrics endpoint, over one command model.

@@ -1,0 +1,1 @@
+//! Server connections, per-worker pools and session-state replay.

@@ -1,0 +1,1 @@
+//! A client's session: handshake, command loop, session state, streaming replies.

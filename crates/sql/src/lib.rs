@@ -1,0 +1,1 @@
+//! Lexing and classifying statements, and splicing their text.

@@ -1,0 +1,4 @@
+//! MySQL middleware: the binary.
+mod cluster;
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The MySQL client/server protocol, sans-IO, both directions.
