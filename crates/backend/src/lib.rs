@@ -1,1 +1,28 @@
-//! Server connections, per-worker pools and session-state replay.
+//! Connections to the servers: how they are made, pooled, brought into a session's state, and watched.
+//!
+//! What must always hold here:
+//! - a connection is lent to one session at a time, and one whose reply has not been read to its end is closed, never
+//!   lent again;
+//! - a connection that a session gets has that session's profile before the session's statement runs on it;
+//! - the limits per server and per user hold over all workers together.
+//!
+//! Pools belong to one worker thread and are never locked; what workers share is a semaphore per limit.
+
+pub mod address;
+pub mod connect;
+pub mod connection;
+pub mod limits;
+pub mod metrics;
+pub mod monitor;
+pub mod pool;
+pub mod profile;
+pub mod server;
+pub mod transport;
+
+pub use address::Address;
+pub use connection::Connection;
+pub use metrics::Metrics;
+pub use pool::{Lease, Pool, PoolKey};
+pub use profile::Profile;
+pub use server::{Identity, Role, Server, ServerSettings};
+pub use transport::Stream;

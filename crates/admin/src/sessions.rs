@@ -1,0 +1,270 @@
+//! The sessions that Weir serves: what each of them does, and how to stop one.
+//!
+//! The registry is shared by all workers. A session writes its own [`SessionHandle`]; everybody else reads it, or
+//! interrupts it: the interruption is a flag and a bell, and the session acts on it at its next wait.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::Notify;
+
+/// The most bytes of a statement that are kept for display.
+const SHOWN_STATEMENT: usize = 1024;
+
+/// Why a session should stop what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Interrupt {
+    /// `KILL QUERY`: the running statement ends with error 1317.
+    Query = 1,
+    /// `KILL`: the session ends.
+    Connection = 2,
+    /// Weir stops: the session ends as soon as it has no open transaction.
+    Shutdown = 4,
+    /// Weir stops, and the time for open transactions is over.
+    ShutdownNow = 8,
+    /// The server that the session waits for has stopped answering.
+    ServerLost = 16,
+}
+
+/// What a session does, for display.
+#[derive(Debug, Clone, Default)]
+pub struct SessionInfo {
+    /// The user, once authenticated.
+    pub user: String,
+    /// The client's address.
+    pub host: String,
+    /// The default database.
+    pub database: Option<String>,
+    /// The command, as `SHOW PROCESSLIST` names it.
+    pub command: &'static str,
+    /// What the command is doing.
+    pub state: &'static str,
+    /// The statement, shortened.
+    pub statement: Option<Vec<u8>>,
+    /// What binds the session to a server connection.
+    pub pins: String,
+    /// The server whose connection the session has, and the connection's id there.
+    pub server: Option<(String, u32)>,
+    /// Since when it is in this command.
+    pub since: Option<Instant>,
+}
+
+/// A session, as others see it.
+#[derive(Debug)]
+pub struct SessionHandle {
+    /// Its connection id.
+    pub id: u32,
+    /// Rung when there is an interrupt.
+    pub bell: Notify,
+    interrupts: AtomicU8,
+    in_transaction: AtomicBool,
+    info: Mutex<SessionInfo>,
+}
+
+impl SessionHandle {
+    /// Asks the session to stop.
+    pub fn interrupt(&self, why: Interrupt) {
+        self.interrupts.fetch_or(why as u8, Ordering::SeqCst);
+        self.bell.notify_one();
+    }
+
+    /// Whether it has been asked so.
+    #[inline]
+    pub fn has(&self, why: Interrupt) -> bool {
+        self.interrupts.load(Ordering::Relaxed) & why as u8 != 0
+    }
+
+    /// A new statement begins: what was meant for the one before is void.
+    #[inline]
+    pub fn clear(&self, why: Interrupt) {
+        if self.has(why) {
+            self.interrupts.fetch_and(!(why as u8), Ordering::SeqCst);
+        }
+    }
+
+    /// Reads or changes what is displayed.
+    pub fn info(&self) -> MutexGuard<'_, SessionInfo> {
+        self.info.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A command begins.
+    pub fn begin(&self, command: &'static str, statement: Option<&[u8]>) {
+        let mut info = self.info();
+        info.command = command;
+        info.state = "";
+        info.since = Some(Instant::now());
+        match (statement, &mut info.statement) {
+            (Some(text), Some(shown)) => {
+                shown.clear();
+                shown.extend_from_slice(&text[..text.len().min(SHOWN_STATEMENT)]);
+            }
+            (Some(text), shown) => *shown = Some(text[..text.len().min(SHOWN_STATEMENT)].to_vec()),
+            (None, shown) => *shown = None,
+        }
+    }
+
+    /// What the running command waits for.
+    pub fn set_state(&self, state: &'static str) {
+        self.info().state = state;
+    }
+
+    /// The command has ended.
+    pub fn end(&self) {
+        let mut info = self.info();
+        info.command = "Sleep";
+        info.state = "";
+        info.since = Some(Instant::now());
+        // An idle session keeps no statement in memory.
+        info.statement = None;
+    }
+
+    /// Whether it has an open transaction.
+    pub fn in_transaction(&self) -> bool {
+        self.in_transaction.load(Ordering::Relaxed)
+    }
+
+    /// It has one now, or not.
+    pub fn set_in_transaction(&self, open: bool) {
+        self.in_transaction.store(open, Ordering::Relaxed);
+    }
+}
+
+/// All sessions, and the limits on their number.
+#[derive(Debug)]
+pub struct Registry {
+    next_id: AtomicU32,
+    max: usize,
+    max_per_user: usize,
+    sessions: Mutex<BTreeMap<u32, Arc<SessionHandle>>>,
+    users: Mutex<BTreeMap<String, usize>>,
+}
+
+/// Which limit on clients is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooMany;
+
+impl Registry {
+    /// A registry of at most `max` sessions, `max_per_user` of one user (0: no limit).
+    pub fn new(max: usize, max_per_user: usize) -> Registry {
+        Registry {
+            next_id: AtomicU32::new(1),
+            max,
+            max_per_user,
+            sessions: Mutex::default(),
+            users: Mutex::default(),
+        }
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<u32, Arc<SessionHandle>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Enters a new session.
+    ///
+    /// # Errors
+    /// When there are as many as may be.
+    pub fn enter(&self, host: String) -> Result<Arc<SessionHandle>, TooMany> {
+        let mut sessions = self.sessions();
+        if sessions.len() >= self.max {
+            return Err(TooMany);
+        }
+        let mut id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        while id == 0 || sessions.contains_key(&id) {
+            id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        }
+        let info = SessionInfo { host, command: "Connect", since: Some(Instant::now()), ..SessionInfo::default() };
+        let handle = Arc::new(SessionHandle {
+            id,
+            bell: Notify::new(),
+            interrupts: AtomicU8::new(0),
+            in_transaction: AtomicBool::new(false),
+            info: Mutex::new(info),
+        });
+        sessions.insert(id, handle.clone());
+        Ok(handle)
+    }
+
+    /// A session has ended.
+    pub fn leave(&self, handle: &SessionHandle) {
+        self.sessions().remove(&handle.id);
+    }
+
+    /// Counts a session as `user`'s, for as long as the entry lives. `own_limit`: the account's own limit, 0 for the
+    /// general one.
+    ///
+    /// # Errors
+    /// When the user has as many as may be.
+    pub fn enter_user(self: &Arc<Self>, user: &str, own_limit: usize) -> Result<UserEntry, TooMany> {
+        let limit = if own_limit > 0 { own_limit } else { self.max_per_user };
+        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = users.entry(user.to_owned()).or_default();
+        if limit > 0 && *count >= limit {
+            return Err(TooMany);
+        }
+        *count += 1;
+        Ok(UserEntry { registry: self.clone(), user: user.to_owned() })
+    }
+
+    /// The session with this id.
+    pub fn get(&self, id: u32) -> Option<Arc<SessionHandle>> {
+        self.sessions().get(&id).cloned()
+    }
+
+    /// All sessions, by id.
+    pub fn all(&self) -> Vec<Arc<SessionHandle>> {
+        self.sessions().values().cloned().collect()
+    }
+
+    /// Number of sessions.
+    pub fn len(&self) -> usize {
+        self.sessions().len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Interrupts all sessions.
+    pub fn interrupt_all(&self, why: Interrupt) {
+        for handle in self.sessions().values() {
+            handle.interrupt(why);
+        }
+    }
+
+    /// Interrupts the sessions that have a connection to `server`.
+    pub fn server_lost(&self, server: &str) {
+        let sessions = self.all();
+        let on_it = |handle: &&Arc<SessionHandle>| handle.info().server.as_ref().is_some_and(|(name, _)| name == server);
+        for handle in sessions.iter().filter(on_it) {
+            handle.interrupt(Interrupt::ServerLost);
+        }
+    }
+
+    /// The users that have sessions.
+    pub fn users(&self) -> HashSet<String> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+}
+
+/// One session's place in its user's count.
+#[derive(Debug)]
+pub struct UserEntry {
+    registry: Arc<Registry>,
+    user: String,
+}
+
+impl Drop for UserEntry {
+    fn drop(&mut self) {
+        let mut users = self.registry.users.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = users.get_mut(&self.user) {
+            *count -= 1;
+            if *count == 0 {
+                users.remove(&self.user);
+            }
+        }
+    }
+}

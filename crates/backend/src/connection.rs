@@ -1,0 +1,527 @@
+//! A connection to a server: commands out, replies in, and what is known of its session state.
+//!
+//! What must always hold: `unanswered` counts the commands whose reply has not been read to its end; a connection
+//! that is given back with any of them, or with bytes left over, is closed. The profile is the server's state as far
+//! as it is known; it is set only after the server's OK.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::io;
+use std::num::NonZeroUsize;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::{Buf, BytesMut};
+use lru::LruCache;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use weir_wire::auth::Password;
+use weir_wire::frame::{HEADER, Header, put_packet};
+use weir_wire::packets::OkPacket;
+use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
+use weir_wire::resultset::parse_text_row;
+use weir_wire::stmt::query_payload;
+use weir_wire::{Capabilities, Command, Failure, Fault};
+
+use crate::connect::{self, Login, server_failure};
+use crate::limits::Permit;
+use crate::pool::PoolKey;
+use crate::profile::{Profile, SharedProfile};
+use crate::server::Server;
+use crate::transport::Stream;
+
+/// Bytes read from a server at a time.
+const READ_CHUNK: usize = 64 * 1024;
+/// The most bytes of a reply that Weir reads for its own use.
+const MAX_OWN_REPLY: usize = 32 * 1024 * 1024;
+
+/// What a prepared statement is known by: its text, and the profile under which the text is read.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct StatementKey {
+    /// The text.
+    pub text: Box<[u8]>,
+    /// [`Profile::parsing`] at the time of PREPARE, as its hash and itself.
+    pub parsing: ParsingProfile,
+}
+
+/// A parsing profile that can be a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParsingProfile(pub SharedProfile);
+
+impl std::hash::Hash for ParsingProfile {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.key().hash(state);
+    }
+}
+
+/// A statement as it is prepared on one connection.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// The server's id of it.
+    pub id: u32,
+    /// The parameter types of its last execution here.
+    pub types: Option<Rc<[u8]>>,
+}
+
+/// A command that Weir has put before a session's statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Reset,
+    Database,
+    Set,
+    Begin,
+}
+
+/// A reply that Weir read for its own use.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnReply {
+    /// The rows of its last result set.
+    pub rows: Vec<Vec<Option<Vec<u8>>>>,
+    /// The last OK's insert id.
+    pub last_insert_id: u64,
+}
+
+/// A connection to a server.
+#[derive(Debug)]
+pub struct Connection {
+    /// Unique within the process.
+    pub id: u64,
+    /// Which other connections can stand in for it.
+    pub key: PoolKey,
+    /// The server's id of it, for KILL.
+    pub thread_id: u32,
+    /// What was negotiated.
+    pub capabilities: Capabilities,
+    /// The server.
+    pub server: Arc<Server>,
+    /// Bytes that have arrived and are not yet taken.
+    pub input: BytesMut,
+    /// Prepared statements, least recently used last.
+    pub statements: LruCache<Rc<StatementKey>, Prepared>,
+    /// When it was given back.
+    pub idle_since: Instant,
+    /// The server's generation when it was made.
+    pub generation: u64,
+    /// Never to be lent again, whatever its state.
+    pub retired: bool,
+    stream: Stream,
+    output: BytesMut,
+    unanswered: usize,
+    steps: VecDeque<Step>,
+    profile: SharedProfile,
+    goal: Option<SharedProfile>,
+    after_reset: SharedProfile,
+    tracking: bool,
+    goal_tracking: bool,
+    _place: Place,
+}
+
+/// A connection's place within the limits; free again when it is dropped.
+#[derive(Debug)]
+pub struct Place {
+    _permit: Permit,
+    open: Rc<Cell<usize>>,
+}
+
+impl Place {
+    /// Counts one more in `open` for as long as the place is taken.
+    pub fn take(permit: Permit, open: &Rc<Cell<usize>>) -> Place {
+        open.set(open.get() + 1);
+        Place { _permit: permit, open: open.clone() }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.open.set(self.open.get() - 1);
+    }
+}
+
+/// What a new connection will be.
+#[derive(Debug)]
+pub struct Opening {
+    /// Its id.
+    pub id: u64,
+    /// The server to connect to.
+    pub server: Arc<Server>,
+    /// The user, and what is asked of the server.
+    pub key: PoolKey,
+    /// The database that it starts in.
+    pub database: Option<Box<[u8]>>,
+    /// Prepared statements that it keeps.
+    pub statements: NonZeroUsize,
+    /// Its place within the limits.
+    pub place: Place,
+}
+
+impl Connection {
+    /// Connects, logs in, and switches on the session tracking that Weir needs.
+    ///
+    /// # Errors
+    /// As [`connect::connect`].
+    pub async fn open(
+        opening: Opening,
+        password: &Password,
+    ) -> Result<Connection, Failure> {
+        let Opening { id, server, key, database, statements, place } = opening;
+        let login = Login { user: key.user.clone(), password: password.clone(), capabilities: key.capabilities };
+        let generation = server.generation();
+        let connected = connect::connect(&server, &login).await?;
+        let identity = server.facts().identity.clone();
+        let names = identity.as_ref().and_then(|i| i.collations.get(&connect::HANDSHAKE_COLLATION));
+        let profile = Rc::new(Profile::new(None, names));
+        // COM_RESET_CONNECTION goes back to the handshake's character set on MariaDB, to the global one on MySQL.
+        let after_reset = if connected.greeting.is_mariadb() { profile.clone() } else { Rc::new(Profile::default()) };
+        let mut connection = Connection {
+            id,
+            thread_id: connected.greeting.connection_id,
+            capabilities: connected.capabilities,
+            server,
+            input: BytesMut::new(),
+            statements: LruCache::new(statements),
+            idle_since: Instant::now(),
+            generation,
+            retired: false,
+            stream: connected.stream,
+            output: BytesMut::new(),
+            unanswered: 0,
+            steps: VecDeque::new(),
+            profile: profile.clone(),
+            goal: None,
+            after_reset,
+            tracking: false,
+            goal_tracking: false,
+            key,
+            _place: place,
+        };
+        if let Some(database) = database {
+            let wanted = Rc::new(profile.with_database(Some(&database)));
+            connection.queue_state(&wanted, true)?;
+        } else {
+            connection.queue_state(&profile, true)?;
+        }
+        connection.flush().await?;
+        connection.confirm_state().await?;
+        Ok(connection)
+    }
+
+    /// The profile that the server has confirmed.
+    pub fn profile(&self) -> &SharedProfile {
+        &self.profile
+    }
+
+    /// The session on this connection has changed its own state, and the server has said so.
+    pub fn set_profile(&mut self, profile: SharedProfile) {
+        self.profile = profile;
+    }
+
+    /// Whether bringing it to `wanted` is possible, and whether nothing has to be done for it.
+    pub fn suits(&self, wanted: &Profile) -> (bool, bool) {
+        if *self.profile == *wanted {
+            return (true, true);
+        }
+        (self.profile.database.is_none() || wanted.database.is_some(), false)
+    }
+
+    /// Whether every reply has been read to its end, and nothing more has come.
+    pub fn is_clean(&self) -> bool {
+        self.unanswered == 0 && self.input.is_empty() && self.output.is_empty() && !self.retired
+    }
+
+    /// Whether the peer has closed it while it was idle.
+    pub fn is_stale(&self) -> bool {
+        self.stream.is_stale()
+    }
+
+    /// The failure of losing this connection.
+    pub fn lost(&self, error: &io::Error) -> Failure {
+        self.server.lost(&error.to_string())
+    }
+
+    /// Queues a command. Its reply must be read, unless `answered` says that it gets none.
+    pub fn queue(&mut self, payload: &[u8], answered: bool) {
+        put_packet(&mut self.output, 0, payload);
+        self.unanswered += usize::from(answered);
+    }
+
+    /// Queues bytes as they are: frames that continue a command, as a file's.
+    pub fn queue_raw(&mut self, frames: &[u8]) {
+        self.output.extend_from_slice(frames);
+    }
+
+    /// Sends what is queued. Not cancel-safe: a connection dropped in mid-write is closed by its guard.
+    pub async fn flush(&mut self) -> Result<(), Failure> {
+        if self.output.is_empty() {
+            return Ok(());
+        }
+        let sent = match self.stream.write_all(&self.output).await {
+            Ok(()) => self.stream.flush().await,
+            Err(e) => Err(e),
+        };
+        self.output.clear();
+        if self.output.capacity() > READ_CHUNK {
+            self.output = BytesMut::new();
+        }
+        sent.map_err(|e| {
+            self.retired = true;
+            self.lost(&e)
+        })
+    }
+
+    /// Reads more bytes. Cancel-safe: nothing is lost when the future is dropped.
+    pub async fn fill(&mut self) -> Result<(), Failure> {
+        // At most a chunk beyond what is there: a result of any size streams through a bounded buffer.
+        self.input.reserve(READ_CHUNK.min(READ_CHUNK.saturating_sub(self.input.len()).max(4096)));
+        let error = match self.stream.read_buf(&mut self.input).await {
+            Ok(0) => io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection"),
+            Ok(_) => return Ok(()),
+            Err(e) => e,
+        };
+        self.retired = true;
+        Err(self.lost(&error))
+    }
+
+    /// The reply to the oldest unanswered command has been read to its end.
+    pub fn reply_done(&mut self) {
+        self.unanswered = self.unanswered.saturating_sub(1);
+        if self.unanswered == 0 && self.input.is_empty() && self.input.capacity() > 2 * READ_CHUNK {
+            self.input = BytesMut::new();
+        }
+    }
+
+    /// Queues what brings the connection to `wanted`. `tracking`: whether the server tells Weir of every change of a
+    /// session variable; without, the variables of the tracking itself have the values that a session expects.
+    ///
+    /// # Errors
+    /// When there is no way from the connection's profile to `wanted`: the caller takes another connection.
+    pub fn queue_state(&mut self, wanted: &SharedProfile, tracking: bool) -> Result<(), Failure> {
+        let difference = self.profile.difference(wanted, &self.after_reset);
+        if difference.impossible {
+            return Err(Failure::new(Fault::Weir, 1105, b"HY000", "the connection can't leave its database"));
+        }
+        if difference.reset {
+            self.queue_step(Step::Reset, &[Command::ResetConnection as u8]);
+        }
+        if let Some(database) = difference.database {
+            self.queue_step(Step::Database, &[&[Command::InitDb as u8], database.as_ref()].concat());
+        }
+        let tracked = self.tracking && !difference.reset;
+        let set = set_with_tracking(difference.set, (tracked != tracking).then(|| self.tracking_variables(tracking)));
+        if let Some(set) = set {
+            self.queue_step(Step::Set, &query_payload(set.as_bytes(), self.capabilities));
+        }
+        if !self.steps.is_empty() {
+            self.goal = Some(wanted.clone());
+            self.goal_tracking = tracking;
+        } else {
+            self.profile = wanted.clone();
+        }
+        Ok(())
+    }
+
+    fn tracking_variables(&self, on: bool) -> String {
+        if !on {
+            return "@@SESSION.session_track_system_variables=DEFAULT,@@SESSION.session_track_state_change=DEFAULT".to_owned();
+        }
+        let identity = self.server.facts().identity.clone();
+        let names = identity.map_or_else(|| "*".to_owned(), |i| i.tracked_variables.clone());
+        format!("@@SESSION.session_track_system_variables='{names}',@@SESSION.session_track_state_change=ON")
+    }
+
+    /// Queues a transaction's start, to be confirmed with the rest of the state.
+    pub fn queue_begin(&mut self, text: &[u8]) {
+        self.queue_step(Step::Begin, &query_payload(text, self.capabilities));
+    }
+
+    /// Queues what makes `LAST_INSERT_ID()` on this connection `id`, to be confirmed with the rest of the state.
+    pub fn queue_insert_id(&mut self, id: u64) {
+        let payload = query_payload(format!("DO LAST_INSERT_ID({id})").as_bytes(), self.capabilities);
+        self.queue_step(Step::Set, &payload);
+    }
+
+    fn queue_step(&mut self, step: Step, payload: &[u8]) {
+        self.queue(payload, true);
+        self.steps.push_back(step);
+    }
+
+    /// Whether something was queued that has to be confirmed.
+    pub fn state_is_pending(&self) -> bool {
+        !self.steps.is_empty()
+    }
+
+    /// Reads the replies of what [`Connection::queue_state`] and [`Connection::queue_begin`] queued.
+    ///
+    /// # Errors
+    /// The server's own error; the connection is then retired, because a statement may already follow.
+    pub async fn confirm_state(&mut self) -> Result<(), Failure> {
+        while let Some(step) = self.steps.front().copied() {
+            if let Err(failure) = self.own_reply().await {
+                self.retired = true;
+                return Err(failure);
+            }
+            self.steps.pop_front();
+            if step == Step::Reset {
+                self.forget();
+            }
+        }
+        if let Some(goal) = self.goal.take() {
+            self.profile = goal;
+            self.tracking = self.goal_tracking;
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.statements.clear();
+        self.tracking = false;
+        let database = self.profile.database.clone();
+        self.profile = Rc::new(self.after_reset.with_database(database.as_deref()));
+    }
+
+    /// Ends whatever a session has left on the connection: transaction, locks, temporary tables, variables.
+    ///
+    /// # Errors
+    /// As the server's reply; the connection is of no more use then.
+    pub async fn reset(&mut self) -> Result<(), Failure> {
+        self.queue(&[Command::ResetConnection as u8], true);
+        self.flush().await?;
+        self.own_reply().await?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Runs a query for Weir's own use.
+    ///
+    /// # Errors
+    /// The server's error, or the loss of the connection.
+    pub async fn query(&mut self, sql: &str) -> Result<OwnReply, Failure> {
+        let payload = query_payload(sql.as_bytes(), self.capabilities);
+        self.queue(&payload, true);
+        self.flush().await?;
+        self.own_reply().await
+    }
+
+    /// Prepares a text for Weir's own use: the client has had the answer to its own PREPARE.
+    ///
+    /// # Errors
+    /// The server's error, or the loss of the connection.
+    pub async fn prepare(&mut self, text: &[u8]) -> Result<Prepared, Failure> {
+        self.queue(&[&[Command::StmtPrepare as u8], text].concat(), true);
+        self.flush().await?;
+        let mut tracker = ReplyTracker::new(ReplyKind::Prepare, self.capabilities);
+        let mut outcome = None;
+        while !tracker.is_done() {
+            let taken = match tracker.advance(&self.input).map_err(|e| self.broken(&e.to_string()))? {
+                Event::Pass(n) => n,
+                Event::Packet(n, ending) => {
+                    match ending {
+                        Ending::Prepared(ok) => outcome = Some(Ok(Prepared { id: ok.id, types: None })),
+                        Ending::Err(err) => outcome = Some(Err(server_failure(&err))),
+                        _ => {}
+                    }
+                    n
+                }
+                Event::NeedMore => {
+                    self.fill().await?;
+                    0
+                }
+            };
+            self.input.advance(taken);
+        }
+        self.reply_done();
+        outcome.unwrap_or_else(|| Err(self.broken("no answer to PREPARE")))
+    }
+
+    /// Reads one reply to its end, for Weir's own use.
+    async fn own_reply(&mut self) -> Result<OwnReply, Failure> {
+        let mut tracker = ReplyTracker::new(ReplyKind::Results, self.capabilities);
+        let mut rows = RowCollector::default();
+        let mut reply = OwnReply::default();
+        let mut failure = None;
+        while !tracker.is_done() {
+            let event = tracker.advance(&self.input).map_err(|e| self.broken(&e.to_string()))?;
+            let taken = match event {
+                Event::Pass(n) => {
+                    rows.push(&self.input[..n]).map_err(|e| self.broken(e))?;
+                    n
+                }
+                Event::Packet(n, ending) => {
+                    match ending {
+                        Ending::Ok(OkPacket { last_insert_id, .. }) => reply.last_insert_id = last_insert_id,
+                        Ending::Err(err) => failure = Some(server_failure(&err)),
+                        _ => {}
+                    }
+                    n
+                }
+                Event::NeedMore => {
+                    self.fill().await?;
+                    0
+                }
+            };
+            self.input.advance(taken);
+        }
+        self.reply_done();
+        match failure {
+            Some(failure) => Err(failure),
+            None => {
+                reply.rows = rows.finish().map_err(|e| self.broken(&e.to_string()))?;
+                Ok(reply)
+            }
+        }
+    }
+
+    fn broken(&self, why: &str) -> Failure {
+        self.server.lost(why)
+    }
+
+    /// Keeps a statement prepared here. A statement that has to make room is closed on the server.
+    pub fn remember(&mut self, key: Rc<StatementKey>, prepared: Prepared) {
+        if let Some((_, old)) = self.statements.push(key, prepared) {
+            let close = [&[Command::StmtClose as u8][..], &old.id.to_le_bytes()].concat();
+            self.queue(&close, false);
+        }
+    }
+}
+
+fn set_with_tracking(set: Option<String>, tracking: Option<String>) -> Option<String> {
+    match (set, tracking) {
+        (Some(set), Some(tracking)) => Some(format!("{set},{tracking}")),
+        (None, Some(tracking)) => Some(format!("SET {tracking}")),
+        (set, None) => set,
+    }
+}
+
+/// Collects the passed bytes of a small text result set, whose column definitions come first.
+#[derive(Default)]
+struct RowCollector {
+    bytes: BytesMut,
+}
+
+impl RowCollector {
+    fn push(&mut self, bytes: &[u8]) -> Result<(), &'static str> {
+        if self.bytes.len() + bytes.len() > MAX_OWN_REPLY {
+            return Err("a reply to Weir's own query is too large");
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Packets: the column count, the definitions, perhaps an EOF, the rows.
+    fn finish(mut self) -> Result<Vec<Vec<Option<Vec<u8>>>>, weir_wire::Malformed> {
+        let mut rows = Vec::new();
+        let mut head = 0_usize;
+        let mut columns = None;
+        while let Some(header) = Header::peek(&self.bytes) {
+            let mut packet = self.bytes.split_to((HEADER + header.len).min(self.bytes.len()));
+            packet.advance(HEADER);
+            match columns {
+                None => columns = Some(weir_wire::Reader::new(&packet).lenenc("column count")? as usize),
+                Some(n) if head < n => head += 1,
+                Some(_) if packet.first() == Some(&0xfe) && packet.len() < 9 => {}
+                Some(_) => rows.push(parse_text_row(&packet)?),
+            }
+        }
+        Ok(rows)
+    }
+}
+

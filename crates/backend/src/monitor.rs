@@ -1,0 +1,216 @@
+//! Watching a server: is it there, does it answer, what is it.
+//!
+//! Runs on the control runtime with Weir's own account and a connection of its own, outside all pools and limits.
+//! Facts are recorded in [`Server`]; what follows from a change is the caller's.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use weir_wire::auth::Password;
+use weir_wire::frame::{PacketReader, put_packet};
+use weir_wire::packets::ErrPacket;
+use weir_wire::resultset::parse_text_row;
+use weir_wire::stmt::query_payload;
+use weir_wire::{Capabilities, Failure};
+
+use crate::connect::{Connected, Login, connect, server_failure};
+use crate::server::{Health, Identity, Server};
+
+/// How a server is watched.
+#[derive(Debug, Clone)]
+pub struct MonitorSettings {
+    /// Weir's own account.
+    pub user: Arc<[u8]>,
+    /// Its password.
+    pub password: Password,
+    /// Time between two probes.
+    pub interval: Duration,
+    /// Bound on one probe.
+    pub timeout: Duration,
+    /// A server that accepts connections but answers no probe for so long is taken for hung.
+    pub hang_timeout: Duration,
+}
+
+/// Session variables beginning so are global only, or never part of a session's state: tracking them would only make
+/// the list longer. MySQL's `statement_id` changes with each statement.
+const NOT_TRACKED: [&str; 38] = [
+    "innodb_", "performance_schema", "mysqlx", "ssl_", "group_replication", "replica_", "slave_", "log_", "tls_",
+    "admin_", "ngram", "version", "have_", "ft_", "key_", "relay", "sync_", "character_sets_dir", "component",
+    "validate_", "myisam_", "caching_", "persist", "require_", "secure_", "skip_", "source_", "super_", "thread_",
+    "report_", "rpl_", "statement_id", "gtid_executed", "gtid_purged", "hostname", "wsrep_", "aria_", "master_",
+];
+
+/// Watches `server` until the future is dropped. `changed` is called after each change of its health.
+pub async fn watch(server: Arc<Server>, settings: MonitorSettings, mut changed: impl FnMut(&Server, &Health)) {
+    let mut probe = None;
+    let mut answered = Instant::now();
+    loop {
+        let health = match tokio::time::timeout(settings.timeout, check(&server, &settings, &mut probe)).await {
+            Ok(Ok(())) => {
+                answered = Instant::now();
+                Health::Up
+            }
+            Ok(Err(failure)) => {
+                probe = None;
+                answered = Instant::now();
+                Health::Down(failure.message)
+            }
+            Err(_) => {
+                probe = None;
+                if answered.elapsed() >= settings.hang_timeout { Health::Hung } else { server.facts().health.clone() }
+            }
+        };
+        if health != server.facts().health {
+            server.set_facts(health.clone(), None);
+            let name = &server.settings.name;
+            match &health {
+                Health::Up => tracing::info!(server = %name, "server is up"),
+                other => tracing::warn!(server = %name, health = other.name(), reason = ?other, "server is not usable"),
+            }
+            changed(&server, &health);
+        }
+        tokio::time::sleep(settings.interval).await;
+    }
+}
+
+async fn check(server: &Server, settings: &MonitorSettings, probe: &mut Option<Probe>) -> Result<(), Failure> {
+    if let Some(probe) = probe {
+        return probe.query("SELECT 1").await.map(drop);
+    }
+    let login = Login {
+        user: settings.user.clone(),
+        password: settings.password.clone(),
+        capabilities: Capabilities::empty(),
+    };
+    let mut fresh = Probe::new(connect(server, &login).await?);
+    let identity = fresh.identity().await?;
+    if server.facts().identity.as_deref() != Some(&identity) {
+        server.set_facts(server.facts().health.clone(), Some(Arc::new(identity)));
+    }
+    *probe = Some(fresh);
+    Ok(())
+}
+
+/// Weir's own connection to a server, without a pool.
+pub struct Probe {
+    connected: Connected,
+    input: BytesMut,
+}
+
+type Row = Vec<Option<Vec<u8>>>;
+
+impl Probe {
+    /// Takes over a connection just made.
+    pub fn new(connected: Connected) -> Probe {
+        Probe { connected, input: BytesMut::new() }
+    }
+
+    /// Runs a query and returns its rows.
+    ///
+    /// # Errors
+    /// The server's error, or what broke the connection.
+    pub async fn query(&mut self, sql: &str) -> Result<Vec<Row>, Failure> {
+        let mut out = BytesMut::new();
+        put_packet(&mut out, 0, &query_payload(sql.as_bytes(), self.connected.capabilities));
+        self.connected.stream.write_all(&out).await.map_err(lost)?;
+        self.connected.stream.flush().await.map_err(lost)?;
+        let mut packets = PacketReader::new();
+        packets.set_next_seq(1);
+        let first = self.packet(&mut packets).await?;
+        match first.first() {
+            Some(0x00) => return Ok(Vec::new()),
+            Some(0xff) => return Err(refused(&first)),
+            _ => {}
+        }
+        let mut rows = Vec::new();
+        let mut ends = 0;
+        loop {
+            let packet = self.packet(&mut packets).await?;
+            match packet.first() {
+                Some(0xff) => return Err(refused(&packet)),
+                Some(0xfe) if packet.len() < 9 => ends += 1,
+                _ if ends == 1 => rows.push(parse_text_row(&packet).map_err(|e| lost(std::io::Error::other(e)))?),
+                _ => {}
+            }
+            if ends == 2 {
+                return Ok(rows);
+            }
+        }
+    }
+
+    async fn packet(&mut self, packets: &mut PacketReader) -> Result<BytesMut, Failure> {
+        const LIMIT: usize = 1 << 20;
+        loop {
+            let next = packets.next(&mut self.input, LIMIT).map_err(|e| lost(std::io::Error::other(e)))?;
+            if let Some(payload) = next {
+                return Ok(payload);
+            }
+            if self.connected.stream.read_buf(&mut self.input).await.map_err(lost)? == 0 {
+                return Err(lost(std::io::ErrorKind::UnexpectedEof.into()));
+            }
+        }
+    }
+
+    async fn identity(&mut self) -> Result<Identity, Failure> {
+        let mut collations = HashMap::new();
+        let sql = "SELECT ID, CHARACTER_SET_NAME, COLLATION_NAME FROM information_schema.COLLATIONS \
+                   WHERE ID IS NOT NULL AND CHARACTER_SET_NAME IS NOT NULL";
+        for row in self.query(sql).await? {
+            let mut cells = row.into_iter().map(text);
+            if let (Some(id), Some(charset), Some(name)) = (cells.next(), cells.next(), cells.next()) {
+                // The parser's character sets: a client can't have the others, and the server takes its default.
+                if let (Ok(id), false) = (id.parse(), ["ucs2", "utf16", "utf16le", "utf32"].contains(&charset.as_str())) {
+                    collations.insert(id, (charset, name));
+                }
+            }
+        }
+        let greeting = &self.connected.greeting;
+        let mariadb = greeting.is_mariadb();
+        let (version, capabilities, collation) = (greeting.version.clone(), greeting.capabilities, greeting.collation);
+        let tracked_variables = if mariadb { "*".to_owned() } else { self.mysql_variables().await? };
+        let row = self.query("SELECT @@GLOBAL.session_track_system_variables").await?;
+        let tracked = row.into_iter().flatten().next().map(text).unwrap_or_default();
+        let row = self.query("SELECT @@GLOBAL.sql_mode").await?;
+        let sql_mode = row.into_iter().flatten().next().map(text).unwrap_or_default();
+        let client_tracked = tracked.split(',').map(|name| name.trim().to_ascii_lowercase()).filter(|n| !n.is_empty()).collect();
+        Ok(Identity { version, mariadb, capabilities, collation, sql_mode, collations, tracked_variables, client_tracked })
+    }
+
+    /// MySQL reports `statement_id` for each statement when all variables are tracked: the list names the others.
+    async fn mysql_variables(&mut self) -> Result<String, Failure> {
+        let rows = self.query("SHOW SESSION VARIABLES").await?;
+        let names = rows.into_iter().filter_map(|row| row.into_iter().next().map(text));
+        let tracked: Vec<_> = names.filter(|name| !NOT_TRACKED.iter().any(|prefix| name.starts_with(prefix))).collect();
+        Ok(tracked.join(","))
+    }
+}
+
+fn text(cell: Option<Vec<u8>>) -> String {
+    String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned()
+}
+
+fn lost(error: std::io::Error) -> Failure {
+    Failure::new(weir_wire::Fault::Server, weir_wire::error::codes::CR_SERVER_LOST, b"HY000", error.to_string())
+}
+
+fn refused(payload: &[u8]) -> Failure {
+    match ErrPacket::parse(payload) {
+        Ok(err) => server_failure(&err),
+        Err(e) => lost(std::io::Error::other(e)),
+    }
+}
+
+/// Kills the running statement of a server thread, on a connection of the same account made for this.
+///
+/// # Errors
+/// As [`connect`], or the server's.
+pub async fn kill_query(server: &Server, login: &Login, thread_id: u32) -> Result<(), Failure> {
+    let mut probe = Probe::new(connect(server, login).await?);
+    tokio::time::timeout(server.settings.connect_timeout, probe.query(&format!("KILL QUERY {thread_id}")))
+        .await
+        .map_err(|_| server.unreachable("KILL QUERY got no answer"))?
+        .map(drop)
+}

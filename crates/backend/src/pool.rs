@@ -1,0 +1,407 @@
+//! A worker's pool of connections to one server.
+//!
+//! What must always hold: a connection in the pool is clean (every reply read) and carries nothing of a session but
+//! its profile; a waiting statement gets a connection, an error or a timeout, never nothing. Waiting is first come,
+//! first served within a worker; between workers the fair semaphore of [`crate::limits`] decides, and a worker that
+//! holds more than its share gives way.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::num::NonZeroUsize;
+use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Notify, oneshot};
+use weir_wire::auth::Password;
+use weir_wire::{Capabilities, Failure, Fault, error::codes};
+
+use crate::connection::{Connection, Opening, Place};
+use crate::limits::{Full, Permit};
+use crate::metrics::Metrics;
+use crate::profile::Profile;
+use crate::server::Server;
+
+/// Idle connections older than this are checked for a peer that has closed them before they are lent.
+const CHECK_AFTER: Duration = Duration::from_millis(20);
+/// How many idle connections are looked at for one whose profile already matches.
+const LOOK_FOR_MATCH: usize = 16;
+
+/// Which connections can stand in for each other.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PoolKey {
+    /// The user that they are logged in as.
+    pub user: Arc<[u8]>,
+    /// What was asked of the server beyond Weir's own needs.
+    pub capabilities: Capabilities,
+}
+
+/// Bounds of a pool.
+#[derive(Debug, Clone)]
+pub struct PoolSettings {
+    /// The most statements that wait for a connection to this server, on this worker.
+    pub max_queue: usize,
+    /// The longest that one waits.
+    pub queue_timeout: Duration,
+    /// An idle connection is closed after this time.
+    pub idle_timeout: Duration,
+    /// Prepared statements kept on a connection.
+    pub prepared_statements: NonZeroUsize,
+}
+
+type Idle = HashMap<PoolKey, Vec<Box<Connection>>>;
+
+struct Waiter {
+    key: PoolKey,
+    give: oneshot::Sender<Box<Connection>>,
+}
+
+/// Rung when a session that keeps a connection only for what its last statement left should let it go.
+pub type HoldBell = Rc<Notify>;
+
+#[derive(Default)]
+struct State {
+    idle: Idle,
+    waiters: VecDeque<Waiter>,
+    /// Sessions that keep a connection softly, longest first.
+    holders: VecDeque<(u64, HoldBell)>,
+}
+
+/// A worker's connections to one server.
+pub struct Pool {
+    /// The server.
+    pub server: Arc<Server>,
+    worker: usize,
+    settings: PoolSettings,
+    metrics: Metrics,
+    state: RefCell<State>,
+    open: Rc<Cell<usize>>,
+    next_id: Cell<u64>,
+}
+
+/// Numbers of a pool, for `WEIR SHOW POOLS`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PoolCounts {
+    /// Open connections of this worker.
+    pub open: usize,
+    /// Those that nobody uses.
+    pub idle: usize,
+    /// Statements that wait.
+    pub waiting: usize,
+    /// Connections kept for what a statement left.
+    pub held: usize,
+}
+
+/// Who asks for a connection, and for what.
+pub struct Request<'a> {
+    /// Which connections will do.
+    pub key: &'a PoolKey,
+    /// The password to open one with.
+    pub password: &'a Password,
+    /// The profile that the session will want.
+    pub profile: &'a Profile,
+}
+
+impl Pool {
+    /// An empty pool for `worker`.
+    pub fn new(server: Arc<Server>, worker: usize, settings: PoolSettings, metrics: Metrics) -> Rc<Pool> {
+        Rc::new(Pool {
+            server,
+            worker,
+            settings,
+            metrics,
+            state: RefCell::default(),
+            open: Rc::default(),
+            next_id: Cell::new(worker as u64 + 1),
+        })
+    }
+
+    /// Numbers for display.
+    pub fn counts(&self) -> PoolCounts {
+        let state = self.state.borrow();
+        PoolCounts {
+            open: self.open.get(),
+            idle: state.idle.values().map(Vec::len).sum(),
+            waiting: state.waiters.len(),
+            held: state.holders.len(),
+        }
+    }
+
+    /// Lends a connection, waiting for one up to the bound. Dropping the future gives up the place in the queue.
+    ///
+    /// # Errors
+    /// 2003 when the server is down; 1040 or 1203 when the queue is full or the wait was too long; the server's own
+    /// error when it refuses the login.
+    pub async fn lend(self: &Rc<Self>, request: Request<'_>) -> Result<Lease, Failure> {
+        if let Some(connection) = self.take_idle(&request) {
+            return Ok(self.lease(connection));
+        }
+        if let Some(refusal) = self.server.refusal() {
+            return Err(refusal);
+        }
+        let full = match self.server.limits.try_permit(&request.key.user) {
+            Ok(permit) => return self.open(request, permit).await,
+            Err(full) => full,
+        };
+        if full == Full::Server && self.close_an_idle_one() {
+            if let Ok(permit) = self.server.limits.try_permit(&request.key.user) {
+                return self.open(request, permit).await;
+            }
+        }
+        let begun = Instant::now();
+        let lent = match tokio::time::timeout(self.settings.queue_timeout, self.wait(&request, full)).await {
+            Ok(lent) => lent?,
+            Err(_) => {
+                self.metrics.queue_timeouts.inc();
+                return Err(self.too_busy(full, &format!("no connection became free within {:?}", self.settings.queue_timeout)));
+            }
+        };
+        self.metrics.add_queue_time(begun.elapsed());
+        match lent {
+            Ok(connection) => Ok(self.lease(connection)),
+            Err(permit) => self.open(request, permit).await,
+        }
+    }
+
+    /// An idle connection of the same key that can be brought to the profile; one that already has it if possible.
+    fn take_idle(&self, request: &Request<'_>) -> Option<Box<Connection>> {
+        let mut state = self.state.borrow_mut();
+        let list = state.idle.get_mut(request.key)?;
+        let generation = self.server.generation();
+        while !list.is_empty() {
+            let recent = list.len().saturating_sub(LOOK_FOR_MATCH);
+            let mut usable = None;
+            for at in (recent..list.len()).rev() {
+                match list[at].suits(request.profile) {
+                    (_, true) => {
+                        usable = Some(at);
+                        break;
+                    }
+                    (true, _) => usable = usable.or(Some(at)),
+                    _ => {}
+                }
+            }
+            let at = usable.or_else(|| list.iter().position(|c| c.suits(request.profile).0))?;
+            let connection = list.swap_remove(at);
+            let old = connection.idle_since.elapsed() > CHECK_AFTER;
+            if connection.generation == generation && !(old && connection.is_stale()) {
+                return Some(connection);
+            }
+        }
+        None
+    }
+
+    /// Closes the idle connection that was used longest ago. Returns whether there was one.
+    pub fn close_an_idle_one(&self) -> bool {
+        let mut state = self.state.borrow_mut();
+        let oldest = state.idle.iter_mut().filter(|(_, list)| !list.is_empty());
+        let Some((_, list)) = oldest.min_by_key(|(_, list)| list[0].idle_since) else { return false };
+        drop(list.remove(0));
+        true
+    }
+
+    async fn open(self: &Rc<Self>, request: Request<'_>, permit: Permit) -> Result<Lease, Failure> {
+        let id = self.next_id.get();
+        self.next_id.set(id + 1024);
+        let opening = Opening {
+            id,
+            server: self.server.clone(),
+            key: request.key.clone(),
+            database: request.profile.database.clone(),
+            statements: self.settings.prepared_statements,
+            place: Place::take(permit, &self.open),
+        };
+        match Box::pin(Connection::open(opening, request.password)).await {
+            Ok(connection) => {
+                self.metrics.connects.inc();
+                Ok(self.lease(Box::new(connection)))
+            }
+            Err(failure) => {
+                self.metrics.connect_errors.inc();
+                Err(failure)
+            }
+        }
+    }
+
+    fn lease(self: &Rc<Self>, connection: Box<Connection>) -> Lease {
+        Lease { connection: Some(connection), pool: self.clone() }
+    }
+
+    /// Waits for a connection of the same key, or for a permit to open one.
+    async fn wait(&self, request: &Request<'_>, full: Full) -> Result<Result<Box<Connection>, Permit>, Failure> {
+        if self.state.borrow().waiters.len() >= self.settings.max_queue {
+            self.metrics.queue_refusals.inc();
+            return Err(self.too_busy(full, "too many statements are waiting for a connection already"));
+        }
+        self.metrics.queued.inc();
+        self.server.limits.begin_wait(self.worker);
+        let _waiting = Waiting { pool: self };
+        let (give, mut given) = oneshot::channel();
+        self.state.borrow_mut().waiters.push_back(Waiter { key: request.key.clone(), give });
+        self.ring_a_holder();
+        // Cancel-safe: a permit that arrives with the connection goes back when it is dropped; a connection that
+        // arrives with the permit is taken below; one that arrives after the future is dropped closes.
+        tokio::select! {
+            biased;
+            Ok(connection) = &mut given => Ok(Ok(connection)),
+            permit = self.server.limits.permit(&request.key.user) => {
+                given.close();
+                Ok(given.try_recv().map_or(Err(permit), Ok))
+            }
+        }
+    }
+
+    fn too_busy(&self, full: Full, why: &str) -> Failure {
+        let name = &self.server.settings.name;
+        match full {
+            Full::Server => Failure::new(
+                Fault::Weir,
+                codes::ER_CON_COUNT_ERROR,
+                b"08004",
+                format!("Too many connections: server '{name}' has its limit of {} in use, and {why}", self.server.limits.max),
+            ),
+            Full::User => Failure::new(
+                Fault::Weir,
+                codes::ER_TOO_MANY_USER_CONNECTIONS,
+                b"42000",
+                format!("The user already has more than 'max_user_connections' active connections to server '{name}', and {why}"),
+            ),
+        }
+    }
+
+    /// Takes a connection back, or closes it; then its permit goes to whoever waits longest.
+    fn give_back(&self, mut connection: Box<Connection>) {
+        if !connection.is_clean() {
+            self.metrics.broken.inc();
+            return;
+        }
+        if connection.generation != self.server.generation() {
+            return;
+        }
+        connection.idle_since = Instant::now();
+        let mut state = self.state.borrow_mut();
+        state.waiters.retain(|waiter| !waiter.give.is_closed());
+        // A worker with more than its share gives way to statements that wait on others.
+        let elsewhere = self.server.limits.waiting_elsewhere(self.worker) > 0;
+        if elsewhere && (state.waiters.is_empty() || self.open.get() > self.server.limits.share().max(1)) {
+            return;
+        }
+        match state.waiters.front() {
+            Some(waiter) if waiter.key == connection.key => {
+                if let Some(waiter) = state.waiters.pop_front() {
+                    // Checked above to be waiting still: nothing has run in between.
+                    let _ = waiter.give.send(connection);
+                }
+            }
+            Some(_) => {}
+            None => state.idle.entry(connection.key.clone()).or_default().push(connection),
+        }
+    }
+
+    /// A session keeps its connection softly: `bell` rings when somebody waits for one.
+    pub fn hold(&self, holder: u64, bell: HoldBell) {
+        let mut state = self.state.borrow_mut();
+        let wanted = !state.waiters.is_empty() || self.server.limits.waiting_elsewhere(self.worker) > 0;
+        if wanted {
+            bell.notify_one();
+        } else {
+            state.holders.push_back((holder, bell));
+        }
+    }
+
+    /// The session uses its connection again, or has given it back.
+    pub fn end_hold(&self, holder: u64) {
+        self.state.borrow_mut().holders.retain(|(id, _)| *id != holder);
+    }
+
+    fn ring_a_holder(&self) {
+        if let Some((_, bell)) = self.state.borrow_mut().holders.pop_front() {
+            bell.notify_one();
+        }
+    }
+
+    /// Gives up what another worker asks for: an idle connection, or else one that is held softly.
+    pub async fn serve_other_workers(self: Rc<Self>) {
+        loop {
+            self.server.limits.wanted(self.worker).await;
+            if !self.close_an_idle_one() {
+                self.ring_a_holder();
+            }
+        }
+    }
+
+    /// Closes what has been idle for too long, and what is older than a change of the server's globals.
+    pub fn close_expired(&self) {
+        let generation = self.server.generation();
+        let limit = self.settings.idle_timeout;
+        let mut state = self.state.borrow_mut();
+        for list in state.idle.values_mut() {
+            list.retain(|c| c.generation == generation && c.idle_since.elapsed() < limit);
+        }
+        state.idle.retain(|_, list| !list.is_empty());
+    }
+
+    /// Closes all idle connections: of a server that has died, or of a user whose password has changed.
+    pub fn close_idle_of(&self, user: Option<&[u8]>) {
+        let mut state = self.state.borrow_mut();
+        state.idle.retain(|key, _| user.is_some_and(|user| *key.user != *user));
+    }
+}
+
+struct Waiting<'a> {
+    pool: &'a Pool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.pool.server.limits.end_wait(self.pool.worker);
+    }
+}
+
+/// A connection on loan. Dropped while a reply is unread, the connection is closed; else it goes back.
+pub struct Lease {
+    connection: Option<Box<Connection>>,
+    pool: Rc<Pool>,
+}
+
+impl Lease {
+    /// The pool that it came from.
+    pub fn pool(&self) -> &Rc<Pool> {
+        &self.pool
+    }
+
+    /// Clears away a session's transaction, locks, temporary tables and variables before the connection goes back;
+    /// closes it if that fails or takes longer than `bound`.
+    pub async fn reset_and_return(mut self, bound: Duration) {
+        let Some(mut connection) = self.connection.take() else { return };
+        let clean = connection.is_clean();
+        let done = clean && matches!(tokio::time::timeout(bound, connection.reset()).await, Ok(Ok(())));
+        if done {
+            self.pool.metrics.resets.inc();
+            self.pool.give_back(connection);
+        }
+    }
+}
+
+impl Deref for Lease {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.connection.as_deref().expect("a lease has its connection until it is dropped")
+    }
+}
+
+impl DerefMut for Lease {
+    fn deref_mut(&mut self) -> &mut Connection {
+        self.connection.as_deref_mut().expect("a lease has its connection until it is dropped")
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.pool.give_back(connection);
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! The part of a session's state that can be set again on another connection: default database, session variables,
+//! user variables with known values.
+//!
+//! A profile holds only what differs from the server's defaults. Variables' values are the server's own words (from
+//! its session tracking), so that setting them again says the same thing. What can't be written as a plain literal
+//! is never put into a profile: the session is pinned instead.
+
+use std::collections::BTreeMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+
+/// User variable names and the literals that they were set to.
+type UserVariables = BTreeMap<Box<str>, Box<str>>;
+
+/// A session's replayable state. Immutable; changes make a new one.
+#[derive(Debug, Clone, Default)]
+pub struct Profile {
+    /// The default database.
+    pub database: Option<Box<[u8]>>,
+    variables: BTreeMap<Box<str>, Box<str>>,
+    user_variables: UserVariables,
+    hash: u64,
+}
+
+impl PartialEq for Profile {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash
+            && self.database == other.database
+            && self.variables == other.variables
+            && self.user_variables == other.user_variables
+    }
+}
+
+impl Eq for Profile {}
+
+/// How a connection is brought from its profile to another.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Difference {
+    /// The connection can't be used: it has a database, the session has none, and there is no way back.
+    pub impossible: bool,
+    /// The connection has user variables that the session must not see: it is reset first.
+    pub reset: bool,
+    /// The database to change to.
+    pub database: Option<Box<[u8]>>,
+    /// The `SET` statement, if any.
+    pub set: Option<String>,
+}
+
+impl Profile {
+    /// A profile with this database and the character set variables of a connection handshake.
+    pub fn new(database: Option<&[u8]>, names: Option<&(String, String)>) -> Profile {
+        let mut profile = Profile { database: database.map(Into::into), ..Profile::default() };
+        if let Some((charset, collation)) = names {
+            for name in ["character_set_client", "character_set_connection", "character_set_results"] {
+                profile.variables.insert(name.into(), charset.as_str().into());
+            }
+            profile.variables.insert("collation_connection".into(), collation.as_str().into());
+        }
+        profile.rehash()
+    }
+
+    fn rehash(mut self) -> Profile {
+        let mut hasher = DefaultHasher::new();
+        (&self.database, &self.variables, &self.user_variables).hash(&mut hasher);
+        self.hash = hasher.finish();
+        self
+    }
+
+    /// A hash of the whole profile.
+    pub fn key(&self) -> u64 {
+        self.hash
+    }
+
+    /// The value of a session variable, if it is set.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(AsRef::as_ref)
+    }
+
+    /// Whether any user variable is set.
+    pub fn has_user_variables(&self) -> bool {
+        !self.user_variables.is_empty()
+    }
+
+    /// The same, with another database.
+    pub fn with_database(&self, database: Option<&[u8]>) -> Profile {
+        Profile { database: database.map(Into::into), ..self.clone() }.rehash()
+    }
+
+    /// The same, with session variables set to these values.
+    pub fn with_variables<'a>(&self, changes: impl IntoIterator<Item = (&'a str, &'a str)>) -> Profile {
+        let mut next = self.clone();
+        for (name, value) in changes {
+            next.variables.insert(name.into(), value.into());
+        }
+        next.rehash()
+    }
+
+    /// The same, with user variables set to these literals.
+    pub fn with_user_variables<'a>(&self, changes: impl IntoIterator<Item = (&'a str, &'a str)>) -> Profile {
+        let mut next = self.clone();
+        for (name, literal) in changes {
+            next.user_variables.insert(name.into(), literal.into());
+        }
+        next.rehash()
+    }
+
+    /// The part of a profile that decides how a statement text is read when it is prepared.
+    pub fn parsing(&self) -> Profile {
+        const PARSING: [&str; 5] =
+            ["character_set_client", "character_set_connection", "collation_connection", "sql_mode", "character_set_results"];
+        let mut variables = self.variables.clone();
+        variables.retain(|name, _| PARSING.contains(&name.as_ref()));
+        Profile { database: self.database.clone(), variables, user_variables: UserVariables::new(), hash: 0 }.rehash()
+    }
+
+    /// Takes the database and the parsing variables from `parsing`, and all else from `self`.
+    pub fn parsed_as(&self, parsing: &Profile) -> Profile {
+        let mut next = self.clone();
+        next.database = parsing.database.clone();
+        let own = self.parsing();
+        next.variables.retain(|name, _| !own.variables.contains_key(name));
+        next.variables.extend(parsing.variables.iter().map(|(name, value)| (name.clone(), value.clone())));
+        next.rehash()
+    }
+
+    /// What it takes to bring a connection from `self` to `wanted`, when after a reset it would have `after_reset`.
+    pub fn difference(&self, wanted: &Profile, after_reset: &Profile) -> Difference {
+        if self == wanted {
+            return Difference::default();
+        }
+        if self.database.is_some() && wanted.database.is_none() {
+            return Difference { impossible: true, ..Difference::default() };
+        }
+        let reset = self.user_variables.keys().any(|name| !wanted.user_variables.contains_key(name));
+        let from = if reset { after_reset } else { self };
+        let database = match &wanted.database {
+            Some(database) if self.database.as_ref() != Some(database) => Some(database.clone()),
+            _ => None,
+        };
+        Difference { impossible: false, reset, database, set: from.set_statement(wanted) }
+    }
+
+    fn set_statement(&self, wanted: &Profile) -> Option<String> {
+        let mut items = Vec::new();
+        let unset = self.variables.keys().filter(|name| !wanted.variables.contains_key(*name));
+        // Character set variables come before the collation that they would change: the names sort so.
+        items.extend(unset.map(|name| format!("@@SESSION.{name}=DEFAULT")));
+        // A collation that was set has to be set again when the character set before it changes.
+        let charset_moves =
+            self.variable("character_set_connection") != wanted.variable("character_set_connection");
+        for (name, value) in &wanted.variables {
+            let follows = charset_moves && name.as_ref() == "collation_connection";
+            if follows || self.variables.get(name) != Some(value) {
+                items.push(format!("@@SESSION.{name}={}", literal(name, value)));
+            }
+        }
+        for (name, value) in &wanted.user_variables {
+            if self.user_variables.get(name) != Some(value) {
+                items.push(format!("@`{name}`={value}"));
+            }
+        }
+        (!items.is_empty()).then(|| format!("SET {}", items.join(",")))
+    }
+}
+
+/// Whether a tracked value can be written in a `SET` under any sql_mode and character set.
+pub fn is_replayable(name: &str, value: &str) -> bool {
+    let plain_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let plain_value = value.bytes().all(|b| (b' '..=b'~').contains(&b) && !matches!(b, b'\'' | b'"' | b'\\' | b'`'));
+    plain_name && plain_value
+}
+
+/// A value as it is written in a `SET`: numbers bare, all else quoted.
+fn literal(name: &str, value: &str) -> String {
+    if name == "character_set_results" && value.is_empty() {
+        return "NULL".to_owned();
+    }
+    let digits = value.strip_prefix('-').unwrap_or(value);
+    let mut parts = digits.splitn(2, '.');
+    let is_number = parts.all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+    if is_number { value.to_owned() } else { format!("'{value}'") }
+}
+
+/// A profile shared by sessions and connections.
+pub type SharedProfile = Rc<Profile>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn latin1() -> (String, String) {
+        ("latin1".into(), "latin1_swedish_ci".into())
+    }
+
+    fn set(from: &Profile, to: &Profile) -> Option<String> {
+        from.difference(to, &Profile::default()).set
+    }
+
+    #[test]
+    fn an_equal_profile_needs_nothing() {
+        let a = Profile::new(Some(b"d"), Some(&latin1())).with_variables([("sql_mode", "ANSI")]);
+        let b = Profile::new(Some(b"d"), Some(&latin1())).with_variables([("sql_mode", "ANSI")]);
+        assert_eq!(a.difference(&b, &Profile::default()), Difference::default());
+    }
+
+    #[test]
+    fn numbers_are_bare_strings_are_quoted_and_what_is_unset_goes_to_its_default() {
+        let from = Profile::default().with_variables([("sql_select_limit", "5")]);
+        let to = Profile::default().with_variables([("time_zone", "+02:00"), ("sort_buffer_size", "262144"), ("sql_mode", "")]);
+        let expected = "SET @@SESSION.sql_select_limit=DEFAULT,@@SESSION.sort_buffer_size=262144,@@SESSION.sql_mode='',@@SESSION.time_zone='+02:00'";
+        assert_eq!(set(&from, &to).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn a_collation_is_set_again_when_its_character_set_changes() {
+        let from = Profile::default().with_variables([("character_set_connection", "latin1"), ("collation_connection", "utf8mb4_bin")]);
+        let to = from.with_variables([("character_set_connection", "utf8mb4")]);
+        let expected = "SET @@SESSION.character_set_connection='utf8mb4',@@SESSION.collation_connection='utf8mb4_bin'";
+        assert_eq!(set(&from, &to).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn another_sessions_user_variable_needs_a_reset_and_then_everything_again() {
+        let from = Profile::default().with_variables([("sql_mode", "ANSI")]).with_user_variables([("x", "5")]);
+        let to = Profile::default().with_variables([("sql_mode", "ANSI")]).with_user_variables([("y", "'a'")]);
+        let difference = from.difference(&to, &Profile::default());
+        assert!(difference.reset);
+        assert_eq!(difference.set.as_deref(), Some("SET @@SESSION.sql_mode='ANSI',@`y`='a'"));
+    }
+
+    #[test]
+    fn a_database_can_be_changed_but_not_left() {
+        let with = Profile::default().with_database(Some(b"a"));
+        let other = Profile::default().with_database(Some(b"b"));
+        assert_eq!(with.difference(&other, &Profile::default()).database.as_deref(), Some(&b"b"[..]));
+        assert!(with.difference(&Profile::default(), &Profile::default()).impossible);
+    }
+
+    #[test]
+    fn a_null_result_character_set_and_hostile_values() {
+        assert_eq!(literal("character_set_results", ""), "NULL");
+        assert_eq!(literal("sql_mode", ""), "''");
+        assert_eq!(literal("timestamp", "5.000000"), "5.000000");
+        assert_eq!(literal("long_query_time", "-"), "'-'");
+        assert!(is_replayable("time_zone", "Europe/Berlin"));
+        assert!(!is_replayable("time_zone", "a'b"));
+        assert!(!is_replayable("a b", "1"));
+    }
+
+    #[test]
+    fn the_parsing_part_is_put_back_over_the_rest() {
+        let at_prepare = Profile::new(Some(b"a"), Some(&latin1())).with_variables([("sql_mode", "ANSI"), ("time_zone", "+01:00")]);
+        let now = Profile::new(Some(b"b"), None).with_variables([("time_zone", "+02:00")]);
+        let mixed = now.parsed_as(&at_prepare.parsing());
+        assert_eq!(mixed.database.as_deref(), Some(&b"a"[..]));
+        assert_eq!(mixed.variable("sql_mode"), Some("ANSI"));
+        assert_eq!(mixed.variable("time_zone"), Some("+02:00"));
+    }
+}

@@ -1,0 +1,110 @@
+//! The byte streams of both sides: TCP, unix sockets, TLS over either.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+use rustls::pki_types::ServerName;
+use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
+use weir_wire::auth::Channel;
+
+/// A connected stream.
+#[derive(Debug)]
+pub enum Stream {
+    /// Plain TCP.
+    Tcp(TcpStream),
+    /// A unix socket.
+    Unix(UnixStream),
+    /// TLS over TCP.
+    Tls(Box<TlsStream<TcpStream>>),
+    /// TLS over a unix socket.
+    TlsUnix(Box<TlsStream<UnixStream>>),
+    /// Nothing: what stands in for a stream while TLS is put around it.
+    Closed,
+}
+
+impl Stream {
+    /// Whether others can read what is sent.
+    pub fn channel(&self) -> Channel {
+        match self {
+            Stream::Tcp(_) => Channel::Insecure,
+            Stream::Unix(_) => Channel::UnixSocket,
+            Stream::Tls(_) | Stream::TlsUnix(_) => Channel::Secure,
+            Stream::Closed => Channel::Insecure,
+        }
+    }
+
+    /// Puts TLS around the stream, as its client.
+    ///
+    /// # Errors
+    /// When the handshake fails; the stream is closed then.
+    pub async fn connect_tls(&mut self, connector: &TlsConnector, name: ServerName<'static>) -> io::Result<()> {
+        *self = match std::mem::replace(self, Stream::Closed) {
+            Stream::Tcp(s) => Stream::Tls(Box::new(connector.connect(name, s).await?.into())),
+            Stream::Unix(s) => Stream::TlsUnix(Box::new(connector.connect(name, s).await?.into())),
+            other => other,
+        };
+        Ok(())
+    }
+
+    /// Puts TLS around the stream, as its server.
+    ///
+    /// # Errors
+    /// When the handshake fails; the stream is closed then.
+    pub async fn accept_tls(&mut self, acceptor: &TlsAcceptor) -> io::Result<()> {
+        *self = match std::mem::replace(self, Stream::Closed) {
+            Stream::Tcp(s) => Stream::Tls(Box::new(acceptor.accept(s).await?.into())),
+            Stream::Unix(s) => Stream::TlsUnix(Box::new(acceptor.accept(s).await?.into())),
+            other => other,
+        };
+        Ok(())
+    }
+
+    /// Whether an idle stream has been closed by its peer, or holds bytes that nobody asked for. Looks without
+    /// waiting, and takes nothing off a live stream.
+    pub fn is_stale(&self) -> bool {
+        let mut byte = [0];
+        let outcome = match self {
+            Stream::Tcp(s) => s.try_read(&mut byte),
+            Stream::Unix(s) => s.try_read(&mut byte),
+            Stream::Tls(s) => s.get_ref().0.try_read(&mut byte),
+            Stream::TlsUnix(s) => s.get_ref().0.try_read(&mut byte),
+            Stream::Closed => return true,
+        };
+        !matches!(outcome, Err(e) if e.kind() == io::ErrorKind::WouldBlock)
+    }
+}
+
+macro_rules! each {
+    ($self:expr, $s:ident => $call:expr) => {
+        match $self.get_mut() {
+            Stream::Closed => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+            Stream::Tcp($s) => $call,
+            Stream::Unix($s) => $call,
+            Stream::Tls($s) => $call,
+            Stream::TlsUnix($s) => $call,
+        }
+    };
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        each!(self, s => Pin::new(s).poll_read(cx, buf))
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        each!(self, s => Pin::new(s).poll_write(cx, buf))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        each!(self, s => Pin::new(s).poll_flush(cx))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        each!(self, s => Pin::new(s).poll_shutdown(cx))
+    }
+}

@@ -1,0 +1,301 @@
+//! The client's side of a session: packets in, bytes out, compression between.
+//!
+//! What must always hold: a payload is never longer than the limit that its reader names; bytes that a client sends
+//! while its statement runs wait in a bounded buffer; a write that makes no progress for the bound ends the session.
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::{Buf, BytesMut};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::error::Elapsed;
+use tokio_rustls::TlsAcceptor;
+use weir_backend::Stream;
+use weir_wire::compress::{Algorithm, Compressor, Contexts, Decompressor, MAX_FRAME, Progress};
+use weir_wire::frame::{FrameError, HEADER, Header, PacketReader, put_packet};
+use weir_wire::packets::{OkPacket, encode_failure};
+use weir_wire::resultset::ResultSet;
+use weir_wire::{Capabilities, Failure, StatusFlags};
+
+/// Bytes that wait to be written before they are.
+pub const FLUSH_AT: usize = 64 * 1024;
+/// Bytes of further commands that a client may send while one runs; more stay in the socket.
+const READ_AHEAD: usize = 256 * 1024;
+/// The least that is read at once.
+const READ_CHUNK: usize = 16 * 1024;
+/// What an idle client's buffer holds.
+const IDLE_BUFFER: usize = 1024;
+
+/// Why a session's client can't be served on.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// It has closed the connection.
+    #[error("the client closed the connection")]
+    Gone,
+    /// The connection broke.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// It does not read what is sent.
+    #[error("the client did not read for the bound of clients.write_timeout")]
+    Stalled,
+    /// It does not speak the protocol.
+    #[error("{0}")]
+    Frame(#[from] FrameError),
+    /// Its compressed stream is broken.
+    #[error("{0}")]
+    Compress(#[from] weir_wire::compress::CompressError),
+}
+
+impl From<Elapsed> for ClientError {
+    fn from(_: Elapsed) -> Self {
+        ClientError::Stalled
+    }
+}
+
+/// Compression contexts of a worker, lent to whichever session needs them.
+pub type SharedContexts = Rc<RefCell<Contexts>>;
+
+#[derive(Debug)]
+struct Compressed {
+    contexts: SharedContexts,
+    reader: Decompressor,
+    writer: Compressor,
+    input: BytesMut,
+    output: BytesMut,
+}
+
+/// A client's connection.
+#[derive(Debug)]
+pub struct Client {
+    /// What was negotiated.
+    pub capabilities: Capabilities,
+    /// Bytes to be sent; [`Client::flush`] sends them.
+    pub output: BytesMut,
+    /// Nothing more is sent: the client has gone, and the rest of a reply is read for the server's sake only.
+    pub discard: bool,
+    stream: Stream,
+    input: BytesMut,
+    packets: PacketReader,
+    write_timeout: Duration,
+    compressed: Option<Box<Compressed>>,
+}
+
+impl Client {
+    /// A connection on which nothing has been said yet.
+    pub fn new(stream: Stream, write_timeout: Duration) -> Client {
+        Client {
+            capabilities: Capabilities::empty(),
+            output: BytesMut::new(),
+            discard: false,
+            stream,
+            input: BytesMut::new(),
+            packets: PacketReader::new(),
+            write_timeout,
+            compressed: None,
+        }
+    }
+
+    /// The stream.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Puts TLS around the connection. Bytes that came too early are an attack and are refused.
+    ///
+    /// # Errors
+    /// When the client has sent more than the request for TLS, or the handshake fails.
+    pub async fn start_tls(&mut self, acceptor: &TlsAcceptor) -> Result<(), ClientError> {
+        if !self.input.is_empty() {
+            return Err(io::Error::other("the client sent data together with its request for TLS").into());
+        }
+        Ok(self.stream.accept_tls(acceptor).await?)
+    }
+
+    /// Everything from now on is compressed.
+    ///
+    /// # Errors
+    /// For a level that the algorithm does not have.
+    pub fn compress(&mut self, algorithm: Algorithm, level: u8, contexts: &SharedContexts) -> Result<(), ClientError> {
+        self.compressed = Some(Box::new(Compressed {
+            contexts: contexts.clone(),
+            reader: Decompressor::new(algorithm, MAX_FRAME),
+            writer: Compressor::new(algorithm, level)?,
+            input: std::mem::take(&mut self.input),
+            output: BytesMut::new(),
+        }));
+        Ok(())
+    }
+
+    /// The sequence number of the next packet in either direction.
+    pub fn seq(&self) -> u8 {
+        self.packets.next_seq()
+    }
+
+    /// Expects a new command.
+    pub fn begin_command(&mut self) {
+        self.packets.set_next_seq(0);
+        if let Some(compressed) = &mut self.compressed {
+            compressed.reader.set_next_seq(0);
+        }
+    }
+
+    /// Gives the memory of large buffers back, between commands.
+    pub fn shrink(&mut self) {
+        if self.input.is_empty() && self.input.capacity() > 2 * READ_CHUNK {
+            self.input = BytesMut::new();
+        }
+        if self.output.is_empty() && self.output.capacity() > 2 * FLUSH_AT {
+            self.output = BytesMut::new();
+        }
+    }
+
+    /// Frees the buffers: the client has been idle for a while.
+    pub fn rest(&mut self) {
+        if self.input.is_empty() {
+            self.input = BytesMut::new();
+        }
+        self.output = BytesMut::new();
+    }
+
+    /// Whether a whole packet, or a part of one, has arrived already.
+    pub fn has_input(&self) -> bool {
+        !self.input.is_empty() || self.compressed.as_ref().is_some_and(|c| !c.input.is_empty())
+    }
+
+    /// The next payload. Cancel-safe: what has arrived stays.
+    ///
+    /// # Errors
+    /// When the client goes, breaks the protocol, or claims more than `limit` bytes.
+    pub async fn packet(&mut self, limit: usize) -> Result<BytesMut, ClientError> {
+        loop {
+            self.inflate()?;
+            if let Some(payload) = self.packets.next(&mut self.input, limit)? {
+                if let Some(compressed) = &mut self.compressed {
+                    compressed.writer.set_next_seq(compressed.reader.next_seq());
+                }
+                return Ok(payload);
+            }
+            self.fill().await?;
+        }
+    }
+
+    /// The next frame as it is, header included; for a file that goes to a server. Cancel-safe.
+    ///
+    /// # Errors
+    /// As [`Client::packet`].
+    pub async fn frame(&mut self) -> Result<BytesMut, ClientError> {
+        loop {
+            self.inflate()?;
+            if let Some(header) = Header::peek(&self.input)
+                && self.input.len() >= HEADER + header.len
+            {
+                self.packets.set_next_seq(header.seq.wrapping_add(1));
+                if let Some(compressed) = &mut self.compressed {
+                    compressed.writer.set_next_seq(compressed.reader.next_seq());
+                }
+                return Ok(self.input.split_to(HEADER + header.len));
+            }
+            self.fill().await?;
+        }
+    }
+
+    fn inflate(&mut self) -> Result<(), ClientError> {
+        let Some(compressed) = &mut self.compressed else { return Ok(()) };
+        let mut contexts = compressed.contexts.borrow_mut();
+        match compressed.reader.push(&mut contexts, &mut compressed.input, &mut self.input)? {
+            Progress::NeedInput(_) | Progress::NextCommand | Progress::OutputFull => Ok(()),
+        }
+    }
+
+    /// Reads what has arrived. Cancel-safe.
+    async fn fill(&mut self) -> Result<(), ClientError> {
+        let input = match &mut self.compressed {
+            Some(compressed) => &mut compressed.input,
+            None => &mut self.input,
+        };
+        let room = if input.is_empty() { IDLE_BUFFER } else { READ_CHUNK };
+        if input.capacity() - input.len() < room {
+            input.reserve(room);
+        }
+        match self.stream.read_buf(input).await? {
+            0 => Err(ClientError::Gone),
+            _ => Ok(()),
+        }
+    }
+
+    /// Resolves only when the client has gone, taking in what it sends meanwhile up to a bound. Cancel-safe.
+    pub async fn gone(&mut self) -> ClientError {
+        loop {
+            let waiting = self.compressed.as_ref().map_or(self.input.len(), |c| c.input.len());
+            if self.discard || waiting >= READ_AHEAD {
+                return std::future::pending().await;
+            }
+            if let Err(error) = self.fill().await {
+                return error;
+            }
+        }
+    }
+
+    /// Appends a packet with the next sequence number.
+    pub fn put(&mut self, payload: &[u8]) {
+        let seq = put_packet(&mut self.output, self.packets.next_seq(), payload);
+        self.packets.set_next_seq(seq);
+    }
+
+    /// Appends an error.
+    pub fn put_failure(&mut self, failure: &Failure) {
+        self.put(&encode_failure(failure));
+    }
+
+    /// Appends an OK.
+    pub fn put_ok(&mut self, ok: &OkPacket<'_>) {
+        self.put(&ok.encode(self.capabilities));
+    }
+
+    /// Appends a result set.
+    pub fn put_result(&mut self, result: &ResultSet, status: StatusFlags) {
+        let seq = result.put(&mut self.output, self.packets.next_seq(), self.capabilities, status);
+        self.packets.set_next_seq(seq);
+    }
+
+    /// Sends what is to be sent. Not cancel-safe: used where nothing else is waited for.
+    ///
+    /// # Errors
+    /// When the connection breaks, or makes no progress for the bound.
+    pub async fn flush(&mut self) -> Result<(), ClientError> {
+        if self.discard || self.output.is_empty() {
+            self.output.clear();
+            return Ok(());
+        }
+        let out = match &mut self.compressed {
+            Some(compressed) => {
+                compressed.writer.push(&mut compressed.contexts.borrow_mut(), &self.output, &mut compressed.output);
+                self.output.clear();
+                &mut compressed.output
+            }
+            None => &mut self.output,
+        };
+        while !out.is_empty() {
+            // The bound is on progress, not on the whole: a slow reader may take its time.
+            let n = tokio::time::timeout(self.write_timeout, self.stream.write(out)).await??;
+            if n == 0 {
+                return Err(ClientError::Gone);
+            }
+            out.advance(n);
+        }
+        tokio::time::timeout(self.write_timeout, self.stream.flush()).await??;
+        Ok(())
+    }
+
+    /// Ends the connection, with what is still to be said if it can be said at once.
+    pub async fn close(mut self) {
+        let bound = Duration::from_secs(1);
+        let _ = tokio::time::timeout(bound, async {
+            let _ = self.flush().await;
+            let _ = self.stream.shutdown().await;
+        })
+        .await;
+    }
+}

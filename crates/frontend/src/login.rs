@@ -1,0 +1,238 @@
+//! The connection phase with a client: PROXY header, greeting, TLS, authentication; and COM_CHANGE_USER's part of it.
+//!
+//! Until a client is authenticated a packet may be at most 64 KiB, and all of this has one time limit, which the
+//! caller keeps.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use tokio::io::AsyncReadExt;
+use tokio_rustls::TlsAcceptor;
+use weir_admin::sessions::SessionHandle;
+use weir_backend::{Identity, Stream};
+use weir_wire::auth::{AuthError, Greeted, Offer, Password, Scramble, ServerAuth, ServerStep};
+use weir_wire::compress::Algorithm;
+use weir_wire::error::codes;
+use weir_wire::handshake::{Greeting, HandshakeResponse, MAX_HANDSHAKE, is_ssl_request};
+use weir_wire::proxy_protocol::{Decoded, decode};
+use weir_wire::{Capabilities, Failure, Fault, StatusFlags};
+
+use crate::client::{Client, ClientError, SharedContexts};
+use crate::endpoint::Endpoint;
+use crate::worker::Peer;
+
+/// What Weir offers if the server has it: a statement that uses it is forwarded as it is.
+pub(crate) const PASSED: Capabilities = Capabilities::FOUND_ROWS
+    .union(Capabilities::NO_SCHEMA)
+    .union(Capabilities::ODBC)
+    .union(Capabilities::LOCAL_FILES)
+    .union(Capabilities::IGNORE_SPACE)
+    .union(Capabilities::INTERACTIVE)
+    .union(Capabilities::MULTI_STATEMENTS)
+    .union(Capabilities::MULTI_RESULTS)
+    .union(Capabilities::PS_MULTI_RESULTS)
+    .union(Capabilities::DEPRECATE_EOF)
+    .union(Capabilities::QUERY_ATTRIBUTES)
+    .union(Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS)
+    .union(Capabilities::MARIADB_EXTENDED_METADATA);
+
+/// What Weir does itself, whatever the server can do.
+const OWN: Capabilities = Capabilities::LONG_FLAG
+    .union(Capabilities::CONNECT_WITH_DB)
+    .union(Capabilities::PROTOCOL_41)
+    .union(Capabilities::TRANSACTIONS)
+    .union(Capabilities::RESERVED)
+    .union(Capabilities::SECURE_CONNECTION)
+    .union(Capabilities::PLUGIN_AUTH)
+    .union(Capabilities::CONNECT_ATTRS)
+    .union(Capabilities::PLUGIN_AUTH_LENENC_DATA)
+    .union(Capabilities::SESSION_TRACK);
+
+/// Why a login did not come to be.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoginError {
+    /// Nothing can be said to the client any more.
+    #[error("{0}")]
+    Client(#[from] ClientError),
+    /// The client is told.
+    #[error("{0}")]
+    Refused(#[from] Failure),
+}
+
+impl From<std::io::Error> for LoginError {
+    fn from(error: std::io::Error) -> Self {
+        LoginError::Client(error.into())
+    }
+}
+
+/// A client that has proved who it is, or whose password a server must prove.
+pub(crate) struct LoggedIn {
+    pub(crate) user: String,
+    pub(crate) database: Option<Vec<u8>>,
+    pub(crate) collation: u16,
+    /// A password that the client told and nothing has proved yet.
+    pub(crate) unproved: Option<Password>,
+    /// For COM_CHANGE_USER.
+    pub(crate) nonce: Scramble,
+}
+
+fn refused(code: u16, sqlstate: &[u8; 5], message: impl Into<String>) -> LoginError {
+    LoginError::Refused(Failure::new(Fault::Client, code, sqlstate, message))
+}
+
+/// Reads the PROXY header that the connection must begin with, and returns the client's address in it.
+pub(crate) async fn read_proxy_header(stream: &mut Stream) -> Result<Option<SocketAddr>, LoginError> {
+    let mut header = BytesMut::with_capacity(256);
+    let mut byte = [0];
+    loop {
+        // Byte by byte: what follows the header is the client's, and must stay in the socket.
+        if stream.read(&mut byte).await? == 0 {
+            return Err(ClientError::Gone.into());
+        }
+        header.extend_from_slice(&byte);
+        match decode(&header).map_err(std::io::Error::other)? {
+            Decoded::Incomplete => {}
+            Decoded::Header { source, .. } => return Ok(source),
+            Decoded::NotProxy => return Err(std::io::Error::other("no PROXY protocol header").into()),
+        }
+    }
+}
+
+/// Greets the client and authenticates it. Compression waits: [`start_compression`] is called after the OK.
+pub(crate) async fn log_in(
+    endpoint: &Endpoint,
+    client: &mut Client,
+    handle: &SessionHandle,
+    peer: &Peer,
+) -> Result<(LoggedIn, HandshakeResponse), LoginError> {
+    let identity = known_server(endpoint)?;
+    let nonce = Scramble::generate().map_err(auth_failure)?;
+    let offered = offer(endpoint, &identity);
+    let greeting = Greeting {
+        version: identity.version.clone(),
+        connection_id: handle.id,
+        nonce: nonce.0,
+        capabilities: offered,
+        collation: identity.collation,
+        status: StatusFlags::AUTOCOMMIT,
+        auth_plugin: endpoint.accounts.default_plugin().name().into(),
+    };
+    client.put(&greeting.encode());
+    client.flush().await?;
+    let mut payload = client.packet(MAX_HANDSHAKE).await?;
+    if is_ssl_request(&payload) {
+        let Some(config) = endpoint.tls.clone() else {
+            return Err(std::io::Error::other("the client asks for TLS, which was not offered").into());
+        };
+        client.start_tls(&TlsAcceptor::from(config)).await?;
+        payload = client.packet(MAX_HANDSHAKE).await?;
+    }
+    let mut response = HandshakeResponse::parse(&payload, identity.mariadb)
+        .map_err(|e| refused(codes::ER_HANDSHAKE_ERROR, b"08S01", format!("Bad handshake: {e}")))?;
+    response.capabilities &= offered | Capabilities::LONG_PASSWORD;
+    client.capabilities = response.capabilities;
+    if endpoint.settings.require_tls && !client.stream().channel().is_secure() {
+        return Err(refused(3159, b"HY000", "Connections using insecure transport are prohibited: use TLS"));
+    }
+    if endpoint.settings.require_compression
+        && !client.capabilities.intersects(Capabilities::COMPRESS | Capabilities::ZSTD_COMPRESSION)
+    {
+        return Err(refused(3922, b"08004", "Uncompressed connections are not in clients.compression: use zlib or zstd"));
+    }
+    let plugin = client.capabilities.contains(Capabilities::PLUGIN_AUTH).then_some(&response.auth_plugin[..]);
+    let offer = Offer { plugin, response: &response.auth };
+    let greeted = Greeted { nonce, plugin: Some(endpoint.accounts.default_plugin()) };
+    let (user, unproved) = prove(endpoint, client, peer, &response.user, greeted, offer).await?;
+    let (database, collation) = (response.database.clone(), response.collation);
+    Ok((LoggedIn { user, database, collation, unproved, nonce }, response))
+}
+
+fn known_server(endpoint: &Endpoint) -> Result<Arc<Identity>, LoginError> {
+    let facts = endpoint.server.facts();
+    facts.identity.clone().ok_or_else(|| {
+        let failure = endpoint.server.refusal().unwrap_or_else(|| endpoint.server.unreachable("it has not answered yet"));
+        LoginError::Refused(failure)
+    })
+}
+
+fn offer(endpoint: &Endpoint, identity: &Identity) -> Capabilities {
+    let mut offered = OWN | (identity.capabilities & PASSED);
+    // A MariaDB server is known by this bit being clear.
+    offered.set(Capabilities::LONG_PASSWORD, !identity.mariadb);
+    offered.set(Capabilities::SSL, endpoint.tls.is_some());
+    offered.set(Capabilities::COMPRESS, endpoint.settings.compression.zlib);
+    offered.set(Capabilities::ZSTD_COMPRESSION, endpoint.settings.compression.zstd);
+    offered
+}
+
+/// Runs the exchange that proves a user's password. Returns the user, and the password if a server must prove it.
+pub(crate) async fn prove(
+    endpoint: &Endpoint,
+    client: &mut Client,
+    peer: &Peer,
+    user: &[u8],
+    greeted: Greeted,
+    offer: Offer<'_>,
+) -> Result<(String, Option<Password>), LoginError> {
+    let user = String::from_utf8(user.to_vec())
+        .map_err(|_| refused(codes::ER_HANDSHAKE_ERROR, b"08S01", "Bad handshake: the user name is not UTF-8"))?;
+    let account = endpoint.accounts.lookup(&user);
+    let channel = client.stream().channel();
+    // Making the key takes time: only a client that may need it waits for it.
+    let rsa = if channel.is_secure() { None } else { endpoint.rsa_key() };
+    let (mut exchange, mut step) = ServerAuth::begin(account, greeted, channel, rsa, offer).map_err(auth_failure)?;
+    loop {
+        match step {
+            ServerStep::Send(payload) => {
+                client.put(&payload);
+                client.flush().await?;
+                let answer = client.packet(MAX_HANDSHAKE).await?;
+                step = exchange.on_packet(&answer);
+            }
+            ServerStep::Accept { send_first, password, verified } => {
+                if let Some(payload) = send_first {
+                    client.put(&payload);
+                }
+                let unproved = if verified { None } else { password };
+                return Ok((user, unproved));
+            }
+            ServerStep::Reject { using_password } => {
+                endpoint.metrics.denied.inc();
+                return Err(LoginError::Refused(access_denied(&user, peer, using_password)));
+            }
+        }
+    }
+}
+
+/// MySQL's error 1045.
+pub(crate) fn access_denied(user: &str, peer: &Peer, using_password: bool) -> Failure {
+    let using = if using_password { "YES" } else { "NO" };
+    let message = format!("Access denied for user '{user}'@'{}' (using password: {using})", peer.host());
+    Failure::new(Fault::Client, codes::ER_ACCESS_DENIED_ERROR, b"28000", message)
+}
+
+fn auth_failure(error: AuthError) -> LoginError {
+    let (code, sqlstate) = match error {
+        AuthError::ClientTooOld(_) => (1251, b"08004"),
+        AuthError::InsecureChannel(_) => (3159, b"HY000"),
+        _ => (codes::ER_HANDSHAKE_ERROR, b"08S01"),
+    };
+    refused(code, sqlstate, error.to_string())
+}
+
+/// Starts the compression that the client has chosen, right after the OK that ends the login.
+pub(crate) fn start_compression(
+    client: &mut Client,
+    response: &HandshakeResponse,
+    contexts: &SharedContexts,
+) -> Result<(), ClientError> {
+    if client.capabilities.contains(Capabilities::COMPRESS) {
+        client.compress(Algorithm::Zlib, Algorithm::Zlib.default_level(), contexts)
+    } else if client.capabilities.contains(Capabilities::ZSTD_COMPRESSION) {
+        let level = response.zstd_level.clamp(1, Algorithm::Zstd.highest_level());
+        client.compress(Algorithm::Zstd, level, contexts)
+    } else {
+        Ok(())
+    }
+}

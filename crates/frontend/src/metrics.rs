@@ -1,0 +1,54 @@
+//! Counters of the client side.
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+/// Counters shared by all workers.
+#[derive(Debug, Clone, Default)]
+pub struct Metrics {
+    /// Client connections accepted.
+    pub accepted: Counter,
+    /// Client connections refused because of a limit on their number.
+    pub refused: Counter,
+    /// Logins refused.
+    pub denied: Counter,
+    /// Client connections open.
+    pub sessions: Gauge,
+    /// Commands received.
+    pub commands: Counter,
+    /// Commands answered without a server.
+    pub answered_here: Counter,
+    /// Errors that Weir itself sent.
+    pub errors: Counter,
+    /// Connections closed because the client did not read for the bound.
+    pub stalled: Counter,
+    /// Connections closed because the client broke the protocol, or was idle or unauthenticated for too long.
+    pub dropped: Counter,
+    /// Statements killed.
+    pub kills: Counter,
+    /// Sessions that keep a server connection between two statements.
+    pub pinned: Gauge,
+}
+
+impl Metrics {
+    /// Registers all of them.
+    pub fn register(&self, registry: &mut Registry) {
+        let counters = [
+            ("accepted", "Client connections accepted", &self.accepted),
+            ("refused", "Client connections refused because of a limit on their number", &self.refused),
+            ("denied", "Logins refused", &self.denied),
+            ("commands", "Commands received from clients", &self.commands),
+            ("answered_here", "Commands answered without a server", &self.answered_here),
+            ("errors", "Errors that Weir itself sent to clients", &self.errors),
+            ("stalled", "Clients cut off because they did not read", &self.stalled),
+            ("dropped", "Clients cut off because of protocol errors or timeouts", &self.dropped),
+            ("kills", "Statements and sessions killed", &self.kills),
+        ];
+        for (name, help, counter) in counters {
+            registry.register(format!("weir_client_{name}"), help, counter.clone());
+        }
+        registry.register("weir_client_sessions", "Client connections open", self.sessions.clone());
+        registry.register("weir_client_pinned", "Sessions bound to a server connection", self.pinned.clone());
+    }
+}

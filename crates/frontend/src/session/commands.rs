@@ -1,0 +1,143 @@
+//! The commands that are neither a text nor a prepared statement.
+
+use std::rc::Rc;
+
+use weir_sql::{Class, Effects};
+use weir_wire::auth::{Greeted, Offer, Scramble};
+use weir_wire::caps::Capabilities;
+use weir_wire::error::codes;
+use weir_wire::handshake::ChangeUser;
+use weir_wire::packets::{EofPacket, OkPacket};
+use weir_wire::reply::ReplyKind;
+use weir_wire::{Failure, Fault};
+
+use super::state::State;
+use super::{End, Session};
+use crate::login::{self, LoggedIn, LoginError, PASSED};
+
+impl Session {
+    /// COM_INIT_DB.
+    pub(super) async fn init_db(&mut self, payload: &[u8]) -> Result<(), End> {
+        let class = Class { effects: Effects::CHANGES_DATABASE, ..Class::default() };
+        self.run_command(&class, payload, ReplyKind::Results).await
+    }
+
+    /// COM_FIELD_LIST.
+    pub(super) async fn field_list(&mut self, payload: &[u8]) -> Result<(), End> {
+        let class = Class { effects: Effects::READS, ..Class::default() };
+        self.run_command(&class, payload, ReplyKind::Rows).await
+    }
+
+    /// COM_STATISTICS.
+    pub(super) async fn statistics(&mut self, payload: &[u8]) -> Result<(), End> {
+        self.run_command(&Class::default(), payload, ReplyKind::Text).await
+    }
+
+    /// COM_SET_OPTION: several statements in one text, or not.
+    pub(super) async fn set_option(&mut self, payload: &[u8]) -> Result<(), End> {
+        let on = match payload.get(1..3) {
+            Some([0, 0]) => true,
+            Some([1, 0]) => false,
+            _ => {
+                self.refuse(&Failure::new(Fault::Client, codes::ER_UNKNOWN_COM_ERROR, b"08S01", "Unknown command"));
+                return Ok(());
+            }
+        };
+        self.client.capabilities.set(Capabilities::MULTI_STATEMENTS, on);
+        self.key.capabilities = self.client.capabilities & PASSED;
+        if self.lease.is_some() {
+            self.run_command(&Class::default(), payload, ReplyKind::Rows).await?;
+            let key = self.key.clone();
+            if let Some(lease) = &mut self.lease {
+                lease.key = key;
+            }
+            return Ok(());
+        }
+        let status = self.state.own_status();
+        if self.client_has(Capabilities::DEPRECATE_EOF) {
+            self.client.put_ok(&OkPacket { header: 0xfe, ..OkPacket::plain(status) });
+        } else {
+            self.client.put(&EofPacket { warnings: 0, status }.encode());
+        }
+        Ok(())
+    }
+
+    /// COM_RESET_CONNECTION.
+    pub(super) async fn reset_connection(&mut self) -> Result<(), End> {
+        self.leave_server();
+        self.state.reset(&self.endpoint.server);
+        self.state.learn_lex_mode(Some(&self.identity), self.client.capabilities);
+        self.done_here();
+        Ok(())
+    }
+
+    /// COM_CHANGE_USER: a new login on the same connection.
+    pub(super) async fn change_user(&mut self, payload: &[u8]) -> Result<(), End> {
+        let request = match ChangeUser::parse(&payload[1..], self.client.capabilities) {
+            Ok(request) => request,
+            Err(error) => {
+                let failure = Failure::new(Fault::Client, codes::ER_MALFORMED_PACKET, b"HY000", error.to_string());
+                return Err(End::Told(failure));
+            }
+        };
+        self.leave_server();
+        let bound = self.endpoint.settings.handshake_timeout;
+        let changing = self.change_to(request);
+        match tokio::time::timeout(bound, Box::pin(changing)).await {
+            Ok(Ok(())) => {
+                self.done_here();
+                Ok(())
+            }
+            Ok(Err(LoginError::Refused(failure))) => Err(End::Told(failure)),
+            Ok(Err(LoginError::Client(error))) => Err(error.into()),
+            Err(_) => {
+                let message = "The new login took longer than clients.handshake_timeout";
+                Err(End::Told(Failure::new(Fault::Client, codes::ER_HANDSHAKE_ERROR, b"08S01", message)))
+            }
+        }
+    }
+
+    async fn change_to(&mut self, request: ChangeUser) -> Result<(), LoginError> {
+        let plugin = self.client_has(Capabilities::PLUGIN_AUTH).then_some(&request.auth_plugin[..]);
+        let offer = Offer { plugin, response: &request.auth };
+        let endpoint = self.endpoint.clone();
+        let peer = self.peer;
+        // A client that can be asked to switch answers a new challenge, another one that of the greeting.
+        let nonce = match plugin {
+            Some(_) => Scramble::generate().unwrap_or(self.nonce),
+            None => self.nonce,
+        };
+        let greeted = Greeted { nonce, plugin: None };
+        let (user, unproved) =
+            login::prove(&endpoint, &mut self.client, &peer, &request.user, greeted, offer).await?;
+        let configured = endpoint.accounts.configured(&user);
+        let (admin, limit) = configured.map_or((false, 0), |user| (user.admin, user.max_connections));
+        if user != self.user {
+            self._user_entry = endpoint.registry.enter_user(&user, limit).map_err(|_| {
+                let message = format!("User {user} already has more than 'max_user_connections' active connections");
+                Failure::new(Fault::Client, codes::ER_TOO_MANY_USER_CONNECTIONS, b"42000", message)
+            })?;
+        }
+        let password = unproved.clone().or_else(|| endpoint.accounts.password(&user));
+        self.password = password.ok_or_else(|| login::access_denied(&user, &peer, true))?;
+        self.key.user = user.as_bytes().into();
+        self.admin = admin;
+        self.collation = request.collation.unwrap_or(self.collation);
+        self.state = State::new(&endpoint.server, None, self.collation);
+        {
+            let mut info = self.handle.info();
+            info.user.clone_from(&user);
+            info.database = None;
+        }
+        self.user = user.clone();
+        let logged_in =
+            LoggedIn { user, database: request.database, collation: self.collation, unproved, nonce: self.nonce };
+        self.enter(&logged_in).await?;
+        Ok(())
+    }
+
+    /// A class shared by the executions of a statement.
+    pub(super) fn shared_class(class: Class) -> Rc<Class> {
+        Rc::new(class)
+    }
+}

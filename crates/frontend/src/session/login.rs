@@ -1,0 +1,225 @@
+//! From an accepted socket to a session: login, limits, the first database.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+use weir_admin::sessions::SessionHandle;
+use weir_backend::pool::Request;
+use weir_backend::{Lease, PoolKey, Profile, Stream};
+use weir_wire::auth::Password;
+use weir_wire::error::codes;
+use weir_wire::handshake::HandshakeResponse;
+use weir_wire::packets::OkPacket;
+use weir_wire::{Capabilities, Failure, Fault};
+
+use super::Session;
+use super::state::State;
+use crate::client::Client;
+use crate::login::{self, LoggedIn, LoginError, PASSED};
+use crate::worker::{Incoming, Peer, Shared, Socket};
+
+/// Greets and authenticates a client. `None`: it was refused or has gone, and was told so if it could be.
+pub(super) async fn begin(shared: Rc<Shared>, incoming: Incoming, handle: Arc<SessionHandle>) -> Option<Session> {
+    let endpoint = shared.endpoint.clone();
+    let bound = endpoint.settings.handshake_timeout;
+    let logging_in = async {
+        let (mut client, peer) = arrive(&shared, incoming, &handle).await?;
+        let outcome = login::log_in(&endpoint, &mut client, &handle, &peer).await;
+        Some(admit(&shared, client, &handle, peer, outcome).await)
+    };
+    match tokio::time::timeout(bound, Box::pin(logging_in)).await {
+        Ok(Some(Ok(session))) => Some(session),
+        Ok(Some(Err((mut client, error)))) => {
+            match error {
+                LoginError::Refused(failure) => client.put_failure(&failure),
+                LoginError::Client(error) => {
+                    endpoint.metrics.dropped.inc();
+                    tracing::debug!(session = handle.id, %error, "login broken off");
+                }
+            }
+            shared.endpoint.registry.leave(&handle);
+            client.close().await;
+            None
+        }
+        Ok(None) => None,
+        Err(_) => {
+            endpoint.metrics.dropped.inc();
+            None
+        }
+    }
+}
+
+/// The client on its stream, behind its PROXY header if it must have one.
+async fn arrive(shared: &Shared, incoming: Incoming, handle: &SessionHandle) -> Option<(Client, Peer)> {
+    let Incoming { socket, mut peer, proxied } = incoming;
+    let mut stream = match socket {
+        Socket::Tcp(socket) => Stream::Tcp(tokio::net::TcpStream::from_std(socket).ok()?),
+        Socket::Unix(socket) => Stream::Unix(tokio::net::UnixStream::from_std(socket).ok()?),
+    };
+    if proxied {
+        match login::read_proxy_header(&mut stream).await {
+            Ok(Some(source)) => {
+                peer = Peer::Tcp(source.ip(), source.port());
+                handle.info().host = peer.shown();
+            }
+            Ok(None) => {}
+            Err(error) => {
+                tracing::debug!(session = handle.id, %error, "connection without a valid PROXY header");
+                return None;
+            }
+        }
+    }
+    Some((Client::new(stream, shared.endpoint.settings.write_timeout), peer))
+}
+
+type Admission = Result<Session, (Client, LoginError)>;
+
+/// What an authenticated client still needs: a place, a proof by a server, its database.
+async fn admit(
+    shared: &Rc<Shared>,
+    client: Client,
+    handle: &Arc<SessionHandle>,
+    peer: Peer,
+    outcome: Result<(LoggedIn, HandshakeResponse), LoginError>,
+) -> Admission {
+    let (logged_in, response) = match outcome {
+        Ok(logged_in) => logged_in,
+        Err(error) => return Err((client, error)),
+    };
+    let mut session = match open(shared, handle, peer, &logged_in, client) {
+        Ok(session) => session,
+        Err(error) => return Err(error),
+    };
+    if let Err(failure) = session.enter(&logged_in).await {
+        return Err((session.client, failure.into()));
+    }
+    session.client.put_ok(&OkPacket::plain(session.state.own_status()));
+    let said = match session.client.flush().await {
+        Ok(()) => login::start_compression(&mut session.client, &response, &shared.contexts),
+        Err(error) => Err(error),
+    };
+    match said {
+        Ok(()) => {
+            session.handle.end();
+            Ok(session)
+        }
+        Err(error) => Err((session.client, error.into())),
+    }
+}
+
+fn open(
+    shared: &Rc<Shared>,
+    handle: &Arc<SessionHandle>,
+    peer: Peer,
+    logged_in: &LoggedIn,
+    client: Client,
+) -> Admission {
+    let endpoint = shared.endpoint.clone();
+    let user = logged_in.user.clone();
+    let configured = endpoint.accounts.configured(&user);
+    let (admin, limit) = configured.map_or((false, 0), |user| (user.admin, user.max_connections));
+    let identity = endpoint.server.facts().identity.clone();
+    let password = logged_in.unproved.clone().or_else(|| endpoint.accounts.password(&user));
+    let (Some(identity), Some(password)) = (identity, password) else {
+        return Err((client, login::access_denied(&user, &peer, true).into()));
+    };
+    let user_entry = match endpoint.registry.enter_user(&user, limit) {
+        Ok(entry) => entry,
+        Err(_) => {
+            endpoint.metrics.refused.inc();
+            let message = format!("User {user} already has more than 'max_user_connections' active connections");
+            let failure = Failure::new(Fault::Client, codes::ER_TOO_MANY_USER_CONNECTIONS, b"42000", message);
+            return Err((client, failure.into()));
+        }
+    };
+    let state = State::new(&endpoint.server, None, logged_in.collation);
+    let key = PoolKey { user: user.as_bytes().into(), capabilities: client.capabilities & PASSED };
+    handle.info().user.clone_from(&user);
+    Ok(Session {
+        shared: shared.clone(),
+        identity,
+        client,
+        handle: handle.clone(),
+        peer,
+        nonce: logged_in.nonce,
+        user,
+        admin,
+        password,
+        key,
+        collation: logged_in.collation,
+        state,
+        lease: None,
+        let_go: Rc::new(Notify::new()),
+        held: false,
+        counted_as_pinned: false,
+        last_prepared: 0,
+        _user_entry: user_entry,
+        endpoint,
+    })
+}
+
+impl Session {
+    /// Proves the password if nothing has yet, and enters the database.
+    pub(super) async fn enter(&mut self, logged_in: &LoggedIn) -> Result<(), Failure> {
+        if let Some(password) = &logged_in.unproved {
+            self.prove_on_server(password).await?;
+        }
+        if let Some(database) = &logged_in.database {
+            self.enter_database(database).await?;
+        }
+        self.state.learn_lex_mode(Some(&self.identity), self.client.capabilities);
+        Ok(())
+    }
+
+    /// Logs in to the server with a password that the client has told.
+    async fn prove_on_server(&mut self, password: &Password) -> Result<(), Failure> {
+        // Connections with an older password prove nothing about this one.
+        self.shared.pool.close_idle_of(Some(self.user.as_bytes()));
+        let lent = self.lend(&Profile::default(), password).await;
+        match lent {
+            Ok(_) => {
+                self.endpoint.accounts.learn(&self.user, password.clone());
+                Ok(())
+            }
+            Err(failure) if failure.code == codes::ER_ACCESS_DENIED_ERROR => {
+                self.endpoint.metrics.denied.inc();
+                Err(login::access_denied(&self.user, &self.peer, !password.is_empty()))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    async fn lend(&self, profile: &Profile, password: &Password) -> Result<Lease, Failure> {
+        let request = Request { key: &self.key, password, profile };
+        self.shared.pool.lend(request).await
+    }
+
+    /// Makes `database` the default; asks the server whether the user may, unless it has said so before.
+    async fn enter_database(&mut self, database: &[u8]) -> Result<(), Failure> {
+        let profile = Rc::new(self.state.profile.with_database(Some(database)));
+        let known = [self.user.as_bytes(), b"\0", database].concat();
+        let is_known = self.shared.known_databases.borrow().contains(&known);
+        if !is_known {
+            let mut lease = self.lend(&profile, &self.password.clone()).await?;
+            lease.queue_state(&profile, true)?;
+            lease.flush().await?;
+            lease.confirm_state().await?;
+            let mut all = self.shared.known_databases.borrow_mut();
+            if all.len() < MOST_KNOWN_DATABASES {
+                all.insert(known);
+            }
+        }
+        self.state.profile = profile;
+        self.handle.info().database = Some(String::from_utf8_lossy(database).into_owned());
+        Ok(())
+    }
+
+    /// Whether the client negotiated this.
+    pub(super) fn client_has(&self, capability: Capabilities) -> bool {
+        self.client.capabilities.contains(capability)
+    }
+}
+
+/// Users and databases that are remembered; beyond, each login asks the server.
+const MOST_KNOWN_DATABASES: usize = 10_000;

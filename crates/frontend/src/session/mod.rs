@@ -1,0 +1,283 @@
+//! One client's session, from its first byte to its last.
+//!
+//! What must always hold: the session has a server connection (`lease`) only while a statement runs on it, while
+//! something binds it (a transaction, a lock, a temporary table: [`state::State::is_bound`]), or softly, while the
+//! latest statement left something there that the client may still ask for. A soft hold ends when another session
+//! waits for a connection: what was left is read and kept here.
+//!
+//! States: logging in, idle, running a command, ended.
+
+mod commands;
+mod login;
+mod query;
+mod relay;
+mod server;
+mod state;
+mod statements;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use tokio::sync::Notify;
+use weir_admin::sessions::{Interrupt, SessionHandle, UserEntry};
+use weir_backend::{Identity, Lease, PoolKey};
+use weir_wire::auth::{Password, Scramble};
+use weir_wire::error::codes;
+use weir_wire::packets::OkPacket;
+use weir_wire::{Command, Failure, Fault};
+
+use crate::client::{Client, ClientError};
+use crate::endpoint::Endpoint;
+use crate::worker::{Incoming, Peer, Shared};
+use state::State;
+
+/// How long an idle client keeps its buffers.
+const REST_AFTER: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Why a session ends.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// The client said goodbye, or has gone.
+    Quit,
+    /// Its connection can't be served on.
+    Client(ClientError),
+    /// The client is told this, and the connection is closed.
+    Told(Failure),
+    /// Killed.
+    Killed,
+}
+
+impl From<ClientError> for End {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Gone => End::Quit,
+            ClientError::Frame(weir_wire::frame::FrameError::TooLarge { .. }) => End::Told(Failure::new(
+                Fault::Client,
+                codes::ER_NET_PACKET_TOO_LARGE,
+                b"08S01",
+                "Got a packet bigger than 'max_allowed_packet' bytes",
+            )),
+            ClientError::Frame(weir_wire::frame::FrameError::OutOfOrder { .. }) => End::Told(Failure::new(
+                Fault::Client,
+                codes::ER_NET_PACKETS_OUT_OF_ORDER,
+                b"08S01",
+                "Got packets out of order",
+            )),
+            other => End::Client(other),
+        }
+    }
+}
+
+/// A session that is logged in.
+pub(crate) struct Session {
+    shared: Rc<Shared>,
+    endpoint: Arc<Endpoint>,
+    identity: Arc<Identity>,
+    client: Client,
+    handle: Arc<SessionHandle>,
+    peer: Peer,
+    nonce: Scramble,
+    user: String,
+    admin: bool,
+    password: Password,
+    key: PoolKey,
+    collation: u16,
+    state: State,
+    lease: Option<Lease>,
+    /// Rung when somebody waits for the connection that is held softly.
+    let_go: Rc<Notify>,
+    held: bool,
+    counted_as_pinned: bool,
+    last_prepared: u32,
+    _user_entry: UserEntry,
+}
+
+/// Serves a client to its end.
+pub(crate) async fn serve(shared: Rc<Shared>, incoming: Incoming, handle: Arc<SessionHandle>) {
+    let Some(mut session) = login::begin(shared, incoming, handle).await else { return };
+    let end = session.run().await;
+    session.finish(end).await;
+}
+
+impl Session {
+    async fn run(&mut self) -> End {
+        loop {
+            let payload = match self.next_command().await {
+                Ok(payload) => payload,
+                Err(end) => return end,
+            };
+            self.endpoint.metrics.commands.inc();
+            if let Err(end) = self.command(payload).await {
+                return end;
+            }
+            if let Err(error) = self.client.flush().await {
+                return error.into();
+            }
+            if self.client.discard {
+                return End::Quit;
+            }
+            self.settle().await;
+            self.client.shrink();
+            self.show_idle();
+        }
+    }
+
+    /// Waits for the next command, and meanwhile for whatever else may concern an idle session.
+    async fn next_command(&mut self) -> Result<BytesMut, End> {
+        self.client.begin_command();
+        let limit = self.endpoint.settings.max_allowed_packet;
+        let mut idle = std::pin::pin!(tokio::time::sleep(REST_AFTER));
+        let mut rested = false;
+        loop {
+            self.idle_interrupts()?;
+            // Cancel-safe: `packet` keeps what has arrived, bells keep their ring, the timer is only looked at.
+            tokio::select! {
+                biased;
+                payload = self.client.packet(limit) => return Ok(payload?),
+                () = self.handle.bell.notified() => {}
+                () = self.let_go.notified(), if self.held => self.give_way().await,
+                () = &mut idle => {
+                    if rested {
+                        return Err(self.idle_for_too_long());
+                    }
+                    rested = true;
+                    if !self.client.has_input() {
+                        self.client.rest();
+                    }
+                    idle.as_mut().reset(tokio::time::Instant::now() + self.wait_timeout().saturating_sub(REST_AFTER));
+                }
+            }
+        }
+    }
+
+    /// The client's own `wait_timeout` if it has set one, else the configured one.
+    fn wait_timeout(&self) -> std::time::Duration {
+        let own = self.state.profile.variable("wait_timeout").and_then(|seconds| seconds.parse().ok());
+        own.map_or(self.endpoint.settings.wait_timeout, std::time::Duration::from_secs)
+    }
+
+    fn idle_for_too_long(&self) -> End {
+        self.endpoint.metrics.dropped.inc();
+        let message = "The client was disconnected by the server because of inactivity. See wait_timeout and \
+                       interactive_timeout for configuring this behavior.";
+        End::Told(Failure::new(Fault::Client, codes::ER_CLIENT_INTERACTION_TIMEOUT, b"HY000", message))
+    }
+
+    fn idle_interrupts(&mut self) -> Result<(), End> {
+        if self.handle.has(Interrupt::Connection) {
+            return Err(End::Killed);
+        }
+        if self.handle.has(Interrupt::ServerLost) {
+            self.handle.clear(Interrupt::ServerLost);
+            if self.lease.take().is_some() && self.state.is_bound() {
+                return Err(End::Told(self.endpoint.server.lost("it has stopped answering")));
+            }
+        }
+        let stopping = self.handle.has(Interrupt::Shutdown) && !self.state.in_transaction();
+        if stopping || self.handle.has(Interrupt::ShutdownNow) {
+            let message = "Server shutdown in progress";
+            return Err(End::Told(Failure::new(Fault::Weir, codes::ER_SERVER_SHUTDOWN, b"08S01", message)));
+        }
+        Ok(())
+    }
+
+    fn show_idle(&mut self) {
+        self.handle.end();
+        self.handle.set_in_transaction(self.state.in_transaction());
+        let pinned = self.lease.is_some() && !self.held;
+        if pinned != self.counted_as_pinned {
+            self.counted_as_pinned = pinned;
+            if pinned { self.endpoint.metrics.pinned.inc() } else { self.endpoint.metrics.pinned.dec() };
+        }
+        let mut info = self.handle.info();
+        let bindings = self.state.bindings();
+        if info.pins != bindings {
+            info.pins = bindings;
+        }
+        if self.lease.is_none() {
+            info.server = None;
+        }
+    }
+
+    /// One command. An error ends the session.
+    async fn command(&mut self, payload: BytesMut) -> Result<(), End> {
+        self.handle.clear(Interrupt::Query);
+        let Some(command) = payload.first().copied().and_then(Command::served) else {
+            self.handle.begin("Unknown", None);
+            self.refuse(&Failure::new(Fault::Client, codes::ER_UNKNOWN_COM_ERROR, b"08S01", "Unknown command"));
+            return Ok(());
+        };
+        let text = match command {
+            Command::Query | Command::StmtPrepare => payload.get(1..),
+            _ => None,
+        };
+        self.handle.begin(command.process_name(), text);
+        match command {
+            Command::Quit => Err(End::Quit),
+            Command::Ping => {
+                self.ok_here();
+                Ok(())
+            }
+            Command::Query => self.query(&payload).await,
+            Command::InitDb => self.init_db(&payload).await,
+            Command::FieldList => self.field_list(&payload).await,
+            Command::Statistics => self.statistics(&payload).await,
+            Command::ProcessKill => self.process_kill(&payload),
+            Command::ChangeUser => Box::pin(self.change_user(&payload)).await,
+            Command::ResetConnection => self.reset_connection().await,
+            Command::SetOption => self.set_option(&payload).await,
+            Command::StmtPrepare => self.prepare(&payload).await,
+            Command::StmtExecute => self.execute(&payload).await,
+            Command::StmtFetch => self.fetch(&payload).await,
+            Command::StmtReset => self.reset_statement(&payload).await,
+            Command::StmtClose => self.close_statement(&payload).await,
+            Command::StmtSendLongData => self.long_data(&payload).await,
+            _ => unreachable_command(),
+        }
+    }
+
+    /// Answers with an error of Weir's own.
+    fn refuse(&mut self, failure: &Failure) {
+        self.endpoint.metrics.errors.inc();
+        self.state.failed_here(failure);
+        self.client.put_failure(failure);
+    }
+
+    /// Answers OK without a server.
+    fn ok_here(&mut self) {
+        self.endpoint.metrics.answered_here.inc();
+        let ok = OkPacket::plain(self.state.own_status());
+        self.client.put_ok(&ok);
+    }
+
+    /// Ends the session: the client is told, the connection cleared.
+    async fn finish(mut self, end: End) {
+        if self.counted_as_pinned {
+            self.endpoint.metrics.pinned.dec();
+        }
+        self.leave_server();
+        match &end {
+            End::Quit | End::Killed => {}
+            End::Told(failure) => self.client.put_failure(failure),
+            End::Client(error) => {
+                match error {
+                    ClientError::Stalled => self.endpoint.metrics.stalled.inc(),
+                    _ => self.endpoint.metrics.dropped.inc(),
+                };
+                tracing::debug!(session = self.handle.id, user = %self.user, %error, "client lost");
+            }
+        }
+        let Session { client, handle, shared, .. } = self;
+        // Out of the registry before the socket closes, so that a client that sees the close finds its place free.
+        shared.endpoint.registry.leave(&handle);
+        if matches!(end, End::Told(_)) {
+            client.close().await;
+        }
+    }
+}
+
+/// `Command::served` names no other commands.
+fn unreachable_command() -> Result<(), End> {
+    Ok(())
+}

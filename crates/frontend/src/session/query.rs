@@ -1,0 +1,262 @@
+//! COM_QUERY: what Weir answers itself, what it must change in the text, and the rest, which the server gets as it is.
+
+use std::rc::Rc;
+
+use weir_admin::Caller;
+use weir_admin::sessions::Interrupt;
+use weir_sql::{Class, Diagnostics as Asked, Effects, Kind, KillTarget, StateValues, TokenKind, classify};
+use weir_wire::error::codes;
+use weir_wire::packets::OkPacket;
+use weir_wire::reply::ReplyKind;
+use weir_wire::resultset::{Column, ResultSet};
+use weir_wire::stmt::query_text_at;
+use weir_wire::{Failure, Fault, StatusFlags};
+
+use super::state::{Diagnostics, Left};
+use super::{End, Session};
+
+impl Session {
+    /// A text.
+    pub(super) async fn query(&mut self, payload: &[u8]) -> Result<(), End> {
+        let at = match query_text_at(payload, self.client.capabilities) {
+            Ok(at) => at,
+            Err(error) => {
+                self.refuse(&Failure::new(Fault::Client, codes::ER_MALFORMED_PACKET, b"HY000", error.to_string()));
+                return Ok(());
+            }
+        };
+        let text = &payload[at..];
+        let class = classify(text, self.state.lex);
+        if self.answer_here(&class, text)? {
+            return Ok(());
+        }
+        let spliced = self.splice_state(&class, text);
+        let changed;
+        let payload = match &spliced {
+            Some(text) => {
+                changed = [&payload[..at], text].concat();
+                &changed[..]
+            }
+            None => payload,
+        };
+        self.run_command(&class, payload, ReplyKind::Results).await?;
+        if let Kind::SetUserVariables(variables) = &class.kind {
+            self.note_user_variables(text, variables);
+        }
+        Ok(())
+    }
+
+    /// Answers what needs no server. Returns whether it did.
+    fn answer_here(&mut self, class: &Class, text: &[u8]) -> Result<bool, End> {
+        match &class.kind {
+            Kind::Begin { read_only } if self.lease.is_none() || self.held => {
+                self.begin_lazily(text, *read_only);
+            }
+            Kind::Commit | Kind::Rollback if self.state.begin.is_some() => {
+                self.state.begin = None;
+                self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
+                self.state.answered_here();
+                self.ok_here();
+            }
+            Kind::Kill(target) => self.kill_by_text(*target, text)?,
+            Kind::ShowProcesslist { full } => {
+                let result = self.endpoint.commands.process_list(*full, self.caller());
+                self.result_here(&result);
+            }
+            Kind::Weir(range) => {
+                let statement = String::from_utf8_lossy(&text[range.clone()]).into_owned();
+                match self.endpoint.commands.run(&statement, self.caller()) {
+                    Ok(result) => self.result_here(&result),
+                    Err(failure) => self.refuse(&failure),
+                }
+            }
+            Kind::ShowWarnings(asked) => return Ok(self.show_learnt_warnings(*asked)),
+            _ if class.effects.contains(Effects::USES_WARNINGS) => return Ok(self.refuse_learnt_warnings()),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn caller(&self) -> Caller<'_> {
+        Caller { user: &self.user, admin: self.admin }
+    }
+
+    fn result_here(&mut self, result: &ResultSet) {
+        self.endpoint.metrics.answered_here.inc();
+        self.client.put_result(result, self.state.own_status());
+        self.state.answered_here();
+        self.state.row_count = -1;
+        self.state.found_rows = Left::Known(result.rows.len() as u64);
+    }
+
+    /// A transaction begins: the server hears of it with the first statement.
+    fn begin_lazily(&mut self, text: &[u8], read_only: Option<bool>) {
+        self.state.begin = Some(text.into());
+        self.state.status |= StatusFlags::IN_TRANS;
+        self.state.status.set(StatusFlags::IN_TRANS_READONLY, read_only == Some(true));
+        self.state.answered_here();
+        self.ok_here();
+        // Not yet open on any server: only the client sees it so.
+        self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
+    }
+
+    fn kill_by_text(&mut self, target: KillTarget, text: &[u8]) -> Result<(), End> {
+        let (id, why) = match target {
+            KillTarget::Connection(id) => (id, Interrupt::Connection),
+            KillTarget::Query(id) => (id, Interrupt::Query),
+            KillTarget::Other => match self.own_id_in(text) {
+                Some(target) => target,
+                None => {
+                    let message = "KILL takes the connection id of a Weir session, as SHOW PROCESSLIST shows it; \
+                                   KILL USER and KILL QUERY ID are not supported";
+                    self.refuse(&Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message));
+                    return Ok(());
+                }
+            },
+        };
+        self.kill(id, why)
+    }
+
+    /// `KILL CONNECTION_ID()`, in its forms.
+    fn own_id_in(&self, text: &[u8]) -> Option<(u64, Interrupt)> {
+        let words: Vec<u8> = text.iter().filter(|b| !b.is_ascii_whitespace() && **b != b';').map(u8::to_ascii_uppercase).collect();
+        let own = u64::from(self.handle.id);
+        match &words[..] {
+            b"KILLCONNECTION_ID()" | b"KILLCONNECTIONCONNECTION_ID()" => Some((own, Interrupt::Connection)),
+            b"KILLQUERYCONNECTION_ID()" => Some((own, Interrupt::Query)),
+            _ => None,
+        }
+    }
+
+    /// Kills a session or its statement. One that kills itself is told so at once.
+    pub(super) fn kill(&mut self, id: u64, why: Interrupt) -> Result<(), End> {
+        if id == u64::from(self.handle.id) {
+            let failure = Self::interrupted_failure();
+            if why == Interrupt::Connection {
+                return Err(End::Told(failure));
+            }
+            self.refuse(&failure);
+            return Ok(());
+        }
+        match self.endpoint.commands.kill(id, why, self.caller()) {
+            Ok(()) => {
+                self.endpoint.metrics.kills.inc();
+                self.state.answered_here();
+                self.ok_here();
+            }
+            Err(failure) => self.refuse(&failure),
+        }
+        Ok(())
+    }
+
+    /// Answers from what was read before the connection was given back. Returns whether it did.
+    fn show_learnt_warnings(&mut self, asked: Asked) -> bool {
+        let Diagnostics::Learnt(conditions) = &self.state.diagnostics else { return false };
+        let errors_only = matches!(asked, Asked::Errors { .. } | Asked::CountErrors);
+        let wanted = conditions.iter().filter(|[level, ..]| !errors_only || level == b"Error");
+        let result = match asked {
+            Asked::Warnings { offset, limit } | Asked::Errors { offset, limit } => {
+                let limit = limit.and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
+                let rows = wanted.skip(usize::try_from(offset).unwrap_or(usize::MAX)).take(limit);
+                ResultSet {
+                    columns: vec![Column::text("Level"), Column::integer("Code"), Column::text("Message")],
+                    rows: rows.map(|condition| condition.iter().cloned().map(Some).collect()).collect(),
+                }
+            }
+            Asked::CountWarnings | Asked::CountErrors => {
+                let name = if errors_only { "@@session.error_count" } else { "@@session.warning_count" };
+                let count = wanted.count().to_string().into_bytes();
+                ResultSet { columns: vec![Column::integer(name)], rows: vec![vec![Some(count)]] }
+            }
+        };
+        self.endpoint.metrics.answered_here.inc();
+        self.client.put_result(&result, self.state.own_status());
+        true
+    }
+
+    /// What reads the diagnostics in another way can't be answered once the connection is given back.
+    fn refuse_learnt_warnings(&mut self) -> bool {
+        let lost = matches!(self.state.diagnostics, Diagnostics::Learnt(_));
+        if lost {
+            let message = "The diagnostics of the statement before can be read by SHOW WARNINGS and SHOW ERRORS only: \
+                           its server connection was needed by another session";
+            let failure = Failure::new(Fault::Weir, codes::ER_NOT_SUPPORTED_YET, b"42000", message);
+            self.endpoint.metrics.errors.inc();
+            self.client.put_failure(&failure);
+        }
+        lost
+    }
+
+    /// The text with the values of functions whose answer is the session's, not the connection's.
+    fn splice_state(&self, class: &Class, text: &[u8]) -> Option<Vec<u8>> {
+        let functions = Effects::USES_CONNECTION_ID | Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
+        if !class.effects.intersects(functions) {
+            return None;
+        }
+        // On the connection that ran the statement before, the server's own answer is right.
+        let own = self.lease.is_some();
+        let found_rows = match self.state.found_rows {
+            Left::Known(rows) if !own => Some(rows),
+            _ => None,
+        };
+        let values = StateValues {
+            connection_id: Some(u64::from(self.handle.id)),
+            row_count: (!own).then_some(self.state.row_count),
+            found_rows,
+        };
+        if class.kind != Kind::Multiple {
+            return weir_sql::replace_state_functions(text, self.state.lex, &values);
+        }
+        // In a later statement of the text, counts are those of the statement before it; the id is always the same.
+        let (first, rest) = text.split_at(first_statement_end(text, self.state.lex));
+        let id_only = StateValues { row_count: None, found_rows: None, ..values };
+        let replaced = weir_sql::replace_state_functions(first, self.state.lex, &values);
+        let replaced_rest = weir_sql::replace_state_functions(rest, self.state.lex, &id_only);
+        if replaced.is_none() && replaced_rest.is_none() {
+            return None;
+        }
+        Some([replaced.as_deref().unwrap_or(first), replaced_rest.as_deref().unwrap_or(rest)].concat())
+    }
+
+    /// A SET of user variables to literals has succeeded: the profile takes them, unless their meaning depends on
+    /// what later SETs could change.
+    fn note_user_variables(&mut self, text: &[u8], variables: &[weir_sql::UserVariable]) {
+        if self.state.row_count < 0 || self.state.diagnostics == Diagnostics::OnConnection {
+            return;
+        }
+        let literals: Option<Vec<(&str, &str)>> = variables
+            .iter()
+            .map(|v| Some((v.name.as_ref(), std::str::from_utf8(&text[v.literal.clone()]).ok()?)))
+            .collect();
+        let Some(literals) = literals else { return };
+        let profile = Rc::new(self.state.profile.with_user_variables(literals));
+        self.state.profile = profile.clone();
+        if let Some(lease) = &mut self.lease {
+            lease.set_profile(profile);
+        }
+    }
+
+    /// COM_PROCESS_KILL.
+    pub(super) fn process_kill(&mut self, payload: &[u8]) -> Result<(), End> {
+        match weir_wire::stmt::statement_id(payload) {
+            Ok(id) => self.kill(u64::from(id), Interrupt::Connection),
+            Err(error) => {
+                self.refuse(&Failure::new(Fault::Client, codes::ER_MALFORMED_PACKET, b"HY000", error.to_string()));
+                Ok(())
+            }
+        }
+    }
+
+    /// An OK of Weir's own, after which the session's latest statement is one that changed nothing.
+    pub(super) fn done_here(&mut self) {
+        self.state.answered_here();
+        let ok = OkPacket::plain(self.state.own_status());
+        self.client.put_ok(&ok);
+    }
+}
+
+/// Where the first statement of a text of several ends.
+fn first_statement_end(text: &[u8], lex: weir_sql::LexMode) -> usize {
+    let mut tokens = weir_sql::Lexer::new(text, lex);
+    tokens.find(|token| token.kind == TokenKind::Semicolon).map_or(text.len(), |token| token.start as usize)
+}

@@ -1,0 +1,279 @@
+//! Forwarding a reply from the server to the client, as it is.
+//!
+//! Only the packets that end a result are decoded; an OK is written anew when the client can't read the server's form
+//! of it, or must not see the changes that Weir tracks. Memory is bounded by one read chunk and one write buffer.
+//! While the server is silent the client is watched: when it goes, a read is killed and a write is let end.
+
+use bytes::Buf;
+use weir_admin::sessions::{Interrupt, SessionHandle};
+use weir_backend::{Identity, Lease};
+use weir_wire::packets::{OkPacket, SessionChange, SessionChanges, put_session_change};
+use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
+use weir_wire::stmt::PrepareOk;
+use weir_wire::{Capabilities, Failure, Malformed, StatusFlags};
+
+use crate::client::{Client, ClientError, FLUSH_AT};
+
+/// How a reply ended, and what it said of the session.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// The status flags that came last.
+    pub(crate) status: StatusFlags,
+    /// Warnings of the last result.
+    pub(crate) warnings: u16,
+    /// `ROW_COUNT()` after it.
+    pub(crate) row_count: i64,
+    /// `FOUND_ROWS()` after it, if it was a result set.
+    pub(crate) found_rows: Option<u64>,
+    /// An insert id other than 0 was told.
+    pub(crate) insert_id: bool,
+    /// The error that ended it.
+    pub(crate) error: Option<u16>,
+    /// Session variables that changed.
+    pub(crate) variables: Vec<(String, String)>,
+    /// The default database changed.
+    pub(crate) schema: Option<Vec<u8>>,
+    /// The server says that something of the session's state changed.
+    pub(crate) state_changed: bool,
+    /// COM_STMT_PREPARE's answer.
+    pub(crate) prepared: Option<PrepareOk>,
+}
+
+/// Why a reply was not forwarded to its end.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    /// The client can't be served on. The server connection has an unread reply.
+    Client(ClientError),
+    /// The server connection broke. `said`: a part of the reply has reached the client already.
+    Server { failure: Failure, said: bool },
+    /// The session was told to end.
+    Killed,
+}
+
+impl From<ClientError> for Broken {
+    fn from(error: ClientError) -> Self {
+        Broken::Client(error)
+    }
+}
+
+/// What a relay needs to know of its session.
+pub(crate) struct Relay<'a> {
+    pub(crate) client: &'a mut Client,
+    pub(crate) lease: &'a mut Lease,
+    pub(crate) handle: &'a SessionHandle,
+    pub(crate) identity: &'a Identity,
+    /// The client asked for session tracking itself: it gets all that the server sends.
+    pub(crate) track_all: bool,
+    /// The statement changes nothing: it may be killed when the client goes.
+    pub(crate) harmless: bool,
+    /// The id that the client knows a statement by that is being prepared.
+    pub(crate) statement_id: Option<u32>,
+    /// Called once when the running statement has to be killed on the server.
+    pub(crate) kill: &'a dyn Fn(u32),
+}
+
+impl Relay<'_> {
+    /// Forwards one reply.
+    pub(crate) async fn run(&mut self, kind: ReplyKind) -> Result<Outcome, Broken> {
+        let mut tracker = ReplyTracker::new(kind, self.lease.capabilities);
+        let mut outcome = Outcome::default();
+        let mut said = false;
+        let mut killed = false;
+        while !tracker.is_done() {
+            let step = self.step(&mut tracker, &mut outcome);
+            match step.map_err(|e| self.lost(&e.to_string(), said))? {
+                Step::Taken => {
+                    said = true;
+                    if self.client.output.len() >= FLUSH_AT {
+                        self.client.flush().await?;
+                    }
+                }
+                Step::SendFile => {
+                    self.send_file().await?;
+                    tracker.infile_sent();
+                }
+                Step::Wait => {
+                    self.client.flush().await?;
+                    self.wait(&mut killed, said).await?;
+                }
+            }
+        }
+        self.lease.reply_done();
+        outcome.status = if outcome.error.is_some() { outcome.status } else { tracker.status() };
+        self.client.flush().await?;
+        Ok(outcome)
+    }
+
+    fn lost(&mut self, why: &str, said: bool) -> Broken {
+        self.lease.retired = true;
+        Broken::Server { failure: self.lease.server.lost(why), said }
+    }
+
+    fn step(&mut self, tracker: &mut ReplyTracker, outcome: &mut Outcome) -> Result<Step, Malformed> {
+        let input = &self.lease.input;
+        let client = &mut *self.client;
+        let taken = match tracker.advance(input)? {
+            Event::NeedMore => return Ok(Step::Wait),
+            Event::Pass(n) => {
+                client.output.extend_from_slice(&input[..n]);
+                n
+            }
+            Event::Packet(n, ending) => {
+                let seq = input[3];
+                match ending {
+                    Ending::Ok(ok) => {
+                        outcome.note_ok(&ok, tracker.rows())?;
+                        forward_ok(client, &input[..n], &ok, self.identity, self.track_all)?;
+                    }
+                    Ending::Err(err) => {
+                        outcome.note_error(err.code);
+                        client.output.extend_from_slice(&input[..n]);
+                    }
+                    Ending::Eof(eof) => {
+                        outcome.warnings = eof.warnings;
+                        outcome.row_count = -1;
+                        outcome.found_rows = Some(tracker.rows());
+                        client.output.extend_from_slice(&input[..n]);
+                    }
+                    Ending::Prepared(ok) => {
+                        outcome.warnings = ok.warnings;
+                        outcome.prepared = Some(ok);
+                        let start = client.output.len() + weir_wire::frame::HEADER;
+                        client.output.extend_from_slice(&input[..n]);
+                        let id = self.statement_id.unwrap_or(ok.id);
+                        client.output[start..][PrepareOk::ID_AT].copy_from_slice(&id.to_le_bytes());
+                    }
+                    Ending::LocalInfile => {
+                        client.output.extend_from_slice(&input[..n]);
+                        self.lease.input.advance(n);
+                        return Ok(Step::SendFile);
+                    }
+                }
+                let _ = seq;
+                n
+            }
+        };
+        self.lease.input.advance(taken);
+        Ok(Step::Taken)
+    }
+
+    /// Waits for the server, and for whatever may make waiting pointless.
+    async fn wait(&mut self, killed: &mut bool, said: bool) -> Result<(), Broken> {
+        loop {
+            // All branches are cancel-safe: `fill` and `gone` keep what they have read, a bell keeps its ring.
+            tokio::select! {
+                biased;
+                filled = self.lease.fill() => {
+                    return filled.map_err(|failure| Broken::Server { failure, said });
+                }
+                () = self.handle.bell.notified() => self.interrupted(killed, said)?,
+                error = self.client.gone() => {
+                    if self.harmless || matches!(error, ClientError::Frame(_)) {
+                        (self.kill)(self.lease.thread_id);
+                        return Err(Broken::Client(error));
+                    }
+                    // As on a direct connection, what was sent is done; nobody hears of it.
+                    self.client.discard = true;
+                }
+            }
+        }
+    }
+
+    fn interrupted(&mut self, killed: &mut bool, said: bool) -> Result<(), Broken> {
+        let kill_connection = self.handle.has(Interrupt::Connection) || self.handle.has(Interrupt::ShutdownNow);
+        if self.handle.has(Interrupt::ServerLost) {
+            self.handle.clear(Interrupt::ServerLost);
+            return Err(self.lost("it has stopped answering", said));
+        }
+        if (self.handle.has(Interrupt::Query) || kill_connection) && !*killed {
+            *killed = true;
+            (self.kill)(self.lease.thread_id);
+        }
+        if kill_connection { Err(Broken::Killed) } else { Ok(()) }
+    }
+
+    /// Hands the client's file to the server, frame by frame, up to the empty one that ends it.
+    async fn send_file(&mut self) -> Result<(), Broken> {
+        self.client.flush().await?;
+        loop {
+            let frame = self.client.frame().await?;
+            let last = frame.len() == weir_wire::frame::HEADER;
+            self.lease.queue_raw(&frame);
+            self.lease.flush().await.map_err(|failure| Broken::Server { failure, said: true })?;
+            if last {
+                return Ok(());
+            }
+        }
+    }
+}
+
+enum Step {
+    Taken,
+    SendFile,
+    Wait,
+}
+
+impl Outcome {
+    fn note_ok(&mut self, ok: &OkPacket<'_>, rows: u64) -> Result<(), Malformed> {
+        self.warnings = ok.warnings;
+        if ok.header == 0xfe {
+            self.row_count = -1;
+            self.found_rows = Some(rows);
+        } else {
+            self.row_count = i64::try_from(ok.affected_rows).unwrap_or(i64::MAX);
+            self.found_rows = None;
+        }
+        self.insert_id |= ok.last_insert_id != 0;
+        for change in SessionChanges::new(ok.changes) {
+            match change? {
+                SessionChange::Variable { name, value } => {
+                    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                    self.variables.push((text(name), text(value)));
+                }
+                SessionChange::Schema(name) => self.schema = Some(name.to_vec()),
+                SessionChange::State => self.state_changed = true,
+                SessionChange::Other { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn note_error(&mut self, code: u16) {
+        self.error = Some(code);
+        self.row_count = -1;
+        self.found_rows = None;
+    }
+}
+
+/// Forwards an OK packet, with only those session state changes that the client asked for.
+fn forward_ok(
+    client: &mut Client,
+    raw: &[u8],
+    ok: &OkPacket<'_>,
+    identity: &Identity,
+    track_all: bool,
+) -> Result<(), Malformed> {
+    let plain = ok.info.is_empty() && ok.changes.is_empty();
+    let tracks = client.capabilities.contains(Capabilities::SESSION_TRACK);
+    if plain || (tracks && (track_all || ok.changes.is_empty())) {
+        client.output.extend_from_slice(raw);
+        return Ok(());
+    }
+    let mut changes = Vec::new();
+    if tracks {
+        for change in SessionChanges::new(ok.changes) {
+            let change = change?;
+            let wanted = match &change {
+                SessionChange::Variable { name, .. } => identity.client_tracked.iter().any(|n| n.as_bytes() == *name),
+                SessionChange::State => false,
+                SessionChange::Schema(_) | SessionChange::Other { .. } => true,
+            };
+            if wanted {
+                put_session_change(&mut changes, &change);
+            }
+        }
+    }
+    let payload = OkPacket { changes: &changes, ..*ok }.encode(client.capabilities);
+    weir_wire::frame::put_packet(&mut client.output, raw[3], &payload);
+    Ok(())
+}

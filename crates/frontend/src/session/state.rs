@@ -1,0 +1,203 @@
+//! A session's own state: what it would be on a connection of its own.
+//!
+//! What must always hold: the profile is what the server has confirmed for this session; what the latest statement
+//! left (warnings, counts, insert id) is either known here or on the connection that the session still keeps.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use weir_backend::connection::StatementKey;
+use weir_backend::profile::{Profile, SharedProfile};
+use weir_backend::{Identity, Server};
+use weir_sql::{Class, Dialect, Effects, LeadBytes, LexMode, Pins};
+use weir_wire::{Capabilities, Failure, StatusFlags};
+
+/// A value of the latest statement: known, or to be asked of the connection that ran it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left<T> {
+    Known(T),
+    OnConnection,
+}
+
+/// The diagnostics of the latest statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Diagnostics {
+    /// None.
+    Empty,
+    /// On the connection that ran it.
+    OnConnection,
+    /// Level, code and message of each condition, read before the connection was given back.
+    Learnt(Vec<[Vec<u8>; 3]>),
+}
+
+/// A statement prepared by the client.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    pub(crate) key: Rc<StatementKey>,
+    pub(crate) class: Rc<Class>,
+    pub(crate) params: u16,
+    /// The parameter types of its latest execution.
+    pub(crate) types: Option<Rc<[u8]>>,
+    /// Rows wait on the server.
+    pub(crate) cursor: bool,
+    /// A parameter's value has been sent in pieces.
+    pub(crate) long_data: bool,
+    /// Sending a piece failed: the next execution tells.
+    pub(crate) failed: Option<Failure>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) profile: SharedProfile,
+    /// What COM_RESET_CONNECTION goes back to, but for the database.
+    pub(crate) initial: SharedProfile,
+    pub(crate) pins: Pins,
+    pub(crate) lex: LexMode,
+    /// As the server last said, without what belongs to one statement.
+    pub(crate) status: StatusFlags,
+    /// A BEGIN that the server has not heard of yet.
+    pub(crate) begin: Option<Box<[u8]>>,
+    pub(crate) row_count: i64,
+    pub(crate) found_rows: Left<u64>,
+    pub(crate) last_insert_id: Left<u64>,
+    /// The connection that the session keeps knows its LAST_INSERT_ID().
+    pub(crate) insert_id_is_there: bool,
+    pub(crate) diagnostics: Diagnostics,
+    /// The collation of the connection has changed to one that has to be asked for.
+    pub(crate) collation_unknown: bool,
+    /// The characteristics of the next transaction were set, and that transaction has begun.
+    pub(crate) set_transaction_used: bool,
+    pub(crate) statements: HashMap<u32, Statement>,
+    pub(crate) next_statement: u32,
+}
+
+impl State {
+    /// A new session's state.
+    pub(crate) fn new(server: &Server, database: Option<&[u8]>, collation: u16) -> State {
+        let identity = server.facts().identity.clone();
+        let names = identity.as_ref().and_then(|i| i.collations.get(&collation));
+        let profile = Rc::new(Profile::new(database, names));
+        let initial = match identity.as_ref().is_some_and(|i| i.mariadb) {
+            true => Rc::new(Profile::new(None, names)),
+            false => Rc::new(Profile::default()),
+        };
+        let mut state = State {
+            profile,
+            initial,
+            pins: Pins::empty(),
+            lex: LexMode::default(),
+            status: StatusFlags::AUTOCOMMIT,
+            begin: None,
+            row_count: 0,
+            found_rows: Left::Known(0),
+            last_insert_id: Left::Known(0),
+            insert_id_is_there: false,
+            diagnostics: Diagnostics::Empty,
+            collation_unknown: false,
+            set_transaction_used: false,
+            statements: HashMap::new(),
+            next_statement: 0,
+        };
+        state.learn_lex_mode(identity.as_deref(), Capabilities::empty());
+        state
+    }
+
+    /// The state after COM_RESET_CONNECTION: the database stays.
+    pub(crate) fn reset(&mut self, server: &Server) {
+        let database = self.profile.database.clone();
+        let initial = self.initial.clone();
+        let profile = Rc::new(initial.with_database(database.as_deref()));
+        *self = State { profile, initial, ..State::new(server, None, 0) };
+    }
+
+    /// Follows the parts of the profile that decide how a text is read.
+    pub(crate) fn learn_lex_mode(&mut self, identity: Option<&Identity>, capabilities: Capabilities) {
+        let global = identity.map_or("", |i| i.sql_mode.as_str());
+        let mut lex = LexMode::from_sql_mode(self.profile.variable("sql_mode").unwrap_or(global));
+        lex.lead_bytes = self.profile.variable("character_set_client").map_or(LeadBytes::None, LeadBytes::of_charset);
+        lex.ignore_space |= capabilities.contains(Capabilities::IGNORE_SPACE);
+        lex.dialect = match identity {
+            Some(identity) if identity.mariadb => Dialect::MariaDb,
+            Some(_) => Dialect::MySql,
+            None => Dialect::Either,
+        };
+        self.lex = lex;
+    }
+
+    /// Whether a transaction is open, as the client sees it.
+    pub(crate) fn in_transaction(&self) -> bool {
+        self.begin.is_some() || self.status.contains(StatusFlags::IN_TRANS)
+    }
+
+    /// What keeps the session on its connection, whatever others want.
+    pub(crate) fn is_bound(&self) -> bool {
+        !self.pins.is_empty()
+            || self.status.contains(StatusFlags::IN_TRANS)
+            || self.statements.values().any(|s| s.cursor || s.long_data)
+    }
+
+    /// What its latest statement left is on the connection only.
+    pub(crate) fn left_something(&self) -> bool {
+        self.diagnostics == Diagnostics::OnConnection
+            || self.last_insert_id == Left::OnConnection
+            || self.found_rows == Left::OnConnection
+    }
+
+    /// The words for what keeps it, for display.
+    pub(crate) fn bindings(&self) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        if self.in_transaction() {
+            names.push("transaction");
+        }
+        names.extend(self.pins.names());
+        if self.statements.values().any(|s| s.cursor) {
+            names.push("cursor");
+        }
+        if self.statements.values().any(|s| s.long_data) {
+            names.push("long data");
+        }
+        names.join(", ")
+    }
+
+    /// The flags of an OK that Weir itself sends.
+    pub(crate) fn own_status(&self) -> StatusFlags {
+        let kept = StatusFlags::AUTOCOMMIT
+            | StatusFlags::IN_TRANS
+            | StatusFlags::IN_TRANS_READONLY
+            | StatusFlags::NO_BACKSLASH_ESCAPES
+            | StatusFlags::ANSI_QUOTES;
+        self.status & kept
+    }
+
+    /// Weir itself has answered a statement: it changed no rows, and warned of nothing.
+    pub(crate) fn answered_here(&mut self) {
+        self.row_count = 0;
+        self.diagnostics = Diagnostics::Empty;
+    }
+
+    /// Weir itself has refused a statement.
+    pub(crate) fn failed_here(&mut self, failure: &Failure) {
+        self.row_count = -1;
+        let code = failure.code.to_string().into_bytes();
+        self.diagnostics = Diagnostics::Learnt(vec![[b"Error".to_vec(), code, failure.message.clone().into_bytes()]]);
+    }
+}
+
+/// Whether a statement's text must find the session's LAST_INSERT_ID() on its connection.
+pub(crate) fn needs_insert_id(class: &Class) -> bool {
+    let opaque = Pins::CALL | Pins::UNKNOWN_FUNCTION | Pins::UNKNOWN_STATEMENT | Pins::TEXT_PREPARE;
+    class.effects.contains(Effects::USES_LAST_INSERT_ID) || class.pins.intersects(opaque)
+}
+
+/// Pins that a failed statement does not leave: what it would have made was not made.
+pub(crate) fn pins_left_by_failure(pins: Pins) -> Pins {
+    let atomic = Pins::TEMPORARY_TABLE
+        | Pins::ROLE
+        | Pins::SESSION_TRACKING
+        | Pins::SPECIAL_VARIABLE
+        | Pins::SET_TRANSACTION
+        | Pins::XA
+        | Pins::TEXT_PREPARE;
+    pins - atomic
+}

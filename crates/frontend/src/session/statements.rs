@@ -1,0 +1,288 @@
+//! Prepared statements: the client's ids, and the connections that have each statement prepared.
+//!
+//! A statement stays prepared: the client's COM_STMT_EXECUTE is forwarded with another id, and its binary rows come
+//! back as they are. A connection that lacks the statement prepares it first, under the profile that the text was
+//! prepared with. Parameter types that the client sent once are sent again to a connection that has not seen them.
+
+use std::rc::Rc;
+
+use weir_backend::connection::{ParsingProfile, Prepared, StatementKey};
+use weir_sql::{Class, Effects, Pins, StateValues, classify};
+use weir_wire::error::codes;
+use weir_wire::reply::ReplyKind;
+use weir_wire::stmt::{Execute, statement_id};
+use weir_wire::{Command, Failure, Fault, Malformed, StatusFlags};
+
+use super::server::Stopped;
+use super::state::Statement;
+use super::{End, Session};
+
+/// The most statements that one client may have prepared: `max_prepared_stmt_count` of a stock server.
+const MOST_STATEMENTS: usize = 16_382;
+/// MariaDB: "the statement prepared last".
+const LAST_PREPARED: u32 = u32::MAX;
+
+fn unknown_statement(id: u32, command: &str) -> Failure {
+    let message = format!("Unknown prepared statement handler ({id}) given to {command}");
+    Failure::new(Fault::Client, codes::ER_UNKNOWN_STMT_HANDLER, b"HY000", message)
+}
+
+fn malformed(error: Malformed) -> Failure {
+    Failure::new(Fault::Client, codes::ER_MALFORMED_PACKET, b"HY000", error.to_string())
+}
+
+impl Session {
+    /// COM_STMT_PREPARE.
+    pub(super) async fn prepare(&mut self, payload: &[u8]) -> Result<(), End> {
+        if self.state.statements.len() >= MOST_STATEMENTS {
+            let message = format!("Can't create more than max_prepared_stmt_count statements (current value: {MOST_STATEMENTS})");
+            self.refuse(&Failure::new(Fault::Client, 1461, b"42000", message));
+            return Ok(());
+        }
+        let mut class = classify(&payload[1..], self.state.lex);
+        // A prepared text can't be given new values later: the session stays where the server's own answers are.
+        let counts = Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
+        if class.effects.intersects(counts) {
+            self.state.pins |= Pins::ROW_COUNT;
+        }
+        if matches!(class.kind, weir_sql::Kind::SetUserVariables(_)) {
+            class.pins |= Pins::COMPUTED_USER_VARIABLE;
+        }
+        let id_only = StateValues { connection_id: Some(u64::from(self.handle.id)), row_count: None, found_rows: None };
+        let spliced = match class.effects.contains(Effects::USES_CONNECTION_ID) {
+            true => weir_sql::replace_state_functions(&payload[1..], self.state.lex, &id_only),
+            false => None,
+        };
+        let text: Box<[u8]> = spliced.map_or_else(|| payload[1..].into(), Vec::into_boxed_slice);
+        let parsing = ParsingProfile(Rc::new(self.state.profile.parsing()));
+        let key = Rc::new(StatementKey { text, parsing });
+        let id = self.next_statement_id();
+        match self.prepare_for_client(&key, id).await {
+            Ok(Some(params)) => {
+                self.last_prepared = id;
+                let statement = Statement {
+                    key,
+                    class: Self::shared_class(class),
+                    params,
+                    types: None,
+                    cursor: false,
+                    long_data: false,
+                    failed: None,
+                };
+                self.state.statements.insert(id, statement);
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(stopped) => self.stopped(stopped),
+        }
+    }
+
+    fn next_statement_id(&mut self) -> u32 {
+        loop {
+            self.state.next_statement = self.state.next_statement.wrapping_add(1);
+            let id = self.state.next_statement;
+            if id != 0 && id != LAST_PREPARED && !self.state.statements.contains_key(&id) {
+                return id;
+            }
+        }
+    }
+
+    /// Prepares on a server and forwards its answer. Returns the number of parameters, or `None` after an error.
+    async fn prepare_for_client(&mut self, key: &Rc<StatementKey>, id: u32) -> Result<Option<u16>, Stopped> {
+        let class = Class { effects: Effects::READS, ..Class::default() };
+        let payload = [&[Command::StmtPrepare as u8], &key.text[..]].concat();
+        self.send(&class, &payload).await?;
+        let mut outcome = self.forward_reply(ReplyKind::Prepare, &class, Some(id)).await?;
+        // The packet has no status flags: those of the session stay.
+        outcome.status = self.state.status;
+        let prepared = outcome.prepared;
+        self.note(&class, &outcome);
+        let Some(ok) = prepared else { return Ok(None) };
+        self.connection().remember(key.clone(), Prepared { id: ok.id, types: None });
+        Ok(Some(ok.params))
+    }
+
+    /// The server's id of a statement on the session's connection; prepares it there if need be.
+    async fn have_statement(&mut self, key: &Rc<StatementKey>) -> Result<u32, Stopped> {
+        self.have_connection().await?;
+        if let Some(prepared) = self.connection().statements.get(key) {
+            return Ok(prepared.id);
+        }
+        self.endpoint.backend_metrics.prepares.inc();
+        let current = self.state.profile.clone();
+        let as_prepared = Rc::new(current.parsed_as(&key.parsing.0));
+        let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);
+        let connection = self.connection();
+        connection.queue_state(&as_prepared, tracking)?;
+        connection.flush().await?;
+        connection.confirm_state().await?;
+        let prepared = connection.prepare(&key.text).await?;
+        let id = prepared.id;
+        connection.remember(key.clone(), prepared);
+        Ok(id)
+    }
+
+    fn statement(&mut self, id: u32, command: &str) -> Result<&mut Statement, Failure> {
+        let id = if id == LAST_PREPARED { self.last_prepared } else { id };
+        self.state.statements.get_mut(&id).ok_or_else(|| unknown_statement(id, command))
+    }
+
+    /// COM_STMT_EXECUTE.
+    pub(super) async fn execute(&mut self, payload: &[u8]) -> Result<(), End> {
+        match self.execute_statement(payload).await {
+            Ok(()) => Ok(()),
+            Err(stopped) => self.stopped(stopped),
+        }
+    }
+
+    async fn execute_statement(&mut self, payload: &[u8]) -> Result<(), Stopped> {
+        let capabilities = self.client.capabilities;
+        let id = statement_id(payload).map_err(malformed)?;
+        let statement = self.statement(id, "mysqld_stmt_execute")?;
+        if let Some(failure) = statement.failed.take() {
+            return Err(failure.into());
+        }
+        let execute = Execute::parse(payload, statement.params, capabilities).map_err(malformed)?;
+        if let Some(types) = execute.types {
+            statement.types = Some(types.into());
+        } else if execute.params > 0 && statement.types.is_none() {
+            let message = "Incorrect arguments to mysqld_stmt_execute";
+            return Err(Failure::new(Fault::Client, codes::ER_WRONG_ARGUMENTS, b"HY000", message).into());
+        }
+        let (key, class, types) = (statement.key.clone(), statement.class.clone(), statement.types.clone());
+        let cursor = execute.opens_cursor();
+        let server_id = self.have_statement(&key).await?;
+        let connection = self.connection();
+        let known = connection.statements.peek(&key).and_then(|prepared| prepared.types.clone());
+        let same = matches!((&known, &types), (Some(a), Some(b)) if Rc::ptr_eq(a, b) || a == b);
+        let send_types = if same { None } else { types.as_deref() };
+        let forwarded = execute.encode(server_id, send_types.filter(|_| execute.params > 0));
+        if let Some(prepared) = connection.statements.peek_mut(&key) {
+            prepared.types = types;
+        }
+        self.handle_statement(&key);
+        self.send(&class, &forwarded).await?;
+        let outcome = self.forward_reply(ReplyKind::Results, &class, None).await?;
+        self.note(&class, &outcome);
+        let open = cursor && outcome.error.is_none() && outcome.status.contains(StatusFlags::CURSOR_EXISTS);
+        let statement = self.statement(id, "mysqld_stmt_execute")?;
+        statement.cursor = open;
+        statement.long_data = false;
+        Ok(())
+    }
+
+    /// Shows the statement's text as what the session runs.
+    fn handle_statement(&self, key: &StatementKey) {
+        self.handle.begin(Command::StmtExecute.process_name(), Some(&key.text));
+    }
+
+    /// COM_STMT_FETCH.
+    pub(super) async fn fetch(&mut self, payload: &[u8]) -> Result<(), End> {
+        match self.fetch_rows(payload).await {
+            Ok(()) => Ok(()),
+            Err(stopped) => self.stopped(stopped),
+        }
+    }
+
+    async fn fetch_rows(&mut self, payload: &[u8]) -> Result<(), Stopped> {
+        let id = statement_id(payload).map_err(malformed)?;
+        let rows = payload.get(5..9).ok_or_else(|| malformed(Malformed("number of rows")))?.to_vec();
+        let statement = self.statement(id, "mysqld_stmt_fetch")?;
+        if !statement.cursor {
+            let message = format!("The statement ({id}) has no open cursor.");
+            return Err(Failure::new(Fault::Client, 1421, b"HY000", message).into());
+        }
+        let key = statement.key.clone();
+        let server_id = self.have_statement(&key).await?;
+        let mut payload = Self::statement_command(Command::StmtFetch, server_id);
+        payload.extend_from_slice(&rows);
+        let class = Class { effects: Effects::READS, ..Class::default() };
+        self.send(&class, &payload).await?;
+        let outcome = self.forward_reply(ReplyKind::Rows, &class, None).await?;
+        self.note(&class, &outcome);
+        let ended = outcome.error.is_some() || outcome.status.contains(StatusFlags::LAST_ROW_SENT);
+        self.statement(id, "mysqld_stmt_fetch")?.cursor = !ended;
+        Ok(())
+    }
+
+    /// COM_STMT_RESET: closes the cursor, and forgets what was sent in pieces.
+    pub(super) async fn reset_statement(&mut self, payload: &[u8]) -> Result<(), End> {
+        match self.reset_on_server(payload).await {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                self.done_here();
+                Ok(())
+            }
+            Err(stopped) => self.stopped(stopped),
+        }
+    }
+
+    /// Returns whether the server has answered.
+    async fn reset_on_server(&mut self, payload: &[u8]) -> Result<bool, Stopped> {
+        let id = statement_id(payload).map_err(malformed)?;
+        let statement = self.statement(id, "mysqld_stmt_reset")?;
+        statement.failed = None;
+        if !statement.cursor && !statement.long_data {
+            return Ok(false);
+        }
+        let key = statement.key.clone();
+        let server_id = self.have_statement(&key).await?;
+        let class = Class::default();
+        self.send(&class, &Self::statement_command(Command::StmtReset, server_id)).await?;
+        let outcome = self.forward_reply(ReplyKind::Results, &class, None).await?;
+        self.note(&class, &outcome);
+        let statement = self.statement(id, "mysqld_stmt_reset")?;
+        statement.cursor = false;
+        statement.long_data = false;
+        Ok(true)
+    }
+
+    /// COM_STMT_CLOSE, which has no reply. Connections keep the statement prepared for the next session that
+    /// prepares the same text, unless a cursor or a value in pieces is left on it.
+    pub(super) async fn close_statement(&mut self, payload: &[u8]) -> Result<(), End> {
+        let Ok(id) = statement_id(payload) else { return Ok(()) };
+        let Some(statement) = self.state.statements.remove(&id) else { return Ok(()) };
+        if statement.cursor || statement.long_data {
+            let Some(lease) = &mut self.lease else { return Ok(()) };
+            if let Some(prepared) = lease.statements.pop(&statement.key) {
+                let close = Self::statement_command(Command::StmtClose, prepared.id);
+                if let Err(failure) = self.send_unanswered(&close).await {
+                    return Err(match self.server_broke(failure, false) {
+                        Stopped::Ended(end) => end,
+                        Stopped::Refused(failure) => End::Told(failure),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// COM_STMT_SEND_LONG_DATA, which has no reply: a failure is told by the next execution.
+    pub(super) async fn long_data(&mut self, payload: &[u8]) -> Result<(), End> {
+        let Ok(id) = statement_id(payload) else { return Ok(()) };
+        let Ok(statement) = self.statement(id, "mysqld_stmt_send_long_data") else { return Ok(()) };
+        if statement.failed.is_some() {
+            return Ok(());
+        }
+        let key = statement.key.clone();
+        let sent = match self.have_statement(&key).await {
+            Ok(server_id) => {
+                let mut forwarded = payload.to_vec();
+                forwarded[1..5].copy_from_slice(&server_id.to_le_bytes());
+                self.send_unanswered(&forwarded).await.map_err(Stopped::from)
+            }
+            Err(stopped) => Err(stopped),
+        };
+        let failure = match sent {
+            Ok(()) => None,
+            Err(Stopped::Refused(failure)) => Some(failure),
+            Err(Stopped::Ended(end)) => return Err(end),
+        };
+        if let Ok(statement) = self.statement(id, "mysqld_stmt_send_long_data") {
+            statement.long_data = failure.is_none();
+            statement.failed = failure;
+        }
+        Ok(())
+    }
+
+}

@@ -1,0 +1,177 @@
+//! A worker: one thread, one single-threaded runtime, its own pools, and the sessions dealt to it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+use std::io;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::LocalSet;
+use weir_admin::sessions::{Interrupt, SessionHandle};
+use weir_backend::Pool;
+use weir_backend::pool::PoolSettings;
+
+use crate::client::SharedContexts;
+use crate::endpoint::Endpoint;
+use crate::session;
+
+/// How often a worker looks after its pools.
+const TICK: Duration = Duration::from_secs(1);
+
+/// A client just accepted.
+#[derive(Debug)]
+pub struct Incoming {
+    /// Its socket, set not to block.
+    pub socket: Socket,
+    /// Its address.
+    pub peer: Peer,
+    /// It must begin with a PROXY protocol header.
+    pub proxied: bool,
+}
+
+/// A socket that no runtime has yet.
+#[derive(Debug)]
+pub enum Socket {
+    /// TCP.
+    Tcp(std::net::TcpStream),
+    /// A unix socket.
+    Unix(std::os::unix::net::UnixStream),
+}
+
+/// Where a client comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// An IP address and port.
+    Tcp(IpAddr, u16),
+    /// A unix socket.
+    Local,
+}
+
+impl Peer {
+    /// The host as error 1045 names it.
+    pub fn host(&self) -> String {
+        match self {
+            Peer::Tcp(ip, _) if ip.is_loopback() => "localhost".to_owned(),
+            Peer::Tcp(ip, _) => ip.to_string(),
+            Peer::Local => "localhost".to_owned(),
+        }
+    }
+
+    /// The address as the process list shows it.
+    pub fn shown(&self) -> String {
+        match self {
+            Peer::Tcp(ip, port) => format!("{ip}:{port}"),
+            Peer::Local => "localhost".to_owned(),
+        }
+    }
+}
+
+/// What the sessions of one worker share.
+pub(crate) struct Shared {
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) pool: Rc<Pool>,
+    pub(crate) contexts: SharedContexts,
+    /// Databases that a user could change to, so that a login needs no server: user, NUL, database.
+    pub(crate) known_databases: RefCell<HashSet<Vec<u8>>>,
+    sessions: Cell<usize>,
+}
+
+/// A worker thread, as the acceptor sees it.
+#[derive(Debug)]
+pub struct Worker {
+    clients: mpsc::UnboundedSender<(Incoming, Arc<SessionHandle>)>,
+    thread: JoinHandle<()>,
+}
+
+impl Worker {
+    /// Starts worker number `index`.
+    ///
+    /// # Errors
+    /// When no thread or runtime can be made.
+    pub fn start(index: usize, endpoint: Arc<Endpoint>, pool: PoolSettings) -> io::Result<Worker> {
+        // Bounded by the registry: a client is entered there before it is dealt to a worker.
+        let (clients, incoming) = mpsc::unbounded_channel();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let thread = std::thread::Builder::new().name(format!("weir-worker-{index}")).spawn(move || {
+            LocalSet::new().block_on(&runtime, run(index, endpoint, pool, incoming));
+        })?;
+        Ok(Worker { clients, thread })
+    }
+
+    /// Deals a client to this worker. False when the worker has ended.
+    pub fn deal(&self, client: Incoming, handle: Arc<SessionHandle>) -> bool {
+        self.clients.send((client, handle)).is_ok()
+    }
+
+    /// Lets the worker end when its sessions have, and waits for it.
+    pub fn join(self) {
+        drop(self.clients);
+        let _ = self.thread.join();
+    }
+}
+
+async fn run(
+    index: usize,
+    endpoint: Arc<Endpoint>,
+    pool: PoolSettings,
+    mut incoming: mpsc::UnboundedReceiver<(Incoming, Arc<SessionHandle>)>,
+) {
+    let pool = Pool::new(endpoint.server.clone(), index, pool, endpoint.backend_metrics.clone());
+    let shared = Rc::new(Shared {
+        endpoint,
+        pool: pool.clone(),
+        contexts: SharedContexts::default(),
+        known_databases: RefCell::default(),
+        sessions: Cell::new(0),
+    });
+    tokio::task::spawn_local(pool.clone().serve_other_workers());
+    tokio::task::spawn_local(look_after(shared.clone(), index));
+    while let Some((client, handle)) = incoming.recv().await {
+        shared.sessions.set(shared.sessions.get() + 1);
+        tokio::task::spawn_local(serve(shared.clone(), client, handle));
+    }
+    // The acceptor is gone: the sessions have been told, and end within the bound that the binary keeps.
+    while shared.sessions.get() > 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+async fn look_after(shared: Rc<Shared>, index: usize) {
+    let mut tick = tokio::time::interval(TICK);
+    loop {
+        tick.tick().await;
+        shared.pool.close_expired();
+        if shared.pool.server.refusal().is_some() {
+            shared.pool.close_idle_of(None);
+        }
+        shared.pool.server.publish_counts(index, shared.pool.counts());
+    }
+}
+
+/// Leaves the registry and the counts however the session ends.
+struct Entered {
+    shared: Rc<Shared>,
+    handle: Arc<SessionHandle>,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.shared.endpoint.registry.leave(&self.handle);
+        self.shared.endpoint.metrics.sessions.dec();
+        self.shared.sessions.set(self.shared.sessions.get() - 1);
+    }
+}
+
+async fn serve(shared: Rc<Shared>, client: Incoming, handle: Arc<SessionHandle>) {
+    shared.endpoint.metrics.sessions.inc();
+    let entered = Entered { shared, handle };
+    if entered.handle.has(Interrupt::Shutdown) {
+        return;
+    }
+    // On the heap: the state machine of a session is large, and there are many.
+    Box::pin(session::serve(entered.shared.clone(), client, entered.handle.clone())).await;
+}

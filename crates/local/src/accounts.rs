@@ -1,0 +1,53 @@
+//! The accounts of a cluster: Weir's own, and the application's.
+
+use crate::{Flavor, LocalError, Server};
+
+/// A user name and its password.
+#[derive(Clone)]
+pub struct Account {
+    /// User name.
+    pub name: String,
+    /// Password, in clear.
+    pub password: String,
+}
+
+impl std::fmt::Debug for Account {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Account").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Account {
+    /// An account with a new random password.
+    pub fn generated(name: &str) -> Self {
+        Self { name: name.to_owned(), password: random_password() }
+    }
+}
+
+/// 24 characters of 62: 142 bits. No character needs quoting, neither in SQL nor in TOML nor in a shell.
+pub(crate) fn random_password() -> String {
+    const ALPHABET: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    (0..24).map(|_| char::from(ALPHABET[rand::random_range(0..ALPHABET.len())])).collect()
+}
+
+/// Makes Weir's own account on a writer: what watching servers and replication takes, and no more.
+pub(crate) fn ensure_monitor(writer: &Server, account: &Account) -> Result<(), LocalError> {
+    let watch_servers = match writer.installation().flavor() {
+        Flavor::MariaDb => "PROCESS, REPLICATION CLIENT, SLAVE MONITOR ON *.*",
+        Flavor::MySql => "PROCESS, REPLICATION CLIENT ON *.*", // includes SHOW REPLICA STATUS
+    };
+    let grants = [watch_servers, "SELECT ON performance_schema.*"];
+    writer.create_user(&account.name, &account.password, &grants, None)
+}
+
+/// Makes the application's account and its database on a writer: all rights on the database and on those whose names
+/// begin with its name and `_`, so that an application can make databases of its own.
+pub(crate) fn ensure_application(writer: &Server, account: &Account, database: &str) -> Result<(), LocalError> {
+    crate::layout::check_name(database)?;
+    writer.execute(&format!("CREATE DATABASE IF NOT EXISTS `{database}`"))?;
+    // In a grant's database name `_` is a wildcard unless escaped.
+    let pattern = database.replace('_', "\\_");
+    let grants = [format!("ALL ON `{pattern}`.*"), format!("ALL ON `{pattern}\\_%`.*")];
+    let grants: Vec<&str> = grants.iter().map(String::as_str).collect();
+    writer.create_user(&account.name, &account.password, &grants, None)
+}

@@ -1,0 +1,45 @@
+//! Choosing TCP ports on 127.0.0.1.
+//!
+//! Ports stay below 32768, where Linux begins to hand out ports for outgoing connections: one of those may occupy a
+//! port at any moment. A port that was found free can still be lost before the server binds it; whoever starts a
+//! server on a chosen port tries again with another.
+
+use std::net::{Ipv4Addr, TcpListener};
+
+use crate::LocalError;
+
+const LOWEST: u16 = 12_000;
+const HIGHEST: u16 = 32_767;
+/// How many ports after the first one are tried when the caller names where to begin.
+const SPAN: u16 = 2_000;
+
+/// Which port a server gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PortChoice {
+    /// Any free one, at random, so that test processes seldom meet.
+    #[default]
+    Any,
+    /// The first free one from here on.
+    From(u16),
+    /// This one; the start fails if it is taken.
+    Exactly(u16),
+}
+
+/// Whether nothing listens on this port of 127.0.0.1 (or of all addresses) now.
+pub fn is_port_free(port: u16) -> bool {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
+}
+
+/// A port that is free now.
+pub fn free_port(choice: PortChoice) -> Result<u16, LocalError> {
+    let (first, last) = match choice {
+        PortChoice::Exactly(port) => return Ok(port),
+        PortChoice::From(port) => (port, port.saturating_add(SPAN)),
+        PortChoice::Any => (rand::random_range(LOWEST..HIGHEST), HIGHEST),
+    };
+    let wrapped = if choice == PortChoice::Any { LOWEST..=first } else { 1..=0 };
+    (first..=last)
+        .chain(wrapped)
+        .find(|port| is_port_free(*port))
+        .ok_or(LocalError::NoFreePort { from: first, to: last })
+}

@@ -1,0 +1,459 @@
+//! Tokens of a statement's text, as byte ranges.
+//!
+//! What must hold, for any bytes: token ranges are in order, do not overlap and lie within the text; nothing panics;
+//! nothing is copied or allocated. What the server would refuse to read to its end (an open string, comment or quoted
+//! name) becomes one [`TokenKind::Unterminated`] that covers the rest.
+//!
+//! The boundaries are those of the servers' own lexers (MySQL 9, MariaDB 10.11), see "Comments", "Literal Values" and
+//! "Schema Object Names" in their manuals. Executable comments (`/*! … */`, `/*!80000 … */`, `/*M! … */`) are read as code
+//! between two marker tokens unless no server of the dialect runs them; [`Lexer::conditional`] tells whether any of
+//! them runs on some servers only.
+
+use crate::mode::LexMode;
+
+/// What a token is. The text between `start` and `end` has the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenKind {
+    /// An unquoted identifier or a keyword; a character set introducer such as `_utf8mb4` too.
+    Word,
+    /// A quoted identifier with its quotes: backquotes, or double quotes under `ANSI_QUOTES`.
+    QuotedIdent,
+    /// A string with its quotes, `N'…'` with its prefix.
+    String,
+    /// Digits only.
+    Integer,
+    /// Digits with a point.
+    Decimal,
+    /// A number with an exponent.
+    Float,
+    /// `0xAF` or `x'AF'`.
+    Hex,
+    /// `0b01` or `b'01'`.
+    Bit,
+    /// `@x`, `@'x'`, `@"x"`, or a quoted name after `@`.
+    UserVariable,
+    /// `@@x`: the name up to a point only, so that `@@session.x` is three tokens.
+    SystemVariable,
+    /// The `?` of a prepared statement.
+    Parameter,
+    /// One byte of punctuation, or a byte that means nothing.
+    Punct(u8),
+    /// `:=`.
+    Assign,
+    /// An operator of several bytes: `<=`, `<=>`, `<>`, `!=`, `<<`, `>>`, `||`, `&&`, `->`, `->>`.
+    Operator,
+    /// `;`.
+    Semicolon,
+    /// `/*+` directly after SELECT, INSERT, REPLACE, UPDATE or DELETE; the hint's tokens follow.
+    HintStart,
+    /// The `*/` that ends a hint.
+    HintEnd,
+    /// `/*!` or `/*M!` with its version number; code follows.
+    CodeStart,
+    /// The `*/` that ends an executable comment.
+    CodeEnd,
+    /// From here on the text can't be read: an open string, comment or quoted name, or a malformed literal.
+    Unterminated,
+    /// The end of the text, an empty range.
+    End,
+}
+
+/// A token and the bytes of the text that it covers, `start..end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// What it is.
+    pub kind: TokenKind,
+    /// Offset of its first byte.
+    pub start: u32,
+    /// Offset after its last byte.
+    pub end: u32,
+}
+
+impl Token {
+    /// The token's bytes in the text that it was read from.
+    pub fn text<'a>(&self, sql: &'a [u8]) -> &'a [u8] {
+        &sql[self.range()]
+    }
+
+    /// The token's bytes as a range.
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// Which executable comments of a text depend on the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Conditional {
+    /// None seen so far.
+    None,
+    /// All have this header (and version); they run together or not at all.
+    One { mariadb_only: bool, version: Option<u32> },
+    /// Several headers, or contents whose extent depends on whether they run.
+    Mixed,
+}
+
+/// Reads tokens off a text. Cheap to copy: a copy is a place in the text to look ahead from.
+#[derive(Clone, Copy, Debug)]
+pub struct Lexer<'a> {
+    pub(crate) sql: &'a [u8],
+    pub(crate) pos: usize,
+    /// Where the readable text ends: the text's end, or the end of the hint that is being read.
+    limit: usize,
+    mode: LexMode,
+    in_hint: bool,
+    in_code: bool,
+    /// Where an executable comment would end if it were skipped.
+    code_end: usize,
+    conditional: Conditional,
+    skip_conditional: bool,
+    /// The next byte, if it can be in a name, starts one: the token before is a `.`.
+    name_follows: bool,
+    /// The last token was a word that ends here.
+    last_word: (u32, u32),
+}
+
+const SPACE: u8 = 1;
+const NAME: u8 = 2;
+const DIGIT: u8 = 3;
+const QUOTE: u8 = 4;
+const OTHER: u8 = 0;
+
+static CLASS: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    let mut table = [OTHER; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = match byte as u8 {
+            b' ' | b'\t' | b'\n' | 0x0B | 0x0C | b'\r' => SPACE,
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | 0x80..=0xFF => NAME,
+            b'0'..=b'9' => DIGIT,
+            b'\'' | b'"' | b'`' => QUOTE,
+            _ => OTHER,
+        };
+        byte += 1;
+    }
+    table
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    matches!(CLASS[usize::from(byte)], NAME | DIGIT)
+}
+
+impl<'a> Lexer<'a> {
+    /// Starts at the beginning of a text.
+    pub fn new(sql: &'a [u8], mode: LexMode) -> Self {
+        Self {
+            sql,
+            pos: 0,
+            limit: sql.len(),
+            mode,
+            in_hint: false,
+            in_code: false,
+            code_end: 0,
+            conditional: Conditional::None,
+            skip_conditional: false,
+            name_follows: false,
+            last_word: (0, 0),
+        }
+    }
+
+    /// Treats executable comments that only some servers run as plain comments, instead of as code.
+    pub(crate) fn skipping_conditional(mut self) -> Self {
+        self.skip_conditional = true;
+        self
+    }
+
+    /// What was seen so far of executable comments that only some servers run.
+    pub(crate) fn conditional(&self) -> Conditional {
+        self.conditional
+    }
+
+    /// The next token; [`TokenKind::End`] from the end of the text on.
+    pub fn next_token(&mut self) -> Token {
+        if u32::try_from(self.sql.len()).is_err() {
+            // Longer than any packet can be. Offsets would not fit.
+            self.limit = self.pos;
+            return Token { kind: TokenKind::Unterminated, start: 0, end: 0 };
+        }
+        loop {
+            let start = self.skip_space();
+            let Some(&byte) = self.sql.get(start).filter(|_| start < self.limit) else {
+                if self.in_hint {
+                    self.leave_hint();
+                    return self.token(TokenKind::HintEnd, start);
+                }
+                return self.end(start);
+            };
+            let name_follows = std::mem::take(&mut self.name_follows);
+            let kind = match CLASS[usize::from(byte)] {
+                NAME if name_follows => self.word(),
+                NAME => self.word_or_literal(byte),
+                DIGIT if name_follows => self.word(),
+                DIGIT => self.number(),
+                QUOTE => self.quoted(byte),
+                _ => match self.other(byte) {
+                    Some(kind) => kind,
+                    None => continue,
+                },
+            };
+            return self.token(kind, start);
+        }
+    }
+
+    fn token(&mut self, kind: TokenKind, start: usize) -> Token {
+        let token = Token { kind, start: start as u32, end: self.pos as u32 };
+        if kind == TokenKind::Word {
+            self.last_word = (token.start, token.end);
+        }
+        token
+    }
+
+    fn end(&mut self, start: usize) -> Token {
+        let kind = if std::mem::take(&mut self.in_code) { TokenKind::Unterminated } else { TokenKind::End };
+        Token { kind, start: start as u32, end: start as u32 }
+    }
+
+    fn leave_hint(&mut self) {
+        self.in_hint = false;
+        self.pos = self.limit + 2;
+        self.limit = self.sql.len();
+    }
+
+    fn skip_space(&mut self) -> usize {
+        while self.pos < self.limit && CLASS[usize::from(self.sql[self.pos])] == SPACE {
+            self.pos += 1;
+            self.name_follows = false;
+        }
+        self.pos
+    }
+
+    /// The byte `ahead` of the position, 0 past the end.
+    fn peek(&self, ahead: usize) -> u8 {
+        if self.pos + ahead < self.limit { self.sql[self.pos + ahead] } else { 0 }
+    }
+
+    /// Gives up on the rest of the text.
+    fn unterminated(&mut self) -> TokenKind {
+        self.in_hint = false;
+        self.in_code = false;
+        self.limit = self.sql.len();
+        self.pos = self.limit;
+        TokenKind::Unterminated
+    }
+
+    fn word(&mut self) -> TokenKind {
+        self.skip_name_bytes();
+        TokenKind::Word
+    }
+
+    fn skip_name_bytes(&mut self) {
+        while self.pos < self.limit {
+            let byte = self.sql[self.pos];
+            if !is_name_byte(byte) {
+                return;
+            }
+            let pair = byte >= 0x80 && self.mode.lead_bytes.is_pair(byte, self.peek(1));
+            self.pos += if pair { 2 } else { 1 };
+        }
+    }
+
+    fn word_or_literal(&mut self, byte: u8) -> TokenKind {
+        if self.peek(1) == b'\'' {
+            match byte | 0x20 {
+                b'n' => {
+                    self.pos += 1;
+                    return self.string(b'\'', TokenKind::String);
+                }
+                b'x' => return self.quoted_digits(TokenKind::Hex, |byte| byte.is_ascii_hexdigit()),
+                b'b' => return self.quoted_digits(TokenKind::Bit, |byte| matches!(byte, b'0' | b'1')),
+                _ => {}
+            }
+        }
+        self.word()
+    }
+
+    /// `x'…'` or `b'…'`: nothing but digits may stand between the quotes.
+    fn quoted_digits(&mut self, kind: TokenKind, is_digit: fn(u8) -> bool) -> TokenKind {
+        self.pos += 2;
+        while is_digit(self.peek(0)) {
+            self.pos += 1;
+        }
+        if self.peek(0) != b'\'' {
+            return self.unterminated();
+        }
+        self.pos += 1;
+        kind
+    }
+
+    /// A number, or a name that begins with a digit.
+    fn number(&mut self) -> TokenKind {
+        let prefixed: Option<(TokenKind, fn(u8) -> bool)> = match (self.peek(0), self.peek(1)) {
+            (b'0', b'x') => Some((TokenKind::Hex, |byte| byte.is_ascii_hexdigit())),
+            (b'0', b'b') => Some((TokenKind::Bit, |byte| matches!(byte, b'0' | b'1'))),
+            _ => None,
+        };
+        if let Some((kind, is_digit)) = prefixed {
+            let digits = self.sql[self.pos + 2..self.limit].iter().take_while(|byte| is_digit(**byte)).count();
+            if digits > 0 && !is_name_byte(self.peek(2 + digits)) {
+                self.pos += 2 + digits;
+                return kind;
+            }
+            return self.word();
+        }
+        self.skip_digits();
+        match self.peek(0) {
+            b'.' => {
+                self.pos += 1;
+                self.skip_digits();
+                if self.skip_exponent() { TokenKind::Float } else { TokenKind::Decimal }
+            }
+            b'e' | b'E' if self.skip_exponent() => TokenKind::Float,
+            byte if is_name_byte(byte) => self.word(),
+            _ => TokenKind::Integer,
+        }
+    }
+
+    fn skip_digits(&mut self) {
+        while self.peek(0).is_ascii_digit() {
+            self.pos += 1;
+        }
+    }
+
+    fn skip_exponent(&mut self) -> bool {
+        if self.peek(0) | 0x20 != b'e' {
+            return false;
+        }
+        let sign = usize::from(matches!(self.peek(1), b'+' | b'-'));
+        if !self.peek(1 + sign).is_ascii_digit() {
+            return false;
+        }
+        self.pos += 1 + sign;
+        self.skip_digits();
+        true
+    }
+
+    fn quoted(&mut self, quote: u8) -> TokenKind {
+        if quote == b'`' || (quote == b'"' && self.mode.ansi_quotes) {
+            self.string(quote, TokenKind::QuotedIdent)
+        } else {
+            self.string(quote, TokenKind::String)
+        }
+    }
+
+    /// From an opening quote to after its closing one. A doubled quote is one character; so is, in strings, what follows a
+    /// backslash.
+    fn string(&mut self, quote: u8, kind: TokenKind) -> TokenKind {
+        let escape = if kind == TokenKind::String && !self.mode.no_backslash_escapes { b'\\' } else { quote };
+        let mut at = self.pos + 1;
+        while at < self.limit {
+            let byte = self.sql[at];
+            if byte == quote {
+                if at + 1 < self.limit && self.sql[at + 1] == quote {
+                    at += 2;
+                    continue;
+                }
+                self.pos = at + 1;
+                return kind;
+            }
+            let two = byte == escape
+                || (byte >= 0x80 && at + 1 < self.limit && self.mode.lead_bytes.is_pair(byte, self.sql[at + 1]));
+            at += if two { 2 } else { 1 };
+        }
+        self.unterminated()
+    }
+
+    /// Everything that begins with neither a name byte, a digit nor a quote. `None`: a comment was skipped.
+    fn other(&mut self, byte: u8) -> Option<TokenKind> {
+        match byte {
+            b'#' => {
+                self.skip_line();
+                return None;
+            }
+            // A space or a control character must follow; the end of the text counts as one.
+            b'-' if self.peek(1) == b'-' && matches!(self.peek(2), 0..=b' ' | 0x7F) => {
+                self.skip_line();
+                return None;
+            }
+            b'/' if self.peek(1) == b'*' => return self.comment(),
+            b'*' if self.in_code && self.peek(1) == b'/' => return Some(self.leave_code()),
+            b'@' => return Some(self.variable()),
+            b'.' if self.peek(1).is_ascii_digit() && !self.follows_word() => {
+                self.pos += 1;
+                self.skip_digits();
+                return Some(if self.skip_exponent() { TokenKind::Float } else { TokenKind::Decimal });
+            }
+            b'.' => self.name_follows = true,
+            _ => {}
+        }
+        Some(self.operator(byte))
+    }
+
+    fn follows_word(&self) -> bool {
+        self.last_word.1 as usize == self.pos && self.last_word.0 < self.last_word.1
+    }
+
+    fn operator(&mut self, byte: u8) -> TokenKind {
+        let (kind, length) = match (byte, self.peek(1), self.peek(2)) {
+            (b';', ..) => (TokenKind::Semicolon, 1),
+            (b'?', ..) => (TokenKind::Parameter, 1),
+            (b':', b'=', _) => (TokenKind::Assign, 2),
+            (b'<', b'=', b'>') | (b'-', b'>', b'>') => (TokenKind::Operator, 3),
+            (b'<', b'=' | b'>' | b'<', _)
+            | (b'>', b'=' | b'>', _)
+            | (b'!', b'=', _)
+            | (b'|', b'|', _)
+            | (b'&', b'&', _)
+            | (b'-', b'>', _) => (TokenKind::Operator, 2),
+            _ => (TokenKind::Punct(byte), 1),
+        };
+        self.pos += length;
+        kind
+    }
+
+    fn variable(&mut self) -> TokenKind {
+        match self.peek(1) {
+            b'@' => {
+                self.pos += 2;
+                if self.peek(0) == b'`' {
+                    return self.string(b'`', TokenKind::SystemVariable);
+                }
+                self.skip_name_bytes();
+                TokenKind::SystemVariable
+            }
+            quote @ (b'\'' | b'"' | b'`') => {
+                self.pos += 1;
+                match self.quoted(quote) {
+                    TokenKind::Unterminated => TokenKind::Unterminated,
+                    _ => TokenKind::UserVariable,
+                }
+            }
+            byte if is_name_byte(byte) || byte == b'.' => {
+                self.pos += 1;
+                while is_name_byte(self.peek(0)) || self.peek(0) == b'.' {
+                    self.pos += 1;
+                }
+                TokenKind::UserVariable
+            }
+            _ => {
+                self.pos += 1;
+                TokenKind::Punct(b'@')
+            }
+        }
+    }
+}
+
+mod comments;
+
+impl Iterator for Lexer<'_> {
+    type Item = Token;
+
+    /// The next token, `None` at the end of the text.
+    fn next(&mut self) -> Option<Token> {
+        let token = self.next_token();
+        (token.kind != TokenKind::End).then_some(token)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

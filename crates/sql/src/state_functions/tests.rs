@@ -1,0 +1,117 @@
+//! Replaced calls, and the names of columns.
+
+use super::{StateValues, replace_state_functions};
+use crate::lexer::tests::Random;
+use crate::mode::LexMode;
+
+const VALUES: StateValues = StateValues { connection_id: Some(7), row_count: Some(-1), found_rows: Some(3) };
+
+fn replaced(sql: &str) -> Option<String> {
+    replace_state_functions(sql.as_bytes(), LexMode::default(), &VALUES)
+        .map(|text| String::from_utf8(text).expect("the replaced text is UTF-8 as the original"))
+}
+
+#[test]
+fn calls_are_replaced_and_columns_keep_their_names() {
+    for (sql, expected) in [
+        ("SELECT ROW_COUNT()", "SELECT CAST(-1 AS SIGNED) AS `ROW_COUNT()`"),
+        ("select  connection_id ( ) ;", "select  CAST(7 AS UNSIGNED) AS `connection_id ( )` ;"),
+        ("SELECT DISTINCT FOUND_ROWS(), a FROM t", "SELECT DISTINCT CAST(3 AS SIGNED) AS `FOUND_ROWS()`, a FROM t"),
+        ("SELECT a, ROW_COUNT() + 1", "SELECT a, CAST(-1 AS SIGNED) + 1 AS `ROW_COUNT() + 1`"),
+        ("SELECT ROW_COUNT() n", "SELECT CAST(-1 AS SIGNED) n"),
+        ("SELECT ROW_COUNT() `n`", "SELECT CAST(-1 AS SIGNED) `n`"),
+        ("SELECT ROW_COUNT() 'n'", "SELECT CAST(-1 AS SIGNED) 'n'"),
+        ("SELECT ROW_COUNT() AS n, 1", "SELECT CAST(-1 AS SIGNED) AS n, 1"),
+        ("SELECT ROW_COUNT() + a", "SELECT CAST(-1 AS SIGNED) + a AS `ROW_COUNT() + a`"),
+        ("SELECT ROW_COUNT() = `a`.`b`", "SELECT CAST(-1 AS SIGNED) = `a`.`b` AS `ROW_COUNT() = ``a``.``b```"),
+        ("SELECT ROW_COUNT() IS NULL", "SELECT CAST(-1 AS SIGNED) IS NULL AS `ROW_COUNT() IS NULL`"),
+        ("SELECT ROW_COUNT() IS NULL n", "SELECT CAST(-1 AS SIGNED) IS NULL n"),
+        (
+            "SELECT CASE WHEN 1 THEN ROW_COUNT() END, 1",
+            "SELECT CASE WHEN 1 THEN CAST(-1 AS SIGNED) END AS `CASE WHEN 1 THEN ROW_COUNT() END`, 1",
+        ),
+        ("SELECT CASE WHEN 1 THEN ROW_COUNT() END n", "SELECT CASE WHEN 1 THEN CAST(-1 AS SIGNED) END n"),
+        (
+            "SELECT NOW() + INTERVAL ROW_COUNT() DAY",
+            "SELECT NOW() + INTERVAL CAST(-1 AS SIGNED) DAY AS `NOW() + INTERVAL ROW_COUNT() DAY`",
+        ),
+        ("SELECT ROW_COUNT() = 'a' 'b'", "SELECT CAST(-1 AS SIGNED) = 'a' 'b' AS `ROW_COUNT() = 'a' 'b'`"),
+        ("SELECT ROW_COUNT() = _utf8'a'", "SELECT CAST(-1 AS SIGNED) = _utf8'a' AS `ROW_COUNT() = _utf8'a'`"),
+        ("SELECT ABS(ROW_COUNT()) FROM t", "SELECT ABS(CAST(-1 AS SIGNED)) AS `ABS(ROW_COUNT())` FROM t"),
+        ("SELECT ABS(ROW_COUNT()) n FROM t", "SELECT ABS(CAST(-1 AS SIGNED)) n FROM t"),
+        (
+            "SELECT * FROM (SELECT ROW_COUNT()) x, y",
+            "SELECT * FROM (SELECT CAST(-1 AS SIGNED) AS `ROW_COUNT()`) x, y",
+        ),
+        (
+            "SELECT (SELECT ROW_COUNT()), b",
+            "SELECT (SELECT CAST(-1 AS SIGNED) AS `ROW_COUNT()`) AS `(SELECT ROW_COUNT())`, b",
+        ),
+        (
+            "(SELECT ROW_COUNT()) UNION SELECT b",
+            "(SELECT CAST(-1 AS SIGNED) AS `ROW_COUNT()`) UNION SELECT b",
+        ),
+        ("SELECT a FROM t WHERE b = CONNECTION_ID()", "SELECT a FROM t WHERE b = CAST(7 AS UNSIGNED)"),
+        ("SELECT ROW_COUNT() INTO @a", "SELECT CAST(-1 AS SIGNED) AS `ROW_COUNT()` INTO @a"),
+        ("SELECT ROW_COUNT(/* x */)", "SELECT CAST(-1 AS SIGNED) AS `ROW_COUNT(/* x */)`"),
+        ("SET @a = ROW_COUNT(), b = 1", "SET @a = CAST(-1 AS SIGNED), b = 1"),
+        ("INSERT INTO t VALUES (CONNECTION_ID(), 1)", "INSERT INTO t VALUES (CAST(7 AS UNSIGNED), 1)"),
+        ("KILL CONNECTION_ID()", "KILL CAST(7 AS UNSIGNED)"),
+        ("SELECT 1; SELECT ROW_COUNT()", "SELECT 1; SELECT CAST(-1 AS SIGNED) AS `ROW_COUNT()`"),
+        (
+            "CREATE TABLE t (a INT DEFAULT (CONNECTION_ID())) SELECT CONNECTION_ID()",
+            "CREATE TABLE t (a INT DEFAULT (CONNECTION_ID())) SELECT CAST(7 AS UNSIGNED) AS `CONNECTION_ID()`",
+        ),
+        (
+            "WITH x AS (SELECT ROW_COUNT()) SELECT * FROM x",
+            "WITH x AS (SELECT CAST(-1 AS SIGNED) AS `ROW_COUNT()`) SELECT * FROM x",
+        ),
+    ] {
+        assert_eq!(replaced(sql).as_deref(), Some(expected), "{sql}");
+    }
+}
+
+#[test]
+fn other_texts_stay() {
+    for sql in [
+        "SELECT 1",
+        "SELECT 'ROW_COUNT()'",
+        "SELECT 1 /* ROW_COUNT() */",
+        "SELECT row_count FROM t",
+        "SELECT t.row_count()",
+        "SELECT `row_count`()",
+        "SELECT ROW_COUNT(1)",
+        "SELECT (ROW_COUNT()",
+        "SELECT ROW_COUNT(/*! ) + f( */)",
+        "CREATE VIEW v AS SELECT CONNECTION_ID()",
+        "CREATE PROCEDURE p() BEGIN SELECT ROW_COUNT(); SELECT ROW_COUNT(); END",
+        "PREPARE s FROM 'SELECT ROW_COUNT()'",
+        "",
+    ] {
+        assert_eq!(replaced(sql), None, "{sql}");
+    }
+    assert_eq!(replace_state_functions(b"SELECT ROW_COUNT()", LexMode::default(), &StateValues::default()), None);
+}
+
+#[test]
+fn long_names_are_cut() {
+    let sql = format!("SELECT ROW_COUNT() + '{}'", "é".repeat(200));
+    let text = replaced(&sql).expect("there is a call");
+    let alias = text.rsplit_once(" AS `").expect("an alias was added").1;
+    assert!(alias.len() <= 256 && alias.ends_with("é`"), "{alias}");
+}
+
+#[test]
+fn any_bytes_can_be_searched() {
+    let mut random = Random::new(4);
+    let mut found = 0;
+    for _ in 0..50_000 {
+        let (mut sql, mode) = (random.text(), random.mode());
+        sql.splice(0..0, *b"SELECT ROW_COUNT(), ");
+        if let Some(text) = replace_state_functions(&sql, mode, &VALUES) {
+            assert!(text.starts_with(b"SELECT CAST(-1 AS SIGNED) AS `ROW_COUNT()`, "), "{sql:?}");
+            found += 1;
+        }
+    }
+    assert!(found > 10_000, "{found}");
+}

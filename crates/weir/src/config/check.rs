@@ -1,0 +1,240 @@
+//! From the raw configuration to the checked one.
+//!
+//! Each function takes a section, reports all that is wrong with it, and returns it checked; after
+//! a complaint it returns some value in place of the wrong one, so that the rest gets checked too.
+//! Must always hold: such a placeholder never leaves this module, because [`check`] returns nothing
+//! once anything was reported. Nothing is bound, connected or looked up here; files are only read.
+
+mod clients;
+mod servers;
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::checked::{CheckedConfig, Identity, Log};
+use super::files::{check_identity, read_certificates, read_password, read_private_key};
+use super::problem::{Place, Report};
+use super::raw::{RawConfig, RawLog, RawMetrics, RawWorkers};
+use super::secret::Secret;
+use super::units::{DurationText, parse_duration};
+
+/// The longest name of a user, in characters (MariaDB's limit; MySQL's is 32).
+const MAX_USER_NAME: usize = 128;
+
+/// Looks an environment variable up.
+pub(crate) type Environment<'e> = &'e dyn Fn(&str) -> Option<String>;
+
+/// Checks `raw`, which was read from the file at `path`. None when anything is wrong.
+pub(crate) fn check(
+    raw: &RawConfig,
+    path: &Path,
+    environment: Environment<'_>,
+    report: &mut Report,
+) -> Option<CheckedConfig> {
+    let mut checker = Checker {
+        directory: path.parent().unwrap_or(Path::new("")),
+        environment,
+        report,
+    };
+    let listen = checker.listen(&raw.listen);
+    let checked = CheckedConfig {
+        path: path.to_owned(),
+        worker_threads: worker_threads(&raw.workers),
+        tls: checker.tls(&raw.tls),
+        clients: checker.clients(&raw.clients),
+        accounts: checker.accounts(&raw.accounts, &raw.users, &raw.clients),
+        servers: checker.servers(&raw.servers, &listen.addresses),
+        server_tls: checker.server_tls(&raw.server_tls),
+        pool: checker.pool(&raw.pool),
+        monitor: checker.monitor(&raw.monitor),
+        metrics_address: checker.metrics(&raw.metrics, &listen.addresses),
+        log: checker.log(&raw.log),
+        shutdown_grace: checker
+            .duration(Place::section("shutdown").key("grace"), &raw.shutdown.grace),
+        listen,
+    };
+    report.is_clean().then_some(checked)
+}
+
+/// One thread per core when the file says 0.
+fn worker_threads(raw: &RawWorkers) -> NonZeroUsize {
+    NonZeroUsize::new(raw.threads as usize)
+        .or_else(|| std::thread::available_parallelism().ok())
+        .unwrap_or(NonZeroUsize::MIN)
+}
+
+/// What the checks of all sections need.
+struct Checker<'c> {
+    /// Where relative paths begin: the directory of the configuration file.
+    directory: &'c Path,
+    environment: Environment<'c>,
+    report: &'c mut Report,
+}
+
+impl Checker<'_> {
+    /// Reads a certificate and its key when both are given, and checks that they match.
+    fn identity(
+        &mut self,
+        section: Place<'_>,
+        certificate: &Option<PathBuf>,
+        key: &Option<PathBuf>,
+    ) -> Option<Identity> {
+        let (certificate, key) = (certificate.as_ref()?, key.as_ref()?);
+        let chain = read_certificates(&self.resolve(certificate));
+        let chain = self.ok_or_report(section.key("certificate"), chain);
+        let private_key = read_private_key(&self.resolve(key));
+        let private_key = self.ok_or_report(section.key("key"), private_key);
+        let identity = Identity {
+            chain: chain?,
+            key: private_key?,
+        };
+        self.ok_or_report(section.key("key"), check_identity(&identity))?;
+        Some(identity)
+    }
+
+    /// Complains about a limit per user that is beyond the limit for all users.
+    fn user_limit_within(&mut self, section: Place<'_>, per_user: u32, in_all: u32) {
+        if per_user > in_all {
+            self.report.add(
+                section.key("max_user_connections"),
+                format!("{per_user} is more than `max_connections`, {in_all}"),
+            );
+        }
+    }
+
+    fn user_name(&mut self, place: Place<'_>, name: &str) {
+        let length = name.chars().count();
+        if length == 0 || length > MAX_USER_NAME {
+            let message = format!("a user's name has 1 to {MAX_USER_NAME} characters");
+            self.report.add(place, message);
+        }
+    }
+
+    /// Finds the password by the one of three ways that is given.
+    fn password(
+        &mut self,
+        section: Place<'_>,
+        plain: Option<&Secret>,
+        file: Option<&Path>,
+        variable: Option<&str>,
+    ) -> Secret {
+        let (key, password) = match (plain, file, variable) {
+            (Some(password), None, None) => ("password", Ok(password.expose().to_owned())),
+            (None, Some(path), None) => ("password_file", read_password(&self.resolve(path))),
+            (None, None, Some(name)) => ("password_env", self.variable(name)),
+            _ => {
+                let message = "needs exactly one of `password`, `password_file`, `password_env`";
+                self.report.add(section, message);
+                return Secret::new(String::new());
+            }
+        };
+        let password = password.and_then(|password| match password.contains('\0') {
+            true => Err("a password can't contain a NUL character".to_owned()),
+            false => Ok(password),
+        });
+        Secret::new(
+            self.ok_or_report(section.key(key), password)
+                .unwrap_or_default(),
+        )
+    }
+
+    /// The value of an environment variable, which must not be empty.
+    fn variable(&self, name: &str) -> Result<String, String> {
+        (self.environment)(name)
+            .filter(|value| !value.is_empty())
+            .ok_or_else(|| format!("the environment variable `{name}` is not set, or empty"))
+    }
+
+    fn metrics(&mut self, raw: &RawMetrics, own: &[SocketAddr]) -> Option<SocketAddr> {
+        let place = Place::section("metrics").key("address");
+        let address = self.socket_address(place, raw.address.as_deref()?)?;
+        if address.port() != 0 && own.contains(&address) {
+            self.report.add(
+                place,
+                format!("`{address}` is an `address` in [listen] too"),
+            );
+        }
+        Some(address)
+    }
+
+    fn log(&mut self, raw: &RawLog) -> Log {
+        let file = raw.file.as_ref().map(|path| self.resolve(path));
+        if let Some(directory) = file.as_ref().and_then(|path| path.parent())
+            && !directory.as_os_str().is_empty()
+            && !directory.is_dir()
+        {
+            let message = format!("there is no directory {}", directory.display());
+            self.report.add(Place::section("log").key("file"), message);
+        }
+        Log {
+            level: raw.level,
+            format: raw.format,
+            file,
+        }
+    }
+
+    /// Complains about each value of a key that an earlier section of the same name has too.
+    fn all_different<'v>(
+        &mut self,
+        section: &str,
+        key: &str,
+        values: impl Iterator<Item = &'v str>,
+    ) {
+        let mut seen = HashMap::new();
+        for (number, value) in values.enumerate() {
+            if seen.insert(value, number).is_some() {
+                self.report.add(
+                    Place::entry(section, number).key(key),
+                    format!("`{value}` is there twice"),
+                );
+            }
+        }
+    }
+
+    /// An IP address and port to listen on.
+    fn socket_address(&mut self, place: Place<'_>, text: &str) -> Option<SocketAddr> {
+        let address = text.parse::<SocketAddr>().map_err(|_| {
+            format!("`{text}` is not an IP address and port, such as \"127.0.0.1:4406\" or \"[::]:4406\"")
+        });
+        self.ok_or_report(place, address)
+    }
+
+    /// A duration that may be zero.
+    fn duration(&mut self, place: Place<'_>, text: &DurationText) -> Duration {
+        self.ok_or_report(place, parse_duration(&text.0))
+            .unwrap_or_default()
+    }
+
+    /// A duration that may not be zero.
+    fn timeout(&mut self, place: Place<'_>, text: &DurationText) -> Duration {
+        let duration = self.ok_or_report(place, parse_duration(&text.0));
+        if duration == Some(Duration::ZERO) {
+            self.report.add(place, "must be more than zero");
+        }
+        duration.unwrap_or_default()
+    }
+
+    /// A path of the file, relative to the directory of the file.
+    fn resolve(&self, path: &Path) -> PathBuf {
+        self.directory.join(path)
+    }
+
+    /// The value, or None after reporting the error.
+    fn ok_or_report<T, E: ToString>(
+        &mut self,
+        place: Place<'_>,
+        result: Result<T, E>,
+    ) -> Option<T> {
+        result
+            .map_err(|error| self.report.add(place, error.to_string()))
+            .ok()
+    }
+}
+
+/// The schema's range excludes 0; a section that broke it was reported already.
+fn at_least_one(count: u32) -> NonZeroU32 {
+    NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN)
+}

@@ -1,0 +1,203 @@
+//! The configuration as the program uses it: everything parsed, resolved and found consistent.
+//!
+//! Must always hold: a [`CheckedConfig`] comes from `check` only, so whoever holds one may rely on
+//! what the docs of its fields say. Nothing of it is bound, connected or started yet.
+
+use std::net::SocketAddr;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustls::pki_types::CertificateDer;
+
+use weir_backend::Address;
+
+use super::address::Network;
+pub(crate) use super::files::Identity;
+pub(crate) use super::raw::{AuthPlugin, Compression, LogFormat, LogLevel, Role, ServerTlsMode};
+use super::secret::Secret;
+
+/// A configuration that was found to be right.
+#[derive(Debug, Clone)]
+pub(crate) struct CheckedConfig {
+    /// The file that it was read from.
+    pub(crate) path: PathBuf,
+    /// Where clients connect.
+    pub(crate) listen: Listen,
+    /// The number of worker threads; one per core is counted already.
+    pub(crate) worker_threads: NonZeroUsize,
+    /// TLS towards the clients.
+    pub(crate) tls: ClientTls,
+    /// Limits and timeouts of client connections.
+    pub(crate) clients: Clients,
+    /// Who may log in, and how.
+    pub(crate) accounts: Accounts,
+    /// The servers, in the file's order; exactly one is the writer.
+    pub(crate) servers: Vec<Server>,
+    /// TLS towards the servers.
+    pub(crate) server_tls: ServerTls,
+    /// The pools of server connections.
+    pub(crate) pool: Pool,
+    /// How the servers are watched.
+    pub(crate) monitor: Monitor,
+    /// Where the HTTP endpoint for monitoring listens, if at all.
+    pub(crate) metrics_address: Option<SocketAddr>,
+    /// Weir's own log.
+    pub(crate) log: Log,
+    /// The time that open transactions have to end at a stop; may be zero.
+    pub(crate) shutdown_grace: Duration,
+}
+
+/// `[listen]`: at least one address or a socket.
+#[derive(Debug, Clone)]
+pub(crate) struct Listen {
+    /// TCP addresses, all different; port 0 stands for any free port.
+    pub(crate) addresses: Vec<SocketAddr>,
+    /// A Unix socket.
+    pub(crate) socket: Option<ListenSocket>,
+    /// The length of the kernel's queue of connections to accept.
+    pub(crate) backlog: u32,
+    /// Where connections begin with a PROXY protocol header.
+    pub(crate) proxy_protocol_networks: Vec<Network>,
+}
+
+/// A Unix socket to listen on.
+#[derive(Debug, Clone)]
+pub(crate) struct ListenSocket {
+    /// An absolute path, short enough for a socket address.
+    pub(crate) path: PathBuf,
+    /// Its permission bits, such as 0o777.
+    pub(crate) mode: u32,
+}
+
+/// `[tls]`
+#[derive(Debug, Clone)]
+pub(crate) struct ClientTls {
+    /// The certificate that clients see.
+    pub(crate) certificate: ClientTlsCertificate,
+    /// Refuse TCP connections without TLS. Never true when TLS is off.
+    pub(crate) require: bool,
+}
+
+/// The certificate that clients see.
+#[derive(Debug, Clone)]
+pub(crate) enum ClientTlsCertificate {
+    /// None: TLS is not offered.
+    Off,
+    /// One to be made at start, self-signed.
+    Generate,
+    /// This one; certificate and key match.
+    Files(Identity),
+}
+
+/// `[clients]`
+#[derive(Debug, Clone)]
+pub(crate) struct Clients {
+    /// Client connections in all; error 1040 beyond.
+    pub(crate) max_connections: NonZeroU32,
+    /// Client connections per user, if limited; error 1203 beyond.
+    pub(crate) max_user_connections: Option<NonZeroU32>,
+    /// From accepting a connection to the end of its authentication.
+    pub(crate) handshake_timeout: Duration,
+    /// How long a client may be idle.
+    pub(crate) wait_timeout: Duration,
+    /// How long a client that doesn't read is waited for.
+    pub(crate) write_timeout: Duration,
+    /// The largest packet from a client, 1 KiB to 1 GiB, in bytes; error 1153 beyond.
+    pub(crate) max_allowed_packet: usize,
+    /// The compressions offered; not empty.
+    pub(crate) compression: Vec<Compression>,
+}
+
+/// `[accounts]` and `[[users]]`
+#[derive(Debug, Clone)]
+pub(crate) struct Accounts {
+    /// Accept users that aren't listed, if a server accepts them.
+    pub(crate) learn: bool,
+    /// The authentication method for users that aren't listed.
+    pub(crate) default_plugin: AuthPlugin,
+    /// The listed users; their names differ.
+    pub(crate) users: Vec<User>,
+}
+
+/// A listed user.
+#[derive(Debug, Clone)]
+pub(crate) struct User {
+    /// The name, not empty.
+    pub(crate) name: String,
+    /// The password; empty only where the file says so in plain text.
+    pub(crate) password: Secret,
+    /// The authentication method; the default is applied already.
+    pub(crate) plugin: AuthPlugin,
+    /// May run the `WEIR …` statements.
+    pub(crate) admin: bool,
+    /// Client connections of this user, if limited; the default of `[clients]` is applied already.
+    pub(crate) max_connections: Option<NonZeroU32>,
+}
+
+/// A server behind Weir.
+#[derive(Debug, Clone)]
+pub(crate) struct Server {
+    /// A name that no other server has: ASCII letters, digits, `.`, `_` and `-`.
+    pub(crate) name: String,
+    /// An address that no other server has.
+    pub(crate) address: Address,
+    /// What it is for.
+    pub(crate) role: Role,
+}
+
+/// `[server_tls]`
+#[derive(Debug, Clone)]
+pub(crate) struct ServerTls {
+    /// When TLS is used, and what is verified.
+    pub(crate) mode: ServerTlsMode,
+    /// The authorities to verify with: not empty in the two verifying modes, empty in the others.
+    pub(crate) authorities: Vec<CertificateDer<'static>>,
+    /// The certificate to show to the servers.
+    pub(crate) identity: Option<Identity>,
+}
+
+/// `[pool]`
+#[derive(Debug, Clone)]
+pub(crate) struct Pool {
+    /// Connections per server.
+    pub(crate) max_connections: NonZeroU32,
+    /// Connections per server and user, if limited.
+    pub(crate) max_user_connections: Option<NonZeroU32>,
+    /// Statements that may wait per server.
+    pub(crate) max_queue: usize,
+    /// How long a statement waits for a connection.
+    pub(crate) queue_timeout: Duration,
+    /// How long an unused connection is kept.
+    pub(crate) idle_timeout: Duration,
+    /// How long connecting and authenticating may take.
+    pub(crate) connect_timeout: Duration,
+    /// Prepared statements per connection.
+    pub(crate) prepared_statements: NonZeroUsize,
+}
+
+/// `[monitor]`
+#[derive(Debug, Clone)]
+pub(crate) struct Monitor {
+    /// Weir's own account.
+    pub(crate) user: String,
+    /// Its password.
+    pub(crate) password: Secret,
+    /// Between two probes.
+    pub(crate) interval: Duration,
+    /// For one probe.
+    pub(crate) timeout: Duration,
+    /// Until a server without answers is taken for hung; at least `timeout`.
+    pub(crate) hang_timeout: Duration,
+}
+
+/// `[log]`
+#[derive(Debug, Clone)]
+pub(crate) struct Log {
+    /// How much is logged, unless the environment says otherwise.
+    pub(crate) level: LogLevel,
+    /// The form of a line.
+    pub(crate) format: LogFormat,
+    /// The file to append to; None for standard error.
+    pub(crate) file: Option<PathBuf>,
+}

@@ -1,0 +1,83 @@
+//! The configuration: one TOML file, from its text to values that the rest of the program can rely
+//! on.
+//!
+//! Three types, three steps: the raw configuration ([`raw`]: the keys, their docs and defaults, as
+//! written), the checked one ([`checked`]: parsed, resolved, consistent), and the running one, which
+//! is whatever `serve` makes of it. Must always hold: checking binds, connects and looks up nothing,
+//! it reports all that is wrong and not only the first thing, and no password reaches an output.
+
+pub(crate) mod address;
+mod check;
+#[expect(
+    dead_code,
+    reason = "most fields are read by serve, which is not wired yet"
+)]
+pub(crate) mod checked;
+mod docs;
+mod files;
+mod keys;
+mod problem;
+mod raw;
+mod secret;
+mod source;
+#[cfg(test)]
+pub(crate) mod tests;
+mod units;
+
+use std::path::Path;
+
+pub(crate) use checked::CheckedConfig;
+pub(crate) use docs::{example, reference};
+pub(crate) use problem::ConfigError;
+
+use check::Environment;
+use files::{Content, MAX_CONFIG_FILE};
+use problem::{Problem, Report};
+use raw::RawConfig;
+
+/// Reads and checks the configuration file at `path`. Passwords are resolved, certificates are
+/// loaded; nothing is bound or connected. The error holds all that is wrong.
+pub(crate) fn load(path: &Path) -> Result<CheckedConfig, ConfigError> {
+    read_and_check(path, &|name| std::env::var(name).ok()).map(|(_, checked)| checked)
+}
+
+/// The configuration in effect, as TOML with the defaults filled in and the passwords masked.
+pub(crate) fn show(path: &Path) -> Result<String, ConfigError> {
+    read_and_check(path, &|name| std::env::var(name).ok()).map(|(raw, _)| effective(&raw))
+}
+
+fn effective(raw: &RawConfig) -> String {
+    toml::to_string(raw).expect("the raw configuration was made of TOML values")
+}
+
+fn read_and_check(
+    path: &Path,
+    environment: Environment<'_>,
+) -> Result<(RawConfig, CheckedConfig), ConfigError> {
+    let cannot_read = |source| ConfigError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let content = Content::read(path, MAX_CONFIG_FILE).map_err(cannot_read)?;
+    let text = std::str::from_utf8(&content.bytes)
+        .map_err(|_| cannot_read(std::io::Error::other("is not UTF-8 text")))?;
+    let mut report = Report::default();
+    let raw = source::read(text, &mut report);
+    let checked = raw.and_then(|raw| {
+        if holds_password(&raw)
+            && let Err(message) = content.refuse_group_and_others(path)
+        {
+            report.add_general(Problem::new("", None, message));
+        }
+        check::check(&raw, path, environment, &mut report).map(|checked| (raw, checked))
+    });
+    checked.ok_or_else(|| ConfigError::Invalid {
+        path: path.to_owned(),
+        problems: report.into_problems(),
+    })
+}
+
+/// True when a password stands in the file itself.
+fn holds_password(raw: &RawConfig) -> bool {
+    raw.monitor.password.is_some() || raw.users.iter().any(|user| user.password.is_some())
+}

@@ -1,0 +1,192 @@
+//! Listening, and dealing accepted clients to the workers.
+
+use std::future::Future;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
+use tokio::sync::mpsc;
+use weir_frontend::worker::{Peer, Socket};
+use weir_frontend::{Endpoint, Incoming, Worker};
+use weir_wire::error::codes;
+use weir_wire::frame::put_packet;
+use weir_wire::packets::encode_failure;
+use weir_wire::{Failure, Fault};
+
+use super::ServeError;
+use crate::config::address::Network;
+use crate::config::checked::{Listen, ListenSocket};
+
+/// After an error of accept that is the process's own (no free files, say): a pause instead of a busy loop.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// What Weir listens on.
+pub(super) struct Listeners {
+    tcp: Vec<TcpListener>,
+    unix: Option<(std::os::unix::net::UnixListener, PathBuf)>,
+    proxied: Arc<Vec<Network>>,
+}
+
+impl Drop for Listeners {
+    fn drop(&mut self) {
+        if let Some((_, path)) = &self.unix {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl Listeners {
+    /// Binds all addresses and the socket.
+    pub(super) fn bind(listen: &Listen) -> Result<Listeners, ServeError> {
+        let at = |address: String| move |source| ServeError::Listen { address, source };
+        let mut tcp = Vec::new();
+        for address in &listen.addresses {
+            tcp.push(bind_tcp(*address, listen.backlog).map_err(at(address.to_string()))?);
+        }
+        let unix = match &listen.socket {
+            Some(socket) => {
+                let listener = bind_unix(socket).map_err(at(socket.path.display().to_string()))?;
+                Some((listener, socket.path.clone()))
+            }
+            None => None,
+        };
+        Ok(Listeners { tcp, unix, proxied: Arc::new(listen.proxy_protocol_networks.clone()) })
+    }
+
+    /// The bound addresses, for people.
+    pub(super) fn addresses(&self) -> Vec<String> {
+        let mut all: Vec<_> = self.tcp.iter().filter_map(|l| l.local_addr().ok()).map(|a| a.to_string()).collect();
+        all.extend(self.unix.iter().map(|(_, path)| path.display().to_string()));
+        all
+    }
+
+    /// Accepts clients and deals them to the workers in turn, until `stop` resolves.
+    pub(super) async fn accept_until(&mut self, stop: impl Future<Output = ()>, endpoint: &Arc<Endpoint>, workers: &[Worker]) {
+        let (accepted, mut clients) = mpsc::channel(64);
+        let mut accepting = tokio::task::JoinSet::new();
+        for listener in self.tcp.drain(..) {
+            if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
+                accepting.spawn(accept_tcp(listener, self.proxied.clone(), accepted.clone()));
+            }
+        }
+        if let Some((listener, _)) = &self.unix
+            && let Ok(listener) = listener.try_clone().and_then(tokio::net::UnixListener::from_std)
+        {
+            accepting.spawn(accept_unix(listener, accepted.clone()));
+        }
+        let mut stop = std::pin::pin!(stop);
+        let mut turn = 0;
+        loop {
+            // Cancel-safe: a channel's receive loses nothing.
+            tokio::select! {
+                () = &mut stop => return,
+                client = clients.recv() => {
+                    let Some(client) = client else { return };
+                    deal(client, endpoint, &workers[turn % workers.len()]);
+                    turn += 1;
+                }
+            }
+        }
+    }
+}
+
+/// Enters a client in the registry and hands it over; tells it when there are too many.
+fn deal(client: Incoming, endpoint: &Endpoint, worker: &Worker) {
+    match endpoint.registry.enter(client.peer.shown()) {
+        Ok(handle) => {
+            endpoint.metrics.accepted.inc();
+            if !worker.deal(client, handle.clone()) {
+                endpoint.registry.leave(&handle);
+            }
+        }
+        Err(_) => {
+            endpoint.metrics.refused.inc();
+            let failure = Failure::new(Fault::Client, codes::ER_CON_COUNT_ERROR, b"08004", "Too many connections");
+            let mut packet = BytesMut::new();
+            put_packet(&mut packet, 0, &encode_failure(&failure));
+            // It fits into a new socket's buffer: the write does not wait.
+            let _ = match &client.socket {
+                Socket::Tcp(socket) => SockRef::from(socket).send(&packet),
+                Socket::Unix(socket) => SockRef::from(socket).send(&packet),
+            };
+        }
+    }
+}
+
+async fn accept_tcp(listener: tokio::net::TcpListener, proxied: Arc<Vec<Network>>, accepted: mpsc::Sender<Incoming>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, address)) => {
+                let proxied = proxied.iter().any(|network| network.contains(address.ip()));
+                let _ = stream.set_nodelay(true);
+                let Ok(socket) = stream.into_std() else { continue };
+                let peer = Peer::Tcp(address.ip(), address.port());
+                if accepted.send(Incoming { socket: Socket::Tcp(socket), peer, proxied }).await.is_err() {
+                    return;
+                }
+            }
+            Err(error) => pause(&error).await,
+        }
+    }
+}
+
+async fn accept_unix(listener: tokio::net::UnixListener, accepted: mpsc::Sender<Incoming>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let Ok(socket) = stream.into_std() else { continue };
+                let client = Incoming { socket: Socket::Unix(socket), peer: Peer::Local, proxied: false };
+                if accepted.send(client).await.is_err() {
+                    return;
+                }
+            }
+            Err(error) => pause(&error).await,
+        }
+    }
+}
+
+async fn pause(error: &io::Error) {
+    tracing::warn!(%error, "a connection could not be accepted");
+    tokio::time::sleep(PAUSE).await;
+}
+
+fn bind_tcp(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
+    let socket = RawSocket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    // A port whose last connections still linger is free to its next owner.
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+/// Binds the HTTP address of the metrics.
+pub(super) fn bind_http(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    bind_tcp(address, 64).map_err(|source| ServeError::Listen { address: address.to_string(), source })
+}
+
+fn bind_unix(socket: &ListenSocket) -> io::Result<std::os::unix::net::UnixListener> {
+    remove_dead_socket(&socket.path)?;
+    let listener = std::os::unix::net::UnixListener::bind(&socket.path)?;
+    std::fs::set_permissions(&socket.path, std::fs::Permissions::from_mode(socket.mode))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// Removes a socket that nobody listens on any more; one in use is an error.
+fn remove_dead_socket(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::FileTypeExt;
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket());
+    if !is_socket {
+        return Ok(());
+    }
+    match std::os::unix::net::UnixStream::connect(path) {
+        Ok(_) => Err(io::Error::new(io::ErrorKind::AddrInUse, "another process listens on this socket")),
+        Err(_) => std::fs::remove_file(path),
+    }
+}

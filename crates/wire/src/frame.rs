@@ -1,0 +1,133 @@
+//! Packet framing: a 3-byte length, a sequence number, the payload; a payload of 16 MB - 1 and more goes on in
+//! further frames.
+//!
+//! One framer for all directions. [`PacketReader`] assembles a whole payload from the bytes that have arrived,
+//! checks sequence numbers, and refuses what would exceed a limit as soon as the header says so, before any
+//! memory is taken for it.
+
+use bytes::{Buf, BytesMut};
+
+/// Bytes of a frame header.
+pub const HEADER: usize = 4;
+/// The largest payload of one frame; a frame of just this size is continued.
+pub const MAX_FRAME: usize = 0xff_ffff;
+
+/// A frame header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// Payload bytes of this frame.
+    pub len: usize,
+    /// Sequence number.
+    pub seq: u8,
+}
+
+impl Header {
+    /// The header at the start of `bytes`, if all four bytes have arrived.
+    #[inline]
+    pub fn peek(bytes: &[u8]) -> Option<Header> {
+        match bytes {
+            [a, b, c, seq, ..] => Some(Header { len: u32::from_le_bytes([*a, *b, *c, 0]) as usize, seq: *seq }),
+            _ => None,
+        }
+    }
+
+    /// The header's bytes.
+    pub fn encode(self) -> [u8; HEADER] {
+        let [a, b, c, _] = (self.len as u32).to_le_bytes();
+        [a, b, c, self.seq]
+    }
+}
+
+/// Why framing failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// The payload would be longer than the limit.
+    #[error("a packet of more than {limit} bytes")]
+    TooLarge {
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// A sequence number that does not follow.
+    #[error("packets out of order: expected {expected}, got {got}")]
+    OutOfOrder {
+        /// What would have followed.
+        expected: u8,
+        /// What came.
+        got: u8,
+    },
+}
+
+/// Assembles payloads. The state between two calls is only what has arrived of an unfinished, continued payload.
+#[derive(Debug, Default)]
+pub struct PacketReader {
+    partial: BytesMut,
+    continued: bool,
+    next_seq: u8,
+}
+
+impl PacketReader {
+    /// Expects sequence number 0 next, as at the start of a command.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The sequence number that must come next; also that of the next packet to be sent in answer.
+    pub fn next_seq(&self) -> u8 {
+        self.next_seq
+    }
+
+    /// Sets the sequence number that must come next.
+    pub fn set_next_seq(&mut self, seq: u8) {
+        self.next_seq = seq;
+    }
+
+    /// Takes one whole payload off the front of `input`, or `None` until more has arrived. A payload of several
+    /// frames is gathered here, and never exceeds `limit`.
+    pub fn next(&mut self, input: &mut BytesMut, limit: usize) -> Result<Option<BytesMut>, FrameError> {
+        loop {
+            let Some(header) = Header::peek(input) else { return Ok(None) };
+            if header.seq != self.next_seq {
+                return Err(FrameError::OutOfOrder { expected: self.next_seq, got: header.seq });
+            }
+            if self.partial.len() + header.len > limit {
+                return Err(FrameError::TooLarge { limit });
+            }
+            if input.len() < HEADER + header.len {
+                return Ok(None);
+            }
+            input.advance(HEADER);
+            let payload = input.split_to(header.len);
+            self.next_seq = self.next_seq.wrapping_add(1);
+            let last = header.len < MAX_FRAME;
+            if !self.continued && last {
+                return Ok(Some(payload));
+            }
+            self.partial.extend_from_slice(&payload);
+            self.continued = !last;
+            if last {
+                return Ok(Some(std::mem::take(&mut self.partial)));
+            }
+        }
+    }
+
+    /// Whether nothing of a payload has been taken in.
+    pub fn is_idle(&self) -> bool {
+        !self.continued
+    }
+}
+
+/// Appends `payload` as one packet, split into frames as needed. Returns the sequence number that follows.
+pub fn put_packet(out: &mut BytesMut, mut seq: u8, payload: &[u8]) -> u8 {
+    let mut rest = payload;
+    loop {
+        let n = rest.len().min(MAX_FRAME);
+        out.reserve(HEADER + n);
+        out.extend_from_slice(&Header { len: n, seq }.encode());
+        out.extend_from_slice(&rest[..n]);
+        seq = seq.wrapping_add(1);
+        rest = &rest[n..];
+        if n < MAX_FRAME {
+            return seq;
+        }
+    }
+}

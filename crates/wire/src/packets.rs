@@ -1,0 +1,249 @@
+//! OK, ERR and EOF packets, and the session state changes that an OK packet carries; both directions.
+
+use crate::caps::{Capabilities, StatusFlags};
+use crate::codec::{Malformed, Reader, put_lenenc, put_lenenc_bytes};
+use crate::error::Failure;
+
+/// An OK packet (first byte 0x00), or the OK packet that ends a result set (0xFE).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OkPacket<'a> {
+    /// 0x00 or 0xFE.
+    pub header: u8,
+    /// Rows changed (or found).
+    pub affected_rows: u64,
+    /// The id of `mysql_insert_id()`.
+    pub last_insert_id: u64,
+    /// Server status.
+    pub status: StatusFlags,
+    /// Number of warnings.
+    pub warnings: u16,
+    /// The information text, as `Rows matched: 1 …`.
+    pub info: &'a [u8],
+    /// The session state changes, undecoded; see [`SessionChanges`].
+    pub changes: &'a [u8],
+}
+
+impl<'a> OkPacket<'a> {
+    /// An OK packet with nothing to say but the status.
+    pub fn plain(status: StatusFlags) -> OkPacket<'static> {
+        OkPacket { header: 0, affected_rows: 0, last_insert_id: 0, status, warnings: 0, info: b"", changes: b"" }
+    }
+
+    /// Reads a payload from a peer with which `capabilities` were negotiated.
+    pub fn parse(payload: &'a [u8], capabilities: Capabilities) -> Result<OkPacket<'a>, Malformed> {
+        let mut r = Reader::new(payload);
+        let header = r.u8("OK header")?;
+        let affected_rows = r.lenenc("affected rows")?;
+        let last_insert_id = r.lenenc("last insert id")?;
+        let status = StatusFlags::from_bits_retain(r.u16("status")?);
+        let warnings = r.u16("warnings")?;
+        let (mut info, mut changes): (&[u8], &[u8]) = (b"", b"");
+        if capabilities.contains(Capabilities::SESSION_TRACK) {
+            if !r.is_empty() {
+                info = r.lenenc_bytes("info")?;
+            }
+            if status.contains(StatusFlags::SESSION_STATE_CHANGED) && !r.is_empty() {
+                changes = r.lenenc_bytes("session state changes")?;
+            }
+        } else {
+            info = r.take_rest();
+        }
+        Ok(OkPacket { header, affected_rows, last_insert_id, status, warnings, info, changes })
+    }
+
+    /// The payload for a peer with which `capabilities` were negotiated. Session state changes go only to a peer
+    /// that tracks them.
+    pub fn encode(&self, capabilities: Capabilities) -> Vec<u8> {
+        let mut status = self.status;
+        let tracks = capabilities.contains(Capabilities::SESSION_TRACK);
+        status.set(StatusFlags::SESSION_STATE_CHANGED, tracks && !self.changes.is_empty());
+        let mut out = Vec::with_capacity(16 + self.info.len() + self.changes.len());
+        out.push(self.header);
+        put_lenenc(&mut out, self.affected_rows);
+        put_lenenc(&mut out, self.last_insert_id);
+        out.extend_from_slice(&status.bits().to_le_bytes());
+        out.extend_from_slice(&self.warnings.to_le_bytes());
+        if !tracks {
+            out.extend_from_slice(self.info);
+        } else if !self.info.is_empty() || !self.changes.is_empty() {
+            put_lenenc_bytes(&mut out, self.info);
+            if !self.changes.is_empty() {
+                put_lenenc_bytes(&mut out, self.changes);
+            }
+        }
+        out
+    }
+}
+
+/// One session state change. Source: MySQL manual, "Server Tracking of Client Session State".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionChange<'a> {
+    /// A session system variable and its new value.
+    Variable {
+        /// Its name, in lower case.
+        name: &'a [u8],
+        /// Its value as text.
+        value: &'a [u8],
+    },
+    /// The default database; empty when there is none now.
+    Schema(&'a [u8]),
+    /// Something of the session's state has changed.
+    State,
+    /// Anything else (GTIDs, transaction state), undecoded.
+    Other {
+        /// The type byte.
+        kind: u8,
+        /// Its data.
+        data: &'a [u8],
+    },
+}
+
+/// Reads the session state changes of an OK packet, each with its own encoded bytes, so that a subset of them can
+/// be passed on unchanged.
+#[derive(Debug, Clone)]
+pub struct SessionChanges<'a> {
+    entries: Reader<'a>,
+    /// MariaDB may send several variables in one entry.
+    variables: Reader<'a>,
+}
+
+impl<'a> SessionChanges<'a> {
+    /// Reads `changes` of an [`OkPacket`].
+    pub fn new(changes: &'a [u8]) -> Self {
+        SessionChanges { entries: Reader::new(changes), variables: Reader::new(b"") }
+    }
+
+    fn variable(&mut self) -> Result<SessionChange<'a>, Malformed> {
+        let name = self.variables.lenenc_bytes("variable name")?;
+        Ok(SessionChange::Variable { name, value: self.variables.lenenc_bytes("variable value")? })
+    }
+
+    fn entry(&mut self) -> Result<SessionChange<'a>, Malformed> {
+        let kind = self.entries.u8("session change type")?;
+        let data = self.entries.lenenc_bytes("session change")?;
+        match kind {
+            0 => {
+                self.variables = Reader::new(data);
+                self.variable()
+            }
+            1 => Ok(SessionChange::Schema(Reader::new(data).lenenc_bytes("schema")?)),
+            2 => Ok(SessionChange::State),
+            _ => Ok(SessionChange::Other { kind, data }),
+        }
+    }
+}
+
+impl<'a> Iterator for SessionChanges<'a> {
+    type Item = Result<SessionChange<'a>, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let item = if !self.variables.is_empty() {
+            self.variable()
+        } else if !self.entries.is_empty() {
+            self.entry()
+        } else {
+            return None;
+        };
+        if item.is_err() {
+            *self = SessionChanges::new(b"");
+        }
+        Some(item)
+    }
+}
+
+/// Appends one session state change, encoded.
+pub fn put_session_change(out: &mut Vec<u8>, change: &SessionChange<'_>) {
+    let mut inner = Vec::new();
+    let kind = match change {
+        SessionChange::Variable { name, value } => {
+            put_lenenc_bytes(&mut inner, name);
+            put_lenenc_bytes(&mut inner, value);
+            0
+        }
+        SessionChange::Schema(name) => {
+            put_lenenc_bytes(&mut inner, name);
+            1
+        }
+        SessionChange::State => {
+            put_lenenc_bytes(&mut inner, b"1");
+            2
+        }
+        SessionChange::Other { kind, data } => {
+            inner.extend_from_slice(data);
+            *kind
+        }
+    };
+    out.push(kind);
+    put_lenenc_bytes(out, &inner);
+}
+
+/// An ERR packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ErrPacket<'a> {
+    /// The error's code.
+    pub code: u16,
+    /// The SQLSTATE; `HY000` where the packet has none (before the handshake is over).
+    pub sqlstate: [u8; 5],
+    /// The message.
+    pub message: &'a [u8],
+}
+
+impl<'a> ErrPacket<'a> {
+    /// Reads a payload that begins with 0xFF.
+    pub fn parse(payload: &'a [u8]) -> Result<ErrPacket<'a>, Malformed> {
+        let mut r = Reader::new(payload);
+        if r.u8("ERR header")? != 0xff {
+            return Err(Malformed("ERR header"));
+        }
+        let code = r.u16("error code")?;
+        let mut sqlstate = *b"HY000";
+        if r.rest().first() == Some(&b'#') && r.rest().len() >= 6 {
+            sqlstate.copy_from_slice(&r.bytes(6, "SQLSTATE")?[1..]);
+        }
+        Ok(ErrPacket { code, sqlstate, message: r.take_rest() })
+    }
+
+    /// The payload.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(9 + self.message.len());
+        out.push(0xff);
+        out.extend_from_slice(&self.code.to_le_bytes());
+        out.push(b'#');
+        out.extend_from_slice(&self.sqlstate);
+        out.extend_from_slice(self.message);
+        out
+    }
+}
+
+/// The ERR payload of a failure.
+pub fn encode_failure(failure: &Failure) -> Vec<u8> {
+    ErrPacket { code: failure.code, sqlstate: failure.sqlstate, message: failure.message.as_bytes() }.encode()
+}
+
+/// An EOF packet, of a peer without DEPRECATE_EOF.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EofPacket {
+    /// Number of warnings.
+    pub warnings: u16,
+    /// Server status.
+    pub status: StatusFlags,
+}
+
+impl EofPacket {
+    /// Reads a payload that begins with 0xFE.
+    pub fn parse(payload: &[u8]) -> Result<EofPacket, Malformed> {
+        let mut r = Reader::new(payload);
+        if r.u8("EOF header")? != 0xfe {
+            return Err(Malformed("EOF header"));
+        }
+        let warnings = r.u16("warnings")?;
+        Ok(EofPacket { warnings, status: StatusFlags::from_bits_retain(r.u16("status")?) })
+    }
+
+    /// The payload.
+    pub fn encode(self) -> [u8; 5] {
+        let [w0, w1] = self.warnings.to_le_bytes();
+        let [s0, s1] = self.status.bits().to_le_bytes();
+        [0xfe, w0, w1, s0, s1]
+    }
+}

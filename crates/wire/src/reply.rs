@@ -1,0 +1,288 @@
+//! Where a reply ends, and how it ended: a state machine over the bytes that a server sends.
+//!
+//! The bytes between are not decoded: [`ReplyTracker::advance`] says how many of them belong to the reply, so that
+//! they can be forwarded as they are, also in the middle of a row. Only the packets that end a result (OK, EOF,
+//! ERR) and those that ask for something (LOCAL INFILE) are shown whole. What the tracker says does not depend on
+//! how the bytes were cut into chunks.
+
+use crate::caps::{Capabilities, StatusFlags};
+use crate::codec::{Malformed, Reader};
+use crate::frame::{HEADER, Header, MAX_FRAME};
+use crate::packets::{EofPacket, ErrPacket, OkPacket};
+
+/// What kind of reply a command gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplyKind {
+    /// OK, ERR, LOCAL INFILE or result sets: COM_QUERY, COM_STMT_EXECUTE, and all that only get OK or ERR.
+    Results,
+    /// COM_STMT_PREPARE.
+    Prepare,
+    /// Rows and their end: COM_STMT_FETCH; column definitions and their end: COM_FIELD_LIST.
+    Rows,
+    /// One packet of text: COM_STATISTICS.
+    Text,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The first packet of a result.
+    First,
+    /// Column definitions, `left` of them, then `after`.
+    Columns { left: u64, after: AfterColumns },
+    /// The EOF packet after the column definitions.
+    ColumnsEof { after: AfterColumns },
+    /// Rows, until their end.
+    Rows,
+    /// The answer to COM_STMT_PREPARE.
+    PrepareFirst,
+    /// Any packet, which ends the reply.
+    LastText,
+    /// The client must send the file now; then OK or ERR comes.
+    Infile,
+    /// The reply has ended.
+    Done,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AfterColumns {
+    Rows,
+    /// COM_STMT_PREPARE: the parameters were first, these many columns follow.
+    PreparedColumns(u64),
+    End,
+}
+
+/// What the next bytes are.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// So many bytes belong to the reply, and may be forwarded unseen.
+    Pass(usize),
+    /// One whole packet of so many bytes, header and all.
+    Packet(usize, Ending<'a>),
+    /// More bytes are needed.
+    NeedMore,
+}
+
+/// A packet that has to be looked at.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Ending<'a> {
+    /// A statement's OK, or a result set's end from a server that deprecates EOF.
+    Ok(OkPacket<'a>),
+    /// A result set's end.
+    Eof(EofPacket),
+    /// An error ends the reply.
+    Err(ErrPacket<'a>),
+    /// COM_STMT_PREPARE's OK.
+    Prepared(crate::stmt::PrepareOk),
+    /// The server asks for a file.
+    LocalInfile,
+}
+
+/// Follows one reply.
+#[derive(Debug, Clone)]
+pub struct ReplyTracker {
+    state: State,
+    capabilities: Capabilities,
+    /// Payload bytes of the current frame that are still to pass, header already passed.
+    skip: usize,
+    /// The current frame is continued by the next one, whose payload passes too.
+    continued: bool,
+    rows: u64,
+    status: StatusFlags,
+}
+
+impl ReplyTracker {
+    /// Expects a reply of `kind` from a server with which `capabilities` were negotiated.
+    pub fn new(kind: ReplyKind, capabilities: Capabilities) -> Self {
+        let state = match kind {
+            ReplyKind::Results => State::First,
+            ReplyKind::Prepare => State::PrepareFirst,
+            ReplyKind::Rows => State::Rows,
+            ReplyKind::Text => State::LastText,
+        };
+        ReplyTracker { state, capabilities, skip: 0, continued: false, rows: 0, status: StatusFlags::empty() }
+    }
+
+    /// Whether the whole reply has been seen.
+    pub fn is_done(&self) -> bool {
+        self.state == State::Done && self.skip == 0 && !self.continued
+    }
+
+    /// Rows of the latest result set.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The status flags that came last.
+    pub fn status(&self) -> StatusFlags {
+        self.status
+    }
+
+    fn deprecates_eof(&self) -> bool {
+        self.capabilities.contains(Capabilities::DEPRECATE_EOF)
+    }
+
+    /// Looks at the next bytes of the reply. The caller takes the bytes that an event names off the front before
+    /// it calls again. Errors mean that the server does not speak the protocol: the connection is of no more use.
+    pub fn advance<'a>(&mut self, input: &'a [u8]) -> Result<Event<'a>, Malformed> {
+        let mut passed = 0;
+        loop {
+            let rest = &input[passed..];
+            if self.skip > 0 {
+                let n = self.skip.min(rest.len());
+                self.skip -= n;
+                passed += n;
+                if n == 0 || self.skip > 0 {
+                    break;
+                }
+                continue;
+            }
+            let Some(header) = Header::peek(rest) else { break };
+            if self.continued {
+                self.skip = header.len;
+                self.continued = header.len == MAX_FRAME;
+                passed += HEADER;
+                continue;
+            }
+            if self.state == State::Done {
+                break;
+            }
+            let Some(&first) = rest.get(HEADER) else {
+                if header.len == 0 && rest.len() >= HEADER {
+                    return Err(Malformed("an empty packet in a reply"));
+                }
+                break;
+            };
+            if self.is_whole_packet(header, first) {
+                if passed > 0 {
+                    break;
+                }
+                return self.whole_packet(header, rest);
+            }
+            self.pass_packet();
+            self.skip = header.len;
+            self.continued = header.len == MAX_FRAME;
+            passed += HEADER;
+        }
+        Ok(if passed > 0 { Event::Pass(passed) } else { Event::NeedMore })
+    }
+
+    /// Whether this packet has to be seen whole before the state can change.
+    fn is_whole_packet(&self, header: Header, first: u8) -> bool {
+        match self.state {
+            State::First | State::PrepareFirst | State::ColumnsEof { .. } => true,
+            State::Rows => (first == 0xfe || first == 0xff) && header.len < MAX_FRAME,
+            State::Columns { .. } => first == 0xff,
+            State::LastText => first == 0xff,
+            State::Infile | State::Done => false,
+        }
+    }
+
+    /// One packet that passes unseen.
+    fn pass_packet(&mut self) {
+        match &mut self.state {
+            State::Rows => self.rows += 1,
+            State::Columns { left, after } => {
+                *left -= 1;
+                if *left == 0 {
+                    let after = *after;
+                    self.state = if self.deprecates_eof() { self.after_columns(after) } else { State::ColumnsEof { after } };
+                }
+            }
+            State::LastText => self.state = State::Done,
+            _ => {}
+        }
+    }
+
+    fn after_columns(&self, after: AfterColumns) -> State {
+        match after {
+            AfterColumns::Rows => State::Rows,
+            AfterColumns::PreparedColumns(0) | AfterColumns::End => State::Done,
+            AfterColumns::PreparedColumns(left) => State::Columns { left, after: AfterColumns::End },
+        }
+    }
+
+    fn whole_packet<'a>(&mut self, header: Header, rest: &'a [u8]) -> Result<Event<'a>, Malformed> {
+        if header.len == MAX_FRAME {
+            return Err(Malformed("a packet that ends a result is too long"));
+        }
+        let len = HEADER + header.len;
+        let Some(payload) = rest.get(HEADER..len) else { return Ok(Event::NeedMore) };
+        if payload[0] == 0xff {
+            self.state = State::Done;
+            return Ok(Event::Packet(len, Ending::Err(ErrPacket::parse(payload)?)));
+        }
+        match self.state {
+            State::First => self.first_packet(len, payload),
+            State::PrepareFirst => self.prepare_packet(len, payload),
+            State::ColumnsEof { after } => {
+                let eof = EofPacket::parse(payload)?;
+                self.status = eof.status;
+                self.state = self.after_columns(after);
+                if after == AfterColumns::Rows && eof.status.contains(StatusFlags::CURSOR_EXISTS) {
+                    self.state = State::Done;
+                    return Ok(Event::Packet(len, Ending::Eof(eof)));
+                }
+                Ok(Event::Pass(len))
+            }
+            _ => self.end_of_rows(len, payload),
+        }
+    }
+
+    fn first_packet<'a>(&mut self, len: usize, payload: &'a [u8]) -> Result<Event<'a>, Malformed> {
+        match payload[0] {
+            0x00 => {
+                let ok = OkPacket::parse(payload, self.capabilities)?;
+                self.end_result(ok.status);
+                Ok(Event::Packet(len, Ending::Ok(ok)))
+            }
+            0xfb => {
+                self.state = State::Infile;
+                Ok(Event::Packet(len, Ending::LocalInfile))
+            }
+            _ => {
+                let left = Reader::new(payload).lenenc("column count")?;
+                if left == 0 || left > u64::from(u16::MAX) {
+                    return Err(Malformed("column count"));
+                }
+                self.rows = 0;
+                self.state = State::Columns { left, after: AfterColumns::Rows };
+                Ok(Event::Pass(len))
+            }
+        }
+    }
+
+    fn prepare_packet<'a>(&mut self, len: usize, payload: &[u8]) -> Result<Event<'a>, Malformed> {
+        let ok = crate::stmt::PrepareOk::parse(payload)?;
+        self.state = match (u64::from(ok.params), u64::from(ok.columns)) {
+            (0, 0) => State::Done,
+            (0, left) => State::Columns { left, after: AfterColumns::End },
+            (left, columns) => State::Columns { left, after: AfterColumns::PreparedColumns(columns) },
+        };
+        Ok(Event::Packet(len, Ending::Prepared(ok)))
+    }
+
+    fn end_of_rows<'a>(&mut self, len: usize, payload: &'a [u8]) -> Result<Event<'a>, Malformed> {
+        let ending = if self.deprecates_eof() {
+            let ok = OkPacket::parse(payload, self.capabilities)?;
+            self.end_result(ok.status);
+            Ending::Ok(ok)
+        } else {
+            let eof = EofPacket::parse(payload)?;
+            self.end_result(eof.status);
+            Ending::Eof(eof)
+        };
+        Ok(Event::Packet(len, ending))
+    }
+
+    fn end_result(&mut self, status: StatusFlags) {
+        self.status = status;
+        self.state = if status.contains(StatusFlags::MORE_RESULTS_EXISTS) { State::First } else { State::Done };
+    }
+
+    /// The file has been sent: OK or ERR comes next. Has an effect only after [`Ending::LocalInfile`].
+    pub fn infile_sent(&mut self) {
+        if self.state == State::Infile {
+            self.state = State::First;
+        }
+    }
+}

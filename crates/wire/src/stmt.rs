@@ -1,0 +1,212 @@
+//! Prepared statements' packets: what must be known of them to forward them with another statement id.
+//!
+//! Parameter values are never decoded here: an execution's payload is cut into its head, the types of its
+//! parameters and the rest, and put together again for the server.
+
+use crate::caps::{Capabilities, Command};
+use crate::codec::{Malformed, Reader, put_lenenc};
+
+/// The OK of COM_STMT_PREPARE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PrepareOk {
+    /// The statement's id.
+    pub id: u32,
+    /// Columns of its result.
+    pub columns: u16,
+    /// Its parameters.
+    pub params: u16,
+    /// Warnings.
+    pub warnings: u16,
+}
+
+impl PrepareOk {
+    /// Where the statement id stands in the payload.
+    pub const ID_AT: std::ops::Range<usize> = 1..5;
+
+    /// Reads the payload.
+    pub fn parse(payload: &[u8]) -> Result<PrepareOk, Malformed> {
+        let mut r = Reader::new(payload);
+        if r.u8("prepare header")? != 0 {
+            return Err(Malformed("prepare header"));
+        }
+        let id = r.u32("statement id")?;
+        let columns = r.u16("number of columns")?;
+        let params = r.u16("number of parameters")?;
+        r.u8("filler")?;
+        let warnings = if r.is_empty() { 0 } else { r.u16("warnings")? };
+        Ok(PrepareOk { id, columns, params, warnings })
+    }
+
+    /// The payload.
+    pub fn encode(self) -> Vec<u8> {
+        let mut out = vec![0];
+        out.extend_from_slice(&self.id.to_le_bytes());
+        out.extend_from_slice(&self.columns.to_le_bytes());
+        out.extend_from_slice(&self.params.to_le_bytes());
+        out.push(0);
+        out.extend_from_slice(&self.warnings.to_le_bytes());
+        out
+    }
+}
+
+/// The statement id that follows the command byte of COM_STMT_EXECUTE, FETCH, CLOSE, RESET and SEND_LONG_DATA.
+pub fn statement_id(payload: &[u8]) -> Result<u32, Malformed> {
+    let mut r = Reader::new(payload);
+    r.u8("command")?;
+    r.u32("statement id")
+}
+
+/// The flag of COM_STMT_EXECUTE that says that a parameter count follows (`PARAMETER_COUNT_AVAILABLE`).
+const PARAMETER_COUNT_AVAILABLE: u8 = 0x08;
+/// The flags of COM_STMT_EXECUTE that ask for a cursor.
+const CURSOR_TYPES: u8 = 0x07;
+
+/// COM_STMT_EXECUTE, cut into its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Execute<'a> {
+    /// The statement's id.
+    pub id: u32,
+    /// Cursor type and other flags.
+    pub flags: u8,
+    /// Parameters, query attributes included; 0 when the packet has no parameter part.
+    pub params: u64,
+    /// The NULL bitmap.
+    nulls: &'a [u8],
+    /// The types (and names) of the parameters, when the packet brings them.
+    pub types: Option<&'a [u8]>,
+    /// The values.
+    values: &'a [u8],
+    /// The parameter part is there at all.
+    has_params: bool,
+}
+
+impl<'a> Execute<'a> {
+    /// Cuts the payload (command byte included) of an execution of a statement with `params` parameters.
+    pub fn parse(payload: &'a [u8], params: u16, capabilities: Capabilities) -> Result<Execute<'a>, Malformed> {
+        let mut r = Reader::new(payload);
+        r.u8("command")?;
+        let id = r.u32("statement id")?;
+        let flags = r.u8("execution flags")?;
+        r.u32("iteration count")?;
+        let attributes = capabilities.contains(Capabilities::QUERY_ATTRIBUTES);
+        let mut count = u64::from(params);
+        let has_params = if attributes && (params > 0 || flags & PARAMETER_COUNT_AVAILABLE != 0) {
+            if flags & PARAMETER_COUNT_AVAILABLE != 0 {
+                count = r.lenenc("parameter count")?;
+            }
+            count > 0
+        } else {
+            params > 0
+        };
+        if !has_params {
+            return Ok(Execute { id, flags, params: 0, nulls: b"", types: None, values: r.rest(), has_params });
+        }
+        if count < u64::from(params) || count > u64::from(u16::MAX) {
+            return Err(Malformed("parameter count"));
+        }
+        let nulls = r.bytes((count as usize).div_ceil(8), "NULL bitmap")?;
+        let types = match r.u8("new parameters flag")? {
+            0 => None,
+            _ => Some(read_types(&mut r, count, attributes)?),
+        };
+        Ok(Execute { id, flags, params: count, nulls, types, values: r.take_rest(), has_params })
+    }
+
+    /// Whether it asks for a cursor.
+    pub fn opens_cursor(&self) -> bool {
+        self.flags & CURSOR_TYPES != 0
+    }
+
+    /// The payload for the server: its own statement id, and `types` (those that this statement was last executed
+    /// with, in the form of [`Execute::types`]) when they have to be sent.
+    pub fn encode(&self, id: u32, types: Option<&[u8]>) -> Vec<u8> {
+        let extra = types.map_or(0, <[u8]>::len);
+        let mut out = Vec::with_capacity(32 + self.nulls.len() + extra + self.values.len());
+        out.push(Command::StmtExecute as u8);
+        out.extend_from_slice(&id.to_le_bytes());
+        out.push(self.flags);
+        out.extend_from_slice(&1_u32.to_le_bytes());
+        if self.flags & PARAMETER_COUNT_AVAILABLE != 0 {
+            put_lenenc(&mut out, self.params);
+        }
+        if self.has_params {
+            out.extend_from_slice(self.nulls);
+            out.push(u8::from(types.is_some()));
+            out.extend_from_slice(types.unwrap_or_default());
+        }
+        out.extend_from_slice(self.values);
+        out
+    }
+}
+
+/// Reads the types of `count` parameters, with their names when query attributes were negotiated.
+fn read_types<'a>(r: &mut Reader<'a>, count: u64, named: bool) -> Result<&'a [u8], Malformed> {
+    let start = r.rest();
+    for _ in 0..count {
+        r.u16("parameter type")?;
+        if named {
+            r.lenenc_bytes("parameter name")?;
+        }
+    }
+    Ok(&start[..start.len() - r.rest().len()])
+}
+
+/// The text of COM_QUERY, after its attributes (which a client that negotiated them sends before it). The payload
+/// includes the command byte; returns where the text begins.
+pub fn query_text_at(payload: &[u8], capabilities: Capabilities) -> Result<usize, Malformed> {
+    if !capabilities.contains(Capabilities::QUERY_ATTRIBUTES) {
+        return Ok(1);
+    }
+    let mut r = Reader::new(payload);
+    r.u8("command")?;
+    let count = r.lenenc("attribute count")?;
+    r.lenenc("attribute set count")?;
+    if count > 0 {
+        if count > u64::from(u16::MAX) {
+            return Err(Malformed("attribute count"));
+        }
+        let nulls = r.bytes((count as usize).div_ceil(8), "NULL bitmap")?;
+        r.u8("new parameters flag")?;
+        let types = read_types(&mut r, count, true)?;
+        skip_values(&mut r, types, nulls, count)?;
+    }
+    Ok(payload.len() - r.rest().len())
+}
+
+/// Skips the binary values of query attributes. Source: MySQL, "Binary Protocol Value".
+fn skip_values(r: &mut Reader<'_>, types: &[u8], nulls: &[u8], count: u64) -> Result<(), Malformed> {
+    let mut t = Reader::new(types);
+    for i in 0..count as usize {
+        let kind = t.u16("attribute type")? as u8;
+        t.lenenc_bytes("attribute name")?;
+        if nulls[i / 8] & (1 << (i % 8)) != 0 {
+            continue;
+        }
+        let fixed = match kind {
+            0x01 => 1,
+            0x02 | 0x0d => 2,
+            0x03 | 0x04 | 0x09 => 4,
+            0x05 | 0x08 => 8,
+            0x06 => 0,
+            0x07 | 0x0a | 0x0b | 0x0c => usize::from(r.u8("time length")?),
+            0x0f | 0x10 | 0xf5..=0xff | 0x00 => {
+                r.lenenc_bytes("attribute value")?;
+                0
+            }
+            _ => return Err(Malformed("attribute type")),
+        };
+        r.bytes(fixed, "attribute value")?;
+    }
+    Ok(())
+}
+
+/// COM_QUERY's payload for `text`, without attributes.
+pub fn query_payload(text: &[u8], capabilities: Capabilities) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + 3);
+    out.push(Command::Query as u8);
+    if capabilities.contains(Capabilities::QUERY_ATTRIBUTES) {
+        out.extend_from_slice(&[0, 1]);
+    }
+    out.extend_from_slice(text);
+    out
+}

@@ -1,1 +1,0 @@
-//! Integration tests on real servers.

@@ -1,0 +1,289 @@
+//! The servers that the tests share, the endpoint that is tested, and what a test needs to reach them.
+//!
+//! Servers are started once, by threads that live until the last test has ended (the kernel kills a server when the
+//! thread that started it ends, so nothing outlives the suite, however it ends). Each test works in databases of its
+//! own, whose names begin with `t_`.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use libtest_mimic::Failed;
+use mysql::prelude::Queryable;
+use tempfile::TempDir;
+use weir_local::{Flavor, Installation, Server, ServerSpec};
+
+use crate::client::Address;
+use crate::login::{self, Login, Opening};
+use crate::script;
+use crate::weir::Weir;
+
+/// The application's account: admin in Weir, all rights on the tests' databases.
+pub(crate) const APP: (&str, &str) = ("app", "app secret");
+/// An account with the same rights on the databases that Weir doesn't let do anything else.
+pub(crate) const PLAIN: (&str, &str) = ("plain", "plain'secret\"");
+/// An account with no password.
+pub(crate) const OPEN: (&str, &str) = ("open", "");
+/// Weir's own account.
+pub(crate) const MONITOR: (&str, &str) = ("weir", "monitor secret");
+
+/// What the suite is pointed at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Target {
+    /// The servers themselves: checks the suite.
+    Direct,
+    Weir,
+}
+
+impl Target {
+    /// From `WEIR_TARGET`: `weir` unless it says `direct`.
+    pub(crate) fn from_environment() -> Result<Self, String> {
+        match std::env::var("WEIR_TARGET").as_deref() {
+            Ok("direct") => Ok(Self::Direct),
+            Ok("weir") | Err(_) => Ok(Self::Weir),
+            Ok(other) => Err(format!("WEIR_TARGET is {other:?}: \"direct\" and \"weir\" are known")),
+        }
+    }
+}
+
+/// A number from the environment, or this default.
+pub(crate) fn number_from_environment(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// Waits until `condition` holds. Not a measurement: `bound` only says when to give up.
+pub(crate) fn eventually(bound: Duration, what: &str, mut condition: impl FnMut() -> bool) -> Result<(), Failed> {
+    let start = Instant::now();
+    while !condition() {
+        if start.elapsed() > bound {
+            return Err(format!("not so within {} s: {what}", bound.as_secs()).into());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+/// A running server with the suite's accounts.
+pub(crate) struct Site {
+    pub(crate) flavor: Flavor,
+    pub(crate) server: Server,
+}
+
+impl Site {
+    /// Starts a server in `parent/name`.
+    pub(crate) fn start(flavor: Flavor, parent: &Path, name: &str, options: &[&str]) -> Result<Self, Failed> {
+        let installation = Installation::find(flavor, None)?;
+        let mut spec = ServerSpec::new(name);
+        spec.die_with_parent = true;
+        spec.options = [
+            "lock-wait-timeout=1",
+            "innodb-lock-wait-timeout=1",
+            "max-connections=2000",
+            "local-infile=1",
+            "max-allowed-packet=64M",
+            "innodb-flush-log-at-trx-commit=0",
+            "sync-binlog=0",
+            "innodb-stats-auto-recalc=OFF",
+        ]
+        .iter()
+        .chain(options)
+        .map(|option| (*option).to_owned())
+        .collect();
+        let site = Self { flavor, server: Server::start(&installation, parent, &spec)? };
+        site.create_accounts()?;
+        Ok(site)
+    }
+
+    fn create_accounts(&self) -> Result<(), Failed> {
+        let server = &self.server;
+        server.execute("CREATE ROLE IF NOT EXISTS reader")?;
+        for (name, password) in [APP, PLAIN, OPEN] {
+            server.create_user(name, password, &["ALL ON `t\\_%`.*", "reader"], None)?;
+        }
+        let watch = match self.flavor {
+            Flavor::MariaDb => "PROCESS, REPLICATION CLIENT, SLAVE MONITOR ON *.*",
+            Flavor::MySql => "PROCESS, REPLICATION CLIENT ON *.*",
+        };
+        server.create_user(MONITOR.0, MONITOR.1, &[watch, "SELECT ON performance_schema.*"], None)?;
+        self.prime()
+    }
+
+    /// Logs every account in over the unix socket, so that the server's cache of `caching_sha2_password` knows it.
+    pub(crate) fn prime(&self) -> Result<(), Failed> {
+        for (name, password) in [APP, PLAIN, OPEN, MONITOR] {
+            let (_, opening) = login::open(&self.socket(), &Login::new(name, password))?;
+            if let Opening::Refused(why) = opening {
+                return Err(format!("{name} can't log in: {why:?}").into());
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn tcp(&self) -> Address {
+        Address::Tcp(self.server.port())
+    }
+
+    pub(crate) fn socket(&self) -> Address {
+        Address::Socket(self.server.socket().to_path_buf())
+    }
+
+    /// Runs statements as root on one connection. `{db}` stands for `database`; a line with `{s}` runs for 0 to 11.
+    pub(crate) fn fill(&self, database: &str, lines: &[&str]) -> Result<(), Failed> {
+        let mut root = self.server.admin()?;
+        for line in lines.iter().filter_map(|line| script::for_flavor(line, self.flavor)) {
+            let line = line.replace("{db}", database);
+            if !line.contains("{s}") {
+                run_unless_locked(&mut root, &line)?;
+                continue;
+            }
+            for session in 0..12 {
+                run_unless_locked(&mut root, &line.replace("{s}", &session.to_string()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs a statement, again while it meets locks of sessions that have just been dropped (1205, 3572).
+fn run_unless_locked(root: &mut mysql::Conn, statement: &str) -> Result<(), Failed> {
+    let start = Instant::now();
+    loop {
+        match root.query_drop(statement) {
+            Err(mysql::Error::MySqlError(error))
+                if error.code == 1205 && start.elapsed() < Duration::from_secs(30) => {}
+            other => return other.map_err(|error| format!("{statement}: {error}").into()),
+        }
+    }
+}
+
+/// The endpoint under test: Weir in front of a site, or the site itself.
+pub(crate) struct Endpoint {
+    pub(crate) address: Address,
+    pub(crate) port: u16,
+    pub(crate) socket: PathBuf,
+    /// The process that answers.
+    pub(crate) pid: i32,
+    /// None if the site itself is the target.
+    pub(crate) weir: Option<Weir>,
+}
+
+/// All that tests share.
+pub(crate) struct Lab {
+    pub(crate) target: Target,
+    mariadb: OnceLock<Result<Site, String>>,
+    mysql: OnceLock<Result<Site, String>>,
+    /// Dropped, and so removed, after the servers in it.
+    dir: TempDir,
+}
+
+impl Lab {
+    pub(crate) fn new(target: Target) -> std::io::Result<Self> {
+        let dir = tempfile::Builder::new().prefix("weir-suite-").tempdir()?;
+        Ok(Self { target, dir, mariadb: OnceLock::new(), mysql: OnceLock::new() })
+    }
+
+    fn slot(&self, flavor: Flavor) -> &OnceLock<Result<Site, String>> {
+        match flavor {
+            Flavor::MariaDb => &self.mariadb,
+            Flavor::MySql => &self.mysql,
+        }
+    }
+
+    /// Starts the shared server of a kind, and holds the thread until `end` closes.
+    fn hold(&self, flavor: Flavor, end: &Receiver<()>) {
+        let started = Site::start(flavor, self.dir.path(), name_of(flavor), &[]);
+        let started = started.map_err(|failed| failed.message().unwrap_or("no message").to_owned());
+        self.slot(flavor).get_or_init(|| started);
+        let _closed = end.recv();
+    }
+
+    /// The shared server; waits while it starts.
+    pub(crate) fn site(&self, flavor: Flavor) -> Result<&Site, Failed> {
+        self.slot(flavor).wait().as_ref().map_err(|error| Failed::from(format!("{flavor} did not start: {error}")))
+    }
+
+    /// A directory of a test's own; gone with the suite.
+    pub(crate) fn directory(&self, name: &str) -> Result<PathBuf, Failed> {
+        let path = self.dir.path().join(name.replace("::", "-"));
+        std::fs::create_dir_all(&path)?;
+        Ok(path)
+    }
+
+    /// Runs a test against an endpoint of its own in front of `site`. `settings` are keys of Weir's configuration
+    /// with TOML values: `("pool.max_connections", "8")`. A failure gets the end of Weir's log.
+    pub(crate) fn with_endpoint(
+        &self,
+        name: &str,
+        site: &Site,
+        settings: &[(&str, &str)],
+        test: impl FnOnce(&mut Endpoint) -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
+        let mut endpoint = match self.target {
+            Target::Direct => Endpoint {
+                address: site.tcp(),
+                port: site.server.port(),
+                socket: site.server.socket().to_path_buf(),
+                pid: site.server.pid().ok_or("the server has ended")?,
+                weir: None,
+            },
+            Target::Weir => {
+                let weir = Weir::start(&self.directory(name)?, &site.server, settings)?;
+                let (port, socket, pid) = (weir.port, weir.socket.clone(), weir.pid());
+                Endpoint { address: Address::Tcp(port), port, socket, pid, weir: Some(weir) }
+            }
+        };
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&mut endpoint)));
+        let message = match result {
+            Ok(Ok(())) => match endpoint.weir.as_mut().map(Weir::ended) {
+                Some(Some(status)) => format!("Weir has ended: {status}"),
+                _ => return Ok(()),
+            },
+            Ok(Err(failed)) => failed.message().unwrap_or("failed").to_owned(),
+            Err(panic) => panic_message(panic.as_ref()),
+        };
+        let log = endpoint.weir.as_ref().map(Weir::log_tail).unwrap_or_default();
+        Err(format!("{message}\n---- end of Weir's log ----\n{log}").into())
+    }
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("panicked: {}", text.unwrap_or("no message"))
+}
+
+/// The name of a server's kind in tests' names.
+pub(crate) fn name_of(flavor: Flavor) -> &'static str {
+    match flavor {
+        Flavor::MariaDb => "mariadb",
+        Flavor::MySql => "mysql",
+    }
+}
+
+/// The threads that hold the shared servers.
+pub(crate) struct Holders {
+    end: Vec<Sender<()>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Holders {
+    pub(crate) fn start(lab: &std::sync::Arc<Lab>, flavors: &[Flavor]) -> Self {
+        let mut holders = Self { end: Vec::new(), threads: Vec::new() };
+        for &flavor in flavors {
+            let (sender, receiver) = channel();
+            let lab = lab.clone();
+            holders.end.push(sender);
+            holders.threads.push(std::thread::spawn(move || lab.hold(flavor, &receiver)));
+        }
+        holders
+    }
+
+    /// Lets the servers' threads end, after the lab (and with it the servers) was dropped.
+    pub(crate) fn end(self) {
+        drop(self.end);
+        for thread in self.threads {
+            let _panicked = thread.join();
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Proves that Weir can't be told from the servers behind it.
+//!
+//! `WEIR_TARGET=direct` points the suite at the servers themselves, which checks the suite. See `tests/README.md`.
+
+mod client;
+mod compare;
+mod interleave;
+mod lab;
+mod login;
+mod reply;
+mod same;
+mod script;
+mod step;
+mod weir;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use weir_local::Flavor;
+
+use crate::interleave::Protocol;
+use crate::lab::{Holders, Lab, Target, name_of};
+
+/// Tests of one kind of server, being collected.
+struct Collector {
+    lab: Arc<Lab>,
+    flavor: Flavor,
+    trials: Vec<Trial>,
+}
+
+impl Collector {
+    /// Adds a test that can also run on the server itself.
+    fn add(&mut self, name: &str, test: impl FnOnce(&Lab, &str, Flavor) -> Result<(), Failed> + Send + 'static) {
+        let name = format!("{}::{name}", name_of(self.flavor));
+        let (lab, flavor, own_name) = (self.lab.clone(), self.flavor, name.clone());
+        self.trials.push(Trial::test(name, move || test(&lab, &own_name, flavor)));
+    }
+}
+
+fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
+    let mut all = Vec::new();
+    for flavor in [Flavor::MariaDb, Flavor::MySql] {
+        let mut tests = Collector { lab: lab.clone(), flavor, trials: Vec::new() };
+        let protocols = [("text", Protocol::Text), ("binary", Protocol::Binary), ("mixed", Protocol::Mixed)];
+        for (word, protocol) in protocols {
+            tests.add(&format!("interleaving::{word}"), move |lab, name, flavor| {
+                interleave::interleaved(lab, name, flavor, protocol)
+            });
+        }
+        tests.add("interleaving::concurrent", interleave::concurrent);
+        same::collect(&mut tests);
+        all.append(&mut tests.trials);
+    }
+    all
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let prepared = Target::from_environment().and_then(|target| Lab::new(target).map_err(|error| error.to_string()));
+    let lab = match prepared {
+        Ok(lab) => Arc::new(lab),
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let trials = collect(&lab);
+    let wanted = |flavor: &Flavor| {
+        let of_flavor = |trial: &&Trial| trial.name().starts_with(name_of(*flavor));
+        !arguments.list && trials.iter().filter(of_flavor).any(|trial| !arguments.is_filtered_out(trial))
+    };
+    let flavors: Vec<Flavor> = [Flavor::MariaDb, Flavor::MySql].into_iter().filter(wanted).collect();
+    let holders = Holders::start(&lab, &flavors);
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    drop(lab);
+    holders.end();
+    conclusion.exit_code()
+}

@@ -1,0 +1,231 @@
+//! A Weir process under test, with a configuration and a log of its own.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use libtest_mimic::Failed;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use weir_local::{PortChoice, Server, free_port};
+
+use crate::client::{Address, Packets, Stream};
+use crate::lab::{APP, MONITOR, OPEN, PLAIN, eventually};
+
+/// How long Weir may take to greet, and to end after it was told to.
+const BOUND: Duration = Duration::from_secs(20);
+/// How much of the log a failure shows.
+const LOG_TAIL: usize = 6_000;
+/// Another process may take the port between the choice and the bind.
+const PORT_ATTEMPTS: usize = 4;
+
+/// The Weir binary: `WEIR_BIN`, or the one that was built into the same target directory as this suite.
+pub(crate) fn binary() -> Result<PathBuf, Failed> {
+    if let Some(named) = std::env::var_os("WEIR_BIN") {
+        return Ok(named.into());
+    }
+    // The suite is target/<profile>/deps/suite-<hash>.
+    let suite = std::env::current_exe()?;
+    let built = suite.parent().and_then(Path::parent).ok_or("the suite has no directory")?.join("weir");
+    if built.is_file() {
+        Ok(built)
+    } else {
+        Err(format!("{} is not there: build it (cargo build -p weir), or set WEIR_BIN", built.display()).into())
+    }
+}
+
+/// A running Weir; killed on drop.
+pub(crate) struct Weir {
+    pub(crate) port: u16,
+    pub(crate) metrics_port: u16,
+    pub(crate) socket: PathBuf,
+    config: PathBuf,
+    log: PathBuf,
+    child: Child,
+}
+
+impl Weir {
+    /// Starts a Weir before `server` and waits for its greeting.
+    pub(crate) fn start(dir: &Path, server: &Server, settings: &[(&str, &str)]) -> Result<Self, Failed> {
+        for _ in 0..PORT_ATTEMPTS {
+            let port = free_port(PortChoice::Any)?;
+            let metrics_port = free_port(PortChoice::Any)?;
+            if port == metrics_port {
+                continue;
+            }
+            let socket = weir_local::short_socket_path(dir, "weir.sock");
+            let config = dir.join("weir.toml");
+            write_config(&config, &config_text(port, metrics_port, &socket, server.port(), settings))?;
+            let log = dir.join("weir.log");
+            let child = spawn(&config, &log)?;
+            let mut weir = Self { port, metrics_port, socket, config, log, child };
+            if weir.wait_for_greeting()? {
+                return Ok(weir);
+            }
+        }
+        Err("Weir found no free port in several attempts".into())
+    }
+
+    /// False if the port was lost to another process.
+    fn wait_for_greeting(&mut self) -> Result<bool, Failed> {
+        let start = Instant::now();
+        loop {
+            let greeted = Stream::connect(&Address::Tcp(self.port)).and_then(|stream| Packets::new(stream).read());
+            if greeted.is_ok() {
+                return Ok(true);
+            }
+            if let Some(status) = self.ended() {
+                let log = self.log_tail();
+                if log.contains("in use") {
+                    return Ok(false);
+                }
+                return Err(format!("Weir ended at its start: {status}\n{log}").into());
+            }
+            if start.elapsed() > BOUND {
+                return Err(format!("no greeting of Weir\n{}", self.log_tail()).into());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        self.child.id().cast_signed()
+    }
+
+    /// Its configuration file.
+    pub(crate) fn config(&self) -> &Path {
+        &self.config
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) -> Result<(), Failed> {
+        kill(Pid::from_raw(self.pid()), signal)?;
+        Ok(())
+    }
+
+    /// Waits for the process to end by itself.
+    pub(crate) fn wait_end(&mut self, bound: Duration) -> Result<ExitStatus, Failed> {
+        let mut status = None;
+        eventually(bound, "Weir has ended", || {
+            status = self.ended();
+            status.is_some()
+        })?;
+        status.ok_or_else(|| "no exit status".into())
+    }
+
+    /// The end of its log.
+    pub(crate) fn log_tail(&self) -> String {
+        let log = std::fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(&log[log.len().saturating_sub(LOG_TAIL)..]).into_owned()
+    }
+}
+
+impl Drop for Weir {
+    fn drop(&mut self) {
+        let _ended_already = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+/// Starts the process; the kernel kills it when the thread that starts it ends (util-linux's setpriv).
+fn spawn(config: &Path, log: &Path) -> Result<Child, Failed> {
+    let log = OpenOptions::new().create(true).append(true).open(log)?;
+    Ok(Command::new("setpriv")
+        .args(["--pdeathsig", "KILL"])
+        .arg(binary()?)
+        .args(["serve", "--config"])
+        .arg(config)
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .spawn()?)
+}
+
+/// Runs `weir serve` with a configuration that is expected to be refused: how it ended, and what it printed.
+pub(crate) fn serve_refused(dir: &Path, text: &str) -> Result<(ExitStatus, String), Failed> {
+    let (config, log) = (dir.join("refused.toml"), dir.join("refused.log"));
+    write_config(&config, text)?;
+    let _before = std::fs::remove_file(&log);
+    let mut child = spawn(&config, &log)?;
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if start.elapsed() > BOUND {
+            child.kill()?;
+            child.wait()?;
+            return Err("Weir runs with a configuration that it should refuse".into());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    Ok((status, String::from_utf8_lossy(&std::fs::read(&log)?).into_owned()))
+}
+
+/// Writes a file that only its owner can read.
+pub(crate) fn write_config(path: &Path, text: &str) -> Result<(), Failed> {
+    let mut file: File = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// The text of a configuration: the suite's own settings, overridden by `settings`.
+pub(crate) fn config_text(
+    port: u16,
+    metrics_port: u16,
+    socket: &Path,
+    server_port: u16,
+    settings: &[(&str, &str)],
+) -> String {
+    let mut sections: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    let own = [
+        ("listen.address", format!("[\"127.0.0.1:{port}\"]")),
+        ("listen.socket", quoted(&socket.to_string_lossy())),
+        ("metrics.address", quoted(&format!("127.0.0.1:{metrics_port}"))),
+        ("monitor.user", quoted(MONITOR.0)),
+        ("monitor.password", quoted(MONITOR.1)),
+        ("workers.threads", "2".into()),
+    ];
+    let given = settings.iter().map(|(key, value)| (*key, (*value).to_owned()));
+    for (key, value) in own.into_iter().chain(given) {
+        let (section, key) = key.split_once('.').expect("section.key");
+        sections.entry(section.into()).or_default().insert(key.into(), value);
+    }
+    let mut text = String::new();
+    let mut put = |line: String| text.write_str(&line).expect("strings take all");
+    for (section, keys) in sections {
+        // `users.NAME.KEY` settings go to the user's own section below.
+        if section == "users" {
+            continue;
+        }
+        put(format!("[{section}]\n"));
+        keys.iter().for_each(|(key, value)| put(format!("{key} = {value}\n")));
+    }
+    for (name, password) in [APP, PLAIN, OPEN] {
+        put(format!("[[users]]\nname = {}\npassword = {}\n", quoted(name), quoted(password)));
+        if name == APP.0 {
+            put("admin = true\n".into());
+        }
+        for (key, value) in settings {
+            if let Some(key) = key.strip_prefix(&format!("users.{name}.")) {
+                put(format!("{key} = {value}\n"));
+            }
+        }
+    }
+    put(format!("[[servers]]\nname = \"writer\"\naddress = \"127.0.0.1:{server_port}\"\nrole = \"writer\"\n"));
+    text
+}
+
+/// A TOML string.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
