@@ -15,8 +15,7 @@ fuzz_target!(|data: &[u8]| {
     let channel = input.pick(&[Channel::Insecure, Channel::Secure, Channel::UnixSocket]);
     let plugin = input.short_block();
     let plugin_data = input.short_block();
-    let Ok(mut client) = ClientAuth::new(plugin, plugin_data, Password::new(SECRET), channel)
-    else {
+    let Ok(mut client) = ClientAuth::new(plugin, plugin_data, Password::new(SECRET), channel) else {
         return;
     };
     let tells = |sent: &[u8]| sent.windows(SECRET.len()).any(|window| window == SECRET);
@@ -29,10 +28,7 @@ fuzz_target!(|data: &[u8]| {
             Ok(ClientStep::Send(answer)) => {
                 assert!(!is_done, "an answer after the verdict");
                 assert!(answer.len() <= 1024);
-                assert!(
-                    channel.is_secure() || !tells(&answer),
-                    "the password in clear"
-                );
+                assert!(channel.is_secure() || !tells(&answer), "the password in clear");
                 sent += 1;
             }
             Ok(ClientStep::Wait) => assert!(!is_done),

@@ -19,21 +19,11 @@ fuzz_target!(|data: &[u8]| {
         + request.auth.len()
         + request.auth_plugin.len()
         + request.database.as_ref().map_or(0, Vec::len)
-        + request
-            .attributes
-            .iter()
-            .map(|(name, value)| 2 + name.len() + value.len())
-            .sum::<usize>();
+        + request.attributes.iter().map(|(name, value)| 2 + name.len() + value.len()).sum::<usize>();
     assert!(kept <= payload.len());
 
     // The encoder is Weir's own, which always negotiates these.
-    let expected = ChangeUser {
-        collation: Some(request.collation.unwrap_or_default()),
-        ..request.clone()
-    };
+    let expected = ChangeUser { collation: Some(request.collation.unwrap_or_default()), ..request.clone() };
     let ours = Capabilities::PLUGIN_AUTH | Capabilities::CONNECT_ATTRS;
-    assert_eq!(
-        ChangeUser::parse(&request.encode()[1..], ours),
-        Ok(expected)
-    );
+    assert_eq!(ChangeUser::parse(&request.encode()[1..], ours), Ok(expected));
 });

@@ -6,9 +6,7 @@
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
 use weir_fuzz::{Input, chunks};
-use weir_wire::compress::{
-    Algorithm, Compressor, Contexts, Decompressor, HEADER, MAX_FRAME, Progress,
-};
+use weir_wire::compress::{Algorithm, Compressor, Contexts, Decompressor, HEADER, MAX_FRAME, Progress};
 
 fuzz_target!(|data: &[u8]| {
     let mut input = Input(data);
@@ -29,10 +27,7 @@ fuzz_target!(|data: &[u8]| {
         compressor.push(&mut contexts, piece, &mut stream);
         frames += 1;
     }
-    assert!(
-        stream.len() <= plain.len() + frames * HEADER,
-        "compression made it longer"
-    );
+    assert!(stream.len() <= plain.len() + frames * HEADER, "compression made it longer");
 
     let mut decompressor = Decompressor::new(algorithm, MAX_FRAME);
     decompressor.set_next_seq(first_seq);
@@ -41,10 +36,7 @@ fuzz_target!(|data: &[u8]| {
         received.extend_from_slice(chunk);
         // Frame number 0 after 255 is the next frame, not the next command.
         let progress = decompressor.push(&mut contexts, &mut received, &mut output);
-        assert!(
-            matches!(progress, Ok(Progress::NeedInput(_))),
-            "{progress:?}"
-        );
+        assert!(matches!(progress, Ok(Progress::NeedInput(_))), "{progress:?}");
     }
     assert_eq!(output, plain);
     assert_eq!(decompressor.next_seq(), compressor.next_seq());

@@ -23,25 +23,12 @@ fuzz_target!(|data: &[u8]| {
         + response.auth.len()
         + response.auth_plugin.len()
         + response.database.as_ref().map_or(0, Vec::len)
-        + response
-            .attributes
-            .iter()
-            .map(|(name, value)| 2 + name.len() + value.len())
-            .sum::<usize>();
+        + response.attributes.iter().map(|(name, value)| 2 + name.len() + value.len()).sum::<usize>();
     assert!(kept <= payload.len());
 
-    assert_eq!(
-        is_ssl_request(&response.encode_ssl_request()),
-        response.capabilities.contains(Capabilities::SSL)
-    );
+    assert_eq!(is_ssl_request(&response.encode_ssl_request()), response.capabilities.contains(Capabilities::SSL));
     // Without this capability the response's end is a NUL, which is read but never written.
-    if response
-        .capabilities
-        .contains(Capabilities::SECURE_CONNECTION)
-    {
-        assert_eq!(
-            HandshakeResponse::parse(&response.encode(), mariadb),
-            Ok(response)
-        );
+    if response.capabilities.contains(Capabilities::SECURE_CONNECTION) {
+        assert_eq!(HandshakeResponse::parse(&response.encode(), mariadb), Ok(response));
     }
 });

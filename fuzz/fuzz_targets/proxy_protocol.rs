@@ -6,11 +6,7 @@ use weir_wire::proxy_protocol::{Decoded, LONGEST_HEADER, decode, encode_v1, enco
 
 fuzz_target!(|data: &[u8]| {
     match decode(data) {
-        Ok(Decoded::Header {
-            len,
-            source,
-            destination,
-        }) => {
+        Ok(Decoded::Header { len, source, destination }) => {
             assert!(len <= data.len() && len <= LONGEST_HEADER);
             assert_eq!(decode(&data[..len]), decode(data), "what follows matters");
             for prefix in 0..len {
@@ -20,15 +16,9 @@ fuzz_target!(|data: &[u8]| {
                 assert_eq!(source, destination, "one address without the other");
                 return;
             };
-            for encoded in [
-                encode_v1(source, destination),
-                encode_v2(Some((source, destination))),
-            ] {
-                let expected = Decoded::Header {
-                    len: encoded.len(),
-                    source: Some(source),
-                    destination: Some(destination),
-                };
+            for encoded in [encode_v1(source, destination), encode_v2(Some((source, destination)))] {
+                let expected =
+                    Decoded::Header { len: encoded.len(), source: Some(source), destination: Some(destination) };
                 assert_eq!(decode(&encoded), Ok(expected));
             }
         }

@@ -59,12 +59,7 @@ fn track(kind: ReplyKind, capabilities: Capabilities, stream: &[u8], cuts: &[u8]
 
 fuzz_target!(|data: &[u8]| {
     let mut input = Input(data);
-    let kind = input.pick(&[
-        ReplyKind::Results,
-        ReplyKind::Prepare,
-        ReplyKind::Rows,
-        ReplyKind::Text,
-    ]);
+    let kind = input.pick(&[ReplyKind::Results, ReplyKind::Prepare, ReplyKind::Rows, ReplyKind::Text]);
     let capabilities = input.capabilities();
     let cuts = input.short_block();
     let stream = input.0;
@@ -73,10 +68,6 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(track(kind, capabilities, stream, cuts), whole);
     if whole.is_done {
         let len = whole.len.expect("a reply that has ended is not broken");
-        assert_eq!(
-            track(kind, capabilities, &stream[..len], &[0]),
-            whole,
-            "what follows matters"
-        );
+        assert_eq!(track(kind, capabilities, &stream[..len], &[0]), whole, "what follows matters");
     }
 });

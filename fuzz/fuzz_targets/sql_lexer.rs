@@ -16,21 +16,14 @@ fuzz_target!(|data: &[u8]| {
     let (mut end, mut tokens) = (0, 0);
     loop {
         let token = lexer.next_token();
-        assert!(
-            end <= token.start && token.start <= token.end,
-            "{token:?} after {end}"
-        );
+        assert!(end <= token.start && token.start <= token.end, "{token:?} after {end}");
         assert!(token.end as usize <= sql.len(), "{token:?} past the end");
         if token.kind == TokenKind::End {
             break;
         }
         // An executable comment may be open at the very end of the text.
         if token.kind == TokenKind::Unterminated {
-            assert_eq!(
-                token.end as usize,
-                sql.len(),
-                "{token:?} does not cover the rest"
-            );
+            assert_eq!(token.end as usize, sql.len(), "{token:?} does not cover the rest");
         } else {
             assert!(token.start < token.end, "{token:?} takes nothing");
         }
@@ -38,9 +31,5 @@ fuzz_target!(|data: &[u8]| {
         tokens += 1;
         assert!(tokens <= sql.len() + 1, "the text has no end");
     }
-    assert_eq!(
-        lexer.next_token().kind,
-        TokenKind::End,
-        "something after the end"
-    );
+    assert_eq!(lexer.next_token().kind, TokenKind::End, "something after the end");
 });

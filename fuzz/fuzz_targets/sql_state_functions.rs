@@ -13,10 +13,7 @@ fuzz_target!(|data: &[u8]| {
     let known = input.byte();
     let sql = input.0;
 
-    assert_eq!(
-        replace_state_functions(sql, mode, &StateValues::default()),
-        None
-    );
+    assert_eq!(replace_state_functions(sql, mode, &StateValues::default()), None);
     let values = StateValues {
         connection_id: (known & 1 != 0).then_some(u64::MAX),
         row_count: (known & 2 != 0).then_some(-1),
@@ -24,16 +21,7 @@ fuzz_target!(|data: &[u8]| {
     };
     if let Some(replaced) = replace_state_functions(sql, mode, &values) {
         // A replaced call has at least 11 bytes; its value, and the alias that names its column, are bounded.
-        assert!(
-            replaced.len() <= sql.len() * 64,
-            "{} bytes from {}",
-            replaced.len(),
-            sql.len()
-        );
-        assert_eq!(
-            replace_state_functions(&replaced, mode, &values),
-            None,
-            "{replaced:?}"
-        );
+        assert!(replaced.len() <= sql.len() * 64, "{} bytes from {}", replaced.len(), sql.len());
+        assert_eq!(replace_state_functions(&replaced, mode, &values), None, "{replaced:?}");
     }
 });

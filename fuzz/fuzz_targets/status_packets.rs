@@ -15,15 +15,9 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(ok) = OkPacket::parse(payload, capabilities) {
         assert!(ok.info.len() + ok.changes.len() <= payload.len());
         let mut expected = ok;
-        let has_changes =
-            capabilities.contains(Capabilities::SESSION_TRACK) && !ok.changes.is_empty();
-        expected
-            .status
-            .set(StatusFlags::SESSION_STATE_CHANGED, has_changes);
-        assert_eq!(
-            OkPacket::parse(&ok.encode(capabilities), capabilities),
-            Ok(expected)
-        );
+        let has_changes = capabilities.contains(Capabilities::SESSION_TRACK) && !ok.changes.is_empty();
+        expected.status.set(StatusFlags::SESSION_STATE_CHANGED, has_changes);
+        assert_eq!(OkPacket::parse(&ok.encode(capabilities), capabilities), Ok(expected));
     }
     if let Ok(error) = ErrPacket::parse(payload) {
         assert_eq!(ErrPacket::parse(&error.encode()), Ok(error));

@@ -31,12 +31,7 @@ impl<'a> Input<'a> {
     /// How a server would read a text: one byte, 0 for the defaults.
     pub fn lex_mode(&mut self) -> LexMode {
         let byte = self.byte();
-        let lead_bytes = [
-            LeadBytes::None,
-            LeadBytes::Big5,
-            LeadBytes::Gbk,
-            LeadBytes::Sjis,
-        ];
+        let lead_bytes = [LeadBytes::None, LeadBytes::Big5, LeadBytes::Gbk, LeadBytes::Sjis];
         let dialects = [Dialect::Either, Dialect::MySql, Dialect::MariaDb];
         LexMode {
             ansi_quotes: byte & 1 != 0,

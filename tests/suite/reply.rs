@@ -12,6 +12,8 @@ use crate::login::caps;
 pub(crate) const MORE_RESULTS: u16 = 0x0008;
 /// The statement left a cursor open.
 pub(crate) const CURSOR_EXISTS: u16 = 0x0040;
+/// The row holds OUT parameters.
+const OUT_PARAMETERS: u16 = 0x1000;
 /// "Metadata changed" depends on when the server re-prepared, "query was slow" on its clock.
 const NOT_OF_THE_ANSWER: u16 = 0x0400 | 0x0800;
 
@@ -259,7 +261,13 @@ pub(crate) fn read_reply(packets: &mut Packets, capabilities: u32, rows: Rows, i
                     let end = Set::Ok(Summary { status, ..Summary::default() });
                     Set::Rows(columns, Vec::new(), Box::new(end))
                 } else {
-                    let (all, end) = read_rows(packets, capabilities, rows, &columns)?;
+                    let (all, mut end) = read_rows(packets, capabilities, rows, &columns)?;
+                    if let Set::Ok(ok) = &mut end
+                        && status & OUT_PARAMETERS != 0
+                    {
+                        // MySQL says in the first EOF only that more results follow, and libmysql remembers it.
+                        ok.status |= status & MORE_RESULTS;
+                    }
                     Set::Rows(columns, all, Box::new(end))
                 }
             }

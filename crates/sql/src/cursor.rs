@@ -16,8 +16,7 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    const START: Self =
-        Self { token: Token { kind: TokenKind::Semicolon, start: 0, end: 0 }, word: Keyword::NONE };
+    const START: Self = Self { token: Token { kind: TokenKind::Semicolon, start: 0, end: 0 }, word: Keyword::NONE };
 
     pub(crate) fn is_name(&self) -> bool {
         matches!(self.token.kind, TokenKind::Word | TokenKind::QuotedIdent)

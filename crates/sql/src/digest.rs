@@ -86,12 +86,14 @@ struct Normal<'a> {
     previous_word: Keyword,
     /// The statement begins with WITH.
     in_with: bool,
+    /// Where the last statement that was looked ahead for begins.
+    next_statement: u32,
 }
 
 impl<'a> Normal<'a> {
     fn new(sql: &'a [u8], mode: LexMode) -> Self {
         let lexer = Lexer::new(sql, mode);
-        Self { lexer, previous: TokenKind::Semicolon, previous_word: Keyword::NONE, in_with: false }
+        Self { lexer, previous: TokenKind::Semicolon, previous_word: Keyword::NONE, in_with: false, next_statement: 0 }
     }
 
     fn part(&mut self, token: Token) -> Part {
@@ -195,14 +197,9 @@ impl Iterator for Normal<'_> {
     /// The next token, without semicolons at the text's end.
     fn next(&mut self) -> Option<(Token, Part)> {
         let token = self.lexer.next()?;
-        if token.kind == TokenKind::Semicolon {
+        if token.kind == TokenKind::Semicolon && token.start >= self.next_statement {
             let mut ahead = self.lexer;
-            while let Some(next) = ahead.next() {
-                if next.kind != TokenKind::Semicolon {
-                    return Some((token, self.part(token)));
-                }
-            }
-            return None;
+            self.next_statement = ahead.find(|next| next.kind != TokenKind::Semicolon)?.start;
         }
         Some((token, self.part(token)))
     }
@@ -247,9 +244,7 @@ impl Writer {
             TokenKind::Punct(b',' | b')' | b'.' | b'@') | TokenKind::Semicolon => false,
             TokenKind::UserVariable => !matches!(before, TokenKind::QuotedIdent | TokenKind::Parameter),
             // A call, or a table with its columns.
-            TokenKind::Punct(b'(') => {
-                !matches!(before, TokenKind::Word | TokenKind::QuotedIdent) || word.is_reserved()
-            }
+            TokenKind::Punct(b'(') => !matches!(before, TokenKind::Word | TokenKind::QuotedIdent) || word.is_reserved(),
             _ => true,
         }
     }

@@ -26,7 +26,7 @@ mod siphash;
 mod splice;
 mod state_functions;
 
-pub use classify::{Class, Diagnostics, Effects, Kind, KillTarget, Pins, UserVariable, classify};
+pub use classify::{Class, Diagnostics, Effects, KillTarget, Kind, Pins, UserVariable, classify};
 pub use digest::{Digest, digest, digest_text};
 pub use lexer::{Lexer, Token, TokenKind};
 pub use mode::{Dialect, LeadBytes, LexMode};

@@ -20,8 +20,8 @@ pub struct LexMode {
 }
 
 impl LexMode {
-    /// The mode that a value of `@@sql_mode` stands for. `ANSI` and `ORACLE`-like combination names count for what
-    /// they contain, although the server always reports the parts too.
+    /// The mode that a value of `@@sql_mode` stands for, and what combination names such as `ANSI` contain. The character
+    /// set and the dialect are left at their defaults.
     pub fn from_sql_mode(sql_mode: &str) -> Self {
         let mut mode = Self::default();
         for part in sql_mode.split(',').map(str::trim) {
@@ -29,9 +29,10 @@ impl LexMode {
                 "ANSI_QUOTES" => mode.ansi_quotes = true,
                 "IGNORE_SPACE" => mode.ignore_space = true,
                 "NO_BACKSLASH_ESCAPES" => mode.no_backslash_escapes = true,
+                // All but ANSI exist on MariaDB only.
                 "ANSI" | "DB2" | "MAXDB" | "MSSQL" | "ORACLE" | "POSTGRESQL" => {
-                    mode.ansi_quotes |= part.eq_ignore_ascii_case("ANSI");
-                    mode.ignore_space |= part.eq_ignore_ascii_case("ANSI");
+                    mode.ansi_quotes = true;
+                    mode.ignore_space = true;
                 }
                 _ => {}
             }
@@ -74,9 +75,7 @@ impl LeadBytes {
             Self::None => false,
             Self::Big5 => matches!(lead, 0xA1..=0xF9) && matches!(trail, 0x40..=0x7E | 0xA1..=0xFE),
             Self::Gbk => matches!(lead, 0x81..=0xFE) && matches!(trail, 0x40..=0x7E | 0x80..=0xFE),
-            Self::Sjis => {
-                matches!(lead, 0x81..=0x9F | 0xE0..=0xFC) && matches!(trail, 0x40..=0x7E | 0x80..=0xFC)
-            }
+            Self::Sjis => matches!(lead, 0x81..=0x9F | 0xE0..=0xFC) && matches!(trail, 0x40..=0x7E | 0x80..=0xFC),
         }
     }
 }
@@ -130,5 +129,20 @@ impl Dialect {
             Self::Either if mysql == mariadb => mysql,
             Self::Either => Execution::Perhaps,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LexMode;
+
+    #[test]
+    fn parts_of_sql_mode_are_found() {
+        let ansi = LexMode { ansi_quotes: true, ignore_space: true, ..LexMode::default() };
+        assert_eq!(LexMode::from_sql_mode("ansi"), ansi);
+        assert_eq!(LexMode::from_sql_mode("PIPES_AS_CONCAT,ANSI_QUOTES, IGNORE_SPACE"), ansi);
+        let escapes = LexMode { no_backslash_escapes: true, ..LexMode::default() };
+        assert_eq!(LexMode::from_sql_mode("STRICT_TRANS_TABLES,no_backslash_escapes"), escapes);
+        assert_eq!(LexMode::from_sql_mode(""), LexMode::default());
     }
 }

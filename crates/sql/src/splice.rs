@@ -29,7 +29,10 @@ mod tests {
 
     #[test]
     fn replaces_inserts_and_removes() {
-        assert_eq!(splice(b"select a from t", &[(7..8, b"b, c"), (13..13, b" x."), (14..15, b"")]), b"select b, c from x. ");
+        assert_eq!(
+            splice(b"select a from t", &[(7..8, b"b, c"), (13..13, b" x."), (14..15, b"")]),
+            b"select b, c from x. "
+        );
         assert_eq!(splice(b"abc", &[]), b"abc");
         assert_eq!(splice(b"", &[(0..0, b"x")]), b"x");
     }

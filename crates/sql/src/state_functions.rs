@@ -12,7 +12,7 @@ use crate::cursor::{Cursor, Item};
 use crate::keyword::Keyword;
 use crate::kw;
 use crate::lexer::TokenKind;
-use crate::mode::LexMode;
+use crate::mode::{LeadBytes, LexMode};
 use crate::splice::splice;
 
 /// The values to put in. A function whose value is `None` stays as it is.
@@ -32,7 +32,8 @@ pub fn replace_state_functions(sql: &[u8], mode: LexMode, values: &StateValues) 
     let mut search =
         Search { sql, mode, values, cursor: Cursor::new(sql, mode), edits: Vec::new(), lists: vec![List::default()] };
     search.text();
-    if search.edits.is_empty() {
+    // In a text with an open quote, the added names would move the ends of what stands behind them.
+    if search.edits.is_empty() || search.cursor.unreadable() {
         return None;
     }
     let edits: Vec<(Range<usize>, &[u8])> =
@@ -42,6 +43,9 @@ pub fn replace_state_functions(sql: &[u8], mode: LexMode, values: &StateValues) 
 
 /// Identifiers have at most 256 characters as aliases.
 const LONGEST_ALIAS: usize = 255;
+
+/// Open parentheses that are kept track of.
+const DEEPEST: usize = 10_000;
 
 /// Statements that are executed as they stand.
 const EXECUTED: &[Keyword] = &[
@@ -100,17 +104,8 @@ const LIST_ENDS: &[Keyword] = &[
 ];
 
 /// Units of INTERVAL that are not reserved words.
-const UNITS: &[Keyword] = &[
-    kw::MICROSECOND,
-    kw::SECOND,
-    kw::MINUTE,
-    kw::HOUR,
-    kw::DAY,
-    kw::WEEK,
-    kw::MONTH,
-    kw::QUARTER,
-    kw::YEAR,
-];
+const UNITS: &[Keyword] =
+    &[kw::MICROSECOND, kw::SECOND, kw::MINUTE, kw::HOUR, kw::DAY, kw::WEEK, kw::MONTH, kw::QUARTER, kw::YEAR];
 
 /// What is known of the text between one pair of parentheses, or outside all.
 #[derive(Clone, Copy, Default)]
@@ -121,6 +116,8 @@ struct List {
     range: Option<(usize, usize)>,
     /// A call was replaced within the item.
     replaced: bool,
+    /// A call was replaced within an item that has ended.
+    replaced_before: bool,
     /// AS was seen.
     named: bool,
     /// The last token is an alias without AS.
@@ -183,6 +180,7 @@ impl Search<'_> {
         while !self.cursor.at_end() {
             let item = self.cursor.current();
             match item.token.kind {
+                TokenKind::Punct(b'(') if self.lists.len() > DEEPEST => break,
                 TokenKind::Punct(b'(') => {
                     self.extend(item, false);
                     self.lists.push(List::default());
@@ -203,7 +201,9 @@ impl Search<'_> {
             self.cursor.advance();
         }
         if self.lists.len() > 1 {
-            // A parenthesis is open: no server accepts this statement, and its items have no certain end.
+            // A parenthesis is open: no server accepts this statement, and its items have no certain end. Nor does one
+            // accept parentheses as deep as those that are given up on.
+            self.cursor.skip_statement();
             self.edits.truncate(edits_before);
             return;
         }
@@ -216,7 +216,7 @@ impl Search<'_> {
 
     fn begin_list(&mut self) {
         self.end_item();
-        *self.list() = List { active: true, ..List::default() };
+        self.list().active = true;
         while SELECT_OPTIONS.contains(&self.cursor.next().word) {
             self.cursor.advance();
         }
@@ -224,7 +224,7 @@ impl Search<'_> {
 
     fn close_parenthesis(&mut self, item: Item) {
         self.end_item();
-        let replaced = self.list().replaced;
+        let replaced = self.list().replaced_before;
         if self.lists.len() > 1 {
             self.lists.pop();
         }
@@ -277,28 +277,12 @@ impl Search<'_> {
         let sql = self.sql;
         let list = self.list();
         let done = *list;
-        // What encloses a list must know that something was replaced in it, even if this item has a name.
-        *list = List { replaced: done.replaced && !done.active, ..List::default() };
+        // What encloses the list must know of it in the end, even if this item has a name.
+        *list = List { replaced_before: done.replaced_before || done.replaced, ..List::default() };
         let Some((start, end)) = done.range else { return };
-        if done.active && done.replaced {
-            self.enclosing_replaced();
-            if !done.named && !done.ends_with_alias {
-                let mut alias = b" AS `".to_vec();
-                for byte in alias_text(&sql[start..end]) {
-                    alias.push(*byte);
-                    if *byte == b'`' {
-                        alias.push(b'`');
-                    }
-                }
-                alias.push(b'`');
-                self.edits.push((end..end, alias));
-            }
-        }
-    }
-
-    fn enclosing_replaced(&mut self) {
-        for list in self.lists.iter_mut().rev().skip(1) {
-            list.replaced = true;
+        if done.active && done.replaced && !done.named && !done.ends_with_alias {
+            let alias = alias(&sql[start..end], self.mode.lead_bytes);
+            self.edits.push((end..end, alias));
         }
     }
 
@@ -346,7 +330,12 @@ fn ends_operand(item: Item) -> bool {
         TokenKind::Word => {
             let literal = matches!(
                 item.word,
-                kw::NULL | kw::TRUE | kw::FALSE | kw::CURRENT_DATE | kw::CURRENT_TIME | kw::CURRENT_TIMESTAMP
+                kw::NULL
+                    | kw::TRUE
+                    | kw::FALSE
+                    | kw::CURRENT_DATE
+                    | kw::CURRENT_TIME
+                    | kw::CURRENT_TIMESTAMP
                     | kw::CURRENT_USER
             );
             let operator = matches!(item.word, kw::ESCAPE | kw::SOUNDS | kw::MEMBER | kw::OF | kw::ANY | kw::SOME);
@@ -367,13 +356,27 @@ fn may_be_alias(item: Item) -> bool {
     }
 }
 
-/// The item's text as far as it fits, not ending in a space, which names may not.
-fn alias_text(text: &[u8]) -> &[u8] {
-    let mut end = text.len().min(LONGEST_ALIAS);
-    while end < text.len() && end > 0 && text[end] & 0xC0 == 0x80 {
-        end -= 1;
+/// ` AS ` and the item's text as a quoted name: as far as it fits, not ending in a space, which names may not.
+fn alias(text: &[u8], lead_bytes: LeadBytes) -> Vec<u8> {
+    let mut alias = b" AS `".to_vec();
+    let mut fits = 0;
+    while fits < text.len() {
+        // Never half a character: a lead byte at the end would take the closing quote for its second byte.
+        let pair = text.get(fits + 1).is_some_and(|trail| lead_bytes.is_pair(text[fits], *trail));
+        let is_continuation = |byte: &&u8| lead_bytes == LeadBytes::None && **byte & 0xC0 == 0x80;
+        let length = if pair { 2 } else { 1 + text[fits + 1..].iter().take_while(is_continuation).count() };
+        if fits + length > LONGEST_ALIAS {
+            break;
+        }
+        alias.extend_from_slice(&text[fits..fits + length]);
+        if text[fits] == b'`' {
+            alias.push(b'`');
+        }
+        fits += length;
     }
-    text[..end].trim_ascii_end()
+    alias.truncate(alias.trim_ascii_end().len());
+    alias.push(b'`');
+    alias
 }
 
 #[cfg(test)]

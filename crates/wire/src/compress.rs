@@ -154,11 +154,7 @@ impl Decompressor {
     /// Expects frame number 0. `limit`: the most plain bytes that a frame may hold; peers that may fill their frames
     /// need [`MAX_FRAME`].
     pub fn new(algorithm: Algorithm, limit: usize) -> Self {
-        Self {
-            algorithm,
-            limit: limit.min(MAX_FRAME),
-            next_seq: 0,
-        }
+        Self { algorithm, limit: limit.min(MAX_FRAME), next_seq: 0 }
     }
 
     /// The number of the frame that must come next; also that of the next frame to be sent in answer.
@@ -231,29 +227,21 @@ impl Decompressor {
     /// Judges a frame by its header, before anything of it is kept or memory taken for it.
     fn check(&self, header: FrameHeader) -> Result<(), CompressError> {
         if header.seq != self.next_seq {
-            return Err(CompressError::OutOfOrder {
-                expected: self.next_seq,
-                got: header.seq,
-            });
+            return Err(CompressError::OutOfOrder { expected: self.next_seq, got: header.seq });
         }
         // Bytes that can't be compressed grow by less than 1% when a peer compresses them nevertheless.
         let frame_limit = match header.is_stored() {
             true => self.limit,
             false => self.limit + self.limit / 100 + 64,
         };
-        for (claimed, limit) in [
-            (header.plain_len, self.limit),
-            (header.frame_len, frame_limit),
-        ] {
+        for (claimed, limit) in [(header.plain_len, self.limit), (header.frame_len, frame_limit)] {
             if claimed > limit {
                 return Err(CompressError::TooLarge { claimed, limit });
             }
         }
         let most_possible = header.frame_len * self.algorithm.highest_ratio();
         match header.plain_len > most_possible {
-            true => Err(CompressError::Corrupt {
-                claimed: header.plain_len,
-            }),
+            true => Err(CompressError::Corrupt { claimed: header.plain_len }),
             false => Ok(()),
         }
     }
@@ -293,11 +281,7 @@ impl Compressor {
         if !(1..=algorithm.highest_level()).contains(&level) {
             return Err(CompressError::Level { algorithm, level });
         }
-        Ok(Self {
-            algorithm,
-            level,
-            next_seq: 0,
-        })
+        Ok(Self { algorithm, level, next_seq: 0 })
     }
 
     /// The number of the next frame; also that of the frame that the peer answers with.
@@ -323,12 +307,7 @@ impl Compressor {
                 None => (piece, 0),
             };
             out.reserve(HEADER + body.len());
-            FrameHeader {
-                frame_len: body.len(),
-                seq: self.next_seq,
-                plain_len,
-            }
-            .put(out);
+            FrameHeader { frame_len: body.len(), seq: self.next_seq, plain_len }.put(out);
             out.extend_from_slice(body);
             self.next_seq = self.next_seq.wrapping_add(1);
         }

@@ -131,3 +131,46 @@ pub fn put_packet(out: &mut BytesMut, mut seq: u8, payload: &[u8]) -> u8 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payloads_around_the_frame_limit_come_back_whole() {
+        for len in [0, 1, 100, MAX_FRAME - 1, MAX_FRAME, MAX_FRAME + 1, 2 * MAX_FRAME] {
+            let payload = vec![7; len];
+            let mut bytes = BytesMut::new();
+            let next = put_packet(&mut bytes, 0, &payload);
+            let mut reader = PacketReader::new();
+            let back = reader.next(&mut bytes, usize::MAX).expect("framing is right").expect("the packet is whole");
+            assert_eq!((back.len(), bytes.len(), reader.next_seq()), (len, 0, next));
+        }
+    }
+
+    #[test]
+    fn a_claimed_length_over_the_limit_is_refused_before_the_bytes_arrive() {
+        let mut bytes = BytesMut::from(&Header { len: 1000, seq: 0 }.encode()[..]);
+        let refused = PacketReader::new().next(&mut bytes, 999);
+        assert_eq!(refused, Err(FrameError::TooLarge { limit: 999 }));
+        let mut bytes = BytesMut::new();
+        put_packet(&mut bytes, 0, &vec![0; MAX_FRAME + 10]);
+        assert_eq!(PacketReader::new().next(&mut bytes, MAX_FRAME + 9), Err(FrameError::TooLarge { limit: MAX_FRAME + 9 }));
+    }
+
+    #[test]
+    fn a_wrong_sequence_number_is_refused() {
+        let mut bytes = BytesMut::from(&b"\x01\x00\x00\x05x"[..]);
+        assert_eq!(PacketReader::new().next(&mut bytes, 10), Err(FrameError::OutOfOrder { expected: 0, got: 5 }));
+    }
+
+    #[test]
+    fn what_has_not_arrived_is_waited_for() {
+        let mut whole = BytesMut::new();
+        put_packet(&mut whole, 0, b"hello");
+        for cut in 0..whole.len() {
+            let mut bytes = BytesMut::from(&whole[..cut]);
+            assert_eq!(PacketReader::new().next(&mut bytes, 10), Ok(None), "cut at {cut}");
+        }
+    }
+}

@@ -292,3 +292,90 @@ impl ChangeUser {
         out
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn greeting(capabilities: Capabilities) -> Greeting {
+        Greeting {
+            version: b"9.7.4".to_vec(),
+            connection_id: 77,
+            nonce: *b"abcdefghijklmnopqrst",
+            capabilities,
+            collation: 45,
+            status: StatusFlags::AUTOCOMMIT,
+            auth_plugin: b"caching_sha2_password".to_vec(),
+        }
+    }
+
+    #[test]
+    fn greetings_of_both_kinds_of_server_come_back() {
+        let base = Capabilities::PROTOCOL_41 | Capabilities::SECURE_CONNECTION | Capabilities::PLUGIN_AUTH;
+        let mysql = greeting(base | Capabilities::LONG_PASSWORD);
+        assert_eq!(Greeting::parse(&mysql.encode()), Ok(mysql.clone()));
+        assert!(!mysql.is_mariadb());
+        let mariadb = greeting(base | Capabilities::MARIADB_EXTENDED_METADATA);
+        assert_eq!(Greeting::parse(&mariadb.encode()), Ok(mariadb.clone()));
+        assert!(mariadb.is_mariadb());
+    }
+
+    #[test]
+    fn responses_come_back_with_and_without_each_part() {
+        let base = Capabilities::PROTOCOL_41 | Capabilities::SECURE_CONNECTION;
+        let optional = [
+            Capabilities::empty(),
+            Capabilities::CONNECT_WITH_DB,
+            Capabilities::PLUGIN_AUTH,
+            Capabilities::PLUGIN_AUTH_LENENC_DATA,
+            Capabilities::CONNECT_ATTRS,
+            Capabilities::ZSTD_COMPRESSION,
+        ];
+        for a in optional {
+            for b in optional {
+                let has = |c| (a | b).contains(c);
+                let response = HandshakeResponse {
+                    capabilities: base | a | b,
+                    max_packet: 1 << 24,
+                    collation: 255,
+                    user: b"joe".to_vec(),
+                    auth: vec![9; 32],
+                    database: has(Capabilities::CONNECT_WITH_DB).then(|| b"shop".to_vec()),
+                    auth_plugin: if has(Capabilities::PLUGIN_AUTH) { b"x".to_vec() } else { Vec::new() },
+                    attributes: if has(Capabilities::CONNECT_ATTRS) { vec![(b"k".to_vec(), b"v".to_vec())] } else { vec![] },
+                    zstd_level: if has(Capabilities::ZSTD_COMPRESSION) { 5 } else { 0 },
+                };
+                assert_eq!(HandshakeResponse::parse(&response.encode(), false), Ok(response));
+            }
+        }
+    }
+
+    #[test]
+    fn a_response_cut_anywhere_is_an_error_or_a_shorter_response_never_a_panic() {
+        let response = HandshakeResponse {
+            capabilities: Capabilities::PROTOCOL_41 | Capabilities::SECURE_CONNECTION | Capabilities::CONNECT_ATTRS,
+            user: b"joe".to_vec(),
+            auth: vec![1; 20],
+            attributes: vec![(b"a".to_vec(), b"b".to_vec())],
+            ..HandshakeResponse::default()
+        };
+        let whole = response.encode();
+        let shorter = (0..whole.len()).filter(|cut| HandshakeResponse::parse(&whole[..*cut], false).is_ok()).count();
+        assert_eq!(shorter, 1, "only the cut right before the attributes leaves a whole response");
+        assert!(is_ssl_request(&HandshakeResponse { capabilities: Capabilities::SSL, ..response }.encode_ssl_request()));
+    }
+
+    #[test]
+    fn a_change_of_user_comes_back() {
+        let capabilities = Capabilities::PLUGIN_AUTH | Capabilities::CONNECT_ATTRS;
+        let request = ChangeUser {
+            user: b"joe".to_vec(),
+            auth: vec![3; 20],
+            database: Some(b"shop".to_vec()),
+            collation: Some(45),
+            auth_plugin: b"mysql_native_password".to_vec(),
+            attributes: vec![(b"a".to_vec(), b"b".to_vec())],
+        };
+        assert_eq!(ChangeUser::parse(&request.encode()[1..], capabilities), Ok(request));
+    }
+}

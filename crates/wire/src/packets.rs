@@ -247,3 +247,65 @@ impl EofPacket {
         [0xfe, w0, w1, s0, s1]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRACKS: Capabilities = Capabilities::SESSION_TRACK;
+
+    #[test]
+    fn an_ok_comes_back_from_peers_that_track_and_those_that_do_not() {
+        let mut changes = Vec::new();
+        put_session_change(&mut changes, &SessionChange::Variable { name: b"autocommit", value: b"OFF" });
+        put_session_change(&mut changes, &SessionChange::Schema(b"shop"));
+        put_session_change(&mut changes, &SessionChange::State);
+        put_session_change(&mut changes, &SessionChange::Other { kind: 5, data: b"\x08T_______" });
+        let ok = OkPacket {
+            header: 0,
+            affected_rows: 70_000,
+            last_insert_id: 1 << 40,
+            status: StatusFlags::AUTOCOMMIT | StatusFlags::SESSION_STATE_CHANGED,
+            warnings: 2,
+            info: b"Rows matched: 1",
+            changes: &changes,
+        };
+        let payload = ok.encode(TRACKS);
+        assert_eq!(OkPacket::parse(&payload, TRACKS), Ok(ok));
+        let read: Result<Vec<_>, _> = SessionChanges::new(ok.changes).collect();
+        let read = read.expect("the changes are well formed");
+        assert_eq!(read[0], SessionChange::Variable { name: b"autocommit", value: b"OFF" });
+        assert_eq!(read[1..3], [SessionChange::Schema(b"shop"), SessionChange::State]);
+        let payload = ok.encode(Capabilities::empty());
+        let without = OkPacket { changes: b"", status: StatusFlags::AUTOCOMMIT, ..ok };
+        assert_eq!(OkPacket::parse(&payload, Capabilities::empty()), Ok(without));
+    }
+
+    #[test]
+    fn several_variables_in_one_entry_are_read_one_by_one() {
+        // MariaDB's form: one entry of type 0 with two pairs.
+        let changes = b"\x00\x08\x01a\x01b\x01c\x01d";
+        let names: Vec<_> = SessionChanges::new(changes)
+            .map(|change| match change {
+                Ok(SessionChange::Variable { name, value }) => (name.to_vec(), value.to_vec()),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(names, [(b"a".to_vec(), b"b".to_vec()), (b"c".to_vec(), b"d".to_vec())]);
+    }
+
+    #[test]
+    fn broken_changes_end_with_an_error() {
+        let outcomes: Vec<_> = SessionChanges::new(b"\x02\x01\x31\x00\xff").collect();
+        assert_eq!(outcomes.len(), 2);
+        assert!(outcomes[1].is_err());
+    }
+
+    #[test]
+    fn an_error_comes_back_with_and_without_its_sqlstate() {
+        let err = ErrPacket { code: 1045, sqlstate: *b"28000", message: b"Access denied" };
+        assert_eq!(ErrPacket::parse(&err.encode()), Ok(err));
+        let early = ErrPacket::parse(b"\xff\x10\x04Too many connections").expect("it is an ERR packet");
+        assert_eq!((early.code, early.sqlstate, early.message), (1040, *b"HY000", &b"Too many connections"[..]));
+    }
+}

@@ -91,8 +91,7 @@ fn decode_v1(received: &[u8]) -> Result<Decoded, ProxyError> {
             false => Ok(Decoded::Incomplete),
         };
     };
-    let line = std::str::from_utf8(&window[V1_START.len()..line_end])
-        .map_err(|_| ProxyError::MalformedLine)?;
+    let line = std::str::from_utf8(&window[V1_START.len()..line_end]).map_err(|_| ProxyError::MalformedLine)?;
     let mut fields = line.split(' ');
     let addresses = match fields.next() {
         Some("UNKNOWN") => None,
@@ -111,24 +110,17 @@ fn v1_addresses<'a, Ip: std::str::FromStr + Into<IpAddr>>(
     let (source_port, destination_port) = (v1_port(next()?)?, v1_port(next()?)?);
     match fields.next() {
         Some(_) => Err(ProxyError::MalformedLine),
-        None => Ok((
-            SocketAddr::new(source_ip, source_port),
-            SocketAddr::new(destination_ip, destination_port),
-        )),
+        None => Ok((SocketAddr::new(source_ip, source_port), SocketAddr::new(destination_ip, destination_port))),
     }
 }
 
 fn v1_ip<Ip: std::str::FromStr + Into<IpAddr>>(field: &str) -> Result<IpAddr, ProxyError> {
-    field
-        .parse::<Ip>()
-        .map(Into::into)
-        .map_err(|_| ProxyError::MalformedLine)
+    field.parse::<Ip>().map(Into::into).map_err(|_| ProxyError::MalformedLine)
 }
 
 /// Decimal digits only, without leading zeros.
 fn v1_port(field: &str) -> Result<u16, ProxyError> {
-    let plain = field.bytes().all(|byte| byte.is_ascii_digit())
-        && (field == "0" || !field.starts_with('0'));
+    let plain = field.bytes().all(|byte| byte.is_ascii_digit()) && (field == "0" || !field.starts_with('0'));
     match field.parse() {
         Ok(port) if plain => Ok(port),
         _ => Err(ProxyError::MalformedLine),
@@ -184,20 +176,14 @@ fn take_v4(bytes: &[u8]) -> Result<(IpAddr, &[u8]), ProxyError> {
 }
 
 fn take_v6(bytes: &[u8]) -> Result<(IpAddr, &[u8]), ProxyError> {
-    let (ip, rest) = bytes
-        .split_first_chunk::<16>()
-        .ok_or(ProxyError::TooShort)?;
+    let (ip, rest) = bytes.split_first_chunk::<16>().ok_or(ProxyError::TooShort)?;
     Ok((IpAddr::from(*ip), rest))
 }
 
 type Addresses = Option<(SocketAddr, SocketAddr)>;
 
 /// The two ports follow the two addresses.
-fn v2_addresses(
-    source: IpAddr,
-    destination: IpAddr,
-    rest: &[u8],
-) -> Result<(Addresses, &[u8]), ProxyError> {
+fn v2_addresses(source: IpAddr, destination: IpAddr, rest: &[u8]) -> Result<(Addresses, &[u8]), ProxyError> {
     let (&[a, b, c, d], extensions) = rest.split_first_chunk().ok_or(ProxyError::TooShort)?;
     let source = SocketAddr::new(source, u16::from_be_bytes([a, b]));
     let destination = SocketAddr::new(destination, u16::from_be_bytes([c, d]));
@@ -207,9 +193,7 @@ fn v2_addresses(
 /// Extensions (type, 2-byte length, value) are skipped; they must fill the header exactly.
 fn check_extensions(mut rest: &[u8]) -> Result<(), ProxyError> {
     while !rest.is_empty() {
-        let (&[_, len_high, len_low], values) = rest
-            .split_first_chunk()
-            .ok_or(ProxyError::MalformedExtension)?;
+        let (&[_, len_high, len_low], values) = rest.split_first_chunk().ok_or(ProxyError::MalformedExtension)?;
         let len = usize::from(u16::from_be_bytes([len_high, len_low]));
         rest = values.get(len..).ok_or(ProxyError::MalformedExtension)?;
     }
@@ -218,11 +202,7 @@ fn check_extensions(mut rest: &[u8]) -> Result<(), ProxyError> {
 
 fn header(len: usize, addresses: Addresses) -> Decoded {
     let (source, destination) = addresses.unzip();
-    Decoded::Header {
-        len,
-        source,
-        destination,
-    }
+    Decoded::Header { len, source, destination }
 }
 
 /// The version 1 line for a connection; addresses of different families are announced as UNKNOWN.
@@ -232,14 +212,8 @@ pub fn encode_v1(source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
         (SocketAddr::V6(_), SocketAddr::V6(_)) => "TCP6",
         _ => return b"PROXY UNKNOWN\r\n".to_vec(),
     };
-    format!(
-        "PROXY {family} {} {} {} {}\r\n",
-        source.ip(),
-        destination.ip(),
-        source.port(),
-        destination.port()
-    )
-    .into_bytes()
+    format!("PROXY {family} {} {} {} {}\r\n", source.ip(), destination.ip(), source.port(), destination.port())
+        .into_bytes()
 }
 
 /// The version 2 header for a connection, without extensions; `None` makes the LOCAL header of a health check.

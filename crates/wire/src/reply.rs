@@ -146,12 +146,10 @@ impl ReplyTracker {
             if self.state == State::Done {
                 break;
             }
-            let Some(&first) = rest.get(HEADER) else {
-                if header.len == 0 && rest.len() >= HEADER {
-                    return Err(Malformed("an empty packet in a reply"));
-                }
-                break;
-            };
+            if header.len == 0 {
+                return Err(Malformed("an empty packet in a reply"));
+            }
+            let Some(&first) = rest.get(HEADER) else { break };
             if self.is_whole_packet(header, first) {
                 if passed > 0 {
                     break;
@@ -286,3 +284,6 @@ impl ReplyTracker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

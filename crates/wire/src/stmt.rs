@@ -78,6 +78,8 @@ pub struct Execute<'a> {
     values: &'a [u8],
     /// The parameter part is there at all.
     has_params: bool,
+    /// The packet says how many parameters it has.
+    counted: bool,
 }
 
 impl<'a> Execute<'a> {
@@ -90,16 +92,13 @@ impl<'a> Execute<'a> {
         r.u32("iteration count")?;
         let attributes = capabilities.contains(Capabilities::QUERY_ATTRIBUTES);
         let mut count = u64::from(params);
-        let has_params = if attributes && (params > 0 || flags & PARAMETER_COUNT_AVAILABLE != 0) {
-            if flags & PARAMETER_COUNT_AVAILABLE != 0 {
-                count = r.lenenc("parameter count")?;
-            }
-            count > 0
-        } else {
-            params > 0
-        };
+        let counted = attributes && flags & PARAMETER_COUNT_AVAILABLE != 0;
+        if counted {
+            count = r.lenenc("parameter count")?;
+        }
+        let has_params = count > 0;
         if !has_params {
-            return Ok(Execute { id, flags, params: 0, nulls: b"", types: None, values: r.rest(), has_params });
+            return Ok(Execute { id, flags, params: 0, nulls: b"", types: None, values: r.rest(), has_params, counted });
         }
         if count < u64::from(params) || count > u64::from(u16::MAX) {
             return Err(Malformed("parameter count"));
@@ -109,7 +108,7 @@ impl<'a> Execute<'a> {
             0 => None,
             _ => Some(read_types(&mut r, count, attributes)?),
         };
-        Ok(Execute { id, flags, params: count, nulls, types, values: r.take_rest(), has_params })
+        Ok(Execute { id, flags, params: count, nulls, types, values: r.take_rest(), has_params, counted })
     }
 
     /// Whether it asks for a cursor.
@@ -126,7 +125,7 @@ impl<'a> Execute<'a> {
         out.extend_from_slice(&id.to_le_bytes());
         out.push(self.flags);
         out.extend_from_slice(&1_u32.to_le_bytes());
-        if self.flags & PARAMETER_COUNT_AVAILABLE != 0 {
+        if self.counted {
             put_lenenc(&mut out, self.params);
         }
         if self.has_params {
@@ -209,4 +208,62 @@ pub fn query_payload(text: &[u8], capabilities: Capabilities) -> Vec<u8> {
     }
     out.extend_from_slice(text);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Capabilities = Capabilities::empty();
+    const ATTRIBUTES: Capabilities = Capabilities::QUERY_ATTRIBUTES;
+
+    fn execution(flags: u8, rest: &[u8]) -> Vec<u8> {
+        [&[0x17, 5, 0, 0, 0, flags, 1, 0, 0, 0], rest].concat()
+    }
+
+    #[test]
+    fn an_execution_comes_back_with_another_id() {
+        let payload = execution(0, &[0, 1, 8, 0, 42, 0, 0, 0, 0, 0, 0, 0]);
+        let execute = Execute::parse(&payload, 1, PLAIN).expect("it is well formed");
+        assert_eq!((execute.id, execute.types), (5, Some(&[8, 0][..])));
+        let back = execute.encode(9, execute.types);
+        assert_eq!(statement_id(&back), Ok(9));
+        assert_eq!(back[5..], payload[5..]);
+    }
+
+    #[test]
+    fn types_sent_once_can_be_put_into_a_later_execution() {
+        let payload = execution(0, &[0, 0, 42, 0, 0, 0, 0, 0, 0, 0]);
+        let execute = Execute::parse(&payload, 1, PLAIN).expect("it is well formed");
+        assert_eq!(execute.types, None);
+        assert_eq!(execute.encode(5, Some(&[8, 0])), execution(0, &[0, 1, 8, 0, 42, 0, 0, 0, 0, 0, 0, 0]));
+    }
+
+    #[test]
+    fn an_execution_with_attributes_keeps_their_names() {
+        // One parameter and one attribute named "k": count 2, bitmap, types with names, values.
+        let rest = [2, 0, 1, 3, 0, 0, 0xfd, 0, 1, b'k', 7, 0, 0, 0, 1, b'v'];
+        let payload = execution(PARAMETER_COUNT_AVAILABLE, &rest);
+        let execute = Execute::parse(&payload, 1, ATTRIBUTES).expect("it is well formed");
+        assert_eq!((execute.params, execute.types), (2, Some(&[3, 0, 0, 0xfd, 0, 1, b'k'][..])));
+        assert_eq!(execute.encode(5, execute.types), payload);
+    }
+
+    #[test]
+    fn wrong_lengths_are_errors() {
+        for cut in 1..10 {
+            assert!(Execute::parse(&execution(0, &[])[..cut], 0, PLAIN).is_err(), "cut at {cut}");
+        }
+        assert!(Execute::parse(&execution(0, &[0, 1, 8]), 1, PLAIN).is_err());
+        assert!(Execute::parse(&execution(8, &[0xfe, 255, 255, 255, 255, 255, 255, 255, 255]), 1, ATTRIBUTES).is_err());
+    }
+
+    #[test]
+    fn the_text_begins_after_the_attributes() {
+        assert_eq!(query_text_at(b"\x03SELECT 1", PLAIN), Ok(1));
+        assert_eq!(query_text_at(b"\x03\x00\x01SELECT 1", ATTRIBUTES), Ok(3));
+        let attributes = b"\x03\x01\x01\x00\x01\xfd\x00\x01k\x03abcSELECT 1";
+        assert_eq!(query_text_at(attributes, ATTRIBUTES).map(|at| &attributes[at..]), Ok(&b"SELECT 1"[..]));
+        assert!(query_text_at(b"\x03\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", ATTRIBUTES).is_err());
+    }
 }

@@ -4,15 +4,15 @@ use std::rc::Rc;
 
 use weir_admin::Caller;
 use weir_admin::sessions::Interrupt;
-use weir_sql::{Class, Diagnostics as Asked, Effects, Kind, KillTarget, StateValues, TokenKind, classify};
+use weir_sql::{Class, Diagnostics as Asked, Effects, Kind, KillTarget, Pins, StateValues, TokenKind, classify};
 use weir_wire::error::codes;
 use weir_wire::packets::OkPacket;
 use weir_wire::reply::ReplyKind;
 use weir_wire::resultset::{Column, ResultSet};
 use weir_wire::stmt::query_text_at;
-use weir_wire::{Failure, Fault, StatusFlags};
+use weir_wire::{Failure, Fault};
 
-use super::state::{Diagnostics, Left};
+use super::state::{Begin, Diagnostics, Left};
 use super::{End, Session};
 
 impl Session {
@@ -54,7 +54,6 @@ impl Session {
             }
             Kind::Commit | Kind::Rollback if self.state.begin.is_some() => {
                 self.state.begin = None;
-                self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
                 self.state.answered_here();
                 self.ok_here();
             }
@@ -71,7 +70,7 @@ impl Session {
                 }
             }
             Kind::ShowWarnings(asked) => return Ok(self.show_learnt_warnings(*asked)),
-            _ if class.effects.contains(Effects::USES_WARNINGS) => return Ok(self.refuse_learnt_warnings()),
+            kind if class.effects.contains(Effects::USES_WARNINGS) && *kind != Kind::Multiple => return Ok(self.refuse_learnt_warnings()),
             _ => return Ok(false),
         }
         Ok(true)
@@ -91,13 +90,9 @@ impl Session {
 
     /// A transaction begins: the server hears of it with the first statement.
     fn begin_lazily(&mut self, text: &[u8], read_only: Option<bool>) {
-        self.state.begin = Some(text.into());
-        self.state.status |= StatusFlags::IN_TRANS;
-        self.state.status.set(StatusFlags::IN_TRANS_READONLY, read_only == Some(true));
+        self.state.begin = Some(Begin { text: text.into(), read_only: read_only == Some(true) });
         self.state.answered_here();
         self.ok_here();
-        // Not yet open on any server: only the client sees it so.
-        self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
     }
 
     fn kill_by_text(&mut self, target: KillTarget, text: &[u8]) -> Result<(), End> {
@@ -218,22 +213,37 @@ impl Session {
         Some([replaced.as_deref().unwrap_or(first), replaced_rest.as_deref().unwrap_or(rest)].concat())
     }
 
-    /// A SET of user variables to literals has succeeded: the profile takes them, unless their meaning depends on
-    /// what later SETs could change.
+    /// A SET of user variables to literals was run: the profile takes them, in a form whose meaning no later SET
+    /// changes. Where there is no such form the session is pinned.
     fn note_user_variables(&mut self, text: &[u8], variables: &[weir_sql::UserVariable]) {
-        if self.state.row_count < 0 || self.state.diagnostics == Diagnostics::OnConnection {
+        if self.state.row_count < 0 {
             return;
         }
-        let literals: Option<Vec<(&str, &str)>> = variables
-            .iter()
-            .map(|v| Some((v.name.as_ref(), std::str::from_utf8(&text[v.literal.clone()]).ok()?)))
-            .collect();
-        let Some(literals) = literals else { return };
+        let form = |v: &weir_sql::UserVariable| Some((v.name.to_string(), self.lasting_literal(&text[v.literal.clone()])?));
+        let Some(literals) = variables.iter().map(form).collect::<Option<Vec<_>>>() else {
+            self.state.pins |= Pins::COMPUTED_USER_VARIABLE;
+            return;
+        };
+        let literals = literals.iter().map(|(name, literal)| (name.as_str(), literal.as_str()));
         let profile = Rc::new(self.state.profile.with_user_variables(literals));
         self.state.profile = profile.clone();
         if let Some(lease) = &mut self.lease {
             lease.set_profile(profile);
         }
+    }
+
+    /// A literal with the character set and the collation that it has now, if it is a string.
+    fn lasting_literal(&self, literal: &[u8]) -> Option<String> {
+        let literal = std::str::from_utf8(literal).ok()?;
+        let quote = literal.chars().next().filter(|c| matches!(c, '\'' | '"'));
+        let Some(quote) = quote else { return Some(literal.to_owned()) };
+        let value = literal.strip_prefix(quote)?.strip_suffix(quote)?;
+        if value.contains('\'') || self.state.collation_unknown {
+            return None;
+        }
+        let charset = self.state.profile.variable("character_set_connection")?;
+        let collation = self.state.profile.variable("collation_connection")?;
+        Some(format!("_{charset}'{value}' COLLATE {collation}"))
     }
 
     /// COM_PROCESS_KILL.

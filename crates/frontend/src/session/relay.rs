@@ -17,8 +17,8 @@ use crate::client::{Client, ClientError, FLUSH_AT};
 /// How a reply ended, and what it said of the session.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// The status flags that came last.
-    pub(crate) status: StatusFlags,
+    /// The status flags that came last; an error alone brings none.
+    pub(crate) status: Option<StatusFlags>,
     /// Warnings of the last result.
     pub(crate) warnings: u16,
     /// `ROW_COUNT()` after it.
@@ -99,7 +99,6 @@ impl Relay<'_> {
             }
         }
         self.lease.reply_done();
-        outcome.status = if outcome.error.is_some() { outcome.status } else { tracker.status() };
         self.client.flush().await?;
         Ok(outcome)
     }
@@ -119,7 +118,6 @@ impl Relay<'_> {
                 n
             }
             Event::Packet(n, ending) => {
-                let seq = input[3];
                 match ending {
                     Ending::Ok(ok) => {
                         outcome.note_ok(&ok, tracker.rows())?;
@@ -131,6 +129,7 @@ impl Relay<'_> {
                     }
                     Ending::Eof(eof) => {
                         outcome.warnings = eof.warnings;
+                        outcome.status = Some(eof.status);
                         outcome.row_count = -1;
                         outcome.found_rows = Some(tracker.rows());
                         client.output.extend_from_slice(&input[..n]);
@@ -149,7 +148,6 @@ impl Relay<'_> {
                         return Ok(Step::SendFile);
                     }
                 }
-                let _ = seq;
                 n
             }
         };
@@ -216,6 +214,7 @@ enum Step {
 impl Outcome {
     fn note_ok(&mut self, ok: &OkPacket<'_>, rows: u64) -> Result<(), Malformed> {
         self.warnings = ok.warnings;
+        self.status = Some(ok.status);
         if ok.header == 0xfe {
             self.row_count = -1;
             self.found_rows = Some(rows);

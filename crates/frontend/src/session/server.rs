@@ -93,6 +93,11 @@ impl Session {
         match self.send_on_connection(class, payload).await {
             // The client counts on a transaction that is not there.
             Err(Stopped::Refused(failure)) if begins => Err(Stopped::Ended(End::Told(failure))),
+            Ok(()) if begins => {
+                // An error packet has no status flags: if the statement fails, the transaction is open all the same.
+                self.state.status |= StatusFlags::IN_TRANS;
+                Ok(())
+            }
             sent => sent,
         }
     }
@@ -132,7 +137,7 @@ impl Session {
             connection.queue_insert_id(id);
         }
         if let Some(begin) = begin {
-            connection.queue_begin(&begin);
+            connection.queue_begin(&begin.text);
         }
         self.state.insert_id_is_there |= insert_id.is_some();
         Ok(())
@@ -229,8 +234,11 @@ impl Session {
     /// Follows what a statement did to the session.
     pub(super) fn note(&mut self, class: &Class, outcome: &Outcome) {
         let failed = outcome.error.is_some();
-        if !failed {
-            self.state.status = outcome.status;
+        match outcome.status {
+            Some(status) => self.state.status = status,
+            // Without autocommit, a statement that failed may have opened a transaction.
+            None if !self.state.status.contains(StatusFlags::AUTOCOMMIT) => self.state.status |= StatusFlags::IN_TRANS,
+            None => {}
         }
         self.note_residue(class, outcome);
         self.note_profile(class, outcome);

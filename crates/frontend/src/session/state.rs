@@ -30,6 +30,13 @@ pub(crate) enum Diagnostics {
     Learnt(Vec<[Vec<u8>; 3]>),
 }
 
+/// BEGIN or START TRANSACTION.
+#[derive(Debug)]
+pub(crate) struct Begin {
+    pub(crate) text: Box<[u8]>,
+    pub(crate) read_only: bool,
+}
+
 /// A statement prepared by the client.
 #[derive(Debug)]
 pub(crate) struct Statement {
@@ -56,8 +63,8 @@ pub(crate) struct State {
     pub(crate) lex: LexMode,
     /// As the server last said, without what belongs to one statement.
     pub(crate) status: StatusFlags,
-    /// A BEGIN that the server has not heard of yet.
-    pub(crate) begin: Option<Box<[u8]>>,
+    /// A transaction's start that the server has not heard of yet.
+    pub(crate) begin: Option<Begin>,
     pub(crate) row_count: i64,
     pub(crate) found_rows: Left<u64>,
     pub(crate) last_insert_id: Left<u64>,
@@ -167,7 +174,12 @@ impl State {
             | StatusFlags::IN_TRANS_READONLY
             | StatusFlags::NO_BACKSLASH_ESCAPES
             | StatusFlags::ANSI_QUOTES;
-        self.status & kept
+        let mut status = self.status & kept;
+        if let Some(begin) = &self.begin {
+            status |= StatusFlags::IN_TRANS;
+            status.set(StatusFlags::IN_TRANS_READONLY, begin.read_only);
+        }
+        status
     }
 
     /// Weir itself has answered a statement: it changed no rows, and warned of nothing.

@@ -92,9 +92,7 @@ impl Session {
         let class = Class { effects: Effects::READS, ..Class::default() };
         let payload = [&[Command::StmtPrepare as u8], &key.text[..]].concat();
         self.send(&class, &payload).await?;
-        let mut outcome = self.forward_reply(ReplyKind::Prepare, &class, Some(id)).await?;
-        // The packet has no status flags: those of the session stay.
-        outcome.status = self.state.status;
+        let outcome = self.forward_reply(ReplyKind::Prepare, &class, Some(id)).await?;
         let prepared = outcome.prepared;
         self.note(&class, &outcome);
         let Some(ok) = prepared else { return Ok(None) };
@@ -164,7 +162,8 @@ impl Session {
         self.send(&class, &forwarded).await?;
         let outcome = self.forward_reply(ReplyKind::Results, &class, None).await?;
         self.note(&class, &outcome);
-        let open = cursor && outcome.error.is_none() && outcome.status.contains(StatusFlags::CURSOR_EXISTS);
+        let says = |flag| outcome.status.is_some_and(|status| status.contains(flag));
+        let open = cursor && outcome.error.is_none() && says(StatusFlags::CURSOR_EXISTS);
         let statement = self.statement(id, "mysqld_stmt_execute")?;
         statement.cursor = open;
         statement.long_data = false;
@@ -200,7 +199,8 @@ impl Session {
         self.send(&class, &payload).await?;
         let outcome = self.forward_reply(ReplyKind::Rows, &class, None).await?;
         self.note(&class, &outcome);
-        let ended = outcome.error.is_some() || outcome.status.contains(StatusFlags::LAST_ROW_SENT);
+        let last = outcome.status.is_some_and(|status| status.contains(StatusFlags::LAST_ROW_SENT));
+        let ended = outcome.error.is_some() || last;
         self.statement(id, "mysqld_stmt_fetch")?.cursor = !ended;
         Ok(())
     }

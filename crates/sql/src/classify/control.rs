@@ -4,7 +4,7 @@
 //! statement's end; any other form is [`Kind::Other`].
 
 use super::scan::Reader;
-use super::{Diagnostics, Effects, Kind, KillTarget, Pins};
+use super::{Diagnostics, Effects, KillTarget, Kind, Pins};
 use crate::cursor::Cursor;
 use crate::keyword::Keyword;
 use crate::kw;

@@ -101,9 +101,8 @@ impl Reader<'_> {
         if self.cursor.eat_punct(b'(') {
             self.cursor.eat_punct(b')');
         }
-        if self.cursor.eat_punct(b'@') {
-            self.cursor.advance();
-        } else if self.cursor.kind() == TokenKind::UserVariable {
+        // A host follows as @host, or as @ and a name.
+        if self.cursor.eat_punct(b'@') || self.cursor.kind() == TokenKind::UserVariable {
             self.cursor.advance();
         }
     }

@@ -52,7 +52,10 @@ impl Class {
             && self.pins.is_empty()
             && self.assigned.is_empty()
             && !self.effects.intersects(
-                Effects::WRITES | Effects::CALC_FOUND_ROWS | Effects::SETS_LAST_INSERT_ID | Effects::SETS_USER_VARIABLES,
+                Effects::WRITES
+                    | Effects::CALC_FOUND_ROWS
+                    | Effects::SETS_LAST_INSERT_ID
+                    | Effects::SETS_USER_VARIABLES,
             )
     }
 
@@ -74,14 +77,14 @@ pub enum Kind {
     Empty,
     /// Several statements.
     Multiple,
-    /// Exactly BEGIN [WORK] or START TRANSACTION [READ ONLY | READ WRITE].
+    /// Exactly `BEGIN [WORK]` or `START TRANSACTION [READ ONLY | READ WRITE]`.
     Begin {
         /// The access mode that it names.
         read_only: Option<bool>,
     },
-    /// Exactly COMMIT [WORK] [AND NO CHAIN] [NO RELEASE].
+    /// Exactly `COMMIT [WORK] [AND NO CHAIN] [NO RELEASE]`.
     Commit,
-    /// Exactly ROLLBACK [WORK] [AND NO CHAIN] [NO RELEASE].
+    /// Exactly `ROLLBACK [WORK] [AND NO CHAIN] [NO RELEASE]`.
     Rollback,
     /// SELECT, WITH … SELECT, VALUES, TABLE, or a parenthesised query.
     Select,
@@ -93,7 +96,7 @@ pub enum Kind {
     Use,
     /// KILL.
     Kill(KillTarget),
-    /// SHOW [FULL] PROCESSLIST.
+    /// `SHOW [FULL] PROCESSLIST`.
     ShowProcesslist {
         /// With FULL.
         full: bool,
@@ -121,9 +124,9 @@ pub struct UserVariable {
 /// Whom a KILL names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KillTarget {
-    /// KILL [HARD | SOFT] [CONNECTION] n.
+    /// `KILL [HARD | SOFT] [CONNECTION] n`.
     Connection(u64),
-    /// KILL [HARD | SOFT] QUERY n.
+    /// `KILL [HARD | SOFT] QUERY n`.
     Query(u64),
     /// KILL USER, KILL QUERY ID, an expression.
     Other,
@@ -132,14 +135,14 @@ pub enum KillTarget {
 /// Which diagnostics a statement asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Diagnostics {
-    /// SHOW WARNINGS [LIMIT …].
+    /// `SHOW WARNINGS [LIMIT …]`.
     Warnings {
         /// Rows to leave out.
         offset: u64,
         /// Rows to show at most.
         limit: Option<u64>,
     },
-    /// SHOW ERRORS [LIMIT …].
+    /// `SHOW ERRORS [LIMIT …]`.
     Errors {
         /// Rows to leave out.
         offset: u64,

@@ -11,6 +11,9 @@ use crate::kw;
 use crate::lexer::{Conditional, TokenKind};
 use crate::mode::LexMode;
 
+/// Parentheses within the arguments of JSON_TABLE that are looked through.
+const DEEPEST: u32 = 32;
+
 /// Reads the statements of a text into a [`Class`].
 pub(super) struct Reader<'a> {
     pub(super) cursor: Cursor<'a>,
@@ -287,6 +290,10 @@ impl<'a> Reader<'a> {
     /// Words that open a parenthesis in a clause of one kind of server, where the other would see a function's name, and
     /// lists of columns after a name.
     fn is_clause(&self, word: Keyword) -> bool {
+        if self.class.pins.contains(Pins::UNKNOWN_FUNCTION) {
+            // Nothing more can be learnt, and looking ahead again and again would take quadratic time.
+            return false;
+        }
         let before = self.cursor.previous();
         let after_operand = before.token.kind == TokenKind::Word && before.word == Keyword::NONE;
         let in_from = matches!(before.word, kw::FROM | kw::JOIN | kw::STRAIGHT_JOIN)
@@ -318,6 +325,8 @@ impl<'a> Reader<'a> {
             ahead.advance();
             match ahead.kind() {
                 TokenKind::Semicolon | TokenKind::End => return false,
+                // Nested in each other, these would be searched in quadratic time.
+                _ if depth > DEEPEST => return false,
                 TokenKind::Punct(b'(') => depth += 1,
                 TokenKind::Punct(b')') if depth <= 1 => return false,
                 TokenKind::Punct(b')') => depth -= 1,

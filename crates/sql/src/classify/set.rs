@@ -61,14 +61,16 @@ const SPECIAL: &[&str] = &[
 /// See [`SPECIAL`].
 const SPECIAL_PREFIXES: &[&str] = &["binlog_", "debug", "profiling", "pseudo_"];
 
+/// More variables than this in one text are not told apart; no server has as many.
+const MOST_NAMES: usize = 1024;
+
 const CHARSET_VARIABLES: &[&str] =
     &["character_set_client", "character_set_connection", "character_set_results", "collation_connection"];
 
 impl Reader<'_> {
     pub(super) fn set(&mut self) -> Kind {
         self.cursor.advance();
-        let assigns =
-            matches!(self.cursor.next().token.kind, TokenKind::Punct(b'=' | b'.') | TokenKind::Assign);
+        let assigns = matches!(self.cursor.next().token.kind, TokenKind::Punct(b'=' | b'.') | TokenKind::Assign);
         if assigns && !self.cursor.at(kw::PASSWORD) {
             return self.assignments();
         }
@@ -100,22 +102,18 @@ impl Reader<'_> {
                 TokenKind::Punct(b')') => depth = depth.saturating_sub(1),
                 TokenKind::Word if depth == 0 && self.cursor.at(kw::FOR) => {
                     self.cursor.advance();
+                    // Not again a SET: the depth of calls must not depend on the text.
+                    if self.cursor.at(kw::SET) {
+                        return self.unknown_form();
+                    }
                     let kind = self.statement();
-                    return if kind == Kind::Select { kind } else { self.other(kind) };
+                    return if kind == Kind::Select { kind } else { Kind::Other };
                 }
                 _ => {}
             }
             self.visit();
         }
         self.unknown_form()
-    }
-
-    /// A kind that is not given because more than its form stands there.
-    fn other(&mut self, kind: Kind) -> Kind {
-        if matches!(kind, Kind::SetUserVariables(_)) {
-            self.computed_user_variable();
-        }
-        Kind::Other
     }
 
     fn set_password(&mut self) -> Kind {
@@ -140,8 +138,7 @@ impl Reader<'_> {
         let (mut isolation, mut access) = (false, false);
         while !self.cursor.at_end() {
             isolation |= self.cursor.at(kw::ISOLATION);
-            access |=
-                self.cursor.at(kw::READ) && (self.cursor.next_is(kw::ONLY) || self.cursor.next_is(kw::WRITE));
+            access |= self.cursor.at(kw::READ) && (self.cursor.next_is(kw::ONLY) || self.cursor.next_is(kw::WRITE));
             self.cursor.advance();
         }
         match scope {
@@ -169,9 +166,13 @@ impl Reader<'_> {
     }
 
     fn assign(&mut self, name: &str) {
-        if !self.class.assigned.iter().any(|known| **known == *name) {
-            self.class.assigned.push(name.into());
+        if self.class.assigned.iter().any(|known| **known == *name) {
+            return;
         }
+        if self.class.assigned.len() == MOST_NAMES {
+            return self.unknown_statement();
+        }
+        self.class.assigned.push(name.into());
     }
 
     fn assignments(&mut self) -> Kind {
@@ -271,8 +272,8 @@ impl Reader<'_> {
         if name.starts_with("session_track") {
             self.pin(Pins::SESSION_TRACKING);
         }
-        let special = SPECIAL.contains(&name.as_str())
-            || SPECIAL_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+        let special =
+            SPECIAL.contains(&name.as_str()) || SPECIAL_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
         if special {
             self.pin(Pins::SPECIAL_VARIABLE);
         }
@@ -288,8 +289,8 @@ impl Reader<'_> {
         }
         let names = self.cursor.at(kw::NAMES);
         let mut ahead = self.cursor;
-        let found = ahead.eat_any(&[kw::NAMES, kw::CHARSET])
-            || ahead.eat_any(&[kw::CHARACTER, kw::CHAR]) && ahead.eat(kw::SET);
+        let found =
+            ahead.eat_any(&[kw::NAMES, kw::CHARSET]) || ahead.eat_any(&[kw::CHARACTER, kw::CHAR]) && ahead.eat(kw::SET);
         if !found {
             return Some(false);
         }
@@ -334,7 +335,9 @@ impl Reader<'_> {
         let literal = self.plain_literal();
         self.value();
         match (name, literal) {
-            (Some(name), Some(literal)) => done.literals.push(UserVariable { name, literal }),
+            (Some(name), Some(literal)) if done.literals.len() < MOST_NAMES => {
+                done.literals.push(UserVariable { name, literal })
+            }
             _ => done.computed = true,
         }
         Some(())
@@ -369,7 +372,7 @@ impl Reader<'_> {
         };
         ahead.advance();
         let ends = ahead.at_end() || ahead.at_punct(b',');
-        (plain && ends).then(|| start..item.token.end as usize)
+        (plain && ends).then_some(start..item.token.end as usize)
     }
 }
 

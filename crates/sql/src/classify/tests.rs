@@ -1,8 +1,8 @@
 //! Tables of texts and what they must be taken for.
 
-use super::{Class, Diagnostics, Effects, Kind, KillTarget, Pins, classify};
-use crate::lexer::{Lexer, TokenKind};
+use super::{Class, Diagnostics, Effects, KillTarget, Kind, Pins, classify};
 use crate::lexer::tests::Random;
+use crate::lexer::{Lexer, TokenKind};
 use crate::mode::{Dialect, LexMode};
 
 fn class(sql: &str) -> Class {
@@ -49,7 +49,9 @@ fn names_of_pins_are_those_of_the_flags() {
 fn plain_reads_are_known() {
     assert!(class("SELECT c FROM t WHERE id = 5").is_plain_read());
     assert!(class("SELECT LAST_INSERT_ID()").is_plain_read());
-    for sql in ["SELECT GET_LOCK('a', 1)", "SELECT 1 FOR UPDATE", "SELECT @a := 1", "INSERT INTO t VALUES (1)", "SET @a=1"] {
+    for sql in
+        ["SELECT GET_LOCK('a', 1)", "SELECT 1 FOR UPDATE", "SELECT @a := 1", "INSERT INTO t VALUES (1)", "SET @a=1"]
+    {
         assert!(!class(sql).is_plain_read(), "{sql}");
     }
 }

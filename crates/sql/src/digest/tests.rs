@@ -50,8 +50,14 @@ fn the_hash_is_the_same_in_every_version() {
 fn texts_read_well() {
     for (sql, expected) in [
         ("select c from t where id=5", "SELECT c FROM t WHERE id = ?"),
-        ("SELECT count( * ),`a`.b FROM t WHERE a in(1,-2 , 'x') AND b IN (1)", "SELECT COUNT(*), `a`.b FROM t WHERE a IN (...) AND b IN (?)"),
-        ("INSERT INTO t(a,b) VALUES(1,2),(3,4), (5,6) ON DUPLICATE KEY UPDATE a=1", "INSERT INTO t(a, b) VALUES (...) ON DUPLICATE KEY UPDATE a = ?"),
+        (
+            "SELECT count( * ),`a`.b FROM t WHERE a in(1,-2 , 'x') AND b IN (1)",
+            "SELECT COUNT(*), `a`.b FROM t WHERE a IN (...) AND b IN (?)",
+        ),
+        (
+            "INSERT INTO t(a,b) VALUES(1,2),(3,4), (5,6) ON DUPLICATE KEY UPDATE a=1",
+            "INSERT INTO t(a, b) VALUES (...) ON DUPLICATE KEY UPDATE a = ?",
+        ),
         ("CREATE USER 'u'@'h' IDENTIFIED BY 'secret'", "CREATE USER ?@'h' IDENTIFIED BY ?"),
         ("SET PASSWORD = 'secret'", "SET PASSWORD = ?"),
         ("SELECT 'it''s', _utf8'x', N'y', 'open", "SELECT ?, _utf8 ?, ?, ?"),

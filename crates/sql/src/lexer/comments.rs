@@ -96,7 +96,10 @@ impl Lexer<'_> {
         }
         // A comment within one that is being executed ends it: the servers keep no depth.
         self.code_end = match execution {
-            Execution::Perhaps => self.find_comment_end(body).unwrap_or(self.limit),
+            // Once the extent is in doubt it stays so; looking for each end of nested comments would take quadratic time.
+            Execution::Perhaps if self.conditional != Conditional::Mixed => {
+                self.find_comment_end(body).unwrap_or(self.limit)
+            }
             _ => usize::MAX,
         };
         self.pos = body;

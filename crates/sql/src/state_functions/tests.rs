@@ -2,7 +2,7 @@
 
 use super::{StateValues, replace_state_functions};
 use crate::lexer::tests::Random;
-use crate::mode::LexMode;
+use crate::mode::{LeadBytes, LexMode};
 
 const VALUES: StateValues = StateValues { connection_id: Some(7), row_count: Some(-1), found_rows: Some(3) };
 
@@ -39,18 +39,12 @@ fn calls_are_replaced_and_columns_keep_their_names() {
         ("SELECT ROW_COUNT() = _utf8'a'", "SELECT CAST(-1 AS SIGNED) = _utf8'a' AS `ROW_COUNT() = _utf8'a'`"),
         ("SELECT ABS(ROW_COUNT()) FROM t", "SELECT ABS(CAST(-1 AS SIGNED)) AS `ABS(ROW_COUNT())` FROM t"),
         ("SELECT ABS(ROW_COUNT()) n FROM t", "SELECT ABS(CAST(-1 AS SIGNED)) n FROM t"),
-        (
-            "SELECT * FROM (SELECT ROW_COUNT()) x, y",
-            "SELECT * FROM (SELECT CAST(-1 AS SIGNED) AS `ROW_COUNT()`) x, y",
-        ),
+        ("SELECT * FROM (SELECT ROW_COUNT()) x, y", "SELECT * FROM (SELECT CAST(-1 AS SIGNED) AS `ROW_COUNT()`) x, y"),
         (
             "SELECT (SELECT ROW_COUNT()), b",
             "SELECT (SELECT CAST(-1 AS SIGNED) AS `ROW_COUNT()`) AS `(SELECT ROW_COUNT())`, b",
         ),
-        (
-            "(SELECT ROW_COUNT()) UNION SELECT b",
-            "(SELECT CAST(-1 AS SIGNED) AS `ROW_COUNT()`) UNION SELECT b",
-        ),
+        ("(SELECT ROW_COUNT()) UNION SELECT b", "(SELECT CAST(-1 AS SIGNED) AS `ROW_COUNT()`) UNION SELECT b"),
         ("SELECT a FROM t WHERE b = CONNECTION_ID()", "SELECT a FROM t WHERE b = CAST(7 AS UNSIGNED)"),
         ("SELECT ROW_COUNT() INTO @a", "SELECT CAST(-1 AS SIGNED) AS `ROW_COUNT()` INTO @a"),
         ("SELECT ROW_COUNT(/* x */)", "SELECT CAST(-1 AS SIGNED) AS `ROW_COUNT(/* x */)`"),
@@ -82,6 +76,7 @@ fn other_texts_stay() {
         "SELECT `row_count`()",
         "SELECT ROW_COUNT(1)",
         "SELECT (ROW_COUNT()",
+        "SELECT ROW_COUNT() `open",
         "SELECT ROW_COUNT(/*! ) + f( */)",
         "CREATE VIEW v AS SELECT CONNECTION_ID()",
         "CREATE PROCEDURE p() BEGIN SELECT ROW_COUNT(); SELECT ROW_COUNT(); END",
@@ -102,6 +97,14 @@ fn long_names_are_cut() {
 }
 
 #[test]
+fn quotes_within_wide_characters_are_not_doubled() {
+    let gbk = LexMode { lead_bytes: LeadBytes::Gbk, ..LexMode::default() };
+    let text = replace_state_functions(b"SELECT ROW_COUNT() = '\x81`'", gbk, &VALUES);
+    let expected = b"SELECT CAST(-1 AS SIGNED) = '\x81`' AS `ROW_COUNT() = '\x81`'`";
+    assert_eq!(text.as_deref(), Some(&expected[..]));
+}
+
+#[test]
 fn any_bytes_can_be_searched() {
     let mut random = Random::new(4);
     let mut found = 0;
@@ -110,8 +113,9 @@ fn any_bytes_can_be_searched() {
         sql.splice(0..0, *b"SELECT ROW_COUNT(), ");
         if let Some(text) = replace_state_functions(&sql, mode, &VALUES) {
             assert!(text.starts_with(b"SELECT CAST(-1 AS SIGNED) AS `ROW_COUNT()`, "), "{sql:?}");
+            assert_eq!(replace_state_functions(&text, mode, &VALUES), None, "{sql:?}");
             found += 1;
         }
     }
-    assert!(found > 10_000, "{found}");
+    assert!(found > 5_000, "{found}");
 }

@@ -103,10 +103,6 @@ pub(crate) struct Network {
 impl Network {
     /// True when `address` lies in this network. An IPv4 address mapped into IPv6, as a dual-stack socket reports it,
     /// counts as the IPv4 address that it is.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "for serve, which is not wired yet")
-    )]
     pub(crate) fn contains(&self, address: IpAddr) -> bool {
         first_address(address.to_canonical(), self.prefix_length) == Some(self.address)
     }

@@ -41,7 +41,6 @@ pub(crate) fn check(
     };
     let listen = checker.listen(&raw.listen);
     let checked = CheckedConfig {
-        path: path.to_owned(),
         worker_threads: worker_threads(&raw.workers),
         tls: checker.tls(&raw.tls),
         clients: checker.clients(&raw.clients),

@@ -20,8 +20,6 @@ use super::secret::Secret;
 /// A configuration that was found to be right.
 #[derive(Debug, Clone)]
 pub(crate) struct CheckedConfig {
-    /// The file that it was read from.
-    pub(crate) path: PathBuf,
     /// Where clients connect.
     pub(crate) listen: Listen,
     /// The number of worker threads; one per core is counted already.

@@ -8,10 +8,6 @@
 
 pub(crate) mod address;
 mod check;
-#[expect(
-    dead_code,
-    reason = "most fields are read by serve, which is not wired yet"
-)]
 pub(crate) mod checked;
 mod docs;
 mod files;

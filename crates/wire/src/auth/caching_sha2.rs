@@ -6,7 +6,7 @@
 //! client may first ask for the server's key with [`PUBLIC_KEY_REQUEST`]. (Server manual, "Caching SHA-2 Pluggable
 //! Authentication"; source documentation, "Caching_sha2_password information".)
 
-use aws_lc_rs::digest::{Context, SHA256, digest};
+use aws_lc_rs::digest::SHA256;
 
 use super::password::same_secret;
 use super::{Password, Scramble};
@@ -53,15 +53,5 @@ pub fn is_empty_response(response: &[u8]) -> bool {
 }
 
 fn sha256(parts: &[&[u8]]) -> [u8; HASH_LEN] {
-    let hash = match parts {
-        [whole] => digest(&SHA256, whole),
-        parts => {
-            let mut context = Context::new(&SHA256);
-            parts.iter().for_each(|part| context.update(part));
-            context.finish()
-        }
-    };
-    hash.as_ref()
-        .try_into()
-        .expect("a SHA-256 hash has 32 bytes")
+    super::hash(&SHA256, parts)
 }

@@ -11,8 +11,8 @@
 
 use super::caching_sha2::{FAST_OK, FULL_REQUIRED, PUBLIC_KEY_REQUEST};
 use super::{
-    AuthError, AuthPlugin, Channel, MORE_DATA, Password, SWITCH_REQUEST, Scramble, caching_sha2,
-    ed25519, encrypt_password, native,
+    AuthError, AuthPlugin, Channel, MORE_DATA, Password, SWITCH_REQUEST, Scramble, caching_sha2, ed25519,
+    encrypt_password, native,
 };
 
 const OK: u8 = 0x00;
@@ -73,9 +73,7 @@ impl Challenge {
                 Scramble::from_plugin_data(data).map(Self::CachingSha2)
             }
             Some(AuthPlugin::ClearPassword) if channel.is_secure() => Ok(Self::Clear),
-            Some(AuthPlugin::ClearPassword) => {
-                Err(AuthError::InsecureChannel(AuthPlugin::ClearPassword))
-            }
+            Some(AuthPlugin::ClearPassword) => Err(AuthError::InsecureChannel(AuthPlugin::ClearPassword)),
             Some(AuthPlugin::Ed25519) => data
                 .try_into()
                 .map(Self::Ed25519)
@@ -95,11 +93,13 @@ impl Challenge {
 
     fn response(&self, password: &Password) -> Vec<u8> {
         match self {
-            Self::Native(nonce) => native::scramble(password, nonce)
-                .map_or_else(Vec::new, |response| response.to_vec()),
+            Self::Native(nonce) => {
+                native::scramble(password, nonce).map_or_else(Vec::new, |response| response.to_vec())
+            }
             // One NUL for the empty password, as libmysqlclient sends it.
-            Self::CachingSha2(nonce) => caching_sha2::scramble(password, nonce)
-                .map_or_else(|| vec![0], |response| response.to_vec()),
+            Self::CachingSha2(nonce) => {
+                caching_sha2::scramble(password, nonce).map_or_else(|| vec![0], |response| response.to_vec())
+            }
             Self::Clear => password.nul_terminated().to_vec(),
             Self::Ed25519(nonce) => ed25519::sign(password, nonce).to_vec(),
         }
@@ -135,14 +135,7 @@ impl ClientAuth {
             Ok(challenge) => challenge,
             Err(_) => Challenge::CachingSha2(Scramble::from_plugin_data(plugin_data)?),
         };
-        Ok(Self {
-            password,
-            channel,
-            challenge,
-            server_key: None,
-            switches: 0,
-            state: State::AwaitReply,
-        })
+        Ok(Self { password, channel, challenge, server_key: None, switches: 0, state: State::AwaitReply })
     }
 
     /// Uses this RSA public key (PEM) instead of asking the server for one: a key known in advance also protects
@@ -154,10 +147,7 @@ impl ClientAuth {
 
     /// The plugin name and the authentication response for the handshake response (or COM_CHANGE_USER).
     pub fn initial_response(&self) -> (&'static str, Vec<u8>) {
-        (
-            self.challenge.plugin().name(),
-            self.challenge.response(&self.password),
-        )
+        (self.challenge.plugin().name(), self.challenge.response(&self.password))
     }
 
     /// Takes the payload of the next packet that the server sent after the handshake response.
@@ -184,8 +174,7 @@ impl ClientAuth {
         if self.state != State::AwaitReply || self.switches == MOST_SWITCHES {
             return Err(self.unexpected(SWITCH_REQUEST));
         }
-        let name_end =
-            memchr::memchr(0, request).ok_or(AuthError::Malformed("plugin name without end"))?;
+        let name_end = memchr::memchr(0, request).ok_or(AuthError::Malformed("plugin name without end"))?;
         let (name, data) = (&request[..name_end], &request[name_end + 1..]);
         self.challenge = Challenge::new(name, data, self.channel)?;
         self.switches += 1;
@@ -219,12 +208,7 @@ impl ClientAuth {
         }
     }
 
-    fn send_password(
-        &mut self,
-        nonce: &Scramble,
-        in_clear: bool,
-        key_request: u8,
-    ) -> Result<ClientStep, AuthError> {
+    fn send_password(&mut self, nonce: &Scramble, in_clear: bool, key_request: u8) -> Result<ClientStep, AuthError> {
         let packet = match &self.server_key {
             _ if in_clear || self.password.is_empty() => self.password.nul_terminated().to_vec(),
             Some(key) => encrypt_password(key, &self.password, nonce)?,
@@ -238,9 +222,6 @@ impl ClientAuth {
     }
 
     fn unexpected(&self, first_byte: u8) -> AuthError {
-        AuthError::Unexpected {
-            first_byte,
-            state: self.state.describe(),
-        }
+        AuthError::Unexpected { first_byte, state: self.state.describe() }
     }
 }

@@ -66,8 +66,7 @@ pub fn verify(public_key: &[u8; PUBLIC_KEY_LEN], nonce: &Nonce, response: &[u8])
         return false;
     };
     let challenge = hash_to_scalar(&[commitment, public_key, nonce]);
-    let expected =
-        EdwardsPoint::vartime_double_scalar_mul_basepoint(&challenge, &-key_point, &proof);
+    let expected = EdwardsPoint::vartime_double_scalar_mul_basepoint(&challenge, &-key_point, &proof);
     expected.compress().as_bytes() == commitment
 }
 
@@ -82,13 +81,8 @@ impl ExpandedSecret {
         let hash: Zeroizing<[u8; 64]> = Zeroizing::new(Sha512::digest(password.as_bytes()).into());
         let (low, high) = hash.split_at(32);
         let low: [u8; 32] = low.try_into().expect("half of a SHA-512 hash has 32 bytes");
-        let high: [u8; 32] = high
-            .try_into()
-            .expect("half of a SHA-512 hash has 32 bytes");
-        Self {
-            scalar: Scalar::from_bytes_mod_order(clamp_integer(low)),
-            prefix: Zeroizing::new(high),
-        }
+        let high: [u8; 32] = high.try_into().expect("half of a SHA-512 hash has 32 bytes");
+        Self { scalar: Scalar::from_bytes_mod_order(clamp_integer(low)), prefix: Zeroizing::new(high) }
     }
 
     fn public_key(&self) -> [u8; PUBLIC_KEY_LEN] {

@@ -26,7 +26,7 @@ pub use password::Password;
 pub use rsa::{RsaKeyPair, encrypt_password};
 pub use server::{Account, Credential, Greeted, Offer, ServerAuth, ServerStep};
 
-use aws_lc_rs::rand;
+use aws_lc_rs::{digest, rand};
 
 /// First byte of an AuthMoreData packet, and of an AuthSwitchRequest.
 const MORE_DATA: u8 = 0x01;
@@ -49,6 +49,10 @@ pub enum AuthPlugin {
 }
 
 impl AuthPlugin {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::NativePassword, Self::CachingSha2, Self::ClearPassword, Self::Ed25519, Self::Sha256];
+
     /// The client-side plugin name, as it travels in packets.
     pub fn name(self) -> &'static str {
         match self {
@@ -62,15 +66,7 @@ impl AuthPlugin {
 
     /// The plugin of that name, without its terminating NUL; `None` when Weir doesn't speak it.
     pub fn from_name(name: &[u8]) -> Option<Self> {
-        [
-            Self::NativePassword,
-            Self::CachingSha2,
-            Self::ClearPassword,
-            Self::Ed25519,
-            Self::Sha256,
-        ]
-        .into_iter()
-        .find(|plugin| plugin.name().as_bytes() == name)
+        Self::ALL.into_iter().find(|plugin| plugin.name().as_bytes() == name)
     }
 }
 
@@ -110,10 +106,7 @@ impl Scramble {
         // 128 values forbidden: running out would take a broken generator.
         let mut pool = [0u8; 64];
         rand::fill(&mut pool).map_err(|_| AuthError::Random)?;
-        let mut allowed = pool
-            .iter()
-            .map(|byte| byte & 0x7f)
-            .filter(|&byte| byte != 0 && byte != b'$');
+        let mut allowed = pool.iter().map(|byte| byte & 0x7f).filter(|&byte| byte != 0 && byte != b'$');
         let mut nonce = [0u8; Self::LEN];
         for byte in &mut nonce {
             *byte = allowed.next().ok_or(AuthError::Random)?;
@@ -130,10 +123,7 @@ impl Scramble {
             [nonce @ .., 0] if nonce.len() == Self::LEN => nonce,
             nonce => nonce,
         };
-        nonce
-            .try_into()
-            .map(Self)
-            .map_err(|_| AuthError::Malformed("the challenge is not 20 bytes long"))
+        nonce.try_into().map(Self).map_err(|_| AuthError::Malformed("the challenge is not 20 bytes long"))
     }
 }
 
@@ -205,6 +195,13 @@ fn switch_request(plugin: AuthPlugin, nonce: &[u8]) -> Vec<u8> {
         packet.push(0);
     }
     packet
+}
+
+/// The hash of `parts`, one after the other. `N` is the algorithm's output length.
+fn hash<const N: usize>(algorithm: &'static digest::Algorithm, parts: &[&[u8]]) -> [u8; N] {
+    let mut context = digest::Context::new(algorithm);
+    parts.iter().for_each(|part| context.update(part));
+    context.finish().as_ref().try_into().expect("each algorithm has one output length")
 }
 
 /// XORs `data` with `key`, repeated as often as needed.

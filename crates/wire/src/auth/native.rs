@@ -4,7 +4,7 @@
 //! which a server that knows stage 2 recovers `SHA1(password)` and hashes it once more. The empty password is an empty
 //! response.
 
-use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, digest};
+use aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY;
 
 use super::password::same_secret;
 use super::{Password, Scramble};
@@ -38,13 +38,5 @@ pub fn verify(stage2: &[u8; HASH_LEN], nonce: &Scramble, response: &[u8]) -> boo
 }
 
 fn sha1(parts: &[&[u8]]) -> [u8; HASH_LEN] {
-    let hash = match parts {
-        [whole] => digest(&SHA1_FOR_LEGACY_USE_ONLY, whole),
-        parts => {
-            let mut context = Context::new(&SHA1_FOR_LEGACY_USE_ONLY);
-            parts.iter().for_each(|part| context.update(part));
-            context.finish()
-        }
-    };
-    hash.as_ref().try_into().expect("a SHA-1 hash has 20 bytes")
+    super::hash(&SHA1_FOR_LEGACY_USE_ONLY, parts)
 }

@@ -6,8 +6,8 @@
 
 use aws_lc_rs::encoding::{AsDer, PublicKeyX509Der};
 use aws_lc_rs::rsa::{
-    KeySize, OAEP_SHA1_MGF1SHA1, OaepPrivateDecryptingKey, OaepPublicEncryptingKey,
-    PrivateDecryptingKey, PublicEncryptingKey,
+    KeySize, OAEP_SHA1_MGF1SHA1, OaepPrivateDecryptingKey, OaepPublicEncryptingKey, PrivateDecryptingKey,
+    PublicEncryptingKey,
 };
 use zeroize::Zeroizing;
 
@@ -30,18 +30,11 @@ impl RsaKeyPair {
     /// # Errors
     /// [`AuthError::KeyGeneration`] when the system can't (no random numbers, say).
     pub fn generate() -> Result<Self, AuthError> {
-        let key = PrivateDecryptingKey::generate(KeySize::Rsa2048)
-            .map_err(|_| AuthError::KeyGeneration)?;
-        let public: PublicKeyX509Der<'_> = key
-            .public_key()
-            .as_der()
-            .map_err(|_| AuthError::KeyGeneration)?;
+        let key = PrivateDecryptingKey::generate(KeySize::Rsa2048).map_err(|_| AuthError::KeyGeneration)?;
+        let public: PublicKeyX509Der<'_> = key.public_key().as_der().map_err(|_| AuthError::KeyGeneration)?;
         let public_pem = encode_pem(public.as_ref());
         let private = OaepPrivateDecryptingKey::new(key).map_err(|_| AuthError::KeyGeneration)?;
-        Ok(Self {
-            private,
-            public_pem,
-        })
+        Ok(Self { private, public_pem })
     }
 
     /// The public half as PEM, with a newline at its end.
@@ -53,11 +46,7 @@ impl RsaKeyPair {
     ///
     /// # Errors
     /// [`AuthError::Decryption`] for everything that isn't the encryption of a NUL-terminated string.
-    pub fn decrypt_password(
-        &self,
-        ciphertext: &[u8],
-        nonce: &Scramble,
-    ) -> Result<Password, AuthError> {
+    pub fn decrypt_password(&self, ciphertext: &[u8], nonce: &Scramble) -> Result<Password, AuthError> {
         if ciphertext.len() != self.private.key_size_bytes() {
             return Err(AuthError::Decryption);
         }
@@ -85,11 +74,7 @@ impl std::fmt::Debug for RsaKeyPair {
 /// # Errors
 /// [`AuthError::PublicKey`] when the PEM isn't an RSA key of 2048 to 8192 bits, [`AuthError::PasswordTooLong`] when the
 /// password doesn't fit (213 bytes for 2048 bits).
-pub fn encrypt_password(
-    server_public_pem: &[u8],
-    password: &Password,
-    nonce: &Scramble,
-) -> Result<Vec<u8>, AuthError> {
+pub fn encrypt_password(server_public_pem: &[u8], password: &Password, nonce: &Scramble) -> Result<Vec<u8>, AuthError> {
     let der = decode_pem(server_public_pem).ok_or(AuthError::PublicKey)?;
     let key = PublicEncryptingKey::from_der(&der)
         .and_then(|key| Ok(OaepPublicEncryptingKey::new(key)?))
@@ -100,10 +85,8 @@ pub fn encrypt_password(
     }
     super::xor_repeating(&mut plain, &nonce.0);
     let mut ciphertext = vec![0; key.ciphertext_size()];
-    let written = key
-        .encrypt(&OAEP_SHA1_MGF1SHA1, &plain, &mut ciphertext, None)
-        .map_err(|_| AuthError::PublicKey)?
-        .len();
+    let written =
+        key.encrypt(&OAEP_SHA1_MGF1SHA1, &plain, &mut ciphertext, None).map_err(|_| AuthError::PublicKey)?.len();
     ciphertext.truncate(written);
     Ok(ciphertext)
 }
@@ -115,9 +98,7 @@ fn encode_pem(der: &[u8]) -> String {
     let mut pem = format!("{PEM_BEGIN}\n");
     for line in der.chunks(48) {
         for group in line.chunks(3) {
-            let bits = group.iter().enumerate().fold(0u32, |bits, (i, &byte)| {
-                bits | u32::from(byte) << (16 - 8 * i)
-            });
+            let bits = group.iter().enumerate().fold(0u32, |bits, (i, &byte)| bits | u32::from(byte) << (16 - 8 * i));
             for i in 0..4 {
                 let digit = (bits >> (18 - 6 * i)) & 0x3f;
                 pem.push(match i <= group.len() {

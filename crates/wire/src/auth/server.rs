@@ -17,13 +17,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::caching_sha2::{
-    FAST_OK, FULL_REQUIRED, LONGEST_PASSWORD, PUBLIC_KEY_REQUEST, is_empty_response,
-};
+use super::caching_sha2::{FAST_OK, FULL_REQUIRED, LONGEST_PASSWORD, PUBLIC_KEY_REQUEST, is_empty_response};
 use super::password::same_secret;
 use super::{
-    AuthError, AuthPlugin, Channel, MORE_DATA, Password, RsaKeyPair, Scramble, caching_sha2,
-    ed25519, native, switch_request,
+    AuthError, AuthPlugin, Channel, MORE_DATA, Password, RsaKeyPair, Scramble, caching_sha2, ed25519, native,
+    switch_request,
 };
 
 /// What is known of an account's password.
@@ -117,11 +115,7 @@ pub enum ServerStep {
 impl ServerStep {
     fn verdict(proved: bool, using_password: bool) -> Self {
         match proved {
-            true => Self::Accept {
-                send_first: None,
-                password: None,
-                verified: true,
-            },
+            true => Self::Accept { send_first: None, password: None, verified: true },
             false => Self::Reject { using_password },
         }
     }
@@ -195,9 +189,7 @@ impl ServerAuth {
         match self.state {
             State::AwaitSwitchResponse => self.check_response(payload),
             State::AwaitPassword { key_sent } => self.on_password_packet(payload, key_sent),
-            State::Finished => ServerStep::Reject {
-                using_password: true,
-            },
+            State::Finished => ServerStep::Reject { using_password: true },
         }
     }
 
@@ -215,12 +207,8 @@ impl ServerAuth {
     fn check_response(&mut self, response: &[u8]) -> ServerStep {
         self.state = State::Finished;
         match self.plugin {
-            AuthPlugin::NativePassword => {
-                ServerStep::verdict(self.proves_native(response), !response.is_empty())
-            }
-            AuthPlugin::Ed25519 => {
-                ServerStep::verdict(self.proves_ed25519(response), !response.is_empty())
-            }
+            AuthPlugin::NativePassword => ServerStep::verdict(self.proves_native(response), !response.is_empty()),
+            AuthPlugin::Ed25519 => ServerStep::verdict(self.proves_ed25519(response), !response.is_empty()),
             AuthPlugin::ClearPassword => {
                 let password = response.strip_suffix(&[0]).unwrap_or(response);
                 self.settle(Password::new(password), !password.is_empty())
@@ -232,9 +220,7 @@ impl ServerAuth {
     fn proves_native(&self, response: &[u8]) -> bool {
         match &self.credential {
             Credential::Password(password) if password.is_empty() => response.is_empty(),
-            Credential::Password(password) => {
-                native::verify(&native::stage2(password), &self.nonce, response)
-            }
+            Credential::Password(password) => native::verify(&native::stage2(password), &self.nonce, response),
             _ => false,
         }
     }
@@ -243,11 +229,7 @@ impl ServerAuth {
         let Credential::Password(password) = &self.credential else {
             return false;
         };
-        ed25519::verify(
-            &ed25519::public_key(password),
-            &self.ed25519_nonce,
-            response,
-        )
+        ed25519::verify(&ed25519::public_key(password), &self.ed25519_nonce, response)
     }
 
     fn check_sha2_response(&mut self, response: &[u8]) -> ServerStep {
@@ -255,23 +237,15 @@ impl ServerAuth {
             return self.settle(Password::default(), false);
         }
         if response.len() != caching_sha2::HASH_LEN {
-            return ServerStep::Reject {
-                using_password: true,
-            };
+            return ServerStep::Reject { using_password: true };
         }
         let stage2 = match &self.credential {
-            Credential::Password(password) if !password.is_empty() => {
-                Some(caching_sha2::stage2(password))
-            }
+            Credential::Password(password) if !password.is_empty() => Some(caching_sha2::stage2(password)),
             Credential::Sha2Stage2(stage2) => Some(*stage2),
             _ => None,
         };
         if stage2.is_some_and(|stage2| caching_sha2::verify(&stage2, &self.nonce, response)) {
-            return ServerStep::Accept {
-                send_first: Some(vec![MORE_DATA, FAST_OK]),
-                password: None,
-                verified: true,
-            };
+            return ServerStep::Accept { send_first: Some(vec![MORE_DATA, FAST_OK]), password: None, verified: true };
         }
         self.state = State::AwaitPassword { key_sent: false };
         ServerStep::Send(vec![MORE_DATA, FULL_REQUIRED])
@@ -292,9 +266,7 @@ impl ServerAuth {
         };
         match password {
             Some(password) => self.settle(password, true),
-            None => ServerStep::Reject {
-                using_password: true,
-            },
+            None => ServerStep::Reject { using_password: true },
         }
     }
 
@@ -311,10 +283,6 @@ impl ServerAuth {
             Credential::Sha2Stage2(stage2) => same_secret(&caching_sha2::stage2(&told), stage2),
             Credential::Unknown => false,
         };
-        ServerStep::Accept {
-            send_first: None,
-            password: Some(told),
-            verified,
-        }
+        ServerStep::Accept { send_first: None, password: Some(told), verified }
     }
 }

@@ -25,12 +25,7 @@ impl Contexts {
     }
 
     /// The compressed form of `plain` if it is shorter than `plain`; the caller sends `plain` itself otherwise.
-    pub(super) fn compress(
-        &mut self,
-        algorithm: Algorithm,
-        level: u8,
-        plain: &[u8],
-    ) -> Option<&[u8]> {
+    pub(super) fn compress(&mut self, algorithm: Algorithm, level: u8, plain: &[u8]) -> Option<&[u8]> {
         self.scratch.clear();
         self.scratch.reserve(plain.len());
         match algorithm {
@@ -41,17 +36,14 @@ impl Contexts {
     }
 
     fn deflate(&mut self, level: u8, plain: &[u8]) -> Option<()> {
-        let (current_level, context) = self
-            .deflate
-            .get_or_insert_with(|| (level, Compress::new(Compression::new(level.into()), true)));
+        let (current_level, context) =
+            self.deflate.get_or_insert_with(|| (level, Compress::new(Compression::new(level.into()), true)));
         context.reset();
         if *current_level != level {
             context.set_level(Compression::new(level.into())).ok()?;
             *current_level = level;
         }
-        let status = context
-            .compress_vec(plain, &mut self.scratch, FlushCompress::Finish)
-            .ok()?;
+        let status = context.compress_vec(plain, &mut self.scratch, FlushCompress::Finish).ok()?;
         (status == Status::StreamEnd).then_some(())
     }
 
@@ -84,9 +76,7 @@ impl Contexts {
                     self.zstd_decompress = bulk::Decompressor::new().ok();
                 }
                 self.zstd_decompress.as_mut().is_some_and(|context| {
-                    context
-                        .decompress_to_buffer(body, plain)
-                        .is_ok_and(|written| written == plain.len())
+                    context.decompress_to_buffer(body, plain).is_ok_and(|written| written == plain.len())
                 })
             }
         }

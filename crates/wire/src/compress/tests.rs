@@ -19,36 +19,26 @@ fn noise(len: usize) -> Vec<u8> {
 
 fn compressed(algorithm: Algorithm, plain: &[u8]) -> BytesMut {
     let mut out = BytesMut::new();
-    Compressor::new(algorithm, algorithm.default_level())
-        .expect("the default level is in range")
-        .push(&mut Contexts::new(), plain, &mut out);
+    Compressor::new(algorithm, algorithm.default_level()).expect("the default level is in range").push(
+        &mut Contexts::new(),
+        plain,
+        &mut out,
+    );
     out
 }
 
 /// Pushes all of `stream` at once.
-fn decompress(
-    algorithm: Algorithm,
-    limit: usize,
-    stream: &[u8],
-) -> Result<(Progress, Vec<u8>), CompressError> {
+fn decompress(algorithm: Algorithm, limit: usize, stream: &[u8]) -> Result<(Progress, Vec<u8>), CompressError> {
     let mut output = BytesMut::new();
-    let progress = Decompressor::new(algorithm, limit).push(
-        &mut Contexts::new(),
-        &mut BytesMut::from(stream),
-        &mut output,
-    )?;
+    let progress =
+        Decompressor::new(algorithm, limit).push(&mut Contexts::new(), &mut BytesMut::from(stream), &mut output)?;
     Ok((progress, output.to_vec()))
 }
 
 /// A frame with any header.
 fn frame(seq: u8, plain_len: usize, body: &[u8]) -> Vec<u8> {
     let mut out = BytesMut::new();
-    FrameHeader {
-        frame_len: body.len(),
-        seq,
-        plain_len,
-    }
-    .put(&mut out);
+    FrameHeader { frame_len: body.len(), seq, plain_len }.put(&mut out);
     out.extend_from_slice(body);
     out.to_vec()
 }
@@ -79,8 +69,8 @@ fn what_is_compressed_comes_back_however_it_is_cut() {
 fn the_missing_length_is_told_so_that_a_reader_can_wait_for_it() {
     let stream = compressed(Algorithm::Zlib, &[b'a'; 1000]);
     for known in [0, 3, 7, 10] {
-        let (progress, output) = decompress(Algorithm::Zlib, MAX_FRAME, &stream[..known])
-            .expect("a prefix is not an error");
+        let (progress, output) =
+            decompress(Algorithm::Zlib, MAX_FRAME, &stream[..known]).expect("a prefix is not an error");
         let missing = match known < HEADER {
             true => HEADER - known,
             false => stream.len() - known,
@@ -109,9 +99,7 @@ fn every_level_is_readable_and_others_are_refused() {
         let plain = b"level ".repeat(100);
         for level in 1..=algorithm.highest_level() {
             let mut stream = BytesMut::new();
-            Compressor::new(algorithm, level)
-                .expect("the level is in range")
-                .push(&mut contexts, &plain, &mut stream);
+            Compressor::new(algorithm, level).expect("the level is in range").push(&mut contexts, &plain, &mut stream);
             let (_, output) = decompress(algorithm, MAX_FRAME, &stream).expect("readable");
             assert_eq!(output, plain, "{algorithm:?} {level}");
         }
@@ -131,9 +119,11 @@ fn one_set_of_contexts_serves_connections_in_turn() {
         for algorithm in BOTH {
             let plain = vec![round; 100 + usize::from(round)];
             let mut stream = BytesMut::new();
-            Compressor::new(algorithm, 1 + round % 9)
-                .expect("in range for both")
-                .push(&mut contexts, &plain, &mut stream);
+            Compressor::new(algorithm, 1 + round % 9).expect("in range for both").push(
+                &mut contexts,
+                &plain,
+                &mut stream,
+            );
             let mut output = BytesMut::new();
             // A broken frame in between must leave nothing behind.
             let broken = frame(0, 100, &[0x78; 60]);
@@ -157,16 +147,10 @@ fn large_payloads_are_split_and_numbered() {
         let mut decompressor = Decompressor::new(algorithm, MAX_FRAME);
         let mut output = BytesMut::new();
         // The first two frames together are more than may wait.
-        assert_eq!(
-            decompressor.push(&mut contexts, &mut stream, &mut output),
-            Ok(Progress::OutputFull)
-        );
+        assert_eq!(decompressor.push(&mut contexts, &mut stream, &mut output), Ok(Progress::OutputFull));
         assert_eq!(output.len(), MAX_FRAME * 2);
         output.clear();
-        assert_eq!(
-            decompressor.push(&mut contexts, &mut stream, &mut output),
-            Ok(Progress::NeedInput(HEADER))
-        );
+        assert_eq!(decompressor.push(&mut contexts, &mut stream, &mut output), Ok(Progress::NeedInput(HEADER)));
         assert_eq!(output.len(), 10);
         assert_eq!(decompressor.next_seq(), 3);
     }
@@ -184,9 +168,7 @@ fn numbers_go_on_through_a_reply_and_wrap() {
         compressor.push(&mut contexts, b"row", &mut stream);
     }
     assert_eq!(compressor.next_seq(), 2);
-    decompressor
-        .push(&mut contexts, &mut stream, &mut output)
-        .expect("254, 255, 0, 1 follow each other");
+    decompressor.push(&mut contexts, &mut stream, &mut output).expect("254, 255, 0, 1 follow each other");
     assert_eq!(output, b"rowrowrowrow"[..]);
     assert_eq!(decompressor.next_seq(), 2);
 }
@@ -196,10 +178,7 @@ fn a_missing_frame_is_an_error_and_a_new_command_is_not() {
     let out_of_order = [frame(0, 0, b"one"), frame(2, 0, b"three")].concat();
     assert_eq!(
         decompress(Algorithm::Zlib, MAX_FRAME, &out_of_order),
-        Err(CompressError::OutOfOrder {
-            expected: 1,
-            got: 2
-        })
+        Err(CompressError::OutOfOrder { expected: 1, got: 2 })
     );
 
     let two_commands = [frame(0, 0, b"one"), frame(0, 0, b"two")].concat();
@@ -224,10 +203,7 @@ fn a_claim_over_the_limit_is_refused_from_the_header_alone() {
     let swollen = frame(0, 1000, &[0; 1075]);
     for algorithm in BOTH {
         for stream in [&stored, &inflated, &swollen] {
-            assert!(matches!(
-                decompress(algorithm, limit, &stream[..HEADER]),
-                Err(CompressError::TooLarge { .. })
-            ));
+            assert!(matches!(decompress(algorithm, limit, &stream[..HEADER]), Err(CompressError::TooLarge { .. })));
         }
     }
 }
@@ -248,9 +224,7 @@ fn the_highest_possible_ratio_is_accepted() {
     for algorithm in BOTH {
         let plain = vec![0; MAX_FRAME];
         let mut stream = BytesMut::new();
-        Compressor::new(algorithm, 9)
-            .expect("in range for both")
-            .push(&mut Contexts::new(), &plain, &mut stream);
+        Compressor::new(algorithm, 9).expect("in range for both").push(&mut Contexts::new(), &plain, &mut stream);
         let (_, output) = decompress(algorithm, MAX_FRAME, &stream).expect("readable");
         assert_eq!(output.len(), plain.len(), "{algorithm:?}");
     }
@@ -271,10 +245,7 @@ fn a_frame_inflates_to_what_it_claims_and_no_further() {
         let cut = frame(0, 2000, &body[..body.len() - 1]);
         let trailing = frame(0, 2000, &[body, b"x"].concat());
         for broken in [cut, trailing] {
-            assert_eq!(
-                decompress(algorithm, MAX_FRAME, &broken),
-                Err(CompressError::Corrupt { claimed: 2000 })
-            );
+            assert_eq!(decompress(algorithm, MAX_FRAME, &broken), Err(CompressError::Corrupt { claimed: 2000 }));
         }
     }
 }
@@ -284,11 +255,7 @@ fn what_came_before_a_broken_frame_is_kept() {
     let stream = [frame(0, 0, b"good"), frame(1, 500, &[0; 20])].concat();
     let mut output = BytesMut::new();
     Decompressor::new(Algorithm::Zstd, MAX_FRAME)
-        .push(
-            &mut Contexts::new(),
-            &mut BytesMut::from(&stream[..]),
-            &mut output,
-        )
+        .push(&mut Contexts::new(), &mut BytesMut::from(&stream[..]), &mut output)
         .expect_err("twenty zeros are not a zstd frame");
     assert_eq!(output, b"good"[..]);
 }

@@ -7,10 +7,7 @@ fn v4(text: &str) -> SocketAddr {
 }
 
 fn addresses() -> [(SocketAddr, SocketAddr); 2] {
-    [
-        (v4("192.0.2.7:51234"), v4("198.51.100.1:3306")),
-        (v4("[2001:db8::1]:1"), v4("[2001:db8::2]:65535")),
-    ]
+    [(v4("192.0.2.7:51234"), v4("198.51.100.1:3306")), (v4("[2001:db8::1]:1"), v4("[2001:db8::2]:65535"))]
 }
 
 fn whole(encoded: &[u8], addresses: Option<(SocketAddr, SocketAddr)>) -> Decoded {
@@ -20,10 +17,7 @@ fn whole(encoded: &[u8], addresses: Option<(SocketAddr, SocketAddr)>) -> Decoded
 #[test]
 fn what_is_encoded_is_decoded_and_every_prefix_is_incomplete() {
     for (source, destination) in addresses() {
-        for encoded in [
-            encode_v1(source, destination),
-            encode_v2(Some((source, destination))),
-        ] {
+        for encoded in [encode_v1(source, destination), encode_v2(Some((source, destination)))] {
             let expected = whole(&encoded, Some((source, destination)));
             let with_more = [&encoded[..], b"\x01\x00\x00\x01more"].concat();
             assert_eq!(decode(&with_more), Ok(expected));
@@ -41,20 +35,14 @@ fn the_bytes_of_version_2_are_the_specifications() {
         encode_v2(Some((source, destination))),
         b"\r\n\r\n\0\r\nQUIT\n\x21\x11\x00\x0c\xc0\x00\x02\x07\xc6\x33\x64\x01\xc8\x22\x0c\xea"
     );
-    assert_eq!(
-        encode_v1(source, destination),
-        b"PROXY TCP4 192.0.2.7 198.51.100.1 51234 3306\r\n"
-    );
+    assert_eq!(encode_v1(source, destination), b"PROXY TCP4 192.0.2.7 198.51.100.1 51234 3306\r\n");
 }
 
 #[test]
 fn a_balancer_speaking_for_itself_has_no_addresses() {
     let local = encode_v2(None);
     assert_eq!(decode(&local), Ok(whole(&local, None)));
-    for line in [
-        &b"PROXY UNKNOWN\r\n"[..],
-        b"PROXY UNKNOWN ffff:f...f:ffff ffff:f...f:ffff 65535 65535\r\n",
-    ] {
+    for line in [&b"PROXY UNKNOWN\r\n"[..], b"PROXY UNKNOWN ffff:f...f:ffff ffff:f...f:ffff 65535 65535\r\n"] {
         assert_eq!(decode(line), Ok(whole(line, None)));
     }
     // LOCAL with a family, addresses and bytes that would be a broken extension: ignored.
@@ -70,21 +58,12 @@ fn addresses_of_mixed_families_are_written_in_a_form_that_is_read() {
     assert_eq!(decode(&line), Ok(whole(&line, None)));
     let block = encode_v2(Some((source, destination)));
     let mapped = v4("[::ffff:192.0.2.7]:51234");
-    assert_eq!(
-        decode(&block),
-        Ok(whole(&block, Some((mapped, destination))))
-    );
+    assert_eq!(decode(&block), Ok(whole(&block, Some((mapped, destination)))));
 }
 
 #[test]
 fn what_is_no_header_is_left_alone() {
-    for start in [
-        &b"GET / HTTP/1.1\r\n"[..],
-        b"\x4a\0\0\x01",
-        b"PROXI",
-        b"proxy TCP4",
-        b"\r\n\r\nQ",
-    ] {
+    for start in [&b"GET / HTTP/1.1\r\n"[..], b"\x4a\0\0\x01", b"PROXI", b"proxy TCP4", b"\r\n\r\nQ"] {
         assert_eq!(decode(start), Ok(Decoded::NotProxy));
     }
 }
@@ -108,16 +87,9 @@ fn broken_lines_are_refused() {
         "UNKNOWNX",
     ] {
         let line = format!("PROXY {fields}\r\n");
-        assert_eq!(
-            decode(line.as_bytes()),
-            Err(ProxyError::MalformedLine),
-            "{line}"
-        );
+        assert_eq!(decode(line.as_bytes()), Err(ProxyError::MalformedLine), "{line}");
     }
-    assert_eq!(
-        decode(b"PROXY TCP4 \xff\r\n"),
-        Err(ProxyError::MalformedLine)
-    );
+    assert_eq!(decode(b"PROXY TCP4 \xff\r\n"), Err(ProxyError::MalformedLine));
 }
 
 #[test]
@@ -153,10 +125,7 @@ fn extensions_are_skipped_and_bounded() {
     let full_size = LONGEST_HEADER - V2_FIXED - 12 - 3;
     let longest = with(&[&[4, 0x0f, 0xe1][..], &vec![0; full_size]].concat());
     assert_eq!(longest.len(), LONGEST_HEADER);
-    assert_eq!(
-        decode(&longest),
-        Ok(whole(&longest, Some((source, destination))))
-    );
+    assert_eq!(decode(&longest), Ok(whole(&longest, Some((source, destination)))));
     let longer = with(&[&[4, 0x0f, 0xe2][..], &vec![0; full_size + 1]].concat());
     assert_eq!(decode(&longer[..V2_FIXED]), Err(ProxyError::TooLong));
 }
@@ -172,9 +141,6 @@ fn version_2_families_have_room_for_their_addresses() {
     let unspecified = v2_block(0x21, 0x00, b"anything");
     assert_eq!(decode(&unspecified), Ok(whole(&unspecified, None)));
     for (version_command, family) in [(0x11, 0x11), (0x22, 0x11), (0x21, 0x12), (0x21, 0x41)] {
-        assert_eq!(
-            decode(&v2_block(version_command, family, &[0; 216])),
-            Err(ProxyError::Unsupported)
-        );
+        assert_eq!(decode(&v2_block(version_command, family, &[0; 216])), Err(ProxyError::Unsupported));
     }
 }

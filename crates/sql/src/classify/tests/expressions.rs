@@ -138,14 +138,8 @@ fn effects_of_selects() {
         ("SELECT a.b@c", none),
         ("SELECT @@session_track_schema", Effects::SHOWS_SESSION_VARIABLES),
         ("SELECT 'session_track_schema'", none),
-        (
-            "SELECT * FROM performance_schema.session_variables",
-            Effects::READS | Effects::SHOWS_SESSION_VARIABLES,
-        ),
-        (
-            "SELECT * FROM `performance_schema`.`variables_by_thread`",
-            Effects::READS | Effects::SHOWS_SESSION_VARIABLES,
-        ),
+        ("SELECT * FROM performance_schema.session_variables", Effects::READS | Effects::SHOWS_SESSION_VARIABLES),
+        ("SELECT * FROM `performance_schema`.`variables_by_thread`", Effects::READS | Effects::SHOWS_SESSION_VARIABLES),
         ("SELECT f(1)", Effects::READS | Effects::WRITES),
         ("SELECT ROW_COUNT()", Effects::USES_ROW_COUNT),
         ("SELECT FOUND_ROWS()", Effects::USES_FOUND_ROWS),
@@ -188,7 +182,10 @@ fn computed_user_variables_pin() {
         assert_eq!(class.pins, Pins::empty(), "{sql}");
         assert!(class.effects.contains(Effects::USES_USER_VARIABLES), "{sql}");
     }
-    assert_eq!(class("GRANT SELECT ON d.* TO u@localhost, 'v'@'%'").effects & Effects::USES_USER_VARIABLES, Effects::empty());
+    assert_eq!(
+        class("GRANT SELECT ON d.* TO u@localhost, 'v'@'%'").effects & Effects::USES_USER_VARIABLES,
+        Effects::empty()
+    );
 }
 
 #[test]
@@ -203,7 +200,10 @@ fn comments_for_some_servers_count_with_and_without() {
     assert_eq!(class("SELECT /*!40001 SQL_NO_CACHE */ * FROM t").pins, Pins::empty());
     let set = class("/*!80000 SET SESSION information_schema_stats_expiry = 0 */");
     assert_eq!((set.kind, set.assigned), (Kind::Other, vec!["information_schema_stats_expiry".into()]));
-    assert_eq!(class("CREATE DATABASE `x` /*!40100 DEFAULT CHARACTER SET utf8mb4 */ /*!80016 DEFAULT ENCRYPTION='N' */").pins, Pins::empty());
+    assert_eq!(
+        class("CREATE DATABASE `x` /*!40100 DEFAULT CHARACTER SET utf8mb4 */ /*!80016 DEFAULT ENCRYPTION='N' */").pins,
+        Pins::empty()
+    );
     let nested = class("SELECT 1 /*!80000 + /*!80001 1 */ + GET_LOCK('a', 1) */");
     assert!(nested.pins.contains(Pins::UNKNOWN_STATEMENT));
 }

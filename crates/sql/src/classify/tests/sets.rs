@@ -17,7 +17,10 @@ fn assigned_variables_are_named() {
         ("SET @@session.autocommit=0", &["autocommit"]),
         ("SET @@SESSION . autocommit = 1", &["autocommit"]),
         ("SET @@local.autocommit=0, LOCAL sql_mode=''", &["autocommit", "sql_mode"]),
-        ("SET SESSION `autocommit`=1, @@session.`sql_mode`='', @@`time_zone`='+00:00'", &["autocommit", "sql_mode", "time_zone"]),
+        (
+            "SET SESSION `autocommit`=1, @@session.`sql_mode`='', @@`time_zone`='+00:00'",
+            &["autocommit", "sql_mode", "time_zone"],
+        ),
         ("SET autocommit=0, @x=1", &["autocommit"]),
         ("SET sql_mode=CONCAT(@@sql_mode, ',ANSI'), time_zone='+00:00'", &["sql_mode", "time_zone"]),
         ("SET sql_mode=(SELECT a FROM t, u), autocommit=1, autocommit=0", &["sql_mode", "autocommit"]),
@@ -32,7 +35,10 @@ fn assigned_variables_are_named() {
             "SET SESSION TRANSACTION READ WRITE, ISOLATION LEVEL SERIALIZABLE",
             &["transaction_isolation", "transaction_read_only"],
         ),
-        ("SET tx_isolation='SERIALIZABLE', SESSION tx_read_only=1", &["transaction_isolation", "transaction_read_only"]),
+        (
+            "SET tx_isolation='SERIALIZABLE', SESSION tx_read_only=1",
+            &["transaction_isolation", "transaction_read_only"],
+        ),
         ("SET TRANSACTION READ ONLY", &[]),
         ("SET @@transaction_isolation='SERIALIZABLE'", &[]),
         ("SELECT 1; SET @a=2; SET time_zone='+00:00'", &["time_zone"]),
@@ -40,7 +46,13 @@ fn assigned_variables_are_named() {
     ] {
         assert_eq!(assigned(sql), names, "{sql}");
     }
-    for sql in ["SET NAMES utf8mb4", "SET NAMES 'utf8mb4' COLLATE 'utf8mb4_bin'", "SET NAMES DEFAULT", "SET CHARACTER SET utf8mb4", "SET CHARSET 'latin1'"] {
+    for sql in [
+        "SET NAMES utf8mb4",
+        "SET NAMES 'utf8mb4' COLLATE 'utf8mb4_bin'",
+        "SET NAMES DEFAULT",
+        "SET CHARACTER SET utf8mb4",
+        "SET CHARSET 'latin1'",
+    ] {
         assert_eq!(assigned(sql), CHARSET, "{sql}");
         assert_eq!((class(sql).kind, class(sql).pins), (Kind::Set, Pins::empty()), "{sql}");
     }
@@ -70,13 +82,30 @@ fn effects_and_pins_of_sets() {
         ("SET ROLE = 5", Kind::Set, Effects::empty(), Pins::empty()),
         ("SET DEFAULT ROLE r TO u", Kind::Other, Effects::WRITES, Pins::empty()),
         ("SET PASSWORD = 'x'", Kind::Other, Effects::WRITES | Effects::IMPLICIT_COMMIT, Pins::empty()),
-        ("SET PASSWORD FOR u@h = PASSWORD('x')", Kind::Other, Effects::WRITES | Effects::IMPLICIT_COMMIT, Pins::empty()),
+        (
+            "SET PASSWORD FOR u@h = PASSWORD('x')",
+            Kind::Other,
+            Effects::WRITES | Effects::IMPLICIT_COMMIT,
+            Pins::empty(),
+        ),
         ("SET a=@b", Kind::Set, Effects::USES_USER_VARIABLES, Pins::empty()),
     ] {
         let class = class(sql);
         assert_eq!((class.kind, class.effects, class.pins), (kind, effects, pins), "{sql}");
     }
-    for sql in ["SET", "SET 5", "SET a", "SET a.b=1", "SET RESOURCE GROUP g", "SET @a", "SET @@a.b.c=1", "SET é=1", "SET PASSWORD='x', a=1", "SET TRANSACTION x", "SET NAMES"] {
+    for sql in [
+        "SET",
+        "SET 5",
+        "SET a",
+        "SET a.b=1",
+        "SET RESOURCE GROUP g",
+        "SET @a",
+        "SET @@a.b.c=1",
+        "SET é=1",
+        "SET PASSWORD='x', a=1",
+        "SET TRANSACTION x",
+        "SET NAMES",
+    ] {
         assert!(class(sql).pins.contains(Pins::UNKNOWN_STATEMENT), "{sql}");
     }
 }
@@ -108,7 +137,11 @@ fn plain_literals_of_user_variables_are_found() {
         ("SET @`B.c`=1, @'d'=2, @e.f=3", &["b.c 1", "d 2", "e.f 3"]),
         ("SET @a=1, @a=2", &["a 1", "a 2"]),
     ] {
-        assert_eq!(literals(sql).as_deref(), Some(expected).map(|e| e.iter().map(|s| s.to_string()).collect::<Vec<_>>()).as_deref(), "{sql}");
+        assert_eq!(
+            literals(sql).as_deref(),
+            Some(expected).map(|e| e.iter().map(|s| s.to_string()).collect::<Vec<_>>()).as_deref(),
+            "{sql}"
+        );
         let class = class(sql);
         assert_eq!((class.effects, class.pins), (Effects::empty(), Pins::empty()), "{sql}");
     }

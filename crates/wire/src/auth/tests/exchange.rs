@@ -17,30 +17,13 @@ impl Outcome {
     }
 }
 
-fn run(
-    greeting: AuthPlugin,
-    account: Account,
-    channel: Channel,
-    password: &Password,
-) -> Result<Outcome, AuthError> {
-    let mut client = ClientAuth::new(
-        greeting.name().as_bytes(),
-        &NONCE.0,
-        password.clone(),
-        channel,
-    )?;
+fn run(greeting: AuthPlugin, account: Account, channel: Channel, password: &Password) -> Result<Outcome, AuthError> {
+    let mut client = ClientAuth::new(greeting.name().as_bytes(), &NONCE.0, password.clone(), channel)?;
     let (plugin, response) = client.initial_response();
-    let offer = Offer {
-        plugin: Some(plugin.as_bytes()),
-        response: &response,
-    };
+    let offer = Offer { plugin: Some(plugin.as_bytes()), response: &response };
     let mut shape = vec![('c', None, response.len())];
-    let greeted = Greeted {
-        nonce: NONCE,
-        plugin: Some(greeting),
-    };
-    let (mut server, mut step) =
-        ServerAuth::begin(account, greeted, channel, Some(RSA.clone()), offer)?;
+    let greeted = Greeted { nonce: NONCE, plugin: Some(greeting) };
+    let (mut server, mut step) = ServerAuth::begin(account, greeted, channel, Some(RSA.clone()), offer)?;
     loop {
         let packet = match &step {
             ServerStep::Send(packet) => packet.clone(),
@@ -60,10 +43,7 @@ fn run(
             }
             ClientStep::Wait => panic!("the client waits for a packet that will not come"),
             ClientStep::Done => {
-                return Ok(Outcome {
-                    decision: step,
-                    shape,
-                });
+                return Ok(Outcome { decision: step, shape });
             }
         }
     }
@@ -74,11 +54,7 @@ fn all_channels() -> [Channel; 3] {
 }
 
 fn passwords() -> [Password; 3] {
-    [
-        Password::default(),
-        vector_password(),
-        Password::new("another one"),
-    ]
+    [Password::default(), vector_password(), Password::new("another one")]
 }
 
 /// `mysql_clear_password` has no exchange on an insecure channel.
@@ -88,16 +64,13 @@ fn possible(plugin: AuthPlugin, channel: Channel) -> bool {
 
 #[test]
 fn only_the_right_password_is_accepted_for_every_plugin_channel_and_greeting() {
-    for plugin in PLUGINS {
+    for plugin in AuthPlugin::ALL {
         for channel in all_channels().into_iter().filter(|&c| possible(plugin, c)) {
-            for greeting in PLUGINS {
+            for greeting in AuthPlugin::ALL {
                 for known in passwords() {
                     for given in passwords() {
                         let case = format!("{plugin:?} {channel:?} {greeting:?}");
-                        let account = Account {
-                            plugin,
-                            credential: Credential::Password(known.clone()),
-                        };
+                        let account = Account { plugin, credential: Credential::Password(known.clone()) };
                         let outcome = run(greeting, account, channel, &given).expect(&case);
                         assert_eq!(outcome.accepted(), known == given, "{case}");
                     }
@@ -109,22 +82,14 @@ fn only_the_right_password_is_accepted_for_every_plugin_channel_and_greeting() {
 
 #[test]
 fn an_unknown_password_is_learnt_and_not_called_verified() {
-    for plugin in PLUGINS {
+    for plugin in AuthPlugin::ALL {
         for channel in all_channels().into_iter().filter(|&c| possible(plugin, c)) {
             for given in passwords() {
-                let account = Account {
-                    plugin,
-                    credential: Credential::Unknown,
-                };
-                let outcome = run(AuthPlugin::CachingSha2, account, channel, &given)
-                    .expect("the exchange ends");
+                let account = Account { plugin, credential: Credential::Unknown };
+                let outcome = run(AuthPlugin::CachingSha2, account, channel, &given).expect("the exchange ends");
                 assert_eq!(
                     outcome.decision,
-                    ServerStep::Accept {
-                        send_first: None,
-                        password: Some(given),
-                        verified: false
-                    },
+                    ServerStep::Accept { send_first: None, password: Some(given), verified: false },
                     "{plugin:?} {channel:?}"
                 );
             }
@@ -135,30 +100,21 @@ fn an_unknown_password_is_learnt_and_not_called_verified() {
 #[test]
 fn a_learnt_hash_accepts_fast_and_a_changed_password_is_learnt_again() {
     for channel in all_channels() {
-        for greeting in PLUGINS {
+        for greeting in AuthPlugin::ALL {
             let account = Account {
                 plugin: AuthPlugin::CachingSha2,
                 credential: Credential::Sha2Stage2(caching_sha2::stage2(&vector_password())),
             };
-            let fast = run(greeting, account.clone(), channel, &vector_password())
-                .expect("the exchange ends");
+            let fast = run(greeting, account.clone(), channel, &vector_password()).expect("the exchange ends");
             assert_eq!(
                 fast.decision,
-                ServerStep::Accept {
-                    send_first: Some(vec![1, 3]),
-                    password: None,
-                    verified: true
-                }
+                ServerStep::Accept { send_first: Some(vec![1, 3]), password: None, verified: true }
             );
             let changed = Password::new("changed since");
             let full = run(greeting, account, channel, &changed).expect("the exchange ends");
             assert_eq!(
                 full.decision,
-                ServerStep::Accept {
-                    send_first: None,
-                    password: Some(changed),
-                    verified: false
-                }
+                ServerStep::Accept { send_first: None, password: Some(changed), verified: false }
             );
         }
     }
@@ -166,14 +122,13 @@ fn a_learnt_hash_accepts_fast_and_a_changed_password_is_learnt_again() {
 
 #[test]
 fn a_missing_account_looks_like_a_wrong_password() {
-    for plugin in PLUGINS {
+    for plugin in AuthPlugin::ALL {
         for channel in all_channels().into_iter().filter(|&c| possible(plugin, c)) {
             for given in [Password::default(), vector_password()] {
                 let known = Credential::Password(Password::new("not what is given"));
                 let [real, missing] = [known, Credential::NoAccount].map(|credential| {
                     let account = Account { plugin, credential };
-                    run(AuthPlugin::CachingSha2, account, channel, &given)
-                        .expect("the exchange ends")
+                    run(AuthPlugin::CachingSha2, account, channel, &given).expect("the exchange ends")
                 });
                 assert_eq!(real.shape, missing.shape, "{plugin:?} {channel:?}");
                 assert_eq!(real.decision, missing.decision);
@@ -187,12 +142,8 @@ fn a_missing_account_looks_like_a_wrong_password() {
 fn an_error_tells_whether_a_password_was_used() {
     for (given, using_password) in [(Password::default(), false), (vector_password(), true)] {
         for plugin in [AuthPlugin::NativePassword, AuthPlugin::CachingSha2] {
-            let account = Account {
-                plugin,
-                credential: Credential::Password(Password::new("right")),
-            };
-            let outcome =
-                run(plugin, account, Channel::Insecure, &given).expect("the exchange ends");
+            let account = Account { plugin, credential: Credential::Password(Password::new("right")) };
+            let outcome = run(plugin, account, Channel::Insecure, &given).expect("the exchange ends");
             assert_eq!(outcome.decision, ServerStep::Reject { using_password });
         }
     }
