@@ -169,6 +169,14 @@ pub(crate) struct Endpoint {
     pub(crate) weir: Option<Weir>,
 }
 
+impl Endpoint {
+    /// A Weir that was started for a test.
+    pub(crate) fn of(weir: Weir) -> Self {
+        let (port, socket, pid) = (weir.port, weir.socket.clone(), weir.pid());
+        Self { address: Address::Tcp(port), port, socket, pid, weir: Some(weir) }
+    }
+}
+
 /// All that tests share.
 pub(crate) struct Lab {
     pub(crate) target: Target,
@@ -220,7 +228,7 @@ impl Lab {
         settings: &[(&str, &str)],
         test: impl FnOnce(&mut Endpoint) -> Result<(), Failed>,
     ) -> Result<(), Failed> {
-        let mut endpoint = match self.target {
+        let endpoint = match self.target {
             Target::Direct => Endpoint {
                 address: site.tcp(),
                 port: site.server.port(),
@@ -229,17 +237,36 @@ impl Lab {
                 weir: None,
             },
             Target::Weir => {
-                let weir = Weir::start(&self.directory(name)?, &site.server, settings)?;
-                let (port, socket, pid) = (weir.port, weir.socket.clone(), weir.pid());
-                Endpoint { address: Address::Tcp(port), port, socket, pid, weir: Some(weir) }
+                Endpoint::of(Weir::start(&self.directory(name)?, &site.server, settings)?)
             }
         };
+        self.judge(endpoint, test)
+    }
+
+    /// Runs a test against an endpoint that must still be there afterwards.
+    pub(crate) fn judge(
+        &self,
+        endpoint: Endpoint,
+        test: impl FnOnce(&mut Endpoint) -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
+        self.judge_stopped(endpoint, |endpoint| {
+            test(endpoint)?;
+            match endpoint.weir.as_mut().and_then(Weir::ended) {
+                Some(status) => Err(format!("Weir has ended: {status}").into()),
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// Runs a test against an endpoint that may end.
+    pub(crate) fn judge_stopped(
+        &self,
+        mut endpoint: Endpoint,
+        test: impl FnOnce(&mut Endpoint) -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&mut endpoint)));
         let message = match result {
-            Ok(Ok(())) => match endpoint.weir.as_mut().map(Weir::ended) {
-                Some(Some(status)) => format!("Weir has ended: {status}"),
-                _ => return Ok(()),
-            },
+            Ok(Ok(())) => return Ok(()),
             Ok(Err(failed)) => failed.message().unwrap_or("failed").to_owned(),
             Err(panic) => panic_message(panic.as_ref()),
         };

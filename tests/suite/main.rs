@@ -2,15 +2,21 @@
 //!
 //! `WEIR_TARGET=direct` points the suite at the servers themselves, which checks the suite. See `tests/README.md`.
 
+mod admin;
 mod client;
 mod compare;
+mod driver;
+mod faults;
 mod interleave;
+mod kills;
 mod lab;
+mod limits;
 mod login;
 mod reply;
 mod same;
 mod script;
 mod step;
+mod stopping;
 mod weir;
 
 use std::process::ExitCode;
@@ -36,6 +42,17 @@ impl Collector {
         let (lab, flavor, own_name) = (self.lab.clone(), self.flavor, name.clone());
         self.trials.push(Trial::test(name, move || test(&lab, &own_name, flavor)));
     }
+
+    /// Adds a test of what only Weir does: ignored when the servers are the target.
+    fn add_for_weir(
+        &mut self,
+        name: &str,
+        test: impl FnOnce(&Lab, &str, Flavor) -> Result<(), Failed> + Send + 'static,
+    ) {
+        self.add(name, test);
+        let trial = self.trials.pop().expect("just added");
+        self.trials.push(trial.with_ignored_flag(self.lab.target == Target::Direct));
+    }
 }
 
 fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
@@ -50,6 +67,11 @@ fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
         }
         tests.add("interleaving::concurrent", interleave::concurrent);
         same::collect(&mut tests);
+        kills::collect(&mut tests);
+        limits::collect(&mut tests);
+        admin::collect(&mut tests);
+        faults::collect(&mut tests);
+        stopping::collect(&mut tests);
         all.append(&mut tests.trials);
     }
     all

@@ -5,10 +5,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::LocalError;
 use crate::process::{CommandMark, Launch, Lifetime, Process, ProcessId, not_started};
 use crate::tool::file_tail;
 use crate::wait::{Cancel, wait_until};
-use crate::LocalError;
 
 /// How long a daemon whose value is dropped may take to end by itself.
 const DROP_BOUND: Duration = Duration::from_secs(10);

@@ -221,7 +221,8 @@ fn search_places(flavor: Flavor) -> Vec<PathBuf> {
 /// The programs of these names in a folder of programs or in a tree.
 fn programs_in<'a>(place: &'a Path, names: &'a [&str]) -> impl Iterator<Item = PathBuf> + 'a {
     let folders = ["", "bin", "sbin", "libexec", "usr/sbin"];
-    let programs = folders.into_iter().flat_map(move |folder| names.iter().map(move |name| place.join(folder).join(name)));
+    let programs =
+        folders.into_iter().flat_map(move |folder| names.iter().map(move |name| place.join(folder).join(name)));
     programs.filter(|program| program.is_file())
 }
 

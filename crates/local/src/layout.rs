@@ -120,11 +120,7 @@ impl ServerFiles {
     /// Remembers, for later starts too, whether the server is read-only.
     pub(crate) fn set_read_only(&self, on: bool) -> Result<(), LocalError> {
         let marker = self.read_only_marker();
-        if on {
-            write_private(&marker, "")
-        } else {
-            remove_if_there(&marker)
-        }
+        if on { write_private(&marker, "") } else { remove_if_there(&marker) }
     }
 
     /// Writes the option file. `extra` comes last, so that it overrides the rest.

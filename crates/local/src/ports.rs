@@ -32,14 +32,14 @@ pub fn is_port_free(port: u16) -> bool {
 
 /// A port that is free now.
 pub fn free_port(choice: PortChoice) -> Result<u16, LocalError> {
-    let (first, last) = match choice {
+    let candidates = match choice {
         PortChoice::Exactly(port) => return Ok(port),
-        PortChoice::From(port) => (port, port.saturating_add(SPAN)),
-        PortChoice::Any => (rand::random_range(LOWEST..HIGHEST), HIGHEST),
+        PortChoice::From(port) => port..=port.saturating_add(SPAN).min(HIGHEST.max(port)),
+        PortChoice::Any => LOWEST..=HIGHEST,
     };
-    let wrapped = if choice == PortChoice::Any { LOWEST..=first } else { 1..=0 };
-    (first..=last)
-        .chain(wrapped)
-        .find(|port| is_port_free(*port))
-        .ok_or(LocalError::NoFreePort { from: first, to: last })
+    let (from, to) = (*candidates.start(), *candidates.end());
+    let count = usize::from(to - from) + 1;
+    let skipped = if choice == PortChoice::Any { rand::random_range(0..count) } else { 0 };
+    let mut in_turn = candidates.clone().skip(skipped).chain(candidates.take(skipped));
+    in_turn.find(|port| is_port_free(*port)).ok_or(LocalError::NoFreePort { from, to })
 }

@@ -125,9 +125,7 @@ impl Server {
 
     fn refuse_if_running(&self) -> Result<(), LocalError> {
         match Process::find(&self.spec.name, None, &self.files.mark(&self.installation)) {
-            Some(process) => {
-                Err(LocalError::AlreadyRunning { name: self.spec.name.clone(), pid: process.id().pid })
-            }
+            Some(process) => Err(LocalError::AlreadyRunning { name: self.spec.name.clone(), pid: process.id().pid }),
             None => Ok(()),
         }
     }
@@ -200,7 +198,7 @@ impl Server {
     pub fn answers(&self, bound: Duration) -> bool {
         use mysql::prelude::Queryable;
         self.files.socket().exists()
-            && self.admin_within(bound).and_then(|mut connection| Ok(connection.query_drop("DO 1")?)).is_ok()
+            && self.admin_within(bound).and_then(|mut connection| connection.query_drop("DO 1")).is_ok()
     }
 
     /// Ends the server gracefully; with SIGKILL if it takes longer than 30 s. No-op when it isn't running.

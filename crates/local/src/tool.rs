@@ -14,8 +14,8 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use crate::wait::{Cancel, wait_until};
 use crate::LocalError;
+use crate::wait::{Cancel, wait_until};
 
 /// How much of an output or a log an error carries.
 pub(crate) const TAIL_BYTES: u64 = 4096;
@@ -82,7 +82,8 @@ pub(crate) fn file_tail(path: &Path, from: u64) -> String {
         let mut bytes = Vec::new();
         file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let whole_lines = if start > from { text.split_once('\n').map_or(text.as_str(), |(_, rest)| rest) } else { &text };
+        let whole_lines =
+            if start > from { text.split_once('\n').map_or(text.as_str(), |(_, rest)| rest) } else { &text };
         Ok(whole_lines.to_owned())
     };
     read().unwrap_or_default()

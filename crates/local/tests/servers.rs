@@ -321,6 +321,7 @@ fn a_directory_with_other_content_is_refused_and_not_touched() {
     assert!(matches!(Cluster::up(&spec, &mut Quiet), Err(LocalError::NotACluster { .. })));
     assert!(matches!(Cluster::wipe(dir.path(), &mut Quiet), Err(LocalError::NotACluster { .. })));
     assert!(matches!(Cluster::down(dir.path(), &mut Quiet), Err(LocalError::NotACluster { .. })));
-    let names: Vec<_> = std::fs::read_dir(dir.path()).expect("list").map(|entry| entry.expect("entry").file_name()).collect();
+    let names: Vec<_> =
+        std::fs::read_dir(dir.path()).expect("list").map(|entry| entry.expect("entry").file_name()).collect();
     assert_eq!(names, ["thesis.txt"]);
 }

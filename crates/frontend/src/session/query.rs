@@ -49,7 +49,7 @@ impl Session {
     /// Answers what needs no server. Returns whether it did.
     fn answer_here(&mut self, class: &Class, text: &[u8]) -> Result<bool, End> {
         match &class.kind {
-            Kind::Begin { read_only } if self.lease.is_none() || self.held => {
+            Kind::Begin { read_only } if (self.lease.is_none() || self.held) && !self.begin_is_a_block() => {
                 self.begin_lazily(text, *read_only);
             }
             Kind::Commit | Kind::Rollback if self.state.begin.is_some() => {
@@ -69,6 +69,7 @@ impl Session {
                     Err(failure) => self.refuse(&failure),
                 }
             }
+            Kind::Multiple if has_kill(text, self.state.lex) => self.refuse_kill(),
             Kind::ShowWarnings(asked) => return Ok(self.show_learnt_warnings(*asked)),
             kind if class.effects.contains(Effects::USES_WARNINGS) && *kind != Kind::Multiple => return Ok(self.refuse_learnt_warnings()),
             _ => return Ok(false),
@@ -102,14 +103,24 @@ impl Session {
             KillTarget::Other => match self.own_id_in(text) {
                 Some(target) => target,
                 None => {
-                    let message = "KILL takes the connection id of a Weir session, as SHOW PROCESSLIST shows it; \
-                                   KILL USER and KILL QUERY ID are not supported";
-                    self.refuse(&Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message));
+                    self.refuse_kill();
                     return Ok(());
                 }
             },
         };
         self.kill(id, why)
+    }
+
+    /// The ids that a client knows are not those of the server: such a KILL would hit somebody else.
+    fn refuse_kill(&mut self) {
+        let message = "KILL takes the connection id of a Weir session, as SHOW PROCESSLIST shows it, in a statement of \
+                       its own; KILL USER and KILL QUERY ID are not supported";
+        self.refuse(&Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message));
+    }
+
+    /// In MariaDB's sql_mode ORACLE, BEGIN starts a block and not a transaction: the server judges it.
+    fn begin_is_a_block(&self) -> bool {
+        self.state.profile.variable("sql_mode").unwrap_or(&self.identity.sql_mode).contains("ORACLE")
     }
 
     /// `KILL CONNECTION_ID()`, in its forms.
@@ -263,6 +274,16 @@ impl Session {
         let ok = OkPacket::plain(self.state.own_status());
         self.client.put_ok(&ok);
     }
+}
+
+/// Whether one of a text's statements is a KILL.
+fn has_kill(text: &[u8], lex: weir_sql::LexMode) -> bool {
+    let mut begins = true;
+    weir_sql::Lexer::new(text, lex).any(|token| {
+        let kill = begins && token.kind == TokenKind::Word && token.text(text).eq_ignore_ascii_case(b"KILL");
+        begins = token.kind == TokenKind::Semicolon;
+        kill
+    })
 }
 
 /// Where the first statement of a text of several ends.

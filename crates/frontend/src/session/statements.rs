@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use weir_backend::connection::{ParsingProfile, Prepared, StatementKey};
-use weir_sql::{Class, Effects, Pins, StateValues, classify};
+use weir_sql::{Class, Effects, Kind, Pins, StateValues, classify};
 use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::{Execute, statement_id};
@@ -40,12 +40,17 @@ impl Session {
             return Ok(());
         }
         let mut class = classify(&payload[1..], self.state.lex);
+        if matches!(class.kind, Kind::Kill(_) | Kind::Weir(_)) {
+            let message = "This command is not supported in the prepared statement protocol yet";
+            self.refuse(&Failure::new(Fault::Client, 1295, b"HY000", message));
+            return Ok(());
+        }
         // A prepared text can't be given new values later: the session stays where the server's own answers are.
         let counts = Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
         if class.effects.intersects(counts) {
             self.state.pins |= Pins::ROW_COUNT;
         }
-        if matches!(class.kind, weir_sql::Kind::SetUserVariables(_)) {
+        if matches!(class.kind, Kind::SetUserVariables(_)) {
             class.pins |= Pins::COMPUTED_USER_VARIABLE;
         }
         let id_only = StateValues { connection_id: Some(u64::from(self.handle.id)), row_count: None, found_rows: None };

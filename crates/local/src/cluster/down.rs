@@ -75,7 +75,8 @@ pub(super) fn end_processes(
     let front = state.find_front().map(|process| ("Weir".to_owned(), process));
     stopped += end_together(front.into_iter().collect(), FRONT_STOP_BOUND, progress)?;
     for of_role in [replicas as fn(&ClusterState) -> Vec<&ServerState>, writers] {
-        let found: Result<Vec<_>, _> = of_role(state).into_iter().filter_map(|server| find(server).transpose()).collect();
+        let found: Result<Vec<_>, _> =
+            of_role(state).into_iter().filter_map(|server| find(server).transpose()).collect();
         stopped += end_together(found?, SERVER_STOP_BOUND, progress)?;
     }
     remove_socket_dirs(dir, state)?;

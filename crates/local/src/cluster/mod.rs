@@ -239,11 +239,8 @@ fn attach_groups(
     cancel: &Cancel,
 ) -> Result<Vec<Group>, LocalError> {
     let attach = |server: &ServerState| {
-        let spec = ServerSpec {
-            options: server.options.clone(),
-            cancel: cancel.clone(),
-            ..ServerSpec::new(&server.name)
-        };
+        let spec =
+            ServerSpec { options: server.options.clone(), cancel: cancel.clone(), ..ServerSpec::new(&server.name) };
         Server::attach(installation, dir, &spec, server.port, server.process)
     };
     let open_group = |group: &GroupState| {
@@ -257,8 +254,7 @@ fn attach_groups(
 }
 
 fn existing_dir(dir: &Path) -> Result<PathBuf, LocalError> {
-    dir.canonicalize()
-        .map_err(|error| LocalError::NotACluster { dir: dir.to_path_buf(), reason: error.to_string() })
+    dir.canonicalize().map_err(|error| LocalError::NotACluster { dir: dir.to_path_buf(), reason: error.to_string() })
 }
 
 /// The lock under which a command works on a directory.

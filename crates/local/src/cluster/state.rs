@@ -143,8 +143,11 @@ impl ClusterState {
 
     pub(super) fn save(&self, dir: &Path) -> Result<(), LocalError> {
         let path = dir.join(STATE_FILE);
-        let text = serde_json::to_string_pretty(self)
-            .map_err(|error| LocalError::Io { action: "write", path: path.clone(), source: error.into() })?;
+        let text = serde_json::to_string_pretty(self).map_err(|error| LocalError::Io {
+            action: "write",
+            path: path.clone(),
+            source: error.into(),
+        })?;
         write_private(&path, &text)
     }
 

@@ -37,8 +37,7 @@ impl Cluster {
         };
         let is_new = state.is_none();
         let state = state.unwrap_or_else(|| planned_state(spec));
-        let mut cluster =
-            Self { dir, state, groups: Vec::new(), front: None, is_new, made_dir, _lock: Some(lock) };
+        let mut cluster = Self { dir, state, groups: Vec::new(), front: None, is_new, made_dir, _lock: Some(lock) };
         let outcome = if is_new { cluster.create(spec, progress) } else { cluster.wake(spec, progress) };
         match outcome {
             Ok(()) => Ok(cluster),
@@ -99,14 +98,16 @@ impl Cluster {
         for index in 0..self.state.groups.len() {
             let plan = self.state.groups[index].clone();
             progress.step(&format!("Preparing {}", plan.writer.name));
-            let writer = Server::launch(&spec.installation, &self.dir, &spec.server_spec(&plan.writer.name, next_port))?;
+            let writer =
+                Server::launch(&spec.installation, &self.dir, &spec.server_spec(&plan.writer.name, next_port))?;
             progress.done(&format!("port {}", writer.port()));
             next_port = port_after(next_port, writer.port());
             self.groups.push(Group { name: plan.name.clone(), writer, replicas: Vec::new() });
             self.record_processes()?;
             for replica in &plan.replicas {
                 progress.step(&format!("Preparing {}", replica.name));
-                let replica = Server::launch(&spec.installation, &self.dir, &spec.server_spec(&replica.name, next_port))?;
+                let replica =
+                    Server::launch(&spec.installation, &self.dir, &spec.server_spec(&replica.name, next_port))?;
                 progress.done(&format!("port {}", replica.port()));
                 next_port = port_after(next_port, replica.port());
                 self.groups[index].replicas.push(replica);
@@ -161,10 +162,8 @@ impl Cluster {
 
     /// Writes the ports and processes of all servers that were started into the state file.
     fn record_processes(&mut self) -> Result<(), LocalError> {
-        let running: Vec<(String, u16, Option<ProcessId>)> = self
-            .servers()
-            .map(|server| (server.name().to_owned(), server.port(), server.process_id()))
-            .collect();
+        let running: Vec<(String, u16, Option<ProcessId>)> =
+            self.servers().map(|server| (server.name().to_owned(), server.port(), server.process_id())).collect();
         for recorded in self.state.groups.iter_mut().flat_map(GroupState::servers_mut) {
             if let Some((_, port, process)) = running.iter().find(|(name, ..)| *name == recorded.name) {
                 recorded.port = *port;

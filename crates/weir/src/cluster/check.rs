@@ -30,7 +30,7 @@ fn any_installation() -> Result<Installation, ClusterError> {
         other => return Ok(other?),
     };
     match Installation::find(Flavor::MySql, None) {
-        Err(no_mysql @ LocalError::NotFound { .. }) => Err(ClusterError::NoServer(no_mariadb, no_mysql)),
+        Err(no_mysql @ LocalError::NotFound { .. }) => Err(ClusterError::NoServer(Box::new((no_mariadb, no_mysql)))),
         other => Ok(other?),
     }
 }
@@ -45,7 +45,7 @@ pub(super) fn space(dir: &Path, servers: usize) -> Result<(), ClusterError> {
     let absolute = std::path::absolute(dir).map_err(|error| ClusterError::Io("find the current directory", error))?;
     let Some(existing) = absolute.ancestors().find(|ancestor| ancestor.is_dir()) else { return Ok(()) };
     let Ok(file_system) = statvfs(existing) else { return Ok(()) };
-    let free_mib = u64::from(file_system.blocks_available()) * u64::from(file_system.fragment_size()) / MIB;
+    let free_mib = file_system.blocks_available() * file_system.fragment_size() / MIB;
     let needed_mib = MIB_PER_SERVER * servers as u64;
     if free_mib >= needed_mib {
         return Ok(());

@@ -79,7 +79,8 @@ pub(super) fn listen_address(dir: &Path) -> Result<Option<SocketAddr>, ClusterEr
     let config: toml::Table = text.parse().map_err(|error: toml::de::Error| bad(error.to_string()))?;
     let first = config.get("listen").and_then(|listen| listen.get("address")?.get(0)?.as_str());
     let first = first.ok_or_else(|| bad("[listen] has no address".to_owned()))?;
-    let address: SocketAddr = first.parse().map_err(|_| bad(format!("[listen] address {first:?} is no IP address and port")))?;
+    let address: SocketAddr =
+        first.parse().map_err(|_| bad(format!("[listen] address {first:?} is no IP address and port")))?;
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),

@@ -12,8 +12,8 @@ pub(crate) enum ClusterError {
     #[error(transparent)]
     Local(#[from] LocalError),
     /// Neither kind of server is installed.
-    #[error("{0}\n{1}")]
-    NoServer(LocalError, LocalError),
+    #[error("{}\n{}", .0.0, .0.1)]
+    NoServer(Box<(LocalError, LocalError)>),
     /// Weir's port is in use.
     #[error("port {0} on 127.0.0.1 is in use by another program; choose another with --port")]
     PortTaken(u16),

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use weir_local::{Cluster, Progress};
 
+use super::ClusterError;
 use super::interrupt::Interrupt;
 use super::show::Show;
-use super::ClusterError;
 
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 

@@ -97,12 +97,7 @@ impl Plan {
 }
 
 /// Writes the configuration where there is none, and starts Weir.
-fn finish(
-    cluster: &mut Cluster,
-    plan: &Plan,
-    spec: &ClusterSpec,
-    show: &mut Show,
-) -> Result<Outcome, ClusterError> {
+fn finish(cluster: &mut Cluster, plan: &Plan, spec: &ClusterSpec, show: &mut Show) -> Result<Outcome, ClusterError> {
     let config = Cluster::config_file(cluster.dir());
     if !config.exists() {
         if !cluster.is_new() {

@@ -1,0 +1,158 @@
+//! Servers that die, hang or refuse: bounded errors for the clients, and a whole pool afterwards. Each test has a
+//! server of its own.
+
+use std::time::Duration;
+
+use libtest_mimic::Failed;
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use weir_local::Flavor;
+
+use crate::Collector;
+use crate::driver::{connect, expect_equal, expect_error, serves, server_error, value};
+use crate::lab::{APP, Endpoint, Lab, PLAIN, Site, eventually};
+
+const BOUND: Duration = Duration::from_secs(30);
+/// Weir notices quickly.
+const WATCHFUL: &[(&str, &str)] = &[
+    ("pool.max_connections", "8"),
+    ("pool.queue_timeout", "\"3s\""),
+    ("pool.connect_timeout", "\"2s\""),
+    ("monitor.interval", "\"200ms\""),
+    ("monitor.timeout", "\"500ms\""),
+    ("monitor.hang_timeout", "\"1s\""),
+];
+
+/// What a client may get for a server that is gone: lost in mid-query, gone away, can't connect, or no connection in time.
+const GONE: [u16; 6] = [2013, 2006, 2003, 2002, 1040, 1053];
+
+/// Adds this module's tests.
+pub(crate) fn collect(tests: &mut Collector) {
+    let cases: [(&str, fn(&mut Site, &Endpoint) -> Result<(), Failed>); 5] = [
+        ("killed_server_in_mid_query_is_2013_and_the_pool_heals", killed_in_mid_query),
+        ("killed_server_in_mid_transaction_loses_it_for_good", killed_in_mid_transaction),
+        ("hung_server_is_an_error_in_bounded_time_and_heals", hung_server),
+        ("changed_password_is_1045_for_its_user_only", changed_password),
+        ("connections_closed_by_the_server_are_not_given_to_clients", closed_while_idle),
+    ];
+    for (word, case) in cases {
+        tests.add_for_weir(&format!("faults::{word}"), move |lab: &Lab, name, flavor| {
+            let mut site = private_site(lab, name, flavor)?;
+            // The endpoint borrows nothing of the site: a test may kill and restart the server.
+            let (settings, dir) = (WATCHFUL, lab.directory(name)?);
+            let weir = crate::weir::Weir::start(&dir, &site.server, settings)?;
+            lab.judge(Endpoint::of(weir), |endpoint| case(&mut site, endpoint))
+        });
+    }
+}
+
+/// A server for one test, with a table of rows.
+fn private_site(lab: &Lab, name: &str, flavor: Flavor) -> Result<Site, Failed> {
+    let site = Site::start(flavor, &lab.directory(name)?, "server", &[])?;
+    site.fill(
+        "t_faults",
+        &["CREATE DATABASE {db}", "CREATE TABLE {db}.rows_ (id INT PRIMARY KEY, v INT)", "INSERT INTO {db}.rows_ VALUES (1, 1)"],
+    )?;
+    Ok(site)
+}
+
+fn app(endpoint: &Endpoint) -> mysql::Result<Conn> {
+    connect(endpoint.port, APP, Some("t_faults"))
+}
+
+/// Clients at the same time, as many as the pool has connections, each in a transaction.
+fn pool_is_whole(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut clients = (0..8).map(|_| app(endpoint)).collect::<mysql::Result<Vec<_>>>()?;
+    for client in &mut clients {
+        client.query_drop("BEGIN")?;
+        expect_equal("a row", value(client, "SELECT v FROM rows_ WHERE id = 1")?, "1".into())?;
+    }
+    clients.iter_mut().try_for_each(|client| client.query_drop("COMMIT"))?;
+    Ok(())
+}
+
+/// Whether the server runs this statement now.
+fn runs(site: &Site, text: &str) -> bool {
+    let query = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '{text}%'");
+    site.server.query_value(&query).is_ok_and(|count| count.as_deref() != Some("0"))
+}
+
+fn killed_in_mid_query(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut client = app(endpoint)?;
+    let mut idle = app(endpoint)?;
+    idle.query_drop("SET @a = 5")?;
+    let ended = std::thread::scope(|scope| {
+        let running = scope.spawn(|| client.query_drop("SELECT SLEEP(600)"));
+        let started = eventually(BOUND, "the statement runs", || runs(site, "SELECT SLEEP"));
+        site.server.kill()?;
+        let ended = running.join().map_err(|_| Failed::from("the session panicked"))?;
+        started.map(|()| ended)
+    })?;
+    expect_error("the statement in flight", &ended, 2013, "HY000")?;
+    let mut newcomer = app(endpoint);
+    let refused = newcomer.as_mut().map_err(|error| error.to_string()).map(|client| client.query_drop("SELECT v FROM rows_"));
+    if let Ok(Ok(())) = refused {
+        return Err("a statement was answered without a server".into());
+    }
+    site.server.restart()?;
+    site.prime()?;
+    eventually(BOUND, "new clients are served", || serves(endpoint.port, APP))?;
+    expect_equal("a session that had nothing on the server", value(&mut idle, "SELECT @a")?, "5".into())?;
+    pool_is_whole(endpoint)
+}
+
+fn killed_in_mid_transaction(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut client = app(endpoint)?;
+    client.query_drop("BEGIN")?;
+    client.query_drop("UPDATE rows_ SET v = 2 WHERE id = 1")?;
+    site.server.kill()?;
+    site.server.restart()?;
+    site.prime()?;
+    // Whatever the client does next must not look as if its transaction went on.
+    let next = client.query_drop("UPDATE rows_ SET v = v + 10 WHERE id = 1");
+    match server_error(&next) {
+        Some((code, _)) if GONE.contains(&code) => {}
+        _ if next.is_err() => {}
+        _ => return Err("the transaction went on after its server had died".into()),
+    }
+    eventually(BOUND, "new clients are served", || serves(endpoint.port, APP))?;
+    expect_equal("the row", value(&mut app(endpoint)?, "SELECT v FROM rows_ WHERE id = 1")?, "1".into())?;
+    pool_is_whole(endpoint)
+}
+
+fn hung_server(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut waiting = app(endpoint)?;
+    waiting.query_drop("SELECT v FROM rows_")?;
+    site.server.pause();
+    // The driver's read timeout is the bound of "bounded".
+    let ended = waiting.query_drop("SELECT v FROM rows_");
+    let resumed = site.server.resume();
+    match server_error(&ended) {
+        Some((code, _)) if GONE.contains(&code) => {}
+        _ => return Err(format!("an error of a lost server expected, got {ended:?}").into()),
+    }
+    expect_equal("the server was there", resumed, true)?;
+    eventually(BOUND, "new clients are served", || serves(endpoint.port, APP))?;
+    pool_is_whole(endpoint)
+}
+
+fn changed_password(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {
+    site.server.execute(&format!("ALTER USER '{}'@'%' IDENTIFIED BY 'another'", PLAIN.0))?;
+    let refused = connect(endpoint.port, PLAIN, None).and_then(|mut plain| plain.query_drop("SELECT @@port"));
+    expect_error("a user whose password has changed on the server", &refused, 1045, "28000")?;
+    pool_is_whole(endpoint)?;
+    site.server.create_user(PLAIN.0, PLAIN.1, &[], None)?;
+    site.prime()?;
+    eventually(BOUND, "the user is served again", || serves(endpoint.port, PLAIN))
+}
+
+fn closed_while_idle(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {
+    pool_is_whole(endpoint)?;
+    let own = format!("SELECT id FROM information_schema.processlist WHERE user = '{}'", APP.0);
+    for row in site.server.query(&own)? {
+        let id = row.into_iter().next().flatten().ok_or("no id")?;
+        site.server.execute(&format!("KILL {id}"))?;
+    }
+    eventually(BOUND, "the server has closed them", || site.server.query(&own).is_ok_and(|rows| rows.is_empty()))?;
+    pool_is_whole(endpoint)
+}

@@ -1,0 +1,177 @@
+//! KILL and SHOW PROCESSLIST by the ids that clients know. All of this holds for a server as well as for Weir.
+
+use std::time::Duration;
+
+use libtest_mimic::Failed;
+use mysql::prelude::Queryable;
+use mysql::{Conn, Row};
+use weir_local::Flavor;
+
+use crate::Collector;
+use crate::driver::{connect, expect_equal, expect_error, server_error, value};
+use crate::lab::{APP, Endpoint, Lab, PLAIN, eventually};
+
+const BOUND: Duration = Duration::from_secs(20);
+/// Busy until it is killed.
+const ENDLESS: &str = "SELECT COUNT(*) FROM information_schema.collations a, information_schema.collations b, \
+    information_schema.collations c, information_schema.collations d";
+
+/// Adds this module's tests.
+pub(crate) fn collect(tests: &mut Collector) {
+    let cases: [(&str, fn(&Endpoint) -> Result<(), Failed>); 9] = [
+        ("query_ends_the_running_statement_with_1317", running_statement),
+        ("query_of_an_idle_session_changes_nothing", idle_statement),
+        ("connection_ends_an_idle_session", idle_connection),
+        ("connection_ends_a_busy_session", busy_connection),
+        ("connection_in_a_transaction_frees_its_locks", locks_of_the_killed),
+        ("of_the_own_session_is_1317", own_session),
+        ("of_an_unknown_id_is_1094", unknown_id),
+        ("of_another_users_session_is_1095", foreign_session),
+        ("ids_are_those_of_the_process_list", process_list),
+    ];
+    for (word, case) in cases {
+        tests.add(&format!("kill::{word}"), move |lab, name, flavor| with_fixture(lab, name, flavor, case));
+    }
+}
+
+fn with_fixture(
+    lab: &Lab,
+    name: &str,
+    flavor: Flavor,
+    case: fn(&Endpoint) -> Result<(), Failed>,
+) -> Result<(), Failed> {
+    let site = lab.site(flavor)?;
+    site.fill(
+        "t_kill",
+        &["CREATE DATABASE IF NOT EXISTS {db}", "CREATE TABLE IF NOT EXISTS {db}.locked (id INT PRIMARY KEY, v INT)"],
+    )?;
+    lab.with_endpoint(name, site, &[], |endpoint| case(endpoint))
+}
+
+fn app(endpoint: &Endpoint) -> mysql::Result<Conn> {
+    connect(endpoint.port, APP, Some("t_kill"))
+}
+
+/// Runs the endless statement in a thread, sends `kill` once it runs, and returns how it ended.
+fn killed_by(endpoint: &Endpoint, kill: &str) -> Result<(mysql::Result<()>, Conn), Failed> {
+    let mut victim = app(endpoint)?;
+    let id = victim.connection_id();
+    let mut killer = app(endpoint)?;
+    std::thread::scope(|scope| {
+        let running = scope.spawn(move || {
+            let ended = victim.query_drop(ENDLESS);
+            (ended, victim)
+        });
+        let seen = eventually(BOUND, "the statement runs", || statement_of(&mut killer, id).contains("COUNT"));
+        killer.query_drop(kill.replace("{id}", &id.to_string()))?;
+        let ended = running.join().map_err(|_| Failed::from("the session panicked"))?;
+        seen.map(|()| ended)
+    })
+}
+
+/// What the process list says that a session does.
+fn statement_of(connection: &mut Conn, id: u32) -> String {
+    let rows: Vec<Row> = connection.query("SHOW FULL PROCESSLIST").unwrap_or_default();
+    let found = rows.into_iter().find(|row| row.get::<u32, _>(0) == Some(id));
+    found.and_then(|row| row.get::<Option<String>, _>(7).flatten()).unwrap_or_default()
+}
+
+fn running_statement(endpoint: &Endpoint) -> Result<(), Failed> {
+    let (ended, mut victim) = killed_by(endpoint, "KILL QUERY {id}")?;
+    expect_error("the killed statement", &ended, 1317, "70100")?;
+    expect_equal("the session goes on", value(&mut victim, "SELECT 'alive'")?, "alive".into())
+}
+
+fn busy_connection(endpoint: &Endpoint) -> Result<(), Failed> {
+    let (ended, mut victim) = killed_by(endpoint, "KILL {id}")?;
+    // Servers answer with 1317 (MariaDB: 1927), or just close.
+    let known = server_error(&ended).is_none_or(|(code, _)| code == 1317 || code == 1927);
+    if ended.is_ok() || !known {
+        return Err(format!("the killed session's statement ended with {ended:?}").into());
+    }
+    if victim.ping().is_ok() {
+        return Err("the killed session goes on".into());
+    }
+    Ok(())
+}
+
+fn idle_statement(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut idle = app(endpoint)?;
+    idle.query_drop("SET @kept = 'kept'")?;
+    let mut killer = app(endpoint)?;
+    killer.query_drop(format!("KILL QUERY {}", idle.connection_id()))?;
+    expect_equal("a user variable", value(&mut idle, "SELECT @kept")?, "kept".into())
+}
+
+fn idle_connection(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut idle = app(endpoint)?;
+    idle.query_drop("SET @a = 1")?;
+    let mut killer = app(endpoint)?;
+    killer.query_drop(format!("KILL CONNECTION {}", idle.connection_id()))?;
+    eventually(BOUND, "the killed session is closed", || idle.ping().is_err())?;
+    expect_equal("the killer", value(&mut killer, "SELECT 'alive'")?, "alive".into())
+}
+
+fn locks_of_the_killed(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut holder = app(endpoint)?;
+    holder.query_drop("REPLACE INTO locked VALUES (1, 1)")?;
+    holder.query_drop("BEGIN")?;
+    holder.query_drop("UPDATE locked SET v = 2 WHERE id = 1")?;
+    let mut other = app(endpoint)?;
+    let id = holder.connection_id();
+    other.query_drop(format!("KILL {id}"))?;
+    eventually(BOUND, "the row is free", || {
+        other.query_drop("SELECT * FROM locked WHERE id = 1 FOR UPDATE NOWAIT").is_ok()
+    })?;
+    expect_equal("the update is undone", value(&mut other, "SELECT v FROM locked WHERE id = 1")?, "1".into())
+}
+
+fn own_session(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut session = app(endpoint)?;
+    let id = session.connection_id();
+    expect_error("KILL QUERY of oneself", &session.query_drop(format!("KILL QUERY {id}")), 1317, "70100")?;
+    expect_equal("the session", value(&mut session, "SELECT 'alive'")?, "alive".into())?;
+    let ended = session.query_drop(format!("KILL {id}"));
+    if ended.is_ok() && session.ping().is_ok() {
+        return Err("a session that killed itself goes on".into());
+    }
+    Ok(())
+}
+
+fn unknown_id(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut session = app(endpoint)?;
+    for statement in ["KILL 4000000000", "KILL QUERY 4000000000", "KILL CONNECTION 4000000000"] {
+        expect_error(statement, &session.query_drop(statement), 1094, "HY000")?;
+    }
+    Ok(())
+}
+
+fn foreign_session(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut victim = app(endpoint)?;
+    let mut other = connect(endpoint.port, PLAIN, None)?;
+    for statement in ["KILL", "KILL QUERY"] {
+        let statement = format!("{statement} {}", victim.connection_id());
+        expect_error(&statement, &other.query_drop(&statement), 1095, "HY000")?;
+    }
+    expect_equal("the victim", value(&mut victim, "SELECT 'alive'")?, "alive".into())
+}
+
+fn process_list(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut first = app(endpoint)?;
+    let second = app(endpoint)?;
+    let foreign = connect(endpoint.port, PLAIN, None)?;
+    let rows: Vec<Row> = first.query("SHOW PROCESSLIST")?;
+    let ids: Vec<u32> = rows.iter().filter_map(|row| row.get(0)).collect();
+    for own in [first.connection_id(), second.connection_id()] {
+        if !ids.contains(&own) {
+            return Err(format!("{own} is not in the process list: {ids:?}").into());
+        }
+    }
+    if ids.contains(&foreign.connection_id()) {
+        return Err("another user's session is in the list of a user without PROCESS".into());
+    }
+    let names: Vec<String> =
+        rows[0].columns_ref().iter().map(|column| column.name_str().into_owned()).take(8).collect();
+    expect_equal("columns", names.join(" "), "Id User Host db Command Time State Info".into())?;
+    expect_equal("CONNECTION_ID()", value(&mut first, "SELECT CONNECTION_ID()")?, first.connection_id().to_string())
+}

@@ -1,0 +1,140 @@
+//! Limits: of clients, of users, of the pool and its queue.
+
+use std::time::Duration;
+
+use libtest_mimic::Failed;
+use mysql::prelude::Queryable;
+
+use crate::Collector;
+use crate::driver::{connect, expect_equal, expect_error, serves, server_error, value};
+use crate::lab::{APP, Endpoint, Lab, PLAIN, eventually};
+use crate::login::{self, Login, Opening};
+use crate::reply::Set;
+
+const BOUND: Duration = Duration::from_secs(20);
+
+/// Settings of Weir, and what must hold with them.
+type Case = (&'static str, &'static [(&'static str, &'static str)], fn(&Endpoint) -> Result<(), Failed>);
+
+const CASES: [Case; 6] = [
+    ("one_client_too_many_is_1040", &[("clients.max_connections", "3")], too_many_clients),
+    ("one_session_of_a_user_too_many_is_1203", &[("users.plain.max_connections", "2")], too_many_of_a_user),
+    (
+        "a_full_pool_answers_after_its_queue_timeout",
+        &[("pool.max_connections", "1"), ("pool.queue_timeout", "\"500ms\"")],
+        full_pool,
+    ),
+    ("a_full_queue_answers_at_once", &[("pool.max_connections", "1"), ("pool.max_queue", "0")], full_pool),
+    (
+        "a_queued_statement_gets_its_turn",
+        &[("pool.max_connections", "1"), ("pool.queue_timeout", "\"60s\"")],
+        queued_statement,
+    ),
+    (
+        "a_queued_statement_can_be_killed",
+        &[("pool.max_connections", "1"), ("pool.queue_timeout", "\"600s\"")],
+        killed_in_the_queue,
+    ),
+];
+
+/// Adds this module's tests.
+pub(crate) fn collect(tests: &mut Collector) {
+    for (word, settings, case) in CASES {
+        tests.add_for_weir(&format!("limits::{word}"), move |lab: &Lab, name, flavor| {
+            let site = lab.site(flavor)?;
+            lab.with_endpoint(name, site, settings, |endpoint| case(endpoint))
+        });
+    }
+}
+
+/// How a login is refused, byte for byte.
+fn refusal(endpoint: &Endpoint, account: (&str, &str)) -> Result<(u16, String), Failed> {
+    match login::open(&endpoint.address, &Login::new(account.0, account.1))?.1 {
+        Opening::Refused(Set::Error(code, state, _)) => Ok((code, state)),
+        Opening::Refused(other) => Err(format!("refused with {other:?}").into()),
+        Opening::Done(..) => Err("let in".into()),
+    }
+}
+
+fn too_many_clients(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut inside = (0..3).map(|_| connect(endpoint.port, APP, None)).collect::<mysql::Result<Vec<_>>>()?;
+    // A server says 1040 with SQLSTATE 08004, or with none when it comes in place of the greeting.
+    let (code, state) = refusal(endpoint, APP)?;
+    expect_equal("code", code, 1040)?;
+    if !["08004", ""].contains(&state.as_str()) {
+        return Err(format!("SQLSTATE {state}").into());
+    }
+    inside.pop();
+    eventually(BOUND, "a place is free again", || serves(endpoint.port, APP))
+}
+
+fn too_many_of_a_user(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut inside = (0..2).map(|_| connect(endpoint.port, PLAIN, None)).collect::<mysql::Result<Vec<_>>>()?;
+    expect_equal("refusal", refusal(endpoint, PLAIN)?, (1203, "42000".into()))?;
+    connect(endpoint.port, APP, None)?;
+    inside.pop();
+    eventually(BOUND, "a place is free again", || serves(endpoint.port, PLAIN))
+}
+
+/// A session that keeps the pool's only connection.
+fn holder(endpoint: &Endpoint) -> Result<mysql::Conn, Failed> {
+    let mut holder = connect(endpoint.port, APP, None)?;
+    holder.query_drop("BEGIN")?;
+    holder.query_drop("SELECT COUNT(*) FROM information_schema.engines")?;
+    holder.query_drop("SELECT GET_LOCK('t_holder', 0)")?;
+    Ok(holder)
+}
+
+fn full_pool(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut holder = holder(endpoint)?;
+    let mut other = connect(endpoint.port, APP, None)?;
+    let refused = other.query_drop("SELECT @@port");
+    match server_error(&refused) {
+        Some((1040, state)) if state == "08004" => {}
+        Some((1203, state)) if state == "42000" => {}
+        _ => return Err(format!("1040 (08004) or 1203 (42000) expected, got {refused:?}").into()),
+    }
+    holder.reset()?;
+    other.query_drop("SELECT @@port")?;
+    Ok(())
+}
+
+fn queued_statement(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut holder = holder(endpoint)?;
+    let mut other = connect(endpoint.port, APP, None)?;
+    let mut admin = connect(endpoint.port, APP, None)?;
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(move || value(&mut other, "SELECT 'served'"));
+        let queued = eventually(BOUND, "a statement waits", || waiting_statements(&mut admin) == "1");
+        holder.reset()?;
+        let served = waiting.join().map_err(|_| Failed::from("the session panicked"))??;
+        queued?;
+        expect_equal("the queued statement", served, "served".into())
+    })
+}
+
+/// As `WEIR STATUS` counts them.
+fn waiting_statements(admin: &mut mysql::Conn) -> String {
+    let rows: Vec<(String, String)> = admin.query("WEIR STATUS").unwrap_or_default();
+    rows.into_iter().find(|(name, _)| name == "waiting_statements").map(|(_, value)| value).unwrap_or_default()
+}
+
+fn killed_in_the_queue(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut holder = holder(endpoint)?;
+    let mut other = connect(endpoint.port, APP, None)?;
+    let mut admin = connect(endpoint.port, APP, None)?;
+    let id = other.connection_id();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(move || {
+            let ended = other.query_drop("SELECT @@port");
+            (ended, other)
+        });
+        let queued = eventually(BOUND, "a statement waits", || waiting_statements(&mut admin) == "1");
+        admin.query_drop(format!("KILL QUERY {id}"))?;
+        let (ended, mut other) = waiting.join().map_err(|_| Failed::from("the session panicked"))?;
+        queued?;
+        expect_error("the queued statement", &ended, 1317, "70100")?;
+        holder.reset()?;
+        expect_equal("the session", value(&mut other, "SELECT 'alive'")?, "alive".into())
+    })
+}
