@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
@@ -10,7 +11,9 @@ use weir_local::Flavor;
 
 use crate::Collector;
 use crate::driver::{connect, expect_equal, expect_error};
-use crate::lab::{APP, Endpoint, Lab, PLAIN, Site};
+use crate::lab::{APP, Endpoint, Lab, PLAIN, Site, eventually};
+
+const BOUND: Duration = Duration::from_secs(20);
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
@@ -23,10 +26,10 @@ pub(crate) fn collect(tests: &mut Collector) {
         ("metrics_are_served_without_passwords", metrics),
     ];
     for (word, case) in cases {
-        tests.add_for_weir(&format!("admin::{word}"), move |lab: &Lab, name: &str, flavor: Flavor| {
+        tests.add_for_weir(&format!("admin::{word}"), move |lab: &Lab, flavor: Flavor| {
             let site = lab.site(flavor)?;
             site.fill("t_admin", &["CREATE DATABASE IF NOT EXISTS {db}"])?;
-            lab.with_endpoint(name, site, &[], |endpoint| case(site, endpoint))
+            lab.with_endpoint(site, &[], |endpoint| case(site, endpoint))
         });
     }
 }
@@ -78,12 +81,11 @@ fn pins(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
 
 fn pools(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
     let mut admin = app(endpoint)?;
-    admin.query_drop("SELECT 1 FROM DUAL")?;
-    let rows: Vec<Row> = admin.query("WEIR SHOW POOLS")?;
-    let open: u64 = rows.iter().filter_map(|row| row.get::<u64, _>("open")).sum();
-    if open == 0 {
-        return Err(format!("no connection is open after a statement: {rows:?}").into());
-    }
+    admin.query_drop("SELECT @@port")?;
+    eventually(BOUND, "a connection is open after a statement", || {
+        let rows: Vec<Row> = admin.query("WEIR SHOW POOLS").unwrap_or_default();
+        rows.iter().filter_map(|row| row.get::<u64, _>("open")).sum::<u64>() > 0
+    })?;
     let servers: Vec<Row> = admin.query("WEIR SHOW SERVERS")?;
     expect_equal("health", cell(&servers, "server", "writer", "health")?, "up".into())
 }
@@ -97,9 +99,7 @@ fn status(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
     if help.len() < 3 {
         return Err("WEIR HELP lists nothing".into());
     }
-    // By the binary protocol too.
-    let again: Vec<Row> = admin.exec("WEIR STATUS", ())?;
-    expect_equal("rows by the binary protocol", again.len(), rows.len())
+    expect_error("WEIR STATUS prepared", &admin.prep("WEIR STATUS"), 1295, "HY000")
 }
 
 fn unknown(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {

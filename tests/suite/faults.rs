@@ -9,7 +9,7 @@ use mysql::prelude::Queryable;
 use weir_local::Flavor;
 
 use crate::Collector;
-use crate::driver::{connect, expect_equal, expect_error, serves, server_error, value};
+use crate::driver::{connect, expect_equal, expect_error, run, serves, server_error, value};
 use crate::lab::{APP, Endpoint, Lab, PLAIN, Site, eventually};
 
 const BOUND: Duration = Duration::from_secs(30);
@@ -36,10 +36,10 @@ pub(crate) fn collect(tests: &mut Collector) {
         ("connections_closed_by_the_server_are_not_given_to_clients", closed_while_idle),
     ];
     for (word, case) in cases {
-        tests.add_for_weir(&format!("faults::{word}"), move |lab: &Lab, name, flavor| {
-            let mut site = private_site(lab, name, flavor)?;
+        tests.add_for_weir(&format!("faults::{word}"), move |lab: &Lab, flavor| {
+            let mut site = private_site(lab, flavor)?;
             // The endpoint borrows nothing of the site: a test may kill and restart the server.
-            let (settings, dir) = (WATCHFUL, lab.directory(name)?);
+            let (settings, dir) = (WATCHFUL, lab.directory()?);
             let weir = crate::weir::Weir::start(&dir, &site.server, settings)?;
             lab.judge(Endpoint::of(weir), |endpoint| case(&mut site, endpoint))
         });
@@ -47,8 +47,8 @@ pub(crate) fn collect(tests: &mut Collector) {
 }
 
 /// A server for one test, with a table of rows.
-fn private_site(lab: &Lab, name: &str, flavor: Flavor) -> Result<Site, Failed> {
-    let site = Site::start(flavor, &lab.directory(name)?, "server", &[])?;
+fn private_site(lab: &Lab, flavor: Flavor) -> Result<Site, Failed> {
+    let site = Site::start(flavor, &lab.directory()?, "server", &[])?;
     site.fill(
         "t_faults",
         &["CREATE DATABASE {db}", "CREATE TABLE {db}.rows_ (id INT PRIMARY KEY, v INT)", "INSERT INTO {db}.rows_ VALUES (1, 1)"],
@@ -82,7 +82,7 @@ fn killed_in_mid_query(site: &mut Site, endpoint: &Endpoint) -> Result<(), Faile
     let mut idle = app(endpoint)?;
     idle.query_drop("SET @a = 5")?;
     let ended = std::thread::scope(|scope| {
-        let running = scope.spawn(|| client.query_drop("SELECT SLEEP(600)"));
+        let running = scope.spawn(|| run(&mut client, "SELECT SLEEP(600)"));
         let started = eventually(BOUND, "the statement runs", || runs(site, "SELECT SLEEP"));
         site.server.kill()?;
         let ended = running.join().map_err(|_| Failed::from("the session panicked"))?;
@@ -90,7 +90,7 @@ fn killed_in_mid_query(site: &mut Site, endpoint: &Endpoint) -> Result<(), Faile
     })?;
     expect_error("the statement in flight", &ended, 2013, "HY000")?;
     let mut newcomer = app(endpoint);
-    let refused = newcomer.as_mut().map_err(|error| error.to_string()).map(|client| client.query_drop("SELECT v FROM rows_"));
+    let refused = newcomer.as_mut().map_err(|error| error.to_string()).map(|client| run(client, "SELECT v FROM rows_"));
     if let Ok(Ok(())) = refused {
         return Err("a statement was answered without a server".into());
     }
@@ -122,10 +122,10 @@ fn killed_in_mid_transaction(site: &mut Site, endpoint: &Endpoint) -> Result<(),
 
 fn hung_server(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {
     let mut waiting = app(endpoint)?;
-    waiting.query_drop("SELECT v FROM rows_")?;
+    run(&mut waiting, "SELECT v FROM rows_")?;
     site.server.pause();
     // The driver's read timeout is the bound of "bounded".
-    let ended = waiting.query_drop("SELECT v FROM rows_");
+    let ended = run(&mut waiting, "SELECT v FROM rows_");
     let resumed = site.server.resume();
     match server_error(&ended) {
         Some((code, _)) if GONE.contains(&code) => {}
@@ -138,7 +138,7 @@ fn hung_server(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {
 
 fn changed_password(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {
     site.server.execute(&format!("ALTER USER '{}'@'%' IDENTIFIED BY 'another'", PLAIN.0))?;
-    let refused = connect(endpoint.port, PLAIN, None).and_then(|mut plain| plain.query_drop("SELECT @@port"));
+    let refused = connect(endpoint.port, PLAIN, None).and_then(|mut plain| run(&mut plain, "SELECT @@port"));
     expect_error("a user whose password has changed on the server", &refused, 1045, "28000")?;
     pool_is_whole(endpoint)?;
     site.server.create_user(PLAIN.0, PLAIN.1, &[], None)?;

@@ -139,10 +139,10 @@ impl Schedule {
 }
 
 /// Runs random schedules, one step at a time.
-pub(crate) fn interleaved(lab: &Lab, name: &str, flavor: Flavor, protocol: Protocol) -> Result<(), Failed> {
+pub(crate) fn interleaved(lab: &Lab, flavor: Flavor, protocol: Protocol) -> Result<(), Failed> {
     let site = lab.site(flavor)?;
     // Every session may be pinned, and one that was dropped may still hold its connection for a moment.
-    lab.with_endpoint(name, site, &[("pool.max_connections", "12")], |endpoint| {
+    lab.with_endpoint(site, &[("pool.max_connections", "12")], |endpoint| {
         run_schedules(site, endpoint, flavor, protocol)
     })
 }
@@ -170,9 +170,9 @@ fn run_schedules(site: &Site, endpoint: &Endpoint, flavor: Flavor, protocol: Pro
 }
 
 /// Threads that run their own scripts at the same time, in databases of their own, as on a server of their own.
-pub(crate) fn concurrent(lab: &Lab, name: &str, flavor: Flavor) -> Result<(), Failed> {
+pub(crate) fn concurrent(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let site = lab.site(flavor)?;
-    lab.with_endpoint(name, site, &[("pool.max_connections", "8")], |endpoint| {
+    lab.with_endpoint(site, &[("pool.max_connections", "8")], |endpoint| {
         let seed = number_from_environment("WEIR_SEED", DEFAULT_SEED);
         let steps = number_from_environment("WEIR_INTERLEAVE_STEPS", 6_000) as usize / SESSIONS;
         let endpoint = &*endpoint;

@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -83,7 +84,7 @@ impl Site {
             "max-connections=2000",
             "local-infile=1",
             "max-allowed-packet=64M",
-            "innodb-flush-log-at-trx-commit=0",
+            "innodb-flush-log-at-trx-commit=2",
             "sync-binlog=0",
             "innodb-stats-auto-recalc=OFF",
         ]
@@ -182,6 +183,7 @@ pub(crate) struct Lab {
     pub(crate) target: Target,
     mariadb: OnceLock<Result<Site, String>>,
     mysql: OnceLock<Result<Site, String>>,
+    directories: AtomicUsize,
     /// Dropped, and so removed, after the servers in it.
     dir: TempDir,
 }
@@ -189,7 +191,7 @@ pub(crate) struct Lab {
 impl Lab {
     pub(crate) fn new(target: Target) -> std::io::Result<Self> {
         let dir = tempfile::Builder::new().prefix("weir-suite-").tempdir()?;
-        Ok(Self { target, dir, mariadb: OnceLock::new(), mysql: OnceLock::new() })
+        Ok(Self { target, mariadb: OnceLock::new(), mysql: OnceLock::new(), directories: AtomicUsize::new(0), dir })
     }
 
     fn slot(&self, flavor: Flavor) -> &OnceLock<Result<Site, String>> {
@@ -213,9 +215,11 @@ impl Lab {
     }
 
     /// A directory of a test's own; gone with the suite.
-    pub(crate) fn directory(&self, name: &str) -> Result<PathBuf, Failed> {
-        let path = self.dir.path().join(name.replace("::", "-"));
-        std::fs::create_dir_all(&path)?;
+    pub(crate) fn directory(&self) -> Result<PathBuf, Failed> {
+        // Short names: the path of a socket has room for some hundred bytes.
+        let number = self.directories.fetch_add(1, Ordering::Relaxed);
+        let path = self.dir.path().join(number.to_string());
+        std::fs::create_dir(&path)?;
         Ok(path)
     }
 
@@ -223,7 +227,6 @@ impl Lab {
     /// with TOML values: `("pool.max_connections", "8")`. A failure gets the end of Weir's log.
     pub(crate) fn with_endpoint(
         &self,
-        name: &str,
         site: &Site,
         settings: &[(&str, &str)],
         test: impl FnOnce(&mut Endpoint) -> Result<(), Failed>,
@@ -237,7 +240,7 @@ impl Lab {
                 weir: None,
             },
             Target::Weir => {
-                Endpoint::of(Weir::start(&self.directory(name)?, &site.server, settings)?)
+                Endpoint::of(Weir::start(&self.directory()?, &site.server, settings)?)
             }
         };
         self.judge(endpoint, test)

@@ -6,7 +6,7 @@ use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
 
 use crate::Collector;
-use crate::driver::{connect, expect_equal, expect_error, serves, server_error, value};
+use crate::driver::{connect, expect_equal, expect_error, run, serves, server_error, value};
 use crate::lab::{APP, Endpoint, Lab, PLAIN, eventually};
 use crate::login::{self, Login, Opening};
 use crate::reply::Set;
@@ -40,9 +40,9 @@ const CASES: [Case; 6] = [
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
     for (word, settings, case) in CASES {
-        tests.add_for_weir(&format!("limits::{word}"), move |lab: &Lab, name, flavor| {
+        tests.add_for_weir(&format!("limits::{word}"), move |lab: &Lab, flavor| {
             let site = lab.site(flavor)?;
-            lab.with_endpoint(name, site, settings, |endpoint| case(endpoint))
+            lab.with_endpoint(site, settings, |endpoint| case(endpoint))
         });
     }
 }
@@ -88,14 +88,14 @@ fn holder(endpoint: &Endpoint) -> Result<mysql::Conn, Failed> {
 fn full_pool(endpoint: &Endpoint) -> Result<(), Failed> {
     let mut holder = holder(endpoint)?;
     let mut other = connect(endpoint.port, APP, None)?;
-    let refused = other.query_drop("SELECT @@port");
+    let refused = run(&mut other, "SELECT @@port");
     match server_error(&refused) {
         Some((1040, state)) if state == "08004" => {}
         Some((1203, state)) if state == "42000" => {}
         _ => return Err(format!("1040 (08004) or 1203 (42000) expected, got {refused:?}").into()),
     }
     holder.reset()?;
-    other.query_drop("SELECT @@port")?;
+    run(&mut other, "SELECT @@port")?;
     Ok(())
 }
 
@@ -126,7 +126,7 @@ fn killed_in_the_queue(endpoint: &Endpoint) -> Result<(), Failed> {
     let id = other.connection_id();
     std::thread::scope(|scope| {
         let waiting = scope.spawn(move || {
-            let ended = other.query_drop("SELECT @@port");
+            let ended = run(&mut other, "SELECT @@port");
             (ended, other)
         });
         let queued = eventually(BOUND, "a statement waits", || waiting_statements(&mut admin) == "1");

@@ -12,11 +12,13 @@ mod kills;
 mod lab;
 mod limits;
 mod login;
+mod misuse;
 mod reply;
 mod same;
 mod script;
 mod step;
 mod stopping;
+mod streams;
 mod weir;
 
 use std::process::ExitCode;
@@ -37,17 +39,17 @@ struct Collector {
 
 impl Collector {
     /// Adds a test that can also run on the server itself.
-    fn add(&mut self, name: &str, test: impl FnOnce(&Lab, &str, Flavor) -> Result<(), Failed> + Send + 'static) {
+    fn add(&mut self, name: &str, test: impl FnOnce(&Lab, Flavor) -> Result<(), Failed> + Send + 'static) {
         let name = format!("{}::{name}", name_of(self.flavor));
-        let (lab, flavor, own_name) = (self.lab.clone(), self.flavor, name.clone());
-        self.trials.push(Trial::test(name, move || test(&lab, &own_name, flavor)));
+        let (lab, flavor) = (self.lab.clone(), self.flavor);
+        self.trials.push(Trial::test(name, move || test(&lab, flavor)));
     }
 
     /// Adds a test of what only Weir does: ignored when the servers are the target.
     fn add_for_weir(
         &mut self,
         name: &str,
-        test: impl FnOnce(&Lab, &str, Flavor) -> Result<(), Failed> + Send + 'static,
+        test: impl FnOnce(&Lab, Flavor) -> Result<(), Failed> + Send + 'static,
     ) {
         self.add(name, test);
         let trial = self.trials.pop().expect("just added");
@@ -61,8 +63,8 @@ fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
         let mut tests = Collector { lab: lab.clone(), flavor, trials: Vec::new() };
         let protocols = [("text", Protocol::Text), ("binary", Protocol::Binary), ("mixed", Protocol::Mixed)];
         for (word, protocol) in protocols {
-            tests.add(&format!("interleaving::{word}"), move |lab, name, flavor| {
-                interleave::interleaved(lab, name, flavor, protocol)
+            tests.add(&format!("interleaving::{word}"), move |lab, flavor| {
+                interleave::interleaved(lab, flavor, protocol)
             });
         }
         tests.add("interleaving::concurrent", interleave::concurrent);
@@ -70,6 +72,8 @@ fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
         kills::collect(&mut tests);
         limits::collect(&mut tests);
         admin::collect(&mut tests);
+        misuse::collect(&mut tests);
+        streams::collect(&mut tests);
         faults::collect(&mut tests);
         stopping::collect(&mut tests);
         all.append(&mut tests.trials);

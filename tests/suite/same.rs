@@ -38,9 +38,9 @@ pub(crate) fn collect(tests: &mut Collector) {
     for (index, (word, steps)) in FILES.iter().enumerate() {
         for binary in [false, true] {
             let way = if binary { "binary" } else { "text" };
-            tests.add(&format!("same::{word}::{way}"), move |lab, name, flavor| {
+            tests.add(&format!("same::{word}::{way}"), move |lab, flavor| {
                 let short = format!("{}s{index}{}", compare::letter(flavor), &way[..1]);
-                compare_file(lab, name, flavor, &short, steps, binary)
+                compare_file(lab, flavor, &short, steps, binary)
             });
         }
     }
@@ -58,14 +58,13 @@ fn lines(steps: &str, flavor: Flavor) -> impl Iterator<Item = &str> {
 
 fn compare_file(
     lab: &Lab,
-    name: &str,
     flavor: Flavor,
     short: &str,
     steps: &'static str,
     binary: bool,
 ) -> Result<(), Failed> {
     let site = lab.site(flavor)?;
-    lab.with_endpoint(name, site, &[], |endpoint| {
+    lab.with_endpoint(site, &[], |endpoint| {
         let sides = compare::sides(site, endpoint, short);
         compare_steps(site, &sides, &Login::new(APP.0, APP.1), steps, binary)
     })
@@ -80,9 +79,9 @@ fn compare_steps(site: &Site, sides: &[Side; 2], login: &Login, steps: &str, bin
 }
 
 /// Unix sockets at both ends.
-fn by_unix_socket(lab: &Lab, name: &str, flavor: Flavor) -> Result<(), Failed> {
+fn by_unix_socket(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let site = lab.site(flavor)?;
-    lab.with_endpoint(name, site, &[], |endpoint| {
+    lab.with_endpoint(site, &[], |endpoint| {
         let mut sides = compare::sides(site, endpoint, &format!("{}sock", compare::letter(flavor)));
         sides[0].address = site.socket();
         sides[1].address = crate::client::Address::Socket(endpoint.socket.clone());
@@ -92,14 +91,14 @@ fn by_unix_socket(lab: &Lab, name: &str, flavor: Flavor) -> Result<(), Failed> {
 }
 
 /// Each way in which drivers log in, on the statements whose answers depend on it.
-fn habits(lab: &Lab, name: &str, flavor: Flavor) -> Result<(), Failed> {
+fn habits(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let steps = "UPDATE shared SET v = v\nUPDATE shared SET v = 1 WHERE id < 4\nSELECT COUNT (*) FROM shared\n\
         SELECT @@sql_mode, @@wait_timeout = @@interactive_timeout\nINSERT INTO log (who) VALUES (1)\nBEGIN\n\
         INSERT INTO words VALUES (1, 'a', 'b') ON DUPLICATE KEY UPDATE id = 1\nROLLBACK\nSELECT 1; SELECT 2\n\
         SET NAMES latin1\nUSE {db}2\nSELECT * FROM shared\nSET autocommit = 0\nSET autocommit = 1";
     let site = lab.site(flavor)?;
     // One connection, so that sessions of different habits meet on it.
-    lab.with_endpoint(name, site, &[("pool.max_connections", "1")], |endpoint| {
+    lab.with_endpoint(site, &[("pool.max_connections", "1")], |endpoint| {
         let sides = compare::sides(site, endpoint, &format!("{}habits", compare::letter(flavor)));
         compare::fill(site, &sides, script::CONTENT)?;
         let mut pairs: Vec<Pair> = HABITS
@@ -126,9 +125,9 @@ fn habits(lab: &Lab, name: &str, flavor: Flavor) -> Result<(), Failed> {
 /// suite's own sessions and common drivers use must be offered if the server offers it.
 const MUST_BE_OFFERED: u32 = 0x01ff_f7ff;
 
-fn same_greeting(lab: &Lab, name: &str, flavor: Flavor) -> Result<(), Failed> {
+fn same_greeting(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let site = lab.site(flavor)?;
-    lab.with_endpoint(name, site, &[], |endpoint| {
+    lab.with_endpoint(site, &[], |endpoint| {
         let greeting = |address| match login::open(address, &Login::new(APP.0, APP.1)) {
             Ok((_, Opening::Done(greeting, ..))) => Ok(greeting),
             Ok((_, Opening::Refused(why))) => Err(Failed::from(format!("{why:?}"))),
@@ -154,7 +153,7 @@ fn same_greeting(lab: &Lab, name: &str, flavor: Flavor) -> Result<(), Failed> {
 }
 
 /// Logins that must fail, and the error that each must give.
-fn refused_logins(lab: &Lab, name: &str, flavor: Flavor) -> Result<(), Failed> {
+fn refused_logins(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let site = lab.site(flavor)?;
     let app = || Login::new(APP.0, APP.1);
     let cases = [
@@ -166,7 +165,7 @@ fn refused_logins(lab: &Lab, name: &str, flavor: Flavor) -> Result<(), Failed> {
         ("no such database", app().database("t_no_such_database")),
         ("another's database", app().database("mysql")),
     ];
-    lab.with_endpoint(name, site, &[], |endpoint| {
+    lab.with_endpoint(site, &[], |endpoint| {
         for (what, login) in cases {
             let expected = refusal(site, &login, None)?;
             let got = refusal(site, &login, Some(endpoint))?;

@@ -19,17 +19,17 @@ const BOUND: Duration = Duration::from_secs(30);
 pub(crate) fn collect(tests: &mut Collector) {
     tests.add_for_weir("config::errors_are_told_and_nothing_is_bound", wrong_configurations);
     tests.add_for_weir("config::a_file_with_passwords_that_others_can_read_is_refused", readable_configuration);
-    tests.add_for_weir("stop::an_open_transaction_may_end", |lab: &Lab, name, flavor| {
-        stop(lab, name, lab.site(flavor)?, "\"60s\"", transaction_ends)
+    tests.add_for_weir("stop::an_open_transaction_may_end", |lab: &Lab, flavor| {
+        stop(lab, lab.site(flavor)?, "\"60s\"", transaction_ends)
     });
-    tests.add_for_weir("stop::a_transaction_that_does_not_end_is_rolled_back", |lab: &Lab, name, flavor| {
-        stop(lab, name, lab.site(flavor)?, "\"500ms\"", transaction_stays)
+    tests.add_for_weir("stop::a_transaction_that_does_not_end_is_rolled_back", |lab: &Lab, flavor| {
+        stop(lab, lab.site(flavor)?, "\"500ms\"", transaction_stays)
     });
 }
 
-fn wrong_configurations(lab: &Lab, name: &str, flavor: weir_local::Flavor) -> Result<(), Failed> {
+fn wrong_configurations(lab: &Lab, flavor: weir_local::Flavor) -> Result<(), Failed> {
     let site = lab.site(flavor)?;
-    let dir = lab.directory(name)?;
+    let dir = lab.directory()?;
     let (port, metrics) = (free_port(PortChoice::Any)?, free_port(PortChoice::Any)?);
     let socket = dir.join("refused.sock");
     let good = config_text(port, metrics, &socket, site.server.port(), &[]);
@@ -56,10 +56,10 @@ fn wrong_configurations(lab: &Lab, name: &str, flavor: weir_local::Flavor) -> Re
     Ok(())
 }
 
-fn readable_configuration(lab: &Lab, name: &str, flavor: weir_local::Flavor) -> Result<(), Failed> {
+fn readable_configuration(lab: &Lab, flavor: weir_local::Flavor) -> Result<(), Failed> {
     use std::os::unix::fs::PermissionsExt;
     let site = lab.site(flavor)?;
-    let dir = lab.directory(name)?;
+    let dir = lab.directory()?;
     let (port, metrics) = (free_port(PortChoice::Any)?, free_port(PortChoice::Any)?);
     let text = config_text(port, metrics, &dir.join("refused.sock"), site.server.port(), &[]);
     let file = dir.join("refused.toml");
@@ -73,7 +73,6 @@ fn readable_configuration(lab: &Lab, name: &str, flavor: weir_local::Flavor) -> 
 
 fn stop(
     lab: &Lab,
-    name: &str,
     site: &Site,
     grace: &str,
     case: fn(&mut Endpoint) -> Result<(), Failed>,
@@ -83,7 +82,7 @@ fn stop(
         short,
         &["CREATE DATABASE IF NOT EXISTS {db}", "DROP TABLE IF EXISTS {db}.work", "CREATE TABLE {db}.work (id INT)"],
     )?;
-    let dir = lab.directory(name)?;
+    let dir = lab.directory()?;
     let weir = crate::weir::Weir::start(&dir, &site.server, &[("shutdown.grace", grace)])?;
     let stopped = lab.judge_stopped(Endpoint::of(weir), case);
     let rows = site.server.query_value(&format!("SELECT COUNT(*) FROM {short}.work"))?;

@@ -15,6 +15,7 @@ use nix::unistd::Pid;
 use weir_local::{PortChoice, Server, free_port};
 
 use crate::client::{Address, Packets, Stream};
+use crate::login::Greeting;
 use crate::lab::{APP, MONITOR, OPEN, PLAIN, eventually};
 
 /// How long Weir may take to greet, and to end after it was told to.
@@ -44,7 +45,6 @@ pub(crate) struct Weir {
     pub(crate) port: u16,
     pub(crate) metrics_port: u16,
     pub(crate) socket: PathBuf,
-    config: PathBuf,
     log: PathBuf,
     child: Child,
 }
@@ -63,7 +63,7 @@ impl Weir {
             write_config(&config, &config_text(port, metrics_port, &socket, server.port(), settings))?;
             let log = dir.join("weir.log");
             let child = spawn(&config, &log)?;
-            let mut weir = Self { port, metrics_port, socket, config, log, child };
+            let mut weir = Self { port, metrics_port, socket, log, child };
             if weir.wait_for_greeting()? {
                 return Ok(weir);
             }
@@ -75,8 +75,8 @@ impl Weir {
     fn wait_for_greeting(&mut self) -> Result<bool, Failed> {
         let start = Instant::now();
         loop {
-            let greeted = Stream::connect(&Address::Tcp(self.port)).and_then(|stream| Packets::new(stream).read());
-            if greeted.is_ok() {
+            let first = Stream::connect(&Address::Tcp(self.port)).and_then(|stream| Packets::new(stream).read());
+            if first.is_ok_and(|packet| Greeting::decode(&packet).is_ok()) {
                 return Ok(true);
             }
             if let Some(status) = self.ended() {
@@ -95,11 +95,6 @@ impl Weir {
 
     pub(crate) fn pid(&self) -> i32 {
         self.child.id().cast_signed()
-    }
-
-    /// Its configuration file.
-    pub(crate) fn config(&self) -> &Path {
-        &self.config
     }
 
     /// How it ended, if it has.

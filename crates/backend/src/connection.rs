@@ -168,8 +168,8 @@ impl Connection {
         let generation = server.generation();
         let connected = connect::connect(&server, &login).await?;
         let identity = server.facts().identity.clone();
-        let names = identity.as_ref().and_then(|i| i.collations.get(&connect::HANDSHAKE_COLLATION));
-        let profile = Rc::new(Profile::new(None, names));
+        let collation = identity.as_ref().and_then(|i| i.handshake_collation(connect::HANDSHAKE_COLLATION));
+        let profile = Rc::new(Profile::new(None, collation));
         // COM_RESET_CONNECTION goes back to the handshake's character set on MariaDB, to the global one on MySQL.
         let after_reset = if connected.greeting.is_mariadb() { profile.clone() } else { Rc::new(Profile::default()) };
         let mut connection = Connection {
@@ -225,7 +225,8 @@ impl Connection {
 
     /// Whether every reply has been read to its end, and nothing more has come.
     pub fn is_clean(&self) -> bool {
-        self.unanswered == 0 && self.input.is_empty() && self.output.is_empty() && !self.retired
+        // What is queued and gets no reply (COM_STMT_CLOSE) goes out with the next command.
+        self.unanswered == 0 && self.input.is_empty() && !self.retired
     }
 
     /// Whether the peer has closed it while it was idle.

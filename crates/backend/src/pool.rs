@@ -371,6 +371,11 @@ impl Lease {
         &self.pool
     }
 
+    /// Closes the connection: what a session has left there can't be cleared away.
+    pub fn close(mut self) {
+        self.connection = None;
+    }
+
     /// Clears away a session's transaction, locks, temporary tables and variables before the connection goes back;
     /// closes it if that fails or takes longer than `bound`.
     pub async fn reset_and_return(mut self, bound: Duration) {

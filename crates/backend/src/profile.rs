@@ -48,14 +48,16 @@ pub struct Difference {
 }
 
 impl Profile {
-    /// A profile with this database and the character set variables of a connection handshake.
-    pub fn new(database: Option<&[u8]>, names: Option<&(String, String)>) -> Profile {
+    /// A profile with this database and the character set variables of a connection handshake, which names a
+    /// collation by its id. The variables are set by the id too: a name would stand for the character set's default
+    /// collation, and clients see the difference in column definitions.
+    pub fn new(database: Option<&[u8]>, collation: Option<(u16, &str)>) -> Profile {
         let mut profile = Profile { database: database.map(Into::into), ..Profile::default() };
-        if let Some((charset, collation)) = names {
+        if let Some((id, collation)) = collation {
             for name in ["character_set_client", "character_set_connection", "character_set_results"] {
-                profile.variables.insert(name.into(), charset.as_str().into());
+                profile.variables.insert(name.into(), id.to_string().into());
             }
-            profile.variables.insert("collation_connection".into(), collation.as_str().into());
+            profile.variables.insert("collation_connection".into(), collation.into());
         }
         profile.rehash()
     }
@@ -189,9 +191,7 @@ pub type SharedProfile = Rc<Profile>;
 mod tests {
     use super::*;
 
-    fn latin1() -> (String, String) {
-        ("latin1".into(), "latin1_swedish_ci".into())
-    }
+    const LATIN1: Option<(u16, &str)> = Some((8, "latin1_swedish_ci"));
 
     fn set(from: &Profile, to: &Profile) -> Option<String> {
         from.difference(to, &Profile::default()).set
@@ -199,8 +199,8 @@ mod tests {
 
     #[test]
     fn an_equal_profile_needs_nothing() {
-        let a = Profile::new(Some(b"d"), Some(&latin1())).with_variables([("sql_mode", "ANSI")]);
-        let b = Profile::new(Some(b"d"), Some(&latin1())).with_variables([("sql_mode", "ANSI")]);
+        let a = Profile::new(Some(b"d"), LATIN1).with_variables([("sql_mode", "ANSI")]);
+        let b = Profile::new(Some(b"d"), LATIN1).with_variables([("sql_mode", "ANSI")]);
         assert_eq!(a.difference(&b, &Profile::default()), Difference::default());
     }
 
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn the_parsing_part_is_put_back_over_the_rest() {
-        let at_prepare = Profile::new(Some(b"a"), Some(&latin1())).with_variables([("sql_mode", "ANSI"), ("time_zone", "+01:00")]);
+        let at_prepare = Profile::new(Some(b"a"), LATIN1).with_variables([("sql_mode", "ANSI"), ("time_zone", "+01:00")]);
         let now = Profile::new(Some(b"b"), None).with_variables([("time_zone", "+02:00")]);
         let mixed = now.parsed_as(&at_prepare.parsing());
         assert_eq!(mixed.database.as_deref(), Some(&b"a"[..]));

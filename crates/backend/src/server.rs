@@ -85,6 +85,19 @@ pub struct Identity {
     pub client_tracked: Vec<String>,
 }
 
+impl Identity {
+    /// The id and name of the collation that a handshake asks for, if the server has it.
+    pub fn handshake_collation(&self, id: u16) -> Option<(u16, &str)> {
+        self.collations.get(&id).map(|(_, name)| (id, name.as_str()))
+    }
+
+    /// The name of a character set variable's value, which may be a collation's id.
+    pub fn charset_name<'a>(&'a self, value: &'a str) -> &'a str {
+        let by_id = value.parse().ok().and_then(|id: u16| self.collations.get(&id));
+        by_id.map_or(value, |(charset, _)| charset.as_str())
+    }
+}
+
 /// Whether a server answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {

@@ -157,7 +157,7 @@ fn known_server(endpoint: &Endpoint) -> Result<Arc<Identity>, LoginError> {
 }
 
 fn offer(endpoint: &Endpoint, identity: &Identity) -> Capabilities {
-    let mut offered = OWN | (identity.capabilities & PASSED);
+    let mut offered = OWN | (identity.capabilities & (PASSED | Capabilities::IGNORE_SIGPIPE));
     // A MariaDB server is known by this bit being clear.
     offered.set(Capabilities::LONG_PASSWORD, !identity.mariadb);
     offered.set(Capabilities::SSL, endpoint.tls.is_some());

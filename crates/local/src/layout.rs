@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::geteuid;
 
 use crate::process::CommandMark;
-use crate::{Flavor, Installation, LocalError};
+use crate::{Flavor, Installation, LocalError, template};
 
 /// `sun_path` has 108 bytes (unix(7)); MariaDB keeps some of them for itself.
 const LONGEST_SOCKET_PATH: usize = 99;
@@ -89,6 +89,12 @@ impl ServerFiles {
         let mut programs: Vec<String> = own_name.into_iter().collect();
         programs.extend(["mariadbd".to_owned(), "mysqld".to_owned()]);
         CommandMark { programs, words: vec![self.option_file_argument()] }
+    }
+
+    /// The command line of the copy that makes the data directory.
+    pub(crate) fn copy_mark(&self) -> CommandMark {
+        let target = template::copy_target(&self.data()).display().to_string();
+        CommandMark { programs: vec!["cp".to_owned()], words: vec![target] }
     }
 
     pub(crate) fn option_file_argument(&self) -> String {

@@ -28,7 +28,7 @@ const COPY_BOUND: Duration = Duration::from_secs(120);
 /// An interrupted copy leaves no `data` behind.
 pub(crate) fn copy_to(installation: &Installation, data: &Path, cancel: &Cancel) -> Result<(), LocalError> {
     let template = ensure(installation, cancel)?;
-    let partial = data.with_extension("partial");
+    let partial = copy_target(data);
     remove_dir_if_there(&partial)?;
     let mut arguments = ["-a", "--sparse=always", "--reflink=auto", "--"].map(OsString::from).to_vec();
     arguments.extend([template.into(), partial.clone().into()]);
@@ -36,6 +36,11 @@ pub(crate) fn copy_to(installation: &Installation, data: &Path, cancel: &Cancel)
     run_logged(Path::new("cp"), &arguments, &output, COPY_BOUND, cancel)?;
     remove_if_there(&output)?;
     fs::rename(&partial, data).map_err(LocalError::io("create", data))
+}
+
+/// Where a data directory is until its copy is complete.
+pub(crate) fn copy_target(data: &Path) -> PathBuf {
+    data.with_extension("partial")
 }
 
 /// The template's data directory.

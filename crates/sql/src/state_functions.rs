@@ -26,8 +26,9 @@ pub struct StateValues {
     pub found_rows: Option<u64>,
 }
 
-/// Replaces `CONNECTION_ID()`, `ROW_COUNT()` and `FOUND_ROWS()` by `CAST(n AS [UN]SIGNED)`, and keeps the names of the
-/// result's columns. `None` when there is nothing to replace.
+/// Replaces `CONNECTION_ID()`, `ROW_COUNT()` and `FOUND_ROWS()` by `COALESCE(n, …)` of the value and the function itself:
+/// so the column keeps the function's type, length and flags, and the statement its warnings, on both kinds of server.
+/// The names of the result's columns stay. `None` when there is nothing to replace.
 pub fn replace_state_functions(sql: &[u8], mode: LexMode, values: &StateValues) -> Option<Vec<u8>> {
     let mut search =
         Search { sql, mode, values, cursor: Cursor::new(sql, mode), edits: Vec::new(), lists: vec![List::default()] };
@@ -316,9 +317,9 @@ impl Search<'_> {
 
     fn value(&self, word: Keyword) -> Option<String> {
         match word {
-            kw::CONNECTION_ID => self.values.connection_id.map(|id| format!("CAST({id} AS UNSIGNED)")),
-            kw::ROW_COUNT => self.values.row_count.map(|count| format!("CAST({count} AS SIGNED)")),
-            kw::FOUND_ROWS => self.values.found_rows.map(|count| format!("CAST({count} AS SIGNED)")),
+            kw::CONNECTION_ID => self.values.connection_id.map(|id| format!("COALESCE(CAST({id} AS UNSIGNED), CONNECTION_ID())")),
+            kw::ROW_COUNT => self.values.row_count.map(|count| format!("COALESCE({count}, ROW_COUNT())")),
+            kw::FOUND_ROWS => self.values.found_rows.map(|count| format!("COALESCE({count}, FOUND_ROWS())")),
             _ => None,
         }
     }

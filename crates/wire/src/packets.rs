@@ -38,15 +38,12 @@ impl<'a> OkPacket<'a> {
         let status = StatusFlags::from_bits_retain(r.u16("status")?);
         let warnings = r.u16("warnings")?;
         let (mut info, mut changes): (&[u8], &[u8]) = (b"", b"");
-        if capabilities.contains(Capabilities::SESSION_TRACK) {
-            if !r.is_empty() {
-                info = r.lenenc_bytes("info")?;
-            }
-            if status.contains(StatusFlags::SESSION_STATE_CHANGED) && !r.is_empty() {
-                changes = r.lenenc_bytes("session state changes")?;
-            }
-        } else {
-            info = r.take_rest();
+        if !r.is_empty() {
+            info = r.lenenc_bytes("info")?;
+        }
+        let tracks = capabilities.contains(Capabilities::SESSION_TRACK);
+        if tracks && status.contains(StatusFlags::SESSION_STATE_CHANGED) && !r.is_empty() {
+            changes = r.lenenc_bytes("session state changes")?;
         }
         Ok(OkPacket { header, affected_rows, last_insert_id, status, warnings, info, changes })
     }
@@ -63,13 +60,13 @@ impl<'a> OkPacket<'a> {
         put_lenenc(&mut out, self.last_insert_id);
         out.extend_from_slice(&status.bits().to_le_bytes());
         out.extend_from_slice(&self.warnings.to_le_bytes());
-        if !tracks {
-            out.extend_from_slice(self.info);
-        } else if !self.info.is_empty() || !self.changes.is_empty() {
+        // The manual has the text at the packet's end without its length; both servers send the length all the same.
+        let tells_changes = tracks && !self.changes.is_empty();
+        if !self.info.is_empty() || tells_changes {
             put_lenenc_bytes(&mut out, self.info);
-            if !self.changes.is_empty() {
-                put_lenenc_bytes(&mut out, self.changes);
-            }
+        }
+        if tells_changes {
+            put_lenenc_bytes(&mut out, self.changes);
         }
         out
     }

@@ -249,7 +249,13 @@ impl ReplyTracker {
         }
     }
 
-    fn prepare_packet<'a>(&mut self, len: usize, payload: &[u8]) -> Result<Event<'a>, Malformed> {
+    fn prepare_packet<'a>(&mut self, len: usize, payload: &'a [u8]) -> Result<Event<'a>, Malformed> {
+        if payload.len() < crate::stmt::PrepareOk::SHORTEST {
+            // MySQL 9 answers so to the PREPARE of some statements (SET GLOBAL max_connections): nothing is prepared.
+            let ok = OkPacket::parse(payload, self.capabilities)?;
+            self.end_result(ok.status);
+            return Ok(Event::Packet(len, Ending::Ok(ok)));
+        }
         let ok = crate::stmt::PrepareOk::parse(payload)?;
         self.state = match (u64::from(ok.params), u64::from(ok.columns)) {
             (0, 0) => State::Done,

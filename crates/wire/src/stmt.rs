@@ -22,6 +22,8 @@ pub struct PrepareOk {
 impl PrepareOk {
     /// Where the statement id stands in the payload.
     pub const ID_AT: std::ops::Range<usize> = 1..5;
+    /// Bytes of the shortest form, which has no warnings.
+    pub const SHORTEST: usize = 10;
 
     /// Reads the payload.
     pub fn parse(payload: &[u8]) -> Result<PrepareOk, Malformed> {

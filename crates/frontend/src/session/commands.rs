@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use weir_sql::{Class, Effects};
+use weir_sql::{Class, Effects, Pins};
 use weir_wire::auth::{Greeted, Offer, Scramble};
 use weir_wire::caps::Capabilities;
 use weir_wire::error::codes;
@@ -64,11 +64,23 @@ impl Session {
 
     /// COM_RESET_CONNECTION.
     pub(super) async fn reset_connection(&mut self) -> Result<(), End> {
-        self.leave_server();
-        self.state.reset(&self.endpoint.server);
+        if self.state.pins.contains(Pins::ROLE) && self.keep_role_through_reset().await.is_ok() {
+            let found_rows = self.state.found_rows;
+            self.state.reset(&self.endpoint.server);
+            (self.state.pins, self.state.found_rows) = (Pins::ROLE, found_rows);
+        } else {
+            self.leave_server();
+            self.state.reset(&self.endpoint.server);
+        }
         self.state.learn_lex_mode(Some(&self.identity), self.client.capabilities);
         self.done_here();
         Ok(())
+    }
+
+    /// A reset leaves the role as it is, so the session stays on its connection.
+    async fn keep_role_through_reset(&mut self) -> Result<(), Failure> {
+        self.have_connection().await.map_err(|_| Self::interrupted_failure())?;
+        self.connection().reset().await
     }
 
     /// COM_CHANGE_USER: a new login on the same connection.

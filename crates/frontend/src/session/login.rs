@@ -10,7 +10,7 @@ use weir_backend::{Lease, PoolKey, Profile, Stream};
 use weir_wire::auth::Password;
 use weir_wire::error::codes;
 use weir_wire::handshake::HandshakeResponse;
-use weir_wire::packets::OkPacket;
+use weir_wire::packets::{OkPacket, SessionChange, put_session_change};
 use weir_wire::{Capabilities, Failure, Fault};
 
 use super::Session;
@@ -94,7 +94,11 @@ async fn admit(
     if let Err(failure) = session.enter(&logged_in).await {
         return Err((session.client, failure.into()));
     }
-    session.client.put_ok(&OkPacket::plain(session.state.own_status()));
+    let mut changes = Vec::new();
+    if let Some(database) = &logged_in.database {
+        put_session_change(&mut changes, &SessionChange::Schema(database));
+    }
+    session.client.put_ok(&OkPacket { changes: &changes, ..OkPacket::plain(session.state.own_status()) });
     let said = match session.client.flush().await {
         Ok(()) => login::start_compression(&mut session.client, &response, &shared.contexts),
         Err(error) => Err(error),

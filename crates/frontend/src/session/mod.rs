@@ -216,7 +216,11 @@ impl Session {
         match command {
             Command::Quit => Err(End::Quit),
             Command::Ping => {
-                self.ok_here();
+                self.endpoint.metrics.answered_here.inc();
+                // MySQL repeats the warnings of the statement before.
+                let warnings = if self.identity.mariadb { 0 } else { self.state.warnings };
+                let ok = OkPacket { warnings, ..OkPacket::plain(self.state.own_status()) };
+                self.client.put_ok(&ok);
                 Ok(())
             }
             Command::Query => self.query(&payload).await,

@@ -96,7 +96,7 @@ impl Session {
         self.ok_here();
     }
 
-    fn kill_by_text(&mut self, target: KillTarget, text: &[u8]) -> Result<(), End> {
+    pub(super) fn kill_by_text(&mut self, target: KillTarget, text: &[u8]) -> Result<(), End> {
         let (id, why) = match target {
             KillTarget::Connection(id) => (id, Interrupt::Connection),
             KillTarget::Query(id) => (id, Interrupt::Query),
@@ -181,7 +181,7 @@ impl Session {
     }
 
     /// What reads the diagnostics in another way can't be answered once the connection is given back.
-    fn refuse_learnt_warnings(&mut self) -> bool {
+    pub(super) fn refuse_learnt_warnings(&mut self) -> bool {
         let lost = matches!(self.state.diagnostics, Diagnostics::Learnt(_));
         if lost {
             let message = "The diagnostics of the statement before can be read by SHOW WARNINGS and SHOW ERRORS only: \
@@ -252,7 +252,7 @@ impl Session {
         if value.contains('\'') || self.state.collation_unknown {
             return None;
         }
-        let charset = self.state.profile.variable("character_set_connection")?;
+        let charset = self.identity.charset_name(self.state.profile.variable("character_set_connection")?);
         let collation = self.state.profile.variable("collation_connection")?;
         Some(format!("_{charset}'{value}' COLLATE {collation}"))
     }

@@ -15,7 +15,7 @@ use weir_wire::reply::ReplyKind;
 use weir_wire::{Command, Failure, Fault, StatusFlags};
 
 use super::relay::{Broken, Outcome, Relay};
-use super::state::{Diagnostics, Left, needs_insert_id, pins_left_by_failure};
+use super::state::{Diagnostics, Left, OUTLAST_RESET, needs_insert_id, pins_left_by_failure};
 use super::{End, Session};
 use crate::client::ClientError;
 
@@ -279,9 +279,12 @@ impl Session {
             state.last_insert_id = Left::OnConnection;
             state.insert_id_is_there = true;
         }
-        if matches!(class.kind, Kind::ShowWarnings(_)) {
+        // What asks for the diagnostics, or is prepared to ask for them, leaves them as they are.
+        let asks = matches!(class.kind, Kind::ShowWarnings(_)) || class.effects.contains(Effects::USES_WARNINGS);
+        if asks && outcome.error.is_none() && class.kind != Kind::Multiple {
             return;
         }
+        state.warnings = outcome.warnings;
         let left = outcome.warnings > 0 || outcome.error.is_some();
         state.diagnostics = if left { Diagnostics::OnConnection } else { Diagnostics::Empty };
     }
@@ -407,6 +410,10 @@ impl Session {
             self.shared.pool.end_hold(u64::from(self.handle.id));
         }
         let Some(lease) = self.lease.take() else { return };
+        if self.state.pins.intersects(OUTLAST_RESET) {
+            lease.close();
+            return;
+        }
         let dirty = self.state.is_bound() || self.state.diagnostics == Diagnostics::OnConnection;
         if lease.is_clean() && dirty {
             tokio::task::spawn_local(lease.reset_and_return(self.endpoint.settings.reset_timeout));
@@ -430,10 +437,12 @@ fn number(cell: &[u8]) -> Option<u64> {
     std::str::from_utf8(cell).ok()?.parse().ok()
 }
 
-/// Variables that follow from the default database.
+/// Variables that are reported and are not part of what a session has set: they follow from the default database or
+/// from the latest statement, or are Weir's own.
 fn is_derived(name: &str) -> bool {
-    matches!(name, "character_set_database" | "collation_database" | "statement_id" | "last_insert_id" | "identity")
-        || name.starts_with("session_track_")
+    const DERIVED: [&str; 6] =
+        ["character_set_database", "collation_database", "statement_id", "last_insert_id", "identity", "last_gtid"];
+    DERIVED.contains(&name) || name.starts_with("session_track_")
 }
 
 /// Whether the server has reported a variable that the text assigns, by whichever of its names.

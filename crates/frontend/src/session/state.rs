@@ -65,6 +65,8 @@ pub(crate) struct State {
     pub(crate) status: StatusFlags,
     /// A transaction's start that the server has not heard of yet.
     pub(crate) begin: Option<Begin>,
+    /// Warnings of the latest statement.
+    pub(crate) warnings: u16,
     pub(crate) row_count: i64,
     pub(crate) found_rows: Left<u64>,
     pub(crate) last_insert_id: Left<u64>,
@@ -83,7 +85,7 @@ impl State {
     /// A new session's state.
     pub(crate) fn new(server: &Server, database: Option<&[u8]>, collation: u16) -> State {
         let identity = server.facts().identity.clone();
-        let names = identity.as_ref().and_then(|i| i.collations.get(&collation));
+        let names = identity.as_ref().and_then(|i| i.handshake_collation(collation));
         let profile = Rc::new(Profile::new(database, names));
         let initial = match identity.as_ref().is_some_and(|i| i.mariadb) {
             true => Rc::new(Profile::new(None, names)),
@@ -96,6 +98,7 @@ impl State {
             lex: LexMode::default(),
             status: StatusFlags::AUTOCOMMIT,
             begin: None,
+            warnings: 0,
             row_count: 0,
             found_rows: Left::Known(0),
             last_insert_id: Left::Known(0),
@@ -115,14 +118,17 @@ impl State {
         let database = self.profile.database.clone();
         let initial = self.initial.clone();
         let profile = Rc::new(initial.with_database(database.as_deref()));
-        *self = State { profile, initial, ..State::new(server, None, 0) };
+        // Neither kind of server forgets it.
+        let found_rows = self.found_rows;
+        *self = State { profile, initial, found_rows, ..State::new(server, None, 0) };
     }
 
     /// Follows the parts of the profile that decide how a text is read.
     pub(crate) fn learn_lex_mode(&mut self, identity: Option<&Identity>, capabilities: Capabilities) {
         let global = identity.map_or("", |i| i.sql_mode.as_str());
         let mut lex = LexMode::from_sql_mode(self.profile.variable("sql_mode").unwrap_or(global));
-        lex.lead_bytes = self.profile.variable("character_set_client").map_or(LeadBytes::None, LeadBytes::of_charset);
+        let charset = self.profile.variable("character_set_client").unwrap_or_default();
+        lex.lead_bytes = LeadBytes::of_charset(identity.map_or(charset, |i| i.charset_name(charset)));
         lex.ignore_space |= capabilities.contains(Capabilities::IGNORE_SPACE);
         lex.dialect = match identity {
             Some(identity) if identity.mariadb => Dialect::MariaDb,
@@ -185,6 +191,7 @@ impl State {
     /// Weir itself has answered a statement: it changed no rows, and warned of nothing.
     pub(crate) fn answered_here(&mut self) {
         self.row_count = 0;
+        self.warnings = 0;
         self.diagnostics = Diagnostics::Empty;
     }
 
@@ -201,6 +208,13 @@ pub(crate) fn needs_insert_id(class: &Class) -> bool {
     let opaque = Pins::CALL | Pins::UNKNOWN_FUNCTION | Pins::UNKNOWN_STATEMENT | Pins::TEXT_PREPARE;
     class.effects.contains(Effects::USES_LAST_INSERT_ID) || class.pins.intersects(opaque)
 }
+
+/// Pins that COM_RESET_CONNECTION does not undo for certain: such a connection is closed instead.
+pub(crate) const OUTLAST_RESET: Pins = Pins::ROLE
+    .union(Pins::XA)
+    .union(Pins::GLOBAL_READ_LOCK)
+    .union(Pins::BACKUP_LOCK)
+    .union(Pins::UNKNOWN_STATEMENT);
 
 /// Pins that a failed statement does not leave: what it would have made was not made.
 pub(crate) fn pins_left_by_failure(pins: Pins) -> Pins {

@@ -22,7 +22,8 @@ const MOST_STATEMENTS: usize = 16_382;
 /// MariaDB: "the statement prepared last".
 const LAST_PREPARED: u32 = u32::MAX;
 
-fn unknown_statement(id: u32, command: &str) -> Failure {
+fn unknown_statement(id: u32, command: &str, mariadb: bool) -> Failure {
+    let command = if mariadb { command } else { "mysql_stmt_precheck" };
     let message = format!("Unknown prepared statement handler ({id}) given to {command}");
     Failure::new(Fault::Client, codes::ER_UNKNOWN_STMT_HANDLER, b"HY000", message)
 }
@@ -40,7 +41,7 @@ impl Session {
             return Ok(());
         }
         let mut class = classify(&payload[1..], self.state.lex);
-        if matches!(class.kind, Kind::Kill(_) | Kind::Weir(_)) {
+        if matches!(class.kind, Kind::Weir(_)) {
             let message = "This command is not supported in the prepared statement protocol yet";
             self.refuse(&Failure::new(Fault::Client, 1295, b"HY000", message));
             return Ok(());
@@ -62,7 +63,7 @@ impl Session {
         let parsing = ParsingProfile(Rc::new(self.state.profile.parsing()));
         let key = Rc::new(StatementKey { text, parsing });
         let id = self.next_statement_id();
-        match self.prepare_for_client(&key, id).await {
+        match self.prepare_for_client(&key, &class, id).await {
             Ok(Some(params)) => {
                 self.last_prepared = id;
                 let statement = Statement {
@@ -93,8 +94,14 @@ impl Session {
     }
 
     /// Prepares on a server and forwards its answer. Returns the number of parameters, or `None` after an error.
-    async fn prepare_for_client(&mut self, key: &Rc<StatementKey>, id: u32) -> Result<Option<u16>, Stopped> {
-        let class = Class { effects: Effects::READS, ..Class::default() };
+    async fn prepare_for_client(
+        &mut self,
+        key: &Rc<StatementKey>,
+        prepared: &Class,
+        id: u32,
+    ) -> Result<Option<u16>, Stopped> {
+        let asks = prepared.effects & Effects::USES_WARNINGS;
+        let class = Class { effects: Effects::READS | asks, ..Class::default() };
         let payload = [&[Command::StmtPrepare as u8], &key.text[..]].concat();
         self.send(&class, &payload).await?;
         let outcome = self.forward_reply(ReplyKind::Prepare, &class, Some(id)).await?;
@@ -127,7 +134,8 @@ impl Session {
 
     fn statement(&mut self, id: u32, command: &str) -> Result<&mut Statement, Failure> {
         let id = if id == LAST_PREPARED { self.last_prepared } else { id };
-        self.state.statements.get_mut(&id).ok_or_else(|| unknown_statement(id, command))
+        let mariadb = self.identity.mariadb;
+        self.state.statements.get_mut(&id).ok_or_else(|| unknown_statement(id, command, mariadb))
     }
 
     /// COM_STMT_EXECUTE.
@@ -153,6 +161,13 @@ impl Session {
             return Err(Failure::new(Fault::Client, codes::ER_WRONG_ARGUMENTS, b"HY000", message).into());
         }
         let (key, class, types) = (statement.key.clone(), statement.class.clone(), statement.types.clone());
+        if let Kind::Kill(target) = class.kind {
+            return self.kill_by_text(target, &key.text).map_err(Stopped::Ended);
+        }
+        let asks = class.effects.contains(Effects::USES_WARNINGS);
+        if asks && self.refuse_learnt_warnings() {
+            return Ok(());
+        }
         let cursor = execute.opens_cursor();
         let server_id = self.have_statement(&key).await?;
         let connection = self.connection();
@@ -193,7 +208,8 @@ impl Session {
         let rows = payload.get(5..9).ok_or_else(|| malformed(Malformed("number of rows")))?.to_vec();
         let statement = self.statement(id, "mysqld_stmt_fetch")?;
         if !statement.cursor {
-            let message = format!("The statement ({id}) has no open cursor.");
+            let end = if self.identity.mariadb { "" } else { "." };
+            let message = format!("The statement ({id}) has no open cursor{end}");
             return Err(Failure::new(Fault::Client, 1421, b"HY000", message).into());
         }
         let key = statement.key.clone();

@@ -71,6 +71,7 @@ pub(super) fn end_processes(
         let process = Process::find(&server.name, server.process, &server_mark(dir, state, server)?);
         Ok(process.map(|process| (server.name.clone(), process)))
     };
+    end_copies(dir, state)?;
     let mut stopped = 0;
     let front = state.find_front().map(|process| ("Weir".to_owned(), process));
     stopped += end_together(front.into_iter().collect(), FRONT_STOP_BOUND, progress)?;
@@ -108,12 +109,22 @@ fn end_together(
 
 /// Ends all processes with SIGKILL.
 pub(super) fn kill_processes(dir: &Path, state: &ClusterState) -> Result<(), LocalError> {
+    end_copies(dir, state)?;
     let mut found: Vec<Process> = state.find_front().into_iter().collect();
     for server in state.servers() {
         found.extend(Process::find(&server.name, server.process, &server_mark(dir, state, server)?));
     }
     found.into_iter().try_for_each(Process::kill)?;
     remove_socket_dirs(dir, state)
+}
+
+/// Ends the copying of data directories that a killed command began, so that nothing is written behind our back.
+fn end_copies(dir: &Path, state: &ClusterState) -> Result<(), LocalError> {
+    for server in state.servers() {
+        let mark = ServerFiles::new(dir, &server.name)?.copy_mark();
+        Process::find("cp", None, &mark).map_or(Ok(()), Process::kill)?;
+    }
+    Ok(())
 }
 
 fn remove_socket_dirs(dir: &Path, state: &ClusterState) -> Result<(), LocalError> {
