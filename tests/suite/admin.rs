@@ -74,7 +74,8 @@ fn pins(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
         expect_equal("pins after a reset", pins_of(&mut admin, session.connection_id())?, String::new())?;
     }
     let mut session = app(endpoint)?;
-    session.query_drop("SET @a = 1, sql_mode = 'ANSI', time_zone = '+01:00'")?;
+    session.query_drop("SET @a = 1, @b = 'text'")?;
+    session.query_drop("SET sql_mode = 'ANSI', time_zone = '+01:00'")?;
     session.query_drop("SELECT @a")?;
     expect_equal("pins after settings", pins_of(&mut admin, session.connection_id())?, String::new())
 }

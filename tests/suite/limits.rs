@@ -85,9 +85,14 @@ fn holder(endpoint: &Endpoint) -> Result<mysql::Conn, Failed> {
     Ok(holder)
 }
 
+/// A session that has logged in while the pool's only connection is kept.
+fn second(endpoint: &Endpoint) -> Result<mysql::Conn, Failed> {
+    connect(endpoint.port, APP, None).map_err(|error| format!("login while the pool is full: {error}").into())
+}
+
 fn full_pool(endpoint: &Endpoint) -> Result<(), Failed> {
     let mut holder = holder(endpoint)?;
-    let mut other = connect(endpoint.port, APP, None)?;
+    let mut other = second(endpoint)?;
     let refused = run(&mut other, "SELECT @@port");
     match server_error(&refused) {
         Some((1040, state)) if state == "08004" => {}
@@ -101,8 +106,8 @@ fn full_pool(endpoint: &Endpoint) -> Result<(), Failed> {
 
 fn queued_statement(endpoint: &Endpoint) -> Result<(), Failed> {
     let mut holder = holder(endpoint)?;
-    let mut other = connect(endpoint.port, APP, None)?;
-    let mut admin = connect(endpoint.port, APP, None)?;
+    let mut other = second(endpoint)?;
+    let mut admin = second(endpoint)?;
     std::thread::scope(|scope| {
         let waiting = scope.spawn(move || value(&mut other, "SELECT 'served'"));
         let queued = eventually(BOUND, "a statement waits", || waiting_statements(&mut admin) == "1");
@@ -121,8 +126,8 @@ fn waiting_statements(admin: &mut mysql::Conn) -> String {
 
 fn killed_in_the_queue(endpoint: &Endpoint) -> Result<(), Failed> {
     let mut holder = holder(endpoint)?;
-    let mut other = connect(endpoint.port, APP, None)?;
-    let mut admin = connect(endpoint.port, APP, None)?;
+    let mut other = second(endpoint)?;
+    let mut admin = second(endpoint)?;
     let id = other.connection_id();
     std::thread::scope(|scope| {
         let waiting = scope.spawn(move || {

@@ -254,10 +254,12 @@ fn wrong_lengths_in_execute(endpoint: &Endpoint) -> Result<(), Failed> {
         payload.extend_from_slice(&[0, 1, 0, 0, 0]);
         payload.extend_from_slice(tail);
         packets.command(0x17, &payload)?;
-        let answer = packets.read().unwrap_or_default();
-        if answer.first().is_some_and(|&first| first != 0xff) {
-            return Err(format!("{} was executed: {}", tail.escape_ascii(), answer.escape_ascii()).into());
-        }
+        half_close(&packets);
+        // MySQL refuses all of these, MariaDB makes values of some; neither may hang.
+        packets.read_to_close(1 << 16).map(drop).or_else(|error| match error.kind() {
+            std::io::ErrorKind::ConnectionReset => Ok(()),
+            _ => Err(format!("{}: {error}", tail.escape_ascii())),
+        })?;
     }
     Ok(())
 }

@@ -104,6 +104,8 @@ pub struct Connection {
     pub generation: u64,
     /// Never to be lent again, whatever its state.
     pub retired: bool,
+    /// `LAST_INSERT_ID()` here, if known.
+    pub insert_id: Option<u64>,
     stream: Stream,
     output: BytesMut,
     unanswered: usize,
@@ -182,6 +184,7 @@ impl Connection {
             idle_since: Instant::now(),
             generation,
             retired: false,
+            insert_id: Some(0),
             stream: connected.stream,
             output: BytesMut::new(),
             unanswered: 0,
@@ -338,6 +341,7 @@ impl Connection {
     pub fn queue_insert_id(&mut self, id: u64) {
         let payload = query_payload(format!("DO LAST_INSERT_ID({id})").as_bytes(), self.capabilities);
         self.queue_step(Step::Set, &payload);
+        self.insert_id = Some(id);
     }
 
     fn queue_step(&mut self, step: Step, payload: &[u8]) {
@@ -375,6 +379,7 @@ impl Connection {
     fn forget(&mut self) {
         self.statements.clear();
         self.tracking = false;
+        self.insert_id = Some(0);
         let database = self.profile.database.clone();
         self.profile = Rc::new(self.after_reset.with_database(database.as_deref()));
     }

@@ -6,7 +6,7 @@ use weir_admin::Caller;
 use weir_admin::sessions::Interrupt;
 use weir_sql::{Class, Diagnostics as Asked, Effects, Kind, KillTarget, Pins, StateValues, TokenKind, classify};
 use weir_wire::error::codes;
-use weir_wire::packets::OkPacket;
+use weir_wire::packets::{OkPacket, SessionChange, put_session_change};
 use weir_wire::reply::ReplyKind;
 use weir_wire::resultset::{Column, ResultSet};
 use weir_wire::stmt::query_text_at;
@@ -54,8 +54,7 @@ impl Session {
             }
             Kind::Commit | Kind::Rollback if self.state.begin.is_some() => {
                 self.state.begin = None;
-                self.state.answered_here();
-                self.ok_here();
+                self.transaction_ok_here(b"________");
             }
             Kind::Kill(target) => self.kill_by_text(*target, text)?,
             Kind::ShowProcesslist { full } => {
@@ -92,8 +91,7 @@ impl Session {
     /// A transaction begins: the server hears of it with the first statement.
     fn begin_lazily(&mut self, text: &[u8], read_only: Option<bool>) {
         self.state.begin = Some(Begin { text: text.into(), read_only: read_only == Some(true) });
-        self.state.answered_here();
-        self.ok_here();
+        self.transaction_ok_here(b"T_______");
     }
 
     pub(super) fn kill_by_text(&mut self, target: KillTarget, text: &[u8]) -> Result<(), End> {
@@ -109,6 +107,19 @@ impl Session {
             },
         };
         self.kill(id, why)
+    }
+
+    /// OK to a transaction's start or end that no server has heard of. MySQL tells clients that track their session of
+    /// the transaction's state (type 5), in eight characters.
+    fn transaction_ok_here(&mut self, transaction: &[u8; 8]) {
+        self.state.answered_here();
+        self.endpoint.metrics.answered_here.inc();
+        let mut changes = Vec::new();
+        if !self.identity.mariadb {
+            let data = [&[8][..], transaction].concat();
+            put_session_change(&mut changes, &SessionChange::Other { kind: 5, data: &data });
+        }
+        self.client.put_ok(&OkPacket { changes: &changes, ..OkPacket::plain(self.state.own_status()) });
     }
 
     /// The ids that a client knows are not those of the server: such a KILL would hit somebody else.

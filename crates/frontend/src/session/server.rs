@@ -48,7 +48,6 @@ impl Session {
         if self.lease.is_some() {
             return Ok(());
         }
-        self.state.insert_id_is_there = false;
         self.handle.set_state("Waiting for a server connection");
         let profile = self.state.profile.clone();
         let request = Request { key: &self.key, password: &self.password, profile: &profile };
@@ -127,10 +126,16 @@ impl Session {
             || class.effects.contains(Effects::SHOWS_SESSION_VARIABLES);
         let profile = self.state.profile.clone();
         let begin = self.state.begin.take();
+        let there = self.connection().insert_id;
         let insert_id = match self.state.last_insert_id {
-            Left::Known(id) if needs_insert_id(class) && !self.state.insert_id_is_there => Some(id),
+            Left::Known(id) if needs_insert_id(class) && there != Some(id) => Some(id),
             _ => None,
         };
+        if insert_id.is_some() && class.effects.contains(Effects::USES_WARNINGS) {
+            let message = "LAST_INSERT_ID() and the diagnostics of the statement before can't be read in one statement: \
+                           the session's server connection was needed by another session in between. Ask in two statements";
+            return Err(Failure::new(Fault::Weir, codes::ER_NOT_SUPPORTED_YET, b"42000", message).into());
+        }
         let connection = self.connection();
         connection.queue_state(&profile, !own_tracking)?;
         if let Some(id) = insert_id {
@@ -139,7 +144,6 @@ impl Session {
         if let Some(begin) = begin {
             connection.queue_begin(&begin.text);
         }
-        self.state.insert_id_is_there |= insert_id.is_some();
         Ok(())
     }
 
@@ -243,8 +247,8 @@ impl Session {
         self.note_residue(class, outcome);
         self.note_profile(class, outcome);
         let mut pins = class.pins - (Pins::FOUND_ROWS | Pins::ROW_COUNT);
-        if failed {
-            pins = pins_left_by_failure(pins);
+        if let Some(code) = outcome.error {
+            pins = pins_left_by_failure(pins, code, class.kind == Kind::Multiple);
         } else {
             self.state.pins &= !class.releases;
         }
@@ -277,14 +281,18 @@ impl Session {
         }
         if outcome.insert_id || class.effects.contains(Effects::SETS_LAST_INSERT_ID) {
             state.last_insert_id = Left::OnConnection;
-            state.insert_id_is_there = true;
+            if let Some(lease) = &mut self.lease {
+                lease.insert_id = None;
+            }
         }
+        let state = &mut self.state;
         // What asks for the diagnostics, or is prepared to ask for them, leaves them as they are.
         let asks = matches!(class.kind, Kind::ShowWarnings(_)) || class.effects.contains(Effects::USES_WARNINGS);
         if asks && outcome.error.is_none() && class.kind != Kind::Multiple {
             return;
         }
-        state.warnings = outcome.warnings;
+        // An error is a condition too.
+        state.warnings = if outcome.error.is_some() { outcome.warnings.max(1) } else { outcome.warnings };
         let left = outcome.warnings > 0 || outcome.error.is_some();
         state.diagnostics = if left { Diagnostics::OnConnection } else { Diagnostics::Empty };
     }
@@ -377,6 +385,7 @@ impl Session {
         if self.state.last_insert_id == Left::OnConnection {
             self.state.last_insert_id = Left::Known(insert_id.unwrap_or(0));
         }
+        connection.insert_id = insert_id;
         if self.state.found_rows == Left::OnConnection {
             self.state.found_rows = Left::Known(found_rows.unwrap_or(0));
         }

@@ -70,8 +70,6 @@ pub(crate) struct State {
     pub(crate) row_count: i64,
     pub(crate) found_rows: Left<u64>,
     pub(crate) last_insert_id: Left<u64>,
-    /// The connection that the session keeps knows its LAST_INSERT_ID().
-    pub(crate) insert_id_is_there: bool,
     pub(crate) diagnostics: Diagnostics,
     /// The collation of the connection has changed to one that has to be asked for.
     pub(crate) collation_unknown: bool,
@@ -102,7 +100,6 @@ impl State {
             row_count: 0,
             found_rows: Left::Known(0),
             last_insert_id: Left::Known(0),
-            insert_id_is_there: false,
             diagnostics: Diagnostics::Empty,
             collation_unknown: false,
             set_transaction_used: false,
@@ -216,8 +213,13 @@ pub(crate) const OUTLAST_RESET: Pins = Pins::ROLE
     .union(Pins::BACKUP_LOCK)
     .union(Pins::UNKNOWN_STATEMENT);
 
-/// Pins that a failed statement does not leave: what it would have made was not made.
-pub(crate) fn pins_left_by_failure(pins: Pins) -> Pins {
+/// The pins that a failed text leaves: not those of what it would have made, and none if it was not even run, which
+/// only a text that can't run others tells by its syntax error (1064, or 1630 for a function that is none).
+pub(crate) fn pins_left_by_failure(pins: Pins, code: u16, several: bool) -> Pins {
+    let runs_others = pins.intersects(Pins::CALL | Pins::TEXT_PREPARE | Pins::UNKNOWN_STATEMENT);
+    if matches!(code, 1064 | 1630) && !several && !runs_others {
+        return Pins::empty();
+    }
     let atomic = Pins::TEMPORARY_TABLE
         | Pins::ROLE
         | Pins::SESSION_TRACKING
