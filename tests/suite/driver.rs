@@ -18,6 +18,8 @@ pub(crate) fn connect(port: u16, account: (&str, &str), database: Option<&str>) 
         .pass(Some(account.1))
         .db_name(database)
         .prefer_socket(false)
+        // Else the driver asks for it in a statement of its own.
+        .max_allowed_packet(Some(16 << 20))
         .read_timeout(Some(READ_BOUND))
         .write_timeout(Some(READ_BOUND));
     Conn::new(options)

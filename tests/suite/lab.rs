@@ -17,6 +17,7 @@ use tempfile::TempDir;
 use weir_local::{Flavor, Installation, Server, ServerSpec};
 
 use crate::client::Address;
+use crate::clients::{self, Tools};
 use crate::login::{self, Login, Opening};
 use crate::script;
 use crate::weir::Weir;
@@ -181,6 +182,8 @@ impl Endpoint {
 /// All that tests share.
 pub(crate) struct Lab {
     pub(crate) target: Target,
+    /// What the client programs need.
+    pub(crate) tools: Tools,
     mariadb: OnceLock<Result<Site, String>>,
     mysql: OnceLock<Result<Site, String>>,
     directories: AtomicUsize,
@@ -191,7 +194,7 @@ pub(crate) struct Lab {
 impl Lab {
     pub(crate) fn new(target: Target) -> std::io::Result<Self> {
         let dir = tempfile::Builder::new().prefix("weir-suite-").tempdir()?;
-        Ok(Self { target, mariadb: OnceLock::new(), mysql: OnceLock::new(), directories: AtomicUsize::new(0), dir })
+        Ok(Self { target, tools: clients::tools()?, mariadb: OnceLock::new(), mysql: OnceLock::new(), directories: AtomicUsize::new(0), dir })
     }
 
     fn slot(&self, flavor: Flavor) -> &OnceLock<Result<Site, String>> {

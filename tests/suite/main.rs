@@ -4,6 +4,7 @@
 
 mod admin;
 mod client;
+mod clients;
 mod compare;
 mod driver;
 mod faults;
@@ -72,6 +73,7 @@ fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
         kills::collect(&mut tests);
         limits::collect(&mut tests);
         admin::collect(&mut tests);
+        clients::collect(&mut tests);
         misuse::collect(&mut tests);
         streams::collect(&mut tests);
         faults::collect(&mut tests);

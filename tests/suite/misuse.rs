@@ -124,7 +124,7 @@ fn sent_before_login(endpoint: &Endpoint) -> Result<(), Failed> {
     for _ in 0..5 {
         let (mut packets, _) = greeted(endpoint)?;
         // The peer may close while this is being sent.
-        let _reset = packets.write(&vec![b'x'; MAX_BODY + 1000]);
+        let _reset = packets.write(&vec![0; MAX_BODY + 1000]);
         half_close(&packets);
         expect_cut("16 MB sent", &mut packets)?;
     }

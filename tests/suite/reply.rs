@@ -104,6 +104,8 @@ pub(crate) fn decode_ok(packet: &[u8], capabilities: u32) -> Result<Summary> {
                 let kind = records.int(1)? as u8;
                 track.push((kind, records.lenenc_bytes()?.to_vec()));
             }
+            // The servers keep them in a hash table: their order says nothing, and differs from run to run.
+            track.sort();
         }
         info
     } else {

@@ -192,6 +192,7 @@ impl Search<'_> {
                     self.list().active = true;
                 }
                 _ if item.is_name() && self.replace_call(item) => continue,
+                TokenKind::SystemVariable if self.replace_thread_id(item) => continue,
                 TokenKind::Word if item.word == kw::SELECT => self.begin_list(),
                 TokenKind::Word if LIST_ENDS.contains(&item.word) => {
                     self.end_item();
@@ -311,6 +312,26 @@ impl Search<'_> {
         self.extend(close, true);
         self.list().replaced = true;
         ahead.advance();
+        self.cursor = ahead;
+        true
+    }
+
+    /// Replaces `@@pseudo_thread_id`, which is `CONNECTION_ID()` by another name, at the cursor and moves past it.
+    fn replace_thread_id(&mut self, variable: Item) -> bool {
+        let range = variable.token.range();
+        let Some(id) = self.values.connection_id else { return false };
+        let mut ahead = self.cursor;
+        ahead.advance();
+        let before = self.cursor.previous();
+        let listed = before.token.kind == TokenKind::Punct(b',') && !self.list().active;
+        let assigned = before.word == kw::SET || listed;
+        if assigned || ahead.at_punct(b'.') || !self.sql[range.clone()].eq_ignore_ascii_case(b"@@pseudo_thread_id") {
+            return false;
+        }
+        let value = format!("COALESCE(CAST({id} AS UNSIGNED), @@pseudo_thread_id)");
+        self.edits.push((range, value.into_bytes()));
+        self.extend(variable, true);
+        self.list().replaced = true;
         self.cursor = ahead;
         true
     }

@@ -97,7 +97,8 @@ impl Session {
         let changing = self.change_to(request);
         match tokio::time::timeout(bound, Box::pin(changing)).await {
             Ok(Ok(())) => {
-                self.done_here();
+                self.state.answered_here();
+                self.login_ok();
                 Ok(())
             }
             Ok(Err(LoginError::Refused(failure))) => Err(End::Told(failure)),

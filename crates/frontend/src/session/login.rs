@@ -94,11 +94,7 @@ async fn admit(
     if let Err(failure) = session.enter(&logged_in).await {
         return Err((session.client, failure.into()));
     }
-    let mut changes = Vec::new();
-    if let Some(database) = &logged_in.database {
-        put_session_change(&mut changes, &SessionChange::Schema(database));
-    }
-    session.client.put_ok(&OkPacket { changes: &changes, ..OkPacket::plain(session.state.own_status()) });
+    session.login_ok();
     let said = match session.client.flush().await {
         Ok(()) => login::start_compression(&mut session.client, &response, &shared.contexts),
         Err(error) => Err(error),
@@ -174,6 +170,15 @@ impl Session {
         }
         self.state.learn_lex_mode(Some(&self.identity), self.client.capabilities);
         Ok(())
+    }
+
+    /// The OK that ends a login: it tells the database to clients that track it.
+    pub(super) fn login_ok(&mut self) {
+        let mut changes = Vec::new();
+        if let Some(database) = &self.state.profile.database {
+            put_session_change(&mut changes, &SessionChange::Schema(database));
+        }
+        self.client.put_ok(&OkPacket { changes: &changes, ..OkPacket::plain(self.state.own_status()) });
     }
 
     /// Logs in to the server with a password that the client has told.

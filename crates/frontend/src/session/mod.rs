@@ -8,6 +8,7 @@
 //! States: logging in, idle, running a command, ended.
 
 mod commands;
+mod diagnostics;
 mod login;
 mod query;
 mod relay;

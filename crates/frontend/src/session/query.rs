@@ -4,15 +4,15 @@ use std::rc::Rc;
 
 use weir_admin::Caller;
 use weir_admin::sessions::Interrupt;
-use weir_sql::{Class, Diagnostics as Asked, Effects, Kind, KillTarget, Pins, StateValues, TokenKind, classify};
+use weir_sql::{Class, Effects, Kind, KillTarget, Pins, StateValues, TokenKind, classify};
 use weir_wire::error::codes;
 use weir_wire::packets::{OkPacket, SessionChange, put_session_change};
 use weir_wire::reply::ReplyKind;
-use weir_wire::resultset::{Column, ResultSet};
+use weir_wire::resultset::ResultSet;
 use weir_wire::stmt::query_text_at;
 use weir_wire::{Failure, Fault};
 
-use super::state::{Begin, Diagnostics, Left};
+use super::state::{Begin, Left};
 use super::{End, Session};
 
 impl Session {
@@ -27,7 +27,7 @@ impl Session {
         };
         let text = &payload[at..];
         let class = classify(text, self.state.lex);
-        if self.answer_here(&class, text)? {
+        if self.answer_here(&class, text)? || self.before_diagnostics_of_text(&class).await? {
             return Ok(());
         }
         let spliced = self.splice_state(&class, text);
@@ -69,8 +69,6 @@ impl Session {
                 }
             }
             Kind::Multiple if has_kill(text, self.state.lex) => self.refuse_kill(),
-            Kind::ShowWarnings(asked) => return Ok(self.show_learnt_warnings(*asked)),
-            kind if class.effects.contains(Effects::USES_WARNINGS) && *kind != Kind::Multiple => return Ok(self.refuse_learnt_warnings()),
             _ => return Ok(false),
         }
         Ok(true)
@@ -166,50 +164,14 @@ impl Session {
         Ok(())
     }
 
-    /// Answers from what was read before the connection was given back. Returns whether it did.
-    fn show_learnt_warnings(&mut self, asked: Asked) -> bool {
-        let Diagnostics::Learnt(conditions) = &self.state.diagnostics else { return false };
-        let errors_only = matches!(asked, Asked::Errors { .. } | Asked::CountErrors);
-        let wanted = conditions.iter().filter(|[level, ..]| !errors_only || level == b"Error");
-        let result = match asked {
-            Asked::Warnings { offset, limit } | Asked::Errors { offset, limit } => {
-                let limit = limit.and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
-                let rows = wanted.skip(usize::try_from(offset).unwrap_or(usize::MAX)).take(limit);
-                ResultSet {
-                    columns: vec![Column::text("Level"), Column::integer("Code"), Column::text("Message")],
-                    rows: rows.map(|condition| condition.iter().cloned().map(Some).collect()).collect(),
-                }
-            }
-            Asked::CountWarnings | Asked::CountErrors => {
-                let name = if errors_only { "@@session.error_count" } else { "@@session.warning_count" };
-                let count = wanted.count().to_string().into_bytes();
-                ResultSet { columns: vec![Column::integer(name)], rows: vec![vec![Some(count)]] }
-            }
-        };
-        self.endpoint.metrics.answered_here.inc();
-        self.client.put_result(&result, self.state.own_status());
-        true
-    }
-
-    /// What reads the diagnostics in another way can't be answered once the connection is given back.
-    pub(super) fn refuse_learnt_warnings(&mut self) -> bool {
-        let lost = matches!(self.state.diagnostics, Diagnostics::Learnt(_));
-        if lost {
-            let message = "The diagnostics of the statement before can be read by SHOW WARNINGS and SHOW ERRORS only: \
-                           its server connection was needed by another session";
-            let failure = Failure::new(Fault::Weir, codes::ER_NOT_SUPPORTED_YET, b"42000", message);
-            self.endpoint.metrics.errors.inc();
-            self.client.put_failure(&failure);
-        }
-        lost
-    }
-
     /// The text with the values of functions whose answer is the session's, not the connection's.
     fn splice_state(&self, class: &Class, text: &[u8]) -> Option<Vec<u8>> {
         let functions = Effects::USES_CONNECTION_ID | Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
         if !class.effects.intersects(functions) {
             return None;
         }
+        // Where server threads are named by their own ids, the session's id must be of the same kind.
+        let connection_id = (!names_server_threads(text)).then_some(u64::from(self.handle.id));
         // On the connection that ran the statement before, the server's own answer is right.
         let own = self.lease.is_some();
         let found_rows = match self.state.found_rows {
@@ -217,7 +179,7 @@ impl Session {
             _ => None,
         };
         let values = StateValues {
-            connection_id: Some(u64::from(self.handle.id)),
+            connection_id,
             row_count: (!own).then_some(self.state.row_count),
             found_rows,
         };
@@ -285,6 +247,13 @@ impl Session {
         let ok = OkPacket::plain(self.state.own_status());
         self.client.put_ok(&ok);
     }
+}
+
+/// Whether a text looks at the server's own list of threads, in which a session has its connection's id.
+pub(super) fn names_server_threads(text: &[u8]) -> bool {
+    const LISTS: [&[u8]; 5] = [b"is_used_lock", b"processlist", b"performance_schema", b"innodb_trx", b"innodb_lock"];
+    let lower = text.to_ascii_lowercase();
+    LISTS.iter().any(|list| lower.windows(list.len()).any(|window| window == *list))
 }
 
 /// Whether one of a text's statements is a KILL.

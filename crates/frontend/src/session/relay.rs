@@ -7,7 +7,8 @@
 use bytes::Buf;
 use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::{Identity, Lease};
-use weir_wire::packets::{OkPacket, SessionChange, SessionChanges, put_session_change};
+use weir_wire::frame::put_packet;
+use weir_wire::packets::{EofPacket, OkPacket, SessionChange, SessionChanges, put_session_change};
 use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
 use weir_wire::stmt::PrepareOk;
 use weir_wire::{Capabilities, Failure, Malformed, StatusFlags};
@@ -132,7 +133,15 @@ impl Relay<'_> {
                         outcome.status = Some(eof.status);
                         outcome.row_count = -1;
                         outcome.found_rows = Some(tracker.rows());
-                        client.output.extend_from_slice(&input[..n]);
+                        // An EOF has no room for what has changed, only for the flag; the client tracks nothing of it.
+                        let changed = eof.status.contains(StatusFlags::SESSION_STATE_CHANGED);
+                        outcome.state_changed |= changed;
+                        if changed && !self.track_all {
+                            let quiet = EofPacket { status: eof.status - StatusFlags::SESSION_STATE_CHANGED, ..eof };
+                            put_packet(&mut client.output, input[3], &quiet.encode());
+                        } else {
+                            client.output.extend_from_slice(&input[..n]);
+                        }
                     }
                     Ending::Prepared(ok) => {
                         outcome.warnings = ok.warnings;
@@ -252,7 +261,8 @@ fn forward_ok(
     identity: &Identity,
     track_all: bool,
 ) -> Result<(), Malformed> {
-    let plain = ok.info.is_empty() && ok.changes.is_empty();
+    let changed = ok.status.contains(StatusFlags::SESSION_STATE_CHANGED);
+    let plain = ok.info.is_empty() && !changed;
     let tracks = client.capabilities.contains(Capabilities::SESSION_TRACK);
     if plain || (tracks && (track_all || ok.changes.is_empty())) {
         client.output.extend_from_slice(raw);
@@ -273,6 +283,6 @@ fn forward_ok(
         }
     }
     let payload = OkPacket { changes: &changes, ..*ok }.encode(client.capabilities);
-    weir_wire::frame::put_packet(&mut client.output, raw[3], &payload);
+    put_packet(&mut client.output, raw[3], &payload);
     Ok(())
 }

@@ -14,6 +14,7 @@ use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
 use weir_wire::{Command, Failure, Fault, StatusFlags};
 
+use super::diagnostics::Condition;
 use super::relay::{Broken, Outcome, Relay};
 use super::state::{Diagnostics, Left, OUTLAST_RESET, needs_insert_id, pins_left_by_failure};
 use super::{End, Session};
@@ -375,8 +376,11 @@ impl Session {
         let Some(connection) = self.lease.as_mut() else { return Ok(()) };
         if self.state.diagnostics == Diagnostics::OnConnection {
             let rows = connection.query("SHOW WARNINGS").await?.rows;
-            let cells = rows.into_iter().filter_map(|row| row.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>().try_into().ok());
-            self.state.diagnostics = Diagnostics::Learnt(cells.collect());
+            let conditions = rows.into_iter().filter_map(|row| {
+                let [level, code, message] = row.try_into().ok()?;
+                Some(Condition { level: level?, code: code?, message: message?, sqlstate: None })
+            });
+            self.state.diagnostics = Diagnostics::Learnt(conditions.collect());
         }
         // Also clears the diagnostics, which the next session must not see.
         let reply = connection.query("SELECT LAST_INSERT_ID(), FOUND_ROWS()").await?;

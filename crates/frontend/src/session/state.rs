@@ -12,6 +12,8 @@ use weir_backend::{Identity, Server};
 use weir_sql::{Class, Dialect, Effects, LeadBytes, LexMode, Pins};
 use weir_wire::{Capabilities, Failure, StatusFlags};
 
+use super::diagnostics::Condition;
+
 /// A value of the latest statement: known, or to be asked of the connection that ran it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Left<T> {
@@ -26,8 +28,8 @@ pub(crate) enum Diagnostics {
     Empty,
     /// On the connection that ran it.
     OnConnection,
-    /// Level, code and message of each condition, read before the connection was given back.
-    Learnt(Vec<[Vec<u8>; 3]>),
+    /// Read before the connection was given back, or of an error that Weir itself has sent.
+    Learnt(Vec<Condition>),
 }
 
 /// BEGIN or START TRANSACTION.
@@ -195,8 +197,13 @@ impl State {
     /// Weir itself has refused a statement.
     pub(crate) fn failed_here(&mut self, failure: &Failure) {
         self.row_count = -1;
-        let code = failure.code.to_string().into_bytes();
-        self.diagnostics = Diagnostics::Learnt(vec![[b"Error".to_vec(), code, failure.message.clone().into_bytes()]]);
+        self.warnings = 1;
+        self.diagnostics = Diagnostics::Learnt(vec![Condition {
+            level: b"Error".to_vec(),
+            code: failure.code.to_string().into_bytes(),
+            message: failure.message.clone().into_bytes(),
+            sqlstate: Some(failure.sqlstate),
+        }]);
     }
 }
 

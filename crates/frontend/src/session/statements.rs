@@ -14,6 +14,7 @@ use weir_wire::stmt::{Execute, statement_id};
 use weir_wire::{Command, Failure, Fault, Malformed, StatusFlags};
 
 use super::server::Stopped;
+use super::query::names_server_threads;
 use super::state::Statement;
 use super::{End, Session};
 
@@ -55,7 +56,8 @@ impl Session {
             class.pins |= Pins::COMPUTED_USER_VARIABLE;
         }
         let id_only = StateValues { connection_id: Some(u64::from(self.handle.id)), row_count: None, found_rows: None };
-        let spliced = match class.effects.contains(Effects::USES_CONNECTION_ID) {
+        let own_id = class.effects.contains(Effects::USES_CONNECTION_ID) && !names_server_threads(&payload[1..]);
+        let spliced = match own_id {
             true => weir_sql::replace_state_functions(&payload[1..], self.state.lex, &id_only),
             false => None,
         };
@@ -164,8 +166,7 @@ impl Session {
         if let Kind::Kill(target) = class.kind {
             return self.kill_by_text(target, &key.text).map_err(Stopped::Ended);
         }
-        let asks = class.effects.contains(Effects::USES_WARNINGS);
-        if asks && self.refuse_learnt_warnings() {
+        if self.before_diagnostics(&class, false).await? {
             return Ok(());
         }
         let cursor = execute.opens_cursor();

@@ -1,0 +1,121 @@
+//! The diagnostics of the latest statement, when the connection that ran it is gone or there never was one.
+//!
+//! A single condition is raised again by SIGNAL on whichever connection runs what asks for it, so that the server itself
+//! answers, in either protocol. Several conditions, or one that SIGNAL can't say, are listed by Weir in the text protocol;
+//! what else asks for them is refused.
+
+use weir_sql::{Class, Diagnostics as Asked, Effects, Kind};
+use weir_wire::error::codes;
+use weir_wire::resultset::{Column, ResultSet};
+use weir_wire::{Failure, Fault};
+
+use super::server::Stopped;
+use super::state::Diagnostics;
+use super::{End, Session};
+
+/// The most characters of SIGNAL's MESSAGE_TEXT.
+const SIGNAL_MESSAGE: usize = 128;
+
+/// A condition, as SHOW WARNINGS tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Condition {
+    pub(crate) level: Vec<u8>,
+    pub(crate) code: Vec<u8>,
+    pub(crate) message: Vec<u8>,
+    /// Known only of Weir's own errors: SHOW WARNINGS does not tell it.
+    pub(crate) sqlstate: Option<[u8; 5]>,
+}
+
+impl Condition {
+    /// The statement that raises it again, if there is one. `exactly`: its SQLSTATE will be looked at too.
+    fn signal(&self, exactly: bool) -> Option<String> {
+        let sqlstate = match (self.sqlstate, &self.level[..]) {
+            (Some(sqlstate), _) => String::from_utf8(sqlstate.to_vec()).ok()?,
+            (None, b"Error") if !exactly => "HY000".to_owned(),
+            (None, b"Warning") if !exactly => "01000".to_owned(),
+            _ => return None,
+        };
+        let plain = |b: &u8| (b' '..=b'~').contains(b) && *b != b'\\';
+        if self.message.len() > SIGNAL_MESSAGE || !self.message.iter().all(plain) {
+            return None;
+        }
+        let message = std::str::from_utf8(&self.message).ok()?.replace('\'', "''");
+        let code: u16 = std::str::from_utf8(&self.code).ok()?.parse().ok()?;
+        Some(format!("SIGNAL SQLSTATE '{sqlstate}' SET MYSQL_ERRNO = {code}, MESSAGE_TEXT = '{message}'"))
+    }
+}
+
+impl Session {
+    /// Called before a statement that asks for diagnostics is run. Returns whether the statement is answered already.
+    pub(super) async fn before_diagnostics(&mut self, class: &Class, text_protocol: bool) -> Result<bool, Stopped> {
+        let asks = class.effects.contains(Effects::USES_WARNINGS) && class.kind != Kind::Multiple;
+        let Diagnostics::Learnt(conditions) = &self.state.diagnostics else { return Ok(false) };
+        if !asks {
+            return Ok(false);
+        }
+        let exactly = !matches!(class.kind, Kind::ShowWarnings(_));
+        if let [condition] = &conditions[..]
+            && let Some(signal) = condition.signal(exactly)
+        {
+            self.raise_again(class, &signal).await?;
+            return Ok(false);
+        }
+        match class.kind {
+            Kind::ShowWarnings(asked) if text_protocol => self.list_learnt(asked),
+            _ => self.refuse_learnt(),
+        }
+        Ok(true)
+    }
+
+    async fn raise_again(&mut self, class: &Class, signal: &str) -> Result<(), Stopped> {
+        self.have_connection().await?;
+        self.queue_session_state(class)?;
+        let connection = self.connection();
+        connection.flush().await?;
+        connection.confirm_state().await?;
+        // An error is what is wanted; a connection that has broken shows in the next command.
+        let _ = connection.query(signal).await;
+        self.state.diagnostics = Diagnostics::OnConnection;
+        Ok(())
+    }
+
+    fn list_learnt(&mut self, asked: Asked) {
+        let Diagnostics::Learnt(conditions) = &self.state.diagnostics else { return };
+        let errors_only = matches!(asked, Asked::Errors { .. } | Asked::CountErrors);
+        let wanted = conditions.iter().filter(|condition| !errors_only || condition.level == b"Error");
+        let result = match asked {
+            Asked::Warnings { offset, limit } | Asked::Errors { offset, limit } => {
+                let limit = limit.and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
+                let rows = wanted.skip(usize::try_from(offset).unwrap_or(usize::MAX)).take(limit);
+                let cells = |c: &Condition| [&c.level, &c.code, &c.message].map(|cell| Some(cell.clone())).to_vec();
+                ResultSet {
+                    columns: vec![Column::text("Level"), Column::integer("Code"), Column::text("Message")],
+                    rows: rows.map(cells).collect(),
+                }
+            }
+            Asked::CountWarnings | Asked::CountErrors => {
+                let name = if errors_only { "@@session.error_count" } else { "@@session.warning_count" };
+                let count = wanted.count().to_string().into_bytes();
+                ResultSet { columns: vec![Column::integer(name)], rows: vec![vec![Some(count)]] }
+            }
+        };
+        self.endpoint.metrics.answered_here.inc();
+        self.client.put_result(&result, self.state.own_status());
+    }
+
+    fn refuse_learnt(&mut self) {
+        let message = "The diagnostics of the statement before can be read by a plain SHOW WARNINGS or SHOW ERRORS only: \
+                       its server connection was needed by another session";
+        let failure = Failure::new(Fault::Weir, codes::ER_NOT_SUPPORTED_YET, b"42000", message);
+        self.endpoint.metrics.errors.inc();
+        self.client.put_failure(&failure);
+    }
+
+    /// The same for a text: errors are told to the client.
+    pub(super) async fn before_diagnostics_of_text(&mut self, class: &Class) -> Result<bool, End> {
+        match self.before_diagnostics(class, true).await {
+            Ok(answered) => Ok(answered),
+            Err(stopped) => self.stopped(stopped).map(|()| true),
+        }
+    }
+}
