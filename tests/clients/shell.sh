@@ -6,6 +6,8 @@ set -u
 connect=(--no-defaults --host="$WEIR_TEST_HOST" --port="$WEIR_TEST_PORT" --protocol=tcp
     --user="$WEIR_TEST_USER" --password="$WEIR_TEST_PASSWORD" --batch --skip-column-names)
 if [ "$CLIENT_KIND" = mysql ]; then
+    # Without it MySQL 9 knows none of its own commands but delimiter.
+    connect+=(--commands)
     encrypted=(--ssl-mode=REQUIRED) plain=(--ssl-mode=DISABLED --get-server-public-key)
 else
     encrypted=(--ssl) plain=(--skip-ssl)
@@ -103,7 +105,7 @@ check 'a loaded file' '2' "${plain[@]}" --local-infile=1 <<SQL
 LOAD DATA LOCAL INFILE '$scratch/lines' INTO TABLE shell_items (name);
 SELECT COUNT(*) FROM shell_items WHERE name IN ('x', 'y');
 SQL
-check 'by unix socket' 'here' "${plain[@]}" --protocol=socket --socket="$WEIR_TEST_SOCKET" <<<"SELECT 'here'"
+check 'by unix socket' 'here' "${plain[@]}" --host=localhost --protocol=socket --socket="$WEIR_TEST_SOCKET" <<<"SELECT 'here'"
 refused=$("$CLIENT" "${connect[@]}" "${plain[@]}" --password=wrong --execute='SELECT 1' 2>&1)
 case $refused in
 *'ERROR 1045 (28000)'*) ;;

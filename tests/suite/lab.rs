@@ -217,6 +217,11 @@ impl Lab {
         self.slot(flavor).wait().as_ref().map_err(|error| Failed::from(format!("{flavor} did not start: {error}")))
     }
 
+    /// Where everything of this run is.
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
     /// A directory of a test's own; gone with the suite.
     pub(crate) fn directory(&self) -> Result<PathBuf, Failed> {
         // Short names: the path of a socket has room for some hundred bytes.

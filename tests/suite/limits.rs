@@ -100,8 +100,7 @@ fn full_pool(endpoint: &Endpoint) -> Result<(), Failed> {
         _ => return Err(format!("1040 (08004) or 1203 (42000) expected, got {refused:?}").into()),
     }
     holder.reset()?;
-    run(&mut other, "SELECT @@port")?;
-    Ok(())
+    eventually(BOUND, "the connection is free again", || run(&mut other, "SELECT @@port").is_ok())
 }
 
 fn queued_statement(endpoint: &Endpoint) -> Result<(), Failed> {

@@ -40,7 +40,7 @@ pub struct PoolKey {
 /// Bounds of a pool.
 #[derive(Debug, Clone)]
 pub struct PoolSettings {
-    /// The most statements that wait for a connection to this server, on this worker.
+    /// The most statements that wait for a connection to this server, on all workers together.
     pub max_queue: usize,
     /// The longest that one waits.
     pub queue_timeout: Duration,
@@ -230,7 +230,7 @@ impl Pool {
 
     /// Waits for a connection of the same key, or for a permit to open one.
     async fn wait(&self, request: &Request<'_>, full: Full) -> Result<Result<Box<Connection>, Permit>, Failure> {
-        if self.state.borrow().waiters.len() >= self.settings.max_queue {
+        if self.server.limits.waiting() >= self.settings.max_queue {
             self.metrics.queue_refusals.inc();
             return Err(self.too_busy(full, "too many statements are waiting for a connection already"));
         }

@@ -80,7 +80,7 @@ pub(crate) fn run(config: CheckedConfig) -> Result<(), ServeError> {
 fn start_workers(config: &CheckedConfig, endpoint: &Arc<Endpoint>) -> io::Result<Vec<Worker>> {
     let count = config.worker_threads.get();
     let pool = PoolSettings {
-        max_queue: config.pool.max_queue.div_ceil(count).max(1),
+        max_queue: config.pool.max_queue.max(1),
         queue_timeout: config.pool.queue_timeout,
         idle_timeout: config.pool.idle_timeout,
         prepared_statements: config.pool.prepared_statements,
