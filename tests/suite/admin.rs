@@ -15,9 +15,11 @@ use crate::lab::{APP, Endpoint, Lab, PLAIN, Site, eventually};
 
 const BOUND: Duration = Duration::from_secs(20);
 
+type Case = (&'static str, fn(&Site, &Endpoint) -> Result<(), Failed>);
+
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [(&str, fn(&Site, &Endpoint) -> Result<(), Failed>); 6] = [
+    let cases: [Case; 6] = [
         ("show_sessions_says_what_pins_each_session", pins),
         ("show_pools_and_servers_count_connections", pools),
         ("status_and_help_answer", status),
@@ -54,7 +56,10 @@ pub(crate) fn pins_of(admin: &mut Conn, id: u32) -> Result<String, Failed> {
 fn pins(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
     let mut admin = app(endpoint)?;
     let cases = [
-        (vec!["BEGIN", "CREATE TABLE IF NOT EXISTS pinned (id INT)", "BEGIN", "INSERT INTO pinned VALUES (1)"], "transaction"),
+        (
+            vec!["BEGIN", "CREATE TABLE IF NOT EXISTS pinned (id INT)", "BEGIN", "INSERT INTO pinned VALUES (1)"],
+            "transaction",
+        ),
         (vec!["CREATE TEMPORARY TABLE mine (id INT)"], "temporary"),
         (vec!["SELECT GET_LOCK('t_admin', 0)"], "lock"),
         (vec!["CREATE TABLE IF NOT EXISTS pinned (id INT)", "LOCK TABLES pinned READ"], "lock"),

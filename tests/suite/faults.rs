@@ -9,7 +9,7 @@ use mysql::prelude::Queryable;
 use weir_local::Flavor;
 
 use crate::Collector;
-use crate::driver::{connect, expect_equal, expect_error, run, serves, server_error, value};
+use crate::driver::{connect, expect_equal, expect_error, run, server_error, serves, value};
 use crate::lab::{APP, Endpoint, Lab, PLAIN, Site, eventually};
 
 const BOUND: Duration = Duration::from_secs(30);
@@ -26,9 +26,11 @@ const WATCHFUL: &[(&str, &str)] = &[
 /// What a client may get for a server that is gone: lost in mid-query, gone away, can't connect, or no connection in time.
 const GONE: [u16; 6] = [2013, 2006, 2003, 2002, 1040, 1053];
 
+type Case = (&'static str, fn(&mut Site, &Endpoint) -> Result<(), Failed>);
+
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [(&str, fn(&mut Site, &Endpoint) -> Result<(), Failed>); 5] = [
+    let cases: [Case; 5] = [
         ("killed_server_in_mid_query_is_2013_and_the_pool_heals", killed_in_mid_query),
         ("killed_server_in_mid_transaction_loses_it_for_good", killed_in_mid_transaction),
         ("hung_server_is_an_error_in_bounded_time_and_heals", hung_server),
@@ -51,7 +53,11 @@ fn private_site(lab: &Lab, flavor: Flavor) -> Result<Site, Failed> {
     let site = Site::start(flavor, &lab.directory()?, "server", &[])?;
     site.fill(
         "t_faults",
-        &["CREATE DATABASE {db}", "CREATE TABLE {db}.rows_ (id INT PRIMARY KEY, v INT)", "INSERT INTO {db}.rows_ VALUES (1, 1)"],
+        &[
+            "CREATE DATABASE {db}",
+            "CREATE TABLE {db}.rows_ (id INT PRIMARY KEY, v INT)",
+            "INSERT INTO {db}.rows_ VALUES (1, 1)",
+        ],
     )?;
     Ok(site)
 }

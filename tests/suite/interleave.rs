@@ -73,7 +73,7 @@ impl Schedule {
 
     /// Runs the schedule on fresh databases: the first difference and where it is.
     fn run(&self, site: &Site, sides: &[Side; 2]) -> Result<Option<(usize, String)>, Failed> {
-        compare::fill(site, sides, script::CONTENT)?;
+        compare::fill(site, sides, &script::content())?;
         let mut pairs: Vec<Pair> = self
             .sessions
             .iter()
@@ -97,7 +97,9 @@ impl Schedule {
         for session in 0..self.sessions.len() {
             let mut fewer = self.clone();
             fewer.steps.retain(|(who, _)| *who != session);
-            if in_time() && let Some(still) = fewer.run(site, sides)? {
+            if in_time()
+                && let Some(still) = fewer.run(site, sides)?
+            {
                 fewer.steps.truncate(still.0 + 1);
                 (self, found) = (fewer, still);
             }
@@ -197,7 +199,7 @@ fn run_alone(
     steps: usize,
 ) -> Result<(), Failed> {
     let sides = compare::sides(site, endpoint, &format!("{}c{session}", compare::letter(flavor)));
-    compare::fill(site, &sides, script::CONTENT)?;
+    compare::fill(site, &sides, &script::content())?;
     let mut dice = Dice::new(seed.wrapping_add(session as u64));
     let login = Login { capabilities: *dice.pick(&HABITS), ..Login::new(APP.0, APP.1) };
     let mut pair = Pair::new(&sides, &login, dice.percent(50));

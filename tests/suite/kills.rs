@@ -16,9 +16,11 @@ const BOUND: Duration = Duration::from_secs(20);
 const ENDLESS: &str = "SELECT COUNT(*) FROM many a, many b, many c, many d, many e, many f, many g, many h, many i \
     WHERE a.id + b.id + c.id + d.id + e.id + f.id + g.id + h.id + i.id < 0";
 
+type Case = (&'static str, fn(&Endpoint) -> Result<(), Failed>);
+
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [(&str, fn(&Endpoint) -> Result<(), Failed>); 9] = [
+    let cases: [Case; 9] = [
         ("query_ends_the_running_statement_with_1317", running_statement),
         ("query_of_an_idle_session_changes_nothing", idle_statement),
         ("connection_ends_an_idle_session", idle_connection),
@@ -34,11 +36,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     }
 }
 
-fn with_fixture(
-    lab: &Lab,
-    flavor: Flavor,
-    case: fn(&Endpoint) -> Result<(), Failed>,
-) -> Result<(), Failed> {
+fn with_fixture(lab: &Lab, flavor: Flavor, case: fn(&Endpoint) -> Result<(), Failed>) -> Result<(), Failed> {
     let site = lab.site(flavor)?;
     site.fill(
         "t_kill",

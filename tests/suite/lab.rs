@@ -153,8 +153,8 @@ fn run_unless_locked(root: &mut mysql::Conn, statement: &str) -> Result<(), Fail
     let start = Instant::now();
     loop {
         match root.query_drop(statement) {
-            Err(mysql::Error::MySqlError(error))
-                if error.code == 1205 && start.elapsed() < Duration::from_secs(30) => {}
+            Err(mysql::Error::MySqlError(error)) if error.code == 1205 && start.elapsed() < Duration::from_secs(30) => {
+            }
             other => return other.map_err(|error| format!("{statement}: {error}").into()),
         }
     }
@@ -194,7 +194,14 @@ pub(crate) struct Lab {
 impl Lab {
     pub(crate) fn new(target: Target) -> std::io::Result<Self> {
         let dir = tempfile::Builder::new().prefix("weir-suite-").tempdir()?;
-        Ok(Self { target, tools: clients::tools()?, mariadb: OnceLock::new(), mysql: OnceLock::new(), directories: AtomicUsize::new(0), dir })
+        Ok(Self {
+            target,
+            tools: clients::tools()?,
+            mariadb: OnceLock::new(),
+            mysql: OnceLock::new(),
+            directories: AtomicUsize::new(0),
+            dir,
+        })
     }
 
     fn slot(&self, flavor: Flavor) -> &OnceLock<Result<Site, String>> {
@@ -247,9 +254,7 @@ impl Lab {
                 pid: site.server.pid().ok_or("the server has ended")?,
                 weir: None,
             },
-            Target::Weir => {
-                Endpoint::of(Weir::start(&self.directory()?, &site.server, settings)?)
-            }
+            Target::Weir => Endpoint::of(Weir::start(&self.directory()?, &site.server, settings)?),
         };
         self.judge(endpoint, test)
     }

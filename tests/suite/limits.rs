@@ -6,7 +6,7 @@ use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
 
 use crate::Collector;
-use crate::driver::{connect, expect_equal, expect_error, run, serves, server_error, value};
+use crate::driver::{connect, expect_equal, expect_error, run, server_error, serves, value};
 use crate::lab::{APP, Endpoint, Lab, PLAIN, eventually};
 use crate::login::{self, Login, Opening};
 use crate::reply::Set;

@@ -173,12 +173,7 @@ pub(crate) fn change_user(login: &Login, greeting: &Greeting) -> Vec<u8> {
 }
 
 /// Goes through the authentication exchange up to the OK or the error.
-pub(crate) fn authenticate(
-    packets: &mut Packets,
-    login: &Login,
-    capabilities: u32,
-    clear_text: bool,
-) -> Result<Set> {
+pub(crate) fn authenticate(packets: &mut Packets, login: &Login, capabilities: u32, clear_text: bool) -> Result<Set> {
     loop {
         let packet = packets.read()?;
         match packet.as_slice() {

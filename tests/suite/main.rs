@@ -17,6 +17,7 @@ mod misuse;
 mod reply;
 mod same;
 mod script;
+mod show;
 mod step;
 mod stopping;
 mod streams;
@@ -48,11 +49,7 @@ impl Collector {
     }
 
     /// Adds a test of what only Weir does: ignored when the servers are the target.
-    fn add_for_weir(
-        &mut self,
-        name: &str,
-        test: impl FnOnce(&Lab, Flavor) -> Result<(), Failed> + Send + 'static,
-    ) {
+    fn add_for_weir(&mut self, name: &str, test: impl FnOnce(&Lab, Flavor) -> Result<(), Failed> + Send + 'static) {
         self.add(name, test);
         let trial = self.trials.pop().expect("just added");
         self.trials.push(trial.with_ignored_flag(self.lab.target == Target::Direct));

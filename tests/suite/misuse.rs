@@ -265,8 +265,7 @@ fn wrong_lengths_in_execute(endpoint: &Endpoint) -> Result<(), Failed> {
 }
 
 fn wrong_lengths_in_change_user(endpoint: &Endpoint) -> Result<(), Failed> {
-    let payloads: [&[u8]; 6] =
-        [b"", b"app", b"app\0", b"app\0\xff", b"app\0\x14short", b"app\0\x00db without end"];
+    let payloads: [&[u8]; 6] = [b"", b"app", b"app\0", b"app\0\xff", b"app\0\x14short", b"app\0\x00db without end"];
     for payload in payloads {
         let (mut packets, _) = logged_in(endpoint)?;
         packets.command(0x11, payload)?;

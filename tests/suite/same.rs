@@ -50,19 +50,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     tests.add("same::found_rows_and_other_habits_of_drivers", habits);
 }
 
-fn lines(steps: &str, flavor: Flavor) -> impl Iterator<Item = &str> {
-    steps.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")).filter_map(move |line| {
-        script::for_flavor(line, flavor)
-    })
-}
-
-fn compare_file(
-    lab: &Lab,
-    flavor: Flavor,
-    short: &str,
-    steps: &'static str,
-    binary: bool,
-) -> Result<(), Failed> {
+fn compare_file(lab: &Lab, flavor: Flavor, short: &str, steps: &'static str, binary: bool) -> Result<(), Failed> {
     let site = lab.site(flavor)?;
     lab.with_endpoint(site, &[], |endpoint| {
         let sides = compare::sides(site, endpoint, short);
@@ -71,10 +59,10 @@ fn compare_file(
 }
 
 fn compare_steps(site: &Site, sides: &[Side; 2], login: &Login, steps: &str, binary: bool) -> Result<(), Failed> {
-    compare::fill(site, sides, script::CONTENT)?;
+    compare::fill(site, sides, &script::content())?;
     let mut pair = Pair::new(sides, login, binary);
     let differences: Vec<String> =
-        lines(steps, site.flavor).filter_map(|step| pair.run(step).err()).take(ENOUGH).collect();
+        script::steps(steps, site.flavor).into_iter().filter_map(|step| pair.run(step).err()).take(ENOUGH).collect();
     if differences.is_empty() { Ok(()) } else { Err(differences.join("\n").into()) }
 }
 
@@ -100,12 +88,10 @@ fn habits(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     // One connection, so that sessions of different habits meet on it.
     lab.with_endpoint(site, &[("pool.max_connections", "1")], |endpoint| {
         let sides = compare::sides(site, endpoint, &format!("{}habits", compare::letter(flavor)));
-        compare::fill(site, &sides, script::CONTENT)?;
+        compare::fill(site, &sides, &script::content())?;
         let mut pairs: Vec<Pair> = HABITS
             .iter()
-            .map(|&capabilities| {
-                Pair::new(&sides, &Login { capabilities, ..Login::new(APP.0, APP.1) }, false)
-            })
+            .map(|&capabilities| Pair::new(&sides, &Login { capabilities, ..Login::new(APP.0, APP.1) }, false))
             .collect();
         for step in steps.split('\n').filter(|step| !["BEGIN", "ROLLBACK", "SET autocommit = 0"].contains(step)) {
             for (pair, capabilities) in pairs.iter_mut().zip(HABITS) {

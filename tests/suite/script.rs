@@ -1,10 +1,16 @@
-//! What sessions may do: tables of steps (in the language of [`crate::step`]) from which random scripts are drawn.
+//! What sessions may do: files of steps (in the language of [`crate::step`]) from which random scripts are drawn.
+//!
+//! In a file, `# ` begins a comment line, and `mysql|` or `mariadb|` a step for that server only.
 //!
 //! Must always hold, because two runs are compared step by step: a statement's answer depends only on what was done
 //! before it in this schedule (no clocks, ids or other databases), and no statement waits for another session for long
 //! (rows and tables written are those of the session, named by `{s}`; waits for locks end after a second).
 
 use weir_local::Flavor;
+
+const CONTENT: &str = include_str!("../interleave/content.steps");
+const SINGLES: &str = include_str!("../interleave/singles.steps");
+const GROUPS: &str = include_str!("../interleave/groups.steps");
 
 /// A small generator of random numbers (splitmix64): a seed means the same schedule for ever, whatever crates do.
 pub(crate) struct Dice(u64);
@@ -32,6 +38,24 @@ impl Dice {
     }
 }
 
+/// The statements that make the databases' content at the start.
+pub(crate) fn content() -> Vec<&'static str> {
+    // `Site::fill` leaves out what is for the other server.
+    CONTENT.lines().filter(|line| !is_comment(line)).collect()
+}
+
+/// The steps of a file for this server.
+pub(crate) fn steps(file: &str, flavor: Flavor) -> Vec<&str> {
+    file.lines()
+        .filter(|line| !line.is_empty() && !is_comment(line))
+        .filter_map(|line| for_flavor(line, flavor))
+        .collect()
+}
+
+fn is_comment(line: &str) -> bool {
+    line.starts_with("# ")
+}
+
 /// The step for this server, or none.
 pub(crate) fn for_flavor(step: &str, flavor: Flavor) -> Option<&str> {
     let (only, other) = match flavor {
@@ -43,24 +67,27 @@ pub(crate) fn for_flavor(step: &str, flavor: Flavor) -> Option<&str> {
 
 /// A random script of about `length` steps for the session number `session`.
 pub(crate) fn draw(dice: &mut Dice, flavor: Flavor, session: usize, length: usize) -> Vec<String> {
-    let mut steps = vec![FIRST.to_owned()];
-    while steps.len() < length {
+    let singles = steps(SINGLES, flavor);
+    let groups: Vec<Vec<&str>> =
+        GROUPS.split("\n\n").map(|group| steps(group, flavor)).filter(|group| !group.is_empty()).collect();
+    let mut script = vec![FIRST.to_owned()];
+    while script.len() < length {
         if dice.percent(60) {
-            steps.extend(draw_single(dice, flavor, session));
+            script.push(draw_single(dice, &singles, session));
             continue;
         }
         let number = 1 + dice.below(9);
-        for step in *dice.pick(GROUPS) {
+        for step in dice.pick(&groups) {
             if dice.percent(15) {
-                steps.extend(draw_single(dice, flavor, session));
+                script.push(draw_single(dice, &singles, session));
             }
-            steps.push(fill(step, session, || number));
+            script.push(fill(step, session, || number));
         }
     }
     if flavor == Flavor::MariaDb {
-        steps = steps.into_iter().flat_map(settled).collect();
+        script = script.into_iter().flat_map(settled).collect();
     }
-    steps
+    script
 }
 
 /// MariaDB keeps the objects of ended sessions for new ones, and FOUND_ROWS() in them (10.11): until its first SELECT
@@ -72,10 +99,10 @@ fn settled(step: String) -> Vec<String> {
     if anew { vec![step, FIRST.to_owned()] } else { vec![step] }
 }
 
-fn draw_single(dice: &mut Dice, flavor: Flavor, session: usize) -> Option<String> {
-    let step: &str = dice.pick::<&str>(SINGLES);
-    let step = for_flavor(step, flavor)?;
-    Some(fill(step, session, || 1 + dice.below(9)))
+fn draw_single(dice: &mut Dice, singles: &[&str], session: usize) -> String {
+    let step = *dice.pick(singles);
+    // An empty statement can't be a line of the file.
+    if step == "(empty)" { String::new() } else { fill(step, session, || 1 + dice.below(9)) }
 }
 
 fn fill(step: &str, session: usize, mut number: impl FnMut() -> usize) -> String {

@@ -220,8 +220,7 @@ impl Session {
         packets.command(0x16, &statement_bytes(text))?;
         let (id, set) = read_prepared(packets, *capabilities)?;
         if let Set::Prepared(parameters, columns, _) = &set {
-            let statement =
-                Statement { id, parameters: parameters.len(), columns: columns.clone(), long: Vec::new() };
+            let statement = Statement { id, parameters: parameters.len(), columns: columns.clone(), long: Vec::new() };
             self.statements.insert(name.into(), statement);
         }
         Ok(set)
@@ -321,7 +320,7 @@ fn statement_bytes(text: &str) -> Vec<u8> {
     let mut bytes = parts.next().unwrap_or("").as_bytes().to_vec();
     for part in parts {
         bytes.push(u8::from_str_radix(&part[..2], 16).expect("two hex digits"));
-        bytes.extend_from_slice(part[3..].as_bytes());
+        bytes.extend_from_slice(&part.as_bytes()[3..]);
     }
     bytes
 }

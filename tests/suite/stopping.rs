@@ -71,12 +71,7 @@ fn readable_configuration(lab: &Lab, flavor: weir_local::Flavor) -> Result<(), F
     if said.contains("refused.toml") { Ok(()) } else { Err(format!("the file is not named:\n{said}").into()) }
 }
 
-fn stop(
-    lab: &Lab,
-    site: &Site,
-    grace: &str,
-    case: fn(&mut Endpoint) -> Result<(), Failed>,
-) -> Result<(), Failed> {
+fn stop(lab: &Lab, site: &Site, grace: &str, case: fn(&mut Endpoint) -> Result<(), Failed>) -> Result<(), Failed> {
     let short = if grace.contains("ms") { "t_stop_b" } else { "t_stop_a" };
     site.fill(
         short,

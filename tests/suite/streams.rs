@@ -22,9 +22,12 @@ const GROWTH: u64 = 96 << 20;
 const VANISHING: usize = 1_000;
 const AT_A_TIME: usize = 100;
 
+/// Settings of Weir, and what must hold with them.
+type Case = (&'static str, &'static [(&'static str, &'static str)], fn(&Site, &Endpoint) -> Result<(), Failed>);
+
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [(&str, &[(&str, &str)], fn(&Site, &Endpoint) -> Result<(), Failed>); 4] = [
+    let cases: [Case; 4] = [
         ("a_result_of_1_gb_passes_in_bounded_memory", &[], gigabyte_is_read),
         (
             "a_client_that_stops_reading_is_cut_and_its_connection_freed",

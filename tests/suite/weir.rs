@@ -15,8 +15,8 @@ use nix::unistd::Pid;
 use weir_local::{PortChoice, Server, free_port};
 
 use crate::client::{Address, Packets, Stream};
-use crate::login::Greeting;
 use crate::lab::{APP, MONITOR, OPEN, PLAIN, eventually};
+use crate::login::Greeting;
 
 /// How long Weir may take to greet, and to end after it was told to.
 const BOUND: Duration = Duration::from_secs(20);

@@ -23,8 +23,6 @@ use crate::metrics::Metrics;
 use crate::profile::Profile;
 use crate::server::Server;
 
-/// Idle connections older than this are checked for a peer that has closed them before they are lent.
-const CHECK_AFTER: Duration = Duration::from_millis(20);
 /// How many idle connections are looked at for one whose profile already matches.
 const LOOK_FOR_MATCH: usize = 16;
 
@@ -184,8 +182,8 @@ impl Pool {
             }
             let at = usable.or_else(|| list.iter().position(|c| c.suits(request.profile).0))?;
             let connection = list.swap_remove(at);
-            let old = connection.idle_since.elapsed() > CHECK_AFTER;
-            if connection.generation == generation && !(old && connection.is_stale()) {
+            // A look that costs no system call unless the runtime has heard from the socket.
+            if connection.generation == generation && !connection.is_stale() {
                 return Some(connection);
             }
         }

@@ -102,15 +102,30 @@ impl Client {
         &self.stream
     }
 
-    /// Puts TLS around the connection. Bytes that came too early are an attack and are refused.
+    /// Puts TLS around the connection. Nothing that came in clear is taken for a part of what comes encrypted: the
+    /// packet before was read by [`Client::packet_alone`].
     ///
     /// # Errors
-    /// When the client has sent more than the request for TLS, or the handshake fails.
+    /// When the handshake fails.
     pub async fn start_tls(&mut self, acceptor: &TlsAcceptor) -> Result<(), ClientError> {
-        if !self.input.is_empty() {
-            return Err(io::Error::other("the client sent data together with its request for TLS").into());
-        }
         Ok(self.stream.accept_tls(acceptor).await?)
+    }
+
+    /// The next payload, and not a byte more: behind a request for TLS, clients begin with TLS without waiting.
+    ///
+    /// # Errors
+    /// As [`Client::packet`].
+    pub async fn packet_alone(&mut self, limit: usize) -> Result<BytesMut, ClientError> {
+        loop {
+            if let Some(payload) = self.packets.next(&mut self.input, limit)? {
+                return Ok(payload);
+            }
+            let whole = Header::peek(&self.input).map_or(HEADER, |header| HEADER + header.len);
+            let missing = whole.saturating_sub(self.input.len()).max(1);
+            if (&mut self.stream).take(missing as u64).read_buf(&mut self.input).await? == 0 {
+                return Err(ClientError::Gone);
+            }
+        }
     }
 
     /// Everything from now on is compressed.

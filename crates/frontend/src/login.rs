@@ -120,7 +120,7 @@ pub(crate) async fn log_in(
     };
     client.put(&greeting.encode());
     client.flush().await?;
-    let mut payload = client.packet(MAX_HANDSHAKE).await?;
+    let mut payload = client.packet_alone(MAX_HANDSHAKE).await?;
     if is_ssl_request(&payload) {
         let Some(config) = endpoint.tls.clone() else {
             return Err(std::io::Error::other("the client asks for TLS, which was not offered").into());

@@ -205,10 +205,23 @@ impl Session {
 
     /// Runs a whole command: the state, the command, the reply, and what follows from it.
     pub(super) async fn run_command(&mut self, class: &Class, payload: &[u8], kind: ReplyKind) -> Result<(), End> {
-        let done = match self.send(class, payload).await {
-            Ok(()) => self.forward_reply(kind, class, None).await,
-            Err(stopped) => Err(stopped),
-        };
+        let repeatable = self.lease.is_none() && self.state.begin.is_none() && !class.effects.contains(Effects::WRITES);
+        let mut done = self.run_once(class, payload, kind).await;
+        if let Err(Stopped::Refused(failure)) = &done
+            && failure.code == codes::CR_SERVER_LOST
+            && repeatable
+            && self.lease.as_ref().is_none_or(|lease| !lease.is_clean())
+            && !self.handle.has(Interrupt::Query)
+        {
+            // The server had closed the idle connection: a read that nobody has heard of is asked again, once.
+            self.lease = None;
+            let again = self.run_once(class, payload, kind).await;
+            // A server that is not there any more: what the client hears of is the loss.
+            let gone = matches!(&again, Err(Stopped::Refused(f)) if f.code == codes::CR_CONN_HOST_ERROR);
+            if !gone {
+                done = again;
+            }
+        }
         match done {
             Ok(outcome) => {
                 self.note(class, &outcome);
@@ -216,6 +229,11 @@ impl Session {
             }
             Err(stopped) => self.stopped(stopped),
         }
+    }
+
+    async fn run_once(&mut self, class: &Class, payload: &[u8], kind: ReplyKind) -> Result<Outcome, Stopped> {
+        self.send(class, payload).await?;
+        self.forward_reply(kind, class, None).await
     }
 
     /// A command was stopped: tells the client, or ends the session.
