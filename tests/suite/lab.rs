@@ -20,6 +20,7 @@ use crate::client::Address;
 use crate::clients::{self, Tools};
 use crate::login::{self, Login, Opening};
 use crate::script;
+use crate::signals;
 use crate::weir::Weir;
 
 /// The application's account: admin in Weir, all rights on the tests' databases.
@@ -93,7 +94,7 @@ impl Site {
         .chain(options)
         .map(|option| (*option).to_owned())
         .collect();
-        let site = Self { flavor, server: Server::start(&installation, parent, &spec)? };
+        let site = Self { flavor, server: signals::unblocked(|| Server::start(&installation, parent, &spec))? };
         site.create_accounts()?;
         Ok(site)
     }

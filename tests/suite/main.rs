@@ -18,6 +18,7 @@ mod reply;
 mod same;
 mod script;
 mod show;
+mod signals;
 mod step;
 mod stopping;
 mod streams;
@@ -27,7 +28,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use nix::sys::signal::{SigSet, Signal};
 use weir_local::Flavor;
 
 use crate::interleave::Protocol;
@@ -81,24 +81,6 @@ fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
     all
 }
 
-/// SIGINT and SIGTERM end the suite with its files removed; the kernel then kills the servers and Weirs, which it does
-/// when the threads that started them end.
-fn end_on_signals(lab: &Arc<Lab>) {
-    let mut signals = SigSet::empty();
-    signals.add(Signal::SIGINT);
-    signals.add(Signal::SIGTERM);
-    // Threads started from here on inherit the mask; child processes start with an empty one.
-    if signals.thread_block().is_err() {
-        return;
-    }
-    let dir = lab.path().to_path_buf();
-    std::thread::spawn(move || {
-        let _signal = signals.wait();
-        let _removed = std::fs::remove_dir_all(dir);
-        std::process::exit(130);
-    });
-}
-
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let prepared = Target::from_environment().and_then(|target| Lab::new(target).map_err(|error| error.to_string()));
@@ -110,7 +92,7 @@ fn main() -> ExitCode {
         }
     };
     let trials = collect(&lab);
-    end_on_signals(&lab);
+    signals::end_with(lab.path());
     let wanted = |flavor: &Flavor| {
         let of_flavor = |trial: &&Trial| trial.name().starts_with(name_of(*flavor));
         !arguments.list && trials.iter().filter(of_flavor).any(|trial| !arguments.is_filtered_out(trial))

@@ -17,6 +17,7 @@ use weir_local::{PortChoice, Server, free_port};
 use crate::client::{Address, Packets, Stream};
 use crate::lab::{APP, MONITOR, OPEN, PLAIN, eventually};
 use crate::login::Greeting;
+use crate::signals;
 
 /// How long Weir may take to greet, and to end after it was told to.
 const BOUND: Duration = Duration::from_secs(20);
@@ -134,15 +135,10 @@ impl Drop for Weir {
 /// Starts the process; the kernel kills it when the thread that starts it ends (util-linux's setpriv).
 fn spawn(config: &Path, log: &Path) -> Result<Child, Failed> {
     let log = OpenOptions::new().create(true).append(true).open(log)?;
-    Ok(Command::new("setpriv")
-        .args(["--pdeathsig", "KILL"])
-        .arg(binary()?)
-        .args(["serve", "--config"])
-        .arg(config)
-        .stdin(Stdio::null())
-        .stdout(log.try_clone()?)
-        .stderr(log)
-        .spawn()?)
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL"]).arg(binary()?).args(["serve", "--config"]).arg(config);
+    command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+    Ok(signals::unblocked(|| command.spawn())?)
 }
 
 /// Runs `weir serve` with a configuration that is expected to be refused: how it ended, and what it printed.

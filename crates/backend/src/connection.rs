@@ -61,6 +61,8 @@ pub struct Prepared {
     pub id: u32,
     /// The parameter types of its last execution here.
     pub types: Option<Rc<[u8]>>,
+    /// The session that has executed it here, if any; `u32::MAX` for several.
+    pub executed_by: Option<u32>,
 }
 
 /// A command that Weir has put before a session's statement.
@@ -104,6 +106,9 @@ pub struct Connection {
     pub generation: u64,
     /// Never to be lent again, whatever its state.
     pub retired: bool,
+    /// The session whose result set ended with an EOF packet that had no room for its session state changes: the server
+    /// tells them with the next OK, whoever gets it.
+    pub untold_changes_of: Option<u32>,
     /// `LAST_INSERT_ID()` here, if known.
     pub insert_id: Option<u64>,
     stream: Stream,
@@ -184,6 +189,7 @@ impl Connection {
             idle_since: Instant::now(),
             generation,
             retired: false,
+            untold_changes_of: None,
             insert_id: Some(0),
             stream: connected.stream,
             output: BytesMut::new(),
@@ -421,7 +427,7 @@ impl Connection {
                 Event::Pass(n) => n,
                 Event::Packet(n, ending) => {
                     match ending {
-                        Ending::Prepared(ok) => outcome = Some(Ok(Prepared { id: ok.id, types: None })),
+                        Ending::Prepared(ok) => outcome = Some(Ok(Prepared { id: ok.id, types: None, executed_by: None })),
                         Ending::Err(err) => outcome = Some(Err(server_failure(&err))),
                         _ => {}
                     }
@@ -478,6 +484,13 @@ impl Connection {
 
     fn broken(&self, why: &str) -> Failure {
         self.server.lost(why)
+    }
+
+    /// Closes a statement here, if it is prepared.
+    pub fn close_statement(&mut self, key: &StatementKey) {
+        if let Some(old) = self.statements.pop(key) {
+            self.queue(&[&[Command::StmtClose as u8][..], &old.id.to_le_bytes()].concat(), false);
+        }
     }
 
     /// Keeps a statement prepared here. A statement that has to make room is closed on the server.

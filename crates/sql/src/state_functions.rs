@@ -328,7 +328,7 @@ impl Search<'_> {
         if assigned || ahead.at_punct(b'.') || !self.sql[range.clone()].eq_ignore_ascii_case(b"@@pseudo_thread_id") {
             return false;
         }
-        let value = format!("COALESCE(CAST({id} AS UNSIGNED), @@pseudo_thread_id)");
+        let value = format!("COALESCE(NULLIF(CAST({id} AS UNSIGNED), 0), @@pseudo_thread_id)");
         self.edits.push((range, value.into_bytes()));
         self.extend(variable, true);
         self.list().replaced = true;

@@ -152,6 +152,35 @@ fn read_types<'a>(r: &mut Reader<'a>, count: u64, named: bool) -> Result<&'a [u8
     Ok(&start[..start.len() - r.rest().len()])
 }
 
+/// The type of a parameter that was given as NULL without a type. Source: MySQL, `MYSQL_TYPE_NULL`.
+const TYPE_NULL: u8 = 0x06;
+
+/// Gives untyped NULLs the types that the session's earlier executions gave them, as MySQL does on the connection that ran
+/// those; `known` is kept up to date for the first parameters of the statement. Returns whether an untyped NULL is left,
+/// whose type the server takes from whatever it executed before.
+///
+/// # Errors
+/// When `types` (of [`Execute::types`]) is too short.
+pub fn settle_null_types(types: &mut [u8], known: &mut [Option<[u8; 2]>], named: bool) -> Result<bool, Malformed> {
+    let mut at = 0;
+    let mut untyped = false;
+    for known in known {
+        let slot = types.get_mut(at..at + 2).ok_or(Malformed("parameter type"))?;
+        match (slot[0], &known) {
+            (TYPE_NULL, Some(kind)) => slot.copy_from_slice(kind),
+            (TYPE_NULL, None) => untyped = true,
+            _ => *known = Some([slot[0], slot[1]]),
+        }
+        at += 2;
+        if named {
+            let mut r = Reader::new(&types[at..]);
+            r.lenenc_bytes("parameter name")?;
+            at = types.len() - r.rest().len();
+        }
+    }
+    Ok(untyped)
+}
+
 /// The text of COM_QUERY, after its attributes (which a client that negotiated them sends before it). The payload
 /// includes the command byte; returns where the text begins.
 pub fn query_text_at(payload: &[u8], capabilities: Capabilities) -> Result<usize, Malformed> {
@@ -249,6 +278,18 @@ mod tests {
         let execute = Execute::parse(&payload, 1, ATTRIBUTES).expect("it is well formed");
         assert_eq!((execute.params, execute.types), (2, Some(&[3, 0, 0, 0xfd, 0, 1, b'k'][..])));
         assert_eq!(execute.encode(5, execute.types), payload);
+    }
+
+    #[test]
+    fn untyped_nulls_get_the_types_of_earlier_executions() {
+        let mut known = [None, None];
+        let mut types = [8, 0, 6, 0];
+        assert_eq!(settle_null_types(&mut types, &mut known, false), Ok(true));
+        assert_eq!((types, known), ([8, 0, 6, 0], [Some([8, 0]), None]));
+        let mut types = [6, 0, 1, b'a', 0xfd, 0, 1, b'b'];
+        assert_eq!(settle_null_types(&mut types, &mut known, true), Ok(false));
+        assert_eq!(types, [8, 0, 1, b'a', 0xfd, 0, 1, b'b']);
+        assert!(settle_null_types(&mut [8], &mut known, false).is_err());
     }
 
     #[test]

@@ -236,7 +236,7 @@ impl Session {
             Command::StmtExecute => self.execute(&payload).await,
             Command::StmtFetch => self.fetch(&payload).await,
             Command::StmtReset => self.reset_statement(&payload).await,
-            Command::StmtClose => self.close_statement(&payload).await,
+            Command::StmtClose => self.close_statement(&payload),
             Command::StmtSendLongData => self.long_data(&payload).await,
             _ => unreachable_command(),
         }

@@ -65,6 +65,10 @@ pub(crate) struct Relay<'a> {
     pub(crate) identity: &'a Identity,
     /// The client asked for session tracking itself: it gets all that the server sends.
     pub(crate) track_all: bool,
+    /// The default database, before the statement.
+    pub(crate) database: Option<&'a [u8]>,
+    /// See [`super::state::State::untold_schema`].
+    pub(crate) untold_schema: &'a mut bool,
     /// The statement changes nothing: it may be killed when the client goes.
     pub(crate) harmless: bool,
     /// The id that the client knows a statement by that is being prepared.
@@ -110,6 +114,7 @@ impl Relay<'_> {
     }
 
     fn step(&mut self, tracker: &mut ReplyTracker, outcome: &mut Outcome) -> Result<Step, Malformed> {
+        let mut untold = self.lease.untold_changes_of;
         let input = &self.lease.input;
         let client = &mut *self.client;
         let taken = match tracker.advance(input)? {
@@ -122,7 +127,14 @@ impl Relay<'_> {
                 match ending {
                     Ending::Ok(ok) => {
                         outcome.note_ok(&ok, tracker.rows())?;
-                        forward_ok(client, &input[..n], &ok, self.identity, self.track_all)?;
+                        let others = untold.take().is_some_and(|id| id != self.handle.id);
+                        let told = Told {
+                            identity: self.identity,
+                            all: self.track_all,
+                            not_schema: self.database.filter(|_| others),
+                            also_schema: std::mem::take(self.untold_schema).then_some(self.database.unwrap_or_default()),
+                        };
+                        told.forward(client, &input[..n], &ok)?;
                     }
                     Ending::Err(err) => {
                         outcome.note_error(err.code);
@@ -136,6 +148,10 @@ impl Relay<'_> {
                         // An EOF has no room for what has changed, only for the flag; the client tracks nothing of it.
                         let changed = eof.status.contains(StatusFlags::SESSION_STATE_CHANGED);
                         outcome.state_changed |= changed;
+                        if changed && !self.track_all {
+                            *self.untold_schema = true;
+                            untold = Some(self.handle.id);
+                        }
                         if changed && !self.track_all {
                             let quiet = EofPacket { status: eof.status - StatusFlags::SESSION_STATE_CHANGED, ..eof };
                             put_packet(&mut client.output, input[3], &quiet.encode());
@@ -161,6 +177,7 @@ impl Relay<'_> {
             }
         };
         self.lease.input.advance(taken);
+        self.lease.untold_changes_of = untold;
         Ok(Step::Taken)
     }
 
@@ -253,36 +270,52 @@ impl Outcome {
     }
 }
 
-/// Forwards an OK packet, with only those session state changes that the client asked for.
-fn forward_ok(
-    client: &mut Client,
-    raw: &[u8],
-    ok: &OkPacket<'_>,
-    identity: &Identity,
-    track_all: bool,
-) -> Result<(), Malformed> {
-    let changed = ok.status.contains(StatusFlags::SESSION_STATE_CHANGED);
-    let plain = ok.info.is_empty() && !changed;
-    let tracks = client.capabilities.contains(Capabilities::SESSION_TRACK);
-    if plain || (tracks && (track_all || ok.changes.is_empty())) {
-        client.output.extend_from_slice(raw);
-        return Ok(());
+/// Which session state changes of an OK packet the client is told.
+struct Told<'a> {
+    identity: &'a Identity,
+    /// All: it asked for them itself.
+    all: bool,
+    /// Not that the database is this one: what the server tells was left by another session.
+    not_schema: Option<&'a [u8]>,
+    /// That the database is this one, if the packet does not say so.
+    also_schema: Option<&'a [u8]>,
+}
+
+impl Told<'_> {
+    /// Forwards an OK packet: as it is if it tells nothing, or all is told.
+    fn forward(&self, client: &mut Client, raw: &[u8], ok: &OkPacket<'_>) -> Result<(), Malformed> {
+        let tracks = client.capabilities.contains(Capabilities::SESSION_TRACK);
+        let tells = ok.status.contains(StatusFlags::SESSION_STATE_CHANGED);
+        let also = tracks && self.also_schema.is_some();
+        if (tracks && self.all) || !(tells || also || !tracks && !ok.info.is_empty()) {
+            client.output.extend_from_slice(raw);
+            return Ok(());
+        }
+        let changes = if tracks { self.select(ok.changes)? } else { Vec::new() };
+        let payload = OkPacket { changes: &changes, ..*ok }.encode(client.capabilities);
+        put_packet(&mut client.output, raw[3], &payload);
+        Ok(())
     }
-    let mut changes = Vec::new();
-    if tracks {
-        for change in SessionChanges::new(ok.changes) {
+
+    fn select(&self, changes: &[u8]) -> Result<Vec<u8>, Malformed> {
+        let mut selected = Vec::new();
+        let mut schema = false;
+        for change in SessionChanges::new(changes) {
             let change = change?;
             let wanted = match &change {
-                SessionChange::Variable { name, .. } => identity.client_tracked.iter().any(|n| n.as_bytes() == *name),
+                SessionChange::Variable { name, .. } => self.identity.client_tracked.iter().any(|n| n.as_bytes() == *name),
                 SessionChange::State => false,
-                SessionChange::Schema(_) | SessionChange::Other { .. } => true,
+                SessionChange::Schema(name) => self.not_schema != Some(*name),
+                SessionChange::Other { .. } => true,
             };
             if wanted {
-                put_session_change(&mut changes, &change);
+                schema |= matches!(change, SessionChange::Schema(_));
+                put_session_change(&mut selected, &change);
             }
         }
+        if let (Some(name), false) = (self.also_schema, schema) {
+            put_session_change(&mut selected, &SessionChange::Schema(name));
+        }
+        Ok(selected)
     }
-    let payload = OkPacket { changes: &changes, ..*ok }.encode(client.capabilities);
-    put_packet(&mut client.output, raw[3], &payload);
-    Ok(())
 }

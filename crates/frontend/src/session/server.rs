@@ -179,6 +179,8 @@ impl Session {
             handle: &self.handle,
             identity: &self.identity,
             track_all,
+            database: self.state.profile.database.as_deref(),
+            untold_schema: &mut self.state.untold_schema,
             harmless: !class.effects.contains(Effects::WRITES) && !self.state.status.contains(StatusFlags::IN_TRANS),
             statement_id,
             kill: &kill,

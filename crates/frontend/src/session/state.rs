@@ -47,6 +47,8 @@ pub(crate) struct Statement {
     pub(crate) params: u16,
     /// The parameter types of its latest execution.
     pub(crate) types: Option<Rc<[u8]>>,
+    /// The latest type that each parameter had in any execution.
+    pub(crate) known_types: Vec<Option<[u8; 2]>>,
     /// Rows wait on the server.
     pub(crate) cursor: bool,
     /// A parameter's value has been sent in pieces.
@@ -73,6 +75,8 @@ pub(crate) struct State {
     pub(crate) found_rows: Left<u64>,
     pub(crate) last_insert_id: Left<u64>,
     pub(crate) diagnostics: Diagnostics,
+    /// The server has not told the client of the database, as it would with the next OK packet.
+    pub(crate) untold_schema: bool,
     /// The collation of the connection has changed to one that has to be asked for.
     pub(crate) collation_unknown: bool,
     /// The characteristics of the next transaction were set, and that transaction has begun.
@@ -103,6 +107,7 @@ impl State {
             found_rows: Left::Known(0),
             last_insert_id: Left::Known(0),
             diagnostics: Diagnostics::Empty,
+            untold_schema: false,
             collation_unknown: false,
             set_transaction_used: false,
             statements: HashMap::new(),

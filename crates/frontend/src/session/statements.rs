@@ -10,8 +10,8 @@ use weir_backend::connection::{ParsingProfile, Prepared, StatementKey};
 use weir_sql::{Class, Effects, Kind, Pins, StateValues, classify};
 use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
-use weir_wire::stmt::{Execute, statement_id};
-use weir_wire::{Command, Failure, Fault, Malformed, StatusFlags};
+use weir_wire::stmt::{Execute, settle_null_types, statement_id};
+use weir_wire::{Capabilities, Command, Failure, Fault, Malformed, StatusFlags};
 
 use super::server::Stopped;
 use super::query::names_server_threads;
@@ -73,6 +73,7 @@ impl Session {
                     class: Self::shared_class(class),
                     params,
                     types: None,
+                    known_types: vec![None; usize::from(params)],
                     cursor: false,
                     long_data: false,
                     failed: None,
@@ -110,7 +111,7 @@ impl Session {
         let prepared = outcome.prepared;
         self.note(&class, &outcome);
         let Some(ok) = prepared else { return Ok(None) };
-        self.connection().remember(key.clone(), Prepared { id: ok.id, types: None });
+        self.connection().remember(key.clone(), Prepared { id: ok.id, types: None, executed_by: None });
         Ok(Some(ok.params))
     }
 
@@ -151,12 +152,19 @@ impl Session {
     async fn execute_statement(&mut self, payload: &[u8]) -> Result<(), Stopped> {
         let capabilities = self.client.capabilities;
         let id = statement_id(payload).map_err(malformed)?;
+        let (mariadb, own) = (self.identity.mariadb, self.handle.id);
         let statement = self.statement(id, "mysqld_stmt_execute")?;
         if let Some(failure) = statement.failed.take() {
             return Err(failure.into());
         }
         let execute = Execute::parse(payload, statement.params, capabilities).map_err(malformed)?;
+        let mut untyped = false;
         if let Some(types) = execute.types {
+            let mut types = types.to_vec();
+            if !mariadb {
+                let named = capabilities.contains(Capabilities::QUERY_ATTRIBUTES);
+                untyped = settle_null_types(&mut types, &mut statement.known_types, named).map_err(malformed)?;
+            }
             statement.types = Some(types.into());
         } else if execute.params > 0 && statement.types.is_none() {
             let message = "Incorrect arguments to mysqld_stmt_execute";
@@ -170,6 +178,12 @@ impl Session {
             return Ok(());
         }
         let cursor = execute.opens_cursor();
+        self.have_connection().await?;
+        let others = self.connection().statements.peek(&key).and_then(|prepared| prepared.executed_by);
+        if untyped && others.is_some_and(|session| session != own) {
+            // MySQL types a NULL by what was executed before, which would be another session's execution.
+            self.connection().close_statement(&key);
+        }
         let server_id = self.have_statement(&key).await?;
         let connection = self.connection();
         let known = connection.statements.peek(&key).and_then(|prepared| prepared.types.clone());
@@ -178,6 +192,7 @@ impl Session {
         let forwarded = execute.encode(server_id, send_types.filter(|_| execute.params > 0));
         if let Some(prepared) = connection.statements.peek_mut(&key) {
             prepared.types = types;
+            prepared.executed_by = Some(prepared.executed_by.map_or(own, |session| if session == own { own } else { u32::MAX }));
         }
         self.handle_statement(&key);
         self.send(&class, &forwarded).await?;
@@ -261,20 +276,13 @@ impl Session {
 
     /// COM_STMT_CLOSE, which has no reply. Connections keep the statement prepared for the next session that
     /// prepares the same text, unless a cursor or a value in pieces is left on it.
-    pub(super) async fn close_statement(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(super) fn close_statement(&mut self, payload: &[u8]) -> Result<(), End> {
         let Ok(id) = statement_id(payload) else { return Ok(()) };
         let Some(statement) = self.state.statements.remove(&id) else { return Ok(()) };
-        if statement.cursor || statement.long_data {
-            let Some(lease) = &mut self.lease else { return Ok(()) };
-            if let Some(prepared) = lease.statements.pop(&statement.key) {
-                let close = Self::statement_command(Command::StmtClose, prepared.id);
-                if let Err(failure) = self.send_unanswered(&close).await {
-                    return Err(match self.server_broke(failure, false) {
-                        Stopped::Ended(end) => end,
-                        Stopped::Refused(failure) => End::Told(failure),
-                    });
-                }
-            }
+        if let Some(lease) = &mut self.lease
+            && (statement.cursor || statement.long_data)
+        {
+            lease.close_statement(&statement.key);
         }
         Ok(())
     }
