@@ -119,7 +119,8 @@ fn decode_eof(packet: &[u8], capabilities: u32) -> Result<Summary> {
     }
     let mut fields = Fields(&packet[1..]);
     let warnings = fields.int(2)? as u16;
-    let status = fields.int(2)? as u16 & !NOT_OF_THE_ANSWER;
+    // "Session state changed": an EOF packet has no room for what it announces, and Weir does not pass the flag on.
+    let status = fields.int(2)? as u16 & !(NOT_OF_THE_ANSWER | 0x4000);
     Ok(Summary { status, warnings, ..Summary::default() })
 }
 

@@ -27,7 +27,6 @@ pub(crate) const PASSED: Capabilities = Capabilities::FOUND_ROWS
     .union(Capabilities::NO_SCHEMA)
     .union(Capabilities::ODBC)
     .union(Capabilities::LOCAL_FILES)
-    .union(Capabilities::IGNORE_SPACE)
     .union(Capabilities::INTERACTIVE)
     .union(Capabilities::MULTI_STATEMENTS)
     .union(Capabilities::MULTI_RESULTS)
@@ -39,6 +38,7 @@ pub(crate) const PASSED: Capabilities = Capabilities::FOUND_ROWS
 
 /// What Weir does itself, whatever the server can do.
 const OWN: Capabilities = Capabilities::LONG_FLAG
+    .union(Capabilities::IGNORE_SPACE)
     .union(Capabilities::CONNECT_WITH_DB)
     .union(Capabilities::PROTOCOL_41)
     .union(Capabilities::TRANSACTIONS)

@@ -88,6 +88,8 @@ pub struct ReplyTracker {
     continued: bool,
     rows: u64,
     status: StatusFlags,
+    /// The rows are OUT parameters: MySQL says before them that a result follows, and not after them.
+    out_params: bool,
 }
 
 impl ReplyTracker {
@@ -99,7 +101,7 @@ impl ReplyTracker {
             ReplyKind::Rows => State::Rows,
             ReplyKind::Text => State::LastText,
         };
-        ReplyTracker { state, capabilities, skip: 0, continued: false, rows: 0, status: StatusFlags::empty() }
+        ReplyTracker { state, capabilities, skip: 0, continued: false, rows: 0, status: StatusFlags::empty(), out_params: false }
     }
 
     /// Whether the whole reply has been seen.
@@ -215,6 +217,7 @@ impl ReplyTracker {
             State::ColumnsEof { after } => {
                 let eof = EofPacket::parse(payload)?;
                 self.status = eof.status;
+                self.out_params = eof.status.contains(StatusFlags::PS_OUT_PARAMS | StatusFlags::MORE_RESULTS_EXISTS);
                 self.state = self.after_columns(after);
                 if after == AfterColumns::Rows && eof.status.contains(StatusFlags::CURSOR_EXISTS) {
                     self.state = State::Done;
@@ -273,6 +276,9 @@ impl ReplyTracker {
         } else {
             let eof = EofPacket::parse(payload)?;
             self.end_result(eof.status);
+            if std::mem::take(&mut self.out_params) {
+                self.state = State::First;
+            }
             Ending::Eof(eof)
         };
         Ok(Event::Packet(len, ending))

@@ -66,13 +66,12 @@ impl Session {
     pub(super) async fn reset_connection(&mut self) -> Result<(), End> {
         if self.state.pins.contains(Pins::ROLE) && self.keep_role_through_reset().await.is_ok() {
             let found_rows = self.state.found_rows;
-            self.state.reset(&self.endpoint.server);
+            self.state.reset(&self.identity);
             (self.state.pins, self.state.found_rows) = (Pins::ROLE, found_rows);
         } else {
-            self.leave_server();
-            self.state.reset(&self.endpoint.server);
+            self.leave_server_cleared().await;
+            self.state.reset(&self.identity);
         }
-        self.state.learn_lex_mode(Some(&self.identity), self.client.capabilities);
         self.done_here();
         Ok(())
     }
@@ -92,7 +91,7 @@ impl Session {
                 return Err(End::Told(failure));
             }
         };
-        self.leave_server();
+        self.leave_server_cleared().await;
         let bound = self.endpoint.settings.handshake_timeout;
         let changing = self.change_to(request);
         match tokio::time::timeout(bound, Box::pin(changing)).await {
@@ -136,7 +135,7 @@ impl Session {
         self.key.user = user.as_bytes().into();
         self.admin = admin;
         self.collation = request.collation.unwrap_or(self.collation);
-        self.state = State::new(&endpoint.server, None, self.collation);
+        self.state = State::new(&self.identity, self.client.capabilities, self.collation);
         {
             let mut info = self.handle.info();
             info.user.clone_from(&user);

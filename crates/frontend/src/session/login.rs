@@ -133,7 +133,7 @@ fn open(
             return Err((client, failure.into()));
         }
     };
-    let state = State::new(&endpoint.server, None, logged_in.collation);
+    let state = State::new(&identity, client.capabilities, logged_in.collation);
     let key = PoolKey { user: user.as_bytes().into(), capabilities: client.capabilities & PASSED };
     handle.info().user.clone_from(&user);
     Ok(Session {
@@ -168,7 +168,6 @@ impl Session {
         if let Some(database) = &logged_in.database {
             self.enter_database(database).await?;
         }
-        self.state.learn_lex_mode(Some(&self.identity), self.client.capabilities);
         Ok(())
     }
 

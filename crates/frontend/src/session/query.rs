@@ -88,7 +88,8 @@ impl Session {
 
     /// A transaction begins: the server hears of it with the first statement.
     fn begin_lazily(&mut self, text: &[u8], read_only: Option<bool>) {
-        self.state.begin = Some(Begin { text: text.into(), read_only: read_only == Some(true) });
+        let read_only = read_only.unwrap_or_else(|| self.state.transactions_are_read_only());
+        self.state.begin = Some(Begin { text: text.into(), read_only });
         self.transaction_ok_here(b"T_______");
     }
 

@@ -148,7 +148,8 @@ impl Relay<'_> {
                         // An EOF has no room for what has changed, only for the flag; the client tracks nothing of it.
                         let changed = eof.status.contains(StatusFlags::SESSION_STATE_CHANGED);
                         outcome.state_changed |= changed;
-                        if changed && !self.track_all {
+                        // What another session has left untold keeps the flag up: then nothing is known of this one.
+                        if changed && !self.track_all && untold.is_none() {
                             *self.untold_schema = true;
                             untold = Some(self.handle.id);
                         }

@@ -345,7 +345,7 @@ impl Session {
             let profile = Rc::new(profile);
             self.state.profile = profile.clone();
             self.connection().set_profile(profile);
-            self.state.learn_lex_mode(Some(&self.identity), self.client.capabilities);
+            self.state.learn_lex_mode(&self.identity);
         }
         let explained = !changes.is_empty()
             || outcome.schema.is_some()
@@ -438,19 +438,24 @@ impl Session {
     /// Lets the connection go at the session's end, or when it begins anew: what is bound to it is cleared away in
     /// the background, and a connection with an unread reply is closed.
     pub(super) fn leave_server(&mut self) {
+        if let Some(lease) = self.take_dirty_lease() {
+            tokio::task::spawn_local(lease.reset_and_return(self.endpoint.settings.reset_timeout));
+        }
+    }
+
+    /// The connection, if something of the session has to be cleared away from it; else it is given back or closed.
+    fn take_dirty_lease(&mut self) -> Option<Lease> {
         if self.held {
             self.held = false;
             self.shared.pool.end_hold(u64::from(self.handle.id));
         }
-        let Some(lease) = self.lease.take() else { return };
+        let lease = self.lease.take()?;
         if self.state.pins.intersects(OUTLAST_RESET) {
             lease.close();
-            return;
+            return None;
         }
         let dirty = self.state.is_bound() || self.state.diagnostics == Diagnostics::OnConnection;
-        if lease.is_clean() && dirty {
-            tokio::task::spawn_local(lease.reset_and_return(self.endpoint.settings.reset_timeout));
-        }
+        (lease.is_clean() && dirty).then_some(lease)
     }
 
     /// Sends a command that gets no reply.
@@ -458,6 +463,13 @@ impl Session {
         let connection = self.connection();
         connection.queue(payload, false);
         connection.flush().await
+    }
+
+    /// The same, and waits until it is cleared away: a client that begins anew finds its locks released.
+    pub(super) async fn leave_server_cleared(&mut self) {
+        if let Some(lease) = self.take_dirty_lease() {
+            lease.reset_and_return(self.endpoint.settings.reset_timeout).await;
+        }
     }
 
     /// The command byte and a server's statement id.

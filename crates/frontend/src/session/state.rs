@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use weir_backend::connection::StatementKey;
 use weir_backend::profile::{Profile, SharedProfile};
-use weir_backend::{Identity, Server};
+use weir_backend::Identity;
 use weir_sql::{Class, Dialect, Effects, LeadBytes, LexMode, Pins};
 use weir_wire::{Capabilities, Failure, StatusFlags};
 
@@ -87,13 +87,17 @@ pub(crate) struct State {
 
 impl State {
     /// A new session's state.
-    pub(crate) fn new(server: &Server, database: Option<&[u8]>, collation: u16) -> State {
-        let identity = server.facts().identity.clone();
-        let names = identity.as_ref().and_then(|i| i.handshake_collation(collation));
-        let profile = Rc::new(Profile::new(database, names));
-        let initial = match identity.as_ref().is_some_and(|i| i.mariadb) {
+    pub(crate) fn new(identity: &Identity, capabilities: Capabilities, collation: u16) -> State {
+        let names = identity.handshake_collation(collation);
+        // A client's flag, which Weir does not pass to connections that clients without it share. A reset of the
+        // connection takes it back on MariaDB, and not on MySQL.
+        let ignore_space = capabilities.contains(Capabilities::IGNORE_SPACE);
+        let sql_mode = ignore_space.then(|| format!("IGNORE_SPACE,{}", identity.sql_mode));
+        let sql_mode = sql_mode.as_deref().map(|mode| ("sql_mode", mode));
+        let profile = Rc::new(Profile::new(None, names).with_variables(sql_mode));
+        let initial = match identity.mariadb {
             true => Rc::new(Profile::new(None, names)),
-            false => Rc::new(Profile::default()),
+            false => Rc::new(Profile::default().with_variables(sql_mode)),
         };
         let mut state = State {
             profile,
@@ -113,33 +117,34 @@ impl State {
             statements: HashMap::new(),
             next_statement: 0,
         };
-        state.learn_lex_mode(identity.as_deref(), Capabilities::empty());
+        state.learn_lex_mode(identity);
         state
     }
 
     /// The state after COM_RESET_CONNECTION: the database stays.
-    pub(crate) fn reset(&mut self, server: &Server) {
+    pub(crate) fn reset(&mut self, identity: &Identity) {
         let database = self.profile.database.clone();
         let initial = self.initial.clone();
         let profile = Rc::new(initial.with_database(database.as_deref()));
         // Neither kind of server forgets it.
         let found_rows = self.found_rows;
-        *self = State { profile, initial, found_rows, ..State::new(server, None, 0) };
+        *self = State { profile, initial, found_rows, ..State::new(identity, Capabilities::empty(), 0) };
+        self.learn_lex_mode(identity);
     }
 
     /// Follows the parts of the profile that decide how a text is read.
-    pub(crate) fn learn_lex_mode(&mut self, identity: Option<&Identity>, capabilities: Capabilities) {
-        let global = identity.map_or("", |i| i.sql_mode.as_str());
-        let mut lex = LexMode::from_sql_mode(self.profile.variable("sql_mode").unwrap_or(global));
+    pub(crate) fn learn_lex_mode(&mut self, identity: &Identity) {
+        let mut lex = LexMode::from_sql_mode(self.profile.variable("sql_mode").unwrap_or(&identity.sql_mode));
         let charset = self.profile.variable("character_set_client").unwrap_or_default();
-        lex.lead_bytes = LeadBytes::of_charset(identity.map_or(charset, |i| i.charset_name(charset)));
-        lex.ignore_space |= capabilities.contains(Capabilities::IGNORE_SPACE);
-        lex.dialect = match identity {
-            Some(identity) if identity.mariadb => Dialect::MariaDb,
-            Some(_) => Dialect::MySql,
-            None => Dialect::Either,
-        };
+        lex.lead_bytes = LeadBytes::of_charset(identity.charset_name(charset));
+        lex.dialect = if identity.mariadb { Dialect::MariaDb } else { Dialect::MySql };
         self.lex = lex;
+    }
+
+    /// Whether transactions are read only unless they say otherwise.
+    pub(crate) fn transactions_are_read_only(&self) -> bool {
+        let set = |name| matches!(self.profile.variable(name), Some("ON" | "1"));
+        set("transaction_read_only") || set("tx_read_only")
     }
 
     /// Whether a transaction is open, as the client sees it.

@@ -94,6 +94,15 @@ fn several_results_are_one_reply() {
 }
 
 #[test]
+fn out_parameters_are_followed_by_an_ok_even_if_only_their_columns_say_so() {
+    let before = StatusFlags::PS_OUT_PARAMS | StatusFlags::MORE_RESULTS_EXISTS;
+    let after = StatusFlags::IN_TRANS;
+    let reply = packets(&[b"\x01", b"\x03def", &eof(before), b"\x00\x00x", &eof(after), &ok(0, after)]);
+    let (endings, tracker) = same_for_all_cuts(ReplyKind::Results, CLASSIC, &reply);
+    assert_eq!((endings.len(), tracker.rows()), (2, 1));
+}
+
+#[test]
 fn an_error_ends_rows_and_column_definitions() {
     let err = ErrPacket { code: 1317, sqlstate: *b"70100", message: b"stop" }.encode();
     let (endings, _) = same_for_all_cuts(ReplyKind::Results, MODERN, &packets(&[b"\x01", b"\x03def", b"\x01x", &err]));
