@@ -147,7 +147,7 @@ impl Profile {
         let mut items = Vec::new();
         let unset = self.variables.keys().filter(|name| !wanted.variables.contains_key(*name));
         // Character set variables come before the collation that they would change: the names sort so.
-        items.extend(unset.map(|name| format!("@@SESSION.{name}=DEFAULT")));
+        items.extend(unset.map(|name| format!("@@SESSION.{name}={}", default_of(name))));
         // A collation that was set has to be set again when the character set before it changes.
         let charset_moves =
             self.variable("character_set_connection") != wanted.variable("character_set_connection");
@@ -163,6 +163,15 @@ impl Profile {
             }
         }
         (!items.is_empty()).then(|| format!("SET {}", items.join(",")))
+    }
+}
+
+/// What sets a session variable to its default. MySQL 9.7 takes DEFAULT for 0 with two of them, whatever their global
+/// value (tried with all variables of both kinds of server).
+fn default_of(name: &str) -> String {
+    match name {
+        "foreign_key_checks" | "unique_checks" => format!("@@GLOBAL.{name}"),
+        _ => "DEFAULT".to_owned(),
     }
 }
 

@@ -57,7 +57,9 @@ impl Session {
         if let [condition] = &conditions[..]
             && let Some(signal) = condition.signal(exactly)
         {
-            self.raise_again(class, &signal).await?;
+            self.have_connection().await?;
+            self.queue_session_state(class)?;
+            self.raise(&signal).await?;
             return Ok(false);
         }
         match class.kind {
@@ -67,9 +69,20 @@ impl Session {
         Ok(true)
     }
 
-    async fn raise_again(&mut self, class: &Class, signal: &str) -> Result<(), Stopped> {
-        self.have_connection().await?;
-        self.queue_session_state(class)?;
+    /// Raises what the latest statement left, before the next one on a server: some statements leave the diagnostics as
+    /// they are. On MySQL those are few, and only Weir's own errors are worth it; on MariaDB all that read no table.
+    pub(super) async fn raise_what_was_left(&mut self) -> Result<(), Stopped> {
+        let Diagnostics::Learnt(conditions) = &self.state.diagnostics else { return Ok(()) };
+        let [condition] = &conditions[..] else { return Ok(()) };
+        let worth_it = condition.sqlstate.is_some() || self.identity.mariadb;
+        match condition.signal(false) {
+            Some(signal) if worth_it => self.raise(&signal).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Confirms the state that is queued, and raises a condition on top of it.
+    async fn raise(&mut self, signal: &str) -> Result<(), Stopped> {
         let connection = self.connection();
         connection.flush().await?;
         connection.confirm_state().await?;

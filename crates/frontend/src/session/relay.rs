@@ -67,8 +67,6 @@ pub(crate) struct Relay<'a> {
     pub(crate) track_all: bool,
     /// The default database, before the statement.
     pub(crate) database: Option<&'a [u8]>,
-    /// See [`super::state::State::untold_schema`].
-    pub(crate) untold_schema: &'a mut bool,
     /// The statement changes nothing: it may be killed when the client goes.
     pub(crate) harmless: bool,
     /// The id that the client knows a statement by that is being prepared.
@@ -132,7 +130,6 @@ impl Relay<'_> {
                             identity: self.identity,
                             all: self.track_all,
                             not_schema: self.database.filter(|_| others),
-                            also_schema: std::mem::take(self.untold_schema).then_some(self.database.unwrap_or_default()),
                         };
                         told.forward(client, &input[..n], &ok)?;
                     }
@@ -149,8 +146,7 @@ impl Relay<'_> {
                         let changed = eof.status.contains(StatusFlags::SESSION_STATE_CHANGED);
                         outcome.state_changed |= changed;
                         // What another session has left untold keeps the flag up: then nothing is known of this one.
-                        if changed && !self.track_all && untold.is_none() {
-                            *self.untold_schema = true;
+                        if changed && untold.is_none() {
                             untold = Some(self.handle.id);
                         }
                         if changed && !self.track_all {
@@ -278,8 +274,6 @@ struct Told<'a> {
     all: bool,
     /// Not that the database is this one: what the server tells was left by another session.
     not_schema: Option<&'a [u8]>,
-    /// That the database is this one, if the packet does not say so.
-    also_schema: Option<&'a [u8]>,
 }
 
 impl Told<'_> {
@@ -287,8 +281,7 @@ impl Told<'_> {
     fn forward(&self, client: &mut Client, raw: &[u8], ok: &OkPacket<'_>) -> Result<(), Malformed> {
         let tracks = client.capabilities.contains(Capabilities::SESSION_TRACK);
         let tells = ok.status.contains(StatusFlags::SESSION_STATE_CHANGED);
-        let also = tracks && self.also_schema.is_some();
-        if (tracks && self.all) || !(tells || also || !tracks && !ok.info.is_empty()) {
+        if (tracks && self.all) || !(tells || !tracks && !ok.info.is_empty()) {
             client.output.extend_from_slice(raw);
             return Ok(());
         }
@@ -300,7 +293,6 @@ impl Told<'_> {
 
     fn select(&self, changes: &[u8]) -> Result<Vec<u8>, Malformed> {
         let mut selected = Vec::new();
-        let mut schema = false;
         for change in SessionChanges::new(changes) {
             let change = change?;
             let wanted = match &change {
@@ -310,12 +302,8 @@ impl Told<'_> {
                 SessionChange::Other { .. } => true,
             };
             if wanted {
-                schema |= matches!(change, SessionChange::Schema(_));
                 put_session_change(&mut selected, &change);
             }
-        }
-        if let (Some(name), false) = (self.also_schema, schema) {
-            put_session_change(&mut selected, &SessionChange::Schema(name));
         }
         Ok(selected)
     }

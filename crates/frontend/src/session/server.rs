@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use weir_admin::sessions::Interrupt;
 use weir_backend::Lease;
+use weir_backend::connection::OwnReply;
 use weir_backend::connect::Login;
 use weir_backend::monitor::kill_query;
 use weir_backend::pool::Request;
@@ -104,6 +105,7 @@ impl Session {
 
     async fn send_on_connection(&mut self, class: &Class, payload: &[u8]) -> Result<(), Stopped> {
         self.queue_session_state(class)?;
+        self.raise_what_was_left().await?;
         let careful = class.effects.contains(Effects::WRITES);
         let pending = self.connection().state_is_pending();
         if pending {
@@ -180,7 +182,6 @@ impl Session {
             identity: &self.identity,
             track_all,
             database: self.state.profile.database.as_deref(),
-            untold_schema: &mut self.state.untold_schema,
             harmless: !class.effects.contains(Effects::WRITES) && !self.state.status.contains(StatusFlags::IN_TRANS),
             statement_id,
             kill: &kill,
@@ -315,7 +316,9 @@ impl Session {
         // An error is a condition too.
         state.warnings = if outcome.error.is_some() { outcome.warnings.max(1) } else { outcome.warnings };
         let left = outcome.warnings > 0 || outcome.error.is_some();
-        state.diagnostics = if left { Diagnostics::OnConnection } else { Diagnostics::Empty };
+        // MariaDB clears them only for statements that read tables, and does not say so.
+        let may_stay = self.identity.mariadb && state.diagnostics == Diagnostics::OnConnection;
+        state.diagnostics = if left || may_stay { Diagnostics::OnConnection } else { Diagnostics::Empty };
     }
 
     /// Takes over the session variables and the database that the server says have changed. What can't be set again
@@ -400,19 +403,20 @@ impl Session {
                 let [level, code, message] = row.try_into().ok()?;
                 Some(Condition { level: level?, code: code?, message: message?, sqlstate: None })
             });
-            self.state.diagnostics = Diagnostics::Learnt(conditions.collect());
+            let conditions: Vec<_> = conditions.collect();
+            let some = !conditions.is_empty();
+            self.state.diagnostics = if some { Diagnostics::Learnt(conditions) } else { Diagnostics::Empty };
         }
-        // Also clears the diagnostics, which the next session must not see.
-        let reply = connection.query("SELECT LAST_INSERT_ID(), FOUND_ROWS()").await?;
-        let mut cells = reply.rows.into_iter().flatten().map(|cell| number(&cell.unwrap_or_default()));
-        let (insert_id, found_rows) = (cells.next().flatten(), cells.next().flatten());
+        if self.state.found_rows == Left::OnConnection {
+            let found_rows = only_number(connection.query("SELECT FOUND_ROWS()").await?);
+            self.state.found_rows = Left::Known(found_rows.unwrap_or(0));
+        }
+        // From a table, so that it also clears the diagnostics on both kinds of server: the next session must not see them.
+        let insert_id = only_number(connection.query("SELECT LAST_INSERT_ID() FROM (SELECT 1) AS cleared").await?);
         if self.state.last_insert_id == Left::OnConnection {
             self.state.last_insert_id = Left::Known(insert_id.unwrap_or(0));
         }
         connection.insert_id = insert_id;
-        if self.state.found_rows == Left::OnConnection {
-            self.state.found_rows = Left::Known(found_rows.unwrap_or(0));
-        }
         Ok(())
     }
 
@@ -478,8 +482,10 @@ impl Session {
     }
 }
 
-fn number(cell: &[u8]) -> Option<u64> {
-    std::str::from_utf8(cell).ok()?.parse().ok()
+/// The number that is a reply's only cell.
+fn only_number(reply: OwnReply) -> Option<u64> {
+    let cell = reply.rows.into_iter().flatten().next()??;
+    std::str::from_utf8(&cell).ok()?.parse().ok()
 }
 
 /// Variables that are reported and are not part of what a session has set: they follow from the default database or

@@ -75,8 +75,6 @@ pub(crate) struct State {
     pub(crate) found_rows: Left<u64>,
     pub(crate) last_insert_id: Left<u64>,
     pub(crate) diagnostics: Diagnostics,
-    /// The server has not told the client of the database, as it would with the next OK packet.
-    pub(crate) untold_schema: bool,
     /// The collation of the connection has changed to one that has to be asked for.
     pub(crate) collation_unknown: bool,
     /// The characteristics of the next transaction were set, and that transaction has begun.
@@ -111,7 +109,6 @@ impl State {
             found_rows: Left::Known(0),
             last_insert_id: Left::Known(0),
             diagnostics: Diagnostics::Empty,
-            untold_schema: false,
             collation_unknown: false,
             set_transaction_used: false,
             statements: HashMap::new(),
@@ -184,12 +181,10 @@ impl State {
 
     /// The flags of an OK that Weir itself sends.
     pub(crate) fn own_status(&self) -> StatusFlags {
-        let kept = StatusFlags::AUTOCOMMIT
-            | StatusFlags::IN_TRANS
-            | StatusFlags::IN_TRANS_READONLY
-            | StatusFlags::NO_BACKSLASH_ESCAPES
-            | StatusFlags::ANSI_QUOTES;
-        let mut status = self.status & kept;
+        let mut status =
+            self.status & (StatusFlags::AUTOCOMMIT | StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY);
+        status.set(StatusFlags::NO_BACKSLASH_ESCAPES, self.lex.no_backslash_escapes);
+        status.set(StatusFlags::ANSI_QUOTES, self.lex.ansi_quotes && self.lex.dialect == Dialect::MariaDb);
         if let Some(begin) = &self.begin {
             status |= StatusFlags::IN_TRANS;
             status.set(StatusFlags::IN_TRANS_READONLY, begin.read_only);
@@ -201,7 +196,10 @@ impl State {
     pub(crate) fn answered_here(&mut self) {
         self.row_count = 0;
         self.warnings = 0;
-        self.diagnostics = Diagnostics::Empty;
+        // MariaDB clears them for statements that read tables, which none of Weir's own does.
+        if self.lex.dialect == Dialect::MySql {
+            self.diagnostics = Diagnostics::Empty;
+        }
     }
 
     /// Weir itself has refused a statement.
