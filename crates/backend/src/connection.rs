@@ -109,6 +109,8 @@ pub struct Connection {
     /// The session whose result set ended with an EOF packet that had no room for its session state changes: the server
     /// tells them with the next OK, whoever gets it.
     pub untold_changes_of: Option<u32>,
+    /// The latest statement that set `FOUND_ROWS()` here was one of the session that has the connection on loan.
+    pub has_found_rows: bool,
     /// `LAST_INSERT_ID()` here, if known.
     pub insert_id: Option<u64>,
     stream: Stream,
@@ -190,6 +192,7 @@ impl Connection {
             generation,
             retired: false,
             untold_changes_of: None,
+            has_found_rows: false,
             insert_id: Some(0),
             stream: connected.stream,
             output: BytesMut::new(),

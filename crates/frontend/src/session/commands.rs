@@ -135,7 +135,9 @@ impl Session {
         self.key.user = user.as_bytes().into();
         self.admin = admin;
         self.collation = request.collation.unwrap_or(self.collation);
-        self.state = State::new(&self.identity, self.client.capabilities, self.collation);
+        // A new login forgets the client's flag on MariaDB.
+        let forgotten = if self.identity.mariadb { Capabilities::IGNORE_SPACE } else { Capabilities::empty() };
+        self.state = State::new(&self.identity, self.client.capabilities - forgotten, self.collation);
         {
             let mut info = self.handle.info();
             info.user.clone_from(&user);

@@ -166,22 +166,22 @@ impl Session {
     }
 
     /// The text with the values of functions whose answer is the session's, not the connection's.
-    fn splice_state(&self, class: &Class, text: &[u8]) -> Option<Vec<u8>> {
+    pub(super) fn splice_state(&self, class: &Class, text: &[u8]) -> Option<Vec<u8>> {
         let functions = Effects::USES_CONNECTION_ID | Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
         if !class.effects.intersects(functions) {
             return None;
         }
         // Where server threads are named by their own ids, the session's id must be of the same kind.
         let connection_id = (!names_server_threads(text)).then_some(u64::from(self.handle.id));
-        // On the connection that ran the statement before, the server's own answer is right.
-        let own = self.lease.is_some();
+        // On the connection that read the rows the server's own answer is right.
+        let there = self.lease.as_ref().is_some_and(|lease| lease.has_found_rows);
         let found_rows = match self.state.found_rows {
-            Left::Known(rows) if !own => Some(rows),
+            Left::Known(rows) if !there => Some(rows),
             _ => None,
         };
         let values = StateValues {
             connection_id,
-            row_count: (!own).then_some(self.state.row_count),
+            row_count: Some(self.state.row_count),
             found_rows,
         };
         if class.kind != Kind::Multiple {

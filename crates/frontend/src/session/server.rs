@@ -76,6 +76,8 @@ impl Session {
                 self.endpoint.accounts.forget(&self.user);
             }
         })?;
+        let mut lease = lease;
+        lease.has_found_rows = false;
         self.handle.info().server = Some((lease.server.settings.name.clone(), lease.thread_id));
         self.lease = Some(lease);
         Ok(())
@@ -295,11 +297,24 @@ impl Session {
 
     fn note_residue(&mut self, class: &Class, outcome: &Outcome) {
         let state = &mut self.state;
+        if outcome.prepared.is_some() && outcome.warnings == 0 {
+            // Preparing is no statement: the counts stay those of the latest one.
+            if !class.effects.contains(Effects::USES_WARNINGS) && !self.identity.mariadb {
+                state.diagnostics = Diagnostics::Empty;
+            }
+            return;
+        }
         state.row_count = outcome.row_count;
-        if class.effects.contains(Effects::CALC_FOUND_ROWS) {
+        // Rows that a cursor keeps, and those that a routine read, are not those that were sent.
+        let cursor = outcome.status.is_some_and(|status| status.contains(StatusFlags::CURSOR_EXISTS));
+        let opaque = class.effects.contains(Effects::CALC_FOUND_ROWS) || class.pins.intersects(READ_OUT_OF_SIGHT);
+        if opaque || cursor {
             state.found_rows = Left::OnConnection;
         } else if let Some(rows) = outcome.found_rows {
             state.found_rows = Left::Known(rows);
+        }
+        if let Some(lease) = &mut self.lease {
+            lease.has_found_rows |= opaque || cursor || outcome.found_rows.is_some();
         }
         if outcome.insert_id || class.effects.contains(Effects::SETS_LAST_INSERT_ID) {
             state.last_insert_id = Left::OnConnection;
@@ -330,7 +345,9 @@ impl Session {
             profile = Some(self.state.profile.with_database(database));
             self.handle.info().database = database.map(|name| String::from_utf8_lossy(name).into_owned());
         }
-        let tracked = outcome.variables.iter().filter(|(name, _)| !is_derived(name));
+        // What holds for one statement is reported as if it stayed.
+        let scoped = class.effects.contains(Effects::SETS_FOR_STATEMENT);
+        let tracked = outcome.variables.iter().filter(|(name, _)| !scoped && !is_derived(name));
         let changes: Vec<_> = tracked.map(|(name, value)| (name.as_str(), value.as_str())).collect();
         if !changes.iter().all(|(name, value)| is_replayable(name, value)) {
             self.state.pins |= Pins::SPECIAL_VARIABLE;
@@ -481,6 +498,13 @@ impl Session {
         [&[command as u8][..], &id.to_le_bytes()].concat()
     }
 }
+
+/// What runs statements that the text does not show.
+const READ_OUT_OF_SIGHT: Pins = Pins::CALL
+    .union(Pins::UNKNOWN_FUNCTION)
+    .union(Pins::UNKNOWN_STATEMENT)
+    .union(Pins::TEXT_PREPARE)
+    .union(Pins::HANDLER);
 
 /// The number that is a reply's only cell.
 fn only_number(reply: OwnReply) -> Option<u64> {

@@ -47,11 +47,6 @@ impl Session {
             self.refuse(&Failure::new(Fault::Client, 1295, b"HY000", message));
             return Ok(());
         }
-        // A prepared text can't be given new values later: the session stays where the server's own answers are.
-        let counts = Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
-        if class.effects.intersects(counts) {
-            self.state.pins |= Pins::ROW_COUNT;
-        }
         if matches!(class.kind, Kind::SetUserVariables(_)) {
             class.pins |= Pins::COMPUTED_USER_VARIABLE;
         }
@@ -178,10 +173,19 @@ impl Session {
             return Ok(());
         }
         let cursor = execute.opens_cursor();
+        // Each execution of a text with the counts of the statement before is one of a text with other values.
+        let counts = Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
+        let spliced = if class.effects.intersects(counts) { self.splice_state(&class, &key.text) } else { None };
+        let once = spliced.is_some();
+        let key = match spliced {
+            Some(text) => Rc::new(StatementKey { text: text.into(), parsing: key.parsing.clone() }),
+            None => key,
+        };
         self.have_connection().await?;
         let others = self.connection().statements.peek(&key).and_then(|prepared| prepared.executed_by);
-        if untyped && others.is_some_and(|session| session != own) {
-            // MySQL types a NULL by what was executed before, which would be another session's execution.
+        let typed = self.connection().statements.peek(&key).is_some_and(|prepared| prepared.types == types);
+        if !mariadb && others.is_some_and(|session| session != own) && (untyped || !typed) {
+            // MySQL takes the types of expressions from what was executed before, which were another session's.
             self.connection().close_statement(&key);
         }
         let server_id = self.have_statement(&key).await?;
@@ -198,6 +202,9 @@ impl Session {
         self.send(&class, &forwarded).await?;
         let outcome = self.forward_reply(ReplyKind::Results, &class, None).await?;
         self.note(&class, &outcome);
+        if once && let Some(lease) = &mut self.lease {
+            lease.close_statement(&key);
+        }
         let says = |flag| outcome.status.is_some_and(|status| status.contains(flag));
         let open = cursor && outcome.error.is_none() && says(StatusFlags::CURSOR_EXISTS);
         let statement = self.statement(id, "mysqld_stmt_execute")?;

@@ -48,6 +48,8 @@ bitflags! {
         const CHANGES_DATABASE = 1 << 18;
         /// Asks the client for a file: LOAD DATA LOCAL, LOAD XML LOCAL.
         const LOCAL_INFILE = 1 << 19;
+        /// Sets variables for the time of one statement only: MariaDB's SET STATEMENT … FOR.
+        const SETS_FOR_STATEMENT = 1 << 20;
     }
 }
 

@@ -94,6 +94,7 @@ impl Reader<'_> {
 
     /// MariaDB: SET STATEMENT variable = value, … FOR statement. The values hold for that statement only.
     fn set_statement(&mut self) -> Kind {
+        self.class.effects |= Effects::SETS_FOR_STATEMENT;
         self.cursor.advance();
         let mut depth = 0_u32;
         while !self.cursor.at_end() {

@@ -114,7 +114,8 @@ fn effects_and_pins_of_sets() {
 fn statements_under_set_statement_are_what_counts() {
     let select = class("SET STATEMENT max_statement_time=1, sort_buffer_size=(1+2) FOR SELECT * FROM t FOR UPDATE");
     assert_eq!(select.kind, Kind::Select);
-    assert_eq!(select.effects, Effects::READS | Effects::WRITES | Effects::LOCKING_READ);
+    let effects = Effects::READS | Effects::WRITES | Effects::LOCKING_READ | Effects::SETS_FOR_STATEMENT;
+    assert_eq!(select.effects, effects);
     assert!(select.assigned.is_empty());
     assert_eq!(class("SET STATEMENT a=1 FOR COMMIT").kind, Kind::Other);
     assert_eq!(class("SET STATEMENT a=f(1) FOR SELECT 1").pins, Pins::UNKNOWN_FUNCTION);
