@@ -57,10 +57,12 @@ impl Commands {
     /// 1227 without the admin right, 1064 for what is not a command.
     pub fn run(&self, text: &str, caller: Caller<'_>) -> Result<ResultSet, Failure> {
         if !caller.admin {
-            let message = "Access denied; you need the admin right of Weir for this operation (admin = true in [[users]])";
+            let message =
+                "Access denied; you need the admin right of Weir for this operation (admin = true in [[users]])";
             return Err(Failure::new(Fault::Client, codes::ER_SPECIFIC_ACCESS_DENIED_ERROR, b"42000", message));
         }
-        let words: Vec<String> = text.trim().trim_end_matches(';').split_whitespace().map(str::to_ascii_uppercase).collect();
+        let words: Vec<String> =
+            text.trim().trim_end_matches(';').split_whitespace().map(str::to_ascii_uppercase).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words.as_slice() {
             ["STATUS"] | ["SHOW", "STATUS"] => Ok(self.status()),
@@ -70,7 +72,8 @@ impl Commands {
             ["HELP"] | [] => Ok(help()),
             _ => {
                 let near = text.trim();
-                let message = format!("You have an error in your WEIR statement near '{near}'; WEIR HELP lists the statements");
+                let message =
+                    format!("You have an error in your WEIR statement near '{near}'; WEIR HELP lists the statements");
                 Err(Failure::new(Fault::Client, codes::ER_PARSE_ERROR, b"42000", message))
             }
         }

@@ -33,7 +33,9 @@ const READINGS: [Reading; 7] = [
     ("weir_pool_limit", "The most connections that may be open to the server", |s| count(s.limits.max)),
     ("weir_pool_waiting", "Statements that wait for a connection", |s| count(s.limits.waiting())),
     ("weir_pool_idle", "Connections that nobody uses", |s| count(s.pool_counts().iter().map(|c| c.idle).sum())),
-    ("weir_pool_held", "Connections kept for what a statement left", |s| count(s.pool_counts().iter().map(|c| c.held).sum())),
+    ("weir_pool_held", "Connections kept for what a statement left", |s| {
+        count(s.pool_counts().iter().map(|c| c.held).sum())
+    }),
     ("weir_pool_generation", "Times that global variables were changed through Weir", |s| s.generation().cast_signed()),
 ];
 

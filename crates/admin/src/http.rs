@@ -71,9 +71,7 @@ async fn serve_on(
         .route("/health", get(check_health).with_state(health))
         .fallback(not_found)
         .layer(map_response(close_after));
-    axum::serve(listener, router)
-        .with_graceful_shutdown(shutdown)
-        .await
+    axum::serve(listener, router).with_graceful_shutdown(shutdown).await
 }
 
 async fn metrics(State(registry): State<Arc<Registry>>) -> Response {
@@ -115,11 +113,7 @@ struct BoundedListener {
 }
 
 impl BoundedListener {
-    fn new(
-        listener: std::net::TcpListener,
-        max_connections: usize,
-        connection_time: Duration,
-    ) -> io::Result<Self> {
+    fn new(listener: std::net::TcpListener, max_connections: usize, connection_time: Duration) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self {
             listener: TcpListener::from_std(listener)?,
@@ -140,11 +134,7 @@ impl Listener for BoundedListener {
         let permit = permits.acquire_owned().await;
         let permit = permit.expect("the semaphore is never closed");
         let (stream, address) = Listener::accept(&mut self.listener).await;
-        let bounded = BoundedStream {
-            stream,
-            end: Box::pin(sleep(self.connection_time)),
-            _permit: permit,
-        };
+        let bounded = BoundedStream { stream, end: Box::pin(sleep(self.connection_time)), _permit: permit };
         (bounded, address)
     }
 
@@ -171,21 +161,13 @@ impl BoundedStream {
 }
 
 impl AsyncRead for BoundedStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.in_time(cx)?.poll_read(cx, buffer)
     }
 }
 
 impl AsyncWrite for BoundedStream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.in_time(cx)?.poll_write(cx, bytes)
     }
 

@@ -149,13 +149,7 @@ pub struct TooMany;
 impl Registry {
     /// A registry of at most `max` sessions, `max_per_user` of one user (0: no limit).
     pub fn new(max: usize, max_per_user: usize) -> Registry {
-        Registry {
-            next_id: AtomicU32::new(1),
-            max,
-            max_per_user,
-            sessions: Mutex::default(),
-            users: Mutex::default(),
-        }
+        Registry { next_id: AtomicU32::new(1), max, max_per_user, sessions: Mutex::default(), users: Mutex::default() }
     }
 
     fn sessions(&self) -> MutexGuard<'_, BTreeMap<u32, Arc<SessionHandle>>> {
@@ -238,7 +232,8 @@ impl Registry {
     /// Interrupts the sessions that have a connection to `server`.
     pub fn server_lost(&self, server: &str) {
         let sessions = self.all();
-        let on_it = |handle: &&Arc<SessionHandle>| handle.info().server.as_ref().is_some_and(|(name, _)| name == server);
+        let on_it =
+            |handle: &&Arc<SessionHandle>| handle.info().server.as_ref().is_some_and(|(name, _)| name == server);
         for handle in sessions.iter().filter(on_it) {
             handle.interrupt(Interrupt::ServerLost);
         }

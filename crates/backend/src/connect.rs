@@ -131,7 +131,8 @@ async fn log_in(
     let down = |e: io::Error| server.unreachable(&e.to_string());
     let refused = |e: weir_wire::auth::AuthError| server.unreachable(&format!("login: {e}"));
     let channel = link.stream.channel();
-    let mut auth = ClientAuth::new(&greeting.auth_plugin, &greeting.nonce, login.password.clone(), channel).map_err(refused)?;
+    let mut auth =
+        ClientAuth::new(&greeting.auth_plugin, &greeting.nonce, login.password.clone(), channel).map_err(refused)?;
     let (plugin, bytes) = auth.initial_response();
     response.auth_plugin = plugin.into();
     response.auth = bytes;
@@ -180,7 +181,10 @@ impl Link {
                 return Ok(payload);
             }
             if self.stream.read_buf(&mut self.input).await? == 0 {
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection during login"));
+                return Err(io::Error::new(
+                    io::ErrorKind::UnexpectedEof,
+                    "the server closed the connection during login",
+                ));
             }
         }
     }

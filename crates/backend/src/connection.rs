@@ -168,10 +168,7 @@ impl Connection {
     ///
     /// # Errors
     /// As [`connect::connect`].
-    pub async fn open(
-        opening: Opening,
-        password: &Password,
-    ) -> Result<Connection, Failure> {
+    pub async fn open(opening: Opening, password: &Password) -> Result<Connection, Failure> {
         let Opening { id, server, key, database, statements, place } = opening;
         let login = Login { user: key.user.clone(), password: password.clone(), capabilities: key.capabilities };
         let generation = server.generation();
@@ -334,7 +331,8 @@ impl Connection {
 
     fn tracking_variables(&self, on: bool) -> String {
         if !on {
-            return "@@SESSION.session_track_system_variables=DEFAULT,@@SESSION.session_track_state_change=DEFAULT".to_owned();
+            return "@@SESSION.session_track_system_variables=DEFAULT,@@SESSION.session_track_state_change=DEFAULT"
+                .to_owned();
         }
         let identity = self.server.facts().identity.clone();
         let names = identity.map_or_else(|| "*".to_owned(), |i| i.tracked_variables.clone());
@@ -430,7 +428,9 @@ impl Connection {
                 Event::Pass(n) => n,
                 Event::Packet(n, ending) => {
                     match ending {
-                        Ending::Prepared(ok) => outcome = Some(Ok(Prepared { id: ok.id, types: None, executed_by: None })),
+                        Ending::Prepared(ok) => {
+                            outcome = Some(Ok(Prepared { id: ok.id, types: None, executed_by: None }))
+                        }
                         Ending::Err(err) => outcome = Some(Err(server_failure(&err))),
                         _ => {}
                     }
@@ -546,4 +546,3 @@ impl RowCollector {
         Ok(rows)
     }
 }
-

@@ -40,7 +40,11 @@ impl Metrics {
         counter("connects", "Connections made to servers", &self.connects);
         counter("connect_errors", "Connections to servers that could not be made", &self.connect_errors);
         counter("queued", "Statements that waited for a server connection", &self.queued);
-        counter("queue_timeouts", "Statements that waited for a server connection longer than the bound", &self.queue_timeouts);
+        counter(
+            "queue_timeouts",
+            "Statements that waited for a server connection longer than the bound",
+            &self.queue_timeouts,
+        );
         counter("queue_refusals", "Statements refused because the queue was full", &self.queue_refusals);
         counter("profile_changes", "Server connections brought into another session's profile", &self.profile_changes);
         counter("resets", "Server connections reset between sessions", &self.resets);

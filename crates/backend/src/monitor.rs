@@ -37,10 +37,44 @@ pub struct MonitorSettings {
 /// Session variables beginning so are global only, or never part of a session's state: tracking them would only make
 /// the list longer. MySQL's `statement_id` changes with each statement.
 const NOT_TRACKED: [&str; 38] = [
-    "innodb_", "performance_schema", "mysqlx", "ssl_", "group_replication", "replica_", "slave_", "log_", "tls_",
-    "admin_", "ngram", "version", "have_", "ft_", "key_", "relay", "sync_", "character_sets_dir", "component",
-    "validate_", "myisam_", "caching_", "persist", "require_", "secure_", "skip_", "source_", "super_", "thread_",
-    "report_", "rpl_", "statement_id", "gtid_executed", "gtid_purged", "hostname", "wsrep_", "aria_", "master_",
+    "innodb_",
+    "performance_schema",
+    "mysqlx",
+    "ssl_",
+    "group_replication",
+    "replica_",
+    "slave_",
+    "log_",
+    "tls_",
+    "admin_",
+    "ngram",
+    "version",
+    "have_",
+    "ft_",
+    "key_",
+    "relay",
+    "sync_",
+    "character_sets_dir",
+    "component",
+    "validate_",
+    "myisam_",
+    "caching_",
+    "persist",
+    "require_",
+    "secure_",
+    "skip_",
+    "source_",
+    "super_",
+    "thread_",
+    "report_",
+    "rpl_",
+    "statement_id",
+    "gtid_executed",
+    "gtid_purged",
+    "hostname",
+    "wsrep_",
+    "aria_",
+    "master_",
 ];
 
 /// Watches `server` until the future is dropped. `changed` is called after each change of its health.
@@ -80,11 +114,8 @@ async fn check(server: &Server, settings: &MonitorSettings, probe: &mut Option<P
     if let Some(probe) = probe {
         return probe.query("SELECT 1").await.map(drop);
     }
-    let login = Login {
-        user: settings.user.clone(),
-        password: settings.password.clone(),
-        capabilities: Capabilities::empty(),
-    };
+    let login =
+        Login { user: settings.user.clone(), password: settings.password.clone(), capabilities: Capabilities::empty() };
     let mut fresh = Probe::new(connect(server, &login).await?);
     let identity = fresh.identity().await?;
     if server.facts().identity.as_deref() != Some(&identity) {
@@ -162,7 +193,8 @@ impl Probe {
             let mut cells = row.into_iter().map(text);
             if let (Some(id), Some(charset), Some(name)) = (cells.next(), cells.next(), cells.next()) {
                 // The parser's character sets: a client can't have the others, and the server takes its default.
-                if let (Ok(id), false) = (id.parse(), ["ucs2", "utf16", "utf16le", "utf32"].contains(&charset.as_str())) {
+                if let (Ok(id), false) = (id.parse(), ["ucs2", "utf16", "utf16le", "utf32"].contains(&charset.as_str()))
+                {
                     collations.insert(id, (charset, name));
                 }
             }
@@ -175,8 +207,18 @@ impl Probe {
         let tracked = row.into_iter().flatten().next().map(text).unwrap_or_default();
         let row = self.query("SELECT @@GLOBAL.sql_mode").await?;
         let sql_mode = row.into_iter().flatten().next().map(text).unwrap_or_default();
-        let client_tracked = tracked.split(',').map(|name| name.trim().to_ascii_lowercase()).filter(|n| !n.is_empty()).collect();
-        Ok(Identity { version, mariadb, capabilities, collation, sql_mode, collations, tracked_variables, client_tracked })
+        let client_tracked =
+            tracked.split(',').map(|name| name.trim().to_ascii_lowercase()).filter(|n| !n.is_empty()).collect();
+        Ok(Identity {
+            version,
+            mariadb,
+            capabilities,
+            collation,
+            sql_mode,
+            collations,
+            tracked_variables,
+            client_tracked,
+        })
     }
 
     /// MySQL reports `statement_id` for each statement when all variables are tracked: the list names the others.

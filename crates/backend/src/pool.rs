@@ -142,17 +142,20 @@ impl Pool {
             Ok(permit) => return self.open(request, permit).await,
             Err(full) => full,
         };
-        if full == Full::Server && self.close_an_idle_one() {
-            if let Ok(permit) = self.server.limits.try_permit(&request.key.user) {
-                return self.open(request, permit).await;
-            }
+        if full == Full::Server
+            && self.close_an_idle_one()
+            && let Ok(permit) = self.server.limits.try_permit(&request.key.user)
+        {
+            return self.open(request, permit).await;
         }
         let begun = Instant::now();
         let lent = match tokio::time::timeout(self.settings.queue_timeout, self.wait(&request, full)).await {
             Ok(lent) => lent?,
             Err(_) => {
                 self.metrics.queue_timeouts.inc();
-                return Err(self.too_busy(full, &format!("no connection became free within {:?}", self.settings.queue_timeout)));
+                return Err(
+                    self.too_busy(full, &format!("no connection became free within {:?}", self.settings.queue_timeout))
+                );
             }
         };
         self.metrics.add_queue_time(begun.elapsed());
@@ -257,13 +260,18 @@ impl Pool {
                 Fault::Weir,
                 codes::ER_CON_COUNT_ERROR,
                 b"08004",
-                format!("Too many connections: server '{name}' has its limit of {} in use, and {why}", self.server.limits.max),
+                format!(
+                    "Too many connections: server '{name}' has its limit of {} in use, and {why}",
+                    self.server.limits.max
+                ),
             ),
             Full::User => Failure::new(
                 Fault::Weir,
                 codes::ER_TOO_MANY_USER_CONNECTIONS,
                 b"42000",
-                format!("The user already has more than 'max_user_connections' active connections to server '{name}', and {why}"),
+                format!(
+                    "The user already has more than 'max_user_connections' active connections to server '{name}', and {why}"
+                ),
             ),
         }
     }

@@ -109,8 +109,13 @@ impl Profile {
 
     /// The part of a profile that decides how a statement text is read when it is prepared.
     pub fn parsing(&self) -> Profile {
-        const PARSING: [&str; 5] =
-            ["character_set_client", "character_set_connection", "collation_connection", "sql_mode", "character_set_results"];
+        const PARSING: [&str; 5] = [
+            "character_set_client",
+            "character_set_connection",
+            "collation_connection",
+            "sql_mode",
+            "character_set_results",
+        ];
         let mut variables = self.variables.clone();
         variables.retain(|name, _| PARSING.contains(&name.as_ref()));
         Profile { database: self.database.clone(), variables, user_variables: UserVariables::new(), hash: 0 }.rehash()
@@ -149,8 +154,7 @@ impl Profile {
         // Character set variables come before the collation that they would change: the names sort so.
         items.extend(unset.map(|name| format!("@@SESSION.{name}={}", default_of(name))));
         // A collation that was set has to be set again when the character set before it changes.
-        let charset_moves =
-            self.variable("character_set_connection") != wanted.variable("character_set_connection");
+        let charset_moves = self.variable("character_set_connection") != wanted.variable("character_set_connection");
         for (name, value) in &wanted.variables {
             let follows = charset_moves && name.as_ref() == "collation_connection";
             if follows || self.variables.get(name) != Some(value) {
@@ -216,14 +220,19 @@ mod tests {
     #[test]
     fn numbers_are_bare_strings_are_quoted_and_what_is_unset_goes_to_its_default() {
         let from = Profile::default().with_variables([("sql_select_limit", "5")]);
-        let to = Profile::default().with_variables([("time_zone", "+02:00"), ("sort_buffer_size", "262144"), ("sql_mode", "")]);
+        let to = Profile::default().with_variables([
+            ("time_zone", "+02:00"),
+            ("sort_buffer_size", "262144"),
+            ("sql_mode", ""),
+        ]);
         let expected = "SET @@SESSION.sql_select_limit=DEFAULT,@@SESSION.sort_buffer_size=262144,@@SESSION.sql_mode='',@@SESSION.time_zone='+02:00'";
         assert_eq!(set(&from, &to).as_deref(), Some(expected));
     }
 
     #[test]
     fn a_collation_is_set_again_when_its_character_set_changes() {
-        let from = Profile::default().with_variables([("character_set_connection", "latin1"), ("collation_connection", "utf8mb4_bin")]);
+        let from = Profile::default()
+            .with_variables([("character_set_connection", "latin1"), ("collation_connection", "utf8mb4_bin")]);
         let to = from.with_variables([("character_set_connection", "utf8mb4")]);
         let expected = "SET @@SESSION.character_set_connection='utf8mb4',@@SESSION.collation_connection='utf8mb4_bin'";
         assert_eq!(set(&from, &to).as_deref(), Some(expected));
@@ -259,7 +268,8 @@ mod tests {
 
     #[test]
     fn the_parsing_part_is_put_back_over_the_rest() {
-        let at_prepare = Profile::new(Some(b"a"), LATIN1).with_variables([("sql_mode", "ANSI"), ("time_zone", "+01:00")]);
+        let at_prepare =
+            Profile::new(Some(b"a"), LATIN1).with_variables([("sql_mode", "ANSI"), ("time_zone", "+01:00")]);
         let now = Profile::new(Some(b"b"), None).with_variables([("time_zone", "+02:00")]);
         let mixed = now.parsed_as(&at_prepare.parsing());
         assert_eq!(mixed.database.as_deref(), Some(&b"a"[..]));

@@ -3,8 +3,8 @@
 //! The facts are immutable snapshots that the monitor replaces and the workers read without locks.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -151,7 +151,13 @@ impl Server {
     pub fn new(settings: ServerSettings, workers: usize) -> Server {
         let limits = Limits::new(settings.max_connections, settings.max_user_connections, workers);
         let facts = Facts { health: Health::Unknown, since: Instant::now(), identity: None };
-        Server { settings, limits, facts: ArcSwap::from_pointee(facts), generation: AtomicU64::new(0), pool_counts: Mutex::new(vec![PoolCounts::default(); workers]) }
+        Server {
+            settings,
+            limits,
+            facts: ArcSwap::from_pointee(facts),
+            generation: AtomicU64::new(0),
+            pool_counts: Mutex::new(vec![PoolCounts::default(); workers]),
+        }
     }
 
     /// What is known of it now.

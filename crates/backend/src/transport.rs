@@ -4,9 +4,9 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
-use rustls::pki_types::ServerName;
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 use weir_wire::auth::Channel;
 

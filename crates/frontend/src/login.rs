@@ -138,7 +138,11 @@ pub(crate) async fn log_in(
     if endpoint.settings.require_compression
         && !client.capabilities.intersects(Capabilities::COMPRESS | Capabilities::ZSTD_COMPRESSION)
     {
-        return Err(refused(3922, b"08004", "Uncompressed connections are not in clients.compression: use zlib or zstd"));
+        return Err(refused(
+            3922,
+            b"08004",
+            "Uncompressed connections are not in clients.compression: use zlib or zstd",
+        ));
     }
     let plugin = client.capabilities.contains(Capabilities::PLUGIN_AUTH).then_some(&response.auth_plugin[..]);
     let offer = Offer { plugin, response: &response.auth };
@@ -151,7 +155,8 @@ pub(crate) async fn log_in(
 fn known_server(endpoint: &Endpoint) -> Result<Arc<Identity>, LoginError> {
     let facts = endpoint.server.facts();
     facts.identity.clone().ok_or_else(|| {
-        let failure = endpoint.server.refusal().unwrap_or_else(|| endpoint.server.unreachable("it has not answered yet"));
+        let failure =
+            endpoint.server.refusal().unwrap_or_else(|| endpoint.server.unreachable("it has not answered yet"));
         LoginError::Refused(failure)
     })
 }

@@ -338,7 +338,9 @@ impl Search<'_> {
 
     fn value(&self, word: Keyword) -> Option<String> {
         match word {
-            kw::CONNECTION_ID => self.values.connection_id.map(|id| format!("COALESCE(CAST({id} AS UNSIGNED), CONNECTION_ID())")),
+            kw::CONNECTION_ID => {
+                self.values.connection_id.map(|id| format!("COALESCE(CAST({id} AS UNSIGNED), CONNECTION_ID())"))
+            }
             kw::ROW_COUNT => self.values.row_count.map(|count| format!("COALESCE({count}, ROW_COUNT())")),
             kw::FOUND_ROWS => self.values.found_rows.map(|count| format!("COALESCE({count}, FOUND_ROWS())")),
             _ => None,

@@ -148,11 +148,7 @@ impl CommandError {
 }
 
 /// Runs the command line `args` (the program's name first), and returns the exit code.
-pub(crate) fn run(
-    args: impl IntoIterator<Item = OsString>,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> u8 {
+pub(crate) fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let result = match Cli::try_parse_from(args) {
         Ok(cli) => execute(cli.command, out),
         Err(message) if message.use_stderr() => {
@@ -197,30 +193,21 @@ fn execute(command: Command, out: &mut dyn Write) -> Result<(), CommandError> {
             Ok(serve::run(config)?)
         }
         Command::Config(ConfigCommand::Check(args)) => check(&args.file, out),
-        Command::Config(ConfigCommand::Show(args)) => {
-            Ok(out.write_all(config::show(&args.file)?.as_bytes())?)
-        }
+        Command::Config(ConfigCommand::Show(args)) => Ok(out.write_all(config::show(&args.file)?.as_bytes())?),
         Command::Config(ConfigCommand::Example) => Ok(out.write_all(config::example().as_bytes())?),
         Command::Config(ConfigCommand::Docs) => Ok(out.write_all(config::reference().as_bytes())?),
         Command::Up(args) => Ok(cluster::up(args)?),
         Command::Down(args) => Ok(cluster::down(args)?),
         Command::Status(args) => Ok(cluster::status(args)?),
-        Command::Version => Ok(writeln!(
-            out,
-            "weir {VERSION} for {} on {}",
-            std::env::consts::OS,
-            std::env::consts::ARCH
-        )?),
+        Command::Version => {
+            Ok(writeln!(out, "weir {VERSION} for {} on {}", std::env::consts::OS, std::env::consts::ARCH)?)
+        }
     }
 }
 
 fn check(file: &std::path::Path, out: &mut dyn Write) -> Result<(), CommandError> {
     config::load(file)?;
-    Ok(writeln!(
-        out,
-        "{}: the configuration is valid",
-        file.display()
-    )?)
+    Ok(writeln!(out, "{}: the configuration is valid", file.display())?)
 }
 
 #[cfg(test)]

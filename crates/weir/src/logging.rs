@@ -35,9 +35,7 @@ pub(crate) enum LogError {
         source: io::Error,
     },
     /// `WEIR_LOG` isn't a list of levels.
-    #[error(
-        "{LEVEL_VARIABLE}=`{value}` is not a level or a list such as `info,weir_backend=debug`: {source}"
-    )]
+    #[error("{LEVEL_VARIABLE}=`{value}` is not a level or a list such as `info,weir_backend=debug`: {source}")]
     Level {
         /// The variable's value.
         value: String,
@@ -68,18 +66,13 @@ pub(crate) fn init(log: &Log) -> Result<(), LogError> {
 fn open(path: &Path) -> Result<File, LogError> {
     let mut options = OpenOptions::new();
     options.append(true).create(true).mode(LOG_FILE_MODE);
-    options.open(path).map_err(|source| LogError::File {
-        path: path.to_owned(),
-        source,
-    })
+    options.open(path).map_err(|source| LogError::File { path: path.to_owned(), source })
 }
 
 /// What is logged: as `overridden` says when it is there and not empty, else the configured level.
 fn filter(level: LogLevel, overridden: Option<String>) -> Result<EnvFilter, LogError> {
     match overridden.filter(|value| !value.is_empty()) {
-        Some(value) => {
-            EnvFilter::try_new(&value).map_err(|source| LogError::Level { value, source })
-        }
+        Some(value) => EnvFilter::try_new(&value).map_err(|source| LogError::Level { value, source }),
         None => Ok(EnvFilter::new(match level {
             LogLevel::Error => "error",
             LogLevel::Warn => "warn",
@@ -91,19 +84,11 @@ fn filter(level: LogLevel, overridden: Option<String>) -> Result<EnvFilter, LogE
 }
 
 /// A subscriber that writes the events that pass the filter.
-fn subscriber<W>(
-    filter: EnvFilter,
-    format: LogFormat,
-    writer: W,
-    colours: bool,
-) -> Box<dyn Subscriber + Send + Sync>
+fn subscriber<W>(filter: EnvFilter, format: LogFormat, writer: W, colours: bool) -> Box<dyn Subscriber + Send + Sync>
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(writer)
-        .with_ansi(colours);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(colours);
     match format {
         LogFormat::Text => Box::new(builder.finish()),
         LogFormat::Json => Box::new(builder.json().flatten_event(true).finish()),

@@ -13,10 +13,6 @@ mod serve;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let code = cli::run(
-        std::env::args_os(),
-        &mut std::io::stdout(),
-        &mut std::io::stderr(),
-    );
+    let code = cli::run(std::env::args_os(), &mut std::io::stdout(), &mut std::io::stderr());
     ExitCode::from(code)
 }

@@ -169,8 +169,22 @@ impl Command {
     pub fn served(byte: u8) -> Option<Command> {
         use Command::*;
         const SERVED: [Command; 16] = [
-            Quit, InitDb, Query, FieldList, Statistics, ProcessKill, Ping, ChangeUser, StmtPrepare, StmtExecute,
-            StmtSendLongData, StmtClose, StmtReset, SetOption, StmtFetch, ResetConnection,
+            Quit,
+            InitDb,
+            Query,
+            FieldList,
+            Statistics,
+            ProcessKill,
+            Ping,
+            ChangeUser,
+            StmtPrepare,
+            StmtExecute,
+            StmtSendLongData,
+            StmtClose,
+            StmtReset,
+            SetOption,
+            StmtFetch,
+            ResetConnection,
         ];
         SERVED.into_iter().find(|command| *command as u8 == byte)
     }

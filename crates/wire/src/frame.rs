@@ -155,7 +155,10 @@ mod tests {
         assert_eq!(refused, Err(FrameError::TooLarge { limit: 999 }));
         let mut bytes = BytesMut::new();
         put_packet(&mut bytes, 0, &vec![0; MAX_FRAME + 10]);
-        assert_eq!(PacketReader::new().next(&mut bytes, MAX_FRAME + 9), Err(FrameError::TooLarge { limit: MAX_FRAME + 9 }));
+        assert_eq!(
+            PacketReader::new().next(&mut bytes, MAX_FRAME + 9),
+            Err(FrameError::TooLarge { limit: MAX_FRAME + 9 })
+        );
     }
 
     #[test]

@@ -6,6 +6,9 @@
 use crate::caps::{Capabilities, StatusFlags};
 use crate::codec::{Malformed, Reader, put_lenenc, put_lenenc_bytes, put_nul_bytes};
 
+/// Connection attributes: names and values, in order.
+pub type Attributes = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// The most bytes that a packet may have before its sender is authenticated.
 pub const MAX_HANDSHAKE: usize = 64 * 1024;
 
@@ -111,7 +114,7 @@ pub struct HandshakeResponse {
     /// The plugin that `auth` is for; empty when the client names none.
     pub auth_plugin: Vec<u8>,
     /// Connection attributes, in order.
-    pub attributes: Vec<(Vec<u8>, Vec<u8>)>,
+    pub attributes: Attributes,
     /// The zstd level that the client asks for.
     pub zstd_level: u8,
 }
@@ -221,7 +224,7 @@ fn read_auth(r: &mut Reader<'_>, capabilities: Capabilities) -> Result<Vec<u8>, 
     Ok(auth.to_vec())
 }
 
-fn read_attributes(r: &mut Reader<'_>, capabilities: Capabilities) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Malformed> {
+fn read_attributes(r: &mut Reader<'_>, capabilities: Capabilities) -> Result<Attributes, Malformed> {
     let mut attributes = Vec::new();
     if !capabilities.contains(Capabilities::CONNECT_ATTRS) || r.is_empty() {
         return Ok(attributes);
@@ -258,7 +261,7 @@ pub struct ChangeUser {
     /// The plugin that `auth` is for; empty when the client names none.
     pub auth_plugin: Vec<u8>,
     /// Connection attributes.
-    pub attributes: Vec<(Vec<u8>, Vec<u8>)>,
+    pub attributes: Attributes,
 }
 
 impl ChangeUser {
@@ -342,7 +345,11 @@ mod tests {
                     auth: vec![9; 32],
                     database: has(Capabilities::CONNECT_WITH_DB).then(|| b"shop".to_vec()),
                     auth_plugin: if has(Capabilities::PLUGIN_AUTH) { b"x".to_vec() } else { Vec::new() },
-                    attributes: if has(Capabilities::CONNECT_ATTRS) { vec![(b"k".to_vec(), b"v".to_vec())] } else { vec![] },
+                    attributes: if has(Capabilities::CONNECT_ATTRS) {
+                        vec![(b"k".to_vec(), b"v".to_vec())]
+                    } else {
+                        vec![]
+                    },
                     zstd_level: if has(Capabilities::ZSTD_COMPRESSION) { 5 } else { 0 },
                 };
                 assert_eq!(HandshakeResponse::parse(&response.encode(), false), Ok(response));
@@ -362,7 +369,9 @@ mod tests {
         let whole = response.encode();
         let shorter = (0..whole.len()).filter(|cut| HandshakeResponse::parse(&whole[..*cut], false).is_ok()).count();
         assert_eq!(shorter, 1, "only the cut right before the attributes leaves a whole response");
-        assert!(is_ssl_request(&HandshakeResponse { capabilities: Capabilities::SSL, ..response }.encode_ssl_request()));
+        assert!(is_ssl_request(
+            &HandshakeResponse { capabilities: Capabilities::SSL, ..response }.encode_ssl_request()
+        ));
     }
 
     #[test]

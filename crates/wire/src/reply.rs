@@ -101,7 +101,15 @@ impl ReplyTracker {
             ReplyKind::Rows => State::Rows,
             ReplyKind::Text => State::LastText,
         };
-        ReplyTracker { state, capabilities, skip: 0, continued: false, rows: 0, status: StatusFlags::empty(), out_params: false }
+        ReplyTracker {
+            state,
+            capabilities,
+            skip: 0,
+            continued: false,
+            rows: 0,
+            status: StatusFlags::empty(),
+            out_params: false,
+        }
     }
 
     /// Whether the whole reply has been seen.
@@ -185,7 +193,8 @@ impl ReplyTracker {
                 *left -= 1;
                 if *left == 0 {
                     let after = *after;
-                    self.state = if self.deprecates_eof() { self.after_columns(after) } else { State::ColumnsEof { after } };
+                    self.state =
+                        if self.deprecates_eof() { self.after_columns(after) } else { State::ColumnsEof { after } };
                 }
             }
             State::LastText => self.state = State::Done,

@@ -100,7 +100,16 @@ impl<'a> Execute<'a> {
         }
         let has_params = count > 0;
         if !has_params {
-            return Ok(Execute { id, flags, params: 0, nulls: b"", types: None, values: r.rest(), has_params, counted });
+            return Ok(Execute {
+                id,
+                flags,
+                params: 0,
+                nulls: b"",
+                types: None,
+                values: r.rest(),
+                has_params,
+                counted,
+            });
         }
         if count < u64::from(params) || count > u64::from(u16::MAX) {
             return Err(Malformed("parameter count"));

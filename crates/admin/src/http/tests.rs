@@ -42,12 +42,7 @@ impl Endpoint {
             let _ = stopped.await;
         };
         let task = tokio::spawn(serve_on(listener, Arc::new(registry), health, shutdown));
-        Self {
-            address,
-            healthy,
-            stop,
-            task,
-        }
+        Self { address, healthy, stop, task }
     }
 
     fn usual() -> Self {
@@ -80,8 +75,7 @@ async fn request_on(mut stream: TcpStream, method: &str, path: &str) -> String {
 async fn read_to_end(stream: &mut TcpStream) -> String {
     let mut reply = String::new();
     let read = timeout(PATIENCE, stream.read_to_string(&mut reply)).await;
-    read.expect("the server closes the connection")
-        .expect("UTF-8");
+    read.expect("the server closes the connection").expect("UTF-8");
     reply
 }
 
@@ -90,10 +84,7 @@ async fn metrics_are_in_the_open_metrics_text_format() {
     let endpoint = Endpoint::usual();
     let reply = endpoint.request("GET", "/metrics").await;
     assert!(reply.starts_with("HTTP/1.1 200 OK\r\n"), "{reply}");
-    assert!(
-        reply.contains(&format!("content-type: {OPEN_METRICS}\r\n")),
-        "{reply}"
-    );
+    assert!(reply.contains(&format!("content-type: {OPEN_METRICS}\r\n")), "{reply}");
     assert!(reply.contains("\nweir_tests_total 7\n"), "{reply}");
     assert!(reply.ends_with("# EOF\n"), "{reply}");
     endpoint.stop().await;
@@ -103,10 +94,7 @@ async fn metrics_are_in_the_open_metrics_text_format() {
 async fn health_is_200_or_503_with_the_reason() {
     let endpoint = Endpoint::usual();
     let reply = endpoint.request("GET", "/health").await;
-    assert!(
-        reply.starts_with("HTTP/1.1 200 OK\r\n") && reply.ends_with("\r\n\r\nok\n"),
-        "{reply}"
-    );
+    assert!(reply.starts_with("HTTP/1.1 200 OK\r\n") && reply.ends_with("\r\n\r\nok\n"), "{reply}");
     endpoint.healthy.store(false, Ordering::SeqCst);
     let reply = endpoint.request("GET", "/health").await;
     assert!(reply.starts_with("HTTP/1.1 503 "), "{reply}");
@@ -117,17 +105,11 @@ async fn health_is_200_or_503_with_the_reason() {
 #[tokio::test]
 async fn other_paths_and_methods_are_refused() {
     let endpoint = Endpoint::usual();
-    for (method, path, status) in [
-        ("GET", "/", "404"),
-        ("GET", "/metrics/x", "404"),
-        ("POST", "/metrics", "405"),
-        ("GET", "//../etc", "404"),
-    ] {
+    for (method, path, status) in
+        [("GET", "/", "404"), ("GET", "/metrics/x", "404"), ("POST", "/metrics", "405"), ("GET", "//../etc", "404")]
+    {
         let reply = endpoint.request(method, path).await;
-        assert!(
-            reply.starts_with(&format!("HTTP/1.1 {status} ")),
-            "{method} {path}: {reply}"
-        );
+        assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{method} {path}: {reply}");
     }
     endpoint.stop().await;
 }
@@ -168,8 +150,6 @@ async fn a_stop_ends_the_endpoint_and_frees_its_port() {
     let idle = endpoint.connect().await;
     endpoint.stop().await;
     drop(idle);
-    let refused = TcpStream::connect(address)
-        .await
-        .expect_err("nobody listens");
+    let refused = TcpStream::connect(address).await.expect_err("nobody listens");
     assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
 }

@@ -120,8 +120,7 @@ impl Session {
             None => self.nonce,
         };
         let greeted = Greeted { nonce, plugin: None };
-        let (user, unproved) =
-            login::prove(&endpoint, &mut self.client, &peer, &request.user, greeted, offer).await?;
+        let (user, unproved) = login::prove(&endpoint, &mut self.client, &peer, &request.user, greeted, offer).await?;
         let configured = endpoint.accounts.configured(&user);
         let (admin, limit) = configured.map_or((false, 0), |user| (user.admin, user.max_connections));
         if user != self.user {

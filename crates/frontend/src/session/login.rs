@@ -30,7 +30,8 @@ pub(super) async fn begin(shared: Rc<Shared>, incoming: Incoming, handle: Arc<Se
     };
     match tokio::time::timeout(bound, Box::pin(logging_in)).await {
         Ok(Some(Ok(session))) => Some(session),
-        Ok(Some(Err((mut client, error)))) => {
+        Ok(Some(Err(refused))) => {
+            let (mut client, error) = *refused;
             match error {
                 LoginError::Refused(failure) => client.put_failure(&failure),
                 LoginError::Client(error) => {
@@ -73,7 +74,8 @@ async fn arrive(shared: &Shared, incoming: Incoming, handle: &SessionHandle) -> 
     Some((Client::new(stream, shared.endpoint.settings.write_timeout), peer))
 }
 
-type Admission = Result<Session, (Client, LoginError)>;
+/// On the way out there is only the client, and what it is told.
+type Admission = Result<Session, Box<(Client, LoginError)>>;
 
 /// What an authenticated client still needs: a place, a proof by a server, its database.
 async fn admit(
@@ -85,14 +87,14 @@ async fn admit(
 ) -> Admission {
     let (logged_in, response) = match outcome {
         Ok(logged_in) => logged_in,
-        Err(error) => return Err((client, error)),
+        Err(error) => return Err(Box::new((client, error))),
     };
     let mut session = match open(shared, handle, peer, &logged_in, client) {
         Ok(session) => session,
         Err(error) => return Err(error),
     };
     if let Err(failure) = session.enter(&logged_in).await {
-        return Err((session.client, failure.into()));
+        return Err(Box::new((session.client, failure.into())));
     }
     session.login_ok();
     let said = match session.client.flush().await {
@@ -104,7 +106,7 @@ async fn admit(
             session.handle.end();
             Ok(session)
         }
-        Err(error) => Err((session.client, error.into())),
+        Err(error) => Err(Box::new((session.client, error.into()))),
     }
 }
 
@@ -122,7 +124,7 @@ fn open(
     let identity = endpoint.server.facts().identity.clone();
     let password = logged_in.unproved.clone().or_else(|| endpoint.accounts.password(&user));
     let (Some(identity), Some(password)) = (identity, password) else {
-        return Err((client, login::access_denied(&user, &peer, true).into()));
+        return Err(Box::new((client, login::access_denied(&user, &peer, true).into())));
     };
     let user_entry = match endpoint.registry.enter_user(&user, limit) {
         Ok(entry) => entry,
@@ -130,7 +132,7 @@ fn open(
             endpoint.metrics.refused.inc();
             let message = format!("User {user} already has more than 'max_user_connections' active connections");
             let failure = Failure::new(Fault::Client, codes::ER_TOO_MANY_USER_CONNECTIONS, b"42000", message);
-            return Err((client, failure.into()));
+            return Err(Box::new((client, failure.into())));
         }
     };
     let state = State::new(&identity, client.capabilities, logged_in.collation);

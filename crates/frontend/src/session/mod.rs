@@ -189,7 +189,11 @@ impl Session {
         let pinned = self.lease.is_some() && !self.held;
         if pinned != self.counted_as_pinned {
             self.counted_as_pinned = pinned;
-            if pinned { self.endpoint.metrics.pinned.inc() } else { self.endpoint.metrics.pinned.dec() };
+            if pinned {
+                self.endpoint.metrics.pinned.inc()
+            } else {
+                self.endpoint.metrics.pinned.dec()
+            };
         }
         let mut info = self.handle.info();
         let bindings = self.state.bindings();

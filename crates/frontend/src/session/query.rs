@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use weir_admin::Caller;
 use weir_admin::sessions::Interrupt;
-use weir_sql::{Class, Effects, Kind, KillTarget, Pins, StateValues, TokenKind, classify};
+use weir_sql::{Class, Effects, KillTarget, Kind, Pins, StateValues, TokenKind, classify};
 use weir_wire::error::codes;
 use weir_wire::packets::{OkPacket, SessionChange, put_session_change};
 use weir_wire::reply::ReplyKind;
@@ -135,7 +135,8 @@ impl Session {
 
     /// `KILL CONNECTION_ID()`, in its forms.
     fn own_id_in(&self, text: &[u8]) -> Option<(u64, Interrupt)> {
-        let words: Vec<u8> = text.iter().filter(|b| !b.is_ascii_whitespace() && **b != b';').map(u8::to_ascii_uppercase).collect();
+        let words: Vec<u8> =
+            text.iter().filter(|b| !b.is_ascii_whitespace() && **b != b';').map(u8::to_ascii_uppercase).collect();
         let own = u64::from(self.handle.id);
         match &words[..] {
             b"KILLCONNECTION_ID()" | b"KILLCONNECTIONCONNECTION_ID()" => Some((own, Interrupt::Connection)),
@@ -179,11 +180,7 @@ impl Session {
             Left::Known(rows) if !there => Some(rows),
             _ => None,
         };
-        let values = StateValues {
-            connection_id,
-            row_count: Some(self.state.row_count),
-            found_rows,
-        };
+        let values = StateValues { connection_id, row_count: Some(self.state.row_count), found_rows };
         if class.kind != Kind::Multiple {
             return weir_sql::replace_state_functions(text, self.state.lex, &values);
         }
@@ -204,7 +201,8 @@ impl Session {
         if self.state.row_count < 0 {
             return;
         }
-        let form = |v: &weir_sql::UserVariable| Some((v.name.to_string(), self.lasting_literal(&text[v.literal.clone()])?));
+        let form =
+            |v: &weir_sql::UserVariable| Some((v.name.to_string(), self.lasting_literal(&text[v.literal.clone()])?));
         let Some(literals) = variables.iter().map(form).collect::<Option<Vec<_>>>() else {
             self.state.pins |= Pins::COMPUTED_USER_VARIABLE;
             return;

@@ -28,8 +28,8 @@ pub(crate) struct Outcome {
     pub(crate) found_rows: Option<u64>,
     /// An insert id other than 0 was told.
     pub(crate) insert_id: bool,
-    /// The error that ended it.
-    pub(crate) error: Option<u16>,
+    /// The code and SQLSTATE of the error that ended it.
+    pub(crate) error: Option<(u16, [u8; 5])>,
     /// Session variables that changed.
     pub(crate) variables: Vec<(String, String)>,
     /// The default database changed.
@@ -134,7 +134,7 @@ impl Relay<'_> {
                         told.forward(client, &input[..n], &ok)?;
                     }
                     Ending::Err(err) => {
-                        outcome.note_error(err.code);
+                        outcome.note_error(err.code, err.sqlstate);
                         client.output.extend_from_slice(&input[..n]);
                     }
                     Ending::Eof(eof) => {
@@ -260,8 +260,8 @@ impl Outcome {
         Ok(())
     }
 
-    fn note_error(&mut self, code: u16) {
-        self.error = Some(code);
+    fn note_error(&mut self, code: u16, sqlstate: [u8; 5]) {
+        self.error = Some((code, sqlstate));
         self.row_count = -1;
         self.found_rows = None;
     }
@@ -296,7 +296,9 @@ impl Told<'_> {
         for change in SessionChanges::new(changes) {
             let change = change?;
             let wanted = match &change {
-                SessionChange::Variable { name, .. } => self.identity.client_tracked.iter().any(|n| n.as_bytes() == *name),
+                SessionChange::Variable { name, .. } => {
+                    self.identity.client_tracked.iter().any(|n| n.as_bytes() == *name)
+                }
                 SessionChange::State => false,
                 SessionChange::Schema(name) => self.not_schema != Some(*name),
                 SessionChange::Other { .. } => true,

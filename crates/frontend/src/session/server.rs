@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use weir_admin::sessions::Interrupt;
 use weir_backend::Lease;
-use weir_backend::connection::OwnReply;
 use weir_backend::connect::Login;
+use weir_backend::connection::OwnReply;
 use weir_backend::monitor::kill_query;
 use weir_backend::pool::Request;
 use weir_backend::profile::is_replayable;
@@ -271,7 +271,7 @@ impl Session {
         self.note_residue(class, outcome);
         self.note_profile(class, outcome);
         let mut pins = class.pins - (Pins::FOUND_ROWS | Pins::ROW_COUNT);
-        if let Some(code) = outcome.error {
+        if let Some((code, _)) = outcome.error {
             pins = pins_left_by_failure(pins, code, class.kind == Kind::Multiple);
         } else {
             self.state.pins &= !class.releases;
@@ -297,12 +297,18 @@ impl Session {
 
     fn note_residue(&mut self, class: &Class, outcome: &Outcome) {
         let state = &mut self.state;
-        if outcome.prepared.is_some() && outcome.warnings == 0 {
+        if outcome.prepared.is_some() {
             // Preparing is no statement: the counts stay those of the latest one.
-            if !class.effects.contains(Effects::USES_WARNINGS) && !self.identity.mariadb {
+            let stays = class.effects.contains(Effects::USES_WARNINGS) || self.identity.mariadb;
+            if outcome.warnings > 0 {
+                state.diagnostics = Diagnostics::OnConnection;
+            } else if !stays {
                 state.diagnostics = Diagnostics::Empty;
             }
             return;
+        }
+        if let Some((code, sqlstate)) = outcome.error {
+            state.latest_error = Some((code, sqlstate));
         }
         state.row_count = outcome.row_count;
         // Rows that a cursor keeps, and those that a routine read, are not those that were sent.
@@ -420,7 +426,13 @@ impl Session {
                 let [level, code, message] = row.try_into().ok()?;
                 Some(Condition { level: level?, code: code?, message: message?, sqlstate: None })
             });
-            let conditions: Vec<_> = conditions.collect();
+            let mut conditions: Vec<_> = conditions.collect();
+            if let (Some((code, sqlstate)), [only]) = (self.state.latest_error, &mut conditions[..])
+                && only.level == b"Error"
+                && only.code == code.to_string().into_bytes()
+            {
+                only.sqlstate = Some(sqlstate);
+            }
             let some = !conditions.is_empty();
             self.state.diagnostics = if some { Diagnostics::Learnt(conditions) } else { Diagnostics::Empty };
         }
@@ -445,7 +457,8 @@ impl Session {
                 Ok(reply) => {
                     let cell = reply.rows.into_iter().flatten().next().flatten().unwrap_or_default();
                     let value = String::from_utf8_lossy(&cell).into_owned();
-                    let profile = Rc::new(self.state.profile.with_variables([("collation_connection", value.as_str())]));
+                    let profile =
+                        Rc::new(self.state.profile.with_variables([("collation_connection", value.as_str())]));
                     connection.set_profile(profile.clone());
                     self.state.profile = profile;
                     self.state.collation_unknown = false;

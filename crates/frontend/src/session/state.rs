@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use weir_backend::Identity;
 use weir_backend::connection::StatementKey;
 use weir_backend::profile::{Profile, SharedProfile};
-use weir_backend::Identity;
 use weir_sql::{Class, Dialect, Effects, LeadBytes, LexMode, Pins};
 use weir_wire::{Capabilities, Failure, StatusFlags};
 
@@ -75,6 +75,8 @@ pub(crate) struct State {
     pub(crate) found_rows: Left<u64>,
     pub(crate) last_insert_id: Left<u64>,
     pub(crate) diagnostics: Diagnostics,
+    /// Code and SQLSTATE of the latest error of a server.
+    pub(crate) latest_error: Option<(u16, [u8; 5])>,
     /// The collation of the connection has changed to one that has to be asked for.
     pub(crate) collation_unknown: bool,
     /// The characteristics of the next transaction were set, and that transaction has begun.
@@ -109,6 +111,7 @@ impl State {
             found_rows: Left::Known(0),
             last_insert_id: Left::Known(0),
             diagnostics: Diagnostics::Empty,
+            latest_error: None,
             collation_unknown: false,
             set_transaction_used: false,
             statements: HashMap::new(),
@@ -222,11 +225,8 @@ pub(crate) fn needs_insert_id(class: &Class) -> bool {
 }
 
 /// Pins that COM_RESET_CONNECTION does not undo for certain: such a connection is closed instead.
-pub(crate) const OUTLAST_RESET: Pins = Pins::ROLE
-    .union(Pins::XA)
-    .union(Pins::GLOBAL_READ_LOCK)
-    .union(Pins::BACKUP_LOCK)
-    .union(Pins::UNKNOWN_STATEMENT);
+pub(crate) const OUTLAST_RESET: Pins =
+    Pins::ROLE.union(Pins::XA).union(Pins::GLOBAL_READ_LOCK).union(Pins::BACKUP_LOCK).union(Pins::UNKNOWN_STATEMENT);
 
 /// The pins that a failed text leaves: not those of what it would have made, and none if it was not even run, which
 /// only a text that can't run others tells by its syntax error (1064, or 1630 for a function that is none).

@@ -13,8 +13,8 @@ use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::{Execute, settle_null_types, statement_id};
 use weir_wire::{Capabilities, Command, Failure, Fault, Malformed, StatusFlags};
 
-use super::server::Stopped;
 use super::query::names_server_threads;
+use super::server::Stopped;
 use super::state::Statement;
 use super::{End, Session};
 
@@ -37,7 +37,8 @@ impl Session {
     /// COM_STMT_PREPARE.
     pub(super) async fn prepare(&mut self, payload: &[u8]) -> Result<(), End> {
         if self.state.statements.len() >= MOST_STATEMENTS {
-            let message = format!("Can't create more than max_prepared_stmt_count statements (current value: {MOST_STATEMENTS})");
+            let message =
+                format!("Can't create more than max_prepared_stmt_count statements (current value: {MOST_STATEMENTS})");
             self.refuse(&Failure::new(Fault::Client, 1461, b"42000", message));
             return Ok(());
         }
@@ -196,7 +197,8 @@ impl Session {
         let forwarded = execute.encode(server_id, send_types.filter(|_| execute.params > 0));
         if let Some(prepared) = connection.statements.peek_mut(&key) {
             prepared.types = types;
-            prepared.executed_by = Some(prepared.executed_by.map_or(own, |session| if session == own { own } else { u32::MAX }));
+            prepared.executed_by =
+                Some(prepared.executed_by.map_or(own, |session| if session == own { own } else { u32::MAX }));
         }
         self.handle_statement(&key);
         self.send(&class, &forwarded).await?;
@@ -321,5 +323,4 @@ impl Session {
         }
         Ok(())
     }
-
 }

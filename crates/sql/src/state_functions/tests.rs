@@ -15,8 +15,14 @@ fn replaced(sql: &str) -> Option<String> {
 fn calls_are_replaced_and_columns_keep_their_names() {
     for (sql, expected) in [
         ("SELECT ROW_COUNT()", "SELECT COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT()`"),
-        ("select  connection_id ( ) ;", "select  COALESCE(CAST(7 AS UNSIGNED), CONNECTION_ID()) AS `connection_id ( )` ;"),
-        ("SELECT DISTINCT FOUND_ROWS(), a FROM t", "SELECT DISTINCT COALESCE(3, FOUND_ROWS()) AS `FOUND_ROWS()`, a FROM t"),
+        (
+            "select  connection_id ( ) ;",
+            "select  COALESCE(CAST(7 AS UNSIGNED), CONNECTION_ID()) AS `connection_id ( )` ;",
+        ),
+        (
+            "SELECT DISTINCT FOUND_ROWS(), a FROM t",
+            "SELECT DISTINCT COALESCE(3, FOUND_ROWS()) AS `FOUND_ROWS()`, a FROM t",
+        ),
         ("SELECT a, ROW_COUNT() + 1", "SELECT a, COALESCE(-1, ROW_COUNT()) + 1 AS `ROW_COUNT() + 1`"),
         ("SELECT ROW_COUNT() n", "SELECT COALESCE(-1, ROW_COUNT()) n"),
         ("SELECT ROW_COUNT() `n`", "SELECT COALESCE(-1, ROW_COUNT()) `n`"),
@@ -39,17 +45,26 @@ fn calls_are_replaced_and_columns_keep_their_names() {
         ("SELECT ROW_COUNT() = _utf8'a'", "SELECT COALESCE(-1, ROW_COUNT()) = _utf8'a' AS `ROW_COUNT() = _utf8'a'`"),
         ("SELECT ABS(ROW_COUNT()) FROM t", "SELECT ABS(COALESCE(-1, ROW_COUNT())) AS `ABS(ROW_COUNT())` FROM t"),
         ("SELECT ABS(ROW_COUNT()) n FROM t", "SELECT ABS(COALESCE(-1, ROW_COUNT())) n FROM t"),
-        ("SELECT * FROM (SELECT ROW_COUNT()) x, y", "SELECT * FROM (SELECT COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT()`) x, y"),
+        (
+            "SELECT * FROM (SELECT ROW_COUNT()) x, y",
+            "SELECT * FROM (SELECT COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT()`) x, y",
+        ),
         (
             "SELECT (SELECT ROW_COUNT()), b",
             "SELECT (SELECT COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT()`) AS `(SELECT ROW_COUNT())`, b",
         ),
         ("(SELECT ROW_COUNT()) UNION SELECT b", "(SELECT COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT()`) UNION SELECT b"),
-        ("SELECT a FROM t WHERE b = CONNECTION_ID()", "SELECT a FROM t WHERE b = COALESCE(CAST(7 AS UNSIGNED), CONNECTION_ID())"),
+        (
+            "SELECT a FROM t WHERE b = CONNECTION_ID()",
+            "SELECT a FROM t WHERE b = COALESCE(CAST(7 AS UNSIGNED), CONNECTION_ID())",
+        ),
         ("SELECT ROW_COUNT() INTO @a", "SELECT COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT()` INTO @a"),
         ("SELECT ROW_COUNT(/* x */)", "SELECT COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT(/* x */)`"),
         ("SET @a = ROW_COUNT(), b = 1", "SET @a = COALESCE(-1, ROW_COUNT()), b = 1"),
-        ("INSERT INTO t VALUES (CONNECTION_ID(), 1)", "INSERT INTO t VALUES (COALESCE(CAST(7 AS UNSIGNED), CONNECTION_ID()), 1)"),
+        (
+            "INSERT INTO t VALUES (CONNECTION_ID(), 1)",
+            "INSERT INTO t VALUES (COALESCE(CAST(7 AS UNSIGNED), CONNECTION_ID()), 1)",
+        ),
         ("KILL CONNECTION_ID()", "KILL COALESCE(CAST(7 AS UNSIGNED), CONNECTION_ID())"),
         ("SELECT 1; SELECT ROW_COUNT()", "SELECT 1; SELECT COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT()`"),
         (

@@ -25,14 +25,8 @@ fn a_wrong_command_line_is_a_usage_error_on_standard_error() {
         (&[][..], "MySQL middleware"),
         (&["config"], "Check, show or document the configuration"),
         (&["serv"], "weir: unrecognized subcommand 'serv'"),
-        (
-            &["serve"],
-            "weir: the following required arguments were not provided",
-        ),
-        (
-            &["config", "check"],
-            "weir: the following required arguments were not provided",
-        ),
+        (&["serve"], "weir: the following required arguments were not provided"),
+        (&["config", "check"], "weir: the following required arguments were not provided"),
         (&["version", "--loud"], "weir: unexpected argument '--loud'"),
     ] {
         let (code, out, err) = weir(args);
@@ -62,10 +56,7 @@ fn a_valid_file_passes_both_checks() {
     let (_directory, path) = private_file("weir.toml", MINIMAL);
     let path = path.to_str().expect("UTF-8");
     let expected = format!("{path}: the configuration is valid\n");
-    for args in [
-        &["config", "check", path][..],
-        &["serve", "--check", "-c", path],
-    ] {
+    for args in [&["config", "check", path][..], &["serve", "--check", "-c", path]] {
         assert_eq!(weir(args), (SUCCESS, expected.clone(), String::new()));
     }
 }
@@ -86,10 +77,7 @@ fn each_problem_of_a_file_is_a_line_of_its_own() {
 fn a_file_that_is_not_there_is_a_failure_with_its_name() {
     let (code, _, err) = weir(&["config", "show", "/nonexistent/weir.toml"]);
     assert_eq!(code, FAILURE);
-    assert!(
-        err.starts_with("weir: /nonexistent/weir.toml: No such file"),
-        "{err}"
-    );
+    assert!(err.starts_with("weir: /nonexistent/weir.toml: No such file"), "{err}");
 }
 
 #[test]

@@ -23,9 +23,7 @@ pub(crate) enum AddressError {
     #[error("`{0}` is not a port: write a number from 1 to 65535")]
     NotAPort(String),
     /// Not `address/prefix`.
-    #[error(
-        "`{0}` is not a network: write an IP address and a prefix length, such as \"10.0.0.0/8\""
-    )]
+    #[error("`{0}` is not a network: write an IP address and a prefix length, such as \"10.0.0.0/8\"")]
     NotANetwork(String),
     /// The address has bits set behind its prefix.
     #[error("`{0}` has bits set behind its prefix: did you mean `{1}`?")]
@@ -44,10 +42,7 @@ pub(crate) fn parse_server_address(text: &str) -> Result<Address, AddressError> 
     if !is_ipv6 && !is_host_name(host) {
         return Err(invalid());
     }
-    Ok(Address::Tcp {
-        host: host.to_owned(),
-        port: port.map_or(Ok(MYSQL_PORT), parse_port)?,
-    })
+    Ok(Address::Tcp { host: host.to_owned(), port: port.map_or(Ok(MYSQL_PORT), parse_port)? })
 }
 
 /// Splits the host from the port behind it, if there is one. A host with colons is an IPv6 address.
@@ -68,10 +63,7 @@ fn split_port(text: &str) -> Option<(&str, Option<&str>)> {
 }
 
 fn parse_port(text: &str) -> Result<u16, AddressError> {
-    text.parse::<u16>()
-        .ok()
-        .filter(|port| *port != 0)
-        .ok_or_else(|| AddressError::NotAPort(text.to_owned()))
+    text.parse::<u16>().ok().filter(|port| *port != 0).ok_or_else(|| AddressError::NotAPort(text.to_owned()))
 }
 
 /// True for the syntax of a host name (RFC 1123, underscores allowed as container names have them) or IPv4 address.
@@ -81,16 +73,9 @@ fn is_host_name(text: &str) -> bool {
             && label.len() <= 63
             && !label.starts_with('-')
             && !label.ends_with('-')
-            && label
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
     };
-    text.len() <= 253
-        && text
-            .strip_suffix('.')
-            .unwrap_or(text)
-            .split('.')
-            .all(is_label)
+    text.len() <= 253 && text.strip_suffix('.').unwrap_or(text).split('.').all(is_label)
 }
 
 /// An IP network in CIDR notation.
@@ -124,10 +109,7 @@ impl FromStr for Network {
             None => address_bits(address),
         };
         let first = first_address(address, prefix_length).ok_or_else(invalid)?;
-        let network = Self {
-            address: first,
-            prefix_length,
-        };
+        let network = Self { address: first, prefix_length };
         if first != address {
             return Err(AddressError::HostBits(text.to_owned(), network));
         }
@@ -149,11 +131,7 @@ fn address_bits(address: IpAddr) -> u8 {
 fn first_address(address: IpAddr, prefix_length: u8) -> Option<IpAddr> {
     let host_bits = u32::from(address_bits(address).checked_sub(prefix_length)?);
     Some(match address {
-        IpAddr::V4(v4) => {
-            Ipv4Addr::from_bits(v4.to_bits() & u32::MAX.checked_shl(host_bits).unwrap_or(0)).into()
-        }
-        IpAddr::V6(v6) => {
-            Ipv6Addr::from_bits(v6.to_bits() & u128::MAX.checked_shl(host_bits).unwrap_or(0)).into()
-        }
+        IpAddr::V4(v4) => Ipv4Addr::from_bits(v4.to_bits() & u32::MAX.checked_shl(host_bits).unwrap_or(0)).into(),
+        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & u128::MAX.checked_shl(host_bits).unwrap_or(0)).into(),
     })
 }

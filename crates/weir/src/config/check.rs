@@ -34,11 +34,7 @@ pub(crate) fn check(
     environment: Environment<'_>,
     report: &mut Report,
 ) -> Option<CheckedConfig> {
-    let mut checker = Checker {
-        directory: path.parent().unwrap_or(Path::new("")),
-        environment,
-        report,
-    };
+    let mut checker = Checker { directory: path.parent().unwrap_or(Path::new("")), environment, report };
     let listen = checker.listen(&raw.listen);
     let checked = CheckedConfig {
         worker_threads: worker_threads(&raw.workers),
@@ -51,8 +47,7 @@ pub(crate) fn check(
         monitor: checker.monitor(&raw.monitor),
         metrics_address: checker.metrics(&raw.metrics, &listen.addresses),
         log: checker.log(&raw.log),
-        shutdown_grace: checker
-            .duration(Place::section("shutdown").key("grace"), &raw.shutdown.grace),
+        shutdown_grace: checker.duration(Place::section("shutdown").key("grace"), &raw.shutdown.grace),
         listen,
     };
     report.is_clean().then_some(checked)
@@ -86,10 +81,7 @@ impl Checker<'_> {
         let chain = self.ok_or_report(section.key("certificate"), chain);
         let private_key = read_private_key(&self.resolve(key));
         let private_key = self.ok_or_report(section.key("key"), private_key);
-        let identity = Identity {
-            chain: chain?,
-            key: private_key?,
-        };
+        let identity = Identity { chain: chain?, key: private_key? };
         self.ok_or_report(section.key("key"), check_identity(&identity))?;
         Some(identity)
     }
@@ -134,10 +126,7 @@ impl Checker<'_> {
             true => Err("a password can't contain a NUL character".to_owned()),
             false => Ok(password),
         });
-        Secret::new(
-            self.ok_or_report(section.key(key), password)
-                .unwrap_or_default(),
-        )
+        Secret::new(self.ok_or_report(section.key(key), password).unwrap_or_default())
     }
 
     /// The value of an environment variable, which must not be empty.
@@ -151,10 +140,7 @@ impl Checker<'_> {
         let place = Place::section("metrics").key("address");
         let address = self.socket_address(place, raw.address.as_deref()?)?;
         if address.port() != 0 && own.contains(&address) {
-            self.report.add(
-                place,
-                format!("`{address}` is an `address` in [listen] too"),
-            );
+            self.report.add(place, format!("`{address}` is an `address` in [listen] too"));
         }
         Some(address)
     }
@@ -168,27 +154,15 @@ impl Checker<'_> {
             let message = format!("there is no directory {}", directory.display());
             self.report.add(Place::section("log").key("file"), message);
         }
-        Log {
-            level: raw.level,
-            format: raw.format,
-            file,
-        }
+        Log { level: raw.level, format: raw.format, file }
     }
 
     /// Complains about each value of a key that an earlier section of the same name has too.
-    fn all_different<'v>(
-        &mut self,
-        section: &str,
-        key: &str,
-        values: impl Iterator<Item = &'v str>,
-    ) {
+    fn all_different<'v>(&mut self, section: &str, key: &str, values: impl Iterator<Item = &'v str>) {
         let mut seen = HashMap::new();
         for (number, value) in values.enumerate() {
             if seen.insert(value, number).is_some() {
-                self.report.add(
-                    Place::entry(section, number).key(key),
-                    format!("`{value}` is there twice"),
-                );
+                self.report.add(Place::entry(section, number).key(key), format!("`{value}` is there twice"));
             }
         }
     }
@@ -203,8 +177,7 @@ impl Checker<'_> {
 
     /// A duration that may be zero.
     fn duration(&mut self, place: Place<'_>, text: &DurationText) -> Duration {
-        self.ok_or_report(place, parse_duration(&text.0))
-            .unwrap_or_default()
+        self.ok_or_report(place, parse_duration(&text.0)).unwrap_or_default()
     }
 
     /// A duration that may not be zero.
@@ -222,14 +195,8 @@ impl Checker<'_> {
     }
 
     /// The value, or None after reporting the error.
-    fn ok_or_report<T, E: ToString>(
-        &mut self,
-        place: Place<'_>,
-        result: Result<T, E>,
-    ) -> Option<T> {
-        result
-            .map_err(|error| self.report.add(place, error.to_string()))
-            .ok()
+    fn ok_or_report<T, E: ToString>(&mut self, place: Place<'_>, result: Result<T, E>) -> Option<T> {
+        result.map_err(|error| self.report.add(place, error.to_string())).ok()
     }
 }
 

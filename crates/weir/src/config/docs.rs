@@ -72,12 +72,8 @@ fn section_reference(text: &mut String, section: &Section) {
         )
     });
     let rows: String = rows.collect();
-    write!(
-        text,
-        "\n## `{header}`\n\n{}\n\n| key | type | default | meaning |\n|---|---|---|---|\n{rows}",
-        section.doc
-    )
-    .expect("writing to a string does not fail");
+    write!(text, "\n## `{header}`\n\n{}\n\n| key | type | default | meaning |\n|---|---|---|---|\n{rows}", section.doc)
+        .expect("writing to a string does not fail");
 }
 
 /// Text that can stand in a cell of a Markdown table.
@@ -118,8 +114,7 @@ fn meaning(key: &Key) -> String {
     };
     if let Kind::Choice(choices) = kind {
         for choice in choices {
-            write!(text, "<br>`\"{}\"`: {}", choice.value, choice.doc)
-                .expect("writing to a string does not fail");
+            write!(text, "<br>`\"{}\"`: {}", choice.value, choice.doc).expect("writing to a string does not fail");
         }
     }
     text
@@ -154,8 +149,7 @@ fn example_key(text: &mut String, key: &Key) {
     };
     let must_be_there = key.default.is_some() || key.required || key.kind == Kind::Secret;
     let mark = if must_be_there { "" } else { "# " };
-    writeln!(text, "{mark}{} = {}", key.name, toml_value(value))
-        .expect("writing to a string does not fail");
+    writeln!(text, "{mark}{} = {}", key.name, toml_value(value)).expect("writing to a string does not fail");
 }
 
 /// Writes `doc` as comment lines, broken at spaces.
@@ -176,7 +170,5 @@ fn comment(text: &mut String, doc: &str) {
 
 /// A value as TOML writes it.
 fn toml_value(value: &Value) -> String {
-    toml::Value::try_from(value)
-        .expect("defaults and examples have TOML values")
-        .to_string()
+    toml::Value::try_from(value).expect("defaults and examples have TOML values").to_string()
 }

@@ -76,9 +76,7 @@ fn about(path: &Path, message: impl std::fmt::Display) -> String {
 /// Reads a password; one line break at the end of the file does not count.
 pub(crate) fn read_password(path: &Path) -> Result<String, String> {
     let content = Content::read(path, MAX_PASSWORD_FILE).map_err(|error| about(path, error))?;
-    content
-        .refuse_group_and_others(path)
-        .map_err(|message| about(path, message))?;
+    content.refuse_group_and_others(path).map_err(|message| about(path, message))?;
     let text = String::from_utf8(content.bytes).map_err(|_| about(path, "is not UTF-8 text"))?;
     let line = text.strip_suffix('\n').unwrap_or(&text);
     let password = line.strip_suffix('\r').unwrap_or(line);
@@ -99,10 +97,7 @@ pub(crate) struct Identity {
 
 impl Clone for Identity {
     fn clone(&self) -> Self {
-        Self {
-            chain: self.chain.clone(),
-            key: self.key.clone_key(),
-        }
+        Self { chain: self.chain.clone(), key: self.key.clone_key() }
     }
 }
 
@@ -121,26 +116,18 @@ pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'stati
 /// Reads the first private key of a PEM file.
 pub(crate) fn read_private_key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     let content = Content::read(path, MAX_PEM_FILE).map_err(|error| about(path, error))?;
-    content
-        .refuse_others(path)
-        .map_err(|message| about(path, message))?;
-    PrivateKeyDer::from_pem_slice(&content.bytes).map_err(|_| {
-        about(
-            path,
-            "holds no private key in PEM form that isn't encrypted",
-        )
-    })
+    content.refuse_others(path).map_err(|message| about(path, message))?;
+    PrivateKeyDer::from_pem_slice(&content.bytes)
+        .map_err(|_| about(path, "holds no private key in PEM form that isn't encrypted"))
 }
 
 /// Checks that the TLS library can use the key, and that it belongs to the first certificate.
 pub(crate) fn check_identity(identity: &Identity) -> Result<(), String> {
     let Identity { chain, key } = identity.clone();
-    CertifiedKey::from_der(chain, key, &rustls::crypto::aws_lc_rs::default_provider())
-        .map(drop)
-        .map_err(|error| match error {
-            rustls::Error::InconsistentKeys(_) => {
-                "is not the private key of the certificate".to_owned()
-            }
+    CertifiedKey::from_der(chain, key, &rustls::crypto::aws_lc_rs::default_provider()).map(drop).map_err(|error| {
+        match error {
+            rustls::Error::InconsistentKeys(_) => "is not the private key of the certificate".to_owned(),
             other => other.to_string(),
-        })
+        }
+    })
 }

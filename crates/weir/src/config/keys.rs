@@ -25,11 +25,7 @@ pub(crate) struct Section {
 impl Section {
     /// The section's header as it is written in the file.
     pub(crate) fn header(&self) -> String {
-        if self.repeated {
-            format!("[[{}]]", self.name)
-        } else {
-            format!("[{}]", self.name)
-        }
+        if self.repeated { format!("[[{}]]", self.name) } else { format!("[{}]", self.name) }
     }
 
     /// The key of that name.
@@ -91,9 +87,7 @@ pub(crate) fn sections() -> Vec<Section> {
         .with(|settings| settings.inline_subschemas = true)
         .into_generator()
         .into_root_schema_for::<RawConfig>();
-    properties(schema.as_value())
-        .map(|(name, schema)| section(name, schema))
-        .collect()
+    properties(schema.as_value()).map(|(name, schema)| section(name, schema)).collect()
 }
 
 fn section(name: &str, schema: &Value) -> Section {
@@ -103,9 +97,7 @@ fn section(name: &str, schema: &Value) -> Section {
         name: name.to_owned(),
         repeated,
         doc: description(schema),
-        keys: properties(table)
-            .map(|(name, key_schema)| key(name, key_schema, &table["required"]))
-            .collect(),
+        keys: properties(table).map(|(name, key_schema)| key(name, key_schema, &table["required"])).collect(),
     }
 }
 
@@ -114,9 +106,7 @@ fn key(name: &str, schema: &Value, required: &Value) -> Key {
         name: name.to_owned(),
         doc: description(schema),
         kind: kind(schema),
-        required: required
-            .as_array()
-            .is_some_and(|names| names.iter().any(|required| required == name)),
+        required: required.as_array().is_some_and(|names| names.iter().any(|required| required == name)),
         default: schema.get("default").filter(|v| !v.is_null()).cloned(),
         example: schema["examples"].get(0).cloned(),
     }
@@ -142,10 +132,9 @@ fn kind(schema: &Value) -> Kind {
         (Some("string"), Some("size")) => Kind::Size,
         (Some("string"), Some("password")) => Kind::Secret,
         (Some("string"), format) => Kind::Text(format.unwrap_or("string").to_owned()),
-        (Some("integer"), _) => Kind::Integer {
-            min: schema["minimum"].as_i64().unwrap_or(i64::MIN),
-            max: schema["maximum"].as_i64(),
-        },
+        (Some("integer"), _) => {
+            Kind::Integer { min: schema["minimum"].as_i64().unwrap_or(i64::MIN), max: schema["maximum"].as_i64() }
+        }
         (Some("boolean"), _) => Kind::Boolean,
         _ => unreachable!("the configuration has no values of this schema: {schema}"),
     }
@@ -154,9 +143,7 @@ fn kind(schema: &Value) -> Kind {
 fn choice(schema: &Value) -> Choice {
     let value = schema["const"].as_str();
     Choice {
-        value: value
-            .expect("each variant of a choice has a doc comment of its own")
-            .to_owned(),
+        value: value.expect("each variant of a choice has a doc comment of its own").to_owned(),
         doc: description(schema),
     }
 }

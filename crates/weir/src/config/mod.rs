@@ -46,17 +46,11 @@ fn effective(raw: &RawConfig) -> String {
     toml::to_string(raw).expect("the raw configuration was made of TOML values")
 }
 
-fn read_and_check(
-    path: &Path,
-    environment: Environment<'_>,
-) -> Result<(RawConfig, CheckedConfig), ConfigError> {
-    let cannot_read = |source| ConfigError::Read {
-        path: path.to_owned(),
-        source,
-    };
+fn read_and_check(path: &Path, environment: Environment<'_>) -> Result<(RawConfig, CheckedConfig), ConfigError> {
+    let cannot_read = |source| ConfigError::Read { path: path.to_owned(), source };
     let content = Content::read(path, MAX_CONFIG_FILE).map_err(cannot_read)?;
-    let text = std::str::from_utf8(&content.bytes)
-        .map_err(|_| cannot_read(std::io::Error::other("is not UTF-8 text")))?;
+    let text =
+        std::str::from_utf8(&content.bytes).map_err(|_| cannot_read(std::io::Error::other("is not UTF-8 text")))?;
     let mut report = Report::default();
     let raw = source::read(text, &mut report);
     let checked = raw.and_then(|raw| {
@@ -67,10 +61,7 @@ fn read_and_check(
         }
         check::check(&raw, path, environment, &mut report).map(|checked| (raw, checked))
     });
-    checked.ok_or_else(|| ConfigError::Invalid {
-        path: path.to_owned(),
-        problems: report.into_problems(),
-    })
+    checked.ok_or_else(|| ConfigError::Invalid { path: path.to_owned(), problems: report.into_problems() })
 }
 
 /// True when a password stands in the file itself.

@@ -48,16 +48,8 @@ pub(crate) struct Problem {
 
 impl Problem {
     /// A problem with `subject` on a line, or with something that has no line.
-    pub(crate) fn new(
-        subject: impl Into<String>,
-        line: Option<usize>,
-        message: impl Into<String>,
-    ) -> Self {
-        Self {
-            subject: subject.into(),
-            line,
-            message: message.into(),
-        }
+    pub(crate) fn new(subject: impl Into<String>, line: Option<usize>, message: impl Into<String>) -> Self {
+        Self { subject: subject.into(), line, message: message.into() }
     }
 }
 
@@ -96,29 +88,17 @@ pub(crate) struct Place<'a> {
 impl<'a> Place<'a> {
     /// A section that occurs once.
     pub(crate) fn section(section: &'a str) -> Self {
-        Self {
-            section,
-            entry: Entry::Only,
-            key: "",
-        }
+        Self { section, entry: Entry::Only, key: "" }
     }
 
     /// All sections of a name that may occur several times.
     pub(crate) fn all(section: &'a str) -> Self {
-        Self {
-            section,
-            entry: Entry::All,
-            key: "",
-        }
+        Self { section, entry: Entry::All, key: "" }
     }
 
     /// The section number `entry` (from 0) of those with this name.
     pub(crate) fn entry(section: &'a str, entry: usize) -> Self {
-        Self {
-            section,
-            entry: Entry::Number(entry),
-            key: "",
-        }
+        Self { section, entry: Entry::Number(entry), key: "" }
     }
 
     /// A key in this section.
@@ -141,11 +121,7 @@ impl<'a> Place<'a> {
 
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.key.is_empty() {
-            f.write_str(&self.header())
-        } else {
-            write!(f, "`{}` in {}", self.key, self.header())
-        }
+        if self.key.is_empty() { f.write_str(&self.header()) } else { write!(f, "`{}` in {}", self.key, self.header()) }
     }
 }
 
@@ -185,11 +161,8 @@ impl Report {
         if self.unreadable.contains(place.section) {
             return;
         }
-        let line = self
-            .line(place)
-            .or_else(|| self.line(Place { key: "", ..place }));
-        self.problems
-            .push(Problem::new(place.to_string(), line, message));
+        let line = self.line(place).or_else(|| self.line(Place { key: "", ..place }));
+        self.problems.push(Problem::new(place.to_string(), line, message));
     }
 
     /// True when nothing is wrong so far.
@@ -199,8 +172,7 @@ impl Report {
 
     /// The problems by their lines; those without a line come last.
     pub(crate) fn into_problems(mut self) -> Vec<Problem> {
-        self.problems
-            .sort_by_key(|problem| problem.line.unwrap_or(usize::MAX));
+        self.problems.sort_by_key(|problem| problem.line.unwrap_or(usize::MAX));
         self.problems
     }
 

@@ -175,11 +175,7 @@ impl Default for RawClients {
             wait_timeout: "8h".into(),
             write_timeout: "60s".into(),
             max_allowed_packet: "64MiB".into(),
-            compression: vec![
-                Compression::Zlib,
-                Compression::Zstd,
-                Compression::Uncompressed,
-            ],
+            compression: vec![Compression::Zlib, Compression::Zstd, Compression::Uncompressed],
         }
     }
 }
@@ -211,10 +207,7 @@ pub(crate) struct RawAccounts {
 
 impl Default for RawAccounts {
     fn default() -> Self {
-        Self {
-            learn: true,
-            default_plugin: AuthPlugin::default(),
-        }
+        Self { learn: true, default_plugin: AuthPlugin::default() }
     }
 }
 
@@ -462,8 +455,6 @@ pub(crate) struct RawShutdown {
 
 impl Default for RawShutdown {
     fn default() -> Self {
-        Self {
-            grace: "30s".into(),
-        }
+        Self { grace: "30s".into() }
     }
 }

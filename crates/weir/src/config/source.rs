@@ -29,11 +29,7 @@ pub(crate) fn read(text: &str, report: &mut Report) -> Option<RawConfig> {
     if !syntax_errors.is_empty() {
         return None;
     }
-    let mut reader = Reader {
-        sections: sections(),
-        lines,
-        report,
-    };
+    let mut reader = Reader { sections: sections(), lines, report };
     reader.prune_document(document.get_mut());
     match RawConfig::deserialize(toml::Deserializer::from(document)) {
         Ok(raw) => Some(raw),
@@ -61,9 +57,7 @@ struct Lines {
 
 impl Lines {
     fn new(text: &str) -> Self {
-        Self {
-            breaks: text.match_indices('\n').map(|(at, _)| at).collect(),
-        }
+        Self { breaks: text.match_indices('\n').map(|(at, _)| at).collect() }
     }
 
     /// The number of the line, from 1, that has the byte at `offset`.
@@ -83,10 +77,7 @@ impl Reader<'_> {
     fn prune_document(&mut self, document: &mut DeTable<'_>) {
         for (name, mut value) in std::mem::take(document) {
             let line = self.lines.number(name.span().start);
-            let at = self
-                .sections
-                .iter()
-                .position(|s| s.name == **name.get_ref());
+            let at = self.sections.iter().position(|s| s.name == **name.get_ref());
             let Some(at) = at else {
                 self.report_unknown_section(name.get_ref(), value.get_ref(), line);
                 continue;
@@ -101,8 +92,7 @@ impl Reader<'_> {
 
     fn report_unknown_section(&mut self, name: &str, value: &DeValue<'_>, line: usize) {
         let mut names = self.sections.iter().map(|section| section.name.as_str());
-        let (subject, advice) = if value.is_table() || value.as_array().is_some_and(has_only_tables)
-        {
+        let (subject, advice) = if value.is_table() || value.as_array().is_some_and(has_only_tables) {
             let advice = suggestion(name, names).unwrap_or_else(|| "no such section".to_owned());
             (format!("unknown section [{name}]"), advice)
         } else if names.any(|known| known == name) {
@@ -120,20 +110,12 @@ impl Reader<'_> {
 
     /// The header of the first section that has a key of this name.
     fn section_of_key(&self, key: &str) -> Option<String> {
-        let section = self
-            .sections
-            .iter()
-            .find(|section| section.key(key).is_some());
+        let section = self.sections.iter().find(|section| section.key(key).is_some());
         section.map(Section::header)
     }
 
     /// Prunes the table or tables of a known section; false when it isn't even that.
-    fn prune_section(
-        &mut self,
-        section: &Section,
-        value: &mut Spanned<DeValue<'_>>,
-        line: usize,
-    ) -> bool {
+    fn prune_section(&mut self, section: &Section, value: &mut Spanned<DeValue<'_>>, line: usize) -> bool {
         match value.get_mut() {
             DeValue::Table(table) if !section.repeated => {
                 self.report.note_line(Place::section(&section.name), line);
@@ -141,10 +123,7 @@ impl Reader<'_> {
                 true
             }
             DeValue::Array(array) if section.repeated && has_only_tables(array) => {
-                for (number, mut element) in std::mem::replace(array, DeArray::new())
-                    .into_iter()
-                    .enumerate()
-                {
+                for (number, mut element) in std::mem::replace(array, DeArray::new()).into_iter().enumerate() {
                     let line = self.lines.number(element.span().start);
                     let place = Place::entry(&section.name, number);
                     self.report.note_line(place, line);
@@ -157,15 +136,10 @@ impl Reader<'_> {
                 true
             }
             _ => {
-                let how = if section.repeated {
-                    "once per entry"
-                } else {
-                    "once"
-                };
+                let how = if section.repeated { "once per entry" } else { "once" };
                 let message = format!("this is a section: write {} {how}", section.header());
                 let subject = format!("`{}`", section.name);
-                self.report
-                    .add_unreadable(&section.name, Problem::new(subject, Some(line), message));
+                self.report.add_unreadable(&section.name, Problem::new(subject, Some(line), message));
                 false
             }
         }
@@ -246,26 +220,21 @@ fn check_value(kind: &Kind, value: &DeValue<'_>) -> Result<(), String> {
     match (kind, value) {
         (Kind::Text(_) | Kind::Secret, DeValue::String(_)) => Ok(()),
         (Kind::Boolean, DeValue::Boolean(_)) => Ok(()),
-        (Kind::Duration, DeValue::String(text)) => parse_duration(text)
-            .map(drop)
-            .map_err(|error| error.to_string()),
-        (Kind::Size, DeValue::String(text)) => parse_size(text)
-            .map(drop)
-            .map_err(|error| error.to_string()),
+        (Kind::Duration, DeValue::String(text)) => parse_duration(text).map(drop).map_err(|error| error.to_string()),
+        (Kind::Size, DeValue::String(text)) => parse_size(text).map(drop).map_err(|error| error.to_string()),
         (Kind::Integer { min, max }, DeValue::Integer(number)) => check_integer(number, *min, *max),
         (Kind::Choice(choices), DeValue::String(text)) => {
             let names = || choices.iter().map(|choice| choice.value.as_str());
             if names().any(|name| name == text) {
                 return Ok(());
             }
-            let advice = suggestion(text, names()).unwrap_or_else(|| {
-                format!("it is one of {}", names().collect::<Vec<_>>().join(", "))
-            });
+            let advice = suggestion(text, names())
+                .unwrap_or_else(|| format!("it is one of {}", names().collect::<Vec<_>>().join(", ")));
             Err(format!("`{text}` is unknown: {advice}"))
         }
-        (Kind::List(kind), DeValue::Array(array)) => array
-            .iter()
-            .try_for_each(|element| check_value(kind, element.get_ref())),
+        (Kind::List(kind), DeValue::Array(array)) => {
+            array.iter().try_for_each(|element| check_value(kind, element.get_ref()))
+        }
         (Kind::Text(_) | Kind::Secret, _) => expected("a string"),
         (Kind::Choice(_), _) => expected("a string"),
         (Kind::Boolean, _) => expected("true or false"),

@@ -69,8 +69,7 @@ fn complaints_about(path: &Path) -> Vec<String> {
     };
     let without_name = |line: &str| {
         let rest = line.strip_prefix(&prefix);
-        rest.expect("each line begins with the file's name")
-            .to_owned()
+        rest.expect("each line begins with the file's name").to_owned()
     };
     error.lines().map(without_name).collect()
 }
@@ -78,15 +77,9 @@ fn complaints_about(path: &Path) -> Vec<String> {
 #[test]
 fn the_smallest_configuration_has_the_documented_defaults() {
     let config = valid(MINIMAL);
-    assert_eq!(
-        config.listen.addresses,
-        ["127.0.0.1:4406".parse().expect("an address")]
-    );
+    assert_eq!(config.listen.addresses, ["127.0.0.1:4406".parse().expect("an address")]);
     assert!(config.worker_threads.get() >= 1);
-    assert!(matches!(
-        config.tls.certificate,
-        ClientTlsCertificate::Generate
-    ));
+    assert!(matches!(config.tls.certificate, ClientTlsCertificate::Generate));
     assert_eq!(config.clients.max_connections.get(), 10_000);
     assert_eq!(config.clients.max_user_connections, None);
     assert_eq!(config.clients.wait_timeout.as_secs(), 8 * 3_600);
@@ -106,11 +99,7 @@ fn the_example_is_valid_and_has_all_defaults_but_those_of_its_own_entries() {
     let (example, _) = load_text(&example()).expect("the example is valid");
     let (minimal, _) = load_text(MINIMAL).expect("the smallest configuration is valid");
     let without_entries = |raw: RawConfig| {
-        let empty = RawConfig {
-            users: Vec::new(),
-            servers: Vec::new(),
-            ..raw
-        };
+        let empty = RawConfig { users: Vec::new(), servers: Vec::new(), ..raw };
         effective(&empty)
     };
     assert_eq!(without_entries(example), without_entries(minimal));
@@ -156,10 +145,7 @@ fn what_config_show_prints_is_read_as_the_same_configuration() {
     let text = format!("{MINIMAL}\n[pool]\nmax_connections = 7\n[listen]\nbacklog = 9\n");
     let (raw, _) = load_text(&text).expect("valid");
     let shown = effective(&raw);
-    assert!(
-        shown.contains("max_connections = 7") && shown.contains("backlog = 9"),
-        "{shown}"
-    );
+    assert!(shown.contains("max_connections = 7") && shown.contains("backlog = 9"), "{shown}");
     let (again, _) = load_text(&shown).expect("what is shown is valid");
     assert_eq!(effective(&again), shown);
 }
@@ -195,11 +181,7 @@ fn a_users_own_settings_take_precedence_over_the_defaults() {
 fn a_directory_or_a_file_that_is_not_utf8_is_an_error_with_its_name() {
     let directory = tempfile::tempdir().expect("a directory");
     let error = load(directory.path()).expect_err("a directory");
-    assert!(
-        error
-            .to_string()
-            .starts_with(&directory.path().display().to_string())
-    );
+    assert!(error.to_string().starts_with(&directory.path().display().to_string()));
     let path = directory.path().join("weir.toml");
     fs::write(&path, b"[listen]\naddress = [\"\xff\"]").expect("written");
     let error = load(&path).expect_err("not UTF-8");

@@ -17,17 +17,13 @@ pub(crate) const MAX_DURATION: Duration = Duration::from_secs(365 * 86_400);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum UnitError {
     /// The text isn't a whole number followed by a known unit of time.
-    #[error(
-        "`{0}` is not a duration: write a whole number and a unit (ms, s, m, h, d), such as \"500ms\" or \"10s\""
-    )]
+    #[error("`{0}` is not a duration: write a whole number and a unit (ms, s, m, h, d), such as \"500ms\" or \"10s\"")]
     NotADuration(String),
     /// The duration is beyond [`MAX_DURATION`].
     #[error("`{0}` is too long: at most \"365d\"")]
     TooLong(String),
     /// The text isn't a whole number, alone or followed by a known unit of size.
-    #[error(
-        "`{0}` is not a size: write a whole number and a unit (KiB, MiB, GiB), such as \"64MiB\""
-    )]
+    #[error("`{0}` is not a size: write a whole number and a unit (KiB, MiB, GiB), such as \"64MiB\"")]
     NotASize(String),
 }
 
@@ -105,9 +101,7 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, UnitError> {
 
 /// Splits `text` into its leading digits (at least one) and the factor of the unit behind them.
 fn split_unit(text: &str, factor_of: impl Fn(&str) -> Option<u64>) -> Option<(&str, u64)> {
-    let end_of_digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
+    let end_of_digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(end_of_digits);
     if digits.is_empty() {
         return None;

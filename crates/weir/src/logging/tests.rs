@@ -52,9 +52,5 @@ fn the_variable_overrides_the_level_and_an_empty_one_does_not() {
     let empty = override_with("").expect("a filter");
     assert_eq!(logged(LogFormat::Text, empty, both).len(), 1);
     let error = override_with("weir=loud").expect_err("no such level");
-    assert!(
-        error
-            .to_string()
-            .starts_with("WEIR_LOG=`weir=loud` is not a level")
-    );
+    assert!(error.to_string().starts_with("WEIR_LOG=`weir=loud` is not a level"));
 }

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{WebPkiServerVerifier, WantsClientCert};
+use rustls::client::{WantsClientCert, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
 use weir_backend::server::Tls;
 
 use super::ServeError;
@@ -30,7 +32,10 @@ pub(super) fn policy(settings: &ServerTls) -> Result<Tls, ServeError> {
     })
 }
 
-fn with_identity(builder: ConfigBuilder<ClientConfig, WantsClientCert>, settings: &ServerTls) -> Result<ClientConfig, ServeError> {
+fn with_identity(
+    builder: ConfigBuilder<ClientConfig, WantsClientCert>,
+    settings: &ServerTls,
+) -> Result<ClientConfig, ServeError> {
     match &settings.identity {
         Some(identity) => builder
             .with_client_auth_cert(identity.chain.clone(), identity.key.clone_key())
@@ -39,7 +44,10 @@ fn with_identity(builder: ConfigBuilder<ClientConfig, WantsClientCert>, settings
     }
 }
 
-fn authorities(settings: &ServerTls, provider: &Arc<CryptoProvider>) -> Result<Option<Arc<WebPkiServerVerifier>>, ServeError> {
+fn authorities(
+    settings: &ServerTls,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Option<Arc<WebPkiServerVerifier>>, ServeError> {
     if settings.authorities.is_empty() {
         return Ok(None);
     }
@@ -70,11 +78,9 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, Error> {
         let Some(inner) = &self.inner else { return Ok(ServerCertVerified::assertion()) };
         match inner.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            Err(Error::InvalidCertificate(CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. }))
-                if self.mode == ServerTlsMode::VerifyCa =>
-            {
-                Ok(ServerCertVerified::assertion())
-            }
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) if self.mode == ServerTlsMode::VerifyCa => Ok(ServerCertVerified::assertion()),
             outcome => outcome,
         }
     }

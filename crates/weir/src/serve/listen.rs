@@ -66,7 +66,12 @@ impl Listeners {
     }
 
     /// Accepts clients and deals them to the workers in turn, until `stop` resolves.
-    pub(super) async fn accept_until(&mut self, stop: impl Future<Output = ()>, endpoint: &Arc<Endpoint>, workers: &[Worker]) {
+    pub(super) async fn accept_until(
+        &mut self,
+        stop: impl Future<Output = ()>,
+        endpoint: &Arc<Endpoint>,
+        workers: &[Worker],
+    ) {
         let (accepted, mut clients) = mpsc::channel(64);
         let mut accepting = tokio::task::JoinSet::new();
         for listener in self.tcp.drain(..) {

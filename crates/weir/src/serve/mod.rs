@@ -53,7 +53,11 @@ pub(crate) fn run(config: CheckedConfig) -> Result<(), ServeError> {
     let mut listeners = Listeners::bind(&config.listen)?;
     let metrics_listener = config.metrics_address.map(listen::bind_http).transpose()?;
     let endpoint = Arc::new(endpoint(&config)?);
-    let control = tokio::runtime::Builder::new_multi_thread().worker_threads(1).thread_name("weir-control").enable_all().build()?;
+    let control = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("weir-control")
+        .enable_all()
+        .build()?;
     let _inside = control.enter();
     watch_servers(&control, &config, &endpoint);
     if let Some(listener) = metrics_listener {

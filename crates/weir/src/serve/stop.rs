@@ -58,9 +58,8 @@ pub(super) async fn drain(registry: &Registry, grace: Duration, signals: &mut Si
 
 /// Every client and every server connection is an open file: takes as many as the system allows.
 pub(super) fn raise_file_limit() {
-    let raised = getrlimit(Resource::RLIMIT_NOFILE).and_then(|(soft, hard)| {
-        if soft < hard { setrlimit(Resource::RLIMIT_NOFILE, hard, hard) } else { Ok(()) }
-    });
+    let raised = getrlimit(Resource::RLIMIT_NOFILE)
+        .and_then(|(soft, hard)| if soft < hard { setrlimit(Resource::RLIMIT_NOFILE, hard, hard) } else { Ok(()) });
     if let Err(error) = raised {
         tracing::warn!(%error, "the limit of open files could not be raised");
     }

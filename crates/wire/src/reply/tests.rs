@@ -7,7 +7,8 @@ use crate::frame::put_packet;
 use crate::stmt::PrepareOk;
 
 const CLASSIC: Capabilities = Capabilities::PROTOCOL_41;
-const MODERN: Capabilities = Capabilities::PROTOCOL_41.union(Capabilities::DEPRECATE_EOF).union(Capabilities::SESSION_TRACK);
+const MODERN: Capabilities =
+    Capabilities::PROTOCOL_41.union(Capabilities::DEPRECATE_EOF).union(Capabilities::SESSION_TRACK);
 
 fn packets(payloads: &[&[u8]]) -> BytesMut {
     let mut out = BytesMut::new();
@@ -27,7 +28,12 @@ fn eof(status: StatusFlags) -> Vec<u8> {
 }
 
 /// Feeds `bytes` in chunks of `chunk`, and tells the passed bytes and the endings.
-fn follow(kind: ReplyKind, capabilities: Capabilities, bytes: &[u8], chunk: usize) -> (usize, Vec<String>, ReplyTracker) {
+fn follow(
+    kind: ReplyKind,
+    capabilities: Capabilities,
+    bytes: &[u8],
+    chunk: usize,
+) -> (usize, Vec<String>, ReplyTracker) {
     let mut tracker = ReplyTracker::new(kind, capabilities);
     let (mut passed, mut endings, mut seen, mut taken) = (0, Vec::new(), 0, 0);
     while !tracker.is_done() {
@@ -58,14 +64,19 @@ fn same_for_all_cuts(kind: ReplyKind, capabilities: Capabilities, bytes: &[u8]) 
     let (passed, endings, tracker) = follow(kind, capabilities, bytes, bytes.len());
     for chunk in 1..bytes.len().min(64) {
         let (p, e, t) = follow(kind, capabilities, bytes, chunk);
-        assert_eq!((p, &e, t.rows(), t.status()), (passed, &endings, tracker.rows(), tracker.status()), "chunks of {chunk}");
+        assert_eq!(
+            (p, &e, t.rows(), t.status()),
+            (passed, &endings, tracker.rows(), tracker.status()),
+            "chunks of {chunk}"
+        );
     }
     (endings, tracker)
 }
 
 #[test]
 fn an_ok_and_an_error_end_a_reply() {
-    let (endings, tracker) = same_for_all_cuts(ReplyKind::Results, MODERN, &packets(&[&ok(0, StatusFlags::AUTOCOMMIT)]));
+    let (endings, tracker) =
+        same_for_all_cuts(ReplyKind::Results, MODERN, &packets(&[&ok(0, StatusFlags::AUTOCOMMIT)]));
     assert_eq!(endings.len(), 1);
     assert_eq!(tracker.status(), StatusFlags::AUTOCOMMIT);
     let err = ErrPacket { code: 1064, sqlstate: *b"42000", message: b"no" }.encode();
@@ -151,7 +162,8 @@ fn a_file_is_asked_for_and_then_the_statement_ends() {
 
 #[test]
 fn fetched_rows_and_a_text_reply_end() {
-    let (_, tracker) = same_for_all_cuts(ReplyKind::Rows, CLASSIC, &packets(&[b"\x00\x00a", &eof(StatusFlags::LAST_ROW_SENT)]));
+    let (_, tracker) =
+        same_for_all_cuts(ReplyKind::Rows, CLASSIC, &packets(&[b"\x00\x00a", &eof(StatusFlags::LAST_ROW_SENT)]));
     assert_eq!((tracker.rows(), tracker.status()), (1, StatusFlags::LAST_ROW_SENT));
     let (endings, _) = same_for_all_cuts(ReplyKind::Text, CLASSIC, &packets(&[b"Uptime: 5"]));
     assert!(endings.is_empty());

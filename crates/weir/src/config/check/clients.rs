@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Checker, at_least_one};
 use crate::config::address::Network;
-use crate::config::checked::{
-    Accounts, ClientTls, ClientTlsCertificate, Clients, Listen, ListenSocket, User,
-};
+use crate::config::checked::{Accounts, ClientTls, ClientTlsCertificate, Clients, Listen, ListenSocket, User};
 use crate::config::problem::Place;
 use crate::config::raw::{RawAccounts, RawClients, RawListen, RawTls, RawUser, TlsMode};
 use crate::config::units::{SizeText, parse_size};
@@ -24,8 +22,7 @@ impl Checker<'_> {
         for text in &raw.address {
             let address = self.socket_address(section.key("address"), text);
             if address.is_some_and(|a| a.port() != 0 && addresses.contains(&a)) {
-                self.report
-                    .add(section.key("address"), format!("`{text}` is there twice"));
+                self.report.add(section.key("address"), format!("`{text}` is there twice"));
             }
             addresses.extend(address);
         }
@@ -39,10 +36,8 @@ impl Checker<'_> {
                 mode: self.octal_mode(section.key("socket_mode"), &raw.socket_mode),
             }),
             backlog: raw.backlog,
-            proxy_protocol_networks: self.networks(
-                section.key("proxy_protocol_networks"),
-                &raw.proxy_protocol_networks,
-            ),
+            proxy_protocol_networks: self
+                .networks(section.key("proxy_protocol_networks"), &raw.proxy_protocol_networks),
         }
     }
 
@@ -56,8 +51,7 @@ impl Checker<'_> {
     fn socket_path(&mut self, place: Place<'_>, path: &Path) -> PathBuf {
         let shown = path.display();
         if !path.is_absolute() {
-            self.report
-                .add(place, format!("`{shown}` is not an absolute path"));
+            self.report.add(place, format!("`{shown}` is not an absolute path"));
         } else if path.as_os_str().len() > MAX_SOCKET_PATH {
             let message = format!("`{shown}` is longer than {MAX_SOCKET_PATH} bytes");
             self.report.add(place, message);
@@ -67,24 +61,20 @@ impl Checker<'_> {
 
     fn octal_mode(&mut self, place: Place<'_>, text: &str) -> u32 {
         let mode = u32::from_str_radix(text, 8).ok().filter(|m| *m <= 0o777);
-        let mode = mode.ok_or_else(|| {
-            format!("`{text}` is not a file mode: write it in octal, such as \"0660\"")
-        });
+        let mode = mode.ok_or_else(|| format!("`{text}` is not a file mode: write it in octal, such as \"0660\""));
         self.ok_or_report(place, mode).unwrap_or_default()
     }
 
     pub(super) fn tls(&mut self, raw: &RawTls) -> ClientTls {
         let section = Place::section("tls");
         if raw.mode == TlsMode::Off && raw.require {
-            self.report
-                .add(section.key("require"), "can't be true with mode = \"off\"");
+            self.report.add(section.key("require"), "can't be true with mode = \"off\"");
         }
         let certificate = match raw.mode {
             TlsMode::Files => {
                 for (key, path) in [("certificate", &raw.certificate), ("key", &raw.key)] {
                     if path.is_none() {
-                        self.report
-                            .add(section, format!("mode = \"files\" needs `{key}`"));
+                        self.report.add(section, format!("mode = \"files\" needs `{key}`"));
                     }
                 }
                 self.identity(section, &raw.certificate, &raw.key)
@@ -93,8 +83,7 @@ impl Checker<'_> {
             TlsMode::Generate | TlsMode::Off => {
                 for (key, path) in [("certificate", &raw.certificate), ("key", &raw.key)] {
                     if path.is_some() {
-                        self.report
-                            .add(section.key(key), "is used with mode = \"files\" only");
+                        self.report.add(section.key(key), "is used with mode = \"files\" only");
                     }
                 }
                 match raw.mode {
@@ -103,30 +92,22 @@ impl Checker<'_> {
                 }
             }
         };
-        ClientTls {
-            certificate,
-            require: raw.require,
-        }
+        ClientTls { certificate, require: raw.require }
     }
 
     pub(super) fn clients(&mut self, raw: &RawClients) -> Clients {
         let section = Place::section("clients");
         self.user_limit_within(section, raw.max_user_connections, raw.max_connections);
         if raw.compression.is_empty() {
-            self.report.add(
-                section.key("compression"),
-                "is empty: [\"uncompressed\"] turns compression off",
-            );
+            self.report.add(section.key("compression"), "is empty: [\"uncompressed\"] turns compression off");
         }
         Clients {
             max_connections: at_least_one(raw.max_connections),
             max_user_connections: NonZeroU32::new(raw.max_user_connections),
-            handshake_timeout: self
-                .timeout(section.key("handshake_timeout"), &raw.handshake_timeout),
+            handshake_timeout: self.timeout(section.key("handshake_timeout"), &raw.handshake_timeout),
             wait_timeout: self.timeout(section.key("wait_timeout"), &raw.wait_timeout),
             write_timeout: self.timeout(section.key("write_timeout"), &raw.write_timeout),
-            max_allowed_packet: self
-                .packet_size(section.key("max_allowed_packet"), &raw.max_allowed_packet),
+            max_allowed_packet: self.packet_size(section.key("max_allowed_packet"), &raw.max_allowed_packet),
             compression: raw.compression.clone(),
         }
     }
@@ -138,16 +119,10 @@ impl Checker<'_> {
             self.report.add(place, message);
         }
         // Within the bounds, or a placeholder.
-        size.and_then(|size| usize::try_from(size).ok())
-            .unwrap_or_default()
+        size.and_then(|size| usize::try_from(size).ok()).unwrap_or_default()
     }
 
-    pub(super) fn accounts(
-        &mut self,
-        raw: &RawAccounts,
-        users: &[RawUser],
-        clients: &RawClients,
-    ) -> Accounts {
+    pub(super) fn accounts(&mut self, raw: &RawAccounts, users: &[RawUser], clients: &RawClients) -> Accounts {
         if !raw.learn && users.is_empty() {
             self.report.add(
                 Place::section("accounts").key("learn"),
@@ -155,24 +130,12 @@ impl Checker<'_> {
             );
         }
         self.all_different("users", "name", users.iter().map(|user| user.name.as_str()));
-        let users = users
-            .iter()
-            .enumerate()
-            .map(|(number, user)| self.user(Place::entry("users", number), user, raw, clients));
-        Accounts {
-            learn: raw.learn,
-            default_plugin: raw.default_plugin,
-            users: users.collect(),
-        }
+        let users =
+            users.iter().enumerate().map(|(number, user)| self.user(Place::entry("users", number), user, raw, clients));
+        Accounts { learn: raw.learn, default_plugin: raw.default_plugin, users: users.collect() }
     }
 
-    fn user(
-        &mut self,
-        section: Place<'_>,
-        raw: &RawUser,
-        accounts: &RawAccounts,
-        clients: &RawClients,
-    ) -> User {
+    fn user(&mut self, section: Place<'_>, raw: &RawUser, accounts: &RawAccounts, clients: &RawClients) -> User {
         self.user_name(section.key("name"), &raw.name);
         if raw.max_connections > clients.max_connections {
             let (own, in_all) = (raw.max_connections, clients.max_connections);
@@ -191,8 +154,7 @@ impl Checker<'_> {
             ),
             plugin: raw.plugin.unwrap_or(accounts.default_plugin),
             admin: raw.admin,
-            max_connections: NonZeroU32::new(raw.max_connections)
-                .or(NonZeroU32::new(clients.max_user_connections)),
+            max_connections: NonZeroU32::new(raw.max_connections).or(NonZeroU32::new(clients.max_user_connections)),
         }
     }
 }

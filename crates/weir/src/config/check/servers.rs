@@ -19,66 +19,41 @@ impl Checker<'_> {
     pub(super) fn servers(&mut self, raw: &[RawServer], own: &[SocketAddr]) -> Vec<Server> {
         let writers = raw.iter().filter(|s| s.role == Role::Writer).count();
         if writers != 1 {
-            self.report.add(
-                Place::all("servers"),
-                format!("exactly one needs role = \"writer\", found {writers}"),
-            );
+            self.report.add(Place::all("servers"), format!("exactly one needs role = \"writer\", found {writers}"));
         }
         self.all_different("servers", "name", raw.iter().map(|s| s.name.as_str()));
         let servers: Vec<_> = raw
             .iter()
             .enumerate()
-            .filter_map(|(number, server)| {
-                self.server(Place::entry("servers", number), server, own)
-            })
+            .filter_map(|(number, server)| self.server(Place::entry("servers", number), server, own))
             .collect();
         let addresses: Vec<_> = servers.iter().map(|s| s.address.to_string()).collect();
         self.all_different("servers", "address", addresses.iter().map(String::as_str));
         servers
     }
 
-    fn server(
-        &mut self,
-        section: Place<'_>,
-        raw: &RawServer,
-        own: &[SocketAddr],
-    ) -> Option<Server> {
+    fn server(&mut self, section: Place<'_>, raw: &RawServer, own: &[SocketAddr]) -> Option<Server> {
         let is_name_byte = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
-        if raw.name.is_empty()
-            || raw.name.len() > MAX_SERVER_NAME
-            || !raw.name.bytes().all(is_name_byte)
-        {
-            let message = format!(
-                "a server's name has 1 to {MAX_SERVER_NAME} of the characters a-z, A-Z, 0-9, `.`, `_`, `-`"
-            );
+        if raw.name.is_empty() || raw.name.len() > MAX_SERVER_NAME || !raw.name.bytes().all(is_name_byte) {
+            let message =
+                format!("a server's name has 1 to {MAX_SERVER_NAME} of the characters a-z, A-Z, 0-9, `.`, `_`, `-`");
             self.report.add(section.key("name"), message);
         }
         let address = parse_server_address(&raw.address);
         let address = self.ok_or_report(section.key("address"), address)?;
         if own.iter().any(|own| is_at(&address, *own)) {
-            self.report.add(
-                section.key("address"),
-                format!("`{address}` is Weir's own `address` in [listen]"),
-            );
+            self.report.add(section.key("address"), format!("`{address}` is Weir's own `address` in [listen]"));
         }
-        Some(Server {
-            name: raw.name.clone(),
-            address,
-            role: raw.role,
-        })
+        Some(Server { name: raw.name.clone(), address, role: raw.role })
     }
 
     pub(super) fn server_tls(&mut self, raw: &RawServerTls) -> ServerTls {
         let section = Place::section("server_tls");
-        let verifies = matches!(
-            raw.mode,
-            ServerTlsMode::VerifyCa | ServerTlsMode::VerifyIdentity
-        );
+        let verifies = matches!(raw.mode, ServerTlsMode::VerifyCa | ServerTlsMode::VerifyIdentity);
         let authorities = match (&raw.ca, verifies) {
             (Some(path), true) => {
                 let certificates = read_certificates(&self.resolve(path));
-                self.ok_or_report(section.key("ca"), certificates)
-                    .unwrap_or_default()
+                self.ok_or_report(section.key("ca"), certificates).unwrap_or_default()
             }
             (Some(_), false) => {
                 let message = "is used with modes \"verify-ca\" and \"verify-identity\" only";
@@ -96,14 +71,9 @@ impl Checker<'_> {
             self.report.add(section.key("certificate"), message);
         }
         if raw.certificate.is_some() != raw.key.is_some() {
-            self.report
-                .add(section, "needs both or none of `certificate` and `key`");
+            self.report.add(section, "needs both or none of `certificate` and `key`");
         }
-        ServerTls {
-            mode: raw.mode,
-            authorities,
-            identity: self.identity(section, &raw.certificate, &raw.key),
-        }
+        ServerTls { mode: raw.mode, authorities, identity: self.identity(section, &raw.certificate, &raw.key) }
     }
 
     pub(super) fn pool(&mut self, raw: &RawPool) -> Pool {
@@ -116,8 +86,7 @@ impl Checker<'_> {
             queue_timeout: self.timeout(section.key("queue_timeout"), &raw.queue_timeout),
             idle_timeout: self.timeout(section.key("idle_timeout"), &raw.idle_timeout),
             connect_timeout: self.timeout(section.key("connect_timeout"), &raw.connect_timeout),
-            prepared_statements: NonZeroUsize::new(raw.prepared_statements as usize)
-                .unwrap_or(NonZeroUsize::MIN),
+            prepared_statements: NonZeroUsize::new(raw.prepared_statements as usize).unwrap_or(NonZeroUsize::MIN),
         }
     }
 
@@ -129,10 +98,7 @@ impl Checker<'_> {
         if hang_timeout < timeout {
             self.report.add(
                 section.key("hang_timeout"),
-                format!(
-                    "{} is less than `timeout`, {}",
-                    raw.hang_timeout.0, raw.timeout.0
-                ),
+                format!("{} is less than `timeout`, {}", raw.hang_timeout.0, raw.timeout.0),
             );
         }
         Monitor {

@@ -17,42 +17,18 @@ fn unknown_keys_and_sections_come_with_a_suggestion() {
         &[
             (
                 "[pool]\nmax_conections = 5",
-                &[
-                    "unknown key `max_conections` in [pool], line 2: did you mean `max_connections`?",
-                ],
+                &["unknown key `max_conections` in [pool], line 2: did you mean `max_connections`?"],
             ),
             (
                 "\n[clients]\nMax-Connections = 5",
-                &[
-                    "unknown key `Max-Connections` in [clients], line 3: did you mean `max_connections`?",
-                ],
+                &["unknown key `Max-Connections` in [clients], line 3: did you mean `max_connections`?"],
             ),
-            (
-                "[pool]\nbacklog = 5",
-                &["unknown key `backlog` in [pool], line 2: it belongs in [listen]"],
-            ),
-            (
-                "[shutdown]\nxyz = 5",
-                &["unknown key `xyz` in [shutdown], line 2: its keys are grace"],
-            ),
-            (
-                "[pools]",
-                &["unknown section [pools], line 1: did you mean `pool`?"],
-            ),
-            (
-                "[xyz]\na = 1",
-                &["unknown section [xyz], line 1: no such section"],
-            ),
-            (
-                "backlog = 5",
-                &["unknown key `backlog` outside of a section, line 1: it belongs in [listen]"],
-            ),
-            (
-                "xyz = 5",
-                &[
-                    "unknown key `xyz` outside of a section, line 1: keys stand in a section, such as [listen]",
-                ],
-            ),
+            ("[pool]\nbacklog = 5", &["unknown key `backlog` in [pool], line 2: it belongs in [listen]"]),
+            ("[shutdown]\nxyz = 5", &["unknown key `xyz` in [shutdown], line 2: its keys are grace"]),
+            ("[pools]", &["unknown section [pools], line 1: did you mean `pool`?"]),
+            ("[xyz]\na = 1", &["unknown section [xyz], line 1: no such section"]),
+            ("backlog = 5", &["unknown key `backlog` outside of a section, line 1: it belongs in [listen]"]),
+            ("xyz = 5", &["unknown key `xyz` outside of a section, line 1: keys stand in a section, such as [listen]"]),
             (
                 "[[users]]\nname = \"a\"\npassword = \"b\"\nadmim = true",
                 &["unknown key `admim` in [[users]], line 4: did you mean `admin`?"],
@@ -68,9 +44,7 @@ fn values_of_a_wrong_type_or_form_are_named_with_what_is_expected() {
         &[
             (
                 "[pool]\nidle_timeout = 5",
-                &[
-                    "`idle_timeout` in [pool], line 2: expected a duration as a string, such as \"10s\", found a number",
-                ],
+                &["`idle_timeout` in [pool], line 2: expected a duration as a string, such as \"10s\", found a number"],
             ),
             (
                 "[pool]\nidle_timeout = \"5 fortnights\"",
@@ -92,46 +66,24 @@ fn values_of_a_wrong_type_or_form_are_named_with_what_is_expected() {
                 "[pool]\nmax_queue = 99999999999999999999",
                 &["`max_queue` in [pool], line 2: expected a whole number from 0 to 1000000"],
             ),
-            (
-                "[accounts]\nlearn = \"yes\"",
-                &["`learn` in [accounts], line 2: expected true or false, found a string"],
-            ),
-            (
-                "[tls]\nmode = \"file\"",
-                &["`mode` in [tls], line 2: `file` is unknown: did you mean `files`?"],
-            ),
+            ("[accounts]\nlearn = \"yes\"", &["`learn` in [accounts], line 2: expected true or false, found a string"]),
+            ("[tls]\nmode = \"file\"", &["`mode` in [tls], line 2: `file` is unknown: did you mean `files`?"]),
             (
                 "[log]\nlevel = \"loud\"",
-                &[
-                    "`level` in [log], line 2: `loud` is unknown: it is one of error, warn, info, debug, trace",
-                ],
+                &["`level` in [log], line 2: `loud` is unknown: it is one of error, warn, info, debug, trace"],
             ),
             (
                 "[clients]\ncompression = [\"zstd\", \"lz4\"]",
-                &[
-                    "`compression` in [clients], line 2: `lz4` is unknown: it is one of zlib, zstd, uncompressed",
-                ],
+                &["`compression` in [clients], line 2: `lz4` is unknown: it is one of zlib, zstd, uncompressed"],
             ),
             (
                 "[listen]\naddress = \"127.0.0.1:1\"",
                 &["`address` in [listen], line 2: expected an array, in [ and ], found a string"],
             ),
-            (
-                "pool = 5",
-                &["`pool`, line 1: this is a section: write [pool] once"],
-            ),
-            (
-                "[users]\nname = \"a\"",
-                &["`users`, line 1: this is a section: write [[users]] once per entry"],
-            ),
-            (
-                "[[pool]]\nmax_queue = 1",
-                &["`pool`, line 1: this is a section: write [pool] once"],
-            ),
-            (
-                "\n[[users]]\npassword = \"a\"",
-                &["`name` in [[users]], line 2: is missing"],
-            ),
+            ("pool = 5", &["`pool`, line 1: this is a section: write [pool] once"]),
+            ("[users]\nname = \"a\"", &["`users`, line 1: this is a section: write [[users]] once per entry"]),
+            ("[[pool]]\nmax_queue = 1", &["`pool`, line 1: this is a section: write [pool] once"]),
+            ("\n[[users]]\npassword = \"a\"", &["`name` in [[users]], line 2: is missing"]),
         ],
         MINIMAL,
     );
@@ -142,20 +94,14 @@ fn syntax_errors_have_their_line() {
     let said = complaints("[pool]\nmax_queue = 1\nmax_queue = 2\n[listen\n");
     assert!(said.len() >= 2, "{said:?}");
     assert!(said[0].starts_with("line 3: duplicate key"), "{said:?}");
-    assert!(
-        said.last().expect("two").starts_with("line 4: "),
-        "{said:?}"
-    );
+    assert!(said.last().expect("two").starts_with("line 4: "), "{said:?}");
 }
 
 #[test]
 fn sections_that_contradict_themselves_are_refused() {
     check_cases(
         &[
-            (
-                "[listen]\naddress = []",
-                &["[listen], line 1: needs an `address` or a `socket`"],
-            ),
+            ("[listen]\naddress = []", &["[listen], line 1: needs an `address` or a `socket`"]),
             (
                 "[listen]\naddress = [\"localhost:1\"]",
                 &[
@@ -182,15 +128,11 @@ fn sections_that_contradict_themselves_are_refused() {
             ),
             (
                 "[clients]\nmax_connections = 5\nmax_user_connections = 6",
-                &[
-                    "`max_user_connections` in [clients], line 3: 6 is more than `max_connections`, 5",
-                ],
+                &["`max_user_connections` in [clients], line 3: 6 is more than `max_connections`, 5"],
             ),
             (
                 "[clients]\nmax_allowed_packet = \"2GiB\"",
-                &[
-                    "`max_allowed_packet` in [clients], line 2: `2GiB` is not between \"1KiB\" and \"1GiB\"",
-                ],
+                &["`max_allowed_packet` in [clients], line 2: `2GiB` is not between \"1KiB\" and \"1GiB\""],
             ),
             (
                 "[clients]\ncompression = []\nwait_timeout = \"0s\"",
@@ -201,9 +143,7 @@ fn sections_that_contradict_themselves_are_refused() {
             ),
             (
                 "[accounts]\nlearn = false",
-                &[
-                    "`learn` in [accounts], line 2: nobody could log in: list [[users]], or set learn = true",
-                ],
+                &["`learn` in [accounts], line 2: nobody could log in: list [[users]], or set learn = true"],
             ),
             (
                 "[pool]\nmax_connections = 5\nmax_user_connections = 6",
@@ -211,9 +151,7 @@ fn sections_that_contradict_themselves_are_refused() {
             ),
             (
                 "[metrics]\naddress = \"127.0.0.1:4406\"",
-                &[
-                    "`address` in [metrics], line 2: `127.0.0.1:4406` is an `address` in [listen] too",
-                ],
+                &["`address` in [metrics], line 2: `127.0.0.1:4406` is an `address` in [listen] too"],
             ),
             (
                 "[log]\nfile = \"/nonexistent/weir.log\"",
@@ -250,10 +188,7 @@ fn servers_must_differ_and_one_of_them_is_the_writer() {
     let monitor = "\n[monitor]\npassword = \"x\"\n";
     check_cases(
         &[
-            (
-                "",
-                &["[[servers]]: exactly one needs role = \"writer\", found 0"],
-            ),
+            ("", &["[[servers]]: exactly one needs role = \"writer\", found 0"]),
             (
                 "[[servers]]\nname = \"a\"\naddress = \"h1\"\nrole = \"writer\"
 [[servers]]\nname = \"a\"\naddress = \"h1:3306\"\nrole = \"writer\"",
@@ -272,14 +207,9 @@ fn servers_must_differ_and_one_of_them_is_the_writer() {
             ),
             (
                 "[[servers]]\nname = \"a\"\naddress = \"localhost:4406\"\nrole = \"writer\"",
-                &[
-                    "`address` in [[servers]], line 3: `localhost:4406` is Weir's own `address` in [listen]",
-                ],
+                &["`address` in [[servers]], line 3: `localhost:4406` is Weir's own `address` in [listen]"],
             ),
-            (
-                "[[servers]]\nname = \"a\"\nrole = \"writer\"",
-                &["`address` in [[servers]], line 1: is missing"],
-            ),
+            ("[[servers]]\nname = \"a\"\nrole = \"writer\"", &["`address` in [[servers]], line 1: is missing"]),
         ],
         monitor,
     );
@@ -326,8 +256,5 @@ socket = \"here\"
 #[test]
 fn a_section_that_is_not_understood_whole_is_not_judged_by_its_rest() {
     let text = MINIMAL.replace("\"writer\"", "\"writter\"");
-    assert_eq!(
-        complaints(&text),
-        ["`role` in [[servers]], line 5: `writter` is unknown: did you mean `writer`?"]
-    );
+    assert_eq!(complaints(&text), ["`role` in [[servers]], line 5: `writter` is unknown: did you mean `writer`?"]);
 }

@@ -28,8 +28,7 @@ fn a_password_comes_from_the_file_its_own_file_or_the_environment() {
         assert_eq!(config.monitor.password.expose(), PASSWORD);
     }
 
-    let (_directory, path) =
-        private_file("weir.toml", &with_password("password_env = \"MONITOR\""));
+    let (_directory, path) = private_file("weir.toml", &with_password("password_env = \"MONITOR\""));
     let environment = |name: &str| (name == "MONITOR").then(|| PASSWORD.to_owned());
     let (_, config) = read_and_check(&path, &environment).expect("valid");
     assert_eq!(config.monitor.password.expose(), PASSWORD);
@@ -38,11 +37,7 @@ fn a_password_comes_from_the_file_its_own_file_or_the_environment() {
 #[test]
 fn a_password_is_given_in_exactly_one_way() {
     let said = "needs exactly one of `password`, `password_file`, `password_env`";
-    for assignment in [
-        "",
-        "password = \"a\"\npassword_env = \"B\"",
-        "password_file = \"a\"\npassword_env = \"B\"",
-    ] {
+    for assignment in ["", "password = \"a\"\npassword_env = \"B\"", "password_file = \"a\"\npassword_env = \"B\""] {
         let expected = format!("[monitor], line 7: {said}");
         assert_eq!(complaints(&with_password(assignment)), [expected]);
     }
@@ -52,9 +47,7 @@ fn a_password_is_given_in_exactly_one_way() {
 fn a_password_that_cannot_be_had_is_an_error_without_its_value() {
     assert_eq!(
         complaints(&with_password("password_env = \"MONITOR\"")),
-        [
-            "`password_env` in [monitor], line 8: the environment variable `MONITOR` is not set, or empty"
-        ]
+        ["`password_env` in [monitor], line 8: the environment variable `MONITOR` is not set, or empty"]
     );
     for (content, expected) in [("", "is empty"), ("\n", "is empty")] {
         let (_directory, path) = with_password_file(content, 0o600);
@@ -87,11 +80,7 @@ fn a_configuration_with_a_password_that_others_have_access_to_is_refused_with_th
     let (directory, path) = with_password_file(PASSWORD, 0o600);
     let without = fs::read_to_string(&path).expect("the configuration");
     write_with_mode(&path, &without, 0o644);
-    assert_eq!(
-        complaints_about(&path),
-        [""; 0],
-        "no password in the file itself"
-    );
+    assert_eq!(complaints_about(&path), [""; 0], "no password in the file itself");
 
     write_with_mode(&path, &format!("{without}{user}"), 0o640);
     let shown = path.display();
@@ -108,11 +97,7 @@ fn a_configuration_with_a_password_that_others_have_access_to_is_refused_with_th
 #[test]
 fn no_output_of_a_valid_configuration_shows_a_password() {
     let user = "\n[[users]]\nname = \"app\"\npassword = \"hunter2\"\n";
-    let (raw, checked) = load_text(&format!(
-        "{}{user}",
-        with_password("password = \"hunter2\"")
-    ))
-    .expect("valid");
+    let (raw, checked) = load_text(&format!("{}{user}", with_password("password = \"hunter2\""))).expect("valid");
     let json = serde_json::to_string(&raw).expect("JSON");
     let shown = effective(&raw);
     assert_eq!(shown.matches("password = \"***\"").count(), 2, "{shown}");

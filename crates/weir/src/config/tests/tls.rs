@@ -49,26 +49,15 @@ fn files_that_do_not_fit_are_refused_with_the_reason() {
         ),
         (
             "[tls]\nmode = \"files\"\ncertificate = \"a.crt\"\nkey = \"weir.toml\"",
-            &[
-                "`key` in [tls], line 4: DIR/weir.toml: holds no private key in PEM form that isn't encrypted",
-            ],
+            &["`key` in [tls], line 4: DIR/weir.toml: holds no private key in PEM form that isn't encrypted"],
         ),
-        (
-            "[tls]\nmode = \"files\"\ncertificate = \"c.crt\"",
-            &["[tls], line 1: mode = \"files\" needs `key`"],
-        ),
+        ("[tls]\nmode = \"files\"\ncertificate = \"c.crt\"", &["[tls], line 1: mode = \"files\" needs `key`"]),
         (
             "[tls]\nmode = \"files\"\ncertificate = \"c.crt\"\nkey = \"a.key\"",
             &["`certificate` in [tls], line 3: DIR/c.crt: No such file or directory (os error 2)"],
         ),
-        (
-            "[tls]\ncertificate = \"a.crt\"",
-            &["`certificate` in [tls], line 2: is used with mode = \"files\" only"],
-        ),
-        (
-            "[tls]\nmode = \"off\"\nrequire = true",
-            &["`require` in [tls], line 3: can't be true with mode = \"off\""],
-        ),
+        ("[tls]\ncertificate = \"a.crt\"", &["`certificate` in [tls], line 2: is used with mode = \"files\" only"]),
+        ("[tls]\nmode = \"off\"\nrequire = true", &["`require` in [tls], line 3: can't be true with mode = \"off\""]),
         (
             "[server_tls]\nmode = \"verify-ca\"\nkey = \"a.key\"",
             &[
@@ -78,9 +67,7 @@ fn files_that_do_not_fit_are_refused_with_the_reason() {
         ),
         (
             "[server_tls]\nmode = \"required\"\nca = \"a.crt\"",
-            &[
-                "`ca` in [server_tls], line 3: is used with modes \"verify-ca\" and \"verify-identity\" only",
-            ],
+            &["`ca` in [server_tls], line 3: is used with modes \"verify-ca\" and \"verify-identity\" only"],
         ),
         (
             "[server_tls]\nmode = \"off\"\ncertificate = \"a.crt\"\nkey = \"a.key\"",

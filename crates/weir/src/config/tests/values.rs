@@ -17,51 +17,21 @@ fn durations_need_a_unit_and_have_an_upper_bound() {
         ("365d", 31_536_000_000),
         ("7 s", 7_000),
     ] {
-        assert_eq!(
-            parse_duration(text),
-            Ok(Duration::from_millis(milliseconds)),
-            "{text}"
-        );
+        assert_eq!(parse_duration(text), Ok(Duration::from_millis(milliseconds)), "{text}");
     }
-    for text in [
-        "",
-        "10",
-        "s",
-        "-1s",
-        "1.5s",
-        "1h30m",
-        "10 sec",
-        " 1s",
-        "366d",
-        "99999999999999999999s",
-        "1S",
-        "١s",
-    ] {
+    for text in ["", "10", "s", "-1s", "1.5s", "1h30m", "10 sec", " 1s", "366d", "99999999999999999999s", "1S", "١s"] {
         assert!(parse_duration(text).is_err(), "{text}");
     }
 }
 
 #[test]
 fn sizes_are_in_powers_of_1024() {
-    for (text, bytes) in [
-        ("0", 0),
-        ("512", 512),
-        ("16K", 16 << 10),
-        ("64MiB", 64 << 20),
-        ("64M", 64 << 20),
-        ("1 GiB", 1 << 30),
-    ] {
+    for (text, bytes) in
+        [("0", 0), ("512", 512), ("16K", 16 << 10), ("64MiB", 64 << 20), ("64M", 64 << 20), ("1 GiB", 1 << 30)]
+    {
         assert_eq!(parse_size(text), Ok(bytes), "{text}");
     }
-    for text in [
-        "",
-        "MiB",
-        "64MB",
-        "64mib",
-        "1.5G",
-        "-1",
-        "18446744073709551615K",
-    ] {
+    for text in ["", "MiB", "64MB", "64mib", "1.5G", "-1", "18446744073709551615K"] {
         assert!(parse_size(text).is_err(), "{text}");
     }
 }
@@ -119,15 +89,7 @@ fn a_network_contains_the_addresses_with_its_prefix() {
         assert!(contains(network, inside), "{network} {inside}");
         assert!(!contains(network, outside), "{network} {outside}");
     }
-    for text in [
-        "",
-        "10.0.0.0/33",
-        "::/129",
-        "10.0.0.0/-1",
-        "10.0.0.1/8",
-        "localhost/8",
-        "10.0.0.0/",
-    ] {
+    for text in ["", "10.0.0.0/33", "::/129", "10.0.0.0/-1", "10.0.0.1/8", "localhost/8", "10.0.0.0/"] {
         assert!(text.parse::<Network>().is_err(), "{text}");
     }
 }
