@@ -16,13 +16,18 @@ const BOUND: Duration = Duration::from_secs(20);
 /// Settings of Weir, and what must hold with them.
 type Case = (&'static str, &'static [(&'static str, &'static str)], fn(&Endpoint) -> Result<(), Failed>);
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 7] = [
     ("one_client_too_many_is_1040", &[("clients.max_connections", "3")], too_many_clients),
     ("one_session_of_a_user_too_many_is_1203", &[("users.plain.max_connections", "2")], too_many_of_a_user),
     (
         "a_full_pool_answers_after_its_queue_timeout",
         &[("pool.max_connections", "1"), ("pool.queue_timeout", "\"500ms\"")],
         full_pool,
+    ),
+    (
+        "what_a_statement_left_outlives_its_connection",
+        &[("pool.max_connections", "1"), ("pool.queue_timeout", "\"60s\"")],
+        left_behind,
     ),
     ("a_full_queue_answers_at_once", &[("pool.max_connections", "1"), ("pool.max_queue", "0")], full_pool),
     (
@@ -115,6 +120,41 @@ fn queued_statement(endpoint: &Endpoint) -> Result<(), Failed> {
         queued?;
         expect_equal("the queued statement", served, "served".into())
     })
+}
+
+/// With one connection for two sessions, each statement of one takes it from the other.
+fn left_behind(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut one = connect(endpoint.port, APP, None)?;
+    let mut other = connect(endpoint.port, APP, None)?;
+    let mut between =
+        || run(&mut other, "SELECT 'other'").and_then(|()| run(&mut other, "SELECT 1/0 FROM (SELECT 1) t"));
+    run(&mut one, "SELECT LAST_INSERT_ID(77), CAST('1x' AS SIGNED)")?;
+    between()?;
+    let warnings: Vec<(String, u32, String)> = one.query("SHOW WARNINGS")?;
+    expect_equal(
+        "warnings",
+        warnings.iter().map(|(level, code, _)| (level.as_str(), *code)).collect(),
+        vec![("Warning", 1292)],
+    )?;
+    between()?;
+    expect_equal("LAST_INSERT_ID()", value(&mut one, "SELECT LAST_INSERT_ID()")?, "77".into())?;
+    between()?;
+    expect_equal("ROW_COUNT()", value(&mut one, "SELECT ROW_COUNT()")?, "-1".into())?;
+    let failed = run(&mut one, "SELECT nothing FROM nowhere.nothing");
+    let (code, _) = server_error(&failed).ok_or("an error was expected")?;
+    between()?;
+    let errors: Vec<(String, u16, String)> = one.query("SHOW ERRORS")?;
+    expect_equal("errors", errors.iter().map(|(_, code, _)| *code).collect(), vec![code])?;
+    between()?;
+    run(&mut one, "SET @kept = 5, @word = 'abc'")?;
+    between()?;
+    expect_equal("user variables", value(&mut one, "SELECT CONCAT(@kept, @word)")?, "5abc".into())?;
+    between()?;
+    let rows: Vec<u32> =
+        one.query("SELECT SQL_CALC_FOUND_ROWS a FROM (SELECT 1 a UNION SELECT 2 UNION SELECT 3) t LIMIT 1")?;
+    expect_equal("rows", rows.len(), 1)?;
+    between()?;
+    expect_equal("FOUND_ROWS()", value(&mut one, "SELECT FOUND_ROWS()")?, "3".into())
 }
 
 /// As `WEIR STATUS` counts them.

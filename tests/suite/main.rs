@@ -22,6 +22,7 @@ mod signals;
 mod step;
 mod stopping;
 mod streams;
+mod transport;
 mod weir;
 
 use std::process::ExitCode;
@@ -70,6 +71,7 @@ fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
         same::collect(&mut tests);
         kills::collect(&mut tests);
         limits::collect(&mut tests);
+        transport::collect(&mut tests);
         admin::collect(&mut tests);
         clients::collect(&mut tests);
         misuse::collect(&mut tests);

@@ -72,6 +72,30 @@ impl Weir {
         Err("Weir found no free port in several attempts".into())
     }
 
+    /// Starts a Weir that can't use its server, and waits until it tells its clients so: error 2003 with `reason`.
+    pub(crate) fn expect_refusal(
+        dir: &Path,
+        server: &Server,
+        settings: &[(&str, &str)],
+        reason: &str,
+    ) -> Result<(), Failed> {
+        let port = free_port(PortChoice::Any)?;
+        let socket = weir_local::short_socket_path(dir, "weir.sock");
+        let (config, log) = (dir.join("weir.toml"), dir.join("weir.log"));
+        let metrics_port = free_port(PortChoice::Any)?;
+        write_config(&config, &config_text(port, metrics_port, &socket, server.port(), settings))?;
+        let child = spawn(&config, &log)?;
+        let weir = Self { port, metrics_port, socket, log, child };
+        let mut last = Vec::new();
+        let told = eventually(BOUND, "a client is told why", || {
+            let first = Stream::connect(&Address::Tcp(port)).and_then(|stream| Packets::new(stream).read());
+            last = first.unwrap_or_default();
+            last.starts_with(&[0xff, 0xd3, 0x07]) && String::from_utf8_lossy(&last).contains(reason)
+        });
+        let said = String::from_utf8_lossy(&last).into_owned();
+        told.map_err(|_| Failed::from(format!("the last answer was {said:?}\n{}", weir.log_tail())))
+    }
+
     /// False if the port was lost to another process.
     fn wait_for_greeting(&mut self) -> Result<bool, Failed> {
         let start = Instant::now();

@@ -9,9 +9,11 @@
 
 mod commands;
 mod diagnostics;
+mod follow;
 mod login;
 mod query;
 mod relay;
+mod release;
 mod server;
 mod state;
 mod statements;

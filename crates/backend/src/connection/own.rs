@@ -1,0 +1,142 @@
+//! Commands of Weir's own on a connection: small queries, and statements that a session has prepared elsewhere.
+
+use bytes::{Buf, BytesMut};
+use weir_wire::frame::{HEADER, Header};
+use weir_wire::packets::OkPacket;
+use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
+use weir_wire::resultset::parse_text_row;
+use weir_wire::stmt::query_payload;
+use weir_wire::{Command, Failure};
+
+use super::{Connection, Prepared};
+use crate::connect::server_failure;
+
+/// The most bytes of a reply that Weir reads for its own use.
+const MAX_OWN_REPLY: usize = 32 * 1024 * 1024;
+
+/// A reply that Weir read for its own use.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnReply {
+    /// The rows of its last result set.
+    pub rows: Vec<Vec<Option<Vec<u8>>>>,
+    /// The last OK's insert id.
+    pub last_insert_id: u64,
+}
+
+impl Connection {
+    /// Runs a query for Weir's own use.
+    ///
+    /// # Errors
+    /// The server's error, or the loss of the connection.
+    pub async fn query(&mut self, sql: &str) -> Result<OwnReply, Failure> {
+        let payload = query_payload(sql.as_bytes(), self.capabilities);
+        self.queue(&payload, true);
+        self.flush().await?;
+        self.own_reply().await
+    }
+
+    /// Prepares a text for Weir's own use: the client has had the answer to its own PREPARE.
+    ///
+    /// # Errors
+    /// The server's error, or the loss of the connection.
+    pub async fn prepare(&mut self, text: &[u8]) -> Result<Prepared, Failure> {
+        self.queue(&[&[Command::StmtPrepare as u8], text].concat(), true);
+        self.flush().await?;
+        let mut tracker = ReplyTracker::new(ReplyKind::Prepare, self.capabilities);
+        let mut outcome = None;
+        while !tracker.is_done() {
+            let taken = match tracker.advance(&self.input).map_err(|e| self.broken(&e.to_string()))? {
+                Event::Pass(n) => n,
+                Event::Packet(n, ending) => {
+                    match ending {
+                        Ending::Prepared(ok) => {
+                            outcome = Some(Ok(Prepared { id: ok.id, types: None, executed_by: None }))
+                        }
+                        Ending::Err(err) => outcome = Some(Err(server_failure(&err))),
+                        _ => {}
+                    }
+                    n
+                }
+                Event::NeedMore => {
+                    self.fill().await?;
+                    0
+                }
+            };
+            self.input.advance(taken);
+        }
+        self.reply_done();
+        outcome.unwrap_or_else(|| Err(self.broken("no answer to PREPARE")))
+    }
+
+    /// Reads one reply to its end, for Weir's own use.
+    pub(super) async fn own_reply(&mut self) -> Result<OwnReply, Failure> {
+        let mut tracker = ReplyTracker::new(ReplyKind::Results, self.capabilities);
+        let mut rows = RowCollector::default();
+        let mut reply = OwnReply::default();
+        let mut failure = None;
+        while !tracker.is_done() {
+            let event = tracker.advance(&self.input).map_err(|e| self.broken(&e.to_string()))?;
+            let taken = match event {
+                Event::Pass(n) => {
+                    rows.push(&self.input[..n]).map_err(|e| self.broken(e))?;
+                    n
+                }
+                Event::Packet(n, ending) => {
+                    match ending {
+                        Ending::Ok(OkPacket { last_insert_id, .. }) => reply.last_insert_id = last_insert_id,
+                        Ending::Err(err) => failure = Some(server_failure(&err)),
+                        _ => {}
+                    }
+                    n
+                }
+                Event::NeedMore => {
+                    self.fill().await?;
+                    0
+                }
+            };
+            self.input.advance(taken);
+        }
+        self.reply_done();
+        match failure {
+            Some(failure) => Err(failure),
+            None => {
+                reply.rows = rows.finish().map_err(|e| self.broken(&e.to_string()))?;
+                Ok(reply)
+            }
+        }
+    }
+}
+
+/// Collects the passed bytes of a small text result set, whose column definitions come first.
+#[derive(Default)]
+struct RowCollector {
+    bytes: BytesMut,
+}
+
+impl RowCollector {
+    fn push(&mut self, bytes: &[u8]) -> Result<(), &'static str> {
+        if self.bytes.len() + bytes.len() > MAX_OWN_REPLY {
+            return Err("a reply to Weir's own query is too large");
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Packets: the column count, the definitions, perhaps an EOF, the rows.
+    fn finish(mut self) -> Result<Vec<Vec<Option<Vec<u8>>>>, weir_wire::Malformed> {
+        let mut rows = Vec::new();
+        let mut head = 0_usize;
+        let mut columns = None;
+        while let Some(header) = Header::peek(&self.bytes) {
+            let mut packet = self.bytes.split_to((HEADER + header.len).min(self.bytes.len()));
+            packet.advance(HEADER);
+            match columns {
+                None => columns = Some(weir_wire::Reader::new(&packet).lenenc("column count")? as usize),
+                Some(n) if head < n => head += 1,
+                Some(_) if packet.first() == Some(&0xfe) && packet.len() < 9 => {}
+                Some(_) => rows.push(parse_text_row(&packet)?),
+            }
+        }
+        Ok(rows)
+    }
+}

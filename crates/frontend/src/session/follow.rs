@@ -1,0 +1,164 @@
+//! Following what a statement did to the session: its status, its state, and what it left for the next one.
+
+use std::rc::Rc;
+
+use weir_backend::profile::is_replayable;
+use weir_sql::{Class, Effects, Kind, Pins};
+use weir_wire::StatusFlags;
+
+use super::Session;
+use super::relay::Outcome;
+use super::state::{Diagnostics, Left, pins_left_by_failure};
+
+impl Session {
+    /// Follows what a statement did to the session.
+    pub(super) fn note(&mut self, class: &Class, outcome: &Outcome) {
+        let failed = outcome.error.is_some();
+        match outcome.status {
+            Some(status) => self.state.status = status,
+            // Without autocommit, a statement that failed may have opened a transaction.
+            None if !self.state.status.contains(StatusFlags::AUTOCOMMIT) => self.state.status |= StatusFlags::IN_TRANS,
+            None => {}
+        }
+        self.note_residue(class, outcome);
+        self.note_profile(class, outcome);
+        let mut pins = class.pins - (Pins::FOUND_ROWS | Pins::ROW_COUNT);
+        if let Some((code, _)) = outcome.error {
+            pins = pins_left_by_failure(pins, code, class.kind == Kind::Multiple);
+        } else {
+            self.state.pins &= !class.releases;
+        }
+        self.state.pins |= pins;
+        self.note_next_transaction(outcome);
+        if class.effects.contains(Effects::CHANGES_GLOBALS) && !failed {
+            self.endpoint.server.retire_connections();
+        }
+    }
+
+    /// The characteristics of the next transaction end with it.
+    fn note_next_transaction(&mut self, outcome: &Outcome) {
+        if !self.state.pins.contains(Pins::SET_TRANSACTION) || outcome.error.is_some() {
+            return;
+        }
+        let open = self.state.status.contains(StatusFlags::IN_TRANS);
+        if self.state.set_transaction_used && !open {
+            self.state.pins -= Pins::SET_TRANSACTION;
+        }
+        self.state.set_transaction_used = open;
+    }
+
+    fn note_residue(&mut self, class: &Class, outcome: &Outcome) {
+        let state = &mut self.state;
+        if outcome.prepared.is_some() {
+            // Preparing is no statement: the counts stay those of the latest one.
+            let stays = class.effects.contains(Effects::USES_WARNINGS) || self.identity.mariadb;
+            if outcome.warnings > 0 {
+                state.diagnostics = Diagnostics::OnConnection;
+            } else if !stays {
+                state.diagnostics = Diagnostics::Empty;
+            }
+            return;
+        }
+        if let Some((code, sqlstate)) = outcome.error {
+            state.latest_error = Some((code, sqlstate));
+        }
+        state.row_count = outcome.row_count;
+        // Rows that a cursor keeps, and those that a routine read, are not those that were sent.
+        let cursor = outcome.status.is_some_and(|status| status.contains(StatusFlags::CURSOR_EXISTS));
+        let opaque = class.effects.contains(Effects::CALC_FOUND_ROWS) || class.pins.intersects(READ_OUT_OF_SIGHT);
+        if opaque || cursor {
+            state.found_rows = Left::OnConnection;
+        } else if let Some(rows) = outcome.found_rows {
+            state.found_rows = Left::Known(rows);
+        }
+        if let Some(lease) = &mut self.lease {
+            lease.has_found_rows |= opaque || cursor || outcome.found_rows.is_some();
+        }
+        if outcome.insert_id || class.effects.contains(Effects::SETS_LAST_INSERT_ID) {
+            state.last_insert_id = Left::OnConnection;
+            if let Some(lease) = &mut self.lease {
+                lease.insert_id = None;
+            }
+        }
+        let state = &mut self.state;
+        // What asks for the diagnostics, or is prepared to ask for them, leaves them as they are.
+        let asks = matches!(class.kind, Kind::ShowWarnings(_)) || class.effects.contains(Effects::USES_WARNINGS);
+        if asks && outcome.error.is_none() && class.kind != Kind::Multiple {
+            return;
+        }
+        // An error is a condition too.
+        state.warnings = if outcome.error.is_some() { outcome.warnings.max(1) } else { outcome.warnings };
+        let left = outcome.warnings > 0 || outcome.error.is_some();
+        // MariaDB clears them only for statements that read tables, and does not say so.
+        let may_stay = self.identity.mariadb && state.diagnostics == Diagnostics::OnConnection;
+        state.diagnostics = if left || may_stay { Diagnostics::OnConnection } else { Diagnostics::Empty };
+    }
+
+    /// Takes over the session variables and the database that the server says have changed. What can't be set again
+    /// elsewhere pins.
+    fn note_profile(&mut self, class: &Class, outcome: &Outcome) {
+        let mut profile = None;
+        if let Some(schema) = &outcome.schema {
+            let database = Some(&schema[..]).filter(|name| !name.is_empty());
+            profile = Some(self.state.profile.with_database(database));
+            self.handle.info().database = database.map(|name| String::from_utf8_lossy(name).into_owned());
+        }
+        // What holds for one statement is reported as if it stayed.
+        let scoped = class.effects.contains(Effects::SETS_FOR_STATEMENT);
+        let tracked = outcome.variables.iter().filter(|(name, _)| !scoped && !is_derived(name));
+        let changes: Vec<_> = tracked.map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        if !changes.iter().all(|(name, value)| is_replayable(name, value)) {
+            self.state.pins |= Pins::SPECIAL_VARIABLE;
+        } else if !changes.is_empty() {
+            profile = Some(profile.as_ref().unwrap_or(&self.state.profile).with_variables(changes.iter().copied()));
+        }
+        let has = |wanted: &str| changes.iter().any(|(name, _)| *name == wanted);
+        if has("character_set_connection") && !has("collation_connection") {
+            self.state.collation_unknown = true;
+        }
+        if outcome.error.is_none() && !class.assigned.iter().all(|name| is_reported(name, &has)) {
+            self.state.pins |= Pins::SPECIAL_VARIABLE;
+        }
+        if let Some(profile) = profile {
+            let profile = Rc::new(profile);
+            self.state.profile = profile.clone();
+            self.connection().set_profile(profile);
+            self.state.learn_lex_mode(&self.identity);
+        }
+        let explained = !changes.is_empty()
+            || outcome.schema.is_some()
+            || !class.pins.is_empty()
+            || !class.releases.is_empty()
+            || matches!(class.kind, Kind::SetUserVariables(_) | Kind::Set);
+        if outcome.state_changed && !explained {
+            self.state.pins |= Pins::COMPUTED_USER_VARIABLE;
+        }
+    }
+}
+
+/// What runs statements that the text does not show.
+const READ_OUT_OF_SIGHT: Pins = Pins::CALL
+    .union(Pins::UNKNOWN_FUNCTION)
+    .union(Pins::UNKNOWN_STATEMENT)
+    .union(Pins::TEXT_PREPARE)
+    .union(Pins::HANDLER);
+
+/// Variables that are reported and are not part of what a session has set: they follow from the default database or
+/// from the latest statement, or are Weir's own.
+fn is_derived(name: &str) -> bool {
+    const DERIVED: [&str; 6] =
+        ["character_set_database", "collation_database", "statement_id", "last_insert_id", "identity", "last_gtid"];
+    DERIVED.contains(&name) || name.starts_with("session_track_")
+}
+
+/// Whether the server has reported a variable that the text assigns, by whichever of its names.
+fn is_reported(name: &str, has: &dyn Fn(&str) -> bool) -> bool {
+    let other = match name {
+        "transaction_isolation" => "tx_isolation",
+        "transaction_read_only" => "tx_read_only",
+        // Followed by a question of Weir's own where the server does not report it.
+        "collation_connection" if has("character_set_connection") => return true,
+        _ => name,
+    };
+    has(name) || has(other)
+}

@@ -1,0 +1,142 @@
+//! Letting the server connection go: after a command, when somebody waits for it, and at the session's end.
+
+use std::rc::Rc;
+
+use weir_backend::Lease;
+use weir_backend::connection::OwnReply;
+use weir_wire::Failure;
+
+use super::Session;
+use super::diagnostics::Condition;
+use super::state::{Diagnostics, Left, OUTLAST_RESET};
+
+impl Session {
+    /// After a command: keeps the connection if something binds it, holds it softly if something was left on it,
+    /// else gives it back.
+    pub(super) async fn settle(&mut self) {
+        let Some(lease) = &mut self.lease else { return };
+        if !lease.is_clean() {
+            self.lease = None;
+            return;
+        }
+        if self.state.is_bound() {
+            return;
+        }
+        if self.state.left_something() {
+            self.held = true;
+            self.shared.pool.hold(u64::from(self.handle.id), self.let_go.clone());
+            return;
+        }
+        self.release().await;
+    }
+
+    /// Somebody waits for the connection that is held softly: reads what was left there, and gives it back.
+    pub(super) async fn give_way(&mut self) {
+        self.held = false;
+        self.shared.pool.end_hold(u64::from(self.handle.id));
+        if self.learn_what_was_left().await.is_err() {
+            // The connection is gone, and what was left with it.
+            self.lease = None;
+            self.state.diagnostics = Diagnostics::Empty;
+            self.state.last_insert_id = Left::Known(0);
+            self.state.found_rows = Left::Known(0);
+            return;
+        }
+        self.release().await;
+        self.show_idle();
+    }
+
+    async fn learn_what_was_left(&mut self) -> Result<(), Failure> {
+        let Some(connection) = self.lease.as_mut() else { return Ok(()) };
+        if self.state.diagnostics == Diagnostics::OnConnection {
+            let rows = connection.query("SHOW WARNINGS").await?.rows;
+            let conditions = rows.into_iter().filter_map(|row| {
+                let [level, code, message] = row.try_into().ok()?;
+                Some(Condition { level: level?, code: code?, message: message?, sqlstate: None })
+            });
+            let mut conditions: Vec<_> = conditions.collect();
+            if let (Some((code, sqlstate)), [only]) = (self.state.latest_error, &mut conditions[..])
+                && only.level == b"Error"
+                && only.code == code.to_string().into_bytes()
+            {
+                only.sqlstate = Some(sqlstate);
+            }
+            let some = !conditions.is_empty();
+            self.state.diagnostics = if some { Diagnostics::Learnt(conditions) } else { Diagnostics::Empty };
+        }
+        if self.state.found_rows == Left::OnConnection {
+            let found_rows = only_number(connection.query("SELECT FOUND_ROWS()").await?);
+            self.state.found_rows = Left::Known(found_rows.unwrap_or(0));
+        }
+        // From a table, so that it also clears the diagnostics on both kinds of server: the next session must not see them.
+        let insert_id = only_number(connection.query("SELECT LAST_INSERT_ID() FROM (SELECT 1) AS cleared").await?);
+        if self.state.last_insert_id == Left::OnConnection {
+            self.state.last_insert_id = Left::Known(insert_id.unwrap_or(0));
+        }
+        connection.insert_id = insert_id;
+        Ok(())
+    }
+
+    /// Gives the connection back, after asking for the collation that the session has now if that is not known.
+    async fn release(&mut self) {
+        if self.state.collation_unknown {
+            let Some(connection) = self.lease.as_mut() else { return };
+            match connection.query("SELECT @@SESSION.collation_connection").await {
+                Ok(reply) => {
+                    let cell = reply.rows.into_iter().flatten().next().flatten().unwrap_or_default();
+                    let value = String::from_utf8_lossy(&cell).into_owned();
+                    let profile =
+                        Rc::new(self.state.profile.with_variables([("collation_connection", value.as_str())]));
+                    connection.set_profile(profile.clone());
+                    self.state.profile = profile;
+                    self.state.collation_unknown = false;
+                }
+                Err(error) => tracing::debug!(%error, "the collation of a session could not be asked"),
+            }
+        }
+        self.lease = None;
+    }
+
+    /// Lets the connection go at the session's end, or when it begins anew: what is bound to it is cleared away in
+    /// the background, and a connection with an unread reply is closed.
+    pub(super) fn leave_server(&mut self) {
+        if let Some(lease) = self.take_dirty_lease() {
+            tokio::task::spawn_local(lease.reset_and_return(self.endpoint.settings.reset_timeout));
+        }
+    }
+
+    /// The connection, if something of the session has to be cleared away from it; else it is given back or closed.
+    fn take_dirty_lease(&mut self) -> Option<Lease> {
+        if self.held {
+            self.held = false;
+            self.shared.pool.end_hold(u64::from(self.handle.id));
+        }
+        let lease = self.lease.take()?;
+        if self.state.pins.intersects(OUTLAST_RESET) {
+            lease.close();
+            return None;
+        }
+        let dirty = self.state.is_bound() || self.state.diagnostics == Diagnostics::OnConnection;
+        (lease.is_clean() && dirty).then_some(lease)
+    }
+
+    /// Sends a command that gets no reply.
+    pub(super) async fn send_unanswered(&mut self, payload: &[u8]) -> Result<(), Failure> {
+        let connection = self.connection();
+        connection.queue(payload, false);
+        connection.flush().await
+    }
+
+    /// The same, and waits until it is cleared away: a client that begins anew finds its locks released.
+    pub(super) async fn leave_server_cleared(&mut self) {
+        if let Some(lease) = self.take_dirty_lease() {
+            lease.reset_and_return(self.endpoint.settings.reset_timeout).await;
+        }
+    }
+}
+
+/// The number that is a reply's only cell.
+fn only_number(reply: OwnReply) -> Option<u64> {
+    let cell = reply.rows.into_iter().flatten().next()??;
+    std::str::from_utf8(&cell).ok()?.parse().ok()
+}

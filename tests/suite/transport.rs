@@ -1,0 +1,134 @@
+//! What carries the bytes: PROXY headers before clients, TLS towards the servers.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use libtest_mimic::Failed;
+use mysql::prelude::Queryable;
+use weir_local::Flavor;
+
+use crate::Collector;
+use crate::driver::{connect, expect_equal, value};
+use crate::lab::{APP, Endpoint, Lab, Site};
+use crate::weir::Weir;
+
+/// The address that the headers name: of a block reserved for documentation, so that no test comes from there.
+const TOLD: &str = "192.0.2.7:5555";
+const V1: &[u8] = b"PROXY TCP4 192.0.2.7 192.0.2.1 5555 3306\r\n";
+const V2: &[u8] = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc0\0\x02\x07\xc0\0\x02\x01\x15\xb3\x0c\xea";
+
+/// Adds this module's tests.
+pub(crate) fn collect(tests: &mut Collector) {
+    for (version, header) in [("v1", V1), ("v2", V2)] {
+        tests.add_for_weir(&format!("transport::proxy_header_{version}_names_the_client"), move |lab: &Lab, flavor| {
+            proxied(lab, flavor, |endpoint| client_is_named(endpoint, header))
+        });
+    }
+    tests.add_for_weir("transport::connection_without_its_proxy_header_is_closed", |lab: &Lab, flavor| {
+        proxied(lab, flavor, without_header)
+    });
+    tests.add_for_weir("transport::tls_to_the_server_is_used_where_it_is_asked_for", server_tls);
+    tests.add_for_weir("transport::server_with_a_certificate_of_another_authority_is_refused", wrong_authority);
+}
+
+fn proxied(lab: &Lab, flavor: Flavor, test: impl FnOnce(&Endpoint) -> Result<(), Failed>) -> Result<(), Failed> {
+    // The harness itself comes from 127.0.0.1, and without headers.
+    let settings = [("listen.proxy_protocol_networks", "[\"127.0.0.2/32\"]")];
+    lab.with_endpoint(lab.site(flavor)?, &settings, |endpoint| test(endpoint))
+}
+
+/// Connects from 127.0.0.2, where connections must begin with a header.
+fn from_a_balancer(port: u16) -> Result<TcpStream, Failed> {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)?;
+    socket.bind(&std::net::SocketAddr::from(([127, 0, 0, 2], 0)).into())?;
+    socket.connect(&std::net::SocketAddr::from(([127, 0, 0, 1], port)).into())?;
+    let stream = TcpStream::from(socket);
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    Ok(stream)
+}
+
+/// A balancer for one connection: sends the header, then passes bytes both ways.
+fn balancer(port: u16, header: &'static [u8]) -> Result<u16, Failed> {
+    let listener = TcpListener::bind(("127.0.0.1", 0))?;
+    let own = listener.local_addr()?.port();
+    let mut inner = from_a_balancer(port)?;
+    inner.write_all(header)?;
+    std::thread::spawn(move || {
+        let Ok((mut outer, _)) = listener.accept() else { return };
+        let (Ok(mut outer_in), Ok(mut inner_out)) = (outer.try_clone(), inner.try_clone()) else { return };
+        let up = std::thread::spawn(move || {
+            let _ended = std::io::copy(&mut outer_in, &mut inner_out);
+            let _closed = inner_out.shutdown(Shutdown::Write);
+        });
+        let _ended = std::io::copy(&mut inner, &mut outer);
+        let _closed = outer.shutdown(Shutdown::Both);
+        let _joined = up.join();
+    });
+    Ok(own)
+}
+
+fn client_is_named(endpoint: &Endpoint, header: &'static [u8]) -> Result<(), Failed> {
+    let mut client = connect(balancer(endpoint.port, header)?, APP, None)?;
+    let id = client.connection_id();
+    let rows: Vec<mysql::Row> = client.query("SHOW PROCESSLIST")?;
+    let own = rows.iter().find(|row| row.get::<u32, _>("Id") == Some(id));
+    let host = own.and_then(|row| row.get::<String, _>("Host"));
+    expect_equal("host", host.as_deref(), Some(TOLD))
+}
+
+fn without_header(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut stream = from_a_balancer(endpoint.port)?;
+    stream.write_all(b"GET / HTTP/1.0\r\n\r\n")?;
+    let mut said = Vec::new();
+    // Closed, or reset because bytes were left unread: in either case without a greeting.
+    let _ended = stream.read_to_end(&mut said);
+    expect_equal("bytes from Weir", said.len(), 0)
+}
+
+/// The certificate of the authority that MySQL makes for itself at its first start.
+fn own_authority(site: &Site) -> Result<PathBuf, Failed> {
+    let data: Option<String> = site.server.query_value("SELECT @@datadir")?;
+    Ok(PathBuf::from(data.ok_or("no datadir")?).join("ca.pem"))
+}
+
+fn server_tls(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let site = lab.site(flavor)?;
+    let cipher = |endpoint: &Endpoint| {
+        let mut client = connect(endpoint.port, APP, None)?;
+        let row: Option<(String, String)> = client.query_first("SHOW SESSION STATUS LIKE 'Ssl_cipher'")?;
+        Ok::<_, Failed>(row.is_some_and(|(_, cipher)| !cipher.is_empty()))
+    };
+    let encrypted = flavor == Flavor::MySql;
+    for (mode, expected) in [("off", false), ("preferred", encrypted)] {
+        lab.with_endpoint(site, &[("server_tls.mode", &format!("{mode:?}"))], |endpoint| {
+            expect_equal(mode, cipher(endpoint)?, expected)
+        })?;
+    }
+    if !encrypted {
+        return Ok(());
+    }
+    let authority = format!("{:?}", own_authority(site)?.display().to_string());
+    lab.with_endpoint(site, &[("server_tls.mode", "\"required\"")], |endpoint| {
+        expect_equal("required", cipher(endpoint)?, true)
+    })?;
+    let settings = [("server_tls.mode", "\"verify-ca\""), ("server_tls.ca", authority.as_str())];
+    lab.with_endpoint(site, &settings, |endpoint| {
+        expect_equal("verify-ca", cipher(endpoint)?, true)?;
+        let mut client = connect(endpoint.port, APP, None)?;
+        expect_equal("answer", value(&mut client, "SELECT 6 * 7")?, "42".into())
+    })
+}
+
+/// Weir listens, and tells its clients why the server can't be used.
+fn wrong_authority(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let site = lab.site(flavor)?;
+    let other = rcgen::generate_simple_self_signed(["elsewhere".to_owned()])?;
+    let path = lab.directory()?.join("other-ca.pem");
+    std::fs::write(&path, other.cert.pem())?;
+    let authority = format!("{:?}", path.display().to_string());
+    let settings = [("server_tls.mode", "\"verify-ca\""), ("server_tls.ca", authority.as_str())];
+    let reason = if flavor == Flavor::MySql { "certificate" } else { "TLS is required" };
+    Weir::expect_refusal(&lab.directory()?, &site.server, &settings, reason)
+}
