@@ -217,8 +217,9 @@ impl ReplyTracker {
         let len = HEADER + header.len;
         let Some(payload) = rest.get(HEADER..len) else { return Ok(Event::NeedMore) };
         if payload[0] == 0xff {
+            let err = ErrPacket::parse(payload)?;
             self.state = State::Done;
-            return Ok(Event::Packet(len, Ending::Err(ErrPacket::parse(payload)?)));
+            return Ok(Event::Packet(len, Ending::Err(err)));
         }
         match self.state {
             State::First => self.first_packet(len, payload),
