@@ -114,6 +114,7 @@ impl Session {
             if let Err(end) = self.command(payload).await {
                 return end;
             }
+            self.show_bindings();
             if let Err(error) = self.client.flush().await {
                 return error.into();
             }
@@ -197,13 +198,17 @@ impl Session {
                 self.endpoint.metrics.pinned.dec()
             };
         }
-        let mut info = self.handle.info();
+        if self.lease.is_none() {
+            self.handle.info().server = None;
+        }
+    }
+
+    /// Before the client can ask: what binds the session now.
+    fn show_bindings(&mut self) {
         let bindings = self.state.bindings();
+        let mut info = self.handle.info();
         if info.pins != bindings {
             info.pins = bindings;
-        }
-        if self.lease.is_none() {
-            info.server = None;
         }
     }
 

@@ -102,7 +102,7 @@ impl Relay<'_> {
             }
         }
         self.lease.reply_done();
-        self.client.flush().await?;
+        // The rest is flushed by the session, once it shows what the statement has done to it.
         Ok(outcome)
     }
 
