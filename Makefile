@@ -1,7 +1,7 @@
 # `make demo` and `make test` do all the set-up themselves; `make help` lists the rest.
 SHELL := /bin/bash
 CARGO ?= cargo
-FUZZ_SECONDS ?= 3
+FUZZ_SECONDS ?= 5
 
 .PHONY: help demo test build lint unit suite fuzz bench clean-demo
 

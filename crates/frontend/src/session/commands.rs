@@ -1,7 +1,5 @@
 //! The commands that are neither a text nor a prepared statement.
 
-use std::rc::Rc;
-
 use weir_sql::{Class, Effects, Pins};
 use weir_wire::auth::{Greeted, Offer, Scramble};
 use weir_wire::caps::Capabilities;
@@ -147,10 +145,5 @@ impl Session {
             LoggedIn { user, database: request.database, collation: self.collation, unproved, nonce: self.nonce };
         self.enter(&logged_in).await?;
         Ok(())
-    }
-
-    /// A class shared by the executions of a statement.
-    pub(super) fn shared_class(class: Class) -> Rc<Class> {
-        Rc::new(class)
     }
 }

@@ -66,7 +66,7 @@ impl Session {
                 self.last_prepared = id;
                 let statement = Statement {
                     key,
-                    class: Self::shared_class(class),
+                    class: Rc::new(class),
                     params,
                     types: None,
                     known_types: vec![None; usize::from(params)],
