@@ -1,7 +1,8 @@
 //! Servers that die, hang or refuse: bounded errors for the clients, and a whole pool afterwards. Each test has a
 //! server of its own.
 
-use std::time::Duration;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use libtest_mimic::Failed;
 use mysql::Conn;
@@ -10,7 +11,7 @@ use weir_local::Flavor;
 
 use crate::Collector;
 use crate::driver::{connect, expect_equal, expect_error, run, server_error, serves, value};
-use crate::lab::{APP, Endpoint, Lab, PLAIN, Site, eventually};
+use crate::lab::{APP, Endpoint, Lab, MONITOR, PLAIN, Site, eventually};
 
 const BOUND: Duration = Duration::from_secs(30);
 /// Weir notices quickly.
@@ -30,9 +31,10 @@ type Case = (&'static str, fn(&mut Site, &Endpoint) -> Result<(), Failed>);
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [Case; 5] = [
+    let cases: [Case; 6] = [
         ("killed_server_in_mid_query_is_2013_and_the_pool_heals", killed_in_mid_query),
         ("killed_server_in_mid_transaction_loses_it_for_good", killed_in_mid_transaction),
+        ("server_restarted_between_two_looks_at_it_is_not_called_down", restarted_between_probes),
         ("hung_server_is_an_error_in_bounded_time_and_heals", hung_server),
         ("changed_password_is_1045_for_its_user_only", changed_password),
         ("connections_closed_by_the_server_are_not_given_to_clients", closed_while_idle),
@@ -124,6 +126,29 @@ fn killed_in_mid_transaction(site: &mut Site, endpoint: &Endpoint) -> Result<(),
     eventually(BOUND, "new clients are served", || serves(endpoint.port, APP))?;
     expect_equal("the row", value(&mut app(endpoint)?, "SELECT v FROM rows_ WHERE id = 1")?, "1".into())?;
     pool_is_whole(endpoint)
+}
+
+fn restarted_between_probes(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {
+    run(&mut app(endpoint)?, "SELECT v FROM rows_")?;
+    // Only Weir's watching connections are broken, once they are past their start; the server is there all the time.
+    let watching = format!(
+        "SELECT id FROM information_schema.processlist WHERE user = '{}' AND command = 'Sleep' AND info IS NULL",
+        MONITOR.0
+    );
+    let mut seen: HashMap<String, Instant> = HashMap::new();
+    eventually(BOUND, "Weir has watched by five connections", || {
+        for id in
+            site.server.query(&watching).unwrap_or_default().into_iter().filter_map(|row| row.into_iter().next()?)
+        {
+            if seen.entry(id.clone()).or_insert_with(Instant::now).elapsed() > Duration::from_millis(150) {
+                // It may have ended by itself.
+                let _ = site.server.execute(&format!("KILL {id}"));
+            }
+        }
+        seen.len() >= 5
+    })?;
+    let log = endpoint.weir.as_ref().map(crate::weir::Weir::log_tail).unwrap_or_default();
+    expect_equal("the server was called unusable", log.contains("server is not usable"), false)
 }
 
 fn hung_server(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {

@@ -111,8 +111,13 @@ pub async fn watch(server: Arc<Server>, settings: MonitorSettings, mut changed: 
 }
 
 async fn check(server: &Server, settings: &MonitorSettings, probe: &mut Option<Probe>) -> Result<(), Failure> {
-    if let Some(probe) = probe {
-        return probe.query("SELECT 1").await.map(drop);
+    // A kept connection that has broken says nothing of the server as it is now: it may have been restarted, or have
+    // closed this one connection. Only a fresh one tells.
+    if let Some(mut kept) = probe.take()
+        && kept.query("SELECT 1").await.is_ok()
+    {
+        *probe = Some(kept);
+        return Ok(());
     }
     let login =
         Login { user: settings.user.clone(), password: settings.password.clone(), capabilities: Capabilities::empty() };
