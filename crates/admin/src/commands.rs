@@ -123,13 +123,17 @@ impl Commands {
 
     fn pools(&self) -> ResultSet {
         let mut columns = vec![Column::text("server"), Column::integer("worker")];
-        columns.extend(["open", "idle", "held", "waiting", "limit"].map(Column::integer));
+        columns.extend(["open", "idle", "held", "waiting", "limit", "lanes", "riding"].map(Column::integer));
+        columns.extend(["depth", "batch"].map(Column::text));
         let mut rows = Vec::new();
         for server in &self.servers {
             for (worker, counts) in server.pool_counts().into_iter().enumerate() {
-                let numbers = [counts.open, counts.idle, counts.held, counts.waiting, server.limits.max];
+                let lanes = counts.lanes;
+                let [open, idle, held, waiting] = [counts.open, counts.idle, counts.held, counts.waiting];
+                let numbers = [open, idle, held, waiting, server.limits.max, lanes.lanes, lanes.in_flight];
                 let mut row = vec![cell(server.settings.name.as_str()), cell(worker.to_string())];
                 row.extend(numbers.map(|n| cell(n.to_string())));
+                row.extend([lanes.depth, lanes.batch].map(|n| cell(format!("{n:.1}"))));
                 rows.push(row);
             }
         }

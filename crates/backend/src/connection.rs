@@ -8,13 +8,15 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
 use std::num::NonZeroUsize;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use bytes::BytesMut;
+use bytes::{Buf, BytesMut};
 use lru::LruCache;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use weir_wire::auth::Password;
 use weir_wire::frame::put_packet;
 use weir_wire::stmt::query_payload;
@@ -266,6 +268,23 @@ impl Connection {
             self.retired = true;
             self.lost(&e)
         })
+    }
+
+    /// Whether something is queued that has not been sent.
+    pub(crate) fn has_output(&self) -> bool {
+        !self.output.is_empty()
+    }
+
+    /// Sends what is queued as far as the socket takes it. What it does not take stays queued.
+    pub(crate) fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.output.is_empty() {
+            let n = ready!(Pin::new(&mut self.stream).poll_write(cx, &self.output))?;
+            if n == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.output.advance(n);
+        }
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
     /// Reads more bytes. Cancel-safe: nothing is lost when the future is dropped.

@@ -11,6 +11,7 @@
 pub mod address;
 pub mod connect;
 pub mod connection;
+pub mod lanes;
 pub mod limits;
 pub mod metrics;
 pub mod monitor;
@@ -21,6 +22,7 @@ pub mod transport;
 
 pub use address::Address;
 pub use connection::Connection;
+pub use lanes::Lanes;
 pub use metrics::Metrics;
 pub use pool::{Lease, Pool, PoolKey};
 pub use profile::Profile;

@@ -88,6 +88,11 @@ impl Limits {
         Permit { _total: total, _user: user }
     }
 
+    /// The most connections that one user may have.
+    pub fn max_per_user(&self) -> usize {
+        if self.per_user == 0 { self.max } else { self.per_user.min(self.max) }
+    }
+
     /// Connections open now.
     pub fn open(&self) -> usize {
         self.max.saturating_sub(self.total.available_permits())

@@ -27,6 +27,22 @@ pub struct Metrics {
     pub prepares: Counter,
     /// Connections closed because a reply was left unread, or broke off.
     pub broken: Counter,
+    /// Lanes opened.
+    pub lanes_opened: Counter,
+    /// Lanes closed.
+    pub lanes_closed: Counter,
+    /// Replies that came on lanes.
+    pub lane_replies: Counter,
+    /// Writes to lanes.
+    pub lane_writes: Counter,
+    /// Statements that left their lane because one before them held it up.
+    pub lane_stalls: Counter,
+    /// Statements that left their lane because of what they did: a large reply, an error, warnings.
+    pub lane_unfit: Counter,
+    /// Statements that left their lane because its connection broke.
+    pub lane_losses: Counter,
+    /// Statements left on lanes that were killed on the server because nobody waited for them any more.
+    pub lane_kills: Counter,
     /// Microseconds that statements waited for a connection.
     pub queue_micros: Arc<AtomicU64>,
 }
@@ -49,6 +65,14 @@ impl Metrics {
         counter("profile_changes", "Server connections brought into another session's profile", &self.profile_changes);
         counter("resets", "Server connections reset between sessions", &self.resets);
         counter("prepares", "Statements prepared on a connection that did not have them", &self.prepares);
+        counter("lanes_opened", "Lanes opened", &self.lanes_opened);
+        counter("lanes_closed", "Lanes closed", &self.lanes_closed);
+        counter("lane_replies", "Replies that came on lanes", &self.lane_replies);
+        counter("lane_writes", "Writes to lanes, each with all statements of one turn", &self.lane_writes);
+        counter("lane_stalls", "Statements that left a lane because one before them held it up", &self.lane_stalls);
+        counter("lane_unfit", "Statements that left a lane for a large reply, an error or warnings", &self.lane_unfit);
+        counter("lane_losses", "Statements that left a lane because its connection broke", &self.lane_losses);
+        counter("lane_kills", "Statements killed on lanes because nobody waited for them any more", &self.lane_kills);
         counter("broken", "Server connections closed in mid-reply", &self.broken);
     }
 

@@ -18,6 +18,7 @@ use weir_wire::auth::Password;
 use weir_wire::{Capabilities, Failure, Fault, error::codes};
 
 use crate::connection::{Connection, Opening, Place};
+use crate::lanes::LaneCounts;
 use crate::limits::{Full, Permit};
 use crate::metrics::Metrics;
 use crate::profile::Profile;
@@ -50,6 +51,7 @@ pub struct PoolSettings {
 
 type Idle = HashMap<PoolKey, Vec<Box<Connection>>>;
 
+#[derive(Debug)]
 struct Waiter {
     key: PoolKey,
     give: oneshot::Sender<Box<Connection>>,
@@ -58,7 +60,7 @@ struct Waiter {
 /// Rung when a session that keeps a connection only for what its last statement left should let it go.
 pub type HoldBell = Rc<Notify>;
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct State {
     idle: Idle,
     waiters: VecDeque<Waiter>,
@@ -67,6 +69,7 @@ struct State {
 }
 
 /// A worker's connections to one server.
+#[derive(Debug)]
 pub struct Pool {
     /// The server.
     pub server: Arc<Server>,
@@ -79,7 +82,7 @@ pub struct Pool {
 }
 
 /// Numbers of a pool, for `WEIR SHOW POOLS`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PoolCounts {
     /// Open connections of this worker.
     pub open: usize,
@@ -89,6 +92,8 @@ pub struct PoolCounts {
     pub waiting: usize,
     /// Connections kept for what a statement left.
     pub held: usize,
+    /// Lanes.
+    pub lanes: LaneCounts,
 }
 
 /// Who asks for a connection, and for what.
@@ -123,6 +128,7 @@ impl Pool {
             idle: state.idle.values().map(Vec::len).sum(),
             waiting: state.waiters.len(),
             held: state.holders.len(),
+            lanes: LaneCounts::default(),
         }
     }
 
@@ -163,6 +169,28 @@ impl Pool {
             Ok(connection) => Ok(self.lease(connection)),
             Err(permit) => self.open(request, permit).await,
         }
+    }
+
+    /// Lends a connection if one is idle or may be opened now. `None`: it would have to be waited for.
+    ///
+    /// # Errors
+    /// As [`Pool::lend`].
+    pub async fn try_lend(self: &Rc<Self>, request: Request<'_>) -> Result<Option<Lease>, Failure> {
+        if let Some(connection) = self.take_idle(&request) {
+            return Ok(Some(self.lease(connection)));
+        }
+        if let Some(refusal) = self.server.refusal() {
+            return Err(refusal);
+        }
+        match self.server.limits.try_permit(&request.key.user) {
+            Ok(permit) => self.open(request, permit).await.map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Whether a statement waits for a connection, on this worker or another.
+    pub fn is_waited_for(&self) -> bool {
+        self.server.limits.waiting() > 0
     }
 
     /// An idle connection of the same key that can be brought to the profile; one that already has it if possible.
@@ -366,6 +394,7 @@ impl Drop for Waiting<'_> {
 }
 
 /// A connection on loan. Dropped while a reply is unread, the connection is closed; else it goes back.
+#[derive(Debug)]
 pub struct Lease {
     connection: Option<Box<Connection>>,
     pool: Rc<Pool>,

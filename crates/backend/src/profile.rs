@@ -84,6 +84,11 @@ impl Profile {
         !self.user_variables.is_empty()
     }
 
+    /// The same, with no user variables.
+    pub fn without_user_variables(&self) -> Profile {
+        Profile { user_variables: UserVariables::new(), ..self.clone() }.rehash()
+    }
+
     /// The same, with another database.
     pub fn with_database(&self, database: Option<&[u8]>) -> Profile {
         Profile { database: database.map(Into::into), ..self.clone() }.rehash()

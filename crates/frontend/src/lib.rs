@@ -19,4 +19,4 @@ pub mod worker;
 pub use accounts::{Accounts, ConfiguredUser};
 pub use endpoint::{Compression, Endpoint, Settings};
 pub use metrics::Metrics;
-pub use worker::{Incoming, Worker};
+pub use worker::{Incoming, Place, Worker, WorkerSettings};

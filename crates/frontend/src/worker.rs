@@ -12,8 +12,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 use weir_admin::sessions::{Interrupt, SessionHandle};
-use weir_backend::Pool;
-use weir_backend::pool::PoolSettings;
+use weir_backend::lanes::LaneSettings;
+use weir_backend::pool::{PoolCounts, PoolSettings};
+use weir_backend::{Lanes, Pool};
 
 use crate::client::SharedContexts;
 use crate::endpoint::Endpoint;
@@ -21,6 +22,24 @@ use crate::session;
 
 /// How often a worker looks after its pools.
 const TICK: Duration = Duration::from_secs(1);
+
+/// Which of how many workers one is.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// Its number, from 0.
+    pub index: usize,
+    /// All of them.
+    pub workers: usize,
+}
+
+/// Bounds of a worker's server connections.
+#[derive(Debug, Clone)]
+pub struct WorkerSettings {
+    /// Of its pools.
+    pub pool: PoolSettings,
+    /// Of its lanes.
+    pub lanes: LaneSettings,
+}
 
 /// A client just accepted.
 #[derive(Debug)]
@@ -74,6 +93,7 @@ impl Peer {
 pub(crate) struct Shared {
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) pool: Rc<Pool>,
+    pub(crate) lanes: Rc<Lanes>,
     pub(crate) contexts: SharedContexts,
     /// Databases that a user could change to, so that a login needs no server: user, NUL, database.
     pub(crate) known_databases: RefCell<HashSet<Vec<u8>>>,
@@ -88,16 +108,16 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts worker number `index`.
+    /// Starts a worker.
     ///
     /// # Errors
     /// When no thread or runtime can be made.
-    pub fn start(index: usize, endpoint: Arc<Endpoint>, pool: PoolSettings) -> io::Result<Worker> {
+    pub fn start(place: Place, endpoint: Arc<Endpoint>, settings: WorkerSettings) -> io::Result<Worker> {
         // Bounded by the registry: a client is entered there before it is dealt to a worker.
         let (clients, incoming) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let thread = std::thread::Builder::new().name(format!("weir-worker-{index}")).spawn(move || {
-            LocalSet::new().block_on(&runtime, run(index, endpoint, pool, incoming));
+        let thread = std::thread::Builder::new().name(format!("weir-worker-{}", place.index)).spawn(move || {
+            LocalSet::new().block_on(&runtime, run(place, endpoint, settings, incoming));
         })?;
         Ok(Worker { clients, thread })
     }
@@ -115,21 +135,25 @@ impl Worker {
 }
 
 async fn run(
-    index: usize,
+    place: Place,
     endpoint: Arc<Endpoint>,
-    pool: PoolSettings,
+    settings: WorkerSettings,
     mut incoming: mpsc::UnboundedReceiver<(Incoming, Arc<SessionHandle>)>,
 ) {
-    let pool = Pool::new(endpoint.server.clone(), index, pool, endpoint.backend_metrics.clone());
+    let metrics = endpoint.backend_metrics.clone();
+    let pool = Pool::new(endpoint.server.clone(), place.index, settings.pool, metrics.clone());
+    let lanes = Lanes::new(pool.clone(), settings.lanes, place.workers, metrics);
     let shared = Rc::new(Shared {
         endpoint,
         pool: pool.clone(),
+        lanes: lanes.clone(),
         contexts: SharedContexts::default(),
         known_databases: RefCell::default(),
         sessions: Cell::new(0),
     });
     tokio::task::spawn_local(pool.clone().serve_other_workers());
-    tokio::task::spawn_local(look_after(shared.clone(), index));
+    tokio::task::spawn_local(lanes.look_after());
+    tokio::task::spawn_local(look_after(shared.clone(), place.index));
     while let Some((client, handle)) = incoming.recv().await {
         shared.sessions.set(shared.sessions.get() + 1);
         tokio::task::spawn_local(serve(shared.clone(), client, handle));
@@ -148,7 +172,7 @@ async fn look_after(shared: Rc<Shared>, index: usize) {
         if shared.pool.server.refusal().is_some() {
             shared.pool.close_idle_of(None);
         }
-        shared.pool.server.publish_counts(index, shared.pool.counts());
+        shared.pool.server.publish_counts(index, PoolCounts { lanes: shared.lanes.counts(), ..shared.pool.counts() });
     }
 }
 

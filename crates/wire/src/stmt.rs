@@ -132,12 +132,18 @@ impl<'a> Execute<'a> {
     pub fn encode(&self, id: u32, types: Option<&[u8]>) -> Vec<u8> {
         let extra = types.map_or(0, <[u8]>::len);
         let mut out = Vec::with_capacity(32 + self.nulls.len() + extra + self.values.len());
+        self.encode_into(&mut out, id, types);
+        out
+    }
+
+    /// As [`Execute::encode`], to the end of a buffer.
+    pub fn encode_into(&self, out: &mut Vec<u8>, id: u32, types: Option<&[u8]>) {
         out.push(Command::StmtExecute as u8);
         out.extend_from_slice(&id.to_le_bytes());
         out.push(self.flags);
         out.extend_from_slice(&1_u32.to_le_bytes());
         if self.counted {
-            put_lenenc(&mut out, self.params);
+            put_lenenc(out, self.params);
         }
         if self.has_params {
             out.extend_from_slice(self.nulls);
@@ -145,7 +151,6 @@ impl<'a> Execute<'a> {
             out.extend_from_slice(types.unwrap_or_default());
         }
         out.extend_from_slice(self.values);
-        out
     }
 }
 

@@ -17,18 +17,18 @@ impl Session {
     /// COM_INIT_DB.
     pub(super) async fn init_db(&mut self, payload: &[u8]) -> Result<(), End> {
         let class = Class { effects: Effects::CHANGES_DATABASE, ..Class::default() };
-        self.run_command(&class, payload, ReplyKind::Results).await
+        self.run_command(&class, payload, ReplyKind::Results, None).await.map(drop)
     }
 
     /// COM_FIELD_LIST.
     pub(super) async fn field_list(&mut self, payload: &[u8]) -> Result<(), End> {
         let class = Class { effects: Effects::READS, ..Class::default() };
-        self.run_command(&class, payload, ReplyKind::Rows).await
+        self.run_command(&class, payload, ReplyKind::Rows, None).await.map(drop)
     }
 
     /// COM_STATISTICS.
     pub(super) async fn statistics(&mut self, payload: &[u8]) -> Result<(), End> {
-        self.run_command(&Class::default(), payload, ReplyKind::Text).await
+        self.run_command(&Class::default(), payload, ReplyKind::Text, None).await.map(drop)
     }
 
     /// COM_SET_OPTION: several statements in one text, or not.
@@ -44,7 +44,7 @@ impl Session {
         self.client.capabilities.set(Capabilities::MULTI_STATEMENTS, on);
         self.key.capabilities = self.client.capabilities & PASSED;
         if self.lease.is_some() {
-            self.run_command(&Class::default(), payload, ReplyKind::Rows).await?;
+            self.run_command(&Class::default(), payload, ReplyKind::Rows, None).await?;
             let key = self.key.clone();
             if let Some(lease) = &mut self.lease {
                 lease.key = key;

@@ -14,6 +14,7 @@ use weir_wire::packets::{OkPacket, SessionChange, put_session_change};
 use weir_wire::{Capabilities, Failure, Fault};
 
 use super::Session;
+use super::ride::Riding;
 use super::state::State;
 use crate::client::Client;
 use crate::login::{self, LoggedIn, LoginError, PASSED};
@@ -152,6 +153,7 @@ fn open(
         collation: logged_in.collation,
         state,
         lease: None,
+        riding: Riding::default(),
         let_go: Rc::new(Notify::new()),
         held: false,
         counted_as_pinned: false,

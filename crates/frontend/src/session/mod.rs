@@ -14,6 +14,7 @@ mod login;
 mod query;
 mod relay;
 mod release;
+mod ride;
 mod server;
 mod state;
 mod statements;
@@ -88,6 +89,7 @@ pub(crate) struct Session {
     collation: u16,
     state: State,
     lease: Option<Lease>,
+    riding: ride::Riding,
     /// Rung when somebody waits for the connection that is held softly.
     let_go: Rc<Notify>,
     held: bool,
@@ -148,6 +150,7 @@ impl Session {
                     rested = true;
                     if !self.client.has_input() {
                         self.client.rest();
+                        self.riding.rest();
                     }
                     idle.as_mut().reset(tokio::time::Instant::now() + self.wait_timeout().saturating_sub(REST_AFTER));
                 }

@@ -1,6 +1,7 @@
 //! COM_QUERY: what Weir answers itself, what it must change in the text, and the rest, which the server gets as it is.
 
 use std::rc::Rc;
+use std::time::Instant;
 
 use weir_admin::Caller;
 use weir_admin::sessions::Interrupt;
@@ -12,6 +13,7 @@ use weir_wire::resultset::ResultSet;
 use weir_wire::stmt::query_text_at;
 use weir_wire::{Failure, Fault};
 
+use super::ride::{Rode, may_ride, note_run};
 use super::state::{Begin, Left};
 use super::{End, Session};
 
@@ -39,10 +41,31 @@ impl Session {
             }
             None => payload,
         };
-        self.run_command(&class, payload, ReplyKind::Results).await?;
+        self.run_text(&class, text, payload).await?;
         if let Kind::SetUserVariables(variables) = &class.kind {
             self.note_user_variables(text, variables);
         }
+        Ok(())
+    }
+
+    /// Runs a text: on a lane if it may ride, else on a connection of the session's own.
+    async fn run_text(&mut self, class: &Class, text: &[u8], payload: &[u8]) -> Result<(), End> {
+        let lanes = if may_ride(class) { self.lanes() } else { None };
+        let Some(group) = lanes else {
+            return self.run_command(class, payload, ReplyKind::Results, None).await.map(drop);
+        };
+        let learnt = group.learnt(weir_sql::digest(text, self.state.lex).0);
+        let lost = match self.ride_text(&group, &learnt, payload).await {
+            Ok(Rode::Done(outcome)) => {
+                self.note(class, &outcome);
+                return Ok(());
+            }
+            Ok(Rode::NotYet(lost)) => lost,
+            Err(stopped) => return self.stopped(stopped),
+        };
+        let begun = Instant::now();
+        let outcome = self.run_command(class, payload, ReplyKind::Results, lost).await?;
+        note_run(&learnt, begun, outcome.as_ref());
         Ok(())
     }
 

@@ -38,6 +38,8 @@ pub(crate) struct Outcome {
     pub(crate) state_changed: bool,
     /// COM_STMT_PREPARE's answer.
     pub(crate) prepared: Option<PrepareOk>,
+    /// Bytes of the reply.
+    pub(crate) bytes: u64,
 }
 
 /// Why a reply was not forwarded to its end.
@@ -173,6 +175,7 @@ impl Relay<'_> {
                 n
             }
         };
+        outcome.bytes += taken as u64;
         self.lease.input.advance(taken);
         self.lease.untold_changes_of = untold;
         Ok(Step::Taken)
@@ -235,6 +238,12 @@ enum Step {
 }
 
 impl Outcome {
+    /// Whether it was a success that left nothing on its connection that the session could ask for.
+    pub(crate) fn left_nothing(&self) -> bool {
+        let quiet = self.error.is_none() && self.warnings == 0 && !self.insert_id;
+        quiet && self.variables.is_empty() && self.schema.is_none() && !self.state_changed && self.found_rows.is_some()
+    }
+
     fn note_ok(&mut self, ok: &OkPacket<'_>, rows: u64) -> Result<(), Malformed> {
         self.warnings = ok.warnings;
         self.status = Some(ok.status);

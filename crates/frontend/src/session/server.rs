@@ -202,10 +202,20 @@ impl Session {
         if bound { Stopped::Ended(End::Told(failure)) } else { Stopped::Refused(failure) }
     }
 
-    /// Runs a whole command: the state, the command, the reply, and what follows from it.
-    pub(super) async fn run_command(&mut self, class: &Class, payload: &[u8], kind: ReplyKind) -> Result<(), End> {
+    /// Runs a whole command: the state, the command, the reply, and what follows from it. `lost`: it has been tried
+    /// before, in vain. Returns what came of it, or `None` if the client was told of a failure.
+    pub(super) async fn run_command(
+        &mut self,
+        class: &Class,
+        payload: &[u8],
+        kind: ReplyKind,
+        lost: Option<Failure>,
+    ) -> Result<Option<Outcome>, End> {
         let repeatable = self.lease.is_none() && self.state.begin.is_none() && !class.effects.contains(Effects::WRITES);
-        let mut done = self.run_once(class, payload, kind).await;
+        let mut done = match lost {
+            Some(failure) => Err(Stopped::Refused(failure)),
+            None => self.run_once(class, payload, kind).await,
+        };
         if let Err(Stopped::Refused(failure)) = &done
             && failure.code == codes::CR_SERVER_LOST
             && repeatable
@@ -224,9 +234,9 @@ impl Session {
         match done {
             Ok(outcome) => {
                 self.note(class, &outcome);
-                Ok(())
+                Ok(Some(outcome))
             }
-            Err(stopped) => self.stopped(stopped),
+            Err(stopped) => self.stopped(stopped).map(|()| None),
         }
     }
 

@@ -55,6 +55,8 @@ pub(crate) struct Statement {
     pub(crate) long_data: bool,
     /// Sending a piece failed: the next execution tells.
     pub(crate) failed: Option<Failure>,
+    /// Its digest, if its executions may ride lanes.
+    pub(crate) digest: Option<u128>,
 }
 
 /// See the module.

@@ -5,8 +5,10 @@
 //! prepared with. Parameter types that the client sent once are sent again to a connection that has not seen them.
 
 use std::rc::Rc;
+use std::time::Instant;
 
 use weir_backend::connection::{ParsingProfile, Prepared, StatementKey};
+use weir_backend::lanes::{Lane, MAX_COMMAND, Ride};
 use weir_sql::{Class, Effects, Kind, Pins, StateValues, classify};
 use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
@@ -14,6 +16,7 @@ use weir_wire::stmt::{Execute, settle_null_types, statement_id};
 use weir_wire::{Capabilities, Command, Failure, Fault, Malformed, StatusFlags};
 
 use super::query::names_server_threads;
+use super::ride::{Rode, may_ride, note_run};
 use super::server::Stopped;
 use super::state::Statement;
 use super::{End, Session};
@@ -64,7 +67,9 @@ impl Session {
         match self.prepare_for_client(&key, &class, id).await {
             Ok(Some(params)) => {
                 self.last_prepared = id;
+                let digest = may_ride(&class).then(|| weir_sql::digest(&key.text, self.state.lex).0);
                 let statement = Statement {
+                    digest,
                     key,
                     class: Rc::new(class),
                     params,
@@ -166,6 +171,7 @@ impl Session {
             let message = "Incorrect arguments to mysqld_stmt_execute";
             return Err(Failure::new(Fault::Client, codes::ER_WRONG_ARGUMENTS, b"HY000", message).into());
         }
+        let digest = statement.digest.filter(|_| !statement.long_data && !statement.cursor);
         let (key, class, types) = (statement.key.clone(), statement.class.clone(), statement.types.clone());
         if let Kind::Kill(target) = class.kind {
             return self.kill_by_text(target, &key.text).map_err(Stopped::Ended);
@@ -174,6 +180,18 @@ impl Session {
             return Ok(());
         }
         let cursor = execute.opens_cursor();
+        let rides = digest.filter(|_| !cursor && !untyped && payload.len() <= MAX_COMMAND);
+        let lanes = rides.and_then(|digest| Some((self.lanes().filter(|g| *g.parsing == *key.parsing.0)?, digest)));
+        let learnt = lanes.as_ref().map(|(group, digest)| group.learnt(*digest));
+        if let (Some((group, _)), Some(learnt)) = (&lanes, &learnt) {
+            self.handle_statement(&key);
+            let put = |lane: &Lane, ride: &Rc<Ride>| lane.execute(ride, &key, &execute, types.as_ref(), !mariadb);
+            if let Rode::Done(outcome) = self.ride_execution(group, learnt, put).await? {
+                self.note(&class, &outcome);
+                return Ok(());
+            }
+        }
+        let begun = Instant::now();
         // Each execution of a text with the counts of the statement before is one of a text with other values.
         let counts = Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
         let spliced = if class.effects.intersects(counts) { self.splice_state(&class, &key.text) } else { None };
@@ -203,6 +221,9 @@ impl Session {
         self.handle_statement(&key);
         self.send(&class, &forwarded).await?;
         let outcome = self.forward_reply(ReplyKind::Results, &class, None).await?;
+        if let Some(learnt) = &learnt {
+            note_run(learnt, begun, Some(&outcome));
+        }
         self.note(&class, &outcome);
         if once && let Some(lease) = &mut self.lease {
             lease.close_statement(&key);

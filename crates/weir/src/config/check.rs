@@ -44,6 +44,7 @@ pub(crate) fn check(
         servers: checker.servers(&raw.servers, &listen.addresses),
         server_tls: checker.server_tls(&raw.server_tls),
         pool: checker.pool(&raw.pool),
+        lanes: checker.lanes(&raw.lanes),
         monitor: checker.monitor(&raw.monitor),
         metrics_address: checker.metrics(&raw.metrics, &listen.addresses),
         log: checker.log(&raw.log),

@@ -36,6 +36,8 @@ pub(crate) struct CheckedConfig {
     pub(crate) server_tls: ServerTls,
     /// The pools of server connections.
     pub(crate) pool: Pool,
+    /// Connections that the short reads of many sessions share.
+    pub(crate) lanes: Lanes,
     /// How the servers are watched.
     pub(crate) monitor: Monitor,
     /// Where the HTTP endpoint for monitoring listens, if at all.
@@ -172,6 +174,19 @@ pub(crate) struct Pool {
     pub(crate) connect_timeout: Duration,
     /// Prepared statements per connection.
     pub(crate) prepared_statements: NonZeroUsize,
+}
+
+/// `[lanes]`
+#[derive(Debug, Clone)]
+pub(crate) struct Lanes {
+    /// Whether statements ride lanes at all.
+    pub(crate) enabled: bool,
+    /// Lanes per server.
+    pub(crate) max_lanes: NonZeroU32,
+    /// Statements in flight per lane.
+    pub(crate) max_depth: NonZeroU32,
+    /// How long a statement may occupy its lane.
+    pub(crate) stall_timeout: Duration,
 }
 
 /// `[monitor]`

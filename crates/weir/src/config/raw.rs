@@ -40,6 +40,9 @@ pub(crate) struct RawConfig {
     pub(crate) server_tls: RawServerTls,
     /// The pools of connections to the servers.
     pub(crate) pool: RawPool,
+    /// Lanes: server connections that the short reads of many sessions share, with several statements in flight.
+    /// Statements that take long, change something or leave something behind have connections of their own.
+    pub(crate) lanes: RawLanes,
     /// How Weir watches the servers, and the account that it does this with.
     pub(crate) monitor: RawMonitor,
     /// The HTTP endpoint for monitoring: Prometheus metrics at `/metrics`, and `/health`.
@@ -346,6 +349,30 @@ impl Default for RawPool {
             connect_timeout: "5s".into(),
             prepared_statements: 256,
         }
+    }
+}
+
+/// `[lanes]`
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RawLanes {
+    /// Whether statements ride lanes at all. Without, each statement takes a connection of its own.
+    pub(crate) enabled: bool,
+    /// The number of lanes to each server, all users together. Lanes are among `pool.max_connections`
+    /// and never take more than half of them; each worker has an equal share.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub(crate) max_lanes: u32,
+    /// The number of statements in flight on one lane.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub(crate) max_depth: u32,
+    /// The time that a statement may occupy its lane; then the statements behind it are sent again on
+    /// other connections.
+    pub(crate) stall_timeout: DurationText,
+}
+
+impl Default for RawLanes {
+    fn default() -> Self {
+        Self { enabled: true, max_lanes: 64, max_depth: 512, stall_timeout: "100ms".into() }
     }
 }
 

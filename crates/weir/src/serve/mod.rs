@@ -14,11 +14,12 @@ use std::time::Duration;
 use prometheus_client::registry::Registry as MetricsRegistry;
 use weir_admin::Commands;
 use weir_admin::sessions::{Interrupt, Registry};
+use weir_backend::lanes::LaneSettings;
 use weir_backend::monitor::{MonitorSettings, watch};
 use weir_backend::pool::PoolSettings;
 use weir_backend::server::Health;
 use weir_backend::{Role, Server, ServerSettings};
-use weir_frontend::{Accounts, Compression, ConfiguredUser, Endpoint, Settings, Worker};
+use weir_frontend::{Accounts, Compression, ConfiguredUser, Endpoint, Place, Settings, Worker, WorkerSettings};
 use weir_wire::auth::{AuthPlugin, Password};
 
 use crate::config::CheckedConfig;
@@ -83,13 +84,22 @@ pub(crate) fn run(config: CheckedConfig) -> Result<(), ServeError> {
 
 fn start_workers(config: &CheckedConfig, endpoint: &Arc<Endpoint>) -> io::Result<Vec<Worker>> {
     let count = config.worker_threads.get();
-    let pool = PoolSettings {
-        max_queue: config.pool.max_queue.max(1),
-        queue_timeout: config.pool.queue_timeout,
-        idle_timeout: config.pool.idle_timeout,
-        prepared_statements: config.pool.prepared_statements,
+    let settings = WorkerSettings {
+        pool: PoolSettings {
+            max_queue: config.pool.max_queue.max(1),
+            queue_timeout: config.pool.queue_timeout,
+            idle_timeout: config.pool.idle_timeout,
+            prepared_statements: config.pool.prepared_statements,
+        },
+        lanes: LaneSettings {
+            enabled: config.lanes.enabled,
+            max_lanes: config.lanes.max_lanes.get() as usize,
+            max_depth: config.lanes.max_depth.get() as usize,
+            stall_timeout: config.lanes.stall_timeout,
+        },
     };
-    (0..count).map(|index| Worker::start(index, endpoint.clone(), pool.clone())).collect()
+    let place = |index| Place { index, workers: count };
+    (0..count).map(|index| Worker::start(place(index), endpoint.clone(), settings.clone())).collect()
 }
 
 fn endpoint(config: &CheckedConfig) -> Result<Endpoint, ServeError> {

@@ -7,10 +7,10 @@ use weir_backend::Address;
 
 use super::{Checker, at_least_one};
 use crate::config::address::parse_server_address;
-use crate::config::checked::{Monitor, Pool, Role, Server, ServerTls, ServerTlsMode};
+use crate::config::checked::{Lanes, Monitor, Pool, Role, Server, ServerTls, ServerTlsMode};
 use crate::config::files::read_certificates;
 use crate::config::problem::Place;
-use crate::config::raw::{RawMonitor, RawPool, RawServer, RawServerTls};
+use crate::config::raw::{RawLanes, RawMonitor, RawPool, RawServer, RawServerTls};
 
 /// The longest name of a server, in bytes.
 const MAX_SERVER_NAME: usize = 64;
@@ -87,6 +87,16 @@ impl Checker<'_> {
             idle_timeout: self.timeout(section.key("idle_timeout"), &raw.idle_timeout),
             connect_timeout: self.timeout(section.key("connect_timeout"), &raw.connect_timeout),
             prepared_statements: NonZeroUsize::new(raw.prepared_statements as usize).unwrap_or(NonZeroUsize::MIN),
+        }
+    }
+
+    pub(super) fn lanes(&mut self, raw: &RawLanes) -> Lanes {
+        let section = Place::section("lanes");
+        Lanes {
+            enabled: raw.enabled,
+            max_lanes: at_least_one(raw.max_lanes),
+            max_depth: at_least_one(raw.max_depth),
+            stall_timeout: self.timeout(section.key("stall_timeout"), &raw.stall_timeout),
         }
     }
 

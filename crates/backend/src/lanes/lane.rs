@@ -1,0 +1,451 @@
+//! A lane: a server connection on which the statements of many sessions are in flight at the same time.
+//!
+//! Statements are appended to the connection's output; the lane's task, woken by the first of them and last in the run
+//! queue, sends in one write all that this turn of the event loop has brought, and hands out in their order all replies
+//! that one read brings. What must always hold: replies are handed out in the order of the commands, each to the ride
+//! that asked for it; only whole, clean replies are; when the head of the line holds the others up for longer than the
+//! bound, they are told to run elsewhere, the lane takes no more, and what still comes on it is the head's alone.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use bytes::Buf;
+use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
+use weir_wire::stmt::Execute;
+use weir_wire::{Command, Malformed, StatusFlags};
+
+use super::learn::Unfit;
+use super::ride::{Arrived, Elsewhere, Ride};
+use crate::connection::{Connection, Prepared, StatementKey};
+use crate::pool::Lease;
+
+/// The largest reply that is handed out, in bytes; a larger one is read and dropped, and its statement run elsewhere.
+const MAX_REPLY: usize = 64 * 1024;
+/// Bytes of one reply that are read only to be dropped; beyond, the lane is closed.
+const MAX_DROPPED: usize = 1024 * 1024;
+
+/// What a command in flight is for.
+#[derive(Debug)]
+enum InFlight {
+    /// A session's statement.
+    Ride(Rc<Ride>),
+    /// A text that is prepared so that sessions may execute it here.
+    Prepare(Rc<StatementKey>),
+}
+
+/// How a lane ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// Nothing was in flight.
+    Idle,
+    /// A reply that nobody waits for is still to come: the server should stop working on it.
+    Abandoned,
+    /// The connection broke.
+    Lost,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    /// Takes no more statements, and ends when all replies have come.
+    Retiring,
+    /// Held up: only the head's reply is still waited for.
+    Condemned,
+}
+
+/// The commands in flight, and how much of the head's reply has been seen.
+#[derive(Debug)]
+struct Line {
+    commands: VecDeque<InFlight>,
+    tracker: Option<ReplyTracker>,
+    /// Bytes at the front of the input that belong to the head's reply and have been looked at.
+    seen: usize,
+    /// Bytes of the head's reply that have been dropped.
+    dropped: usize,
+    /// The head's reply is clean so far, and its final status flags.
+    clean: bool,
+    status: StatusFlags,
+    /// The server's id and answer, when the head is a PREPARE.
+    prepared: Option<u32>,
+    /// Since when the head is the head.
+    head_since: Instant,
+}
+
+/// Numbers of a window of time, shared by the lanes of a group.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    pub(super) replies: Cell<u64>,
+    pub(super) writes: Cell<u64>,
+    /// Commands in flight, summed over the writes.
+    pub(super) depths: Cell<u64>,
+    /// A statement found all lanes at their depth limit.
+    pub(super) full: Cell<bool>,
+}
+
+fn add(cell: &Cell<u64>, n: u64) {
+    cell.set(cell.get() + n);
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Lane {
+    lease: RefCell<Option<Lease>>,
+    line: RefCell<Line>,
+    state: Cell<State>,
+    overdue: Cell<Option<Duration>>,
+    /// A statement left something on the connection: it is not given back.
+    soiled: Cell<bool>,
+    in_flight: Cell<usize>,
+    used: Cell<Instant>,
+    waker: RefCell<Option<Waker>>,
+    scratch: RefCell<Vec<u8>>,
+    /// Texts that the server has refused to prepare, or that are being prepared.
+    not_prepared: RefCell<Vec<Rc<StatementKey>>>,
+    counted: Rc<Counted>,
+    /// The server's id of the connection.
+    pub(super) thread_id: u32,
+    generation: u64,
+}
+
+impl Lane {
+    /// A lane over a connection that has its group's profile.
+    pub(super) fn new(lease: Lease, counted: Rc<Counted>) -> Rc<Lane> {
+        let now = Instant::now();
+        Rc::new(Lane {
+            thread_id: lease.thread_id,
+            generation: lease.generation,
+            lease: RefCell::new(Some(lease)),
+            line: RefCell::new(Line {
+                commands: VecDeque::new(),
+                tracker: None,
+                seen: 0,
+                dropped: 0,
+                clean: true,
+                status: StatusFlags::empty(),
+                prepared: None,
+                head_since: now,
+            }),
+            state: Cell::new(State::Open),
+            overdue: Cell::new(None),
+            soiled: Cell::new(false),
+            in_flight: Cell::new(0),
+            used: Cell::new(now),
+            waker: RefCell::new(None),
+            scratch: RefCell::default(),
+            not_prepared: RefCell::default(),
+            counted,
+        })
+    }
+
+    /// Whether it takes statements.
+    pub(super) fn is_open(&self) -> bool {
+        self.state.get() == State::Open
+    }
+
+    /// Commands in flight.
+    pub(super) fn depth(&self) -> usize {
+        self.in_flight.get()
+    }
+
+    /// Whether its connection was made before global variables changed.
+    pub(super) fn is_outdated(&self, generation: u64) -> bool {
+        self.generation != generation
+    }
+
+    /// For how long nothing has been in flight.
+    pub(super) fn idle_for(&self, now: Instant) -> Option<Duration> {
+        (self.in_flight.get() == 0).then(|| now.saturating_duration_since(self.used.get()))
+    }
+
+    /// Puts a text on the lane: the payload of a COM_QUERY.
+    pub fn query(&self, ride: &Rc<Ride>, payload: &[u8]) {
+        self.append(InFlight::Ride(ride.clone()), payload);
+        ride.begin();
+    }
+
+    /// Puts an execution on the lane, if the text is prepared here and its parameters have the types that it was
+    /// executed with here before, as far as `types_must_agree`. If it is not prepared yet, it is for the next time.
+    pub fn execute(
+        &self,
+        ride: &Rc<Ride>,
+        key: &Rc<StatementKey>,
+        execute: &Execute<'_>,
+        types: Option<&Rc<[u8]>>,
+        types_must_agree: bool,
+    ) -> bool {
+        let mut lease = self.lease.borrow_mut();
+        let Some(connection) = lease.as_deref_mut() else { return false };
+        let Some(prepared) = connection.statements.get_mut(key) else {
+            drop(lease);
+            self.prepare(key);
+            return false;
+        };
+        let same = match (&prepared.types, types) {
+            (Some(there), Some(wanted)) => Rc::ptr_eq(there, wanted) || there == wanted,
+            (None, None) => true,
+            _ => false,
+        };
+        if types_must_agree && !same && prepared.executed_by.is_some() {
+            return false;
+        }
+        let send_types = types.filter(|_| !same && execute.params > 0);
+        let mut payload = self.scratch.borrow_mut();
+        payload.clear();
+        execute.encode_into(&mut payload, prepared.id, send_types.map(|types| &types[..]));
+        if !same {
+            prepared.types = types.cloned();
+        }
+        prepared.executed_by = Some(u32::MAX);
+        drop(lease);
+        self.append(InFlight::Ride(ride.clone()), &payload);
+        ride.begin();
+        true
+    }
+
+    fn prepare(&self, key: &Rc<StatementKey>) {
+        const MOST: usize = 256;
+        let mut pending = self.not_prepared.borrow_mut();
+        if pending.contains(key) || pending.len() >= MOST {
+            return;
+        }
+        pending.push(key.clone());
+        let payload = [&[Command::StmtPrepare as u8], &key.text[..]].concat();
+        self.append(InFlight::Prepare(key.clone()), &payload);
+    }
+
+    fn append(&self, command: InFlight, payload: &[u8]) {
+        let mut lease = self.lease.borrow_mut();
+        let connection = lease.as_deref_mut().expect("a lane that takes statements has its connection");
+        connection.queue(payload, true);
+        let mut line = self.line.borrow_mut();
+        if line.commands.is_empty() {
+            line.head_since = Instant::now();
+        }
+        line.commands.push_back(command);
+        self.in_flight.set(line.commands.len());
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = &*self.waker.borrow() {
+            waker.wake_by_ref();
+        }
+    }
+
+    /// Takes no more statements, and ends when all replies have come.
+    pub(super) fn retire(&self) {
+        if self.state.get() == State::Open {
+            self.state.set(State::Retiring);
+            self.wake();
+        }
+    }
+
+    /// Looks whether the head has held the line up for longer than `bound`. Only looks: the reply may be there already,
+    /// and the lane's task not have had its turn.
+    pub(super) fn check(&self, now: Instant, bound: Duration) {
+        let line = self.line.borrow();
+        if !line.commands.is_empty() && now.saturating_duration_since(line.head_since) > bound {
+            self.overdue.set(Some(bound));
+            self.wake();
+        }
+    }
+
+    /// The server is gone, or has stopped answering: nothing more is waited for.
+    pub(super) fn give_up(&self) {
+        self.divert_all(Elsewhere::Lost);
+        self.state.set(State::Condemned);
+        self.wake();
+    }
+
+    /// Serves the lane until it ends.
+    pub(super) async fn run(&self) -> End {
+        let end = std::future::poll_fn(|cx| self.poll(cx)).await;
+        self.state.set(State::Condemned);
+        self.divert_all(if end == End::Lost { Elsewhere::Lost } else { Elsewhere::HeldUp });
+        if let Some(lease) = self.lease.borrow_mut().take()
+            && (end != End::Idle || self.soiled.get())
+        {
+            lease.close();
+        }
+        end
+    }
+
+    fn divert_all(&self, why: Elsewhere) {
+        for command in &self.line.borrow().commands {
+            if let InFlight::Ride(ride) = command {
+                ride.divert(why);
+            }
+        }
+    }
+
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<End> {
+        self.keep_waker(cx);
+        let mut lease = self.lease.borrow_mut();
+        let Some(connection) = lease.as_deref_mut() else { return Poll::Ready(End::Lost) };
+        loop {
+            if connection.has_output() {
+                add(&self.counted.writes, 1);
+                add(&self.counted.depths, self.in_flight.get() as u64);
+                if let Poll::Ready(Err(_)) = connection.poll_send(cx) {
+                    return Poll::Ready(End::Lost);
+                }
+            }
+            match pin!(connection.fill()).poll(cx) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(_)) => return Poll::Ready(End::Lost),
+                Poll::Pending => break,
+            }
+            let mut line = self.line.borrow_mut();
+            if self.hand_out(connection, &mut line).is_err() {
+                return Poll::Ready(End::Lost);
+            }
+            self.in_flight.set(line.commands.len());
+            if line.dropped > MAX_DROPPED {
+                return Poll::Ready(End::Abandoned);
+            }
+        }
+        self.end_of_turn()
+    }
+
+    fn keep_waker(&self, cx: &mut Context<'_>) {
+        let mut waker = self.waker.borrow_mut();
+        if !waker.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
+            *waker = Some(cx.waker().clone());
+        }
+    }
+
+    /// Nothing more can be read now: is the line held up, is the lane at its end?
+    fn end_of_turn(&self) -> Poll<End> {
+        let mut line = self.line.borrow_mut();
+        if let Some(bound) = self.overdue.take()
+            && self.state.get() != State::Condemned
+            && !line.commands.is_empty()
+            && line.head_since.elapsed() > bound
+        {
+            self.condemn(&mut line);
+        }
+        match (self.state.get(), line.commands.front()) {
+            (State::Open, _) => Poll::Pending,
+            (State::Retiring, Some(_)) => Poll::Pending,
+            (State::Retiring, None) => Poll::Ready(End::Idle),
+            // Commands behind the head were sent, and their replies would come: the connection is closed instead.
+            (State::Condemned, None) => Poll::Ready(End::Abandoned),
+            (State::Condemned, Some(InFlight::Ride(ride))) if ride.is_riding() && !ride.is_abandoned() => Poll::Pending,
+            (State::Condemned, Some(_)) => Poll::Ready(End::Abandoned),
+        }
+    }
+
+    fn condemn(&self, line: &mut Line) {
+        self.state.set(State::Condemned);
+        for command in line.commands.drain(1..) {
+            if let InFlight::Ride(ride) = command {
+                ride.divert(Elsewhere::HeldUp);
+            }
+        }
+        self.in_flight.set(line.commands.len());
+    }
+
+    /// Whether the head has held the others up.
+    pub(super) fn is_condemned(&self) -> bool {
+        self.state.get() == State::Condemned
+    }
+
+    fn hand_out(&self, connection: &mut Connection, line: &mut Line) -> Result<(), Malformed> {
+        let now = Instant::now();
+        while let Some(head) = line.commands.front() {
+            let kind = match head {
+                InFlight::Ride(_) => ReplyKind::Results,
+                InFlight::Prepare(_) => ReplyKind::Prepare,
+            };
+            let tracker = line.tracker.get_or_insert_with(|| ReplyTracker::new(kind, connection.capabilities));
+            match tracker.advance(&connection.input[line.seen..])? {
+                Event::NeedMore => break,
+                Event::Pass(n) => line.seen += n,
+                Event::Packet(n, ending) => {
+                    line.seen += n;
+                    match ending {
+                        Ending::Ok(ok) => {
+                            line.status = ok.status;
+                            let plain = ok.header == 0xfe && ok.info.is_empty();
+                            line.clean &= plain && ok.warnings == 0 && leaves_nothing(ok.status);
+                        }
+                        Ending::Eof(eof) => {
+                            line.status = eof.status;
+                            line.clean &= eof.warnings == 0 && leaves_nothing(eof.status);
+                        }
+                        Ending::Prepared(ok) => {
+                            line.prepared = Some(ok.id);
+                            line.clean &= ok.warnings == 0;
+                        }
+                        Ending::Err(_) => line.clean = false,
+                        Ending::LocalInfile => return Err(Malformed("a file is asked for on a lane")),
+                    }
+                }
+            }
+            if tracker.is_done() {
+                let rows = tracker.rows();
+                self.hand_out_head(connection, line, rows, now);
+            } else if line.seen > MAX_REPLY {
+                if let InFlight::Ride(ride) = head {
+                    ride.divert(Elsewhere::Unfit(Unfit::Large));
+                }
+                connection.input.advance(line.seen);
+                line.dropped += line.seen;
+                line.seen = 0;
+            }
+        }
+        match line.commands.is_empty() && !connection.input.is_empty() {
+            true => Err(Malformed("a reply that nobody has asked for")),
+            false => Ok(()),
+        }
+    }
+
+    fn hand_out_head(&self, connection: &mut Connection, line: &mut Line, rows: u64, now: Instant) {
+        let Some(head) = line.commands.pop_front() else { return };
+        match head {
+            InFlight::Ride(ride) if !line.clean => ride.divert(Elsewhere::Unfit(Unfit::Unclean)),
+            InFlight::Ride(ride) if line.seen > MAX_REPLY => ride.divert(Elsewhere::Unfit(Unfit::Large)),
+            InFlight::Ride(ride) => {
+                if ride.is_riding() && !ride.is_abandoned() {
+                    let time = now.saturating_duration_since(line.head_since);
+                    ride.arrive(&connection.input[..line.seen], Arrived { status: line.status, rows, time });
+                }
+            }
+            InFlight::Prepare(key) => {
+                if let Some(id) = line.prepared.take() {
+                    self.not_prepared.borrow_mut().retain(|pending| *pending != key);
+                    connection.remember(key, Prepared { id, types: None, executed_by: None });
+                }
+            }
+        }
+        if !line.clean {
+            self.soiled.set(true);
+        }
+        connection.input.advance(line.seen);
+        connection.reply_done();
+        add(&self.counted.replies, 1);
+        line.tracker = None;
+        line.seen = 0;
+        line.dropped = 0;
+        line.clean = true;
+        line.head_since = now;
+        if line.commands.is_empty() {
+            self.used.set(now);
+        }
+    }
+}
+
+/// Whether the final status says that there is no more to come, and that the session's state is as it was.
+fn leaves_nothing(status: StatusFlags) -> bool {
+    !status.intersects(
+        StatusFlags::MORE_RESULTS_EXISTS
+            | StatusFlags::SESSION_STATE_CHANGED
+            | StatusFlags::IN_TRANS
+            | StatusFlags::CURSOR_EXISTS,
+    )
+}

@@ -1,0 +1,327 @@
+//! Lanes: server connections that the short reads of many sessions share (design, sections 2.3 and 4).
+//!
+//! [`learn`] says which digests may ride, [`lane`] carries statements, [`pace`] says how many lanes there are, and this
+//! module opens and closes them. What must always hold: a lane has the profile of all sessions whose statements ride it,
+//! and is logged in as their user; lanes take at most half of the connections that a server or a user may have, so that
+//! what can't ride is never starved; lanes belong to one worker.
+
+mod lane;
+pub mod learn;
+pub mod pace;
+mod ride;
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::rc::{Rc, Weak};
+use std::time::{Duration, Instant};
+
+use lru::LruCache;
+use tokio::sync::Notify;
+use weir_wire::Failure;
+use weir_wire::auth::Password;
+
+pub use lane::Lane;
+use lane::{Counted, End};
+use learn::Learnt;
+use pace::{Pace, Window};
+pub use ride::{Arrived, Elsewhere, Ride};
+
+use crate::connect::Login;
+use crate::metrics::Metrics;
+use crate::monitor::kill_query;
+use crate::pool::{Pool, PoolKey, Request};
+use crate::profile::SharedProfile;
+
+/// Digests whose fitness is remembered, per group of lanes.
+const MOST_DIGESTS: NonZeroUsize = NonZeroUsize::new(4096).expect("not zero");
+/// The largest command that rides, in bytes.
+pub const MAX_COMMAND: usize = 16 * 1024;
+/// How often lanes are looked at.
+const TICK: Duration = Duration::from_millis(25);
+/// Ticks to a window of [`pace`].
+const TICKS_PER_WINDOW: u32 = 4;
+/// A lane that nobody has used for so long gives its connection back.
+const IDLE: Duration = Duration::from_secs(5);
+/// No lane is tried to be opened for so long after one could not be.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Bounds of lanes.
+#[derive(Debug, Clone)]
+pub struct LaneSettings {
+    /// Whether there are lanes at all.
+    pub enabled: bool,
+    /// The most lanes to one server, over all workers and users.
+    pub max_lanes: usize,
+    /// The most statements in flight on one lane.
+    pub max_depth: usize,
+    /// A statement that holds a lane up for longer has the others sent elsewhere.
+    pub stall_timeout: Duration,
+}
+
+/// Numbers of a worker's lanes, for `WEIR SHOW POOLS` and metrics.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct LaneCounts {
+    /// Lanes.
+    pub lanes: usize,
+    /// Statements in flight on them.
+    pub in_flight: usize,
+    /// Statements in flight on a lane when it was written to, on average over the last second.
+    pub depth: f64,
+    /// Statements sent with one write, on average over the last second.
+    pub batch: f64,
+}
+
+/// The fitness of one digest, shared by the statements of one group that have it.
+pub type SharedLearnt = Rc<Cell<Learnt>>;
+
+/// The lanes of the sessions with one user, profile and capabilities.
+#[derive(Debug)]
+pub struct Group {
+    key: PoolKey,
+    /// The profile, without user variables: what rides uses none.
+    profile: SharedProfile,
+    /// The part of it that decides how texts are prepared.
+    pub parsing: SharedProfile,
+    lanes: RefCell<Vec<Rc<Lane>>>,
+    opening: Cell<bool>,
+    not_before: Cell<Option<Instant>>,
+    pace: RefCell<Pace>,
+    counted: Rc<Counted>,
+    digests: RefCell<LruCache<u128, SharedLearnt>>,
+    all: Weak<Lanes>,
+}
+
+/// The lanes of a worker to one server.
+#[derive(Debug)]
+pub struct Lanes {
+    pool: Rc<Pool>,
+    settings: LaneSettings,
+    metrics: Metrics,
+    groups: RefCell<HashMap<(PoolKey, u64), Vec<Rc<Group>>>>,
+    open: Cell<usize>,
+    budget: usize,
+    opened: Notify,
+    /// Replies, writes and summed depths of the windows of the last second.
+    recent: Cell<(u64, u64, u64)>,
+    shown: Cell<(f64, f64)>,
+}
+
+impl Lanes {
+    /// No lanes yet, to the server of `pool`, on one of `workers` workers.
+    pub fn new(pool: Rc<Pool>, settings: LaneSettings, workers: usize, metrics: Metrics) -> Rc<Lanes> {
+        let limit = pool.server.limits.max_per_user();
+        let budget = if settings.enabled { settings.max_lanes.min(limit / 2) / workers.max(1) } else { 0 };
+        Rc::new(Lanes {
+            pool,
+            settings,
+            metrics,
+            groups: RefCell::default(),
+            open: Cell::new(0),
+            budget,
+            opened: Notify::new(),
+            recent: Cell::default(),
+            shown: Cell::default(),
+        })
+    }
+
+    /// Whether statements may ride at all.
+    pub fn enabled(&self) -> bool {
+        self.budget > 0
+    }
+
+    /// The time after which a statement holds its lane up.
+    pub fn stall_timeout(&self) -> Duration {
+        self.settings.stall_timeout
+    }
+
+    /// The group of sessions with this key and profile.
+    pub fn group(self: &Rc<Self>, key: &PoolKey, profile: &SharedProfile) -> Rc<Group> {
+        let profile =
+            if profile.has_user_variables() { Rc::new(profile.without_user_variables()) } else { profile.clone() };
+        let mut groups = self.groups.borrow_mut();
+        let same_hash = groups.entry((key.clone(), profile.key())).or_default();
+        if let Some(group) = same_hash.iter().find(|group| *group.profile == *profile) {
+            return group.clone();
+        }
+        let group = Rc::new(Group {
+            key: key.clone(),
+            parsing: Rc::new(profile.parsing()),
+            profile,
+            lanes: RefCell::default(),
+            opening: Cell::new(false),
+            not_before: Cell::new(None),
+            pace: RefCell::default(),
+            counted: Rc::default(),
+            digests: RefCell::new(LruCache::new(MOST_DIGESTS)),
+            all: Rc::downgrade(self),
+        });
+        same_hash.push(group.clone());
+        group
+    }
+
+    /// Numbers for display.
+    pub fn counts(&self) -> LaneCounts {
+        let groups = self.groups.borrow();
+        let in_flight = groups.values().flatten().flat_map(|group| depths(group)).sum();
+        let (depth, batch) = self.shown.get();
+        LaneCounts { lanes: self.open.get(), in_flight, depth, batch }
+    }
+
+    async fn open(self: Rc<Self>, group: Rc<Group>, password: Password) {
+        match self.try_open(&group, &password).await {
+            Ok(Some(lane)) => {
+                self.metrics.lanes_opened.inc();
+                self.open.set(self.open.get() + 1);
+                group.lanes.borrow_mut().push(lane.clone());
+                group.opening.set(false);
+                self.opened.notify_one();
+                self.serve(group, lane, password).await;
+            }
+            Ok(None) | Err(_) => {
+                group.not_before.set(Some(Instant::now() + RETRY));
+                group.opening.set(false);
+            }
+        }
+    }
+
+    async fn try_open(&self, group: &Group, password: &Password) -> Result<Option<Rc<Lane>>, Failure> {
+        let request = Request { key: &group.key, password, profile: &group.profile };
+        let Some(mut lease) = self.pool.try_lend(request).await? else { return Ok(None) };
+        lease.queue_state(&group.profile, true)?;
+        lease.flush().await?;
+        lease.confirm_state().await?;
+        Ok(Some(Lane::new(lease, group.counted.clone())))
+    }
+
+    async fn serve(&self, group: Rc<Group>, lane: Rc<Lane>, password: Password) {
+        let end = lane.run().await;
+        self.open.set(self.open.get() - 1);
+        self.metrics.lanes_closed.inc();
+        group.lanes.borrow_mut().retain(|other| !Rc::ptr_eq(other, &lane));
+        if end == End::Abandoned {
+            self.metrics.lane_kills.inc();
+            let capabilities = weir_wire::Capabilities::empty();
+            let login = Login { user: group.key.user.clone(), password, capabilities };
+            if let Err(error) = kill_query(&self.pool.server, &login, lane.thread_id).await {
+                tracing::debug!(%error, thread = lane.thread_id, "a statement that nobody waits for was not killed");
+            }
+        }
+    }
+
+    /// Watches over the lanes: for as long as the worker runs.
+    pub async fn look_after(self: Rc<Self>) {
+        let mut tick = 0_u32;
+        let mut window = Instant::now();
+        loop {
+            if self.open.get() == 0 {
+                self.groups.borrow_mut().retain(|_, groups| {
+                    groups.retain(|group| Rc::strong_count(group) > 1);
+                    !groups.is_empty()
+                });
+                self.shown.set((0.0, 0.0));
+                self.opened.notified().await;
+                window = Instant::now();
+            }
+            tokio::time::sleep(TICK).await;
+            let now = Instant::now();
+            self.check_all(now);
+            tick = tick.wrapping_add(1);
+            if tick.is_multiple_of(TICKS_PER_WINDOW) {
+                self.end_window(now.saturating_duration_since(window).as_secs_f64());
+                window = now;
+                if tick.is_multiple_of(TICKS_PER_WINDOW * 10) {
+                    self.show();
+                }
+            }
+        }
+    }
+
+    fn check_all(&self, now: Instant) {
+        let gone = self.pool.server.refusal().is_some();
+        let waited_for = self.pool.is_waited_for();
+        let generation = self.pool.server.generation();
+        for group in self.groups.borrow().values().flatten() {
+            for lane in group.lanes.borrow().iter() {
+                let condemned = lane.is_condemned();
+                if gone {
+                    lane.give_up();
+                    continue;
+                }
+                lane.check(now, self.settings.stall_timeout);
+                let idle = lane.idle_for(now);
+                let not_needed = idle.is_some_and(|time| waited_for || time > IDLE);
+                if not_needed || lane.is_outdated(generation) {
+                    lane.retire();
+                }
+                if condemned {
+                    // Its head may have been let go of.
+                    lane.check(now, Duration::ZERO);
+                }
+            }
+        }
+    }
+
+    fn end_window(&self, seconds: f64) {
+        for group in self.groups.borrow().values().flatten() {
+            let Counted { replies, writes, depths, full } = &*group.counted;
+            let (replies, writes, depths, full) = (replies.take(), writes.take(), depths.take(), full.take());
+            let (r, w, d) = self.recent.get();
+            self.recent.set((r + replies, w + writes, d + depths));
+            let lanes = group.lanes.borrow();
+            if lanes.is_empty() {
+                continue;
+            }
+            let depth = if writes == 0 { 0.0 } else { depths as f64 / writes as f64 };
+            let mut pace = group.pace.borrow_mut();
+            pace.observe(Window { rate: replies as f64 / seconds.max(1e-3), depth, full }, self.budget);
+            let open = lanes.iter().filter(|lane| lane.is_open());
+            open.skip(pace.wanted()).for_each(|lane| lane.retire());
+        }
+    }
+
+    fn show(&self) {
+        let (replies, writes, depths) = self.recent.take();
+        self.metrics.lane_replies.inc_by(replies);
+        self.metrics.lane_writes.inc_by(writes);
+        let writes = writes.max(1) as f64;
+        self.shown.set((depths as f64 / writes, replies as f64 / writes));
+    }
+}
+
+fn depths(group: &Group) -> Vec<usize> {
+    group.lanes.borrow().iter().map(|lane| lane.depth()).collect()
+}
+
+impl Group {
+    /// What is known of a digest.
+    pub fn learnt(&self, digest: u128) -> SharedLearnt {
+        self.digests.borrow_mut().get_or_insert(digest, SharedLearnt::default).clone()
+    }
+
+    /// A lane that takes a statement, the one with the fewest in flight; asks for another to be opened when there
+    /// should be more. `None`: the statement takes a connection of its own.
+    pub fn lane(self: &Rc<Self>, password: &Password) -> Option<Rc<Lane>> {
+        let all = self.all.upgrade()?;
+        let lanes = self.lanes.borrow();
+        let open = || lanes.iter().filter(|lane| lane.is_open());
+        if open().count() < self.pace.borrow().wanted() {
+            self.open_another(&all, password);
+        }
+        let best = open().min_by_key(|lane| lane.depth())?;
+        if best.depth() >= all.settings.max_depth {
+            self.counted.full.set(true);
+            return None;
+        }
+        Some(best.clone())
+    }
+
+    fn open_another(self: &Rc<Self>, all: &Rc<Lanes>, password: &Password) {
+        let too_early = || self.not_before.get().is_some_and(|time| Instant::now() < time);
+        if self.opening.get() || all.open.get() >= all.budget || too_early() {
+            return;
+        }
+        self.opening.set(true);
+        tokio::task::spawn_local(all.clone().open(self.clone(), password.clone()));
+    }
+}

@@ -1,0 +1,201 @@
+//! Statements that ride lanes: which of a session's may, and how they come back.
+//!
+//! What must always hold: only a plain read of a session that is bound to nothing and has nothing left on a connection
+//! rides; what comes back from a lane is as if it had run on a connection of the session's own. Everything that would
+//! leave something behind (an error, a warning) does not come back: the statement is run again on a connection of its
+//! own, where what it leaves is kept for the session.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use weir_admin::sessions::Interrupt;
+use weir_backend::lanes::learn::{Run, Unfit};
+use weir_backend::lanes::{Arrived, Elsewhere, Group, Lane, MAX_COMMAND, Ride, SharedLearnt};
+use weir_backend::profile::SharedProfile;
+use weir_sql::{Class, Effects};
+use weir_wire::{Failure, StatusFlags};
+
+use super::relay::Outcome;
+use super::server::Stopped;
+use super::state::Diagnostics;
+use super::{End, Session};
+
+/// What a session keeps for its rides.
+#[derive(Debug, Default)]
+pub(super) struct Riding {
+    ride: Rc<Ride>,
+    /// The lanes of the profile that the session had when it last looked.
+    group: Option<(SharedProfile, Rc<Group>)>,
+}
+
+impl Riding {
+    /// Frees memory: the session has been idle for a while.
+    pub(super) fn rest(&self) {
+        self.ride.rest();
+    }
+
+    /// The session no longer waits for its statement: the lane drops the reply.
+    fn let_go(&mut self) {
+        self.ride = Rc::default();
+    }
+}
+
+/// How a ride ended, for the session.
+pub(super) enum Rode {
+    /// The reply is in the client's output.
+    Done(Outcome),
+    /// The statement is to be run on a connection of its own. The failure: what the client hears of if the server turns
+    /// out to be gone.
+    NotYet(Option<Failure>),
+}
+
+/// Whether a statement of this class leaves nothing on its connection and finds nothing of its session there.
+pub(super) fn may_ride(class: &Class) -> bool {
+    class.is_plain_read() && (class.effects - Effects::READS).is_empty()
+}
+
+/// A statement that leaves its lane.
+fn diverted(learnt: &SharedLearnt, why: Unfit) {
+    let mut state = learnt.get();
+    state.unfit(why);
+    learnt.set(state);
+}
+
+/// Takes down how a statement ran on a connection of its own.
+pub(super) fn note_run(learnt: &SharedLearnt, begun: Instant, outcome: Option<&Outcome>) {
+    let mut state = learnt.get();
+    let run = match outcome {
+        Some(outcome) => Run { time: begun.elapsed(), bytes: outcome.bytes, clean: outcome.left_nothing() },
+        None => Run { time: begun.elapsed(), bytes: 0, clean: false },
+    };
+    state.ran(run);
+    learnt.set(state);
+}
+
+impl Session {
+    /// The lanes that the session's statements may ride now, if any.
+    pub(super) fn lanes(&mut self) -> Option<Rc<Group>> {
+        let state = &self.state;
+        let free = self.lease.is_none()
+            && state.begin.is_none()
+            && state.status.contains(StatusFlags::AUTOCOMMIT)
+            && !state.is_bound()
+            && state.diagnostics == Diagnostics::Empty
+            && !state.collation_unknown;
+        if !free || !self.shared.lanes.enabled() {
+            return None;
+        }
+        match &self.riding.group {
+            Some((profile, group)) if Rc::ptr_eq(profile, &state.profile) => Some(group.clone()),
+            _ => {
+                let group = self.shared.lanes.group(&self.key, &state.profile);
+                self.riding.group = Some((state.profile.clone(), group.clone()));
+                Some(group)
+            }
+        }
+    }
+
+    /// Lets a text ride, if there is a lane for it.
+    pub(super) async fn ride_text(
+        &mut self,
+        group: &Rc<Group>,
+        learnt: &SharedLearnt,
+        payload: &[u8],
+    ) -> Result<Rode, Stopped> {
+        if !learnt.get().rides() || payload.len() > MAX_COMMAND {
+            return Ok(Rode::NotYet(None));
+        }
+        let Some(lane) = group.lane(&self.password) else { return Ok(Rode::NotYet(None)) };
+        lane.query(&self.riding.ride, payload);
+        self.ride(learnt).await
+    }
+
+    /// Lets an execution ride, if there is a lane for it on which its text is prepared.
+    pub(super) async fn ride_execution(
+        &mut self,
+        group: &Rc<Group>,
+        learnt: &SharedLearnt,
+        put: impl FnOnce(&Lane, &Rc<Ride>) -> bool,
+    ) -> Result<Rode, Stopped> {
+        if !learnt.get().rides() {
+            return Ok(Rode::NotYet(None));
+        }
+        let Some(lane) = group.lane(&self.password) else { return Ok(Rode::NotYet(None)) };
+        if !put(&lane, &self.riding.ride) {
+            return Ok(Rode::NotYet(None));
+        }
+        self.ride(learnt).await
+    }
+
+    /// Waits for a statement that is on a lane.
+    async fn ride(&mut self, learnt: &SharedLearnt) -> Result<Rode, Stopped> {
+        let ride = self.riding.ride.clone();
+        let ended = loop {
+            // Cancel-safe: a ride only tells its state, a bell keeps its ring, `gone` keeps what was read.
+            tokio::select! {
+                biased;
+                ended = std::future::poll_fn(|cx| ride.poll_end(cx)) => break ended,
+                () = self.handle.bell.notified() => {
+                    if let Some(stopped) = self.stops_ride() {
+                        self.riding.let_go();
+                        return Err(stopped);
+                    }
+                }
+                error = self.client.gone() => {
+                    self.riding.let_go();
+                    return Err(Stopped::Ended(error.into()));
+                }
+            }
+        };
+        drop(ride);
+        match ended {
+            Ok(arrived) => Ok(Rode::Done(self.arrived(learnt, arrived))),
+            Err(why) => Ok(Rode::NotYet(self.sent_elsewhere(learnt, why))),
+        }
+    }
+
+    fn stops_ride(&self) -> Option<Stopped> {
+        if self.handle.has(Interrupt::Connection) || self.handle.has(Interrupt::ShutdownNow) {
+            return Some(Stopped::Ended(End::Told(Self::interrupted_failure())));
+        }
+        self.handle.has(Interrupt::Query).then(|| Stopped::Refused(Self::interrupted_failure()))
+    }
+
+    fn arrived(&mut self, learnt: &SharedLearnt, arrived: Arrived) -> Outcome {
+        let before = self.client.output.len();
+        self.riding.ride.take_reply(&mut self.client.output);
+        let bytes = (self.client.output.len() - before) as u64;
+        let mut state = learnt.get();
+        if arrived.time > self.shared.lanes.stall_timeout() {
+            state.unfit(Unfit::Slow);
+        } else {
+            state.rode(arrived.time, bytes);
+        }
+        learnt.set(state);
+        Outcome {
+            status: Some(arrived.status),
+            row_count: -1,
+            found_rows: Some(arrived.rows),
+            bytes,
+            ..Outcome::default()
+        }
+    }
+
+    fn sent_elsewhere(&mut self, learnt: &SharedLearnt, why: Elsewhere) -> Option<Failure> {
+        let metrics = &self.endpoint.backend_metrics;
+        match why {
+            Elsewhere::Unfit(why) => {
+                metrics.lane_unfit.inc();
+                diverted(learnt, why);
+            }
+            Elsewhere::HeldUp => {
+                metrics.lane_stalls.inc();
+            }
+            Elsewhere::Lost => {
+                metrics.lane_losses.inc();
+                return Some(self.endpoint.server.lost("the server closed the connection"));
+            }
+        }
+        None
+    }
+}
