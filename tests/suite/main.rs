@@ -1,6 +1,7 @@
 //! Proves that Weir can't be told from the servers behind it.
 //!
 //! `WEIR_TARGET=direct` points the suite at the servers themselves, which checks the suite. See `tests/README.md`.
+#![forbid(unsafe_code)]
 
 mod admin;
 mod client;

@@ -2,6 +2,7 @@
 //!
 //! A command is parsed once, run once, and its answer is a plain table: SQL, and later REST and the command line, are
 //! doors to the same thing. Nothing here knows a client's socket, and no answer holds a secret.
+#![forbid(unsafe_code)]
 
 pub mod commands;
 mod gauges;

@@ -270,6 +270,11 @@ impl Connection {
         })
     }
 
+    /// Has the socket report itself readable only when so many bytes have come.
+    pub(crate) fn set_receive_low_water(&self, bytes: usize) {
+        self.stream.set_receive_low_water(bytes);
+    }
+
     /// Whether something is queued that has not been sent.
     pub(crate) fn has_output(&self) -> bool {
         !self.output.is_empty()

@@ -171,23 +171,6 @@ impl Pool {
         }
     }
 
-    /// Lends a connection if one is idle or may be opened now. `None`: it would have to be waited for.
-    ///
-    /// # Errors
-    /// As [`Pool::lend`].
-    pub async fn try_lend(self: &Rc<Self>, request: Request<'_>) -> Result<Option<Lease>, Failure> {
-        if let Some(connection) = self.take_idle(&request) {
-            return Ok(Some(self.lease(connection)));
-        }
-        if let Some(refusal) = self.server.refusal() {
-            return Err(refusal);
-        }
-        match self.server.limits.try_permit(&request.key.user) {
-            Ok(permit) => self.open(request, permit).await.map(Some),
-            Err(_) => Ok(None),
-        }
-    }
-
     /// Whether a statement waits for a connection, on this worker or another.
     pub fn is_waited_for(&self) -> bool {
         self.server.limits.waiting() > 0

@@ -1,5 +1,7 @@
 //! The byte streams of both sides: TCP, unix sockets, TLS over either.
 
+mod low_water;
+
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -74,6 +76,18 @@ impl Stream {
             Stream::Closed => return true,
         };
         !matches!(outcome, Err(e) if e.kind() == io::ErrorKind::WouldBlock)
+    }
+}
+
+impl Stream {
+    /// Has a TCP socket report itself readable only when `bytes` have come (SO_RCVLOWAT, socket(7)); 1 is the system's
+    /// default. Of no effect on others.
+    pub fn set_receive_low_water(&self, bytes: usize) {
+        match self {
+            Stream::Tcp(s) => low_water::set(s, bytes),
+            Stream::Tls(s) => low_water::set(s.get_ref().0, bytes),
+            Stream::Unix(_) | Stream::TlsUnix(_) | Stream::Closed => {}
+        }
     }
 }
 

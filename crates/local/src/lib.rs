@@ -10,6 +10,7 @@
 //!   started; a recycled pid is never hit;
 //! - a server is never started on a data directory whose earlier process still lives;
 //! - each wait has a bound, and ends early when its [`Cancel`] is set.
+#![forbid(unsafe_code)]
 
 mod accounts;
 mod admin;

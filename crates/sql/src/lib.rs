@@ -13,6 +13,7 @@
 //! * [`classify`]: what a text is, reads, changes and leaves on its connection.
 //! * [`digest`], [`digest_text`]: the text without its literals, hashed and for display.
 //! * [`splice`], [`replace_state_functions`]: changing a text at ranges, never printing a syntax tree.
+#![forbid(unsafe_code)]
 
 mod classify;
 mod cursor;

@@ -3,6 +3,7 @@
 //! Must always hold: the exit code is 0 for success, 1 for a failure, 2 for a wrong command line,
 //! 130 after an interrupt; what a command was asked for goes to standard output, and errors go to
 //! standard error as lines that begin with `weir: `.
+#![forbid(unsafe_code)]
 
 mod cli;
 mod cluster;

@@ -5,6 +5,7 @@
 //! have arrived, not with a length that the peer claims. One framer serves both directions.
 //!
 //! Source of the formats: "MySQL Internals: Client/Server Protocol" and MariaDB's "Clients & Protocol" pages.
+#![forbid(unsafe_code)]
 
 pub mod auth;
 pub mod caps;

@@ -29,6 +29,13 @@ const MAX_REPLY: usize = 64 * 1024;
 /// Bytes of one reply that are read only to be dropped; beyond, the lane is closed.
 const MAX_DROPPED: usize = 1024 * 1024;
 
+/// With no more commands in the server's hands than these, what is queued is sent at once.
+const IN_HAND: usize = 2;
+/// The shortest reply there is, in bytes: an error without a message.
+const SHORTEST_REPLY: usize = 13;
+/// Commands in the server's hands from which on replies are let gather in the socket.
+const GATHER_FROM: usize = 16;
+
 /// What a command in flight is for.
 #[derive(Debug)]
 enum InFlight {
@@ -101,6 +108,10 @@ pub struct Lane {
     /// A statement left something on the connection: it is not given back.
     soiled: Cell<bool>,
     in_flight: Cell<usize>,
+    /// Commands queued since the last write that sent all.
+    unsent: Cell<usize>,
+    /// The low water mark of the connection's socket, in bytes.
+    low_water: Cell<usize>,
     used: Cell<Instant>,
     waker: RefCell<Option<Waker>>,
     scratch: RefCell<Vec<u8>>,
@@ -134,6 +145,8 @@ impl Lane {
             overdue: Cell::new(None),
             soiled: Cell::new(false),
             in_flight: Cell::new(0),
+            unsent: Cell::new(0),
+            low_water: Cell::new(1),
             used: Cell::new(now),
             waker: RefCell::new(None),
             scratch: RefCell::default(),
@@ -228,6 +241,7 @@ impl Lane {
         }
         line.commands.push_back(command);
         self.in_flight.set(line.commands.len());
+        self.unsent.set(self.unsent.get() + 1);
         self.wake();
     }
 
@@ -288,17 +302,17 @@ impl Lane {
         let mut lease = self.lease.borrow_mut();
         let Some(connection) = lease.as_deref_mut() else { return Poll::Ready(End::Lost) };
         loop {
-            if connection.has_output() {
-                add(&self.counted.writes, 1);
-                add(&self.counted.depths, self.in_flight.get() as u64);
-                if let Poll::Ready(Err(_)) = connection.poll_send(cx) {
-                    return Poll::Ready(End::Lost);
-                }
+            if self.send(connection, cx).is_err() {
+                return Poll::Ready(End::Lost);
             }
-            match pin!(connection.fill()).poll(cx) {
+            let filled = pin!(connection.fill()).poll(cx);
+            match filled {
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(_)) => return Poll::Ready(End::Lost),
-                Poll::Pending => break,
+                Poll::Pending => {
+                    self.let_replies_gather(connection);
+                    break;
+                }
             }
             let mut line = self.line.borrow_mut();
             if self.hand_out(connection, &mut line).is_err() {
@@ -310,6 +324,40 @@ impl Lane {
             }
         }
         self.end_of_turn()
+    }
+
+    /// Sends what is queued, unless the server has more in hand than is queued here: then a larger batch costs both sides
+    /// less, and no statement waits longer for it, because the server runs them one after another anyway.
+    fn send(&self, connection: &mut Connection, cx: &mut Context<'_>) -> std::io::Result<()> {
+        let unsent = self.unsent.get();
+        let in_hand = self.in_flight.get().saturating_sub(unsent);
+        if !connection.has_output() || in_hand > unsent.max(IN_HAND) {
+            return Ok(());
+        }
+        match connection.poll_send(cx) {
+            Poll::Pending => Ok(()),
+            Poll::Ready(Err(error)) => Err(error),
+            Poll::Ready(Ok(())) => {
+                self.unsent.set(0);
+                add(&self.counted.writes, 1);
+                add(&self.counted.depths, self.in_flight.get() as u64);
+                Ok(())
+            }
+        }
+    }
+
+    /// With many replies to come, has the socket report itself readable only when several of them can be there. The mark
+    /// is what the shortest replies would reach, so that it is always reached.
+    fn let_replies_gather(&self, connection: &Connection) {
+        let in_hand = self.in_flight.get().saturating_sub(self.unsent.get());
+        let safe = if in_hand < GATHER_FROM { 1 } else { in_hand * SHORTEST_REPLY };
+        let now = self.low_water.get();
+        if safe < now || safe >= now * 4 {
+            // Below what is safe, so that the next few replies do not bring a system call each.
+            let mark = if safe == 1 { 1 } else { safe / 2 };
+            connection.set_receive_low_water(mark);
+            self.low_water.set(mark);
+        }
     }
 
     fn keep_waker(&self, cx: &mut Context<'_>) {

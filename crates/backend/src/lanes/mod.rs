@@ -92,13 +92,16 @@ pub struct Group {
     all: Weak<Lanes>,
 }
 
+/// By the pool's key and the profile's hash.
+type Groups = HashMap<(PoolKey, u64), Vec<Rc<Group>>>;
+
 /// The lanes of a worker to one server.
 #[derive(Debug)]
 pub struct Lanes {
     pool: Rc<Pool>,
     settings: LaneSettings,
     metrics: Metrics,
-    groups: RefCell<HashMap<(PoolKey, u64), Vec<Rc<Group>>>>,
+    groups: RefCell<Groups>,
     open: Cell<usize>,
     budget: usize,
     opened: Notify,
@@ -170,7 +173,7 @@ impl Lanes {
 
     async fn open(self: Rc<Self>, group: Rc<Group>, password: Password) {
         match self.try_open(&group, &password).await {
-            Ok(Some(lane)) => {
+            Ok(lane) => {
                 self.metrics.lanes_opened.inc();
                 self.open.set(self.open.get() + 1);
                 group.lanes.borrow_mut().push(lane.clone());
@@ -178,20 +181,22 @@ impl Lanes {
                 self.opened.notify_one();
                 self.serve(group, lane, password).await;
             }
-            Ok(None) | Err(_) => {
+            Err(error) => {
+                tracing::debug!(%error, "a lane could not be opened");
                 group.not_before.set(Some(Instant::now() + RETRY));
                 group.opening.set(false);
             }
         }
     }
 
-    async fn try_open(&self, group: &Group, password: &Password) -> Result<Option<Rc<Lane>>, Failure> {
+    async fn try_open(&self, group: &Group, password: &Password) -> Result<Rc<Lane>, Failure> {
         let request = Request { key: &group.key, password, profile: &group.profile };
-        let Some(mut lease) = self.pool.try_lend(request).await? else { return Ok(None) };
+        // In the pool's queue like everybody else: when all connections are busy, a lane is what helps most.
+        let mut lease = self.pool.lend(request).await?;
         lease.queue_state(&group.profile, true)?;
         lease.flush().await?;
         lease.confirm_state().await?;
-        Ok(Some(Lane::new(lease, group.counted.clone())))
+        Ok(Lane::new(lease, group.counted.clone()))
     }
 
     async fn serve(&self, group: Rc<Group>, lane: Rc<Lane>, password: Password) {
@@ -250,7 +255,7 @@ impl Lanes {
                 }
                 lane.check(now, self.settings.stall_timeout);
                 let idle = lane.idle_for(now);
-                let not_needed = idle.is_some_and(|time| waited_for || time > IDLE);
+                let not_needed = idle.is_some_and(|time| time > if waited_for { TICK * 2 } else { IDLE });
                 if not_needed || lane.is_outdated(generation) {
                     lane.retire();
                 }
