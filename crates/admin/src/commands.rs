@@ -114,7 +114,7 @@ impl Commands {
                 cell(info.state),
                 info.server.map(|(name, thread)| format!("{name}/{thread}").into_bytes()),
                 cell(info.pins),
-                info.statement,
+                Some(info.statement).filter(|text| !text.is_empty()),
                 cell(seconds(info.since)),
             ]
         };
@@ -179,7 +179,7 @@ impl Commands {
                 cell(info.command),
                 cell(seconds(info.since)),
                 cell(info.state),
-                info.statement.map(|mut text| {
+                Some(info.statement).filter(|text| !text.is_empty()).map(|mut text| {
                     text.truncate(shown);
                     text
                 }),

@@ -278,10 +278,10 @@ impl Lanes {
                 continue;
             }
             let depth = if writes == 0 { 0.0 } else { depths as f64 / writes as f64 };
-            let mut pace = group.pace.borrow_mut();
-            pace.observe(Window { rate: replies as f64 / seconds.max(1e-3), depth, full }, self.budget);
-            let open = lanes.iter().filter(|lane| lane.is_open());
-            open.skip(pace.wanted()).for_each(|lane| lane.retire());
+            group
+                .pace
+                .borrow_mut()
+                .observe(Window { rate: replies as f64 / seconds.max(1e-3), depth, full }, self.budget);
         }
     }
 
@@ -309,8 +309,10 @@ impl Group {
     pub fn lane(self: &Rc<Self>, password: &Password) -> Option<Rc<Lane>> {
         let all = self.all.upgrade()?;
         let lanes = self.lanes.borrow();
-        let open = || lanes.iter().filter(|lane| lane.is_open());
-        if open().count() < self.pace.borrow().wanted() {
+        let wanted = self.pace.borrow().wanted();
+        // Those beyond are kept for a while: a trial may use them again.
+        let open = || lanes.iter().filter(|lane| lane.is_open()).take(wanted);
+        if open().count() < wanted {
             self.open_another(&all, password);
         }
         let best = open().min_by_key(|lane| lane.depth())?;

@@ -104,7 +104,7 @@ async fn admit(
     };
     match said {
         Ok(()) => {
-            session.handle.end();
+            session.handle.end(session.shared.idle.now(), session.lease.is_some());
             Ok(session)
         }
         Err(error) => Err(Box::new((session.client, error.into()))),
@@ -154,9 +154,12 @@ fn open(
         state,
         lease: None,
         riding: Riding::default(),
+        idle: shared.idle.enter(handle),
+        timeout: None,
         let_go: Rc::new(Notify::new()),
         held: false,
         counted_as_pinned: false,
+        shows_bindings: false,
         last_prepared: 0,
         _user_entry: user_entry,
         endpoint,

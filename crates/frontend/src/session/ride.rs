@@ -34,6 +34,11 @@ impl Riding {
         self.ride.rest();
     }
 
+    /// The session's user or capabilities have changed.
+    pub(super) fn forget_lanes(&mut self) {
+        self.group = None;
+    }
+
     /// The session no longer waits for its statement: the lane drops the reply.
     fn let_go(&mut self) {
         self.ride = Rc::default();
@@ -135,7 +140,7 @@ impl Session {
             tokio::select! {
                 biased;
                 ended = std::future::poll_fn(|cx| ride.poll_end(cx)) => break ended,
-                () = self.handle.bell.notified() => {
+                () = self.handle.bell.rung() => {
                     if let Some(stopped) = self.stops_ride() {
                         self.riding.let_go();
                         return Err(stopped);

@@ -53,7 +53,7 @@ impl Session {
             tokio::select! {
                 biased;
                 lent = &mut lending => break lent,
-                () = self.handle.bell.notified() => {
+                () = self.handle.bell.rung() => {
                     if self.handle.has(Interrupt::Connection) || self.handle.has(Interrupt::ShutdownNow) {
                         return Err(Stopped::Ended(End::Killed));
                     }

@@ -238,7 +238,7 @@ impl Session {
 
     /// Shows the statement's text as what the session runs.
     fn handle_statement(&self, key: &StatementKey) {
-        self.handle.begin(Command::StmtExecute.process_name(), Some(&key.text));
+        self.handle.begin(Command::StmtExecute.process_name(), &key.text, self.shared.idle.now());
     }
 
     /// COM_STMT_FETCH.
