@@ -112,7 +112,7 @@ impl Commands {
                 info.database.map(String::into_bytes),
                 cell(info.command),
                 cell(info.state),
-                info.server.map(|(name, thread)| format!("{name}/{thread}").into_bytes()),
+                info.server.map(|(server, thread)| format!("{}/{thread}", server.settings.name).into_bytes()),
                 cell(info.pins),
                 Some(info.statement).filter(|text| !text.is_empty()),
                 cell(seconds(info.since)),

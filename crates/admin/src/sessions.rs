@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use weir_backend::Server;
+
 use crate::bell::Bell;
 
 /// The most bytes of a statement that are kept for display.
@@ -47,7 +49,7 @@ pub struct SessionInfo {
     /// What binds the session to a server connection.
     pub pins: String,
     /// The server whose connection the session has, and the connection's id there.
-    pub server: Option<(String, u32)>,
+    pub server: Option<(Arc<Server>, u32)>,
     /// Since when it is in this command.
     pub since: Option<Instant>,
 }
@@ -233,8 +235,9 @@ impl Registry {
     /// Interrupts the sessions that have a connection to `server`.
     pub fn server_lost(&self, server: &str) {
         let sessions = self.all();
-        let on_it =
-            |handle: &&Arc<SessionHandle>| handle.info().server.as_ref().is_some_and(|(name, _)| name == server);
+        let on_it = |handle: &&Arc<SessionHandle>| {
+            handle.info().server.as_ref().is_some_and(|(on, _)| on.settings.name == server)
+        };
         for handle in sessions.iter().filter(on_it) {
             handle.interrupt(Interrupt::ServerLost);
         }

@@ -209,6 +209,23 @@ impl Client {
         }
     }
 
+    /// As [`Client::packet`], into `payload`. Cancel-safe.
+    ///
+    /// # Errors
+    /// As [`Client::packet`].
+    pub async fn packet_into(&mut self, limit: usize, payload: &mut BytesMut) -> Result<(), ClientError> {
+        loop {
+            self.inflate()?;
+            if self.packets.next_into(&mut self.input, limit, payload)? {
+                if let Some(compressed) = &mut self.compressed {
+                    compressed.writer.set_next_seq(compressed.reader.next_seq());
+                }
+                return Ok(());
+            }
+            self.fill().await?;
+        }
+    }
+
     /// The next frame as it is, header included; for a file that goes to a server. Cancel-safe.
     ///
     /// # Errors

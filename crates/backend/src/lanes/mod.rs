@@ -287,7 +287,6 @@ impl Lanes {
 
     fn show(&self) {
         let (replies, writes, depths) = self.recent.take();
-        self.metrics.lane_replies.inc_by(replies);
         self.metrics.lane_writes.inc_by(writes);
         let writes = writes.max(1) as f64;
         self.shown.set((depths as f64 / writes, replies as f64 / writes));

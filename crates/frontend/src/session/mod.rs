@@ -39,6 +39,9 @@ use crate::idle::{Due, IdleState};
 use crate::worker::{Incoming, Peer, Shared};
 use state::State;
 
+/// A session keeps a buffer for commands of so many bytes from one to the next.
+const SMALL_COMMAND: usize = 16 * 1024;
+
 /// Why a session ends.
 #[derive(Debug)]
 pub(crate) enum End {
@@ -100,6 +103,8 @@ pub(crate) struct Session {
     /// Others see something that binds the session.
     shows_bindings: bool,
     last_prepared: u32,
+    /// For payloads that are put together anew.
+    scratch: Vec<u8>,
     _user_entry: UserEntry,
 }
 
@@ -112,14 +117,17 @@ pub(crate) async fn serve(shared: Rc<Shared>, incoming: Incoming, handle: Arc<Se
 
 impl Session {
     async fn run(&mut self) -> End {
+        let mut payload = BytesMut::new();
         loop {
-            let payload = match self.next_command().await {
-                Ok(payload) => payload,
-                Err(end) => return end,
-            };
-            self.endpoint.metrics.commands.inc();
-            if let Err(end) = self.command(payload).await {
+            if let Err(end) = self.next_command(&mut payload).await {
                 return end;
+            }
+            self.endpoint.metrics.commands.inc();
+            if let Err(end) = self.command(&payload).await {
+                return end;
+            }
+            if payload.capacity() > SMALL_COMMAND {
+                payload = BytesMut::new();
             }
             self.show_bindings();
             if let Err(error) = self.client.flush().await {
@@ -135,7 +143,7 @@ impl Session {
     }
 
     /// Waits for the next command, and meanwhile for whatever else may concern an idle session.
-    async fn next_command(&mut self) -> Result<BytesMut, End> {
+    async fn next_command(&mut self, payload: &mut BytesMut) -> Result<(), End> {
         self.client.begin_command();
         let limit = self.endpoint.settings.max_allowed_packet;
         let timeout = self.wait_timeout();
@@ -144,15 +152,18 @@ impl Session {
             self.idle_interrupts()?;
             match self.idle.due() {
                 Due::Nothing => {}
-                Due::Rest => self.rest(),
+                Due::Rest => {
+                    *payload = BytesMut::new();
+                    self.rest();
+                }
                 Due::End => return Err(self.idle_for_too_long()),
             }
             // Cancel-safe: `packet` keeps what has arrived, bells keep their ring.
             tokio::select! {
                 biased;
-                payload = self.client.packet(limit) => {
+                arrived = self.client.packet_into(limit, payload) => {
                     self.idle.end();
-                    return Ok(payload?);
+                    return Ok(arrived?);
                 }
                 () = self.handle.bell.rung() => {}
                 () = self.let_go.notified(), if self.held => self.give_way().await,
@@ -166,6 +177,7 @@ impl Session {
             self.client.rest();
             self.riding.rest();
             self.handle.rest();
+            self.scratch = Vec::new();
         }
     }
 
@@ -237,7 +249,7 @@ impl Session {
     }
 
     /// One command. An error ends the session.
-    async fn command(&mut self, payload: BytesMut) -> Result<(), End> {
+    async fn command(&mut self, payload: &[u8]) -> Result<(), End> {
         self.handle.clear(Interrupt::Query);
         let Some(command) = payload.first().copied().and_then(Command::served) else {
             self.handle.begin("Unknown", b"", self.shared.idle.now());
@@ -259,20 +271,20 @@ impl Session {
                 self.client.put_ok(&ok);
                 Ok(())
             }
-            Command::Query => self.query(&payload).await,
-            Command::InitDb => self.init_db(&payload).await,
-            Command::FieldList => self.field_list(&payload).await,
-            Command::Statistics => self.statistics(&payload).await,
-            Command::ProcessKill => self.process_kill(&payload),
+            Command::Query => self.query(payload).await,
+            Command::InitDb => self.init_db(payload).await,
+            Command::FieldList => self.field_list(payload).await,
+            Command::Statistics => self.statistics(payload).await,
+            Command::ProcessKill => self.process_kill(payload),
             Command::ChangeUser => Box::pin(self.change_user(&payload)).await,
             Command::ResetConnection => self.reset_connection().await,
-            Command::SetOption => self.set_option(&payload).await,
-            Command::StmtPrepare => self.prepare(&payload).await,
-            Command::StmtExecute => self.execute(&payload).await,
-            Command::StmtFetch => self.fetch(&payload).await,
-            Command::StmtReset => self.reset_statement(&payload).await,
-            Command::StmtClose => self.close_statement(&payload),
-            Command::StmtSendLongData => self.long_data(&payload).await,
+            Command::SetOption => self.set_option(payload).await,
+            Command::StmtPrepare => self.prepare(payload).await,
+            Command::StmtExecute => self.execute(payload).await,
+            Command::StmtFetch => self.fetch(payload).await,
+            Command::StmtReset => self.reset_statement(payload).await,
+            Command::StmtClose => self.close_statement(payload),
+            Command::StmtSendLongData => self.long_data(payload).await,
             _ => unreachable_command(),
         }
     }

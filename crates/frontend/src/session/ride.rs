@@ -134,6 +134,7 @@ impl Session {
 
     /// Waits for a statement that is on a lane.
     async fn ride(&mut self, learnt: &SharedLearnt) -> Result<Rode, Stopped> {
+        self.endpoint.backend_metrics.lane_rides.inc();
         let ride = self.riding.ride.clone();
         let ended = loop {
             // Cancel-safe: a ride only tells its state, a bell keeps its ring, `gone` keeps what was read.

@@ -72,7 +72,7 @@ impl Session {
         })?;
         let mut lease = lease;
         lease.has_found_rows = false;
-        self.handle.info().server = Some((lease.server.settings.name.clone(), lease.thread_id));
+        self.handle.info().server = Some((lease.server.clone(), lease.thread_id));
         self.lease = Some(lease);
         Ok(())
     }
@@ -153,16 +153,12 @@ impl Session {
         class: &Class,
         statement_id: Option<u32>,
     ) -> Result<Outcome, Stopped> {
-        let login = Login {
-            user: self.key.user.clone(),
-            password: self.password.clone(),
-            capabilities: weir_wire::Capabilities::empty(),
-        };
-        let server = self.endpoint.server.clone();
-        let kills = self.endpoint.metrics.kills.clone();
-        let kill = move |thread: u32| {
-            kills.inc();
-            let (server, login) = (server.clone(), login.clone());
+        let (endpoint, key, password) = (&self.endpoint, &self.key, &self.password);
+        let kill = |thread: u32| {
+            endpoint.metrics.kills.inc();
+            let capabilities = weir_wire::Capabilities::empty();
+            let login = Login { user: key.user.clone(), password: password.clone(), capabilities };
+            let server = endpoint.server.clone();
             tokio::task::spawn_local(async move {
                 if let Err(error) = kill_query(&server, &login, thread).await {
                     tracing::warn!(%error, thread, "a statement could not be killed on the server");

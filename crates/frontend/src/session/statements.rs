@@ -19,7 +19,7 @@ use super::query::names_server_threads;
 use super::ride::{Rode, may_ride, note_run};
 use super::server::Stopped;
 use super::state::Statement;
-use super::{End, Session};
+use super::{End, SMALL_COMMAND, Session};
 
 /// The most statements that one client may have prepared: `max_prepared_stmt_count` of a stock server.
 const MOST_STATEMENTS: usize = 16_382;
@@ -208,18 +208,24 @@ impl Session {
             self.connection().close_statement(&key);
         }
         let server_id = self.have_statement(&key).await?;
+        let mut forwarded = std::mem::take(&mut self.scratch);
+        forwarded.clear();
         let connection = self.connection();
         let known = connection.statements.peek(&key).and_then(|prepared| prepared.types.clone());
         let same = matches!((&known, &types), (Some(a), Some(b)) if Rc::ptr_eq(a, b) || a == b);
         let send_types = if same { None } else { types.as_deref() };
-        let forwarded = execute.encode(server_id, send_types.filter(|_| execute.params > 0));
+        execute.encode_into(&mut forwarded, server_id, send_types.filter(|_| execute.params > 0));
         if let Some(prepared) = connection.statements.peek_mut(&key) {
             prepared.types = types;
             prepared.executed_by =
                 Some(prepared.executed_by.map_or(own, |session| if session == own { own } else { u32::MAX }));
         }
         self.handle_statement(&key);
-        self.send(&class, &forwarded).await?;
+        let sent = self.send(&class, &forwarded).await;
+        if forwarded.capacity() <= SMALL_COMMAND {
+            self.scratch = forwarded;
+        }
+        sent?;
         let outcome = self.forward_reply(ReplyKind::Results, &class, None).await?;
         if let Some(learnt) = &learnt {
             note_run(learnt, begun, Some(&outcome));
