@@ -161,6 +161,7 @@ fn open(
         counted_as_pinned: false,
         shows_bindings: false,
         last_prepared: 0,
+        sent_at: None,
         scratch: Vec::new(),
         _user_entry: user_entry,
         endpoint,

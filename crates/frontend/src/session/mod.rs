@@ -21,7 +21,7 @@ mod statements;
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use tokio::sync::Notify;
@@ -103,6 +103,8 @@ pub(crate) struct Session {
     /// Others see something that binds the session.
     shows_bindings: bool,
     last_prepared: u32,
+    /// When the latest command was sent to a server.
+    sent_at: Option<Instant>,
     /// For payloads that are put together anew.
     scratch: Vec<u8>,
     _user_entry: UserEntry,

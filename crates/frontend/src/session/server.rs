@@ -1,5 +1,7 @@
 //! The session's server connection: getting one, bringing it into the session's state, and running a command on it.
 
+use std::time::Instant;
+
 use weir_admin::sessions::Interrupt;
 use weir_backend::Lease;
 use weir_backend::connect::Login;
@@ -178,6 +180,7 @@ impl Session {
             statement_id,
             kill: &kill,
         };
+        self.sent_at = Some(Instant::now());
         match relay.run(kind).await {
             Ok(outcome) => Ok(outcome),
             Err(Broken::Client(error)) => Err(Stopped::Ended(error.into())),

@@ -5,7 +5,6 @@
 //! prepared with. Parameter types that the client sent once are sent again to a connection that has not seen them.
 
 use std::rc::Rc;
-use std::time::Instant;
 
 use weir_backend::connection::{ParsingProfile, Prepared, StatementKey};
 use weir_backend::lanes::{Lane, MAX_COMMAND, Ride};
@@ -16,7 +15,7 @@ use weir_wire::stmt::{Execute, settle_null_types, statement_id};
 use weir_wire::{Capabilities, Command, Failure, Fault, Malformed, StatusFlags};
 
 use super::query::names_server_threads;
-use super::ride::{Rode, may_ride, note_run};
+use super::ride::{Rode, may_ride};
 use super::server::Stopped;
 use super::state::Statement;
 use super::{End, SMALL_COMMAND, Session};
@@ -191,7 +190,6 @@ impl Session {
                 return Ok(());
             }
         }
-        let begun = Instant::now();
         // Each execution of a text with the counts of the statement before is one of a text with other values.
         let counts = Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
         let spliced = if class.effects.intersects(counts) { self.splice_state(&class, &key.text) } else { None };
@@ -228,7 +226,7 @@ impl Session {
         sent?;
         let outcome = self.forward_reply(ReplyKind::Results, &class, None).await?;
         if let Some(learnt) = &learnt {
-            note_run(learnt, begun, Some(&outcome));
+            self.note_run(learnt, Some(&outcome));
         }
         self.note(&class, &outcome);
         if once && let Some(lease) = &mut self.lease {
