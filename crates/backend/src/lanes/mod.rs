@@ -30,7 +30,7 @@ pub use ride::{Arrived, Elsewhere, Ride};
 use crate::connect::Login;
 use crate::metrics::Metrics;
 use crate::monitor::kill_query;
-use crate::pool::{Pool, PoolKey, Request};
+use crate::pool::{GivesWay, Pool, PoolKey, Request};
 use crate::profile::SharedProfile;
 
 /// Digests whose fitness is remembered, per group of lanes.
@@ -115,7 +115,7 @@ impl Lanes {
     pub fn new(pool: Rc<Pool>, settings: LaneSettings, workers: usize, metrics: Metrics) -> Rc<Lanes> {
         let limit = pool.server.limits.max_per_user();
         let budget = if settings.enabled { settings.max_lanes.min(limit / 2) / workers.max(1) } else { 0 };
-        Rc::new(Lanes {
+        let lanes = Rc::new(Lanes {
             pool,
             settings,
             metrics,
@@ -125,7 +125,10 @@ impl Lanes {
             opened: Notify::new(),
             recent: Cell::default(),
             shown: Cell::default(),
-        })
+        });
+        let itself: Weak<Lanes> = Rc::downgrade(&lanes);
+        lanes.pool.set_lanes(itself);
+        lanes
     }
 
     /// Whether statements may ride at all.
@@ -190,7 +193,7 @@ impl Lanes {
     }
 
     async fn try_open(&self, group: &Group, password: &Password) -> Result<Rc<Lane>, Failure> {
-        let request = Request { key: &group.key, password, profile: &group.profile };
+        let request = Request { key: &group.key, password, profile: &group.profile, patient: true };
         // In the pool's queue like everybody else: when all connections are busy, a lane is what helps most.
         let mut lease = self.pool.lend(request).await?;
         lease.queue_state(&group.profile, true)?;
@@ -290,6 +293,18 @@ impl Lanes {
         self.metrics.lane_writes.inc_by(writes);
         let writes = writes.max(1) as f64;
         self.shown.set((depths as f64 / writes, replies as f64 / writes));
+    }
+}
+
+impl GivesWay for Lanes {
+    fn give_way(&self) -> bool {
+        let groups = self.groups.borrow();
+        let mut lanes = groups.values().flatten().flat_map(|group| group.lanes.borrow().clone());
+        let idle = lanes.find(|lane| lane.is_open() && lane.depth() == 0);
+        if let Some(lane) = &idle {
+            lane.retire();
+        }
+        idle.is_some()
     }
 }
 

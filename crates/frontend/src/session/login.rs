@@ -208,7 +208,7 @@ impl Session {
     }
 
     async fn lend(&self, profile: &Profile, password: &Password) -> Result<Lease, Failure> {
-        let request = Request { key: &self.key, password, profile };
+        let request = Request { key: &self.key, password, profile, patient: false };
         self.shared.pool.lend(request).await
     }
 

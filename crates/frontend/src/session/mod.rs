@@ -278,7 +278,7 @@ impl Session {
             Command::FieldList => self.field_list(payload).await,
             Command::Statistics => self.statistics(payload).await,
             Command::ProcessKill => self.process_kill(payload),
-            Command::ChangeUser => Box::pin(self.change_user(&payload)).await,
+            Command::ChangeUser => Box::pin(self.change_user(payload)).await,
             Command::ResetConnection => self.reset_connection().await,
             Command::SetOption => self.set_option(payload).await,
             Command::StmtPrepare => self.prepare(payload).await,

@@ -48,7 +48,7 @@ impl Session {
         }
         self.handle.set_state("Waiting for a server connection");
         let profile = self.state.profile.clone();
-        let request = Request { key: &self.key, password: &self.password, profile: &profile };
+        let request = Request { key: &self.key, password: &self.password, profile: &profile, patient: false };
         let mut lending = std::pin::pin!(self.shared.pool.lend(request));
         let lease = loop {
             // Cancel-safe: a dropped `lend` gives up its place, `gone` keeps what was read, a bell keeps its ring.
