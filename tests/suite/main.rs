@@ -3,6 +3,7 @@
 //! `WEIR_TARGET=direct` points the suite at the servers themselves, which checks the suite. See `tests/README.md`.
 
 mod admin;
+mod bench;
 mod client;
 mod clients;
 mod compare;
@@ -78,6 +79,7 @@ fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
         streams::collect(&mut tests);
         faults::collect(&mut tests);
         stopping::collect(&mut tests);
+        bench::collect(&mut tests);
         all.append(&mut tests.trials);
     }
     all

@@ -91,19 +91,19 @@ pub struct Run {
     pub round: u32,
     /// Measured seconds.
     pub seconds: f64,
-    /// Queries (for `churn`: connections; for `idle`: clients that were served).
+    /// Queries that were answered (for `churn`: connections; for `idle`: clients that were served).
     pub queries: u64,
     /// Queries a second.
     pub qps: f64,
     /// Transactions a second, as the load tool counts its events.
     pub tps: f64,
-    /// Median latency of an event.
+    /// Median latency of an event; 0 where the load tool does not tell (`churn`).
     pub p50_us: f64,
     /// 95th percentile.
     pub p95_us: f64,
     /// 99th percentile.
     pub p99_us: f64,
-    /// Errors that clients saw.
+    /// Errors that clients saw (for `storm` and `idle`: clients that saw one).
     pub errors: u64,
     /// Process (`server`, `proxy`, `client`) to what it used.
     pub processes: BTreeMap<String, Usage>,
@@ -118,7 +118,7 @@ pub struct Run {
 pub struct Usage {
     /// User and system time.
     pub cpu_seconds: f64,
-    /// The most resident memory since its start, in bytes.
+    /// The most resident memory during the run, in bytes; where the system does not let that be reset, since its start.
     pub peak_rss_bytes: u64,
     /// Resident memory at the end of the run, in bytes.
     pub rss_bytes: u64,

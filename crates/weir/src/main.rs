@@ -4,6 +4,7 @@
 //! 130 after an interrupt; what a command was asked for goes to standard output, and errors go to
 //! standard error as lines that begin with `weir: `.
 
+mod bench;
 mod cli;
 mod cluster;
 mod config;
