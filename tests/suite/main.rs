@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod admin;
+mod bench;
 mod client;
 mod clients;
 mod compare;
@@ -79,6 +80,7 @@ fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
         streams::collect(&mut tests);
         faults::collect(&mut tests);
         stopping::collect(&mut tests);
+        bench::collect(&mut tests);
         all.append(&mut tests.trials);
     }
     all
