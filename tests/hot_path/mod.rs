@@ -130,6 +130,7 @@ impl Site {
                 prepared_statements: std::num::NonZeroUsize::new(64).ok_or("not zero")?,
             },
             lanes: LaneSettings { enabled: lanes, max_lanes: 1, max_depth: 512, stall_timeout: LONG },
+            batch_scheduling: false,
         };
         let worker = Worker::start(Place { index: 0, workers: 1 }, endpoint.clone(), settings)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;

@@ -6,7 +6,6 @@
 //! - memory per session is bounded by its settings, whatever the client claims or the server sends.
 //!
 //! A session lives on one worker thread, from the acceptor's hand to its end.
-#![forbid(unsafe_code)]
 
 pub mod accounts;
 pub mod client;

@@ -1,5 +1,7 @@
 //! A worker: one thread, one single-threaded runtime, its own pools, and the sessions dealt to it.
 
+mod scheduling;
+
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::io;
@@ -39,6 +41,8 @@ pub struct WorkerSettings {
     pub pool: PoolSettings,
     /// Of its lanes.
     pub lanes: LaneSettings,
+    /// Whether the worker's thread is scheduled as a batch job.
+    pub batch_scheduling: bool,
 }
 
 /// A client just accepted.
@@ -119,6 +123,9 @@ impl Worker {
         // A local runtime belongs to the thread that makes it, which tells here whether it could.
         let (made, is_made) = std::sync::mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name(format!("weir-worker-{}", place.index)).spawn(move || {
+            if settings.batch_scheduling {
+                scheduling::batch();
+            }
             let mut builder = tokio::runtime::Builder::new_current_thread();
             match builder.enable_all().build_local(tokio::runtime::LocalOptions::default()) {
                 Ok(runtime) => {

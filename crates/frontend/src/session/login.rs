@@ -159,7 +159,7 @@ fn open(
         let_go: Rc::new(Notify::new()),
         held: false,
         counted_as_pinned: false,
-        shows_bindings: false,
+        shown_bindings: Default::default(),
         last_prepared: 0,
         sent_at: None,
         scratch: Vec::new(),

@@ -37,7 +37,7 @@ use crate::client::{Client, ClientError};
 use crate::endpoint::Endpoint;
 use crate::idle::{Due, IdleState};
 use crate::worker::{Incoming, Peer, Shared};
-use state::State;
+use state::{BindingFlags, State};
 
 /// A session keeps a buffer for commands of so many bytes from one to the next.
 const SMALL_COMMAND: usize = 16 * 1024;
@@ -100,8 +100,8 @@ pub(crate) struct Session {
     let_go: Rc<Notify>,
     held: bool,
     counted_as_pinned: bool,
-    /// Others see something that binds the session.
-    shows_bindings: bool,
+    /// What binds the session, as others see it.
+    shown_bindings: BindingFlags,
     last_prepared: u32,
     /// When the latest command was sent to a server.
     sent_at: Option<Instant>,
@@ -238,11 +238,11 @@ impl Session {
 
     /// Before the client can ask: what binds the session now.
     fn show_bindings(&mut self) {
-        let bound = self.state.is_bound() || self.state.in_transaction();
-        if !bound && !self.shows_bindings {
+        let binding = self.state.binding_flags();
+        if binding == self.shown_bindings {
             return;
         }
-        self.shows_bindings = bound;
+        self.shown_bindings = binding;
         let bindings = self.state.bindings();
         let mut info = self.handle.info();
         if info.pins != bindings {

@@ -59,6 +59,9 @@ pub(crate) struct Statement {
     pub(crate) digest: Option<u128>,
 }
 
+/// Pins, whether a transaction is open, cursors and values in pieces.
+pub(crate) type BindingFlags = (Pins, bool, (bool, bool));
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct State {
@@ -85,6 +88,8 @@ pub(crate) struct State {
     pub(crate) set_transaction_used: bool,
     pub(crate) statements: HashMap<u32, Statement>,
     pub(crate) next_statement: u32,
+    /// Whether a prepared statement has a cursor on the server, and whether one has values in pieces.
+    busy_statements: (bool, bool),
 }
 
 impl State {
@@ -118,6 +123,7 @@ impl State {
             set_transaction_used: false,
             statements: HashMap::new(),
             next_statement: 0,
+            busy_statements: (false, false),
         };
         state.learn_lex_mode(identity);
         state
@@ -156,9 +162,13 @@ impl State {
 
     /// What keeps the session on its connection, whatever others want.
     pub(crate) fn is_bound(&self) -> bool {
-        !self.pins.is_empty()
-            || self.status.contains(StatusFlags::IN_TRANS)
-            || self.statements.values().any(|s| s.cursor || s.long_data)
+        !self.pins.is_empty() || self.status.contains(StatusFlags::IN_TRANS) || self.busy_statements != (false, false)
+    }
+
+    /// A prepared statement's cursor or values in pieces have come or gone.
+    pub(crate) fn learn_busy_statements(&mut self) {
+        let all = || self.statements.values();
+        self.busy_statements = (all().any(|s| s.cursor), all().any(|s| s.long_data));
     }
 
     /// What its latest statement left is on the connection only.
@@ -168,6 +178,11 @@ impl State {
             || self.found_rows == Left::OnConnection
     }
 
+    /// What [`State::bindings`] depends on.
+    pub(crate) fn binding_flags(&self) -> BindingFlags {
+        (self.pins, self.in_transaction(), self.busy_statements)
+    }
+
     /// The words for what keeps it, for display.
     pub(crate) fn bindings(&self) -> String {
         let mut names: Vec<&str> = Vec::new();
@@ -175,10 +190,10 @@ impl State {
             names.push("transaction");
         }
         names.extend(self.pins.names());
-        if self.statements.values().any(|s| s.cursor) {
+        if self.busy_statements.0 {
             names.push("cursor");
         }
-        if self.statements.values().any(|s| s.long_data) {
+        if self.busy_statements.1 {
             names.push("long data");
         }
         names.join(", ")

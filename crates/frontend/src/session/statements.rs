@@ -235,8 +235,11 @@ impl Session {
         let says = |flag| outcome.status.is_some_and(|status| status.contains(flag));
         let open = cursor && outcome.error.is_none() && says(StatusFlags::CURSOR_EXISTS);
         let statement = self.statement(id, "mysqld_stmt_execute")?;
-        statement.cursor = open;
-        statement.long_data = false;
+        if statement.long_data || statement.cursor || open {
+            statement.cursor = open;
+            statement.long_data = false;
+            self.state.learn_busy_statements();
+        }
         Ok(())
     }
 
@@ -273,6 +276,7 @@ impl Session {
         let last = outcome.status.is_some_and(|status| status.contains(StatusFlags::LAST_ROW_SENT));
         let ended = outcome.error.is_some() || last;
         self.statement(id, "mysqld_stmt_fetch")?.cursor = !ended;
+        self.state.learn_busy_statements();
         Ok(())
     }
 
@@ -305,6 +309,7 @@ impl Session {
         let statement = self.statement(id, "mysqld_stmt_reset")?;
         statement.cursor = false;
         statement.long_data = false;
+        self.state.learn_busy_statements();
         Ok(true)
     }
 
@@ -313,10 +318,11 @@ impl Session {
     pub(super) fn close_statement(&mut self, payload: &[u8]) -> Result<(), End> {
         let Ok(id) = statement_id(payload) else { return Ok(()) };
         let Some(statement) = self.state.statements.remove(&id) else { return Ok(()) };
-        if let Some(lease) = &mut self.lease
-            && (statement.cursor || statement.long_data)
-        {
-            lease.close_statement(&statement.key);
+        if statement.cursor || statement.long_data {
+            if let Some(lease) = &mut self.lease {
+                lease.close_statement(&statement.key);
+            }
+            self.state.learn_busy_statements();
         }
         Ok(())
     }
@@ -345,6 +351,7 @@ impl Session {
         if let Ok(statement) = self.statement(id, "mysqld_stmt_send_long_data") {
             statement.long_data = failure.is_none();
             statement.failed = failure;
+            self.state.learn_busy_statements();
         }
         Ok(())
     }

@@ -38,6 +38,7 @@ pub(crate) fn check(
     let listen = checker.listen(&raw.listen);
     let checked = CheckedConfig {
         worker_threads: worker_threads(&raw.workers),
+        scheduling: raw.workers.scheduling,
         tls: checker.tls(&raw.tls),
         clients: checker.clients(&raw.clients),
         accounts: checker.accounts(&raw.accounts, &raw.users, &raw.clients),

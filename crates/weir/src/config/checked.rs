@@ -14,7 +14,7 @@ use weir_backend::Address;
 
 use super::address::Network;
 pub(crate) use super::files::Identity;
-pub(crate) use super::raw::{AuthPlugin, Compression, LogFormat, LogLevel, Role, ServerTlsMode};
+pub(crate) use super::raw::{AuthPlugin, Compression, LogFormat, LogLevel, Role, Scheduling, ServerTlsMode};
 use super::secret::Secret;
 
 /// A configuration that was found to be right.
@@ -24,6 +24,8 @@ pub(crate) struct CheckedConfig {
     pub(crate) listen: Listen,
     /// The number of worker threads; one per core is counted already.
     pub(crate) worker_threads: NonZeroUsize,
+    /// How they are scheduled.
+    pub(crate) scheduling: Scheduling,
     /// TLS towards the clients.
     pub(crate) tls: ClientTls,
     /// Limits and timeouts of client connections.

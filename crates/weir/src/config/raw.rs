@@ -89,6 +89,18 @@ impl Default for RawListen {
     }
 }
 
+/// How the system schedules worker threads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Scheduling {
+    /// A worker that wakes up does not push another thread from its processor (`SCHED_BATCH` of Linux): more
+    /// throughput where servers or clients run on the same machine, and no difference where a processor is idle.
+    #[default]
+    Batch,
+    /// As other programs.
+    Normal,
+}
+
 /// `[workers]`
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -96,6 +108,8 @@ pub(crate) struct RawWorkers {
     /// The number of worker threads. 0: one per CPU core that Weir may use.
     #[schemars(range(max = 1_024))]
     pub(crate) threads: u32,
+    /// How the system schedules them.
+    pub(crate) scheduling: Scheduling,
 }
 
 /// Where the certificate that clients see comes from.

@@ -97,6 +97,7 @@ fn start_workers(config: &CheckedConfig, endpoint: &Arc<Endpoint>) -> io::Result
             max_depth: config.lanes.max_depth.get() as usize,
             stall_timeout: config.lanes.stall_timeout,
         },
+        batch_scheduling: config.scheduling == checked::Scheduling::Batch,
     };
     let place = |index| Place { index, workers: count };
     (0..count).map(|index| Worker::start(place(index), endpoint.clone(), settings.clone())).collect()
