@@ -167,7 +167,7 @@ impl Site {
         let peer = Peer::Tcp(peer.ip(), peer.port());
         let handle = self.endpoint.registry.enter(peer.shown()).map_err(|_| "too many sessions")?;
         let incoming = Incoming { socket: Socket::Tcp(socket), peer, proxied: false };
-        let dealt = self.worker.as_ref().is_some_and(|worker| worker.deal(incoming, handle));
+        let dealt = self.worker.as_ref().is_some_and(|worker| worker.door().deal(incoming, handle));
         dealt.then_some(()).ok_or_else(|| "the worker has ended".into())
     }
 }

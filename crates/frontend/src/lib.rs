@@ -20,4 +20,4 @@ pub mod worker;
 pub use accounts::{Accounts, ConfiguredUser};
 pub use endpoint::{Compression, Endpoint, Settings};
 pub use metrics::Metrics;
-pub use worker::{Incoming, Place, Worker, WorkerSettings};
+pub use worker::{Door, Incoming, Place, Worker, WorkerSettings};

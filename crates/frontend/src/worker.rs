@@ -105,11 +105,24 @@ pub(crate) struct Shared {
     sessions: Cell<usize>,
 }
 
-/// A worker thread, as the acceptor sees it.
+/// A worker thread.
 #[derive(Debug)]
 pub struct Worker {
-    clients: mpsc::UnboundedSender<(Incoming, Arc<SessionHandle>)>,
+    door: Door,
     thread: JoinHandle<()>,
+}
+
+/// Where a worker's clients come in. The worker ends when all its doors are gone.
+#[derive(Debug, Clone)]
+pub struct Door {
+    clients: mpsc::UnboundedSender<(Incoming, Arc<SessionHandle>)>,
+}
+
+impl Door {
+    /// Deals a client to the worker. False when the worker has ended.
+    pub fn deal(&self, client: Incoming, handle: Arc<SessionHandle>) -> bool {
+        self.clients.send((client, handle)).is_ok()
+    }
 }
 
 impl Worker {
@@ -136,17 +149,17 @@ impl Worker {
             }
         })?;
         is_made.recv().unwrap_or_else(|_| Err(io::Error::other("a worker thread ended at its start")))?;
-        Ok(Worker { clients, thread })
+        Ok(Worker { door: Door { clients }, thread })
     }
 
-    /// Deals a client to this worker. False when the worker has ended.
-    pub fn deal(&self, client: Incoming, handle: Arc<SessionHandle>) -> bool {
-        self.clients.send((client, handle)).is_ok()
+    /// Where its clients come in.
+    pub fn door(&self) -> &Door {
+        &self.door
     }
 
     /// Lets the worker end when its sessions have, and waits for it.
     pub fn join(self) {
-        drop(self.clients);
+        drop(self.door);
         let _ = self.thread.join();
     }
 }

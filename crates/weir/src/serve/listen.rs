@@ -3,16 +3,19 @@
 use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::BytesMut;
 use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
-use tokio::sync::mpsc;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use weir_frontend::worker::{Peer, Socket};
-use weir_frontend::{Endpoint, Incoming, Worker};
+use weir_frontend::{Door, Endpoint, Incoming, Worker};
 use weir_wire::error::codes;
 use weir_wire::frame::put_packet;
 use weir_wire::packets::encode_failure;
@@ -72,87 +75,92 @@ impl Listeners {
         endpoint: &Arc<Endpoint>,
         workers: &[Worker],
     ) {
-        let (accepted, mut clients) = mpsc::channel(64);
+        let dealer = Dealer {
+            endpoint: endpoint.clone(),
+            doors: workers.iter().map(|worker| worker.door().clone()).collect(),
+            proxied: self.proxied.clone(),
+            turn: AtomicUsize::new(0),
+        };
+        let dealer = Arc::new(dealer);
         let mut accepting = tokio::task::JoinSet::new();
         for listener in self.tcp.drain(..) {
-            if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
-                accepting.spawn(accept_tcp(listener, self.proxied.clone(), accepted.clone()));
-            }
+            accepting.spawn(accept(listener, dealer.clone(), accept_tcp));
         }
         if let Some((listener, _)) = &self.unix
-            && let Ok(listener) = listener.try_clone().and_then(tokio::net::UnixListener::from_std)
+            && let Ok(listener) = listener.try_clone()
         {
-            accepting.spawn(accept_unix(listener, accepted.clone()));
+            accepting.spawn(accept(listener, dealer.clone(), accept_unix));
         }
-        let mut stop = std::pin::pin!(stop);
-        let mut turn = 0;
-        loop {
-            // Cancel-safe: a channel's receive loses nothing.
-            tokio::select! {
-                () = &mut stop => return,
-                client = clients.recv() => {
-                    let Some(client) = client else { return };
-                    deal(client, endpoint, &workers[turn % workers.len()]);
-                    turn += 1;
-                }
-            }
-        }
+        stop.await;
     }
 }
 
-/// Enters a client in the registry and hands it over; tells it when there are too many.
-fn deal(client: Incoming, endpoint: &Endpoint, worker: &Worker) {
-    match endpoint.registry.enter(client.peer.shown()) {
-        Ok(handle) => {
-            endpoint.metrics.accepted.inc();
-            if !worker.deal(client, handle.clone()) {
-                endpoint.registry.leave(&handle);
-            }
+/// Deals clients to workers in turn.
+struct Dealer {
+    endpoint: Arc<Endpoint>,
+    doors: Vec<Door>,
+    proxied: Arc<Vec<Network>>,
+    turn: AtomicUsize,
+}
+
+impl Dealer {
+    /// Enters a client in the registry and hands it over; tells it when there are too many.
+    fn deal(&self, client: Incoming) {
+        let Ok(handle) = self.endpoint.registry.enter(client.peer.shown()) else { return self.refuse(&client) };
+        self.endpoint.metrics.accepted.inc();
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        if !self.doors[turn % self.doors.len()].deal(client, handle.clone()) {
+            self.endpoint.registry.leave(&handle);
         }
-        Err(_) => {
-            endpoint.metrics.refused.inc();
-            let failure = Failure::new(Fault::Client, codes::ER_CON_COUNT_ERROR, b"08004", "Too many connections");
-            let mut packet = BytesMut::new();
-            put_packet(&mut packet, 0, &encode_failure(&failure));
-            // It fits into a new socket's buffer: the write does not wait.
-            let _ = match &client.socket {
-                Socket::Tcp(socket) => SockRef::from(socket).send(&packet),
-                Socket::Unix(socket) => SockRef::from(socket).send(&packet),
-            };
-        }
+    }
+
+    fn refuse(&self, client: &Incoming) {
+        self.endpoint.metrics.refused.inc();
+        let failure = Failure::new(Fault::Client, codes::ER_CON_COUNT_ERROR, b"08004", "Too many connections");
+        let mut packet = BytesMut::new();
+        put_packet(&mut packet, 0, &encode_failure(&failure));
+        // It fits into a new socket's buffer: the write does not wait.
+        let _ = match &client.socket {
+            Socket::Tcp(socket) => SockRef::from(socket).send(&packet),
+            Socket::Unix(socket) => SockRef::from(socket).send(&packet),
+        };
     }
 }
 
-async fn accept_tcp(listener: tokio::net::TcpListener, proxied: Arc<Vec<Network>>, accepted: mpsc::Sender<Incoming>) {
+/// Accepts clients for as long as it is polled. The sockets are registered with a runtime by their worker, not here.
+async fn accept<L: AsRawFd + Send + Sync>(
+    listener: L,
+    dealer: Arc<Dealer>,
+    accept_one: fn(&L, &Dealer) -> io::Result<Incoming>,
+) {
+    #[expect(
+        deprecated,
+        reason = "what takes its place is unsafe, and the standard library's listeners own their descriptor"
+    )]
+    let listener = match AsyncFd::with_interest(listener, Interest::READABLE) {
+        Ok(listener) => listener,
+        Err(error) => return tracing::error!(%error, "a listener can't be watched"),
+    };
     loop {
-        match listener.accept().await {
-            Ok((stream, address)) => {
-                let proxied = proxied.iter().any(|network| network.contains(address.ip()));
-                let _ = stream.set_nodelay(true);
-                let Ok(socket) = stream.into_std() else { continue };
-                let peer = Peer::Tcp(address.ip(), address.port());
-                if accepted.send(Incoming { socket: Socket::Tcp(socket), peer, proxied }).await.is_err() {
-                    return;
-                }
-            }
+        match listener.async_io(Interest::READABLE, |listener| accept_one(listener, &dealer)).await {
+            Ok(client) => dealer.deal(client),
             Err(error) => pause(&error).await,
         }
     }
 }
 
-async fn accept_unix(listener: tokio::net::UnixListener, accepted: mpsc::Sender<Incoming>) {
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let Ok(socket) = stream.into_std() else { continue };
-                let client = Incoming { socket: Socket::Unix(socket), peer: Peer::Local, proxied: false };
-                if accepted.send(client).await.is_err() {
-                    return;
-                }
-            }
-            Err(error) => pause(&error).await,
-        }
-    }
+fn accept_tcp(listener: &TcpListener, dealer: &Dealer) -> io::Result<Incoming> {
+    let (socket, address) = listener.accept()?;
+    socket.set_nonblocking(true)?;
+    let _ = socket.set_nodelay(true);
+    let proxied = dealer.proxied.iter().any(|network| network.contains(address.ip()));
+    Ok(Incoming { socket: Socket::Tcp(socket), peer: Peer::Tcp(address.ip(), address.port()), proxied })
+}
+
+fn accept_unix(listener: &std::os::unix::net::UnixListener, _: &Dealer) -> io::Result<Incoming> {
+    let (socket, _) = listener.accept()?;
+    socket.set_nonblocking(true)?;
+    Ok(Incoming { socket: Socket::Unix(socket), peer: Peer::Local, proxied: false })
 }
 
 async fn pause(error: &io::Error) {
