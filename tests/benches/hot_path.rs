@@ -72,19 +72,26 @@ fn point_select_reply() -> Vec<u8> {
 /// All clients ask, then all read: `depth` statements at a time.
 fn exchanges(c: &mut Criterion) {
     const DEPTH: usize = 32;
-    for lanes in [true, false] {
+    for (lanes, prepared) in [(true, false), (true, true), (false, false), (false, true)] {
         let site = Site::start(lanes).expect("a server and a worker can be started");
         let mut clients: Vec<(Client, Vec<u8>)> = (0..DEPTH)
             .map(|n| {
                 let mut client = site.client().expect("a client can log in");
                 client.exchange(&query("USE hot")).expect("the database is there");
+                if prepared {
+                    let [typed, untyped] =
+                        client.prepare("SELECT c FROM rows_ WHERE id = ?", n as u64 + 1).expect("it can be prepared");
+                    client.exchange(&typed).expect("it can be executed");
+                    return (client, untyped);
+                }
                 (client, query(&format!("SELECT c FROM rows_ WHERE id = {}", n + 1)))
             })
             .collect();
         let mut group = c.benchmark_group("exchange");
         group.throughput(Throughput::Elements(DEPTH as u64));
         let way = if lanes { "lanes" } else { "pooled connections" };
-        group.bench_function(format!("{DEPTH} point selects, {way}"), |b| {
+        let form = if prepared { "prepared" } else { "text" };
+        group.bench_function(format!("{DEPTH} point selects, {way}, {form}"), |b| {
             b.iter(|| {
                 for (client, packet) in &mut clients {
                     client.send(packet).expect("Weir takes it");
