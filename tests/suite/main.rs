@@ -12,6 +12,7 @@ mod faults;
 mod interleave;
 mod kills;
 mod lab;
+mod lanes;
 mod limits;
 mod login;
 mod misuse;
@@ -79,6 +80,7 @@ fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
         streams::collect(&mut tests);
         faults::collect(&mut tests);
         stopping::collect(&mut tests);
+        lanes::collect(&mut tests);
         all.append(&mut tests.trials);
     }
     all
