@@ -36,10 +36,10 @@ suite: ## Weir in front of real servers against the servers themselves, with rea
 fuzz: ## Every decoder's fuzz target, FUZZ_SECONDS each
 	scripts/fuzz $(FUZZ_SECONDS)
 
-bench: ## The first figures: direct, HAProxy and Weir in turn (see docs/performance.md)
-	@scripts/install-deps --demo
+bench: ## The quick bench: direct, HAProxy, MySQL Router and Weir in turn (see docs/bench.md)
+	@scripts/install-deps
 	@$(CARGO) build --release --locked --bin weir
-	@scripts/first-figures
+	@target/release/weir bench run overhead --quick
 
 clean-demo: ## Stop the demo's cluster and remove its directory
 	@target/release/weir down --dir demo-cluster --wipe

@@ -140,7 +140,7 @@ fn restarted_between_probes(site: &mut Site, endpoint: &Endpoint) -> Result<(), 
         for id in
             site.server.query(&watching).unwrap_or_default().into_iter().filter_map(|row| row.into_iter().next()?)
         {
-            if seen.entry(id.clone()).or_insert_with(Instant::now).elapsed() > Duration::from_millis(150) {
+            if seen.entry(id.clone()).or_insert_with(Instant::now).elapsed() > Duration::from_millis(700) {
                 // It may have ended by itself.
                 let _ = site.server.execute(&format!("KILL {id}"));
             }

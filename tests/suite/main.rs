@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod admin;
+mod bench;
 mod client;
 mod clients;
 mod compare;
@@ -81,6 +82,7 @@ fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
         faults::collect(&mut tests);
         stopping::collect(&mut tests);
         lanes::collect(&mut tests);
+        bench::collect(&mut tests);
         all.append(&mut tests.trials);
     }
     all

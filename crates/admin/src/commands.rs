@@ -112,9 +112,9 @@ impl Commands {
                 info.database.map(String::into_bytes),
                 cell(info.command),
                 cell(info.state),
-                info.server.map(|(name, thread)| format!("{name}/{thread}").into_bytes()),
+                info.server.map(|(server, thread)| format!("{}/{thread}", server.settings.name).into_bytes()),
                 cell(info.pins),
-                info.statement,
+                Some(info.statement).filter(|text| !text.is_empty()),
                 cell(seconds(info.since)),
             ]
         };
@@ -179,7 +179,7 @@ impl Commands {
                 cell(info.command),
                 cell(seconds(info.since)),
                 cell(info.state),
-                info.statement.map(|mut text| {
+                Some(info.statement).filter(|text| !text.is_empty()).map(|mut text| {
                     text.truncate(shown);
                     text
                 }),

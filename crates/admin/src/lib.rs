@@ -4,6 +4,7 @@
 //! doors to the same thing. Nothing here knows a client's socket, and no answer holds a secret.
 #![forbid(unsafe_code)]
 
+pub mod bell;
 pub mod commands;
 mod gauges;
 pub mod http;

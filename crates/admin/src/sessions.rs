@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use tokio::sync::Notify;
+use weir_backend::Server;
+
+use crate::bell::Bell;
 
 /// The most bytes of a statement that are kept for display.
 const SHOWN_STATEMENT: usize = 1024;
@@ -42,12 +44,12 @@ pub struct SessionInfo {
     pub command: &'static str,
     /// What the command is doing.
     pub state: &'static str,
-    /// The statement, shortened.
-    pub statement: Option<Vec<u8>>,
+    /// The statement, shortened; empty when there is none. A session that has been idle for a while keeps no memory here.
+    pub statement: Vec<u8>,
     /// What binds the session to a server connection.
     pub pins: String,
     /// The server whose connection the session has, and the connection's id there.
-    pub server: Option<(String, u32)>,
+    pub server: Option<(Arc<Server>, u32)>,
     /// Since when it is in this command.
     pub since: Option<Instant>,
 }
@@ -58,7 +60,7 @@ pub struct SessionHandle {
     /// Its connection id.
     pub id: u32,
     /// Rung when there is an interrupt.
-    pub bell: Notify,
+    pub bell: Bell,
     interrupts: AtomicU8,
     in_transaction: AtomicBool,
     info: Mutex<SessionInfo>,
@@ -68,7 +70,7 @@ impl SessionHandle {
     /// Asks the session to stop.
     pub fn interrupt(&self, why: Interrupt) {
         self.interrupts.fetch_or(why as u8, Ordering::SeqCst);
-        self.bell.notify_one();
+        self.bell.ring();
     }
 
     /// Whether it has been asked so.
@@ -91,19 +93,13 @@ impl SessionHandle {
     }
 
     /// A command begins.
-    pub fn begin(&self, command: &'static str, statement: Option<&[u8]>) {
+    pub fn begin(&self, command: &'static str, statement: &[u8], now: Instant) {
         let mut info = self.info();
         info.command = command;
         info.state = "";
-        info.since = Some(Instant::now());
-        match (statement, &mut info.statement) {
-            (Some(text), Some(shown)) => {
-                shown.clear();
-                shown.extend_from_slice(&text[..text.len().min(SHOWN_STATEMENT)]);
-            }
-            (Some(text), shown) => *shown = Some(text[..text.len().min(SHOWN_STATEMENT)].to_vec()),
-            (None, shown) => *shown = None,
-        }
+        info.since = Some(now);
+        info.statement.clear();
+        info.statement.extend_from_slice(&statement[..statement.len().min(SHOWN_STATEMENT)]);
     }
 
     /// What the running command waits for.
@@ -111,14 +107,21 @@ impl SessionHandle {
         self.info().state = state;
     }
 
-    /// The command has ended.
-    pub fn end(&self) {
+    /// The command has ended. `on_server`: the session still has a server connection.
+    pub fn end(&self, now: Instant, on_server: bool) {
         let mut info = self.info();
         info.command = "Sleep";
         info.state = "";
-        info.since = Some(Instant::now());
-        // An idle session keeps no statement in memory.
-        info.statement = None;
+        info.since = Some(now);
+        info.statement.clear();
+        if !on_server {
+            info.server = None;
+        }
+    }
+
+    /// Frees memory: the session has been idle for a while.
+    pub fn rest(&self) {
+        self.info().statement = Vec::new();
     }
 
     /// Whether it has an open transaction.
@@ -172,7 +175,7 @@ impl Registry {
         let info = SessionInfo { host, command: "Connect", since: Some(Instant::now()), ..SessionInfo::default() };
         let handle = Arc::new(SessionHandle {
             id,
-            bell: Notify::new(),
+            bell: Bell::default(),
             interrupts: AtomicU8::new(0),
             in_transaction: AtomicBool::new(false),
             info: Mutex::new(info),
@@ -232,8 +235,9 @@ impl Registry {
     /// Interrupts the sessions that have a connection to `server`.
     pub fn server_lost(&self, server: &str) {
         let sessions = self.all();
-        let on_it =
-            |handle: &&Arc<SessionHandle>| handle.info().server.as_ref().is_some_and(|(name, _)| name == server);
+        let on_it = |handle: &&Arc<SessionHandle>| {
+            handle.info().server.as_ref().is_some_and(|(on, _)| on.settings.name == server)
+        };
         for handle in sessions.iter().filter(on_it) {
             handle.interrupt(Interrupt::ServerLost);
         }

@@ -31,8 +31,8 @@ pub struct Metrics {
     pub lanes_opened: Counter,
     /// Lanes closed.
     pub lanes_closed: Counter,
-    /// Replies that came on lanes.
-    pub lane_replies: Counter,
+    /// Statements put on lanes.
+    pub lane_rides: Counter,
     /// Writes to lanes.
     pub lane_writes: Counter,
     /// Statements that left their lane because one before them held it up.
@@ -67,7 +67,7 @@ impl Metrics {
         counter("prepares", "Statements prepared on a connection that did not have them", &self.prepares);
         counter("lanes_opened", "Lanes opened", &self.lanes_opened);
         counter("lanes_closed", "Lanes closed", &self.lanes_closed);
-        counter("lane_replies", "Replies that came on lanes", &self.lane_replies);
+        counter("lane_rides", "Statements put on lanes", &self.lane_rides);
         counter("lane_writes", "Writes to lanes, each with all statements of one turn", &self.lane_writes);
         counter("lane_stalls", "Statements that left a lane because one before them held it up", &self.lane_stalls);
         counter("lane_unfit", "Statements that left a lane for a large reply, an error or warnings", &self.lane_unfit);

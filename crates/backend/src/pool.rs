@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroUsize;
 use std::ops::{Deref, DerefMut};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -69,7 +69,6 @@ struct State {
 }
 
 /// A worker's connections to one server.
-#[derive(Debug)]
 pub struct Pool {
     /// The server.
     pub server: Arc<Server>,
@@ -79,6 +78,7 @@ pub struct Pool {
     state: RefCell<State>,
     open: Rc<Cell<usize>>,
     next_id: Cell<u64>,
+    lanes: RefCell<Option<Weak<dyn GivesWay>>>,
 }
 
 /// Numbers of a pool, for `WEIR SHOW POOLS`.
@@ -104,6 +104,14 @@ pub struct Request<'a> {
     pub password: &'a Password,
     /// The profile that the session will want.
     pub profile: &'a Profile,
+    /// Wait for what becomes free by itself: nobody is asked to give anything up.
+    pub patient: bool,
+}
+
+/// Whoever uses connections that could be given up at once.
+pub trait GivesWay {
+    /// Gives one up, if there is one to spare.
+    fn give_way(&self) -> bool;
 }
 
 impl Pool {
@@ -117,6 +125,7 @@ impl Pool {
             state: RefCell::default(),
             open: Rc::default(),
             next_id: Cell::new(worker as u64 + 1),
+            lanes: RefCell::default(),
         })
     }
 
@@ -246,12 +255,14 @@ impl Pool {
             self.metrics.queue_refusals.inc();
             return Err(self.too_busy(full, "too many statements are waiting for a connection already"));
         }
-        self.metrics.queued.inc();
-        self.server.limits.begin_wait(self.worker);
-        let _waiting = Waiting { pool: self };
         let (give, mut given) = oneshot::channel();
         self.state.borrow_mut().waiters.push_back(Waiter { key: request.key.clone(), give });
-        self.ring_a_holder();
+        let _waiting = (!request.patient).then(|| {
+            self.metrics.queued.inc();
+            self.server.limits.begin_wait(self.worker);
+            self.ask_to_give_way();
+            Waiting { pool: self }
+        });
         // Cancel-safe: a permit that arrives with the connection goes back when it is dropped; a connection that
         // arrives with the permit is taken below; one that arrives after the future is dropped closes.
         tokio::select! {
@@ -332,6 +343,19 @@ impl Pool {
         self.state.borrow_mut().holders.retain(|(id, _)| *id != holder);
     }
 
+    /// From now on, these give way before sessions do.
+    pub fn set_lanes(&self, lanes: Weak<dyn GivesWay>) {
+        *self.lanes.borrow_mut() = Some(lanes);
+    }
+
+    /// Somebody waits: an idle lane is given up, or else a connection that is held softly.
+    fn ask_to_give_way(&self) {
+        let lanes = self.lanes.borrow().as_ref().and_then(Weak::upgrade);
+        if !lanes.is_some_and(|lanes| lanes.give_way()) {
+            self.ring_a_holder();
+        }
+    }
+
     fn ring_a_holder(&self) {
         if let Some((_, bell)) = self.state.borrow_mut().holders.pop_front() {
             bell.notify_one();
@@ -343,7 +367,7 @@ impl Pool {
         loop {
             self.server.limits.wanted(self.worker).await;
             if !self.close_an_idle_one() {
-                self.ring_a_holder();
+                self.ask_to_give_way();
             }
         }
     }
@@ -363,6 +387,12 @@ impl Pool {
     pub fn close_idle_of(&self, user: Option<&[u8]>) {
         let mut state = self.state.borrow_mut();
         state.idle.retain(|key, _| user.is_some_and(|user| *key.user != *user));
+    }
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").field("worker", &self.worker).field("counts", &self.counts()).finish_non_exhaustive()
     }
 }
 

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
@@ -52,6 +53,18 @@ impl From<Elapsed> for ClientError {
     fn from(_: Elapsed) -> Self {
         ClientError::Stalled
     }
+}
+
+/// What a future that may be polled once and dropped gives at once, if it does.
+async fn at_once<F: Future>(future: F) -> Option<F::Output> {
+    let mut future = std::pin::pin!(future);
+    std::future::poll_fn(|cx| {
+        Poll::Ready(match future.as_mut().poll(cx) {
+            Poll::Ready(output) => Some(output),
+            Poll::Pending => None,
+        })
+    })
+    .await
 }
 
 /// Compression contexts of a worker, lent to whichever session needs them.
@@ -196,6 +209,23 @@ impl Client {
         }
     }
 
+    /// As [`Client::packet`], into `payload`. Cancel-safe.
+    ///
+    /// # Errors
+    /// As [`Client::packet`].
+    pub async fn packet_into(&mut self, limit: usize, payload: &mut BytesMut) -> Result<(), ClientError> {
+        loop {
+            self.inflate()?;
+            if self.packets.next_into(&mut self.input, limit, payload)? {
+                if let Some(compressed) = &mut self.compressed {
+                    compressed.writer.set_next_seq(compressed.reader.next_seq());
+                }
+                return Ok(());
+            }
+            self.fill().await?;
+        }
+    }
+
     /// The next frame as it is, header included; for a file that goes to a server. Cancel-safe.
     ///
     /// # Errors
@@ -293,14 +323,21 @@ impl Client {
             None => &mut self.output,
         };
         while !out.is_empty() {
-            // The bound is on progress, not on the whole: a slow reader may take its time.
-            let n = tokio::time::timeout(self.write_timeout, self.stream.write(out)).await??;
+            // Mostly the socket takes it at once, and a timer need not be made.
+            let n = match at_once(self.stream.write(out)).await {
+                Some(written) => written?,
+                // The bound is on progress, not on the whole: a slow reader may take its time.
+                None => tokio::time::timeout(self.write_timeout, self.stream.write(out)).await??,
+            };
             if n == 0 {
                 return Err(ClientError::Gone);
             }
             out.advance(n);
         }
-        tokio::time::timeout(self.write_timeout, self.stream.flush()).await??;
+        match at_once(self.stream.flush()).await {
+            Some(flushed) => flushed?,
+            None => tokio::time::timeout(self.write_timeout, self.stream.flush()).await??,
+        }
         Ok(())
     }
 

@@ -11,6 +11,7 @@
 pub mod accounts;
 pub mod client;
 pub mod endpoint;
+mod idle;
 mod login;
 pub mod metrics;
 mod session;

@@ -10,7 +10,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::task::LocalSet;
 use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::lanes::LaneSettings;
 use weir_backend::pool::{PoolCounts, PoolSettings};
@@ -18,6 +17,7 @@ use weir_backend::{Lanes, Pool};
 
 use crate::client::SharedContexts;
 use crate::endpoint::Endpoint;
+use crate::idle::IdleWatch;
 use crate::session;
 
 /// How often a worker looks after its pools.
@@ -97,6 +97,7 @@ pub(crate) struct Shared {
     pub(crate) contexts: SharedContexts,
     /// Databases that a user could change to, so that a login needs no server: user, NUL, database.
     pub(crate) known_databases: RefCell<HashSet<Vec<u8>>>,
+    pub(crate) idle: IdleWatch,
     sessions: Cell<usize>,
 }
 
@@ -115,10 +116,19 @@ impl Worker {
     pub fn start(place: Place, endpoint: Arc<Endpoint>, settings: WorkerSettings) -> io::Result<Worker> {
         // Bounded by the registry: a client is entered there before it is dealt to a worker.
         let (clients, incoming) = mpsc::unbounded_channel();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        // A local runtime belongs to the thread that makes it, which tells here whether it could.
+        let (made, is_made) = std::sync::mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name(format!("weir-worker-{}", place.index)).spawn(move || {
-            LocalSet::new().block_on(&runtime, run(place, endpoint, settings, incoming));
+            let mut builder = tokio::runtime::Builder::new_current_thread();
+            match builder.enable_all().build_local(tokio::runtime::LocalOptions::default()) {
+                Ok(runtime) => {
+                    let _ = made.send(Ok(()));
+                    runtime.block_on(run(place, endpoint, settings, incoming));
+                }
+                Err(error) => drop(made.send(Err(error))),
+            }
         })?;
+        is_made.recv().unwrap_or_else(|_| Err(io::Error::other("a worker thread ended at its start")))?;
         Ok(Worker { clients, thread })
     }
 
@@ -149,10 +159,15 @@ async fn run(
         lanes: lanes.clone(),
         contexts: SharedContexts::default(),
         known_databases: RefCell::default(),
+        idle: IdleWatch::new(),
         sessions: Cell::new(0),
     });
     tokio::task::spawn_local(pool.clone().serve_other_workers());
     tokio::task::spawn_local(lanes.look_after());
+    tokio::task::spawn_local({
+        let shared = shared.clone();
+        async move { shared.idle.run().await }
+    });
     tokio::task::spawn_local(look_after(shared.clone(), place.index));
     while let Some((client, handle)) = incoming.recv().await {
         shared.sessions.set(shared.sessions.get() + 1);
@@ -184,6 +199,7 @@ struct Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
+        self.shared.idle.leave(&self.handle);
         self.shared.endpoint.registry.leave(&self.handle);
         self.shared.endpoint.metrics.sessions.dec();
         self.shared.sessions.set(self.shared.sessions.get() - 1);

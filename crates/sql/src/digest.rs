@@ -22,24 +22,64 @@ impl std::fmt::Display for Digest {
     }
 }
 
+/// What decides about a text's class: the text without the values of its literals, but with their kinds and with where
+/// spaces stand. Texts of one shape, read in one mode, have one [`Class`](crate::Class), but for the ranges and values in
+/// its [`Kind`](crate::Kind). `None` for texts with comments, which may hold anything.
+pub fn shape(sql: &[u8], mode: LexMode) -> Option<Digest> {
+    if memchr::memmem::find(sql, b"/*").is_some() {
+        return None;
+    }
+    let mut hash = SipHasher::new();
+    let mut end = 0_u32;
+    for (token, part) in Normal::new(sql, mode) {
+        hash.byte(if token.start == end { b'a' } else { b's' });
+        end = token.end;
+        match part {
+            Part::Literal => {
+                hash.byte(b'?');
+                hash.byte(literal_kind(token.kind));
+            }
+            part => hash_word(&mut hash, token.text(sql), part),
+        }
+    }
+    // Of semicolons at the end, one ends the statement, and two are an empty statement.
+    sql[end as usize..].iter().filter(|byte| **byte == b';').for_each(|_| hash.byte(b';'));
+    Some(Digest(hash.finish()))
+}
+
+fn literal_kind(kind: TokenKind) -> u8 {
+    match kind {
+        TokenKind::String => 1,
+        TokenKind::Integer => 2,
+        TokenKind::Decimal => 3,
+        TokenKind::Float => 4,
+        TokenKind::Hex => 5,
+        TokenKind::Bit => 6,
+        TokenKind::Parameter => 7,
+        _ => 8,
+    }
+}
+
+fn hash_word(hash: &mut SipHasher, text: &[u8], part: Part) {
+    if part == Part::Folded {
+        hash.byte(b'k');
+        text.iter().for_each(|byte| hash.byte(byte.to_ascii_lowercase()));
+        // No word and no operator has this byte, so the next part begins clearly.
+        hash.byte(0);
+    } else {
+        hash.byte(b'v');
+        (text.len() as u32).to_le_bytes().into_iter().for_each(|byte| hash.byte(byte));
+        text.iter().for_each(|byte| hash.byte(*byte));
+    }
+}
+
 /// The digest of a text. Lists are not collapsed: `IN (1, 2)` and `IN (1, 2, 3)` have different digests.
 pub fn digest(sql: &[u8], mode: LexMode) -> Digest {
     let mut hash = SipHasher::new();
     for (token, part) in Normal::new(sql, mode) {
         match part {
             Part::Literal => hash.byte(b'?'),
-            Part::Folded => {
-                hash.byte(b'k');
-                token.text(sql).iter().for_each(|byte| hash.byte(byte.to_ascii_lowercase()));
-                // No word and no operator has this byte, so the next part begins clearly.
-                hash.byte(0);
-            }
-            Part::Verbatim => {
-                let text = token.text(sql);
-                hash.byte(b'v');
-                (text.len() as u32).to_le_bytes().into_iter().for_each(|byte| hash.byte(byte));
-                text.iter().for_each(|byte| hash.byte(*byte));
-            }
+            part => hash_word(&mut hash, token.text(sql), part),
         }
     }
     Digest(hash.finish())

@@ -11,7 +11,8 @@
 //!
 //! * [`Lexer`]: tokens as byte ranges into the text, any bytes accepted.
 //! * [`classify`]: what a text is, reads, changes and leaves on its connection.
-//! * [`digest`], [`digest_text`]: the text without its literals, hashed and for display.
+//! * [`digest`], [`digest_text`]: the text without its literals, hashed and for display; [`shape`]: what decides about its
+//!   class, hashed.
 //! * [`splice`], [`replace_state_functions`]: changing a text at ranges, never printing a syntax tree.
 #![forbid(unsafe_code)]
 
@@ -28,7 +29,7 @@ mod splice;
 mod state_functions;
 
 pub use classify::{Class, Diagnostics, Effects, KillTarget, Kind, Pins, UserVariable, classify};
-pub use digest::{Digest, digest, digest_text};
+pub use digest::{Digest, digest, digest_text, shape};
 pub use lexer::{Lexer, Token, TokenKind};
 pub use mode::{Dialect, LeadBytes, LexMode};
 pub use splice::splice;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
-use crate::{cluster, config, logging, serve};
+use crate::{bench, cluster, config, logging, serve};
 
 /// The command did what it was asked for.
 const SUCCESS: u8 = 0;
@@ -36,6 +36,7 @@ Examples:
   weir config check weir.toml                              say all that is wrong with it
   weir serve --config weir.toml                            run the server
   weir up                                                  try it: real servers, Weir in front
+  weir bench run overhead --quick                          measure it on this machine
 
 Exit codes: 0 success, 1 failure, 2 wrong command line, 130 interrupted."
 )]
@@ -61,6 +62,9 @@ Examples:
   weir down --wipe   stop it, and remove it with its data")]
     Down(cluster::DownArgs),
     Status(cluster::StatusArgs),
+    /// Measure Weir beside direct connections and other proxies
+    #[command(subcommand, arg_required_else_help = true)]
+    Bench(bench::BenchCommand),
     /// Print the version
     Version,
 }
@@ -126,6 +130,8 @@ enum CommandError {
     // Boxed for its size.
     #[error(transparent)]
     Cluster(Box<cluster::ClusterError>),
+    #[error(transparent)]
+    Bench(Box<bench::CommandError>),
     #[error("standard output: {0}")]
     Output(#[from] io::Error),
 }
@@ -136,12 +142,19 @@ impl From<cluster::ClusterError> for CommandError {
     }
 }
 
+impl From<bench::CommandError> for CommandError {
+    fn from(error: bench::CommandError) -> Self {
+        Self::Bench(Box::new(error))
+    }
+}
+
 impl CommandError {
     fn exit_code(&self) -> u8 {
         match self {
             // The reader had enough, as `head` has.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => SUCCESS,
             Self::Cluster(error) => error.exit_code(),
+            Self::Bench(error) => error.exit_code(),
             _ => FAILURE,
         }
     }
@@ -199,6 +212,7 @@ fn execute(command: Command, out: &mut dyn Write) -> Result<(), CommandError> {
         Command::Up(args) => Ok(cluster::up(args)?),
         Command::Down(args) => Ok(cluster::down(args)?),
         Command::Status(args) => Ok(cluster::status(args)?),
+        Command::Bench(command) => Ok(bench::run(command, out)?),
         Command::Version => {
             Ok(writeln!(out, "weir {VERSION} for {} on {}", std::env::consts::OS, std::env::consts::ARCH)?)
         }

@@ -5,6 +5,7 @@
 //! standard error as lines that begin with `weir: `.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod cli;
 mod cluster;
 mod config;

@@ -110,6 +110,37 @@ impl PacketReader {
         }
     }
 
+    /// As [`PacketReader::next`], into `payload`: a short one is copied, so that neither buffer has to be allocated anew. Returns
+    /// whether there was one.
+    ///
+    /// # Errors
+    /// As [`PacketReader::next`].
+    pub fn next_into(
+        &mut self,
+        input: &mut BytesMut,
+        limit: usize,
+        payload: &mut BytesMut,
+    ) -> Result<bool, FrameError> {
+        const SHORT: usize = 4096;
+        payload.clear();
+        if let Some(header) = Header::peek(input)
+            && header.len <= SHORT.min(limit)
+            && header.seq == self.next_seq
+            && !self.continued
+            && let Some(bytes) = input.get(HEADER..HEADER + header.len)
+        {
+            payload.extend_from_slice(bytes);
+            input.advance(HEADER + header.len);
+            self.next_seq = self.next_seq.wrapping_add(1);
+            return Ok(true);
+        }
+        match self.next(input, limit)? {
+            Some(whole) => *payload = whole,
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+
     /// Whether nothing of a payload has been taken in.
     pub fn is_idle(&self) -> bool {
         !self.continued

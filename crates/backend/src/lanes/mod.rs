@@ -29,7 +29,7 @@ pub use ride::{Arrived, Elsewhere, Ride};
 use crate::connect::Login;
 use crate::metrics::Metrics;
 use crate::monitor::kill_query;
-use crate::pool::{Pool, PoolKey, Request};
+use crate::pool::{GivesWay, Pool, PoolKey, Request};
 use crate::profile::SharedProfile;
 
 /// Digests whose fitness is remembered, per group of lanes.
@@ -114,7 +114,7 @@ impl Lanes {
     pub fn new(pool: Rc<Pool>, settings: LaneSettings, workers: usize, metrics: Metrics) -> Rc<Lanes> {
         let limit = pool.server.limits.max_per_user();
         let budget = if settings.enabled { settings.max_lanes.min(limit / 2) / workers.max(1) } else { 0 };
-        Rc::new(Lanes {
+        let lanes = Rc::new(Lanes {
             pool,
             settings,
             metrics,
@@ -124,7 +124,10 @@ impl Lanes {
             opened: Notify::new(),
             recent: Cell::default(),
             shown: Cell::default(),
-        })
+        });
+        let itself: Weak<Lanes> = Rc::downgrade(&lanes);
+        lanes.pool.set_lanes(itself);
+        lanes
     }
 
     /// Whether statements may ride at all.
@@ -190,7 +193,7 @@ impl Lanes {
     }
 
     async fn try_open(&self, group: &Group, password: &Password) -> Result<Rc<Lane>, Failure> {
-        let request = Request { key: &group.key, password, profile: &group.profile };
+        let request = Request { key: &group.key, password, profile: &group.profile, patient: true };
         // In the pool's queue like everybody else: when all connections are busy, a lane is what helps most.
         let mut lease = self.pool.lend(request).await?;
         lease.queue_state(&group.profile, true)?;
@@ -287,19 +290,30 @@ impl Lanes {
                 continue;
             }
             let depth = if writes == 0 { 0.0 } else { depths as f64 / writes as f64 };
-            let mut pace = group.pace.borrow_mut();
-            pace.observe(Window { rate: replies as f64 / seconds.max(1e-3), depth, full }, self.budget);
-            let open = lanes.iter().filter(|lane| lane.is_open());
-            open.skip(pace.wanted()).for_each(|lane| lane.retire());
+            group
+                .pace
+                .borrow_mut()
+                .observe(Window { rate: replies as f64 / seconds.max(1e-3), depth, full }, self.budget);
         }
     }
 
     fn show(&self) {
         let (replies, writes, depths) = self.recent.take();
-        self.metrics.lane_replies.inc_by(replies);
         self.metrics.lane_writes.inc_by(writes);
         let writes = writes.max(1) as f64;
         self.shown.set((depths as f64 / writes, replies as f64 / writes));
+    }
+}
+
+impl GivesWay for Lanes {
+    fn give_way(&self) -> bool {
+        let groups = self.groups.borrow();
+        let mut lanes = groups.values().flatten().flat_map(|group| group.lanes.borrow().clone());
+        let idle = lanes.find(|lane| lane.is_open() && lane.depth() == 0);
+        if let Some(lane) = &idle {
+            lane.retire();
+        }
+        idle.is_some()
     }
 }
 
@@ -323,8 +337,10 @@ impl Group {
     pub fn lane(self: &Rc<Self>, password: &Password) -> Option<Rc<Lane>> {
         let all = self.all.upgrade()?;
         let lanes = self.lanes.borrow();
-        let open = || lanes.iter().filter(|lane| lane.is_open());
-        if open().count() < self.pace.borrow().wanted() {
+        let wanted = self.pace.borrow().wanted();
+        // Those beyond are kept for a while: a trial may use them again.
+        let open = || lanes.iter().filter(|lane| lane.is_open()).take(wanted);
+        if open().count() < wanted {
             self.open_another(&all, password);
         }
         let best = open().min_by_key(|lane| lane.depth())?;

@@ -1,8 +1,9 @@
 //! How many lanes: few while batches pay, more while the server does more work for them.
 //!
 //! A pure state machine, told what each window of time has seen. The number of a server's cores is not known and is not
-//! asked: another lane is tried while statements queue on those that are there, and kept only if the replies per second
-//! rise. What must always hold: the number stays between one and the bound; a try that did not pay is not repeated soon.
+//! asked: when statements queue on the lanes that are there, another number is tried, in turn with the present one (A B A
+//! B), and kept if the replies per second rise; a smaller number is kept if they do not fall. What must always hold: the
+//! number stays between one and the bound; a try that did not pay is not repeated soon.
 
 /// Statements in flight per lane below which another lane is not worth trying.
 const DEEP: f64 = 4.0;
@@ -10,11 +11,13 @@ const DEEP: f64 = 4.0;
 const SHALLOW: f64 = 1.2;
 /// See [`SHALLOW`].
 const QUIET_WINDOWS: u32 = 30;
-/// By how much replies per second have to rise for a further lane to stay.
-const PAYS: f64 = 1.06;
-/// Windows that a number of lanes is measured for; one more before them lets it settle.
-const MEASURED: u32 = 4;
-/// Windows without a try after one that did not pay; doubled each time.
+/// By how much replies per second have to rise for more lanes to stay.
+const MORE_PAY: f64 = 1.06;
+/// How much of the replies per second has to be left for fewer lanes to stay.
+const FEWER_SUFFICE: f64 = 0.98;
+/// Pairs of rates that a trial compares.
+const PAIRS: usize = 4;
+/// Windows without a trial after one that did not pay; doubled each time.
 const FIRST_REST: u32 = 20;
 /// The longest rest.
 const LONGEST_REST: u32 = 1200;
@@ -30,97 +33,122 @@ pub struct Window {
     pub full: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum State {
-    /// Collecting the rate with the present number; then trying another if it is deep.
-    Measuring { windows: u32, sum: f64 },
-    /// Trying more lanes than `before`, which had `rate`.
-    Trying { before: usize, rate: f64, windows: u32, sum: f64 },
-    /// A try did not pay.
-    Resting { windows: u32 },
+/// Another number of lanes, in turn with the present one.
+#[derive(Debug, Clone, PartialEq)]
+struct Trial {
+    other: usize,
+    /// Measured rates, of the present number and the other by turns.
+    rates: Vec<f64>,
+    /// The first window with a number lets it settle.
+    settled: bool,
+}
+
+impl Trial {
+    /// The middle of the pairs' ratios.
+    fn ratio(&self) -> f64 {
+        let mut ratios: Vec<f64> = self.rates.chunks_exact(2).map(|pair| pair[1] / pair[0].max(1.0)).collect();
+        ratios.sort_by(f64::total_cmp);
+        (ratios[(PAIRS - 1) / 2] + ratios[PAIRS / 2]) / 2.0
+    }
 }
 
 /// The wanted number of lanes of one group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pace {
-    wanted: usize,
-    state: State,
+    lanes: usize,
+    trial: Option<Trial>,
+    /// Windows until the next trial.
+    wait: u32,
     rest: u32,
+    /// The next trial is of fewer lanes.
+    fewer: bool,
     quiet: u32,
 }
 
-const MEASURE: State = State::Measuring { windows: 0, sum: 0.0 };
-
 impl Default for Pace {
     fn default() -> Self {
-        Pace { wanted: 1, state: MEASURE, rest: FIRST_REST, quiet: 0 }
+        Pace { lanes: 1, trial: None, wait: FIRST_REST, rest: FIRST_REST, fewer: false, quiet: 0 }
     }
 }
 
 impl Pace {
-    /// The number of lanes that should be there.
+    /// The number of lanes to use now.
     pub fn wanted(&self) -> usize {
-        self.wanted
+        match &self.trial {
+            Some(trial) if trial.rates.len() % 2 == 1 => trial.other,
+            _ => self.lanes,
+        }
     }
 
     /// A window has passed. `most`: the bound on lanes.
     pub fn observe(&mut self, window: Window, most: usize) {
         let most = most.max(1);
-        self.wanted = self.wanted.min(most);
+        self.lanes = self.lanes.min(most);
         if window.full {
-            self.grow(most);
-            self.state = MEASURE;
+            self.lanes = more(self.lanes).min(most);
+            self.trial = None;
+        } else if window.depth < SHALLOW {
+            self.observe_quiet();
+        } else if let Some(trial) = self.trial.take() {
+            self.quiet = 0;
+            self.go_on(trial, window.rate);
+        } else {
+            self.quiet = 0;
+            self.wait = self.wait.saturating_sub(1);
+            if self.wait == 0 && window.depth >= DEEP {
+                self.begin_trial(most);
+            }
+        }
+    }
+
+    fn observe_quiet(&mut self) {
+        self.trial = None;
+        self.quiet += 1;
+        if self.quiet >= QUIET_WINDOWS {
+            self.quiet = 0;
+            self.lanes = (self.lanes - 1).max(1);
+        }
+    }
+
+    fn begin_trial(&mut self, most: usize) {
+        let other = if self.fewer { fewer(self.lanes) } else { more(self.lanes).min(most) };
+        self.fewer = !self.fewer;
+        if other != self.lanes {
+            self.trial = Some(Trial { other, rates: Vec::with_capacity(2 * PAIRS), settled: false });
+        }
+    }
+
+    fn go_on(&mut self, mut trial: Trial, rate: f64) {
+        if !trial.settled {
+            trial.settled = true;
+            self.trial = Some(trial);
             return;
         }
-        if window.depth < SHALLOW {
-            self.quiet += 1;
-            if self.quiet >= QUIET_WINDOWS {
-                self.quiet = 0;
-                self.wanted = (self.wanted - 1).max(1);
-            }
-            self.state = MEASURE;
+        trial.settled = false;
+        trial.rates.push(rate);
+        if trial.rates.len() < 2 * PAIRS {
+            self.trial = Some(trial);
             return;
         }
-        self.quiet = 0;
-        self.state = match self.state {
-            State::Resting { windows: 0 } => MEASURE,
-            State::Resting { windows } => State::Resting { windows: windows - 1 },
-            State::Measuring { windows, sum } if windows < MEASURED => {
-                State::Measuring { windows: windows + 1, sum: sum + window.rate }
-            }
-            State::Measuring { windows, sum } => self.measured(sum / f64::from(windows), window.depth, most),
-            // The first window lets the new number settle.
-            State::Trying { windows: 0, before, rate, sum } => State::Trying { windows: 1, before, rate, sum },
-            State::Trying { windows, before, rate, sum } if windows <= MEASURED => {
-                State::Trying { windows: windows + 1, before, rate, sum: sum + window.rate }
-            }
-            State::Trying { before, rate, windows, sum } => self.tried(before, rate, sum / f64::from(windows - 1)),
-        };
-    }
-
-    fn grow(&mut self, most: usize) {
-        self.wanted = (self.wanted + self.wanted.div_ceil(2)).min(most);
-    }
-
-    fn measured(&mut self, rate: f64, depth: f64, most: usize) -> State {
-        if depth < DEEP || self.wanted >= most {
-            return MEASURE;
-        }
-        let before = self.wanted;
-        self.grow(most);
-        State::Trying { before, rate, windows: 0, sum: 0.0 }
-    }
-
-    fn tried(&mut self, before: usize, rate_before: f64, rate: f64) -> State {
-        if rate >= rate_before * PAYS {
+        let wanted = if trial.other > self.lanes { MORE_PAY } else { FEWER_SUFFICE };
+        if trial.ratio() >= wanted {
+            self.fewer = trial.other < self.lanes;
+            self.lanes = trial.other;
             self.rest = FIRST_REST;
-            return MEASURE;
+            self.wait = 1;
+        } else {
+            self.wait = self.rest;
+            self.rest = (self.rest * 2).min(LONGEST_REST);
         }
-        self.wanted = before;
-        let windows = self.rest;
-        self.rest = (self.rest * 2).min(LONGEST_REST);
-        State::Resting { windows }
     }
+}
+
+fn more(lanes: usize) -> usize {
+    lanes + lanes.div_ceil(2)
+}
+
+fn fewer(lanes: usize) -> usize {
+    (lanes * 2 / 3).max(1)
 }
 
 #[cfg(test)]
@@ -142,21 +170,28 @@ mod tests {
     #[test]
     fn lanes_grow_to_what_the_server_can_use_and_tries_become_rare() {
         let mut pace = Pace::default();
-        let numbers = run(&mut pace, 8, 256, 32, 2000);
-        let settled = &numbers[500..];
-        let most = settled.iter().copied().max();
-        assert!(most <= Some(18), "{most:?}");
-        assert!(settled.iter().all(|n| *n >= 8), "all cores are used");
-        let higher = settled.iter().filter(|n| **n > 12).count();
-        assert!(higher < settled.len() / 10, "tries are rare: {higher}");
+        let numbers = run(&mut pace, 8, 256, 32, 4000);
+        let settled = &numbers[1000..];
+        let used = settled.iter().filter(|n| (8..=12).contains(*n)).count();
+        assert!(used > settled.len() * 9 / 10, "{used} of {}", settled.len());
     }
 
     #[test]
     fn one_core_keeps_one_lane_most_of_the_time() {
         let mut pace = Pace::default();
-        let numbers = run(&mut pace, 1, 256, 32, 2000);
+        let numbers = run(&mut pace, 1, 256, 32, 4000);
         let more = numbers.iter().filter(|n| **n > 1).count();
         assert!(more < numbers.len() / 10, "{more}");
+    }
+
+    #[test]
+    fn lanes_that_came_without_need_go_again_under_load() {
+        let mut pace = Pace::default();
+        (0..4).for_each(|_| pace.observe(Window { rate: 1.0, depth: 500.0, full: true }, 32));
+        assert_eq!(pace.wanted(), 8);
+        let numbers = run(&mut pace, 2, 256, 32, 4000);
+        let few = numbers[1000..].iter().filter(|n| **n <= 3).count();
+        assert!(few > 2700, "{few}");
     }
 
     #[test]

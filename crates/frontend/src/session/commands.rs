@@ -43,6 +43,7 @@ impl Session {
         };
         self.client.capabilities.set(Capabilities::MULTI_STATEMENTS, on);
         self.key.capabilities = self.client.capabilities & PASSED;
+        self.riding.forget_lanes();
         if self.lease.is_some() {
             self.run_command(&Class::default(), payload, ReplyKind::Rows, None).await?;
             let key = self.key.clone();
@@ -130,6 +131,7 @@ impl Session {
         let password = unproved.clone().or_else(|| endpoint.accounts.password(&user));
         self.password = password.ok_or_else(|| login::access_denied(&user, &peer, true))?;
         self.key.user = user.as_bytes().into();
+        self.riding.forget_lanes();
         self.admin = admin;
         self.collation = request.collation.unwrap_or(self.collation);
         // A new login forgets the client's flag on MariaDB.

@@ -104,7 +104,7 @@ async fn admit(
     };
     match said {
         Ok(()) => {
-            session.handle.end();
+            session.handle.end(session.shared.idle.now(), session.lease.is_some());
             Ok(session)
         }
         Err(error) => Err(Box::new((session.client, error.into()))),
@@ -154,10 +154,15 @@ fn open(
         state,
         lease: None,
         riding: Riding::default(),
+        idle: shared.idle.enter(handle),
+        timeout: None,
         let_go: Rc::new(Notify::new()),
         held: false,
         counted_as_pinned: false,
+        shows_bindings: false,
         last_prepared: 0,
+        sent_at: None,
+        scratch: Vec::new(),
         _user_entry: user_entry,
         endpoint,
     })
@@ -203,7 +208,7 @@ impl Session {
     }
 
     async fn lend(&self, profile: &Profile, password: &Password) -> Result<Lease, Failure> {
-        let request = Request { key: &self.key, password, profile };
+        let request = Request { key: &self.key, password, profile, patient: false };
         self.shared.pool.lend(request).await
     }
 

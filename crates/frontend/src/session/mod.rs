@@ -21,10 +21,12 @@ mod statements;
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use tokio::sync::Notify;
 use weir_admin::sessions::{Interrupt, SessionHandle, UserEntry};
+use weir_backend::profile::SharedProfile;
 use weir_backend::{Identity, Lease, PoolKey};
 use weir_wire::auth::{Password, Scramble};
 use weir_wire::error::codes;
@@ -33,11 +35,12 @@ use weir_wire::{Command, Failure, Fault};
 
 use crate::client::{Client, ClientError};
 use crate::endpoint::Endpoint;
+use crate::idle::{Due, IdleState};
 use crate::worker::{Incoming, Peer, Shared};
 use state::State;
 
-/// How long an idle client keeps its buffers.
-const REST_AFTER: std::time::Duration = std::time::Duration::from_secs(2);
+/// A session keeps a buffer for commands of so many bytes from one to the next.
+const SMALL_COMMAND: usize = 16 * 1024;
 
 /// Why a session ends.
 #[derive(Debug)]
@@ -90,11 +93,20 @@ pub(crate) struct Session {
     state: State,
     lease: Option<Lease>,
     riding: ride::Riding,
+    idle: Rc<IdleState>,
+    /// The time that the session may be idle, and the profile that says so.
+    timeout: Option<(SharedProfile, Duration)>,
     /// Rung when somebody waits for the connection that is held softly.
     let_go: Rc<Notify>,
     held: bool,
     counted_as_pinned: bool,
+    /// Others see something that binds the session.
+    shows_bindings: bool,
     last_prepared: u32,
+    /// When the latest command was sent to a server.
+    sent_at: Option<Instant>,
+    /// For payloads that are put together anew.
+    scratch: Vec<u8>,
     _user_entry: UserEntry,
 }
 
@@ -107,14 +119,17 @@ pub(crate) async fn serve(shared: Rc<Shared>, incoming: Incoming, handle: Arc<Se
 
 impl Session {
     async fn run(&mut self) -> End {
+        let mut payload = BytesMut::new();
         loop {
-            let payload = match self.next_command().await {
-                Ok(payload) => payload,
-                Err(end) => return end,
-            };
-            self.endpoint.metrics.commands.inc();
-            if let Err(end) = self.command(payload).await {
+            if let Err(end) = self.next_command(&mut payload).await {
                 return end;
+            }
+            self.endpoint.metrics.commands.inc();
+            if let Err(end) = self.command(&payload).await {
+                return end;
+            }
+            if payload.capacity() > SMALL_COMMAND {
+                payload = BytesMut::new();
             }
             self.show_bindings();
             if let Err(error) = self.client.flush().await {
@@ -130,38 +145,56 @@ impl Session {
     }
 
     /// Waits for the next command, and meanwhile for whatever else may concern an idle session.
-    async fn next_command(&mut self) -> Result<BytesMut, End> {
+    async fn next_command(&mut self, payload: &mut BytesMut) -> Result<(), End> {
         self.client.begin_command();
         let limit = self.endpoint.settings.max_allowed_packet;
-        let mut idle = std::pin::pin!(tokio::time::sleep(REST_AFTER));
-        let mut rested = false;
+        let timeout = self.wait_timeout();
+        self.idle.begin(self.shared.idle.now(), timeout);
         loop {
             self.idle_interrupts()?;
-            // Cancel-safe: `packet` keeps what has arrived, bells keep their ring, the timer is only looked at.
+            match self.idle.due() {
+                Due::Nothing => {}
+                Due::Rest => {
+                    *payload = BytesMut::new();
+                    self.rest();
+                }
+                Due::End => return Err(self.idle_for_too_long()),
+            }
+            // Cancel-safe: `packet` keeps what has arrived, bells keep their ring.
             tokio::select! {
                 biased;
-                payload = self.client.packet(limit) => return Ok(payload?),
-                () = self.handle.bell.notified() => {}
-                () = self.let_go.notified(), if self.held => self.give_way().await,
-                () = &mut idle => {
-                    if rested {
-                        return Err(self.idle_for_too_long());
-                    }
-                    rested = true;
-                    if !self.client.has_input() {
-                        self.client.rest();
-                        self.riding.rest();
-                    }
-                    idle.as_mut().reset(tokio::time::Instant::now() + self.wait_timeout().saturating_sub(REST_AFTER));
+                arrived = self.client.packet_into(limit, payload) => {
+                    self.idle.end();
+                    return Ok(arrived?);
                 }
+                () = self.handle.bell.rung() => {}
+                () = self.let_go.notified(), if self.held => self.give_way().await,
             }
         }
     }
 
+    /// Frees memory after a while of idleness.
+    fn rest(&mut self) {
+        if !self.client.has_input() {
+            self.client.rest();
+            self.riding.rest();
+            self.handle.rest();
+            self.scratch = Vec::new();
+        }
+    }
+
     /// The client's own `wait_timeout` if it has set one, else the configured one.
-    fn wait_timeout(&self) -> std::time::Duration {
-        let own = self.state.profile.variable("wait_timeout").and_then(|seconds| seconds.parse().ok());
-        own.map_or(self.endpoint.settings.wait_timeout, std::time::Duration::from_secs)
+    fn wait_timeout(&mut self) -> Duration {
+        match &self.timeout {
+            Some((profile, timeout)) if Rc::ptr_eq(profile, &self.state.profile) => *timeout,
+            _ => {
+                let profile = self.state.profile.clone();
+                let own = profile.variable("wait_timeout").and_then(|seconds| seconds.parse().ok());
+                let timeout = own.map_or(self.endpoint.settings.wait_timeout, Duration::from_secs);
+                self.timeout = Some((profile, timeout));
+                timeout
+            }
+        }
     }
 
     fn idle_for_too_long(&self) -> End {
@@ -190,7 +223,7 @@ impl Session {
     }
 
     fn show_idle(&mut self) {
-        self.handle.end();
+        self.handle.end(self.shared.idle.now(), self.lease.is_some());
         self.handle.set_in_transaction(self.state.in_transaction());
         let pinned = self.lease.is_some() && !self.held;
         if pinned != self.counted_as_pinned {
@@ -201,13 +234,15 @@ impl Session {
                 self.endpoint.metrics.pinned.dec()
             };
         }
-        if self.lease.is_none() {
-            self.handle.info().server = None;
-        }
     }
 
     /// Before the client can ask: what binds the session now.
     fn show_bindings(&mut self) {
+        let bound = self.state.is_bound() || self.state.in_transaction();
+        if !bound && !self.shows_bindings {
+            return;
+        }
+        self.shows_bindings = bound;
         let bindings = self.state.bindings();
         let mut info = self.handle.info();
         if info.pins != bindings {
@@ -216,10 +251,10 @@ impl Session {
     }
 
     /// One command. An error ends the session.
-    async fn command(&mut self, payload: BytesMut) -> Result<(), End> {
+    async fn command(&mut self, payload: &[u8]) -> Result<(), End> {
         self.handle.clear(Interrupt::Query);
         let Some(command) = payload.first().copied().and_then(Command::served) else {
-            self.handle.begin("Unknown", None);
+            self.handle.begin("Unknown", b"", self.shared.idle.now());
             self.refuse(&Failure::new(Fault::Client, codes::ER_UNKNOWN_COM_ERROR, b"08S01", "Unknown command"));
             return Ok(());
         };
@@ -227,7 +262,7 @@ impl Session {
             Command::Query | Command::StmtPrepare => payload.get(1..),
             _ => None,
         };
-        self.handle.begin(command.process_name(), text);
+        self.handle.begin(command.process_name(), text.unwrap_or_default(), self.shared.idle.now());
         match command {
             Command::Quit => Err(End::Quit),
             Command::Ping => {
@@ -238,20 +273,20 @@ impl Session {
                 self.client.put_ok(&ok);
                 Ok(())
             }
-            Command::Query => self.query(&payload).await,
-            Command::InitDb => self.init_db(&payload).await,
-            Command::FieldList => self.field_list(&payload).await,
-            Command::Statistics => self.statistics(&payload).await,
-            Command::ProcessKill => self.process_kill(&payload),
-            Command::ChangeUser => Box::pin(self.change_user(&payload)).await,
+            Command::Query => self.query(payload).await,
+            Command::InitDb => self.init_db(payload).await,
+            Command::FieldList => self.field_list(payload).await,
+            Command::Statistics => self.statistics(payload).await,
+            Command::ProcessKill => self.process_kill(payload),
+            Command::ChangeUser => Box::pin(self.change_user(payload)).await,
             Command::ResetConnection => self.reset_connection().await,
-            Command::SetOption => self.set_option(&payload).await,
-            Command::StmtPrepare => self.prepare(&payload).await,
-            Command::StmtExecute => self.execute(&payload).await,
-            Command::StmtFetch => self.fetch(&payload).await,
-            Command::StmtReset => self.reset_statement(&payload).await,
-            Command::StmtClose => self.close_statement(&payload),
-            Command::StmtSendLongData => self.long_data(&payload).await,
+            Command::SetOption => self.set_option(payload).await,
+            Command::StmtPrepare => self.prepare(payload).await,
+            Command::StmtExecute => self.execute(payload).await,
+            Command::StmtFetch => self.fetch(payload).await,
+            Command::StmtReset => self.reset_statement(payload).await,
+            Command::StmtClose => self.close_statement(payload),
+            Command::StmtSendLongData => self.long_data(payload).await,
             _ => unreachable_command(),
         }
     }

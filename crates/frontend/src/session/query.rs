@@ -1,7 +1,6 @@
 //! COM_QUERY: what Weir answers itself, what it must change in the text, and the rest, which the server gets as it is.
 
 use std::rc::Rc;
-use std::time::Instant;
 
 use weir_admin::Caller;
 use weir_admin::sessions::Interrupt;
@@ -13,7 +12,7 @@ use weir_wire::resultset::ResultSet;
 use weir_wire::stmt::query_text_at;
 use weir_wire::{Failure, Fault};
 
-use super::ride::{Rode, may_ride, note_run};
+use super::ride::{PLAIN_READ, Rode, may_ride};
 use super::state::{Begin, Left};
 use super::{End, Session};
 
@@ -28,6 +27,21 @@ impl Session {
             }
         };
         let text = &payload[at..];
+        // A shape that rides is one of plain reads, with which there is nothing to do before they run.
+        let lanes = self.lanes_for_text(text);
+        let mut lost = None;
+        if let Some((group, learnt)) = &lanes
+            && learnt.get().rides()
+        {
+            match self.ride_text(group, learnt, payload).await {
+                Ok(Rode::Done(outcome)) => {
+                    self.note(&PLAIN_READ, &outcome);
+                    return Ok(());
+                }
+                Ok(Rode::NotYet(failure)) => lost = failure,
+                Err(stopped) => return self.stopped(stopped),
+            }
+        }
         let class = classify(text, self.state.lex);
         if self.answer_here(&class, text)? || self.before_diagnostics_of_text(&class).await? {
             return Ok(());
@@ -41,31 +55,15 @@ impl Session {
             }
             None => payload,
         };
-        self.run_text(&class, text, payload).await?;
+        let outcome = self.run_command(&class, payload, ReplyKind::Results, lost).await?;
+        if let Some((_, learnt)) = lanes
+            && may_ride(&class)
+        {
+            self.note_run(&learnt, outcome.as_ref());
+        }
         if let Kind::SetUserVariables(variables) = &class.kind {
             self.note_user_variables(text, variables);
         }
-        Ok(())
-    }
-
-    /// Runs a text: on a lane if it may ride, else on a connection of the session's own.
-    async fn run_text(&mut self, class: &Class, text: &[u8], payload: &[u8]) -> Result<(), End> {
-        let lanes = if may_ride(class) { self.lanes() } else { None };
-        let Some(group) = lanes else {
-            return self.run_command(class, payload, ReplyKind::Results, None).await.map(drop);
-        };
-        let learnt = group.learnt(weir_sql::digest(text, self.state.lex).0);
-        let lost = match self.ride_text(&group, &learnt, payload).await {
-            Ok(Rode::Done(outcome)) => {
-                self.note(class, &outcome);
-                return Ok(());
-            }
-            Ok(Rode::NotYet(lost)) => lost,
-            Err(stopped) => return self.stopped(stopped),
-        };
-        let begun = Instant::now();
-        let outcome = self.run_command(class, payload, ReplyKind::Results, lost).await?;
-        note_run(&learnt, begun, outcome.as_ref());
         Ok(())
     }
 

@@ -190,7 +190,7 @@ impl Relay<'_> {
                 filled = self.lease.fill() => {
                     return filled.map_err(|failure| Broken::Server { failure, said });
                 }
-                () = self.handle.bell.notified() => self.interrupted(killed, said)?,
+                () = self.handle.bell.rung() => self.interrupted(killed, said)?,
                 error = self.client.gone() => {
                     if self.harmless || matches!(error, ClientError::Frame(_)) {
                         (self.kill)(self.lease.thread_id);

@@ -6,13 +6,13 @@
 //! own, where what it leaves is kept for the session.
 
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::Duration;
 
 use weir_admin::sessions::Interrupt;
 use weir_backend::lanes::learn::{Run, Unfit};
 use weir_backend::lanes::{Arrived, Elsewhere, Group, Lane, MAX_COMMAND, Ride, SharedLearnt};
 use weir_backend::profile::SharedProfile;
-use weir_sql::{Class, Effects};
+use weir_sql::{Class, Effects, Kind, Pins};
 use weir_wire::{Failure, StatusFlags};
 
 use super::relay::Outcome;
@@ -32,6 +32,11 @@ impl Riding {
     /// Frees memory: the session has been idle for a while.
     pub(super) fn rest(&self) {
         self.ride.rest();
+    }
+
+    /// The session's user or capabilities have changed.
+    pub(super) fn forget_lanes(&mut self) {
+        self.group = None;
     }
 
     /// The session no longer waits for its statement: the lane drops the reply.
@@ -61,18 +66,38 @@ fn diverted(learnt: &SharedLearnt, why: Unfit) {
     learnt.set(state);
 }
 
-/// Takes down how a statement ran on a connection of its own.
-pub(super) fn note_run(learnt: &SharedLearnt, begun: Instant, outcome: Option<&Outcome>) {
-    let mut state = learnt.get();
-    let run = match outcome {
-        Some(outcome) => Run { time: begun.elapsed(), bytes: outcome.bytes, clean: outcome.left_nothing() },
-        None => Run { time: begun.elapsed(), bytes: 0, clean: false },
-    };
-    state.ran(run);
-    learnt.set(state);
-}
+/// The class of what rides.
+pub(super) const PLAIN_READ: Class = Class {
+    kind: Kind::Select,
+    effects: Effects::READS,
+    pins: Pins::empty(),
+    releases: Pins::empty(),
+    assigned: Vec::new(),
+};
 
 impl Session {
+    /// The lanes that a text may ride, and what is known of its shape. Only texts that may be plain reads have any.
+    pub(super) fn lanes_for_text(&mut self, text: &[u8]) -> Option<(Rc<Group>, SharedLearnt)> {
+        if !matches!(text.first(), Some(b'S' | b's' | b'(' | b'W' | b'w' | b' ' | b'\n' | b'\t')) {
+            return None;
+        }
+        let group = self.lanes()?;
+        let shape = weir_sql::shape(text, self.state.lex)?;
+        let learnt = group.learnt(shape.0);
+        Some((group, learnt))
+    }
+
+    /// Takes down how a statement ran on a connection of its own.
+    pub(super) fn note_run(&self, learnt: &SharedLearnt, outcome: Option<&Outcome>) {
+        let mut state = learnt.get();
+        let time = self.sent_at.map_or(Duration::MAX, |sent| sent.elapsed());
+        state.ran(match outcome {
+            Some(outcome) => Run { time, bytes: outcome.bytes, clean: outcome.left_nothing() },
+            None => Run { time, bytes: 0, clean: false },
+        });
+        learnt.set(state);
+    }
+
     /// The lanes that the session's statements may ride now, if any.
     pub(super) fn lanes(&mut self) -> Option<Rc<Group>> {
         let state = &self.state;
@@ -129,13 +154,14 @@ impl Session {
 
     /// Waits for a statement that is on a lane.
     async fn ride(&mut self, learnt: &SharedLearnt) -> Result<Rode, Stopped> {
+        self.endpoint.backend_metrics.lane_rides.inc();
         let ride = self.riding.ride.clone();
         let ended = loop {
             // Cancel-safe: a ride only tells its state, a bell keeps its ring, `gone` keeps what was read.
             tokio::select! {
                 biased;
                 ended = std::future::poll_fn(|cx| ride.poll_end(cx)) => break ended,
-                () = self.handle.bell.notified() => {
+                () = self.handle.bell.rung() => {
                     if let Some(stopped) = self.stops_ride() {
                         self.riding.let_go();
                         return Err(stopped);

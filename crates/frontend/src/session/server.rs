@@ -1,5 +1,7 @@
 //! The session's server connection: getting one, bringing it into the session's state, and running a command on it.
 
+use std::time::Instant;
+
 use weir_admin::sessions::Interrupt;
 use weir_backend::Lease;
 use weir_backend::connect::Login;
@@ -46,14 +48,14 @@ impl Session {
         }
         self.handle.set_state("Waiting for a server connection");
         let profile = self.state.profile.clone();
-        let request = Request { key: &self.key, password: &self.password, profile: &profile };
+        let request = Request { key: &self.key, password: &self.password, profile: &profile, patient: false };
         let mut lending = std::pin::pin!(self.shared.pool.lend(request));
         let lease = loop {
             // Cancel-safe: a dropped `lend` gives up its place, `gone` keeps what was read, a bell keeps its ring.
             tokio::select! {
                 biased;
                 lent = &mut lending => break lent,
-                () = self.handle.bell.notified() => {
+                () = self.handle.bell.rung() => {
                     if self.handle.has(Interrupt::Connection) || self.handle.has(Interrupt::ShutdownNow) {
                         return Err(Stopped::Ended(End::Killed));
                     }
@@ -72,7 +74,7 @@ impl Session {
         })?;
         let mut lease = lease;
         lease.has_found_rows = false;
-        self.handle.info().server = Some((lease.server.settings.name.clone(), lease.thread_id));
+        self.handle.info().server = Some((lease.server.clone(), lease.thread_id));
         self.lease = Some(lease);
         Ok(())
     }
@@ -153,16 +155,12 @@ impl Session {
         class: &Class,
         statement_id: Option<u32>,
     ) -> Result<Outcome, Stopped> {
-        let login = Login {
-            user: self.key.user.clone(),
-            password: self.password.clone(),
-            capabilities: weir_wire::Capabilities::empty(),
-        };
-        let server = self.endpoint.server.clone();
-        let kills = self.endpoint.metrics.kills.clone();
-        let kill = move |thread: u32| {
-            kills.inc();
-            let (server, login) = (server.clone(), login.clone());
+        let (endpoint, key, password) = (&self.endpoint, &self.key, &self.password);
+        let kill = |thread: u32| {
+            endpoint.metrics.kills.inc();
+            let capabilities = weir_wire::Capabilities::empty();
+            let login = Login { user: key.user.clone(), password: password.clone(), capabilities };
+            let server = endpoint.server.clone();
             tokio::task::spawn_local(async move {
                 if let Err(error) = kill_query(&server, &login, thread).await {
                     tracing::warn!(%error, thread, "a statement could not be killed on the server");
@@ -182,6 +180,7 @@ impl Session {
             statement_id,
             kill: &kill,
         };
+        self.sent_at = Some(Instant::now());
         match relay.run(kind).await {
             Ok(outcome) => Ok(outcome),
             Err(Broken::Client(error)) => Err(Stopped::Ended(error.into())),

@@ -5,7 +5,6 @@
 //! prepared with. Parameter types that the client sent once are sent again to a connection that has not seen them.
 
 use std::rc::Rc;
-use std::time::Instant;
 
 use weir_backend::connection::{ParsingProfile, Prepared, StatementKey};
 use weir_backend::lanes::{Lane, MAX_COMMAND, Ride};
@@ -16,10 +15,10 @@ use weir_wire::stmt::{Execute, settle_null_types, statement_id};
 use weir_wire::{Capabilities, Command, Failure, Fault, Malformed, StatusFlags};
 
 use super::query::names_server_threads;
-use super::ride::{Rode, may_ride, note_run};
+use super::ride::{Rode, may_ride};
 use super::server::Stopped;
 use super::state::Statement;
-use super::{End, Session};
+use super::{End, SMALL_COMMAND, Session};
 
 /// The most statements that one client may have prepared: `max_prepared_stmt_count` of a stock server.
 const MOST_STATEMENTS: usize = 16_382;
@@ -200,7 +199,6 @@ impl Session {
                 return Ok(());
             }
         }
-        let begun = Instant::now();
         // Each execution of a text with the counts of the statement before is one of a text with other values.
         let counts = Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
         let spliced = if class.effects.intersects(counts) { self.splice_state(&class, &key.text) } else { None };
@@ -217,21 +215,27 @@ impl Session {
             self.connection().close_statement(&key);
         }
         let server_id = self.have_statement(&key).await?;
+        let mut forwarded = std::mem::take(&mut self.scratch);
+        forwarded.clear();
         let connection = self.connection();
         let known = connection.statements.peek(&key).and_then(|prepared| prepared.types.clone());
         let same = matches!((&known, &types), (Some(a), Some(b)) if Rc::ptr_eq(a, b) || a == b);
         let send_types = if same { None } else { types.as_deref() };
-        let forwarded = execute.encode(server_id, send_types.filter(|_| execute.params > 0));
+        execute.encode_into(&mut forwarded, server_id, send_types.filter(|_| execute.params > 0));
         if let Some(prepared) = connection.statements.peek_mut(&key) {
             prepared.types = types;
             prepared.executed_by =
                 Some(prepared.executed_by.map_or(own, |session| if session == own { own } else { u32::MAX }));
         }
         self.handle_statement(&key);
-        self.send(&class, &forwarded).await?;
+        let sent = self.send(&class, &forwarded).await;
+        if forwarded.capacity() <= SMALL_COMMAND {
+            self.scratch = forwarded;
+        }
+        sent?;
         let outcome = self.forward_reply(ReplyKind::Results, &class, None).await?;
         if let Some(learnt) = &learnt {
-            note_run(learnt, begun, Some(&outcome));
+            self.note_run(learnt, Some(&outcome));
         }
         self.note(&class, &outcome);
         if once && let Some(lease) = &mut self.lease {
@@ -247,7 +251,7 @@ impl Session {
 
     /// Shows the statement's text as what the session runs.
     fn handle_statement(&self, key: &StatementKey) {
-        self.handle.begin(Command::StmtExecute.process_name(), Some(&key.text));
+        self.handle.begin(Command::StmtExecute.process_name(), &key.text, self.shared.idle.now());
     }
 
     /// COM_STMT_FETCH.

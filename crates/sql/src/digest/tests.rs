@@ -93,3 +93,97 @@ fn any_bytes_have_a_digest() {
         assert_eq!(digest(&sql, mode), digest(&sql, mode));
     }
 }
+
+#[test]
+fn a_shape_knows_literal_kinds_and_spaces_but_not_values() {
+    let shape = |text: &str| super::shape(text.as_bytes(), LexMode::default());
+    for (one, other) in [
+        ("SELECT c FROM t WHERE id = 5", "select c FROM t where id = 123456"),
+        ("SELECT c FROM t WHERE a = 'x'", "SELECT c FROM t WHERE a = 'it''s'"),
+        ("SELECT  c FROM t", "SELECT\n\tc FROM t"),
+    ] {
+        assert_eq!(shape(one), shape(other), "{one} / {other}");
+        assert!(shape(one).is_some());
+    }
+    for (one, other) in [
+        ("SELECT c FROM t WHERE id = 5", "SELECT c FROM t WHERE id = '5'"),
+        ("SELECT substr(c, 1) FROM t", "SELECT substr (c, 1) FROM t"),
+        ("SELECT a@b", "SELECT a @b"),
+        ("SELECT 1", "SELECT 1, 2"),
+        ("SELECT c FROM t", "SELECT c FROM T"),
+        ("SELECT 1", "SELECT 1; DROP TABLE t"),
+    ] {
+        assert_ne!(shape(one), shape(other), "{one} / {other}");
+    }
+    assert_eq!(shape("SELECT 1 /*! FOR UPDATE */"), None);
+}
+
+/// Texts are cut from pieces that mean something to the classifier; those of one shape must have one class.
+#[test]
+fn texts_of_one_shape_have_one_class() {
+    const PIECES: &[&str] = &[
+        "SELECT",
+        "INSERT INTO",
+        "SET",
+        "c",
+        "t",
+        "FROM",
+        "WHERE",
+        "=",
+        "(",
+        ")",
+        ",",
+        ";",
+        "FOR UPDATE",
+        "INTO",
+        "@v",
+        "@@warning_count",
+        "get_lock",
+        "found_rows",
+        "last_insert_id",
+        "substr",
+        "'x'",
+        "'y z'",
+        "1",
+        "22",
+        "0x1f",
+        "1.5",
+        "NULL",
+        "AS",
+        "UNION",
+        "LIMIT",
+        "SQL_CALC_FOUND_ROWS",
+        "nextval",
+        ".",
+        "`q`",
+        "sleep",
+        "BEGIN",
+        "KILL",
+        "?",
+        "-",
+    ];
+    let mut classes = std::collections::HashMap::new();
+    let mut seed = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = |below: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed % below as u64) as usize
+    };
+    let mut met_again = 0;
+    for _ in 0..200_000 {
+        let mut text = String::from("SELECT");
+        for _ in 0..1 + random(4) {
+            text.push_str([" ", "", "  "][random(3)]);
+            text.push_str(PIECES[random(PIECES.len())]);
+        }
+        let class = crate::classify(text.as_bytes(), LexMode::default());
+        let known = (class.effects, class.pins, class.is_plain_read());
+        let Some(shape) = super::shape(text.as_bytes(), LexMode::default()) else { continue };
+        if let Some((before, other)) = classes.insert(shape, (known, text.clone())) {
+            met_again += usize::from(other != text);
+            assert_eq!(known, before, "{text:?} / {other:?}");
+        }
+    }
+    assert!(met_again > 1000, "{met_again}");
+}

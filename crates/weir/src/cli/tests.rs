@@ -28,6 +28,13 @@ fn a_wrong_command_line_is_a_usage_error_on_standard_error() {
         (&["serve"], "weir: the following required arguments were not provided"),
         (&["config", "check"], "weir: the following required arguments were not provided"),
         (&["version", "--loud"], "weir: unexpected argument '--loud'"),
+        (&["bench"], "Measure Weir"),
+        (&["bench", "run", "speed"], "weir: invalid value 'speed' for '<NAME>': there is no bench of this name"),
+        (&["bench", "run", "overhead", "--target", "weir,x"], "weir: invalid value 'x' for '--target <NAME,…>'"),
+        (
+            &["bench", "run", "overhead", "--server", "db:3306"],
+            "weir: the following required arguments were not provided",
+        ),
     ] {
         let (code, out, err) = weir(args);
         assert_eq!((code, out.as_str()), (USAGE, ""), "{args:?}");
@@ -44,6 +51,8 @@ fn help_and_version_succeed_on_standard_output() {
         (&["version"], VERSION),
         (&["config", "example"], "[listen]"),
         (&["config", "docs"], "# Configuration"),
+        (&["bench", "list"], "overhead"),
+        (&["bench", "run", "--help"], "weir bench run overhead --quick"),
     ] {
         let (code, out, err) = weir(args);
         assert_eq!((code, err.as_str()), (SUCCESS, ""), "{args:?}");

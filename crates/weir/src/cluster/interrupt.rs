@@ -11,15 +11,15 @@ use weir_local::Cancel;
 use super::ClusterError;
 
 /// Tells whether the user wants the command to end.
-pub(super) struct Interrupt {
+pub(crate) struct Interrupt {
     /// Set by the first signal.
-    pub(super) cancel: Cancel,
+    pub(crate) cancel: Cancel,
     signalled: Receiver<()>,
 }
 
 impl Interrupt {
     /// Begins to catch the signals. Once this has returned, none of them ends the process any more.
-    pub(super) fn watch() -> Result<Self, ClusterError> {
+    pub(crate) fn watch() -> Result<Self, ClusterError> {
         let failed = |error| ClusterError::Io("watch for signals", error);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(failed)?;
         let guard = runtime.enter();

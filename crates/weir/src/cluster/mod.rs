@@ -19,6 +19,7 @@ use clap::{Args, ValueEnum};
 use weir_local::{Cluster, Flavor};
 
 pub(crate) use error::ClusterError;
+pub(crate) use interrupt::Interrupt;
 pub(crate) use status::status;
 pub(crate) use up::up;
 
@@ -83,7 +84,7 @@ pub(crate) struct StatusArgs {
 
 /// The kinds of server, as an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FlavorArg {
+pub(crate) enum FlavorArg {
     /// MariaDB
     Mariadb,
     /// MySQL

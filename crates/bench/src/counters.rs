@@ -1,0 +1,71 @@
+//! The database's status counters: which are kept, and how they change over a run.
+
+use std::collections::BTreeMap;
+
+/// Counter to value.
+pub(crate) type Counters = BTreeMap<String, i64>;
+
+/// The counters that are kept, of either kind of server: what was asked, what reached the disk, what waited.
+const KEPT: [&str; 28] = [
+    "Aborted_clients",
+    "Aborted_connects",
+    "Binlog_commits",
+    "Binlog_group_commits",
+    "Bytes_received",
+    "Bytes_sent",
+    "Com_begin",
+    "Com_commit",
+    "Com_delete",
+    "Com_insert",
+    "Com_rollback",
+    "Com_select",
+    "Com_set_option",
+    "Com_stmt_execute",
+    "Com_stmt_prepare",
+    "Com_update",
+    "Connection_errors_max_connections",
+    "Connections",
+    "Innodb_data_fsyncs",
+    "Innodb_deadlocks",
+    "Innodb_log_writes",
+    "Innodb_os_log_fsyncs",
+    "Innodb_os_log_written",
+    "Innodb_row_lock_time",
+    "Innodb_row_lock_waits",
+    "Queries",
+    "Questions",
+    "Threads_created",
+];
+
+/// The statement that reads them.
+pub(crate) fn query() -> String {
+    let names: Vec<String> = KEPT.iter().map(|name| format!("'{name}'")).collect();
+    format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", names.join(", "))
+}
+
+/// The counters among the rows of [`query`]'s result; what is no number is left out.
+pub(crate) fn read(rows: impl IntoIterator<Item = (String, String)>) -> Counters {
+    rows.into_iter().filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect()
+}
+
+/// How much each counter has grown.
+pub(crate) fn difference(before: &Counters, after: &Counters) -> Counters {
+    let grown = |(name, value): (&String, &i64)| Some((name.clone(), value - before.get(name)?));
+    after.iter().filter_map(grown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counters(values: &[(&str, &str)]) -> Counters {
+        read(values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+    }
+
+    #[test]
+    fn differences_are_of_counters_that_both_readings_have() {
+        let before = counters(&[("Questions", "100"), ("Com_select", "40"), ("Gone", "3"), ("Text", "ON")]);
+        let after = counters(&[("Questions", "175"), ("Com_select", "40"), ("New", "9")]);
+        assert_eq!(difference(&before, &after), counters(&[("Questions", "75"), ("Com_select", "0")]));
+    }
+}

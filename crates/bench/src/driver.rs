@@ -1,0 +1,250 @@
+//! The bench's own load tool, for what no other tool does: clients that wait, and clients of which some are refused.
+//!
+//! It runs as a process of its own (`weir bench drive`), so that its CPU time, its memory and its open files are its own. Each
+//! client is a thread with a small stack and a synchronous connection. A client that meets an error has ended, and counts
+//! as one error.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Barrier, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use serde::{Deserialize, Serialize};
+
+use crate::sql;
+
+/// Stack of a client's thread.
+const STACK_BYTES: usize = 256 * 1024;
+/// Threads that connect idle clients; each holds its share of them.
+const CONNECTING_THREADS: u32 = 64;
+
+/// What the clients do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DriverKind {
+    /// Connect at the same moment, then send query after query until the time is over; at least one.
+    Storm,
+    /// Connect, stay for the time, then send one query each.
+    Idle,
+}
+
+/// Whom the clients connect to, and what they do there.
+#[derive(Debug, Clone)]
+pub struct DriverOptions {
+    /// What the clients do.
+    pub kind: DriverKind,
+    /// Host name or IP address.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+    /// User name.
+    pub user: String,
+    /// Password.
+    pub password: String,
+    /// Default database.
+    pub database: String,
+    /// How many clients.
+    pub clients: u32,
+    /// How long, after the start.
+    pub seconds: u32,
+    /// What they ask.
+    pub query: String,
+}
+
+/// What became of the clients.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DriverReport {
+    /// Clients that met no error.
+    pub served: u64,
+    /// Clients that met one.
+    pub errors: u64,
+    /// Queries that were answered.
+    pub queries: u64,
+    /// From the first connection attempt to the last answer.
+    pub seconds: f64,
+    /// Latency of a query: median.
+    pub p50_us: f64,
+    /// Latency of a query: 95th percentile.
+    pub p95_us: f64,
+    /// Latency of a query: 99th percentile.
+    pub p99_us: f64,
+    /// The time that a connection took, authentication included: 99th percentile.
+    pub connect_p99_us: f64,
+    /// Error texts, and how many clients met them.
+    pub error_texts: BTreeMap<String, u64>,
+}
+
+/// What one client, or the clients of one thread, have met.
+#[derive(Debug, Default)]
+struct Tally {
+    served: u64,
+    errors: Vec<String>,
+    connects_us: Vec<u32>,
+    latencies_us: Vec<u32>,
+}
+
+/// Runs the load to its end.
+pub fn drive(options: &DriverOptions) -> DriverReport {
+    let begun = Instant::now();
+    let tally = Arc::new(Mutex::new(Tally::default()));
+    let shares: Vec<u32> = match options.kind {
+        DriverKind::Storm => vec![1; options.clients as usize],
+        DriverKind::Idle => shares(options.clients, CONNECTING_THREADS),
+    };
+    let barrier = Arc::new(Barrier::new(shares.len()));
+    let options = Arc::new(options.clone());
+    let spawn = |share: u32| {
+        let (options, barrier, tally) = (options.clone(), barrier.clone(), tally.clone());
+        thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
+            let own = match options.kind {
+                DriverKind::Storm => storm(&options, &barrier),
+                DriverKind::Idle => idle(&options, share, &barrier),
+            };
+            tally.lock().unwrap_or_else(PoisonError::into_inner).add(own);
+        })
+    };
+    let threads: Vec<_> = shares.into_iter().map(spawn).collect();
+    for thread in threads {
+        match thread {
+            Ok(thread) => drop(thread.join()),
+            // The others would wait for it for ever.
+            Err(error) => {
+                return DriverReport {
+                    errors: 1,
+                    error_texts: [(error.to_string(), 1)].into(),
+                    ..DriverReport::default()
+                };
+            }
+        }
+    }
+    let tally = std::mem::take(&mut *tally.lock().unwrap_or_else(PoisonError::into_inner));
+    tally.report(begun.elapsed())
+}
+
+/// Splits clients over at most this many threads.
+fn shares(clients: u32, threads: u32) -> Vec<u32> {
+    let threads = threads.min(clients).max(1);
+    (0..threads).map(|index| clients / threads + u32::from(index < clients % threads)).collect()
+}
+
+fn connect(options: &DriverOptions, tally: &mut Tally) -> Result<Conn, mysql::Error> {
+    let begun = Instant::now();
+    let connection =
+        Conn::new(sql::options(&options.host, options.port, &options.user, &options.password, &options.database))?;
+    tally.connects_us.push(micros(begun));
+    Ok(connection)
+}
+
+fn ask(options: &DriverOptions, connection: &mut Conn, tally: &mut Tally) -> Result<(), mysql::Error> {
+    let begun = Instant::now();
+    connection.query_drop(&options.query)?;
+    tally.latencies_us.push(micros(begun));
+    Ok(())
+}
+
+fn storm(options: &DriverOptions, barrier: &Barrier) -> Tally {
+    let mut tally = Tally::default();
+    barrier.wait();
+    let end = Instant::now() + Duration::from_secs(u64::from(options.seconds));
+    let mut run = || -> Result<(), mysql::Error> {
+        let mut connection = connect(options, &mut tally)?;
+        ask(options, &mut connection, &mut tally)?;
+        while Instant::now() < end {
+            ask(options, &mut connection, &mut tally)?;
+        }
+        Ok(())
+    };
+    let outcome = run();
+    tally.end(outcome);
+    tally
+}
+
+fn idle(options: &DriverOptions, share: u32, barrier: &Barrier) -> Tally {
+    let mut tally = Tally::default();
+    let mut connections = Vec::new();
+    for _ in 0..share {
+        match connect(options, &mut tally) {
+            Ok(connection) => connections.push(connection),
+            Err(error) => tally.end(Err(error)),
+        }
+    }
+    barrier.wait();
+    // Being idle is the load.
+    thread::sleep(Duration::from_secs(u64::from(options.seconds)));
+    barrier.wait();
+    for connection in &mut connections {
+        let outcome = ask(options, connection, &mut tally);
+        tally.end(outcome);
+    }
+    tally
+}
+
+impl Tally {
+    fn end(&mut self, outcome: Result<(), mysql::Error>) {
+        match outcome {
+            Ok(()) => self.served += 1,
+            Err(error) => self.errors.push(error.to_string()),
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.served += other.served;
+        self.errors.extend(other.errors);
+        self.connects_us.extend(other.connects_us);
+        self.latencies_us.extend(other.latencies_us);
+    }
+
+    fn report(mut self, elapsed: Duration) -> DriverReport {
+        self.latencies_us.sort_unstable();
+        self.connects_us.sort_unstable();
+        let latency = |share| percentile(&self.latencies_us, share);
+        let mut error_texts = BTreeMap::new();
+        for text in &self.errors {
+            *error_texts.entry(text.clone()).or_default() += 1;
+        }
+        DriverReport {
+            served: self.served,
+            errors: self.errors.len() as u64,
+            queries: self.latencies_us.len() as u64,
+            seconds: elapsed.as_secs_f64(),
+            p50_us: latency(0.50),
+            p95_us: latency(0.95),
+            p99_us: latency(0.99),
+            connect_p99_us: percentile(&self.connects_us, 0.99),
+            error_texts,
+        }
+    }
+}
+
+fn micros(begun: Instant) -> u32 {
+    u32::try_from(begun.elapsed().as_micros()).unwrap_or(u32::MAX)
+}
+
+/// The value below or at which this share is; 0 when there are none.
+fn percentile(sorted: &[u32], share: f64) -> f64 {
+    let index = (sorted.len() as f64 * share).ceil() as usize;
+    sorted.get(index.saturating_sub(1)).map_or(0.0, |value| f64::from(*value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_client_has_a_thread() {
+        for (clients, threads) in [(10_000, 64), (3, 64), (64, 64), (65, 64), (1, 1)] {
+            let shares = shares(clients, threads);
+            assert_eq!(shares.iter().sum::<u32>(), clients);
+            assert!(shares.len() <= threads as usize && !shares.contains(&0), "{shares:?}");
+        }
+    }
+
+    #[test]
+    fn percentiles_are_values_that_occurred() {
+        let sorted: Vec<u32> = (1..=200).collect();
+        assert_eq!([0.5, 0.95, 0.99, 1.0].map(|share| percentile(&sorted, share)), [100.0, 190.0, 198.0, 200.0]);
+        assert_eq!(percentile(&[], 0.5), 0.0);
+        assert_eq!(percentile(&[7], 0.01), 7.0);
+    }
+}

@@ -1,0 +1,46 @@
+//! The bench's own load tool, [`crate::driver`], as seen from outside: its options and its report.
+
+use super::Counted;
+use crate::driver::DriverReport;
+use crate::options::DRIVER_PASSWORD;
+use crate::plan::PointPlan;
+use crate::target::Upstream;
+
+pub(super) fn options(
+    kind: &str,
+    (host, port): (&str, u16),
+    upstream: &Upstream,
+    point: &PointPlan,
+    rows: u32,
+) -> Vec<String> {
+    vec![
+        kind.to_owned(),
+        format!("--host={host}"),
+        format!("--port={port}"),
+        format!("--user={}", upstream.account.name),
+        format!("--database={}", upstream.database),
+        format!("--clients={}", point.clients),
+        format!("--seconds={}", point.seconds),
+        format!("--query=SELECT c FROM sbtest1 WHERE id={}", rows / 2 + 1),
+    ]
+}
+
+pub(super) fn password(upstream: &Upstream) -> (String, String) {
+    (DRIVER_PASSWORD.to_owned(), upstream.account.password.clone())
+}
+
+/// Reads the last line that it prints.
+pub(super) fn parse(output: &str) -> Result<Counted, String> {
+    let line = output.lines().last().unwrap_or_default();
+    let report: DriverReport =
+        serde_json::from_str(line).map_err(|error| format!("the report of the clients can't be read: {error}"))?;
+    Ok(Counted {
+        seconds: report.seconds,
+        queries: report.queries,
+        events: report.queries,
+        errors: report.errors,
+        p50_us: report.p50_us,
+        p95_us: report.p95_us,
+        p99_us: report.p99_us,
+    })
+}

@@ -1,0 +1,200 @@
+//! What will be run, in which order, and how long that will take: decided before anything is started.
+//!
+//! Must always hold: of a point, round n of all targets runs one after another, before round n + 1 of any (A B C A B C), so
+//! that a ratio compares neighbours in time. Plans are pure: no clock, no machine.
+
+mod kingshard;
+mod overhead;
+#[cfg(test)]
+mod tests;
+mod workload;
+
+use std::time::Duration;
+
+pub use workload::{Tool, Workload};
+
+use crate::catalogue::Bench;
+use crate::error::BenchError;
+use crate::options::{Length, Selection};
+use crate::target::TargetKind;
+
+/// `max_connections` of a server that nobody has configured.
+pub(crate) const STOCK_MAX_CONNECTIONS: u32 = 151;
+/// Connections that the server takes beyond the clients': those of Weir's pool, which stay between its turns, and the bench's
+/// own.
+const SPARE_CONNECTIONS: u32 = 150;
+/// `--quick` stops beginning new runs after this time, so that it ends within three minutes on a slow machine too.
+const QUICK_BUDGET: Duration = Duration::from_secs(150);
+
+/// All that a run of a bench does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Rows of the table.
+    pub rows: u32,
+    /// What is measured, in order.
+    pub points: Vec<PointPlan>,
+    /// No run is begun later than this after the start.
+    pub budget: Option<Duration>,
+}
+
+/// A point, for all targets that it is measured on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PointPlan {
+    /// What the clients do.
+    pub workload: Workload,
+    /// With prepared statements; `None` where that makes no difference.
+    pub prepared: Option<bool>,
+    /// Clients at the same time.
+    pub clients: u32,
+    /// Weir's `pool.max_connections`, where it is varied.
+    pub pool_limit: Option<u32>,
+    /// On what, in this order.
+    pub targets: Vec<TargetKind>,
+    /// Length of a run.
+    pub seconds: u32,
+    /// Runs on each target.
+    pub rounds: u32,
+    /// The server's `max_connections` meanwhile.
+    pub server_connections: u32,
+}
+
+/// One run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Job {
+    /// Index in [`Plan::points`].
+    pub point: usize,
+    /// From 0.
+    pub round: u32,
+    /// On what.
+    pub target: TargetKind,
+}
+
+impl Plan {
+    /// The plan of a bench.
+    ///
+    /// Errors: a selection that leaves nothing, or asks for a workload that the bench does not have.
+    pub fn make(bench: Bench, length: Length, selection: &Selection) -> Result<Self, BenchError> {
+        let plan = match bench {
+            Bench::Overhead => overhead::plan(length, selection),
+            Bench::Kingshard => kingshard::plan(length, selection),
+        };
+        if let Some(other) = selection.workloads.iter().find(|workload| !plan.has(**workload)) {
+            return Err(BenchError::Options(format!("{} does not have the workload {other}", bench.name())));
+        }
+        if plan.points.is_empty() {
+            return Err(BenchError::Options("nothing is left to measure".to_owned()));
+        }
+        Ok(plan)
+    }
+
+    fn has(&self, workload: Workload) -> bool {
+        self.points.iter().any(|point| point.workload == workload)
+    }
+
+    /// All runs, in order.
+    pub fn jobs(&self) -> Vec<Job> {
+        let rounds = |(point, plan): (usize, &PointPlan)| {
+            let targets = plan.targets.clone();
+            (0..plan.rounds)
+                .flat_map(move |round| targets.clone().into_iter().map(move |target| Job { point, round, target }))
+        };
+        self.points.iter().enumerate().flat_map(rounds).collect()
+    }
+
+    /// The targets of all points, in the order of their first appearance.
+    pub fn targets(&self) -> Vec<TargetKind> {
+        let mut targets = Vec::new();
+        for target in self.points.iter().flat_map(|point| &point.targets) {
+            if !targets.contains(target) {
+                targets.push(*target);
+            }
+        }
+        targets
+    }
+
+    /// How long all runs will take, the start of the server and the making of the table included; in seconds, roughly.
+    pub fn expected_seconds(&self) -> f64 {
+        let runs: f64 = self.jobs().iter().map(|job| self.points[job.point].expected_seconds()).sum();
+        self.setup_seconds() + runs
+    }
+
+    /// How long it takes until the first run.
+    pub(crate) fn setup_seconds(&self) -> f64 {
+        4.0 + f64::from(self.rows) / 40_000.0
+    }
+
+    /// The most connections that the server is to take at any time.
+    pub(crate) fn largest_server_connections(&self) -> u32 {
+        self.points.iter().map(|point| point.server_connections).max().unwrap_or(STOCK_MAX_CONNECTIONS)
+    }
+
+    /// How many rounds the most often repeated point has.
+    pub(crate) fn largest_rounds(&self) -> u32 {
+        self.points.iter().map(|point| point.rounds).max().unwrap_or(0)
+    }
+}
+
+impl PointPlan {
+    /// How long one run takes, its start and end included: as measured on two cores.
+    pub(crate) fn expected_seconds(&self) -> f64 {
+        let (seconds, clients) = (f64::from(self.seconds), f64::from(self.clients));
+        let restart = if self.is_exclusive() { 0.3 } else { 0.0 };
+        restart
+            + match self.workload.tool() {
+                Tool::Sysbench(_) => seconds + 0.1 + clients * 0.001,
+                Tool::Slap => seconds + 0.4,
+                Tool::Storm => seconds + 0.5 + clients * 0.000_6,
+                Tool::Idle => seconds + 0.5 + clients * 0.000_2,
+            }
+    }
+
+    /// Weir's setting that is varied, as the record says it.
+    pub(crate) fn variant(&self) -> Option<String> {
+        self.pool_limit.map(|limit| format!("pool.max_connections={limit}"))
+    }
+
+    /// For people: `oltp_point_select, prepared, 16 clients`.
+    pub(crate) fn describe(&self) -> String {
+        let prepared = if self.prepared == Some(true) { ", prepared" } else { "" };
+        let variant = self.variant().map_or(String::new(), |variant| format!(", {variant}"));
+        format!("{}{prepared}, {} clients{variant}", self.workload, self.clients)
+    }
+
+    /// Whether no other proxy may run meanwhile, and the target's own is started anew: where the server takes so few
+    /// connections that another's pool would be missed, and where memory is a result.
+    pub(crate) fn is_exclusive(&self) -> bool {
+        let is_tight = self.server_connections < self.clients + SPARE_CONNECTIONS;
+        is_tight || self.pool_limit.is_some() || self.workload.tool() == Tool::Idle
+    }
+}
+
+/// What a bench does at a length: in full, quickly, or just to see that it works.
+fn by_length<T>(length: Length, [full, quick, smoke]: [T; 3]) -> T {
+    match length {
+        Length::Full => full,
+        Length::Quick => quick,
+        Length::Smoke => smoke,
+    }
+}
+
+fn budget(length: Length) -> Option<Duration> {
+    (length == Length::Quick).then_some(QUICK_BUDGET)
+}
+
+/// A user's choice, or else the bench's own list.
+fn chosen<T: Copy>(choice: &[T], own: &[T]) -> Vec<T> {
+    if choice.is_empty() { own.to_vec() } else { choice.to_vec() }
+}
+
+/// The user's targets, or all.
+fn targets(selection: &Selection) -> Vec<TargetKind> {
+    let mut targets = chosen(&selection.targets, &TargetKind::ALL);
+    let mut seen = Vec::new();
+    targets.retain(|target| {
+        !seen.contains(target) && {
+            seen.push(*target);
+            true
+        }
+    });
+    targets
+}

@@ -1,0 +1,111 @@
+//! The plan of `overhead`.
+
+use super::{
+    Plan, PointPlan, SPARE_CONNECTIONS, STOCK_MAX_CONNECTIONS, Tool, Workload, budget, by_length, chosen, targets,
+};
+use crate::options::{Length, Prepared, Selection};
+
+/// What a length means.
+struct Scale {
+    rows: u32,
+    seconds: u32,
+    rounds: u32,
+    /// Rounds of storm and idle, whose result is whether all are served.
+    connection_rounds: u32,
+    clients: &'static [u32],
+    prepared: Prepared,
+    workloads: &'static [Workload],
+    churn_clients: u32,
+    storm_clients: u32,
+    idle_clients: u32,
+}
+
+const FULL: Scale = Scale {
+    rows: 100_000,
+    seconds: 4,
+    rounds: 3,
+    connection_rounds: 2,
+    clients: &[1, 16, 64, 256, 1_000],
+    prepared: Prepared::Both,
+    workloads: &[
+        Workload::PointSelect,
+        Workload::ReadOnly,
+        Workload::Churn,
+        Workload::Storm,
+        Workload::Idle,
+        Workload::ReadWrite,
+        Workload::WriteOnly,
+        Workload::Insert,
+    ],
+    churn_clients: 16,
+    storm_clients: 5_000,
+    idle_clients: 10_000,
+};
+
+const QUICK: Scale = Scale {
+    rows: 50_000,
+    seconds: 2,
+    rounds: 2,
+    connection_rounds: 1,
+    clients: &[16, 256],
+    prepared: Prepared::No,
+    workloads: &[Workload::PointSelect, Workload::Churn, Workload::Storm, Workload::Idle, Workload::ReadWrite],
+    storm_clients: 1_000,
+    idle_clients: 2_000,
+    ..FULL
+};
+
+const SMOKE: Scale = Scale {
+    rows: 1_000,
+    seconds: 1,
+    rounds: 1,
+    connection_rounds: 1,
+    clients: &[4],
+    prepared: Prepared::Both,
+    workloads: &[Workload::PointSelect, Workload::Churn, Workload::Storm, Workload::Idle, Workload::Insert],
+    churn_clients: 4,
+    storm_clients: 200,
+    idle_clients: 200,
+};
+
+pub(super) fn plan(length: Length, selection: &Selection) -> Plan {
+    let scale = by_length(length, [FULL, QUICK, SMOKE]);
+    let wanted = chosen(&selection.workloads, scale.workloads);
+    let in_order =
+        Workload::ALL.into_iter().filter(|workload| wanted.contains(workload) && *workload != Workload::Mixed);
+    let points = in_order.flat_map(|workload| scale.points(workload, selection)).collect();
+    Plan { rows: selection.rows.unwrap_or(scale.rows), points, budget: budget(length) }
+}
+
+impl Scale {
+    fn points(&self, workload: Workload, selection: &Selection) -> Vec<PointPlan> {
+        let is_named = selection.workloads.contains(&workload);
+        let own_clients = |own: u32| chosen(if is_named { &selection.clients } else { &[] }, &[own]);
+        let (clients, rounds) = match workload.tool() {
+            Tool::Sysbench(_) => (chosen(&selection.clients, self.clients), self.rounds),
+            Tool::Slap => (own_clients(self.churn_clients), self.rounds),
+            Tool::Storm => (own_clients(self.storm_clients), self.connection_rounds),
+            Tool::Idle => (own_clients(self.idle_clients), self.connection_rounds),
+        };
+        let modes: Vec<Option<bool>> = if workload.can_prepare() {
+            selection.prepared.unwrap_or(self.prepared).modes().iter().copied().map(Some).collect()
+        } else {
+            vec![None]
+        };
+        let point = |prepared, clients: u32| PointPlan {
+            workload,
+            prepared,
+            clients,
+            pool_limit: None,
+            targets: targets(selection),
+            seconds: selection.seconds.unwrap_or(self.seconds),
+            rounds: selection.rounds.unwrap_or(rounds),
+            server_connections: if workload == Workload::Storm {
+                STOCK_MAX_CONNECTIONS
+            } else {
+                (clients + SPARE_CONNECTIONS).max(STOCK_MAX_CONNECTIONS)
+            },
+        };
+        modes.iter().flat_map(|mode| clients.iter().map(|clients| point(*mode, *clients))).collect()
+    }
+}

@@ -1,0 +1,134 @@
+//! Plans: which points, in which order, how long.
+
+use super::*;
+use crate::options::Prepared;
+
+fn plan(bench: Bench, length: Length) -> Plan {
+    Plan::make(bench, length, &Selection::default()).expect("the bench's own plan")
+}
+
+#[test]
+fn targets_take_turns_within_each_round() {
+    let selection = Selection {
+        targets: vec![TargetKind::Direct, TargetKind::HaProxy, TargetKind::Weir],
+        workloads: vec![Workload::PointSelect],
+        clients: vec![16, 256],
+        prepared: Some(Prepared::No),
+        rounds: Some(2),
+        ..Selection::default()
+    };
+    let plan = Plan::make(Bench::Overhead, Length::Full, &selection).expect("a plan");
+    let order: Vec<(usize, u32, &str)> =
+        plan.jobs().iter().map(|job| (job.point, job.round, job.target.key())).collect();
+    let expected = [
+        (0, 0, "direct"),
+        (0, 0, "haproxy"),
+        (0, 0, "weir"),
+        (0, 1, "direct"),
+        (0, 1, "haproxy"),
+        (0, 1, "weir"),
+        (1, 0, "direct"),
+        (1, 0, "haproxy"),
+        (1, 0, "weir"),
+        (1, 1, "direct"),
+        (1, 1, "haproxy"),
+        (1, 1, "weir"),
+    ];
+    assert_eq!(order, expected);
+    assert_eq!(plan.points.iter().map(|point| point.clients).collect::<Vec<_>>(), [16, 256]);
+}
+
+#[test]
+fn the_full_overhead_covers_what_was_promised() {
+    let plan = plan(Bench::Overhead, Length::Full);
+    let five = [Workload::PointSelect, Workload::ReadOnly, Workload::WriteOnly, Workload::ReadWrite, Workload::Insert];
+    for workload in five {
+        for prepared in [false, true] {
+            let of_mode = plan.points.iter().filter(|p| (p.workload, p.prepared) == (workload, Some(prepared)));
+            assert_eq!(of_mode.map(|point| point.clients).collect::<Vec<_>>(), [1, 16, 64, 256, 1_000], "{workload}");
+        }
+    }
+    let only = |workload| {
+        let mut points = plan.points.iter().filter(move |point| point.workload == workload);
+        (points.next().map(|point| (point.clients, point.server_connections)), points.count())
+    };
+    assert_eq!(only(Workload::Churn), (Some((16, 166)), 0));
+    assert_eq!(only(Workload::Storm), (Some((5_000, 151)), 0));
+    assert_eq!(only(Workload::Idle), (Some((10_000, 10_150)), 0));
+    assert!(plan.points.iter().all(|point| point.targets == TargetKind::ALL));
+    assert_eq!(plan.points.last().map(|point| point.workload), Some(Workload::Insert), "it makes the table larger");
+}
+
+#[test]
+fn kingshard_goes_past_the_servers_limit_and_then_varies_the_pool() {
+    let plan = plan(Bench::Kingshard, Length::Full);
+    assert_eq!(plan.rows, 1_000_000);
+    for workload in [Workload::PointSelect, Workload::Mixed, Workload::Insert] {
+        let of = |limited: bool| {
+            plan.points.iter().filter(move |p| p.workload == workload && p.pool_limit.is_some() == limited)
+        };
+        assert_eq!(of(false).map(|point| point.clients).collect::<Vec<_>>(), [16, 32, 64, 128, 256, 512]);
+        assert!(of(false).all(|point| point.server_connections == STOCK_MAX_CONNECTIONS && point.is_exclusive()));
+        let limits: Vec<_> = of(true).filter_map(|point| point.pool_limit).collect();
+        assert_eq!(limits, [16, 32, 64, 128, 256, 512]);
+        for point in of(true) {
+            assert_eq!((point.clients, &*point.targets), (512, &[TargetKind::Weir][..]));
+            assert!(Some(point.server_connections) > point.pool_limit, "the pool fits into the server");
+        }
+    }
+    let variant = plan.points.iter().find_map(PointPlan::variant);
+    assert_eq!(variant.as_deref(), Some("pool.max_connections=16"));
+}
+
+#[test]
+fn quick_stays_under_three_minutes_and_smoke_under_half_a_minute_of_load() {
+    for bench in Bench::ALL {
+        let quick = plan(bench, Length::Quick);
+        let name = bench.name();
+        assert!(quick.expected_seconds() < 140.0, "{name}: {}", quick.expected_seconds());
+        // A run that was begun in time may end after the budget: no run is long enough to miss the three minutes.
+        let longest = quick.points.iter().map(PointPlan::expected_seconds).fold(0.0, f64::max);
+        let budget = quick.budget.expect("quick has one").as_secs_f64();
+        assert!(budget + 3.0 * longest < 180.0, "{name}: {longest}");
+        let smoke = plan(bench, Length::Smoke);
+        let load = smoke.expected_seconds() - smoke.setup_seconds();
+        assert!(load < 40.0, "{name}: {load}");
+        let full = plan(bench, Length::Full);
+        assert!(full.expected_seconds() < 5_400.0, "{name}: {}", full.expected_seconds());
+    }
+}
+
+#[test]
+fn a_selection_replaces_what_the_bench_does_by_itself() {
+    let selection = Selection {
+        targets: vec![TargetKind::Weir, TargetKind::Weir],
+        workloads: vec![Workload::Idle, Workload::ReadOnly],
+        clients: vec![500],
+        prepared: Some(Prepared::Yes),
+        seconds: Some(9),
+        rounds: Some(7),
+        rows: Some(10),
+    };
+    let plan = Plan::make(Bench::Overhead, Length::Quick, &selection).expect("a plan");
+    let points: Vec<_> = plan.points.iter().map(|p| (p.workload, p.prepared, p.clients, p.seconds, p.rounds)).collect();
+    let expected = [(Workload::ReadOnly, Some(true), 500, 9, 7), (Workload::Idle, None, 500, 9, 7)];
+    assert_eq!(points, expected);
+    assert_eq!((plan.rows, plan.targets()), (10, vec![TargetKind::Weir]));
+}
+
+#[test]
+fn numbers_of_clients_are_for_throughput_unless_others_are_named() {
+    let selection = Selection { clients: vec![8], ..Selection::default() };
+    let plan = Plan::make(Bench::Overhead, Length::Full, &selection).expect("a plan");
+    for point in &plan.points {
+        let own = matches!(point.workload, Workload::Churn | Workload::Storm | Workload::Idle);
+        assert_eq!(point.clients != 8, own, "{}", point.describe());
+    }
+}
+
+#[test]
+fn a_workload_of_another_bench_is_refused() {
+    let selection = Selection { workloads: vec![Workload::Idle], ..Selection::default() };
+    let error = Plan::make(Bench::Kingshard, Length::Full, &selection).expect_err("kingshard has no idle clients");
+    assert_eq!(error.to_string(), "kingshard does not have the workload idle");
+}

@@ -1,0 +1,80 @@
+//! The proxies' configuration files.
+//!
+//! Each is as plain as it can be: one listener on loopback, one server, as many threads as there are cores, limits out of
+//! the way of the largest number of clients, no TLS between the bench's processes.
+
+use std::path::Path;
+
+use super::{Launcher, router_plugins};
+
+/// Weir's `pool.max_connections` where it is not varied: its default.
+pub(super) const WEIR_POOL: u32 = 100;
+/// More clients than any bench has.
+const MANY: u32 = 20_000;
+
+/// Connections that HAProxy may have with this many open files. It refuses to start when it can't have two for each.
+fn haproxy_connections(files: u64) -> u64 {
+    (files.saturating_sub(200) / 2).clamp(100, u64::from(MANY))
+}
+
+pub(super) fn haproxy(launcher: &Launcher, port: u16) -> String {
+    let (cores, connections) = (launcher.cores, haproxy_connections(launcher.files));
+    let (host, server_port) = (&launcher.upstream.host, launcher.upstream.port);
+    // Without noreuseport another HAProxy on the same port would share its clients with this one, unnoticed.
+    format!(
+        "global\n    maxconn {connections}\n    noreuseport\n    nbthread {cores}\n\
+         defaults\n    mode tcp\n    maxconn {connections}\n    backlog 4096\n    timeout connect 10s\n    timeout client 1h\n    timeout server 1h\n\
+         listen mysql\n    bind 127.0.0.1:{port}\n    server writer {host}:{server_port}\n"
+    )
+}
+
+pub(super) fn router(launcher: &Launcher, port: u16, program: Option<&Path>) -> String {
+    let dir = launcher.dir.display();
+    let plugins = program.and_then(router_plugins);
+    let plugins = plugins.map_or(String::new(), |folder| format!("plugin_folder={}\n", folder.display()));
+    let (host, server_port) = (&launcher.upstream.host, launcher.upstream.port);
+    // A client that gives up counts as an error, and after max_connect_errors its host would be locked out.
+    format!(
+        "[DEFAULT]\nlogging_folder=\nruntime_folder={dir}\ndata_folder={dir}\n{plugins}max_total_connections={MANY}\n\
+         [logger]\nlevel=WARNING\n[io]\nthreads={}\n\
+         [routing:bench]\nbind_address=127.0.0.1\nbind_port={port}\ndestinations={host}:{server_port}\n\
+         routing_strategy=first-available\nprotocol=classic\nclient_ssl_mode=DISABLED\nserver_ssl_mode=DISABLED\n\
+         max_connections={MANY}\nmax_connect_errors=4294967295\n",
+        launcher.cores,
+    )
+}
+
+pub(super) fn weir(launcher: &Launcher, port: u16, pool_limit: Option<u32>) -> String {
+    let upstream = &launcher.upstream;
+    let limit = pool_limit.unwrap_or(WEIR_POOL);
+    format!(
+        "[listen]\naddress = [\"127.0.0.1:{port}\"]\n\n\
+         [clients]\nmax_connections = {MANY}\n\n\
+         [monitor]\nuser = {}\npassword = {}\n\n\
+         [[users]]\nname = {}\npassword = {}\n\n\
+         [pool]\nmax_connections = {limit}\n\n\
+         [[servers]]\nname = \"writer\"\naddress = {}\nrole = \"writer\"\n",
+        quoted(&upstream.monitor.name),
+        quoted(&upstream.monitor.password),
+        quoted(&upstream.account.name),
+        quoted(&upstream.account.password),
+        quoted(&format!("{}:{}", upstream.host, upstream.port)),
+    )
+}
+
+/// A TOML string. JSON's escapes are a part of TOML's.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::haproxy_connections;
+
+    #[test]
+    fn haproxy_gets_no_more_connections_than_its_open_files_allow() {
+        for (files, connections) in [(1_024, 412), (20_000, 9_900), (1 << 20, 20_000), (100, 100)] {
+            assert_eq!(haproxy_connections(files), connections, "{files} files");
+        }
+    }
+}

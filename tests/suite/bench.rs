@@ -1,0 +1,249 @@
+//! `weir bench` as a user runs it: real servers, proxies and load tools. Whether the figures are good is not asked here;
+//! that they are there, hang together, and that nothing is left behind, is.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use libtest_mimic::Failed;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use weir_bench::record::{Point, Record, Run};
+use weir_local::Flavor;
+
+use crate::Collector;
+use crate::driver::expect_equal;
+use crate::lab::{Lab, eventually, name_of};
+use crate::signals;
+use crate::weir::binary;
+
+/// How long the shortest form may take on a slow machine.
+const RUN_BOUND: Duration = Duration::from_secs(240);
+/// How long the end after a signal may take.
+const STOP_BOUND: Duration = Duration::from_secs(60);
+
+/// Adds this module's tests.
+pub(crate) fn collect(tests: &mut Collector) {
+    tests.add_for_weir("bench::the_shortest_form_measures_all_points_and_leaves_nothing_behind", shortest_form);
+    tests.add_for_weir("bench::an_interrupted_run_records_what_it_has_and_leaves_nothing_behind", interrupted);
+}
+
+/// A `weir bench run` with a temporary folder of its own, where everything is that it must not leave behind.
+struct BenchRun {
+    child: Child,
+    temporary: PathBuf,
+    out: PathBuf,
+    output: PathBuf,
+    progress: PathBuf,
+}
+
+impl BenchRun {
+    fn start(lab: &Lab, flavor: Flavor, out: &Path, arguments: &[&str]) -> Result<Self, Failed> {
+        let dir = lab.directory()?;
+        let temporary = dir.join("tmp");
+        fs::create_dir(&temporary)?;
+        let (output, progress) = (dir.join("stdout"), dir.join("stderr"));
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--"]).arg(binary()?);
+        command.args(["bench", "run", "overhead", "--smoke", "--flavor", name_of(flavor)]).arg("--out").arg(out);
+        command.args(arguments).env("TMPDIR", &temporary).stdin(Stdio::null());
+        command.stdout(File::create(&output)?).stderr(File::create(&progress)?);
+        let child = signals::unblocked(|| command.spawn())?;
+        Ok(Self { child, temporary, out: out.to_path_buf(), output, progress })
+    }
+
+    fn wait(&mut self, bound: Duration) -> Result<ExitStatus, Failed> {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            if begun.elapsed() > bound {
+                return Err(format!("no end within {} s:\n{}", bound.as_secs(), self.said()).into());
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn said(&self) -> String {
+        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        format!("{}{}", read(&self.progress), read(&self.output))
+    }
+
+    fn record(&self) -> Result<Record, Failed> {
+        weir_bench::read(&self.out.join("overhead.json")).map_err(|error| format!("{error}\n{}", self.said()).into())
+    }
+
+    /// All files of a run are below its temporary folder, and all its processes name one of them.
+    fn expect_nothing_left(&self) -> Result<(), Failed> {
+        let left: Vec<PathBuf> = fs::read_dir(&self.temporary)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        if !left.is_empty() {
+            return Err(format!("the run left {left:?}").into());
+        }
+        let folder = self.temporary.display().to_string();
+        let names_folder = |pid: i32| {
+            let command_line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&command_line).contains(&folder)
+        };
+        let processes = fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let left: Vec<i32> = processes.filter(|pid| names_folder(*pid)).collect();
+        if left.is_empty() { Ok(()) } else { Err(format!("processes of the run still live: {left:?}").into()) }
+    }
+}
+
+impl Drop for BenchRun {
+    fn drop(&mut self) {
+        let _ended_already = self.child.kill();
+        let _ended_already = self.child.wait();
+    }
+}
+
+/// Where reports of this suite stay, so that they and their pictures can be looked at: `target/bench-<server>`.
+fn kept_directory(flavor: Flavor) -> Result<PathBuf, Failed> {
+    let suite = std::env::current_exe()?;
+    // The suite is target/<profile>/deps/suite-<hash>.
+    let target = suite.ancestors().nth(3).ok_or("the suite has no target directory")?;
+    Ok(target.join(format!("bench-{}", name_of(flavor))))
+}
+
+fn shortest_form(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let out = kept_directory(flavor)?;
+    // MySQL Router is not in every distribution; with MariaDB the run notes that it is missing, if so.
+    let arguments: &[&str] = match flavor {
+        Flavor::MariaDb => &[],
+        Flavor::MySql => &["--target", "direct,haproxy,weir"],
+    };
+    let mut run = BenchRun::start(lab, flavor, &out, arguments)?;
+    let status = run.wait(RUN_BOUND)?;
+    if !status.success() {
+        return Err(format!("{status}:\n{}", run.said()).into());
+    }
+    run.expect_nothing_left()?;
+    let record = run.record()?;
+    expect_equal("complete", record.complete, true)?;
+    expect_targets(&record, flavor)?;
+    expect_points(&record)?;
+    record.points.iter().try_for_each(|point| expect_plausible(point, &out))?;
+    for key in ["weir", "sysbench", "haproxy", "database server"] {
+        record.versions.get(key).ok_or_else(|| format!("no version of {key}"))?;
+    }
+    let said = run.said();
+    for name in ["overhead.json", "overhead.md", "overhead.html"] {
+        let file = out.join(name).display().to_string();
+        if !said.contains(&file) {
+            return Err(format!("{file} is not told:\n{said}").into());
+        }
+    }
+    look_at(&out.join("overhead.html"))
+}
+
+fn expect_targets(record: &Record, flavor: Flavor) -> Result<(), Failed> {
+    let mut expected = BTreeSet::from(["direct", "haproxy", "weir"]);
+    if flavor == Flavor::MariaDb && !record.notes.iter().any(|note| note.contains("MySQL Router is left out")) {
+        expected.insert("router");
+    }
+    expect_equal("targets", record.targets.iter().map(|target| &*target.key).collect(), expected)
+}
+
+fn expect_points(record: &Record) -> Result<(), Failed> {
+    let of_one: BTreeSet<_> = BTreeSet::from([
+        ("oltp_point_select", Some(false), 4),
+        ("oltp_point_select", Some(true), 4),
+        ("oltp_insert", Some(false), 4),
+        ("oltp_insert", Some(true), 4),
+        ("churn", None, 4),
+        ("storm", None, 200),
+        ("idle", None, 200),
+    ]);
+    for target in &record.targets {
+        let points = record.points.iter().filter(|point| point.target == target.key);
+        let measured = points.map(|point| (&*point.workload, point.prepared, point.clients)).collect();
+        expect_equal(&format!("points of {}", target.key), measured, of_one.clone())?;
+    }
+    Ok(())
+}
+
+fn expect_plausible(point: &Point, out: &Path) -> Result<(), Failed> {
+    let name = format!("{} {:?} on {}", point.workload, point.prepared, point.target);
+    let wrong = |what: &str, run: &Run| Err(Failed::from(format!("{name}: {what}: {run:#?}")));
+    let [run] = &point.runs[..] else {
+        return Err(format!("{name}: {} runs, failure {:?}", point.runs.len(), point.failure).into());
+    };
+    let is_sysbench = point.workload.starts_with("oltp_");
+    if run.queries == 0 || run.qps <= 0.0 || run.seconds <= 0.0 {
+        return wrong("nothing was measured", run);
+    }
+    // A storm is more than the server takes; Weir alone can serve it.
+    if run.errors > 0 && (point.workload != "storm" || point.target == "weir") {
+        return wrong("clients saw errors", run);
+    }
+    if is_sysbench && !(run.p50_us > 0.0 && run.p50_us <= run.p95_us && run.p95_us <= run.p99_us) {
+        return wrong("percentiles are out of order", run);
+    }
+    let processes: BTreeSet<&str> = run.processes.keys().map(String::as_str).collect();
+    let mut expected = BTreeSet::from(["server", "client"]);
+    if point.target != "direct" {
+        expected.insert("proxy");
+    }
+    if processes != expected || run.processes.values().any(|usage| usage.peak_rss_bytes == 0) {
+        return wrong("the processes are not those of the target", run);
+    }
+    // Inserts wait for the disk: on a slow one a proxy uses less than a tick of the kernel's clock.
+    let is_busy = point.workload == "oltp_point_select";
+    if is_busy && run.processes.values().any(|usage| usage.cpu_seconds <= 0.0) {
+        return wrong("a process used no CPU time", run);
+    }
+    let counter = if point.workload == "oltp_insert" { "Com_insert" } else { "Com_select" };
+    let counted = run.counters.get(counter).copied().unwrap_or_default();
+    if is_sysbench && counted < i64::try_from(run.queries)? / 2 {
+        return wrong("the server has not counted the queries", run);
+    }
+    let raw = run.raw.as_ref().map(|raw| out.join(raw));
+    if raw.is_some_and(|raw| raw.is_file()) { Ok(()) } else { wrong("the raw output is not there", run) }
+}
+
+/// The page, in a real browser; pictures go beside it.
+fn look_at(page: &Path) -> Result<(), Failed> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/look-at-report");
+    let output = Command::new(script).arg(page).stdin(Stdio::null()).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    Err(format!("look-at-report {}: {}", page.display(), String::from_utf8_lossy(&said)).into())
+}
+
+fn interrupted(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let out = lab.directory()?.join("out");
+    let signal = match flavor {
+        Flavor::MariaDb => Signal::SIGINT,
+        Flavor::MySql => Signal::SIGTERM,
+    };
+    let arguments = ["--target", "direct,weir", "--workload", "oltp_point_select,oltp_insert", "--rounds", "90"];
+    let mut run = BenchRun::start(lab, flavor, &out, &arguments)?;
+    let raw = out.join("raw/overhead/oltp_point_select-text-4-weir-2.txt");
+    let runs = || fs::read_to_string(&raw).is_ok_and(|text| text.contains("Threads started!"));
+    eventually(RUN_BOUND, "the second round's load runs", runs)?;
+    kill(Pid::from_raw(run.child.id().cast_signed()), signal)?;
+    let status = run.wait(STOP_BOUND)?;
+    expect_equal("exit code", status.code(), Some(130))?;
+    run.expect_nothing_left()?;
+    let record = run.record()?;
+    expect_equal("complete", record.complete, false)?;
+    let measured: Vec<_> =
+        record.points.iter().map(|point| (&*point.workload, &*point.target, point.runs.is_empty())).collect();
+    expect_equal(
+        "what was measured",
+        measured,
+        vec![("oltp_point_select", "direct", false), ("oltp_point_select", "weir", false)],
+    )?;
+    if !record.notes.iter().any(|note| note.contains("interrupted")) {
+        return Err(format!("the notes don't tell of the interrupt: {:?}", record.notes).into());
+    }
+    for name in ["overhead.md", "overhead.html"] {
+        expect_equal(name, out.join(name).is_file(), true)?;
+    }
+    Ok(())
+}
