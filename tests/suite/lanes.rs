@@ -90,7 +90,7 @@ impl Raw {
     }
 }
 
-/// A counter of lanes. Replies and writes are told with a delay of about a second.
+/// A counter of lanes.
 fn counter(endpoint: &Endpoint, name: &str) -> Result<u64, Failed> {
     endpoint.weir.as_ref().ok_or("no Weir")?.counter(&format!("weir_backend_{name}"))
 }
@@ -111,14 +111,14 @@ fn pools(admin: &mut Conn, column: &str) -> u64 {
     rows.iter().filter_map(|row| row.get::<u64, _>(column)).sum()
 }
 
-/// Runs `ask` again and again until replies have come on lanes: what it asks rides. Only for endpoints without other
+/// Runs `ask` again and again until statements have been put on lanes: what it asks rides. Only for endpoints without other
 /// clients.
 fn until_it_rides(endpoint: &Endpoint, mut ask: impl FnMut() -> Result<(), Failed>) -> Result<(), Failed> {
-    let before = counter(endpoint, "lane_replies")?;
+    let before = counter(endpoint, "lane_rides")?;
     let mut failed = Ok(());
     let riding = eventually(BOUND, "statements ride", || {
         failed = (0..10).try_for_each(|_| ask());
-        failed.is_err() || counter(endpoint, "lane_replies").is_ok_and(|now| now >= before + 10)
+        failed.is_err() || counter(endpoint, "lane_rides").is_ok_and(|now| now >= before + 10)
     });
     failed.and(riding)
 }

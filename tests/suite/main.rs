@@ -69,6 +69,9 @@ fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
             tests.add(&format!("interleaving::{word}"), move |lab, flavor| {
                 interleave::interleaved(lab, flavor, protocol)
             });
+            tests.add(&format!("interleaving::riding_{word}"), move |lab, flavor| {
+                interleave::riding(lab, flavor, protocol)
+            });
         }
         tests.add("interleaving::concurrent", interleave::concurrent);
         same::collect(&mut tests);

@@ -65,9 +65,9 @@ fn connections(database: &str) -> String {
 
 /// Waits for this many more right replies, most of them from lanes.
 fn lanes_carry(endpoint: &Endpoint, tally: &Tally, more: u64) -> Result<(), Failed> {
-    let (right, carried) = (tally.right(), counter(endpoint, "lane_replies")?);
+    let (right, carried) = (tally.right(), counter(endpoint, "lane_rides")?);
     eventually(BOUND, "sessions are answered", || tally.right() >= right.saturating_add(more))?;
-    counter_reaches(endpoint, "lane_replies", carried + more * 3 / 4)
+    counter_reaches(endpoint, "lane_rides", carried + more * 3 / 4)
 }
 
 /// After the load: nothing rides, no connection is lost to the pool, and all of them can be had at the same time.
@@ -93,7 +93,7 @@ fn all_is_well(site: &Site, endpoint: &Endpoint, database: &str) -> Result<(), F
 
 fn full_lanes(site: &Site, endpoint: &Endpoint, database: &str) -> Result<(), Failed> {
     const STATEMENTS: u64 = 20_000;
-    let before = counter(endpoint, "lane_replies")?;
+    let before = counter(endpoint, "lane_rides")?;
     let mut most = 0;
     let tally = under_load(endpoint, database, SESSIONS, &[], |tally| {
         let mut admin = connect(endpoint.port, APP, None)?;
@@ -102,7 +102,7 @@ fn full_lanes(site: &Site, endpoint: &Endpoint, database: &str) -> Result<(), Fa
             tally.right() >= STATEMENTS
         })
     })?;
-    counter_reaches(endpoint, "lane_replies", before + tally.right() * 9 / 10)?;
+    counter_reaches(endpoint, "lane_rides", before + tally.right() * 9 / 10)?;
     if most == 0 {
         return Err("WEIR SHOW POOLS never showed a statement that rides".into());
     }

@@ -28,8 +28,7 @@ fn carries_nothing(_: &Site, endpoint: &Endpoint, database: &str) -> Result<(), 
     under_load(endpoint, database, 16, &[], |tally| {
         eventually(BOUND, "sessions are answered", || tally.right() >= 2_000)
     })?;
-    // Replies are counted by the second: lanes that were never opened can't have had any.
-    for name in ["lanes_opened", "lane_replies", "lane_writes", "lane_unfit", "lane_stalls", "lane_losses"] {
+    for name in ["lanes_opened", "lane_rides", "lane_writes", "lane_unfit", "lane_stalls", "lane_losses"] {
         expect_equal(name, counter(endpoint, name)?, 0)?;
     }
     expect_equal("lanes", pools(&mut app(endpoint, database)?, "lanes"), 0)
@@ -47,13 +46,13 @@ fn transactions(endpoint: &Endpoint, database: &str, count: usize) -> Result<Vec
 
 fn connections_come_back(_: &Site, endpoint: &Endpoint, database: &str) -> Result<(), Failed> {
     under_load(endpoint, database, 32, &[], |tally| {
-        let carried = counter(endpoint, "lane_replies")?;
-        counter_reaches(endpoint, "lane_replies", carried + 2_000)?;
+        let carried = counter(endpoint, "lane_rides")?;
+        counter_reaches(endpoint, "lane_rides", carried + 2_000)?;
         let open = transactions(endpoint, database, 4)?;
         let right = tally.right();
         eventually(BOUND, "others are answered", || tally.right() >= right.saturating_add(2_000))?;
         drop(open);
-        counter_reaches(endpoint, "lane_replies", carried + 4_000)
+        counter_reaches(endpoint, "lane_rides", carried + 4_000)
     })?;
     let mut admin = app(endpoint, database)?;
     let mut open = transactions(endpoint, database, 8)?;
