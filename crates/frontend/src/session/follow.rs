@@ -65,7 +65,10 @@ impl Session {
         state.row_count = outcome.row_count;
         // Rows that a cursor keeps, and those that a routine read, are not those that were sent.
         let cursor = outcome.status.is_some_and(|status| status.contains(StatusFlags::CURSOR_EXISTS));
-        let opaque = class.effects.contains(Effects::CALC_FOUND_ROWS) || class.pins.intersects(READ_OUT_OF_SIGHT);
+        // A statement that failed has counted nothing, unless it ran others before.
+        let counted = class.effects.contains(Effects::CALC_FOUND_ROWS) && outcome.error.is_none();
+        let not_run = outcome.error.is_some_and(|(code, _)| NOTHING_WAS_RUN.contains(&code));
+        let opaque = counted || class.pins.intersects(READ_OUT_OF_SIGHT) && !not_run;
         if opaque || cursor {
             state.found_rows = Left::OnConnection;
         } else if let Some(rows) = outcome.found_rows {
@@ -142,6 +145,10 @@ const READ_OUT_OF_SIGHT: Pins = Pins::CALL
     .union(Pins::UNKNOWN_STATEMENT)
     .union(Pins::TEXT_PREPARE)
     .union(Pins::HANDLER);
+
+/// Errors of a CALL or EXECUTE that ran nothing: a syntax error, wrong arguments, an unknown statement or routine, a routine that
+/// the user may not run.
+const NOTHING_WAS_RUN: [u16; 7] = [1064, 1210, 1243, 1305, 1318, 1370, 1630];
 
 /// Variables that are reported and are not part of what a session has set: they follow from the default database or
 /// from the latest statement, or are Weir's own.
