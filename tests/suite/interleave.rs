@@ -48,7 +48,7 @@ impl Scripts {
     fn draw(self, dice: &mut Dice, flavor: Flavor, session: usize) -> Vec<String> {
         match self {
             Self::Any => script::draw(dice, flavor, session, SCRIPT),
-            Self::Short => script::draw_short(dice, flavor, session, SCRIPT * 4),
+            Self::Short => script::draw_short(dice, flavor, session, SCRIPT * 3),
         }
     }
 }
@@ -173,7 +173,7 @@ pub(crate) fn interleaved(lab: &Lab, flavor: Flavor, protocol: Protocol) -> Resu
 /// The same with scripts whose statements ride lanes, which Weir's counters must confirm.
 pub(crate) fn riding(lab: &Lab, flavor: Flavor, protocol: Protocol) -> Result<(), Failed> {
     let site = lab.site(flavor)?;
-    let steps = number_from_environment("WEIR_INTERLEAVE_STEPS", 6_000) as usize / 2;
+    let steps = number_from_environment("WEIR_INTERLEAVE_STEPS", 6_000) as usize / 3;
     // One worker: what one session's statements have shown holds for the others'.
     let settings = [("pool.max_connections", "40"), ("workers.threads", "1")];
     lab.with_endpoint(site, &settings, |endpoint| {

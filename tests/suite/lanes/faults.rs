@@ -92,7 +92,7 @@ fn all_is_well(site: &Site, endpoint: &Endpoint, database: &str) -> Result<(), F
 }
 
 fn full_lanes(site: &Site, endpoint: &Endpoint, database: &str) -> Result<(), Failed> {
-    const STATEMENTS: u64 = 20_000;
+    const STATEMENTS: u64 = 12_000;
     let before = counter(endpoint, "lane_rides")?;
     let mut most = 0;
     let tally = under_load(endpoint, database, SESSIONS, &[], |tally| {

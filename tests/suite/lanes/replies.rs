@@ -165,7 +165,7 @@ fn rest_of_a_large_reply(site: &Site, endpoint: &Endpoint, database: &str) -> Re
     );
     let running = |count: &str| site.server.query_value(&running).is_ok_and(|found| found.as_deref() == Some(count));
     let (ended, mut victim) = std::thread::scope(|scope| {
-        let asking = scope.spawn(move || (run(&mut victim, &large(10_000, 3)), victim));
+        let asking = scope.spawn(move || (run(&mut victim, &large(10_000, 2)), victim));
         let seen = counter_reaches(endpoint, "lane_unfit", unfit + 1)
             .and_then(|()| eventually(BOUND, "it runs on the lane and elsewhere", || running("2")));
         admin.query_drop(format!("KILL QUERY {id}"))?;
