@@ -1,7 +1,5 @@
 //! The `WEIR …` statements and the metrics endpoint.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::time::Duration;
 
 use libtest_mimic::Failed;
@@ -128,11 +126,7 @@ fn denied(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
 
 fn metrics(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
     app(endpoint)?.query_drop("SELECT 1 FROM DUAL")?;
-    let port = endpoint.weir.as_ref().ok_or("no Weir")?.metrics_port;
-    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
-    let mut text = String::new();
-    stream.read_to_string(&mut text)?;
+    let text = endpoint.weir.as_ref().ok_or("no Weir")?.metrics()?;
     if !text.starts_with("HTTP/1.1 200") || !text.contains("\nweir_") {
         return Err(format!("no metrics: {text}").into());
     }

@@ -19,6 +19,8 @@ use crate::step::HABITS;
 const SESSIONS: usize = 8;
 /// Steps per session and schedule: a difference is found, and cut down, in a short schedule sooner than in a long one.
 const SCRIPT: usize = 60;
+/// At least one step in so many rides a lane, where they are to ride.
+const LEAST_RIDES: usize = 10;
 /// How long cutting down may take.
 const SHRINK_BOUND: Duration = Duration::from_secs(90);
 /// The schedules of a run without `WEIR_SEED`.
@@ -33,6 +35,24 @@ pub(crate) enum Protocol {
     Mixed,
 }
 
+/// What the sessions do.
+#[derive(Clone, Copy)]
+pub(crate) enum Scripts {
+    /// All there is.
+    Any,
+    /// Mostly short reads, which ride lanes.
+    Short,
+}
+
+impl Scripts {
+    fn draw(self, dice: &mut Dice, flavor: Flavor, session: usize) -> Vec<String> {
+        match self {
+            Self::Any => script::draw(dice, flavor, session, SCRIPT),
+            Self::Short => script::draw_short(dice, flavor, session, SCRIPT * 3),
+        }
+    }
+}
+
 /// Who does what, in which order.
 #[derive(Clone)]
 struct Schedule {
@@ -42,7 +62,7 @@ struct Schedule {
 }
 
 impl Schedule {
-    fn draw(seed: u64, flavor: Flavor, protocol: Protocol) -> Self {
+    fn draw(seed: u64, flavor: Flavor, protocol: Protocol, kind: Scripts) -> Self {
         let mut dice = Dice::new(seed);
         let sessions: Vec<(u32, bool)> = (0..SESSIONS)
             .map(|_| {
@@ -52,7 +72,7 @@ impl Schedule {
             })
             .collect();
         let mut scripts: Vec<_> =
-            (0..SESSIONS).map(|session| script::draw(&mut dice, flavor, session, SCRIPT).into_iter()).collect();
+            (0..SESSIONS).map(|session| kind.draw(&mut dice, flavor, session).into_iter()).collect();
         let mut steps = Vec::new();
         let mut open: Vec<usize> = (0..SESSIONS).collect();
         while !open.is_empty() {
@@ -143,24 +163,57 @@ impl Schedule {
 /// Runs random schedules, one step at a time.
 pub(crate) fn interleaved(lab: &Lab, flavor: Flavor, protocol: Protocol) -> Result<(), Failed> {
     let site = lab.site(flavor)?;
+    let steps = number_from_environment("WEIR_INTERLEAVE_STEPS", 6_000) as usize;
     // Every session may be pinned, and one that was dropped may still hold its connection for a moment.
     lab.with_endpoint(site, &[("pool.max_connections", "12")], |endpoint| {
-        run_schedules(site, endpoint, flavor, protocol)
+        run_schedules(site, endpoint, protocol, Scripts::Any, steps)
     })
 }
 
-fn run_schedules(site: &Site, endpoint: &Endpoint, flavor: Flavor, protocol: Protocol) -> Result<(), Failed> {
+/// The same with scripts whose statements ride lanes, which Weir's counters must confirm.
+pub(crate) fn riding(lab: &Lab, flavor: Flavor, protocol: Protocol) -> Result<(), Failed> {
+    let site = lab.site(flavor)?;
+    let steps = number_from_environment("WEIR_INTERLEAVE_STEPS", 6_000) as usize / 3;
+    // One worker: what one session's statements have shown holds for the others'.
+    let settings = [("pool.max_connections", "40"), ("workers.threads", "1")];
+    lab.with_endpoint(site, &settings, |endpoint| {
+        run_schedules(site, endpoint, protocol, Scripts::Short, steps)?;
+        enough_rode(endpoint, steps)
+    })
+}
+
+fn enough_rode(endpoint: &Endpoint, steps: usize) -> Result<(), Failed> {
+    let Some(weir) = &endpoint.weir else { return Ok(()) };
+    let least = (steps / LEAST_RIDES) as u64;
+    let rode = weir.counter("weir_backend_lane_rides")?;
+    if rode < least {
+        return Err(format!("{rode} of {steps} steps rode lanes, fewer than {least}").into());
+    }
+    Ok(())
+}
+
+fn run_schedules(
+    site: &Site,
+    endpoint: &Endpoint,
+    protocol: Protocol,
+    kind: Scripts,
+    steps: usize,
+) -> Result<(), Failed> {
+    let flavor = site.flavor;
     let mut seed = number_from_environment("WEIR_SEED", DEFAULT_SEED);
-    let steps = number_from_environment("WEIR_INTERLEAVE_STEPS", 6_000) as usize;
-    let kind = match protocol {
+    let way = match protocol {
         Protocol::Text => 't',
         Protocol::Binary => 'b',
         Protocol::Mixed => 'x',
     };
-    let sides = compare::sides(site, endpoint, &format!("{}{kind}", compare::letter(flavor)));
+    let what = match kind {
+        Scripts::Any => 'a',
+        Scripts::Short => 's',
+    };
+    let sides = compare::sides(site, endpoint, &format!("{}{way}{what}", compare::letter(flavor)));
     let mut done = 0;
     while done < steps {
-        let schedule = Schedule::draw(seed, flavor, protocol);
+        let schedule = Schedule::draw(seed, flavor, protocol, kind);
         done += schedule.steps.len();
         if let Some(found) = schedule.run(site, &sides)? {
             let (smallest, difference) = schedule.shrink(site, &sides, found)?;

@@ -16,7 +16,7 @@ const BOUND: Duration = Duration::from_secs(20);
 /// Settings of Weir, and what must hold with them.
 type Case = (&'static str, &'static [(&'static str, &'static str)], fn(&Endpoint) -> Result<(), Failed>);
 
-const CASES: [Case; 7] = [
+const CASES: [Case; 8] = [
     ("one_client_too_many_is_1040", &[("clients.max_connections", "3")], too_many_clients),
     ("one_session_of_a_user_too_many_is_1203", &[("users.plain.max_connections", "2")], too_many_of_a_user),
     (
@@ -28,6 +28,11 @@ const CASES: [Case; 7] = [
         "what_a_statement_left_outlives_its_connection",
         &[("pool.max_connections", "1"), ("pool.queue_timeout", "\"60s\"")],
         left_behind,
+    ),
+    (
+        "a_prepared_statement_outlives_the_reset_of_its_connection",
+        &[("pool.max_connections", "1"), ("pool.queue_timeout", "\"60s\""), ("workers.threads", "1")],
+        prepared_before_a_reset,
     ),
     ("a_full_queue_answers_at_once", &[("pool.max_connections", "1"), ("pool.max_queue", "0")], full_pool),
     (
@@ -155,6 +160,19 @@ fn left_behind(endpoint: &Endpoint) -> Result<(), Failed> {
     expect_equal("rows", rows.len(), 1)?;
     between()?;
     expect_equal("FOUND_ROWS()", value(&mut one, "SELECT FOUND_ROWS()")?, "3".into())
+}
+
+/// A user variable that a session left on the connection is taken away from it by a reset, and with it all statements.
+fn prepared_before_a_reset(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut one = connect(endpoint.port, APP, None)?;
+    let mut other = connect(endpoint.port, APP, None)?;
+    let statement = other.prep("SELECT 1 + ?")?;
+    run(&mut one, "SET @kept = 5")?;
+    for _ in 0..3 {
+        expect_equal("prepared", other.exec_first(&statement, (1,))?, Some(2))?;
+        expect_equal("the user variable", value(&mut one, "SELECT @kept")?, "5".into())?;
+    }
+    Ok(())
 }
 
 /// As `WEIR STATUS` counts them.

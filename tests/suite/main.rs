@@ -13,6 +13,7 @@ mod faults;
 mod interleave;
 mod kills;
 mod lab;
+mod lanes;
 mod limits;
 mod login;
 mod misuse;
@@ -68,6 +69,9 @@ fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
             tests.add(&format!("interleaving::{word}"), move |lab, flavor| {
                 interleave::interleaved(lab, flavor, protocol)
             });
+            tests.add(&format!("interleaving::riding_{word}"), move |lab, flavor| {
+                interleave::riding(lab, flavor, protocol)
+            });
         }
         tests.add("interleaving::concurrent", interleave::concurrent);
         same::collect(&mut tests);
@@ -80,6 +84,7 @@ fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
         streams::collect(&mut tests);
         faults::collect(&mut tests);
         stopping::collect(&mut tests);
+        lanes::collect(&mut tests);
         bench::collect(&mut tests);
         all.append(&mut tests.trials);
     }

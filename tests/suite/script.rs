@@ -10,6 +10,7 @@ use weir_local::Flavor;
 
 const CONTENT: &str = include_str!("../interleave/content.steps");
 const SINGLES: &str = include_str!("../interleave/singles.steps");
+const SHORT: &str = include_str!("../interleave/short.steps");
 const GROUPS: &str = include_str!("../interleave/groups.steps");
 
 /// A small generator of random numbers (splitmix64): a seed means the same schedule for ever, whatever crates do.
@@ -65,11 +66,15 @@ pub(crate) fn for_flavor(step: &str, flavor: Flavor) -> Option<&str> {
     (!step.starts_with(other)).then(|| step.strip_prefix(only).unwrap_or(step))
 }
 
+/// The sequences of a file, which empty lines divide.
+pub(crate) fn scripts(file: &str, flavor: Flavor) -> Vec<Vec<&str>> {
+    file.split("\n\n").map(|group| steps(group, flavor)).filter(|group| !group.is_empty()).collect()
+}
+
 /// A random script of about `length` steps for the session number `session`.
 pub(crate) fn draw(dice: &mut Dice, flavor: Flavor, session: usize, length: usize) -> Vec<String> {
     let singles = steps(SINGLES, flavor);
-    let groups: Vec<Vec<&str>> =
-        GROUPS.split("\n\n").map(|group| steps(group, flavor)).filter(|group| !group.is_empty()).collect();
+    let groups = scripts(GROUPS, flavor);
     let mut script = vec![FIRST.to_owned()];
     while script.len() < length {
         if dice.percent(60) {
@@ -84,19 +89,38 @@ pub(crate) fn draw(dice: &mut Dice, flavor: Flavor, session: usize, length: usiz
             script.push(fill(step, session, || number));
         }
     }
-    if flavor == Flavor::MariaDb {
-        script = script.into_iter().flat_map(settled).collect();
+    settled(script, flavor)
+}
+
+/// A random script of about `length` steps, most of which are short reads that are repeated.
+pub(crate) fn draw_short(dice: &mut Dice, flavor: Flavor, session: usize, length: usize) -> Vec<String> {
+    let groups = scripts(SHORT, flavor);
+    let mut script = vec![FIRST.to_owned()];
+    while script.len() < length {
+        let group = dice.pick(&groups);
+        for _ in 0..10 + dice.below(20) {
+            script.push(fill(group[0], session, || 1 + dice.below(9)));
+        }
+        let after = *dice.pick(&group[1..]);
+        script.push(fill(after, session, || 1 + dice.below(9)));
     }
-    script
+    settled(script, flavor)
 }
 
 /// MariaDB keeps the objects of ended sessions for new ones, and FOUND_ROWS() in them (10.11): until its first SELECT
 /// a session sees the number of another. So the first SELECT comes at once.
 const FIRST: &str = "SELECT 'first'";
 
-fn settled(step: String) -> Vec<String> {
-    let anew = ["!reset", "!reconnect", "!user"].iter().any(|word| step.starts_with(word));
-    if anew { vec![step, FIRST.to_owned()] } else { vec![step] }
+fn settled(script: Vec<String>, flavor: Flavor) -> Vec<String> {
+    let anew = |step: &str| ["!reset", "!reconnect", "!user"].iter().any(|word| step.starts_with(word));
+    let first = |step: &str| (flavor == Flavor::MariaDb && anew(step)).then(|| FIRST.to_owned());
+    script
+        .into_iter()
+        .flat_map(|step| {
+            let first = first(&step);
+            std::iter::once(step).chain(first)
+        })
+        .collect()
 }
 
 fn draw_single(dice: &mut Dice, singles: &[&str], session: usize) -> String {

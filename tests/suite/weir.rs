@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -120,6 +121,22 @@ impl Weir {
 
     pub(crate) fn pid(&self) -> i32 {
         self.child.id().cast_signed()
+    }
+
+    /// What the metrics endpoint says, with its HTTP header.
+    pub(crate) fn metrics(&self) -> Result<String, Failed> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.metrics_port))?;
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    /// A counter among the metrics, by its name without `_total`.
+    pub(crate) fn counter(&self, name: &str) -> Result<u64, Failed> {
+        let text = self.metrics()?;
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix("_total "));
+        Ok(value.ok_or_else(|| format!("{name} is not among the metrics"))?.trim().parse()?)
     }
 
     /// How it ended, if it has.

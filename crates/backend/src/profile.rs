@@ -136,6 +136,11 @@ impl Profile {
         next.rehash()
     }
 
+    /// Whether a connection with this profile has user variables that a session with `wanted` must not see.
+    pub fn has_others_user_variables(&self, wanted: &Profile) -> bool {
+        self.user_variables.keys().any(|name| !wanted.user_variables.contains_key(name))
+    }
+
     /// What it takes to bring a connection from `self` to `wanted`, when after a reset it would have `after_reset`.
     pub fn difference(&self, wanted: &Profile, after_reset: &Profile) -> Difference {
         if self == wanted {
@@ -144,7 +149,7 @@ impl Profile {
         if self.database.is_some() && wanted.database.is_none() {
             return Difference { impossible: true, ..Difference::default() };
         }
-        let reset = self.user_variables.keys().any(|name| !wanted.user_variables.contains_key(name));
+        let reset = self.has_others_user_variables(wanted);
         let from = if reset { after_reset } else { self };
         let database = match &wanted.database {
             Some(database) if self.database.as_ref() != Some(database) => Some(database.clone()),

@@ -12,7 +12,6 @@ mod ride;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::num::NonZeroUsize;
 use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 
@@ -34,7 +33,7 @@ use crate::pool::{GivesWay, Pool, PoolKey, Request};
 use crate::profile::SharedProfile;
 
 /// Digests whose fitness is remembered, per group of lanes.
-const MOST_DIGESTS: NonZeroUsize = NonZeroUsize::new(4096).expect("not zero");
+const MOST_DIGESTS: usize = 4096;
 /// The largest command that rides, in bytes.
 pub const MAX_COMMAND: usize = 16 * 1024;
 /// How often lanes are looked at.
@@ -159,7 +158,8 @@ impl Lanes {
             not_before: Cell::new(None),
             pace: RefCell::default(),
             counted: Rc::default(),
-            digests: RefCell::new(LruCache::new(MOST_DIGESTS)),
+            // Bounded where it grows: a bounded one has room for all from the start.
+            digests: RefCell::new(LruCache::unbounded()),
             all: Rc::downgrade(self),
         });
         same_hash.push(group.clone());
@@ -223,10 +223,10 @@ impl Lanes {
         let mut window = Instant::now();
         loop {
             if self.open.get() == 0 {
-                self.groups.borrow_mut().retain(|_, groups| {
-                    groups.retain(|group| Rc::strong_count(group) > 1);
-                    !groups.is_empty()
-                });
+                // What the last lanes carried is told before their groups are forgotten.
+                self.end_window(window.elapsed().as_secs_f64());
+                self.show();
+                self.forget_groups();
                 self.shown.set((0.0, 0.0));
                 self.opened.notified().await;
                 window = Instant::now();
@@ -240,9 +240,18 @@ impl Lanes {
                 window = now;
                 if tick.is_multiple_of(TICKS_PER_WINDOW * 10) {
                     self.show();
+                    self.forget_groups();
                 }
             }
         }
+    }
+
+    /// Forgets the groups that no session and no lane has: settings that change all the time must not fill the memory.
+    fn forget_groups(&self) {
+        self.groups.borrow_mut().retain(|_, groups| {
+            groups.retain(|group| Rc::strong_count(group) > 1);
+            !groups.is_empty()
+        });
     }
 
     fn check_all(&self, now: Instant) {
@@ -315,7 +324,12 @@ fn depths(group: &Group) -> Vec<usize> {
 impl Group {
     /// What is known of a digest.
     pub fn learnt(&self, digest: u128) -> SharedLearnt {
-        self.digests.borrow_mut().get_or_insert(digest, SharedLearnt::default).clone()
+        let mut digests = self.digests.borrow_mut();
+        let learnt = digests.get_or_insert(digest, SharedLearnt::default).clone();
+        if digests.len() > MOST_DIGESTS {
+            digests.pop_lru();
+        }
+        learnt
     }
 
     /// A lane that takes a statement, the one with the fewest in flight; asks for another to be opened when there

@@ -176,7 +176,11 @@ impl Session {
         drop(ride);
         match ended {
             Ok(arrived) => Ok(Rode::Done(self.arrived(learnt, arrived))),
-            Err(why) => Ok(Rode::NotYet(self.sent_elsewhere(learnt, why))),
+            Err(why) => {
+                // The lane may still have it in its line: what comes for it must not be taken for the next statement's reply.
+                self.riding.let_go();
+                Ok(Rode::NotYet(self.sent_elsewhere(learnt, why)))
+            }
         }
     }
 

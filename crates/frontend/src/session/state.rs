@@ -47,6 +47,8 @@ pub(crate) struct Statement {
     pub(crate) params: u16,
     /// The parameter types of its latest execution.
     pub(crate) types: Option<Rc<[u8]>>,
+    /// Its executions have not all had the same parameter types.
+    pub(crate) retyped: bool,
     /// The latest type that each parameter had in any execution.
     pub(crate) known_types: Vec<Option<[u8; 2]>>,
     /// Rows wait on the server.

@@ -73,6 +73,7 @@ impl Session {
                     class: Rc::new(class),
                     params,
                     types: None,
+                    retyped: false,
                     known_types: vec![None; usize::from(params)],
                     cursor: false,
                     long_data: false,
@@ -118,11 +119,16 @@ impl Session {
     /// The server's id of a statement on the session's connection; prepares it there if need be.
     async fn have_statement(&mut self, key: &Rc<StatementKey>) -> Result<u32, Stopped> {
         self.have_connection().await?;
-        if let Some(prepared) = self.connection().statements.get(key) {
+        let current = self.state.profile.clone();
+        let connection = self.connection();
+        if connection.profile().has_others_user_variables(&current) {
+            // Now, and not with the command: the reset takes all statements away.
+            connection.reset().await?;
+        }
+        if let Some(prepared) = connection.statements.get(key) {
             return Ok(prepared.id);
         }
         self.endpoint.backend_metrics.prepares.inc();
-        let current = self.state.profile.clone();
         let as_prepared = Rc::new(current.parsed_as(&key.parsing.0));
         let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);
         let connection = self.connection();
@@ -165,12 +171,15 @@ impl Session {
                 let named = capabilities.contains(Capabilities::QUERY_ATTRIBUTES);
                 untyped = settle_null_types(&mut types, &mut statement.known_types, named).map_err(malformed)?;
             }
+            statement.retyped |= statement.types.as_ref().is_some_and(|before| before[..] != types[..]);
             statement.types = Some(types.into());
         } else if execute.params > 0 && statement.types.is_none() {
             let message = "Incorrect arguments to mysqld_stmt_execute";
             return Err(Failure::new(Fault::Client, codes::ER_WRONG_ARGUMENTS, b"HY000", message).into());
         }
-        let digest = statement.digest.filter(|_| !statement.long_data && !statement.cursor);
+        // MySQL keeps something of the types of earlier executions: on a lane those would be other sessions'.
+        let retyped = statement.retyped && !mariadb;
+        let digest = statement.digest.filter(|_| !statement.long_data && !statement.cursor && !retyped);
         let (key, class, types) = (statement.key.clone(), statement.class.clone(), statement.types.clone());
         if let Kind::Kill(target) = class.kind {
             return self.kill_by_text(target, &key.text).map_err(Stopped::Ended);
