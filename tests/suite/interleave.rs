@@ -20,7 +20,7 @@ const SESSIONS: usize = 8;
 /// Steps per session and schedule: a difference is found, and cut down, in a short schedule sooner than in a long one.
 const SCRIPT: usize = 60;
 /// At least one step in so many rides a lane, where they are to ride.
-const LEAST_RIDES: usize = 10;
+const LEAST_RIDES: usize = 20;
 /// How long cutting down may take.
 const SHRINK_BOUND: Duration = Duration::from_secs(90);
 /// The schedules of a run without `WEIR_SEED`.
