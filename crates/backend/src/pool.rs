@@ -309,7 +309,10 @@ impl Pool {
         }
         connection.idle_since = Instant::now();
         let mut state = self.state.borrow_mut();
-        state.waiters.retain(|waiter| !waiter.give.is_closed());
+        // Those that gave up behind the first are found when they come first: there may be thousands.
+        while state.waiters.front().is_some_and(|waiter| waiter.give.is_closed()) {
+            state.waiters.pop_front();
+        }
         // A worker with more than its share gives way to statements that wait on others.
         let elsewhere = self.server.limits.waiting_elsewhere(self.worker) > 0;
         if elsewhere && (state.waiters.is_empty() || self.open.get() > self.server.limits.share().max(1)) {

@@ -48,6 +48,7 @@ impl Session {
 
     async fn learn_what_was_left(&mut self) -> Result<(), Failure> {
         let Some(connection) = self.lease.as_mut() else { return Ok(()) };
+        let had_diagnostics = self.state.diagnostics != Diagnostics::Empty;
         if self.state.diagnostics == Diagnostics::OnConnection {
             let rows = connection.query("SHOW WARNINGS").await?.rows;
             let conditions = rows.into_iter().filter_map(|row| {
@@ -68,8 +69,13 @@ impl Session {
             let found_rows = only_number(connection.query("SELECT FOUND_ROWS()").await?);
             self.state.found_rows = Left::Known(found_rows.unwrap_or(0));
         }
-        // From a table, so that it also clears the diagnostics on both kinds of server: the next session must not see them.
-        let insert_id = only_number(connection.query("SELECT LAST_INSERT_ID() FROM (SELECT 1) AS cleared").await?);
+        // From a table if there are diagnostics, because that clears them on both kinds of server: the next session must not
+        // see them.
+        let ask = match had_diagnostics {
+            true => "SELECT LAST_INSERT_ID() FROM (SELECT 1) AS cleared",
+            false => "SELECT LAST_INSERT_ID()",
+        };
+        let insert_id = only_number(connection.query(ask).await?);
         if self.state.last_insert_id == Left::OnConnection {
             self.state.last_insert_id = Left::Known(insert_id.unwrap_or(0));
         }
