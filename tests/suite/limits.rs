@@ -16,7 +16,7 @@ const BOUND: Duration = Duration::from_secs(20);
 /// Settings of Weir, and what must hold with them.
 type Case = (&'static str, &'static [(&'static str, &'static str)], fn(&Endpoint) -> Result<(), Failed>);
 
-const CASES: [Case; 8] = [
+const CASES: [Case; 9] = [
     ("one_client_too_many_is_1040", &[("clients.max_connections", "3")], too_many_clients),
     ("one_session_of_a_user_too_many_is_1203", &[("users.plain.max_connections", "2")], too_many_of_a_user),
     (
@@ -33,6 +33,11 @@ const CASES: [Case; 8] = [
         "a_prepared_statement_outlives_the_reset_of_its_connection",
         &[("pool.max_connections", "1"), ("pool.queue_timeout", "\"60s\""), ("workers.threads", "1")],
         prepared_before_a_reset,
+    ),
+    (
+        "an_insert_id_outlives_the_reset_of_its_connection",
+        &[("pool.max_connections", "1"), ("pool.queue_timeout", "\"60s\""), ("workers.threads", "1")],
+        insert_id_before_a_reset,
     ),
     ("a_full_queue_answers_at_once", &[("pool.max_connections", "1"), ("pool.max_queue", "0")], full_pool),
     (
@@ -171,6 +176,20 @@ fn prepared_before_a_reset(endpoint: &Endpoint) -> Result<(), Failed> {
     for _ in 0..3 {
         expect_equal("prepared", other.exec_first(&statement, (1,))?, Some(2))?;
         expect_equal("the user variable", value(&mut one, "SELECT @kept")?, "5".into())?;
+    }
+    Ok(())
+}
+
+/// The reset takes LAST_INSERT_ID() away too, also where it was the right one.
+fn insert_id_before_a_reset(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut one = connect(endpoint.port, APP, None)?;
+    let mut other = connect(endpoint.port, APP, None)?;
+    run(&mut one, "SELECT LAST_INSERT_ID(77)")?;
+    run(&mut other, "SET @kept = 5")?;
+    for _ in 0..3 {
+        expect_equal("LAST_INSERT_ID()", value(&mut one, "SELECT LAST_INSERT_ID()")?, "77".into())?;
+        expect_equal("of the other", value(&mut other, "SELECT CONCAT(@kept, LAST_INSERT_ID())")?, "50".into())?;
+        run(&mut other, "SELECT @kept")?;
     }
     Ok(())
 }

@@ -325,6 +325,8 @@ impl Connection {
         }
         if difference.reset {
             self.queue_step(Step::Reset, &[Command::ResetConnection as u8]);
+            // Here, and not when it is confirmed: another may be queued behind it.
+            self.insert_id = Some(0);
         }
         if let Some(database) = difference.database {
             self.queue_step(Step::Database, &[&[Command::InitDb as u8], database.as_ref()].concat());
@@ -400,7 +402,6 @@ impl Connection {
     fn forget(&mut self) {
         self.statements.clear();
         self.tracking = false;
-        self.insert_id = Some(0);
         let database = self.profile.database.clone();
         self.profile = Rc::new(self.after_reset.with_database(database.as_deref()));
     }
@@ -414,6 +415,7 @@ impl Connection {
         self.flush().await?;
         self.own_reply().await?;
         self.forget();
+        self.insert_id = Some(0);
         Ok(())
     }
 

@@ -127,7 +127,13 @@ impl Session {
             || class.effects.contains(Effects::SHOWS_SESSION_VARIABLES);
         let profile = self.state.profile.clone();
         let begin = self.state.begin.take();
-        let there = self.connection().insert_id;
+        let connection = self.connection();
+        let there = if connection.profile().has_others_user_variables(&profile) {
+            // It is reset first.
+            Some(0)
+        } else {
+            connection.insert_id
+        };
         let insert_id = match self.state.last_insert_id {
             Left::Known(id) if needs_insert_id(class) && there != Some(id) => Some(id),
             _ => None,
