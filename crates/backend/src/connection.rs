@@ -36,6 +36,9 @@ pub use own::OwnReply;
 /// Bytes read from a server at a time.
 const READ_CHUNK: usize = 64 * 1024;
 
+/// Bytes of an OK packet that tells nothing, its header included.
+const PLAIN_OK: usize = 11;
+
 /// What a prepared statement is known by: its text, and the profile under which the text is read.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct StatementKey {
@@ -73,6 +76,8 @@ enum Step {
     Database,
     Set,
     Begin,
+    /// A transaction's start that the server may refuse.
+    DoubtfulBegin,
 }
 
 /// A connection to a server.
@@ -355,9 +360,11 @@ impl Connection {
         format!("@@SESSION.session_track_system_variables='{names}',@@SESSION.session_track_state_change=ON")
     }
 
-    /// Queues a transaction's start, to be confirmed with the rest of the state.
-    pub fn queue_begin(&mut self, text: &[u8]) {
-        self.queue_step(Step::Begin, &query_payload(text, self.capabilities));
+    /// Queues a transaction's start, to be confirmed with the rest of the state. `may_be_refused`: by a server in whose
+    /// present state it is not allowed.
+    pub fn queue_begin(&mut self, text: &[u8], may_be_refused: bool) {
+        let step = if may_be_refused { Step::DoubtfulBegin } else { Step::Begin };
+        self.queue_step(step, &query_payload(text, self.capabilities));
     }
 
     /// Queues what makes `LAST_INSERT_ID()` on this connection `id`, to be confirmed with the rest of the state.
@@ -372,9 +379,14 @@ impl Connection {
         self.steps.push_back(step);
     }
 
-    /// Whether something was queued that has to be confirmed.
-    pub fn state_is_pending(&self) -> bool {
-        !self.steps.is_empty()
+    /// Whether something was queued that the server may refuse, and that has to be confirmed.
+    pub fn state_changes(&self) -> bool {
+        self.steps.iter().any(|step| *step != Step::Begin)
+    }
+
+    /// Whether all that is queued before the session's statement is a transaction's start that no server refuses.
+    pub fn only_begins(&self) -> bool {
+        self.steps.len() == 1 && !self.state_changes()
     }
 
     /// Reads the replies of what [`Connection::queue_state`] and [`Connection::queue_begin`] queued.
@@ -382,10 +394,21 @@ impl Connection {
     /// # Errors
     /// The server's own error; the connection is then retired, because a statement may already follow.
     pub async fn confirm_state(&mut self) -> Result<(), Failure> {
+        while !self.confirm_arrived()? {
+            self.fill().await?;
+        }
+        Ok(())
+    }
+
+    /// As [`Connection::confirm_state`], without waiting: whether all replies had arrived.
+    ///
+    /// # Errors
+    /// As [`Connection::confirm_state`].
+    pub fn confirm_arrived(&mut self) -> Result<bool, Failure> {
         while let Some(step) = self.steps.front().copied() {
-            if let Err(failure) = self.own_reply().await {
-                self.retired = true;
-                return Err(failure);
+            let confirmed = self.single_reply().inspect_err(|_| self.retired = true)?;
+            if !confirmed {
+                return Ok(false);
             }
             self.steps.pop_front();
             if step == Step::Reset {
@@ -396,7 +419,12 @@ impl Connection {
             self.profile = goal;
             self.tracking = self.goal_tracking;
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Has the OK to a transaction's start alone not wake whoever waits: the statement's reply follows. Undone by `false`.
+    pub fn gather_replies(&self, gather: bool) {
+        self.stream.set_receive_low_water(if gather { PLAIN_OK + 1 } else { 1 });
     }
 
     fn forget(&mut self) {

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
+use socket2::SockRef;
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 use weir_wire::auth::Channel;
 
@@ -89,6 +90,14 @@ impl Stream {
             Stream::Unix(_) | Stream::TlsUnix(_) | Stream::Closed => {}
         }
     }
+}
+
+/// Has a TCP socket whose peer is on this machine send without pacing. Systems whose congestion control paces (BBR) do so
+/// on loopback too, with a timer per packet, where there is nothing to pace for. A failure leaves it as it is, which costs
+/// speed only. Sockets that a listener accepts inherit what was set on it.
+pub fn send_unpaced(socket: &SockRef<'_>) {
+    // The one that every Linux has and lets everybody use: tcp(7), tcp_allowed_congestion_control.
+    let _ = socket.set_tcp_congestion(b"reno");
 }
 
 macro_rules! each {

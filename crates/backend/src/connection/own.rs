@@ -35,6 +35,26 @@ impl Connection {
         self.own_reply().await
     }
 
+    /// Takes a reply that is one packet, an OK or an error, if it has arrived. Returns whether it had.
+    pub(super) fn single_reply(&mut self) -> Result<bool, Failure> {
+        let mut tracker = ReplyTracker::new(ReplyKind::Results, self.capabilities);
+        let failure = match tracker.advance(&self.input).map_err(|e| self.broken(&e.to_string()))? {
+            Event::NeedMore => return Ok(false),
+            Event::Packet(n, Ending::Ok(_)) => {
+                self.input.advance(n);
+                None
+            }
+            Event::Packet(n, Ending::Err(err)) => {
+                let failure = server_failure(&err);
+                self.input.advance(n);
+                Some(failure)
+            }
+            _ => return Err(self.broken("a change of the session's state was answered with more than OK")),
+        };
+        self.reply_done();
+        failure.map_or(Ok(true), Err)
+    }
+
     /// Prepares a text for Weir's own use: the client has had the answer to its own PREPARE.
     ///
     /// # Errors

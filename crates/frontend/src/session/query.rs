@@ -69,14 +69,10 @@ impl Session {
 
     /// Answers what needs no server. Returns whether it did.
     fn answer_here(&mut self, class: &Class, text: &[u8]) -> Result<bool, End> {
+        if self.answer_transaction_here(&class.kind, text) {
+            return Ok(true);
+        }
         match &class.kind {
-            Kind::Begin { read_only } if (self.lease.is_none() || self.held) && !self.begin_is_a_block() => {
-                self.begin_lazily(text, *read_only);
-            }
-            Kind::Commit | Kind::Rollback if self.state.begin.is_some() => {
-                self.state.begin = None;
-                self.transaction_ok_here(b"________");
-            }
             Kind::Kill(target) => self.kill_by_text(*target, text)?,
             Kind::ShowProcesslist { full } => {
                 let result = self.endpoint.commands.process_list(*full, self.caller());
@@ -95,6 +91,21 @@ impl Session {
         Ok(true)
     }
 
+    /// Answers the start of a transaction, and the end of one that no server has heard of. Returns whether it did.
+    pub(super) fn answer_transaction_here(&mut self, kind: &Kind, text: &[u8]) -> bool {
+        match kind {
+            Kind::Begin { read_only } if (self.lease.is_none() || self.held) && !self.begin_is_a_block() => {
+                self.begin_lazily(text, *read_only);
+            }
+            Kind::Commit | Kind::Rollback if self.state.begin.is_some() => {
+                self.state.begin = None;
+                self.transaction_ok_here(b"________");
+            }
+            _ => return false,
+        }
+        true
+    }
+
     fn caller(&self) -> Caller<'_> {
         Caller { user: &self.user, admin: self.admin }
     }
@@ -109,8 +120,9 @@ impl Session {
 
     /// A transaction begins: the server hears of it with the first statement.
     fn begin_lazily(&mut self, text: &[u8], read_only: Option<bool>) {
+        let may_be_refused = read_only == Some(false);
         let read_only = read_only.unwrap_or_else(|| self.state.transactions_are_read_only());
-        self.state.begin = Some(Begin { text: text.into(), read_only });
+        self.state.begin = Some(Begin { text: text.into(), read_only, may_be_refused });
         self.transaction_ok_here(b"T_______");
     }
 

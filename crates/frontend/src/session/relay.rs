@@ -84,6 +84,7 @@ impl Relay<'_> {
         let mut outcome = Outcome::default();
         let mut said = false;
         let mut killed = false;
+        self.confirm_begin(&mut killed).await?;
         while !tracker.is_done() {
             let step = self.step(&mut tracker, &mut outcome);
             match step.map_err(|e| self.lost(&e.to_string(), said))? {
@@ -106,6 +107,26 @@ impl Relay<'_> {
         self.lease.reply_done();
         // The rest is flushed by the session, once it shows what the statement has done to it.
         Ok(outcome)
+    }
+
+    /// Waits for the OK to the transaction's start that was sent with the statement. If it does not come, the statement
+    /// may have run without its transaction: the client must not take it for undone.
+    async fn confirm_begin(&mut self, killed: &mut bool) -> Result<(), Broken> {
+        if !self.lease.only_begins() {
+            return Ok(());
+        }
+        self.lease.gather_replies(true);
+        loop {
+            match self.lease.confirm_arrived() {
+                Ok(true) => break,
+                Ok(false) => self.wait(killed, false).await?,
+                Err(failure) => {
+                    return Err(self.lost(&format!("its transaction did not begin: {}", failure.message), false));
+                }
+            }
+        }
+        self.lease.gather_replies(false);
+        Ok(())
     }
 
     fn lost(&mut self, why: &str, said: bool) -> Broken {

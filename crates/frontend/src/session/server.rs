@@ -85,7 +85,9 @@ impl Session {
     }
 
     /// Gets a connection, brings it into the session's state, queues the command that `payload` makes, and sends all
-    /// of it in one write if the statement changes nothing; else the state is confirmed before the command is sent.
+    /// of it in one write, but for a statement that writes: a change of the state is confirmed before that is sent. A
+    /// transaction's start is not such a change: a server refuses none (but READ WRITE's, which counts as one), and it
+    /// has begun or is lost with its connection.
     pub(super) async fn send(&mut self, class: &Class, payload: &[u8]) -> Result<(), Stopped> {
         self.have_connection().await?;
         let begins = self.state.begin.is_some();
@@ -105,18 +107,21 @@ impl Session {
         self.queue_session_state(class)?;
         self.raise_what_was_left().await?;
         let careful = class.effects.contains(Effects::WRITES);
-        let pending = self.connection().state_is_pending();
-        if pending {
-            self.endpoint.backend_metrics.profile_changes.inc();
-        }
         let connection = self.connection();
-        if pending && careful {
+        let changes = connection.state_changes();
+        if careful && changes {
             connection.flush().await?;
             connection.confirm_state().await?;
         }
         connection.queue(payload, true);
         connection.flush().await?;
-        connection.confirm_state().await?;
+        // A transaction's start is confirmed with the statement's reply.
+        if !connection.only_begins() {
+            connection.confirm_state().await?;
+        }
+        if changes {
+            self.endpoint.backend_metrics.profile_changes.inc();
+        }
         Ok(())
     }
 
@@ -149,7 +154,7 @@ impl Session {
             connection.queue_insert_id(id);
         }
         if let Some(begin) = begin {
-            connection.queue_begin(&begin.text);
+            connection.queue_begin(&begin.text, begin.may_be_refused);
         }
         Ok(())
     }
@@ -174,6 +179,9 @@ impl Session {
             });
         };
         let track_all = self.state.pins.contains(Pins::SESSION_TRACKING) || class.pins.contains(Pins::SESSION_TRACKING);
+        let harmless = !class.effects.contains(Effects::WRITES) && !self.state.status.contains(StatusFlags::IN_TRANS);
+        // Only the time of what may ride is of interest, and a clock is not free.
+        self.sent_at = harmless.then(Instant::now);
         let lease = self.lease.as_mut().expect("a command was sent on the session's connection");
         let mut relay = Relay {
             client: &mut self.client,
@@ -182,11 +190,10 @@ impl Session {
             identity: &self.identity,
             track_all,
             database: self.state.profile.database.as_deref(),
-            harmless: !class.effects.contains(Effects::WRITES) && !self.state.status.contains(StatusFlags::IN_TRANS),
+            harmless,
             statement_id,
             kill: &kill,
         };
-        self.sent_at = Some(Instant::now());
         match relay.run(kind).await {
             Ok(outcome) => Ok(outcome),
             Err(Broken::Client(error)) => Err(Stopped::Ended(error.into())),

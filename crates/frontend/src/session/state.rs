@@ -37,6 +37,8 @@ pub(crate) enum Diagnostics {
 pub(crate) struct Begin {
     pub(crate) text: Box<[u8]>,
     pub(crate) read_only: bool,
+    /// It says READ WRITE, which a read-only server refuses.
+    pub(crate) may_be_refused: bool,
 }
 
 /// A statement prepared by the client.

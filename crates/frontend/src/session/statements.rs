@@ -184,7 +184,7 @@ impl Session {
         if let Kind::Kill(target) = class.kind {
             return self.kill_by_text(target, &key.text).map_err(Stopped::Ended);
         }
-        if self.before_diagnostics(&class, false).await? {
+        if self.answer_transaction_here(&class.kind, &key.text) || self.before_diagnostics(&class, false).await? {
             return Ok(());
         }
         let cursor = execute.opens_cursor();

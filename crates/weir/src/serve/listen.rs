@@ -14,6 +14,7 @@ use bytes::BytesMut;
 use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use weir_backend::transport::send_unpaced;
 use weir_frontend::worker::{Peer, Socket};
 use weir_frontend::{Door, Endpoint, Incoming, Worker};
 use weir_wire::error::codes;
@@ -152,7 +153,6 @@ async fn accept<L: AsRawFd + Send + Sync>(
 fn accept_tcp(listener: &TcpListener, dealer: &Dealer) -> io::Result<Incoming> {
     let (socket, address) = listener.accept()?;
     socket.set_nonblocking(true)?;
-    let _ = socket.set_nodelay(true);
     let proxied = dealer.proxied.iter().any(|network| network.contains(address.ip()));
     Ok(Incoming { socket: Socket::Tcp(socket), peer: Peer::Tcp(address.ip(), address.port()), proxied })
 }
@@ -172,6 +172,11 @@ fn bind_tcp(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     let socket = RawSocket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     // A port whose last connections still linger is free to its next owner.
     socket.set_reuse_address(true)?;
+    // Accepted sockets inherit both.
+    socket.set_tcp_nodelay(true)?;
+    if address.ip().is_loopback() {
+        send_unpaced(&SockRef::from(&socket));
+    }
     socket.bind(&address.into())?;
     socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
     socket.set_nonblocking(true)?;
