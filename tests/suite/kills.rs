@@ -20,7 +20,8 @@ type Case = (&'static str, fn(&Endpoint) -> Result<(), Failed>);
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [Case; 9] = [
+    let cases: [Case; 10] = [
+        ("query_of_a_transactions_first_statement_leaves_the_transaction", first_statement),
         ("query_ends_the_running_statement_with_1317", running_statement),
         ("query_of_an_idle_session_changes_nothing", idle_statement),
         ("connection_ends_an_idle_session", idle_connection),
@@ -126,6 +127,28 @@ fn locks_of_the_killed(endpoint: &Endpoint) -> Result<(), Failed> {
         run(&mut other, "SELECT * FROM locked WHERE id = 1 FOR UPDATE NOWAIT").is_ok()
     })?;
     expect_equal("the update is undone", value(&mut other, "SELECT v FROM locked WHERE id = 1")?, "1".into())
+}
+
+/// A statement that waits for a lock and is its transaction's first.
+fn first_statement(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut holder = app(endpoint)?;
+    holder.query_drop("REPLACE INTO locked VALUES (2, 1), (3, 1)")?;
+    holder.query_drop("BEGIN")?;
+    holder.query_drop("UPDATE locked SET v = 2 WHERE id = 2")?;
+    let mut victim = app(endpoint)?;
+    let id = victim.connection_id();
+    victim.query_drop("BEGIN")?;
+    let (ended, mut victim) = std::thread::scope(|scope| {
+        let waiting = scope.spawn(move || (run(&mut victim, "UPDATE locked SET v = 3 WHERE id = 2"), victim));
+        let mut killer = app(endpoint)?;
+        eventually(BOUND, "the statement waits", || statement_of(&mut killer, id).contains("v = 3"))?;
+        killer.query_drop(format!("KILL QUERY {id}"))?;
+        waiting.join().map_err(|_| Failed::from("the session panicked"))
+    })?;
+    expect_error("the killed statement", &ended, 1317, "70100")?;
+    victim.query_drop("UPDATE locked SET v = 4 WHERE id = 3")?;
+    victim.query_drop("ROLLBACK")?;
+    expect_equal("what was rolled back", value(&mut victim, "SELECT v FROM locked WHERE id = 3")?, "1".into())
 }
 
 fn own_session(endpoint: &Endpoint) -> Result<(), Failed> {

@@ -7,9 +7,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use rustls::pki_types::ServerName;
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
-use socket2::SockRef;
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 use weir_wire::auth::Channel;
 

@@ -14,6 +14,7 @@ mod idle;
 mod login;
 pub mod metrics;
 mod session;
+mod texts;
 pub mod tls;
 pub mod worker;
 

@@ -21,6 +21,7 @@ use crate::client::SharedContexts;
 use crate::endpoint::Endpoint;
 use crate::idle::IdleWatch;
 use crate::session;
+use crate::texts::Texts;
 
 /// How often a worker looks after its pools.
 const TICK: Duration = Duration::from_secs(1);
@@ -102,6 +103,7 @@ pub(crate) struct Shared {
     /// Databases that a user could change to, so that a login needs no server: user, NUL, database.
     pub(crate) known_databases: RefCell<HashSet<Vec<u8>>>,
     pub(crate) idle: IdleWatch,
+    pub(crate) texts: Texts,
     sessions: Cell<usize>,
 }
 
@@ -180,6 +182,7 @@ async fn run(
         contexts: SharedContexts::default(),
         known_databases: RefCell::default(),
         idle: IdleWatch::new(),
+        texts: Texts::default(),
         sessions: Cell::new(0),
     });
     tokio::task::spawn_local(pool.clone().serve_other_workers());

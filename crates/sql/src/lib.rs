@@ -13,6 +13,7 @@
 //! * [`classify`]: what a text is, reads, changes and leaves on its connection.
 //! * [`digest`], [`digest_text`]: the text without its literals, hashed and for display; [`shape`]: what decides about its
 //!   class, hashed.
+//! * [`KnownTexts`]: what was found out about texts, found again by comparing bytes.
 //! * [`splice`], [`replace_state_functions`]: changing a text at ranges, never printing a syntax tree.
 #![forbid(unsafe_code)]
 
@@ -21,15 +22,19 @@ mod cursor;
 mod digest;
 mod keyword;
 mod keyword_table;
+mod known;
 mod kw;
 mod lexer;
 mod mode;
+#[cfg(test)]
+mod random_texts;
 mod siphash;
 mod splice;
 mod state_functions;
 
 pub use classify::{Class, Diagnostics, Effects, KillTarget, Kind, Pins, UserVariable, classify};
 pub use digest::{Digest, digest, digest_text, shape};
+pub use known::KnownTexts;
 pub use lexer::{Lexer, Token, TokenKind};
 pub use mode::{Dialect, LeadBytes, LexMode};
 pub use splice::splice;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use weir_admin::Caller;
 use weir_admin::sessions::Interrupt;
-use weir_sql::{Class, Effects, KillTarget, Kind, Pins, StateValues, TokenKind, classify};
+use weir_sql::{Class, Effects, KillTarget, Kind, Pins, StateValues, TokenKind};
 use weir_wire::error::codes;
 use weir_wire::packets::{OkPacket, SessionChange, put_session_change};
 use weir_wire::reply::ReplyKind;
@@ -12,7 +12,7 @@ use weir_wire::resultset::ResultSet;
 use weir_wire::stmt::query_text_at;
 use weir_wire::{Failure, Fault};
 
-use super::ride::{PLAIN_READ, Rode, may_ride};
+use super::ride::Rode;
 use super::state::{Begin, Left};
 use super::{End, Session};
 
@@ -27,26 +27,27 @@ impl Session {
             }
         };
         let text = &payload[at..];
-        // A shape that rides is one of plain reads, with which there is nothing to do before they run.
-        let lanes = self.lanes_for_text(text);
+        let read = self.shared.texts.read(text, self.state.lex);
+        let class = &read.class;
+        // What rides is a plain read, with which there is nothing to do before it runs.
+        let lanes = self.lanes_for_text(&read);
         let mut lost = None;
         if let Some((group, learnt)) = &lanes
             && learnt.get().rides()
         {
             match self.ride_text(group, learnt, payload).await {
                 Ok(Rode::Done(outcome)) => {
-                    self.note(&PLAIN_READ, &outcome);
+                    self.note(class, &outcome);
                     return Ok(());
                 }
                 Ok(Rode::NotYet(failure)) => lost = failure,
                 Err(stopped) => return self.stopped(stopped),
             }
         }
-        let class = classify(text, self.state.lex);
-        if self.answer_here(&class, text)? || self.before_diagnostics_of_text(&class).await? {
+        if self.answer_here(class, text)? || self.before_diagnostics_of_text(class).await? {
             return Ok(());
         }
-        let spliced = self.splice_state(&class, text);
+        let spliced = self.splice_state(class, text);
         let changed;
         let payload = match &spliced {
             Some(text) => {
@@ -55,10 +56,8 @@ impl Session {
             }
             None => payload,
         };
-        let outcome = self.run_command(&class, payload, ReplyKind::Results, lost).await?;
-        if let Some((_, learnt)) = lanes
-            && may_ride(&class)
-        {
+        let outcome = self.run_command(class, payload, ReplyKind::Results, lost).await?;
+        if let Some((_, learnt)) = lanes {
             self.note_run(&learnt, outcome.as_ref());
         }
         if let Kind::SetUserVariables(variables) = &class.kind {

@@ -12,13 +12,13 @@ use weir_admin::sessions::Interrupt;
 use weir_backend::lanes::learn::{Run, Unfit};
 use weir_backend::lanes::{Arrived, Elsewhere, Group, Lane, MAX_COMMAND, Ride, SharedLearnt};
 use weir_backend::profile::SharedProfile;
-use weir_sql::{Class, Effects, Kind, Pins};
 use weir_wire::{Failure, StatusFlags};
 
 use super::relay::Outcome;
 use super::server::Stopped;
 use super::state::Diagnostics;
 use super::{End, Session};
+use crate::texts::ReadText;
 
 /// What a session keeps for its rides.
 #[derive(Debug, Default)]
@@ -54,11 +54,6 @@ pub(super) enum Rode {
     NotYet(Option<Failure>),
 }
 
-/// Whether a statement of this class leaves nothing on its connection and finds nothing of its session there.
-pub(super) fn may_ride(class: &Class) -> bool {
-    class.is_plain_read() && (class.effects - Effects::READS).is_empty()
-}
-
 /// A statement that leaves its lane.
 fn diverted(learnt: &SharedLearnt, why: Unfit) {
     let mut state = learnt.get();
@@ -66,23 +61,11 @@ fn diverted(learnt: &SharedLearnt, why: Unfit) {
     learnt.set(state);
 }
 
-/// The class of what rides.
-pub(super) const PLAIN_READ: Class = Class {
-    kind: Kind::Select,
-    effects: Effects::READS,
-    pins: Pins::empty(),
-    releases: Pins::empty(),
-    assigned: Vec::new(),
-};
-
 impl Session {
-    /// The lanes that a text may ride, and what is known of its shape. Only texts that may be plain reads have any.
-    pub(super) fn lanes_for_text(&mut self, text: &[u8]) -> Option<(Rc<Group>, SharedLearnt)> {
-        if !matches!(text.first(), Some(b'S' | b's' | b'(' | b'W' | b'w' | b' ' | b'\n' | b'\t')) {
-            return None;
-        }
+    /// The lanes that a text may ride, and what is known of texts like it.
+    pub(super) fn lanes_for_text(&mut self, text: &ReadText) -> Option<(Rc<Group>, SharedLearnt)> {
+        let shape = text.rides?;
         let group = self.lanes()?;
-        let shape = weir_sql::shape(text, self.state.lex)?;
         let learnt = group.learnt(shape.0);
         Some((group, learnt))
     }

@@ -15,10 +15,11 @@ use weir_wire::stmt::{Execute, settle_null_types, statement_id};
 use weir_wire::{Capabilities, Command, Failure, Fault, Malformed, StatusFlags};
 
 use super::query::names_server_threads;
-use super::ride::{Rode, may_ride};
+use super::ride::Rode;
 use super::server::Stopped;
 use super::state::Statement;
 use super::{End, SMALL_COMMAND, Session};
+use crate::texts::may_ride;
 
 /// The most statements that one client may have prepared: `max_prepared_stmt_count` of a stock server.
 const MOST_STATEMENTS: usize = 16_382;

@@ -59,6 +59,11 @@ impl Class {
             )
     }
 
+    /// Whether it holds for every text of the same [`shape`](crate::shape): it has no values or ranges of the text.
+    pub fn follows_from_shape(&self) -> bool {
+        !matches!(self.kind, Kind::SetUserVariables(_) | Kind::Kill(_) | Kind::ShowWarnings(_) | Kind::Weir(_))
+    }
+
     /// Says by flags what was said by a kind that carries values, before the kind is given up.
     fn demote(&mut self) {
         if matches!(self.kind, Kind::SetUserVariables(_)) {

@@ -3,6 +3,7 @@
 use super::{digest, digest_text};
 use crate::lexer::tests::Random;
 use crate::mode::LexMode;
+use crate::random_texts::{RandomTexts, what_counts};
 
 fn text(sql: &str) -> String {
     digest_text(sql.as_bytes(), LexMode::default(), 1000)
@@ -118,67 +119,13 @@ fn a_shape_knows_literal_kinds_and_spaces_but_not_values() {
     assert_eq!(shape("SELECT 1 /*! FOR UPDATE */"), None);
 }
 
-/// Texts are cut from pieces that mean something to the classifier; those of one shape must have one class.
+/// Texts of one shape must have one class.
 #[test]
 fn texts_of_one_shape_have_one_class() {
-    const PIECES: &[&str] = &[
-        "SELECT",
-        "INSERT INTO",
-        "SET",
-        "c",
-        "t",
-        "FROM",
-        "WHERE",
-        "=",
-        "(",
-        ")",
-        ",",
-        ";",
-        "FOR UPDATE",
-        "INTO",
-        "@v",
-        "@@warning_count",
-        "get_lock",
-        "found_rows",
-        "last_insert_id",
-        "substr",
-        "'x'",
-        "'y z'",
-        "1",
-        "22",
-        "0x1f",
-        "1.5",
-        "NULL",
-        "AS",
-        "UNION",
-        "LIMIT",
-        "SQL_CALC_FOUND_ROWS",
-        "nextval",
-        ".",
-        "`q`",
-        "sleep",
-        "BEGIN",
-        "KILL",
-        "?",
-        "-",
-    ];
     let mut classes = std::collections::HashMap::new();
-    let mut seed = 0x2545_f491_4f6c_dd1d_u64;
-    let mut random = |below: usize| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        (seed % below as u64) as usize
-    };
     let mut met_again = 0;
-    for _ in 0..200_000 {
-        let mut text = String::from("SELECT");
-        for _ in 0..1 + random(4) {
-            text.push_str([" ", "", "  "][random(3)]);
-            text.push_str(PIECES[random(PIECES.len())]);
-        }
-        let class = crate::classify(text.as_bytes(), LexMode::default());
-        let known = (class.effects, class.pins, class.is_plain_read());
+    for text in RandomTexts::new().take(200_000) {
+        let known = what_counts(&text);
         let Some(shape) = super::shape(text.as_bytes(), LexMode::default()) else { continue };
         if let Some((before, other)) = classes.insert(shape, (known, text.clone())) {
             met_again += usize::from(other != text);

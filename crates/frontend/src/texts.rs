@@ -1,0 +1,43 @@
+//! What a worker knows of texts that its sessions have sent: their class, and whether they may ride lanes.
+//!
+//! What must always hold: what is kept for a text follows from its shape alone, and nothing of a session is in it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use weir_sql::{Class, Digest, Effects, KnownTexts, LexMode, classify, shape};
+
+/// A text that was read.
+#[derive(Debug)]
+pub(crate) struct ReadText {
+    /// What it is and does.
+    pub(crate) class: Class,
+    /// By what its runs are counted, if it may ride lanes.
+    pub(crate) rides: Option<Digest>,
+}
+
+/// The texts that a worker knows.
+#[derive(Debug, Default)]
+pub(crate) struct Texts(RefCell<KnownTexts<Rc<ReadText>>>);
+
+impl Texts {
+    /// Reads a text, if none like it has been read before.
+    pub(crate) fn read(&self, text: &[u8], mode: LexMode) -> Rc<ReadText> {
+        let mut known = self.0.borrow_mut();
+        if let Some(read) = known.get(text, mode) {
+            return read.clone();
+        }
+        let class = classify(text, mode);
+        let rides = if may_ride(&class) { shape(text, mode) } else { None };
+        let read = Rc::new(ReadText { class, rides });
+        if read.class.follows_from_shape() {
+            known.keep(text, mode, read.clone());
+        }
+        read
+    }
+}
+
+/// Whether a statement of this class leaves nothing on its connection and finds nothing of its session there.
+pub(crate) fn may_ride(class: &Class) -> bool {
+    class.is_plain_read() && (class.effects - Effects::READS).is_empty()
+}
