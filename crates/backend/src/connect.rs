@@ -14,7 +14,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 use weir_wire::auth::{ClientAuth, ClientStep, Password};
 use weir_wire::frame::{PacketReader, put_packet};
-use weir_wire::handshake::{Greeting, HandshakeResponse, MAX_HANDSHAKE};
+use weir_wire::handshake::{Attributes, Greeting, HandshakeResponse, MAX_HANDSHAKE};
 use weir_wire::packets::ErrPacket;
 use weir_wire::{Capabilities, Failure, Fault};
 
@@ -86,10 +86,7 @@ async fn connect_unbounded(server: &Server, login: &Login) -> Result<Connected, 
         max_packet: 1 << 30,
         collation: HANDSHAKE_COLLATION,
         user: login.user.to_vec(),
-        attributes: vec![
-            (b"_client_name".to_vec(), b"weir".to_vec()),
-            (b"_client_version".to_vec(), env!("CARGO_PKG_VERSION").into()),
-        ],
+        attributes: Attributes::from_iter([("_client_name", "weir"), ("_client_version", env!("CARGO_PKG_VERSION"))]),
         ..HandshakeResponse::default()
     };
     if let Some(config) = tls_config(server, &greeting)? {

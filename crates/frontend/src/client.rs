@@ -100,10 +100,10 @@ impl Client {
     pub fn new(stream: Stream, write_timeout: Duration) -> Client {
         Client {
             capabilities: Capabilities::empty(),
-            output: BytesMut::new(),
+            output: BytesMut::with_capacity(IDLE_BUFFER),
             discard: false,
             stream,
-            input: BytesMut::new(),
+            input: BytesMut::with_capacity(IDLE_BUFFER),
             packets: PacketReader::new(),
             write_timeout,
             compressed: None,

@@ -2,12 +2,14 @@
 
 mod scheduling;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::io;
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -20,7 +22,7 @@ use weir_backend::{Lanes, Pool};
 use crate::client::SharedContexts;
 use crate::endpoint::Endpoint;
 use crate::idle::IdleWatch;
-use crate::session;
+use crate::session::{self, Beginnings};
 use crate::texts::Texts;
 
 /// How often a worker looks after its pools.
@@ -102,9 +104,10 @@ pub(crate) struct Shared {
     pub(crate) contexts: SharedContexts,
     /// Databases that a user could change to, so that a login needs no server: user, NUL, database.
     pub(crate) known_databases: RefCell<HashSet<Vec<u8>>>,
+    pub(crate) beginnings: Beginnings,
     pub(crate) idle: IdleWatch,
     pub(crate) texts: Texts,
-    sessions: Cell<usize>,
+    sessions: Arc<AtomicUsize>,
 }
 
 /// A worker thread.
@@ -114,16 +117,40 @@ pub struct Worker {
     thread: JoinHandle<()>,
 }
 
+/// What else runs on a worker's thread.
+pub type Task = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()>>> + Send>;
+
+enum Arrival {
+    Client(Incoming, Arc<SessionHandle>),
+    Task(Task),
+}
+
 /// Where a worker's clients come in. The worker ends when all its doors are gone.
 #[derive(Debug, Clone)]
 pub struct Door {
-    clients: mpsc::UnboundedSender<(Incoming, Arc<SessionHandle>)>,
+    arrivals: mpsc::UnboundedSender<Arrival>,
+    sessions: Arc<AtomicUsize>,
 }
 
 impl Door {
     /// Deals a client to the worker. False when the worker has ended.
     pub fn deal(&self, client: Incoming, handle: Arc<SessionHandle>) -> bool {
-        self.clients.send((client, handle)).is_ok()
+        self.sessions.fetch_add(1, Ordering::Relaxed);
+        let dealt = self.arrivals.send(Arrival::Client(client, handle)).is_ok();
+        if !dealt {
+            self.sessions.fetch_sub(1, Ordering::Relaxed);
+        }
+        dealt
+    }
+
+    /// Has a task run on the worker's thread. False when the worker has ended.
+    pub fn run(&self, task: Task) -> bool {
+        self.arrivals.send(Arrival::Task(task)).is_ok()
+    }
+
+    /// The sessions that were dealt to the worker and have not ended.
+    pub fn sessions(&self) -> usize {
+        self.sessions.load(Ordering::Relaxed)
     }
 }
 
@@ -134,7 +161,9 @@ impl Worker {
     /// When no thread or runtime can be made.
     pub fn start(place: Place, endpoint: Arc<Endpoint>, settings: WorkerSettings) -> io::Result<Worker> {
         // Bounded by the registry: a client is entered there before it is dealt to a worker.
-        let (clients, incoming) = mpsc::unbounded_channel();
+        let (arrivals, incoming) = mpsc::unbounded_channel();
+        let sessions = Arc::new(AtomicUsize::new(0));
+        let door = Door { arrivals, sessions: sessions.clone() };
         // A local runtime belongs to the thread that makes it, which tells here whether it could.
         let (made, is_made) = std::sync::mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name(format!("weir-worker-{}", place.index)).spawn(move || {
@@ -145,13 +174,13 @@ impl Worker {
             match builder.enable_all().build_local(tokio::runtime::LocalOptions::default()) {
                 Ok(runtime) => {
                     let _ = made.send(Ok(()));
-                    runtime.block_on(run(place, endpoint, settings, incoming));
+                    runtime.block_on(run(place, endpoint, settings, incoming, sessions));
                 }
                 Err(error) => drop(made.send(Err(error))),
             }
         })?;
         is_made.recv().unwrap_or_else(|_| Err(io::Error::other("a worker thread ended at its start")))?;
-        Ok(Worker { door: Door { clients }, thread })
+        Ok(Worker { door, thread })
     }
 
     /// Where its clients come in.
@@ -170,7 +199,8 @@ async fn run(
     place: Place,
     endpoint: Arc<Endpoint>,
     settings: WorkerSettings,
-    mut incoming: mpsc::UnboundedReceiver<(Incoming, Arc<SessionHandle>)>,
+    mut incoming: mpsc::UnboundedReceiver<Arrival>,
+    sessions: Arc<AtomicUsize>,
 ) {
     let metrics = endpoint.backend_metrics.clone();
     let pool = Pool::new(endpoint.server.clone(), place.index, settings.pool, metrics.clone());
@@ -181,9 +211,10 @@ async fn run(
         lanes: lanes.clone(),
         contexts: SharedContexts::default(),
         known_databases: RefCell::default(),
+        beginnings: Beginnings::default(),
         idle: IdleWatch::new(),
         texts: Texts::default(),
-        sessions: Cell::new(0),
+        sessions,
     });
     tokio::task::spawn_local(pool.clone().serve_other_workers());
     tokio::task::spawn_local(lanes.look_after());
@@ -192,12 +223,14 @@ async fn run(
         async move { shared.idle.run().await }
     });
     tokio::task::spawn_local(look_after(shared.clone(), place.index));
-    while let Some((client, handle)) = incoming.recv().await {
-        shared.sessions.set(shared.sessions.get() + 1);
-        tokio::task::spawn_local(serve(shared.clone(), client, handle));
+    while let Some(arrival) = incoming.recv().await {
+        match arrival {
+            Arrival::Client(client, handle) => drop(tokio::task::spawn_local(serve(shared.clone(), client, handle))),
+            Arrival::Task(task) => drop(tokio::task::spawn_local(task())),
+        }
     }
     // The acceptor is gone: the sessions have been told, and end within the bound that the binary keeps.
-    while shared.sessions.get() > 0 {
+    while shared.sessions.load(Ordering::Relaxed) > 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -225,7 +258,7 @@ impl Drop for Entered {
         self.shared.idle.leave(&self.handle);
         self.shared.endpoint.registry.leave(&self.handle);
         self.shared.endpoint.metrics.sessions.dec();
-        self.shared.sessions.set(self.shared.sessions.get() - 1);
+        self.shared.sessions.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

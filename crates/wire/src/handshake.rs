@@ -4,10 +4,51 @@
 //! at most [`MAX_HANDSHAKE`] bytes.
 
 use crate::caps::{Capabilities, StatusFlags};
-use crate::codec::{Malformed, Reader, put_lenenc, put_lenenc_bytes, put_nul_bytes};
+use crate::codec::{Malformed, Reader, put_lenenc_bytes, put_nul_bytes};
 
-/// Connection attributes: names and values, in order.
-pub type Attributes = Vec<(Vec<u8>, Vec<u8>)>;
+/// Connection attributes: names and values, in order. Kept as they are on the wire: clients that connect for each query
+/// send a dozen that nobody asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Attributes(Vec<u8>);
+
+impl Attributes {
+    /// Their names and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let mut rest = Reader::new(&self.0);
+        std::iter::from_fn(move || read_attribute(&mut rest).ok())
+    }
+
+    fn read(r: &mut Reader<'_>, capabilities: Capabilities) -> Result<Attributes, Malformed> {
+        if !capabilities.contains(Capabilities::CONNECT_ATTRS) || r.is_empty() {
+            return Ok(Attributes::default());
+        }
+        let all = r.lenenc_bytes("connection attributes")?;
+        let mut inner = Reader::new(all);
+        while !inner.is_empty() {
+            read_attribute(&mut inner)?;
+        }
+        Ok(Attributes(all.to_vec()))
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        put_lenenc_bytes(out, &self.0);
+    }
+}
+
+impl<N: AsRef<[u8]>, V: AsRef<[u8]>> FromIterator<(N, V)> for Attributes {
+    fn from_iter<T: IntoIterator<Item = (N, V)>>(attributes: T) -> Self {
+        let mut all = Vec::new();
+        for (name, value) in attributes {
+            put_lenenc_bytes(&mut all, name.as_ref());
+            put_lenenc_bytes(&mut all, value.as_ref());
+        }
+        Attributes(all)
+    }
+}
+
+fn read_attribute<'a>(r: &mut Reader<'a>) -> Result<(&'a [u8], &'a [u8]), Malformed> {
+    Ok((r.lenenc_bytes("attribute name")?, r.lenenc_bytes("attribute value")?))
+}
 
 /// The most bytes that a packet may have before its sender is authenticated.
 pub const MAX_HANDSHAKE: usize = 64 * 1024;
@@ -155,7 +196,7 @@ impl HandshakeResponse {
             true => r.nul_or_rest().to_vec(),
             false => Vec::new(),
         };
-        let attributes = read_attributes(&mut r, capabilities)?;
+        let attributes = Attributes::read(&mut r, capabilities)?;
         let zstd_level = match capabilities.contains(Capabilities::ZSTD_COMPRESSION) && !r.is_empty() {
             true => r.u8("zstd level")?,
             false => 0,
@@ -203,7 +244,7 @@ impl HandshakeResponse {
             put_nul_bytes(&mut out, &self.auth_plugin);
         }
         if self.capabilities.contains(Capabilities::CONNECT_ATTRS) {
-            put_attributes(&mut out, &self.attributes);
+            self.attributes.put(&mut out);
         }
         if self.capabilities.contains(Capabilities::ZSTD_COMPRESSION) {
             out.push(self.zstd_level);
@@ -222,29 +263,6 @@ fn read_auth(r: &mut Reader<'_>, capabilities: Capabilities) -> Result<Vec<u8>, 
         r.nul_or_rest()
     };
     Ok(auth.to_vec())
-}
-
-fn read_attributes(r: &mut Reader<'_>, capabilities: Capabilities) -> Result<Attributes, Malformed> {
-    let mut attributes = Vec::new();
-    if !capabilities.contains(Capabilities::CONNECT_ATTRS) || r.is_empty() {
-        return Ok(attributes);
-    }
-    let mut inner = Reader::new(r.lenenc_bytes("connection attributes")?);
-    while !inner.is_empty() {
-        let name = inner.lenenc_bytes("attribute name")?.to_vec();
-        attributes.push((name, inner.lenenc_bytes("attribute value")?.to_vec()));
-    }
-    Ok(attributes)
-}
-
-fn put_attributes(out: &mut Vec<u8>, attributes: &[(Vec<u8>, Vec<u8>)]) {
-    let mut inner = Vec::new();
-    for (name, value) in attributes {
-        put_lenenc_bytes(&mut inner, name);
-        put_lenenc_bytes(&mut inner, value);
-    }
-    put_lenenc(out, inner.len() as u64);
-    out.extend_from_slice(&inner);
 }
 
 /// COM_CHANGE_USER's payload, after the command byte.
@@ -277,7 +295,7 @@ impl ChangeUser {
             true => r.nul_or_rest().to_vec(),
             false => Vec::new(),
         };
-        let attributes = read_attributes(&mut r, capabilities)?;
+        let attributes = Attributes::read(&mut r, capabilities)?;
         Ok(ChangeUser { user, auth, database, collation, auth_plugin, attributes })
     }
 
@@ -291,7 +309,7 @@ impl ChangeUser {
         put_nul_bytes(&mut out, self.database.as_deref().unwrap_or_default());
         out.extend_from_slice(&self.collation.unwrap_or_default().to_le_bytes());
         put_nul_bytes(&mut out, &self.auth_plugin);
-        put_attributes(&mut out, &self.attributes);
+        self.attributes.put(&mut out);
         out
     }
 }
@@ -345,11 +363,7 @@ mod tests {
                     auth: vec![9; 32],
                     database: has(Capabilities::CONNECT_WITH_DB).then(|| b"shop".to_vec()),
                     auth_plugin: if has(Capabilities::PLUGIN_AUTH) { b"x".to_vec() } else { Vec::new() },
-                    attributes: if has(Capabilities::CONNECT_ATTRS) {
-                        vec![(b"k".to_vec(), b"v".to_vec())]
-                    } else {
-                        vec![]
-                    },
+                    attributes: Attributes::from_iter(has(Capabilities::CONNECT_ATTRS).then_some(("k", "v"))),
                     zstd_level: if has(Capabilities::ZSTD_COMPRESSION) { 5 } else { 0 },
                 };
                 assert_eq!(HandshakeResponse::parse(&response.encode(), false), Ok(response));
@@ -363,7 +377,7 @@ mod tests {
             capabilities: Capabilities::PROTOCOL_41 | Capabilities::SECURE_CONNECTION | Capabilities::CONNECT_ATTRS,
             user: b"joe".to_vec(),
             auth: vec![1; 20],
-            attributes: vec![(b"a".to_vec(), b"b".to_vec())],
+            attributes: Attributes::from_iter([("a", "b")]),
             ..HandshakeResponse::default()
         };
         let whole = response.encode();
@@ -383,7 +397,7 @@ mod tests {
             database: Some(b"shop".to_vec()),
             collation: Some(45),
             auth_plugin: b"mysql_native_password".to_vec(),
-            attributes: vec![(b"a".to_vec(), b"b".to_vec())],
+            attributes: Attributes::from_iter([("a", "b")]),
         };
         assert_eq!(ChangeUser::parse(&request.encode()[1..], capabilities), Ok(request));
     }

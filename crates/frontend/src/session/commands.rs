@@ -136,7 +136,8 @@ impl Session {
         self.collation = request.collation.unwrap_or(self.collation);
         // A new login forgets the client's flag on MariaDB.
         let forgotten = if self.identity.mariadb { Capabilities::IGNORE_SPACE } else { Capabilities::empty() };
-        self.state = State::new(&self.identity, self.client.capabilities - forgotten, self.collation);
+        let flags = self.client.capabilities - forgotten;
+        self.state = State::new(self.shared.beginnings.of(&self.identity, flags, self.collation));
         {
             let mut info = self.handle.info();
             info.user.clone_from(&user);

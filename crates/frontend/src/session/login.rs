@@ -136,7 +136,7 @@ fn open(
             return Err(Box::new((client, failure.into())));
         }
     };
-    let state = State::new(&identity, client.capabilities, logged_in.collation);
+    let state = State::new(shared.beginnings.of(&identity, client.capabilities, logged_in.collation));
     let key = PoolKey { user: user.as_bytes().into(), capabilities: client.capabilities & PASSED };
     handle.info().user.clone_from(&user);
     Ok(Session {
@@ -214,7 +214,7 @@ impl Session {
 
     /// Makes `database` the default; asks the server whether the user may, unless it has said so before.
     async fn enter_database(&mut self, database: &[u8]) -> Result<(), Failure> {
-        let profile = Rc::new(self.state.profile.with_database(Some(database)));
+        let profile = self.shared.beginnings.in_database(&self.state.profile, database);
         let known = [self.user.as_bytes(), b"\0", database].concat();
         let is_known = self.shared.known_databases.borrow().contains(&known);
         if !is_known {

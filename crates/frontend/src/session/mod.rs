@@ -7,6 +7,7 @@
 //!
 //! States: logging in, idle, running a command, ended.
 
+mod beginning;
 mod commands;
 mod diagnostics;
 mod follow;
@@ -37,6 +38,7 @@ use crate::client::{Client, ClientError};
 use crate::endpoint::Endpoint;
 use crate::idle::{Due, IdleState};
 use crate::worker::{Incoming, Peer, Shared};
+pub(crate) use beginning::Beginnings;
 use state::{BindingFlags, State};
 
 /// A session keeps a buffer for commands of so many bytes from one to the next.

@@ -8,10 +8,11 @@ use std::rc::Rc;
 
 use weir_backend::Identity;
 use weir_backend::connection::StatementKey;
-use weir_backend::profile::{Profile, SharedProfile};
-use weir_sql::{Class, Dialect, Effects, LeadBytes, LexMode, Pins};
-use weir_wire::{Capabilities, Failure, StatusFlags};
+use weir_backend::profile::SharedProfile;
+use weir_sql::{Class, Dialect, Effects, LexMode, Pins};
+use weir_wire::{Failure, StatusFlags};
 
+use super::beginning::{Beginning, lex_mode};
 use super::diagnostics::Condition;
 
 /// A value of the latest statement: known, or to be asked of the connection that ran it.
@@ -98,23 +99,13 @@ pub(crate) struct State {
 
 impl State {
     /// A new session's state.
-    pub(crate) fn new(identity: &Identity, capabilities: Capabilities, collation: u16) -> State {
-        let names = identity.handshake_collation(collation);
-        // A client's flag, which Weir does not pass to connections that clients without it share. A reset of the
-        // connection takes it back on MariaDB, and not on MySQL.
-        let ignore_space = capabilities.contains(Capabilities::IGNORE_SPACE);
-        let sql_mode = ignore_space.then(|| format!("IGNORE_SPACE,{}", identity.sql_mode));
-        let sql_mode = sql_mode.as_deref().map(|mode| ("sql_mode", mode));
-        let profile = Rc::new(Profile::new(None, names).with_variables(sql_mode));
-        let initial = match identity.mariadb {
-            true => Rc::new(Profile::new(None, names)),
-            false => Rc::new(Profile::default().with_variables(sql_mode)),
-        };
-        let mut state = State {
+    pub(crate) fn new(beginning: Beginning) -> State {
+        let Beginning { profile, initial, lex } = beginning;
+        State {
             profile,
             initial,
             pins: Pins::empty(),
-            lex: LexMode::default(),
+            lex,
             status: StatusFlags::AUTOCOMMIT,
             begin: None,
             warnings: 0,
@@ -128,29 +119,22 @@ impl State {
             statements: HashMap::new(),
             next_statement: 0,
             busy_statements: (false, false),
-        };
-        state.learn_lex_mode(identity);
-        state
+        }
     }
 
     /// The state after COM_RESET_CONNECTION: the database stays.
     pub(crate) fn reset(&mut self, identity: &Identity) {
-        let database = self.profile.database.clone();
         let initial = self.initial.clone();
-        let profile = Rc::new(initial.with_database(database.as_deref()));
+        let profile = Rc::new(initial.with_database(self.profile.database.as_deref()));
         // Neither kind of server forgets it.
         let found_rows = self.found_rows;
-        *self = State { profile, initial, found_rows, ..State::new(identity, Capabilities::empty(), 0) };
-        self.learn_lex_mode(identity);
+        let lex = lex_mode(&profile, identity);
+        *self = State { found_rows, ..State::new(Beginning { profile, initial, lex }) };
     }
 
     /// Follows the parts of the profile that decide how a text is read.
     pub(crate) fn learn_lex_mode(&mut self, identity: &Identity) {
-        let mut lex = LexMode::from_sql_mode(self.profile.variable("sql_mode").unwrap_or(&identity.sql_mode));
-        let charset = self.profile.variable("character_set_client").unwrap_or_default();
-        lex.lead_bytes = LeadBytes::of_charset(identity.charset_name(charset));
-        lex.dialect = if identity.mariadb { Dialect::MariaDb } else { Dialect::MySql };
-        self.lex = lex;
+        self.lex = lex_mode(&self.profile, identity);
     }
 
     /// Whether transactions are read only unless they say otherwise.

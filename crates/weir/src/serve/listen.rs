@@ -7,13 +7,14 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::BytesMut;
+use rustix::net::{SocketFlags, acceptfrom_with};
 use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::sync::watch;
 use weir_backend::transport::send_unpaced;
 use weir_frontend::worker::{Peer, Socket};
 use weir_frontend::{Door, Endpoint, Incoming, Worker};
@@ -69,48 +70,73 @@ impl Listeners {
         all
     }
 
-    /// Accepts clients and deals them to the workers in turn, until `stop` resolves.
+    /// Accepts clients and deals them to the workers, until `stop` resolves. Then nobody listens any more.
     pub(super) async fn accept_until(
         &mut self,
         stop: impl Future<Output = ()>,
         endpoint: &Arc<Endpoint>,
         workers: &[Worker],
     ) {
-        let dealer = Dealer {
+        let dealer = Arc::new(Dealer {
             endpoint: endpoint.clone(),
             doors: workers.iter().map(|worker| worker.door().clone()).collect(),
             proxied: self.proxied.clone(),
-            turn: AtomicUsize::new(0),
-        };
-        let dealer = Arc::new(dealer);
-        let mut accepting = tokio::task::JoinSet::new();
+        });
+        let (stopping, stopped) = watch::channel(());
         for listener in self.tcp.drain(..) {
-            accepting.spawn(accept(listener, dealer.clone(), accept_tcp));
+            dealer.listen(Arc::new(listener), accept_tcp, &stopped);
         }
         if let Some((listener, _)) = &self.unix
             && let Ok(listener) = listener.try_clone()
         {
-            accepting.spawn(accept(listener, dealer.clone(), accept_unix));
+            dealer.listen(Arc::new(listener), accept_unix, &stopped);
         }
+        drop(stopped);
         stop.await;
+        let _ = stopping.send(());
+        stopping.closed().await;
     }
 }
 
-/// Deals clients to workers in turn.
+/// Deals clients to workers.
 struct Dealer {
     endpoint: Arc<Endpoint>,
     doors: Vec<Door>,
     proxied: Arc<Vec<Network>>,
-    turn: AtomicUsize,
 }
 
+/// Workers that accept clients, if there are as many. All of them are woken for each client.
+const ACCEPTING: usize = 2;
+
 impl Dealer {
-    /// Enters a client in the registry and hands it over; tells it when there are too many.
-    fn deal(&self, client: Incoming) {
+    /// Has workers accept a listener's clients until the sender of `stopped` says so; all receivers are gone then.
+    fn listen<L>(self: &Arc<Self>, listener: Arc<L>, accept_one: AcceptOne<L>, stopped: &watch::Receiver<()>)
+    where
+        L: AsRawFd + Send + Sync + 'static,
+    {
+        for (own, door) in self.doors.iter().enumerate().take(ACCEPTING) {
+            let (dealer, listener, mut stopped) = (self.clone(), listener.clone(), stopped.clone());
+            door.run(Box::new(move || {
+                Box::pin(async move {
+                    tokio::select! {
+                        _ = stopped.changed() => {}
+                        () = accept(listener, dealer, own, accept_one) => {}
+                    }
+                })
+            }));
+        }
+    }
+
+    /// Enters a client in the registry and hands it to a worker; tells it when there are too many. The worker that has
+    /// accepted it keeps it unless another has clearly fewer: handing over costs as much as a query.
+    fn deal(&self, client: Incoming, own: usize) {
         let Ok(handle) = self.endpoint.registry.enter(client.peer.shown()) else { return self.refuse(&client) };
         self.endpoint.metrics.accepted.inc();
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        if !self.doors[turn % self.doors.len()].deal(client, handle.clone()) {
+        let own = &self.doors[own];
+        let least = self.doors.iter().min_by_key(|door| door.sessions()).unwrap_or(own);
+        let enough = least.sessions() + least.sessions() / 8;
+        let door = if own.sessions() <= enough { own } else { least };
+        if !door.deal(client, handle.clone()) {
             self.endpoint.registry.leave(&handle);
         }
     }
@@ -128,12 +154,11 @@ impl Dealer {
     }
 }
 
-/// Accepts clients for as long as it is polled. The sockets are registered with a runtime by their worker, not here.
-async fn accept<L: AsRawFd + Send + Sync>(
-    listener: L,
-    dealer: Arc<Dealer>,
-    accept_one: fn(&L, &Dealer) -> io::Result<Incoming>,
-) {
+type AcceptOne<L> = fn(&L, &Dealer) -> io::Result<Incoming>;
+
+/// Accepts clients for as long as it is polled, on the worker `own`. The sockets are registered with a runtime by their
+/// worker, not here.
+async fn accept<L: AsRawFd>(listener: Arc<L>, dealer: Arc<Dealer>, own: usize, accept_one: AcceptOne<L>) {
     #[expect(
         deprecated,
         reason = "what takes its place is unsafe, and the standard library's listeners own their descriptor"
@@ -144,17 +169,19 @@ async fn accept<L: AsRawFd + Send + Sync>(
     };
     loop {
         match listener.async_io(Interest::READABLE, |listener| accept_one(listener, &dealer)).await {
-            Ok(client) => dealer.deal(client),
+            Ok(client) => dealer.deal(client, own),
             Err(error) => pause(&error).await,
         }
     }
 }
 
 fn accept_tcp(listener: &TcpListener, dealer: &Dealer) -> io::Result<Incoming> {
-    let (socket, address) = listener.accept()?;
-    socket.set_nonblocking(true)?;
+    // With both flags at once, which the standard library does in two system calls.
+    let (socket, address) = acceptfrom_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?;
+    let address = address.and_then(|address| SocketAddr::try_from(address).ok());
+    let address = address.ok_or_else(|| io::Error::other("a TCP client without an address"))?;
     let proxied = dealer.proxied.iter().any(|network| network.contains(address.ip()));
-    Ok(Incoming { socket: Socket::Tcp(socket), peer: Peer::Tcp(address.ip(), address.port()), proxied })
+    Ok(Incoming { socket: Socket::Tcp(socket.into()), peer: Peer::Tcp(address.ip(), address.port()), proxied })
 }
 
 fn accept_unix(listener: &std::os::unix::net::UnixListener, _: &Dealer) -> io::Result<Incoming> {

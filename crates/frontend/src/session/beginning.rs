@@ -1,0 +1,99 @@
+//! What sessions begin with: made once for each kind of login and shared, because clients that connect for each query
+//! would wait for it each time.
+//!
+//! What must always hold: it follows from the server's identity, the client's character set and its flags alone.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use weir_backend::Identity;
+use weir_backend::profile::{Profile, SharedProfile};
+use weir_sql::{Dialect, LeadBytes, LexMode};
+use weir_wire::Capabilities;
+
+/// The most databases whose profiles are kept.
+const MOST_DATABASES: usize = 1000;
+
+/// The parts of a new session's state that are not the same for all.
+#[derive(Debug, Clone)]
+pub(crate) struct Beginning {
+    pub(crate) profile: SharedProfile,
+    /// What COM_RESET_CONNECTION goes back to, but for the database.
+    pub(crate) initial: SharedProfile,
+    pub(crate) lex: LexMode,
+}
+
+impl Beginning {
+    fn new(identity: &Identity, kind: Kind) -> Beginning {
+        let names = identity.handshake_collation(kind.collation);
+        // A client's flag, which Weir does not pass to connections that clients without it share. A reset of the
+        // connection takes it back on MariaDB, and not on MySQL.
+        let sql_mode = kind.ignore_space.then(|| format!("IGNORE_SPACE,{}", identity.sql_mode));
+        let sql_mode = sql_mode.as_deref().map(|mode| ("sql_mode", mode));
+        let profile = Rc::new(Profile::new(None, names).with_variables(sql_mode));
+        let initial = match identity.mariadb {
+            true => Rc::new(Profile::new(None, names)),
+            false => Rc::new(Profile::default().with_variables(sql_mode)),
+        };
+        Beginning { lex: lex_mode(&profile, identity), profile, initial }
+    }
+}
+
+/// The parts of a profile that decide how a text is read.
+pub(crate) fn lex_mode(profile: &Profile, identity: &Identity) -> LexMode {
+    let mut lex = LexMode::from_sql_mode(profile.variable("sql_mode").unwrap_or(&identity.sql_mode));
+    let charset = profile.variable("character_set_client").unwrap_or_default();
+    lex.lead_bytes = LeadBytes::of_charset(identity.charset_name(charset));
+    lex.dialect = if identity.mariadb { Dialect::MariaDb } else { Dialect::MySql };
+    lex
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Kind {
+    collation: u16,
+    ignore_space: bool,
+}
+
+/// What a worker's sessions begin with.
+#[derive(Debug, Default)]
+pub(crate) struct Beginnings {
+    made: RefCell<Made>,
+}
+
+#[derive(Debug, Default)]
+struct Made {
+    identity: Option<Arc<Identity>>,
+    kinds: HashMap<Kind, Beginning>,
+    /// By database: a profile without it, and the same with it.
+    in_databases: HashMap<Box<[u8]>, (SharedProfile, SharedProfile)>,
+}
+
+impl Beginnings {
+    /// What a session of a client with these flags and this collation begins with.
+    pub(crate) fn of(&self, identity: &Arc<Identity>, capabilities: Capabilities, collation: u16) -> Beginning {
+        let mut made = self.made.borrow_mut();
+        if !made.identity.as_ref().is_some_and(|known| Arc::ptr_eq(known, identity)) {
+            *made = Made { identity: Some(identity.clone()), ..Made::default() };
+        }
+        let kind = Kind { collation, ignore_space: capabilities.contains(Capabilities::IGNORE_SPACE) };
+        made.kinds.entry(kind).or_insert_with(|| Beginning::new(identity, kind)).clone()
+    }
+
+    /// A profile, with a default database.
+    pub(crate) fn in_database(&self, profile: &SharedProfile, database: &[u8]) -> SharedProfile {
+        let in_databases = &mut self.made.borrow_mut().in_databases;
+        if let Some((without, with)) = in_databases.get(database)
+            && Rc::ptr_eq(without, profile)
+        {
+            return with.clone();
+        }
+        let with = Rc::new(profile.with_database(Some(database)));
+        if in_databases.len() >= MOST_DATABASES {
+            in_databases.clear();
+        }
+        in_databases.insert(database.into(), (profile.clone(), with.clone()));
+        with
+    }
+}
