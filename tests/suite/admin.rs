@@ -130,6 +130,11 @@ fn metrics(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
     if !text.starts_with("HTTP/1.1 200") || !text.contains("\nweir_") {
         return Err(format!("no metrics: {text}").into());
     }
+    for name in ["weir_lanes{", "weir_lanes_riding{", "weir_pool_waiting{", "weir_backend_queue_seconds_total "] {
+        if !text.contains(name) {
+            return Err(format!("{name} is not in the metrics: {text}").into());
+        }
+    }
     if text.contains(APP.1) || text.contains("monitor secret") {
         return Err("a password is in the metrics".into());
     }

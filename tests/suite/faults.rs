@@ -15,8 +15,8 @@ use crate::lab::{APP, Endpoint, Lab, MONITOR, PLAIN, Site, eventually};
 
 const BOUND: Duration = Duration::from_secs(30);
 /// Weir notices quickly.
-const WATCHFUL: &[(&str, &str)] = &[
-    ("pool.max_connections", "8"),
+pub(crate) const WATCHFUL: &[(&str, &str)] = &[
+    ("pool.max_connections", "16"),
     ("pool.queue_timeout", "\"3s\""),
     ("pool.connect_timeout", "\"2s\""),
     ("monitor.interval", "\"200ms\""),
@@ -25,7 +25,7 @@ const WATCHFUL: &[(&str, &str)] = &[
 ];
 
 /// What a client may get for a server that is gone: lost in mid-query, gone away, can't connect, or no connection in time.
-const GONE: [u16; 6] = [2013, 2006, 2003, 2002, 1040, 1053];
+pub(crate) const GONE: [u16; 6] = [2013, 2006, 2003, 2002, 1040, 1053];
 
 type Case = (&'static str, fn(&mut Site, &Endpoint) -> Result<(), Failed>);
 

@@ -27,7 +27,7 @@ impl Bell {
     }
 
     /// From now on the task of `cx` is the one that listens.
-    pub fn listen(&self, cx: &Context<'_>) {
+    fn listen(&self, cx: &Context<'_>) {
         *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = Some(cx.waker().clone());
         self.listened.store(true, Ordering::SeqCst);
     }

@@ -125,6 +125,7 @@ impl Commands {
         let mut columns = vec![Column::text("server"), Column::integer("worker")];
         columns.extend(["open", "idle", "held", "waiting", "limit", "lanes", "riding"].map(Column::integer));
         columns.extend(["depth", "batch"].map(Column::text));
+        columns.push(Column::integer("stalls"));
         let mut rows = Vec::new();
         for server in &self.servers {
             for (worker, counts) in server.pool_counts().into_iter().enumerate() {
@@ -134,6 +135,7 @@ impl Commands {
                 let mut row = vec![cell(server.settings.name.as_str()), cell(worker.to_string())];
                 row.extend(numbers.map(|n| cell(n.to_string())));
                 row.extend([lanes.depth, lanes.batch].map(|n| cell(format!("{n:.1}"))));
+                row.push(cell(lanes.stalls.to_string()));
                 rows.push(row);
             }
         }

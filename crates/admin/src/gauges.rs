@@ -27,7 +27,7 @@ impl Gauges {
 /// What is read of a server.
 type Reading = (&'static str, &'static str, fn(&Server) -> i64);
 
-const READINGS: [Reading; 7] = [
+const READINGS: [Reading; 9] = [
     ("weir_server_up", "Whether the server answers", |s| i64::from(s.facts().health.name() == "up")),
     ("weir_pool_open", "Connections open to the server", |s| count(s.limits.open())),
     ("weir_pool_limit", "The most connections that may be open to the server", |s| count(s.limits.max)),
@@ -35,6 +35,10 @@ const READINGS: [Reading; 7] = [
     ("weir_pool_idle", "Connections that nobody uses", |s| count(s.pool_counts().iter().map(|c| c.idle).sum())),
     ("weir_pool_held", "Connections kept for what a statement left", |s| {
         count(s.pool_counts().iter().map(|c| c.held).sum())
+    }),
+    ("weir_lanes", "Connections that are lanes", |s| count(s.pool_counts().iter().map(|c| c.lanes.lanes).sum())),
+    ("weir_lanes_riding", "Statements in flight on lanes", |s| {
+        count(s.pool_counts().iter().map(|c| c.lanes.in_flight).sum())
     }),
     ("weir_pool_generation", "Times that global variables were changed through Weir", |s| s.generation().cast_signed()),
 ];

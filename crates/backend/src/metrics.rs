@@ -1,10 +1,9 @@
 //! Counters of the server side, for Prometheus and `WEIR SHOW POOLS`.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use prometheus_client::metrics::counter::Counter;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Registry, Unit};
 
 /// Counters shared by all workers.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +34,8 @@ pub struct Metrics {
     pub lane_rides: Counter,
     /// Writes to lanes.
     pub lane_writes: Counter,
+    /// Statements in flight on the lane, summed over the writes.
+    pub lane_depths: Counter,
     /// Statements that left their lane because one before them held it up.
     pub lane_stalls: Counter,
     /// Statements that left their lane because of what they did: a large reply, an error, warnings.
@@ -43,13 +44,15 @@ pub struct Metrics {
     pub lane_losses: Counter,
     /// Statements left on lanes that were killed on the server because nobody waited for them any more.
     pub lane_kills: Counter,
-    /// Microseconds that statements waited for a connection.
-    pub queue_micros: Arc<AtomicU64>,
+    /// Seconds that statements waited for a connection.
+    pub queue_seconds: Counter<f64, AtomicU64>,
 }
 
 impl Metrics {
     /// Registers all of them.
     pub fn register(&self, registry: &mut Registry) {
+        let help = "Time that statements waited for a server connection";
+        registry.register_with_unit("weir_backend_queue", help, Unit::Seconds, self.queue_seconds.clone());
         let mut counter = |name: &str, help: &str, counter: &Counter| {
             registry.register(format!("weir_backend_{name}"), help, counter.clone());
         };
@@ -69,15 +72,11 @@ impl Metrics {
         counter("lanes_closed", "Lanes closed", &self.lanes_closed);
         counter("lane_rides", "Statements put on lanes", &self.lane_rides);
         counter("lane_writes", "Writes to lanes, each with all statements of one turn", &self.lane_writes);
+        counter("lane_depths", "Statements in flight on a lane, summed over the writes to it", &self.lane_depths);
         counter("lane_stalls", "Statements that left a lane because one before them held it up", &self.lane_stalls);
         counter("lane_unfit", "Statements that left a lane for a large reply, an error or warnings", &self.lane_unfit);
         counter("lane_losses", "Statements that left a lane because its connection broke", &self.lane_losses);
         counter("lane_kills", "Statements killed on lanes because nobody waited for them any more", &self.lane_kills);
         counter("broken", "Server connections closed in mid-reply", &self.broken);
-    }
-
-    /// Adds to the time that statements have waited.
-    pub fn add_queue_time(&self, waited: std::time::Duration) {
-        self.queue_micros.fetch_add(waited.as_micros() as u64, Ordering::Relaxed);
     }
 }

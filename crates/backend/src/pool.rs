@@ -173,7 +173,7 @@ impl Pool {
                 );
             }
         };
-        self.metrics.add_queue_time(begun.elapsed());
+        self.metrics.queue_seconds.inc_by(begun.elapsed().as_secs_f64());
         match lent {
             Ok(connection) => Ok(self.lease(connection)),
             Err(permit) => self.open(request, permit).await,

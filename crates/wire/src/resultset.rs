@@ -11,7 +11,7 @@ use crate::packets::{EofPacket, OkPacket};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ColumnType {
-    /// A 64-bit integer.
+    /// A 64-bit integer without a sign.
     BigInt = 0x08,
     /// Text, in utf8mb4.
     Text = 0xfd,
@@ -20,6 +20,8 @@ pub enum ColumnType {
 /// The collation ids of text (utf8mb4_general_ci) and of numbers (binary).
 const UTF8MB4: u16 = 45;
 const BINARY: u16 = 63;
+/// UNSIGNED_FLAG and BINARY_FLAG, as servers say of their own counts. Source: MySQL, `mysql_com.h`.
+const UNSIGNED_NUMBER: u16 = 0x20 | 0x80;
 
 /// A column of Weir's own results.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,15 +38,15 @@ impl Column {
         Column { name: name.to_owned(), kind: ColumnType::Text }
     }
 
-    /// A column of integers.
+    /// A column of integers that are not negative.
     pub fn integer(name: &str) -> Column {
         Column { name: name.to_owned(), kind: ColumnType::BigInt }
     }
 
     fn encode(&self, capabilities: Capabilities) -> Vec<u8> {
-        let (charset, length) = match self.kind {
-            ColumnType::BigInt => (BINARY, 21_u32),
-            ColumnType::Text => (UTF8MB4, 65_535),
+        let (charset, length, flags) = match self.kind {
+            ColumnType::BigInt => (BINARY, 21_u32, UNSIGNED_NUMBER),
+            ColumnType::Text => (UTF8MB4, 65_535, 0),
         };
         let mut out = Vec::with_capacity(48 + self.name.len());
         put_lenenc_bytes(&mut out, b"def");
@@ -60,7 +62,9 @@ impl Column {
         out.extend_from_slice(&charset.to_le_bytes());
         out.extend_from_slice(&length.to_le_bytes());
         out.push(self.kind as u8);
-        out.extend_from_slice(&[0; 5]);
+        out.extend_from_slice(&flags.to_le_bytes());
+        // No decimals, and two bytes that are always 0.
+        out.extend_from_slice(&[0; 3]);
         out
     }
 }

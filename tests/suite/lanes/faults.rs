@@ -8,23 +8,13 @@ use super::load::{Tally, under_load};
 use super::{BOUND, CONTENT, Case, app, counter, counter_reaches, pools};
 use crate::Collector;
 use crate::driver::{connect, expect_equal, value};
+use crate::faults::{GONE, WATCHFUL};
 use crate::lab::{APP, Endpoint, Lab, Site, eventually};
 use crate::weir::Weir;
 
 const SESSIONS: usize = 64;
 const DATABASE: &str = "t_lane_faults";
 const POOL: u64 = 16;
-/// Weir notices quickly.
-const WATCHFUL: &[(&str, &str)] = &[
-    ("pool.max_connections", "16"),
-    ("pool.queue_timeout", "\"3s\""),
-    ("pool.connect_timeout", "\"2s\""),
-    ("monitor.interval", "\"200ms\""),
-    ("monitor.timeout", "\"500ms\""),
-    ("monitor.hang_timeout", "\"1s\""),
-];
-/// What a client may get for a server that is gone: lost in mid-query, gone away, can't connect, or no connection in time.
-const GONE: [u16; 6] = [2013, 2006, 2003, 2002, 1040, 1053];
 /// What a client whose own connection was killed on the server may get besides: 1317, or 1927 of MariaDB.
 const KILLED: [u16; 8] = [2013, 2006, 2003, 2002, 1040, 1053, 1317, 1927];
 
@@ -164,6 +154,8 @@ fn paused_server(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {
         expect_equal("the server was there", site.server.resume(), true)?;
         noticed?;
         lanes_carry(endpoint, tally, 2_000)?;
+        eventually(BOUND, "WEIR SHOW POOLS shows the stalls", || pools(&mut watcher, "stalls") > 0)?;
+        expect_equal("depths were counted", counter(endpoint, "lane_depths")? > 0, true)?;
         let failed = tally.failed();
         site.server.pause();
         let noticed = eventually(BOUND, "the server is called hung", || {

@@ -28,7 +28,8 @@ fn carries_nothing(_: &Site, endpoint: &Endpoint, database: &str) -> Result<(), 
     under_load(endpoint, database, 16, &[], |tally| {
         eventually(BOUND, "sessions are answered", || tally.right() >= 2_000)
     })?;
-    for name in ["lanes_opened", "lane_rides", "lane_writes", "lane_unfit", "lane_stalls", "lane_losses"] {
+    for name in ["lanes_opened", "lane_rides", "lane_writes", "lane_depths", "lane_unfit", "lane_stalls", "lane_losses"]
+    {
         expect_equal(name, counter(endpoint, name)?, 0)?;
     }
     expect_equal("lanes", pools(&mut app(endpoint, database)?, "lanes"), 0)

@@ -69,6 +69,8 @@ pub struct LaneCounts {
     pub depth: f64,
     /// Statements sent with one write, on average over the last second.
     pub batch: f64,
+    /// Statements that left a lane because one before them held it up, since the start.
+    pub stalls: usize,
 }
 
 /// The fitness of one digest, shared by the statements of one group that have it.
@@ -107,6 +109,7 @@ pub struct Lanes {
     /// Replies, writes and summed depths of the windows of the last second.
     recent: Cell<(u64, u64, u64)>,
     shown: Cell<(f64, f64)>,
+    stalls: Cell<usize>,
 }
 
 impl Lanes {
@@ -124,6 +127,7 @@ impl Lanes {
             opened: Notify::new(),
             recent: Cell::default(),
             shown: Cell::default(),
+            stalls: Cell::default(),
         });
         let itself: Weak<Lanes> = Rc::downgrade(&lanes);
         lanes.pool.set_lanes(itself);
@@ -171,7 +175,13 @@ impl Lanes {
         let groups = self.groups.borrow();
         let in_flight = groups.values().flatten().flat_map(|group| depths(group)).sum();
         let (depth, batch) = self.shown.get();
-        LaneCounts { lanes: self.open.get(), in_flight, depth, batch }
+        LaneCounts { lanes: self.open.get(), in_flight, depth, batch, stalls: self.stalls.get() }
+    }
+
+    /// Counts a statement that left its lane because one before it held it up.
+    pub fn count_stall(&self) {
+        self.metrics.lane_stalls.inc();
+        self.stalls.set(self.stalls.get() + 1);
     }
 
     async fn open(self: Rc<Self>, group: Rc<Group>, password: Password) {
@@ -300,6 +310,7 @@ impl Lanes {
     fn show(&self) {
         let (replies, writes, depths) = self.recent.take();
         self.metrics.lane_writes.inc_by(writes);
+        self.metrics.lane_depths.inc_by(depths);
         let writes = writes.max(1) as f64;
         self.shown.set((depths as f64 / writes, replies as f64 / writes));
     }

@@ -201,9 +201,7 @@ impl Session {
                 metrics.lane_unfit.inc();
                 diverted(learnt, why);
             }
-            Elsewhere::HeldUp => {
-                metrics.lane_stalls.inc();
-            }
+            Elsewhere::HeldUp => self.shared.lanes.count_stall(),
             Elsewhere::Lost => {
                 metrics.lane_losses.inc();
                 return Some(self.endpoint.server.lost("the server closed the connection"));
