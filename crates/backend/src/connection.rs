@@ -27,6 +27,7 @@ use crate::limits::Permit;
 use crate::pool::PoolKey;
 use crate::profile::{Profile, SharedProfile};
 use crate::server::Server;
+use crate::statement::{Prepared, StatementKey};
 use crate::transport::Stream;
 
 mod own;
@@ -38,36 +39,6 @@ const READ_CHUNK: usize = 64 * 1024;
 
 /// Bytes of an OK packet that tells nothing, its header included.
 const PLAIN_OK: usize = 11;
-
-/// What a prepared statement is known by: its text, and the profile under which the text is read.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub struct StatementKey {
-    /// The text.
-    pub text: Box<[u8]>,
-    /// [`Profile::parsing`] at the time of PREPARE, as its hash and itself.
-    pub parsing: ParsingProfile,
-}
-
-/// A parsing profile that can be a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParsingProfile(pub SharedProfile);
-
-impl std::hash::Hash for ParsingProfile {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.0.key().hash(state);
-    }
-}
-
-/// A statement as it is prepared on one connection.
-#[derive(Debug, Clone)]
-pub struct Prepared {
-    /// The server's id of it.
-    pub id: u32,
-    /// The parameter types of its last execution here.
-    pub types: Option<Rc<[u8]>>,
-    /// The session that has executed it here, if any; `u32::MAX` for several.
-    pub executed_by: Option<u32>,
-}
 
 /// A command that Weir has put before a session's statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

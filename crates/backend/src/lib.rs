@@ -18,6 +18,7 @@ pub mod monitor;
 pub mod pool;
 pub mod profile;
 pub mod server;
+pub mod statement;
 pub mod transport;
 
 pub use address::Address;

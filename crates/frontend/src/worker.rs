@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::lanes::LaneSettings;
 use weir_backend::pool::{PoolCounts, PoolSettings};
+use weir_backend::statement::StatementKeys;
 use weir_backend::{Lanes, Pool};
 
 use crate::client::SharedContexts;
@@ -107,6 +108,7 @@ pub(crate) struct Shared {
     pub(crate) beginnings: Beginnings,
     pub(crate) idle: IdleWatch,
     pub(crate) texts: Texts,
+    pub(crate) statement_keys: StatementKeys,
     sessions: Arc<AtomicUsize>,
 }
 
@@ -214,6 +216,7 @@ async fn run(
         beginnings: Beginnings::default(),
         idle: IdleWatch::new(),
         texts: Texts::default(),
+        statement_keys: StatementKeys::default(),
         sessions,
     });
     tokio::task::spawn_local(pool.clone().serve_other_workers());

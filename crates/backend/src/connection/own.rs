@@ -8,8 +8,9 @@ use weir_wire::resultset::parse_text_row;
 use weir_wire::stmt::query_payload;
 use weir_wire::{Command, Failure};
 
-use super::{Connection, Prepared};
+use super::Connection;
 use crate::connect::server_failure;
+use crate::statement::Prepared;
 
 /// The most bytes of a reply that Weir reads for its own use.
 const MAX_OWN_REPLY: usize = 32 * 1024 * 1024;

@@ -21,8 +21,9 @@ use weir_wire::{Command, Malformed, StatusFlags};
 
 use super::learn::Unfit;
 use super::ride::{Arrived, Elsewhere, Ride};
-use crate::connection::{Connection, Prepared, StatementKey};
+use crate::connection::Connection;
 use crate::pool::Lease;
+use crate::statement::{Prepared, StatementKey};
 
 /// The largest reply that is handed out, in bytes; a larger one is read and dropped, and its statement run elsewhere.
 const MAX_REPLY: usize = 64 * 1024;

@@ -13,8 +13,8 @@ use weir_backend::profile::{Profile, SharedProfile};
 use weir_sql::{Dialect, LeadBytes, LexMode};
 use weir_wire::Capabilities;
 
-/// The most databases whose profiles are kept.
-const MOST_DATABASES: usize = 1000;
+/// The most kinds of login, and databases, for which something is kept.
+const MOST: usize = 1000;
 
 /// The parts of a new session's state that are not the same for all.
 #[derive(Debug, Clone)]
@@ -77,6 +77,9 @@ impl Beginnings {
         if !made.identity.as_ref().is_some_and(|known| Arc::ptr_eq(known, identity)) {
             *made = Made { identity: Some(identity.clone()), ..Made::default() };
         }
+        if made.kinds.len() >= MOST {
+            made.kinds.clear();
+        }
         let kind = Kind { collation, ignore_space: capabilities.contains(Capabilities::IGNORE_SPACE) };
         made.kinds.entry(kind).or_insert_with(|| Beginning::new(identity, kind)).clone()
     }
@@ -90,7 +93,7 @@ impl Beginnings {
             return with.clone();
         }
         let with = Rc::new(profile.with_database(Some(database)));
-        if in_databases.len() >= MOST_DATABASES {
+        if in_databases.len() >= MOST {
             in_databases.clear();
         }
         in_databases.insert(database.into(), (profile.clone(), with.clone()));

@@ -4,11 +4,12 @@
 //! left (warnings, counts, insert id) is either known here or on the connection that the session still keeps.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use weir_backend::Identity;
-use weir_backend::connection::StatementKey;
+use weir_backend::lanes::Group;
 use weir_backend::profile::SharedProfile;
+use weir_backend::statement::StatementKey;
 use weir_sql::{Class, Dialect, Effects, LexMode, Pins};
 use weir_wire::{Failure, StatusFlags};
 
@@ -62,6 +63,8 @@ pub(crate) struct Statement {
     pub(crate) failed: Option<Failure>,
     /// Its digest, if its executions may ride lanes.
     pub(crate) digest: Option<u128>,
+    /// The lanes whose settings were last found to be those that it was prepared with.
+    pub(crate) lanes: Weak<Group>,
 }
 
 /// Pins, whether a transaction is open, cursors and values in pieces.

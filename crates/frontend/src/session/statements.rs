@@ -4,10 +4,10 @@
 //! back as they are. A connection that lacks the statement prepares it first, under the profile that the text was
 //! prepared with. Parameter types that the client sent once are sent again to a connection that has not seen them.
 
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
-use weir_backend::connection::{ParsingProfile, Prepared, StatementKey};
-use weir_backend::lanes::{Lane, MAX_COMMAND, Ride};
+use weir_backend::lanes::{Group, Lane, MAX_COMMAND, Ride};
+use weir_backend::statement::{Prepared, StatementKey};
 use weir_sql::{Class, Effects, Kind, Pins, StateValues, classify};
 use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
@@ -61,8 +61,8 @@ impl Session {
             false => None,
         };
         let text: Box<[u8]> = spliced.map_or_else(|| payload[1..].into(), Vec::into_boxed_slice);
-        let parsing = ParsingProfile(Rc::new(self.state.profile.parsing()));
-        let key = Rc::new(StatementKey { text, parsing });
+        let parsing = Rc::new(self.state.profile.parsing());
+        let key = self.shared.statement_keys.share(StatementKey::new(text, parsing));
         let id = self.next_statement_id();
         match self.prepare_for_client(&key, &class, id).await {
             Ok(Some(params)) => {
@@ -79,6 +79,7 @@ impl Session {
                     cursor: false,
                     long_data: false,
                     failed: None,
+                    lanes: Weak::new(),
                 };
                 self.state.statements.insert(id, statement);
                 Ok(())
@@ -130,7 +131,7 @@ impl Session {
             return Ok(prepared.id);
         }
         self.endpoint.backend_metrics.prepares.inc();
-        let as_prepared = Rc::new(current.parsed_as(&key.parsing.0));
+        let as_prepared = Rc::new(current.parsed_as(&key.parsing));
         let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);
         let connection = self.connection();
         connection.queue_state(&as_prepared, tracking)?;
@@ -190,7 +191,7 @@ impl Session {
         }
         let cursor = execute.opens_cursor();
         let rides = digest.filter(|_| !cursor && !untyped && payload.len() <= MAX_COMMAND);
-        let lanes = rides.and_then(|digest| Some((self.lanes().filter(|g| *g.parsing == *key.parsing.0)?, digest)));
+        let lanes = rides.and_then(|digest| Some((self.lanes_for_statement(id, &key)?, digest)));
         let learnt = lanes.as_ref().map(|(group, digest)| group.learnt(*digest));
         if let (Some((group, _)), Some(learnt)) = (&lanes, &learnt) {
             self.handle_statement(&key);
@@ -205,7 +206,7 @@ impl Session {
         let spliced = if class.effects.intersects(counts) { self.splice_state(&class, &key.text) } else { None };
         let once = spliced.is_some();
         let key = match spliced {
-            Some(text) => Rc::new(StatementKey { text: text.into(), parsing: key.parsing.clone() }),
+            Some(text) => Rc::new(StatementKey::new(text.into(), key.parsing.clone())),
             None => key,
         };
         self.have_connection().await?;
@@ -251,6 +252,19 @@ impl Session {
             self.state.learn_busy_statements();
         }
         Ok(())
+    }
+
+    /// The lanes that the session's statements may ride now, if their settings read the text as it was prepared.
+    fn lanes_for_statement(&mut self, id: u32, key: &StatementKey) -> Option<Rc<Group>> {
+        let group = self.lanes()?;
+        let statement = self.statement(id, "mysqld_stmt_execute").ok()?;
+        if statement.lanes.as_ptr() != Rc::as_ptr(&group) {
+            if group.parsing != key.parsing {
+                return None;
+            }
+            statement.lanes = Rc::downgrade(&group);
+        }
+        Some(group)
     }
 
     /// Shows the statement's text as what the session runs.

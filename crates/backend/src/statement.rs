@@ -1,0 +1,113 @@
+//! Prepared statements, as connections and sessions know them.
+//!
+//! What must always hold: two keys are equal only if a server reads both texts alike.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
+
+use crate::profile::SharedProfile;
+
+/// Keys above which those that nobody has any more are looked for.
+const FEW_KEYS: usize = 1024;
+
+/// What a prepared statement is known by.
+#[derive(Debug)]
+pub struct StatementKey {
+    /// The text.
+    pub text: Box<[u8]>,
+    /// The profile under which the text is read: [`Profile::parsing`](crate::Profile::parsing) at the time of PREPARE.
+    pub parsing: SharedProfile,
+    hash: u64,
+}
+
+impl StatementKey {
+    /// The key of a text that is read under `parsing`.
+    pub fn new(text: Box<[u8]>, parsing: SharedProfile) -> StatementKey {
+        let mut hasher = DefaultHasher::new();
+        (&text, parsing.key()).hash(&mut hasher);
+        StatementKey { text, parsing, hash: hasher.finish() }
+    }
+}
+
+impl PartialEq for StatementKey {
+    fn eq(&self, other: &Self) -> bool {
+        let same = || self.hash == other.hash && self.text == other.text && self.parsing == other.parsing;
+        std::ptr::eq(self, other) || same()
+    }
+}
+
+impl Eq for StatementKey {}
+
+impl Hash for StatementKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+/// A statement as it is prepared on one connection.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// The server's id of it.
+    pub id: u32,
+    /// The parameter types of its last execution here.
+    pub types: Option<Rc<[u8]>>,
+    /// The session that has executed it here, if any; `u32::MAX` for several.
+    pub executed_by: Option<u32>,
+}
+
+/// The keys of a worker's sessions. Equal ones are one and the same, so that connections find most of them by their address.
+#[derive(Debug, Default)]
+pub struct StatementKeys {
+    keys: RefCell<HashSet<Rc<StatementKey>>>,
+}
+
+impl StatementKeys {
+    /// The one key that all who have an equal one share.
+    pub fn share(&self, key: StatementKey) -> Rc<StatementKey> {
+        let mut keys = self.keys.borrow_mut();
+        if let Some(known) = keys.get(&key) {
+            return known.clone();
+        }
+        if keys.len() >= FEW_KEYS && keys.len() == keys.capacity() {
+            keys.retain(|key| Rc::strong_count(key) > 1);
+        }
+        let key = Rc::new(key);
+        keys.insert(key.clone());
+        key
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FEW_KEYS, StatementKey, StatementKeys};
+    use crate::profile::Profile;
+    use std::rc::Rc;
+
+    fn key(text: &str, database: &str) -> StatementKey {
+        StatementKey::new(text.as_bytes().into(), Rc::new(Profile::new(Some(database.as_bytes()), None)))
+    }
+
+    #[test]
+    fn equal_keys_are_shared_and_others_are_not() {
+        let keys = StatementKeys::default();
+        let one = keys.share(key("SELECT 1", "a"));
+        assert!(Rc::ptr_eq(&one, &keys.share(key("SELECT 1", "a"))));
+        for other in [key("SELECT 2", "a"), key("SELECT 1", "b")] {
+            assert_ne!(*one, other);
+            assert!(!Rc::ptr_eq(&one, &keys.share(other)));
+        }
+    }
+
+    #[test]
+    fn keys_that_nobody_has_any_more_are_forgotten() {
+        let keys = StatementKeys::default();
+        let kept = keys.share(key("SELECT 'kept'", "a"));
+        for n in 0..20 * FEW_KEYS {
+            keys.share(key(&format!("SELECT {n}"), "a"));
+        }
+        assert!(keys.keys.borrow().len() <= 4 * FEW_KEYS);
+        assert!(Rc::ptr_eq(&kept, &keys.share(key("SELECT 'kept'", "a"))));
+    }
+}
