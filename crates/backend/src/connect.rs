@@ -8,7 +8,6 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
@@ -20,7 +19,7 @@ use weir_wire::{Capabilities, Failure, Fault};
 
 use crate::address::Address;
 use crate::server::{Server, Tls};
-use crate::transport::{Stream, send_unpaced};
+use crate::transport::Stream;
 
 /// The collation of all handshakes with servers, utf8mb4_general_ci: the sessions' own are set afterwards.
 pub const HANDSHAKE_COLLATION: u16 = 45;
@@ -103,9 +102,6 @@ async fn open(address: &Address) -> io::Result<Stream> {
         Address::Tcp { host, port } => {
             let stream = TcpStream::connect((host.as_str(), *port)).await?;
             stream.set_nodelay(true)?;
-            if stream.peer_addr()?.ip().is_loopback() {
-                send_unpaced(&SockRef::from(&stream));
-            }
             Stream::Tcp(stream)
         }
         Address::Unix(path) => Stream::Unix(UnixStream::connect(path).await?),

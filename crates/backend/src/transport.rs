@@ -7,7 +7,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use rustls::pki_types::ServerName;
-use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
@@ -90,14 +89,6 @@ impl Stream {
             Stream::Unix(_) | Stream::TlsUnix(_) | Stream::Closed => {}
         }
     }
-}
-
-/// Has a TCP socket whose peer is on this machine send without pacing. Systems whose congestion control paces (BBR) do so
-/// on loopback too, with a timer per packet, where there is nothing to pace for. A failure leaves it as it is, which costs
-/// speed only. Sockets that a listener accepts inherit what was set on it.
-pub fn send_unpaced(socket: &SockRef<'_>) {
-    // The one that every Linux has and lets everybody use: tcp(7), tcp_allowed_congestion_control.
-    let _ = socket.set_tcp_congestion(b"reno");
 }
 
 macro_rules! each {

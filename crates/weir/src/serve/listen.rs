@@ -15,7 +15,6 @@ use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::watch;
-use weir_backend::transport::send_unpaced;
 use weir_frontend::worker::{Peer, Socket};
 use weir_frontend::{Door, Endpoint, Incoming, Worker};
 use weir_wire::error::codes;
@@ -199,11 +198,8 @@ fn bind_tcp(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     let socket = RawSocket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     // A port whose last connections still linger is free to its next owner.
     socket.set_reuse_address(true)?;
-    // Accepted sockets inherit both.
+    // Accepted sockets inherit it.
     socket.set_tcp_nodelay(true)?;
-    if address.ip().is_loopback() {
-        send_unpaced(&SockRef::from(&socket));
-    }
     socket.bind(&address.into())?;
     socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
     socket.set_nonblocking(true)?;
