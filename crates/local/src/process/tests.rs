@@ -1,5 +1,7 @@
 //! The guards against signalling a stranger, proved on real processes.
 
+use std::time::Instant;
+
 use super::*;
 
 fn sleeper(word: &str) -> (Process, std::path::PathBuf) {
@@ -13,7 +15,18 @@ fn sleeper(word: &str) -> (Process, std::path::PathBuf) {
         lifetime: Lifetime::WithParentThread,
         mark: CommandMark { programs: vec!["sh".into()], words: vec![word.into()] },
     };
-    (Process::spawn(launch).expect("start"), log)
+    let process = Process::spawn(launch).expect("start");
+    // What starts it is replaced by it, and has no command line in the midst of that.
+    let pid = process.id().pid;
+    let begun = Instant::now();
+    let is_itself = || {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm"));
+        name.is_ok_and(|name| name == "sh\n") && process.mark.fits(pid)
+    };
+    while !is_itself() && begun.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    (process, log)
 }
 
 #[test]
