@@ -2,8 +2,10 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 FUZZ_SECONDS ?= 5
+# Where cargo builds, also if the environment says so.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help demo test build lint unit suite fuzz bench clean-demo
+.PHONY: help demo test build deb lint unit suite fuzz bench sql-corpus sql-check clean-demo
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,14 +18,18 @@ demo: ## Install what is missing, build, start a local cluster, and show what We
 test: ## Everything: lint, unit tests, fuzzing, and the suite on real MariaDB and MySQL servers
 	@scripts/install-deps --test
 	@scripts/get-mysql
-	@$(MAKE) --no-print-directory lint unit suite fuzz
+	@$(MAKE) --no-print-directory lint unit sql-check suite fuzz
 
 build: ## The optimised binary, target/release/weir
 	@scripts/install-deps --demo
 	@$(CARGO) build --release --locked --bin weir
 
+deb: build ## The Debian package, in target/debian
+	@packaging/build-deb $(TARGET)/release/weir $(TARGET)/debian
+
 lint: ## Formatting and clippy, warnings are errors
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --manifest-path tests/clients/sqlx_client/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 unit: ## Unit tests, and the local cluster's own tests on real servers
@@ -33,13 +39,22 @@ suite: ## Weir in front of real servers against the servers themselves, with rea
 	$(CARGO) build --locked --bin weir
 	$(CARGO) test -p weir-tests --locked
 
+sql-check: ## The SQL parser against both servers, on the statements of MariaDB's tests
+	@scripts/get-sql-corpus
+	@$(CARGO) run --quiet --locked -p weir-sql-corpus -- all
+
 fuzz: ## Every decoder's fuzz target, FUZZ_SECONDS each
 	scripts/fuzz $(FUZZ_SECONDS)
 
 bench: ## The quick bench: direct, HAProxy, MySQL Router and Weir in turn (see docs/bench.md)
 	@scripts/install-deps
 	@$(CARGO) build --release --locked --bin weir
-	@target/release/weir bench run overhead --quick
+	@$(TARGET)/release/weir bench run overhead --quick
+
+sql-corpus: ## How much of SQL the parser reads, on the statements of MariaDB's tests (ARGS='table --causes 30 --class select')
+	@scripts/get-mysql > /dev/null
+	@scripts/get-sql-corpus > /dev/null
+	@$(CARGO) run --quiet --locked -p weir-sql-corpus -- $(ARGS)
 
 clean-demo: ## Stop the demo's cluster and remove its directory
-	@target/release/weir down --dir demo-cluster --wipe
+	@$(TARGET)/release/weir down --dir demo-cluster --wipe

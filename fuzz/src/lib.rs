@@ -36,6 +36,8 @@ impl<'a> Input<'a> {
         LexMode {
             ansi_quotes: byte & 1 != 0,
             no_backslash_escapes: byte & 2 != 0,
+            pipes_as_concat: (byte >> 5) / 3 == 1,
+            high_not_precedence: (byte >> 5) / 3 == 2,
             ignore_space: byte & 4 != 0,
             lead_bytes: lead_bytes[usize::from(byte >> 3) % 4],
             dialect: dialects[usize::from(byte >> 5) % 3],

@@ -1,4 +1,4 @@
-//! The hot path, piece by piece and whole: reading a text (digest, class), following a reply, learning, and an exchange
+//! The hot path, piece by piece and whole: reading a text (digest, class) or knowing it again, following a reply, learning, and an exchange
 //! with a real server over a lane and over a pooled connection.
 //!
 //! `cargo bench -p weir-tests --bench hot_path`. The exchanges include the client's and the server's share: compare them
@@ -9,12 +9,15 @@
 mod hot_path;
 
 use std::hint::black_box;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hot_path::{Client, Site, query};
-use weir_backend::lanes::learn::{Learnt, Run};
-use weir_sql::{LexMode, classify, digest};
+use weir_admin::digests::Run;
+use weir_admin::{Place, Statistics, WorkerStatistics};
+use weir_backend::lanes::learn::{Learnt, Run as LaneRun};
+use weir_sql::{KnownTexts, LexMode, classify, digest};
 use weir_wire::Capabilities;
 use weir_wire::reply::{Event, ReplyKind, ReplyTracker};
 
@@ -26,6 +29,9 @@ fn texts(c: &mut Criterion) {
     for (name, text) in [("point select", POINT_SELECT), ("insert", INSERT)] {
         c.bench_function(&format!("digest/{name}"), |b| b.iter(|| digest(black_box(text), mode)));
         c.bench_function(&format!("class/{name}"), |b| b.iter(|| classify(black_box(text), mode)));
+        let mut texts = KnownTexts::default();
+        texts.keep(text, mode, ());
+        c.bench_function(&format!("known/{name}"), |b| b.iter(|| texts.get(black_box(text), mode).is_some()));
     }
 }
 
@@ -46,12 +52,38 @@ fn replies(c: &mut Criterion) {
         });
     });
     c.bench_function("learn/a short run", |b| {
-        let run = Run { time: Duration::from_micros(100), bytes: 200, clean: true };
+        let run = LaneRun { time: Duration::from_micros(100), bytes: 200, clean: true };
         let mut learnt = Learnt::default();
         b.iter(|| {
             learnt.ran(black_box(run));
             learnt.rode(run.time, run.bytes);
             learnt.rides()
+        });
+    });
+}
+
+/// What counting a statement adds: two looks at the clock and the worker's table.
+fn counting(c: &mut Criterion) {
+    let all = Arc::new(Statistics::new(1));
+    let (statistics, _asks) = WorkerStatistics::of(&all, 0);
+    let mode = LexMode::default();
+    let entry = statistics.table.entry(POINT_SELECT, mode, &classify(POINT_SELECT, mode));
+    c.bench_function("statistics/a statement", |b| {
+        b.iter(|| {
+            let begun = black_box(Instant::now());
+            let ended = Instant::now();
+            let time = ended.saturating_duration_since(begun);
+            let run = Run {
+                ended,
+                time,
+                rows_sent: 1,
+                rows_affected: 0,
+                bytes: 200,
+                failed: false,
+                on_replica: false,
+                on_lane: true,
+            };
+            statistics.note(black_box(&entry), &run, Place::Writer);
         });
     });
 }
@@ -106,5 +138,5 @@ fn exchanges(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, texts, replies, exchanges);
+criterion_group!(benches, texts, replies, counting, exchanges);
 criterion_main!(benches);

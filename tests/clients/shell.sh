@@ -105,6 +105,11 @@ check 'a loaded file' '2' "${plain[@]}" --local-infile=1 <<SQL
 LOAD DATA LOCAL INFILE '$scratch/lines' INTO TABLE shell_items (name);
 SELECT COUNT(*) FROM shell_items WHERE name IN ('x', 'y');
 SQL
+if [ "$CLIENT_KIND" = mysql ]; then compressed=(--compression-algorithms=zlib); else compressed=(--compress); fi
+check 'a loaded file, compressed' '4' "${plain[@]}" "${compressed[@]}" --local-infile=1 <<SQL
+LOAD DATA LOCAL INFILE '$scratch/lines' INTO TABLE shell_items (name);
+SELECT COUNT(*) FROM shell_items WHERE name IN ('x', 'y');
+SQL
 check 'by unix socket' 'here' "${plain[@]}" --host=localhost --protocol=socket --socket="$WEIR_TEST_SOCKET" <<<"SELECT 'here'"
 refused=$("$CLIENT" "${connect[@]}" "${plain[@]}" --password=wrong --execute='SELECT 1' 2>&1)
 case $refused in

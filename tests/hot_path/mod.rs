@@ -9,20 +9,22 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::BytesMut;
-use weir_admin::Commands;
 use weir_admin::sessions::Registry;
+use weir_admin::{Commands, Oversight};
 use weir_backend::connect::{Login, connect};
 use weir_backend::lanes::LaneSettings;
 use weir_backend::monitor::{MonitorSettings, watch};
 use weir_backend::pool::PoolSettings;
 use weir_backend::server::{Health, Tls};
-use weir_backend::{Address, Role, Server, ServerSettings, Stream};
+use weir_backend::{Address, Reach, Replaceable, Server, ServerSettings, Stream};
 use weir_frontend::worker::{Peer, Socket};
 use weir_frontend::{
     Accounts, Compression, ConfiguredUser, Endpoint, Incoming, Place, Settings, Worker, WorkerSettings,
 };
 use weir_local::{Flavor, Installation, ServerSpec};
+use weir_topology::{Group, GroupSettings, MemberSettings, Role};
 use weir_wire::auth::{AuthPlugin, Password};
 use weir_wire::frame::put_packet;
 use weir_wire::reply::{Event, ReplyKind, ReplyTracker};
@@ -51,40 +53,48 @@ fn server_at(port: u16) -> Server {
     let settings = ServerSettings {
         name: "writer".to_owned(),
         address: Address::Tcp { host: "127.0.0.1".to_owned(), port },
-        role: Role::Writer,
-        tls: Tls::Off,
         max_connections: 64,
         max_user_connections: 0,
-        connect_timeout: Duration::from_secs(10),
+        track_gtids: false,
     };
-    Server::new(settings, 1)
+    let reach = Reach { tls: Tls::Off, connect_timeout: Duration::from_secs(10) };
+    Server::new(settings, reach, 1)
 }
 
-fn endpoint(server: Arc<Server>) -> Endpoint {
+fn endpoint(server: Arc<Server>, monitor: Replaceable<MonitorSettings>) -> Endpoint {
     let registry = Arc::new(Registry::new(1000, 0));
+    let oversight = Arc::new(Oversight::new(1, Default::default()));
     let user = ConfiguredUser {
         name: USER.to_owned(),
         password: Password::new(PASSWORD.as_bytes()),
-        plugin: AuthPlugin::NativePassword,
+        plugin: Some(AuthPlugin::NativePassword),
         admin: true,
         max_connections: 0,
+        level: None,
+        allow: Vec::new(),
     };
+    let group = GroupSettings::default();
+    let group = Arc::new(Group::new(group, vec![server], vec![MemberSettings { role: Role::Writer, weight: None }]));
     Endpoint {
-        settings: Settings {
+        settings: ArcSwap::from_pointee(Settings {
             handshake_timeout: Duration::from_secs(10),
             wait_timeout: LONG,
             write_timeout: LONG,
             max_allowed_packet: 1 << 24,
             compression: Compression::default(),
             require_compression: false,
+            allow: Vec::new(),
             require_tls: false,
             reset_timeout: Duration::from_secs(10),
-        },
-        accounts: Accounts::new(vec![user], false, AuthPlugin::NativePassword),
-        commands: Commands::new(registry.clone(), vec![server.clone()]),
-        server,
+            leave_after: LONG,
+        }),
+        accounts: Accounts::new(vec![user], false, Some(AuthPlugin::NativePassword)),
+        commands: Arc::new(Commands::new(registry.clone(), group.clone(), oversight.clone())),
+        group,
+        monitor,
         registry,
-        tls: None,
+        oversight,
+        tls: ArcSwapOption::empty(),
         metrics: weir_frontend::Metrics::default(),
         backend_metrics: weir_backend::Metrics::default(),
         rsa: OnceLock::new(),
@@ -105,15 +115,15 @@ impl Site {
 
         let behind = Arc::new(server_at(server.port()));
         let control = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let monitor = MonitorSettings {
+        let monitor = Arc::new(ArcSwap::from_pointee(MonitorSettings {
             user: USER.as_bytes().into(),
             password: Password::new(PASSWORD.as_bytes()),
             // Once: what the monitor does later would be counted.
             interval: LONG,
             timeout: Duration::from_secs(10),
             hang_timeout: LONG,
-        };
-        control.spawn(watch(behind.clone(), monitor, |_, _| {}));
+        }));
+        control.spawn(watch(behind.clone(), monitor.clone(), |_, _| {}, || {}));
         let begun = Instant::now();
         while behind.facts().health != Health::Up {
             if begun.elapsed() > Duration::from_secs(30) {
@@ -121,14 +131,14 @@ impl Site {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        let endpoint = Arc::new(endpoint(behind));
+        let endpoint = Arc::new(endpoint(behind, monitor));
         let settings = WorkerSettings {
-            pool: PoolSettings {
+            pool: Arc::new(ArcSwap::from_pointee(PoolSettings {
                 max_queue: 1000,
                 queue_timeout: Duration::from_secs(10),
                 idle_timeout: LONG,
                 prepared_statements: std::num::NonZeroUsize::new(64).ok_or("not zero")?,
-            },
+            })),
             lanes: LaneSettings { enabled: lanes, max_lanes: 1, max_depth: 512, stall_timeout: LONG },
             batch_scheduling: false,
         };

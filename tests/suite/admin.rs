@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use libtest_mimic::Failed;
+use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row};
 use weir_local::Flavor;
@@ -17,11 +18,14 @@ type Case = (&'static str, fn(&Site, &Endpoint) -> Result<(), Failed>);
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [Case; 6] = [
+    let cases: [Case; 9] = [
         ("show_sessions_says_what_pins_each_session", pins),
         ("show_pools_and_servers_count_connections", pools),
         ("status_and_help_answer", status),
         ("unknown_statement_is_1064", unknown),
+        ("like_chooses_rows_and_columns_are_typed", like),
+        ("kill_ends_a_statement_or_a_session", kill),
+        ("the_log_level_can_be_changed", log_level),
         ("without_the_admin_right_is_1227", denied),
         ("metrics_are_served_without_passwords", metrics),
     ];
@@ -111,8 +115,73 @@ fn status(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
 fn unknown(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
     let mut admin = app(endpoint)?;
     expect_error("WEIR NONSENSE", &admin.query_drop("WEIR NONSENSE"), 1064, "42000")?;
+    match admin.query_drop("WEIR SHOW SERVRES") {
+        Err(mysql::Error::MySqlError(error)) if error.message.contains("did you mean SERVERS?") => {}
+        other => return Err(format!("no suggestion: {other:?}").into()),
+    }
     admin.query_drop("SELECT 1")?;
     Ok(())
+}
+
+fn like(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut admin = app(endpoint)?;
+    let settings: Vec<(String, Option<String>, String)> = admin.query("WEIR SHOW CONFIG LIKE 'pool.max\\_%'")?;
+    let queue = ("pool.max_queue".into(), Some("10000".into()), "default".into());
+    expect_equal("max_queue", settings.contains(&queue), true)?;
+    expect_equal("keys of the pool only", settings.iter().all(|(key, ..)| key.starts_with("pool.max_")), true)?;
+    let all: Vec<(String, Option<String>, String)> = admin.query("WEIR SHOW CONFIG")?;
+    let secret = |text: &str| text.contains(APP.1) || text.contains("monitor secret");
+    expect_equal("secrets", all.iter().any(|(_, value, _)| value.as_deref().is_some_and(secret)), false)?;
+    let password = ("users.app.password".into(), Some("***".into()), "file".into());
+    expect_equal("a masked password", all.contains(&password), true)?;
+    let servers: Vec<Row> = admin.query("WEIR SHOW SERVERS LIKE 'WRI%'")?;
+    expect_equal("servers", servers.len(), 1)?;
+    expect_equal("servers", admin.query::<Row, _>("WEIR SHOW SERVERS LIKE 'no%'")?.len(), 0)?;
+    let pools = admin.query_iter("WEIR SHOW POOLS")?;
+    let kinds: Vec<_> = pools.columns().as_ref().iter().map(|column| column.column_type()).collect();
+    let (text, integer, number) =
+        (ColumnType::MYSQL_TYPE_VAR_STRING, ColumnType::MYSQL_TYPE_LONGLONG, ColumnType::MYSQL_TYPE_DOUBLE);
+    expect_equal("server, worker, depth", [kinds[0], kinds[1], kinds[9]], [text, integer, number])
+}
+
+fn kill(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut admin = app(endpoint)?;
+    let mut victim = app(endpoint)?;
+    let id = victim.connection_id();
+    std::thread::scope(|scope| -> Result<(), Failed> {
+        let running =
+            scope.spawn(|| crate::driver::run(&mut victim, "SELECT SLEEP(60) FROM information_schema.schemata"));
+        eventually(BOUND, "the statement runs", || {
+            let rows: Vec<Row> = admin.query("WEIR SHOW SESSIONS").unwrap_or_default();
+            cell(&rows, "id", &id.to_string(), "statement").is_ok_and(|text| text.contains("SLEEP"))
+        })?;
+        admin.query_drop(format!("WEIR KILL QUERY {id}"))?;
+        expect_error("the killed statement", &running.join().expect("no panic"), 1317, "70100")
+    })?;
+    victim.query_drop("SELECT 1")?;
+    admin.query_drop(format!("WEIR KILL {id};"))?;
+    eventually(BOUND, "the session has ended", || victim.ping().is_err())?;
+    eventually(BOUND, "the id is unknown", || {
+        crate::driver::server_error(&admin.query_drop(format!("WEIR KILL CONNECTION {id}")))
+            == Some((1094, "HY000".into()))
+    })
+}
+
+fn log_level(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut admin = app(endpoint)?;
+    let weir = endpoint.weir.as_ref().ok_or("no Weir")?;
+    let setting = |admin: &mut Conn| -> Result<Option<(String, String, String)>, Failed> {
+        Ok(admin.query_first("WEIR SHOW CONFIG LIKE 'log.level'")?)
+    };
+    expect_equal("level", setting(&mut admin)?, Some(("log.level".into(), "info".into(), "default".into())))?;
+    expect_error("no level", &admin.query_drop("WEIR SET LOG LEVEL loud"), 1231, "42000")?;
+    let broken_login = || std::net::TcpStream::connect(("127.0.0.1", endpoint.port)).map(drop);
+    broken_login()?;
+    expect_equal("debug lines", weir.log_tail().contains("DEBUG"), false)?;
+    admin.query_drop("WEIR SET LOG LEVEL = 'info,weir_frontend=debug'")?;
+    let expected = ("log.level".into(), "info,weir_frontend=debug".into(), "SET LOG LEVEL".into());
+    expect_equal("level", setting(&mut admin)?, Some(expected))?;
+    eventually(BOUND, "a debug line comes", || broken_login().is_ok() && weir.log_tail().contains("login broken off"))
 }
 
 fn denied(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {

@@ -27,11 +27,13 @@ const STOP_BOUND: Duration = Duration::from_secs(60);
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
     tests.add_for_weir("bench::the_shortest_form_measures_all_points_and_leaves_nothing_behind", shortest_form);
+    tests.add_for_weir("bench::reads_are_split_and_none_is_staler_than_its_level_allows", read_write_splitting);
     tests.add_for_weir("bench::an_interrupted_run_records_what_it_has_and_leaves_nothing_behind", interrupted);
 }
 
 /// A `weir bench run` with a temporary folder of its own, where everything is that it must not leave behind.
 struct BenchRun {
+    bench: &'static str,
     child: Child,
     temporary: PathBuf,
     out: PathBuf,
@@ -40,18 +42,18 @@ struct BenchRun {
 }
 
 impl BenchRun {
-    fn start(lab: &Lab, flavor: Flavor, out: &Path, arguments: &[&str]) -> Result<Self, Failed> {
+    fn start(lab: &Lab, flavor: Flavor, bench: &'static str, out: &Path, arguments: &[&str]) -> Result<Self, Failed> {
         let dir = lab.directory()?;
         let temporary = dir.join("tmp");
         fs::create_dir(&temporary)?;
         let (output, progress) = (dir.join("stdout"), dir.join("stderr"));
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "--"]).arg(binary()?);
-        command.args(["bench", "run", "overhead", "--smoke", "--flavor", name_of(flavor)]).arg("--out").arg(out);
+        command.args(["bench", "run", bench, "--smoke", "--flavor", name_of(flavor)]).arg("--out").arg(out);
         command.args(arguments).env("TMPDIR", &temporary).stdin(Stdio::null());
         command.stdout(File::create(&output)?).stderr(File::create(&progress)?);
         let child = signals::unblocked(|| command.spawn())?;
-        Ok(Self { child, temporary, out: out.to_path_buf(), output, progress })
+        Ok(Self { bench, child, temporary, out: out.to_path_buf(), output, progress })
     }
 
     fn wait(&mut self, bound: Duration) -> Result<ExitStatus, Failed> {
@@ -67,13 +69,26 @@ impl BenchRun {
         }
     }
 
+    /// The record of a run that measured all that it was to.
+    fn complete(&mut self) -> Result<Record, Failed> {
+        let status = self.wait(RUN_BOUND)?;
+        if !status.success() {
+            return Err(format!("{status}:\n{}", self.said()).into());
+        }
+        self.expect_nothing_left()?;
+        let record = self.record()?;
+        expect_equal("complete", record.complete, true)?;
+        Ok(record)
+    }
+
     fn said(&self) -> String {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         format!("{}{}", read(&self.progress), read(&self.output))
     }
 
     fn record(&self) -> Result<Record, Failed> {
-        weir_bench::read(&self.out.join("overhead.json")).map_err(|error| format!("{error}\n{}", self.said()).into())
+        let path = self.out.join(self.bench).with_extension("json");
+        weir_bench::read(&path).map_err(|error| format!("{error}\n{}", self.said()).into())
     }
 
     /// All files of a run are below its temporary folder, and all its processes name one of them.
@@ -115,14 +130,8 @@ fn shortest_form(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         Flavor::MariaDb => &[],
         Flavor::MySql => &["--target", "direct,haproxy,weir"],
     };
-    let mut run = BenchRun::start(lab, flavor, &out, arguments)?;
-    let status = run.wait(RUN_BOUND)?;
-    if !status.success() {
-        return Err(format!("{status}:\n{}", run.said()).into());
-    }
-    run.expect_nothing_left()?;
-    let record = run.record()?;
-    expect_equal("complete", record.complete, true)?;
+    let mut run = BenchRun::start(lab, flavor, "overhead", &out, arguments)?;
+    let record = run.complete()?;
     expect_targets(&record, flavor)?;
     expect_points(&record)?;
     record.points.iter().try_for_each(|point| expect_plausible(point, &out))?;
@@ -215,6 +224,64 @@ fn look_at(page: &Path) -> Result<(), Failed> {
     Err(format!("look-at-report {}: {}", page.display(), String::from_utf8_lossy(&said)).into())
 }
 
+fn read_write_splitting(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let out = kept_directory(flavor)?;
+    let mut run = BenchRun::start(lab, flavor, "polardb", &out, &[])?;
+    let record = run.complete()?;
+    let reads = |point: &&Point| point.workload == "oltp_point_select";
+    let variants: Vec<_> = record.points.iter().filter(reads).map(|point| point.variant.as_deref()).collect();
+    let levels = ["session", "eventual", "strong", "primary"].map(|level| format!("replicas=2, {level}"));
+    let expected: Vec<_> = std::iter::once(None).chain(levels.iter().map(|variant| Some(variant.as_str()))).collect();
+    expect_equal("how reads were split", variants, expected)?;
+    let looks: Vec<_> = record.points.iter().filter(|point| point.workload == "freshness").collect();
+    let text = looks.iter().filter(|point| point.prepared == Some(false)).count();
+    expect_equal("looks for stale reads, as text and prepared", (text, looks.len() - text), (4, 4))?;
+    record.points.iter().try_for_each(expect_split)?;
+    look_at(&out.join("polardb.html"))
+}
+
+/// Each server had the reads that the level leaves it, and none was staler than the level allows.
+fn expect_split(point: &Point) -> Result<(), Failed> {
+    let level = point.variant.as_deref().and_then(|variant| variant.strip_prefix("replicas=2, "));
+    let name = format!("{} {:?} at {level:?} on {}", point.workload, point.prepared, point.target);
+    let wrong = |what: &str| Err(Failed::from(format!("{name}: {what}: {point:#?}")));
+    let [run] = &point.runs[..] else { return wrong("it was not run once") };
+    let counter = |name: &str| run.counters.get(name).copied().unwrap_or_default();
+    let is_writing = point.workload == "oltp_write_only";
+    if run.queries == 0 || (run.errors > 0 && !is_writing) {
+        return wrong("nothing was measured, or clients saw errors");
+    }
+    let Some(level) = level.filter(|_| !is_writing) else { return Ok(()) };
+    let is_freshness = point.workload == "freshness";
+    let reads = if is_freshness { counter("freshness.reads") } else { i64::try_from(run.queries)? };
+    // Where clients write, a slow machine's replicas may often be late.
+    let on_each: &[&str] = if is_freshness { &[] } else { &["replica1.Com_select", "replica2.Com_select"] };
+    let mut on_replicas = on_each.iter().chain(&["weir.reads_on_readers"]).map(|name| counter(name));
+    if level == "primary" {
+        if counter("weir.reads_on_readers") != 0 || counter("Com_select") < reads {
+            return wrong("reads have left the writer");
+        }
+    } else if on_replicas.any(|count| count * 10 < reads) {
+        return wrong("the replicas did not have their share of the reads");
+    }
+    if !is_freshness {
+        return Ok(());
+    }
+    expect_equal(
+        &format!("{name}: two reads to each write"),
+        counter("freshness.reads"),
+        2 * counter("freshness.pairs"),
+    )?;
+    if level != "eventual" {
+        expect_equal(&format!("{name}: stale reads"), counter("freshness.stale_own"), 0)?;
+        expect_equal(&format!("{name}: steps back"), counter("freshness.steps_back"), 0)?;
+    }
+    if ["strong", "primary"].contains(&level) {
+        expect_equal(&format!("{name}: reads behind other clients"), counter("freshness.behind_others"), 0)?;
+    }
+    Ok(())
+}
+
 fn interrupted(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let out = lab.directory()?.join("out");
     let signal = match flavor {
@@ -222,7 +289,7 @@ fn interrupted(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         Flavor::MySql => Signal::SIGTERM,
     };
     let arguments = ["--target", "direct,weir", "--workload", "oltp_point_select,oltp_insert", "--rounds", "90"];
-    let mut run = BenchRun::start(lab, flavor, &out, &arguments)?;
+    let mut run = BenchRun::start(lab, flavor, "overhead", &out, &arguments)?;
     let raw = out.join("raw/overhead/oltp_point_select-text-4-weir-2.txt");
     let runs = || fs::read_to_string(&raw).is_ok_and(|text| text.contains("Threads started!"));
     eventually(RUN_BOUND, "the second round's load runs", runs)?;

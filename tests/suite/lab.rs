@@ -4,10 +4,11 @@
 //! thread that started it ends, so nothing outlives the suite, however it ends). Each test works in databases of its
 //! own, whose names begin with `t_`.
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use tempfile::TempDir;
 use weir_local::{Flavor, Installation, Server, ServerSpec};
 
 use crate::client::Address;
-use crate::clients::{self, Tools};
+use crate::clients::Tools;
 use crate::login::{self, Login, Opening};
 use crate::script;
 use crate::signals;
@@ -85,9 +86,11 @@ impl Site {
             "innodb-lock-wait-timeout=1",
             "max-connections=2000",
             "local-infile=1",
+            "log-bin-trust-function-creators=1",
             "max-allowed-packet=64M",
             "innodb-flush-log-at-trx-commit=2",
             "sync-binlog=0",
+            "max-binlog-size=64M",
             "innodb-stats-auto-recalc=OFF",
         ]
         .iter()
@@ -181,7 +184,7 @@ impl Endpoint {
 }
 
 /// All that tests share.
-pub(crate) struct Lab {
+pub(crate) struct Shared {
     pub(crate) target: Target,
     /// What the client programs need.
     pub(crate) tools: Tools,
@@ -192,12 +195,12 @@ pub(crate) struct Lab {
     dir: TempDir,
 }
 
-impl Lab {
+impl Shared {
     pub(crate) fn new(target: Target) -> std::io::Result<Self> {
         let dir = tempfile::Builder::new().prefix("weir-suite-").tempdir()?;
         Ok(Self {
             target,
-            tools: clients::tools()?,
+            tools: Tools::new()?,
             mariadb: OnceLock::new(),
             mysql: OnceLock::new(),
             directories: AtomicUsize::new(0),
@@ -230,12 +233,53 @@ impl Lab {
         self.dir.path()
     }
 
-    /// A directory of a test's own; gone with the suite.
-    pub(crate) fn directory(&self) -> Result<PathBuf, Failed> {
+    /// A directory for what several tests share; gone with the suite.
+    pub(crate) fn lasting_directory(&self) -> Result<PathBuf, Failed> {
         // Short names: the path of a socket has room for some hundred bytes.
         let number = self.directories.fetch_add(1, Ordering::Relaxed);
         let path = self.dir.path().join(number.to_string());
         std::fs::create_dir(&path)?;
+        Ok(path)
+    }
+}
+
+/// What one test sees: all that is shared, and directories of its own. When the test has ended, what it left on the
+/// disk goes, or the suite would fill more than ten gigabytes.
+pub(crate) struct Lab {
+    shared: Arc<Shared>,
+    flavor: Flavor,
+    directories: Mutex<Vec<PathBuf>>,
+}
+
+impl Deref for Lab {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        for directory in self.directories.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            let _left_to_the_end = std::fs::remove_dir_all(directory);
+        }
+        if let Some(Ok(site)) = self.slot(self.flavor).get() {
+            // All but the log in use: nothing replicates from a shared server.
+            let _left_to_the_end = site.server.execute("PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY");
+        }
+    }
+}
+
+impl Lab {
+    pub(crate) fn of_test(shared: &Arc<Shared>, flavor: Flavor) -> Self {
+        Self { shared: shared.clone(), flavor, directories: Mutex::default() }
+    }
+
+    /// A directory of the test's own; gone with the test.
+    pub(crate) fn directory(&self) -> Result<PathBuf, Failed> {
+        let path = self.shared.lasting_directory()?;
+        self.directories.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
         Ok(path)
     }
 
@@ -312,7 +356,7 @@ pub(crate) struct Holders {
 }
 
 impl Holders {
-    pub(crate) fn start(lab: &std::sync::Arc<Lab>, flavors: &[Flavor]) -> Self {
+    pub(crate) fn start(lab: &Arc<Shared>, flavors: &[Flavor]) -> Self {
         let mut holders = Self { end: Vec::new(), threads: Vec::new() };
         for &flavor in flavors {
             let (sender, receiver) = channel();

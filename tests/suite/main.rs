@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod admin;
+mod api;
 mod bench;
 mod client;
 mod clients;
@@ -17,6 +18,10 @@ mod lanes;
 mod limits;
 mod login;
 mod misuse;
+mod observe;
+mod packaging;
+mod reads;
+mod reload;
 mod reply;
 mod same;
 mod script;
@@ -25,6 +30,7 @@ mod signals;
 mod step;
 mod stopping;
 mod streams;
+mod takeover;
 mod transport;
 mod weir;
 
@@ -35,11 +41,11 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use weir_local::Flavor;
 
 use crate::interleave::Protocol;
-use crate::lab::{Holders, Lab, Target, name_of};
+use crate::lab::{Holders, Lab, Shared, Target, name_of};
 
 /// Tests of one kind of server, being collected.
 struct Collector {
-    lab: Arc<Lab>,
+    shared: Arc<Shared>,
     flavor: Flavor,
     trials: Vec<Trial>,
 }
@@ -48,22 +54,29 @@ impl Collector {
     /// Adds a test that can also run on the server itself.
     fn add(&mut self, name: &str, test: impl FnOnce(&Lab, Flavor) -> Result<(), Failed> + Send + 'static) {
         let name = format!("{}::{name}", name_of(self.flavor));
-        let (lab, flavor) = (self.lab.clone(), self.flavor);
-        self.trials.push(Trial::test(name, move || test(&lab, flavor)));
+        let (shared, flavor) = (self.shared.clone(), self.flavor);
+        self.trials.push(Trial::test(name.clone(), move || {
+            let result = test(&Lab::of_test(&shared, flavor), flavor);
+            if let Err(failed) = &result {
+                // Also at once: what the harness prints at the end is lost if the end is not reached.
+                eprintln!("{name}: {}", failed.message().unwrap_or("failed"));
+            }
+            result
+        }));
     }
 
     /// Adds a test of what only Weir does: ignored when the servers are the target.
     fn add_for_weir(&mut self, name: &str, test: impl FnOnce(&Lab, Flavor) -> Result<(), Failed> + Send + 'static) {
         self.add(name, test);
         let trial = self.trials.pop().expect("just added");
-        self.trials.push(trial.with_ignored_flag(self.lab.target == Target::Direct));
+        self.trials.push(trial.with_ignored_flag(self.shared.target == Target::Direct));
     }
 }
 
-fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
+fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
     let mut all = Vec::new();
     for flavor in [Flavor::MariaDb, Flavor::MySql] {
-        let mut tests = Collector { lab: lab.clone(), flavor, trials: Vec::new() };
+        let mut tests = Collector { shared: shared.clone(), flavor, trials: Vec::new() };
         let protocols = [("text", Protocol::Text), ("binary", Protocol::Binary), ("mixed", Protocol::Mixed)];
         for (word, protocol) in protocols {
             tests.add(&format!("interleaving::{word}"), move |lab, flavor| {
@@ -79,12 +92,18 @@ fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
         limits::collect(&mut tests);
         transport::collect(&mut tests);
         admin::collect(&mut tests);
+        api::collect(&mut tests);
         clients::collect(&mut tests);
         misuse::collect(&mut tests);
+        observe::collect(&mut tests);
         streams::collect(&mut tests);
         faults::collect(&mut tests);
+        reads::collect(&mut tests);
         stopping::collect(&mut tests);
+        takeover::collect(&mut tests);
+        reload::collect(&mut tests);
         lanes::collect(&mut tests);
+        packaging::collect(&mut tests);
         bench::collect(&mut tests);
         all.append(&mut tests.trials);
     }
@@ -93,24 +112,24 @@ fn collect(lab: &Arc<Lab>) -> Vec<Trial> {
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let prepared = Target::from_environment().and_then(|target| Lab::new(target).map_err(|error| error.to_string()));
-    let lab = match prepared {
-        Ok(lab) => Arc::new(lab),
+    let prepared = Target::from_environment().and_then(|target| Shared::new(target).map_err(|error| error.to_string()));
+    let shared = match prepared {
+        Ok(shared) => Arc::new(shared),
         Err(error) => {
             eprintln!("{error}");
             return ExitCode::FAILURE;
         }
     };
-    let trials = collect(&lab);
-    signals::end_with(lab.path());
+    let trials = collect(&shared);
+    signals::end_with(shared.path());
     let wanted = |flavor: &Flavor| {
         let of_flavor = |trial: &&Trial| trial.name().starts_with(name_of(*flavor));
         !arguments.list && trials.iter().filter(of_flavor).any(|trial| !arguments.is_filtered_out(trial))
     };
     let flavors: Vec<Flavor> = [Flavor::MariaDb, Flavor::MySql].into_iter().filter(wanted).collect();
-    let holders = Holders::start(&lab, &flavors);
+    let holders = Holders::start(&shared, &flavors);
     let conclusion = libtest_mimic::run(&arguments, trials);
-    drop(lab);
+    drop(shared);
     holders.end();
     conclusion.exit_code()
 }

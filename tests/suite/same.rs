@@ -48,6 +48,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     tests.add("same::greeting", same_greeting);
     tests.add("same::refused_logins", refused_logins);
     tests.add("same::found_rows_and_other_habits_of_drivers", habits);
+    tests.add("same::collations_that_drivers_ask_for", collations);
 }
 
 fn compare_file(lab: &Lab, flavor: Flavor, short: &str, steps: &'static str, binary: bool) -> Result<(), Failed> {
@@ -107,6 +108,30 @@ fn habits(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     })
 }
 
+/// Collations that drivers ask for when they log in: a character set's default on one kind of server or both (255 is one that
+/// MariaDB doesn't have), and others.
+const COLLATIONS: [u8; 9] = [8, 33, 45, 46, 47, 63, 83, 224, 255];
+
+/// Each collation that drivers ask for, in sessions that meet on one connection.
+fn collations(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let steps = "SELECT 'a', COLLATION('a'), w FROM words WHERE id = 1\nSELECT @@character_set_client, \
+        @@character_set_connection, @@character_set_results, @@collation_connection\nSET sql_mode = 'ANSI'\n\
+        SET character_set_results = NULL\nSELECT 'a', w FROM words WHERE id = 1\nSET NAMES utf8mb4\nSELECT 'a'";
+    let site = lab.site(flavor)?;
+    lab.with_endpoint(site, &[("pool.max_connections", "1")], |endpoint| {
+        let sides = compare::sides(site, endpoint, &format!("{}coll", compare::letter(flavor)));
+        compare::fill(site, &sides, &script::content())?;
+        let login = |collation| Login { collation, ..Login::new(APP.0, APP.1) };
+        let mut pairs = COLLATIONS.map(|collation| (collation, Pair::new(&sides, &login(collation), false)));
+        for step in steps.split('\n') {
+            for (collation, pair) in &mut pairs {
+                pair.run(step).map_err(|difference| format!("collation {collation}\n{difference}"))?;
+            }
+        }
+        Ok(())
+    })
+}
+
 /// What can't be the same in a greeting: TLS, compression and the extensions that Weir doesn't have. All that the
 /// suite's own sessions and common drivers use must be offered if the server offers it.
 const MUST_BE_OFFERED: u32 = 0x01ff_f7ff;
@@ -127,7 +152,8 @@ fn same_greeting(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         if server.version.contains("MariaDB") != tested.version.contains("MariaDB") {
             return Err(format!("version {} for {}", tested.version, server.version).into());
         }
-        if (server.collation, server.status) != (tested.collation, tested.status) {
+        // Drivers choose how to log in, and what they can, by the version and the method together.
+        if (server.collation, server.status, &server.plugin) != (tested.collation, tested.status, &tested.plugin) {
             return Err(format!("{tested:?} for {server:?}").into());
         }
         let missing = server.capabilities & MUST_BE_OFFERED & !tested.capabilities;

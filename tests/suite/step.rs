@@ -108,7 +108,13 @@ impl Session {
         self.statements.clear();
         match login::open(&self.address, &self.login) {
             Ok((packets, Opening::Done(greeting, capabilities, set))) => {
+                let mariadb = greeting.version.contains("MariaDB");
                 self.connected = Some(Connected { packets, greeting: *greeting, capabilities });
+                // A new connection to MariaDB has the FOUND_ROWS() of an earlier one, whose thread it got. This rides no lane.
+                if mariadb && let Err(error) = self.query("SELECT CONNECTION_ID()") {
+                    self.connected = None;
+                    return Some(Set::Lost(error.to_string()));
+                }
                 Some(set)
             }
             Ok((_, Opening::Refused(set))) => Some(set),

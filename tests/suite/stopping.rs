@@ -32,7 +32,7 @@ fn wrong_configurations(lab: &Lab, flavor: weir_local::Flavor) -> Result<(), Fai
     let dir = lab.directory()?;
     let (port, metrics) = (free_port(PortChoice::Any)?, free_port(PortChoice::Any)?);
     let socket = dir.join("refused.sock");
-    let good = config_text(port, metrics, &socket, site.server.port(), &[]);
+    let good = config_text(port, metrics, &socket, &[site.server.port()], &[]);
     let cases = [
         ("an unknown key", good.replace("[workers]", "[workers]\nthreds = 1"), "threds"),
         ("a wrong type", good.replace("threads = 2", "threads = \"two\""), "threads"),
@@ -61,7 +61,7 @@ fn readable_configuration(lab: &Lab, flavor: weir_local::Flavor) -> Result<(), F
     let site = lab.site(flavor)?;
     let dir = lab.directory()?;
     let (port, metrics) = (free_port(PortChoice::Any)?, free_port(PortChoice::Any)?);
-    let text = config_text(port, metrics, &dir.join("refused.sock"), site.server.port(), &[]);
+    let text = config_text(port, metrics, &dir.join("refused.sock"), &[site.server.port()], &[]);
     let file = dir.join("refused.toml");
     std::fs::write(&file, "")?;
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644))?;

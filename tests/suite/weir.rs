@@ -47,6 +47,7 @@ pub(crate) struct Weir {
     pub(crate) port: u16,
     pub(crate) metrics_port: u16,
     pub(crate) socket: PathBuf,
+    pub(crate) config: PathBuf,
     log: PathBuf,
     child: Child,
 }
@@ -54,6 +55,22 @@ pub(crate) struct Weir {
 impl Weir {
     /// Starts a Weir before `server` and waits for its greeting.
     pub(crate) fn start(dir: &Path, server: &Server, settings: &[(&str, &str)]) -> Result<Self, Failed> {
+        Self::start_before(dir, &[server], settings)
+    }
+
+    /// Starts a Weir before a group, whose first server is the writer, and waits for its greeting.
+    pub(crate) fn start_before(dir: &Path, servers: &[&Server], settings: &[(&str, &str)]) -> Result<Self, Failed> {
+        Self::start_with(dir, servers, settings, "")
+    }
+
+    /// The same, with `sections` behind the configuration.
+    pub(crate) fn start_with(
+        dir: &Path,
+        servers: &[&Server],
+        settings: &[(&str, &str)],
+        sections: &str,
+    ) -> Result<Self, Failed> {
+        let ports: Vec<u16> = servers.iter().map(|server| server.port()).collect();
         for _ in 0..PORT_ATTEMPTS {
             let port = free_port(PortChoice::Any)?;
             let metrics_port = free_port(PortChoice::Any)?;
@@ -62,10 +79,11 @@ impl Weir {
             }
             let socket = weir_local::short_socket_path(dir, "weir.sock");
             let config = dir.join("weir.toml");
-            write_config(&config, &config_text(port, metrics_port, &socket, server.port(), settings))?;
+            let text = config_text(port, metrics_port, &socket, &ports, settings) + sections;
+            write_config(&config, &text)?;
             let log = dir.join("weir.log");
-            let child = spawn(&config, &log)?;
-            let mut weir = Self { port, metrics_port, socket, log, child };
+            let child = spawn(&config, &log, &[])?;
+            let mut weir = Self { port, metrics_port, socket, config, log, child };
             if weir.wait_for_greeting()? {
                 return Ok(weir);
             }
@@ -84,9 +102,9 @@ impl Weir {
         let socket = weir_local::short_socket_path(dir, "weir.sock");
         let (config, log) = (dir.join("weir.toml"), dir.join("weir.log"));
         let metrics_port = free_port(PortChoice::Any)?;
-        write_config(&config, &config_text(port, metrics_port, &socket, server.port(), settings))?;
-        let child = spawn(&config, &log)?;
-        let weir = Self { port, metrics_port, socket, log, child };
+        write_config(&config, &config_text(port, metrics_port, &socket, &[server.port()], settings))?;
+        let child = spawn(&config, &log, &[])?;
+        let weir = Self { port, metrics_port, socket, config, log, child };
         let mut last = Vec::new();
         let told = eventually(BOUND, "a client is told why", || {
             let first = Stream::connect(&Address::Tcp(port)).and_then(|stream| Packets::new(stream).read());
@@ -95,6 +113,13 @@ impl Weir {
         });
         let said = String::from_utf8_lossy(&last).into_owned();
         told.map_err(|_| Failed::from(format!("the last answer was {said:?}\n{}", weir.log_tail())))
+    }
+
+    /// Starts a process that takes over from this one.
+    pub(crate) fn successor(&self) -> Result<Self, Failed> {
+        let child = spawn(&self.config, &self.log, &["--takeover"])?;
+        let (socket, config, log) = (self.socket.clone(), self.config.clone(), self.log.clone());
+        Ok(Self { port: self.port, metrics_port: self.metrics_port, socket, config, log, child })
     }
 
     /// False if the port was lost to another process.
@@ -121,6 +146,11 @@ impl Weir {
 
     pub(crate) fn pid(&self) -> i32 {
         self.child.id().cast_signed()
+    }
+
+    /// Where its configuration is, and files that it names without a path.
+    pub(crate) fn directory(&self) -> &Path {
+        self.log.parent().expect("the log is in a directory")
     }
 
     /// What the metrics endpoint says, with its HTTP header.
@@ -173,11 +203,25 @@ impl Drop for Weir {
     }
 }
 
+/// Runs a short command of the binary to its end: exit code, standard output, standard error.
+pub(crate) fn command(args: &[&str], environment: &[(&str, &str)]) -> Result<(Option<i32>, String, String), Failed> {
+    let mut command = Command::new(binary()?);
+    command.args(args).envs(environment.iter().copied()).stdin(Stdio::null());
+    let output = signals::unblocked(|| command.output())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok((output.status.code(), text(&output.stdout), text(&output.stderr)))
+}
+
 /// Starts the process; the kernel kills it when the thread that starts it ends (util-linux's setpriv).
-fn spawn(config: &Path, log: &Path) -> Result<Child, Failed> {
+fn spawn(config: &Path, log: &Path, options: &[&str]) -> Result<Child, Failed> {
     let log = OpenOptions::new().create(true).append(true).open(log)?;
     let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL"]).arg(binary()?).args(["serve", "--config"]).arg(config);
+    // A test that is the service manager has bound this before.
+    let manager = config.with_file_name("notify");
+    if manager.exists() {
+        command.env("NOTIFY_SOCKET", manager);
+    }
+    command.args(["--pdeathsig", "KILL"]).arg(binary()?).args(["serve", "--config"]).arg(config).args(options);
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
     Ok(signals::unblocked(|| command.spawn())?)
 }
@@ -187,7 +231,7 @@ pub(crate) fn serve_refused(dir: &Path, text: &str) -> Result<(ExitStatus, Strin
     let (config, log) = (dir.join("refused.toml"), dir.join("refused.log"));
     write_config(&config, text)?;
     let _before = std::fs::remove_file(&log);
-    let mut child = spawn(&config, &log)?;
+    let mut child = spawn(&config, &log, &[])?;
     let start = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait()? {
@@ -215,7 +259,7 @@ pub(crate) fn config_text(
     port: u16,
     metrics_port: u16,
     socket: &Path,
-    server_port: u16,
+    server_ports: &[u16],
     settings: &[(&str, &str)],
 ) -> String {
     let mut sections: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
@@ -236,10 +280,10 @@ pub(crate) fn config_text(
     let mut put = |line: String| text.write_str(&line).expect("strings take all");
     for (section, keys) in sections {
         // `users.NAME.KEY` settings go to the user's own section below.
-        if section == "users" {
+        if section == "users" || section == "servers" {
             continue;
         }
-        put(format!("[{section}]\n"));
+        put(if section == "groups" { "[[groups]]\n".into() } else { format!("[{section}]\n") });
         keys.iter().for_each(|(key, value)| put(format!("{key} = {value}\n")));
     }
     for (name, password) in [APP, PLAIN, OPEN] {
@@ -253,7 +297,19 @@ pub(crate) fn config_text(
             }
         }
     }
-    put(format!("[[servers]]\nname = \"writer\"\naddress = \"127.0.0.1:{server_port}\"\nrole = \"writer\"\n"));
+    for (number, server_port) in server_ports.iter().enumerate() {
+        let (name, role) = match number {
+            0 => ("writer".to_owned(), "writer"),
+            n => (format!("replica{n}"), "replica"),
+        };
+        let address = format!("127.0.0.1:{server_port}");
+        put(format!("[[servers]]\nname = \"{name}\"\naddress = \"{address}\"\nrole = \"{role}\"\n"));
+        for (key, value) in settings {
+            if let Some(key) = key.strip_prefix(&format!("servers.{name}.")) {
+                put(format!("{key} = {value}\n"));
+            }
+        }
+    }
     text
 }
 

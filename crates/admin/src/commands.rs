@@ -1,14 +1,25 @@
-//! The commands behind `WEIR …`, `SHOW PROCESSLIST` and `KILL`, and their answers.
+//! Running commands: the one place that all doors lead to; and `SHOW PROCESSLIST` and `KILL`, which are not Weir's own.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use weir_backend::Server;
+use weir_backend::server::Health;
+use weir_topology::{Group, Member, SetWriterError, View};
 use weir_wire::error::codes;
 use weir_wire::resultset::{Column, ResultSet};
 use weir_wire::{Failure, Fault};
 
+use crate::answer::{Answer, Table};
+use crate::columns;
+use crate::command::{CATALOGUE, Command};
+use crate::gauges::{Gauges, Statements};
+use crate::like::Pattern;
+use crate::logs::{Event, Who};
+use crate::operations::Operations;
+use crate::oversight::Oversight;
 use crate::sessions::{Interrupt, Registry, SessionHandle};
+use crate::shown;
 
 /// Who gives a command.
 #[derive(Debug, Clone, Copy)]
@@ -24,21 +35,17 @@ pub struct Caller<'a> {
 pub struct Commands {
     registry: Arc<Registry>,
     servers: Vec<Arc<Server>>,
+    group: Arc<Group>,
+    oversight: Arc<Oversight>,
     started: Instant,
+    operations: OnceLock<Arc<dyn Operations>>,
 }
-
-const HELP: [(&str, &str); 5] = [
-    ("WEIR STATUS", "Version, uptime, sessions and server connections at a glance"),
-    ("WEIR SHOW SESSIONS", "The sessions, what each does, and what binds it to a server connection"),
-    ("WEIR SHOW POOLS", "The pools of server connections, by server and worker"),
-    ("WEIR SHOW SERVERS", "The servers, and whether they answer"),
-    ("WEIR HELP", "This list"),
-];
 
 impl Commands {
     /// Commands over these sessions and servers.
-    pub fn new(registry: Arc<Registry>, servers: Vec<Arc<Server>>) -> Commands {
-        Commands { registry, servers, started: Instant::now() }
+    pub fn new(registry: Arc<Registry>, group: Arc<Group>, oversight: Arc<Oversight>) -> Commands {
+        let servers = group.servers.clone();
+        Commands { registry, servers, group, oversight, started: Instant::now(), operations: OnceLock::new() }
     }
 
     /// The servers behind Weir.
@@ -46,122 +53,198 @@ impl Commands {
         &self.servers
     }
 
-    /// Registers the numbers that are read when they are asked for: sessions, pools, limits, health.
+    /// Registers the numbers that are read when they are asked for: sessions, pools, limits, health,
+    /// statements.
     pub fn register_gauges(&self, metrics: &mut prometheus_client::registry::Registry) {
-        metrics.register_collector(Box::new(crate::gauges::Gauges::new(self.registry.clone(), self.servers.clone())));
+        metrics.register_collector(Box::new(Gauges::new(self.registry.clone(), self.group.clone())));
+        metrics.register_collector(Box::new(Statements(self.oversight.clone())));
     }
 
-    /// Runs the text after the word WEIR.
+    /// Puts the program around in; once. Before, what needs it is refused.
+    pub fn operate_with(&self, operations: Arc<dyn Operations>) {
+        let put_in_before = self.operations.set(operations).is_err();
+        debug_assert!(!put_in_before, "the program is put in once");
+    }
+
+    fn operations(&self) -> Result<&Arc<dyn Operations>, Failure> {
+        let missing = || Failure::new(Fault::Weir, codes::ER_UNKNOWN_ERROR, b"HY000", "Weir is still starting");
+        self.operations.get().ok_or_else(missing)
+    }
+
+    /// Runs the text after the word WEIR. Cancel-safe: what has begun is carried out.
     ///
     /// # Errors
-    /// 1227 without the admin right, 1064 for what is not a command.
-    pub fn run(&self, text: &str, caller: Caller<'_>) -> Result<ResultSet, Failure> {
+    /// 1227 without the admin right, 1064 for what is not a command; else as [`Commands::run`].
+    pub async fn run_text(&self, text: &str, caller: Caller<'_>) -> Result<Answer, Failure> {
         if !caller.admin {
-            let message =
-                "Access denied; you need the admin right of Weir for this operation (admin = true in [[users]])";
-            return Err(Failure::new(Fault::Client, codes::ER_SPECIFIC_ACCESS_DENIED_ERROR, b"42000", message));
+            return Err(admin_needed());
         }
-        let words: Vec<String> =
-            text.trim().trim_end_matches(';').split_whitespace().map(str::to_ascii_uppercase).collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        match words.as_slice() {
-            ["STATUS"] | ["SHOW", "STATUS"] => Ok(self.status()),
-            ["SHOW", "SESSIONS"] => Ok(self.sessions()),
-            ["SHOW", "POOLS"] => Ok(self.pools()),
-            ["SHOW", "SERVERS"] => Ok(self.server_list()),
-            ["HELP"] | [] => Ok(help()),
-            _ => {
-                let near = text.trim();
-                let message =
-                    format!("You have an error in your WEIR statement near '{near}'; WEIR HELP lists the statements");
-                Err(Failure::new(Fault::Client, codes::ER_PARSE_ERROR, b"42000", message))
+        self.run(Command::parse(text)?, caller).await
+    }
+
+    /// Runs a command. Cancel-safe: what has begun is carried out.
+    ///
+    /// # Errors
+    /// 1227 without the admin right; else the command's own.
+    pub async fn run(&self, command: Command, caller: Caller<'_>) -> Result<Answer, Failure> {
+        if !caller.admin {
+            return Err(admin_needed());
+        }
+        match command {
+            Command::Status => Ok(self.status()),
+            Command::ShowServers(like) => Ok(filtered(self.server_list(), "server", like)),
+            Command::ShowSessions(like) => Ok(filtered(self.sessions(), "user", like)),
+            Command::ShowPools(like) => Ok(filtered(self.pools(), "server", like)),
+            Command::ShowConfig(like) => Ok(filtered(self.config()?, "key", like)),
+            Command::ShowDigests { like, limit } => {
+                Ok(Answer::Rows(shown::digests(self.oversight.statistics.digests().await?, like, limit)))
             }
+            Command::ResetDigests => {
+                self.oversight.statistics.reset_digests().await?;
+                Ok(Answer::Done)
+            }
+            Command::ShowRules(like) => Ok(filtered(shown::rules(&self.oversight.rules.rules()), "rule", like)),
+            Command::SetReadOnly(read_only) => {
+                self.oversight.set_read_only(read_only);
+                tracing::info!(read_only, by = caller.user, "read-only mode was set by a command");
+                Ok(Answer::Done)
+            }
+            Command::RotateLogs => {
+                self.oversight.logs.rotate().await?;
+                Ok(Answer::Done)
+            }
+            Command::Kill { id, why } => self.kill(id, why, caller).map(|()| Answer::Done),
+            Command::Reload => self.reload().await,
+            Command::SetLogLevel(level) => self.operations()?.set_log_level(&level).map(|()| Answer::Done),
+            Command::SetWriter(server) => self.set_writer(&server, caller).map(|()| Answer::Done),
+            Command::Help(words) => Ok(help(words.as_deref())),
         }
     }
 
-    fn status(&self) -> ResultSet {
+    /// Takes down in the audit log that somebody gave a command.
+    pub fn note_admin(&self, who: Who, text: String, error: Option<u16>) {
+        if let Some(audit) = &self.oversight.logs.audit {
+            audit.event(Event::Admin, || who, |line| line.with_text(text).with_error(error));
+        }
+    }
+
+    fn status(&self) -> Answer {
         let open: usize = self.servers.iter().map(|s| s.limits.open()).sum();
         let waiting: usize = self.servers.iter().map(|s| s.limits.waiting()).sum();
-        let up = self.servers.iter().filter(|s| s.facts().health.name() == "up").count();
-        let rows = [
-            ("version", env!("CARGO_PKG_VERSION").to_owned()),
-            ("uptime_seconds", self.started.elapsed().as_secs().to_string()),
-            ("sessions", self.registry.len().to_string()),
-            ("servers", self.servers.len().to_string()),
-            ("servers_up", up.to_string()),
-            ("server_connections", open.to_string()),
-            ("waiting_statements", waiting.to_string()),
-        ];
-        ResultSet {
-            columns: vec![Column::text("name"), Column::text("value")],
-            rows: rows.into_iter().map(|(name, value)| vec![cell(name), cell(value)]).collect(),
-        }
+        let up = self.servers.iter().filter(|s| s.facts().health == Health::Up).count();
+        let mut table = Table::new(columns::STATUS);
+        table.push(vec![
+            env!("CARGO_PKG_VERSION").into(),
+            u64::from(std::process::id()).into(),
+            self.started.elapsed().as_secs().into(),
+            self.registry.len().into(),
+            self.servers.len().into(),
+            up.into(),
+            open.into(),
+            waiting.into(),
+            if self.oversight.is_read_only() { "ON" } else { "OFF" }.into(),
+        ]);
+        Answer::Record(table)
     }
 
-    fn sessions(&self) -> ResultSet {
-        let names = ["user", "host", "db", "command", "state", "server", "pins", "statement"];
-        let mut columns = vec![Column::integer("id")];
-        columns.extend(names.map(Column::text));
-        columns.push(Column::integer("seconds"));
-        let row = |handle: &Arc<SessionHandle>| {
+    fn sessions(&self) -> Table {
+        let mut table = Table::new(columns::SESSIONS);
+        for handle in self.registry.all() {
             let info = handle.info().clone();
-            vec![
-                cell(handle.id.to_string()),
-                cell(info.user),
-                cell(info.host),
-                info.database.map(String::into_bytes),
-                cell(info.command),
-                cell(info.state),
-                info.server.map(|(server, thread)| format!("{}/{thread}", server.settings.name).into_bytes()),
-                cell(info.pins),
-                Some(info.statement).filter(|text| !text.is_empty()),
-                cell(seconds(info.since)),
-            ]
-        };
-        ResultSet { columns, rows: self.registry.all().iter().map(row).collect() }
+            table.push(vec![
+                u64::from(handle.id).into(),
+                info.user.into(),
+                info.host.into(),
+                info.database.into(),
+                info.command.into(),
+                info.state.into(),
+                info.server.map(|(server, thread)| format!("{}/{thread}", server.settings.name)).into(),
+                info.pins.into(),
+                info.consistency.into(),
+                Some(info.statement).filter(|text| !text.is_empty()).into(),
+                seconds(info.since).into(),
+            ]);
+        }
+        table
     }
 
-    fn pools(&self) -> ResultSet {
-        let mut columns = vec![Column::text("server"), Column::integer("worker")];
-        columns.extend(["open", "idle", "held", "waiting", "limit", "lanes", "riding"].map(Column::integer));
-        columns.extend(["depth", "batch"].map(Column::text));
-        columns.push(Column::integer("stalls"));
-        let mut rows = Vec::new();
+    fn pools(&self) -> Table {
+        let mut table = Table::new(columns::POOLS);
         for server in &self.servers {
             for (worker, counts) in server.pool_counts().into_iter().enumerate() {
                 let lanes = counts.lanes;
-                let [open, idle, held, waiting] = [counts.open, counts.idle, counts.held, counts.waiting];
-                let numbers = [open, idle, held, waiting, server.limits.max, lanes.lanes, lanes.in_flight];
-                let mut row = vec![cell(server.settings.name.as_str()), cell(worker.to_string())];
-                row.extend(numbers.map(|n| cell(n.to_string())));
-                row.extend([lanes.depth, lanes.batch].map(|n| cell(format!("{n:.1}"))));
-                row.push(cell(lanes.stalls.to_string()));
-                rows.push(row);
+                let tenths = |number: f64| (number * 10.0).round() / 10.0;
+                table.push(vec![
+                    server.settings.name.as_str().into(),
+                    worker.into(),
+                    counts.open.into(),
+                    counts.idle.into(),
+                    counts.held.into(),
+                    counts.waiting.into(),
+                    server.limits.max().into(),
+                    lanes.lanes.into(),
+                    lanes.in_flight.into(),
+                    tenths(lanes.depth).into(),
+                    tenths(lanes.batch).into(),
+                    lanes.stalls.into(),
+                ]);
             }
         }
-        ResultSet { columns, rows }
+        table
     }
 
-    fn server_list(&self) -> ResultSet {
-        let mut columns: Vec<_> = ["server", "address", "role", "health", "version", "reason"].map(Column::text).into();
-        columns.push(Column::integer("seconds"));
-        let row = |server: &Arc<Server>| {
+    fn server_list(&self) -> Table {
+        let mut table = Table::new(columns::SERVERS);
+        let (view, now) = (self.group.view(), Instant::now());
+        for (index, server) in self.servers.iter().enumerate() {
             let facts = server.facts();
             let reason = match &facts.health {
-                weir_backend::server::Health::Down(why) => why.clone(),
-                _ => String::new(),
+                Health::Down(why) => why.as_str(),
+                _ => "",
             };
-            vec![
-                cell(server.settings.name.as_str()),
-                cell(server.settings.address.to_string()),
-                cell(server.settings.role.name()),
-                cell(facts.health.name()),
-                facts.identity.as_ref().map(|identity| identity.version.clone()),
-                cell(reason),
-                cell(seconds(Some(facts.since))),
-            ]
-        };
-        ResultSet { columns, rows: self.servers.iter().map(row).collect() }
+            table.push(vec![
+                server.settings.name.as_str().into(),
+                server.settings.address.to_string().into(),
+                view.role(index).name().into(),
+                facts.health.name().into(),
+                self.group.settings().name.as_str().into(),
+                u64::from(view.members[index].weight).into(),
+                reads(&view, index).into(),
+                view.age(index, now).map(|age| (age.as_secs_f64() * 1000.0).round() / 1000.0).into(),
+                view.members[index].applied.as_ref().map(|position| position.to_string()).into(),
+                facts.identity.as_ref().map(|identity| identity.version.clone()).into(),
+                reason.into(),
+                seconds(Some(facts.since)).into(),
+            ]);
+        }
+        table
+    }
+
+    fn set_writer(&self, server: &str, caller: Caller<'_>) -> Result<(), Failure> {
+        tracing::info!(server, user = caller.user, "the writer is set by hand");
+        self.group.set_writer(server).map_err(|error| {
+            let code = match error {
+                SetWriterError::Unknown(_) => codes::ER_WRONG_ARGUMENTS,
+                SetWriterError::Unfit { .. } => codes::ER_NOT_SUPPORTED_YET,
+            };
+            Failure::new(Fault::Client, code, b"HY000", error.to_string())
+        })
+    }
+
+    async fn reload(&self) -> Result<Answer, Failure> {
+        let mut table = Table::new(columns::RELOAD);
+        for change in self.operations()?.reload().await? {
+            table.push(vec![change.key.into(), change.outcome.name().into(), change.old.into(), change.new.into()]);
+        }
+        Ok(Answer::Rows(table))
+    }
+
+    fn config(&self) -> Result<Table, Failure> {
+        let mut table = Table::new(columns::CONFIG);
+        for setting in self.operations()?.settings() {
+            table.push(vec![setting.key.into(), setting.value.into(), setting.source.into()]);
+        }
+        Ok(table)
     }
 
     /// `SHOW [FULL] PROCESSLIST`: Weir's sessions, whose ids KILL understands. Without the admin right, the user's own.
@@ -179,7 +262,7 @@ impl Commands {
                 cell(info.host),
                 info.database.map(String::into_bytes),
                 cell(info.command),
-                cell(seconds(info.since)),
+                cell(seconds(info.since).to_string()),
                 cell(info.state),
                 Some(info.statement).filter(|text| !text.is_empty()).map(|mut text| {
                     text.truncate(shown);
@@ -211,17 +294,42 @@ impl Commands {
     }
 }
 
-fn help() -> ResultSet {
-    ResultSet {
-        columns: vec![Column::text("statement"), Column::text("description")],
-        rows: HELP.iter().map(|(statement, text)| vec![cell(*statement), cell(*text)]).collect(),
+/// Whether reads are sent to a server.
+fn reads(view: &View, index: usize) -> String {
+    match &view.members[index] {
+        Member { unusable: Some(why), .. } => format!("no: {why}"),
+        Member { weight: 0, .. } if index == view.writer && !view.has_readers => "yes: no replica does".to_owned(),
+        Member { weight: 0, .. } => "no: its weight is 0".to_owned(),
+        _ => "yes".to_owned(),
     }
+}
+
+fn admin_needed() -> Failure {
+    let message = "Access denied; you need the admin right of Weir for this operation (admin = true in [[users]])";
+    Failure::new(Fault::Client, codes::ER_SPECIFIC_ACCESS_DENIED_ERROR, b"42000", message)
+}
+
+fn filtered(mut table: Table, column: &str, like: Option<Pattern>) -> Answer {
+    if let Some(pattern) = like {
+        table.keep_like(column, &pattern);
+    }
+    Answer::Rows(table)
+}
+
+/// The commands that begin with `words`, or all.
+fn help(words: Option<&str>) -> Answer {
+    let words = words.unwrap_or_default().to_ascii_uppercase();
+    let mut table = Table::new(columns::HELP);
+    for spec in CATALOGUE.iter().filter(|spec| spec.sql.iter().any(|form| form.starts_with(&words))) {
+        table.push(vec![format!("WEIR {}", spec.sql[0]).into(), spec.about.into()]);
+    }
+    Answer::Rows(table)
 }
 
 fn cell(text: impl Into<String>) -> Option<Vec<u8>> {
     Some(text.into().into_bytes())
 }
 
-fn seconds(since: Option<Instant>) -> String {
-    since.map_or(0, |since| since.elapsed().as_secs()).to_string()
+fn seconds(since: Option<Instant>) -> u64 {
+    since.map_or(0, |since| since.elapsed().as_secs())
 }

@@ -1,4 +1,4 @@
-//! The HTTP endpoint for monitoring: Prometheus metrics and a health check.
+//! The HTTP endpoint for monitoring: Prometheus metrics and a health check; and the bounds that it shares with REST.
 //!
 //! Must always hold: whatever its clients do, the endpoint takes a bounded part of the process. At
 //! most [`MAX_CONNECTIONS`] connections are open, each serves one request and ends after
@@ -99,21 +99,25 @@ async fn not_found() -> (StatusCode, &'static str) {
 }
 
 /// Makes the server close the connection behind this response.
-async fn close_after(mut response: Response) -> Result<Response, Infallible> {
+pub(crate) async fn close_after(mut response: Response) -> Result<Response, Infallible> {
     let close = HeaderValue::from_static("close");
     response.headers_mut().insert(header::CONNECTION, close);
     Ok(response)
 }
 
 /// A listener that keeps to a number of open connections and a time for each.
-struct BoundedListener {
+pub(crate) struct BoundedListener {
     listener: TcpListener,
     permits: Arc<Semaphore>,
     connection_time: Duration,
 }
 
 impl BoundedListener {
-    fn new(listener: std::net::TcpListener, max_connections: usize, connection_time: Duration) -> io::Result<Self> {
+    pub(crate) fn new(
+        listener: std::net::TcpListener,
+        max_connections: usize,
+        connection_time: Duration,
+    ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self {
             listener: TcpListener::from_std(listener)?,
@@ -144,7 +148,7 @@ impl Listener for BoundedListener {
 }
 
 /// A connection that fails with `TimedOut` when its time is up, and holds its place until dropped.
-struct BoundedStream {
+pub(crate) struct BoundedStream {
     stream: TcpStream,
     end: Pin<Box<Sleep>>,
     _permit: OwnedSemaphorePermit,

@@ -1,13 +1,32 @@
-//! The WEIR statements, the process list and the metrics endpoint, over one command model.
+//! The commands behind the WEIR statements, the REST interface and `weir ctl`; the process list; metrics over HTTP.
 //!
-//! A command is parsed once, run once, and its answer is a plain table: SQL, and later REST and the command line, are
-//! doors to the same thing. Nothing here knows a client's socket, and no answer holds a secret.
+//! A command is parsed once, run once, and its answer is a plain table: SQL, REST and the command line are doors to the
+//! same thing. Nothing here knows a client's MySQL socket, and no answer holds a secret.
 #![forbid(unsafe_code)]
 
+pub mod answer;
 pub mod bell;
+pub mod columns;
+pub mod command;
 pub mod commands;
+pub mod digests;
 mod gauges;
+pub mod histogram;
 pub mod http;
+pub mod kind;
+pub mod like;
+pub mod logs;
+pub mod network;
+pub mod operations;
+mod oversight;
+pub mod rest;
+pub mod rules;
 pub mod sessions;
+mod shown;
+pub mod statistics;
 
 pub use commands::{Caller, Commands};
+pub use kind::StatementKind;
+pub use operations::{Change, Later, Operations, Outcome, Setting};
+pub use oversight::Oversight;
+pub use statistics::{Place, Statistics, WorkerStatistics};

@@ -4,7 +4,7 @@
 //! interrupts it: the interruption is a flag and a bell, and the session acts on it at its next wait.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -29,6 +29,8 @@ pub enum Interrupt {
     ShutdownNow = 8,
     /// The server that the session waits for has stopped answering.
     ServerLost = 16,
+    /// Another process has taken over: the session ends when it has been idle for a while with nothing left to keep.
+    Leave = 32,
 }
 
 /// What a session does, for display.
@@ -48,6 +50,8 @@ pub struct SessionInfo {
     pub statement: Vec<u8>,
     /// What binds the session to a server connection.
     pub pins: String,
+    /// How fresh its reads have to be.
+    pub consistency: &'static str,
     /// The server whose connection the session has, and the connection's id there.
     pub server: Option<(Arc<Server>, u32)>,
     /// Since when it is in this command.
@@ -139,8 +143,8 @@ impl SessionHandle {
 #[derive(Debug)]
 pub struct Registry {
     next_id: AtomicU32,
-    max: usize,
-    max_per_user: usize,
+    max: AtomicUsize,
+    max_per_user: AtomicUsize,
     sessions: Mutex<BTreeMap<u32, Arc<SessionHandle>>>,
     users: Mutex<BTreeMap<String, usize>>,
 }
@@ -152,11 +156,33 @@ pub struct TooMany;
 impl Registry {
     /// A registry of at most `max` sessions, `max_per_user` of one user (0: no limit).
     pub fn new(max: usize, max_per_user: usize) -> Registry {
-        Registry { next_id: AtomicU32::new(1), max, max_per_user, sessions: Mutex::default(), users: Mutex::default() }
+        Registry {
+            next_id: AtomicU32::new(1),
+            max: AtomicUsize::new(max),
+            max_per_user: AtomicUsize::new(max_per_user),
+            sessions: Mutex::default(),
+            users: Mutex::default(),
+        }
     }
 
     fn sessions(&self) -> MutexGuard<'_, BTreeMap<u32, Arc<SessionHandle>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the limits, for sessions to come.
+    pub fn set_limits(&self, max: usize, max_per_user: usize) {
+        self.max.store(max, Ordering::Relaxed);
+        self.max_per_user.store(max_per_user, Ordering::Relaxed);
+    }
+
+    /// The id that the next session gets, as far as is known.
+    pub fn next_id(&self) -> u32 {
+        self.next_id.load(Ordering::Relaxed)
+    }
+
+    /// Sessions get ids from here on: those before are another process's.
+    pub fn set_next_id(&self, id: u32) {
+        self.next_id.store(id, Ordering::Relaxed);
     }
 
     /// Enters a new session.
@@ -165,7 +191,7 @@ impl Registry {
     /// When there are as many as may be.
     pub fn enter(&self, host: String) -> Result<Arc<SessionHandle>, TooMany> {
         let mut sessions = self.sessions();
-        if sessions.len() >= self.max {
+        if sessions.len() >= self.max.load(Ordering::Relaxed) {
             return Err(TooMany);
         }
         let mut id = self.next_id.fetch_add(1, Ordering::Relaxed);
@@ -195,7 +221,7 @@ impl Registry {
     /// # Errors
     /// When the user has as many as may be.
     pub fn enter_user(self: &Arc<Self>, user: &str, own_limit: usize) -> Result<UserEntry, TooMany> {
-        let limit = if own_limit > 0 { own_limit } else { self.max_per_user };
+        let limit = if own_limit > 0 { own_limit } else { self.max_per_user.load(Ordering::Relaxed) };
         let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
         let count = users.entry(user.to_owned()).or_default();
         if limit > 0 && *count >= limit {

@@ -62,7 +62,7 @@ pub struct Login {
 /// # Errors
 /// 2003 when the server can't be reached; the server's own error when it refuses the login.
 pub async fn connect(server: &Server, login: &Login) -> Result<Connected, Failure> {
-    let bound = server.settings.connect_timeout;
+    let bound = server.reach().connect_timeout;
     match tokio::time::timeout(bound, connect_unbounded(server, login)).await {
         Ok(outcome) => outcome,
         Err(_) => Err(server.unreachable(&format!("no answer within {bound:?}"))),
@@ -110,7 +110,7 @@ async fn open(address: &Address) -> io::Result<Stream> {
 
 fn tls_config(server: &Server, greeting: &Greeting) -> Result<Option<Arc<ClientConfig>>, Failure> {
     let offered = greeting.capabilities.contains(Capabilities::SSL);
-    match &server.settings.tls {
+    match &server.reach().tls {
         Tls::Off => Ok(None),
         Tls::Preferred(config) => Ok(offered.then(|| config.clone())),
         Tls::Required(config) if offered => Ok(Some(config.clone())),

@@ -49,6 +49,8 @@ enum Step {
     Begin,
     /// A transaction's start that the server may refuse.
     DoubtfulBegin,
+    /// Waiting for a replication position.
+    Wait,
 }
 
 /// A connection to a server.
@@ -81,6 +83,8 @@ pub struct Connection {
     pub has_found_rows: bool,
     /// `LAST_INSERT_ID()` here, if known.
     pub insert_id: Option<u64>,
+    /// The server has not reached a position in time: what was sent behind the question is not to be heard.
+    pub late: bool,
     stream: Stream,
     output: BytesMut,
     unanswered: usize,
@@ -159,6 +163,7 @@ impl Connection {
             untold_changes_of: None,
             has_found_rows: false,
             insert_id: Some(0),
+            late: false,
             stream: connected.stream,
             output: BytesMut::new(),
             unanswered: 0,
@@ -236,6 +241,7 @@ impl Connection {
             Ok(()) => self.stream.flush().await,
             Err(e) => Err(e),
         };
+        self.server.note_sent(self.output.len());
         self.output.clear();
         if self.output.capacity() > READ_CHUNK {
             self.output = BytesMut::new();
@@ -263,6 +269,7 @@ impl Connection {
             if n == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
+            self.server.note_sent(n);
             self.output.advance(n);
         }
         Pin::new(&mut self.stream).poll_flush(cx)
@@ -274,7 +281,10 @@ impl Connection {
         self.input.reserve(READ_CHUNK.min(READ_CHUNK.saturating_sub(self.input.len()).max(4096)));
         let error = match self.stream.read_buf(&mut self.input).await {
             Ok(0) => io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection"),
-            Ok(_) => return Ok(()),
+            Ok(n) => {
+                self.server.note_received(n);
+                return Ok(());
+            }
             Err(e) => e,
         };
         self.retired = true;
@@ -322,13 +332,26 @@ impl Connection {
     }
 
     fn tracking_variables(&self, on: bool) -> String {
-        if !on {
-            return "@@SESSION.session_track_system_variables=DEFAULT,@@SESSION.session_track_state_change=DEFAULT"
-                .to_owned();
-        }
         let identity = self.server.facts().identity.clone();
-        let names = identity.map_or_else(|| "*".to_owned(), |i| i.tracked_variables.clone());
-        format!("@@SESSION.session_track_system_variables='{names}',@@SESSION.session_track_state_change=ON")
+        // MariaDB tells its last GTID among the variables.
+        let gtids = self.server.settings.track_gtids && identity.as_ref().is_some_and(|identity| !identity.mariadb);
+        let (names, state_change, own_gtid) = match on {
+            true => {
+                let names = identity.map_or_else(|| "*".to_owned(), |i| i.tracked_variables.clone());
+                (format!("'{names}'"), "ON", "OWN_GTID")
+            }
+            false => ("DEFAULT".to_owned(), "DEFAULT", "DEFAULT"),
+        };
+        let gtids = if gtids { format!(",@@SESSION.session_track_gtids={own_gtid}") } else { String::new() };
+        format!(
+            "@@SESSION.session_track_system_variables={names},@@SESSION.session_track_state_change={state_change}{gtids}"
+        )
+    }
+
+    /// Queues the question whether a position is reached ([`crate::Position::wait_query`]), to be confirmed with the rest of
+    /// the state. If it is not, [`Connection::late`] is set and the confirmation fails.
+    pub fn queue_wait(&mut self, question: &str) {
+        self.queue_step(Step::Wait, &query_payload(question.as_bytes(), self.capabilities));
     }
 
     /// Queues a transaction's start, to be confirmed with the rest of the state. `may_be_refused`: by a server in whose
@@ -352,12 +375,12 @@ impl Connection {
 
     /// Whether something was queued that the server may refuse, and that has to be confirmed.
     pub fn state_changes(&self) -> bool {
-        self.steps.iter().any(|step| *step != Step::Begin)
+        self.steps.iter().any(|step| !matches!(step, Step::Begin | Step::Wait))
     }
 
     /// Whether all that is queued before the session's statement is a transaction's start that no server refuses.
     pub fn only_begins(&self) -> bool {
-        self.steps.len() == 1 && !self.state_changes()
+        self.steps.len() == 1 && self.steps.front() == Some(&Step::Begin)
     }
 
     /// Reads the replies of what [`Connection::queue_state`] and [`Connection::queue_begin`] queued.
@@ -377,7 +400,8 @@ impl Connection {
     /// As [`Connection::confirm_state`].
     pub fn confirm_arrived(&mut self) -> Result<bool, Failure> {
         while let Some(step) = self.steps.front().copied() {
-            let confirmed = self.single_reply().inspect_err(|_| self.retired = true)?;
+            let reply = if step == Step::Wait { self.reached() } else { self.single_reply() };
+            let confirmed = reply.inspect_err(|_| self.retired = true)?;
             if !confirmed {
                 return Ok(false);
             }

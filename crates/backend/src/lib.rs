@@ -11,6 +11,7 @@
 pub mod address;
 pub mod connect;
 pub mod connection;
+pub mod gtid;
 pub mod lanes;
 pub mod limits;
 pub mod metrics;
@@ -23,9 +24,13 @@ pub mod transport;
 
 pub use address::Address;
 pub use connection::Connection;
+pub use gtid::Position;
 pub use lanes::Lanes;
 pub use metrics::Metrics;
 pub use pool::{Lease, Pool, PoolKey};
 pub use profile::Profile;
-pub use server::{Identity, Role, Server, ServerSettings};
+pub use server::{Identity, Observation, Reach, Server, ServerSettings};
 pub use transport::Stream;
+
+/// A value that may be replaced while others read it: what a reload of the configuration changes.
+pub type Replaceable<T> = std::sync::Arc<arc_swap::ArcSwap<T>>;

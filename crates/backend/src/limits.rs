@@ -1,33 +1,105 @@
 //! How many connections to a server may be open, in all and per user, over all workers together.
 //!
 //! A permit is held by each open connection and given back when it closes. The semaphores are fair: whoever waits
-//! longest gets the next permit, on whichever worker it is.
+//! longest gets the next permit, on whichever worker it is. A limit can be changed while permits are out: a lower one is
+//! reached as connections close.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+/// More permits than connections can be; small enough for a semaphore.
+const NO_LIMIT: usize = 1 << 30;
+
+/// A number of permits that can be changed.
+#[derive(Debug)]
+struct Bound {
+    semaphore: Arc<Semaphore>,
+    max: AtomicUsize,
+    /// Permits that are out, and are to be none when they come back.
+    excess: AtomicUsize,
+}
+
+impl Bound {
+    fn new(max: usize) -> Arc<Bound> {
+        let semaphore = Arc::new(Semaphore::new(max));
+        Arc::new(Bound { semaphore, max: AtomicUsize::new(max), excess: AtomicUsize::new(0) })
+    }
+
+    fn max(&self) -> usize {
+        self.max.load(Ordering::Relaxed)
+    }
+
+    /// Permits that are out.
+    fn out(&self) -> usize {
+        let all = self.max() + self.excess.load(Ordering::Relaxed);
+        all.saturating_sub(self.semaphore.available_permits())
+    }
+
+    /// To be called by one at a time.
+    fn set_max(&self, max: usize) {
+        let old = self.max.swap(max, Ordering::Relaxed);
+        if max < old {
+            let forgotten = self.semaphore.forget_permits(old - max);
+            self.excess.fetch_add(old - max - forgotten, Ordering::Relaxed);
+        } else {
+            let kept = (0..max - old).take_while(|_| self.take_excess()).count();
+            self.semaphore.add_permits(max - old - kept);
+        }
+    }
+
+    /// Whether there was excess; it is one less now.
+    fn take_excess(&self) -> bool {
+        let less = |excess: usize| excess.checked_sub(1);
+        self.excess.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+    }
+}
+
+/// A permit of a bound.
+#[derive(Debug)]
+struct Held {
+    bound: Arc<Bound>,
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Held {
+    fn new(bound: Arc<Bound>, permit: OwnedSemaphorePermit) -> Held {
+        Held { bound, permit: Some(permit) }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(permit) = self.permit.take()
+            && self.bound.take_excess()
+        {
+            permit.forget();
+        }
+    }
+}
 
 /// The limits of one server.
 #[derive(Debug)]
 pub struct Limits {
-    total: Arc<Semaphore>,
-    /// The most connections of all.
-    pub max: usize,
-    per_user: usize,
-    users: Mutex<HashMap<Box<[u8]>, Arc<Semaphore>>>,
+    total: Arc<Bound>,
+    /// The most connections of one user; 0: no limit.
+    per_user: AtomicUsize,
+    users: Mutex<Users>,
     /// Waiting statements, per worker.
     waiting: Vec<AtomicUsize>,
     /// Rung when another worker wants a connection that this one does not need.
     wanted: Vec<Notify>,
 }
 
+type Users = HashMap<Box<[u8]>, Arc<Bound>>;
+
 /// The right to have one connection open.
 #[derive(Debug)]
 pub struct Permit {
-    _total: OwnedSemaphorePermit,
-    _user: Option<OwnedSemaphorePermit>,
+    _total: Held,
+    _user: Held,
 }
 
 /// Which limit is reached.
@@ -43,64 +115,81 @@ impl Limits {
     /// Limits of `max` connections, `per_user` of one user (0: no limit), for `workers` threads.
     pub fn new(max: usize, per_user: usize, workers: usize) -> Limits {
         Limits {
-            total: Arc::new(Semaphore::new(max)),
-            max,
-            per_user,
+            total: Bound::new(max),
+            per_user: AtomicUsize::new(per_user),
             users: Mutex::default(),
             waiting: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
             wanted: (0..workers).map(|_| Notify::new()).collect(),
         }
     }
 
-    fn user(&self, user: &[u8]) -> Option<Arc<Semaphore>> {
-        if self.per_user == 0 {
-            return None;
+    /// Changes the limits. Connections beyond stay until they close.
+    pub fn set(&self, max: usize, per_user: usize) {
+        let users = self.users();
+        self.total.set_max(max);
+        self.per_user.store(per_user, Ordering::Relaxed);
+        users.values().for_each(|user| user.set_max(self.user_bound()));
+    }
+
+    fn user_bound(&self) -> usize {
+        let max = self.per_user.load(Ordering::Relaxed);
+        if max == 0 { NO_LIMIT } else { max }
+    }
+
+    fn users(&self) -> MutexGuard<'_, Users> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn user(&self, user: &[u8]) -> Arc<Bound> {
+        let mut users = self.users();
+        if let Some(bound) = users.get(user) {
+            return bound.clone();
         }
-        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(semaphore) = users.get(user) {
-            return Some(semaphore.clone());
-        }
-        // Users come and go; an entry that nobody holds a permit of is as good as none.
-        users.retain(|_, semaphore| semaphore.available_permits() < self.per_user || Arc::strong_count(semaphore) > 1);
-        let semaphore = Arc::new(Semaphore::new(self.per_user));
-        users.insert(user.into(), semaphore.clone());
-        Some(semaphore)
+        // Users come and go; an entry that nobody holds a permit of, or waits for, is as good as none.
+        users.retain(|_, bound| Arc::strong_count(bound) > 1);
+        let bound = Bound::new(self.user_bound());
+        users.insert(user.into(), bound.clone());
+        bound
     }
 
     /// A permit for `user`, if one is free now.
     pub fn try_permit(&self, user: &[u8]) -> Result<Permit, Full> {
-        let user = match self.user(user) {
-            Some(semaphore) => Some(semaphore.try_acquire_owned().map_err(|_| Full::User)?),
-            None => None,
+        let taken = |bound: Arc<Bound>, full: Full| {
+            let permit = bound.semaphore.clone().try_acquire_owned().map_err(|_| full)?;
+            Ok(Held::new(bound, permit))
         };
-        let total = self.total.clone().try_acquire_owned().map_err(|_| Full::Server)?;
-        Ok(Permit { _total: total, _user: user })
+        let user = taken(self.user(user), Full::User)?;
+        Ok(Permit { _total: taken(self.total.clone(), Full::Server)?, _user: user })
     }
 
     /// A permit for `user`, as soon as one is free. Cancel-safe: a dropped future gives back what it got.
     pub async fn permit(&self, user: &[u8]) -> Permit {
-        const NEVER_CLOSED: &str = "limits are never closed";
-        let user = match self.user(user) {
-            Some(semaphore) => Some(semaphore.acquire_owned().await.expect(NEVER_CLOSED)),
-            None => None,
-        };
-        let total = self.total.clone().acquire_owned().await.expect(NEVER_CLOSED);
-        Permit { _total: total, _user: user }
+        async fn taken(bound: Arc<Bound>) -> Held {
+            let permit = bound.semaphore.clone().acquire_owned().await.expect("limits are never closed");
+            Held::new(bound, permit)
+        }
+        let user = taken(self.user(user)).await;
+        Permit { _total: taken(self.total.clone()).await, _user: user }
+    }
+
+    /// The most connections of all.
+    pub fn max(&self) -> usize {
+        self.total.max()
     }
 
     /// The most connections that one user may have.
     pub fn max_per_user(&self) -> usize {
-        if self.per_user == 0 { self.max } else { self.per_user.min(self.max) }
+        self.user_bound().min(self.max())
     }
 
     /// Connections open now.
     pub fn open(&self) -> usize {
-        self.max.saturating_sub(self.total.available_permits())
+        self.total.out()
     }
 
     /// A worker's fair share of the connections.
     pub fn share(&self) -> usize {
-        self.max / self.waiting.len().max(1)
+        self.max() / self.waiting.len().max(1)
     }
 
     /// A statement of `worker` begins to wait: the other workers are asked for a connection that they do not need.
@@ -132,5 +221,64 @@ impl Limits {
     /// Resolves when another worker wants a connection. Cancel-safe.
     pub async fn wanted(&self, worker: usize) {
         self.wanted[worker].notified().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn full(limits: &Limits, user: &str) -> Option<Full> {
+        limits.try_permit(user.as_bytes()).err()
+    }
+
+    #[test]
+    fn a_lower_limit_is_reached_as_connections_close() {
+        let limits = Limits::new(3, 0, 1);
+        let mut held: Vec<_> = (0..3).map(|_| limits.try_permit(b"a").expect("free")).collect();
+        assert_eq!((limits.open(), full(&limits, "a")), (3, Some(Full::Server)));
+        limits.set(1, 0);
+        assert_eq!((limits.max(), limits.open()), (1, 3));
+        held.truncate(1);
+        assert_eq!((limits.open(), full(&limits, "a")), (1, Some(Full::Server)));
+        held.clear();
+        assert_eq!((limits.open(), full(&limits, "a")), (0, None));
+        // Lowered and raised again while permits are out.
+        held.push(limits.try_permit(b"a").expect("free"));
+        limits.set(4, 0);
+        held.extend((0..3).map(|_| limits.try_permit(b"a").expect("free")));
+        limits.set(2, 0);
+        limits.set(3, 0);
+        assert_eq!((limits.open(), full(&limits, "a")), (4, Some(Full::Server)));
+        held.truncate(2);
+        assert_eq!((limits.open(), full(&limits, "a")), (2, None));
+    }
+
+    #[test]
+    fn a_users_limit_counts_what_is_open_already() {
+        let limits = Limits::new(10, 0, 1);
+        let held: Vec<_> = (0..3).map(|_| limits.try_permit(b"a").expect("free")).collect();
+        limits.set(10, 2);
+        assert_eq!((full(&limits, "a"), full(&limits, "b"), limits.max_per_user()), (Some(Full::User), None, 2));
+        drop(held);
+        let _one = limits.try_permit(b"a").expect("free");
+        let _two = limits.try_permit(b"a").expect("free");
+        assert_eq!(full(&limits, "a"), Some(Full::User));
+        limits.set(10, 0);
+        assert_eq!((full(&limits, "a"), limits.max_per_user()), (None, 10));
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_gets_a_permit_when_the_limit_rises() {
+        let limits = Arc::new(Limits::new(1, 0, 1));
+        let _held = limits.try_permit(b"a").expect("free");
+        let waiting = tokio::spawn({
+            let limits = limits.clone();
+            async move { limits.permit(b"b").await }
+        });
+        tokio::task::yield_now().await;
+        limits.set(2, 0);
+        let _second = waiting.await.expect("no panic");
+        assert_eq!(limits.open(), 2);
     }
 }

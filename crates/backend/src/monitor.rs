@@ -10,14 +10,17 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use weir_wire::auth::Password;
+use weir_wire::error::codes;
 use weir_wire::frame::{PacketReader, put_packet};
 use weir_wire::packets::ErrPacket;
 use weir_wire::resultset::parse_text_row;
 use weir_wire::stmt::query_payload;
 use weir_wire::{Capabilities, Failure};
 
+use crate::Replaceable;
 use crate::connect::{Connected, Login, connect, server_failure};
-use crate::server::{Health, Identity, Server};
+use crate::gtid::Position;
+use crate::server::{Health, Identity, Observation, Server};
 
 /// How a server is watched.
 #[derive(Debug, Clone)]
@@ -77,11 +80,23 @@ const NOT_TRACKED: [&str; 38] = [
     "master_",
 ];
 
-/// Watches `server` until the future is dropped. `changed` is called after each change of its health.
-pub async fn watch(server: Arc<Server>, settings: MonitorSettings, mut changed: impl FnMut(&Server, &Health)) {
+/// Watches `server` until the future is dropped. `changed` is called after each change of its health, `asked` after each probe.
+pub async fn watch(
+    server: Arc<Server>,
+    settings: Replaceable<MonitorSettings>,
+    mut changed: impl FnMut(&Server, &Health),
+    asked: impl Fn(),
+) {
     let mut probe = None;
     let mut answered = Instant::now();
+    let mut settings_then = settings.load_full();
     loop {
+        let settings = settings.load_full();
+        if !Arc::ptr_eq(&settings, &settings_then) {
+            // It may be another account.
+            probe = None;
+            settings_then = settings.clone();
+        }
         let health = match tokio::time::timeout(settings.timeout, check(&server, &settings, &mut probe)).await {
             Ok(Ok(())) => {
                 answered = Instant::now();
@@ -106,6 +121,7 @@ pub async fn watch(server: Arc<Server>, settings: MonitorSettings, mut changed: 
             }
             changed(&server, &health);
         }
+        asked();
         tokio::time::sleep(settings.interval).await;
     }
 }
@@ -114,26 +130,30 @@ async fn check(server: &Server, settings: &MonitorSettings, probe: &mut Option<P
     // A kept connection that has broken says nothing of the server as it is now: it may have been restarted, or have
     // closed this one connection. Only a fresh one tells.
     if let Some(mut kept) = probe.take()
-        && kept.query("SELECT 1").await.is_ok()
+        && let Ok(observation) = kept.observe().await
     {
+        server.set_observation(observation);
         *probe = Some(kept);
         return Ok(());
     }
-    let login =
-        Login { user: settings.user.clone(), password: settings.password.clone(), capabilities: Capabilities::empty() };
-    let mut fresh = Probe::new(connect(server, &login).await?);
+    let mut fresh = Probe::open(server, settings).await?;
+    fresh.life = server.observation().map_or(0, |last| last.life + 1);
     let identity = fresh.identity().await?;
+    let observation = fresh.observe().await?;
     if server.facts().identity.as_deref() != Some(&identity) {
         server.set_facts(server.facts().health.clone(), Some(Arc::new(identity)));
     }
+    server.set_observation(observation);
     *probe = Some(fresh);
     Ok(())
 }
 
 /// Weir's own connection to a server, without a pool.
+#[derive(Debug)]
 pub struct Probe {
     connected: Connected,
     input: BytesMut,
+    life: u64,
 }
 
 type Row = Vec<Option<Vec<u8>>>;
@@ -141,7 +161,16 @@ type Row = Vec<Option<Vec<u8>>>;
 impl Probe {
     /// Takes over a connection just made.
     pub fn new(connected: Connected) -> Probe {
-        Probe { connected, input: BytesMut::new() }
+        Probe { connected, input: BytesMut::new(), life: 0 }
+    }
+
+    /// Makes a connection with Weir's own account.
+    ///
+    /// # Errors
+    /// As [`connect`].
+    pub async fn open(server: &Server, settings: &MonitorSettings) -> Result<Probe, Failure> {
+        let (user, password) = (settings.user.clone(), settings.password.clone());
+        Ok(Probe::new(connect(server, &Login { user, password, capabilities: Capabilities::empty() }).await?))
     }
 
     /// Runs a query and returns its rows.
@@ -190,6 +219,41 @@ impl Probe {
         }
     }
 
+    /// What the server says of itself as a member of a group.
+    ///
+    /// # Errors
+    /// As [`Probe::query`], or when the answer is not understood.
+    pub async fn observe(&mut self) -> Result<Observation, Failure> {
+        let mariadb = self.connected.greeting.is_mariadb();
+        let asked = Instant::now();
+        // The order counts: what is no longer owned when it is asked for has been executed by then.
+        let (sql, gtids_on) = match mariadb {
+            true => (
+                "SELECT @@GLOBAL.read_only, @@GLOBAL.log_bin, @@GLOBAL.gtid_slave_pos, @@GLOBAL.gtid_binlog_pos",
+                ["1", "ON"],
+            ),
+            false => (
+                "SELECT @@GLOBAL.read_only, @@GLOBAL.gtid_mode, @@GLOBAL.gtid_owned, @@GLOBAL.gtid_executed",
+                ["ON", "ON_PERMISSIVE"],
+            ),
+        };
+        let mut cells = self.query(sql).await?.into_iter().next().unwrap_or_default().into_iter().map(text);
+        let mut cell = || cells.next().unwrap_or_default();
+        let (read_only, mode, first, last) = (cell(), cell(), cell(), cell());
+        let position = |text: &str| Position::parse(mariadb, text).map_err(|error| lost(std::io::Error::other(error)));
+        let (mut visible, last) = (position(&first)?, position(&last)?);
+        let applied = if mariadb { visible.clone() } else { last.clone() };
+        visible.add(&last);
+        Ok(Observation {
+            asked,
+            life: self.life,
+            read_only: !matches!(read_only.as_str(), "0" | "OFF"),
+            has_gtids: gtids_on.contains(&mode.as_str()),
+            applied: Arc::new(applied),
+            visible: Arc::new(visible),
+        })
+    }
+
     async fn identity(&mut self) -> Result<Identity, Failure> {
         let mut collations = HashMap::new();
         let sql = "SELECT ID, CHARACTER_SET_NAME, COLLATION_NAME FROM information_schema.COLLATIONS \
@@ -200,7 +264,7 @@ impl Probe {
                 // The parser's character sets: a client can't have the others, and the server takes its default.
                 if let (Ok(id), false) = (id.parse(), ["ucs2", "utf16", "utf16le", "utf32"].contains(&charset.as_str()))
                 {
-                    collations.insert(id, (charset, name));
+                    collations.insert(id, name);
                 }
             }
         }
@@ -212,6 +276,10 @@ impl Probe {
         let tracked = row.into_iter().flatten().next().map(text).unwrap_or_default();
         let row = self.query("SELECT @@GLOBAL.sql_mode").await?;
         let sql_mode = row.into_iter().flatten().next().map(text).unwrap_or_default();
+        let client_tracks_gtids = !mariadb && {
+            let row = self.query("SELECT @@GLOBAL.session_track_gtids").await?;
+            row.into_iter().flatten().next().map(text).is_some_and(|tracked| tracked != "OFF")
+        };
         let client_tracked =
             tracked.split(',').map(|name| name.trim().to_ascii_lowercase()).filter(|n| !n.is_empty()).collect();
         Ok(Identity {
@@ -223,6 +291,7 @@ impl Probe {
             collations,
             tracked_variables,
             client_tracked,
+            client_tracks_gtids,
         })
     }
 
@@ -250,14 +319,29 @@ fn refused(payload: &[u8]) -> Failure {
     }
 }
 
-/// Kills the running statement of a server thread, on a connection of the same account made for this.
+/// What of a server thread is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kill {
+    /// The statement that runs when the server gets to it: one that is still on its way is not hit.
+    Query,
+    /// The connection, with whatever it runs or would run next.
+    Connection,
+}
+
+/// Kills a server thread or its statement, on a connection of the same account made for this. A thread that has ended
+/// is no error.
 ///
 /// # Errors
 /// As [`connect`], or the server's.
-pub async fn kill_query(server: &Server, login: &Login, thread_id: u32) -> Result<(), Failure> {
+pub async fn kill(server: &Server, login: &Login, thread_id: u32, what: Kill) -> Result<(), Failure> {
+    let statement = match what {
+        Kill::Query => format!("KILL QUERY {thread_id}"),
+        Kill::Connection => format!("KILL CONNECTION {thread_id}"),
+    };
     let mut probe = Probe::new(connect(server, login).await?);
-    tokio::time::timeout(server.settings.connect_timeout, probe.query(&format!("KILL QUERY {thread_id}")))
-        .await
-        .map_err(|_| server.unreachable("KILL QUERY got no answer"))?
-        .map(drop)
+    let answer = tokio::time::timeout(server.reach().connect_timeout, probe.query(&statement)).await;
+    match answer.map_err(|_| server.unreachable("KILL got no answer"))? {
+        Err(failure) if failure.code != codes::ER_NO_SUCH_THREAD => Err(failure),
+        _ => Ok(()),
+    }
 }

@@ -17,6 +17,7 @@ use tokio::sync::{Notify, oneshot};
 use weir_wire::auth::Password;
 use weir_wire::{Capabilities, Failure, Fault, error::codes};
 
+use crate::Replaceable;
 use crate::connection::{Connection, Opening, Place};
 use crate::lanes::LaneCounts;
 use crate::limits::{Full, Permit};
@@ -73,7 +74,7 @@ pub struct Pool {
     /// The server.
     pub server: Arc<Server>,
     worker: usize,
-    settings: PoolSettings,
+    settings: Replaceable<PoolSettings>,
     metrics: Metrics,
     state: RefCell<State>,
     open: Rc<Cell<usize>>,
@@ -116,7 +117,7 @@ pub trait GivesWay {
 
 impl Pool {
     /// An empty pool for `worker`.
-    pub fn new(server: Arc<Server>, worker: usize, settings: PoolSettings, metrics: Metrics) -> Rc<Pool> {
+    pub fn new(server: Arc<Server>, worker: usize, settings: Replaceable<PoolSettings>, metrics: Metrics) -> Rc<Pool> {
         Rc::new(Pool {
             server,
             worker,
@@ -164,13 +165,12 @@ impl Pool {
             return self.open(request, permit).await;
         }
         let begun = Instant::now();
-        let lent = match tokio::time::timeout(self.settings.queue_timeout, self.wait(&request, full)).await {
+        let queue_timeout = self.settings.load().queue_timeout;
+        let lent = match tokio::time::timeout(queue_timeout, self.wait(&request, full)).await {
             Ok(lent) => lent?,
             Err(_) => {
                 self.metrics.queue_timeouts.inc();
-                return Err(
-                    self.too_busy(full, &format!("no connection became free within {:?}", self.settings.queue_timeout))
-                );
+                return Err(self.too_busy(full, &format!("no connection became free within {queue_timeout:?}")));
             }
         };
         self.metrics.queue_seconds.inc_by(begun.elapsed().as_secs_f64());
@@ -230,7 +230,7 @@ impl Pool {
             server: self.server.clone(),
             key: request.key.clone(),
             database: request.profile.database.clone(),
-            statements: self.settings.prepared_statements,
+            statements: self.settings.load().prepared_statements,
             place: Place::take(permit, &self.open),
         };
         match Box::pin(Connection::open(opening, request.password)).await {
@@ -251,7 +251,7 @@ impl Pool {
 
     /// Waits for a connection of the same key, or for a permit to open one.
     async fn wait(&self, request: &Request<'_>, full: Full) -> Result<Result<Box<Connection>, Permit>, Failure> {
-        if self.server.limits.waiting() >= self.settings.max_queue {
+        if self.server.limits.waiting() >= self.settings.load().max_queue {
             self.metrics.queue_refusals.inc();
             return Err(self.too_busy(full, "too many statements are waiting for a connection already"));
         }
@@ -284,7 +284,7 @@ impl Pool {
                 b"08004",
                 format!(
                     "Too many connections: server '{name}' has its limit of {} in use, and {why}",
-                    self.server.limits.max
+                    self.server.limits.max()
                 ),
             ),
             Full::User => Failure::new(
@@ -375,15 +375,19 @@ impl Pool {
         }
     }
 
-    /// Closes what has been idle for too long, and what is older than a change of the server's globals.
+    /// Closes what has been idle for too long, what is older than a change of the server's globals, and what is beyond a limit
+    /// that was lowered.
     pub fn close_expired(&self) {
         let generation = self.server.generation();
-        let limit = self.settings.idle_timeout;
+        let limit = self.settings.load().idle_timeout;
         let mut state = self.state.borrow_mut();
         for list in state.idle.values_mut() {
             list.retain(|c| c.generation == generation && c.idle_since.elapsed() < limit);
         }
         state.idle.retain(|_, list| !list.is_empty());
+        drop(state);
+        let limits = &self.server.limits;
+        while limits.open() > limits.max() && self.close_an_idle_one() {}
     }
 
     /// Closes all idle connections: of a server that has died, or of a user whose password has changed.

@@ -51,17 +51,14 @@ pub struct Difference {
 
 impl Profile {
     /// A profile with this database and the character set variables of a connection handshake, which names a
-    /// collation by its id. The variables are set by the id too: a name would stand for the character set's default
+    /// collation. All of them have the collation as their value: a character set's name would stand for its default
     /// collation, and clients see the difference in column definitions.
-    pub fn new(database: Option<&[u8]>, collation: Option<(u16, &str)>) -> Profile {
-        let mut profile = Profile { database: database.map(Into::into), ..Profile::default() };
-        if let Some((id, collation)) = collation {
-            for name in ["character_set_client", "character_set_connection", "character_set_results"] {
-                profile.variables.insert(name.into(), id.to_string().into());
-            }
-            profile.variables.insert("collation_connection".into(), collation.into());
-        }
-        profile.rehash()
+    pub fn new(database: Option<&[u8]>, collation: Option<&str>) -> Profile {
+        let variables = match collation {
+            Some(collation) => OF_A_HANDSHAKE.map(|name| (name.into(), collation.into())).into(),
+            None => BTreeMap::new(),
+        };
+        Profile { database: database.map(Into::into), variables, ..Profile::default() }.rehash()
     }
 
     fn rehash(mut self) -> Profile {
@@ -162,6 +159,20 @@ impl Profile {
 
     fn set_statement(&self, wanted: &Profile) -> Option<String> {
         let mut items = Vec::new();
+        // Only NAMES gives a character set variable another collation than its default.
+        let collation = CHARACTER_SETS.iter().find_map(|name| {
+            let value = wanted.variable(name).filter(|value| is_collation(value));
+            value.filter(|_| self.variable(name) != value)
+        });
+        let after_names = collation.map(|name| self.with_variables(OF_A_HANDSHAKE.map(|variable| (variable, name))));
+        if let Some(collation) = collation {
+            items.push(format!("NAMES '{}' COLLATE '{collation}'", charset_of(collation)));
+        }
+        after_names.as_ref().unwrap_or(self).add_assignments(wanted, &mut items);
+        (!items.is_empty()).then(|| format!("SET {}", items.join(",")))
+    }
+
+    fn add_assignments(&self, wanted: &Profile, items: &mut Vec<String>) {
         let unset = self.variables.keys().filter(|name| !wanted.variables.contains_key(*name));
         // Character set variables come before the collation that they would change: the names sort so.
         items.extend(unset.map(|name| format!("@@SESSION.{name}={}", default_of(name))));
@@ -178,8 +189,24 @@ impl Profile {
                 items.push(format!("@`{name}`={value}"));
             }
         }
-        (!items.is_empty()).then(|| format!("SET {}", items.join(",")))
     }
+}
+
+/// The variables that name a character set, and in a profile possibly one of its collations.
+const CHARACTER_SETS: [&str; 3] = ["character_set_client", "character_set_connection", "character_set_results"];
+
+/// The variables that a handshake's collation decides, as SET NAMES does.
+const OF_A_HANDSHAKE: [&str; 4] = [CHARACTER_SETS[0], CHARACTER_SETS[1], CHARACTER_SETS[2], "collation_connection"];
+
+/// Whether the value of a character set variable is a collation's name. All but `binary` have an underscore, and that is the
+/// only one of its character set.
+fn is_collation(value: &str) -> bool {
+    value.contains('_')
+}
+
+/// The character set's name in a character set variable's value, which may be a collation.
+pub fn charset_of(value: &str) -> &str {
+    value.split('_').next().unwrap_or(value)
 }
 
 /// What sets a session variable to its default. MySQL 9.7 takes DEFAULT for 0 with two of them, whatever their global
@@ -216,7 +243,7 @@ pub type SharedProfile = Rc<Profile>;
 mod tests {
     use super::*;
 
-    const LATIN1: Option<(u16, &str)> = Some((8, "latin1_swedish_ci"));
+    const LATIN1: Option<&str> = Some("latin1_swedish_ci");
 
     fn set(from: &Profile, to: &Profile) -> Option<String> {
         from.difference(to, &Profile::default()).set
@@ -248,6 +275,26 @@ mod tests {
         let to = from.with_variables([("character_set_connection", "utf8mb4")]);
         let expected = "SET @@SESSION.character_set_connection='utf8mb4',@@SESSION.collation_connection='utf8mb4_bin'";
         assert_eq!(set(&from, &to).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn a_handshakes_collation_is_set_by_names_and_what_differs_after_it() {
+        let latin1 = Profile::new(None, LATIN1);
+        let unicode = Profile::new(None, Some("utf8mb4_unicode_ci"));
+        let names = "SET NAMES 'utf8mb4' COLLATE 'utf8mb4_unicode_ci'";
+        assert_eq!(set(&latin1, &unicode).as_deref(), Some(names));
+        assert_eq!(
+            set(&unicode, &unicode.with_variables([("sql_mode", "")])).as_deref(),
+            Some("SET @@SESSION.sql_mode=''")
+        );
+        let raw = unicode.with_variables([("character_set_results", ""), ("collation_connection", "utf8mb4_bin")]);
+        let expected =
+            format!("{names},@@SESSION.character_set_results=NULL,@@SESSION.collation_connection='utf8mb4_bin'");
+        assert_eq!(set(&latin1, &raw), Some(expected));
+        let expected = "SET @@SESSION.character_set_results=NULL,@@SESSION.collation_connection='utf8mb4_bin'";
+        assert_eq!(set(&unicode, &raw).as_deref(), Some(expected));
+        assert_eq!(charset_of("utf8mb4_unicode_ci"), "utf8mb4");
+        assert_eq!(charset_of("binary"), "binary");
     }
 
     #[test]

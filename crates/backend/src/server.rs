@@ -7,32 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use rustls::ClientConfig;
 use weir_wire::{Capabilities, Failure, Fault, error::codes};
 
 use crate::address::Address;
+use crate::gtid::Position;
 use crate::limits::Limits;
 use crate::pool::PoolCounts;
-
-/// What a server is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// It takes writes.
-    Writer,
-    /// It follows a writer.
-    Replica,
-}
-
-impl Role {
-    /// The word of the configuration and of `WEIR SHOW SERVERS`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::Writer => "writer",
-            Role::Replica => "replica",
-        }
-    }
-}
 
 /// Whether connections to a server use TLS.
 #[derive(Debug, Clone)]
@@ -45,23 +27,28 @@ pub enum Tls {
     Required(Arc<ClientConfig>),
 }
 
-/// How a server is reached and how much of it may be used.
+/// How connections to a server are made. It can be replaced: connections made from then on follow it.
+#[derive(Debug, Clone)]
+pub struct Reach {
+    /// TLS.
+    pub tls: Tls,
+    /// Bound on making a connection, login included.
+    pub connect_timeout: Duration,
+}
+
+/// Where a server is and how much of it may be used.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
     /// Its name.
     pub name: String,
     /// Its address.
     pub address: Address,
-    /// What it is for.
-    pub role: Role,
-    /// TLS.
-    pub tls: Tls,
     /// The most connections to it, of all workers together.
     pub max_connections: usize,
     /// The most connections to it of one user; 0 is no limit.
     pub max_user_connections: usize,
-    /// Bound on making a connection, login included.
-    pub connect_timeout: Duration,
+    /// Whether the GTIDs of what is written through its connections are wanted: there are readers that follow it.
+    pub track_gtids: bool,
 }
 
 /// What a server says of itself: what a client's greeting is made from.
@@ -77,24 +64,20 @@ pub struct Identity {
     pub collation: u8,
     /// The global sql_mode when it was asked.
     pub sql_mode: String,
-    /// Collations by id: character set and collation name.
-    pub collations: HashMap<u16, (String, String)>,
+    /// The collations that a handshake may ask for, by id.
+    pub collations: HashMap<u16, String>,
     /// The value of `session_track_system_variables` with which Weir learns every change of a session variable.
     pub tracked_variables: String,
     /// The variables whose changes a client is told of unless it asks for others.
     pub client_tracked: Vec<String>,
+    /// Whether a client is told of GTIDs unless it asks for something else.
+    pub client_tracks_gtids: bool,
 }
 
 impl Identity {
-    /// The id and name of the collation that a handshake asks for, if the server has it.
-    pub fn handshake_collation(&self, id: u16) -> Option<(u16, &str)> {
-        self.collations.get(&id).map(|(_, name)| (id, name.as_str()))
-    }
-
-    /// The name of a character set variable's value, which may be a collation's id.
-    pub fn charset_name<'a>(&'a self, value: &'a str) -> &'a str {
-        let by_id = value.parse().ok().and_then(|id: u16| self.collations.get(&id));
-        by_id.map_or(value, |(charset, _)| charset.as_str())
+    /// The name of the collation that a handshake asks for, if the server has it.
+    pub fn handshake_collation(&self, id: u16) -> Option<&str> {
+        self.collations.get(&id).map(String::as_str)
     }
 }
 
@@ -134,6 +117,23 @@ pub struct Facts {
     pub identity: Option<Arc<Identity>>,
 }
 
+/// What a server has said of itself as a member of a group, at one time.
+#[derive(Debug, Clone)]
+pub struct Observation {
+    /// When it was asked.
+    pub asked: Instant,
+    /// Which of its lives this is: it may have lost something in between.
+    pub life: u64,
+    /// Whether it refuses writes.
+    pub read_only: bool,
+    /// Whether it has GTIDs at all.
+    pub has_gtids: bool,
+    /// Everything at this position is visible to who asks it from now on, if it is a replica.
+    pub applied: Arc<Position>,
+    /// Nothing beyond this position was visible to anybody before it was asked.
+    pub visible: Arc<Position>,
+}
+
 /// A server, shared by all workers.
 #[derive(Debug)]
 pub struct Server {
@@ -141,23 +141,56 @@ pub struct Server {
     pub settings: ServerSettings,
     /// Its connection limits.
     pub limits: Limits,
+    reach: ArcSwap<Reach>,
     facts: ArcSwap<Facts>,
+    observation: ArcSwapOption<Observation>,
     generation: AtomicU64,
+    received: AtomicU64,
+    sent: AtomicU64,
     pool_counts: Mutex<Vec<PoolCounts>>,
 }
 
 impl Server {
     /// A server of which nothing is known yet; `workers` threads will have pools of it.
-    pub fn new(settings: ServerSettings, workers: usize) -> Server {
+    pub fn new(settings: ServerSettings, reach: Reach, workers: usize) -> Server {
         let limits = Limits::new(settings.max_connections, settings.max_user_connections, workers);
         let facts = Facts { health: Health::Unknown, since: Instant::now(), identity: None };
         Server {
             settings,
             limits,
+            reach: ArcSwap::from_pointee(reach),
             facts: ArcSwap::from_pointee(facts),
+            observation: ArcSwapOption::empty(),
             generation: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
             pool_counts: Mutex::new(vec![PoolCounts::default(); workers]),
         }
+    }
+
+    /// How connections to it are made now.
+    pub fn reach(&self) -> Arc<Reach> {
+        self.reach.load_full()
+    }
+
+    /// From now on connections are made so.
+    pub fn set_reach(&self, reach: Reach) {
+        self.reach.store(Arc::new(reach));
+    }
+
+    /// Bytes have come from it.
+    pub(crate) fn note_received(&self, bytes: usize) {
+        self.received.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Bytes have gone to it.
+    pub(crate) fn note_sent(&self, bytes: usize) {
+        self.sent.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Bytes received from it and sent to it, over connections that were logged in.
+    pub fn traffic(&self) -> (u64, u64) {
+        (self.received.load(Ordering::Relaxed), self.sent.load(Ordering::Relaxed))
     }
 
     /// What is known of it now.
@@ -171,6 +204,16 @@ impl Server {
         let since = if old.health == health { old.since } else { Instant::now() };
         let identity = identity.or_else(|| old.identity.clone());
         self.facts.store(Arc::new(Facts { health, since, identity }));
+    }
+
+    /// What it last said of itself as a member of a group; `None` until it has.
+    pub fn observation(&self) -> Option<Arc<Observation>> {
+        self.observation.load_full()
+    }
+
+    /// Records what it has said.
+    pub fn set_observation(&self, observation: Observation) {
+        self.observation.store(Some(Arc::new(observation)));
     }
 
     /// Connections made before the generation changed are not used again: their session defaults are out of date.

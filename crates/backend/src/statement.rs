@@ -3,13 +3,13 @@
 //! What must always hold: two keys are equal only if a server reads both texts alike.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use crate::profile::SharedProfile;
 
-/// Keys above which those that nobody has any more are looked for.
+/// Entries above which those that nobody has any more are looked for.
 const FEW_KEYS: usize = 1024;
 
 /// What a prepared statement is known by.
@@ -58,23 +58,27 @@ pub struct Prepared {
 }
 
 /// The keys of a worker's sessions. Equal ones are one and the same, so that connections find most of them by their address.
+/// A key lives as long as somebody has it: texts may be large.
 #[derive(Debug, Default)]
 pub struct StatementKeys {
-    keys: RefCell<HashSet<Rc<StatementKey>>>,
+    /// By hash. Of different keys with one hash the latest is here, and the others are not shared.
+    keys: RefCell<HashMap<u64, Weak<StatementKey>>>,
 }
 
 impl StatementKeys {
     /// The one key that all who have an equal one share.
     pub fn share(&self, key: StatementKey) -> Rc<StatementKey> {
         let mut keys = self.keys.borrow_mut();
-        if let Some(known) = keys.get(&key) {
-            return known.clone();
+        if let Some(known) = keys.get(&key.hash).and_then(Weak::upgrade)
+            && *known == key
+        {
+            return known;
         }
         if keys.len() >= FEW_KEYS && keys.len() == keys.capacity() {
-            keys.retain(|key| Rc::strong_count(key) > 1);
+            keys.retain(|_, key| key.strong_count() > 0);
         }
         let key = Rc::new(key);
-        keys.insert(key.clone());
+        keys.insert(key.hash, Rc::downgrade(&key));
         key
     }
 }
@@ -107,7 +111,10 @@ mod tests {
         for n in 0..20 * FEW_KEYS {
             keys.share(key(&format!("SELECT {n}"), "a"));
         }
-        assert!(keys.keys.borrow().len() <= 4 * FEW_KEYS);
+        let entries = keys.keys.borrow();
+        assert!(entries.len() <= 4 * FEW_KEYS);
+        assert_eq!(entries.values().filter(|key| key.strong_count() > 0).count(), 1, "texts that nobody has stay");
+        drop(entries);
         assert!(Rc::ptr_eq(&kept, &keys.share(key("SELECT 'kept'", "a"))));
     }
 }

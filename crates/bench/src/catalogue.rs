@@ -12,17 +12,20 @@ pub enum Bench {
     Overhead,
     /// The form of kingshard's published report.
     Kingshard,
+    /// The form of PolarDB's published report on read/write splitting.
+    PolarDb,
 }
 
 impl Bench {
     /// All benches.
-    pub const ALL: [Self; 2] = [Self::Overhead, Self::Kingshard];
+    pub const ALL: [Self; 3] = [Self::Overhead, Self::Kingshard, Self::PolarDb];
 
     /// Its name on the command line, and of its files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Overhead => "overhead",
             Self::Kingshard => "kingshard",
+            Self::PolarDb => "polardb",
         }
     }
 
@@ -36,6 +39,10 @@ impl Bench {
                 "How do throughput and the limit of the pool behave with more clients than the server takes? \
                  (the form of kingshard's published report)"
             }
+            Self::PolarDb => {
+                "How are reads split over a writer and its replicas, and how fresh are they? \
+                 (the form of PolarDB's published report on read/write splitting)"
+            }
         }
     }
 
@@ -44,6 +51,7 @@ impl Bench {
         match self {
             Self::Overhead => "sysbench's OLTP workloads at 1 to 1,000 clients, churn, a storm of 5,000, 10,000 idle",
             Self::Kingshard => "select, insert, read/write 4:1 at 16 to 512 clients, and pool limits of 16 to 512",
+            Self::PolarDb => "reads and writes at 1 to 32 clients with 0 to 3 replicas, by level; stale reads counted",
         }
     }
 }

@@ -37,6 +37,9 @@ const KEPT: [&str; 28] = [
     "Threads_created",
 ];
 
+/// Of replicas only what tells their share of the work.
+const KEPT_OF_REPLICAS: [&str; 3] = ["Com_select", "Com_stmt_execute", "Questions"];
+
 /// The statement that reads them.
 pub(crate) fn query() -> String {
     let names: Vec<String> = KEPT.iter().map(|name| format!("'{name}'")).collect();
@@ -46,6 +49,12 @@ pub(crate) fn query() -> String {
 /// The counters among the rows of [`query`]'s result; what is no number is left out.
 pub(crate) fn read(rows: impl IntoIterator<Item = (String, String)>) -> Counters {
     rows.into_iter().filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect()
+}
+
+/// The counters of replica `number` that are kept, under names of their own: `replica1.Com_select`.
+pub(crate) fn of_replica(number: usize, counters: Counters) -> Counters {
+    let kept = counters.into_iter().filter(|(name, _)| KEPT_OF_REPLICAS.contains(&name.as_str()));
+    kept.map(|(name, value)| (format!("replica{number}.{name}"), value)).collect()
 }
 
 /// How much each counter has grown.

@@ -1,10 +1,14 @@
-//! The bench's own load tool, for what no other tool does: clients that wait, and clients of which some are refused.
+//! The bench's own load tool, for what no other tool does: clients that wait, clients of which some are refused, and clients
+//! that look for stale reads.
 //!
 //! It runs as a process of its own (`weir bench drive`), so that its CPU time, its memory and its open files are its own. Each
 //! client is a thread with a small stack and a synchronous connection. A client that meets an error has ended, and counts
 //! as one error.
 
+mod freshness;
+
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Barrier, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,6 +18,8 @@ use mysql::prelude::Queryable;
 use serde::{Deserialize, Serialize};
 
 use crate::sql;
+
+pub use freshness::{Freshness, TABLE as FRESHNESS_TABLE};
 
 /// Stack of a client's thread.
 const STACK_BYTES: usize = 256 * 1024;
@@ -27,6 +33,8 @@ pub enum DriverKind {
     Storm,
     /// Connect, stay for the time, then send one query each.
     Idle,
+    /// Write counters and read them, until the time is over.
+    Freshness,
 }
 
 /// Whom the clients connect to, and what they do there.
@@ -48,8 +56,10 @@ pub struct DriverOptions {
     pub clients: u32,
     /// How long, after the start.
     pub seconds: u32,
-    /// What they ask.
+    /// What they ask; nothing for [`DriverKind::Freshness`].
     pub query: String,
+    /// Whether [`DriverKind::Freshness`] uses prepared statements.
+    pub prepared: bool,
 }
 
 /// What became of the clients.
@@ -73,6 +83,9 @@ pub struct DriverReport {
     pub connect_p99_us: f64,
     /// Error texts, and how many clients met them.
     pub error_texts: BTreeMap<String, u64>,
+    /// What [`DriverKind::Freshness`] has counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freshness: Option<Freshness>,
 }
 
 /// What one client, or the clients of one thread, have met.
@@ -82,6 +95,7 @@ struct Tally {
     errors: Vec<String>,
     connects_us: Vec<u32>,
     latencies_us: Vec<u32>,
+    freshness: Option<Freshness>,
 }
 
 /// Runs the load to its end.
@@ -89,22 +103,28 @@ pub fn drive(options: &DriverOptions) -> DriverReport {
     let begun = Instant::now();
     let tally = Arc::new(Mutex::new(Tally::default()));
     let shares: Vec<u32> = match options.kind {
-        DriverKind::Storm => vec![1; options.clients as usize],
+        DriverKind::Storm | DriverKind::Freshness => vec![1; options.clients as usize],
         DriverKind::Idle => shares(options.clients, CONNECTING_THREADS),
     };
     let barrier = Arc::new(Barrier::new(shares.len()));
+    let acknowledged: Arc<Vec<AtomicI64>> = Arc::new(shares.iter().map(|_| AtomicI64::new(0)).collect());
     let options = Arc::new(options.clone());
-    let spawn = |share: u32| {
+    let spawn = |(client, share): (usize, u32)| {
         let (options, barrier, tally) = (options.clone(), barrier.clone(), tally.clone());
+        let acknowledged = acknowledged.clone();
         thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
             let own = match options.kind {
                 DriverKind::Storm => storm(&options, &barrier),
                 DriverKind::Idle => idle(&options, share, &barrier),
+                DriverKind::Freshness => {
+                    barrier.wait();
+                    freshness::client(&options, client, &acknowledged, end(&options))
+                }
             };
             tally.lock().unwrap_or_else(PoisonError::into_inner).add(own);
         })
     };
-    let threads: Vec<_> = shares.into_iter().map(spawn).collect();
+    let threads: Vec<_> = shares.into_iter().enumerate().map(spawn).collect();
     for thread in threads {
         match thread {
             Ok(thread) => drop(thread.join()),
@@ -143,10 +163,15 @@ fn ask(options: &DriverOptions, connection: &mut Conn, tally: &mut Tally) -> Res
     Ok(())
 }
 
+/// When the clients' time is over, if it begins now.
+fn end(options: &DriverOptions) -> Instant {
+    Instant::now() + Duration::from_secs(u64::from(options.seconds))
+}
+
 fn storm(options: &DriverOptions, barrier: &Barrier) -> Tally {
     let mut tally = Tally::default();
     barrier.wait();
-    let end = Instant::now() + Duration::from_secs(u64::from(options.seconds));
+    let end = end(options);
     let mut run = || -> Result<(), mysql::Error> {
         let mut connection = connect(options, &mut tally)?;
         ask(options, &mut connection, &mut tally)?;
@@ -193,6 +218,9 @@ impl Tally {
         self.errors.extend(other.errors);
         self.connects_us.extend(other.connects_us);
         self.latencies_us.extend(other.latencies_us);
+        if let Some(other) = other.freshness {
+            self.freshness.get_or_insert_default().add(other);
+        }
     }
 
     fn report(mut self, elapsed: Duration) -> DriverReport {
@@ -213,6 +241,7 @@ impl Tally {
             p99_us: latency(0.99),
             connect_p99_us: percentile(&self.connects_us, 0.99),
             error_texts,
+            freshness: self.freshness,
         }
     }
 }

@@ -78,7 +78,8 @@ pub(crate) fn look(options: &Options, plan: &Plan) -> Result<Found, BenchError> 
         return Err(BenchError::Options(format!("no target is left. {}", found.notes.join(" "))));
     }
     if options.given.is_none() {
-        space(&std::env::temp_dir(), MIB_FOR_SERVER + u64::from(plan.rows) * BYTES_PER_ROW / MIB)?;
+        let of_one = MIB_FOR_SERVER + u64::from(plan.rows) * BYTES_PER_ROW / MIB;
+        space(&std::env::temp_dir(), of_one * (1 + u64::from(plan.replicas())))?;
     }
     Ok(found)
 }
@@ -121,7 +122,7 @@ mod tests {
             workload: Workload::Idle,
             prepared: None,
             clients,
-            pool_limit: None,
+            variation: None,
             targets: TargetKind::ALL.to_vec(),
             seconds: 1,
             rounds: 1,

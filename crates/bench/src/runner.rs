@@ -92,7 +92,7 @@ impl<'a> Session<'a> {
     }
 
     fn measure_all(&mut self, console: &mut Console) -> Result<(), BenchError> {
-        let site = Site::start(self.options, self.plan.largest_server_connections(), console)?;
+        let site = Site::start(self.options, self.plan.largest_server_connections(), self.plan.replicas(), console)?;
         let measured = self.measure_at(site, console);
         self.record.seconds = self.begun.elapsed().as_secs_f64();
         measured
@@ -254,8 +254,8 @@ fn raw_name(plan: &PointPlan, job: Job) -> String {
         Some(true) => "-prepared",
         Some(false) => "-text",
     };
-    let limit = plan.pool_limit.map_or(String::new(), |limit| format!("-pool{limit}"));
-    format!("{}{mode}-{}{limit}-{}-{}.txt", plan.workload, plan.clients, job.target, job.round + 1)
+    let variation = plan.variation.map_or(String::new(), |variation| format!("-{}", variation.file_part()));
+    format!("{}{mode}-{}{variation}-{}-{}.txt", plan.workload, plan.clients, job.target, job.round + 1)
 }
 
 fn told(run: &Run) -> String {
@@ -275,6 +275,9 @@ fn settings(options: &Options, plan: &Plan) -> BTreeMap<String, String> {
         [("rows", plan.rows.to_string()), ("rounds", rounds), ("server", server)]
             .map(|(name, value)| (name.to_owned(), value)),
     );
+    if plan.replicas() > 0 {
+        settings.insert("replicas".to_owned(), plan.replicas().to_string());
+    }
     if options.given.is_none() {
         settings.insert("server.max_connections".to_owned(), connections.join(", "));
     }

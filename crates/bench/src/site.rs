@@ -13,6 +13,7 @@ use weir_local::{
 };
 
 use crate::counters::{self, Counters};
+use crate::driver::FRESHNESS_TABLE;
 use crate::error::BenchError;
 use crate::options::{GivenServer, Options};
 use crate::sql;
@@ -23,6 +24,8 @@ const TOLD_VARIABLES: [&str; 5] =
     ["innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit", "sync_binlog", "log_bin", "binlog_format"];
 /// Room for the table, several times, in the server's memory: what is measured is not the disk's reads.
 const BUFFER_POOL_MIB: u32 = 512;
+/// How long replicas may take to apply what a run has written.
+const CATCH_UP_BOUND: Duration = Duration::from_secs(120);
 /// How long the server may take to end thousands of connections.
 const DRAIN_BOUND: Duration = Duration::from_secs(15);
 
@@ -41,12 +44,17 @@ impl Site {
     pub(crate) fn start(
         options: &Options,
         max_connections: u32,
+        replicas: u32,
         progress: &mut dyn Progress,
     ) -> Result<Self, BenchError> {
         let dir = tempfile::Builder::new().prefix("weir-bench-").tempdir();
         let dir = dir.map_err(BenchError::io("create a directory in", &std::env::temp_dir()))?;
         match &options.given {
-            None => Self::start_local(options, max_connections, dir, progress),
+            None => Self::start_local(options, max_connections, replicas, dir, progress),
+            Some(_) if replicas > 0 => Err(BenchError::Options(format!(
+                "{} needs replicas, and starts its own servers: --server can't be given",
+                options.bench.name()
+            ))),
             Some(given) => Self::use_given(given, dir),
         }
     }
@@ -54,12 +62,13 @@ impl Site {
     fn start_local(
         options: &Options,
         max_connections: u32,
+        replicas: u32,
         dir: TempDir,
         progress: &mut dyn Progress,
     ) -> Result<Self, BenchError> {
         let installation = Installation::find(options.flavor, options.server_program.as_deref())?;
         let spec = ClusterSpec {
-            replicas: 0,
+            replicas: replicas as usize,
             options: server_options(options.flavor, max_connections),
             die_with_parent: true,
             cancel: options.cancel.clone(),
@@ -70,6 +79,10 @@ impl Site {
         let upstream = Upstream {
             host: "127.0.0.1".to_owned(),
             port,
+            replicas: cluster
+                .groups
+                .first()
+                .map_or_else(Vec::new, |group| group.replicas.iter().map(Server::port).collect()),
             account: spec.application.clone(),
             monitor: spec.monitor.clone(),
             database: spec.database.clone(),
@@ -81,6 +94,7 @@ impl Site {
         let upstream = Upstream {
             host: given.host.clone(),
             port: given.port,
+            replicas: Vec::new(),
             account: given.account.clone(),
             monitor: Account { name: given.account.name.clone(), password: given.account.password.clone() },
             database: given.database.clone(),
@@ -103,9 +117,31 @@ impl Site {
         self.dir.path()
     }
 
-    /// The server's process, where it runs for this bench.
-    pub(crate) fn pid(&self) -> Option<i32> {
-        self.cluster.as_ref().and_then(writer).and_then(Server::pid)
+    /// The servers' processes under their names in the record, where they run for this bench.
+    pub(crate) fn processes(&self) -> Vec<(String, Option<i32>)> {
+        let writer = self.cluster.as_ref().and_then(writer).and_then(Server::pid);
+        let replicas = self.replicas().iter().enumerate();
+        let replicas = replicas.map(|(index, replica)| (format!("replica{}", index + 1), replica.pid()));
+        std::iter::once(("server".to_owned(), writer)).chain(replicas).collect()
+    }
+
+    fn replicas(&self) -> &[Server] {
+        self.cluster.as_ref().and_then(|cluster| cluster.groups.first()).map_or(&[], |group| &group.replicas)
+    }
+
+    /// Waits until the replicas have what the writer has, if there are any.
+    pub(crate) fn catch_up(&self) -> Result<(), BenchError> {
+        let group = self.cluster.as_ref().and_then(|cluster| cluster.groups.first());
+        Ok(group.map_or(Ok(()), |group| group.wait_for_replicas(CATCH_UP_BOUND))?)
+    }
+
+    /// Makes the table in which clients look for stale reads, with a row for each; all values are 0 then.
+    pub(crate) fn prepare_freshness(&self, clients: u32) -> Result<(), BenchError> {
+        let Some(server) = self.cluster.as_ref().and_then(writer) else { return Ok(()) };
+        let table = format!("{}.{FRESHNESS_TABLE}", self.upstream.database);
+        server.execute(&format!("CREATE TABLE IF NOT EXISTS {table} (id INT PRIMARY KEY, v BIGINT NOT NULL)"))?;
+        let rows: Vec<String> = (0..clients).map(|id| format!("({id}, 0)")).collect();
+        Ok(server.execute(&format!("REPLACE INTO {table} (id, v) VALUES {}", rows.join(", ")))?)
     }
 
     /// Makes the server take this many connections. A given one stays as it is.
@@ -134,14 +170,18 @@ impl Site {
 
     /// Removes what the binary log has by now, so that a long bench does not fill the disk. A given server's is its own.
     pub(crate) fn purge_binary_logs(&self) -> Result<(), BenchError> {
-        let Some(server) = self.cluster.as_ref().and_then(writer) else { return Ok(()) };
-        server.execute("FLUSH BINARY LOGS")?;
-        Ok(server.execute("PURGE BINARY LOGS BEFORE NOW()")?)
+        let mut servers = self.cluster.iter().flat_map(Cluster::servers);
+        Ok(servers.try_for_each(purge_binary_logs)?)
     }
 
-    /// The server's status counters now.
+    /// The servers' status counters now.
     pub(crate) fn counters(&self) -> Result<Counters, BenchError> {
-        Ok(counters::read(self.rows(&counters::query())?))
+        let mut all = counters::read(self.rows(&counters::query())?);
+        for (index, replica) in self.replicas().iter().enumerate() {
+            let rows = self.rows_of(&mut replica.admin()?, &counters::query())?;
+            all.extend(counters::of_replica(index + 1, counters::read(rows)));
+        }
+        Ok(all)
     }
 
     /// The server's own name for its version.
@@ -163,6 +203,10 @@ impl Site {
             None => sql::connect(&self.upstream.host, self.upstream.port, &self.upstream)
                 .map_err(|error| self.sql(error))?,
         };
+        self.rows_of(&mut connection, statement)
+    }
+
+    fn rows_of(&self, connection: &mut mysql::Conn, statement: &str) -> Result<Vec<(String, String)>, BenchError> {
         let rows: Vec<mysql::Row> = connection.query(statement).map_err(|error| self.sql(error))?;
         let text = |row: &mysql::Row, index| row.get::<Option<String>, _>(index).flatten().unwrap_or_default();
         Ok(rows.iter().map(|row| (text(row, 0), text(row, 1))).collect())
@@ -183,6 +227,11 @@ impl Site {
 
 fn writer(cluster: &Cluster) -> Option<&Server> {
     cluster.groups.first().map(|group| &group.writer)
+}
+
+fn purge_binary_logs(server: &Server) -> Result<(), LocalError> {
+    server.execute("FLUSH BINARY LOGS")?;
+    server.execute("PURGE BINARY LOGS BEFORE NOW()")
 }
 
 /// As `weir up` starts servers, but with room for the connections and the table.

@@ -6,13 +6,15 @@ use std::path::Path;
 
 use weir_local::Cancel;
 
+use crate::counters::{self, Counters};
+use crate::driver::Freshness;
 use crate::error::BenchError;
 use crate::load::{ClientUse, Counted, Load, Loads};
 use crate::plan::{PointPlan, Workload};
+use crate::procfs;
 use crate::record::{Run, Usage};
 use crate::site::Site;
 use crate::target::{Launcher, Target, TargetKind};
-use crate::{counters, procfs};
 
 /// Connections that may be open when a run begins: those of Weir's pool and monitor, from its last turn.
 const CONNECTIONS_BETWEEN_TURNS: u32 = 120;
@@ -35,12 +37,8 @@ pub(crate) struct Bench {
     grown: u64,
 }
 
-/// CPU seconds of the server and the proxy at a moment.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sample {
-    server: Option<f64>,
-    proxy: Option<f64>,
-}
+/// CPU seconds of the servers and the proxy at a moment.
+type Sample = Vec<Option<f64>>;
 
 impl Bench {
     pub(crate) fn new(site: Site, launcher: Launcher, loads: Loads, cancel: &Cancel) -> Self {
@@ -84,16 +82,19 @@ impl Bench {
             self.renew_table(raw)?;
         }
         self.prepare_server(point)?;
-        let (server, proxy) = (self.site.pid(), target.pid());
-        for pid in [server, proxy].into_iter().flatten() {
-            procfs::reset_peak(pid);
+        match self.launcher.wait_for_readers(&target) {
+            Err(error) if !error.is_interrupt() => return self.put_back(target, Ok(Err(error.to_string()))),
+            waited => waited?,
         }
-        let sample =
-            || Sample { server: server.and_then(procfs::cpu_seconds), proxy: proxy.and_then(procfs::cpu_seconds) };
-        let counters_before = self.site.counters()?;
-        let mut begin = Sample::default();
+        let mut processes = self.site.processes();
+        processes.push(("proxy".to_owned(), target.pid()));
+        processes.iter().filter_map(|(_, pid)| *pid).for_each(procfs::reset_peak);
+        let sample = || -> Sample { processes.iter().map(|(_, pid)| pid.and_then(procfs::cpu_seconds)).collect() };
+        let counters_before = self.counters(&target)?;
+        let mut begin = Sample::new();
         let outcome = self.loads.run(&Load { point, target: &target, raw }, || begin = sample());
         let end = sample();
+        let counters_after = self.counters(&target);
         let outcome = self.put_back(target, outcome)?;
         let (counted, client) = match outcome {
             Ok(outcome) => outcome,
@@ -103,9 +104,12 @@ impl Bench {
             self.grown += counted.queries;
         }
         let mut run =
-            Run { round, counters: counters::difference(&counters_before, &self.site.counters()?), ..run_of(&counted) };
-        run.processes.extend(used("server", server, begin.server, end.server));
-        run.processes.extend(used("proxy", proxy, begin.proxy, end.proxy));
+            Run { round, counters: counters::difference(&counters_before, &counters_after?), ..run_of(&counted) };
+        run.counters.extend(counted.freshness.into_iter().flat_map(freshness_counters));
+        let samples = begin.into_iter().zip(end);
+        for ((name, pid), (begin, end)) in processes.iter().zip(samples) {
+            run.processes.extend(used(name, *pid, begin, end));
+        }
         let ClientUse { cpu_seconds, peak_rss_bytes, rss_bytes } = client;
         run.processes.insert("client".to_owned(), Usage { cpu_seconds, peak_rss_bytes, rss_bytes });
         Ok(Ok(run))
@@ -129,12 +133,19 @@ impl Bench {
         }
         let running = self.targets.remove(&kind);
         match running {
-            Some(target) if target.is_alive() && target.pool_limit == point.pool_limit => Ok(target),
+            Some(target) if target.is_alive() && target.variation == point.variation => Ok(target),
             other => {
                 other.map_or(Ok(()), Target::stop)?;
-                self.launcher.start(kind, point.pool_limit)
+                self.launcher.start(kind, point.variation)
             }
         }
+    }
+
+    /// Counters of the servers, and of the target itself where it has any.
+    fn counters(&self, target: &Target) -> Result<Counters, BenchError> {
+        let mut counters = self.site.counters()?;
+        counters.extend(target.counters()?);
+        Ok(counters)
     }
 
     fn prepare_server(&mut self, point: &PointPlan) -> Result<(), BenchError> {
@@ -143,7 +154,11 @@ impl Bench {
         }
         let left = if point.is_exclusive() { CONNECTIONS_OF_A_NEW_PROXY } else { CONNECTIONS_BETWEEN_TURNS };
         self.site.drain(left, &self.cancel)?;
-        self.site.set_max_connections(point.server_connections)
+        self.site.set_max_connections(point.server_connections)?;
+        if point.workload == Workload::Freshness {
+            self.site.prepare_freshness(point.clients)?;
+        }
+        self.site.catch_up()
     }
 
     /// Keeps a target for its next turn, unless its process has ended during this one: that is the run's result.
@@ -192,6 +207,19 @@ fn run_of(counted: &Counted) -> Run {
         errors: counted.errors,
         ..Run::default()
     }
+}
+
+/// What clients counted who look for stale reads, as the record names it.
+fn freshness_counters(counted: Freshness) -> [(String, i64); 5] {
+    let Freshness { pairs, reads, stale_own, steps_back, behind_others } = counted;
+    let named = [
+        ("pairs", pairs),
+        ("reads", reads),
+        ("stale_own", stale_own),
+        ("steps_back", steps_back),
+        ("behind_others", behind_others),
+    ];
+    named.map(|(name, count)| (format!("freshness.{name}"), i64::try_from(count).unwrap_or(i64::MAX)))
 }
 
 /// What a process used between two moments, under its name in the record; nothing if it was not there all the time.

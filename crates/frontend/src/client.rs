@@ -91,7 +91,10 @@ pub struct Client {
     stream: Stream,
     input: BytesMut,
     packets: PacketReader,
-    write_timeout: Duration,
+    /// A client that does not read for so long is cut off.
+    pub write_timeout: Duration,
+    /// Bytes received and sent since they were last counted.
+    traffic: (u64, u64),
     compressed: Option<Box<Compressed>>,
 }
 
@@ -106,6 +109,7 @@ impl Client {
             input: BytesMut::with_capacity(IDLE_BUFFER),
             packets: PacketReader::new(),
             write_timeout,
+            traffic: (0, 0),
             compressed: None,
         }
     }
@@ -159,6 +163,11 @@ impl Client {
     /// The sequence number of the next packet in either direction.
     pub fn seq(&self) -> u8 {
         self.packets.next_seq()
+    }
+
+    /// The bytes received and sent since this was last asked.
+    pub fn take_traffic(&mut self) -> (u64, u64) {
+        std::mem::take(&mut self.traffic)
     }
 
     /// Expects a new command.
@@ -266,7 +275,10 @@ impl Client {
         }
         match self.stream.read_buf(input).await? {
             0 => Err(ClientError::Gone),
-            _ => Ok(()),
+            n => {
+                self.traffic.0 += n as u64;
+                Ok(())
+            }
         }
     }
 
@@ -318,6 +330,8 @@ impl Client {
             Some(compressed) => {
                 compressed.writer.push(&mut compressed.contexts.borrow_mut(), &self.output, &mut compressed.output);
                 self.output.clear();
+                // If the client answers before the command's end (a password, a file), its frames go on from here.
+                compressed.reader.set_next_seq(compressed.writer.next_seq());
                 &mut compressed.output
             }
             None => &mut self.output,
@@ -333,6 +347,7 @@ impl Client {
                 return Err(ClientError::Gone);
             }
             out.advance(n);
+            self.traffic.1 += n as u64;
         }
         match at_once(self.stream.flush()).await {
             Some(flushed) => flushed?,
@@ -347,6 +362,13 @@ impl Client {
         let _ = tokio::time::timeout(bound, async {
             let _ = self.flush().await;
             let _ = self.stream.shutdown().await;
+            // What the client still sends would make the system take back what it has not read yet, an error say.
+            while !self.input.is_empty() {
+                self.input.clear();
+                if self.stream.read_buf(&mut self.input).await.is_err() {
+                    break;
+                }
+            }
         })
         .await;
     }

@@ -3,10 +3,15 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use arc_swap::{ArcSwap, ArcSwapOption};
 use rustls::ServerConfig;
-use weir_admin::Commands;
+use weir_admin::network::Network;
 use weir_admin::sessions::Registry;
-use weir_backend::Server;
+use weir_admin::{Commands, Oversight};
+use weir_backend::Replaceable;
+use weir_backend::monitor::MonitorSettings;
+use weir_backend::server::Identity;
+use weir_topology::{Group, Level};
 use weir_wire::auth::RsaKeyPair;
 
 use crate::accounts::Accounts;
@@ -36,27 +41,35 @@ pub struct Settings {
     pub compression: Compression,
     /// Whether clients must compress.
     pub require_compression: bool,
+    /// Where clients may come from; empty: from anywhere.
+    pub allow: Vec<Network>,
     /// Whether clients on TCP must use TLS.
     pub require_tls: bool,
     /// Bound on clearing a connection after its session.
     pub reset_timeout: Duration,
+    /// How long a session must be idle to leave when another process has taken over.
+    pub leave_after: Duration,
 }
 
 /// What all sessions of all workers share.
 #[derive(Debug)]
 pub struct Endpoint {
     /// Bounds and choices.
-    pub settings: Settings,
+    pub settings: ArcSwap<Settings>,
     /// Who may log in.
     pub accounts: Accounts,
-    /// The server that answers.
-    pub server: Arc<Server>,
+    /// The servers that answer.
+    pub group: Arc<Group>,
+    /// How they are watched, and with which account.
+    pub monitor: Replaceable<MonitorSettings>,
     /// The sessions.
     pub registry: Arc<Registry>,
     /// The WEIR statements.
-    pub commands: Commands,
+    pub commands: Arc<Commands>,
     /// TLS for clients, if offered.
-    pub tls: Option<Arc<ServerConfig>>,
+    pub tls: ArcSwapOption<ServerConfig>,
+    /// What is counted of statements.
+    pub oversight: Arc<Oversight>,
     /// Counters of the client side.
     pub metrics: Metrics,
     /// Counters of the server side.
@@ -66,6 +79,17 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// What clients are told that the servers are: the writer's identity, or, when it has never answered, a reader's.
+    pub fn identity(&self) -> Option<Arc<Identity>> {
+        let of = |server: &Arc<weir_backend::Server>| server.facts().identity.clone();
+        of(&self.group.writer()).or_else(|| self.group.servers.iter().find_map(of))
+    }
+
+    /// How fresh a user's reads have to be, unless a session says otherwise.
+    pub fn level_of(&self, user: &str) -> Level {
+        self.accounts.configured(user).and_then(|user| user.level).unwrap_or(self.group.settings().level)
+    }
+
     /// The RSA key, made on first use (it takes some tenths of a second). `None` when it can't be made.
     pub fn rsa_key(&self) -> Option<Arc<RsaKeyPair>> {
         let make = || match RsaKeyPair::generate() {

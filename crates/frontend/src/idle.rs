@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weir_admin::sessions::SessionHandle;
+use weir_admin::sessions::{Interrupt, SessionHandle};
 
 /// Time between two looks, and the clock's resolution.
 const LOOK: Duration = Duration::from_millis(250);
@@ -25,6 +25,8 @@ pub(crate) enum Due {
     Nothing,
     /// Free its buffers.
     Rest,
+    /// Leave for the process that has taken over, if nothing is left to keep.
+    Leave,
     /// End.
     End,
 }
@@ -58,11 +60,13 @@ impl IdleState {
         self.due.take()
     }
 
-    fn look(&self, now: Instant) {
+    fn look(&self, now: Instant, leave_after: Duration) {
         let Some(since) = self.since.get() else { return };
         let idle = now.saturating_duration_since(since);
         if idle >= self.timeout.get() {
             self.due.set(Due::End);
+        } else if idle >= leave_after && self.handle.has(Interrupt::Leave) {
+            self.due.set(Due::Leave);
         } else if idle >= REST_AFTER && !self.rested.replace(true) {
             self.due.set(Due::Rest);
         } else {
@@ -109,14 +113,15 @@ impl IdleWatch {
     }
 
     /// Looks at all sessions, again and again.
-    pub(crate) async fn run(&self) {
+    pub(crate) async fn run(&self, leave_after: impl Fn() -> Duration) {
         let mut tick = tokio::time::interval(LOOK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tick.tick().await;
             let now = Instant::now();
             self.clock.set(now);
-            self.sessions.borrow().values().for_each(|session| session.look(now));
+            let leave_after = leave_after();
+            self.sessions.borrow().values().for_each(|session| session.look(now, leave_after));
         }
     }
 }

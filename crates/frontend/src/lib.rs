@@ -8,6 +8,7 @@
 //! A session lives on one worker thread, from the acceptor's hand to its end.
 
 pub mod accounts;
+mod backends;
 pub mod client;
 pub mod endpoint;
 mod idle;

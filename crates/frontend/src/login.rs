@@ -9,6 +9,8 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use tokio::io::AsyncReadExt;
 use tokio_rustls::TlsAcceptor;
+use weir_admin::logs::{Event, Who};
+use weir_admin::network::allows;
 use weir_admin::sessions::SessionHandle;
 use weir_backend::{Identity, Stream};
 use weir_wire::auth::{AuthError, Greeted, Offer, Password, Scramble, ServerAuth, ServerStep};
@@ -106,6 +108,8 @@ pub(crate) async fn log_in(
     handle: &SessionHandle,
     peer: &Peer,
 ) -> Result<(LoggedIn, HandshakeResponse), LoginError> {
+    let origin = Origin { session: handle.id, peer };
+    check_host(endpoint, origin)?;
     let identity = known_server(endpoint)?;
     let nonce = Scramble::generate().map_err(auth_failure)?;
     let offered = offer(endpoint, &identity);
@@ -116,13 +120,13 @@ pub(crate) async fn log_in(
         capabilities: offered,
         collation: identity.collation,
         status: StatusFlags::AUTOCOMMIT,
-        auth_plugin: endpoint.accounts.default_plugin().name().into(),
+        auth_plugin: endpoint.accounts.greeting_plugin(identity.mariadb).name().into(),
     };
     client.put(&greeting.encode());
     client.flush().await?;
     let mut payload = client.packet_alone(MAX_HANDSHAKE).await?;
     if is_ssl_request(&payload) {
-        let Some(config) = endpoint.tls.clone() else {
+        let Some(config) = endpoint.tls.load_full() else {
             return Err(std::io::Error::other("the client asks for TLS, which was not offered").into());
         };
         client.start_tls(&TlsAcceptor::from(config)).await?;
@@ -132,10 +136,10 @@ pub(crate) async fn log_in(
         .map_err(|e| refused(codes::ER_HANDSHAKE_ERROR, b"08S01", format!("Bad handshake: {e}")))?;
     response.capabilities &= offered | Capabilities::LONG_PASSWORD;
     client.capabilities = response.capabilities;
-    if endpoint.settings.require_tls && !client.stream().channel().is_secure() {
+    if endpoint.settings.load().require_tls && !client.stream().channel().is_secure() {
         return Err(refused(3159, b"HY000", "Connections using insecure transport are prohibited: use TLS"));
     }
-    if endpoint.settings.require_compression
+    if endpoint.settings.load().require_compression
         && !client.capabilities.intersects(Capabilities::COMPRESS | Capabilities::ZSTD_COMPRESSION)
     {
         return Err(refused(
@@ -146,17 +150,16 @@ pub(crate) async fn log_in(
     }
     let plugin = client.capabilities.contains(Capabilities::PLUGIN_AUTH).then_some(&response.auth_plugin[..]);
     let offer = Offer { plugin, response: &response.auth };
-    let greeted = Greeted { nonce, plugin: Some(endpoint.accounts.default_plugin()) };
-    let (user, unproved) = prove(endpoint, client, peer, &response.user, greeted, offer).await?;
+    let greeted = Greeted { nonce, plugin: Some(endpoint.accounts.greeting_plugin(identity.mariadb)) };
+    let (user, unproved) = prove(endpoint, client, origin, &response.user, greeted, offer).await?;
     let (database, collation) = (response.database.clone(), response.collation);
     Ok((LoggedIn { user, database, collation, unproved, nonce }, response))
 }
 
 fn known_server(endpoint: &Endpoint) -> Result<Arc<Identity>, LoginError> {
-    let facts = endpoint.server.facts();
-    facts.identity.clone().ok_or_else(|| {
-        let failure =
-            endpoint.server.refusal().unwrap_or_else(|| endpoint.server.unreachable("it has not answered yet"));
+    endpoint.identity().ok_or_else(|| {
+        let writer = endpoint.group.writer();
+        let failure = writer.refusal().unwrap_or_else(|| writer.unreachable("it has not answered yet"));
         LoginError::Refused(failure)
     })
 }
@@ -165,24 +168,34 @@ fn offer(endpoint: &Endpoint, identity: &Identity) -> Capabilities {
     let mut offered = OWN | (identity.capabilities & (PASSED | Capabilities::IGNORE_SIGPIPE));
     // A MariaDB server is known by this bit being clear.
     offered.set(Capabilities::LONG_PASSWORD, !identity.mariadb);
-    offered.set(Capabilities::SSL, endpoint.tls.is_some());
-    offered.set(Capabilities::COMPRESS, endpoint.settings.compression.zlib);
-    offered.set(Capabilities::ZSTD_COMPRESSION, endpoint.settings.compression.zstd);
+    offered.set(Capabilities::SSL, endpoint.tls.load().is_some());
+    offered.set(Capabilities::COMPRESS, endpoint.settings.load().compression.zlib);
+    offered.set(Capabilities::ZSTD_COMPRESSION, endpoint.settings.load().compression.zstd);
     offered
+}
+
+/// Whose login it is, as far as that needs no proof.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Origin<'a> {
+    /// The session's id.
+    pub(crate) session: u32,
+    /// Where the client comes from.
+    pub(crate) peer: &'a Peer,
 }
 
 /// Runs the exchange that proves a user's password. Returns the user, and the password if a server must prove it.
 pub(crate) async fn prove(
     endpoint: &Endpoint,
     client: &mut Client,
-    peer: &Peer,
+    origin: Origin<'_>,
     user: &[u8],
     greeted: Greeted,
     offer: Offer<'_>,
 ) -> Result<(String, Option<Password>), LoginError> {
     let user = String::from_utf8(user.to_vec())
         .map_err(|_| refused(codes::ER_HANDSHAKE_ERROR, b"08S01", "Bad handshake: the user name is not UTF-8"))?;
-    let account = endpoint.accounts.lookup(&user);
+    let mariadb = endpoint.identity().is_some_and(|identity| identity.mariadb);
+    let account = endpoint.accounts.lookup(&user, mariadb, offer.plugin);
     let channel = client.stream().channel();
     // Making the key takes time: only a client that may need it waits for it.
     let rsa = if channel.is_secure() { None } else { endpoint.rsa_key() };
@@ -195,6 +208,9 @@ pub(crate) async fn prove(
                 let answer = client.packet(MAX_HANDSHAKE).await?;
                 step = exchange.on_packet(&answer);
             }
+            ServerStep::Accept { .. } if !may_come_from(endpoint, &user, origin.peer) => {
+                return Err(denied(endpoint, origin, &user, true));
+            }
             ServerStep::Accept { send_first, password, verified } => {
                 if let Some(payload) = send_first {
                     client.put(&payload);
@@ -203,10 +219,45 @@ pub(crate) async fn prove(
                 return Ok((user, unproved));
             }
             ServerStep::Reject { using_password } => {
-                endpoint.metrics.denied.inc();
-                return Err(LoginError::Refused(access_denied(&user, peer, using_password)));
+                return Err(denied(endpoint, origin, &user, using_password));
             }
         }
+    }
+}
+
+fn may_come_from(endpoint: &Endpoint, user: &str, peer: &Peer) -> bool {
+    endpoint.accounts.configured(user).is_none_or(|user| allows(&user.allow, peer.ip()))
+}
+
+fn denied(endpoint: &Endpoint, origin: Origin<'_>, user: &str, using_password: bool) -> LoginError {
+    endpoint.metrics.denied.inc();
+    let failure = access_denied(user, origin.peer, using_password);
+    audit_refusal(endpoint, origin, user, &failure);
+    LoginError::Refused(failure)
+}
+
+/// MySQL's error 1130, for a client that may not connect from where it is.
+fn check_host(endpoint: &Endpoint, origin: Origin<'_>) -> Result<(), LoginError> {
+    let peer = origin.peer;
+    if allows(&endpoint.settings.load().allow, peer.ip()) {
+        return Ok(());
+    }
+    endpoint.metrics.denied.inc();
+    let host = peer.ip().map_or_else(|| peer.host(), |ip| ip.to_string());
+    let message = format!("Host '{host}' is not allowed to connect to this MySQL server");
+    let failure = Failure::new(Fault::Client, ER_HOST_NOT_PRIVILEGED, b"HY000", message);
+    audit_refusal(endpoint, origin, "", &failure);
+    Err(LoginError::Refused(failure))
+}
+
+const ER_HOST_NOT_PRIVILEGED: u16 = 1130;
+
+/// Takes down in the audit log that a login was refused.
+pub(crate) fn audit_refusal(endpoint: &Endpoint, origin: Origin<'_>, user: &str, failure: &Failure) {
+    if let Some(audit) = &endpoint.oversight.logs.audit {
+        let Origin { session, peer } = origin;
+        let who = || Who { session, user: user.to_owned(), host: peer.shown(), db: None };
+        audit.event(Event::FailedLogin, who, |line| line.with_error(Some(failure.code)));
     }
 }
 

@@ -27,6 +27,14 @@ pub struct Metrics {
     pub dropped: Counter,
     /// Statements killed.
     pub kills: Counter,
+    /// Reads that ran on readers.
+    pub reads_on_readers: Counter,
+    /// Reads that found their reader too far behind and ran elsewhere.
+    pub reads_late: Counter,
+    /// Reads that ran on another server than the one chosen first.
+    pub reads_rerouted: Counter,
+    /// Statements that waited for a writer to be there.
+    pub writer_waits: Counter,
     /// Sessions that keep a server connection between two statements.
     pub pinned: Gauge,
 }
@@ -44,6 +52,10 @@ impl Metrics {
             ("stalled", "Clients cut off because they did not read", &self.stalled),
             ("dropped", "Clients cut off because of protocol errors or timeouts", &self.dropped),
             ("kills", "Statements and sessions killed", &self.kills),
+            ("reads_on_readers", "Reads that ran on readers", &self.reads_on_readers),
+            ("reads_late", "Reads whose reader did not reach the session's position in time", &self.reads_late),
+            ("reads_rerouted", "Reads that ran on another server than the one chosen first", &self.reads_rerouted),
+            ("writer_waits", "Statements that waited for a writer to be there", &self.writer_waits),
         ];
         for (name, help, counter) in counters {
             registry.register(format!("weir_client_{name}"), help, counter.clone());

@@ -5,7 +5,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use weir_sql::{Class, Digest, Effects, KnownTexts, LexMode, classify, shape};
+use weir_admin::digests::{Digested, Table};
+use weir_sql::{Class, Digest, Effects, KnownTexts, LexMode, RoutingHint, classify, routing_hint, shape};
 
 /// A text that was read.
 #[derive(Debug)]
@@ -14,6 +15,10 @@ pub(crate) struct ReadText {
     pub(crate) class: Class,
     /// By what its runs are counted, if it may ride lanes.
     pub(crate) rides: Option<Digest>,
+    /// Where it wants to run, if it says so.
+    pub(crate) hint: Option<RoutingHint>,
+    /// What is counted of its runs.
+    pub(crate) digested: Rc<Digested>,
 }
 
 /// The texts that a worker knows.
@@ -22,14 +27,16 @@ pub(crate) struct Texts(RefCell<KnownTexts<Rc<ReadText>>>);
 
 impl Texts {
     /// Reads a text, if none like it has been read before.
-    pub(crate) fn read(&self, text: &[u8], mode: LexMode) -> Rc<ReadText> {
+    pub(crate) fn read(&self, text: &[u8], mode: LexMode, counted: &Table) -> Rc<ReadText> {
         let mut known = self.0.borrow_mut();
         if let Some(read) = known.get(text, mode) {
             return read.clone();
         }
         let class = classify(text, mode);
         let rides = if may_ride(&class) { shape(text, mode) } else { None };
-        let read = Rc::new(ReadText { class, rides });
+        let hint = routing_hint(text, mode);
+        let digested = counted.entry(text, mode, &class);
+        let read = Rc::new(ReadText { class, rides, hint, digested });
         if read.class.follows_from_shape() {
             known.keep(text, mode, read.clone());
         }
@@ -39,5 +46,5 @@ impl Texts {
 
 /// Whether a statement of this class leaves nothing on its connection and finds nothing of its session there.
 pub(crate) fn may_ride(class: &Class) -> bool {
-    class.is_plain_read() && (class.effects - Effects::READS).is_empty()
+    class.is_plain_read() && (class.effects - Effects::READS - Effects::SERVER_STATE).is_empty()
 }

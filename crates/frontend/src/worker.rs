@@ -14,17 +14,22 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use weir_admin::WorkerStatistics;
 use weir_admin::sessions::{Interrupt, SessionHandle};
+use weir_backend::Replaceable;
 use weir_backend::lanes::LaneSettings;
 use weir_backend::pool::{PoolCounts, PoolSettings};
 use weir_backend::statement::StatementKeys;
-use weir_backend::{Lanes, Pool};
+use weir_backend::{Lanes, Pool, Server};
+use weir_sql::LexMode;
+use weir_topology::Positions;
 
+use crate::backends::{Backend, Backends};
 use crate::client::SharedContexts;
 use crate::endpoint::Endpoint;
 use crate::idle::IdleWatch;
 use crate::session::{self, Beginnings};
-use crate::texts::Texts;
+use crate::texts::{ReadText, Texts};
 
 /// How often a worker looks after its pools.
 const TICK: Duration = Duration::from_secs(1);
@@ -42,7 +47,7 @@ pub struct Place {
 #[derive(Debug, Clone)]
 pub struct WorkerSettings {
     /// Of its pools.
-    pub pool: PoolSettings,
+    pub pool: Replaceable<PoolSettings>,
     /// Of its lanes.
     pub lanes: LaneSettings,
     /// Whether the worker's thread is scheduled as a batch job.
@@ -79,6 +84,14 @@ pub enum Peer {
 }
 
 impl Peer {
+    /// The IP address, if there is one.
+    pub fn ip(&self) -> Option<IpAddr> {
+        match self {
+            Peer::Tcp(ip, _) => Some(*ip),
+            Peer::Local => None,
+        }
+    }
+
     /// The host as error 1045 names it.
     pub fn host(&self) -> String {
         match self {
@@ -100,8 +113,7 @@ impl Peer {
 /// What the sessions of one worker share.
 pub(crate) struct Shared {
     pub(crate) endpoint: Arc<Endpoint>,
-    pub(crate) pool: Rc<Pool>,
-    pub(crate) lanes: Rc<Lanes>,
+    pub(crate) backends: Backends,
     pub(crate) contexts: SharedContexts,
     /// Databases that a user could change to, so that a login needs no server: user, NUL, database.
     pub(crate) known_databases: RefCell<HashSet<Vec<u8>>>,
@@ -109,7 +121,15 @@ pub(crate) struct Shared {
     pub(crate) idle: IdleWatch,
     pub(crate) texts: Texts,
     pub(crate) statement_keys: StatementKeys,
+    pub(crate) statistics: Rc<WorkerStatistics>,
     sessions: Arc<AtomicUsize>,
+}
+
+impl Shared {
+    /// Reads a text, if none like it has been read before.
+    pub(crate) fn read(&self, text: &[u8], mode: LexMode) -> Rc<ReadText> {
+        self.texts.read(text, mode, &self.statistics.table)
+    }
 }
 
 /// A worker thread.
@@ -205,26 +225,34 @@ async fn run(
     sessions: Arc<AtomicUsize>,
 ) {
     let metrics = endpoint.backend_metrics.clone();
-    let pool = Pool::new(endpoint.server.clone(), place.index, settings.pool, metrics.clone());
-    let lanes = Lanes::new(pool.clone(), settings.lanes, place.workers, metrics);
+    let group = endpoint.group.clone();
+    let way = |server: &Arc<Server>| {
+        let pool = Pool::new(server.clone(), place.index, settings.pool.clone(), metrics.clone());
+        let lanes = Lanes::new(pool.clone(), settings.lanes.clone(), place.workers, metrics.clone());
+        tokio::task::spawn_local(pool.clone().serve_other_workers());
+        tokio::task::spawn_local(lanes.clone().look_after());
+        Backend::new(pool, lanes)
+    };
+    let ways = group.servers.iter().map(way).collect();
+    let positions = Positions::new(group.clone(), endpoint.monitor.clone());
+    let (statistics, asks) = WorkerStatistics::of(&endpoint.oversight.statistics, place.index);
     let shared = Rc::new(Shared {
         endpoint,
-        pool: pool.clone(),
-        lanes: lanes.clone(),
+        backends: Backends::new(group, positions, ways),
         contexts: SharedContexts::default(),
         known_databases: RefCell::default(),
         beginnings: Beginnings::default(),
         idle: IdleWatch::new(),
         texts: Texts::default(),
         statement_keys: StatementKeys::default(),
+        statistics: statistics.clone(),
         sessions,
     });
-    tokio::task::spawn_local(pool.clone().serve_other_workers());
-    tokio::task::spawn_local(lanes.look_after());
     tokio::task::spawn_local({
         let shared = shared.clone();
-        async move { shared.idle.run().await }
+        async move { shared.idle.run(|| shared.endpoint.settings.load().leave_after).await }
     });
+    tokio::task::spawn_local(statistics.answer(asks));
     tokio::task::spawn_local(look_after(shared.clone(), place.index));
     while let Some(arrival) = incoming.recv().await {
         match arrival {
@@ -242,11 +270,13 @@ async fn look_after(shared: Rc<Shared>, index: usize) {
     let mut tick = tokio::time::interval(TICK);
     loop {
         tick.tick().await;
-        shared.pool.close_expired();
-        if shared.pool.server.refusal().is_some() {
-            shared.pool.close_idle_of(None);
+        for Backend { pool, lanes, .. } in shared.backends.iter() {
+            pool.close_expired();
+            if pool.server.refusal().is_some() {
+                pool.close_idle_of(None);
+            }
+            pool.server.publish_counts(index, PoolCounts { lanes: lanes.counts(), ..pool.counts() });
         }
-        shared.pool.server.publish_counts(index, PoolCounts { lanes: shared.lanes.counts(), ..shared.pool.counts() });
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
@@ -218,9 +218,15 @@ impl Server {
         self.process.take().map_or(Ok(()), Process::kill)
     }
 
-    /// Freezes the server (SIGSTOP): its connections stay, nothing answers. Tells whether it was running.
+    /// Freezes the server (SIGSTOP): its connections stay, nothing answers. Tells whether it was running. All of its threads
+    /// have stopped when this returns, or a second has passed.
     pub fn pause(&self) -> bool {
-        self.process.as_ref().is_some_and(|process| process.signal(Signal::SIGSTOP))
+        let paused = self.process.as_ref().is_some_and(|process| process.signal(Signal::SIGSTOP));
+        let begun = Instant::now();
+        while paused && self.pid().is_some_and(has_running_threads) && begun.elapsed() < Duration::from_secs(1) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        paused
     }
 
     /// Lets a paused server run on. Tells whether it was running.
@@ -336,4 +342,14 @@ impl Drop for Server {
             tracing::warn!(%error, "a server could not be stopped");
         }
     }
+}
+
+/// Whether a thread of the process is in another state than stopped (proc(5), `stat`).
+fn has_running_threads(pid: i32) -> bool {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return false };
+    threads.filter_map(Result::ok).any(|thread| {
+        let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        // The state follows the name, which is in parentheses and may hold any characters.
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['T', 't']))
+    })
 }

@@ -6,9 +6,10 @@
 
 use crate::keyword::Keyword;
 use crate::lexer::{Conditional, Lexer, Token, TokenKind};
+#[cfg(test)]
 use crate::mode::LexMode;
 
-/// A token, and which known word it is if it is a [`TokenKind::Word`] that does not follow a point.
+/// A token, and which known word it is if it is a [`TokenKind::Word`] that is not part of a name with points in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
     pub(crate) token: Token,
@@ -31,16 +32,25 @@ pub(crate) struct Cursor<'a> {
     current: Item,
     next: Item,
     unreadable: bool,
+    /// The hint that was read last, from its first byte to after its last.
+    hint: (u32, u32),
 }
 
 impl<'a> Cursor<'a> {
+    #[cfg(test)]
     pub(crate) fn new(sql: &'a [u8], mode: LexMode) -> Self {
         Self::over(Lexer::new(sql, mode))
     }
 
     pub(crate) fn over(lexer: Lexer<'a>) -> Self {
-        let mut cursor =
-            Self { lexer, previous: Item::START, current: Item::START, next: Item::START, unreadable: false };
+        let mut cursor = Self {
+            lexer,
+            previous: Item::START,
+            current: Item::START,
+            next: Item::START,
+            unreadable: false,
+            hint: (0, 0),
+        };
         cursor.advance();
         cursor.advance();
         cursor.previous = Item::START;
@@ -80,14 +90,25 @@ impl<'a> Cursor<'a> {
         self.next = self.read();
     }
 
+    /// Counts what lies between the token that was read last and `end` as a part of it.
+    pub(crate) fn extend_previous(&mut self, end: u32) {
+        self.previous.token.end = end;
+    }
+
     fn read(&mut self) -> Item {
         let mut in_hint = false;
         loop {
             let token = self.lexer.next_token();
             match token.kind {
                 TokenKind::CodeStart | TokenKind::CodeEnd => continue,
-                TokenKind::HintStart => in_hint = true,
-                TokenKind::HintEnd => in_hint = false,
+                TokenKind::HintStart => {
+                    in_hint = true;
+                    self.hint.0 = token.start;
+                }
+                TokenKind::HintEnd => {
+                    in_hint = false;
+                    self.hint.1 = token.end;
+                }
                 TokenKind::Unterminated => {
                     self.unreadable = true;
                     return Item { token, word: Keyword::NONE };
@@ -97,10 +118,16 @@ impl<'a> Cursor<'a> {
                     let text = token.text(self.lexer.sql);
                     // MySQL 9 reads $tag$ … $tag$ as a string in places, others as names.
                     self.unreadable |= text[0] == b'$';
-                    // `current` is still the token before this one. After a point every word is a name.
-                    let qualified = self.current.token.kind == TokenKind::Punct(b'.');
+                    // `current` is still the token before this one. After a point every word is a name, and before one
+                    // that another name follows directly.
+                    let qualified = self.current.token.kind == TokenKind::Punct(b'.') || self.lexer.at_qualified_name();
                     let word = if qualified { Keyword::NONE } else { Keyword::of(text) };
                     return Item { token, word };
+                }
+                TokenKind::DollarQuoted => {
+                    // Older servers read it as names.
+                    self.unreadable = true;
+                    return Item { token, word: Keyword::NONE };
                 }
                 _ => return Item { token, word: Keyword::NONE },
             }
@@ -114,6 +141,27 @@ impl<'a> Cursor<'a> {
 
     pub(crate) fn conditional(&self) -> Conditional {
         self.lexer.conditional()
+    }
+
+    /// The optimizer hint between the current token and the next.
+    pub(crate) fn hint_ahead(&self) -> Option<(u32, u32)> {
+        // A hint that was begun but not ended has its end before its start.
+        let (start, end) = self.hint;
+        (start >= self.current.token.end && end > start).then_some((start, end))
+    }
+
+    /// Whether a star follows the next token, which is a point, with at most one name and another point between:
+    /// `.*`, `.t.*`.
+    pub(crate) fn star_follows_points(&self) -> bool {
+        let mut lexer = self.lexer;
+        let mut token = lexer.next_token();
+        if matches!(token.kind, TokenKind::Word | TokenKind::QuotedIdent) {
+            if lexer.next_token().kind != TokenKind::Punct(b'.') {
+                return false;
+            }
+            token = lexer.next_token();
+        }
+        token.kind == TokenKind::Punct(b'*')
     }
 
     /// At a semicolon or the end of the text.
@@ -196,13 +244,6 @@ impl<'a> Cursor<'a> {
             if depth == 0 {
                 return;
             }
-        }
-    }
-
-    /// To the statement's end.
-    pub(crate) fn skip_statement(&mut self) {
-        while !self.at_end() {
-            self.advance();
         }
     }
 }

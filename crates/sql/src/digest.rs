@@ -68,8 +68,8 @@ fn hash_word(hash: &mut SipHasher, text: &[u8], part: Part) {
         hash.byte(0);
     } else {
         hash.byte(b'v');
-        (text.len() as u32).to_le_bytes().into_iter().for_each(|byte| hash.byte(byte));
-        text.iter().for_each(|byte| hash.byte(*byte));
+        hash.bytes(&(text.len() as u32).to_le_bytes());
+        hash.bytes(text);
     }
 }
 
@@ -145,14 +145,8 @@ impl<'a> Normal<'a> {
             self.in_with = word == kw::WITH;
         }
         let part = match token.kind {
-            TokenKind::String
-            | TokenKind::Integer
-            | TokenKind::Decimal
-            | TokenKind::Float
-            | TokenKind::Hex
-            | TokenKind::Bit
-            | TokenKind::Parameter
-            | TokenKind::Unterminated => Part::Literal,
+            TokenKind::Unterminated => Part::Literal,
+            kind if kind.is_literal() => Part::Literal,
             // A password in double quotes stays secret even if the quotes are taken for an identifier's.
             TokenKind::QuotedIdent if self.previous_word == kw::BY && self.quotes_double(token) => Part::Literal,
             TokenKind::Word if self.is_folded(word) => Part::Folded,

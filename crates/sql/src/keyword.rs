@@ -3,7 +3,7 @@
 //! What must hold: every word of the table is found in any case, and nothing else is. The table itself, and what its
 //! groups mean, is in `keyword_table`.
 
-use crate::keyword_table::{Call, GROUPS, Group};
+use crate::keyword_table::{Call, GROUPS, Group, RESERVED_BY_MARIADB, RESERVED_BY_MYSQL};
 use crate::mode::{Dialect, LexMode};
 
 #[derive(Clone, Copy)]
@@ -47,10 +47,41 @@ impl Keyword {
         self.group().is_some_and(|group| group.reserved)
     }
 
+    /// Whether the word is reserved on a server of this kind ([`Dialect::Either`]: on both): it is no name unless quoted.
+    pub(crate) fn is_reserved_in(self, dialect: Dialect) -> bool {
+        let listed = |marks: &[bool; COUNT]| marks.get(usize::from(self.0)).is_some_and(|marked| *marked);
+        self.is_reserved()
+            || match dialect {
+                Dialect::MySql => listed(&ONLY_BY_MYSQL),
+                Dialect::MariaDb => listed(&ONLY_BY_MARIADB),
+                Dialect::Either => false,
+            }
+    }
+
+    /// Whether it is a word of some server's grammar, rather than just the name of a function.
+    pub(crate) fn is_keyword(self) -> bool {
+        self.group().is_some_and(|group| group.mysql != Call::Native || group.mariadb != Call::Native)
+    }
+
+    /// The word in lower case; nothing for [`Keyword::NONE`].
+    pub(crate) fn text(self) -> &'static str {
+        ENTRIES.get(usize::from(self.0)).map_or("", |entry| entry.text)
+    }
+
     /// Whether the word is a built-in function of some server.
     pub(crate) fn is_function(self) -> bool {
         let function = |call| matches!(call, Call::Syntax | Call::Native | Call::Adjacent);
         self.group().is_some_and(|group| function(group.mysql) || function(group.mariadb))
+    }
+
+    /// Whether the word, unquoted, may be called by a server of this kind: its own function, or a stored one.
+    pub(crate) fn is_callable(self, dialect: Dialect) -> bool {
+        let callable = |call| call != Call::Keyword;
+        self.group().is_none_or(|group| match dialect {
+            Dialect::MySql => callable(group.mysql),
+            Dialect::MariaDb => callable(group.mariadb),
+            Dialect::Either => callable(group.mysql) || callable(group.mariadb),
+        })
     }
 
     /// Whether the server is certain not to look for a stored function of this name.
@@ -105,6 +136,8 @@ const fn same(lower: &[u8], text: &[u8]) -> bool {
 const COUNT: usize = count_words();
 const SLOTS: usize = 4096;
 static ENTRIES: [Entry; COUNT] = split_words();
+static ONLY_BY_MYSQL: [bool; COUNT] = marks(RESERVED_BY_MYSQL);
+static ONLY_BY_MARIADB: [bool; COUNT] = marks(RESERVED_BY_MARIADB);
 const LONGEST: usize = longest();
 static INDEX: [u16; SLOTS] = build_index();
 
@@ -121,6 +154,22 @@ const fn count_words() -> usize {
         group += 1;
     }
     count
+}
+
+/// Which words stand in a list of words separated by spaces; all of them are in the table.
+const fn marks(list: &'static str) -> [bool; COUNT] {
+    let mut marks = [false; COUNT];
+    let mut rest = list;
+    while !rest.is_empty() {
+        let mut end = 0;
+        while end < rest.len() && rest.as_bytes()[end] != b' ' {
+            end += 1;
+        }
+        let (word, tail) = rest.split_at(end);
+        marks[Keyword::named(word).0 as usize] = true;
+        rest = if tail.is_empty() { tail } else { tail.split_at(1).1 };
+    }
+    marks
 }
 
 const fn split_words() -> [Entry; COUNT] {

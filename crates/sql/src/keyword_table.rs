@@ -31,6 +31,17 @@ pub(crate) struct Group {
     pub(crate) words: &'static str,
 }
 
+/// Words that only MySQL 9.7 reserves: neither a column nor a table nor an alias behind AS can have such a name.
+pub(crate) const RESERVED_BY_MYSQL: &str = "cube cume_dist database dense_rank empty external first_value function generated get grouping \
+     groups io_after_gtids io_before_gtids json_table lag last_value lateral lead library nth_value \
+     ntile of optimizer_costs option percent_rank qualify rank row schema stored system tablesample \
+     virtual window";
+
+/// Words that only MariaDB 10.11 reserves.
+pub(crate) const RESERVED_BY_MARIADB: &str = "current_role delete_domain_id do_domain_ids ignore_domain_ids master_demote_to_replica \
+     master_demote_to_slave master_ssl_verify_server_cert offset page_checksum parse_vcol_expr \
+     portion ref_system_id returning stats_auto_recalc stats_persistent stats_sample_pages";
+
 /// Every word once.
 #[rustfmt::skip]
 pub(crate) const GROUPS: &[Group] = &[
@@ -302,9 +313,9 @@ pub(crate) const GROUPS: &[Group] = &[
         mariadb: Call::User,
         mysql: Call::User,
         reserved: false,
-        words: "analyse atomic autocommit body currval error_count global_variables hard identity immediate \
-         last_gtid minus offline online package previous pseudo_thread_id sequence session_variables soft stage \
-         statement statements temp transaction_isolation transaction_read_only tx_isolation tx_read_only \
-         user_variables user_variables_by_thread variables_by_thread variables_info warning_count weir",
+        words: "analyse atomic autocommit body currval cycle error_count federated global_variables hard identity immediate \
+         last_gtid max_statement_time minus monitor offline online package previous pseudo_thread_id public replay sequence session_variables soft stage \
+         statement statements system_time temp transaction_isolation transaction_read_only tx_isolation tx_read_only \
+         user_variables user_variables_by_thread variables_by_thread variables_info via warning_count weir",
     },
 ];

@@ -9,7 +9,7 @@
 //! between two marker tokens unless no server of the dialect runs them; [`Lexer::conditional`] tells whether any of
 //! them runs on some servers only.
 
-use crate::mode::LexMode;
+use crate::mode::{Dialect, LexMode};
 
 /// What a token is. The text between `start` and `end` has the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub enum TokenKind {
     QuotedIdent,
     /// A string with its quotes, `N'…'` with its prefix.
     String,
+    /// `$$…$$`, `$tag$…$tag$`: the text of a routine in another language (MySQL; elsewhere these are names).
+    DollarQuoted,
     /// Digits only.
     Integer,
     /// Digits with a point.
@@ -56,6 +58,22 @@ pub enum TokenKind {
     Unterminated,
     /// The end of the text, an empty range.
     End,
+}
+
+impl TokenKind {
+    /// Whether it is a value that stands in the text, or the `?` in place of one.
+    pub fn is_literal(self) -> bool {
+        matches!(
+            self,
+            TokenKind::String
+                | TokenKind::Integer
+                | TokenKind::Decimal
+                | TokenKind::Float
+                | TokenKind::Hex
+                | TokenKind::Bit
+                | TokenKind::Parameter
+        )
+    }
 }
 
 /// A token and the bytes of the text that it covers, `start..end`.
@@ -158,6 +176,11 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// Reads a part of a text only; offsets are those of the whole.
+    pub(crate) fn within(sql: &'a [u8], part: std::ops::Range<usize>, mode: LexMode) -> Self {
+        Self { pos: part.start, limit: part.end, ..Self::new(sql, mode) }
+    }
+
     /// Treats executable comments that only some servers run as plain comments, instead of as code.
     pub(crate) fn skipping_conditional(mut self) -> Self {
         self.skip_conditional = true;
@@ -167,6 +190,11 @@ impl<'a> Lexer<'a> {
     /// What was seen so far of executable comments that only some servers run.
     pub(crate) fn conditional(&self) -> Conditional {
         self.conditional
+    }
+
+    /// At a point with a name directly behind it: the servers take any word before it for a name.
+    pub(crate) fn at_qualified_name(&self) -> bool {
+        self.peek(0) == b'.' && is_name_byte(self.peek(1))
     }
 
     /// The next token; [`TokenKind::End`] from the end of the text on.
@@ -259,6 +287,9 @@ impl<'a> Lexer<'a> {
     }
 
     fn word_or_literal(&mut self, byte: u8) -> TokenKind {
+        if byte == b'$' && self.mode.dialect == Dialect::MySql {
+            return self.dollar();
+        }
         if self.peek(1) == b'\'' {
             match byte | 0x20 {
                 b'n' => {
@@ -323,6 +354,8 @@ impl<'a> Lexer<'a> {
             | (b'|', b'|', _)
             | (b'&', b'&', _)
             | (b'-', b'>', _) => (TokenKind::Operator, 2),
+            // MySQL takes two for one: `!!0` is 1 there, and `! !0` is 0.
+            (b'!', b'!', _) if self.mode.dialect == Dialect::MySql => (TokenKind::Punct(byte), 2),
             _ => (TokenKind::Punct(byte), 1),
         };
         self.pos += length;

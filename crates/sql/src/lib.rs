@@ -1,41 +1,53 @@
-//! Lexing and classifying statements, and splicing their text.
+//! Reading and classifying statements, and splicing their text.
 //!
 //! Weir multiplexes many client sessions over few server connections, so it must know of every statement *text* which
-//! session state it reads and which it changes. This crate answers that from tokens alone: there is no grammar here, and
-//! nothing is guessed. What is not recognised pins the session to its connection ([`Pins`]), because a needless pin costs
-//! a connection and a missed one gives a client somebody else's state.
+//! session state it reads and which it changes, and which tables. This crate answers that from the statement's tree
+//! ([`ast`]), and guesses nothing: what the parser does not read pins the session to its connection ([`Pins`]), because
+//! a needless pin costs a connection and a missed one gives a client somebody else's state.
 //!
 //! What can't be seen in a text, and therefore isn't in a [`Class`]: what views, triggers, generated columns, routines
 //! and prepared statements do that the text only names. Routines and prepared statements pin for that reason; a view or
 //! a trigger is trusted to leave no session state behind.
 //!
 //! * [`Lexer`]: tokens as byte ranges into the text, any bytes accepted.
-//! * [`classify`]: what a text is, reads, changes and leaves on its connection.
+//! * [`parse`]: the tree of a text; [`visit`]: going through it, in the order of the text and without recursion.
+//! * [`resolve`]: which tables a statement names, in which role, and to which of them its columns can belong.
+//! * [`facts`]: all that is known of a statement; [`classify`]: what a text is, reads, changes and leaves on its connection.
 //! * [`digest`], [`digest_text`]: the text without its literals, hashed and for display; [`shape`]: what decides about its
 //!   class, hashed.
 //! * [`KnownTexts`]: what was found out about texts, found again by comparing bytes.
+//! * [`routing_hint`]: where a text wants to run.
 //! * [`splice`], [`replace_state_functions`]: changing a text at ranges, never printing a syntax tree.
 #![forbid(unsafe_code)]
 
+pub mod ast;
 mod classify;
 mod cursor;
 mod digest;
+pub mod facts;
+mod hint;
 mod keyword;
 mod keyword_table;
 mod known;
 mod kw;
 mod lexer;
 mod mode;
+mod parse;
 #[cfg(test)]
 mod random_texts;
+pub mod resolve;
 mod siphash;
 mod splice;
 mod state_functions;
+pub mod visit;
 
-pub use classify::{Class, Diagnostics, Effects, KillTarget, Kind, Pins, UserVariable, classify};
+pub use bumpalo::Bump;
+pub use classify::{Class, Diagnostics, Effects, KillTarget, Kind, Pins, UserVariable, classify, is_servers_schema};
 pub use digest::{Digest, digest, digest_text, shape};
+pub use hint::{RoutingHint, routing_hint, without_routing_hint};
 pub use known::KnownTexts;
 pub use lexer::{Lexer, Token, TokenKind};
 pub use mode::{Dialect, LeadBytes, LexMode};
+pub use parse::{MAX_DEPTH, Parsed, SyntaxError, parse, parse_expression, parse_query, parse_table_reference};
 pub use splice::splice;
 pub use state_functions::{StateValues, replace_state_functions};

@@ -11,6 +11,10 @@ pub struct LexMode {
     pub ansi_quotes: bool,
     /// `NO_BACKSLASH_ESCAPES`: `\` is an ordinary character in strings.
     pub no_backslash_escapes: bool,
+    /// `PIPES_AS_CONCAT`: `||` joins strings. Without it, it is OR.
+    pub pipes_as_concat: bool,
+    /// `HIGH_NOT_PRECEDENCE`: `NOT a BETWEEN b AND c` is `(NOT a) BETWEEN b AND c`.
+    pub high_not_precedence: bool,
     /// `IGNORE_SPACE`: `COUNT (x)` calls the built-in function. Without it the server looks for a stored function.
     pub ignore_space: bool,
     /// Multi-byte characters of `character_set_client` whose second byte may look like ASCII.
@@ -28,10 +32,13 @@ impl LexMode {
             match part.to_ascii_uppercase().as_str() {
                 "ANSI_QUOTES" => mode.ansi_quotes = true,
                 "IGNORE_SPACE" => mode.ignore_space = true,
+                "PIPES_AS_CONCAT" => mode.pipes_as_concat = true,
+                "HIGH_NOT_PRECEDENCE" => mode.high_not_precedence = true,
                 "NO_BACKSLASH_ESCAPES" => mode.no_backslash_escapes = true,
                 // All but ANSI exist on MariaDB only.
                 "ANSI" | "DB2" | "MAXDB" | "MSSQL" | "ORACLE" | "POSTGRESQL" => {
                     mode.ansi_quotes = true;
+                    mode.pipes_as_concat = true;
                     mode.ignore_space = true;
                 }
                 _ => {}
@@ -138,7 +145,7 @@ mod tests {
 
     #[test]
     fn parts_of_sql_mode_are_found() {
-        let ansi = LexMode { ansi_quotes: true, ignore_space: true, ..LexMode::default() };
+        let ansi = LexMode { ansi_quotes: true, pipes_as_concat: true, ignore_space: true, ..LexMode::default() };
         assert_eq!(LexMode::from_sql_mode("ansi"), ansi);
         assert_eq!(LexMode::from_sql_mode("PIPES_AS_CONCAT,ANSI_QUOTES, IGNORE_SPACE"), ansi);
         let escapes = LexMode { no_backslash_escapes: true, ..LexMode::default() };

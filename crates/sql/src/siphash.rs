@@ -39,6 +39,19 @@ impl SipHasher {
         }
     }
 
+    /// Several bytes, as if one by one.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        let mut chunks = bytes.chunks_exact(8);
+        for chunk in &mut chunks {
+            let word = chunk.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+            self.mix(self.tail | word << self.tail_bits);
+            // What did not fit; a shift by 64 is none.
+            self.tail = word.checked_shr(64 - self.tail_bits).unwrap_or(0);
+            self.length += 8;
+        }
+        chunks.remainder().iter().for_each(|byte| self.byte(*byte));
+    }
+
     pub(crate) fn finish(mut self) -> u128 {
         let last = self.tail | (self.length << 56);
         self.mix(last);
@@ -75,5 +88,26 @@ impl SipHasher {
             c = c.rotate_left(32);
         }
         self.state = [a, b, c, d];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SipHasher;
+
+    #[test]
+    fn bytes_together_are_the_same_as_one_by_one() {
+        let text: Vec<u8> = (0..100_u8).map(|byte| byte.wrapping_mul(37)).collect();
+        for start in 0..20 {
+            for end in start..text.len() {
+                let (mut together, mut single) = (SipHasher::new(), SipHasher::new());
+                text[..start].iter().for_each(|byte| together.byte(*byte));
+                together.bytes(&text[start..end]);
+                together.byte(7);
+                text[..end].iter().for_each(|byte| single.byte(*byte));
+                single.byte(7);
+                assert_eq!(together.finish(), single.finish(), "{start}..{end}");
+            }
+        }
     }
 }

@@ -66,11 +66,11 @@ pub(crate) struct RunArgs {
     /// Only these targets: direct, haproxy, router, weir
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     target: Vec<TargetKind>,
-    /// Only these workloads: oltp_point_select, oltp_read_only, oltp_read_write, oltp_write_only, oltp_insert,
-    /// read_write_4to1, churn, storm, idle
+    /// Only these workloads: oltp_point_select, oltp_read_only, oltp_read_only_skip_trx, oltp_read_write, oltp_write_only,
+    /// oltp_insert, read_write_4to1, churn, storm, idle, freshness
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     workload: Vec<Workload>,
-    /// Only these numbers of clients; for churn, storm and idle only if --workload names them
+    /// Only these numbers of clients; for churn, storm, idle and freshness only if --workload names them
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=15_000))]
     clients: Vec<u32>,
     /// Server-side prepared statements
@@ -131,6 +131,7 @@ impl From<PreparedArg> for Prepared {
 enum KindArg {
     Storm,
     Idle,
+    Freshness,
 }
 
 /// The arguments of the load tool; see `weir_bench::driver`.
@@ -150,8 +151,10 @@ pub(crate) struct DriveArgs {
     clients: u32,
     #[arg(long)]
     seconds: u32,
-    #[arg(long)]
+    #[arg(long, default_value = "")]
     query: String,
+    #[arg(long)]
+    prepared: bool,
 }
 
 /// Why a bench command failed.
@@ -276,6 +279,7 @@ impl DriveArgs {
             kind: match self.kind {
                 KindArg::Storm => DriverKind::Storm,
                 KindArg::Idle => DriverKind::Idle,
+                KindArg::Freshness => DriverKind::Freshness,
             },
             host: self.host,
             port: self.port,
@@ -285,6 +289,7 @@ impl DriveArgs {
             clients: self.clients,
             seconds: self.seconds,
             query: self.query,
+            prepared: self.prepared,
         }
     }
 }

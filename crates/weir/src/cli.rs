@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
-use crate::{bench, cluster, config, logging, serve};
+use crate::{bench, cluster, config, ctl, logging, serve};
 
 /// The command did what it was asked for.
 const SUCCESS: u8 = 0;
@@ -36,6 +36,7 @@ Examples:
   weir config check weir.toml                              say all that is wrong with it
   weir serve --config weir.toml                            run the server
   weir up                                                  try it: real servers, Weir in front
+  weir ctl sessions                                        look at a running Weir
   weir bench run overhead --quick                          measure it on this machine
 
 Exit codes: 0 success, 1 failure, 2 wrong command line, 130 interrupted."
@@ -48,6 +49,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(ServeArgs),
+    Ctl(ctl::CtlArgs),
     /// Check, show or document the configuration
     #[command(subcommand, arg_required_else_help = true)]
     Config(ConfigCommand),
@@ -78,6 +80,7 @@ Examples:
 Examples:
   weir serve --config /etc/weir/weir.toml
   weir serve --config weir.toml --check && systemctl restart weir
+  weir serve --config weir.toml --takeover      upgrade: the process that runs hands over and ends
   WEIR_LOG=debug weir serve --config weir.toml
 
 Environment:
@@ -89,6 +92,12 @@ struct ServeArgs {
     /// Check the configuration and exit, as `weir config check`
     #[arg(long)]
     check: bool,
+    /// Take the listening sockets over from the process that serves with this configuration
+    ///
+    /// No client is refused; the old process ends when its sessions have left. If anything goes wrong before this
+    /// process serves, it ends and the old one goes on.
+    #[arg(long, conflicts_with = "check")]
+    takeover: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -127,6 +136,8 @@ enum CommandError {
     Log(#[from] logging::LogError),
     #[error(transparent)]
     Serve(#[from] serve::ServeError),
+    #[error(transparent)]
+    Ctl(#[from] ctl::CtlError),
     // Boxed for its size.
     #[error(transparent)]
     Cluster(Box<cluster::ClusterError>),
@@ -152,7 +163,12 @@ impl CommandError {
     fn exit_code(&self) -> u8 {
         match self {
             // The reader had enough, as `head` has.
-            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => SUCCESS,
+            Self::Output(error) | Self::Ctl(ctl::CtlError::Output(error))
+                if error.kind() == io::ErrorKind::BrokenPipe =>
+            {
+                SUCCESS
+            }
+            Self::Ctl(ctl::CtlError::Words(_)) => USAGE,
             Self::Cluster(error) => error.exit_code(),
             Self::Bench(error) => error.exit_code(),
             _ => FAILURE,
@@ -201,10 +217,11 @@ fn execute(command: Command, out: &mut dyn Write) -> Result<(), CommandError> {
     match command {
         Command::Serve(args) if args.check => check(&args.config, out),
         Command::Serve(args) => {
-            let config = config::load(&args.config)?;
-            logging::init(&config.log)?;
-            Ok(serve::run(config)?)
+            let loaded = config::load_with_keys(&args.config)?;
+            let log = logging::init(&loaded.checked.log)?;
+            Ok(serve::run(serve::Start { loaded, log, file: args.config, takeover: args.takeover })?)
         }
+        Command::Ctl(args) => Ok(ctl::run(&args, out)?),
         Command::Config(ConfigCommand::Check(args)) => check(&args.file, out),
         Command::Config(ConfigCommand::Show(args)) => Ok(out.write_all(config::show(&args.file)?.as_bytes())?),
         Command::Config(ConfigCommand::Example) => Ok(out.write_all(config::example().as_bytes())?),

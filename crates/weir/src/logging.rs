@@ -1,19 +1,19 @@
 //! Weir's own log: text for people or JSON lines for machines, to standard error or a file.
 //!
-//! Must always hold: an event is one write of one line, so lines of several threads never mix. The
-//! file is opened once, in append mode; a tool that rotates it must copy and truncate.
+//! Must always hold: an event is one write of one line, so lines of several threads never mix. The file is opened in
+//! append mode, and anew at a reload, so that a tool may rotate it by renaming. How much is logged and where can be
+//! changed while Weir runs; there are no spans, which a change of the form could not carry over.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tracing::Subscriber;
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
-use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::{Layered, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 
 use crate::config::checked::{Log, LogFormat, LogLevel};
 
@@ -22,6 +22,9 @@ pub(crate) const LEVEL_VARIABLE: &str = "WEIR_LOG";
 
 /// Permissions of a new log file: its group may read it.
 const LOG_FILE_MODE: u32 = 0o640;
+
+/// What stands for a level.
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// Why the log can't be set up.
 #[derive(Debug, thiserror::Error)]
@@ -47,20 +50,99 @@ pub(crate) enum LogError {
     SetUpTwice,
 }
 
+type Filter = reload::Layer<EnvFilter, Registry>;
+type Filtered = Layered<Filter, Registry>;
+type Output = Box<dyn Layer<Filtered> + Send + Sync>;
+
+/// How much is logged now, and what has said so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Level {
+    /// A level, or a list of levels per part of the program.
+    pub(crate) text: String,
+    /// What overrides the configured level, if something does.
+    pub(crate) overridden_by: Option<&'static str>,
+}
+
+/// Changes the log while Weir runs.
+pub(crate) struct LogControl {
+    filter: reload::Handle<EnvFilter, Registry>,
+    output: reload::Handle<Output, Filtered>,
+    level: Mutex<Level>,
+}
+
+impl std::fmt::Debug for LogControl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LogControl").field("level", &self.level).finish_non_exhaustive()
+    }
+}
+
+/// A log that is ready to take the place of another.
+pub(crate) struct NewLog {
+    level: Level,
+    filter: EnvFilter,
+    output: Output,
+}
+
+impl NewLog {
+    /// Opens what is configured; the file anew, also when it is the same.
+    pub(crate) fn open(log: &Log) -> Result<NewLog, LogError> {
+        let (level, filter) = filter(log.level, std::env::var(LEVEL_VARIABLE).ok())?;
+        Ok(NewLog { level, filter, output: output(log)? })
+    }
+}
+
+impl LogControl {
+    /// How much is logged now.
+    pub(crate) fn level(&self) -> Level {
+        self.level.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Logs so much from now on.
+    pub(crate) fn set_level(&self, text: &str) -> Result<(), String> {
+        // A filter takes any other single word for a part of the program.
+        let is_level = |word: &str| word.contains('=') || LEVELS.iter().any(|level| word.eq_ignore_ascii_case(level));
+        if let Some(word) = text.split(',').find(|word| !is_level(word.trim())) {
+            return Err(format!("`{word}` is none of {}", LEVELS.join(", ")));
+        }
+        let filter = EnvFilter::try_new(text).map_err(|error| error.to_string())?;
+        self.replace(filter, Level { text: text.to_owned(), overridden_by: Some("SET LOG LEVEL") });
+        Ok(())
+    }
+
+    /// Logs as configured from now on.
+    pub(crate) fn configure(&self, log: NewLog) {
+        // As below.
+        let _ = self.output.reload(log.output);
+        self.replace(log.filter, log.level);
+    }
+
+    fn replace(&self, filter: EnvFilter, level: Level) {
+        // It fails only when the log has gone, and with it whoever could be told.
+        let _ = self.filter.reload(filter);
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = level;
+    }
+}
+
 /// Sets the process's log up as configured; call it once.
-pub(crate) fn init(log: &Log) -> Result<(), LogError> {
-    let filter = filter(log.level, std::env::var(LEVEL_VARIABLE).ok())?;
-    let result = match &log.file {
-        Some(path) => {
-            let file = Arc::new(open(path)?);
-            subscriber(filter, log.format, file, false).try_init()
-        }
-        None => {
-            let colours = io::stderr().is_terminal();
-            subscriber(filter, log.format, io::stderr, colours).try_init()
-        }
-    };
-    result.map_err(|_| LogError::SetUpTwice)
+pub(crate) fn init(log: &Log) -> Result<LogControl, LogError> {
+    let (control, filter, output) = control(NewLog::open(log)?);
+    tracing_subscriber::registry().with(filter).with(output).try_init().map_err(|_| LogError::SetUpTwice)?;
+    Ok(control)
+}
+
+/// A log's parts, and what changes them.
+fn control(log: NewLog) -> (LogControl, Filter, reload::Layer<Output, Filtered>) {
+    let (filter_layer, filter) = reload::Layer::new(log.filter);
+    let (output_layer, output) = reload::Layer::new(log.output);
+    (LogControl { filter, output, level: Mutex::new(log.level) }, filter_layer, output_layer)
+}
+
+/// Where the events go, and in which form.
+fn output(log: &Log) -> Result<Output, LogError> {
+    Ok(match &log.file {
+        Some(path) => layer(log.format, Arc::new(open(path)?), false),
+        None => layer(log.format, io::stderr, io::stderr().is_terminal()),
+    })
 }
 
 fn open(path: &Path) -> Result<File, LogError> {
@@ -70,28 +152,33 @@ fn open(path: &Path) -> Result<File, LogError> {
 }
 
 /// What is logged: as `overridden` says when it is there and not empty, else the configured level.
-fn filter(level: LogLevel, overridden: Option<String>) -> Result<EnvFilter, LogError> {
+fn filter(level: LogLevel, overridden: Option<String>) -> Result<(Level, EnvFilter), LogError> {
     match overridden.filter(|value| !value.is_empty()) {
-        Some(value) => EnvFilter::try_new(&value).map_err(|source| LogError::Level { value, source }),
-        None => Ok(EnvFilter::new(match level {
-            LogLevel::Error => "error",
-            LogLevel::Warn => "warn",
-            LogLevel::Info => "info",
-            LogLevel::Debug => "debug",
-            LogLevel::Trace => "trace",
-        })),
+        Some(value) => match EnvFilter::try_new(&value) {
+            Ok(filter) => Ok((Level { text: value, overridden_by: Some(LEVEL_VARIABLE) }, filter)),
+            Err(source) => Err(LogError::Level { value, source }),
+        },
+        None => {
+            let level = match level {
+                LogLevel::Error => "error",
+                LogLevel::Warn => "warn",
+                LogLevel::Info => "info",
+                LogLevel::Debug => "debug",
+                LogLevel::Trace => "trace",
+            };
+            Ok((Level { text: level.to_owned(), overridden_by: None }, EnvFilter::new(level)))
+        }
     }
 }
 
-/// A subscriber that writes the events that pass the filter.
-fn subscriber<W>(filter: EnvFilter, format: LogFormat, writer: W, colours: bool) -> Box<dyn Subscriber + Send + Sync>
+fn layer<W>(format: LogFormat, writer: W, colours: bool) -> Output
 where
-    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+    W: for<'w> fmt::MakeWriter<'w> + Send + Sync + 'static,
 {
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(colours);
+    let layer = fmt::layer().with_writer(writer).with_ansi(colours);
     match format {
-        LogFormat::Text => Box::new(builder.finish()),
-        LogFormat::Json => Box::new(builder.json().flatten_event(true).finish()),
+        LogFormat::Text => layer.boxed(),
+        LogFormat::Json => layer.json().flatten_event(true).boxed(),
     }
 }
 

@@ -9,6 +9,7 @@ mod bench;
 mod cli;
 mod cluster;
 mod config;
+mod ctl;
 mod logging;
 mod serve;
 

@@ -62,11 +62,14 @@ pub mod codes {
     pub const ER_NET_READ_ERROR: u16 = 1158;
     pub const ER_TOO_MANY_USER_CONNECTIONS: u16 = 1203;
     pub const ER_WRONG_ARGUMENTS: u16 = 1210;
+    pub const ER_UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
     pub const ER_SPECIFIC_ACCESS_DENIED_ERROR: u16 = 1227;
+    pub const ER_WRONG_VALUE_FOR_VAR: u16 = 1231;
     pub const ER_NOT_SUPPORTED_YET: u16 = 1235;
     pub const ER_UNKNOWN_STMT_HANDLER: u16 = 1243;
     pub const ER_QUERY_INTERRUPTED: u16 = 1317;
     pub const ER_CONNECTION_KILLED: u16 = 1927;
+    pub const ER_CANT_EXECUTE_IN_READ_ONLY: u16 = 1792;
     pub const ER_MALFORMED_PACKET: u16 = 1835;
     pub const ER_CLIENT_INTERACTION_TIMEOUT: u16 = 4031;
     pub const CR_CONN_HOST_ERROR: u16 = 2003;

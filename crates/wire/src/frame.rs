@@ -90,6 +90,8 @@ impl PacketReader {
                 return Err(FrameError::OutOfOrder { expected: self.next_seq, got: header.seq });
             }
             if self.partial.len() + header.len > limit {
+                // The refusal answers this frame.
+                self.next_seq = self.next_seq.wrapping_add(1);
                 return Err(FrameError::TooLarge { limit });
             }
             if input.len() < HEADER + header.len {
@@ -182,8 +184,9 @@ mod tests {
     #[test]
     fn a_claimed_length_over_the_limit_is_refused_before_the_bytes_arrive() {
         let mut bytes = BytesMut::from(&Header { len: 1000, seq: 0 }.encode()[..]);
-        let refused = PacketReader::new().next(&mut bytes, 999);
-        assert_eq!(refused, Err(FrameError::TooLarge { limit: 999 }));
+        let mut reader = PacketReader::new();
+        let refused = reader.next(&mut bytes, 999);
+        assert_eq!((refused, reader.next_seq()), (Err(FrameError::TooLarge { limit: 999 }), 1));
         let mut bytes = BytesMut::new();
         put_packet(&mut bytes, 0, &vec![0; MAX_FRAME + 10]);
         assert_eq!(

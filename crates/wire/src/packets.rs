@@ -86,7 +86,9 @@ pub enum SessionChange<'a> {
     Schema(&'a [u8]),
     /// Something of the session's state has changed.
     State,
-    /// Anything else (GTIDs, transaction state), undecoded.
+    /// The GTIDs of what was committed, as MySQL writes a set of them.
+    Gtids(&'a [u8]),
+    /// Anything else (transaction state), undecoded.
     Other {
         /// The type byte.
         kind: u8,
@@ -125,6 +127,12 @@ impl<'a> SessionChanges<'a> {
             }
             1 => Ok(SessionChange::Schema(Reader::new(data).lenenc_bytes("schema")?)),
             2 => Ok(SessionChange::State),
+            3 => {
+                let mut data = Reader::new(data);
+                // Of the set's encoding there is one: text.
+                data.u8("encoding of GTIDs")?;
+                Ok(SessionChange::Gtids(data.lenenc_bytes("GTIDs")?))
+            }
             _ => Ok(SessionChange::Other { kind, data }),
         }
     }
@@ -164,6 +172,11 @@ pub fn put_session_change(out: &mut Vec<u8>, change: &SessionChange<'_>) {
         SessionChange::State => {
             put_lenenc_bytes(&mut inner, b"1");
             2
+        }
+        SessionChange::Gtids(set) => {
+            inner.push(0);
+            put_lenenc_bytes(&mut inner, set);
+            3
         }
         SessionChange::Other { kind, data } => {
             inner.extend_from_slice(data);
@@ -257,6 +270,7 @@ mod tests {
         put_session_change(&mut changes, &SessionChange::Variable { name: b"autocommit", value: b"OFF" });
         put_session_change(&mut changes, &SessionChange::Schema(b"shop"));
         put_session_change(&mut changes, &SessionChange::State);
+        put_session_change(&mut changes, &SessionChange::Gtids(b"3e11fa47-71ca-11e1-9e33-c80aa9429562:7"));
         put_session_change(&mut changes, &SessionChange::Other { kind: 5, data: b"\x08T_______" });
         let ok = OkPacket {
             header: 0,
@@ -272,7 +286,8 @@ mod tests {
         let read: Result<Vec<_>, _> = SessionChanges::new(ok.changes).collect();
         let read = read.expect("the changes are well formed");
         assert_eq!(read[0], SessionChange::Variable { name: b"autocommit", value: b"OFF" });
-        assert_eq!(read[1..3], [SessionChange::Schema(b"shop"), SessionChange::State]);
+        let gtids = SessionChange::Gtids(b"3e11fa47-71ca-11e1-9e33-c80aa9429562:7");
+        assert_eq!(read[1..4], [SessionChange::Schema(b"shop"), SessionChange::State, gtids]);
         let payload = ok.encode(Capabilities::empty());
         let without = OkPacket { changes: b"", status: StatusFlags::AUTOCOMMIT, ..ok };
         assert_eq!(OkPacket::parse(&payload, Capabilities::empty()), Ok(without));

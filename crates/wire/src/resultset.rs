@@ -13,6 +13,8 @@ use crate::packets::{EofPacket, OkPacket};
 pub enum ColumnType {
     /// A 64-bit integer without a sign.
     BigInt = 0x08,
+    /// A floating-point number.
+    Double = 0x05,
     /// Text, in utf8mb4.
     Text = 0xfd,
 }
@@ -22,6 +24,9 @@ const UTF8MB4: u16 = 45;
 const BINARY: u16 = 63;
 /// UNSIGNED_FLAG and BINARY_FLAG, as servers say of their own counts. Source: MySQL, `mysql_com.h`.
 const UNSIGNED_NUMBER: u16 = 0x20 | 0x80;
+const BINARY_NUMBER: u16 = 0x80;
+/// As many decimals as the number has. Source: MySQL, `DECIMAL_NOT_SPECIFIED`.
+const ANY_DECIMALS: u8 = 31;
 
 /// A column of Weir's own results.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,10 +48,16 @@ impl Column {
         Column { name: name.to_owned(), kind: ColumnType::BigInt }
     }
 
+    /// A column of numbers that may have a fraction.
+    pub fn number(name: &str) -> Column {
+        Column { name: name.to_owned(), kind: ColumnType::Double }
+    }
+
     fn encode(&self, capabilities: Capabilities) -> Vec<u8> {
-        let (charset, length, flags) = match self.kind {
-            ColumnType::BigInt => (BINARY, 21_u32, UNSIGNED_NUMBER),
-            ColumnType::Text => (UTF8MB4, 65_535, 0),
+        let (charset, length, flags, decimals) = match self.kind {
+            ColumnType::BigInt => (BINARY, 21_u32, UNSIGNED_NUMBER, 0),
+            ColumnType::Double => (BINARY, 23, BINARY_NUMBER, ANY_DECIMALS),
+            ColumnType::Text => (UTF8MB4, 65_535, 0, 0),
         };
         let mut out = Vec::with_capacity(48 + self.name.len());
         put_lenenc_bytes(&mut out, b"def");
@@ -63,8 +74,8 @@ impl Column {
         out.extend_from_slice(&length.to_le_bytes());
         out.push(self.kind as u8);
         out.extend_from_slice(&flags.to_le_bytes());
-        // No decimals, and two bytes that are always 0.
-        out.extend_from_slice(&[0; 3]);
+        // The decimals, and two bytes that are always 0.
+        out.extend_from_slice(&[decimals, 0, 0]);
         out
     }
 }

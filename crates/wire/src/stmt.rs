@@ -94,7 +94,8 @@ impl<'a> Execute<'a> {
         r.u32("iteration count")?;
         let attributes = capabilities.contains(Capabilities::QUERY_ATTRIBUTES);
         let mut count = u64::from(params);
-        let counted = attributes && flags & PARAMETER_COUNT_AVAILABLE != 0;
+        // The flag matters only for a statement without parameters of its own: MySQL Connector/Python never sets it.
+        let counted = attributes && (params > 0 || flags & PARAMETER_COUNT_AVAILABLE != 0);
         if counted {
             count = r.lenenc("parameter count")?;
         }
@@ -125,6 +126,15 @@ impl<'a> Execute<'a> {
     /// Whether it asks for a cursor.
     pub fn opens_cursor(&self) -> bool {
         self.flags & CURSOR_TYPES != 0
+    }
+
+    /// The types of an execution that brings none and needs none, as each of its parameters is NULL. Connector/J begins
+    /// with such an execution.
+    pub fn types_of_nulls(&self, named: bool) -> Option<Vec<u8>> {
+        let is_null = |at: usize| self.nulls[at / 8] & (1 << (at % 8)) != 0;
+        let count = self.params as usize;
+        let without_a_name: &[u8] = if named { &[TYPE_NULL, 0, 0] } else { &[TYPE_NULL, 0] };
+        (count > 0 && (0..count).all(is_null)).then(|| without_a_name.repeat(count))
     }
 
     /// The payload for the server: its own statement id, and `types` (those that this statement was last executed
@@ -295,6 +305,17 @@ mod tests {
     }
 
     #[test]
+    fn parameters_are_counted_without_the_flag_too() {
+        let payload = execution(0, &[1, 0, 1, 3, 0, 0, 7, 0, 0, 0]);
+        let execute = Execute::parse(&payload, 1, ATTRIBUTES).expect("it is well formed");
+        assert_eq!((execute.params, execute.types), (1, Some(&[3, 0, 0][..])));
+        assert_eq!(execute.encode(5, execute.types), payload);
+        let without = execution(0, &[]);
+        let execute = Execute::parse(&without, 0, ATTRIBUTES).expect("it is well formed");
+        assert_eq!((execute.params, execute.encode(5, None)), (0, without));
+    }
+
+    #[test]
     fn untyped_nulls_get_the_types_of_earlier_executions() {
         let mut known = [None, None];
         let mut types = [8, 0, 6, 0];
@@ -304,6 +325,23 @@ mod tests {
         assert_eq!(settle_null_types(&mut types, &mut known, true), Ok(false));
         assert_eq!(types, [8, 0, 1, b'a', 0xfd, 0, 1, b'b']);
         assert!(settle_null_types(&mut [8], &mut known, false).is_err());
+    }
+
+    #[test]
+    fn only_an_execution_whose_parameters_are_all_null_has_types_of_nulls() {
+        let nulls = |count: u16, bitmap: &[u8], capabilities| {
+            // With attributes, the parameters are counted.
+            let counted: &[u8] = if capabilities == ATTRIBUTES { &[count as u8] } else { &[] };
+            let payload = execution(0, &[counted, bitmap, &[0]].concat());
+            let execute = Execute::parse(&payload, count, capabilities).expect("it is well formed");
+            execute.types_of_nulls(capabilities == ATTRIBUTES)
+        };
+        assert_eq!(nulls(2, &[0b11], PLAIN), Some(vec![6, 0, 6, 0]));
+        assert_eq!(nulls(1, &[1], ATTRIBUTES), Some(vec![6, 0, 0]));
+        assert_eq!(nulls(9, &[0xff, 1], PLAIN).map(|types| types.len()), Some(18));
+        assert_eq!(nulls(9, &[0xff, 0], PLAIN), None);
+        assert_eq!(nulls(2, &[0b10], PLAIN), None);
+        assert_eq!(nulls(0, &[], PLAIN), None);
     }
 
     #[test]

@@ -1,11 +1,13 @@
-// The go-sql-driver, unmodified: pools, prepared statements and interpolated ones, transactions, TLS, compression,
-// contexts that end in mid-statement, errors, several results. Checks its answers itself; a wrong one ends the
-// program with a message.
+// The go-sql-driver, unmodified: pools, prepared statements and interpolated ones, column types, transactions,
+// compression, contexts that end in mid-statement, errors, several results, large rows, reconnecting. All with TLS or all
+// without, as it is told. Checks its answers itself; a wrong one ends the program with a message.
 package main
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
@@ -27,9 +29,14 @@ func must(what string, err error) {
 	}
 }
 
+// open gives a pool with these parameters, and TLS if told so: the driver does not fall back.
 func open(parameters string) *sql.DB {
-	name := fmt.Sprintf("%s:%s@tcp(%s:%s)/%s?%s", os.Getenv("WEIR_TEST_USER"), os.Getenv("WEIR_TEST_PASSWORD"),
-		os.Getenv("WEIR_TEST_HOST"), os.Getenv("WEIR_TEST_PORT"), os.Getenv("WEIR_TEST_DATABASE"), parameters)
+	tls := "false"
+	if os.Getenv("WEIR_TEST_TLS") == "1" {
+		tls = "skip-verify"
+	}
+	name := fmt.Sprintf("%s:%s@tcp(%s:%s)/%s?tls=%s&%s", os.Getenv("WEIR_TEST_USER"), os.Getenv("WEIR_TEST_PASSWORD"),
+		os.Getenv("WEIR_TEST_HOST"), os.Getenv("WEIR_TEST_PORT"), os.Getenv("WEIR_TEST_DATABASE"), tls, parameters)
 	db, err := sql.Open("mysql", name)
 	must("open "+parameters, err)
 	return db
@@ -43,19 +50,24 @@ func number(what string, row *sql.Row, expected int64) {
 	}
 }
 
-func expectCode(what string, err error, code uint16) {
+func expectError(what string, err error, code uint16, state string) {
 	var server *mysql.MySQLError
-	if !errors.As(err, &server) || server.Number != code {
-		fail(fmt.Sprintf("%s: error %d expected", what, code), err)
+	if !errors.As(err, &server) || server.Number != code || string(server.SQLState[:]) != state {
+		fail(fmt.Sprintf("%s: error %d (%s) expected", what, code, state), err)
+	}
+}
+
+func run(db *sql.DB, texts ...string) {
+	for _, text := range texts {
+		_, err := db.Exec(text)
+		must(text, err)
 	}
 }
 
 // queries runs on every way of connecting.
 func queries(db *sql.DB, how string) {
-	_, err := db.Exec("DROP TABLE IF EXISTS go_items")
-	must(how+" drop", err)
-	_, err = db.Exec("CREATE TABLE go_items (id INT AUTO_INCREMENT PRIMARY KEY, v INT, t TIMESTAMP(6) NULL, b LONGBLOB)")
-	must(how+" create", err)
+	run(db, "DROP TABLE IF EXISTS go_items",
+		"CREATE TABLE go_items (id INT AUTO_INCREMENT PRIMARY KEY, v INT, t TIMESTAMP(6) NULL, b LONGBLOB)")
 	result, err := db.Exec("INSERT INTO go_items (v, b) VALUES (?, ?), (?, ?)", 1, []byte{0, 255, '\''}, 2, nil)
 	must(how+" insert", err)
 	id, _ := result.LastInsertId()
@@ -91,9 +103,11 @@ func queries(db *sql.DB, how string) {
 	}
 	group.Wait()
 	must(how+" close", statement.Close())
-	expectCode(how+" duplicate", insertDuplicate(db), 1062)
+	expectError(how+" duplicate", insertDuplicate(db), 1062, "23000")
 	_, err = db.Exec("SELEC")
-	expectCode(how+" syntax", err, 1064)
+	expectError(how+" syntax", err, 1064, "42000")
+	_, err = db.Query("SELECT * FROM go_nowhere WHERE id = ?", 1)
+	expectError(how+" unknown table", err, 1146, "42S02")
 }
 
 func insertDuplicate(db *sql.DB) error {
@@ -113,10 +127,65 @@ func transactions(db *sql.DB) {
 	tx, err = db.BeginTx(context.Background(), &sql.TxOptions{Isolation: sql.LevelSerializable, ReadOnly: true})
 	must("read only", err)
 	_, err = tx.Exec("DELETE FROM go_items")
-	expectCode("a write in a read-only transaction", err, 1792)
+	expectError("a write in a read-only transaction", err, 1792, "25006")
 	must("rollback", tx.Rollback())
 	_, err = db.Exec("UPDATE go_items SET v = v")
 	must("a write after it", err)
+	isolation(db, sql.LevelRepeatableRead, 3)
+	isolation(db, sql.LevelReadCommitted, 4)
+	tx, err = db.Begin()
+	must("begin", err)
+	for _, text := range []string{"SAVEPOINT here", "DELETE FROM go_items", "ROLLBACK TO here", "DELETE FROM go_items WHERE v = 3"} {
+		_, err = tx.Exec(text)
+		must(text, err)
+	}
+	must("commit", tx.Commit())
+	number("after the savepoint and the commit", db.QueryRow("SELECT COUNT(*) FROM go_items"), 2)
+}
+
+func isolation(db *sql.DB, level sql.IsolationLevel, seen int64) {
+	tx, err := db.BeginTx(context.Background(), &sql.TxOptions{Isolation: level})
+	must("begin", err)
+	number("isolation", tx.QueryRow("SELECT COUNT(*) FROM go_items"), 3)
+	run(db, "INSERT INTO go_items (id) VALUES (100)")
+	number("isolation "+level.String(), tx.QueryRow("SELECT COUNT(*) FROM go_items"), seen)
+	must("rollback", tx.Rollback())
+	run(db, "DELETE FROM go_items WHERE id = 100")
+}
+
+// A prepared statement goes on when its table changes.
+func ddl(db *sql.DB) {
+	statement, err := db.Prepare("SELECT * FROM go_items WHERE id = ?")
+	must("prepare", err)
+	defer statement.Close()
+	for _, expected := range []int{4, 5} {
+		rows, err := statement.Query(1)
+		must("a statement whose table changes", err)
+		columns, err := rows.Columns()
+		must("columns", err)
+		if len(columns) != expected || !rows.Next() {
+			fail("columns", columns)
+		}
+		must("close", rows.Close())
+		if expected == 4 {
+			run(db, "ALTER TABLE go_items ADD COLUMN name VARCHAR(20) AFTER id")
+		}
+	}
+}
+
+// A blob of 20 MB there and back, as a parameter and in the text.
+func large(parameters string) {
+	db := open(parameters)
+	defer db.Close()
+	blob := []byte(strings.Repeat("\x00weir\xff'\\\n\"", 2_000_000))
+	_, err := db.Exec("INSERT INTO go_items (id, b) VALUES (1000, ?)", blob)
+	must("a blob of 20 MB", err)
+	var back []byte
+	must("a blob of 20 MB", db.QueryRow("SELECT b FROM go_items WHERE id = ?", 1000).Scan(&back))
+	if !bytes.Equal(back, blob) {
+		fail("a blob of 20 MB", len(back))
+	}
+	run(db, "DELETE FROM go_items WHERE id = 1000")
 }
 
 // A context that ends makes the driver drop its connection in mid-statement; the pool's other work goes on.
@@ -156,6 +225,82 @@ func severalResults() {
 		fail("several results", sets)
 	}
 	must("close", rows.Close())
+	run(db, "DROP PROCEDURE IF EXISTS go_both",
+		"CREATE PROCEDURE go_both(a INT) BEGIN SELECT a; SELECT a + 1 UNION ALL SELECT a + 2; END")
+	rows, err = db.Query("CALL go_both(?)", 5)
+	must("a procedure", err)
+	got := ""
+	for more := true; more; more = rows.NextResultSet() {
+		for rows.Next() {
+			var value string
+			must("a procedure's row", rows.Scan(&value))
+			got += value + " "
+		}
+		got += "end "
+	}
+	must("a procedure", rows.Err())
+	if got != "5 end 6 7 end " {
+		fail("a procedure's results", got)
+	}
+}
+
+// A connection that is killed is not given to anyone again.
+func killed() {
+	db, other := open(""), open("")
+	defer db.Close()
+	defer other.Close()
+	db.SetMaxOpenConns(1)
+	var first, second int64
+	must("id", db.QueryRow("SELECT CONNECTION_ID()").Scan(&first))
+	run(other, fmt.Sprintf("KILL %d", first))
+	ctx := context.Background()
+	connection, err := db.Conn(ctx)
+	must("a connection", err)
+	// The server ends it some time after its answer, and may say why first; the pool may have seen that, and made another.
+	for tries := 0; ; tries++ {
+		err = connection.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&second)
+		gone := errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone)
+		if gone || err == nil && second != first {
+			break
+		}
+		if tries == 1000 {
+			fail("a killed connection still answers", err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	_ = connection.Close()
+	must("another connection", db.QueryRow("SELECT CONNECTION_ID()").Scan(&second))
+	if second == first {
+		fail("another connection", second)
+	}
+}
+
+// Many tasks over few connections, each with its own session while it has one.
+func concurrent() {
+	db := open("")
+	defer db.Close()
+	db.SetMaxOpenConns(10)
+	run(db, "DROP TABLE IF EXISTS go_tasks", "CREATE TABLE go_tasks (task INT, round INT)")
+	ctx := context.Background()
+	var group sync.WaitGroup
+	for task := 0; task < 50; task++ {
+		group.Add(1)
+		go func(task int64) {
+			defer group.Done()
+			for round := 0; round < 4; round++ {
+				connection, err := db.Conn(ctx)
+				must("a connection", err)
+				_, err = connection.ExecContext(ctx, "SET @task = ?", task)
+				must("set", err)
+				number("a task's session", connection.QueryRowContext(ctx, "SELECT @task"), task)
+				_, err = connection.ExecContext(ctx, "INSERT INTO go_tasks VALUES (@task, ?)", round)
+				must("insert", err)
+				must("close", connection.Close())
+			}
+		}(int64(task))
+	}
+	group.Wait()
+	number("rows of all tasks", db.QueryRow("SELECT COUNT(DISTINCT task, round) FROM go_tasks"), 200)
 }
 
 func sessionState(db *sql.DB) {
@@ -175,10 +320,8 @@ func sessionState(db *sql.DB) {
 
 func main() {
 	ways := []string{"", "interpolateParams=true", "compress=true", "parseTime=true&loc=UTC&time_zone=%27%2B00%3A00%27",
-		"clientFoundRows=true&columnsWithAlias=true", "charset=latin1", "checkConnLiveness=false&maxAllowedPacket=0"}
-	if os.Getenv("WEIR_TEST_TLS") == "1" {
-		ways = append(ways, "tls=skip-verify", "tls=skip-verify&compress=true&interpolateParams=true")
-	}
+		"clientFoundRows=true&columnsWithAlias=true", "charset=latin1", "checkConnLiveness=false&maxAllowedPacket=0",
+		"compress=true&interpolateParams=true", "collation=utf8mb4_bin"}
 	for _, way := range ways {
 		db := open(way)
 		db.SetMaxOpenConns(10)
@@ -188,11 +331,18 @@ func main() {
 	db := open("")
 	defer db.Close()
 	transactions(db)
+	ddl(db)
+	large("")
+	large("interpolateParams=true")
 	cancellation(db)
 	severalResults()
 	sessionState(db)
+	types("")
+	types("interpolateParams=true")
+	concurrent()
+	killed()
 	wrong, err := sql.Open("mysql", fmt.Sprintf("%s:wrong@tcp(%s:%s)/", os.Getenv("WEIR_TEST_USER"),
 		os.Getenv("WEIR_TEST_HOST"), os.Getenv("WEIR_TEST_PORT")))
 	must("open", err)
-	expectCode("a wrong password", wrong.Ping(), 1045)
+	expectError("a wrong password", wrong.Ping(), 1045, "28000")
 }

@@ -6,7 +6,7 @@ use weir_wire::packets::OkPacket;
 use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
 use weir_wire::resultset::parse_text_row;
 use weir_wire::stmt::query_payload;
-use weir_wire::{Command, Failure};
+use weir_wire::{Command, Failure, Fault};
 
 use super::Connection;
 use crate::connect::server_failure;
@@ -39,21 +39,51 @@ impl Connection {
     /// Takes a reply that is one packet, an OK or an error, if it has arrived. Returns whether it had.
     pub(super) fn single_reply(&mut self) -> Result<bool, Failure> {
         let mut tracker = ReplyTracker::new(ReplyKind::Results, self.capabilities);
-        let failure = match tracker.advance(&self.input).map_err(|e| self.broken(&e.to_string()))? {
+        let (taken, reply) = match tracker.advance(&self.input).map_err(|e| self.broken(&e.to_string()))? {
             Event::NeedMore => return Ok(false),
-            Event::Packet(n, Ending::Ok(_)) => {
-                self.input.advance(n);
-                None
-            }
-            Event::Packet(n, Ending::Err(err)) => {
-                let failure = server_failure(&err);
-                self.input.advance(n);
-                Some(failure)
-            }
+            Event::Packet(n, Ending::Ok(_)) => (n, Ok(true)),
+            Event::Packet(n, Ending::Err(err)) => (n, Err(server_failure(&err))),
             _ => return Err(self.broken("a change of the session's state was answered with more than OK")),
         };
+        self.input.advance(taken);
         self.reply_done();
-        failure.map_or(Ok(true), Err)
+        reply
+    }
+
+    /// Takes the answer to [`Connection::queue_wait`], if it has arrived.
+    pub(super) fn reached(&mut self) -> Result<bool, Failure> {
+        let mut tracker = ReplyTracker::new(ReplyKind::Results, self.capabilities);
+        let mut rows = RowCollector::default();
+        let mut refused = None;
+        let mut taken = 0;
+        while !tracker.is_done() {
+            let rest = &self.input[taken..];
+            taken += match tracker.advance(rest).map_err(|e| self.broken(&e.to_string()))? {
+                Event::NeedMore => return Ok(false),
+                Event::Pass(n) => {
+                    rows.push(&rest[..n]).map_err(|e| self.broken(e))?;
+                    n
+                }
+                Event::Packet(n, Ending::Err(err)) => {
+                    refused = Some(server_failure(&err));
+                    n
+                }
+                Event::Packet(n, _) => n,
+            };
+        }
+        self.input.advance(taken);
+        self.reply_done();
+        let rows = rows.finish().map_err(|e| self.broken(&e.to_string()))?;
+        let answer = rows.into_iter().flatten().next().flatten();
+        if answer.as_deref() == Some(b"0") {
+            return Ok(true);
+        }
+        self.late = true;
+        Err(refused.unwrap_or_else(|| {
+            let message =
+                format!("Server '{}' has not reached the session's position in time", self.server.settings.name);
+            Failure::new(Fault::Server, 1205, b"HY000", message)
+        }))
     }
 
     /// Prepares a text for Weir's own use: the client has had the answer to its own PREPARE.

@@ -28,7 +28,7 @@ pub use ride::{Arrived, Elsewhere, Ride};
 
 use crate::connect::Login;
 use crate::metrics::Metrics;
-use crate::monitor::kill_query;
+use crate::monitor::{Kill, kill};
 use crate::pool::{GivesWay, Pool, PoolKey, Request};
 use crate::profile::SharedProfile;
 
@@ -104,7 +104,7 @@ pub struct Lanes {
     metrics: Metrics,
     groups: RefCell<Groups>,
     open: Cell<usize>,
-    budget: usize,
+    workers: usize,
     opened: Notify,
     /// Replies, writes and summed depths of the windows of the last second.
     recent: Cell<(u64, u64, u64)>,
@@ -115,15 +115,13 @@ pub struct Lanes {
 impl Lanes {
     /// No lanes yet, to the server of `pool`, on one of `workers` workers.
     pub fn new(pool: Rc<Pool>, settings: LaneSettings, workers: usize, metrics: Metrics) -> Rc<Lanes> {
-        let limit = pool.server.limits.max_per_user();
-        let budget = if settings.enabled { settings.max_lanes.min(limit / 2) / workers.max(1) } else { 0 };
         let lanes = Rc::new(Lanes {
             pool,
             settings,
             metrics,
             groups: RefCell::default(),
             open: Cell::new(0),
-            budget,
+            workers,
             opened: Notify::new(),
             recent: Cell::default(),
             shown: Cell::default(),
@@ -134,9 +132,15 @@ impl Lanes {
         lanes
     }
 
+    /// The most lanes of this worker. The limits of connections may change.
+    fn budget(&self) -> usize {
+        let limit = self.pool.server.limits.max_per_user();
+        if self.settings.enabled { self.settings.max_lanes.min(limit / 2) / self.workers.max(1) } else { 0 }
+    }
+
     /// Whether statements may ride at all.
     pub fn enabled(&self) -> bool {
-        self.budget > 0
+        self.budget() > 0
     }
 
     /// The time after which a statement holds its lane up.
@@ -221,7 +225,7 @@ impl Lanes {
             self.metrics.lane_kills.inc();
             let capabilities = weir_wire::Capabilities::empty();
             let login = Login { user: group.key.user.clone(), password, capabilities };
-            if let Err(error) = kill_query(&self.pool.server, &login, lane.thread_id).await {
+            if let Err(error) = kill(&self.pool.server, &login, lane.thread_id, Kill::Connection).await {
                 tracing::debug!(%error, thread = lane.thread_id, "a statement that nobody waits for was not killed");
             }
         }
@@ -303,7 +307,7 @@ impl Lanes {
             group
                 .pace
                 .borrow_mut()
-                .observe(Window { rate: replies as f64 / seconds.max(1e-3), depth, full }, self.budget);
+                .observe(Window { rate: replies as f64 / seconds.max(1e-3), depth, full }, self.budget());
         }
     }
 
@@ -364,7 +368,7 @@ impl Group {
 
     fn open_another(self: &Rc<Self>, all: &Rc<Lanes>, password: &Password) {
         let too_early = || self.not_before.get().is_some_and(|time| Instant::now() < time);
-        if self.opening.get() || all.open.get() >= all.budget || too_early() {
+        if self.opening.get() || all.open.get() >= all.budget() || too_early() {
             return;
         }
         self.opening.set(true);

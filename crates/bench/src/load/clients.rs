@@ -3,7 +3,7 @@
 use super::Counted;
 use crate::driver::DriverReport;
 use crate::options::DRIVER_PASSWORD;
-use crate::plan::PointPlan;
+use crate::plan::{PointPlan, Tool};
 use crate::target::Upstream;
 
 pub(super) fn options(
@@ -13,7 +13,7 @@ pub(super) fn options(
     point: &PointPlan,
     rows: u32,
 ) -> Vec<String> {
-    vec![
+    let mut options = vec![
         kind.to_owned(),
         format!("--host={host}"),
         format!("--port={port}"),
@@ -21,8 +21,12 @@ pub(super) fn options(
         format!("--database={}", upstream.database),
         format!("--clients={}", point.clients),
         format!("--seconds={}", point.seconds),
-        format!("--query=SELECT c FROM sbtest1 WHERE id={}", rows / 2 + 1),
-    ]
+    ];
+    match point.workload.tool() {
+        Tool::Freshness => options.extend((point.prepared == Some(true)).then(|| "--prepared".to_owned())),
+        _ => options.push(format!("--query=SELECT c FROM sbtest1 WHERE id={}", rows / 2 + 1)),
+    }
+    options
 }
 
 pub(super) fn password(upstream: &Upstream) -> (String, String) {
@@ -42,5 +46,6 @@ pub(super) fn parse(output: &str) -> Result<Counted, String> {
         p50_us: report.p50_us,
         p95_us: report.p95_us,
         p99_us: report.p99_us,
+        freshness: report.freshness,
     })
 }

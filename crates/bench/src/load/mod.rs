@@ -17,6 +17,7 @@ use weir_local::Cancel;
 pub(crate) use child::ClientUse;
 use child::{Child, Finished};
 
+use crate::driver::Freshness;
 use crate::error::BenchError;
 use crate::files::write_private;
 use crate::options::DRIVER_ARGUMENTS;
@@ -41,6 +42,8 @@ pub(crate) struct Counted {
     pub(crate) p50_us: f64,
     pub(crate) p95_us: f64,
     pub(crate) p99_us: f64,
+    /// What the clients counted who look for stale reads.
+    pub(crate) freshness: Option<Freshness>,
 }
 
 /// How a load ended: what was counted, or why it can't be known.
@@ -122,6 +125,7 @@ impl Loads {
             Tool::Slap => self.run_slap(load, at_start),
             Tool::Storm => self.run_clients("storm", load, at_start),
             Tool::Idle => self.run_clients("idle", load, at_start),
+            Tool::Freshness => self.run_clients("freshness", load, at_start),
         }
     }
 
@@ -130,6 +134,7 @@ impl Loads {
         let is_prepared = load.point.prepared == Some(true);
         let script = sysbench::script(&self.dir, script, is_prepared);
         let mut arguments = self.sysbench_arguments(load.target, &script);
+        arguments.extend(load.point.workload.script_options().iter().map(|option| (*option).to_owned()));
         arguments.extend(sysbench::run_options(load.point.clients, load.point.seconds, is_prepared));
         let child = Child { starts_with: Some(sysbench::STARTED), ..load.child(program, arguments) };
         child.run(&self.cancel, at_start).map(|finished| outcome(&finished, sysbench::parse))

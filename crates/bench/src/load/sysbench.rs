@@ -82,6 +82,7 @@ pub(super) fn parse(output: &str) -> Result<Counted, String> {
         p50_us: percentile(&histogram, 0.50),
         p95_us: percentile(&histogram, 0.95),
         p99_us: percentile(&histogram, 0.99),
+        freshness: None,
     })
 }
 

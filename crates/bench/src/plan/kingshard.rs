@@ -1,6 +1,8 @@
 //! The plan of `kingshard`: more clients than the server takes, then the limit of Weir's pool.
 
-use super::{Plan, PointPlan, SPARE_CONNECTIONS, STOCK_MAX_CONNECTIONS, Workload, budget, by_length, chosen, targets};
+use super::{
+    Plan, PointPlan, SPARE_CONNECTIONS, STOCK_MAX_CONNECTIONS, Variation, Workload, budget, by_length, chosen, targets,
+};
 use crate::options::{Length, Prepared, Selection};
 use crate::target::TargetKind;
 
@@ -54,7 +56,7 @@ impl Scale {
             workload,
             prepared: Some(prepared),
             clients,
-            pool_limit,
+            variation: pool_limit.map(Variation::PoolLimit),
             targets: if pool_limit.is_some() { vec![TargetKind::Weir] } else { targets.clone() },
             seconds: selection.seconds.unwrap_or(self.seconds),
             rounds: selection.rounds.unwrap_or(self.rounds),

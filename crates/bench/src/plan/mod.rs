@@ -5,12 +5,15 @@
 
 mod kingshard;
 mod overhead;
+mod polardb;
 #[cfg(test)]
 mod tests;
+mod variation;
 mod workload;
 
 use std::time::Duration;
 
+pub use variation::{Level, Variation};
 pub use workload::{Tool, Workload};
 
 use crate::catalogue::Bench;
@@ -46,8 +49,8 @@ pub struct PointPlan {
     pub prepared: Option<bool>,
     /// Clients at the same time.
     pub clients: u32,
-    /// Weir's `pool.max_connections`, where it is varied.
-    pub pool_limit: Option<u32>,
+    /// Weir's setting that is varied, if one is.
+    pub variation: Option<Variation>,
     /// On what, in this order.
     pub targets: Vec<TargetKind>,
     /// Length of a run.
@@ -77,6 +80,7 @@ impl Plan {
         let plan = match bench {
             Bench::Overhead => overhead::plan(length, selection),
             Bench::Kingshard => kingshard::plan(length, selection),
+            Bench::PolarDb => polardb::plan(length, selection),
         };
         if let Some(other) = selection.workloads.iter().find(|workload| !plan.has(**workload)) {
             return Err(BenchError::Options(format!("{} does not have the workload {other}", bench.name())));
@@ -93,12 +97,9 @@ impl Plan {
 
     /// All runs, in order.
     pub fn jobs(&self) -> Vec<Job> {
-        let rounds = |(point, plan): (usize, &PointPlan)| {
-            let targets = plan.targets.clone();
-            (0..plan.rounds)
-                .flat_map(move |round| targets.clone().into_iter().map(move |target| Job { point, round, target }))
-        };
-        self.points.iter().enumerate().flat_map(rounds).collect()
+        let indexed: Vec<(usize, &PointPlan)> = self.points.iter().enumerate().collect();
+        let compared = indexed.chunk_by(|(_, one), (_, next)| next.takes_turns_with(one));
+        compared.flat_map(jobs_in_turn).collect()
     }
 
     /// The targets of all points, in the order of their first appearance.
@@ -120,12 +121,17 @@ impl Plan {
 
     /// How long it takes until the first run.
     pub(crate) fn setup_seconds(&self) -> f64 {
-        4.0 + f64::from(self.rows) / 40_000.0
+        4.0 + 2.0 * f64::from(self.replicas()) + f64::from(self.rows) / 40_000.0
     }
 
     /// The most connections that the server is to take at any time.
     pub(crate) fn largest_server_connections(&self) -> u32 {
         self.points.iter().map(|point| point.server_connections).max().unwrap_or(STOCK_MAX_CONNECTIONS)
+    }
+
+    /// The most replicas that any point reads from.
+    pub(crate) fn replicas(&self) -> u32 {
+        self.points.iter().filter_map(|point| point.variation).map(Variation::replicas).max().unwrap_or(0)
     }
 
     /// How many rounds the most often repeated point has.
@@ -138,19 +144,25 @@ impl PointPlan {
     /// How long one run takes, its start and end included: as measured on two cores.
     pub(crate) fn expected_seconds(&self) -> f64 {
         let (seconds, clients) = (f64::from(self.seconds), f64::from(self.clients));
-        let restart = if self.is_exclusive() { 0.3 } else { 0.0 };
+        let restart = match self.variation {
+            // Weir looks at the replicas before it sends them reads.
+            Some(Variation::Splitting { .. }) => 0.9,
+            _ if self.is_exclusive() => 0.3,
+            _ => 0.0,
+        };
         restart
             + match self.workload.tool() {
                 Tool::Sysbench(_) => seconds + 0.1 + clients * 0.001,
                 Tool::Slap => seconds + 0.4,
                 Tool::Storm => seconds + 0.5 + clients * 0.000_6,
                 Tool::Idle => seconds + 0.5 + clients * 0.000_2,
+                Tool::Freshness => seconds + 0.2,
             }
     }
 
     /// Weir's setting that is varied, as the record says it.
     pub(crate) fn variant(&self) -> Option<String> {
-        self.pool_limit.map(|limit| format!("pool.max_connections={limit}"))
+        self.variation.map(|variation| variation.to_string())
     }
 
     /// For people: `oltp_point_select, prepared, 16 clients`.
@@ -160,12 +172,35 @@ impl PointPlan {
         format!("{}{prepared}, {} clients{variant}", self.workload, self.clients)
     }
 
+    /// Weir's `pool.max_connections`, where it is varied.
+    pub(crate) fn pool_limit(&self) -> Option<u32> {
+        self.variation.and_then(Variation::pool_limit)
+    }
+
+    /// Whether its rounds alternate with those of the point before it, because the two are compared with each other.
+    fn takes_turns_with(&self, before: &Self) -> bool {
+        let load = |point: &Self| (point.workload, point.prepared, point.clients);
+        matches!(self.variation, Some(Variation::Splitting { .. })) && load(self) == load(before)
+    }
+
     /// Whether no other proxy may run meanwhile, and the target's own is started anew: where the server takes so few
     /// connections that another's pool would be missed, and where memory is a result.
     pub(crate) fn is_exclusive(&self) -> bool {
         let is_tight = self.server_connections < self.clients + SPARE_CONNECTIONS;
-        is_tight || self.pool_limit.is_some() || self.workload.tool() == Tool::Idle
+        is_tight || self.pool_limit().is_some() || self.workload.tool() == Tool::Idle
     }
+}
+
+/// The runs of points whose rounds alternate.
+fn jobs_in_turn(points: &[(usize, &PointPlan)]) -> Vec<Job> {
+    let rounds = points.iter().map(|(_, plan)| plan.rounds).max().unwrap_or(0);
+    let of_round = |round| {
+        let run = points.iter().filter(move |(_, plan)| round < plan.rounds);
+        run.flat_map(move |(point, plan)| {
+            plan.targets.iter().map(move |target| Job { point: *point, round, target: *target })
+        })
+    };
+    (0..rounds).flat_map(of_round).collect()
 }
 
 /// What a bench does at a length: in full, quickly, or just to see that it works.

@@ -71,9 +71,8 @@ const SMOKE: Scale = Scale {
 pub(super) fn plan(length: Length, selection: &Selection) -> Plan {
     let scale = by_length(length, [FULL, QUICK, SMOKE]);
     let wanted = chosen(&selection.workloads, scale.workloads);
-    let in_order =
-        Workload::ALL.into_iter().filter(|workload| wanted.contains(workload) && *workload != Workload::Mixed);
-    let points = in_order.flat_map(|workload| scale.points(workload, selection)).collect();
+    let has = |workload: &Workload| wanted.contains(workload) && FULL.workloads.contains(workload);
+    let points = Workload::ALL.into_iter().filter(has).flat_map(|workload| scale.points(workload, selection)).collect();
     Plan { rows: selection.rows.unwrap_or(scale.rows), points, budget: budget(length) }
 }
 
@@ -86,6 +85,7 @@ impl Scale {
             Tool::Slap => (own_clients(self.churn_clients), self.rounds),
             Tool::Storm => (own_clients(self.storm_clients), self.connection_rounds),
             Tool::Idle => (own_clients(self.idle_clients), self.connection_rounds),
+            Tool::Freshness => (Vec::new(), 0),
         };
         let modes: Vec<Option<bool>> = if workload.can_prepare() {
             selection.prepared.unwrap_or(self.prepared).modes().iter().copied().map(Some).collect()
@@ -96,7 +96,7 @@ impl Scale {
             workload,
             prepared,
             clients,
-            pool_limit: None,
+            variation: None,
             targets: targets(selection),
             seconds: selection.seconds.unwrap_or(self.seconds),
             rounds: selection.rounds.unwrap_or(rounds),

@@ -65,15 +65,15 @@ fn kingshard_goes_past_the_servers_limit_and_then_varies_the_pool() {
     assert_eq!(plan.rows, 1_000_000);
     for workload in [Workload::PointSelect, Workload::Mixed, Workload::Insert] {
         let of = |limited: bool| {
-            plan.points.iter().filter(move |p| p.workload == workload && p.pool_limit.is_some() == limited)
+            plan.points.iter().filter(move |p| p.workload == workload && p.pool_limit().is_some() == limited)
         };
         assert_eq!(of(false).map(|point| point.clients).collect::<Vec<_>>(), [16, 32, 64, 128, 256, 512]);
         assert!(of(false).all(|point| point.server_connections == STOCK_MAX_CONNECTIONS && point.is_exclusive()));
-        let limits: Vec<_> = of(true).filter_map(|point| point.pool_limit).collect();
+        let limits: Vec<_> = of(true).filter_map(PointPlan::pool_limit).collect();
         assert_eq!(limits, [16, 32, 64, 128, 256, 512]);
         for point in of(true) {
             assert_eq!((point.clients, &*point.targets), (512, &[TargetKind::Weir][..]));
-            assert!(Some(point.server_connections) > point.pool_limit, "the pool fits into the server");
+            assert!(Some(point.server_connections) > point.pool_limit(), "the pool fits into the server");
         }
     }
     let variant = plan.points.iter().find_map(PointPlan::variant);
@@ -131,4 +131,58 @@ fn a_workload_of_another_bench_is_refused() {
     let selection = Selection { workloads: vec![Workload::Idle], ..Selection::default() };
     let error = Plan::make(Bench::Kingshard, Length::Full, &selection).expect_err("kingshard has no idle clients");
     assert_eq!(error.to_string(), "kingshard does not have the workload idle");
+}
+
+#[test]
+fn polardb_compares_replicas_and_levels_at_each_number_of_clients() {
+    let plan = plan(Bench::PolarDb, Length::Full);
+    let variants = |workload, clients: u32| -> Vec<String> {
+        let of = plan.points.iter().filter(|p| (p.workload, p.clients, p.prepared) == (workload, clients, Some(false)));
+        of.map(|point| point.variant().unwrap_or_else(|| point.targets[0].key().to_owned())).collect()
+    };
+    let by_replicas =
+        ["direct", "replicas=0, session", "replicas=1, session", "replicas=2, session", "replicas=3, session"];
+    let by_level = ["replicas=3, eventual", "replicas=3, strong", "replicas=3, primary"];
+    for workload in [Workload::PointSelect, Workload::Reads] {
+        assert_eq!(variants(workload, 1), by_replicas, "{workload}");
+        assert_eq!(variants(workload, 32), [&by_replicas[..], &by_level[..]].concat(), "{workload}");
+    }
+    assert_eq!(variants(Workload::WriteOnly, 32), by_replicas, "the level of reads is nothing to a write");
+    let clients = plan.points.iter().filter(|p| p.workload == Workload::WriteOnly && p.variation.is_none());
+    assert_eq!(clients.map(|point| point.clients).collect::<Vec<_>>(), [1, 2, 4, 8, 16, 32]);
+    assert_eq!(plan.replicas(), 3);
+}
+
+#[test]
+fn stale_reads_are_looked_for_at_every_level_as_text_and_prepared() {
+    for length in [Length::Full, Length::Quick, Length::Smoke] {
+        let plan = plan(Bench::PolarDb, length);
+        for prepared in [false, true] {
+            let of = plan.points.iter().filter(|p| (p.workload, p.prepared) == (Workload::Freshness, Some(prepared)));
+            let levels: Vec<_> = of
+                .map(|point| match point.variation {
+                    Some(Variation::Splitting { replicas, level }) if replicas >= 2 => level,
+                    other => panic!("{other:?} tells nothing about fresh reads"),
+                })
+                .collect();
+            assert_eq!(levels, Level::ALL, "{length:?}");
+        }
+    }
+}
+
+#[test]
+fn points_that_are_compared_take_turns_within_each_round() {
+    let selection = Selection {
+        workloads: vec![Workload::WriteOnly],
+        clients: vec![2, 4],
+        rounds: Some(2),
+        ..Selection::default()
+    };
+    let plan = Plan::make(Bench::PolarDb, Length::Quick, &selection).expect("a plan");
+    let order: Vec<_> = plan.jobs().iter().map(|job| (job.round, job.point)).collect();
+    let of_first = [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2), (1, 3)];
+    assert_eq!(order[..8], of_first, "direct, and Weir with 0, 1 and 3 replicas");
+    assert_eq!(order[8..], of_first.map(|(round, point)| (round, point + 4)));
+    let limits = self::plan(Bench::Kingshard, Length::Quick);
+    assert!(limits.jobs().is_sorted_by_key(|job| job.point), "other points have all their rounds one after another");
 }

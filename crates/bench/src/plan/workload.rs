@@ -10,6 +10,8 @@ pub enum Workload {
     PointSelect,
     /// A transaction of 14 reads.
     ReadOnly,
+    /// 14 reads, each of its own.
+    Reads,
     /// A transaction of 14 reads and 4 writes.
     ReadWrite,
     /// A transaction of 4 writes.
@@ -24,6 +26,8 @@ pub enum Workload {
     Storm,
     /// Clients connect and stay; at the end each sends a query.
     Idle,
+    /// Clients write counters and read their own and others', and count what they read too late.
+    Freshness,
 }
 
 /// The program that makes a load.
@@ -37,16 +41,20 @@ pub enum Tool {
     Storm,
     /// `weir bench drive`: no other tool waits.
     Idle,
+    /// `weir bench drive`: no other tool looks at how old the data is that it reads.
+    Freshness,
 }
 
 impl Workload {
     /// All workloads, in the order in which they are measured: those that change what later ones find come last.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::PointSelect,
         Self::ReadOnly,
+        Self::Reads,
         Self::Churn,
         Self::Storm,
         Self::Idle,
+        Self::Freshness,
         Self::Mixed,
         Self::ReadWrite,
         Self::WriteOnly,
@@ -58,6 +66,7 @@ impl Workload {
         match self {
             Self::PointSelect => "oltp_point_select",
             Self::ReadOnly => "oltp_read_only",
+            Self::Reads => "oltp_read_only_skip_trx",
             Self::ReadWrite => "oltp_read_write",
             Self::WriteOnly => "oltp_write_only",
             Self::Mixed => "read_write_4to1",
@@ -65,6 +74,7 @@ impl Workload {
             Self::Churn => "churn",
             Self::Storm => "storm",
             Self::Idle => "idle",
+            Self::Freshness => "freshness",
         }
     }
 
@@ -74,18 +84,29 @@ impl Workload {
             Self::Churn => Tool::Slap,
             Self::Storm => Tool::Storm,
             Self::Idle => Tool::Idle,
+            Self::Freshness => Tool::Freshness,
+            Self::Reads => Tool::Sysbench("oltp_read_only"),
             _ => Tool::Sysbench(self.key()),
         }
     }
 
-    /// Whether it changes the table.
+    /// Options of its script in sysbench.
+    pub(crate) fn script_options(self) -> &'static [&'static str] {
+        match self {
+            // In a transaction reads would stay on the writer.
+            Self::Reads => &["--skip_trx=on"],
+            _ => &[],
+        }
+    }
+
+    /// Whether it changes a table.
     pub fn writes(self) -> bool {
-        matches!(self, Self::ReadWrite | Self::WriteOnly | Self::Mixed | Self::Insert)
+        matches!(self, Self::ReadWrite | Self::WriteOnly | Self::Mixed | Self::Insert | Self::Freshness)
     }
 
     /// Whether prepared statements make a difference.
     pub fn can_prepare(self) -> bool {
-        matches!(self.tool(), Tool::Sysbench(_))
+        matches!(self.tool(), Tool::Sysbench(_) | Tool::Freshness)
     }
 }
 

@@ -6,7 +6,7 @@
 use super::chart::Chart;
 use super::format;
 use super::group::{self, groups};
-use super::sections::{kingshard, load, memory, overview, sweep};
+use super::sections::{self, load, memory, overview, sweep};
 use super::stats::WIDE_SPREAD;
 use super::table::Table;
 use crate::record::Record;
@@ -63,13 +63,11 @@ pub(crate) enum Block {
 impl Document {
     /// The report of a record.
     pub(crate) fn of(record: &Record) -> Self {
-        let mut sections = Vec::new();
-        if record.name == kingshard::NAME {
-            sections.extend(kingshard::sections(record));
-        }
-        sections.extend(overview::section(record));
+        let mut sections = sections::own(record);
+        let common = sections::common(record);
+        sections.extend(overview::section(&common));
         let mut last_workload = None;
-        for group in groups(record) {
+        for group in groups(&common) {
             let nested = last_workload == Some(group.workload);
             last_workload = Some(group.workload);
             if load::is_load(group.workload) {
@@ -81,7 +79,7 @@ impl Document {
             }
             sections.push(sweep::section(&group));
         }
-        sections.extend(memory::section(record));
+        sections.extend(memory::section(&common));
         number_charts(&mut sections);
         Self {
             name: record.name.clone(),

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::document::{Block, Document, Section};
 use super::group::groups;
-use super::sections::{kingshard, overview};
+use super::sections::{self, kingshard, overview, polardb};
 use super::table::{Cell, Row, Table, Tone};
 use crate::record::Record;
 
@@ -46,12 +46,17 @@ pub(crate) fn summary(record: &Record) -> String {
     for warning in &document.warnings {
         paragraph(&mut out, &format!("**{}**", escape(warning)));
     }
-    let overview = overview::section(record);
-    if record.name == kingshard::NAME || overview.is_none() {
-        kingshard::sections(record).iter().for_each(|section| write_section(&mut out, section));
+    let common = sections::common(record);
+    let overview = overview::section(&common);
+    let mut own = sections::own(record);
+    if own.is_empty() && overview.is_none() {
+        own = kingshard::sections(record);
     }
+    own.iter().for_each(|section| write_section(&mut out, section));
     overview.iter().for_each(|section| write_section(&mut out, section));
-    let missing: Vec<String> = groups(record)
+    let levels = (record.name == polardb::NAME).then(|| polardb::by_level(record));
+    let groups: Vec<_> = std::iter::once(&*common).chain(&levels).flat_map(groups).collect();
+    let missing: Vec<String> = groups
         .iter()
         .flat_map(|group| group.shortfalls().into_iter().map(|line| escape(&format!("{}: {line}", group.name()))))
         .collect();

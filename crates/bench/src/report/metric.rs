@@ -5,8 +5,10 @@
 use super::format::Unit;
 use crate::record::{Run, Usage};
 
-/// The database server's key in [`Run::processes`].
+/// The database server's key in [`Run::processes`]; figures of it are of the server and its replicas together.
 pub(crate) const SERVER: &str = "server";
+/// How the names of its replicas' processes and counters begin.
+pub(crate) const REPLICA: &str = "replica";
 /// The proxy's.
 pub(crate) const PROXY: &str = "proxy";
 /// The load tool's.
@@ -48,14 +50,13 @@ impl Metric {
             Self::P99 => (run.p99_us > 0.0).then_some(run.p99_us),
             Self::Served => Some(run.queries as f64),
             Self::Errors => Some(run.errors as f64),
-            Self::Cpu(process) => per_query(run, run.processes.get(process)?),
+            Self::Cpu(process) => per_query(run, process),
             Self::CpuTogether => {
-                let server = per_query(run, run.processes.get(SERVER)?)?;
-                let proxy = run.processes.get(PROXY).and_then(|usage| per_query(run, usage));
-                Some(server + proxy.unwrap_or(0.0))
+                let server = per_query(run, SERVER)?;
+                Some(server + per_query(run, PROXY).unwrap_or(0.0))
             }
             Self::PeakMemory(process) => {
-                run.processes.get(process).map(|usage| usage.peak_rss_bytes as f64).filter(|bytes| *bytes > 0.0)
+                sum(run, process, |usage| usage.peak_rss_bytes as f64).filter(|bytes| *bytes > 0.0)
             }
         }
     }
@@ -71,8 +72,16 @@ impl Metric {
     }
 }
 
-fn per_query(run: &Run, usage: &Usage) -> Option<f64> {
-    (run.queries > 0).then(|| usage.cpu_seconds * 1e6 / run.queries as f64)
+fn per_query(run: &Run, process: &str) -> Option<f64> {
+    let cpu_seconds = sum(run, process, |usage| usage.cpu_seconds)?;
+    (run.queries > 0).then(|| cpu_seconds * 1e6 / run.queries as f64)
+}
+
+/// What a process used; for the server, with its replicas. `None` if it was not measured.
+fn sum(run: &Run, process: &str, used: impl Fn(&Usage) -> f64) -> Option<f64> {
+    let own = used(run.processes.get(process)?);
+    let replicas = run.processes.iter().filter(|(name, _)| process == SERVER && name.starts_with(REPLICA));
+    Some(own + replicas.map(|(_, usage)| used(usage)).sum::<f64>())
 }
 
 /// A status counter's difference per query.
@@ -107,6 +116,14 @@ mod tests {
     fn without_a_proxy_together_is_the_server_alone() {
         assert_eq!(Metric::CpuTogether.of(&run(1_000_000, &[(SERVER, 20.0)])), Some(20.0));
         assert_eq!(Metric::CpuTogether.of(&run(1_000_000, &[(PROXY, 20.0)])), None);
+    }
+
+    #[test]
+    fn the_replicas_cpu_is_the_servers() {
+        let run = run(1_000_000, &[(SERVER, 20.0), ("replica1", 3.0), ("replica2", 4.0), (PROXY, 10.0)]);
+        assert_eq!(Metric::Cpu(SERVER).of(&run), Some(27.0));
+        assert_eq!(Metric::CpuTogether.of(&run), Some(37.0));
+        assert_eq!(Metric::Cpu(PROXY).of(&run), Some(10.0));
     }
 
     #[test]

@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use super::{Launcher, router_plugins};
+use super::{Launcher, Upstream, WeirPorts, router_plugins};
+use crate::plan::{Level, Variation};
 
 /// Weir's `pool.max_connections` where it is not varied: its default.
 pub(super) const WEIR_POOL: u32 = 100;
@@ -44,14 +45,15 @@ pub(super) fn router(launcher: &Launcher, port: u16, program: Option<&Path>) -> 
     )
 }
 
-pub(super) fn weir(launcher: &Launcher, port: u16, pool_limit: Option<u32>) -> String {
+pub(super) fn weir(launcher: &Launcher, ports: WeirPorts, variation: Option<Variation>) -> String {
     let upstream = &launcher.upstream;
-    let limit = pool_limit.unwrap_or(WEIR_POOL);
-    format!(
+    let limit = variation.and_then(Variation::pool_limit).unwrap_or(WEIR_POOL);
+    let port = ports.clients;
+    let mut text = format!(
         "[listen]\naddress = [\"127.0.0.1:{port}\"]\n\n\
          [clients]\nmax_connections = {MANY}\n\n\
          [monitor]\nuser = {}\npassword = {}\n\n\
-         [[users]]\nname = {}\npassword = {}\n\n\
+         [[users]]\nname = {}\npassword = {}\nadmin = true\n\n\
          [pool]\nmax_connections = {limit}\n\n\
          [[servers]]\nname = \"writer\"\naddress = {}\nrole = \"writer\"\n",
         quoted(&upstream.monitor.name),
@@ -59,7 +61,24 @@ pub(super) fn weir(launcher: &Launcher, port: u16, pool_limit: Option<u32>) -> S
         quoted(&upstream.account.name),
         quoted(&upstream.account.password),
         quoted(&format!("{}:{}", upstream.host, upstream.port)),
-    )
+    );
+    if let (Some(Variation::Splitting { replicas, level }), Some(metrics)) = (variation, ports.metrics) {
+        text.push_str(&splitting(upstream, replicas, level, metrics));
+    }
+    text
+}
+
+/// The replicas, their level, and where the reads on them are counted.
+fn splitting(upstream: &Upstream, replicas: u32, level: Level, metrics: u16) -> String {
+    let mut text = format!(
+        "\n[metrics]\naddress = \"127.0.0.1:{metrics}\"\n\n[[groups]]\nconsistency = {}\n",
+        quoted(level.key())
+    );
+    for (number, port) in (1..=replicas).zip(&upstream.replicas) {
+        let address = quoted(&format!("{}:{port}", upstream.host));
+        text.push_str(&format!("\n[[servers]]\nname = \"replica{number}\"\naddress = {address}\nrole = \"replica\"\n"));
+    }
+    text
 }
 
 /// A TOML string. JSON's escapes are a part of TOML's.

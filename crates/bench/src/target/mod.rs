@@ -6,6 +6,7 @@
 //! A further proxy is a variant of [`TargetKind`], a row in each of its tables, and a configuration in [`config`].
 
 mod config;
+mod readers;
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -17,6 +18,7 @@ use weir_local::{Account, Cancel, Daemon, DaemonSpec, LocalError, PortChoice, ca
 
 use crate::error::BenchError;
 use crate::files::write_private;
+use crate::plan::Variation;
 use crate::sql;
 
 /// How long a proxy may take to pass a server's greeting on.
@@ -112,6 +114,8 @@ pub(crate) struct Upstream {
     /// Host name or IP address.
     pub(crate) host: String,
     pub(crate) port: u16,
+    /// Ports of its replicas, on the same host.
+    pub(crate) replicas: Vec<u16>,
     /// The load's account.
     pub(crate) account: Account,
     /// Weir's own account.
@@ -133,14 +137,24 @@ pub(crate) struct Launcher {
     pub(crate) cancel: Cancel,
 }
 
+/// Where a proxy listens.
+#[derive(Debug, Clone, Copy)]
+struct WeirPorts {
+    clients: u16,
+    /// Of the metrics, where they are asked for.
+    metrics: Option<u16>,
+}
+
 /// A target that clients can connect to.
 #[derive(Debug)]
 pub(crate) struct Target {
     pub(crate) kind: TargetKind,
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// The `pool.max_connections` it was started with, where that is Weir's.
-    pub(crate) pool_limit: Option<u32>,
+    /// The setting that it was started with, where it is Weir and its settings are varied.
+    pub(crate) variation: Option<Variation>,
+    /// Where it counts its reads on replicas, if it does.
+    metrics: Option<SocketAddr>,
     daemon: Option<Daemon>,
 }
 
@@ -163,29 +177,33 @@ impl Target {
 
 impl Launcher {
     /// Starts a target and waits until a query comes through it.
-    pub(crate) fn start(&self, kind: TargetKind, pool_limit: Option<u32>) -> Result<Target, BenchError> {
+    pub(crate) fn start(&self, kind: TargetKind, variation: Option<Variation>) -> Result<Target, BenchError> {
         let upstream = &self.upstream;
         let target = match kind {
             TargetKind::Direct => {
                 let (host, port) = (upstream.host.clone(), upstream.port);
-                Target { kind, host, port, pool_limit: None, daemon: None }
+                Target { kind, host, port, variation: None, metrics: None, daemon: None }
             }
-            _ => self.start_proxy(kind, pool_limit)?,
+            _ => self.start_proxy(kind, variation)?,
         };
         sql::check(&target.host, target.port, upstream, START_BOUND, &self.cancel)?;
         Ok(target)
     }
 
-    fn start_proxy(&self, kind: TargetKind, pool_limit: Option<u32>) -> Result<Target, BenchError> {
+    fn start_proxy(&self, kind: TargetKind, variation: Option<Variation>) -> Result<Target, BenchError> {
         let mut attempt = 1;
         loop {
             let port = free_port(PortChoice::Any)?;
-            let mut daemon = Daemon::start(&self.daemon(kind, port, pool_limit)?)?;
-            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+            let is_splitting = matches!(variation, Some(Variation::Splitting { .. }));
+            let metrics = is_splitting.then(|| free_port(PortChoice::Any)).transpose()?;
+            let ports = WeirPorts { clients: port, metrics };
+            let mut daemon = Daemon::start(&self.daemon(kind, ports, variation)?)?;
+            let on_loopback = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+            let (address, metrics) = (on_loopback(port), metrics.map(on_loopback));
             match daemon.wait_for_greeting(address, START_BOUND, &self.cancel) {
                 Ok(()) => {
                     let host = Ipv4Addr::LOCALHOST.to_string();
-                    return Ok(Target { kind, host, port, pool_limit, daemon: Some(daemon) });
+                    return Ok(Target { kind, host, port, variation, metrics, daemon: Some(daemon) });
                 }
                 Err(LocalError::NotStarted { log_tail, .. })
                     if attempt < PORT_ATTEMPTS && log_tail.to_lowercase().contains("in use") =>
@@ -197,7 +215,13 @@ impl Launcher {
         }
     }
 
-    fn daemon(&self, kind: TargetKind, port: u16, pool_limit: Option<u32>) -> Result<DaemonSpec, BenchError> {
+    fn daemon(
+        &self,
+        kind: TargetKind,
+        ports: WeirPorts,
+        variation: Option<Variation>,
+    ) -> Result<DaemonSpec, BenchError> {
+        let port = ports.clients;
         let (program, text) = match kind {
             TargetKind::HaProxy => (find(kind), config::haproxy(self, port)),
             TargetKind::Router => {
@@ -205,7 +229,7 @@ impl Launcher {
                 let text = config::router(self, port, program.as_deref());
                 (program, text)
             }
-            TargetKind::Direct | TargetKind::Weir => (Some(self.weir.clone()), config::weir(self, port, pool_limit)),
+            TargetKind::Direct | TargetKind::Weir => (Some(self.weir.clone()), config::weir(self, ports, variation)),
         };
         let name = kind.key();
         let program = program.ok_or_else(|| BenchError::Tool {

@@ -34,6 +34,11 @@ fn the_kingshard_report_is_drawn_and_readable_everywhere() {
 }
 
 #[test]
+fn the_polardb_report_is_drawn_and_readable_everywhere() {
+    look_at("polardb", &sample::polardb());
+}
+
+#[test]
 fn a_single_round_at_one_number_of_clients_is_drawn() {
     let mut record = Record { complete: false, ..sample::small() };
     record.points.retain(|point| point.clients != 256);

@@ -49,6 +49,25 @@ fn the_summary_of_a_kingshard_record_is_the_kept_one() {
 }
 
 #[test]
+fn the_summary_of_a_polardb_record_is_the_kept_one() {
+    same_as_kept("polardb-summary.md", &report::summary(&sample::polardb()));
+}
+
+#[test]
+fn each_number_of_replicas_is_compared_with_direct_in_the_full_report() {
+    let text = markdown(&sample::polardb());
+    let sections: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let expected =
+        ["Queries per second by replicas", "Levels", "Where the reads ran", "Stale reads", "oltp_point_select"];
+    assert_eq!(sections[1..6], expected, "{sections:?}");
+    assert!(
+        text.contains("- Weir, 2 replicas at 1 client: not all of its 2 replicas take reads after 60 s."),
+        "{text}"
+    );
+    assert!(!text.contains("not measured"), "points that the plan does not have are not missing: {text}");
+}
+
+#[test]
 fn ratios_are_taken_round_by_round() {
     let mut record = sample::small();
     record.points.retain(|point| point.clients == 16 && ["direct", "weir"].contains(&&*point.target));

@@ -113,6 +113,78 @@ pub(crate) fn kingshard() -> Record {
     record
 }
 
+/// The form of `polardb`: more and more replicas, the levels, and clients that look for stale reads.
+pub(crate) fn polardb() -> Record {
+    let mut record = empty("polardb", "How are reads split over a writer and its replicas?");
+    record.targets.retain(|target| ["direct", "weir"].contains(&&*target.key));
+    record.settings.insert("replicas".to_owned(), "3".to_owned());
+    for (workload, writes) in [("oltp_point_select", false), ("oltp_write_only", true)] {
+        for clients in [1, 4, 32] {
+            record.points.push(sweep_point((workload, 24.0, writes), false, clients, TARGETS[0]));
+            let levels = ["eventual", "strong", "primary"].map(|level| (3, level));
+            let has_levels = clients == 32 && !writes;
+            let session = (0..4).map(|replicas| (replicas, "session"));
+            for (replicas, level) in session.chain(levels.into_iter().filter(|_| has_levels)) {
+                record.points.push(split_point((workload, writes), clients, replicas, level));
+            }
+        }
+    }
+    for level in ["eventual", "session", "strong", "primary"] {
+        record.points.push(freshness_point(level));
+    }
+    let failed = record.points.iter_mut().find(|point| point.variant.as_deref() == Some("replicas=2, session"));
+    let failed = failed.expect("the sample has the point");
+    failed.runs.clear();
+    failed.failure = Some("not all of its 2 replicas take reads after 60 s".to_owned());
+    record
+}
+
+fn split_point((workload, writes): (&str, bool), clients: u32, replicas: i64, level: &str) -> Point {
+    let mut point = sweep_point((workload, 24.0, writes), false, clients, TARGETS[3]);
+    point.variant = Some(format!("replicas={replicas}, {level}"));
+    for run in &mut point.runs {
+        let queries = run.queries as i64;
+        let readers = if level == "primary" { 0 } else { replicas };
+        let own = if level == "strong" { queries / 3 } else { 20 };
+        let counters = &mut run.counters;
+        counters.insert("Com_select".to_owned(), if readers == 0 { queries } else { own });
+        for replica in 1..=3 {
+            let share = if replica <= readers { queries / readers } else { 20 };
+            counters.insert(format!("replica{replica}.Com_select"), share);
+        }
+        counters.insert("weir.reads_on_readers".to_owned(), if readers == 0 { 0 } else { queries });
+        counters.insert("weir.reads_late".to_owned(), 3);
+        counters.insert("weir.reads_rerouted".to_owned(), 4);
+        for replica in 1..=3 {
+            run.processes.insert(format!("replica{replica}"), usage(1.5, 150.0));
+        }
+    }
+    point
+}
+
+fn freshness_point(level: &str) -> Point {
+    let mut point = split_point(("freshness", true), 16, 3, level);
+    for run in &mut point.runs {
+        let pairs = run.queries as i64 / 3;
+        // One stale read too many at session, so that the report has something to call out.
+        let [stale_own, steps_back, behind_others] = match level {
+            "eventual" => [pairs / 2, pairs / 9, pairs],
+            "session" => [i64::from(run.round == 1), 0, pairs / 3],
+            _ => [0, 0, 0],
+        };
+        let counted = [
+            ("pairs", pairs),
+            ("reads", pairs * 2),
+            ("stale_own", stale_own),
+            ("steps_back", steps_back),
+            ("behind_others", behind_others),
+        ];
+        run.counters.extend(counted.map(|(name, count)| (format!("freshness.{name}"), count)));
+        run.counters.insert("weir.reads_on_readers".to_owned(), if level == "primary" { 0 } else { pairs * 2 });
+    }
+    point
+}
+
 /// A record small enough to read its report: two kinds of points, each kind of trouble once.
 pub(crate) fn small() -> Record {
     let mut record = empty("overhead", "What does Weir cost?");

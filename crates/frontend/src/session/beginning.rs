@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use weir_backend::Identity;
-use weir_backend::profile::{Profile, SharedProfile};
+use weir_backend::profile::{Profile, SharedProfile, charset_of};
 use weir_sql::{Dialect, LeadBytes, LexMode};
 use weir_wire::Capabilities;
 
@@ -45,7 +45,7 @@ impl Beginning {
 pub(crate) fn lex_mode(profile: &Profile, identity: &Identity) -> LexMode {
     let mut lex = LexMode::from_sql_mode(profile.variable("sql_mode").unwrap_or(&identity.sql_mode));
     let charset = profile.variable("character_set_client").unwrap_or_default();
-    lex.lead_bytes = LeadBytes::of_charset(identity.charset_name(charset));
+    lex.lead_bytes = LeadBytes::of_charset(charset_of(charset));
     lex.dialect = if identity.mariadb { Dialect::MariaDb } else { Dialect::MySql };
     lex
 }

@@ -1,5 +1,6 @@
 //! The commands that are neither a text nor a prepared statement.
 
+use weir_admin::logs::Event;
 use weir_sql::{Class, Effects, Pins};
 use weir_wire::auth::{Greeted, Offer, Scramble};
 use weir_wire::caps::Capabilities;
@@ -71,6 +72,7 @@ impl Session {
             self.leave_server_cleared().await;
             self.state.reset(&self.identity);
         }
+        self.set_level(self.endpoint.level_of(&self.user));
         self.done_here();
         Ok(())
     }
@@ -91,11 +93,13 @@ impl Session {
             }
         };
         self.leave_server_cleared().await;
-        let bound = self.endpoint.settings.handshake_timeout;
+        let bound = self.endpoint.settings.load().handshake_timeout;
         let changing = self.change_to(request);
         match tokio::time::timeout(bound, Box::pin(changing)).await {
             Ok(Ok(())) => {
                 self.state.answered_here();
+                self.learn_audited();
+                self.audit(Event::Connect);
                 self.login_ok();
                 Ok(())
             }
@@ -119,9 +123,17 @@ impl Session {
             None => self.nonce,
         };
         let greeted = Greeted { nonce, plugin: None };
-        let (user, unproved) = login::prove(&endpoint, &mut self.client, &peer, &request.user, greeted, offer).await?;
+        let (user, unproved) = login::prove(
+            &endpoint,
+            &mut self.client,
+            login::Origin { session: self.handle.id, peer: &peer },
+            &request.user,
+            greeted,
+            offer,
+        )
+        .await?;
         let configured = endpoint.accounts.configured(&user);
-        let (admin, limit) = configured.map_or((false, 0), |user| (user.admin, user.max_connections));
+        let limit = configured.map_or(0, |user| user.max_connections);
         if user != self.user {
             self._user_entry = endpoint.registry.enter_user(&user, limit).map_err(|_| {
                 let message = format!("User {user} already has more than 'max_user_connections' active connections");
@@ -132,7 +144,6 @@ impl Session {
         self.password = password.ok_or_else(|| login::access_denied(&user, &peer, true))?;
         self.key.user = user.as_bytes().into();
         self.riding.forget_lanes();
-        self.admin = admin;
         self.collation = request.collation.unwrap_or(self.collation);
         // A new login forgets the client's flag on MariaDB.
         let forgotten = if self.identity.mariadb { Capabilities::IGNORE_SPACE } else { Capabilities::empty() };
@@ -143,6 +154,7 @@ impl Session {
             info.user.clone_from(&user);
             info.database = None;
         }
+        self.level = self.endpoint.level_of(&user);
         self.user = user.clone();
         let logged_in =
             LoggedIn { user, database: request.database, collation: self.collation, unproved, nonce: self.nonce };

@@ -58,6 +58,7 @@ impl Session {
             && let Some(signal) = condition.signal(exactly)
         {
             self.have_connection().await?;
+            self.queue_wait();
             self.queue_session_state(class)?;
             self.raise(&signal).await?;
             return Ok(false);
@@ -85,7 +86,8 @@ impl Session {
     async fn raise(&mut self, signal: &str) -> Result<(), Stopped> {
         let connection = self.connection();
         connection.flush().await?;
-        connection.confirm_state().await?;
+        self.confirm_state().await?;
+        let connection = self.connection();
         // An error is what is wanted; a connection that has broken shows in the next command.
         let _ = connection.query(signal).await;
         self.state.diagnostics = Diagnostics::OnConnection;

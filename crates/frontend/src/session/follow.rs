@@ -8,11 +8,12 @@ use weir_wire::StatusFlags;
 
 use super::Session;
 use super::relay::Outcome;
-use super::state::{Diagnostics, Left, pins_left_by_failure};
+use super::state::{Diagnostics, Left, pins_left_by_failure, runs_others};
 
 impl Session {
     /// Follows what a statement did to the session.
     pub(super) fn note(&mut self, class: &Class, outcome: &Outcome) {
+        self.ran.note(self.target.index, outcome);
         let failed = outcome.error.is_some();
         match outcome.status {
             Some(status) => self.state.status = status,
@@ -24,14 +25,18 @@ impl Session {
         self.note_profile(class, outcome);
         let mut pins = class.pins - (Pins::FOUND_ROWS | Pins::ROW_COUNT);
         if let Some((code, _)) = outcome.error {
-            pins = pins_left_by_failure(pins, code, class.kind == Kind::Multiple);
+            pins = pins_left_by_failure(pins, code, runs_others(class));
         } else {
             self.state.pins &= !class.releases;
         }
         self.state.pins |= pins;
         self.note_next_transaction(outcome);
         if class.effects.contains(Effects::CHANGES_GLOBALS) && !failed {
-            self.endpoint.server.retire_connections();
+            self.shared.backends.at(self.target.index).pool.server.retire_connections();
+        }
+        self.note_position(class, outcome);
+        if self.on_reader.is_some() && !self.state.status.contains(StatusFlags::IN_TRANS) {
+            self.on_reader = None;
         }
     }
 

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tokio::sync::Notify;
+use weir_admin::logs::Event;
 use weir_admin::sessions::SessionHandle;
 use weir_backend::pool::Request;
 use weir_backend::{Lease, PoolKey, Profile, Stream};
@@ -17,13 +18,13 @@ use super::Session;
 use super::ride::Riding;
 use super::state::State;
 use crate::client::Client;
-use crate::login::{self, LoggedIn, LoginError, PASSED};
+use crate::login::{self, LoggedIn, LoginError, Origin, PASSED};
 use crate::worker::{Incoming, Peer, Shared, Socket};
 
 /// Greets and authenticates a client. `None`: it was refused or has gone, and was told so if it could be.
 pub(super) async fn begin(shared: Rc<Shared>, incoming: Incoming, handle: Arc<SessionHandle>) -> Option<Session> {
     let endpoint = shared.endpoint.clone();
-    let bound = endpoint.settings.handshake_timeout;
+    let bound = endpoint.settings.load().handshake_timeout;
     let logging_in = async {
         let (mut client, peer) = arrive(&shared, incoming, &handle).await?;
         let outcome = login::log_in(&endpoint, &mut client, &handle, &peer).await;
@@ -72,7 +73,7 @@ async fn arrive(shared: &Shared, incoming: Incoming, handle: &SessionHandle) -> 
             }
         }
     }
-    Some((Client::new(stream, shared.endpoint.settings.write_timeout), peer))
+    Some((Client::new(stream, shared.endpoint.settings.load().write_timeout), peer))
 }
 
 /// On the way out there is only the client, and what it is told.
@@ -95,6 +96,7 @@ async fn admit(
         Err(error) => return Err(error),
     };
     if let Err(failure) = session.enter(&logged_in).await {
+        login::audit_refusal(&session.endpoint, Origin { session: handle.id, peer: &peer }, &logged_in.user, &failure);
         return Err(Box::new((session.client, failure.into())));
     }
     session.login_ok();
@@ -104,6 +106,8 @@ async fn admit(
     };
     match said {
         Ok(()) => {
+            session.learn_audited();
+            session.audit(Event::Connect);
             session.handle.end(session.shared.idle.now(), session.lease.is_some());
             Ok(session)
         }
@@ -121,8 +125,8 @@ fn open(
     let endpoint = shared.endpoint.clone();
     let user = logged_in.user.clone();
     let configured = endpoint.accounts.configured(&user);
-    let (admin, limit) = configured.map_or((false, 0), |user| (user.admin, user.max_connections));
-    let identity = endpoint.server.facts().identity.clone();
+    let limit = configured.map_or(0, |user| user.max_connections);
+    let identity = endpoint.identity();
     let password = logged_in.unproved.clone().or_else(|| endpoint.accounts.password(&user));
     let (Some(identity), Some(password)) = (identity, password) else {
         return Err(Box::new((client, login::access_denied(&user, &peer, true).into())));
@@ -133,12 +137,18 @@ fn open(
             endpoint.metrics.refused.inc();
             let message = format!("User {user} already has more than 'max_user_connections' active connections");
             let failure = Failure::new(Fault::Client, codes::ER_TOO_MANY_USER_CONNECTIONS, b"42000", message);
+            login::audit_refusal(&endpoint, Origin { session: handle.id, peer: &peer }, &user, &failure);
             return Err(Box::new((client, failure.into())));
         }
     };
     let state = State::new(shared.beginnings.of(&identity, client.capabilities, logged_in.collation));
     let key = PoolKey { user: user.as_bytes().into(), capabilities: client.capabilities & PASSED };
-    handle.info().user.clone_from(&user);
+    let level = endpoint.level_of(&user);
+    {
+        let mut info = handle.info();
+        info.user.clone_from(&user);
+        info.consistency = level.name();
+    }
     Ok(Session {
         shared: shared.clone(),
         identity,
@@ -147,12 +157,19 @@ fn open(
         peer,
         nonce: logged_in.nonce,
         user,
-        admin,
         password,
         key,
         collation: logged_in.collation,
         state,
         lease: None,
+        at: 0,
+        aside: None,
+        target: Default::default(),
+        begun_with_statement: false,
+        on_reader: None,
+        kill_on_its_way: false,
+        level,
+        seen: Default::default(),
         riding: Riding::default(),
         idle: shared.idle.enter(handle),
         timeout: None,
@@ -161,6 +178,11 @@ fn open(
         counted_as_pinned: false,
         shown_bindings: Default::default(),
         last_prepared: 0,
+        ran: Default::default(),
+        audited: false,
+        audit_slot: None,
+        deadline: Default::default(),
+        slow_time: endpoint.oversight.logs.slow.as_ref().map(|log| log.min_time),
         sent_at: None,
         scratch: Vec::new(),
         _user_entry: user_entry,
@@ -192,8 +214,10 @@ impl Session {
     /// Logs in to the server with a password that the client has told.
     async fn prove_on_server(&mut self, password: &Password) -> Result<(), Failure> {
         // Connections with an older password prove nothing about this one.
-        self.shared.pool.close_idle_of(Some(self.user.as_bytes()));
-        let lent = self.lend(&Profile::default(), password).await;
+        for backend in self.shared.backends.iter() {
+            backend.pool.close_idle_of(Some(self.user.as_bytes()));
+        }
+        let lent = self.lend_at_login(&Profile::default(), password).await;
         match lent {
             Ok(_) => {
                 self.endpoint.accounts.learn(&self.user, password.clone());
@@ -207,9 +231,17 @@ impl Session {
         }
     }
 
-    async fn lend(&self, profile: &Profile, password: &Password) -> Result<Lease, Failure> {
-        let request = Request { key: &self.key, password, profile, patient: false };
-        self.shared.pool.lend(request).await
+    /// A connection to whichever server is there to be asked: the writer, or while it is gone a reader.
+    async fn lend_at_login(&self, profile: &Profile, password: &Password) -> Result<Lease, Failure> {
+        let mut refusal = None;
+        for backend in self.shared.backends.entrances() {
+            let request = Request { key: &self.key, password, profile, patient: false };
+            match backend.pool.lend(request).await {
+                Err(failure) if failure.code == codes::CR_CONN_HOST_ERROR => refusal = refusal.or(Some(failure)),
+                lent => return lent,
+            }
+        }
+        Err(refusal.unwrap_or_else(|| self.endpoint.group.writer().unreachable("there is no server")))
     }
 
     /// Makes `database` the default; asks the server whether the user may, unless it has said so before.
@@ -218,7 +250,7 @@ impl Session {
         let known = [self.user.as_bytes(), b"\0", database].concat();
         let is_known = self.shared.known_databases.borrow().contains(&known);
         if !is_known {
-            let mut lease = self.lend(&profile, &self.password.clone()).await?;
+            let mut lease = self.lend_at_login(&profile, &self.password.clone()).await?;
             lease.queue_state(&profile, true)?;
             lease.flush().await?;
             lease.confirm_state().await?;

@@ -7,15 +7,20 @@
 //!
 //! States: logging in, idle, running a command, ended.
 
+mod again;
 mod beginning;
 mod commands;
 mod diagnostics;
 mod follow;
 mod login;
+mod observe;
+mod own_variables;
 mod query;
 mod relay;
 mod release;
 mod ride;
+mod route;
+mod ruled;
 mod server;
 mod state;
 mod statements;
@@ -26,9 +31,11 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use tokio::sync::Notify;
+use weir_admin::logs::{Event, Slot};
 use weir_admin::sessions::{Interrupt, SessionHandle, UserEntry};
 use weir_backend::profile::SharedProfile;
 use weir_backend::{Identity, Lease, PoolKey};
+use weir_topology::{Level, Seen};
 use weir_wire::auth::{Password, Scramble};
 use weir_wire::error::codes;
 use weir_wire::packets::OkPacket;
@@ -88,16 +95,31 @@ pub(crate) struct Session {
     peer: Peer,
     nonce: Scramble,
     user: String,
-    admin: bool,
     password: Password,
     key: PoolKey,
     collation: u16,
     state: State,
     lease: Option<Lease>,
+    /// The place of the lease's server.
+    at: usize,
+    /// A connection that is kept softly while a read runs on another server, and its server's place.
+    aside: Option<(usize, Lease)>,
+    /// Where the statement at hand runs.
+    target: route::Target,
+    /// The transaction that is open began with the statement at hand.
+    begun_with_statement: bool,
+    /// A KILL QUERY was sent to the session's connection, and may hit whatever runs there next.
+    kill_on_its_way: bool,
+    /// The open transaction is a READ ONLY one on a reader, in this of its lives.
+    on_reader: Option<u64>,
+    /// How fresh reads have to be.
+    level: Level,
+    /// What the session has written and seen.
+    seen: Seen,
     riding: ride::Riding,
     idle: Rc<IdleState>,
-    /// The time that the session may be idle, and the profile that says so.
-    timeout: Option<(SharedProfile, Duration)>,
+    /// The time that the client has said it may be idle, if it has, and the profile that says so.
+    timeout: Option<(SharedProfile, Option<Duration>)>,
     /// Rung when somebody waits for the connection that is held softly.
     let_go: Rc<Notify>,
     held: bool,
@@ -105,6 +127,16 @@ pub(crate) struct Session {
     /// What binds the session, as others see it.
     shown_bindings: BindingFlags,
     last_prepared: u32,
+    /// What is known of the statement at hand.
+    ran: observe::Ran,
+    /// Statements of the session's user are in the audit log.
+    audited: bool,
+    /// The place that is kept in the audit log for the statement at hand.
+    audit_slot: Option<Slot>,
+    /// When the statement at hand is ended, if a rule bounds it.
+    deadline: ruled::Deadline,
+    /// A statement that takes at least so long is in the slow log.
+    slow_time: Option<Duration>,
     /// When the latest command was sent to a server.
     sent_at: Option<Instant>,
     /// For payloads that are put together anew.
@@ -149,8 +181,12 @@ impl Session {
     /// Waits for the next command, and meanwhile for whatever else may concern an idle session.
     async fn next_command(&mut self, payload: &mut BytesMut) -> Result<(), End> {
         self.client.begin_command();
-        let limit = self.endpoint.settings.max_allowed_packet;
-        let timeout = self.wait_timeout();
+        let (limit, write_timeout, wait_timeout) = {
+            let settings = self.endpoint.settings.load();
+            (settings.max_allowed_packet, settings.write_timeout, settings.wait_timeout)
+        };
+        self.client.write_timeout = write_timeout;
+        let timeout = self.own_wait_timeout().unwrap_or(wait_timeout);
         self.idle.begin(self.shared.idle.now(), timeout);
         loop {
             self.idle_interrupts()?;
@@ -160,6 +196,8 @@ impl Session {
                     *payload = BytesMut::new();
                     self.rest();
                 }
+                Due::Leave if !self.state.is_bound() && !self.state.in_transaction() => return Err(Self::stopping()),
+                Due::Leave => {}
                 Due::End => return Err(self.idle_for_too_long()),
             }
             // Cancel-safe: `packet` keeps what has arrived, bells keep their ring.
@@ -185,14 +223,14 @@ impl Session {
         }
     }
 
-    /// The client's own `wait_timeout` if it has set one, else the configured one.
-    fn wait_timeout(&mut self) -> Duration {
+    /// The client's own `wait_timeout` if it has set one.
+    fn own_wait_timeout(&mut self) -> Option<Duration> {
         match &self.timeout {
             Some((profile, timeout)) if Rc::ptr_eq(profile, &self.state.profile) => *timeout,
             _ => {
                 let profile = self.state.profile.clone();
-                let own = profile.variable("wait_timeout").and_then(|seconds| seconds.parse().ok());
-                let timeout = own.map_or(self.endpoint.settings.wait_timeout, Duration::from_secs);
+                let seconds = profile.variable("wait_timeout").and_then(|seconds| seconds.parse().ok());
+                let timeout = seconds.map(Duration::from_secs);
                 self.timeout = Some((profile, timeout));
                 timeout
             }
@@ -212,19 +250,28 @@ impl Session {
         }
         if self.handle.has(Interrupt::ServerLost) {
             self.handle.clear(Interrupt::ServerLost);
-            if self.lease.take().is_some() && self.state.is_bound() {
-                return Err(End::Told(self.endpoint.server.lost("it has stopped answering")));
+            let hung = self.lease.as_ref().filter(|lease| lease.server.refusal().is_some());
+            if let Some(failure) = hung.map(|lease| lease.server.lost("it has stopped answering")) {
+                self.lose_lease();
+                if self.state.is_bound() {
+                    return Err(End::Told(failure));
+                }
             }
         }
         let stopping = self.handle.has(Interrupt::Shutdown) && !self.state.in_transaction();
         if stopping || self.handle.has(Interrupt::ShutdownNow) {
-            let message = "Server shutdown in progress";
-            return Err(End::Told(Failure::new(Fault::Weir, codes::ER_SERVER_SHUTDOWN, b"08S01", message)));
+            return Err(Self::stopping());
         }
         Ok(())
     }
 
+    fn stopping() -> End {
+        let message = "Server shutdown in progress";
+        End::Told(Failure::new(Fault::Weir, codes::ER_SERVER_SHUTDOWN, b"08S01", message))
+    }
+
     fn show_idle(&mut self) {
+        self.count_bytes();
         self.handle.end(self.shared.idle.now(), self.lease.is_some());
         self.handle.set_in_transaction(self.state.in_transaction());
         let pinned = self.lease.is_some() && !self.held;
@@ -236,6 +283,12 @@ impl Session {
                 self.endpoint.metrics.pinned.dec()
             };
         }
+    }
+
+    /// Counts what has come from the client and gone to it.
+    fn count_bytes(&mut self) {
+        let (received, sent) = self.client.take_traffic();
+        self.shared.statistics.counters.note_bytes(received, sent);
     }
 
     /// Before the client can ask: what binds the session now.
@@ -254,7 +307,12 @@ impl Session {
 
     /// One command. An error ends the session.
     async fn command(&mut self, payload: &[u8]) -> Result<(), End> {
+        // Whoever has the OK to a KILL may rely on it.
+        if self.handle.has(Interrupt::Connection) {
+            return Err(End::Killed);
+        }
         self.handle.clear(Interrupt::Query);
+        self.target_writer();
         let Some(command) = payload.first().copied().and_then(Command::served) else {
             self.handle.begin("Unknown", b"", self.shared.idle.now());
             self.refuse(&Failure::new(Fault::Client, codes::ER_UNKNOWN_COM_ERROR, b"08S01", "Unknown command"));
@@ -295,7 +353,10 @@ impl Session {
 
     /// Answers with an error of Weir's own.
     fn refuse(&mut self, failure: &Failure) {
+        let late = self.deadline.in_place_of(failure.code);
+        let failure = late.as_ref().unwrap_or(failure);
         self.endpoint.metrics.errors.inc();
+        self.ran.error = Some(failure.code);
         self.state.failed_here(failure);
         self.client.put_failure(failure);
     }
@@ -313,6 +374,8 @@ impl Session {
             self.endpoint.metrics.pinned.dec();
         }
         self.leave_server();
+        self.count_bytes();
+        self.audit(Event::Disconnect);
         match &end {
             End::Quit | End::Killed => {}
             End::Told(failure) => self.client.put_failure(failure),
@@ -327,7 +390,8 @@ impl Session {
         let Session { client, handle, shared, .. } = self;
         // Out of the registry before the socket closes, so that a client that sees the close finds its place free.
         shared.endpoint.registry.leave(&handle);
-        if matches!(end, End::Told(_)) {
+        // TLS ends with a notice: without one, clients report a broken connection rather than a closed one.
+        if matches!(end, End::Told(_) | End::Killed) {
             client.close().await;
         }
     }

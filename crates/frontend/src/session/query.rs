@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use weir_admin::Caller;
 use weir_admin::sessions::Interrupt;
-use weir_sql::{Class, Effects, KillTarget, Kind, Pins, StateValues, TokenKind};
+use weir_backend::profile::charset_of;
+use weir_sql::{Class, Effects, KillTarget, Kind, Pins, RoutingHint, StateValues, TokenKind};
 use weir_wire::error::codes;
 use weir_wire::packets::{OkPacket, SessionChange, put_session_change};
 use weir_wire::reply::ReplyKind;
@@ -15,6 +16,7 @@ use weir_wire::{Failure, Fault};
 use super::ride::Rode;
 use super::state::{Begin, Left};
 use super::{End, Session};
+use crate::texts::ReadText;
 
 impl Session {
     /// A text.
@@ -26,18 +28,52 @@ impl Session {
                 return Ok(());
             }
         };
-        let text = &payload[at..];
-        let read = self.shared.texts.read(text, self.state.lex);
+        let begun = self.statement_begins();
+        let read = self.shared.read(&payload[at..], self.state.lex);
+        if let Kind::Weir(range) = &read.class.kind {
+            let statement = String::from_utf8_lossy(&payload[at..][range.clone()]).into_owned();
+            Box::pin(self.weir_statement(&statement)).await;
+            return Ok(());
+        }
+        let ended = match self.may_run(&read.digested) {
+            Ok(()) => match self.rule_for(&read.digested) {
+                None => self.run_text(payload, at, &read, None).await,
+                Some(rule) => Box::pin(self.run_ruled(payload, at, &read, rule)).await,
+            },
+            Err(failure) => {
+                self.refuse(&failure);
+                Ok(())
+            }
+        };
+        self.statement_ends(begun, &read.digested, &payload[at..], &ended);
+        ended
+    }
+
+    /// The text that begins at `at` in a command. `to`: where a rule wants it to run.
+    pub(super) async fn run_text(
+        &mut self,
+        payload: &[u8],
+        at: usize,
+        read: &ReadText,
+        to: Option<RoutingHint>,
+    ) -> Result<(), End> {
         let class = &read.class;
+        let blanked = read.hint.and_then(|_| weir_sql::without_routing_hint(&payload[at..], self.state.lex));
+        let blanked = blanked.map(|text| [&payload[..at], &text].concat());
+        let payload = blanked.as_deref().unwrap_or(payload);
+        let text = &payload[at..];
+        if let Err(stopped) = self.route(class, to.or(read.hint)).await {
+            return self.stopped(stopped);
+        }
         // What rides is a plain read, with which there is nothing to do before it runs.
-        let lanes = self.lanes_for_text(&read);
+        let lanes = self.lanes_for_text(read);
         let mut lost = None;
         if let Some((group, learnt)) = &lanes
             && learnt.get().rides()
         {
             match self.ride_text(group, learnt, payload).await {
                 Ok(Rode::Done(outcome)) => {
-                    self.note(class, &outcome);
+                    self.note_ride(class, &outcome);
                     return Ok(());
                 }
                 Ok(Rode::NotYet(failure)) => lost = failure,
@@ -68,7 +104,7 @@ impl Session {
 
     /// Answers what needs no server. Returns whether it did.
     fn answer_here(&mut self, class: &Class, text: &[u8]) -> Result<bool, End> {
-        if self.answer_transaction_here(&class.kind, text) {
+        if self.answer_transaction_here(&class.kind, text) || self.answer_own_variable(class, text) {
             return Ok(true);
         }
         match &class.kind {
@@ -77,17 +113,25 @@ impl Session {
                 let result = self.endpoint.commands.process_list(*full, self.caller());
                 self.result_here(&result);
             }
-            Kind::Weir(range) => {
-                let statement = String::from_utf8_lossy(&text[range.clone()]).into_owned();
-                match self.endpoint.commands.run(&statement, self.caller()) {
-                    Ok(result) => self.result_here(&result),
-                    Err(failure) => self.refuse(&failure),
-                }
-            }
             Kind::Multiple if has_kill(text, self.state.lex) => self.refuse_kill(),
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Runs a WEIR statement.
+    async fn weir_statement(&mut self, statement: &str) {
+        let answered = self.endpoint.commands.run_text(statement, self.caller()).await;
+        let error = answered.as_ref().err().map(|failure| failure.code);
+        self.endpoint.commands.note_admin(self.who(), format!("WEIR {statement}"), error);
+        match answered.map(|answer| answer.to_result_set()) {
+            Ok(Some(result)) => self.result_here(&result),
+            Ok(None) => {
+                self.state.answered_here();
+                self.ok_here();
+            }
+            Err(failure) => self.refuse(&failure),
+        }
     }
 
     /// Answers the start of a transaction, and the end of one that no server has heard of. Returns whether it did.
@@ -106,10 +150,10 @@ impl Session {
     }
 
     fn caller(&self) -> Caller<'_> {
-        Caller { user: &self.user, admin: self.admin }
+        Caller { user: &self.user, admin: self.endpoint.accounts.is_admin(&self.user) }
     }
 
-    fn result_here(&mut self, result: &ResultSet) {
+    pub(super) fn result_here(&mut self, result: &ResultSet) {
         self.endpoint.metrics.answered_here.inc();
         self.client.put_result(result, self.state.own_status());
         self.state.answered_here();
@@ -207,7 +251,8 @@ impl Session {
         // Where server threads are named by their own ids, the session's id must be of the same kind.
         let connection_id = (!names_server_threads(text)).then_some(u64::from(self.handle.id));
         // On the connection that read the rows the server's own answer is right.
-        let there = self.lease.as_ref().is_some_and(|lease| lease.has_found_rows);
+        let stays = self.at == self.target.index || self.state.is_bound();
+        let there = stays && self.lease.as_ref().is_some_and(|lease| lease.has_found_rows);
         let found_rows = match self.state.found_rows {
             Left::Known(rows) if !there => Some(rows),
             _ => None,
@@ -256,7 +301,7 @@ impl Session {
         if value.contains('\'') || self.state.collation_unknown {
             return None;
         }
-        let charset = self.identity.charset_name(self.state.profile.variable("character_set_connection")?);
+        let charset = charset_of(self.state.profile.variable("character_set_connection")?);
         let collation = self.state.profile.variable("collation_connection")?;
         Some(format!("_{charset}'{value}' COLLATE {collation}"))
     }
@@ -287,18 +332,18 @@ pub(super) fn names_server_threads(text: &[u8]) -> bool {
     LISTS.iter().any(|list| lower.windows(list.len()).any(|window| window == *list))
 }
 
-/// Whether one of a text's statements is a KILL.
+/// Whether one of a text's statements is a KILL, within a block too: the word is reserved, and no name but after a point.
 fn has_kill(text: &[u8], lex: weir_sql::LexMode) -> bool {
-    let mut begins = true;
+    let mut after_point = false;
     weir_sql::Lexer::new(text, lex).any(|token| {
-        let kill = begins && token.kind == TokenKind::Word && token.text(text).eq_ignore_ascii_case(b"KILL");
-        begins = token.kind == TokenKind::Semicolon;
+        let kill = !after_point && token.kind == TokenKind::Word && token.text(text).eq_ignore_ascii_case(b"KILL");
+        after_point = token.kind == TokenKind::Punct(b'.');
         kill
     })
 }
 
-/// Where the first statement of a text of several ends.
+/// Where the first statement of a text of several ends, its semicolon included: no statement begins with one.
 fn first_statement_end(text: &[u8], lex: weir_sql::LexMode) -> usize {
     let mut tokens = weir_sql::Lexer::new(text, lex);
-    tokens.find(|token| token.kind == TokenKind::Semicolon).map_or(text.len(), |token| token.start as usize)
+    tokens.find(|token| token.kind == TokenKind::Semicolon).map_or(text.len(), |token| token.end as usize)
 }

@@ -4,15 +4,22 @@
 //! of it, or must not see the changes that Weir tracks. Memory is bounded by one read chunk and one write buffer.
 //! While the server is silent the client is watched: when it goes, a read is killed and a write is let end.
 
+use std::time::Duration;
+
 use bytes::Buf;
 use weir_admin::sessions::{Interrupt, SessionHandle};
+use weir_backend::connect::server_failure;
+use weir_backend::monitor::Kill;
 use weir_backend::{Identity, Lease};
 use weir_wire::frame::put_packet;
-use weir_wire::packets::{EofPacket, OkPacket, SessionChange, SessionChanges, put_session_change};
+use weir_wire::packets::{
+    EofPacket, ErrPacket, OkPacket, SessionChange, SessionChanges, encode_failure, put_session_change,
+};
 use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
 use weir_wire::stmt::PrepareOk;
 use weir_wire::{Capabilities, Failure, Malformed, StatusFlags};
 
+use super::ruled::Deadline;
 use crate::client::{Client, ClientError, FLUSH_AT};
 
 /// How a reply ended, and what it said of the session.
@@ -38,8 +45,16 @@ pub(crate) struct Outcome {
     pub(crate) state_changed: bool,
     /// COM_STMT_PREPARE's answer.
     pub(crate) prepared: Option<PrepareOk>,
+    /// Rows sent, over all results.
+    pub(crate) rows_sent: u64,
+    /// Rows changed, over all results.
+    pub(crate) rows_affected: u64,
     /// Bytes of the reply.
     pub(crate) bytes: u64,
+    /// A KILL QUERY was sent for it, which may arrive later than its end.
+    pub(crate) killed: bool,
+    /// The GTIDs of what it committed, as the server told them last.
+    pub(crate) gtids: Option<String>,
 }
 
 /// Why a reply was not forwarded to its end.
@@ -51,6 +66,8 @@ pub(crate) enum Broken {
     Server { failure: Failure, said: bool },
     /// The session was told to end.
     Killed,
+    /// The server refuses to write, and the client has not been told yet.
+    ReadOnly(Failure),
 }
 
 impl From<ClientError> for Broken {
@@ -73,8 +90,39 @@ pub(crate) struct Relay<'a> {
     pub(crate) harmless: bool,
     /// The id that the client knows a statement by that is being prepared.
     pub(crate) statement_id: Option<u32>,
-    /// Called once when the running statement has to be killed on the server.
-    pub(crate) kill: &'a dyn Fn(u32),
+    /// An error that says that the server is read-only is not forwarded.
+    pub(crate) keep_read_only: bool,
+    /// When the statement is ended, if a rule bounds it.
+    pub(crate) deadline: &'a Deadline,
+    /// Has the running statement, or the connection if it is not used on, killed on the server.
+    pub(crate) kill: &'a dyn Fn(u32, Kill),
+}
+
+/// A KILL QUERY that was sent for the running statement. It is sent again for as long as the statement runs: one that
+/// the server gets to before the statement, or while it reads it, has no effect.
+#[derive(Clone, Copy, Debug)]
+struct Killed {
+    again_at: tokio::time::Instant,
+    pause: Duration,
+}
+
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+impl Killed {
+    fn now(pause: Duration) -> Self {
+        Self { again_at: tokio::time::Instant::now() + pause, pause }
+    }
+
+    /// Ends when it is time to send it again, with the pause that was made.
+    async fn unheard(killed: &Option<Self>) -> Duration {
+        match killed {
+            Some(killed) => {
+                tokio::time::sleep_until(killed.again_at).await;
+                killed.pause
+            }
+            None => std::future::pending().await,
+        }
+    }
 }
 
 impl Relay<'_> {
@@ -83,11 +131,15 @@ impl Relay<'_> {
         let mut tracker = ReplyTracker::new(kind, self.lease.capabilities);
         let mut outcome = Outcome::default();
         let mut said = false;
-        let mut killed = false;
+        let mut killed = None;
         self.confirm_begin(&mut killed).await?;
         while !tracker.is_done() {
             let step = self.step(&mut tracker, &mut outcome);
             match step.map_err(|e| self.lost(&e.to_string(), said))? {
+                Step::ReadOnly(failure) => {
+                    self.lease.reply_done();
+                    return Err(Broken::ReadOnly(failure));
+                }
                 Step::Taken => {
                     said = true;
                     if self.client.output.len() >= FLUSH_AT {
@@ -105,13 +157,14 @@ impl Relay<'_> {
             }
         }
         self.lease.reply_done();
+        outcome.killed = killed.is_some();
         // The rest is flushed by the session, once it shows what the statement has done to it.
         Ok(outcome)
     }
 
     /// Waits for the OK to the transaction's start that was sent with the statement. If it does not come, the statement
     /// may have run without its transaction: the client must not take it for undone.
-    async fn confirm_begin(&mut self, killed: &mut bool) -> Result<(), Broken> {
+    async fn confirm_begin(&mut self, killed: &mut Option<Killed>) -> Result<(), Broken> {
         if !self.lease.only_begins() {
             return Ok(());
         }
@@ -156,15 +209,27 @@ impl Relay<'_> {
                         };
                         told.forward(client, &input[..n], &ok)?;
                     }
-                    Ending::Err(err) => {
-                        outcome.note_error(err.code, err.sqlstate);
-                        client.output.extend_from_slice(&input[..n]);
+                    Ending::Err(err) if self.keep_read_only && tracker.rows() == 0 && says_read_only(&err) => {
+                        let failure = server_failure(&err);
+                        self.lease.input.advance(n);
+                        return Ok(Step::ReadOnly(failure));
                     }
+                    Ending::Err(err) => match self.deadline.in_place_of(err.code) {
+                        None => {
+                            outcome.note_error(err.code, err.sqlstate);
+                            client.output.extend_from_slice(&input[..n]);
+                        }
+                        Some(late) => {
+                            outcome.note_error(late.code, late.sqlstate);
+                            put_packet(&mut client.output, input[3], &encode_failure(&late));
+                        }
+                    },
                     Ending::Eof(eof) => {
                         outcome.warnings = eof.warnings;
                         outcome.status = Some(eof.status);
                         outcome.row_count = -1;
                         outcome.found_rows = Some(tracker.rows());
+                        outcome.rows_sent += tracker.rows();
                         // An EOF has no room for what has changed, only for the flag; the client tracks nothing of it.
                         let changed = eof.status.contains(StatusFlags::SESSION_STATE_CHANGED);
                         outcome.state_changed |= changed;
@@ -203,7 +268,7 @@ impl Relay<'_> {
     }
 
     /// Waits for the server, and for whatever may make waiting pointless.
-    async fn wait(&mut self, killed: &mut bool, said: bool) -> Result<(), Broken> {
+    async fn wait(&mut self, killed: &mut Option<Killed>, said: bool) -> Result<(), Broken> {
         loop {
             // All branches are cancel-safe: `fill` and `gone` keep what they have read, a bell keeps its ring.
             tokio::select! {
@@ -212,9 +277,13 @@ impl Relay<'_> {
                     return filled.map_err(|failure| Broken::Server { failure, said });
                 }
                 () = self.handle.bell.rung() => self.interrupted(killed, said)?,
+                pause = Killed::unheard(killed) => {
+                    (self.kill)(self.lease.thread_id, Kill::Query);
+                    *killed = Some(Killed::now(pause * 2));
+                }
                 error = self.client.gone() => {
                     if self.harmless || matches!(error, ClientError::Frame(_)) {
-                        (self.kill)(self.lease.thread_id);
+                        (self.kill)(self.lease.thread_id, Kill::Connection);
                         return Err(Broken::Client(error));
                     }
                     // As on a direct connection, what was sent is done; nobody hears of it.
@@ -224,17 +293,24 @@ impl Relay<'_> {
         }
     }
 
-    fn interrupted(&mut self, killed: &mut bool, said: bool) -> Result<(), Broken> {
+    fn interrupted(&mut self, killed: &mut Option<Killed>, said: bool) -> Result<(), Broken> {
         let kill_connection = self.handle.has(Interrupt::Connection) || self.handle.has(Interrupt::ShutdownNow);
         if self.handle.has(Interrupt::ServerLost) {
             self.handle.clear(Interrupt::ServerLost);
-            return Err(self.lost("it has stopped answering", said));
+            // Another server than this one may have been meant, whose connection the session had before.
+            if self.lease.server.refusal().is_some() {
+                return Err(self.lost("it has stopped answering", said));
+            }
         }
-        if (self.handle.has(Interrupt::Query) || kill_connection) && !*killed {
-            *killed = true;
-            (self.kill)(self.lease.thread_id);
+        if kill_connection {
+            (self.kill)(self.lease.thread_id, Kill::Connection);
+            return Err(Broken::Killed);
         }
-        if kill_connection { Err(Broken::Killed) } else { Ok(()) }
+        if self.handle.has(Interrupt::Query) && killed.is_none() {
+            (self.kill)(self.lease.thread_id, Kill::Query);
+            *killed = Some(Killed::now(FIRST_PAUSE));
+        }
+        Ok(())
     }
 
     /// Hands the client's file to the server, frame by frame, up to the empty one that ends it.
@@ -252,8 +328,20 @@ impl Relay<'_> {
     }
 }
 
+/// Whether an error says that a server takes no writes: `--read-only` in one of its forms, or `innodb_read_only`.
+fn says_read_only(err: &ErrPacket<'_>) -> bool {
+    let names = |word: &[u8]| err.message.windows(word.len()).any(|part| part == word);
+    err.code == ER_READ_ONLY_MODE || err.code == ER_OPTION_PREVENTS_STATEMENT && names(b"read-only")
+}
+
+/// `innodb_read_only`.
+const ER_READ_ONLY_MODE: u16 = 1836;
+/// `--read-only`, `--super-read-only`.
+pub(super) const ER_OPTION_PREVENTS_STATEMENT: u16 = 1290;
+
 enum Step {
     Taken,
+    ReadOnly(Failure),
     SendFile,
     Wait,
 }
@@ -271,13 +359,17 @@ impl Outcome {
         if ok.header == 0xfe {
             self.row_count = -1;
             self.found_rows = Some(rows);
+            self.rows_sent += rows;
         } else {
+            self.rows_affected = self.rows_affected.saturating_add(ok.affected_rows);
             self.row_count = i64::try_from(ok.affected_rows).unwrap_or(i64::MAX);
             self.found_rows = None;
         }
         self.insert_id |= ok.last_insert_id != 0;
         for change in SessionChanges::new(ok.changes) {
             match change? {
+                SessionChange::Variable { name: b"last_gtid", value } => self.note_gtids(value),
+                SessionChange::Gtids(gtids) => self.note_gtids(gtids),
                 SessionChange::Variable { name, value } => {
                     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                     self.variables.push((text(name), text(value)));
@@ -288,6 +380,12 @@ impl Outcome {
             }
         }
         Ok(())
+    }
+
+    fn note_gtids(&mut self, gtids: &[u8]) {
+        if !gtids.is_empty() {
+            self.gtids = Some(String::from_utf8_lossy(gtids).into_owned());
+        }
     }
 
     fn note_error(&mut self, code: u16, sqlstate: [u8; 5]) {
@@ -331,6 +429,7 @@ impl Told<'_> {
                 }
                 SessionChange::State => false,
                 SessionChange::Schema(name) => self.not_schema != Some(*name),
+                SessionChange::Gtids(_) => self.identity.client_tracks_gtids,
                 SessionChange::Other { .. } => true,
             };
             if wanted {

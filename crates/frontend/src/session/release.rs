@@ -14,39 +14,112 @@ impl Session {
     /// After a command: keeps the connection if something binds it, holds it softly if something was left on it,
     /// else gives it back.
     pub(super) async fn settle(&mut self) {
-        let Some(lease) = &mut self.lease else { return };
+        self.target.end_read();
+        if self.aside.is_some() {
+            self.take_up_again().await;
+        }
+        if self.held {
+            return;
+        }
+        let Some(lease) = &self.lease else { return };
         if !lease.is_clean() {
-            self.lease = None;
+            self.lose_lease();
             return;
         }
         if self.state.is_bound() {
             return;
         }
+        if std::mem::take(&mut self.kill_on_its_way) {
+            // As on a direct connection it may hit the session's own next statement, but nobody else's.
+            if self.state.left_something() && self.learn_what_was_left(true).await.is_err() {
+                self.forget_what_was_left();
+            }
+            if let Some(lease) = self.lease.take() {
+                lease.close();
+            }
+            return;
+        }
         if self.state.left_something() {
             self.held = true;
-            self.shared.pool.hold(u64::from(self.handle.id), self.let_go.clone());
+            self.shared.backends.at(self.at).pool.hold(u64::from(self.handle.id), self.let_go.clone());
             return;
         }
         self.release().await;
     }
 
+    /// The connection is no longer held softly.
+    pub(super) fn end_hold(&mut self) {
+        if self.held {
+            self.held = false;
+            self.shared.backends.at(self.at).pool.end_hold(u64::from(self.handle.id));
+        }
+    }
+
+    /// The statement at hand needs another server's connection: what is kept softly on the one that the session has is
+    /// laid aside, or read and given back.
+    pub(super) async fn leave_connection(&mut self) {
+        self.end_hold();
+        let to_reader = self.target.index != self.shared.backends.writer();
+        if to_reader && self.state.begin.is_none() && self.state.diagnostics != Diagnostics::OnConnection {
+            self.aside = self.lease.take().map(|lease| (self.at, lease));
+        } else {
+            self.give_way().await;
+        }
+    }
+
+    /// After a read elsewhere: the connection that was laid aside is the session's again.
+    async fn take_up_again(&mut self) {
+        let Some((at, mut lease)) = self.aside.take() else { return };
+        let left = self.state.diagnostics == Diagnostics::OnConnection || self.state.found_rows == Left::OnConnection;
+        if self.lease.as_ref().is_some_and(|lease| lease.is_clean()) && left {
+            // One connection is kept: what the read has left is read at once.
+            if self.learn_what_was_left(false).await.is_err() {
+                self.state.diagnostics = Diagnostics::Empty;
+                self.state.found_rows = Left::Known(0);
+            }
+        }
+        lease.has_found_rows = false;
+        self.handle.info().server = Some((lease.server.clone(), lease.thread_id));
+        self.lease = Some(lease);
+        self.at = at;
+    }
+
+    /// The connection is lost, and with it what earlier statements have left there.
+    pub(super) fn lose_lease(&mut self) {
+        self.end_hold();
+        if let Some(lease) = self.lease.take() {
+            lease.close();
+        }
+        self.forget_what_was_left();
+    }
+
+    /// What was left on a connection is gone with it.
+    fn forget_what_was_left(&mut self) {
+        let state = &mut self.state;
+        if state.diagnostics == Diagnostics::OnConnection {
+            state.diagnostics = Diagnostics::Empty;
+        }
+        for left in [&mut state.last_insert_id, &mut state.found_rows] {
+            if *left == Left::OnConnection {
+                *left = Left::Known(0);
+            }
+        }
+    }
+
     /// Somebody waits for the connection that is held softly: reads what was left there, and gives it back.
     pub(super) async fn give_way(&mut self) {
-        self.held = false;
-        self.shared.pool.end_hold(u64::from(self.handle.id));
-        if self.learn_what_was_left().await.is_err() {
+        self.end_hold();
+        if self.learn_what_was_left(true).await.is_err() {
             // The connection is gone, and what was left with it.
-            self.lease = None;
-            self.state.diagnostics = Diagnostics::Empty;
-            self.state.last_insert_id = Left::Known(0);
-            self.state.found_rows = Left::Known(0);
+            self.lose_lease();
             return;
         }
         self.release().await;
         self.show_idle();
     }
 
-    async fn learn_what_was_left(&mut self) -> Result<(), Failure> {
+    /// `insert_id`: the insert id too.
+    pub(super) async fn learn_what_was_left(&mut self, insert_id: bool) -> Result<(), Failure> {
         let Some(connection) = self.lease.as_mut() else { return Ok(()) };
         let had_diagnostics = self.state.diagnostics != Diagnostics::Empty;
         if self.state.diagnostics == Diagnostics::OnConnection {
@@ -68,6 +141,9 @@ impl Session {
         if self.state.found_rows == Left::OnConnection {
             let found_rows = only_number(connection.query("SELECT FOUND_ROWS()").await?);
             self.state.found_rows = Left::Known(found_rows.unwrap_or(0));
+        }
+        if !insert_id {
+            return Ok(());
         }
         // From a table if there are diagnostics, because that clears them on both kinds of server: the next session must not
         // see them.
@@ -107,16 +183,13 @@ impl Session {
     /// the background, and a connection with an unread reply is closed.
     pub(super) fn leave_server(&mut self) {
         if let Some(lease) = self.take_dirty_lease() {
-            tokio::task::spawn_local(lease.reset_and_return(self.endpoint.settings.reset_timeout));
+            tokio::task::spawn_local(lease.reset_and_return(self.endpoint.settings.load().reset_timeout));
         }
     }
 
     /// The connection, if something of the session has to be cleared away from it; else it is given back or closed.
     fn take_dirty_lease(&mut self) -> Option<Lease> {
-        if self.held {
-            self.held = false;
-            self.shared.pool.end_hold(u64::from(self.handle.id));
-        }
+        self.end_hold();
         let lease = self.lease.take()?;
         if self.state.pins.intersects(OUTLAST_RESET) {
             lease.close();
@@ -136,7 +209,7 @@ impl Session {
     /// The same, and waits until it is cleared away: a client that begins anew finds its locks released.
     pub(super) async fn leave_server_cleared(&mut self) {
         if let Some(lease) = self.take_dirty_lease() {
-            lease.reset_and_return(self.endpoint.settings.reset_timeout).await;
+            lease.reset_and_return(self.endpoint.settings.load().reset_timeout).await;
         }
     }
 }

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use weir_admin::sessions::Interrupt;
 use weir_backend::lanes::learn::{Run, Unfit};
-use weir_backend::lanes::{Arrived, Elsewhere, Group, Lane, MAX_COMMAND, Ride, SharedLearnt};
+use weir_backend::lanes::{Arrived, Elsewhere, Group, Lane, Lanes, MAX_COMMAND, Ride, SharedLearnt};
 use weir_backend::profile::SharedProfile;
+use weir_sql::Class;
 use weir_wire::{Failure, StatusFlags};
 
 use super::relay::Outcome;
@@ -24,8 +25,8 @@ use crate::texts::ReadText;
 #[derive(Debug, Default)]
 pub(super) struct Riding {
     ride: Rc<Ride>,
-    /// The lanes of the profile that the session had when it last looked.
-    group: Option<(SharedProfile, Rc<Group>)>,
+    /// For each server, the lanes of the profile that the session had when it last looked.
+    groups: Vec<Option<(SharedProfile, Rc<Group>)>>,
 }
 
 impl Riding {
@@ -36,7 +37,7 @@ impl Riding {
 
     /// The session's user or capabilities have changed.
     pub(super) fn forget_lanes(&mut self) {
-        self.group = None;
+        self.groups.clear();
     }
 
     /// The session no longer waits for its statement: the lane drops the reply.
@@ -83,21 +84,27 @@ impl Session {
 
     /// The lanes that the session's statements may ride now, if any.
     pub(super) fn lanes(&mut self) -> Option<Rc<Group>> {
-        let state = &self.state;
-        let free = self.lease.is_none()
+        let (state, index) = (&self.state, self.target.index);
+        // What is kept on another server's connection is not touched by a read.
+        let free = (self.lease.is_none() || self.at != index)
             && state.begin.is_none()
             && state.status.contains(StatusFlags::AUTOCOMMIT)
             && !state.is_bound()
             && state.diagnostics == Diagnostics::Empty
             && !state.collation_unknown;
-        if !free || !self.shared.lanes.enabled() {
+        let lanes = &self.shared.backends.at(index).lanes;
+        if !free || self.target.wait.is_some() || self.must_catch_up() || !lanes.enabled() {
             return None;
         }
-        match &self.riding.group {
+        if self.riding.groups.len() <= index {
+            self.riding.groups.resize(index + 1, None);
+        }
+        let known = &mut self.riding.groups[index];
+        match known {
             Some((profile, group)) if Rc::ptr_eq(profile, &state.profile) => Some(group.clone()),
             _ => {
-                let group = self.shared.lanes.group(&self.key, &state.profile);
-                self.riding.group = Some((state.profile.clone(), group.clone()));
+                let group = lanes.group(&self.key, &state.profile);
+                *known = Some((state.profile.clone(), group.clone()));
                 Some(group)
             }
         }
@@ -179,7 +186,7 @@ impl Session {
         self.riding.ride.take_reply(&mut self.client.output);
         let bytes = (self.client.output.len() - before) as u64;
         let mut state = learnt.get();
-        if arrived.time > self.shared.lanes.stall_timeout() {
+        if arrived.time > self.lanes_at_hand().stall_timeout() {
             state.unfit(Unfit::Slow);
         } else {
             state.rode(arrived.time, bytes);
@@ -189,8 +196,22 @@ impl Session {
             status: Some(arrived.status),
             row_count: -1,
             found_rows: Some(arrived.rows),
+            rows_sent: arrived.rows,
             bytes,
             ..Outcome::default()
+        }
+    }
+
+    fn lanes_at_hand(&self) -> &Lanes {
+        &self.shared.backends.at(self.target.index).lanes
+    }
+
+    /// A statement has ridden: what is kept of earlier ones on a connection is not its own.
+    pub(super) fn note_ride(&mut self, class: &Class, outcome: &Outcome) {
+        self.note(class, outcome);
+        self.ran.on_lane = true;
+        if let Some(lease) = &mut self.lease {
+            lease.has_found_rows = false;
         }
     }
 
@@ -201,10 +222,12 @@ impl Session {
                 metrics.lane_unfit.inc();
                 diverted(learnt, why);
             }
-            Elsewhere::HeldUp => self.shared.lanes.count_stall(),
+            Elsewhere::HeldUp => self.lanes_at_hand().count_stall(),
             Elsewhere::Lost => {
                 metrics.lane_losses.inc();
-                return Some(self.endpoint.server.lost("the server closed the connection"));
+                return Some(
+                    self.shared.backends.at(self.target.index).pool.server.lost("the server closed the connection"),
+                );
             }
         }
         None

@@ -1,24 +1,31 @@
 //! The session's server connection: getting one, bringing it into the session's state, and running a command on it.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use weir_admin::sessions::Interrupt;
-use weir_backend::Lease;
 use weir_backend::connect::Login;
-use weir_backend::monitor::kill_query;
+use weir_backend::monitor::{self, Kill};
 use weir_backend::pool::Request;
+use weir_backend::{Lease, Position};
 use weir_sql::{Class, Effects, Pins};
 use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
 use weir_wire::{Command, Failure, Fault, StatusFlags};
 
-use super::relay::{Broken, Outcome, Relay};
+use super::relay::{Broken, ER_OPTION_PREVENTS_STATEMENT, Outcome, Relay};
 use super::state::{Left, needs_insert_id};
 use super::{End, Session};
 use crate::client::ClientError;
 
+/// How often a writer that is gone is tried again, unless something changes before.
+const AGAIN: Duration = Duration::from_millis(100);
+
 /// Why a statement was not run, or not to its end.
 pub(super) enum Stopped {
+    /// The reader has not reached the session's position in time; the client has been told nothing.
+    Late,
+    /// The server takes no writes; the client has been told nothing, and the statement has done nothing.
+    ReadOnly(Failure),
     /// The client is told, and the session goes on.
     Refused(Failure),
     /// The session ends.
@@ -37,45 +44,114 @@ impl Session {
         Failure::new(Fault::Client, codes::ER_QUERY_INTERRUPTED, b"70100", "Query execution was interrupted")
     }
 
-    /// Has a connection that suits the session, waiting for one if needed; a kill ends the wait.
+    /// Has a connection that suits the session and the statement at hand, waiting for one if needed; a kill ends the wait.
     pub(super) async fn have_connection(&mut self) -> Result<(), Stopped> {
-        if self.held {
-            self.held = false;
-            self.shared.pool.end_hold(u64::from(self.handle.id));
+        if self.lease.is_some() && self.at != self.target.index && !self.state.is_bound() {
+            self.leave_connection().await;
         }
+        self.end_hold();
         if self.lease.is_some() {
             return Ok(());
         }
+        let mut deadline = None;
+        loop {
+            match self.lend().await? {
+                // While it was waited for, the writer has become another one.
+                Ok(_) if self.target.level.is_none() && self.target.index != self.shared.backends.writer() => {
+                    self.target_writer_again();
+                }
+                Ok(mut lease) => {
+                    lease.has_found_rows = false;
+                    self.handle.info().server = Some((lease.server.clone(), lease.thread_id));
+                    self.lease = Some(lease);
+                    self.at = self.target.index;
+                    return Ok(());
+                }
+                Err(failure) => self.find_another_way(failure, &mut deadline).await?,
+            }
+        }
+    }
+
+    async fn lend(&mut self) -> Result<Result<Lease, Failure>, Stopped> {
         self.handle.set_state("Waiting for a server connection");
         let profile = self.state.profile.clone();
         let request = Request { key: &self.key, password: &self.password, profile: &profile, patient: false };
-        let mut lending = std::pin::pin!(self.shared.pool.lend(request));
-        let lease = loop {
+        let mut lending = std::pin::pin!(self.shared.backends.at(self.target.index).pool.lend(request));
+        let lent = loop {
             // Cancel-safe: a dropped `lend` gives up its place, `gone` keeps what was read, a bell keeps its ring.
             tokio::select! {
                 biased;
                 lent = &mut lending => break lent,
-                () = self.handle.bell.rung() => {
-                    if self.handle.has(Interrupt::Connection) || self.handle.has(Interrupt::ShutdownNow) {
-                        return Err(Stopped::Ended(End::Killed));
-                    }
-                    if self.handle.has(Interrupt::Query) {
-                        return Err(Stopped::Refused(Self::interrupted_failure()));
-                    }
-                }
+                () = self.handle.bell.rung() => self.stops_waiting()?,
                 error = self.client.gone() => return Err(Stopped::Ended(error.into())),
             }
         };
         self.handle.set_state("");
-        let lease = lease.inspect_err(|failure| {
-            if failure.code == codes::ER_ACCESS_DENIED_ERROR {
-                self.endpoint.accounts.forget(&self.user);
+        Ok(lent)
+    }
+
+    /// The bell has rung while a statement that no server has heard of waits.
+    pub(super) fn stops_waiting(&self) -> Result<(), Stopped> {
+        if self.handle.has(Interrupt::Connection) || self.handle.has(Interrupt::ShutdownNow) {
+            return Err(Stopped::Ended(End::Killed));
+        }
+        if self.handle.has(Interrupt::Query) {
+            return Err(Stopped::Refused(Self::interrupted_failure()));
+        }
+        Ok(())
+    }
+
+    /// There is no connection to the server at hand: another reader is chosen, or a writer that is gone is waited for.
+    async fn find_another_way(&mut self, failure: Failure, deadline: &mut Option<Instant>) -> Result<(), Stopped> {
+        let is_writer = self.target.index == self.shared.backends.writer();
+        if failure.code == codes::ER_ACCESS_DENIED_ERROR && is_writer {
+            self.endpoint.accounts.forget(&self.user);
+        }
+        // A pool that is full says so itself: others need not be filled up too.
+        if failure.fault != Fault::Weir && self.choose_another() {
+            return Ok(());
+        }
+        if failure.code != codes::CR_CONN_HOST_ERROR {
+            return Err(failure.into());
+        }
+        self.wait_for_writer(failure, deadline).await?;
+        self.target_writer_again();
+        Ok(())
+    }
+
+    /// Waits for the writer to be there again, or for another one; not longer than the bound for the whole statement, whose
+    /// end is `deadline` once it has begun.
+    ///
+    /// What is known of the writer may be older than `failure`: while nothing changes, it is tried again now and then.
+    pub(super) async fn wait_for_writer(
+        &mut self,
+        failure: Failure,
+        deadline: &mut Option<Instant>,
+    ) -> Result<(), Stopped> {
+        let group = self.shared.backends.group.clone();
+        let bound = group.settings().writer_wait;
+        let now = Instant::now();
+        if deadline.is_none() {
+            self.endpoint.metrics.writer_waits.inc();
+        }
+        let end = *deadline.get_or_insert(now + bound);
+        if now >= end {
+            return Err(failure.into());
+        }
+        self.handle.set_state("Waiting for the writer");
+        let mut changes = group.changes();
+        let next = (now + AGAIN).min(end);
+        loop {
+            // Cancel-safe: nothing is taken from any of them but the fact that it is ready.
+            tokio::select! {
+                biased;
+                _ = changes.changed() => break,
+                () = tokio::time::sleep_until(next.into()) => break,
+                () = self.handle.bell.rung() => self.stops_waiting()?,
+                error = self.client.gone() => return Err(Stopped::Ended(error.into())),
             }
-        })?;
-        let mut lease = lease;
-        lease.has_found_rows = false;
-        self.handle.info().server = Some((lease.server.clone(), lease.thread_id));
-        self.lease = Some(lease);
+        }
+        self.handle.set_state("");
         Ok(())
     }
 
@@ -90,20 +166,31 @@ impl Session {
     /// has begun or is lost with its connection.
     pub(super) async fn send(&mut self, class: &Class, payload: &[u8]) -> Result<(), Stopped> {
         self.have_connection().await?;
-        let begins = self.state.begin.is_some();
-        match self.send_on_connection(class, payload).await {
-            // The client counts on a transaction that is not there.
-            Err(Stopped::Refused(failure)) if begins => Err(Stopped::Ended(End::Told(failure))),
-            Ok(()) if begins => {
+        let begin = self.state.begin.clone();
+        self.begun_with_statement = begin.is_some();
+        let sent = self.send_on_connection(class, payload).await;
+        let Some(begin) = begin else { return sent };
+        match sent {
+            Ok(()) => {
                 // An error packet has no status flags: if the statement fails, the transaction is open all the same.
                 self.state.status |= StatusFlags::IN_TRANS;
+                self.on_reader = self.target.on_reader.then_some(self.target.life);
                 Ok(())
             }
+            // START TRANSACTION READ WRITE on a writer that is being replaced.
+            Err(Stopped::Refused(failure)) if begin.may_be_refused && failure.code == ER_OPTION_PREVENTS_STATEMENT => {
+                Err(Stopped::ReadOnly(failure))
+            }
+            // It has only read, or will: it can begin again elsewhere.
+            Err(Stopped::Refused(failure)) if begin.read_only => Err(Stopped::Refused(failure)),
+            // The client counts on a transaction that is not there.
+            Err(Stopped::Refused(failure)) => Err(Stopped::Ended(End::Told(failure))),
             sent => sent,
         }
     }
 
     async fn send_on_connection(&mut self, class: &Class, payload: &[u8]) -> Result<(), Stopped> {
+        self.queue_wait();
         self.queue_session_state(class)?;
         self.raise_what_was_left().await?;
         let careful = class.effects.contains(Effects::WRITES);
@@ -111,18 +198,87 @@ impl Session {
         let changes = connection.state_changes();
         if careful && changes {
             connection.flush().await?;
-            connection.confirm_state().await?;
+            self.confirm_state().await?;
         }
+        let connection = self.connection();
         connection.queue(payload, true);
         connection.flush().await?;
         // A transaction's start is confirmed with the statement's reply.
         if !connection.only_begins() {
-            connection.confirm_state().await?;
+            self.confirm_state().await?;
         }
         if changes {
             self.endpoint.backend_metrics.profile_changes.inc();
         }
         Ok(())
+    }
+
+    /// Before anything else: the reader says whether it has the position that the session needs.
+    pub(super) fn queue_wait(&mut self) {
+        if self.target.waits {
+            return;
+        }
+        let settings = self.shared.backends.group.settings();
+        let question = match &self.target.wait {
+            Some(position) => position.wait_query(settings.read_wait.as_secs_f64()),
+            None if self.must_catch_up() => {
+                self.target.catches_up = true;
+                Position::wait_for_commits_query(settings.writer_wait.as_secs_f64())
+            }
+            None => return,
+        };
+        self.target.waits = true;
+        self.connection().queue_wait(&question);
+    }
+
+    /// Reads the replies to what was queued before the statement. A server that has stopped answering ends the wait, as the client's
+    /// end and a kill do.
+    pub(super) async fn confirm_state(&mut self) -> Result<(), Stopped> {
+        loop {
+            let connection = self.connection();
+            match connection.confirm_arrived() {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(_) if connection.late => return Err(Stopped::Late),
+                Err(failure) => return Err(failure.into()),
+            }
+            let lease = self.lease.as_mut().expect("the session has a connection while a command runs");
+            // Cancel-safe: `fill` and `gone` keep what they have read, a bell keeps its ring.
+            let stopped = tokio::select! {
+                biased;
+                filled = lease.fill() => {
+                    filled?;
+                    continue;
+                }
+                () = self.handle.bell.rung() => self.stops_confirming(),
+                error = self.client.gone() => Some(Stopped::Ended(error.into())),
+            };
+            if let Some(stopped) = stopped {
+                // Something may come still, which nobody waits for.
+                self.lose_lease();
+                return Err(stopped);
+            }
+        }
+    }
+
+    /// The bell has rung while what comes before a statement is waited for.
+    fn stops_confirming(&self) -> Option<Stopped> {
+        if self.handle.has(Interrupt::ServerLost) {
+            self.handle.clear(Interrupt::ServerLost);
+            let server = &self.shared.backends.at(self.at).pool.server;
+            if server.refusal().is_some() {
+                let failure = server.lost("it has stopped answering");
+                return Some(match self.state.is_bound() {
+                    true => Stopped::Ended(End::Told(failure)),
+                    false => Stopped::Refused(failure),
+                });
+            }
+        }
+        match self.stops_waiting() {
+            Ok(()) => None,
+            Err(Stopped::Refused(failure)) if self.state.is_bound() => Some(Stopped::Ended(End::Told(failure))),
+            Err(stopped) => Some(stopped),
+        }
     }
 
     /// Queues what the connection lacks of the session's state, the transaction's start included.
@@ -167,13 +323,14 @@ impl Session {
         statement_id: Option<u32>,
     ) -> Result<Outcome, Stopped> {
         let (endpoint, key, password) = (&self.endpoint, &self.key, &self.password);
-        let kill = |thread: u32| {
+        let server = self.shared.backends.at(self.at).pool.server.clone();
+        let kill = |thread: u32, what: Kill| {
             endpoint.metrics.kills.inc();
             let capabilities = weir_wire::Capabilities::empty();
             let login = Login { user: key.user.clone(), password: password.clone(), capabilities };
-            let server = endpoint.server.clone();
+            let server = server.clone();
             tokio::task::spawn_local(async move {
-                if let Err(error) = kill_query(&server, &login, thread).await {
+                if let Err(error) = monitor::kill(&server, &login, thread, what).await {
                     tracing::warn!(%error, thread, "a statement could not be killed on the server");
                 }
             });
@@ -182,6 +339,7 @@ impl Session {
         let harmless = !class.effects.contains(Effects::WRITES) && !self.state.status.contains(StatusFlags::IN_TRANS);
         // Only the time of what may ride is of interest, and a clock is not free.
         self.sent_at = harmless.then(Instant::now);
+        let keep_read_only = self.can_be_run_on_another_writer(class);
         let lease = self.lease.as_mut().expect("a command was sent on the session's connection");
         let mut relay = Relay {
             client: &mut self.client,
@@ -192,21 +350,38 @@ impl Session {
             database: self.state.profile.database.as_deref(),
             harmless,
             statement_id,
+            keep_read_only,
+            deadline: &self.deadline,
             kill: &kill,
         };
         match relay.run(kind).await {
-            Ok(outcome) => Ok(outcome),
+            Ok(outcome) => {
+                self.kill_on_its_way |= outcome.killed;
+                Ok(outcome)
+            }
             Err(Broken::Client(error)) => Err(Stopped::Ended(error.into())),
+            Err(Broken::ReadOnly(failure)) => Err(Stopped::ReadOnly(failure)),
             Err(Broken::Killed) => Err(Stopped::Ended(End::Told(Self::interrupted_failure()))),
-            Err(Broken::Server { failure, said }) => Err(self.server_broke(failure, said)),
+            Err(Broken::Server { failure, said }) => {
+                if !harmless {
+                    // It may have been done.
+                    self.seen.saw_writer(Instant::now());
+                }
+                Err(self.server_broke(failure, said))
+            }
         }
     }
 
     /// The server connection broke in the middle of a command. What was bound to it is lost, so a bound session
     /// ends, as it would on a direct connection; another one goes on.
     pub(super) fn server_broke(&mut self, failure: Failure, said: bool) -> Stopped {
+        // A READ ONLY transaction that has just begun has shown nothing: it can begin again.
+        if !said && self.on_reader.is_some() && self.begun_with_statement {
+            self.on_reader = None;
+            self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
+        }
         let bound = self.state.is_bound() || self.state.in_transaction();
-        self.lease = None;
+        self.lose_lease();
         if said {
             // A half reply can't be ended by an error packet of the right number: the client must not go on.
             return Stopped::Ended(End::Client(ClientError::Io(std::io::Error::other(failure.to_string()))));
@@ -223,25 +398,16 @@ impl Session {
         kind: ReplyKind,
         lost: Option<Failure>,
     ) -> Result<Option<Outcome>, End> {
-        let repeatable = self.lease.is_none() && self.state.begin.is_none() && !class.effects.contains(Effects::WRITES);
+        let mut retries = self.retries(class);
         let mut done = match lost {
             Some(failure) => Err(Stopped::Refused(failure)),
             None => self.run_once(class, payload, kind).await,
         };
-        if let Err(Stopped::Refused(failure)) = &done
-            && failure.code == codes::CR_SERVER_LOST
-            && repeatable
-            && self.lease.as_ref().is_none_or(|lease| !lease.is_clean())
-            && !self.handle.has(Interrupt::Query)
-        {
-            // The server had closed the idle connection: a read that nobody has heard of is asked again, once.
-            self.lease = None;
-            let again = self.run_once(class, payload, kind).await;
-            // A server that is not there any more: what the client hears of is the loss.
-            let gone = matches!(&again, Err(Stopped::Refused(f)) if f.code == codes::CR_CONN_HOST_ERROR);
-            if !gone {
-                done = again;
-            }
+        while let Err(stopped) = done {
+            done = match self.again(stopped, &mut retries).await {
+                Ok(()) => self.run_once(class, payload, kind).await,
+                Err(stopped) => return self.stopped(stopped).map(|()| None),
+            };
         }
         match done {
             Ok(outcome) => {
@@ -261,10 +427,11 @@ impl Session {
     pub(super) fn stopped(&mut self, stopped: Stopped) -> Result<(), End> {
         match stopped {
             Stopped::Ended(end) => Err(end),
-            Stopped::Refused(failure) => {
+            Stopped::Late => self.stopped(Stopped::Refused(self.behind())),
+            Stopped::Refused(failure) | Stopped::ReadOnly(failure) => {
                 let broken = self.lease.as_ref().is_some_and(|lease| !lease.is_clean());
                 if broken {
-                    self.lease = None;
+                    self.lose_lease();
                     if self.state.is_bound() {
                         return Err(End::Told(failure));
                     }

@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
+use weir_admin::digests::Digested;
 use weir_backend::Identity;
 use weir_backend::lanes::Group;
 use weir_backend::profile::SharedProfile;
 use weir_backend::statement::StatementKey;
-use weir_sql::{Class, Dialect, Effects, LexMode, Pins};
+use weir_sql::{Class, Dialect, Effects, Kind, LexMode, Pins, RoutingHint};
 use weir_wire::{Failure, StatusFlags};
 
 use super::beginning::{Beginning, lex_mode};
@@ -35,7 +36,7 @@ pub(crate) enum Diagnostics {
 }
 
 /// BEGIN or START TRANSACTION.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Begin {
     pub(crate) text: Box<[u8]>,
     pub(crate) read_only: bool,
@@ -61,6 +62,10 @@ pub(crate) struct Statement {
     pub(crate) long_data: bool,
     /// Sending a piece failed: the next execution tells.
     pub(crate) failed: Option<Failure>,
+    /// Where it wants to run, if it says so.
+    pub(crate) hint: Option<RoutingHint>,
+    /// What is counted of its executions.
+    pub(crate) digested: Rc<Digested>,
     /// Its digest, if its executions may ride lanes.
     pub(crate) digest: Option<u128>,
     /// The lanes whose settings were last found to be those that it was prepared with.
@@ -236,11 +241,15 @@ pub(crate) fn needs_insert_id(class: &Class) -> bool {
 pub(crate) const OUTLAST_RESET: Pins =
     Pins::ROLE.union(Pins::XA).union(Pins::GLOBAL_READ_LOCK).union(Pins::BACKUP_LOCK).union(Pins::UNKNOWN_STATEMENT);
 
+/// Whether an error of a text may be that of one of several statements.
+pub(crate) fn runs_others(class: &Class) -> bool {
+    class.kind == Kind::Multiple || class.effects.contains(Effects::RUNS_OTHERS)
+}
+
 /// The pins that a failed text leaves: not those of what it would have made, and none if it was not even run, which
 /// only a text that can't run others tells by its syntax error (1064, or 1630 for a function that is none).
-pub(crate) fn pins_left_by_failure(pins: Pins, code: u16, several: bool) -> Pins {
-    let runs_others = pins.intersects(Pins::CALL | Pins::TEXT_PREPARE | Pins::UNKNOWN_STATEMENT);
-    if matches!(code, 1064 | 1630) && !several && !runs_others {
+pub(crate) fn pins_left_by_failure(pins: Pins, code: u16, runs_others: bool) -> Pins {
+    if matches!(code, 1064 | 1630) && !runs_others {
         return Pins::empty();
     }
     let atomic = Pins::TEMPORARY_TABLE

@@ -8,14 +8,16 @@ use std::rc::{Rc, Weak};
 
 use weir_backend::lanes::{Group, Lane, MAX_COMMAND, Ride};
 use weir_backend::statement::{Prepared, StatementKey};
-use weir_sql::{Class, Effects, Kind, Pins, StateValues, classify};
+use weir_sql::{Class, Effects, Kind, Pins, RoutingHint, StateValues, classify};
 use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::{Execute, settle_null_types, statement_id};
 use weir_wire::{Capabilities, Command, Failure, Fault, Malformed, StatusFlags};
 
 use super::query::names_server_threads;
+use super::relay::Outcome;
 use super::ride::Rode;
+use super::ruled::Allowed;
 use super::server::Stopped;
 use super::state::Statement;
 use super::{End, SMALL_COMMAND, Session};
@@ -36,6 +38,17 @@ fn malformed(error: Malformed) -> Failure {
     Failure::new(Fault::Client, codes::ER_MALFORMED_PACKET, b"HY000", error.to_string())
 }
 
+/// One execution of a prepared statement.
+#[derive(Clone, Copy)]
+struct Execution<'a> {
+    key: &'a Rc<StatementKey>,
+    class: &'a Class,
+    execute: &'a Execute<'a>,
+    types: &'a Option<Rc<[u8]>>,
+    /// The types of some parameters are not known.
+    untyped: bool,
+}
+
 impl Session {
     /// COM_STMT_PREPARE.
     pub(super) async fn prepare(&mut self, payload: &[u8]) -> Result<(), End> {
@@ -45,6 +58,21 @@ impl Session {
             self.refuse(&Failure::new(Fault::Client, 1461, b"42000", message));
             return Ok(());
         }
+        let text = &payload[1..];
+        let class = classify(text, self.state.lex);
+        let digested = self.shared.statistics.table.entry(text, self.state.lex, &class);
+        let rewritten = match self.text_to_prepare(&digested, text) {
+            Ok(text) => text.map(|text| [&payload[..1], &text].concat()),
+            Err(failure) => {
+                self.refuse(&failure);
+                return Ok(());
+            }
+        };
+        let payload = rewritten.as_deref().unwrap_or(payload);
+        let hint = weir_sql::routing_hint(&payload[1..], self.state.lex);
+        let blanked = hint.and_then(|_| weir_sql::without_routing_hint(&payload[1..], self.state.lex));
+        let blanked = blanked.map(|text| [&payload[..1], &text].concat());
+        let payload = blanked.as_deref().unwrap_or(payload);
         let mut class = classify(&payload[1..], self.state.lex);
         if matches!(class.kind, Kind::Weir(_)) {
             let message = "This command is not supported in the prepared statement protocol yet";
@@ -64,12 +92,17 @@ impl Session {
         let parsing = Rc::new(self.state.profile.parsing());
         let key = self.shared.statement_keys.share(StatementKey::new(text, parsing));
         let id = self.next_statement_id();
+        if let Err(stopped) = self.route(&class, hint).await {
+            return self.stopped(stopped);
+        }
         match self.prepare_for_client(&key, &class, id).await {
             Ok(Some(params)) => {
                 self.last_prepared = id;
                 let digest = may_ride(&class).then(|| weir_sql::digest(&key.text, self.state.lex).0);
                 let statement = Statement {
+                    hint,
                     digest,
+                    digested,
                     key,
                     class: Rc::new(class),
                     params,
@@ -109,8 +142,17 @@ impl Session {
         let asks = prepared.effects & Effects::USES_WARNINGS;
         let class = Class { effects: Effects::READS | asks, ..Class::default() };
         let payload = [&[Command::StmtPrepare as u8], &key.text[..]].concat();
-        self.send(&class, &payload).await?;
-        let outcome = self.forward_reply(ReplyKind::Prepare, &class, Some(id)).await?;
+        let mut retries = self.retries(&class);
+        let outcome = loop {
+            let prepared = async {
+                self.send(&class, &payload).await?;
+                self.forward_reply(ReplyKind::Prepare, &class, Some(id)).await
+            };
+            match prepared.await {
+                Ok(outcome) => break outcome,
+                Err(stopped) => self.again(stopped, &mut retries).await?,
+            }
+        };
         let prepared = outcome.prepared;
         self.note(&class, &outcome);
         let Some(ok) = prepared else { return Ok(None) };
@@ -133,10 +175,12 @@ impl Session {
         self.endpoint.backend_metrics.prepares.inc();
         let as_prepared = Rc::new(current.parsed_as(&key.parsing));
         let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);
+        self.queue_wait();
         let connection = self.connection();
         connection.queue_state(&as_prepared, tracking)?;
         connection.flush().await?;
-        connection.confirm_state().await?;
+        self.confirm_state().await?;
+        let connection = self.connection();
         let prepared = connection.prepare(&key.text).await?;
         let id = prepared.id;
         connection.remember(key.clone(), prepared);
@@ -151,45 +195,68 @@ impl Session {
 
     /// COM_STMT_EXECUTE.
     pub(super) async fn execute(&mut self, payload: &[u8]) -> Result<(), End> {
-        match self.execute_statement(payload).await {
+        let begun = self.statement_begins();
+        let statement = statement_id(payload).ok().and_then(|id| self.statement(id, "mysqld_stmt_execute").ok());
+        let known = statement.map(|statement| (statement.digested.clone(), statement.key.clone()));
+        let ended = match self.execute_statement(payload).await {
             Ok(()) => Ok(()),
             Err(stopped) => self.stopped(stopped),
+        };
+        if let Some((digested, key)) = known {
+            self.statement_ends(begun, &digested, &key.text, &ended);
         }
+        ended
     }
 
     async fn execute_statement(&mut self, payload: &[u8]) -> Result<(), Stopped> {
         let capabilities = self.client.capabilities;
         let id = statement_id(payload).map_err(malformed)?;
-        let (mariadb, own) = (self.identity.mariadb, self.handle.id);
+        let mariadb = self.identity.mariadb;
         let statement = self.statement(id, "mysqld_stmt_execute")?;
         if let Some(failure) = statement.failed.take() {
             return Err(failure.into());
         }
         let execute = Execute::parse(payload, statement.params, capabilities).map_err(malformed)?;
         let mut untyped = false;
-        if let Some(types) = execute.types {
-            let mut types = types.to_vec();
+        let named = capabilities.contains(Capabilities::QUERY_ATTRIBUTES);
+        let first = statement.types.is_none();
+        let own_types = execute.types.map(<[u8]>::to_vec);
+        if let Some(mut types) = own_types.or_else(|| if first { execute.types_of_nulls(named) } else { None }) {
             if !mariadb {
-                let named = capabilities.contains(Capabilities::QUERY_ATTRIBUTES);
                 untyped = settle_null_types(&mut types, &mut statement.known_types, named).map_err(malformed)?;
             }
             statement.retyped |= statement.types.as_ref().is_some_and(|before| before[..] != types[..]);
             statement.types = Some(types.into());
-        } else if execute.params > 0 && statement.types.is_none() {
+        } else if execute.params > 0 && first {
             let message = "Incorrect arguments to mysqld_stmt_execute";
             return Err(Failure::new(Fault::Client, codes::ER_WRONG_ARGUMENTS, b"HY000", message).into());
         }
         // MySQL keeps something of the types of earlier executions: on a lane those would be other sessions'.
         let retyped = statement.retyped && !mariadb;
         let digest = statement.digest.filter(|_| !statement.long_data && !statement.cursor && !retyped);
+        // Values in pieces are on the connection that has them.
+        let hint = statement.hint.filter(|_| !statement.long_data);
+        let long_data = statement.long_data;
         let (key, class, types) = (statement.key.clone(), statement.class.clone(), statement.types.clone());
+        let digested = statement.digested.clone();
+        self.may_run(&digested)?;
+        let allowed = match self.rule_for(&digested) {
+            None => Allowed::default(),
+            Some(rule) => Box::pin(self.allow(&rule)).await?,
+        };
+        let hint = allowed.hint.filter(|_| !long_data).or(hint);
         if let Kind::Kill(target) = class.kind {
             return self.kill_by_text(target, &key.text).map_err(Stopped::Ended);
         }
+        let cursor = execute.opens_cursor();
+        // A cursor binds the session to its server, which has to be the writer.
+        if cursor && self.on_reader.is_some() {
+            return Err(Self::not_on_reader().into());
+        }
+        self.route(&class, if cursor { Some(RoutingHint::Primary) } else { hint }).await?;
         if self.answer_transaction_here(&class.kind, &key.text) || self.before_diagnostics(&class, false).await? {
             return Ok(());
         }
-        let cursor = execute.opens_cursor();
         let rides = digest.filter(|_| !cursor && !untyped && payload.len() <= MAX_COMMAND);
         let lanes = rides.and_then(|digest| Some((self.lanes_for_statement(id, &key)?, digest)));
         let learnt = lanes.as_ref().map(|(group, digest)| group.learnt(*digest));
@@ -197,7 +264,7 @@ impl Session {
             self.handle_statement(&key);
             let put = |lane: &Lane, ride: &Rc<Ride>| lane.execute(ride, &key, &execute, types.as_ref(), !mariadb);
             if let Rode::Done(outcome) = self.ride_execution(group, learnt, put).await? {
-                self.note(&class, &outcome);
+                self.note_ride(&class, &outcome);
                 return Ok(());
             }
         }
@@ -209,33 +276,14 @@ impl Session {
             Some(text) => Rc::new(StatementKey::new(text.into(), key.parsing.clone())),
             None => key,
         };
-        self.have_connection().await?;
-        let others = self.connection().statements.peek(&key).and_then(|prepared| prepared.executed_by);
-        let typed = self.connection().statements.peek(&key).is_some_and(|prepared| prepared.types == types);
-        if !mariadb && others.is_some_and(|session| session != own) && (untyped || !typed) {
-            // MySQL takes the types of expressions from what was executed before, which were another session's.
-            self.connection().close_statement(&key);
-        }
-        let server_id = self.have_statement(&key).await?;
-        let mut forwarded = std::mem::take(&mut self.scratch);
-        forwarded.clear();
-        let connection = self.connection();
-        let known = connection.statements.peek(&key).and_then(|prepared| prepared.types.clone());
-        let same = matches!((&known, &types), (Some(a), Some(b)) if Rc::ptr_eq(a, b) || a == b);
-        let send_types = if same { None } else { types.as_deref() };
-        execute.encode_into(&mut forwarded, server_id, send_types.filter(|_| execute.params > 0));
-        if let Some(prepared) = connection.statements.peek_mut(&key) {
-            prepared.types = types;
-            prepared.executed_by =
-                Some(prepared.executed_by.map_or(own, |session| if session == own { own } else { u32::MAX }));
-        }
-        self.handle_statement(&key);
-        let sent = self.send(&class, &forwarded).await;
-        if forwarded.capacity() <= SMALL_COMMAND {
-            self.scratch = forwarded;
-        }
-        sent?;
-        let outcome = self.forward_reply(ReplyKind::Results, &class, None).await?;
+        let mut retries = self.retries(&class);
+        let run = Execution { key: &key, class: &class, execute: &execute, types: &types, untyped };
+        let outcome = loop {
+            match self.execute_once(&run).await {
+                Ok(outcome) => break outcome,
+                Err(stopped) => self.again(stopped, &mut retries).await?,
+            }
+        };
         if let Some(learnt) = &learnt {
             self.note_run(learnt, Some(&outcome));
         }
@@ -252,6 +300,39 @@ impl Session {
             self.state.learn_busy_statements();
         }
         Ok(())
+    }
+
+    /// Executes a statement on a connection of the session's own.
+    async fn execute_once(&mut self, run: &Execution<'_>) -> Result<Outcome, Stopped> {
+        let Execution { key, class, execute, types, untyped } = *run;
+        let (mariadb, own) = (self.identity.mariadb, self.handle.id);
+        self.have_connection().await?;
+        let others = self.connection().statements.peek(key).and_then(|prepared| prepared.executed_by);
+        let typed = self.connection().statements.peek(key).is_some_and(|prepared| prepared.types == *types);
+        if !mariadb && others.is_some_and(|session| session != own) && (untyped || !typed) {
+            // MySQL takes the types of expressions from what was executed before, which were another session's.
+            self.connection().close_statement(key);
+        }
+        let server_id = self.have_statement(key).await?;
+        let mut forwarded = std::mem::take(&mut self.scratch);
+        forwarded.clear();
+        let connection = self.connection();
+        let known = connection.statements.peek(key).and_then(|prepared| prepared.types.clone());
+        let same = matches!((&known, types), (Some(a), Some(b)) if Rc::ptr_eq(a, b) || a == b);
+        let send_types = if same { None } else { types.as_deref() };
+        execute.encode_into(&mut forwarded, server_id, send_types.filter(|_| execute.params > 0));
+        if let Some(prepared) = connection.statements.peek_mut(key) {
+            prepared.types.clone_from(types);
+            prepared.executed_by =
+                Some(prepared.executed_by.map_or(own, |session| if session == own { own } else { u32::MAX }));
+        }
+        self.handle_statement(key);
+        let sent = self.send(class, &forwarded).await;
+        if forwarded.capacity() <= SMALL_COMMAND {
+            self.scratch = forwarded;
+        }
+        sent?;
+        self.forward_reply(ReplyKind::Results, class, None).await
     }
 
     /// The lanes that the session's statements may ride now, if their settings read the text as it was prepared.
@@ -369,7 +450,8 @@ impl Session {
         };
         let failure = match sent {
             Ok(()) => None,
-            Err(Stopped::Refused(failure)) => Some(failure),
+            Err(Stopped::Refused(failure) | Stopped::ReadOnly(failure)) => Some(failure),
+            Err(Stopped::Late) => Some(self.behind()),
             Err(Stopped::Ended(end)) => return Err(end),
         };
         if let Ok(statement) = self.statement(id, "mysqld_stmt_send_long_data") {

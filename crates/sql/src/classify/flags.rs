@@ -12,8 +12,8 @@ bitflags! {
         const WRITES = 1 << 1;
         /// Commits the open transaction before it runs (DDL, administration). Informational.
         const IMPLICIT_COMMIT = 1 << 2;
-        /// Starts a transaction in another way than a plain BEGIN or START TRANSACTION: `WITH CONSISTENT SNAPSHOT`,
-        /// `COMMIT AND CHAIN`, `XA START`.
+        /// Starts a transaction in another way than as a text that is [`Kind::Begin`](crate::Kind::Begin): `WITH CONSISTENT
+        /// SNAPSHOT`, `COMMIT AND CHAIN`, `XA START`, BEGIN as one of several statements.
         const STARTS_TRANSACTION_OTHER = 1 << 3;
         /// Sets the characteristics of the next transaction only: `SET TRANSACTION …`, `SET @@transaction_isolation = …`.
         const SET_TRANSACTION_ONCE = 1 << 4;
@@ -50,6 +50,12 @@ bitflags! {
         const LOCAL_INFILE = 1 << 19;
         /// Sets variables for the time of one statement only: MariaDB's SET STATEMENT … FOR.
         const SETS_FOR_STATEMENT = 1 << 20;
+        /// Reads what belongs to one server rather than to the data: system variables, locks by name, files, its place in
+        /// replication, the server's own schemas.
+        const SERVER_STATE = 1 << 21;
+        /// May run statements that the text does not show: CALL, EXECUTE, a block, and whatever begins with no word that is
+        /// known to do nothing of that. An error of it may be one of those statements.
+        const RUNS_OTHERS = 1 << 22;
     }
 }
 

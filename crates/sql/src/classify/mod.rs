@@ -1,28 +1,25 @@
-//! What a text is, reads, changes and leaves on its connection.
+//! What a text is, reads, changes and leaves on its connection: computed from its tree.
 //!
 //! What must hold: a flag may be set needlessly, but is never missing for anything that the text itself says; a
 //! [`Kind`] that Weir could act on by itself (BEGIN, COMMIT, KILL, SHOW WARNINGS, …) is given only to a text that means
-//! exactly this on every server that the mode allows. Nothing is allocated unless the text is a SET.
+//! exactly this on every server that the mode allows. What the parser does not read pins, writes, and does whatever any
+//! of its words could mean: it may be a statement of a server that is newer than the parser.
 //!
 //! A text whose executable comments run on some servers only is read twice, with and without them, and both readings
 //! count.
 
-mod control;
-mod ddl;
 mod flags;
-mod routine;
-mod scan;
-mod set;
-mod statement;
+mod tree;
 
 use std::ops::Range;
 
-pub use flags::{Effects, Pins};
+use bumpalo::Bump;
 
-use crate::cursor::Cursor;
+pub use flags::{Effects, Pins};
+pub(crate) use tree::class_of_statement;
+
 use crate::lexer::{Conditional, Lexer};
 use crate::mode::LexMode;
-use scan::Reader;
 
 /// What is known of a text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -64,12 +61,16 @@ impl Class {
         !matches!(self.kind, Kind::SetUserVariables(_) | Kind::Kill(_) | Kind::ShowWarnings(_) | Kind::Weir(_))
     }
 
-    /// Says by flags what was said by a kind that carries values, before the kind is given up.
+    /// Says by flags what was said by the kind alone, before the kind is given up.
     fn demote(&mut self) {
-        if matches!(self.kind, Kind::SetUserVariables(_)) {
-            self.effects |= Effects::SETS_USER_VARIABLES;
-            self.pins |= Pins::COMPUTED_USER_VARIABLE;
-            self.kind = Kind::Set;
+        match self.kind {
+            Kind::SetUserVariables(_) => {
+                self.effects |= Effects::SETS_USER_VARIABLES;
+                self.pins |= Pins::COMPUTED_USER_VARIABLE;
+                self.kind = Kind::Set;
+            }
+            Kind::Begin { .. } => self.effects |= Effects::STARTS_TRANSACTION_OTHER,
+            _ => {}
         }
     }
 }
@@ -162,12 +163,13 @@ pub enum Diagnostics {
 
 /// Reads a text.
 pub fn classify(sql: &[u8], mode: LexMode) -> Class {
+    let arena = Bump::new();
     let lexer = Lexer::new(sql, mode);
-    let (with, conditional) = Reader::new(Cursor::over(lexer), mode).read_text();
+    let (with, conditional) = tree::read(&arena, lexer, mode);
     if conditional == Conditional::None {
         return with;
     }
-    let (without, _) = Reader::new(Cursor::over(lexer.skipping_conditional()), mode).read_text();
+    let (without, _) = tree::read(&arena, lexer.skipping_conditional(), mode);
     let mut class = either(with, without);
     if conditional == Conditional::Mixed {
         class.kind = Kind::Other;
@@ -198,6 +200,12 @@ fn either(mut a: Class, mut b: Class) -> Class {
         releases: a.releases & b.releases,
         assigned: a.assigned,
     }
+}
+
+/// Whether a database is one that each server has for itself.
+pub fn is_servers_schema(name: &[u8]) -> bool {
+    const OWN: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];
+    OWN.iter().any(|own| name.eq_ignore_ascii_case(own.as_bytes()))
 }
 
 #[cfg(test)]

@@ -55,3 +55,25 @@ fn plain_reads_are_known() {
         assert!(!class(sql).is_plain_read(), "{sql}");
     }
 }
+
+#[test]
+fn deep_nesting_is_classed_on_a_small_stack() {
+    let deep = |open: &str, close: &str| format!("SELECT {}1{}", open.repeat(3000), close.repeat(3000));
+    for sql in [
+        deep("(", ")"),
+        deep("(SELECT ", ")"),
+        deep("-", ""),
+        deep("NOT ", ""),
+        deep("ABS(", ")"),
+        deep("CASE WHEN ", " THEN 1 END"),
+        deep("1 IN (", ")"),
+        format!("{}SELECT 1{}", "(".repeat(3000), ")".repeat(3000)),
+        format!("SELECT 1 FROM {}t{}", "(".repeat(3000), ")".repeat(3000)),
+        format!("SELECT 1 FROM {}t{}", "(SELECT 1 FROM ".repeat(3000), ") AS d".repeat(3000)),
+        format!("{}SELECT 1", "EXPLAIN ".repeat(3000)),
+        format!("SELECT 1{}", " OR 1".repeat(30_000)),
+    ] {
+        let class = classify(sql.as_bytes(), LexMode::default());
+        assert!(class.kind == Kind::Select || class.pins.contains(Pins::UNKNOWN_STATEMENT), "{}", &sql[..40]);
+    }
+}

@@ -89,4 +89,22 @@ impl Lexer<'_> {
         }
         self.unterminated()
     }
+
+    /// `$tag$ … $tag$`, or a name that begins with `$`.
+    pub(super) fn dollar(&mut self) -> TokenKind {
+        let readable = &self.sql[self.pos..self.limit];
+        let in_tag = |byte: &&u8| is_name_byte(**byte) && **byte != b'$';
+        let tag = 1 + readable[1..].iter().take_while(in_tag).count();
+        if readable.get(tag) != Some(&b'$') {
+            return self.word();
+        }
+        let (opening, rest) = readable.split_at(tag + 1);
+        match memchr::memmem::find(rest, opening) {
+            Some(at) => {
+                self.pos += opening.len() + at + opening.len();
+                TokenKind::DollarQuoted
+            }
+            None => self.unterminated(),
+        }
+    }
 }

@@ -7,6 +7,8 @@ use crate::mode::{Dialect, LeadBytes, LexMode};
 const PLAIN: LexMode = LexMode {
     ansi_quotes: false,
     no_backslash_escapes: false,
+    pipes_as_concat: false,
+    high_not_precedence: false,
     ignore_space: false,
     lead_bytes: LeadBytes::None,
     dialect: Dialect::Either,
@@ -131,6 +133,25 @@ fn comments_for_other_servers_are_skipped() {
     assert_eq!(texts("a /*M!100100 b */ c", mariadb), "a /*M!100100 b */ c");
 }
 
+#[test]
+fn dollars_quote_on_mysql_only() {
+    let mysql = LexMode { dialect: Dialect::MySql, ..PLAIN };
+    for (sql, expected) in [
+        ("$$ a;'b $$ c", &["DollarQuoted $$ a;'b $$", "Word c"][..]),
+        ("$x$ $$ $X$ $x$$", &["DollarQuoted $x$ $$ $X$ $x$", "Word $"]),
+        ("$1$a$1$", &["DollarQuoted $1$a$1$"]),
+        ("$é$a$é$", &["DollarQuoted $é$a$é$"]),
+        ("$$ a", &["Unterminated $$ a"]),
+        ("$a$b", &["Unterminated $a$b"]),
+        ("$a b$", &["Word $a", "Word b$"]),
+        ("a$b$c", &["Word a$b$c"]),
+        ("t.$a$", &["Word t", "Punct(46) .", "Word $a$"]),
+    ] {
+        assert_eq!(lex(sql.as_bytes(), mysql), expected, "{sql}");
+    }
+    assert_eq!(lex(b"$$ a", PLAIN), ["Word $$", "Word a"]);
+}
+
 /// Pseudo-random numbers, the same in every run.
 pub(crate) struct Random(u64);
 
@@ -219,6 +240,8 @@ impl Random {
         LexMode {
             ansi_quotes: self.below(2) == 0,
             no_backslash_escapes: self.below(2) == 0,
+            pipes_as_concat: self.below(2) == 0,
+            high_not_precedence: self.below(2) == 0,
             ignore_space: self.below(2) == 0,
             lead_bytes: [LeadBytes::None, LeadBytes::Gbk, LeadBytes::Big5, LeadBytes::Sjis][self.below(4)],
             dialect: [Dialect::Either, Dialect::MySql, Dialect::MariaDb][self.below(3)],

@@ -28,6 +28,8 @@ fn a_wrong_command_line_is_a_usage_error_on_standard_error() {
         (&["serve"], "weir: the following required arguments were not provided"),
         (&["config", "check"], "weir: the following required arguments were not provided"),
         (&["version", "--loud"], "weir: unexpected argument '--loud'"),
+        (&["ctl"], "Look at a running Weir"),
+        (&["ctl", "staus"], "weir: `staus` is not a command here: expected config, digests"),
         (&["bench"], "Measure Weir"),
         (&["bench", "run", "speed"], "weir: invalid value 'speed' for '<NAME>': there is no bench of this name"),
         (&["bench", "run", "overhead", "--target", "weir,x"], "weir: invalid value 'x' for '--target <NAME,…>'"),
@@ -51,6 +53,7 @@ fn help_and_version_succeed_on_standard_output() {
         (&["version"], VERSION),
         (&["config", "example"], "[listen]"),
         (&["config", "docs"], "# Configuration"),
+        (&["ctl", "--help"], "weir ctl --dir weir-cluster status"),
         (&["bench", "list"], "overhead"),
         (&["bench", "run", "--help"], "weir bench run overhead --quick"),
     ] {

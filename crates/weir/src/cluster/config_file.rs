@@ -2,13 +2,14 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use weir_local::{Account, Cluster, PortChoice, free_port};
 
 use super::ClusterError;
+use crate::config::address::connectable;
 
 /// What goes into the file.
 pub(super) struct ConfigFile<'a> {
@@ -23,7 +24,8 @@ impl ConfigFile<'_> {
     pub(super) fn write(&self) -> Result<(), ClusterError> {
         let path = Cluster::config_file(self.cluster.dir());
         let metrics_port = free_port(PortChoice::From(self.port.saturating_add(1)))?;
-        let text = self.text(metrics_port);
+        let api_port = free_port(PortChoice::From(metrics_port.saturating_add(1)))?;
+        let text = self.text(metrics_port, api_port, &random_token()?);
         OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -33,12 +35,14 @@ impl ConfigFile<'_> {
             .map_err(|error| ClusterError::Config { file: path, reason: error.to_string() })
     }
 
-    fn text(&self, metrics_port: u16) -> String {
+    fn text(&self, metrics_port: u16, api_port: u16, token: &str) -> String {
         let dir = self.cluster.dir();
         let mut text = format!(
             "# Written by `weir up`; yours to edit. It holds passwords: keep it readable by its owner only.\n\n\
              [listen]\naddress = [\"127.0.0.1:{}\"]\nsocket = {}\n\n\
              [metrics]\naddress = \"127.0.0.1:{metrics_port}\"\n\n\
+             # For `weir ctl`.\n\
+             [api]\naddress = \"127.0.0.1:{api_port}\"\ntoken = \"{token}\"\n\n\
              [monitor]\nuser = {}\npassword = {}\n\n\
              # The servers listen on 127.0.0.1 only, which is why this password may be simple.\n\
              [[users]]\nname = {}\npassword = {}\nadmin = true\n",
@@ -63,6 +67,14 @@ impl ConfigFile<'_> {
     }
 }
 
+/// A token that nobody guesses, in hexadecimal digits.
+fn random_token() -> Result<String, ClusterError> {
+    let mut bytes = [0; 32];
+    aws_lc_rs::rand::fill(&mut bytes)
+        .map_err(|_| ClusterError::Io("make a token", std::io::Error::other("no random numbers")))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
@@ -81,12 +93,7 @@ pub(super) fn listen_address(dir: &Path) -> Result<Option<SocketAddr>, ClusterEr
     let first = first.ok_or_else(|| bad("[listen] has no address".to_owned()))?;
     let address: SocketAddr =
         first.parse().map_err(|_| bad(format!("[listen] address {first:?} is no IP address and port")))?;
-    let ip = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    Ok(Some(SocketAddr::new(ip, address.port())))
+    Ok(Some(connectable(address)))
 }
 
 #[cfg(test)]

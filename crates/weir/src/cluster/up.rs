@@ -168,7 +168,7 @@ impl Outcome {
             format!(" --dir {}", given_dir.display())
         };
         let stop = if foreground { "Ctrl-C".to_owned() } else { format!("weir down{argument}") };
-        let _ = writeln!(text, "Look    weir status{argument}\nStop    {stop}");
+        let _ = writeln!(text, "Look    weir status{argument}; weir ctl{argument} sessions\nStop    {stop}");
         text
     }
 }

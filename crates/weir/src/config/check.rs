@@ -6,6 +6,8 @@
 //! once anything was reported. Nothing is bound, connected or looked up here; files are only read.
 
 mod clients;
+mod logs;
+mod rules;
 mod servers;
 
 use std::collections::HashMap;
@@ -14,15 +16,17 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::checked::{CheckedConfig, Identity, Log};
+use super::checked::{Api, CheckedConfig, Identity, Log, Takeover};
 use super::files::{check_identity, read_certificates, read_password, read_private_key};
 use super::problem::{Place, Report};
-use super::raw::{RawConfig, RawLog, RawMetrics, RawWorkers};
+use super::raw::{RawApi, RawConfig, RawLog, RawMetrics, RawTakeover, RawWorkers};
 use super::secret::Secret;
 use super::units::{DurationText, parse_duration};
 
 /// The longest name of a user, in characters (MariaDB's limit; MySQL's is 32).
 const MAX_USER_NAME: usize = 128;
+/// The length of a token: not to be guessed, and to fit in a header.
+const TOKEN_LENGTH: std::ops::RangeInclusive<usize> = 16..=1_024;
 
 /// Looks an environment variable up.
 pub(crate) type Environment<'e> = &'e dyn Fn(&str) -> Option<String>;
@@ -43,13 +47,19 @@ pub(crate) fn check(
         clients: checker.clients(&raw.clients),
         accounts: checker.accounts(&raw.accounts, &raw.users, &raw.clients),
         servers: checker.servers(&raw.servers, &listen.addresses),
+        group: checker.group(&raw.groups),
         server_tls: checker.server_tls(&raw.server_tls),
         pool: checker.pool(&raw.pool),
         lanes: checker.lanes(&raw.lanes),
         monitor: checker.monitor(&raw.monitor),
         metrics_address: checker.metrics(&raw.metrics, &listen.addresses),
+        api: checker.api(&raw.api, &raw.metrics, &listen.addresses),
         log: checker.log(&raw.log),
+        slow_log: checker.slow_log(&raw.slow_log),
+        audit_log: checker.audit_log(&raw.audit_log),
+        rules: checker.rules(&raw.rules),
         shutdown_grace: checker.duration(Place::section("shutdown").key("grace"), &raw.shutdown.grace),
+        takeover: checker.takeover(&raw.takeover, path),
         listen,
     };
     report.is_clean().then_some(checked)
@@ -114,21 +124,32 @@ impl Checker<'_> {
         file: Option<&Path>,
         variable: Option<&str>,
     ) -> Secret {
-        let (key, password) = match (plain, file, variable) {
-            (Some(password), None, None) => ("password", Ok(password.expose().to_owned())),
-            (None, Some(path), None) => ("password_file", read_password(&self.resolve(path))),
-            (None, None, Some(name)) => ("password_env", self.variable(name)),
+        let keys = ["password", "password_file", "password_env"];
+        self.secret(section, keys, (plain, file, variable), |password| match password.contains('\0') {
+            true => Err("a password can't contain a NUL character".to_owned()),
+            false => Ok(()),
+        })
+    }
+
+    /// Finds a secret by the one of three ways, named by `keys`, that is given, and checks it.
+    fn secret(
+        &mut self,
+        section: Place<'_>,
+        keys: [&str; 3],
+        ways: (Option<&Secret>, Option<&Path>, Option<&str>),
+        check: impl Fn(&str) -> Result<(), String>,
+    ) -> Secret {
+        let (key, secret) = match ways {
+            (Some(secret), None, None) => (keys[0], Ok(secret.expose().to_owned())),
+            (None, Some(path), None) => (keys[1], read_password(&self.resolve(path))),
+            (None, None, Some(name)) => (keys[2], self.variable(name)),
             _ => {
-                let message = "needs exactly one of `password`, `password_file`, `password_env`";
-                self.report.add(section, message);
+                self.report.add(section, format!("needs exactly one of `{}`", keys.join("`, `")));
                 return Secret::new(String::new());
             }
         };
-        let password = password.and_then(|password| match password.contains('\0') {
-            true => Err("a password can't contain a NUL character".to_owned()),
-            false => Ok(password),
-        });
-        Secret::new(self.ok_or_report(section.key(key), password).unwrap_or_default())
+        let secret = secret.and_then(|secret| check(&secret).map(|()| secret));
+        Secret::new(self.ok_or_report(section.key(key), secret).unwrap_or_default())
     }
 
     /// The value of an environment variable, which must not be empty.
@@ -147,16 +168,57 @@ impl Checker<'_> {
         Some(address)
     }
 
+    fn api(&mut self, raw: &RawApi, metrics: &RawMetrics, own: &[SocketAddr]) -> Option<Api> {
+        let section = Place::section("api");
+        let text = raw.address.as_deref()?;
+        let address = self.socket_address(section.key("address"), text);
+        if let Some(address) = address
+            && address.port() != 0
+        {
+            if own.contains(&address) {
+                self.report.add(section.key("address"), format!("`{address}` is an `address` in [listen] too"));
+            }
+            if metrics.address.as_deref() == Some(text) {
+                self.report.add(section.key("address"), format!("`{address}` is the `address` in [metrics] too"));
+            }
+        }
+        let keys = ["token", "token_file", "token_env"];
+        let ways = (raw.token.as_ref(), raw.token_file.as_deref(), raw.token_env.as_deref());
+        let token = self.secret(section, keys, ways, |token| {
+            let is_fit = TOKEN_LENGTH.contains(&token.len()) && token.bytes().all(|byte| byte.is_ascii_graphic());
+            let (min, max) = (TOKEN_LENGTH.start(), TOKEN_LENGTH.end());
+            is_fit.then_some(()).ok_or_else(|| format!("a token has {min} to {max} visible characters of ASCII"))
+        });
+        Some(Api { address: address?, token })
+    }
+
+    fn takeover(&mut self, raw: &RawTakeover, config_file: &Path) -> Takeover {
+        let section = Place::section("takeover");
+        let socket = raw.socket.as_ref().map(|path| self.socket_path(section.key("socket"), path));
+        Takeover {
+            named: socket.is_some(),
+            socket: socket.unwrap_or_else(|| config_file.with_extension("takeover")),
+            idle: self.timeout(section.key("idle"), &raw.idle),
+            grace: self.duration(section.key("grace"), &raw.grace),
+        }
+    }
+
     fn log(&mut self, raw: &RawLog) -> Log {
         let file = raw.file.as_ref().map(|path| self.resolve(path));
-        if let Some(directory) = file.as_ref().and_then(|path| path.parent())
+        if let Some(path) = &file {
+            self.existing_directory(Place::section("log").key("file"), path);
+        }
+        Log { level: raw.level, format: raw.format, file }
+    }
+
+    /// Complains about a file whose directory is not there.
+    fn existing_directory(&mut self, place: Place<'_>, file: &Path) {
+        if let Some(directory) = file.parent()
             && !directory.as_os_str().is_empty()
             && !directory.is_dir()
         {
-            let message = format!("there is no directory {}", directory.display());
-            self.report.add(Place::section("log").key("file"), message);
+            self.report.add(place, format!("there is no directory {}", directory.display()));
         }
-        Log { level: raw.level, format: raw.format, file }
     }
 
     /// Complains about each value of a key that an earlier section of the same name has too.

@@ -6,15 +6,21 @@
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
 
+use weir_admin::logs::{AuditSettings, FileSettings};
+use weir_admin::network::Network;
+use weir_admin::rules::{Matches, Rewrite};
 use weir_backend::Address;
+use weir_sql::RoutingHint;
 
-use super::address::Network;
 pub(crate) use super::files::Identity;
-pub(crate) use super::raw::{AuthPlugin, Compression, LogFormat, LogLevel, Role, Scheduling, ServerTlsMode};
+pub(crate) use super::raw::{
+    AuthPlugin, Compression, Consistency, LogFormat, LogLevel, Role, Scheduling, ServerTlsMode,
+};
 use super::secret::Secret;
 
 /// A configuration that was found to be right.
@@ -34,6 +40,8 @@ pub(crate) struct CheckedConfig {
     pub(crate) accounts: Accounts,
     /// The servers, in the file's order; exactly one is the writer.
     pub(crate) servers: Vec<Server>,
+    /// How reads are spread over them.
+    pub(crate) group: Group,
     /// TLS towards the servers.
     pub(crate) server_tls: ServerTls,
     /// The pools of server connections.
@@ -44,10 +52,20 @@ pub(crate) struct CheckedConfig {
     pub(crate) monitor: Monitor,
     /// Where the HTTP endpoint for monitoring listens, if at all.
     pub(crate) metrics_address: Option<SocketAddr>,
+    /// The REST interface, if there is one.
+    pub(crate) api: Option<Api>,
     /// Weir's own log.
     pub(crate) log: Log,
+    /// The slow log, if there is one.
+    pub(crate) slow_log: Option<SlowLog>,
+    /// The audit log, if there is one.
+    pub(crate) audit_log: Option<AuditLog>,
+    /// The rules, in their order; their names differ.
+    pub(crate) rules: Vec<Rule>,
     /// The time that open transactions have to end at a stop; may be zero.
     pub(crate) shutdown_grace: Duration,
+    /// How a new process takes over.
+    pub(crate) takeover: Takeover,
 }
 
 /// `[listen]`: at least one address or a socket.
@@ -61,6 +79,8 @@ pub(crate) struct Listen {
     pub(crate) backlog: u32,
     /// Where connections begin with a PROXY protocol header.
     pub(crate) proxy_protocol_networks: Vec<Network>,
+    /// Where clients may come from; empty: from anywhere.
+    pub(crate) allow: Vec<Network>,
 }
 
 /// A Unix socket to listen on.
@@ -109,6 +129,8 @@ pub(crate) struct Clients {
     pub(crate) max_allowed_packet: usize,
     /// The compressions offered; not empty.
     pub(crate) compression: Vec<Compression>,
+    /// Statements that change data are refused.
+    pub(crate) read_only: bool,
 }
 
 /// `[accounts]` and `[[users]]`
@@ -116,8 +138,8 @@ pub(crate) struct Clients {
 pub(crate) struct Accounts {
     /// Accept users that aren't listed, if a server accepts them.
     pub(crate) learn: bool,
-    /// The authentication method for users that aren't listed.
-    pub(crate) default_plugin: AuthPlugin,
+    /// The authentication method for the greeting and for users with no other; None: as the server does.
+    pub(crate) default_plugin: Option<AuthPlugin>,
     /// The listed users; their names differ.
     pub(crate) users: Vec<User>,
 }
@@ -129,12 +151,16 @@ pub(crate) struct User {
     pub(crate) name: String,
     /// The password; empty only where the file says so in plain text.
     pub(crate) password: Secret,
-    /// The authentication method; the default is applied already.
-    pub(crate) plugin: AuthPlugin,
+    /// The authentication method; the default is applied already. None: as the server does.
+    pub(crate) plugin: Option<AuthPlugin>,
     /// May run the `WEIR …` statements.
     pub(crate) admin: bool,
     /// Client connections of this user, if limited; the default of `[clients]` is applied already.
     pub(crate) max_connections: Option<NonZeroU32>,
+    /// How fresh this user's reads have to be, if not as the group says.
+    pub(crate) consistency: Option<Consistency>,
+    /// Where the user may log in from; empty: from anywhere.
+    pub(crate) allow: Vec<Network>,
 }
 
 /// A server behind Weir.
@@ -146,6 +172,25 @@ pub(crate) struct Server {
     pub(crate) address: Address,
     /// What it is for.
     pub(crate) role: Role,
+    /// Its share of the reads, if not the usual one of its role.
+    pub(crate) weight: Option<u32>,
+}
+
+/// `[[groups]]`
+#[derive(Debug, Clone)]
+pub(crate) struct Group {
+    /// Its name, not empty.
+    pub(crate) name: String,
+    /// How fresh reads have to be.
+    pub(crate) consistency: Consistency,
+    /// How far behind a replica may be.
+    pub(crate) max_lag: Duration,
+    /// How long a read waits for a replica.
+    pub(crate) read_wait: Duration,
+    /// How long a statement waits for the writer; may be zero.
+    pub(crate) writer_wait: Duration,
+    /// Between two looks at positions.
+    pub(crate) position_interval: Duration,
 }
 
 /// `[server_tls]`
@@ -206,6 +251,75 @@ pub(crate) struct Monitor {
     pub(crate) hang_timeout: Duration,
 }
 
+/// `[api]` with an address.
+#[derive(Debug, Clone)]
+pub(crate) struct Api {
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+    /// The token that opens it, long enough not to be guessed.
+    pub(crate) token: Secret,
+}
+
+/// A rule.
+#[derive(Debug, Clone)]
+pub(crate) struct Rule {
+    /// Its name, not empty.
+    pub(crate) name: String,
+    /// Which statements it is for.
+    pub(crate) matches: Matches,
+    /// What it does.
+    pub(crate) action: RuleAction,
+    /// Why.
+    pub(crate) reason: Option<String>,
+}
+
+/// What a rule does.
+#[derive(Debug, Clone)]
+pub(crate) enum RuleAction {
+    /// Refuses.
+    Block,
+    /// So many per second.
+    Rate {
+        /// At least 1.
+        per_second: u32,
+        /// For how long a statement waits; may be zero.
+        wait: Duration,
+    },
+    /// So many at a time.
+    Concurrency {
+        /// At least 1.
+        most: u32,
+        /// For how long a statement waits; may be zero.
+        wait: Duration,
+    },
+    /// Sends elsewhere.
+    Route(RoutingHint),
+    /// Runs another text.
+    Rewrite(Arc<Rewrite>),
+    /// Ends after this time, which is not zero.
+    Timeout(Duration),
+}
+
+/// `[slow_log]` with a file.
+#[derive(Debug, Clone)]
+pub(crate) struct SlowLog {
+    /// Statements that took at least so long; may be zero.
+    pub(crate) min_time: Duration,
+    /// Literals are shown.
+    pub(crate) literals: bool,
+    /// Where.
+    pub(crate) file: FileSettings,
+}
+
+/// `[audit_log]` with a file.
+#[derive(Debug, Clone)]
+pub(crate) struct AuditLog {
+    /// What it takes.
+    pub(crate) settings: AuditSettings,
+    /// Where.
+    pub(crate) file: FileSettings,
+}
+
 /// `[log]`
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
@@ -215,4 +329,17 @@ pub(crate) struct Log {
     pub(crate) format: LogFormat,
     /// The file to append to; None for standard error.
     pub(crate) file: Option<PathBuf>,
+}
+
+/// `[takeover]`
+#[derive(Debug, Clone)]
+pub(crate) struct Takeover {
+    /// Where the new process asks.
+    pub(crate) socket: PathBuf,
+    /// Whether the file names the socket: then it must be there, else it may be missing.
+    pub(crate) named: bool,
+    /// How long a session must be idle to be closed.
+    pub(crate) idle: Duration,
+    /// How long sessions have to leave; may be zero.
+    pub(crate) grace: Duration,
 }

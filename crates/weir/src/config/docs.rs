@@ -40,7 +40,8 @@ password_file = \"monitor.password\"
 - **Paths** that are not absolute begin at the directory of the configuration file. Sockets need
   absolute paths.
 - **Passwords** are given in plain text, by a file, or by an environment variable. A file that holds
-  one, this file included, must not be accessible to its group or to others (`chmod 600`). Weir
+  one, this file included, must not be accessible to its group or to others (`chmod 600`); but a
+  file of root may be readable by the group of the service (`chown root:weir`, `chmod 640`). Weir
   shows `***` for them everywhere.
 ";
 
@@ -126,29 +127,31 @@ pub(crate) fn example() -> String {
     for section in sections() {
         text.push('\n');
         comment(&mut text, &section.doc);
-        text.push_str(&section.header());
-        text.push('\n');
+        let mark = if section.example_only { "# " } else { "" };
+        text.push_str(&format!("{mark}{}\n", section.header()));
         for key in &section.keys {
             comment(&mut text, &key.doc);
             if let Kind::Choice(choices) = &key.kind {
                 let values: Vec<_> = choices.iter().map(|c| format!("\"{}\"", c.value)).collect();
                 comment(&mut text, &format!("One of {}.", values.join(", ")));
             }
-            example_key(&mut text, key);
+            example_key(&mut text, &section, key);
         }
     }
     text
 }
 
 /// Writes `key = value`: the default; or the example, commented out unless something must be there.
-fn example_key(text: &mut String, key: &Key) {
+fn example_key(text: &mut String, section: &Section, key: &Key) {
     let value = match (&key.default, &key.example) {
         (Some(default), _) => default,
         (None, Some(example)) => example,
         (None, None) => unreachable!("`{}` has neither a default nor an example", key.name),
     };
-    let must_be_there = key.default.is_some() || key.required || key.kind == Kind::Secret;
-    let mark = if must_be_there { "" } else { "# " };
+    // A section whose first key is unset is off, and needs no secret.
+    let is_off = section.keys.first().is_some_and(|first| first.default.is_none() && !first.required);
+    let must_be_there = key.default.is_some() || key.required || (key.kind == Kind::Secret && !is_off);
+    let mark = if must_be_there && !section.example_only { "" } else { "# " };
     writeln!(text, "{mark}{} = {}", key.name, toml_value(value)).expect("writing to a string does not fail");
 }
 

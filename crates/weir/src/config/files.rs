@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use rustls::pki_types::pem::PemObject;
@@ -24,31 +24,39 @@ const GROUP_AND_OTHERS: u32 = 0o077;
 /// Permission bits of others.
 const OTHERS: u32 = 0o007;
 
+/// Permission bits that root may leave to a service's group: to read.
+const GROUP_READS: u32 = 0o040;
+
 /// A file's content and permissions.
 pub(crate) struct Content {
     /// All of the file.
     pub(crate) bytes: Vec<u8>,
     /// The permission bits, such as 0o600.
     mode: u32,
+    /// The owner's user id.
+    owner: u32,
 }
 
 impl Content {
     /// Reads a file of at most `limit` bytes.
     pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Self> {
         let file = File::open(path)?;
-        let mode = file.metadata()?.permissions().mode() & 0o7777;
+        let meta = file.metadata()?;
+        let (mode, owner) = (meta.permissions().mode() & 0o7777, meta.uid());
         let mut bytes = Vec::new();
         file.take(limit + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > limit {
             let message = format!("is larger than {limit} bytes");
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
-        Ok(Self { bytes, mode })
+        Ok(Self { bytes, mode, owner })
     }
 
-    /// A complaint when the group or others may do anything with a file that holds a password.
+    /// A complaint when the group or others may do anything with a file that holds a password. But root may let a service
+    /// read one through its group.
     pub(crate) fn refuse_group_and_others(&self, path: &Path) -> Result<(), String> {
-        self.refuse(GROUP_AND_OTHERS, "a password, but not only its owner", path)
+        let bits = refused_bits(self.owner, nix::unistd::geteuid().as_raw());
+        self.refuse(bits, "a password, but not only its owner", path)
     }
 
     /// A complaint when anyone on the machine may do anything with a file that holds a private key.
@@ -66,6 +74,11 @@ impl Content {
             path.display(),
         ))
     }
+}
+
+/// What nobody but the owner may have of a file with a password, which a process of user `reader` reads.
+fn refused_bits(owner: u32, reader: u32) -> u32 {
+    if owner == 0 && reader != 0 { GROUP_AND_OTHERS & !GROUP_READS } else { GROUP_AND_OTHERS }
 }
 
 /// "path: what is wrong with it".
@@ -130,4 +143,17 @@ pub(crate) fn check_identity(identity: &Identity) -> Result<(), String> {
             other => other.to_string(),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refused_bits;
+
+    #[test]
+    fn only_root_may_let_a_service_read_through_its_group() {
+        assert_eq!(refused_bits(0, 0), 0o077);
+        assert_eq!(refused_bits(1000, 1000), 0o077);
+        assert_eq!(refused_bits(1000, 0), 0o077);
+        assert_eq!(refused_bits(0, 1000), 0o037);
+    }
 }

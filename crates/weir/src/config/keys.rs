@@ -16,6 +16,8 @@ pub(crate) struct Section {
     pub(crate) name: String,
     /// True for `[[name]]`, which may occur several times.
     pub(crate) repeated: bool,
+    /// The example file has it in comments: its keys have no defaults that all would want.
+    pub(crate) example_only: bool,
     /// What the section is for, one paragraph.
     pub(crate) doc: String,
     /// The keys in the order of their declaration.
@@ -96,6 +98,7 @@ fn section(name: &str, schema: &Value) -> Section {
     Section {
         name: name.to_owned(),
         repeated,
+        example_only: schema["example_only"] == true,
         doc: description(schema),
         keys: properties(table).map(|(name, key_schema)| key(name, key_schema, &table["required"])).collect(),
     }

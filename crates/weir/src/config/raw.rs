@@ -6,6 +6,9 @@
 //! default or an example (`required` keys have an example). Values are kept as text where they need
 //! parsing; `checked` does that.
 
+mod groups;
+mod logs;
+mod rules;
 mod servers;
 
 use std::path::PathBuf;
@@ -15,6 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use super::secret::Secret;
 use super::units::{DurationText, SizeText};
+pub(crate) use groups::{Consistency, RawGroup};
+pub(crate) use logs::{AuditEvent, AuditFailure, RawAuditLog, RawSlowLog, StatementKind};
+pub(crate) use rules::{RawRule, RuleAction, RuleKind, RuleTarget};
 pub(crate) use servers::{RawLanes, RawMonitor, RawPool, RawServer, RawServerTls, Role, ServerTlsMode};
 
 /// The configuration of Weir: one TOML file, `weir.toml`.
@@ -39,6 +45,9 @@ pub(crate) struct RawConfig {
     /// The MySQL or MariaDB servers behind Weir, one `[[servers]]` section each; exactly one of
     /// them is the writer.
     pub(crate) servers: Vec<RawServer>,
+    /// How reads are spread over a group: its writer and the replicas that follow it. A section is needed only to change a
+    /// default; there can be one so far.
+    pub(crate) groups: Vec<RawGroup>,
     /// TLS between Weir and the servers, by TCP; Unix sockets need none.
     pub(crate) server_tls: RawServerTls,
     /// The pools of connections to the servers.
@@ -50,10 +59,26 @@ pub(crate) struct RawConfig {
     pub(crate) monitor: RawMonitor,
     /// The HTTP endpoint for monitoring: Prometheus metrics at `/metrics`, and `/health`.
     pub(crate) metrics: RawMetrics,
+    /// The REST interface: what the `WEIR …` statements do, over HTTP, for `weir ctl` and for tools.
+    pub(crate) api: RawApi,
     /// Weir's own log.
     pub(crate) log: RawLog,
+    /// The slow log: statements that took long. It never holds statements up: lines that come faster than the disk
+    /// takes them are lost, and counted in a metric.
+    pub(crate) slow_log: RawSlowLog,
+    /// The audit log: who did what.
+    pub(crate) audit_log: RawAuditLog,
+    /// Rules about statements, one `[[rules]]` section each. They are tried in their order, and only the first one that
+    /// matches counts. A rule is for the statements for which all is so that it says; one that says nothing is for all,
+    /// which to block or to rewrite is an error.
+    /// The statements of `WEIR` have no rules.
+    #[schemars(extend("example_only" = true))]
+    pub(crate) rules: Vec<RawRule>,
     /// How Weir stops.
     pub(crate) shutdown: RawShutdown,
+    /// How a new process takes the listening sockets over from this one (`weir serve --takeover`), for upgrades that refuse
+    /// no client.
+    pub(crate) takeover: RawTakeover,
 }
 
 /// `[listen]`
@@ -78,6 +103,10 @@ pub(crate) struct RawListen {
     /// as a connection from the address in it. No other connection may send one.
     #[schemars(extend("format" = "network"), example = ["10.0.0.0/8"])]
     pub(crate) proxy_protocol_networks: Vec<String>,
+    /// The networks that clients may connect from, by the addresses in PROXY protocol headers where there are any; others
+    /// get error 1130. Empty: from everywhere. Clients on the Unix socket may always connect.
+    #[schemars(extend("format" = "network"), example = ["10.0.0.0/8"])]
+    pub(crate) allow: Vec<String>,
 }
 
 impl Default for RawListen {
@@ -88,6 +117,7 @@ impl Default for RawListen {
             socket_mode: "0777".to_owned(),
             backlog: 4_096,
             proxy_protocol_networks: Vec::new(),
+            allow: Vec::new(),
         }
     }
 }
@@ -184,6 +214,9 @@ pub(crate) struct RawClients {
     pub(crate) max_allowed_packet: SizeText,
     /// The compressions that a client may choose from (`protocol_compression_algorithms` in MySQL).
     pub(crate) compression: Vec<Compression>,
+    /// Refuse statements that change data with error 1290, as MySQL's `--read-only`: also what may change data for all
+    /// that Weir can know, such as calls of stored routines. `WEIR SET READ_ONLY` changes it while Weir runs.
+    pub(crate) read_only: bool,
 }
 
 impl Default for RawClients {
@@ -196,6 +229,7 @@ impl Default for RawClients {
             write_timeout: "60s".into(),
             max_allowed_packet: "64MiB".into(),
             compression: vec![Compression::Zlib, Compression::Zstd, Compression::Uncompressed],
+            read_only: false,
         }
     }
 }
@@ -221,13 +255,18 @@ pub(crate) struct RawAccounts {
     /// Accept users that are not listed: the client sends its password in a full authentication,
     /// Weir tries it on the writer, and keeps it in memory only.
     pub(crate) learn: bool,
-    /// The authentication method offered to users that have no `plugin` of their own.
-    pub(crate) default_plugin: AuthPlugin,
+    /// The authentication method offered to users that have no `plugin` of their own. Unset: as the
+    /// server does, which is `caching_sha2_password` in front of MySQL; in front of MariaDB
+    /// `mysql_native_password`, and `caching_sha2_password` for clients that ask for it and for users
+    /// that are not listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = AuthPlugin::CachingSha2Password)]
+    pub(crate) default_plugin: Option<AuthPlugin>,
 }
 
 impl Default for RawAccounts {
     fn default() -> Self {
-        Self { learn: true, default_plugin: AuthPlugin::default() }
+        Self { learn: true, default_plugin: None }
     }
 }
 
@@ -263,6 +302,15 @@ pub(crate) struct RawUser {
     #[serde(default)]
     #[schemars(range(max = 1_000_000))]
     pub(crate) max_connections: u32,
+    /// How fresh this user's reads have to be, unless a session says otherwise. Unset: as the group says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = Consistency::Eventual)]
+    pub(crate) consistency: Option<Consistency>,
+    /// The networks that this user may log in from; elsewhere the login is refused as if the password were wrong. Empty:
+    /// wherever `listen.allow` lets clients in.
+    #[serde(default)]
+    #[schemars(extend("format" = "network"), example = ["10.0.0.0/8"])]
+    pub(crate) allow: Vec<String>,
 }
 
 /// `[metrics]`
@@ -273,6 +321,30 @@ pub(crate) struct RawMetrics {
     /// address that only your monitoring can reach. Unset: no endpoint.
     #[schemars(extend("format" = "IP address:port"), example = "127.0.0.1:4407")]
     pub(crate) address: Option<String>,
+}
+
+/// `[api]`
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RawApi {
+    /// The IP address and TCP port of the REST interface. It speaks plain HTTP: choose an address on loopback, or on
+    /// a network that nobody listens to. Unset: no interface.
+    #[schemars(extend("format" = "IP address:port"), example = "127.0.0.1:4408")]
+    pub(crate) address: Option<String>,
+    /// The token that clients must send, 16 to 1,024 visible characters of ASCII: who has it has the admin right. Exactly one
+    /// of `token`, `token_file` and `token_env` is set if there is an `address`; a file with a token in it must be
+    /// readable by its owner only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = "change me")]
+    pub(crate) token: Option<Secret>,
+    /// A file that holds the token; a line break at its end does not count. It must be readable by its owner only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "path"), example = "/etc/weir/api.token")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// The environment variable that holds the token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "variable"), example = &"WEIR_API_TOKEN")]
+    pub(crate) token_env: Option<String>,
 }
 
 /// How much is logged.
@@ -329,5 +401,26 @@ pub(crate) struct RawShutdown {
 impl Default for RawShutdown {
     fn default() -> Self {
         Self { grace: "30s".into() }
+    }
+}
+
+/// `[takeover]`
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RawTakeover {
+    /// The Unix socket where the new process asks the old one: an absolute path that only the user of Weir can write to.
+    /// Unset: beside the configuration file, with its name and the ending `.takeover`, if Weir may write there.
+    #[schemars(extend("format" = "path"), example = "/run/weir/takeover.sock")]
+    pub(crate) socket: Option<PathBuf>,
+    /// The time that a session of the old process must be idle, outside of transactions and with nothing that binds it to a
+    /// server connection, before it is told error 1053 and closed: its client comes back to the new process.
+    pub(crate) idle: DurationText,
+    /// The time that sessions of the old process have to leave; then it stops as at SIGTERM.
+    pub(crate) grace: DurationText,
+}
+
+impl Default for RawTakeover {
+    fn default() -> Self {
+        Self { socket: None, idle: "1s".into(), grace: "10m".into() }
     }
 }

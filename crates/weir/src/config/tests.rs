@@ -2,6 +2,7 @@
 //! password is ever shown.
 
 mod errors;
+mod rules;
 mod secrets;
 mod tls;
 mod values;
@@ -99,7 +100,7 @@ fn the_example_is_valid_and_has_all_defaults_but_those_of_its_own_entries() {
     let (example, _) = load_text(&example()).expect("the example is valid");
     let (minimal, _) = load_text(MINIMAL).expect("the smallest configuration is valid");
     let without_entries = |raw: RawConfig| {
-        let empty = RawConfig { users: Vec::new(), servers: Vec::new(), ..raw };
+        let empty = RawConfig { users: Vec::new(), servers: Vec::new(), groups: Vec::new(), ..raw };
         effective(&empty)
     };
     assert_eq!(without_entries(example), without_entries(minimal));
@@ -109,12 +110,13 @@ fn the_example_is_valid_and_has_all_defaults_but_those_of_its_own_entries() {
 fn the_example_has_each_key_of_the_reference() {
     let example = example();
     for section in keys::sections() {
-        let header = format!("\n{}\n", section.header());
+        let mark = if section.example_only { "# " } else { "" };
+        let header = format!("\n{mark}{}\n", section.header());
         let (_, behind) = example.split_once(&header).expect("the section is there");
         for key in &section.keys {
             let assignment = format!("{} = ", key.name);
             let has_key = |line: &str| line.trim_start_matches("# ").starts_with(&assignment);
-            let own_lines = behind.lines().take_while(|line| !line.starts_with('['));
+            let own_lines = behind.lines().take_while(|line| !line.trim_start_matches("# ").starts_with('['));
             assert!(own_lines.into_iter().any(has_key), "{header}{assignment}");
         }
     }
@@ -173,8 +175,8 @@ fn a_users_own_settings_take_precedence_over_the_defaults() {
         let limit = user.max_connections.map_or(0, |limit| limit.get());
         (limit, user.plugin, user.admin)
     };
-    assert_eq!(of(0), (5, checked::AuthPlugin::MysqlNativePassword, false));
-    assert_eq!(of(1), (7, checked::AuthPlugin::ClientEd25519, true));
+    assert_eq!(of(0), (5, Some(checked::AuthPlugin::MysqlNativePassword), false));
+    assert_eq!(of(1), (7, Some(checked::AuthPlugin::ClientEd25519), true));
 }
 
 #[test]

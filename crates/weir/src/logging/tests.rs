@@ -1,18 +1,17 @@
 //! What the log writes, and what it leaves out.
 
-use std::sync::Mutex;
-
 use serde_json::Value;
 use tracing::subscriber::with_default;
 
 use super::*;
 
 /// The lines that `events` writes through a log of this form, read back from its file.
-fn logged(format: LogFormat, filter: EnvFilter, events: impl FnOnce()) -> Vec<String> {
+fn logged(format: LogFormat, (_, filter): (Level, EnvFilter), events: impl FnOnce()) -> Vec<String> {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("weir.log");
-    let file = Mutex::new(open(&path).expect("a new file"));
-    with_default(subscriber(filter, format, file, false), events);
+    let log = Log { level: LogLevel::Info, format, file: Some(path.clone()) };
+    let (filter, _) = reload::Layer::new(filter);
+    with_default(tracing_subscriber::registry().with(filter).with(output(&log).expect("a new file")), events);
     let text = std::fs::read_to_string(&path).expect("the log");
     text.lines().map(str::to_owned).collect()
 }
@@ -53,4 +52,44 @@ fn the_variable_overrides_the_level_and_an_empty_one_does_not() {
     assert_eq!(logged(LogFormat::Text, empty, both).len(), 1);
     let error = override_with("weir=loud").expect_err("no such level");
     assert!(error.to_string().starts_with("WEIR_LOG=`weir=loud` is not a level"));
+}
+
+#[test]
+fn level_form_and_file_can_be_changed_while_events_come() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = |name: &str| directory.path().join(name);
+    let log = |format, name| Log { level: LogLevel::Info, format, file: Some(file(name)) };
+    let new = |log: &Log| {
+        let (level, filter) = filter(log.level, None).expect("a filter");
+        NewLog { level, filter, output: output(log).expect("a new file") }
+    };
+    let (control, filter, output) = control(new(&log(LogFormat::Text, "one")));
+    with_default(tracing_subscriber::registry().with(filter).with(output), || {
+        tracing::debug!("before");
+        control.set_level("warn,weir::logging=debug").expect("levels");
+        tracing::debug!("after");
+        control.set_level("loud=quiet").expect_err("no level");
+        control.set_level("loud").expect_err("no level");
+        tracing::debug!("still");
+        let expected = Level { text: "warn,weir::logging=debug".to_owned(), overridden_by: Some("SET LOG LEVEL") };
+        assert_eq!(control.level(), expected);
+        control.configure(new(&log(LogFormat::Json, "two")));
+        tracing::debug!("too much");
+        tracing::info!("elsewhere");
+        // Rotated: renamed, and opened anew.
+        std::fs::rename(file("two"), file("three")).expect("renamed");
+        tracing::info!("to the old file");
+        control.configure(new(&log(LogFormat::Json, "two")));
+        tracing::info!("to the new file");
+    });
+    let text = |name: &str| std::fs::read_to_string(file(name)).expect("the log");
+    let (one, two, three) = (text("one"), text("two"), text("three"));
+    assert!(
+        !one.contains("before") && one.contains("after") && one.contains("still") && !one.contains("else"),
+        "{one}"
+    );
+    assert_eq!(three.lines().count(), 2, "{three}");
+    let event: Value = serde_json::from_str(&two).expect("one line of JSON");
+    assert_eq!(event["message"], "to the new file");
+    assert_eq!(control.level().overridden_by, None);
 }

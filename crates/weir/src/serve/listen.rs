@@ -5,6 +5,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::watch;
+use weir_admin::network::Network;
 use weir_frontend::worker::{Peer, Socket};
 use weir_frontend::{Door, Endpoint, Incoming, Worker};
 use weir_wire::error::codes;
@@ -23,43 +25,60 @@ use weir_wire::packets::encode_failure;
 use weir_wire::{Failure, Fault};
 
 use super::ServeError;
-use crate::config::address::Network;
+use super::takeover::{Inherited, Name, Offer};
 use crate::config::checked::{Listen, ListenSocket};
 
 /// After an error of accept that is the process's own (no free files, say): a pause instead of a busy loop.
 const PAUSE: Duration = Duration::from_millis(50);
+/// Connections to an HTTP address that may wait to be accepted.
+const HTTP_BACKLOG: u32 = 64;
+/// Workers that accept clients, if there are as many. All of them are woken for each client.
+const ACCEPTING: usize = 2;
 
-/// What Weir listens on.
+/// What Weir listens on for clients.
 pub(super) struct Listeners {
-    tcp: Vec<TcpListener>,
-    unix: Option<(std::os::unix::net::UnixListener, PathBuf)>,
+    tcp: Vec<Arc<TcpListener>>,
+    unix: Option<(Arc<UnixListener>, PathBuf)>,
     proxied: Arc<Vec<Network>>,
+    /// The file of the Unix socket belongs to another process now.
+    given_up: bool,
 }
 
 impl Drop for Listeners {
     fn drop(&mut self) {
-        if let Some((_, path)) = &self.unix {
+        if let Some((_, path)) = &self.unix
+            && !self.given_up
+        {
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
 impl Listeners {
-    /// Binds all addresses and the socket.
-    pub(super) fn bind(listen: &Listen) -> Result<Listeners, ServeError> {
+    /// Takes what was inherited, binds what was not, and offers all of it to a successor.
+    pub(super) fn bind(listen: &Listen, inherited: &mut Inherited, offer: &Offer) -> Result<Listeners, ServeError> {
         let at = |address: String| move |source| ServeError::Listen { address, source };
         let mut tcp = Vec::new();
         for address in &listen.addresses {
-            tcp.push(bind_tcp(*address, listen.backlog).map_err(at(address.to_string()))?);
+            let name = Name::Clients(address.to_string());
+            let listener = tcp_listener(*address, listen.backlog, name, inherited, offer);
+            tcp.push(Arc::new(listener.map_err(at(address.to_string()))?));
         }
         let unix = match &listen.socket {
             Some(socket) => {
-                let listener = bind_unix(socket).map_err(at(socket.path.display().to_string()))?;
-                Some((listener, socket.path.clone()))
+                let listener = unix_listener(socket, inherited, offer);
+                let listener = listener.map_err(at(socket.path.display().to_string()))?;
+                Some((Arc::new(listener), socket.path.clone()))
             }
             None => None,
         };
-        Ok(Listeners { tcp, unix, proxied: Arc::new(listen.proxy_protocol_networks.clone()) })
+        let proxied = Arc::new(listen.proxy_protocol_networks.clone());
+        Ok(Listeners { tcp, unix, proxied, given_up: false })
+    }
+
+    /// A successor has the sockets: they are closed here, and their files are left.
+    pub(super) fn give_up(mut self) {
+        self.given_up = true;
     }
 
     /// The bound addresses, for people.
@@ -69,31 +88,31 @@ impl Listeners {
         all
     }
 
-    /// Accepts clients and deals them to the workers, until `stop` resolves. Then nobody listens any more.
-    pub(super) async fn accept_until(
-        &mut self,
-        stop: impl Future<Output = ()>,
+    /// Accepts clients and deals them to the workers, until `stop` resolves. Then nobody accepts, and those who come wait
+    /// in the kernel's queue for as long as this lives.
+    pub(super) async fn accept_until<T>(
+        &self,
+        stop: impl Future<Output = T>,
         endpoint: &Arc<Endpoint>,
         workers: &[Worker],
-    ) {
+    ) -> T {
         let dealer = Arc::new(Dealer {
             endpoint: endpoint.clone(),
             doors: workers.iter().map(|worker| worker.door().clone()).collect(),
             proxied: self.proxied.clone(),
         });
         let (stopping, stopped) = watch::channel(());
-        for listener in self.tcp.drain(..) {
-            dealer.listen(Arc::new(listener), accept_tcp, &stopped);
+        for listener in &self.tcp {
+            dealer.listen(listener.clone(), accept_tcp, &stopped);
         }
-        if let Some((listener, _)) = &self.unix
-            && let Ok(listener) = listener.try_clone()
-        {
-            dealer.listen(Arc::new(listener), accept_unix, &stopped);
+        if let Some((listener, _)) = &self.unix {
+            dealer.listen(listener.clone(), accept_unix, &stopped);
         }
         drop(stopped);
-        stop.await;
+        let why = stop.await;
         let _ = stopping.send(());
         stopping.closed().await;
+        why
     }
 }
 
@@ -103,9 +122,6 @@ struct Dealer {
     doors: Vec<Door>,
     proxied: Arc<Vec<Network>>,
 }
-
-/// Workers that accept clients, if there are as many. All of them are woken for each client.
-const ACCEPTING: usize = 2;
 
 impl Dealer {
     /// Has workers accept a listener's clients until the sender of `stopped` says so; all receivers are gone then.
@@ -183,7 +199,7 @@ fn accept_tcp(listener: &TcpListener, dealer: &Dealer) -> io::Result<Incoming> {
     Ok(Incoming { socket: Socket::Tcp(socket.into()), peer: Peer::Tcp(address.ip(), address.port()), proxied })
 }
 
-fn accept_unix(listener: &std::os::unix::net::UnixListener, _: &Dealer) -> io::Result<Incoming> {
+fn accept_unix(listener: &UnixListener, _: &Dealer) -> io::Result<Incoming> {
     let (socket, _) = listener.accept()?;
     socket.set_nonblocking(true)?;
     Ok(Incoming { socket: Socket::Unix(socket), peer: Peer::Local, proxied: false })
@@ -206,21 +222,54 @@ fn bind_tcp(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// Binds the HTTP address of the metrics.
-pub(super) fn bind_http(address: SocketAddr) -> Result<TcpListener, ServeError> {
-    bind_tcp(address, 64).map_err(|source| ServeError::Listen { address: address.to_string(), source })
+/// The inherited listener of this name, or a new one; it is offered to a successor.
+fn tcp_listener(
+    address: SocketAddr,
+    backlog: u32,
+    name: Name,
+    inherited: &mut Inherited,
+    offer: &Offer,
+) -> io::Result<TcpListener> {
+    let listener = match inherited.take_tcp(&name)? {
+        Some(listener) => listener,
+        None => bind_tcp(address, backlog)?,
+    };
+    offer.add(name, &listener)?;
+    Ok(listener)
 }
 
-fn bind_unix(socket: &ListenSocket) -> io::Result<std::os::unix::net::UnixListener> {
+/// The HTTP listener of this name, if there is an address for it.
+pub(super) fn http_listener(
+    address: Option<SocketAddr>,
+    name: fn(String) -> Name,
+    inherited: &mut Inherited,
+    offer: &Offer,
+) -> Result<Option<TcpListener>, ServeError> {
+    let Some(address) = address else { return Ok(None) };
+    let listener = tcp_listener(address, HTTP_BACKLOG, name(address.to_string()), inherited, offer);
+    listener.map(Some).map_err(|source| ServeError::Listen { address: address.to_string(), source })
+}
+
+fn unix_listener(socket: &ListenSocket, inherited: &mut Inherited, offer: &Offer) -> io::Result<UnixListener> {
+    let name = Name::clients_at(&socket.path);
+    let listener = match inherited.take(&name) {
+        Some(fd) => UnixListener::from(fd),
+        None => bind_unix(socket)?,
+    };
+    offer.add(name, &listener)?;
+    Ok(listener)
+}
+
+fn bind_unix(socket: &ListenSocket) -> io::Result<UnixListener> {
     remove_dead_socket(&socket.path)?;
-    let listener = std::os::unix::net::UnixListener::bind(&socket.path)?;
+    let listener = UnixListener::bind(&socket.path)?;
     std::fs::set_permissions(&socket.path, std::fs::Permissions::from_mode(socket.mode))?;
     listener.set_nonblocking(true)?;
     Ok(listener)
 }
 
 /// Removes a socket that nobody listens on any more; one in use is an error.
-fn remove_dead_socket(path: &Path) -> io::Result<()> {
+pub(super) fn remove_dead_socket(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::FileTypeExt;
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket());
     if !is_socket {

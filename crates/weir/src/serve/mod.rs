@@ -4,27 +4,36 @@
 //! with a reason; worker threads do nothing but serve clients, all else runs on the control runtime.
 
 mod backend_tls;
+mod lifecycle;
 mod listen;
+mod live;
+mod notify;
+mod oversight;
 mod stop;
+mod takeover;
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use arc_swap::{ArcSwap, ArcSwapOption};
 use prometheus_client::registry::Registry as MetricsRegistry;
 use weir_admin::Commands;
-use weir_admin::sessions::{Interrupt, Registry};
+use weir_admin::rest::Api;
+use weir_admin::sessions::Registry;
 use weir_backend::lanes::LaneSettings;
 use weir_backend::monitor::{MonitorSettings, watch};
 use weir_backend::pool::PoolSettings;
 use weir_backend::server::Health;
-use weir_backend::{Role, Server, ServerSettings};
+use weir_backend::{Reach, Replaceable, Server, ServerSettings};
 use weir_frontend::{Accounts, Compression, ConfiguredUser, Endpoint, Place, Settings, Worker, WorkerSettings};
+use weir_topology::{Group, GroupSettings, Level, MemberSettings, Role};
 use weir_wire::auth::{AuthPlugin, Password};
 
 use crate::config::CheckedConfig;
 use crate::config::checked;
-use listen::Listeners;
+pub(crate) use lifecycle::{Start, run};
 
 /// Why the server could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +49,17 @@ pub(crate) enum ServeError {
     /// TLS can't be set up.
     #[error("TLS: {0}")]
     Tls(String),
+    /// The process that was to be taken over from has not let it be done.
+    #[error("can't take over at {}: {source}", path.display())]
+    Takeover {
+        /// The control socket.
+        path: PathBuf,
+        /// What happened.
+        source: io::Error,
+    },
+    /// A log can't be opened.
+    #[error("{0}")]
+    Log(#[from] weir_admin::logs::LogError),
     /// No runtime, thread or signal handler could be made.
     #[error("the process can't be set up: {0}")]
     Process(#[from] io::Error),
@@ -48,49 +68,14 @@ pub(crate) enum ServeError {
 /// Bound on clearing a server connection after its session.
 const RESET_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Runs the server until it is told to stop.
-pub(crate) fn run(config: CheckedConfig) -> Result<(), ServeError> {
-    stop::raise_file_limit();
-    let mut listeners = Listeners::bind(&config.listen)?;
-    let metrics_listener = config.metrics_address.map(listen::bind_http).transpose()?;
-    let endpoint = Arc::new(endpoint(&config)?);
-    let control = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .thread_name("weir-control")
-        .enable_all()
-        .build()?;
-    let _inside = control.enter();
-    watch_servers(&control, &config, &endpoint);
-    if let Some(listener) = metrics_listener {
-        serve_metrics(&control, listener, &endpoint);
-    }
-    let workers = start_workers(&config, &endpoint)?;
-    tracing::info!(addresses = ?listeners.addresses(), workers = workers.len(), "weir is ready for connections");
-    let grace = config.shutdown_grace;
-    control.block_on(async {
-        let mut signals = stop::Signals::new()?;
-        listeners.accept_until(signals.stop(), &endpoint, &workers).await;
-        tracing::info!(?grace, "stopping: no new connections, open transactions may end");
-        drop(listeners);
-        stop::drain(&endpoint.registry, grace, &mut signals).await;
-        Ok::<(), io::Error>(())
-    })?;
-    for worker in workers {
-        worker.join();
-    }
-    tracing::info!("stopped");
-    Ok(())
-}
-
-fn start_workers(config: &CheckedConfig, endpoint: &Arc<Endpoint>) -> io::Result<Vec<Worker>> {
+fn start_workers(
+    config: &CheckedConfig,
+    endpoint: &Arc<Endpoint>,
+    pool: &Replaceable<PoolSettings>,
+) -> io::Result<Vec<Worker>> {
     let count = config.worker_threads.get();
     let settings = WorkerSettings {
-        pool: PoolSettings {
-            max_queue: config.pool.max_queue.max(1),
-            queue_timeout: config.pool.queue_timeout,
-            idle_timeout: config.pool.idle_timeout,
-            prepared_statements: config.pool.prepared_statements,
-        },
+        pool: pool.clone(),
         lanes: LaneSettings {
             enabled: config.lanes.enabled,
             max_lanes: config.lanes.max_lanes.get() as usize,
@@ -103,55 +88,110 @@ fn start_workers(config: &CheckedConfig, endpoint: &Arc<Endpoint>) -> io::Result
     (0..count).map(|index| Worker::start(place(index), endpoint.clone(), settings.clone())).collect()
 }
 
+fn pool_settings(config: &CheckedConfig) -> PoolSettings {
+    PoolSettings {
+        max_queue: config.pool.max_queue.max(1),
+        queue_timeout: config.pool.queue_timeout,
+        idle_timeout: config.pool.idle_timeout,
+        prepared_statements: config.pool.prepared_statements,
+    }
+}
+
 fn endpoint(config: &CheckedConfig) -> Result<Endpoint, ServeError> {
-    let servers = servers(config)?;
-    let writer = servers.iter().find(|server| server.settings.role == Role::Writer);
-    let server = writer.expect("a checked configuration has a writer").clone();
-    let clients = &config.clients;
-    let max_user = clients.max_user_connections.map_or(0, |n| n.get() as usize);
-    let registry = Arc::new(Registry::new(clients.max_connections.get() as usize, max_user));
-    let offers = |algorithm| clients.compression.contains(&algorithm);
+    let group = Arc::new(group(config)?);
+    let (max, max_user) = client_limits(config);
+    let registry = Arc::new(Registry::new(max, max_user));
+    let (users, learns, default_plugin) = users(&config.accounts);
+    let oversight = Arc::new(oversight::open(config)?);
     Ok(Endpoint {
-        settings: Settings {
-            handshake_timeout: clients.handshake_timeout,
-            wait_timeout: clients.wait_timeout,
-            write_timeout: clients.write_timeout,
-            max_allowed_packet: clients.max_allowed_packet,
-            compression: Compression {
-                zlib: offers(checked::Compression::Zlib),
-                zstd: offers(checked::Compression::Zstd),
-            },
-            require_compression: !offers(checked::Compression::Uncompressed),
-            require_tls: config.tls.require,
-            reset_timeout: RESET_TIMEOUT,
-        },
-        accounts: accounts(&config.accounts),
-        server,
-        commands: Commands::new(registry.clone(), servers),
+        settings: ArcSwap::from_pointee(settings(config)),
+        accounts: Accounts::new(users, learns, default_plugin),
+        commands: Arc::new(Commands::new(registry.clone(), group.clone(), oversight.clone())),
+        group,
+        monitor: Arc::new(ArcSwap::from_pointee(monitor_settings(config))),
         registry,
-        tls: client_tls(&config.tls.certificate)?,
+        oversight,
+        tls: ArcSwapOption::new(client_tls(&config.tls.certificate)?),
         metrics: weir_frontend::Metrics::default(),
         backend_metrics: weir_backend::Metrics::default(),
         rsa: OnceLock::new(),
     })
 }
 
+fn settings(config: &CheckedConfig) -> Settings {
+    let clients = &config.clients;
+    let offers = |algorithm| clients.compression.contains(&algorithm);
+    Settings {
+        handshake_timeout: clients.handshake_timeout,
+        wait_timeout: clients.wait_timeout,
+        write_timeout: clients.write_timeout,
+        max_allowed_packet: clients.max_allowed_packet,
+        compression: Compression { zlib: offers(checked::Compression::Zlib), zstd: offers(checked::Compression::Zstd) },
+        require_compression: !offers(checked::Compression::Uncompressed),
+        allow: config.listen.allow.clone(),
+        require_tls: config.tls.require,
+        reset_timeout: RESET_TIMEOUT,
+        leave_after: config.takeover.idle,
+    }
+}
+
+/// The most client connections, in all and of one user; 0: no limit.
+fn client_limits(config: &CheckedConfig) -> (usize, usize) {
+    let clients = &config.clients;
+    (clients.max_connections.get() as usize, clients.max_user_connections.map_or(0, |n| n.get() as usize))
+}
+
+/// The most connections to a server, in all and of one user; 0: no limit.
+fn server_limits(config: &CheckedConfig) -> (usize, usize) {
+    let pool = &config.pool;
+    (pool.max_connections.get() as usize, pool.max_user_connections.map_or(0, |n| n.get() as usize))
+}
+
+fn level(consistency: checked::Consistency) -> Level {
+    match consistency {
+        checked::Consistency::Eventual => Level::Eventual,
+        checked::Consistency::Session => Level::Session,
+        checked::Consistency::Strong => Level::Strong,
+        checked::Consistency::Primary => Level::Primary,
+    }
+}
+
+fn group_settings(config: &CheckedConfig) -> (GroupSettings, Vec<MemberSettings>) {
+    let group = &config.group;
+    let settings = GroupSettings {
+        name: group.name.clone(),
+        level: level(group.consistency),
+        max_lag: group.max_lag,
+        read_wait: group.read_wait,
+        writer_wait: group.writer_wait,
+    };
+    let member = |server: &checked::Server| MemberSettings {
+        role: match server.role {
+            checked::Role::Writer => Role::Writer,
+            checked::Role::Replica => Role::Replica,
+        },
+        weight: server.weight,
+    };
+    (settings, config.servers.iter().map(member).collect())
+}
+
+fn group(config: &CheckedConfig) -> Result<Group, ServeError> {
+    let (settings, members) = group_settings(config);
+    Ok(Group::new(settings, servers(config)?, members))
+}
+
 fn servers(config: &CheckedConfig) -> Result<Vec<Arc<Server>>, ServeError> {
-    let tls = backend_tls::policy(&config.server_tls)?;
+    let reach = Reach { tls: backend_tls::policy(&config.server_tls)?, connect_timeout: config.pool.connect_timeout };
+    let (max_connections, max_user_connections) = server_limits(config);
     let server = |server: &checked::Server| {
         let settings = ServerSettings {
             name: server.name.clone(),
             address: server.address.clone(),
-            role: match server.role {
-                checked::Role::Writer => Role::Writer,
-                checked::Role::Replica => Role::Replica,
-            },
-            tls: tls.clone(),
-            max_connections: config.pool.max_connections.get() as usize,
-            max_user_connections: config.pool.max_user_connections.map_or(0, |n| n.get() as usize),
-            connect_timeout: config.pool.connect_timeout,
+            max_connections,
+            max_user_connections,
+            track_gtids: config.servers.len() > 1,
         };
-        Arc::new(Server::new(settings, config.worker_threads.get()))
+        Arc::new(Server::new(settings, reach.clone(), config.worker_threads.get()))
     };
     Ok(config.servers.iter().map(server).collect())
 }
@@ -164,15 +204,18 @@ fn plugin(plugin: checked::AuthPlugin) -> AuthPlugin {
     }
 }
 
-fn accounts(accounts: &checked::Accounts) -> Accounts {
+/// The users, whether others are learnt, and the usual method of authentication.
+fn users(accounts: &checked::Accounts) -> (Vec<ConfiguredUser>, bool, Option<AuthPlugin>) {
     let user = |user: &checked::User| ConfiguredUser {
         name: user.name.clone(),
         password: Password::new(user.password.expose().as_bytes()),
-        plugin: plugin(user.plugin),
+        plugin: user.plugin.map(plugin),
         admin: user.admin,
         max_connections: user.max_connections.map_or(0, |n| n.get() as usize),
+        level: user.consistency.map(level),
+        allow: user.allow.clone(),
     };
-    Accounts::new(accounts.users.iter().map(user).collect(), accounts.learn, plugin(accounts.default_plugin))
+    (accounts.users.iter().map(user).collect(), accounts.learn, accounts.default_plugin.map(plugin))
 }
 
 fn client_tls(certificate: &checked::ClientTlsCertificate) -> Result<Option<Arc<rustls::ServerConfig>>, ServeError> {
@@ -186,45 +229,60 @@ fn client_tls(certificate: &checked::ClientTlsCertificate) -> Result<Option<Arc<
     config.map(Some).map_err(|e| ServeError::Tls(e.to_string()))
 }
 
-fn watch_servers(control: &tokio::runtime::Runtime, config: &CheckedConfig, endpoint: &Arc<Endpoint>) {
+/// How the servers are watched: more often where reads depend on it.
+fn monitor_settings(config: &CheckedConfig) -> MonitorSettings {
     let monitor = &config.monitor;
-    let settings = MonitorSettings {
+    let splits = config.servers.len() > 1;
+    MonitorSettings {
         user: monitor.user.as_bytes().into(),
         password: Password::new(monitor.password.expose().as_bytes()),
-        interval: monitor.interval,
+        interval: if splits { monitor.interval.min(config.group.position_interval) } else { monitor.interval },
         timeout: monitor.timeout,
         hang_timeout: monitor.hang_timeout,
-    };
-    for server in endpoint.commands.servers() {
-        let endpoint = endpoint.clone();
-        let lost = move |server: &Server, health: &Health| {
-            if *health == Health::Hung {
-                endpoint.registry.server_lost(&server.settings.name);
-            }
-        };
-        control.spawn(watch(server.clone(), settings.clone(), lost));
     }
 }
 
-fn serve_metrics(control: &tokio::runtime::Runtime, listener: std::net::TcpListener, endpoint: &Arc<Endpoint>) {
+fn watch_servers(control: &tokio::runtime::Runtime, endpoint: &Arc<Endpoint>) {
+    for server in &endpoint.group.servers {
+        let registry = endpoint.registry.clone();
+        let lost = move |server: &Server, health: &Health| {
+            if *health == Health::Hung {
+                registry.server_lost(&server.settings.name);
+            }
+        };
+        let group = endpoint.group.clone();
+        control.spawn(watch(server.clone(), endpoint.monitor.clone(), lost, move || group.observed()));
+    }
+    control.spawn(endpoint.group.clone().watch());
+}
+
+/// Serves metrics until `stop` resolves.
+fn serve_metrics(
+    listener: std::net::TcpListener,
+    endpoint: &Arc<Endpoint>,
+    stop: impl Future<Output = ()> + Send + 'static,
+) {
     let mut registry = MetricsRegistry::default();
     endpoint.metrics.register(&mut registry);
     endpoint.backend_metrics.register(&mut registry);
     endpoint.commands.register_gauges(&mut registry);
-    let server = endpoint.server.clone();
-    let health = Arc::new(move || match server.refusal() {
+    let group = endpoint.group.clone();
+    let health = Arc::new(move || match group.writer().refusal() {
         None => Ok(()),
         Some(failure) => Err(failure.message),
     });
-    control.spawn(async move {
-        let forever = std::future::pending::<()>();
-        if let Err(error) = weir_admin::http::serve(listener, Arc::new(registry), health, forever).await {
+    tokio::spawn(async move {
+        if let Err(error) = weir_admin::http::serve(listener, Arc::new(registry), health, stop).await {
             tracing::error!(%error, "the metrics endpoint ended");
         }
     });
 }
 
-/// Tells every session that Weir stops.
-fn announce(registry: &Registry, now: bool) {
-    registry.interrupt_all(if now { Interrupt::ShutdownNow } else { Interrupt::Shutdown });
+/// Serves REST until `stop` resolves.
+fn serve_api(listener: std::net::TcpListener, api: Arc<Api>, stop: impl Future<Output = ()> + Send + 'static) {
+    tokio::spawn(async move {
+        if let Err(error) = api.serve(listener, stop).await {
+            tracing::error!(%error, "the REST interface ended");
+        }
+    });
 }

@@ -160,7 +160,7 @@ pub(crate) fn counters(group: &Group<'_>) -> Option<Table> {
 }
 
 /// A row for each position and target: its cells, or why there are none.
-fn each_point<'a>(group: &Group<'a>, table: &mut Table, cells: impl Fn(Position<'a>, &str) -> Vec<Cell>) {
+pub(crate) fn each_point<'a>(group: &Group<'a>, table: &mut Table, cells: impl Fn(Position<'a>, &str) -> Vec<Cell>) {
     for at in group.positions() {
         for target in group.targets() {
             let row = match group.missing(at, &target.key) {

@@ -65,7 +65,7 @@ fn names_elsewhere_are_no_calls() {
         "SELECT * FROM t PARTITION (p0) JOIN u USING (a) WHERE EXISTS (SELECT 1) GROUP BY (a)",
         "SELECT SUM(a) OVER (PARTITION BY b), RANK() OVER w FROM t WINDOW w AS (ORDER BY c)",
         "SELECT CAST(a AS CHAR(10)), CONVERT(a, DECIMAL(10, 2)), CONVERT(b USING utf8mb4) FROM t",
-        "SELECT IF(a, 1, 2), LEFT (a, 1), DATE(a), VALUES(a), CHAR(65), REPLACE(a, 'b', 'c') FROM t",
+        "SELECT IF(a, 1, 2), LEFT (a, 1), DATE(a), CHAR(65), REPLACE(a, 'b', 'c') FROM t",
         "SELECT MATCH (a, b) AGAINST ('x'), MATCH a AGAINST ('x') FROM t",
         "SELECT * FROM JSON_TABLE('[]', '$[*]' COLUMNS (id INT(11) PATH '$', name VARCHAR(10) PATH '$.n')) AS j",
         "SELECT * FROM t, LATERAL (SELECT 1) AS x",
@@ -91,8 +91,11 @@ fn the_server_decides_which_functions_are_built_in() {
         ("SELECT NVL(a, b) FROM t", Pins::UNKNOWN_FUNCTION, Pins::empty()),
         ("SELECT UUID_TO_BIN(a) FROM t", Pins::empty(), Pins::UNKNOWN_FUNCTION),
         ("SELECT ASTEXT(a) FROM t", Pins::UNKNOWN_FUNCTION, Pins::empty()),
-        ("SELECT status(a) FROM t", Pins::empty(), Pins::UNKNOWN_FUNCTION),
+        ("SELECT JSON_PRETTY(a), IS_UUID(a) FROM t", Pins::empty(), Pins::UNKNOWN_FUNCTION),
         ("SELECT RANK () OVER () FROM t", Pins::empty(), Pins::UNKNOWN_FUNCTION),
+        // Each is refused by the other server.
+        ("SELECT status(a) FROM t", Pins::UNKNOWN_STATEMENT, Pins::UNKNOWN_FUNCTION),
+        ("SELECT VALUES(a) FROM t", Pins::empty(), Pins::UNKNOWN_STATEMENT),
         ("SELECT NEXTVAL(s)", Pins::SEQUENCE | Pins::UNKNOWN_FUNCTION, Pins::SEQUENCE),
         ("SELECT MD5(a), SHA1(a), JSON_OBJECT('a', 1) FROM t", Pins::empty(), Pins::empty()),
     ] {
@@ -109,16 +112,17 @@ fn the_server_decides_which_functions_are_built_in() {
 fn modes_decide_what_is_a_string() {
     let ansi = LexMode { ansi_quotes: true, ..LexMode::default() };
     assert_eq!(classify(b"SELECT \"GET_LOCK\"('a', 1)", ansi).pins, Pins::USER_LOCK);
-    assert_eq!(class("SELECT \"GET_LOCK\"('a', 1)").pins, Pins::empty());
+    assert_eq!(class("SELECT \"GET_LOCK\"('a', 1)").pins, Pins::UNKNOWN_STATEMENT, "no server reads it");
     let no_backslash = LexMode { no_backslash_escapes: true, ..LexMode::default() };
     assert_eq!(classify(b"SELECT '\\', GET_LOCK('a', 1)", no_backslash).pins, Pins::USER_LOCK);
-    assert_eq!(class("SELECT '\\', GET_LOCK('a', 1) -- '").pins, Pins::empty());
+    assert_eq!(class("SELECT '\\', GET_LOCK(', 1").pins, Pins::empty());
     assert_eq!(class("SELECT '\\', GET_LOCK('a', 1)").pins, Pins::UNKNOWN_STATEMENT);
 }
 
 #[test]
 fn effects_of_selects() {
     let none = Effects::empty();
+    let shown = Effects::READS | Effects::SHOWS_SESSION_VARIABLES | Effects::SERVER_STATE;
     for (sql, effects) in [
         ("SELECT 1", none),
         ("SELECT * FROM t", Effects::READS),
@@ -129,17 +133,16 @@ fn effects_of_selects() {
         ("SELECT a INTO DUMPFILE 'x' FROM t", Effects::READS | Effects::WRITES),
         ("SELECT LAST_INSERT_ID()", Effects::USES_LAST_INSERT_ID),
         ("SELECT LAST_INSERT_ID(5)", Effects::SETS_LAST_INSERT_ID),
-        ("SELECT @@last_insert_id, @@session.identity", Effects::USES_LAST_INSERT_ID),
+        ("SELECT @@last_insert_id, @@session.identity", Effects::USES_LAST_INSERT_ID | Effects::SERVER_STATE),
         ("SELECT CONNECTION_ID()", Effects::USES_CONNECTION_ID),
-        ("SELECT @@pseudo_thread_id", Effects::USES_CONNECTION_ID),
-        ("SELECT @@warning_count, 1", Effects::USES_WARNINGS),
-        ("SELECT @@global.error_count, 1", none),
+        ("SELECT @@pseudo_thread_id", Effects::USES_CONNECTION_ID | Effects::SERVER_STATE),
+        ("SELECT @@warning_count, 1", Effects::USES_WARNINGS | Effects::SERVER_STATE),
+        ("SELECT @@global.error_count, 1", Effects::SERVER_STATE),
         ("SELECT @a", Effects::USES_USER_VARIABLES),
-        ("SELECT a.b@c", none),
-        ("SELECT @@session_track_schema", Effects::SHOWS_SESSION_VARIABLES),
+        ("SELECT @@session_track_schema", Effects::SHOWS_SESSION_VARIABLES | Effects::SERVER_STATE),
         ("SELECT 'session_track_schema'", none),
-        ("SELECT * FROM performance_schema.session_variables", Effects::READS | Effects::SHOWS_SESSION_VARIABLES),
-        ("SELECT * FROM `performance_schema`.`variables_by_thread`", Effects::READS | Effects::SHOWS_SESSION_VARIABLES),
+        ("SELECT * FROM performance_schema.session_variables", shown),
+        ("SELECT * FROM `performance_schema`.`variables_by_thread`", shown),
         ("SELECT f(1)", Effects::READS | Effects::WRITES),
         ("SELECT ROW_COUNT()", Effects::USES_ROW_COUNT),
         ("SELECT FOUND_ROWS()", Effects::USES_FOUND_ROWS),
@@ -206,4 +209,13 @@ fn comments_for_some_servers_count_with_and_without() {
     );
     let nested = class("SELECT 1 /*!80000 + /*!80001 1 */ + GET_LOCK('a', 1) */");
     assert!(nested.pins.contains(Pins::UNKNOWN_STATEMENT));
+}
+
+#[test]
+fn files_and_positions_belong_to_one_server() {
+    for call in
+        ["LOAD_FILE('/x')", "MASTER_POS_WAIT('x', 4)", "WAIT_FOR_EXECUTED_GTID_SET('x')", "MASTER_GTID_WAIT('x')"]
+    {
+        assert!(class(&format!("SELECT {call}")).effects.contains(Effects::SERVER_STATE), "{call}");
+    }
 }

@@ -175,3 +175,11 @@ fn plain_literals_of_user_variables_are_found() {
     let ansi = LexMode { ansi_quotes: true, ..LexMode::default() };
     assert!(!matches!(classify(b"SET @a=\"x\"", ansi).kind, Kind::SetUserVariables(_)));
 }
+
+#[test]
+fn weirs_own_variables_take_words() {
+    for word in ["primary", "PRIMARY", "strong", "'session'", "DEFAULT"] {
+        let class = class(&format!("SET weir_consistency = {word}"));
+        assert_eq!((class.kind, &class.assigned[..]), (Kind::Set, &["weir_consistency".into()][..]), "{word}");
+    }
+}

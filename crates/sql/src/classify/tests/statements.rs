@@ -239,3 +239,85 @@ fn what_follows_a_routine_is_executed() {
         assert!(class(sql).pins.contains(Pins::USER_LOCK), "{sql}");
     }
 }
+
+#[test]
+fn what_belongs_to_one_server_is_told_from_data() {
+    let own = [
+        "SELECT @@port",
+        "SELECT @@GLOBAL.max_connections",
+        "SELECT * FROM information_schema.tables",
+        "SELECT * FROM `mysql`.user",
+        "SELECT a FROM t JOIN Performance_Schema.threads p",
+        "SELECT IS_FREE_LOCK('a')",
+        "SELECT RELEASE_LOCK('a')",
+    ];
+    for text in own {
+        assert!(classify(text.as_bytes(), LexMode::default()).effects.contains(Effects::SERVER_STATE), "{text}");
+    }
+    for text in ["SELECT a FROM t", "SELECT mysql FROM shop.t", "SELECT 'mysql.user'", "SELECT 1"] {
+        assert!(!classify(text.as_bytes(), LexMode::default()).effects.contains(Effects::SERVER_STATE), "{text}");
+    }
+}
+
+#[test]
+fn errors_of_hidden_statements_are_told_from_syntax_errors() {
+    let runs_others = |sql: &str| class(sql).effects.contains(Effects::RUNS_OTHERS);
+    for sql in ["CALL p()", "EXECUTE s", "EXECUTE IMMEDIATE 'x'", "SELEC 1", "FROB x", "SET STATEMENT a = 1 FOR"] {
+        assert!(runs_others(sql), "{sql}");
+    }
+    for sql in [
+        "SELECT FROM",
+        "SELECT COUNT (*) FROM t",
+        "(SELECT",
+        "INSERT t VALUES",
+        "CREATE TABEL t",
+        "SET a b",
+        "SELECT 1",
+    ] {
+        assert!(!runs_others(sql), "{sql}");
+    }
+}
+
+#[test]
+fn words_that_no_server_takes_there_make_no_kind() {
+    for sql in [
+        "SHOW FULL WARNINGS",
+        "SHOW EXTENDED WARNINGS",
+        "SHOW FULL COUNT(*) ERRORS",
+        "SHOW EXTENDED PROCESSLIST",
+        "SHOW EXTENDED FULL PROCESSLIST",
+    ] {
+        assert_eq!(class(sql).kind, Kind::Other, "{sql}");
+    }
+}
+
+#[test]
+fn a_kill_for_which_variables_are_set_is_a_kill() {
+    for sql in ["SET STATEMENT max_statement_time=1 FOR KILL 5", "SET STATEMENT a=1 FOR KILL QUERY 5"] {
+        assert_eq!(class_on(Dialect::MariaDb, sql).kind, Kind::Kill(KillTarget::Other), "{sql}");
+    }
+}
+
+#[test]
+fn a_begin_that_is_not_the_whole_text_starts_a_transaction() {
+    for sql in ["BEGIN; SELECT 1", "COMMIT; START TRANSACTION", "BEGIN;;", "SET STATEMENT a=1 FOR START TRANSACTION"] {
+        assert!(class(sql).effects.contains(Effects::STARTS_TRANSACTION_OTHER), "{sql}");
+    }
+    assert_eq!(class("BEGIN;").effects, Effects::empty());
+}
+
+#[test]
+fn what_a_change_of_a_table_evaluates_counts() {
+    let alter = |default: &str| class(&format!("ALTER TABLE t ADD COLUMN c INT DEFAULT {default}"));
+    assert!(alter("NEXTVAL(s)").pins.contains(Pins::SEQUENCE));
+    assert!(alter("(LAST_INSERT_ID())").effects.contains(Effects::USES_LAST_INSERT_ID));
+    assert!(alter("(CONNECTION_ID())").effects.contains(Effects::USES_CONNECTION_ID));
+    assert_eq!(alter("5").pins, Pins::empty());
+}
+
+#[test]
+fn numbers_of_types_are_looked_through() {
+    assert!(class("SELECT CAST(a AS DECIMAL(GET_LOCK('a', 1))) FROM t").pins.contains(Pins::USER_LOCK));
+    assert!(class("SELECT CAST(a AS CHAR(@n))").effects.contains(Effects::USES_USER_VARIABLES));
+    assert_eq!(class("SELECT CAST(a AS DECIMAL(10, 2))").effects, Effects::empty());
+}

@@ -4,11 +4,11 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use super::{Checker, at_least_one};
-use crate::config::address::Network;
 use crate::config::checked::{Accounts, ClientTls, ClientTlsCertificate, Clients, Listen, ListenSocket, User};
 use crate::config::problem::Place;
 use crate::config::raw::{RawAccounts, RawClients, RawListen, RawTls, RawUser, TlsMode};
 use crate::config::units::{SizeText, parse_size};
+use weir_admin::network::Network;
 
 /// The longest path of a Unix socket that fits in a socket address, in bytes (Linux).
 const MAX_SOCKET_PATH: usize = 107;
@@ -38,17 +38,18 @@ impl Checker<'_> {
             backlog: raw.backlog,
             proxy_protocol_networks: self
                 .networks(section.key("proxy_protocol_networks"), &raw.proxy_protocol_networks),
+            allow: self.networks(section.key("allow"), &raw.allow),
         }
     }
 
-    fn networks(&mut self, place: Place<'_>, texts: &[String]) -> Vec<Network> {
+    pub(super) fn networks(&mut self, place: Place<'_>, texts: &[String]) -> Vec<Network> {
         let parsed = texts.iter().map(|text| text.parse());
         let parsed: Vec<Result<Network, _>> = parsed.collect();
         let report_error = |result: Result<Network, _>| self.ok_or_report(place, result);
         parsed.into_iter().filter_map(report_error).collect()
     }
 
-    fn socket_path(&mut self, place: Place<'_>, path: &Path) -> PathBuf {
+    pub(super) fn socket_path(&mut self, place: Place<'_>, path: &Path) -> PathBuf {
         let shown = path.display();
         if !path.is_absolute() {
             self.report.add(place, format!("`{shown}` is not an absolute path"));
@@ -109,6 +110,7 @@ impl Checker<'_> {
             write_timeout: self.timeout(section.key("write_timeout"), &raw.write_timeout),
             max_allowed_packet: self.packet_size(section.key("max_allowed_packet"), &raw.max_allowed_packet),
             compression: raw.compression.clone(),
+            read_only: raw.read_only,
         }
     }
 
@@ -152,9 +154,11 @@ impl Checker<'_> {
                 raw.password_file.as_deref(),
                 raw.password_env.as_deref(),
             ),
-            plugin: raw.plugin.unwrap_or(accounts.default_plugin),
+            plugin: raw.plugin.or(accounts.default_plugin),
             admin: raw.admin,
             max_connections: NonZeroU32::new(raw.max_connections).or(NonZeroU32::new(clients.max_user_connections)),
+            consistency: raw.consistency,
+            allow: self.networks(section.key("allow"), &raw.allow),
         }
     }
 }

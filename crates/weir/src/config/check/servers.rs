@@ -7,19 +7,24 @@ use weir_backend::Address;
 
 use super::{Checker, at_least_one};
 use crate::config::address::parse_server_address;
-use crate::config::checked::{Lanes, Monitor, Pool, Role, Server, ServerTls, ServerTlsMode};
+use crate::config::checked::{Group, Lanes, Monitor, Pool, Role, Server, ServerTls, ServerTlsMode};
 use crate::config::files::read_certificates;
 use crate::config::problem::Place;
-use crate::config::raw::{RawLanes, RawMonitor, RawPool, RawServer, RawServerTls};
+use crate::config::raw::{RawGroup, RawLanes, RawMonitor, RawPool, RawServer, RawServerTls};
 
-/// The longest name of a server, in bytes.
-const MAX_SERVER_NAME: usize = 64;
+/// The longest name of a server or group, in bytes.
+const MAX_NAME: usize = 64;
+/// The most servers of a group.
+const MOST_SERVERS: usize = 64;
 
 impl Checker<'_> {
     pub(super) fn servers(&mut self, raw: &[RawServer], own: &[SocketAddr]) -> Vec<Server> {
         let writers = raw.iter().filter(|s| s.role == Role::Writer).count();
         if writers != 1 {
             self.report.add(Place::all("servers"), format!("exactly one needs role = \"writer\", found {writers}"));
+        }
+        if raw.len() > MOST_SERVERS {
+            self.report.add(Place::all("servers"), format!("there can be {MOST_SERVERS} at most, found {}", raw.len()));
         }
         self.all_different("servers", "name", raw.iter().map(|s| s.name.as_str()));
         let servers: Vec<_> = raw
@@ -32,19 +37,41 @@ impl Checker<'_> {
         servers
     }
 
-    fn server(&mut self, section: Place<'_>, raw: &RawServer, own: &[SocketAddr]) -> Option<Server> {
-        let is_name_byte = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
-        if raw.name.is_empty() || raw.name.len() > MAX_SERVER_NAME || !raw.name.bytes().all(is_name_byte) {
-            let message =
-                format!("a server's name has 1 to {MAX_SERVER_NAME} of the characters a-z, A-Z, 0-9, `.`, `_`, `-`");
-            self.report.add(section.key("name"), message);
+    pub(super) fn group(&mut self, raw: &[RawGroup]) -> Group {
+        if raw.len() > 1 {
+            self.report
+                .add(Place::all("groups"), "there can be one so far: several need sharding, which is not there yet");
         }
+        let default = RawGroup::default();
+        let raw = raw.first().unwrap_or(&default);
+        let section = Place::entry("groups", 0);
+        self.short_name(section.key("name"), "group", &raw.name);
+        Group {
+            name: raw.name.clone(),
+            consistency: raw.consistency,
+            max_lag: self.timeout(section.key("max_lag"), &raw.max_lag),
+            read_wait: self.timeout(section.key("read_wait"), &raw.read_wait),
+            writer_wait: self.duration(section.key("writer_wait"), &raw.writer_wait),
+            position_interval: self.timeout(section.key("position_interval"), &raw.position_interval),
+        }
+    }
+
+    fn short_name(&mut self, place: Place<'_>, of: &str, name: &str) {
+        let is_name_byte = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
+        if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(is_name_byte) {
+            let message = format!("a {of}'s name has 1 to {MAX_NAME} of the characters a-z, A-Z, 0-9, `.`, `_`, `-`");
+            self.report.add(place, message);
+        }
+    }
+
+    fn server(&mut self, section: Place<'_>, raw: &RawServer, own: &[SocketAddr]) -> Option<Server> {
+        self.short_name(section.key("name"), "server", &raw.name);
         let address = parse_server_address(&raw.address);
         let address = self.ok_or_report(section.key("address"), address)?;
         if own.iter().any(|own| is_at(&address, *own)) {
             self.report.add(section.key("address"), format!("`{address}` is Weir's own `address` in [listen]"));
         }
-        Some(Server { name: raw.name.clone(), address, role: raw.role })
+        Some(Server { name: raw.name.clone(), address, role: raw.role, weight: raw.weight })
     }
 
     pub(super) fn server_tls(&mut self, raw: &RawServerTls) -> ServerTls {

@@ -12,9 +12,9 @@ use super::super::units::DurationText;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Role {
-    /// Takes all writes, and reads.
+    /// Takes all writes, and the reads that no replica can.
     Writer,
-    /// Replicates from the writer, and takes reads.
+    /// Replicates from the writer with GTIDs, and takes reads.
     Replica,
 }
 
@@ -31,6 +31,11 @@ pub(crate) struct RawServer {
     /// What the server is for.
     #[schemars(example = Role::Writer)]
     pub(crate) role: Role,
+    /// Its share of the reads, against the other servers' shares; 0 for none. Unset: 1 for a replica, 0 for the writer, which
+    /// takes all reads that no replica can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1_000), example = 1)]
+    pub(crate) weight: Option<u32>,
 }
 
 /// How connections to the servers are encrypted.

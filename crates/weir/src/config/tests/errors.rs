@@ -258,3 +258,24 @@ fn a_section_that_is_not_understood_whole_is_not_judged_by_its_rest() {
     let text = MINIMAL.replace("\"writer\"", "\"writter\"");
     assert_eq!(complaints(&text), ["`role` in [[servers]], line 5: `writter` is unknown: did you mean `writer`?"]);
 }
+
+#[test]
+fn a_rest_interface_needs_a_token_and_an_address_of_its_own() {
+    let with = |keys: &str| complaints(&format!("{MINIMAL}\n[metrics]\naddress = \"127.0.0.1:4407\"\n[api]\n{keys}"));
+    let token = "token = \"a-token-of-tests\"";
+    assert!(with("").is_empty() && with("token = \"short\"").is_empty());
+    assert!(with(&format!("address = \"127.0.0.1:4408\"\n{token}")).is_empty());
+    for (keys, said) in [
+        ("address = \"127.0.0.1:4408\"", "needs exactly one of `token`, `token_file`, `token_env`"),
+        ("address = \"127.0.0.1:4408\"\ntoken = \"short\"", "a token has 16 to 1024 visible characters"),
+        ("address = \"127.0.0.1:4408\"\ntoken = \"sixteen and a space\"", "a token has 16 to 1024 visible characters"),
+        ("address = \"127.0.0.1:4408\"\ntoken_file = \"/nonexistent\"", "`token_file` in [api]"),
+        (&format!("address = \"127.0.0.1:4406\"\n{token}"), "is an `address` in [listen] too"),
+        (&format!("address = \"127.0.0.1:4407\"\n{token}"), "is the `address` in [metrics] too"),
+        (&format!("address = \"nowhere\"\n{token}"), "is not an IP address and port"),
+    ] {
+        let complaints = with(keys);
+        assert!(complaints.len() == 1 && complaints[0].contains(said), "{keys}: {complaints:?}");
+        assert!(!complaints[0].contains("a-token-of-tests"), "{complaints:?}");
+    }
+}

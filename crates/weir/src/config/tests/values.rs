@@ -3,8 +3,9 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::address::{Network, parse_server_address};
+use super::address::parse_server_address;
 use super::units::{parse_duration, parse_size};
+use weir_admin::network::Network;
 
 #[test]
 fn durations_need_a_unit_and_have_an_upper_bound() {

@@ -1,0 +1,113 @@
+//! The columns of the commands' answers.
+
+use crate::answer::Column;
+
+/// `STATUS`
+pub const STATUS: &[Column] = &[
+    Column::text("version", "Weir's version"),
+    Column::integer("pid", "The process id"),
+    Column::integer("uptime_seconds", "Seconds since the start of this process"),
+    Column::integer("sessions", "Client sessions"),
+    Column::integer("servers", "Servers in the configuration"),
+    Column::integer("servers_up", "Servers that answer"),
+    Column::integer("server_connections", "Connections open to servers"),
+    Column::integer("waiting_statements", "Statements that wait for a connection"),
+    Column::text("read_only", "ON while statements that change data are refused"),
+];
+
+/// `SHOW SERVERS`
+pub const SERVERS: &[Column] = &[
+    Column::text("server", "The server's name"),
+    Column::text("address", "Where it is"),
+    Column::text("role", "What it is for: writer or replica"),
+    Column::text("health", "unknown, up, down or hung"),
+    Column::text("group", "Its group"),
+    Column::integer("weight", "Its share of the reads"),
+    Column::text("reads", "Whether reads are sent to it: yes, no, or why not"),
+    Column::number("lag_seconds", "How old what it shows can be at most; null: not known").or_null(),
+    Column::text("position", "What it had applied when it was last asked").or_null(),
+    Column::text("version", "The version that it tells").or_null(),
+    Column::text("reason", "Why it is down"),
+    Column::integer("seconds", "Seconds since its health changed"),
+];
+
+/// `SHOW SESSIONS`
+pub const SESSIONS: &[Column] = &[
+    Column::integer("id", "The connection id, as KILL takes it"),
+    Column::text("user", "The user; empty before the login"),
+    Column::text("host", "The client's address"),
+    Column::text("db", "The default database").or_null(),
+    Column::text("command", "The command, as SHOW PROCESSLIST names it"),
+    Column::text("state", "What the command waits for"),
+    Column::text("server", "The server whose connection it has, and the connection's id there").or_null(),
+    Column::text("pins", "What binds it to that connection"),
+    Column::text("consistency", "How fresh its reads have to be"),
+    Column::text("statement", "The beginning of the running statement").or_null(),
+    Column::integer("seconds", "Seconds in this command"),
+];
+
+/// `SHOW POOLS`
+pub const POOLS: &[Column] = &[
+    Column::text("server", "The server's name"),
+    Column::integer("worker", "The worker's number"),
+    Column::integer("open", "Connections open"),
+    Column::integer("idle", "Connections that nobody uses"),
+    Column::integer("held", "Connections kept for what a statement left"),
+    Column::integer("waiting", "Statements that wait for a connection"),
+    Column::integer("limit", "The most connections to the server, of all workers"),
+    Column::integer("lanes", "Connections that are lanes"),
+    Column::integer("riding", "Statements in flight on lanes"),
+    Column::number("depth", "Statements in flight per lane, over the last second"),
+    Column::number("batch", "Statements per write, over the last second"),
+    Column::integer("stalls", "Lanes that a statement has held up, since the start"),
+];
+
+/// `SHOW DIGESTS`
+pub const DIGESTS: &[Column] = &[
+    Column::text("digest", "The digest, as rules take it; `other` for all those that have no row of their own"),
+    Column::text("text", "The statement without its literals"),
+    Column::text("kind", "select, insert, update, delete, ddl, transaction or other"),
+    Column::integer("count", "Statements"),
+    Column::integer("errors", "Those that ended in an error"),
+    Column::number("total_ms", "All their time, in milliseconds, from arrival to the end of the reply"),
+    Column::number("min_ms", "The shortest"),
+    Column::number("max_ms", "The longest"),
+    Column::number("p50_ms", "Half of them took no longer; at most a quarter too long, as the next two"),
+    Column::number("p95_ms", "95 of 100 took no longer"),
+    Column::number("p99_ms", "99 of 100 took no longer"),
+    Column::integer("rows_sent", "Rows sent to clients"),
+    Column::integer("rows_affected", "Rows changed"),
+    Column::integer("bytes", "Bytes of the servers' replies"),
+    Column::integer("on_replicas", "Those that a replica answered"),
+    Column::integer("on_lanes", "Those that rode lanes"),
+    Column::text("first_seen", "When the first of them ended, in UTC").or_null(),
+    Column::text("last_seen", "When the last of them ended, in UTC").or_null(),
+];
+
+/// `SHOW RULES`
+pub const RULES: &[Column] = &[
+    Column::text("rule", "The rule's name"),
+    Column::text("action", "block, limit, route, rewrite or timeout"),
+    Column::text("matches", "Which statements it is for"),
+    Column::integer("hits", "Statements that it was applied to"),
+    Column::integer("refusals", "Statements that it has refused or ended"),
+];
+
+/// `SHOW CONFIG`
+pub const CONFIG: &[Column] = &[
+    Column::text("key", "Section and name of the key"),
+    Column::text("value", "The value in effect; passwords are masked").or_null(),
+    Column::text("source", "Where the value is from: file, default, or what has overridden both"),
+];
+
+/// `RELOAD`
+pub const RELOAD: &[Column] = &[
+    Column::text("key", "A key that has changed"),
+    Column::text("outcome", "applied, or needs restart"),
+    Column::text("old", "The value before; passwords are masked").or_null(),
+    Column::text("new", "The value now; passwords are masked").or_null(),
+];
+
+/// `HELP`
+pub const HELP: &[Column] =
+    &[Column::text("statement", "How SQL writes it"), Column::text("description", "What it does")];

@@ -1,0 +1,276 @@
+//! Rules about statements: which are blocked, limited, sent elsewhere, rewritten or ended after a time.
+//!
+//! What must always hold: rules are tried in their order, and the first one that matches is the only one that counts. What
+//! follows from a statement's shape is found out once for each digest; without rules a statement costs a comparison.
+
+mod limit;
+mod rewrite;
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use regex::Regex;
+use weir_sql::{Digest, RoutingHint};
+use weir_wire::{Failure, Fault};
+
+use crate::digests::Digested;
+use crate::kind::StatementKind;
+use crate::network::{Network, allows};
+pub use limit::{Limit, LimitBy, Turn};
+pub use rewrite::{Rewrite, RewriteError};
+
+/// ER_NOT_ALLOWED_COMMAND.
+const BLOCKED: u16 = 1148;
+/// ER_USER_LIMIT_REACHED.
+const LIMITED: u16 = 1226;
+/// ER_QUERY_TIMEOUT.
+pub const TIMED_OUT: u16 = 3024;
+
+/// A kind of statement, as rules name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KindMatch {
+    /// Exactly this one.
+    Is(StatementKind),
+    /// Whatever changes nothing.
+    Reads,
+    /// Whatever may change something.
+    Writes,
+}
+
+/// Which statements a rule is for: all that is given must be so.
+#[derive(Debug, Clone, Default)]
+pub struct Matches {
+    /// They have this digest.
+    pub digest: Option<Digest>,
+    /// Their text without literals has a match of this.
+    pub pattern: Option<Regex>,
+    /// They are of one of these kinds; empty: of any.
+    pub kinds: Vec<KindMatch>,
+    /// They are of one of these users; empty: of any.
+    pub users: Vec<String>,
+    /// Their client has an address in one of these networks; empty: any.
+    pub clients: Vec<Network>,
+    /// Their session has one of these default databases; empty: any.
+    pub databases: Vec<String>,
+}
+
+impl Matches {
+    fn shape(&self, entry: &Digested) -> bool {
+        let of_kind = |kind: &KindMatch| match kind {
+            KindMatch::Is(kind) => *kind == entry.kind,
+            KindMatch::Reads => !entry.writes,
+            KindMatch::Writes => entry.writes,
+        };
+        self.digest.is_none_or(|digest| digest == entry.digest)
+            && (self.kinds.is_empty() || self.kinds.iter().any(of_kind))
+            && self.pattern.as_ref().is_none_or(|pattern| pattern.is_match(&entry.text))
+    }
+
+    fn session(&self, from: &From<'_>) -> bool {
+        let database = |name: &String| from.database == Some(name.as_bytes());
+        let address = self.clients.is_empty() || from.address.is_some() && allows(&self.clients, from.address);
+        address
+            && (self.users.is_empty() || self.users.iter().any(|user| user == from.user))
+            && (self.databases.is_empty() || self.databases.iter().any(database))
+    }
+}
+
+impl fmt::Display for KindMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            KindMatch::Is(kind) => kind.name(),
+            KindMatch::Reads => "read",
+            KindMatch::Writes => "write",
+        })
+    }
+}
+
+impl fmt::Display for Matches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list =
+            |name: &str, values: Vec<String>| (!values.is_empty()).then(|| format!("{name} {}", values.join(" or ")));
+        let parts = [
+            self.digest.map(|digest| format!("digest {digest}")),
+            self.pattern.as_ref().map(|pattern| format!("pattern {pattern}")),
+            list("kind", self.kinds.iter().map(ToString::to_string).collect()),
+            list("user", self.users.clone()),
+            list("client", self.clients.iter().map(ToString::to_string).collect()),
+            list("database", self.databases.clone()),
+        ];
+        f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Whose statement it is.
+#[derive(Debug, Clone, Copy)]
+pub struct From<'a> {
+    /// The user.
+    pub user: &'a str,
+    /// The client's address; `None` on a unix socket.
+    pub address: Option<IpAddr>,
+    /// The default database.
+    pub database: Option<&'a [u8]>,
+}
+
+/// What a rule does.
+#[derive(Debug)]
+pub enum Action {
+    /// The statement is refused.
+    Block,
+    /// So many at a time, or in a second.
+    Limit(Limit),
+    /// It runs there, if it may.
+    Route(RoutingHint),
+    /// Another text is run.
+    Rewrite(Arc<Rewrite>),
+    /// It is ended after this time.
+    Timeout(Duration),
+}
+
+impl Action {
+    /// Its name in the configuration.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Action::Block => "block",
+            Action::Limit(_) => "limit",
+            Action::Route(_) => "route",
+            Action::Rewrite(_) => "rewrite",
+            Action::Timeout(_) => "timeout",
+        }
+    }
+}
+
+/// A rule.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its name.
+    pub name: String,
+    /// Which statements it is for.
+    pub matches: Matches,
+    /// What it does with them.
+    pub action: Action,
+    /// Why, for those whose statement is refused.
+    pub reason: Option<String>,
+    hits: AtomicU64,
+    refusals: AtomicU64,
+}
+
+impl Rule {
+    /// A rule that has not been used yet.
+    pub fn new(name: String, matches: Matches, action: Action, reason: Option<String>) -> Rule {
+        Rule { name, matches, action, reason, hits: AtomicU64::new(0), refusals: AtomicU64::new(0) }
+    }
+
+    /// It is applied to a statement.
+    pub fn applied(&self) {
+        self.hits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Statements that it was applied to.
+    pub fn hits(&self) -> u64 {
+        self.hits.load(Ordering::Relaxed)
+    }
+
+    /// Statements that it has refused or ended.
+    pub fn refusals(&self) -> u64 {
+        self.refusals.load(Ordering::Relaxed)
+    }
+
+    fn refuse(&self, code: u16, sqlstate: &[u8; 5], what: &str) -> Failure {
+        self.refusals.fetch_add(1, Ordering::Relaxed);
+        let reason = self.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        let message = format!("{what} by rule '{}' of Weir{reason}", self.name);
+        Failure::new(Fault::Client, code, sqlstate, message)
+    }
+
+    /// The statement is blocked.
+    pub fn blocked(&self) -> Failure {
+        self.refuse(BLOCKED, b"42000", "The statement was blocked")
+    }
+
+    /// There are too many of its like.
+    pub fn limited(&self) -> Failure {
+        self.refuse(LIMITED, b"42000", "Too many statements of this kind: they are limited")
+    }
+
+    /// It took too long.
+    pub fn timed_out(&self) -> Failure {
+        let what = "Query execution was interrupted, maximum statement execution time exceeded: it is bounded";
+        self.refuse(TIMED_OUT, b"HY000", what)
+    }
+
+    /// Its rewrite does not fit.
+    pub fn unfit(&self, error: &RewriteError) -> Failure {
+        self.refuse(BLOCKED, b"42000", &format!("The statement can't be rewritten ({error}) as it is to be"))
+    }
+}
+
+/// The rules in effect; they may be replaced while statements run.
+#[derive(Debug, Default)]
+pub struct RuleBook {
+    rules: ArcSwap<Vec<Arc<Rule>>>,
+    /// Changes with the rules; 0 while there have never been any.
+    generation: AtomicU64,
+}
+
+impl RuleBook {
+    /// From now on these are the rules.
+    pub fn set(&self, rules: Vec<Rule>) {
+        self.rules.store(Arc::new(rules.into_iter().map(Arc::new).collect()));
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// The rules, in their order.
+    pub fn rules(&self) -> Arc<Vec<Arc<Rule>>> {
+        self.rules.load_full()
+    }
+
+    /// The rule for a statement, if there is one.
+    #[inline]
+    pub fn rule_for(&self, entry: &Digested, from: From<'_>) -> Option<Arc<Rule>> {
+        let generation = self.generation.load(Ordering::Acquire);
+        let candidates = &entry.candidates;
+        if candidates.generation.get() != generation {
+            candidates.learn(generation, &self.rules.load(), entry);
+        }
+        if candidates.none.get() { None } else { candidates.choose(&from) }
+    }
+}
+
+/// The rules that may be meant for statements of a digest, by all that follows from their text.
+#[derive(Debug)]
+pub struct Candidates {
+    generation: Cell<u64>,
+    none: Cell<bool>,
+    rules: RefCell<Rc<[Arc<Rule>]>>,
+}
+
+impl Default for Candidates {
+    fn default() -> Candidates {
+        Candidates { generation: Cell::new(0), none: Cell::new(true), rules: RefCell::new(Rc::from([])) }
+    }
+}
+
+impl Candidates {
+    #[cold]
+    fn learn(&self, generation: u64, rules: &[Arc<Rule>], entry: &Digested) {
+        let fitting: Rc<[Arc<Rule>]> = rules.iter().filter(|rule| rule.matches.shape(entry)).cloned().collect();
+        self.none.set(fitting.is_empty());
+        *self.rules.borrow_mut() = fitting;
+        self.generation.set(generation);
+    }
+
+    fn choose(&self, from: &From<'_>) -> Option<Arc<Rule>> {
+        let rules = self.rules.borrow();
+        rules.iter().find(|rule| rule.matches.session(from)).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! What has been counted of statements, as tables.
+
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::StatementKind;
+use crate::answer::{Table, Value};
+use crate::columns;
+use crate::digests::Row;
+use crate::like::Pattern;
+use crate::rules::Rule;
+
+/// How many digests are shown unless more are asked for.
+const DIGESTS: u64 = 100;
+
+/// A time as RFC 3339 writes it, in UTC, to the millisecond.
+pub(crate) fn rfc3339(time: SystemTime) -> String {
+    let time = OffsetDateTime::from(time);
+    let whole = time.replace_millisecond(time.millisecond()).unwrap_or(time);
+    whole.format(&Rfc3339).unwrap_or_default()
+}
+
+/// The time of day at which the clock that only goes forward showed this.
+fn wall_clock(at: Instant) -> String {
+    rfc3339(SystemTime::now() - at.elapsed())
+}
+
+fn milliseconds(nanoseconds: u64) -> Value {
+    ((nanoseconds / 1000) as f64 / 1000.0).into()
+}
+
+/// `SHOW DIGESTS`
+pub(crate) fn digests(rows: Vec<Row>, like: Option<Pattern>, limit: Option<u64>) -> Table {
+    let limit = usize::try_from(limit.unwrap_or(DIGESTS)).unwrap_or(usize::MAX);
+    let wanted = |row: &Row| like.as_ref().is_none_or(|pattern| pattern.matches(row.text.as_bytes()));
+    let mut table = Table::new(columns::DIGESTS);
+    for row in rows.into_iter().filter(wanted).take(limit) {
+        let counts = &row.counts;
+        let seen = counts.seen();
+        table.push(vec![
+            row.digest.map_or_else(|| "other".to_owned(), |digest| digest.to_string()).into(),
+            row.text.into(),
+            row.kind.map_or("", StatementKind::name).into(),
+            counts.count.into(),
+            counts.errors.into(),
+            milliseconds(counts.total),
+            milliseconds(counts.min()),
+            milliseconds(counts.max),
+            milliseconds(counts.percentile(0.5)),
+            milliseconds(counts.percentile(0.95)),
+            milliseconds(counts.percentile(0.99)),
+            counts.rows_sent.into(),
+            counts.rows_affected.into(),
+            counts.bytes.into(),
+            counts.on_replicas.into(),
+            counts.on_lanes.into(),
+            seen.map(|(first, _)| wall_clock(first)).into(),
+            seen.map(|(_, last)| wall_clock(last)).into(),
+        ]);
+    }
+    table
+}
+
+/// `SHOW RULES`
+pub(crate) fn rules(rules: &[Arc<Rule>]) -> Table {
+    let mut table = Table::new(columns::RULES);
+    for rule in rules {
+        table.push(vec![
+            rule.name.as_str().into(),
+            rule.action.name().into(),
+            rule.matches.to_string().into(),
+            rule.hits().into(),
+            rule.refusals().into(),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn times_are_utc_with_milliseconds() {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_micros(1_700_000_000_123_456);
+        assert_eq!(rfc3339(time), "2023-11-14T22:13:20.123Z");
+    }
+}

@@ -1,0 +1,128 @@
+//! Running a statement again, on the same server or on another, when the client has heard nothing of it.
+//!
+//! What must always hold: a statement is run again only if it has done nothing: it only reads, or the server has said that it did
+//! not run it.
+
+use std::time::Instant;
+
+use weir_admin::sessions::Interrupt;
+use weir_sql::{Class, Effects, Kind, Pins};
+use weir_wire::error::codes;
+use weir_wire::{Failure, Fault, StatusFlags};
+
+use super::server::Stopped;
+use super::state::Begin;
+use super::{End, Session};
+
+/// What is left to try for one statement.
+#[derive(Debug)]
+pub(super) struct Retries {
+    /// It only reads, on a connection that nothing binds the session to.
+    repeatable: bool,
+    /// It has been asked again on the writer.
+    writer_again: bool,
+    /// The loss that made it be run again: what the client hears of if there is no way at all.
+    lost: Option<Failure>,
+    /// The transaction that begins with it.
+    begin: Option<Begin>,
+    /// Until when a writer is waited for.
+    deadline: Option<Instant>,
+}
+
+impl Session {
+    /// Before a statement is run.
+    pub(super) fn retries(&self, class: &Class) -> Retries {
+        let free = self.lease.is_none() || self.at != self.target.index && !self.state.is_bound();
+        let begins_nothing = self.state.begin.as_ref().is_none_or(|begin| begin.read_only);
+        let repeatable = free && begins_nothing && !class.effects.contains(Effects::WRITES);
+        Retries { repeatable, writer_again: false, lost: None, begin: self.state.begin.clone(), deadline: None }
+    }
+
+    /// A statement was stopped: makes ready to run it again, or says how it ends.
+    pub(super) async fn again(&mut self, stopped: Stopped, retries: &mut Retries) -> Result<(), Stopped> {
+        match stopped {
+            Stopped::Late => {
+                self.lose_lease();
+                if self.target.catches_up {
+                    // In the middle of a transaction its connection is lost with what was not to be heard.
+                    let failure = self.behind();
+                    return Err(match self.state.is_bound() {
+                        true => Stopped::Ended(End::Told(failure)),
+                        false => Stopped::Refused(failure),
+                    });
+                }
+                self.state.begin.clone_from(&retries.begin);
+                self.choose_one_in_time();
+                Ok(())
+            }
+            Stopped::ReadOnly(failure) => self.on_another_writer(failure, retries).await,
+            Stopped::Refused(failure) => self.after_loss(failure, retries),
+            ended => Err(ended),
+        }
+    }
+
+    /// A read whose connection has broken: the server had closed it while it was idle, or has died.
+    fn after_loss(&mut self, failure: Failure, retries: &mut Retries) -> Result<(), Stopped> {
+        let broken = self.lease.as_ref().is_none_or(|lease| !lease.is_clean());
+        let lost = failure.code == codes::CR_SERVER_LOST;
+        if !lost || !retries.repeatable || !broken || self.handle.has(Interrupt::Query) {
+            // A server that is not there any more: what the client hears of is the loss.
+            let gone = failure.code == codes::CR_CONN_HOST_ERROR;
+            let first = if gone { retries.lost.take() } else { None };
+            return Err(Stopped::Refused(first.unwrap_or(failure)));
+        }
+        self.lose_lease();
+        self.state.begin.clone_from(&retries.begin);
+        if !self.choose_another() {
+            if retries.writer_again {
+                return Err(Stopped::Refused(failure));
+            }
+            retries.writer_again = true;
+            self.ask_anew();
+        }
+        retries.lost.get_or_insert(failure);
+        Ok(())
+    }
+
+    /// The writer refuses to write: it is being replaced by hand, perhaps. Waits for another one, up to the bound.
+    async fn on_another_writer(&mut self, failure: Failure, retries: &mut Retries) -> Result<(), Stopped> {
+        let refused = self.at;
+        // What the statement has left there is not to be the next session's; what earlier ones have left is the session's own.
+        let _ = self.learn_what_was_left(true).await;
+        self.lose_lease();
+        self.state.status -= StatusFlags::IN_TRANS;
+        let had_begin = retries.begin.is_some();
+        while self.shared.backends.writer() == refused {
+            if let Err(stopped) = self.wait_for_writer(failure.clone(), &mut retries.deadline).await {
+                return Err(match stopped {
+                    // As on the server itself, the transaction stays open; here, unheard of again.
+                    Stopped::Refused(_) if had_begin => {
+                        self.state.begin.clone_from(&retries.begin);
+                        Stopped::Refused(failure)
+                    }
+                    stopped => stopped,
+                });
+            }
+        }
+        self.state.begin.clone_from(&retries.begin);
+        self.target_writer_again();
+        Ok(())
+    }
+
+    /// Whether a statement that the writer refuses because it is read-only may be run on another one: nothing was done on the
+    /// connection that the session depends on.
+    pub(super) fn can_be_run_on_another_writer(&self, class: &Class) -> bool {
+        const RUNS_SEVERAL: Pins =
+            Pins::CALL.union(Pins::TEXT_PREPARE).union(Pins::UNKNOWN_FUNCTION).union(Pins::UNKNOWN_STATEMENT);
+        let one = class.kind != Kind::Multiple && !class.pins.intersects(RUNS_SEVERAL);
+        let on_writer = !self.target.on_reader && self.on_reader.is_none();
+        let free = self.begun_with_statement || !self.state.is_bound();
+        self.shared.backends.splits && one && on_writer && free
+    }
+
+    /// What the client hears when no server has its position in time.
+    pub(super) fn behind(&self) -> Failure {
+        let message = "No server has reached the session's position in time";
+        Failure::new(Fault::Server, codes::CR_CONN_HOST_ERROR, b"HY000", message)
+    }
+}

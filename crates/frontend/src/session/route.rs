@@ -1,0 +1,322 @@
+//! Where a statement runs: on the writer, or, for a read that may, on a reader (design, section 8).
+//!
+//! What must always hold: only a plain read of a session that is bound to nothing leaves the writer, or the first read of a
+//! READ ONLY transaction, which then stays where it began; what it must find there is waited for or known to be there.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use weir_backend::Position;
+use weir_sql::{Class, Effects, Kind, Pins, RoutingHint, is_servers_schema};
+use weir_topology::{Choice, Level, Seen, choose};
+use weir_wire::{Failure, Fault, StatusFlags, error::codes};
+
+use super::relay::Outcome;
+use super::server::Stopped;
+use super::state::{Diagnostics, Left};
+use super::{Session, State};
+use crate::backends::Reading;
+
+/// Where the statement at hand runs.
+#[derive(Debug, Default)]
+pub(super) struct Target {
+    /// The server's place in the group.
+    pub(super) index: usize,
+    /// Which of its lives, if it is a reader.
+    pub(super) life: u64,
+    /// The position that it has to have reached.
+    pub(super) wait: Option<Arc<Position>>,
+    /// The server is asked to wait for it already.
+    pub(super) waits: bool,
+    /// It reads, and must not miss what the session has seen: a writer has to finish the commits that it is busy with.
+    pub(super) exact: bool,
+    /// The question that the server is asked is that one.
+    pub(super) catches_up: bool,
+    /// The statement may run on a reader, at this level.
+    pub(super) level: Option<Level>,
+    /// It asks for one.
+    wanted: bool,
+    /// It reads nothing that a server could be behind with.
+    timeless: bool,
+    /// The server was a reader when it was chosen.
+    pub(super) on_reader: bool,
+    /// A bit for each server that has failed the statement.
+    failed: u64,
+    reading: Option<Reading>,
+}
+
+impl Target {
+    /// The statement has ended.
+    pub(super) fn end_read(&mut self) {
+        self.reading = None;
+    }
+}
+
+/// What a new session has seen.
+const NOTHING_SEEN: Seen = Seen { written: None, reader: None, horizon: None, ahead: false, uncovered_since: None };
+
+/// A server answers for reads of one kind for all.
+const ELSEWHERE: Effects = Effects::READS.union(Effects::USES_USER_VARIABLES);
+
+impl Session {
+    /// A command begins: it runs on the writer unless [`Session::route`] finds another place.
+    pub(super) fn target_writer(&mut self) {
+        if self.shared.backends.splits {
+            self.target = Target { index: self.shared.backends.writer(), ..Target::default() };
+        }
+    }
+
+    /// The writer may be another one by now.
+    pub(super) fn target_writer_again(&mut self) {
+        self.target.index = self.shared.backends.writer();
+        (self.target.wait, self.target.on_reader) = (None, false);
+        self.ask_anew();
+    }
+
+    /// Another connection is asked what this one was.
+    pub(super) fn ask_anew(&mut self) {
+        (self.target.waits, self.target.catches_up) = (false, false);
+    }
+
+    /// Whether the writer is to be asked to finish its commits before the statement at hand.
+    pub(super) fn must_catch_up(&self) -> bool {
+        self.seen.ahead && self.target.exact && !self.target.on_reader && self.on_reader.is_none()
+    }
+
+    /// Decides where a statement runs.
+    pub(super) async fn route(&mut self, class: &Class, hint: Option<RoutingHint>) -> Result<(), Stopped> {
+        if !self.shared.backends.splits {
+            return Ok(());
+        }
+        // What locks or writes meets the locks of unfinished commits. MariaDB has no way to wait for them.
+        let reads = class.effects.contains(Effects::READS) && !class.effects.contains(Effects::WRITES);
+        let exact = !matches!(self.level, Level::Eventual | Level::Primary);
+        self.target.exact = reads && exact && !self.identity.mariadb;
+        self.choose_place(class, hint).await
+    }
+
+    async fn choose_place(&mut self, class: &Class, hint: Option<RoutingHint>) -> Result<(), Stopped> {
+        if self.on_reader.is_some() {
+            let begins = matches!(class.kind, Kind::Begin { .. });
+            if !begins && !class.effects.contains(Effects::STARTS_TRANSACTION_OTHER) {
+                self.target.index = self.at;
+                return self.check_transaction_on_reader(class).map_err(Stopped::Refused);
+            }
+            self.end_transaction_on_reader().await?;
+        }
+        if self.state.is_bound() {
+            if self.lease.is_some() {
+                self.target.index = self.at;
+            }
+            return Ok(());
+        }
+        if class.effects.contains(Effects::USES_WARNINGS) && self.lease.is_some() {
+            // What it asks for is there.
+            self.target.index = self.at;
+            self.target.on_reader = self.at != self.shared.backends.writer();
+            self.target.timeless = true;
+            return Ok(());
+        }
+        let Some(level) = self.level_of_read(class, hint) else { return Ok(()) };
+        // The first statement of a transaction decides for all of it.
+        let timeless = !class.effects.contains(Effects::READS) && self.state.begin.is_none();
+        if level == Level::Strong && !timeless {
+            let position = Box::pin(self.position_of_writer()).await?;
+            self.seen.covered_by(position);
+        }
+        self.target.level = Some(level);
+        self.target.wanted = hint == Some(RoutingHint::Replica);
+        self.target.timeless = timeless;
+        if self.choose() == Choice::Ask
+            && let Ok(position) = Box::pin(self.shared.backends.positions.clone().of_writer()).await
+        {
+            self.seen.covered_by(position);
+            self.choose();
+        }
+        Ok(())
+    }
+
+    /// The level at which a statement may be read elsewhere than on the writer, if it may.
+    fn level_of_read(&self, class: &Class, hint: Option<RoutingHint>) -> Option<Level> {
+        let level = match (hint, self.level) {
+            (Some(RoutingHint::Primary), _) | (None, Level::Primary) => return None,
+            (Some(RoutingHint::Replica), Level::Primary) => Level::Session,
+            (_, level) => level,
+        };
+        let asked_for = hint == Some(RoutingHint::Replica);
+        let allowed = if asked_for { ELSEWHERE | Effects::SERVER_STATE } else { ELSEWHERE };
+        let may = class.is_plain_read() && (class.effects - allowed).is_empty();
+        let in_own_schema = || self.state.profile.database.as_deref().is_some_and(is_servers_schema);
+        (may && may_leave_writer(&self.state) && (asked_for || !in_own_schema())).then_some(level)
+    }
+
+    /// Chooses a server for the read at hand, among those that have not failed it.
+    fn choose(&mut self) -> Choice {
+        let Some(level) = self.target.level else { return Choice::Writer };
+        let now = Instant::now();
+        let backends = &self.shared.backends;
+        let (choice, writer, life) = backends.group.with_view(|view| {
+            let seen = if self.target.timeless { &NOTHING_SEEN } else { &self.seen };
+            let readers = backends.readers(self.target.failed, self.target.wanted);
+            let choice = choose(view, seen, level, &readers, now);
+            let life = match &choice {
+                Choice::Reader { index, .. } => view.members[*index].life,
+                _ => 0,
+            };
+            (choice, view.writer, life)
+        });
+        let (index, wait) = match &choice {
+            Choice::Reader { index, wait } => (*index, wait.clone()),
+            _ => {
+                self.seen.uncovered_since.get_or_insert(now);
+                (writer, None)
+            }
+        };
+        let reading = Some(backends.at(index).reading());
+        let on_reader = index != writer;
+        self.target = Target { index, life, wait, reading, on_reader, ..std::mem::take(&mut self.target) };
+        self.ask_anew();
+        choice
+    }
+
+    /// The server at hand has failed the statement: another one is chosen. False if there is none but the writer, which it was.
+    pub(super) fn choose_another(&mut self) -> bool {
+        let failed = self.target.index;
+        let writer = self.shared.backends.writer();
+        if failed == writer {
+            return false;
+        }
+        match self.target.level {
+            Some(_) => {
+                self.target.failed |= 1 << failed;
+                self.choose();
+                self.endpoint.metrics.reads_rerouted.inc();
+            }
+            // What only the writer runs was meant for an earlier one.
+            None => self.target_writer_again(),
+        }
+        true
+    }
+
+    /// The server at hand has not reached the position in time: nobody waits there for a while, and another one is chosen.
+    pub(super) fn choose_one_in_time(&mut self) {
+        self.endpoint.metrics.reads_late.inc();
+        self.shared.backends.at(self.target.index).was_late();
+        self.choose_another();
+    }
+
+    /// The writer's position. While there is none it is waited for, up to the bound.
+    async fn position_of_writer(&mut self) -> Result<Arc<Position>, Stopped> {
+        let mut deadline = None;
+        loop {
+            let positions = self.shared.backends.positions.clone();
+            match positions.of_writer().await {
+                Ok(position) => return Ok(position),
+                Err(failure) => self.wait_for_writer(failure, &mut deadline).await?,
+            }
+        }
+    }
+
+    /// In a READ ONLY transaction that a reader serves, what belongs to the writer or would bind the session to the reader is refused,
+    /// and writes as the writer would refuse them.
+    fn check_transaction_on_reader(&self, class: &Class) -> Result<(), Failure> {
+        let stays = !(class.pins - (Pins::FOUND_ROWS | Pins::ROW_COUNT)).is_empty();
+        if stays || class.effects.intersects(Effects::LOCKING_READ | Effects::CHANGES_GLOBALS) {
+            return Err(Self::not_on_reader());
+        }
+        if class.effects.intersects(Effects::WRITES | Effects::IMPLICIT_COMMIT) {
+            let end = if self.identity.mariadb { "" } else { "." };
+            let message = format!("Cannot execute statement in a READ ONLY transaction{end}");
+            return Err(Failure::new(Fault::Client, codes::ER_CANT_EXECUTE_IN_READ_ONLY, b"25006", message));
+        }
+        Ok(())
+    }
+
+    /// What can't be done in a transaction that a reader serves.
+    pub(super) fn not_on_reader() -> Failure {
+        let message = "This statement belongs to the writer, and a replica serves this READ ONLY transaction. COMMIT first, or \
+                       begin the transaction without READ ONLY or with weir_consistency = 'primary'";
+        Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+    }
+
+    /// Another transaction begins: as on one server, that ends the one before.
+    async fn end_transaction_on_reader(&mut self) -> Result<(), Stopped> {
+        let ended = self.connection().query("COMMIT").await;
+        self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
+        self.on_reader = None;
+        ended?;
+        self.give_way().await;
+        self.target_writer_again();
+        Ok(())
+    }
+
+    /// Takes down what a statement has let the session see, and what it has written.
+    pub(super) fn note_position(&mut self, class: &Class, outcome: &Outcome) {
+        let backends = &self.shared.backends;
+        if !backends.splits {
+            return;
+        }
+        let now = Instant::now();
+        let reads = class.effects.contains(Effects::READS);
+        if let Some(life) = self.on_reader.filter(|_| !self.begun_with_statement) {
+            self.endpoint.metrics.reads_on_readers.inc();
+            let own = self.seen.reader.is_some_and(|last| (last.index, last.life) == (self.target.index, life));
+            match own {
+                _ if !reads => {}
+                true => self.seen.read_on(self.target.index, life, now),
+                false => self.seen.saw_writer(now),
+            }
+            return;
+        }
+        if self.target.on_reader {
+            self.note_read_on_reader(reads, now);
+            return;
+        }
+        if self.target.catches_up {
+            self.seen.ahead = false;
+        }
+        let opaque = class.kind == Kind::Multiple || class.pins.intersects(Pins::CALL | Pins::TEXT_PREPARE);
+        if let Some(gtids) = &outcome.gtids
+            && let Ok(position) = Position::parse(self.identity.mariadb, gtids)
+        {
+            let (position, whole) = backends.group.with_view(|view| {
+                let watched = view.writer_position.as_ref().map(|writer| &*writer.position);
+                let whole = position.spans(watched);
+                (position.up_to(watched), whole)
+            });
+            self.seen.wrote(position, whole);
+            if !opaque {
+                return;
+            }
+        }
+        if class.effects.intersects(Effects::READS | Effects::WRITES) || opaque {
+            self.seen.saw_writer(now);
+        }
+    }
+
+    fn note_read_on_reader(&mut self, reads: bool, now: Instant) {
+        let Target { index, life, level, timeless, .. } = self.target;
+        let waited = self.target.wait.take().filter(|_| self.target.waits);
+        if let Some(position) = waited {
+            self.shared.backends.at(index).has_reached(life, &position);
+        }
+        self.endpoint.metrics.reads_on_readers.inc();
+        match level {
+            // What nothing was asked of shows nothing that counts; what it was not asked to have, it may lack.
+            _ if timeless || !reads => {}
+            None | Some(Level::Eventual) => self.seen.saw_writer(now),
+            Some(_) => self.seen.read_on(index, life, now),
+        }
+    }
+}
+
+/// Whether a session's next read needs nothing that is on its connection or in its transaction.
+fn may_leave_writer(state: &State) -> bool {
+    let free = match &state.begin {
+        Some(begin) => begin.read_only,
+        None => state.status.contains(StatusFlags::AUTOCOMMIT),
+    };
+    free && !state.collation_unknown
+        && state.diagnostics != Diagnostics::OnConnection
+        && state.found_rows != Left::OnConnection
+}

@@ -1,0 +1,145 @@
+//! Statements that a rule is for: waiting for their turn, running elsewhere, with another text, or for a bounded time.
+//!
+//! What must always hold: what a rule takes for a statement (a turn, a timer) ends with the statement; a kill or a client that
+//! goes ends the wait for a turn.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::AbortHandle;
+use weir_admin::digests::Digested;
+use weir_admin::rules::{Action, From, Rule, Turn};
+use weir_admin::sessions::Interrupt;
+use weir_sql::RoutingHint;
+use weir_wire::Failure;
+use weir_wire::error::codes;
+
+use super::server::Stopped;
+use super::{End, Session};
+use crate::texts::ReadText;
+
+/// Ends a statement that takes too long: the rule says so, and whether it has.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Deadline(Option<Rc<(Arc<Rule>, Cell<bool>)>>);
+
+impl Deadline {
+    /// What the client hears in place of this error, if the deadline is what caused it.
+    pub(super) fn in_place_of(&self, code: u16) -> Option<Failure> {
+        let (rule, passed) = self.0.as_deref()?;
+        (code == codes::ER_QUERY_INTERRUPTED && passed.get()).then(|| rule.timed_out())
+    }
+}
+
+/// What a rule has given a statement, for as long as the statement runs.
+#[derive(Debug, Default)]
+pub(super) struct Allowed {
+    /// Where it is to run.
+    pub(super) hint: Option<RoutingHint>,
+    _turn: Option<Turn>,
+    _timer: Option<Timer>,
+}
+
+/// Does not ring any more when it is dropped.
+#[derive(Debug)]
+struct Timer(AbortHandle);
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Session {
+    /// The rule for a statement, if there is one.
+    pub(super) fn rule_for(&self, entry: &Digested) -> Option<Arc<Rule>> {
+        let from = From { user: &self.user, address: self.peer.ip(), database: self.state.profile.database.as_deref() };
+        self.endpoint.oversight.rules.rule_for(entry, from)
+    }
+
+    /// Runs a text as a rule says.
+    pub(super) async fn run_ruled(
+        &mut self,
+        payload: &[u8],
+        at: usize,
+        read: &ReadText,
+        rule: Arc<Rule>,
+    ) -> Result<(), End> {
+        let allowed = match self.allow(&rule).await {
+            Ok(allowed) => allowed,
+            Err(stopped) => return self.stopped(stopped),
+        };
+        let Action::Rewrite(rewrite) = &rule.action else {
+            return self.run_text(payload, at, read, allowed.hint).await;
+        };
+        match rewrite.apply(&payload[at..], self.state.lex) {
+            Ok(text) => {
+                let payload = [&payload[..at], &text].concat();
+                let read = self.shared.read(&text, self.state.lex);
+                self.run_text(&payload, at, &read, None).await
+            }
+            Err(error) => {
+                self.refuse(&rule.unfit(&error));
+                Ok(())
+            }
+        }
+    }
+
+    /// The text to prepare in place of a client's, if a rule says so.
+    pub(super) fn text_to_prepare(&self, entry: &Digested, text: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+        let Some(rule) = self.rule_for(entry) else { return Ok(None) };
+        match &rule.action {
+            Action::Block => {
+                rule.applied();
+                Err(rule.blocked())
+            }
+            Action::Rewrite(rewrite) => {
+                rewrite.apply(text, self.state.lex).map(Some).map_err(|error| rule.unfit(&error))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// What a rule gives a statement before it may run.
+    pub(super) async fn allow(&mut self, rule: &Arc<Rule>) -> Result<Allowed, Stopped> {
+        rule.applied();
+        match &rule.action {
+            Action::Block => Err(Stopped::Refused(rule.blocked())),
+            Action::Route(hint) => Ok(Allowed { hint: Some(*hint), ..Allowed::default() }),
+            Action::Rewrite(_) => Ok(Allowed::default()),
+            Action::Timeout(time) => Ok(Allowed { _timer: Some(self.start_timer(rule, *time)), ..Allowed::default() }),
+            Action::Limit(limit) => {
+                self.handle.set_state("Waiting for its turn by a rule");
+                let mut turning = std::pin::pin!(limit.turn());
+                let turn = loop {
+                    // Cancel-safe: a turn that is not waited for is given back, `gone` keeps what was read, a bell keeps its ring.
+                    tokio::select! {
+                        biased;
+                        turn = &mut turning => break turn,
+                        () = self.handle.bell.rung() => self.stops_waiting()?,
+                        error = self.client.gone() => return Err(Stopped::Ended(error.into())),
+                    }
+                };
+                self.handle.set_state("");
+                match turn {
+                    Some(turn) => Ok(Allowed { _turn: Some(turn), ..Allowed::default() }),
+                    None => Err(Stopped::Refused(rule.limited())),
+                }
+            }
+        }
+    }
+
+    /// Has the statement at hand killed after a time.
+    fn start_timer(&mut self, rule: &Arc<Rule>, time: Duration) -> Timer {
+        let deadline = Rc::new((rule.clone(), Cell::new(false)));
+        self.deadline = Deadline(Some(deadline.clone()));
+        let handle = self.handle.clone();
+        let task = tokio::task::spawn_local(async move {
+            tokio::time::sleep(time).await;
+            deadline.1.set(true);
+            handle.interrupt(Interrupt::Query);
+        });
+        Timer(task.abort_handle())
+    }
+}

@@ -1,0 +1,83 @@
+//! What makes a statement give other results when it runs again, or elsewhere, on the same data.
+
+use bitflags::bitflags;
+
+use crate::keyword::Keyword;
+use crate::kw;
+
+bitflags! {
+    /// On what, apart from data and parameters, the results of a statement depend. When in doubt a flag is set.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct Varies: u16 {
+        /// The clock as of the statement's start: `NOW()`, `CURDATE()`, `UNIX_TIMESTAMP()`.
+        const TIME = 1 << 0;
+        /// The clock as of the call: `SYSDATE()`.
+        const CLOCK = 1 << 1;
+        /// Chance: `RAND()`, `UUID()`, `RANDOM_BYTES()`.
+        const RANDOM = 1 << 2;
+        /// It takes its time: `SLEEP()`, `BENCHMARK()`, waits for locks and positions.
+        const WAITS = 1 << 3;
+        /// User variables.
+        const USER_VARIABLES = 1 << 4;
+        /// The session: who it is, its default database, what its statements before did.
+        const SESSION = 1 << 5;
+        /// The server that runs it: its variables, version, files, locks by name.
+        const SERVER = 1 << 6;
+        /// Functions that are not built in, of which nothing is known.
+        const STORED = 1 << 7;
+        /// A sequence's values.
+        const SEQUENCE = 1 << 8;
+        /// Which rows come first without an ORDER BY: LIMIT.
+        const UNORDERED = 1 << 9;
+    }
+}
+
+impl Varies {
+    /// Of a built-in function; nothing for others.
+    pub(super) fn of_function(word: Keyword, without_arguments: bool) -> Self {
+        match word {
+            kw::NOW
+            | kw::CURDATE
+            | kw::CURTIME
+            | kw::CURRENT_DATE
+            | kw::CURRENT_TIME
+            | kw::CURRENT_TIMESTAMP
+            | kw::LOCALTIME
+            | kw::LOCALTIMESTAMP
+            | kw::UTC_DATE
+            | kw::UTC_TIME
+            | kw::UTC_TIMESTAMP => Self::TIME,
+            kw::UNIX_TIMESTAMP if without_arguments => Self::TIME,
+            kw::SYSDATE => Self::CLOCK,
+            kw::RAND | kw::RANDOM_BYTES | kw::UUID | kw::UUID_SHORT | kw::SYS_GUID => Self::RANDOM,
+            // Their salts are random.
+            kw::ENCRYPT => Self::RANDOM,
+            kw::SLEEP | kw::BENCHMARK => Self::WAITS,
+            kw::GET_LOCK => Self::WAITS.union(Self::SERVER),
+            kw::MASTER_POS_WAIT
+            | kw::SOURCE_POS_WAIT
+            | kw::MASTER_GTID_WAIT
+            | kw::WAIT_FOR_EXECUTED_GTID_SET
+            | kw::WSREP_SYNC_WAIT_UPTO_GTID => Self::WAITS.union(Self::SERVER),
+            kw::RELEASE_LOCK | kw::RELEASE_ALL_LOCKS | kw::IS_FREE_LOCK | kw::IS_USED_LOCK => Self::SERVER,
+            kw::VERSION | kw::LOAD_FILE => Self::SERVER,
+            kw::CONNECTION_ID
+            | kw::USER
+            | kw::CURRENT_USER
+            | kw::SESSION_USER
+            | kw::SYSTEM_USER
+            | kw::CURRENT_ROLE
+            | kw::DATABASE
+            | kw::SCHEMA
+            | kw::LAST_INSERT_ID
+            | kw::ROW_COUNT
+            | kw::FOUND_ROWS => Self::SESSION,
+            _ => Self::empty(),
+        }
+    }
+
+    /// Whether it gives the same results on the same data, wherever and whenever it runs.
+    pub fn is_nothing(self) -> bool {
+        self.is_empty()
+    }
+}

@@ -1,0 +1,138 @@
+//! Weir's own clauses of a table: which shards hold its rows.
+//!
+//! What must hold: none of them begins as something that a server reads at the same place, so that a text for a server
+//! alone means what it always meant. The comment that stands for a clause is one only if it begins with `weir:`.
+
+use super::super::{Expected, Parser, Read};
+use crate::ast::{Ident, PartitionValues, Placement, PlacementKind, ShardBy, ShardMethod, ShardPart, Span};
+use crate::cursor::Cursor;
+use crate::kw;
+use crate::lexer::{Lexer, TokenKind};
+
+impl<'a> Parser<'a> {
+    /// Weir's clauses and the comments that stand for them, as many as there are here. The last one counts.
+    pub(super) fn placements(&mut self, placement: &mut Option<Placement<'a>>) -> Read<()> {
+        loop {
+            if let Some(found) = self.placement_comment()? {
+                *placement = Some(found);
+            }
+            if !self.at_placement() {
+                return Ok(());
+            }
+            let start = self.start();
+            let kind = self.placement_kind()?;
+            *placement = Some(Placement { span: self.span_from(start), in_comment: false, kind });
+            self.eat_punct(b',');
+        }
+    }
+
+    /// Whether one of Weir's clauses begins here.
+    pub(super) fn at_placement(&self) -> bool {
+        if self.next_is(kw::BY) {
+            return self.spelled("shard") || self.spelled("distributed");
+        }
+        (self.at(kw::GLOBAL) || self.spelled("single")) && !self.next_is_punct(b'=')
+    }
+
+    fn placement_kind(&mut self) -> Read<PlacementKind<'a>> {
+        if self.eat(kw::GLOBAL) {
+            return Ok(PlacementKind::Global);
+        }
+        if self.eat_spelled("single") {
+            if !self.eat(kw::ON) {
+                return Ok(PlacementKind::Single(None));
+            }
+            self.expect_spelled("shard")?;
+            return Ok(PlacementKind::Single(Some(self.ident_or_string()?)));
+        }
+        if self.eat_spelled("distributed") {
+            self.expect(kw::BY)?;
+            self.expect_punct(b'(')?;
+            let shard = self.ident_or_string()?;
+            self.expect_punct(b')')?;
+            return Ok(PlacementKind::Single(Some(shard)));
+        }
+        if !self.eat_spelled("shard") {
+            return self.stop(Expected::What("SHARD BY, GLOBAL or SINGLE"));
+        }
+        self.expect(kw::BY)?;
+        let shard_by = self.shard_by()?;
+        Ok(PlacementKind::Sharded(self.alloc(shard_by)))
+    }
+
+    fn shard_by(&mut self) -> Read<ShardBy<'a>> {
+        let method = match self.expect_any(&[kw::HASH, kw::RANGE, kw::LIST, kw::YEAR, kw::MONTH, kw::DAY])? {
+            kw::HASH => ShardMethod::Hash,
+            kw::RANGE => ShardMethod::Range,
+            kw::LIST => ShardMethod::List,
+            kw::YEAR => ShardMethod::Year,
+            kw::MONTH => ShardMethod::Month,
+            _ => ShardMethod::Day,
+        };
+        let columns = self.names_in_parentheses()?;
+        let count = if self.eat(kw::PARTITIONS) { Some(self.expect_integer()?) } else { None };
+        let parts = if self.at_punct(b'(') { self.parenthesised(Self::shard_part)? } else { &[] };
+        Ok(ShardBy { method, columns, count, parts })
+    }
+
+    /// `shard VALUES LESS THAN (10)`, `shard VALUES IN (1, 2)`, `shard DEFAULT`.
+    fn shard_part(&mut self) -> Read<ShardPart<'a>> {
+        let start = self.start();
+        let shard: Ident<'a> = self.ident_or_string()?;
+        let values = match self.partition_values()? {
+            Some(values @ (PartitionValues::LessThan(_) | PartitionValues::In(_) | PartitionValues::Default)) => values,
+            _ => return self.stop(Expected::Words(&[kw::VALUES, kw::DEFAULT])),
+        };
+        Ok(ShardPart { span: self.span_from(start), shard, values })
+    }
+
+    /// `/*weir: clause */` between the token that was read last and the current one.
+    fn placement_comment(&mut self) -> Read<Option<Placement<'a>>> {
+        let gap = self.cursor.previous().token.end..self.start();
+        let Some(comment) = find_comment(self.text_of(Span { start: gap.start, end: gap.end })) else {
+            return Ok(None);
+        };
+        let span = Span { start: gap.start + comment.start as u32, end: gap.start + comment.end as u32 };
+        let clause = span.start as usize + comment.mark..span.end as usize - 2;
+        let outside = self.cursor;
+        self.cursor = Cursor::over(Lexer::within(self.sql, clause, self.mode));
+        let kind = self.placement_kind()?;
+        if self.kind() != TokenKind::End {
+            return self.stop(Expected::What("the end of the comment"));
+        }
+        self.cursor = outside;
+        self.cursor.extend_previous(span.end);
+        Ok(Some(Placement { span, in_comment: true, kind }))
+    }
+}
+
+/// Where a comment of Weir's is, and how many bytes come before its clause.
+struct Comment {
+    start: usize,
+    end: usize,
+    mark: usize,
+}
+
+/// The first comment of Weir's in bytes that hold nothing but spaces and comments.
+fn find_comment(gap: &[u8]) -> Option<Comment> {
+    const MARK: &[u8] = b"weir:";
+    let mut at = 0;
+    while at < gap.len() {
+        let rest = &gap[at..];
+        at += match rest {
+            [b'/', b'*', b'!' | b'M', ..] => 2,
+            [b'/', b'*', body @ ..] => {
+                let length = 2 + body.windows(2).position(|pair| pair == b"*/")? + 2;
+                let spaces = body.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+                let marked = body[spaces..].get(..MARK.len()).is_some_and(|word| word.eq_ignore_ascii_case(MARK));
+                if marked && 2 + spaces + MARK.len() + 2 <= length {
+                    return Some(Comment { start: at, end: at + length, mark: 2 + spaces + MARK.len() });
+                }
+                length
+            }
+            [b'#', ..] | [b'-', b'-', ..] => 1 + memchr::memchr(b'\n', rest).unwrap_or(rest.len() - 1),
+            _ => 1,
+        };
+    }
+    None
+}

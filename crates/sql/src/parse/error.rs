@@ -1,0 +1,83 @@
+//! Why a text could not be read.
+//!
+//! What must hold: the position is that of the first token that no reading of the text takes; the message is MySQL's
+//! for error 1064, with what was expected after it.
+
+use std::fmt;
+
+use crate::ast::Span;
+use crate::keyword::Keyword;
+
+/// Reading stopped; the parser has the reason.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stop;
+
+/// What would have fitted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Expected {
+    /// A word.
+    Word(Keyword),
+    /// One of these words.
+    Words(&'static [Keyword]),
+    /// A character.
+    Punct(u8),
+    /// Something else: `an expression`.
+    What(&'static str),
+    /// Fewer levels of nesting.
+    LessNesting,
+}
+
+/// A text that does not follow the grammar. MySQL's error 1064, SQLSTATE 42000.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SyntaxError {
+    /// The first token that does not fit; empty at the end of the text.
+    pub span: Span,
+    /// The line that it is in, from 1.
+    pub line: u32,
+    /// The text from there on, up to 80 bytes, as the servers show it.
+    near: String,
+    expected: Expected,
+}
+
+impl SyntaxError {
+    pub(crate) fn at(span: Span, sql: &[u8], expected: Expected) -> Self {
+        const SHOWN: usize = 80;
+        let start = (span.start as usize).min(sql.len());
+        let rest = &sql[start..sql.len().min(start + SHOWN)];
+        let line = 1 + memchr::memchr_iter(b'\n', &sql[..start]).count();
+        let near = String::from_utf8_lossy(rest).into_owned();
+        Self { span, line: u32::try_from(line).unwrap_or(u32::MAX), near, expected }
+    }
+
+    /// What would have fitted at [`SyntaxError::span`].
+    pub fn expected(&self) -> String {
+        match self.expected {
+            Expected::Word(word) => word.text().to_ascii_uppercase(),
+            Expected::Words(words) => {
+                let words: Vec<String> = words.iter().map(|word| word.text().to_ascii_uppercase()).collect();
+                words.join(", ")
+            }
+            Expected::Punct(byte) => format!("'{}'", char::from(byte)),
+            Expected::What(what) => what.to_owned(),
+            Expected::LessNesting => format!("at most {} levels of nesting", super::MAX_DEPTH),
+        }
+    }
+}
+
+impl fmt::Display for SyntaxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "You have an error in your SQL syntax; check the manual that corresponds to your server version for the right \
+             syntax to use near '{}' at line {}: {} was expected",
+            self.near,
+            self.line,
+            self.expected()
+        )
+    }
+}
+
+impl std::error::Error for SyntaxError {}
+
+#[cfg(test)]
+mod tests;

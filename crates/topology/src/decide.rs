@@ -1,0 +1,162 @@
+//! Who writes and who reads, from facts: a pure function.
+//!
+//! What must always hold: writes go to one server at a time, and never to one that has not been the writer before only because
+//! the writer is silent: that decision (a failover) is not made here. A server becomes the writer when it was told so by hand, or when
+//! the present one refuses writes or is gone and exactly one other was seen to be promoted.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use weir_backend::Observation;
+
+use crate::group::GroupSettings;
+use crate::view::{Member, View, WriterPosition};
+
+/// What is known of a server when a decision is made.
+#[derive(Debug, Clone)]
+pub struct Fact {
+    /// Its share of the reads; `None`: 1 as a replica, none as the writer.
+    pub weight: Option<u32>,
+    /// It answers.
+    pub up: bool,
+    /// It has been asked at least once.
+    pub known: bool,
+    /// Why it is not up.
+    pub why_down: String,
+    /// Since when it is not up.
+    pub down_for: Duration,
+    /// It is of the writer's kind, MySQL or MariaDB.
+    pub same_kind: bool,
+    /// What it last said.
+    pub observation: Option<Arc<Observation>>,
+    /// It has every commit that was acknowledged before this time.
+    pub as_of: Option<Instant>,
+}
+
+/// What is remembered from one decision to the next.
+#[derive(Debug, Clone)]
+pub struct State {
+    writer: usize,
+    /// The writer has been seen to take writes.
+    established: bool,
+    /// Servers that were seen to refuse writes.
+    seen_read_only: Vec<bool>,
+    /// Readers that took reads after the last decision.
+    in_rotation: Vec<bool>,
+}
+
+impl State {
+    /// At the start, with the configured writer among `servers` servers.
+    pub fn new(writer: usize, servers: usize) -> State {
+        State { writer, established: false, seen_read_only: vec![false; servers], in_rotation: vec![false; servers] }
+    }
+
+    /// Somebody says who the writer is.
+    pub fn set_writer(&mut self, writer: usize) {
+        self.writer = writer;
+        self.established = true;
+    }
+}
+
+fn takes_writes(fact: &Fact) -> bool {
+    fact.up && fact.observation.as_ref().is_some_and(|observation| !observation.read_only)
+}
+
+fn refuses_writes(fact: &Fact) -> bool {
+    fact.up && fact.observation.as_ref().is_some_and(|observation| observation.read_only)
+}
+
+/// Decides. The returned view has a member for each fact, in their order.
+pub fn decide(facts: &[Fact], state: &mut State, settings: &GroupSettings, now: Instant) -> View {
+    follow_promotion(facts, state);
+    let writer = state.writer;
+    let clock = reference(&facts[writer], now);
+    let members: Vec<_> = facts
+        .iter()
+        .enumerate()
+        .map(|(index, fact)| {
+            let lag_bound = if state.in_rotation[index] { settings.max_lag } else { settings.max_lag / 2 };
+            let unusable =
+                if index == writer { writer_unusable(fact) } else { reader_unusable(fact, lag_bound, clock) };
+            let observation = fact.observation.as_ref();
+            Member {
+                weight: fact.weight.unwrap_or(u32::from(index != writer)),
+                unusable,
+                life: observation.map_or(0, |o| o.life),
+                applied: observation.map(|o| o.applied.clone()),
+                as_of: if index == writer { observation.map(|o| o.asked) } else { fact.as_of },
+            }
+        })
+        .collect();
+    for (index, member) in members.iter().enumerate() {
+        state.in_rotation[index] = member.unusable.is_none();
+    }
+    let readers = members.iter().enumerate().filter(|(index, member)| *index != writer && member.weight > 0);
+    let has_readers = readers.clone().any(|(_, member)| member.unusable.is_none());
+    let position = |o: &Arc<Observation>| WriterPosition { asked: o.asked, position: o.visible.clone() };
+    View {
+        writer,
+        writer_unusable: members[writer].unusable.clone(),
+        writer_position: facts[writer].observation.as_ref().filter(|o| o.has_gtids).map(position),
+        members,
+        has_readers,
+        max_lag: settings.max_lag,
+        writer_gone: (!facts[writer].up && facts[writer].known).then_some(clock),
+    }
+}
+
+/// Another server is the writer if it was promoted: seen read-only before, and now not, while the writer takes none. At
+/// the start, before the configured writer was ever seen to take writes, the only server that does is taken for it.
+fn follow_promotion(facts: &[Fact], state: &mut State) {
+    for (index, fact) in facts.iter().enumerate() {
+        state.seen_read_only[index] |= refuses_writes(fact);
+    }
+    let writer = &facts[state.writer];
+    if takes_writes(writer) {
+        state.established = true;
+        // Who took writes while the writer still did was not promoted in its place.
+        let asked = |fact: &Fact| fact.observation.as_ref().map(|observation| observation.asked);
+        for (index, fact) in facts.iter().enumerate() {
+            if takes_writes(fact) && asked(fact) < asked(writer) {
+                state.seen_read_only[index] = false;
+            }
+        }
+        return;
+    }
+    let mut others = facts.iter().enumerate().filter(|(index, fact)| *index != state.writer && takes_writes(fact));
+    let (Some((only, fact)), None) = (others.next(), others.next()) else { return };
+    let promoted = state.seen_read_only[only] || (!state.established && refuses_writes(writer));
+    if promoted && fact.same_kind && (refuses_writes(writer) || (writer.known && !writer.up)) {
+        state.set_writer(only);
+        state.seen_read_only[only] = false;
+    }
+}
+
+/// The time against which lag is measured: a writer that is gone commits nothing any more.
+fn reference(writer: &Fact, now: Instant) -> Instant {
+    now.checked_sub(writer.down_for).unwrap_or(now)
+}
+
+fn writer_unusable(fact: &Fact) -> Option<String> {
+    (fact.known && !fact.up).then(|| fact.why_down.clone())
+}
+
+fn reader_unusable(fact: &Fact, lag_bound: Duration, clock: Instant) -> Option<String> {
+    if !fact.up {
+        return Some(fact.why_down.clone());
+    }
+    if !fact.same_kind {
+        return Some("it is not of the writer's kind".to_owned());
+    }
+    if !fact.observation.as_ref().is_some_and(|observation| observation.has_gtids) {
+        return Some("it has no GTIDs: gtid_mode (MySQL) or log_bin (MariaDB) is off".to_owned());
+    }
+    let fresh = fact.as_of.is_some_and(|as_of| clock.saturating_duration_since(as_of) <= lag_bound);
+    (!fresh).then(|| match fact.as_of {
+        Some(as_of) => format!("it is {:.1} s behind", clock.saturating_duration_since(as_of).as_secs_f64()),
+        None => "it is further behind than is known".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+use weir_backend::Position;
+
+use super::*;
+use crate::level::Level;
+
+const LAG: Duration = Duration::from_secs(10);
+
+fn settings() -> GroupSettings {
+    GroupSettings {
+        name: "main".to_owned(),
+        level: Level::Session,
+        max_lag: LAG,
+        read_wait: Duration::ZERO,
+        writer_wait: Duration::ZERO,
+    }
+}
+
+fn fact(now: Instant, read_only: bool) -> Fact {
+    let position = Arc::new(Position::parse(true, "0-1-5").expect("a position"));
+    let observation =
+        Observation { asked: now, life: 1, read_only, has_gtids: true, applied: position.clone(), visible: position };
+    Fact {
+        weight: None,
+        up: true,
+        known: true,
+        why_down: String::new(),
+        down_for: Duration::ZERO,
+        same_kind: true,
+        observation: Some(Arc::new(observation)),
+        as_of: Some(now),
+    }
+}
+
+fn down(now: Instant, seconds: u64) -> Fact {
+    Fact { up: false, why_down: "refused".to_owned(), down_for: Duration::from_secs(seconds), ..fact(now, false) }
+}
+
+/// What each member is used for: `w` writes, `W` is the writer but can't be used, `r` takes reads, `-` neither.
+fn uses(view: &View) -> String {
+    let letter = |index: usize| match (index == view.writer, view.members[index].unusable.is_none()) {
+        (true, true) => 'w',
+        (true, false) => 'W',
+        (false, true) => 'r',
+        (false, false) => '-',
+    };
+    (0..view.members.len()).map(letter).collect()
+}
+
+#[test]
+fn readers_take_reads_while_nothing_speaks_against_them() {
+    // Times lie before `now`: leave room.
+    let now = Instant::now() + Duration::from_secs(100);
+    let ago = |seconds| now.checked_sub(Duration::from_secs(seconds));
+    let reader = fact(now, true);
+    let without_gtids = || {
+        let observation =
+            Observation { has_gtids: false, ..reader.observation.as_deref().expect("it has one").clone() };
+        Fact { observation: Some(Arc::new(observation)), ..reader.clone() }
+    };
+    let cases: [(&str, Fact, bool); 8] = [
+        ("nothing", reader.clone(), true),
+        ("down", down(now, 1), false),
+        ("another kind", Fact { same_kind: false, ..reader.clone() }, false),
+        ("no GTIDs", without_gtids(), false),
+        ("never asked", Fact { observation: None, ..reader.clone() }, false),
+        ("a little lag", Fact { as_of: ago(4), ..reader.clone() }, true),
+        ("much lag", Fact { as_of: ago(11), ..reader.clone() }, false),
+        ("unknown lag", Fact { as_of: None, ..reader.clone() }, false),
+    ];
+    for (what, fact_of_reader, takes) in cases {
+        let mut state = State::new(0, 2);
+        let view = decide(&[fact(now, false), fact_of_reader], &mut state, &settings(), now);
+        assert_eq!(uses(&view), if takes { "wr" } else { "w-" }, "{what}");
+        assert_eq!(view.has_readers, takes, "{what}");
+    }
+}
+
+#[test]
+fn a_reader_that_lagged_comes_back_only_when_it_has_caught_up_well() {
+    let now = Instant::now() + Duration::from_secs(100);
+    let mut state = State::new(0, 2);
+    let lags = [0, 9, 11, 9, 6, 4, 9];
+    let uses_at = |seconds: &u64| {
+        let reader = Fact { as_of: now.checked_sub(Duration::from_secs(*seconds)), ..fact(now, true) };
+        uses(&decide(&[fact(now, false), reader], &mut state, &settings(), now))
+    };
+    assert_eq!(lags.iter().map(uses_at).collect::<Vec<_>>(), ["wr", "wr", "w-", "w-", "w-", "wr", "wr"]);
+}
+
+#[test]
+fn a_dead_writer_does_not_age_its_readers() {
+    let now = Instant::now() + Duration::from_secs(1000);
+    let mut state = State::new(0, 2);
+    let view = decide(&[fact(now, false), fact(now, true)], &mut state, &settings(), now);
+    assert_eq!(uses(&view), "wr");
+    let reader = Fact { as_of: now.checked_sub(Duration::from_secs(601)), ..fact(now, true) };
+    let view = decide(&[down(now, 600), reader], &mut state, &settings(), now);
+    assert_eq!(uses(&view), "Wr");
+    assert_eq!(view.writer_unusable.as_deref(), Some("refused"));
+}
+
+#[test]
+fn the_writer_changes_only_to_a_server_that_was_promoted() {
+    let now = Instant::now() + Duration::from_secs(100);
+    let (rw, ro, gone) = (|| fact(now, false), || fact(now, true), || down(now, 1));
+    // Each case is a history of facts, and who writes at its end.
+    let cases: [(&str, Vec<Vec<Fact>>, usize); 8] = [
+        ("a writable replica is no reason", vec![vec![rw(), rw()]], 0),
+        ("a dead writer is no reason", vec![vec![rw(), rw()], vec![gone(), rw()]], 0),
+        ("a read-only writer and a replica that was always writable", vec![vec![rw(), rw()], vec![ro(), rw()]], 0),
+        ("promoted by hand", vec![vec![rw(), ro()], vec![ro(), ro()], vec![ro(), rw()]], 1),
+        ("promoted after the writer died", vec![vec![rw(), ro()], vec![gone(), ro()], vec![gone(), rw()]], 1),
+        ("promoted while the writer still writes", vec![vec![rw(), ro()], vec![rw(), rw()]], 0),
+        ("two promoted at once", vec![vec![rw(), ro(), ro()], vec![ro(), rw(), rw()]], 0),
+        ("at the start, the only one that writes", vec![vec![ro(), rw(), ro()]], 1),
+    ];
+    for (what, history, writer) in cases {
+        let mut state = State::new(0, history[0].len());
+        let views: Vec<_> = history.iter().map(|facts| decide(facts, &mut state, &settings(), now)).collect();
+        assert_eq!(views.last().map(|view| view.writer), Some(writer), "{what}");
+    }
+}
+
+#[test]
+fn who_took_writes_beside_the_writer_was_not_promoted() {
+    let now = Instant::now() + Duration::from_secs(100);
+    let later = now + Duration::from_secs(1);
+    let mut state = State::new(0, 2);
+    let mut step = |facts: &[Fact]| decide(facts, &mut state, &settings(), now).writer;
+    assert_eq!(step(&[fact(now, false), fact(now, true)]), 0);
+    // Seen read-only once, now both take writes, and the writer was asked after the other.
+    assert_eq!(step(&[fact(later, false), fact(now, false)]), 0);
+    assert_eq!(step(&[down(later, 1), fact(later, false)]), 0, "a blip of the writer");
+    // Promoted between two looks: the writer was asked before.
+    assert_eq!(step(&[fact(now, false), fact(now, true)]), 0);
+    assert_eq!(step(&[fact(now, false), fact(later, false)]), 0);
+    assert_eq!(step(&[fact(later, true), fact(later, false)]), 1);
+}
+
+#[test]
+fn an_old_writer_that_comes_back_stays_what_it_has_become() {
+    let now = Instant::now() + Duration::from_secs(100);
+    let mut state = State::new(0, 2);
+    let mut step = |facts: &[Fact]| decide(facts, &mut state, &settings(), now).writer;
+    assert_eq!(step(&[fact(now, false), fact(now, true)]), 0);
+    assert_eq!(step(&[down(now, 1), fact(now, false)]), 1);
+    assert_eq!(step(&[fact(now, false), fact(now, false)]), 1, "two that take writes: it stays");
+    assert_eq!(step(&[fact(now, false), fact(now, true)]), 1, "seen to take writes always since it came back");
+}
+
+#[test]
+fn what_a_hand_says_holds() {
+    let now = Instant::now() + Duration::from_secs(100);
+    let mut state = State::new(0, 2);
+    state.set_writer(1);
+    let view = decide(&[fact(now, false), fact(now, false)], &mut state, &settings(), now);
+    assert_eq!(uses(&view), "rw");
+}

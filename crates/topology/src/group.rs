@@ -1,0 +1,266 @@
+//! A group: its servers, its settings, and what is known of it now.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use arc_swap::{ArcSwap, Guard};
+use tokio::sync::{Notify, watch};
+use weir_backend::Server;
+use weir_backend::server::Health;
+
+use crate::decide::{Fact, State, decide};
+use crate::history::History;
+use crate::level::Level;
+use crate::view::{Member, Role, View};
+
+/// A server's part in its group.
+#[derive(Debug, Clone)]
+pub struct MemberSettings {
+    /// What it is at the start.
+    pub role: Role,
+    /// Its share of the reads; 0 for none. `None`: 1 as a replica, none as the writer.
+    pub weight: Option<u32>,
+}
+
+/// Choices of a group.
+#[derive(Debug, Clone)]
+pub struct GroupSettings {
+    /// Its name.
+    pub name: String,
+    /// How fresh reads are unless a user or a session says otherwise.
+    pub level: Level,
+    /// A reader that may be further behind than this takes no reads.
+    pub max_lag: Duration,
+    /// The longest that a read waits for a reader to reach a position.
+    pub read_wait: Duration,
+    /// The longest that a statement waits for a writer to be there.
+    pub writer_wait: Duration,
+}
+
+impl Default for GroupSettings {
+    fn default() -> GroupSettings {
+        GroupSettings {
+            name: "main".to_owned(),
+            level: Level::default(),
+            max_lag: Duration::from_secs(10),
+            read_wait: Duration::from_millis(100),
+            writer_wait: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Why a server was not made the writer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SetWriterError {
+    /// No such server.
+    #[error("there is no server '{0}'; WEIR SHOW SERVERS lists them")]
+    Unknown(String),
+    /// It can't take writes.
+    #[error("server '{server}' can't be the writer: {why}")]
+    Unfit {
+        /// The server.
+        server: String,
+        /// Why, and what to do.
+        why: String,
+    },
+}
+
+/// See the module. Shared by all workers.
+#[derive(Debug)]
+pub struct Group {
+    /// Its servers, in the configuration's order.
+    pub servers: Vec<Arc<Server>>,
+    settings: ArcSwap<GroupSettings>,
+    members: ArcSwap<Vec<MemberSettings>>,
+    view: ArcSwap<View>,
+    state: Mutex<(State, History)>,
+    observed: Notify,
+    changed: watch::Sender<u64>,
+}
+
+impl Group {
+    /// A group of which nothing is known yet. There is one writer among `members`.
+    pub fn new(settings: GroupSettings, servers: Vec<Arc<Server>>, members: Vec<MemberSettings>) -> Group {
+        let writer = members.iter().position(|member| member.role == Role::Writer).unwrap_or(0);
+        let unknown = |settings: &MemberSettings| Member {
+            weight: settings.weight.unwrap_or_default(),
+            unusable: Some("it has not been asked yet".to_owned()),
+            life: 0,
+            applied: None,
+            as_of: None,
+        };
+        let view = View {
+            writer,
+            writer_unusable: None,
+            writer_position: None,
+            members: members.iter().map(unknown).collect(),
+            has_readers: false,
+            max_lag: settings.max_lag,
+            writer_gone: None,
+        };
+        Group {
+            settings: ArcSwap::from_pointee(settings),
+            servers,
+            view: ArcSwap::from_pointee(view),
+            state: Mutex::new((State::new(writer, members.len()), History::default())),
+            members: ArcSwap::from_pointee(members),
+            observed: Notify::new(),
+            changed: watch::Sender::new(0),
+        }
+    }
+
+    /// Its choices.
+    pub fn settings(&self) -> Guard<Arc<GroupSettings>> {
+        self.settings.load()
+    }
+
+    /// Other choices, and other shares of the reads. What the servers are stays as it has become.
+    pub fn configure(&self, settings: GroupSettings, members: Vec<MemberSettings>) {
+        self.settings.store(Arc::new(settings));
+        self.members.store(Arc::new(members));
+        self.look(Instant::now());
+    }
+
+    /// What is known now.
+    pub fn view(&self) -> Arc<View> {
+        self.view.load_full()
+    }
+
+    /// Reads what is known now, without counting a reference.
+    pub fn with_view<T>(&self, read: impl FnOnce(&View) -> T) -> T {
+        read(&self.view.load())
+    }
+
+    /// The server that takes writes.
+    pub fn writer(&self) -> Arc<Server> {
+        self.servers[self.view.load().writer].clone()
+    }
+
+    /// Whether any server of it is meant for reads besides the writer.
+    pub fn may_split(&self) -> bool {
+        self.servers.len() > 1
+    }
+
+    /// A server has been asked: its facts may have changed.
+    pub fn observed(&self) {
+        self.observed.notify_one();
+    }
+
+    /// Told whenever the writer, or whether it can be used, has changed.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// Makes a server the writer.
+    ///
+    /// # Errors
+    /// When it is unknown, not there, refuses writes, or lacks what the present writer has.
+    pub fn set_writer(&self, name: &str) -> Result<(), SetWriterError> {
+        let unknown = || SetWriterError::Unknown(name.to_owned());
+        let index = self.servers.iter().position(|s| s.settings.name.eq_ignore_ascii_case(name)).ok_or_else(unknown)?;
+        let now = Instant::now();
+        let fact = self.facts(&History::default(), now).swap_remove(index);
+        let why = match fact.observation {
+            _ if !fact.up => Some("it does not answer".to_owned()),
+            None => Some("it has not been asked yet".to_owned()),
+            Some(observation) if observation.read_only => {
+                let promote =
+                    "it is read-only. Let it catch up with the present writer, and then SET GLOBAL read_only = 0 there";
+                Some(promote.to_owned())
+            }
+            Some(observation) => self.lacks(&observation.visible),
+        };
+        if let Some(why) = why {
+            return Err(SetWriterError::Unfit { server: self.servers[index].settings.name.clone(), why });
+        }
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).0.set_writer(index);
+        self.look(now);
+        Ok(())
+    }
+
+    /// What a server at a position lacks of the present writer, as far as is known.
+    fn lacks(&self, has: &weir_backend::Position) -> Option<String> {
+        let view = self.view.load();
+        let position = view.writer_position.as_ref().map(|writer| &writer.position)?;
+        (!has.covers(position))
+            .then(|| format!("it has not applied all of the present writer's transactions ({position})"))
+    }
+
+    fn facts(&self, history: &History, now: Instant) -> Vec<Fact> {
+        let writer = self.view.load().writer;
+        let kind = self.servers[writer].facts().identity.as_ref().map(|identity| identity.mariadb);
+        let fact = |(server, member): (&Arc<Server>, &MemberSettings)| {
+            let facts = server.facts();
+            let observation = server.observation();
+            let as_of = observation.as_ref().and_then(|observation| history.as_of(&observation.applied));
+            let own = facts.identity.as_ref().map(|identity| identity.mariadb);
+            Fact {
+                weight: member.weight,
+                up: facts.health == Health::Up,
+                known: facts.health != Health::Unknown,
+                why_down: match &facts.health {
+                    Health::Down(why) => why.clone(),
+                    other => other.name().to_owned(),
+                },
+                down_for: if facts.health == Health::Up {
+                    Duration::ZERO
+                } else {
+                    now.saturating_duration_since(facts.since)
+                },
+                same_kind: own.is_none() || kind.is_none() || own == kind,
+                observation,
+                as_of,
+            }
+        };
+        self.servers.iter().zip(self.members.load().iter()).map(fact).collect()
+    }
+
+    /// Looks at the facts once, and publishes what follows from them.
+    pub fn look(&self, now: Instant) {
+        let mut guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (state, history) = &mut *guard;
+        let before = self.view.load_full();
+        if let Some(observation) = self.servers[before.writer].observation() {
+            history.record(observation.asked, &observation.visible);
+        }
+        let facts = self.facts(history, now);
+        let view = decide(&facts, state, &self.settings(), now);
+        let moved = view.writer != before.writer;
+        if moved {
+            history.clear();
+        }
+        self.tell(&before, &view);
+        let changed = moved || view.writer_unusable != before.writer_unusable;
+        self.view.store(Arc::new(view));
+        drop(guard);
+        if changed {
+            self.changed.send_modify(|n| *n += 1);
+        }
+    }
+
+    fn tell(&self, before: &View, after: &View) {
+        let settings = self.settings();
+        let group = settings.name.as_str();
+        let name = |index: usize| &self.servers[index].settings.name;
+        if before.writer != after.writer {
+            tracing::warn!(group, from = %name(before.writer), to = %name(after.writer), "the writer has changed");
+        }
+        for (index, (was, is)) in before.members.iter().zip(&after.members).enumerate() {
+            if index == after.writer || was.unusable.is_some() == is.unusable.is_some() {
+                continue;
+            }
+            match &is.unusable {
+                None => tracing::info!(group, server = %name(index), "the server takes reads"),
+                Some(why) => tracing::warn!(group, server = %name(index), why, "the server takes no reads"),
+            }
+        }
+    }
+
+    /// Looks at the facts whenever a server has been asked, for as long as it is polled.
+    pub async fn watch(self: Arc<Self>) {
+        loop {
+            self.observed.notified().await;
+            self.look(Instant::now());
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Groups of servers: who writes, who reads, how far behind each reader is, and which of them a read may ask.
+//!
+//! Facts come from the monitor ([`weir_backend::monitor`]); [`decide`] turns them into a [`View`], a snapshot that workers
+//! read without locks; [`choose`] picks a server for one read of one session. Both are pure functions of facts and times.
+//!
+//! What must always hold: a read at level `session` is sent to a server that has all that its session has written and seen,
+//! or waits for it there; what is not certain goes to the writer.
+#![forbid(unsafe_code)]
+
+pub mod choose;
+pub mod decide;
+mod group;
+mod history;
+mod level;
+mod positions;
+mod seen;
+mod view;
+
+pub use choose::{Choice, choose};
+pub use group::{Group, GroupSettings, MemberSettings, SetWriterError};
+pub use history::History;
+pub use level::Level;
+pub use positions::Positions;
+pub use seen::Seen;
+pub use view::{Member, Role, View, WriterPosition};

@@ -1,0 +1,63 @@
+//! What has changed between two configurations, and which of it a running Weir can apply.
+//!
+//! Must always hold: the comparison is a pure function of both; a key is only called applied if `serve` applies it; no
+//! secret is in the result.
+
+use weir_admin::{Change, Outcome};
+
+use super::settings::KeyValue;
+
+/// Keys, and sections that end with a point, that are applied while Weir runs. All others need a restart.
+const LIVE: [&str; 17] = [
+    "listen.allow",
+    "tls.",
+    "clients.",
+    "accounts.",
+    "users.",
+    "groups.",
+    "server_tls.",
+    "pool.",
+    "monitor.",
+    "api.token",
+    "api.token_file",
+    "api.token_env",
+    "log.",
+    "rules.",
+    "shutdown.",
+    "takeover.idle",
+    "takeover.grace",
+];
+
+/// The keys that differ, in the order of the configuration; keys that have gone come last.
+pub(crate) fn changes(old: &[KeyValue], new: &[KeyValue]) -> Vec<Change> {
+    let find = |keys: &'_ [KeyValue], name: &str| keys.iter().find(|key| key.key == name).cloned();
+    let now = new.iter().filter_map(|key| change(find(old, &key.key).as_ref(), Some(key)));
+    let gone = old.iter().filter(|key| find(new, &key.key).is_none());
+    now.chain(gone.filter_map(|key| change(Some(key), None))).collect()
+}
+
+fn change(old: Option<&KeyValue>, new: Option<&KeyValue>) -> Option<Change> {
+    let value = |key: Option<&KeyValue>| key.and_then(|key| key.value.clone());
+    let content = |key: Option<&KeyValue>| key.and_then(|key| key.content);
+    let key = new.or(old)?.key.clone();
+    let (before, mut now) = (value(old), value(new));
+    if before == now && content(old) == content(new) {
+        return None;
+    }
+    if before == now
+        && let Some(text) = &mut now
+    {
+        text.push_str(" (new content)");
+    }
+    let outcome = if is_live(&key) { Outcome::Applied } else { Outcome::NeedsRestart };
+    Some(Change { key, outcome, old: before, new: now })
+}
+
+/// Whether a change of the key is applied while Weir runs.
+fn is_live(key: &str) -> bool {
+    let weight = key.starts_with("servers.") && key.ends_with(".weight");
+    weight || LIVE.iter().any(|live| if live.ends_with('.') { key.starts_with(live) } else { key == *live })
+}
+
+#[cfg(test)]
+mod tests;

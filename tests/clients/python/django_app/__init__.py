@@ -1,0 +1,1 @@
+"""The Django application of `django_client.py`."""

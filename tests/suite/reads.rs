@@ -1,0 +1,52 @@
+//! Reads spread over replicas: what each level of consistency promises, where statements run, and what happens when a
+//! server lags, dies or is replaced.
+
+mod failures;
+mod levels;
+mod routing;
+mod site;
+
+use libtest_mimic::Failed;
+use weir_local::Flavor;
+
+use crate::Collector;
+use crate::lab::{Endpoint, Lab};
+use crate::weir::Weir;
+pub(crate) use site::GroupSite;
+use site::Shared;
+
+/// A test on the group that the tests of one kind of server share, one at a time.
+type SharedCase = fn(&GroupSite, &Endpoint) -> Result<(), Failed>;
+/// A test that may harm its servers.
+type PrivateCase = fn(&mut GroupSite, &Endpoint) -> Result<(), Failed>;
+
+/// Adds this module's tests.
+pub(crate) fn collect(tests: &mut Collector) {
+    let shared = std::sync::Arc::new(Shared::default());
+    for (word, settings, case) in levels::CASES.iter().chain(routing::CASES) {
+        let shared = shared.clone();
+        tests.add_for_weir(&format!("reads::{word}"), move |lab: &Lab, flavor| {
+            shared.with(lab, flavor, |site| in_front(lab, site, settings, |endpoint| case(site, endpoint)))
+        });
+    }
+    for (word, settings, case) in failures::CASES {
+        tests.add_for_weir(&format!("reads::{word}"), move |lab: &Lab, flavor: Flavor| {
+            let mut site = GroupSite::start(flavor, &lab.directory()?)?;
+            let weir = Weir::start_before(&lab.directory()?, &site.servers(), settings)?;
+            lab.judge(Endpoint::of(weir), |endpoint| case(&mut site, endpoint))
+        });
+    }
+}
+
+fn in_front(
+    lab: &Lab,
+    site: &GroupSite,
+    settings: &[(&str, &str)],
+    test: impl FnOnce(&Endpoint) -> Result<(), Failed>,
+) -> Result<(), Failed> {
+    let weir = Weir::start_before(&lab.directory()?, &site.servers(), settings)?;
+    lab.judge(Endpoint::of(weir), |endpoint| {
+        site.all_take_reads(endpoint)?;
+        test(endpoint)
+    })
+}

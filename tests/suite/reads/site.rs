@@ -1,0 +1,181 @@
+//! A writer and two replicas that follow it.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use libtest_mimic::Failed;
+use mysql::prelude::Queryable;
+use weir_local::{Flavor, Installation, Server, ServerSpec, replicate, wait_for_replica};
+
+use crate::driver::connect;
+use crate::lab::{APP, Endpoint, Lab, Site, eventually};
+use crate::signals;
+
+pub(crate) const BOUND: Duration = Duration::from_secs(60);
+/// The database of the tests.
+pub(crate) const DATABASE: &str = "t_reads";
+
+/// The servers of a test.
+pub(crate) struct GroupSite {
+    pub(crate) flavor: Flavor,
+    pub(crate) writer: Site,
+    pub(crate) replicas: Vec<Server>,
+}
+
+impl GroupSite {
+    /// Starts them, with a table of counters on all of them.
+    pub(crate) fn start(flavor: Flavor, parent: &Path) -> Result<GroupSite, Failed> {
+        let writer = Site::start(flavor, parent, "writer", &[])?;
+        let installation = Installation::find(flavor, None)?;
+        let mut replicas = Vec::new();
+        for name in ["replica1", "replica2"] {
+            let mut spec = ServerSpec::new(name);
+            spec.die_with_parent = true;
+            spec.options =
+                ["max-connections=2000", "innodb-flush-log-at-trx-commit=2", "sync-binlog=0"].map(str::to_owned).into();
+            let replica = signals::unblocked(|| Server::start(&installation, parent, &spec))?;
+            replicate(&writer.server, &replica)?;
+            replicas.push(replica);
+        }
+        let site = GroupSite { flavor, writer, replicas };
+        site.writer.fill(
+            DATABASE,
+            &[
+                "CREATE DATABASE {db}",
+                "CREATE TABLE {db}.counters (id INT PRIMARY KEY, v BIGINT NOT NULL)",
+                "CREATE TABLE {db}.log (id BIGINT AUTO_INCREMENT PRIMARY KEY, who INT NOT NULL, KEY (who))",
+                "INSERT INTO {db}.counters WITH RECURSIVE n AS (SELECT 0 AS id UNION ALL SELECT id + 1 FROM n WHERE id < 63) \
+                 SELECT id, 0 FROM n",
+            ],
+        )?;
+        site.catch_up()?;
+        Ok(site)
+    }
+
+    /// The writer first.
+    pub(crate) fn servers(&self) -> Vec<&Server> {
+        std::iter::once(&self.writer.server).chain(&self.replicas).collect()
+    }
+
+    /// Waits until the replicas have all that the writer has.
+    pub(crate) fn catch_up(&self) -> Result<(), Failed> {
+        for replica in &self.replicas {
+            wait_for_replica(&self.writer.server, replica, BOUND)?;
+        }
+        Ok(())
+    }
+
+    /// Has a replica stop applying what it receives, or go on.
+    pub(crate) fn apply(&self, replica: usize, on: bool) -> Result<(), Failed> {
+        let verb = if on { "START" } else { "STOP" };
+        let noun = if self.flavor == Flavor::MariaDb { "SLAVE" } else { "REPLICA" };
+        Ok(self.replicas[replica].execute(&format!("{verb} {noun} SQL_THREAD"))?)
+    }
+
+    /// Runs `work` while both replicas stop applying for `pause` now and then, one after the other.
+    pub(crate) fn with_delays<T>(
+        &self,
+        pause: Duration,
+        work: impl FnOnce() -> Result<T, Failed>,
+    ) -> Result<T, Failed> {
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let delaying = scope.spawn(|| {
+                let mut turn = 0;
+                while !done.load(Ordering::Relaxed) {
+                    let replica = turn % self.replicas.len();
+                    turn += 1;
+                    self.apply(replica, false)?;
+                    std::thread::sleep(pause);
+                    self.apply(replica, true)?;
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                Ok::<(), Failed>(())
+            });
+            let result = work();
+            done.store(true, Ordering::Relaxed);
+            delaying.join().map_err(|_| "the replicas could not be delayed")??;
+            result
+        })
+    }
+
+    /// Waits until Weir sends reads to both replicas.
+    pub(crate) fn all_take_reads(&self, endpoint: &Endpoint) -> Result<(), Failed> {
+        self.catch_up()?;
+        eventually(BOUND, "both replicas take reads", || {
+            shown(endpoint, "replica1").is_ok_and(|reads| reads == "yes")
+                && shown(endpoint, "replica2").is_ok_and(|reads| reads == "yes")
+        })
+    }
+}
+
+/// What `WEIR SHOW SERVERS` says of a server's reads.
+pub(crate) fn shown(endpoint: &Endpoint, server: &str) -> Result<String, Failed> {
+    column_of(endpoint, server, "reads")
+}
+
+/// What `WEIR SHOW SERVERS` says of a server.
+pub(crate) fn column_of(endpoint: &Endpoint, server: &str, column: &str) -> Result<String, Failed> {
+    let mut client = connect(endpoint.port, APP, None)?;
+    let row: Option<mysql::Row> = client.query_first(format!("WEIR SHOW SERVERS LIKE '{server}'"))?;
+    let row = row.ok_or_else(|| format!("there is no {server}"))?;
+    row.get::<String, _>(column).ok_or_else(|| format!("{server} has no {column}").into())
+}
+
+/// The groups that tests share, one for each kind of server, started when the first test wants it.
+#[derive(Default)]
+pub(crate) struct Shared {
+    held: Mutex<Option<Held>>,
+}
+
+struct Held {
+    site: GroupSite,
+    _end: End,
+}
+
+/// Lets the thread end that the servers die with.
+struct End(Option<Sender<()>>, Option<JoinHandle<()>>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        drop(self.0.take());
+        if let Some(thread) = self.1.take() {
+            let _panicked = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    /// Runs a test on the group, alone.
+    pub(crate) fn with(
+        &self,
+        lab: &Lab,
+        flavor: Flavor,
+        test: impl FnOnce(&GroupSite) -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.is_none() {
+            *held = Some(hold(lab, flavor)?);
+        }
+        let Held { site, .. } = held.as_ref().ok_or("just started")?;
+        test(site)
+    }
+}
+
+/// Starts the servers in a thread of their own, which lives as long as they do.
+fn hold(lab: &Lab, flavor: Flavor) -> Result<Held, Failed> {
+    let dir = lab.lasting_directory()?;
+    let (give, given) = channel();
+    let (end, ended) = channel::<()>();
+    let thread = std::thread::spawn(move || {
+        let started = GroupSite::start(flavor, &dir);
+        let _gone = give.send(started.map_err(|failed| failed.message().unwrap_or("no message").to_owned()));
+        let _closed = ended.recv();
+    });
+    let end = End(Some(end), Some(thread));
+    Ok(Held { site: given.recv()??, _end: end })
+}
