@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 5
 # Where cargo builds, also if the environment says so.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help demo test build deb lint unit suite fuzz bench sql-corpus sql-check clean-demo
+.PHONY: help demo test build deb lint unit suite differential fuzz bench sql-corpus sql-check clean-demo
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,7 +18,7 @@ demo: ## Install what is missing, build, start a local cluster, and show what We
 test: ## Everything: lint, unit tests, fuzzing, and the suite on real MariaDB and MySQL servers
 	@scripts/install-deps --test
 	@scripts/get-mysql
-	@$(MAKE) --no-print-directory lint unit sql-check suite fuzz
+	@$(MAKE) --no-print-directory lint unit sql-check suite differential fuzz
 
 build: ## The optimised binary, target/release/weir
 	@scripts/install-deps --demo
@@ -38,6 +38,11 @@ unit: ## Unit tests, and the local cluster's own tests on real servers
 suite: ## Weir in front of real servers against the servers themselves, with real clients
 	$(CARGO) build --locked --bin weir
 	$(CARGO) test -p weir-tests --locked
+
+differential: ## Statements on one plain server and through Weir over 1, 2 and 4 shards (ARGS='--filter route --server mysql')
+	@scripts/get-mysql > /dev/null
+	@$(CARGO) build --quiet --locked --bin weir
+	@$(CARGO) run --quiet --locked -p weir-differential -- $(ARGS)
 
 sql-check: ## The SQL parser against both servers, on the statements of MariaDB's tests
 	@scripts/get-sql-corpus

@@ -19,6 +19,7 @@ use weir_backend::monitor::{MonitorSettings, watch};
 use weir_backend::pool::PoolSettings;
 use weir_backend::server::{Health, Tls};
 use weir_backend::{Address, Reach, Replaceable, Server, ServerSettings, Stream};
+use weir_exec::transaction::Coordinator;
 use weir_frontend::worker::{Peer, Socket};
 use weir_frontend::{
     Accounts, Compression, ConfiguredUser, Endpoint, Incoming, Place, Settings, Worker, WorkerSettings,
@@ -74,7 +75,9 @@ fn endpoint(server: Arc<Server>, monitor: Replaceable<MonitorSettings>) -> Endpo
         allow: Vec::new(),
     };
     let group = GroupSettings::default();
-    let group = Arc::new(Group::new(group, vec![server], vec![MemberSettings { role: Role::Writer, weight: None }]));
+    let groups =
+        vec![Arc::new(Group::new(group, vec![server], vec![MemberSettings { role: Role::Writer, weight: None }]))];
+    let transactions = Arc::new(Coordinator::new(groups.clone(), monitor.clone(), Default::default()));
     Endpoint {
         settings: ArcSwap::from_pointee(Settings {
             handshake_timeout: Duration::from_secs(10),
@@ -89,9 +92,11 @@ fn endpoint(server: Arc<Server>, monitor: Replaceable<MonitorSettings>) -> Endpo
             leave_after: LONG,
         }),
         accounts: Accounts::new(vec![user], false, Some(AuthPlugin::NativePassword)),
-        commands: Arc::new(Commands::new(registry.clone(), group.clone(), oversight.clone())),
-        group,
+        commands: Arc::new(Commands::new(registry.clone(), groups.clone(), oversight.clone())),
+        groups,
+        sharding: None,
         monitor,
+        transactions,
         registry,
         oversight,
         tls: ArcSwapOption::empty(),

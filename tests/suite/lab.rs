@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
 use tempfile::TempDir;
-use weir_local::{Flavor, Installation, Server, ServerSpec};
+use weir_local::{Flavor, Installation, Server, ServerSpec, own_grants, replicate};
 
 use crate::client::Address;
 use crate::clients::Tools;
@@ -102,17 +102,24 @@ impl Site {
         Ok(site)
     }
 
+    /// Starts a replica of it in `parent/name`.
+    pub(crate) fn start_replica(&self, parent: &Path, name: &str) -> Result<Server, Failed> {
+        let mut spec = ServerSpec::new(name);
+        spec.die_with_parent = true;
+        spec.options =
+            ["max-connections=2000", "innodb-flush-log-at-trx-commit=2", "sync-binlog=0"].map(str::to_owned).into();
+        let replica = signals::unblocked(|| Server::start(self.server.installation(), parent, &spec))?;
+        replicate(&self.server, &replica)?;
+        Ok(replica)
+    }
+
     fn create_accounts(&self) -> Result<(), Failed> {
         let server = &self.server;
         server.execute("CREATE ROLE IF NOT EXISTS reader")?;
         for (name, password) in [APP, PLAIN, OPEN] {
             server.create_user(name, password, &["ALL ON `t\\_%`.*", "reader"], None)?;
         }
-        let watch = match self.flavor {
-            Flavor::MariaDb => "PROCESS, REPLICATION CLIENT, SLAVE MONITOR ON *.*",
-            Flavor::MySql => "PROCESS, REPLICATION CLIENT ON *.*",
-        };
-        server.create_user(MONITOR.0, MONITOR.1, &[watch, "SELECT ON performance_schema.*"], None)?;
+        server.create_user(MONITOR.0, MONITOR.1, &own_grants(self.flavor), None)?;
         self.prime()
     }
 

@@ -6,6 +6,7 @@
 mod admin;
 mod api;
 mod bench;
+mod catalog;
 mod client;
 mod clients;
 mod compare;
@@ -25,12 +26,15 @@ mod reload;
 mod reply;
 mod same;
 mod script;
+mod sequences;
+mod shards;
 mod show;
 mod signals;
 mod step;
 mod stopping;
 mod streams;
 mod takeover;
+mod transactions;
 mod transport;
 mod weir;
 
@@ -99,8 +103,12 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
         streams::collect(&mut tests);
         faults::collect(&mut tests);
         reads::collect(&mut tests);
+        shards::collect(&mut tests);
+        catalog::collect(&mut tests);
+        sequences::collect(&mut tests);
         stopping::collect(&mut tests);
         takeover::collect(&mut tests);
+        transactions::collect(&mut tests);
         reload::collect(&mut tests);
         lanes::collect(&mut tests);
         packaging::collect(&mut tests);
@@ -111,6 +119,9 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = sequences::taker() {
+        return code;
+    }
     let arguments = Arguments::from_args();
     let prepared = Target::from_environment().and_then(|target| Shared::new(target).map_err(|error| error.to_string()));
     let shared = match prepared {

@@ -62,7 +62,7 @@ fn serving(port: u16) -> Result<i32, Failed> {
 }
 
 /// Lets a new process take over, and waits until it serves.
-fn take_over(old: &Weir) -> Result<Weir, Failed> {
+pub(crate) fn take_over(old: &Weir) -> Result<Weir, Failed> {
     let mut new = old.successor()?;
     let pid = new.pid();
     let mut ended = None;

@@ -71,6 +71,25 @@ impl Weir {
         sections: &str,
     ) -> Result<Self, Failed> {
         let ports: Vec<u16> = servers.iter().map(|server| server.port()).collect();
+        Self::start_on(dir, &servers_of_group(&ports), settings, sections)
+    }
+
+    /// Starts a Weir before several shards, whose first servers are the writers, and waits for its greeting.
+    pub(crate) fn start_shards(
+        dir: &Path,
+        shards: &[(&str, Vec<&Server>)],
+        settings: &[(&str, &str)],
+    ) -> Result<Self, Failed> {
+        let servers = shards.iter().flat_map(|(group, servers)| servers_of_shard(group, servers));
+        Self::start_on(dir, &servers.collect::<Vec<_>>(), settings, "")
+    }
+
+    fn start_on(
+        dir: &Path,
+        servers: &[ServerEntry],
+        settings: &[(&str, &str)],
+        sections: &str,
+    ) -> Result<Self, Failed> {
         for _ in 0..PORT_ATTEMPTS {
             let port = free_port(PortChoice::Any)?;
             let metrics_port = free_port(PortChoice::Any)?;
@@ -79,10 +98,10 @@ impl Weir {
             }
             let socket = weir_local::short_socket_path(dir, "weir.sock");
             let config = dir.join("weir.toml");
-            let text = config_text(port, metrics_port, &socket, &ports, settings) + sections;
+            let text = text_with(port, metrics_port, &socket, servers, settings) + sections;
             write_config(&config, &text)?;
             let log = dir.join("weir.log");
-            let child = spawn(&config, &log, &[])?;
+            let child = spawn(&config, &log, &[], &[])?;
             let mut weir = Self { port, metrics_port, socket, config, log, child };
             if weir.wait_for_greeting()? {
                 return Ok(weir);
@@ -103,7 +122,7 @@ impl Weir {
         let (config, log) = (dir.join("weir.toml"), dir.join("weir.log"));
         let metrics_port = free_port(PortChoice::Any)?;
         write_config(&config, &config_text(port, metrics_port, &socket, &[server.port()], settings))?;
-        let child = spawn(&config, &log, &[])?;
+        let child = spawn(&config, &log, &[], &[])?;
         let weir = Self { port, metrics_port, socket, config, log, child };
         let mut last = Vec::new();
         let told = eventually(BOUND, "a client is told why", || {
@@ -117,9 +136,21 @@ impl Weir {
 
     /// Starts a process that takes over from this one.
     pub(crate) fn successor(&self) -> Result<Self, Failed> {
-        let child = spawn(&self.config, &self.log, &["--takeover"])?;
+        let child = spawn(&self.config, &self.log, &["--takeover"], &[])?;
         let (socket, config, log) = (self.socket.clone(), self.config.clone(), self.log.clone());
         Ok(Self { port: self.port, metrics_port: self.metrics_port, socket, config, log, child })
+    }
+
+    /// Kills it, and starts another one in its place, with these variables in its environment.
+    pub(crate) fn start_again(&mut self, environment: &[(&str, &str)]) -> Result<(), Failed> {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        self.child.wait()?;
+        self.child = spawn(&self.config, &self.log, &[], environment)?;
+        match self.wait_for_greeting()? {
+            true => Ok(()),
+            false => Err("another process has taken Weir's port".into()),
+        }
     }
 
     /// False if the port was lost to another process.
@@ -155,11 +186,21 @@ impl Weir {
 
     /// What the metrics endpoint says, with its HTTP header.
     pub(crate) fn metrics(&self) -> Result<String, Failed> {
+        self.get("/metrics")
+    }
+
+    fn get(&self, path: &str) -> Result<String, Failed> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.metrics_port))?;
-        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes())?;
         let mut text = String::new();
         stream.read_to_string(&mut text)?;
         Ok(text)
+    }
+
+    /// What the health check says, with its HTTP header.
+    pub(crate) fn health(&self) -> Result<String, Failed> {
+        self.get("/health")
     }
 
     /// A counter among the metrics, by its name without `_total`.
@@ -213,9 +254,10 @@ pub(crate) fn command(args: &[&str], environment: &[(&str, &str)]) -> Result<(Op
 }
 
 /// Starts the process; the kernel kills it when the thread that starts it ends (util-linux's setpriv).
-fn spawn(config: &Path, log: &Path, options: &[&str]) -> Result<Child, Failed> {
+fn spawn(config: &Path, log: &Path, options: &[&str], environment: &[(&str, &str)]) -> Result<Child, Failed> {
     let log = OpenOptions::new().create(true).append(true).open(log)?;
     let mut command = Command::new("setpriv");
+    command.envs(environment.iter().copied());
     // A test that is the service manager has bound this before.
     let manager = config.with_file_name("notify");
     if manager.exists() {
@@ -231,7 +273,7 @@ pub(crate) fn serve_refused(dir: &Path, text: &str) -> Result<(ExitStatus, Strin
     let (config, log) = (dir.join("refused.toml"), dir.join("refused.log"));
     write_config(&config, text)?;
     let _before = std::fs::remove_file(&log);
-    let mut child = spawn(&config, &log, &[])?;
+    let mut child = spawn(&config, &log, &[], &[])?;
     let start = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait()? {
@@ -254,12 +296,54 @@ pub(crate) fn write_config(path: &Path, text: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The text of a configuration: the suite's own settings, overridden by `settings`.
+/// One of the `[[servers]]`.
+pub(crate) struct ServerEntry {
+    name: String,
+    port: u16,
+    role: &'static str,
+    group: Option<String>,
+}
+
+/// The servers at these ports as the only group, the writer first.
+fn servers_of_group(ports: &[u16]) -> Vec<ServerEntry> {
+    let entry = |(number, port): (usize, &u16)| {
+        let (name, role) = match number {
+            0 => ("writer".to_owned(), "writer"),
+            n => (format!("replica{n}"), "replica"),
+        };
+        ServerEntry { name, port: *port, role, group: None }
+    };
+    ports.iter().enumerate().map(entry).collect()
+}
+
+/// These servers as one of several groups, the writer first. The group's name begins their names.
+pub(crate) fn servers_of_shard(group: &str, servers: &[&Server]) -> Vec<ServerEntry> {
+    let ports: Vec<u16> = servers.iter().map(|server| server.port()).collect();
+    let of_group = |entry: ServerEntry| ServerEntry {
+        name: format!("{group}-{}", entry.name),
+        group: Some(group.into()),
+        ..entry
+    };
+    servers_of_group(&ports).into_iter().map(of_group).collect()
+}
+
+/// The text of a configuration with one group: the suite's own settings, overridden by `settings`.
 pub(crate) fn config_text(
     port: u16,
     metrics_port: u16,
     socket: &Path,
     server_ports: &[u16],
+    settings: &[(&str, &str)],
+) -> String {
+    text_with(port, metrics_port, socket, &servers_of_group(server_ports), settings)
+}
+
+/// The same with servers of any groups; where they are named, settings are `groups.NAME.KEY`.
+pub(crate) fn text_with(
+    port: u16,
+    metrics_port: u16,
+    socket: &Path,
+    servers: &[ServerEntry],
     settings: &[(&str, &str)],
 ) -> String {
     let mut sections: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
@@ -280,7 +364,10 @@ pub(crate) fn config_text(
     let mut put = |line: String| text.write_str(&line).expect("strings take all");
     for (section, keys) in sections {
         // `users.NAME.KEY` settings go to the user's own section below.
-        if section == "users" || section == "servers" {
+        if section == "users"
+            || section == "servers"
+            || section == "groups" && servers.iter().any(|s| s.group.is_some())
+        {
             continue;
         }
         put(if section == "groups" { "[[groups]]\n".into() } else { format!("[{section}]\n") });
@@ -297,13 +384,20 @@ pub(crate) fn config_text(
             }
         }
     }
-    for (number, server_port) in server_ports.iter().enumerate() {
-        let (name, role) = match number {
-            0 => ("writer".to_owned(), "writer"),
-            n => (format!("replica{n}"), "replica"),
-        };
-        let address = format!("127.0.0.1:{server_port}");
+    for ServerEntry { name, port, role, group } in servers {
+        if let (Some(group), &"writer") = (group, role) {
+            put(format!("[[groups]]\nname = \"{group}\"\n"));
+            for (key, value) in settings {
+                if let Some(key) = key.strip_prefix(&format!("groups.{group}.")) {
+                    put(format!("{key} = {value}\n"));
+                }
+            }
+        }
+        let address = format!("127.0.0.1:{port}");
         put(format!("[[servers]]\nname = \"{name}\"\naddress = \"{address}\"\nrole = \"{role}\"\n"));
+        if let Some(group) = group {
+            put(format!("group = \"{group}\"\n"));
+        }
         for (key, value) in settings {
             if let Some(key) = key.strip_prefix(&format!("servers.{name}.")) {
                 put(format!("{key} = {value}\n"));

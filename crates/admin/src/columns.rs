@@ -8,6 +8,8 @@ pub const STATUS: &[Column] = &[
     Column::integer("pid", "The process id"),
     Column::integer("uptime_seconds", "Seconds since the start of this process"),
     Column::integer("sessions", "Client sessions"),
+    Column::integer("groups", "Groups of servers in the configuration: shards"),
+    Column::integer("writers_up", "Groups whose writer can write"),
     Column::integer("servers", "Servers in the configuration"),
     Column::integer("servers_up", "Servers that answer"),
     Column::integer("server_connections", "Connections open to servers"),
@@ -39,7 +41,7 @@ pub const SESSIONS: &[Column] = &[
     Column::text("db", "The default database").or_null(),
     Column::text("command", "The command, as SHOW PROCESSLIST names it"),
     Column::text("state", "What the command waits for"),
-    Column::text("server", "The server whose connection it has, and the connection's id there").or_null(),
+    Column::text("server", "The servers whose connections it has, and the connections' ids there").or_null(),
     Column::text("pins", "What binds it to that connection"),
     Column::text("consistency", "How fresh its reads have to be"),
     Column::text("statement", "The beginning of the running statement").or_null(),
@@ -60,6 +62,16 @@ pub const POOLS: &[Column] = &[
     Column::number("depth", "Statements in flight per lane, over the last second"),
     Column::number("batch", "Statements per write, over the last second"),
     Column::integer("stalls", "Lanes that a statement has held up, since the start"),
+    Column::text("group", "The server's group"),
+];
+
+/// `SHOW TRANSACTIONS`
+pub const TRANSACTIONS: &[Column] = &[
+    Column::text("transaction", "Its name: the XA gtrid, and the key in weir.decisions"),
+    Column::text("shard", "The shard that has the branch"),
+    Column::text("decider", "The shard that decides"),
+    Column::integer("seconds", "For how long it has been seen prepared"),
+    Column::text("reason", "Why it could not be ended yet; null: it has not been tried").or_null(),
 ];
 
 /// `SHOW DIGESTS`
@@ -106,6 +118,44 @@ pub const RELOAD: &[Column] = &[
     Column::text("outcome", "applied, or needs restart"),
     Column::text("old", "The value before; passwords are masked").or_null(),
     Column::text("new", "The value now; passwords are masked").or_null(),
+];
+
+/// `SHOW SHARDS`
+pub const SHARDS: &[Column] = &[
+    Column::text("shard", "The shard's name, which is its group's"),
+    Column::integer("number", "Its number; 0 is the home shard"),
+    Column::text("writer", "The server that takes its writes"),
+    Column::text("health", "Whether that server answers"),
+    Column::text("schema", "ready, or why the schema `weir` is not there yet"),
+    Column::integer("catalog_version", "The newest version of the catalog that was copied there"),
+    Column::integer("databases", "Sharded databases that it holds"),
+    Column::integer("single_tables", "Tables that are on this shard alone"),
+];
+
+/// `SHOW DDL`
+pub const DEFINITIONS: &[Column] = &[
+    Column::integer("id", "Its number, for RESUME DDL and CANCEL DDL"),
+    Column::text("statement", "The beginning of its text; passwords are left out"),
+    Column::text("database", "The default database that it was given in").or_null(),
+    Column::text("done", "The shards that have it"),
+    Column::text("not_done", "The shards that don't, each with its error if it has answered"),
+];
+
+/// `SHOW TABLES`
+pub const TABLES: &[Column] = &[
+    Column::text("database", "The database"),
+    Column::text("table", "The table"),
+    Column::text("placement", "sharded, global or single"),
+    Column::text("shard_key", "The columns that say on which shard a row is").or_null(),
+    Column::text("shards", "The shards that hold rows of it"),
+    Column::text("clause", "How CREATE TABLE says it"),
+];
+
+/// `CATALOG CHECK`
+pub const DIFFERENCES: &[Column] = &[
+    Column::text("shard", "The shard"),
+    Column::text("object", "What differs"),
+    Column::text("difference", "What the shard has, and what the catalog"),
 ];
 
 /// `HELP`

@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use weir_backend::Server;
 use weir_backend::server::Health;
+use weir_exec::transaction::Coordinator;
+use weir_exec::{Sharding, attach, define};
 use weir_topology::{Group, Member, SetWriterError, View};
 use weir_wire::error::codes;
 use weir_wire::resultset::{Column, ResultSet};
@@ -19,6 +21,7 @@ use crate::logs::{Event, Who};
 use crate::operations::Operations;
 use crate::oversight::Oversight;
 use crate::sessions::{Interrupt, Registry, SessionHandle};
+use crate::shards;
 use crate::shown;
 
 /// Who gives a command.
@@ -34,29 +37,37 @@ pub struct Caller<'a> {
 #[derive(Debug)]
 pub struct Commands {
     registry: Arc<Registry>,
-    servers: Vec<Arc<Server>>,
-    group: Arc<Group>,
+    groups: Vec<Arc<Group>>,
     oversight: Arc<Oversight>,
     started: Instant,
     operations: OnceLock<Arc<dyn Operations>>,
+    sharding: OnceLock<Arc<Sharding>>,
+    transactions: OnceLock<Arc<Coordinator>>,
 }
 
 impl Commands {
-    /// Commands over these sessions and servers.
-    pub fn new(registry: Arc<Registry>, group: Arc<Group>, oversight: Arc<Oversight>) -> Commands {
-        let servers = group.servers.clone();
-        Commands { registry, servers, group, oversight, started: Instant::now(), operations: OnceLock::new() }
+    /// Commands over these sessions and shards, a group of servers each.
+    pub fn new(registry: Arc<Registry>, groups: Vec<Arc<Group>>, oversight: Arc<Oversight>) -> Commands {
+        Commands {
+            registry,
+            groups,
+            oversight,
+            started: Instant::now(),
+            operations: OnceLock::new(),
+            sharding: OnceLock::new(),
+            transactions: OnceLock::new(),
+        }
     }
 
-    /// The servers behind Weir.
-    pub fn servers(&self) -> &[Arc<Server>] {
-        &self.servers
+    /// The servers of all shards.
+    fn servers(&self) -> impl Iterator<Item = &Arc<Server>> {
+        self.groups.iter().flat_map(|group| &group.servers)
     }
 
     /// Registers the numbers that are read when they are asked for: sessions, pools, limits, health,
     /// statements.
     pub fn register_gauges(&self, metrics: &mut prometheus_client::registry::Registry) {
-        metrics.register_collector(Box::new(Gauges::new(self.registry.clone(), self.group.clone())));
+        metrics.register_collector(Box::new(Gauges::new(self.registry.clone(), self.groups.clone())));
         metrics.register_collector(Box::new(Statements(self.oversight.clone())));
     }
 
@@ -64,6 +75,22 @@ impl Commands {
     pub fn operate_with(&self, operations: Arc<dyn Operations>) {
         let put_in_before = self.operations.set(operations).is_err();
         debug_assert!(!put_in_before, "the program is put in once");
+    }
+
+    /// Puts the shards' common part in; once, if there is one.
+    pub fn shard_with(&self, sharding: Arc<Sharding>) {
+        let put_in_before = self.sharding.set(sharding).is_err();
+        debug_assert!(!put_in_before, "the shards are put in once");
+    }
+
+    fn sharding(&self) -> Result<&Arc<Sharding>, Failure> {
+        self.sharding.get().ok_or_else(shards::none)
+    }
+
+    /// Puts in who ends transactions; once.
+    pub fn tell_of_transactions(&self, coordinator: Arc<Coordinator>) {
+        let put_in_before = self.transactions.set(coordinator).is_err();
+        debug_assert!(!put_in_before, "it is put in once");
     }
 
     fn operations(&self) -> Result<&Arc<dyn Operations>, Failure> {
@@ -95,6 +122,7 @@ impl Commands {
             Command::ShowServers(like) => Ok(filtered(self.server_list(), "server", like)),
             Command::ShowSessions(like) => Ok(filtered(self.sessions(), "user", like)),
             Command::ShowPools(like) => Ok(filtered(self.pools(), "server", like)),
+            Command::ShowTransactions(like) => Ok(filtered(self.transactions(), "transaction", like)),
             Command::ShowConfig(like) => Ok(filtered(self.config()?, "key", like)),
             Command::ShowDigests { like, limit } => {
                 Ok(Answer::Rows(shown::digests(self.oversight.statistics.digests().await?, like, limit)))
@@ -117,6 +145,27 @@ impl Commands {
             Command::Reload => self.reload().await,
             Command::SetLogLevel(level) => self.operations()?.set_log_level(&level).map(|()| Answer::Done),
             Command::SetWriter(server) => self.set_writer(&server, caller).map(|()| Answer::Done),
+            Command::ShowShards(like) => Ok(filtered(shards::shards(self.sharding()?), "shard", like)),
+            Command::ShowTables(like) => Ok(filtered(shards::tables(&self.sharding()?.catalog()), "table", like)),
+            Command::CheckCatalog => Ok(Answer::Rows(shards::differences(self.sharding()?).await?)),
+            Command::ShowDefinitions => Ok(Answer::Rows(shards::definitions(&self.sharding()?.catalog()))),
+            Command::ResumeDefinition(id) => {
+                tracing::info!(id, user = caller.user, "a definition is resumed");
+                shards::resume(self.sharding()?, id).await.map(|()| Answer::Done)
+            }
+            Command::CancelDefinition(id) => {
+                tracing::info!(id, user = caller.user, "a definition is cancelled");
+                let sharding = self.sharding()?;
+                define::cancel(sharding, &sharding.definitions, id).await.map(|()| Answer::Done)
+            }
+            Command::Attach(database) => {
+                tracing::info!(database, user = caller.user, "a database is attached");
+                attach::attach(self.sharding()?, &database).await.map(|()| Answer::Done)
+            }
+            Command::Detach(database) => {
+                tracing::info!(database, user = caller.user, "a database is detached");
+                attach::detach(self.sharding()?, &database).await.map(|()| Answer::Done)
+            }
             Command::Help(words) => Ok(help(words.as_deref())),
         }
     }
@@ -129,16 +178,19 @@ impl Commands {
     }
 
     fn status(&self) -> Answer {
-        let open: usize = self.servers.iter().map(|s| s.limits.open()).sum();
-        let waiting: usize = self.servers.iter().map(|s| s.limits.waiting()).sum();
-        let up = self.servers.iter().filter(|s| s.facts().health == Health::Up).count();
+        let open: usize = self.servers().map(|s| s.limits.open()).sum();
+        let waiting: usize = self.servers().map(|s| s.limits.waiting()).sum();
+        let up = self.servers().filter(|s| s.facts().health == Health::Up).count();
+        let writers = self.groups.iter().filter(|group| can_write(group)).count();
         let mut table = Table::new(columns::STATUS);
         table.push(vec![
             env!("CARGO_PKG_VERSION").into(),
             u64::from(std::process::id()).into(),
             self.started.elapsed().as_secs().into(),
             self.registry.len().into(),
-            self.servers.len().into(),
+            self.groups.len().into(),
+            writers.into(),
+            self.servers().count().into(),
             up.into(),
             open.into(),
             waiting.into(),
@@ -151,6 +203,8 @@ impl Commands {
         let mut table = Table::new(columns::SESSIONS);
         for handle in self.registry.all() {
             let info = handle.info().clone();
+            let connections: Vec<String> =
+                info.connections().map(|(server, thread)| format!("{}/{thread}", server.settings.name)).collect();
             table.push(vec![
                 u64::from(handle.id).into(),
                 info.user.into(),
@@ -158,7 +212,7 @@ impl Commands {
                 info.database.into(),
                 info.command.into(),
                 info.state.into(),
-                info.server.map(|(server, thread)| format!("{}/{thread}", server.settings.name)).into(),
+                Some(connections.join(", ")).filter(|names| !names.is_empty()).into(),
                 info.pins.into(),
                 info.consistency.into(),
                 Some(info.statement).filter(|text| !text.is_empty()).into(),
@@ -168,9 +222,33 @@ impl Commands {
         table
     }
 
+    fn transactions(&self) -> Table {
+        let mut table = Table::new(columns::TRANSACTIONS);
+        let name = |shard: u16| match self.groups.get(usize::from(shard)) {
+            Some(group) => group.settings().name.clone(),
+            None => shard.to_string(),
+        };
+        let Some(coordinator) = self.transactions.get() else { return table };
+        for doubt in coordinator.in_doubt().iter() {
+            let id = doubt.branch.transaction;
+            table.push(vec![
+                id.to_string().into(),
+                name(doubt.branch.shard.0).into(),
+                name(id.decider.0).into(),
+                doubt.seen_for.as_secs().into(),
+                doubt.why.clone().into(),
+            ]);
+        }
+        table
+    }
+
     fn pools(&self) -> Table {
         let mut table = Table::new(columns::POOLS);
-        for server in &self.servers {
+        let of_group = |group: &Arc<Group>| {
+            let name = group.settings().name.clone();
+            group.servers.clone().into_iter().map(move |server| (name.clone(), server))
+        };
+        for (group, server) in self.groups.iter().flat_map(of_group) {
             for (worker, counts) in server.pool_counts().into_iter().enumerate() {
                 let lanes = counts.lanes;
                 let tenths = |number: f64| (number * 10.0).round() / 10.0;
@@ -187,6 +265,7 @@ impl Commands {
                     tenths(lanes.depth).into(),
                     tenths(lanes.batch).into(),
                     lanes.stalls.into(),
+                    group.as_str().into(),
                 ]);
             }
         }
@@ -195,8 +274,15 @@ impl Commands {
 
     fn server_list(&self) -> Table {
         let mut table = Table::new(columns::SERVERS);
-        let (view, now) = (self.group.view(), Instant::now());
-        for (index, server) in self.servers.iter().enumerate() {
+        for group in &self.groups {
+            Self::list_group(&mut table, group);
+        }
+        table
+    }
+
+    fn list_group(table: &mut Table, group: &Group) {
+        let (view, now) = (group.view(), Instant::now());
+        for (index, server) in group.servers.iter().enumerate() {
             let facts = server.facts();
             let reason = match &facts.health {
                 Health::Down(why) => why.as_str(),
@@ -207,7 +293,7 @@ impl Commands {
                 server.settings.address.to_string().into(),
                 view.role(index).name().into(),
                 facts.health.name().into(),
-                self.group.settings().name.as_str().into(),
+                group.settings().name.as_str().into(),
                 u64::from(view.members[index].weight).into(),
                 reads(&view, index).into(),
                 view.age(index, now).map(|age| (age.as_secs_f64() * 1000.0).round() / 1000.0).into(),
@@ -217,12 +303,13 @@ impl Commands {
                 seconds(Some(facts.since)).into(),
             ]);
         }
-        table
     }
 
     fn set_writer(&self, server: &str, caller: Caller<'_>) -> Result<(), Failure> {
         tracing::info!(server, user = caller.user, "the writer is set by hand");
-        self.group.set_writer(server).map_err(|error| {
+        // Names differ within a configuration. In a group that lacks the server, it is refused as unknown.
+        let group = self.groups.iter().find(|group| group.has(server)).unwrap_or(&self.groups[0]);
+        group.set_writer(server).map_err(|error| {
             let code = match error {
                 SetWriterError::Unknown(_) => codes::ER_WRONG_ARGUMENTS,
                 SetWriterError::Unfit { .. } => codes::ER_NOT_SUPPORTED_YET,
@@ -292,6 +379,12 @@ impl Commands {
         handle.interrupt(why);
         Ok(())
     }
+}
+
+/// Whether a group's writer is there and can write, as far as is known.
+fn can_write(group: &Group) -> bool {
+    let is_up = |server: &Server| server.facts().health == Health::Up;
+    !group.servers.is_empty() && is_up(&group.writer()) && group.view().writer_unusable.is_none()
 }
 
 /// Whether reads are sent to a server.

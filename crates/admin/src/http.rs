@@ -37,15 +37,15 @@ pub const CONNECTION_TIME: Duration = Duration::from_secs(10);
 /// The media type of the OpenMetrics text format, version 1.0.0.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Tells whether Weir can serve clients now. The error is the reason why not, shown to whoever
-/// asks: it must hold no secret. Called once per request to `/health`; it must not block.
-pub type HealthCheck = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
+/// Tells whether Weir can serve clients now: what to say if it can, or the reason why not. Both are
+/// shown to whoever asks, and hold no secret. Called once per request to `/health`; it must not block.
+pub type HealthCheck = Arc<dyn Fn() -> Result<String, String> + Send + Sync>;
 
 /// Serves HTTP on `listener` until `shutdown` is ready and the open connections have ended, which
 /// takes at most [`CONNECTION_TIME`].
 ///
 /// - `GET /metrics`: the registry in the OpenMetrics text format.
-/// - `GET /health`: 200 and `ok`, or 503 and the reason.
+/// - `GET /health`: 200 and what there is to say, or 503 and the reason.
 /// - Anything else: 404, or 405 for another method.
 ///
 /// Fails only when the listener can't be used; errors of single connections end that connection.
@@ -88,7 +88,7 @@ async fn metrics(State(registry): State<Arc<Registry>>) -> Response {
 
 async fn check_health(State(health): State<HealthCheck>) -> (StatusCode, String) {
     match health() {
-        Ok(()) => (StatusCode::OK, "ok\n".to_owned()),
+        Ok(text) => (StatusCode::OK, format!("{text}\n")),
         Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, format!("{reason}\n")),
     }
 }

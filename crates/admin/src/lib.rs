@@ -22,6 +22,7 @@ mod oversight;
 pub mod rest;
 pub mod rules;
 pub mod sessions;
+mod shards;
 mod shown;
 pub mod statistics;
 

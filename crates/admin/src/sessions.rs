@@ -54,8 +54,17 @@ pub struct SessionInfo {
     pub consistency: &'static str,
     /// The server whose connection the session has, and the connection's id there.
     pub server: Option<(Arc<Server>, u32)>,
+    /// The connections that its statement has beside that one, and their ids.
+    pub parts: Vec<(Arc<Server>, u32)>,
     /// Since when it is in this command.
     pub since: Option<Instant>,
+}
+
+impl SessionInfo {
+    /// All server connections that the session has, and their ids.
+    pub fn connections(&self) -> impl Iterator<Item = &(Arc<Server>, u32)> {
+        self.server.iter().chain(&self.parts)
+    }
 }
 
 /// A session, as others see it.
@@ -125,7 +134,9 @@ impl SessionHandle {
 
     /// Frees memory: the session has been idle for a while.
     pub fn rest(&self) {
-        self.info().statement = Vec::new();
+        let mut info = self.info();
+        info.statement = Vec::new();
+        info.parts.shrink_to_fit();
     }
 
     /// Whether it has an open transaction.
@@ -262,7 +273,8 @@ impl Registry {
     pub fn server_lost(&self, server: &str) {
         let sessions = self.all();
         let on_it = |handle: &&Arc<SessionHandle>| {
-            handle.info().server.as_ref().is_some_and(|(on, _)| on.settings.name == server)
+            let info = handle.info();
+            info.connections().any(|(on, _)| on.settings.name == server)
         };
         for handle in sessions.iter().filter(on_it) {
             handle.interrupt(Interrupt::ServerLost);

@@ -192,6 +192,16 @@ impl Connection {
         &self.profile
     }
 
+    /// Whether the server is MariaDB, as far as it is known.
+    pub fn is_mariadb(&self) -> bool {
+        self.server.facts().identity.as_ref().is_some_and(|identity| identity.mariadb)
+    }
+
+    /// Whether the server tells Weir of every change of a session variable.
+    pub fn tracks(&self) -> bool {
+        self.tracking
+    }
+
     /// The session on this connection has changed its own state, and the server has said so.
     pub fn set_profile(&mut self, profile: SharedProfile) {
         self.profile = profile;
@@ -263,7 +273,7 @@ impl Connection {
     }
 
     /// Sends what is queued as far as the socket takes it. What it does not take stays queued.
-    pub(crate) fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.output.is_empty() {
             let n = ready!(Pin::new(&mut self.stream).poll_write(cx, &self.output))?;
             if n == 0 {
@@ -277,18 +287,28 @@ impl Connection {
 
     /// Reads more bytes. Cancel-safe: nothing is lost when the future is dropped.
     pub async fn fill(&mut self) -> Result<(), Failure> {
+        std::future::poll_fn(|cx| self.poll_fill(cx)).await
+    }
+
+    /// As [`Connection::fill`], for whoever reads from several connections at once.
+    ///
+    /// # Errors
+    /// The loss of the connection, which is retired then.
+    pub fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         // At most a chunk beyond what is there: a result of any size streams through a bounded buffer.
         self.input.reserve(READ_CHUNK.min(READ_CHUNK.saturating_sub(self.input.len()).max(4096)));
-        let error = match self.stream.read_buf(&mut self.input).await {
+        // The future keeps nothing between two polls: it may be made anew for each.
+        let read = std::pin::pin!(self.stream.read_buf(&mut self.input));
+        let error = match ready!(read.poll(cx)) {
             Ok(0) => io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection"),
             Ok(n) => {
                 self.server.note_received(n);
-                return Ok(());
+                return Poll::Ready(Ok(()));
             }
             Err(e) => e,
         };
         self.retired = true;
-        Err(self.lost(&error))
+        Poll::Ready(Err(self.lost(&error)))
     }
 
     /// The reply to the oldest unanswered command has been read to its end.

@@ -23,7 +23,7 @@ pub mod statement;
 pub mod transport;
 
 pub use address::Address;
-pub use connection::Connection;
+pub use connection::{Connection, OwnReply};
 pub use gtid::Position;
 pub use lanes::Lanes;
 pub use metrics::Metrics;

@@ -12,13 +12,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use weir_wire::auth::Password;
 use weir_wire::error::codes;
 use weir_wire::frame::{PacketReader, put_packet};
-use weir_wire::packets::ErrPacket;
+use weir_wire::packets::{ErrPacket, OkPacket};
 use weir_wire::resultset::parse_text_row;
 use weir_wire::stmt::query_payload;
 use weir_wire::{Capabilities, Failure};
 
 use crate::Replaceable;
 use crate::connect::{Connected, Login, connect, server_failure};
+use crate::connection::OwnReply;
 use crate::gtid::Position;
 use crate::server::{Health, Identity, Observation, Server};
 
@@ -178,6 +179,14 @@ impl Probe {
     /// # Errors
     /// The server's error, or what broke the connection.
     pub async fn query(&mut self, sql: &str) -> Result<Vec<Row>, Failure> {
+        Ok(self.run(sql).await?.rows)
+    }
+
+    /// Runs a statement with one result. Not cancel-safe: a connection whose reply was not awaited is of no more use.
+    ///
+    /// # Errors
+    /// The server's error, or what broke the connection.
+    pub async fn run(&mut self, sql: &str) -> Result<OwnReply, Failure> {
         let mut out = BytesMut::new();
         put_packet(&mut out, 0, &query_payload(sql.as_bytes(), self.connected.capabilities));
         self.connected.stream.write_all(&out).await.map_err(lost)?;
@@ -186,7 +195,7 @@ impl Probe {
         packets.set_next_seq(1);
         let first = self.packet(&mut packets).await?;
         match first.first() {
-            Some(0x00) => return Ok(Vec::new()),
+            Some(0x00) => return self.done(&first),
             Some(0xff) => return Err(refused(&first)),
             _ => {}
         }
@@ -201,9 +210,25 @@ impl Probe {
                 _ => {}
             }
             if ends == 2 {
-                return Ok(rows);
+                return Ok(OwnReply { rows, ..OwnReply::default() });
             }
         }
+    }
+
+    fn done(&self, payload: &[u8]) -> Result<OwnReply, Failure> {
+        let ok = OkPacket::parse(payload, self.connected.capabilities);
+        let ok = ok.map_err(|e| lost(std::io::Error::other(e)))?;
+        Ok(OwnReply {
+            last_insert_id: ok.last_insert_id,
+            affected: ok.affected_rows,
+            status: ok.status,
+            ..OwnReply::default()
+        })
+    }
+
+    /// Whether the server is MariaDB.
+    pub fn is_mariadb(&self) -> bool {
+        self.connected.greeting.is_mariadb()
     }
 
     async fn packet(&mut self, packets: &mut PacketReader) -> Result<BytesMut, Failure> {
@@ -224,7 +249,7 @@ impl Probe {
     /// # Errors
     /// As [`Probe::query`], or when the answer is not understood.
     pub async fn observe(&mut self) -> Result<Observation, Failure> {
-        let mariadb = self.connected.greeting.is_mariadb();
+        let mariadb = self.is_mariadb();
         let asked = Instant::now();
         // The order counts: what is no longer owned when it is asked for has been executed by then.
         let (sql, gtids_on) = match mariadb {

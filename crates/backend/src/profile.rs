@@ -78,6 +78,17 @@ impl Profile {
         self.variables.get(name).map(AsRef::as_ref)
     }
 
+    /// The variables that decide how a statement's text is read, as far as they are set.
+    pub fn parsing_variables(&self) -> BTreeMap<String, String> {
+        let parsing = self.parsing();
+        parsing.variables.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+    }
+
+    /// The literal that a user variable is set to, if it is known.
+    pub fn user_variable(&self, name: &str) -> Option<&str> {
+        self.user_variables.get(name).map(AsRef::as_ref)
+    }
+
     /// Whether any user variable is set.
     pub fn has_user_variables(&self) -> bool {
         !self.user_variables.is_empty()

@@ -7,6 +7,9 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::{Rc, Weak};
 
+use weir_wire::stmt::Execute;
+
+use crate::connection::Connection;
 use crate::profile::SharedProfile;
 
 /// Entries above which those that nobody has any more are looked for.
@@ -55,6 +58,49 @@ pub struct Prepared {
     pub types: Option<Rc<[u8]>>,
     /// The session that has executed it here, if any; `u32::MAX` for several.
     pub executed_by: Option<u32>,
+}
+
+/// One execution of a prepared statement, as a session wants it.
+#[derive(Debug, Clone, Copy)]
+pub struct Execution<'a> {
+    /// The statement.
+    pub key: &'a Rc<StatementKey>,
+    /// What the client has sent.
+    pub execute: &'a Execute<'a>,
+    /// The types of the parameters.
+    pub types: Option<&'a Rc<[u8]>>,
+    /// The types of some parameters are not known.
+    pub untyped: bool,
+    /// The session.
+    pub session: u32,
+}
+
+impl Connection {
+    /// Closes the statement here if it can't be executed as it was prepared: MySQL takes the types of expressions from what was executed
+    /// before, which were another session's.
+    pub fn close_if_unfit(&mut self, execution: &Execution<'_>, mariadb: bool) {
+        let Some(prepared) = self.statements.peek(execution.key) else { return };
+        let others = prepared.executed_by.is_some_and(|session| session != execution.session);
+        if !mariadb && others && (execution.untyped || prepared.types.as_ref() != execution.types) {
+            self.close_statement(execution.key);
+        }
+    }
+
+    /// Writes the execution of a statement that is prepared here as `id`, with the types of its parameters if they are others than those
+    /// of its last execution here.
+    pub fn encode_execution(&mut self, execution: &Execution<'_>, id: u32, out: &mut Vec<u8>) {
+        let Execution { key, execute, types, session, .. } = *execution;
+        let Some(prepared) = self.statements.peek_mut(key) else {
+            execute.encode_into(out, id, types.map(|types| &types[..]).filter(|_| execute.params > 0));
+            return;
+        };
+        let same = matches!((&prepared.types, types), (Some(a), Some(b)) if Rc::ptr_eq(a, b) || a == b);
+        let send = types.filter(|_| !same && execute.params > 0);
+        execute.encode_into(out, id, send.map(|types| &types[..]));
+        prepared.types = types.cloned();
+        let by = |before| if before == session { session } else { u32::MAX };
+        prepared.executed_by = Some(prepared.executed_by.map_or(session, by));
+    }
 }
 
 /// The keys of a worker's sessions. Equal ones are one and the same, so that connections find most of them by their address.

@@ -1,6 +1,6 @@
-//! A worker's ways to the servers of the group: a pool and lanes for each, and what the worker knows of them as readers.
+//! A worker's ways to the servers of a shard: a pool and lanes for each, and what the worker knows of them as readers.
 //!
-//! What must always hold: places are those of the group's servers. What is known here of a reader is of one of its lives, and
+//! What must always hold: indices are those of the group's servers. What is known here of a reader is of one of its lives, and
 //! only adds to what the group's view says.
 
 use std::cell::{Cell, RefCell};
@@ -14,6 +14,16 @@ use weir_topology::{Group, Positions};
 
 /// A reader that was too late for a position is not waited for so long.
 const LATE: Duration = Duration::from_millis(500);
+
+/// The shard of statements for which nothing says another one.
+pub(crate) const HOME: usize = 0;
+
+/// A server: its shard's number, and its index in the shard's group.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ServerPlace {
+    pub(crate) shard: usize,
+    pub(crate) index: usize,
+}
 
 /// The way to one server.
 pub(crate) struct Backend {
@@ -63,28 +73,30 @@ impl Backend {
     }
 }
 
-/// The ways of a worker.
+/// The ways of a worker to one shard.
 pub(crate) struct Backends {
     pub(crate) group: Arc<Group>,
     pub(crate) positions: Rc<Positions>,
     /// Whether reads may go elsewhere than to the writer at all.
     pub(crate) splits: bool,
+    /// How many servers the shards before it have.
+    pub(crate) before: usize,
     all: Vec<Backend>,
     turn: Cell<usize>,
 }
 
 impl Backends {
-    /// To the servers of `group`, in its order.
-    pub(crate) fn new(group: Arc<Group>, positions: Rc<Positions>, all: Vec<Backend>) -> Backends {
-        Backends { splits: group.may_split(), group, positions, all, turn: Cell::default() }
+    /// To the servers of `group`, in its order; the shards before it have so many.
+    pub(crate) fn new(group: Arc<Group>, positions: Rc<Positions>, all: Vec<Backend>, before: usize) -> Backends {
+        Backends { splits: group.may_split(), group, positions, before, all, turn: Cell::default() }
     }
 
-    /// The way to the server at this place.
+    /// The way to the server with this index.
     pub(crate) fn at(&self, index: usize) -> &Backend {
         &self.all[index]
     }
 
-    /// The way to the writer.
+    /// The writer's index.
     pub(crate) fn writer(&self) -> usize {
         if self.splits { self.group.with_view(|view| view.writer) } else { 0 }
     }

@@ -79,6 +79,13 @@ struct Compressed {
     output: BytesMut,
 }
 
+/// Where a client's output was.
+#[derive(Debug, Clone, Copy)]
+pub struct Mark {
+    length: usize,
+    next_seq: u8,
+}
+
 /// A client's connection.
 #[derive(Debug)]
 pub struct Client {
@@ -299,6 +306,17 @@ impl Client {
     pub fn put(&mut self, payload: &[u8]) {
         let seq = put_packet(&mut self.output, self.packets.next_seq(), payload);
         self.packets.set_next_seq(seq);
+    }
+
+    /// What has been put so far.
+    pub fn mark(&self) -> Mark {
+        Mark { length: self.output.len(), next_seq: self.packets.next_seq() }
+    }
+
+    /// Takes back what was put since `mark`. Nothing may have been sent since then.
+    pub fn take_back(&mut self, mark: Mark) {
+        self.output.truncate(mark.length);
+        self.packets.set_next_seq(mark.next_seq);
     }
 
     /// Appends an error.

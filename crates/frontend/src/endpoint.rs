@@ -1,4 +1,4 @@
-//! What all sessions share: settings, accounts, the server, the registry, keys and counters.
+//! What all sessions share: settings, accounts, the servers, the registry, keys and counters.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -8,13 +8,15 @@ use rustls::ServerConfig;
 use weir_admin::network::Network;
 use weir_admin::sessions::Registry;
 use weir_admin::{Commands, Oversight};
-use weir_backend::Replaceable;
 use weir_backend::monitor::MonitorSettings;
 use weir_backend::server::Identity;
+use weir_backend::{Replaceable, Server};
+use weir_exec::transaction::Coordinator;
 use weir_topology::{Group, Level};
 use weir_wire::auth::RsaKeyPair;
 
 use crate::accounts::Accounts;
+use crate::backends::HOME;
 use crate::metrics::Metrics;
 
 /// A compression that clients may choose.
@@ -58,10 +60,14 @@ pub struct Endpoint {
     pub settings: ArcSwap<Settings>,
     /// Who may log in.
     pub accounts: Accounts,
-    /// The servers that answer.
-    pub group: Arc<Group>,
+    /// The shards: a group of servers each. There is one at least.
+    pub groups: Vec<Arc<Group>>,
+    /// What is known of databases over several shards; `None` if there is one shard.
+    pub sharding: Option<Arc<weir_exec::Sharding>>,
     /// How they are watched, and with which account.
     pub monitor: Replaceable<MonitorSettings>,
+    /// Ends transactions that have parts on several shards.
+    pub transactions: Arc<Coordinator>,
     /// The sessions.
     pub registry: Arc<Registry>,
     /// The WEIR statements.
@@ -79,15 +85,26 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// What clients are told that the servers are: the writer's identity, or, when it has never answered, a reader's.
+    /// The home shard: where statements run for which nothing says another one.
+    pub fn home(&self) -> &Arc<Group> {
+        &self.groups[HOME]
+    }
+
+    /// All servers of all shards, in the configuration's order.
+    pub fn servers(&self) -> impl Iterator<Item = &Arc<Server>> {
+        self.groups.iter().flat_map(|group| &group.servers)
+    }
+
+    /// What clients are told that the servers are: the identity of the home shard's writer, or, when it has never answered,
+    /// another server's.
     pub fn identity(&self) -> Option<Arc<Identity>> {
-        let of = |server: &Arc<weir_backend::Server>| server.facts().identity.clone();
-        of(&self.group.writer()).or_else(|| self.group.servers.iter().find_map(of))
+        let of = |server: &Arc<Server>| server.facts().identity.clone();
+        of(&self.home().writer()).or_else(|| self.servers().find_map(of))
     }
 
     /// How fresh a user's reads have to be, unless a session says otherwise.
     pub fn level_of(&self, user: &str) -> Level {
-        self.accounts.configured(user).and_then(|user| user.level).unwrap_or(self.group.settings().level)
+        self.accounts.configured(user).and_then(|user| user.level).unwrap_or(self.home().settings().level)
     }
 
     /// The RSA key, made on first use (it takes some tenths of a second). `None` when it can't be made.

@@ -158,7 +158,7 @@ pub(crate) async fn log_in(
 
 fn known_server(endpoint: &Endpoint) -> Result<Arc<Identity>, LoginError> {
     endpoint.identity().ok_or_else(|| {
-        let writer = endpoint.group.writer();
+        let writer = endpoint.home().writer();
         let failure = writer.refusal().unwrap_or_else(|| writer.unreachable("it has not answered yet"));
         LoginError::Refused(failure)
     })

@@ -21,10 +21,11 @@ use weir_backend::lanes::LaneSettings;
 use weir_backend::pool::{PoolCounts, PoolSettings};
 use weir_backend::statement::StatementKeys;
 use weir_backend::{Lanes, Pool, Server};
+use weir_exec::read::Collations;
 use weir_sql::LexMode;
 use weir_topology::Positions;
 
-use crate::backends::{Backend, Backends};
+use crate::backends::{Backend, Backends, HOME, ServerPlace};
 use crate::client::SharedContexts;
 use crate::endpoint::Endpoint;
 use crate::idle::IdleWatch;
@@ -113,7 +114,10 @@ impl Peer {
 /// What the sessions of one worker share.
 pub(crate) struct Shared {
     pub(crate) endpoint: Arc<Endpoint>,
-    pub(crate) backends: Backends,
+    /// The ways to the shards, in their order; there is one at least.
+    pub(crate) shards: Vec<Backends>,
+    /// Whether there is more than one server: else nothing has to be decided.
+    pub(crate) routes: bool,
     pub(crate) contexts: SharedContexts,
     /// Databases that a user could change to, so that a login needs no server: user, NUL, database.
     pub(crate) known_databases: RefCell<HashSet<Vec<u8>>>,
@@ -121,11 +125,23 @@ pub(crate) struct Shared {
     pub(crate) idle: IdleWatch,
     pub(crate) texts: Texts,
     pub(crate) statement_keys: StatementKeys,
+    /// What is known of collations, for merging.
+    pub(crate) collations: Collations,
     pub(crate) statistics: Rc<WorkerStatistics>,
     sessions: Arc<AtomicUsize>,
 }
 
 impl Shared {
+    /// The way to a server.
+    pub(crate) fn at(&self, place: ServerPlace) -> &Backend {
+        self.shards[place.shard].at(place.index)
+    }
+
+    /// The ways to the home shard.
+    pub(crate) fn home(&self) -> &Backends {
+        &self.shards[HOME]
+    }
+
     /// Reads a text, if none like it has been read before.
     pub(crate) fn read(&self, text: &[u8], mode: LexMode) -> Rc<ReadText> {
         self.texts.read(text, mode, &self.statistics.table)
@@ -225,7 +241,6 @@ async fn run(
     sessions: Arc<AtomicUsize>,
 ) {
     let metrics = endpoint.backend_metrics.clone();
-    let group = endpoint.group.clone();
     let way = |server: &Arc<Server>| {
         let pool = Pool::new(server.clone(), place.index, settings.pool.clone(), metrics.clone());
         let lanes = Lanes::new(pool.clone(), settings.lanes.clone(), place.workers, metrics.clone());
@@ -233,18 +248,27 @@ async fn run(
         tokio::task::spawn_local(lanes.clone().look_after());
         Backend::new(pool, lanes)
     };
-    let ways = group.servers.iter().map(way).collect();
-    let positions = Positions::new(group.clone(), endpoint.monitor.clone());
+    let mut shards = Vec::with_capacity(endpoint.groups.len());
+    let mut before = 0;
+    for group in &endpoint.groups {
+        let ways: Vec<_> = group.servers.iter().map(way).collect();
+        let servers = ways.len();
+        let positions = Positions::new(group.clone(), endpoint.monitor.clone());
+        shards.push(Backends::new(group.clone(), positions, ways, before));
+        before += servers;
+    }
     let (statistics, asks) = WorkerStatistics::of(&endpoint.oversight.statistics, place.index);
     let shared = Rc::new(Shared {
         endpoint,
-        backends: Backends::new(group, positions, ways),
+        shards,
+        routes: before > 1,
         contexts: SharedContexts::default(),
         known_databases: RefCell::default(),
         beginnings: Beginnings::default(),
         idle: IdleWatch::new(),
         texts: Texts::default(),
         statement_keys: StatementKeys::default(),
+        collations: Collations::default(),
         statistics: statistics.clone(),
         sessions,
     });
@@ -270,7 +294,7 @@ async fn look_after(shared: Rc<Shared>, index: usize) {
     let mut tick = tokio::time::interval(TICK);
     loop {
         tick.tick().await;
-        for Backend { pool, lanes, .. } in shared.backends.iter() {
+        for Backend { pool, lanes, .. } in shared.shards.iter().flat_map(Backends::iter) {
             pool.close_expired();
             if pool.server.refusal().is_some() {
                 pool.close_idle_of(None);

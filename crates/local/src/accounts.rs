@@ -30,14 +30,28 @@ pub(crate) fn random_password() -> String {
     (0..24).map(|_| char::from(ALPHABET[rand::random_range(0..ALPHABET.len())])).collect()
 }
 
-/// Makes Weir's own account on a writer: what watching servers and replication takes, and no more.
-pub(crate) fn ensure_monitor(writer: &Server, account: &Account) -> Result<(), LocalError> {
-    let watch_servers = match writer.installation().flavor() {
-        Flavor::MariaDb => "PROCESS, REPLICATION CLIENT, SLAVE MONITOR ON *.*",
-        Flavor::MySql => "PROCESS, REPLICATION CLIENT ON *.*", // includes SHOW REPLICA STATUS
+/// What Weir's own account needs, as docs/operations.md says: to watch servers and their replication; and for databases that are
+/// sharded to read all definitions, to keep records of its own in the schema `weir` and let users execute the procedures there,
+/// and to recover distributed transactions.
+pub fn own_grants(flavor: Flavor) -> Vec<&'static str> {
+    let of_flavor = match flavor {
+        // Prepared transactions are shown to everybody.
+        Flavor::MariaDb => "SLAVE MONITOR, CONNECTION ADMIN ON *.*",
+        Flavor::MySql => "XA_RECOVER_ADMIN, CONNECTION_ADMIN ON *.*",
     };
-    let grants = [watch_servers, "SELECT ON performance_schema.*"];
-    writer.create_user(&account.name, &account.password, &grants, None)
+    vec![
+        "PROCESS, REPLICATION CLIENT ON *.*",
+        "SELECT ON performance_schema.*",
+        "SELECT, SHOW VIEW, SHOW DATABASES, TRIGGER, EVENT, RELOAD ON *.*",
+        "ALL ON `weir`.*",
+        "GRANT OPTION ON `weir`.*",
+        of_flavor,
+    ]
+}
+
+/// Makes Weir's own account on a writer: what docs/operations.md says of it, and no more.
+pub(crate) fn ensure_monitor(writer: &Server, account: &Account) -> Result<(), LocalError> {
+    writer.create_user(&account.name, &account.password, &own_grants(writer.installation().flavor()), None)
 }
 
 /// Makes the application's account and its database on a writer: all rights on the database and on those whose names

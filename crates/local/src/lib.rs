@@ -28,7 +28,7 @@ mod template;
 mod tool;
 mod wait;
 
-pub use accounts::Account;
+pub use accounts::{Account, own_grants};
 pub use cluster::{Cluster, ClusterSpec, ClusterState, ClusterStatus, FrontState, Group, GroupState, Phase};
 pub use cluster::{FrontStatus, ServerState, ServerStatus};
 pub use daemon::{Daemon, DaemonSpec};

@@ -245,7 +245,25 @@ fn monitor_can_watch(cluster: &Cluster, monitor: &Account) {
         };
         connection.query_drop(status).expect("replication status");
         connection.query_drop("SELECT @@global.read_only").expect("read_only");
-        assert!(connection.query_drop("SELECT * FROM mysql.user").is_err(), "the monitor may read accounts");
+        connection.query_drop("XA RECOVER").expect("prepared transactions");
+        let tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'app'";
+        let tables: Vec<String> = connection.query(tables).expect("definitions");
+        assert_eq!(tables, ["t"]);
+        for refused in ["INSERT INTO app.t VALUES (2)", "DROP TABLE app.t", "CREATE USER other"] {
+            assert!(connection.query_drop(refused).is_err(), "{refused}: the monitor may do it");
+        }
+    }
+    let writer = &cluster.groups[0].writer;
+    let options = mysql_options(writer.port(), &monitor.name, &monitor.password);
+    let mut connection = weir_local::mysql::Conn::new(options).expect("monitor logs in");
+    for own in [
+        "CREATE DATABASE weir",
+        "CREATE TABLE weir.records (id INT PRIMARY KEY)",
+        "CREATE PROCEDURE weir.note() SQL SECURITY DEFINER INSERT INTO weir.records VALUES (1)",
+        "GRANT EXECUTE ON PROCEDURE weir.note TO app",
+        "DROP DATABASE weir",
+    ] {
+        connection.query_drop(own).unwrap_or_else(|error| panic!("{own}: {error}"));
     }
 }
 
@@ -257,6 +275,58 @@ fn a_mariadb_cluster_comes_up_wakes_and_goes() {
 #[test]
 fn a_mysql_cluster_comes_up_wakes_and_goes() {
     cluster_life(Flavor::MySql);
+}
+
+fn shards(flavor: Flavor) {
+    use weir_local::mysql::prelude::Queryable;
+    let parent = tempfile::tempdir().expect("dir");
+    let dir = parent.path().join("cluster");
+    let spec = ClusterSpec { shards: 2, ..cluster_spec(flavor, &dir) };
+    let cluster = Cluster::up(&spec, &mut Quiet).expect("up");
+    let names: Vec<_> = cluster.servers().map(Server::name).collect();
+    assert_eq!(names, ["s1-writer", "s1-replica1", "s2-writer", "s2-replica1"]);
+    for (number, group) in cluster.groups.iter().enumerate() {
+        assert_eq!(group.name, format!("s{}", number + 1));
+        for account in [&spec.application, &spec.monitor] {
+            let options = mysql_options(group.writer.port(), &account.name, &account.password);
+            weir_local::mysql::Conn::new(options).expect("the account is on all shards");
+        }
+        let options = mysql_options(group.writer.port(), &spec.application.name, &spec.application.password);
+        let mut connection = weir_local::mysql::Conn::new(options).expect("app");
+        connection.query_drop("CREATE TABLE app.t (id INT PRIMARY KEY)").expect("table");
+        connection.query_drop(format!("INSERT INTO app.t VALUES ({number})")).expect("insert");
+        group.wait_for_replicas(BOUND).expect("caught up");
+    }
+    // Each replica follows its own writer.
+    for (number, group) in cluster.groups.iter().enumerate() {
+        let rows = group.replicas[0].query("SELECT id FROM app.t").expect("rows");
+        assert_eq!(rows, [[Some(number.to_string())]]);
+    }
+    cluster.detach();
+    let status = Cluster::status(&dir).expect("status");
+    let groups: Vec<_> = status.servers.iter().map(|server| (server.group.as_str(), server.role)).collect();
+    assert_eq!(groups, [("s1", "writer"), ("s1", "replica"), ("s2", "writer"), ("s2", "replica")]);
+    let one = ClusterSpec { shards: 1, ..spec.clone() };
+    let refused = Cluster::up(&one, &mut Quiet).expect_err("another number of shards");
+    assert!(refused.to_string().contains("2 shards"), "{refused}");
+    assert_eq!(Cluster::down(&dir, &mut Quiet).expect("down"), 4);
+    let woken = Cluster::up(&spec, &mut Quiet).expect("wake");
+    assert_eq!(woken.groups[1].writer.query_value("SELECT id FROM app.t").expect("row").as_deref(), Some("1"));
+    drop(woken);
+    std::fs::create_dir(dir.join("weir-catalog")).expect("what Weir keeps there");
+    std::fs::write(dir.join("weir-catalog/catalog"), "of shards").expect("written");
+    Cluster::wipe(&dir, &mut Quiet).expect("wipe");
+    assert!(!dir.exists());
+}
+
+#[test]
+fn a_mariadb_cluster_of_two_shards_comes_up_wakes_and_goes() {
+    shards(Flavor::MariaDb);
+}
+
+#[test]
+fn a_mysql_cluster_of_two_shards_comes_up_wakes_and_goes() {
+    shards(Flavor::MySql);
 }
 
 #[test]

@@ -136,6 +136,15 @@ impl Group {
         self.servers[self.view.load().writer].clone()
     }
 
+    /// Whether a server of this name is one of its own.
+    pub fn has(&self, server: &str) -> bool {
+        self.index_of(server).is_some()
+    }
+
+    fn index_of(&self, server: &str) -> Option<usize> {
+        self.servers.iter().position(|s| s.settings.name.eq_ignore_ascii_case(server))
+    }
+
     /// Whether any server of it is meant for reads besides the writer.
     pub fn may_split(&self) -> bool {
         self.servers.len() > 1
@@ -157,7 +166,7 @@ impl Group {
     /// When it is unknown, not there, refuses writes, or lacks what the present writer has.
     pub fn set_writer(&self, name: &str) -> Result<(), SetWriterError> {
         let unknown = || SetWriterError::Unknown(name.to_owned());
-        let index = self.servers.iter().position(|s| s.settings.name.eq_ignore_ascii_case(name)).ok_or_else(unknown)?;
+        let index = self.index_of(name).ok_or_else(unknown)?;
         let now = Instant::now();
         let fact = self.facts(&History::default(), now).swap_remove(index);
         let why = match fact.observation {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
-use crate::{bench, cluster, config, ctl, logging, serve};
+use crate::{bench, catalog, cluster, config, ctl, logging, serve};
 
 /// The command did what it was asked for.
 const SUCCESS: u8 = 0;
@@ -56,7 +56,8 @@ enum Command {
     #[command(after_help = "\
 Examples:
   weir up                                       one writer, one replica, Weir on port 4406
-  weir up --flavor mysql --replicas 2 --fresh   MySQL, two replicas, a new cluster each time")]
+  weir up --flavor mysql --replicas 2 --fresh   MySQL, two replicas, a new cluster each time
+  weir up --shards 2 --replicas 0               two shards of one server each")]
     Up(cluster::UpArgs),
     #[command(after_help = "\
 Examples:
@@ -64,6 +65,9 @@ Examples:
   weir down --wipe   stop it, and remove it with its data")]
     Down(cluster::DownArgs),
     Status(cluster::StatusArgs),
+    /// Look at and mend the catalog of sharded databases
+    #[command(subcommand, arg_required_else_help = true)]
+    Catalog(catalog::CatalogCommand),
     /// Measure Weir beside direct connections and other proxies
     #[command(subcommand, arg_required_else_help = true)]
     Bench(bench::BenchCommand),
@@ -138,6 +142,8 @@ enum CommandError {
     Serve(#[from] serve::ServeError),
     #[error(transparent)]
     Ctl(#[from] ctl::CtlError),
+    #[error(transparent)]
+    Catalog(#[from] catalog::CatalogError),
     // Boxed for its size.
     #[error(transparent)]
     Cluster(Box<cluster::ClusterError>),
@@ -229,6 +235,7 @@ fn execute(command: Command, out: &mut dyn Write) -> Result<(), CommandError> {
         Command::Up(args) => Ok(cluster::up(args)?),
         Command::Down(args) => Ok(cluster::down(args)?),
         Command::Status(args) => Ok(cluster::status(args)?),
+        Command::Catalog(command) => Ok(catalog::run(&command, out)?),
         Command::Bench(command) => Ok(bench::run(command, out)?),
         Command::Version => {
             Ok(writeln!(out, "weir {VERSION} for {} on {}", std::env::consts::OS, std::env::consts::ARCH)?)

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod catalog;
 mod cli;
 mod cluster;
 mod config;

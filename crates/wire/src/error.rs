@@ -50,6 +50,7 @@ impl Failure {
 pub mod codes {
     pub const ER_CON_COUNT_ERROR: u16 = 1040;
     pub const ER_HANDSHAKE_ERROR: u16 = 1043;
+    pub const ER_DBACCESS_DENIED_ERROR: u16 = 1044;
     pub const ER_ACCESS_DENIED_ERROR: u16 = 1045;
     pub const ER_UNKNOWN_COM_ERROR: u16 = 1047;
     pub const ER_SERVER_SHUTDOWN: u16 = 1053;
@@ -69,6 +70,7 @@ pub mod codes {
     pub const ER_UNKNOWN_STMT_HANDLER: u16 = 1243;
     pub const ER_QUERY_INTERRUPTED: u16 = 1317;
     pub const ER_CONNECTION_KILLED: u16 = 1927;
+    pub const ER_OPTION_PREVENTS_STATEMENT: u16 = 1290;
     pub const ER_CANT_EXECUTE_IN_READ_ONLY: u16 = 1792;
     pub const ER_MALFORMED_PACKET: u16 = 1835;
     pub const ER_CLIENT_INTERACTION_TIMEOUT: u16 = 4031;

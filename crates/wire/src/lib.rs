@@ -15,6 +15,7 @@ pub mod error;
 pub mod frame;
 pub mod handshake;
 pub mod packets;
+pub mod params;
 pub mod proxy_protocol;
 pub mod reply;
 pub mod resultset;

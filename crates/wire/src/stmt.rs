@@ -3,6 +3,8 @@
 //! Parameter values are never decoded here: an execution's payload is cut into its head, the types of its
 //! parameters and the rest, and put together again for the server.
 
+use std::rc::Rc;
+
 use crate::caps::{Capabilities, Command};
 use crate::codec::{Malformed, Reader, put_lenenc};
 
@@ -123,6 +125,21 @@ impl<'a> Execute<'a> {
         Ok(Execute { id, flags, params: count, nulls, types, values: r.take_rest(), has_params, counted })
     }
 
+    /// The values that it brings, one after another.
+    pub fn values(&self) -> &'a [u8] {
+        self.values
+    }
+
+    /// Whether a parameter is NULL.
+    pub fn is_null(&self, at: usize) -> bool {
+        self.nulls.get(at / 8).is_some_and(|byte| byte & (1 << (at % 8)) != 0)
+    }
+
+    /// The same, with its rows sent at once.
+    pub fn without_cursor(self) -> Self {
+        Execute { flags: self.flags & !CURSOR_TYPES, ..self }
+    }
+
     /// Whether it asks for a cursor.
     pub fn opens_cursor(&self) -> bool {
         self.flags & CURSOR_TYPES != 0
@@ -131,10 +148,9 @@ impl<'a> Execute<'a> {
     /// The types of an execution that brings none and needs none, as each of its parameters is NULL. Connector/J begins
     /// with such an execution.
     pub fn types_of_nulls(&self, named: bool) -> Option<Vec<u8>> {
-        let is_null = |at: usize| self.nulls[at / 8] & (1 << (at % 8)) != 0;
         let count = self.params as usize;
         let without_a_name: &[u8] = if named { &[TYPE_NULL, 0, 0] } else { &[TYPE_NULL, 0] };
-        (count > 0 && (0..count).all(is_null)).then(|| without_a_name.repeat(count))
+        (count > 0 && (0..count).all(|at| self.is_null(at))).then(|| without_a_name.repeat(count))
     }
 
     /// The payload for the server: its own statement id, and `types` (those that this statement was last executed
@@ -161,6 +177,70 @@ impl<'a> Execute<'a> {
             out.extend_from_slice(types.unwrap_or_default());
         }
         out.extend_from_slice(self.values);
+    }
+}
+
+/// An execution with some of another one's parameters, in another order.
+#[derive(Debug, Clone)]
+pub struct Picked {
+    flags: u8,
+    count: u64,
+    counted: bool,
+    nulls: Vec<u8>,
+    values: Vec<u8>,
+    /// Their types, in the form of [`Execute::types`].
+    pub types: Rc<[u8]>,
+}
+
+impl Execute<'_> {
+    /// The execution with these of its parameters, whose types are `types`. Query attributes are left out.
+    ///
+    /// # Errors
+    /// When there is no such parameter, or the packet is cut short.
+    pub fn pick(&self, which: &[u32], types: &[u8], named: bool) -> Result<Picked, Malformed> {
+        let (mut kinds, mut values) = (Reader::new(types), Reader::new(self.values));
+        let mut parameters = Vec::with_capacity(self.params as usize);
+        for at in 0..self.params as usize {
+            let is_null = self.nulls.get(at / 8).is_none_or(|nulls| nulls & (1 << (at % 8)) != 0);
+            let start = kinds.rest();
+            let kind = kinds.u16("parameter type")? as u8;
+            if named {
+                kinds.lenenc_bytes("parameter name")?;
+            }
+            let value = values.rest();
+            if !is_null {
+                skip_value(&mut values, kind)?;
+            }
+            let kind = &start[..start.len() - kinds.rest().len()];
+            parameters.push((kind, is_null, &value[..value.len() - values.rest().len()]));
+        }
+        let (mut nulls, mut values, mut types) = (vec![0; which.len().div_ceil(8)], Vec::new(), Vec::new());
+        for (at, parameter) in which.iter().enumerate() {
+            let parameter = parameters.get(*parameter as usize).ok_or(Malformed("parameter"))?;
+            let (kind, is_null, value) = *parameter;
+            nulls[at / 8] |= u8::from(is_null) << (at % 8);
+            types.extend_from_slice(kind);
+            values.extend_from_slice(value);
+        }
+        let (flags, count, counted) = (self.flags, which.len() as u64, self.counted);
+        Ok(Picked { flags, count, counted, nulls, values, types: types.into() })
+    }
+}
+
+impl Picked {
+    /// The execution.
+    pub fn execute(&self) -> Execute<'_> {
+        let has_params = self.count > 0;
+        Execute {
+            id: 0,
+            flags: self.flags,
+            params: self.count,
+            nulls: &self.nulls,
+            types: has_params.then_some(&self.types),
+            values: &self.values,
+            has_params,
+            counted: self.counted,
+        }
     }
 }
 
@@ -205,6 +285,18 @@ pub fn settle_null_types(types: &mut [u8], known: &mut [Option<[u8; 2]>], named:
     Ok(untyped)
 }
 
+/// Whether there is an untyped NULL among these types (of [`Execute::types`]): see [`settle_null_types`].
+pub fn has_untyped(types: &[u8], named: bool) -> bool {
+    let mut r = Reader::new(types);
+    while let Ok(kind) = r.u16("parameter type") {
+        let name = if named { r.lenenc_bytes("parameter name") } else { Ok(&b""[..]) };
+        if kind as u8 == TYPE_NULL || name.is_err() {
+            return true;
+        }
+    }
+    false
+}
+
 /// The text of COM_QUERY, after its attributes (which a client that negotiated them sends before it). The payload
 /// includes the command byte; returns where the text begins.
 pub fn query_text_at(payload: &[u8], capabilities: Capabilities) -> Result<usize, Malformed> {
@@ -236,21 +328,27 @@ fn skip_values(r: &mut Reader<'_>, types: &[u8], nulls: &[u8], count: u64) -> Re
         if nulls[i / 8] & (1 << (i % 8)) != 0 {
             continue;
         }
-        let fixed = match kind {
-            0x01 => 1,
-            0x02 | 0x0d => 2,
-            0x03 | 0x04 | 0x09 => 4,
-            0x05 | 0x08 => 8,
-            0x06 => 0,
-            0x07 | 0x0a | 0x0b | 0x0c => usize::from(r.u8("time length")?),
-            0x0f | 0x10 | 0xf5..=0xff | 0x00 => {
-                r.lenenc_bytes("attribute value")?;
-                0
-            }
-            _ => return Err(Malformed("attribute type")),
-        };
-        r.bytes(fixed, "attribute value")?;
+        skip_value(r, kind)?;
     }
+    Ok(())
+}
+
+/// Skips one binary value of this type.
+fn skip_value(r: &mut Reader<'_>, kind: u8) -> Result<(), Malformed> {
+    let fixed = match kind {
+        0x01 => 1,
+        0x02 | 0x0d => 2,
+        0x03 | 0x04 | 0x09 => 4,
+        0x05 | 0x08 => 8,
+        0x06 => 0,
+        0x07 | 0x0a | 0x0b | 0x0c => usize::from(r.u8("time length")?),
+        0x0f | 0x10 | 0xf5..=0xff | 0x00 => {
+            r.lenenc_bytes("attribute value")?;
+            0
+        }
+        _ => return Err(Malformed("attribute type")),
+    };
+    r.bytes(fixed, "attribute value")?;
     Ok(())
 }
 
@@ -324,6 +422,7 @@ mod tests {
         let mut types = [6, 0, 1, b'a', 0xfd, 0, 1, b'b'];
         assert_eq!(settle_null_types(&mut types, &mut known, true), Ok(false));
         assert_eq!(types, [8, 0, 1, b'a', 0xfd, 0, 1, b'b']);
+        assert!(!has_untyped(&types, true) && has_untyped(&[8, 0, 6, 0], false) && !has_untyped(&[], false));
         assert!(settle_null_types(&mut [8], &mut known, false).is_err());
     }
 
@@ -342,6 +441,32 @@ mod tests {
         assert_eq!(nulls(9, &[0xff, 0], PLAIN), None);
         assert_eq!(nulls(2, &[0b10], PLAIN), None);
         assert_eq!(nulls(0, &[], PLAIN), None);
+    }
+
+    #[test]
+    fn parameters_are_picked_in_another_order() {
+        // 7 (INT), NULL, "ab" (VAR_STRING).
+        let payload = execution(0, &[0b010, 1, 3, 0, 6, 0, 0xfd, 0, 7, 0, 0, 0, 2, b'a', b'b']);
+        let execute = Execute::parse(&payload, 3, PLAIN).expect("it is well formed");
+        let types = execute.types.expect("it brings types");
+        let picked = execute.pick(&[2, 1, 0, 0], types, false).expect("they are there");
+        let rest = [0b0010, 1, 0xfd, 0, 6, 0, 3, 0, 3, 0, 2, b'a', b'b', 7, 0, 0, 0, 7, 0, 0, 0];
+        assert_eq!(picked.execute().encode(5, Some(&picked.types)), execution(0, &rest));
+        let none = execute.pick(&[], types, false).expect("none is asked for");
+        assert_eq!(none.execute().encode(5, None), execution(0, &[]));
+        assert!(execute.pick(&[3], types, false).is_err());
+        assert!(execute.pick(&[0], &types[..3], false).is_err());
+    }
+
+    #[test]
+    fn picked_parameters_keep_their_names() {
+        let rest = [2, 0, 1, 3, 0, 0, 0xfd, 0, 1, b'k', 7, 0, 0, 0, 1, b'v'];
+        let payload = execution(PARAMETER_COUNT_AVAILABLE, &rest);
+        let execute = Execute::parse(&payload, 1, ATTRIBUTES).expect("it is well formed");
+        let picked = execute.pick(&[1, 0], execute.types.expect("it brings types"), true).expect("they are there");
+        let rest = [2, 0, 1, 0xfd, 0, 1, b'k', 3, 0, 0, 1, b'v', 7, 0, 0, 0];
+        let back = picked.execute().encode(5, Some(&picked.types));
+        assert_eq!(back, execution(PARAMETER_COUNT_AVAILABLE, &rest));
     }
 
     #[test]

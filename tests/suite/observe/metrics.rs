@@ -53,14 +53,14 @@ fn counted(_: &Site, endpoint: &mut Endpoint) -> Result<(), Failed> {
     for code in ["1146", "1094"] {
         expect_equal(code, grown(&format!("weir_errors_total{{code=\"{code}\"}}"))?, 1.0)?;
     }
-    for name in ["weir_client_sent_bytes_total", "weir_server_received_bytes_total{server=\"writer\"}"] {
+    for name in ["weir_client_sent_bytes_total", "weir_server_received_bytes_total{server=\"writer\",group=\"main\"}"] {
         expect_equal(name, grown(name)? > 10_000.0, true)?;
     }
-    for name in ["weir_client_received_bytes_total", "weir_server_sent_bytes_total{server=\"writer\"}"] {
+    for name in ["weir_client_received_bytes_total", "weir_server_sent_bytes_total{server=\"writer\",group=\"main\"}"] {
         expect_equal(name, grown(name)? > 500.0, true)?;
     }
     for name in ["weir_server_usable", "weir_server_writer"] {
-        expect_equal(name, sample(&after, &format!("{name}{{server=\"writer\"}}"))?, 1.0)?;
+        expect_equal(name, sample(&after, &format!("{name}{{server=\"writer\",group=\"main\"}}"))?, 1.0)?;
     }
     Ok(())
 }

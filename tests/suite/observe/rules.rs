@@ -315,11 +315,11 @@ pub(super) fn route(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         let metrics = endpoint.weir.as_ref().ok_or("no Weir")?.metrics()?;
         for replica in ["replica1", "replica2"] {
             for sample in ["weir_server_lag_seconds", "weir_server_received_bytes_total"] {
-                let sample = format!("{sample}{{server=\"{replica}\"}} ");
+                let sample = format!("{sample}{{server=\"{replica}\",group=\"main\"}} ");
                 expect_equal(&sample, metrics.contains(&sample), true)?;
             }
             for (name, value) in [("weir_server_usable", 1), ("weir_server_writer", 0)] {
-                let sample = format!("{name}{{server=\"{replica}\"}} {value}\n");
+                let sample = format!("{name}{{server=\"{replica}\",group=\"main\"}} {value}\n");
                 expect_equal(&sample, metrics.contains(&sample), true)?;
             }
         }

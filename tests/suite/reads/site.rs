@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
-use weir_local::{Flavor, Installation, Server, ServerSpec, replicate, wait_for_replica};
+use weir_local::{Flavor, Server, wait_for_replica};
 
 use crate::driver::connect;
 use crate::lab::{APP, Endpoint, Lab, Site, eventually};
-use crate::signals;
 
 pub(crate) const BOUND: Duration = Duration::from_secs(60);
 /// The database of the tests.
@@ -30,16 +29,9 @@ impl GroupSite {
     /// Starts them, with a table of counters on all of them.
     pub(crate) fn start(flavor: Flavor, parent: &Path) -> Result<GroupSite, Failed> {
         let writer = Site::start(flavor, parent, "writer", &[])?;
-        let installation = Installation::find(flavor, None)?;
         let mut replicas = Vec::new();
         for name in ["replica1", "replica2"] {
-            let mut spec = ServerSpec::new(name);
-            spec.die_with_parent = true;
-            spec.options =
-                ["max-connections=2000", "innodb-flush-log-at-trx-commit=2", "sync-binlog=0"].map(str::to_owned).into();
-            let replica = signals::unblocked(|| Server::start(&installation, parent, &spec))?;
-            replicate(&writer.server, &replica)?;
-            replicas.push(replica);
+            replicas.push(writer.start_replica(parent, name)?);
         }
         let site = GroupSite { flavor, writer, replicas };
         site.writer.fill(

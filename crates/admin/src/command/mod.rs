@@ -26,6 +26,8 @@ pub enum Command {
     ShowSessions(Option<Pattern>),
     /// The pools of server connections.
     ShowPools(Option<Pattern>),
+    /// Branches of transactions that are in doubt.
+    ShowTransactions(Option<Pattern>),
     /// What statements cost, by digest.
     ShowDigests {
         /// Those whose text matches.
@@ -56,6 +58,22 @@ pub enum Command {
     SetLogLevel(String),
     /// Makes a server the writer of its group.
     SetWriter(String),
+    /// The shards.
+    ShowShards(Option<Pattern>),
+    /// The tables of sharded databases.
+    ShowTables(Option<Pattern>),
+    /// Compares the catalog with the servers.
+    CheckCatalog,
+    /// The definitions that not all shards have.
+    ShowDefinitions,
+    /// Goes on with a definition.
+    ResumeDefinition(u64),
+    /// Forgets a definition.
+    CancelDefinition(u64),
+    /// Adopts a database that is on the servers.
+    Attach(String),
+    /// Forgets a database.
+    Detach(String),
     /// The commands that begin with these words.
     Help(Option<String>),
 }
@@ -216,6 +234,11 @@ const LIMIT: Argument =
 const ID: Argument =
     Argument { name: "id", kind: ArgumentKind::Integer, about: "The connection id of a session: `CONNECTION_ID()`" };
 
+const DATABASE: Argument = Argument { name: "database", kind: ArgumentKind::Text, about: "The database's name" };
+
+const DEFINITION: Argument =
+    Argument { name: "id", kind: ArgumentKind::Integer, about: "The definition's number, as SHOW DDL shows it" };
+
 fn kill(arguments: &Arguments, why: Interrupt) -> Result<Command, Failure> {
     Ok(Command::Kill { id: arguments.integer(ID.name)?, why })
 }
@@ -261,6 +284,16 @@ pub static CATALOGUE: &[Spec] = &[
         shape: Shape::Rows(columns::POOLS),
         about: "The pools of server connections, by server and worker",
         build: |arguments| Ok(Command::ShowPools(arguments.pattern())),
+    },
+    Spec {
+        sql: &["SHOW TRANSACTIONS [LIKE 'pattern']"],
+        ctl: "TRANSACTIONS ['pattern']",
+        method: Method::Get,
+        path: "/api/v1/transactions",
+        arguments: &[PATTERN],
+        shape: Shape::Rows(columns::TRANSACTIONS),
+        about: "Prepared branches of transactions with several shards, by name: left by a Weir or a server that died",
+        build: |arguments| Ok(Command::ShowTransactions(arguments.pattern())),
     },
     Spec {
         sql: &["SHOW DIGESTS [LIKE 'pattern'] [LIMIT limit]"],
@@ -382,6 +415,86 @@ pub static CATALOGUE: &[Spec] = &[
         shape: Shape::Done,
         about: "Begin new files of the slow log and the audit log",
         build: |_| Ok(Command::RotateLogs),
+    },
+    Spec {
+        sql: &["SHOW SHARDS [LIKE 'pattern']"],
+        ctl: "SHARDS ['pattern']",
+        method: Method::Get,
+        path: "/api/v1/shards",
+        arguments: &[PATTERN],
+        shape: Shape::Rows(columns::SHARDS),
+        about: "The shards, by name, and which version of the catalog each has a copy of",
+        build: |arguments| Ok(Command::ShowShards(arguments.pattern())),
+    },
+    Spec {
+        sql: &["SHOW DDL"],
+        ctl: "DDL",
+        method: Method::Get,
+        path: "/api/v1/definitions",
+        arguments: &[],
+        shape: Shape::Rows(columns::DEFINITIONS),
+        about: "The definitions that are under way, or that some shards have and some don't",
+        build: |_| Ok(Command::ShowDefinitions),
+    },
+    Spec {
+        sql: &["RESUME DDL id"],
+        ctl: "RESUME DDL id",
+        method: Method::Post,
+        path: "/api/v1/definitions/{id}/resume",
+        arguments: &[DEFINITION],
+        shape: Shape::Done,
+        about: "Go on with a definition on the shards that don't have it",
+        build: |arguments| Ok(Command::ResumeDefinition(arguments.integer(DEFINITION.name)?)),
+    },
+    Spec {
+        sql: &["CANCEL DDL id"],
+        ctl: "CANCEL DDL id",
+        method: Method::Delete,
+        path: "/api/v1/definitions/{id}",
+        arguments: &[DEFINITION],
+        shape: Shape::Done,
+        about: "Forget a definition, and leave the shards as they are: undo it by hand first where it was done",
+        build: |arguments| Ok(Command::CancelDefinition(arguments.integer(DEFINITION.name)?)),
+    },
+    Spec {
+        sql: &["SHOW TABLES [LIKE 'pattern']"],
+        ctl: "TABLES ['pattern']",
+        method: Method::Get,
+        path: "/api/v1/tables",
+        arguments: &[PATTERN],
+        shape: Shape::Rows(columns::TABLES),
+        about: "The tables of sharded databases, by name, and where their rows are",
+        build: |arguments| Ok(Command::ShowTables(arguments.pattern())),
+    },
+    Spec {
+        sql: &["CATALOG CHECK"],
+        ctl: "CATALOG CHECK",
+        method: Method::Get,
+        path: "/api/v1/catalog/differences",
+        arguments: &[],
+        shape: Shape::Rows(columns::DIFFERENCES),
+        about: "Compare the catalog with what the servers have: no rows if they agree",
+        build: |_| Ok(Command::CheckCatalog),
+    },
+    Spec {
+        sql: &["ATTACH DATABASE database"],
+        ctl: "ATTACH database",
+        method: Method::Put,
+        path: "/api/v1/databases/{database}",
+        arguments: &[DATABASE],
+        shape: Shape::Done,
+        about: "Adopt a database that is on the servers as it is: each of its tables is SINGLE on its shard",
+        build: |arguments| Ok(Command::Attach(arguments.text(DATABASE.name)?)),
+    },
+    Spec {
+        sql: &["DETACH DATABASE database"],
+        ctl: "DETACH database",
+        method: Method::Delete,
+        path: "/api/v1/databases/{database}",
+        arguments: &[DATABASE],
+        shape: Shape::Done,
+        about: "Forget a database whose tables are SINGLE; they stay where they are",
+        build: |arguments| Ok(Command::Detach(arguments.text(DATABASE.name)?)),
     },
     Spec {
         sql: &["HELP [command …]"],

@@ -16,6 +16,7 @@ fn commands_are_read_from_sql() {
         ("Show /* all */ Sessions LIKE 'app%'", Command::ShowSessions(pattern("app%"))),
         ("SHOW POOLS LIKE \"db_\"", Command::ShowPools(pattern("db_"))),
         ("SHOW CONFIG LIKE 'pool.max\\_queue'", Command::ShowConfig(pattern("pool.max\\_queue"))),
+        ("SHOW TRANSACTIONS", Command::ShowTransactions(None)),
         ("SHOW DIGESTS", Command::ShowDigests { like: None, limit: None }),
         ("show digests like 'SELECT%' limit 5", Command::ShowDigests { like: pattern("SELECT%"), limit: Some(5) }),
         ("SHOW DIGESTS LIMIT 5", Command::ShowDigests { like: None, limit: Some(5) }),
@@ -42,11 +43,20 @@ fn commands_are_read_from_sql() {
 #[test]
 fn an_error_says_what_was_expected_and_what_may_have_been_meant() {
     let cases = [
-        ("NONSENSE", "near 'NONSENSE': expected HELP, KILL, RELOAD, RESET, ROTATE, SET, SHOW or STATUS (WEIR HELP"),
-        ("SHOW", "near '': expected CONFIG, DIGESTS, POOLS, RULES, SERVERS, SESSIONS or STATUS (WEIR HELP"),
+        (
+            "NONSENSE",
+            "near 'NONSENSE': expected ATTACH, CANCEL, CATALOG, DETACH, HELP, KILL, RELOAD, RESET, RESUME, ROTATE, SET, SHOW or \
+             STATUS (WEIR HELP",
+        ),
+        (
+            "SHOW",
+            "near '': expected CONFIG, DDL, DIGESTS, POOLS, RULES, SERVERS, SESSIONS, SHARDS, STATUS, TABLES or TRANSACTIONS (WEIR \
+             HELP",
+        ),
         (
             "SHOW SERVRES now",
-            "near 'SERVRES now': expected CONFIG, DIGESTS, POOLS, RULES, SERVERS, SESSIONS or STATUS; did you mean SERVERS?",
+            "near 'SERVRES now': expected CONFIG, DDL, DIGESTS, POOLS, RULES, SERVERS, SESSIONS, SHARDS, STATUS, TABLES or \
+             TRANSACTIONS; did you mean SERVERS?",
         ),
         ("STATSU", "did you mean STATUS?"),
         ("SHOW SERVERS LIEK 'a'", "near 'LIEK 'a'': expected LIKE; did you mean LIKE?"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -21,44 +21,66 @@ pub(crate) use statements::Statements;
 #[derive(Debug)]
 pub(crate) struct Gauges {
     registry: Arc<Registry>,
-    group: Arc<Group>,
+    groups: Vec<Arc<Group>>,
+}
+
+/// A server, and what its group knows of it.
+struct Of<'a> {
+    view: &'a View,
+    /// The server's index in the group.
+    index: usize,
+    server: &'a Server,
+    group_name: &'a str,
+}
+
+impl Of<'_> {
+    fn labels(&self) -> [(&str, &str); 2] {
+        [("server", self.server.settings.name.as_str()), ("group", self.group_name)]
+    }
 }
 
 impl Gauges {
     /// Gauges of these sessions and servers.
-    pub(crate) fn new(registry: Arc<Registry>, group: Arc<Group>) -> Gauges {
-        Gauges { registry, group }
+    pub(crate) fn new(registry: Arc<Registry>, groups: Vec<Arc<Group>>) -> Gauges {
+        Gauges { registry, groups }
     }
 
-    /// What only the group knows of its servers.
-    fn encode_roles(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let view = self.group.view();
-        for (name, help, read) in ROLES {
-            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            for (index, server) in self.group.servers.iter().enumerate() {
-                let labels = [("server", server.settings.name.as_str())];
-                ConstGauge::new(i64::from(read(&view, index))).encode(family.encode_family(&labels)?)?;
-            }
-        }
-        let help = "How long ago at most the replica had everything that was committed";
-        let mut family = encoder.encode_descriptor("weir_server_lag", help, Some(&Unit::Seconds), MetricType::Gauge)?;
-        for (index, (server, member)) in self.group.servers.iter().zip(&view.members).enumerate() {
-            if let Some(as_of) = member.as_of.filter(|_| index != view.writer) {
-                let lag = Instant::now().saturating_duration_since(as_of).as_secs_f64();
-                let labels = [("server", server.settings.name.as_str())];
-                ConstGauge::new(lag).encode(family.encode_family(&labels)?)?;
+    /// Writes a number of each server that has it.
+    fn encode_each<N: EncodeMetric>(
+        &self,
+        mut family: MetricEncoder<'_>,
+        number: impl Fn(&Of<'_>) -> Option<N>,
+    ) -> Result<(), std::fmt::Error> {
+        for group in &self.groups {
+            let (view, settings) = (group.view(), group.settings());
+            for (index, server) in group.servers.iter().enumerate() {
+                let of = Of { view: &view, index, server, group_name: &settings.name };
+                if let Some(number) = number(&of) {
+                    number.encode(family.encode_family(&of.labels())?)?;
+                }
             }
         }
         Ok(())
     }
 
+    /// What only the groups know of their servers.
+    fn encode_roles(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        for (name, help, read) in ROLES {
+            let family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            self.encode_each(family, |of| Some(ConstGauge::new(i64::from(read(of.view, of.index)))))?;
+        }
+        let help = "How long ago at most the replica had everything that was committed";
+        let family = encoder.encode_descriptor("weir_server_lag", help, Some(&Unit::Seconds), MetricType::Gauge)?;
+        self.encode_each(family, |of| {
+            let as_of = of.view.members[of.index].as_of.filter(|_| of.index != of.view.writer)?;
+            Some(ConstGauge::new(Instant::now().saturating_duration_since(as_of).as_secs_f64()))
+        })
+    }
+
     fn encode_traffic(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         for (name, help, read) in DIRECTIONS {
-            let mut family = encoder.encode_descriptor(name, help, Some(&Unit::Bytes), MetricType::Counter)?;
-            for server in &self.group.servers {
-                let labels = [("server", server.settings.name.as_str())];
-                ConstCounter::new(read(server.traffic())).encode(family.encode_family(&labels)?)?;
-            }
+            let family = encoder.encode_descriptor(name, help, Some(&Unit::Bytes), MetricType::Counter)?;
+            self.encode_each(family, |of| Some(ConstCounter::new(read(of.server.traffic()))))?;
         }
         Ok(())
     }
@@ -114,11 +136,8 @@ impl Collector for Gauges {
         let no_unit: Option<&Unit> = None;
         for (name, help, read) in READINGS {
             let gauge = ConstGauge::new(0_i64);
-            let mut family = encoder.encode_descriptor(name, help, no_unit, gauge.metric_type())?;
-            for server in &self.group.servers {
-                let labels = [("server", server.settings.name.as_str())];
-                ConstGauge::new(read(server)).encode(family.encode_family(&labels)?)?;
-            }
+            let family = encoder.encode_descriptor(name, help, no_unit, gauge.metric_type())?;
+            self.encode_each(family, |of| Some(ConstGauge::new(read(of.server))))?;
         }
         self.encode_roles(&mut encoder)?;
         self.encode_traffic(&mut encoder)?;

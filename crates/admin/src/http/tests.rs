@@ -34,7 +34,7 @@ impl Endpoint {
         let healthy = Arc::new(AtomicBool::new(true));
         let flag = Arc::clone(&healthy);
         let health: HealthCheck = Arc::new(move || match flag.load(Ordering::SeqCst) {
-            true => Ok(()),
+            true => Ok("ok".to_owned()),
             false => Err("no writer".to_owned()),
         });
         let (stop, stopped) = oneshot::channel();

@@ -2,11 +2,11 @@
 
 use bytes::{Buf, BytesMut};
 use weir_wire::frame::{HEADER, Header};
-use weir_wire::packets::OkPacket;
+use weir_wire::packets::{OkPacket, SessionChange, SessionChanges};
 use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
 use weir_wire::resultset::parse_text_row;
 use weir_wire::stmt::query_payload;
-use weir_wire::{Command, Failure, Fault};
+use weir_wire::{Command, Failure, Fault, Malformed, StatusFlags};
 
 use super::Connection;
 use crate::connect::server_failure;
@@ -22,6 +22,30 @@ pub struct OwnReply {
     pub rows: Vec<Vec<Option<Vec<u8>>>>,
     /// The last OK's insert id.
     pub last_insert_id: u64,
+    /// The last OK's affected rows.
+    pub affected: u64,
+    /// The status flags that came last.
+    pub status: StatusFlags,
+    /// The GTIDs of what it committed, as the server told them last.
+    pub gtids: Option<String>,
+}
+
+impl OwnReply {
+    fn note_ok(&mut self, ok: &OkPacket<'_>) -> Result<(), Malformed> {
+        (self.last_insert_id, self.affected) = (ok.last_insert_id, ok.affected_rows);
+        self.status = ok.status;
+        for change in SessionChanges::new(ok.changes) {
+            match change? {
+                SessionChange::Variable { name: b"last_gtid", value: gtids } | SessionChange::Gtids(gtids)
+                    if !gtids.is_empty() =>
+                {
+                    self.gtids = Some(String::from_utf8_lossy(gtids).into_owned());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Connection {
@@ -32,6 +56,43 @@ impl Connection {
     pub async fn query(&mut self, sql: &str) -> Result<OwnReply, Failure> {
         let payload = query_payload(sql.as_bytes(), self.capabilities);
         self.queue(&payload, true);
+        self.flush().await?;
+        self.own_reply().await
+    }
+
+    /// Runs several queries that are sent in one write: each runs, whatever came of those before it. Returns the first error, or the
+    /// last reply.
+    ///
+    /// # Errors
+    /// The first of the server's errors, or the loss of the connection, which is not clean then.
+    pub async fn queries(&mut self, texts: &[String]) -> Result<OwnReply, Failure> {
+        for text in texts {
+            let payload = query_payload(text.as_bytes(), self.capabilities);
+            self.queue(&payload, true);
+        }
+        self.flush().await?;
+        let mut result = Ok(OwnReply::default());
+        for _ in texts {
+            let before = self.unanswered;
+            let reply = self.own_reply().await;
+            let lost = self.unanswered == before;
+            if result.is_ok() {
+                result = reply;
+            }
+            if lost {
+                break;
+            }
+        }
+        result
+    }
+
+    /// Asks the server for a sign of life: COM_PING, which leaves diagnostics and counts as they are. The reply has the status flags
+    /// only.
+    ///
+    /// # Errors
+    /// The loss of the connection.
+    pub async fn ping(&mut self) -> Result<OwnReply, Failure> {
+        self.queue(&[Command::Ping as u8], true);
         self.flush().await?;
         self.own_reply().await
     }
@@ -91,8 +152,21 @@ impl Connection {
     /// # Errors
     /// The server's error, or the loss of the connection.
     pub async fn prepare(&mut self, text: &[u8]) -> Result<Prepared, Failure> {
-        self.queue(&[&[Command::StmtPrepare as u8], text].concat(), true);
+        self.queue_prepare(text);
         self.flush().await?;
+        self.prepared().await
+    }
+
+    /// Queues the preparing of a text, whose answer [`Connection::prepared`] reads.
+    pub fn queue_prepare(&mut self, text: &[u8]) {
+        self.queue(&[&[Command::StmtPrepare as u8], text].concat(), true);
+    }
+
+    /// Reads the answer to [`Connection::queue_prepare`].
+    ///
+    /// # Errors
+    /// As [`Connection::prepare`].
+    pub async fn prepared(&mut self) -> Result<Prepared, Failure> {
         let mut tracker = ReplyTracker::new(ReplyKind::Prepare, self.capabilities);
         let mut outcome = None;
         while !tracker.is_done() {
@@ -134,7 +208,8 @@ impl Connection {
                 }
                 Event::Packet(n, ending) => {
                     match ending {
-                        Ending::Ok(OkPacket { last_insert_id, .. }) => reply.last_insert_id = last_insert_id,
+                        Ending::Ok(ok) => reply.note_ok(&ok).map_err(|e| self.broken(&e.to_string()))?,
+                        Ending::Eof(eof) => reply.status = eof.status,
                         Ending::Err(err) => failure = Some(server_failure(&err)),
                         _ => {}
                     }

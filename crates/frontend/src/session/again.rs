@@ -25,6 +25,8 @@ pub(super) struct Retries {
     lost: Option<Failure>,
     /// The transaction that begins with it.
     begin: Option<Begin>,
+    /// What goes with the beginning has not been sent.
+    unsent: bool,
     /// Until when a writer is waited for.
     deadline: Option<Instant>,
 }
@@ -32,10 +34,17 @@ pub(super) struct Retries {
 impl Session {
     /// Before a statement is run.
     pub(super) fn retries(&self, class: &Class) -> Retries {
-        let free = self.lease.is_none() || self.at != self.target.index && !self.state.is_bound();
+        let free = self.lease.is_none() || self.at != self.target.place() && !self.state.is_bound();
         let begins_nothing = self.state.begin.as_ref().is_none_or(|begin| begin.read_only);
         let repeatable = free && begins_nothing && !class.effects.contains(Effects::WRITES);
-        Retries { repeatable, writer_again: false, lost: None, begin: self.state.begin.clone(), deadline: None }
+        Retries {
+            repeatable,
+            writer_again: false,
+            lost: None,
+            begin: self.state.begin.clone(),
+            unsent: self.branches.unsent(),
+            deadline: None,
+        }
     }
 
     /// A statement was stopped: makes ready to run it again, or says how it ends.
@@ -52,6 +61,7 @@ impl Session {
                     });
                 }
                 self.state.begin.clone_from(&retries.begin);
+                self.branches.set_unsent(retries.unsent);
                 self.choose_one_in_time();
                 Ok(())
             }
@@ -73,6 +83,7 @@ impl Session {
         }
         self.lose_lease();
         self.state.begin.clone_from(&retries.begin);
+        self.branches.set_unsent(retries.unsent);
         if !self.choose_another() {
             if retries.writer_again {
                 return Err(Stopped::Refused(failure));
@@ -86,18 +97,20 @@ impl Session {
 
     /// The writer refuses to write: it is being replaced by hand, perhaps. Waits for another one, up to the bound.
     async fn on_another_writer(&mut self, failure: Failure, retries: &mut Retries) -> Result<(), Stopped> {
-        let refused = self.at;
+        let refused = self.at.index;
         // What the statement has left there is not to be the next session's; what earlier ones have left is the session's own.
         let _ = self.learn_what_was_left(true).await;
         self.lose_lease();
         self.state.status -= StatusFlags::IN_TRANS;
         let had_begin = retries.begin.is_some();
-        while self.shared.backends.writer() == refused {
-            if let Err(stopped) = self.wait_for_writer(failure.clone(), &mut retries.deadline).await {
+        while self.backends().writer() == refused {
+            if let Err(stopped) = self.wait_for_writer(self.target.shard, failure.clone(), &mut retries.deadline).await
+            {
                 return Err(match stopped {
                     // As on the server itself, the transaction stays open; here, unheard of again.
                     Stopped::Refused(_) if had_begin => {
                         self.state.begin.clone_from(&retries.begin);
+                        self.branches.set_unsent(retries.unsent);
                         Stopped::Refused(failure)
                     }
                     stopped => stopped,
@@ -105,6 +118,7 @@ impl Session {
             }
         }
         self.state.begin.clone_from(&retries.begin);
+        self.branches.set_unsent(retries.unsent);
         self.target_writer_again();
         Ok(())
     }
@@ -117,7 +131,7 @@ impl Session {
         let one = class.kind != Kind::Multiple && !class.pins.intersects(RUNS_SEVERAL);
         let on_writer = !self.target.on_reader && self.on_reader.is_none();
         let free = self.begun_with_statement || !self.state.is_bound();
-        self.shared.backends.splits && one && on_writer && free
+        self.backends().splits && one && on_writer && free
     }
 
     /// What the client hears when no server has its position in time.

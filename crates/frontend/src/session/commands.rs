@@ -72,7 +72,7 @@ impl Session {
             self.leave_server_cleared().await;
             self.state.reset(&self.identity);
         }
-        self.set_level(self.endpoint.level_of(&self.user));
+        self.reset_own_variables();
         self.done_here();
         Ok(())
     }
@@ -154,8 +154,8 @@ impl Session {
             info.user.clone_from(&user);
             info.database = None;
         }
-        self.level = self.endpoint.level_of(&user);
         self.user = user.clone();
+        self.reset_own_variables();
         let logged_in =
             LoggedIn { user, database: request.database, collation: self.collation, unproved, nonce: self.nonce };
         self.enter(&logged_in).await?;

@@ -27,6 +27,12 @@ pub(crate) struct Condition {
 }
 
 impl Condition {
+    /// A row of SHOW WARNINGS.
+    pub(crate) fn of_row(row: Vec<Option<Vec<u8>>>) -> Option<Condition> {
+        let [level, code, message] = row.try_into().ok()?;
+        Some(Condition { level: level?, code: code?, message: message?, sqlstate: None })
+    }
+
     /// The statement that raises it again, if there is one. `exactly`: its SQLSTATE will be looked at too.
     fn signal(&self, exactly: bool) -> Option<String> {
         let sqlstate = match (self.sqlstate, &self.level[..]) {

@@ -13,7 +13,7 @@ use super::state::{Diagnostics, Left, pins_left_by_failure, runs_others};
 impl Session {
     /// Follows what a statement did to the session.
     pub(super) fn note(&mut self, class: &Class, outcome: &Outcome) {
-        self.ran.note(self.target.index, outcome);
+        self.ran.note(self.target.place(), outcome);
         let failed = outcome.error.is_some();
         match outcome.status {
             Some(status) => self.state.status = status,
@@ -32,9 +32,10 @@ impl Session {
         self.state.pins |= pins;
         self.note_next_transaction(outcome);
         if class.effects.contains(Effects::CHANGES_GLOBALS) && !failed {
-            self.shared.backends.at(self.target.index).pool.server.retire_connections();
+            self.shared.at(self.target.place()).pool.server.retire_connections();
         }
         self.note_position(class, outcome);
+        self.note_branches(class, outcome);
         if self.on_reader.is_some() && !self.state.status.contains(StatusFlags::IN_TRANS) {
             self.on_reader = None;
         }

@@ -17,6 +17,7 @@ use weir_wire::{Capabilities, Failure, Fault};
 use super::Session;
 use super::ride::Riding;
 use super::state::State;
+use crate::backends::Backends;
 use crate::client::Client;
 use crate::login::{self, LoggedIn, LoginError, Origin, PASSED};
 use crate::worker::{Incoming, Peer, Shared, Socket};
@@ -162,8 +163,10 @@ fn open(
         collation: logged_in.collation,
         state,
         lease: None,
-        at: 0,
+        at: Default::default(),
         aside: None,
+        chosen_shard: None,
+        branches: Default::default(),
         target: Default::default(),
         begun_with_statement: false,
         on_reader: None,
@@ -214,7 +217,7 @@ impl Session {
     /// Logs in to the server with a password that the client has told.
     async fn prove_on_server(&mut self, password: &Password) -> Result<(), Failure> {
         // Connections with an older password prove nothing about this one.
-        for backend in self.shared.backends.iter() {
+        for backend in self.shared.shards.iter().flat_map(Backends::iter) {
             backend.pool.close_idle_of(Some(self.user.as_bytes()));
         }
         let lent = self.lend_at_login(&Profile::default(), password).await;
@@ -231,17 +234,17 @@ impl Session {
         }
     }
 
-    /// A connection to whichever server is there to be asked: the writer, or while it is gone a reader.
+    /// A connection to whichever server of the home shard is there to be asked: the writer, or while it is gone a reader.
     async fn lend_at_login(&self, profile: &Profile, password: &Password) -> Result<Lease, Failure> {
         let mut refusal = None;
-        for backend in self.shared.backends.entrances() {
+        for backend in self.shared.home().entrances() {
             let request = Request { key: &self.key, password, profile, patient: false };
             match backend.pool.lend(request).await {
                 Err(failure) if failure.code == codes::CR_CONN_HOST_ERROR => refusal = refusal.or(Some(failure)),
                 lent => return lent,
             }
         }
-        Err(refusal.unwrap_or_else(|| self.endpoint.group.writer().unreachable("there is no server")))
+        Err(refusal.unwrap_or_else(|| self.endpoint.home().writer().unreachable("there is no server")))
     }
 
     /// Makes `database` the default; asks the server whether the user may, unless it has said so before.

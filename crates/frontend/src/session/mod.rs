@@ -9,12 +9,14 @@
 
 mod again;
 mod beginning;
+mod branches;
 mod commands;
 mod diagnostics;
 mod follow;
 mod login;
 mod observe;
 mod own_variables;
+mod parts;
 mod query;
 mod relay;
 mod release;
@@ -22,6 +24,8 @@ mod ride;
 mod route;
 mod ruled;
 mod server;
+mod shard;
+mod sharded;
 mod state;
 mod statements;
 
@@ -35,17 +39,19 @@ use weir_admin::logs::{Event, Slot};
 use weir_admin::sessions::{Interrupt, SessionHandle, UserEntry};
 use weir_backend::profile::SharedProfile;
 use weir_backend::{Identity, Lease, PoolKey};
-use weir_topology::{Level, Seen};
+use weir_topology::Level;
 use weir_wire::auth::{Password, Scramble};
 use weir_wire::error::codes;
 use weir_wire::packets::OkPacket;
 use weir_wire::{Command, Failure, Fault};
 
+use crate::backends::ServerPlace;
 use crate::client::{Client, ClientError};
 use crate::endpoint::Endpoint;
 use crate::idle::{Due, IdleState};
 use crate::worker::{Incoming, Peer, Shared};
 pub(crate) use beginning::Beginnings;
+use shard::SeenByShard;
 use state::{BindingFlags, State};
 
 /// A session keeps a buffer for commands of so many bytes from one to the next.
@@ -101,9 +107,13 @@ pub(crate) struct Session {
     state: State,
     lease: Option<Lease>,
     /// The place of the lease's server.
-    at: usize,
+    at: ServerPlace,
     /// A connection that is kept softly while a read runs on another server, and its server's place.
-    aside: Option<(usize, Lease)>,
+    aside: Option<(ServerPlace, Lease)>,
+    /// The shard that the session has chosen for all that it runs, if it has.
+    chosen_shard: Option<usize>,
+    /// The transaction's parts on other shards.
+    branches: branches::Branches,
     /// Where the statement at hand runs.
     target: route::Target,
     /// The transaction that is open began with the statement at hand.
@@ -114,8 +124,8 @@ pub(crate) struct Session {
     on_reader: Option<u64>,
     /// How fresh reads have to be.
     level: Level,
-    /// What the session has written and seen.
-    seen: Seen,
+    /// What the session has written and seen, on each shard.
+    seen: SeenByShard,
     riding: ride::Riding,
     idle: Rc<IdleState>,
     /// The time that the client has said it may be idle, if it has, and the profile that says so.

@@ -15,6 +15,7 @@ use weir_wire::{Failure, Fault};
 
 use super::relay::{ER_OPTION_PREVENTS_STATEMENT, Outcome};
 use super::{End, Session};
+use crate::backends::ServerPlace;
 
 /// What is known so far of the statement at hand.
 #[derive(Debug, Default, Clone, Copy)]
@@ -25,13 +26,13 @@ pub(super) struct Ran {
     /// The code of the error that the client was told.
     pub(super) error: Option<u16>,
     /// The place of the server that ran it.
-    at: Option<usize>,
+    at: Option<ServerPlace>,
     pub(super) on_lane: bool,
 }
 
 impl Ran {
     /// A server has answered.
-    pub(super) fn note(&mut self, at: usize, outcome: &Outcome) {
+    pub(super) fn note(&mut self, at: ServerPlace, outcome: &Outcome) {
         self.rows_sent += outcome.rows_sent;
         self.rows_affected += outcome.rows_affected;
         self.bytes += outcome.bytes;
@@ -78,7 +79,7 @@ impl Session {
         let Ran { rows_sent, rows_affected, bytes, error, at, on_lane } = self.ran;
         let place = match at {
             None => Place::Weir,
-            Some(at) if at == self.shared.backends.writer() => Place::Writer,
+            Some(at) if at.index == self.shared.shards[at.shard].writer() => Place::Writer,
             Some(_) => Place::Replica,
         };
         let run = Run {
@@ -105,7 +106,7 @@ impl Session {
     #[cold]
     fn log_statement(&mut self, entry: &Digested, text: &[u8], run: &Run, place: Place, is_slow: bool) {
         let endpoint = self.endpoint.clone();
-        let server = self.ran.at.map(|at| &self.shared.backends.at(at).pool.server.settings.name);
+        let server = self.ran.at.map(|at| &self.shared.at(at).pool.server.settings.name);
         let ended = Ended {
             time: run.time,
             rows_sent: run.rows_sent,

@@ -1,4 +1,4 @@
-//! The session variables that are Weir's own: `SET weir_consistency = …`, `SELECT @@weir_consistency`.
+//! The session variables that are Weir's own: `weir_consistency` and `weir_shard`, set by SET and read by SELECT.
 //!
 //! What must always hold: no server hears of them; a text that sets one of them together with others is refused whole.
 
@@ -10,15 +10,51 @@ use weir_wire::{Failure, Fault, error::codes};
 use super::Session;
 
 const PREFIX: &str = "weir_";
-const CONSISTENCY: &str = "weir_consistency";
+
+/// One of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Own {
+    /// How fresh reads have to be.
+    Consistency,
+    /// The shard that all statements run on, whatever they are about.
+    Shard,
+}
+
+impl Own {
+    const ALL: [Own; 2] = [Own::Consistency, Own::Shard];
+
+    fn name(self) -> &'static str {
+        match self {
+            Own::Consistency => "weir_consistency",
+            Own::Shard => "weir_shard",
+        }
+    }
+
+    /// A value for the texts of errors.
+    fn example(self) -> &'static str {
+        match self {
+            Own::Consistency => "session",
+            Own::Shard => "s1",
+        }
+    }
+
+    fn named(name: &[u8]) -> Option<Own> {
+        Own::ALL.into_iter().find(|own| name.eq_ignore_ascii_case(own.name().as_bytes()))
+    }
+
+    fn refused(self, value: &str, words: &[&str]) -> Failure {
+        let words = words.join(", ");
+        let message = format!("Variable '{}' can't be set to the value of '{value}' (it can be {words})", self.name());
+        Failure::new(Fault::Client, codes::ER_WRONG_VALUE_FOR_VAR, b"42000", message)
+    }
+}
 
 impl Session {
     /// Answers a text that sets or reads one of Weir's own variables. Returns whether it did.
     pub(super) fn answer_own_variable(&mut self, class: &Class, text: &[u8]) -> bool {
         if matches!(class.kind, Kind::Set) && class.assigned.iter().any(|name| name.starts_with(PREFIX)) {
-            match set_value(class, text, self.state.lex) {
-                Ok(level) => {
-                    self.set_level(level.unwrap_or_else(|| self.endpoint.level_of(&self.user)));
+            match set_value(class, text, self.state.lex).and_then(|(own, value)| self.set_own(own, value.as_deref())) {
+                Ok(()) => {
                     self.endpoint.metrics.answered_here.inc();
                     self.done_here();
                 }
@@ -27,12 +63,33 @@ impl Session {
             return true;
         }
         let may_ask = class.kind == Kind::Select && class.effects == Effects::SERVER_STATE;
-        if let Some(name) = may_ask.then(|| asked_column(text, self.state.lex)).flatten() {
-            let cell = Some(self.level.name().as_bytes().to_vec());
+        if let Some((own, name)) = may_ask.then(|| asked_column(text, self.state.lex)).flatten() {
+            let cell = match own {
+                Own::Consistency => Some(self.level.name().as_bytes().to_vec()),
+                Own::Shard => self.chosen_shard.map(|shard| self.name_of_shard(shard).into_bytes()),
+            };
             self.result_here(&ResultSet { columns: vec![Column::text(&name)], rows: vec![vec![cell]] });
             return true;
         }
         false
+    }
+
+    /// `value`: `None` for the default.
+    fn set_own(&mut self, own: Own, value: Option<&str>) -> Result<(), Failure> {
+        match (own, value) {
+            (Own::Consistency, None) => self.set_level(self.endpoint.level_of(&self.user)),
+            (Own::Consistency, Some(word)) => {
+                self.set_level(word.parse().map_err(|()| own.refused(word, &Level::ALL.map(Level::name)))?);
+            }
+            (Own::Shard, None) => self.chosen_shard = None,
+            (Own::Shard, Some(name)) => {
+                let names: Vec<_> = (0..self.shared.shards.len()).map(|shard| self.name_of_shard(shard)).collect();
+                let shard = names.iter().position(|known| known.eq_ignore_ascii_case(name));
+                let words: Vec<_> = names.iter().map(String::as_str).collect();
+                self.choose_shard(shard.ok_or_else(|| own.refused(name, &words))?)?;
+            }
+        }
+        Ok(())
     }
 
     /// From now on, reads are as fresh as this.
@@ -40,30 +97,34 @@ impl Session {
         self.level = level;
         self.handle.info().consistency = level.name();
     }
+
+    /// A session begins anew: its variables have their defaults.
+    pub(super) fn reset_own_variables(&mut self) {
+        self.set_level(self.endpoint.level_of(&self.user));
+        self.chosen_shard = None;
+    }
 }
 
-/// The level that a SET asks for; `None` for the default.
-fn set_value(class: &Class, text: &[u8], lex: LexMode) -> Result<Option<Level>, Failure> {
-    if let Some(unknown) = class.assigned.iter().find(|name| name.starts_with(PREFIX) && ***name != *CONSISTENCY) {
-        let message = format!("Unknown system variable '{unknown}'");
-        return Err(Failure::new(Fault::Client, codes::ER_UNKNOWN_SYSTEM_VARIABLE, b"HY000", message));
+/// Which variable a SET sets, and the value; `None` for the default.
+fn set_value(class: &Class, text: &[u8], lex: LexMode) -> Result<(Own, Option<String>), Failure> {
+    let own = class.assigned.iter().filter(|name| name.starts_with(PREFIX));
+    let mut found = Own::Consistency;
+    for name in own {
+        found = Own::named(name.as_bytes()).ok_or_else(|| {
+            let message = format!("Unknown system variable '{name}'");
+            Failure::new(Fault::Client, codes::ER_UNKNOWN_SYSTEM_VARIABLE, b"HY000", message)
+        })?;
     }
-    let value = only_value(text, lex).ok_or_else(|| {
-        let message = "weir_consistency is set in a statement of its own, to a word: SET weir_consistency = 'session'";
+    let (own, value) = only_value(text, lex).ok_or_else(|| {
+        let (name, example) = (found.name(), found.example());
+        let message = format!("{name} is set in a statement of its own, to a word: SET {name} = '{example}'");
         Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
     })?;
-    if value.eq_ignore_ascii_case("DEFAULT") {
-        return Ok(None);
-    }
-    value.parse().map(Some).map_err(|()| {
-        let words = Level::ALL.map(Level::name).join(", ");
-        let message = format!("Variable 'weir_consistency' can't be set to the value of '{value}' (it can be {words})");
-        Failure::new(Fault::Client, codes::ER_WRONG_VALUE_FOR_VAR, b"42000", message)
-    })
+    Ok((own, Some(value).filter(|value| !value.eq_ignore_ascii_case("DEFAULT"))))
 }
 
-/// The value in `SET [SESSION | LOCAL | @@[SESSION.]]weir_consistency {= | :=} value`.
-fn only_value(text: &[u8], lex: LexMode) -> Option<String> {
+/// Variable and value in `SET [SESSION | LOCAL | @@[SESSION.]]weir_… {= | :=} value`.
+fn only_value(text: &[u8], lex: LexMode) -> Option<(Own, String)> {
     let mut tokens = Lexer::new(text, lex).filter(|token| token.kind != TokenKind::Semicolon).peekable();
     let is = |token: Token, word: &str| token.text(text).eq_ignore_ascii_case(word.as_bytes());
     tokens.next().filter(|token| is(*token, "SET"))?;
@@ -75,41 +136,40 @@ fn only_value(text: &[u8], lex: LexMode) -> Option<String> {
         name = tokens.next()?;
     }
     let named = name.text(text);
-    let bare = named.strip_prefix(b"@@").unwrap_or(named);
-    let assigns = |token: &Token| matches!(token.kind, TokenKind::Punct(b'=') | TokenKind::Assign);
-    (bare.eq_ignore_ascii_case(CONSISTENCY.as_bytes()) && tokens.next().is_some_and(|token| assigns(&token)))
-        .then_some(())?;
+    let own = Own::named(named.strip_prefix(b"@@").unwrap_or(named))?;
+    tokens.next().filter(|token| matches!(token.kind, TokenKind::Punct(b'=') | TokenKind::Assign))?;
     let value = tokens.next()?;
     let ends = tokens.next().is_none_or(|token| token.kind == TokenKind::End);
     let text = std::str::from_utf8(value.text(text)).ok()?;
     match value.kind {
         _ if !ends => None,
-        TokenKind::Word => Some(text.to_owned()),
-        TokenKind::String | TokenKind::QuotedIdent => Some(text[1..text.len() - 1].to_owned()),
+        TokenKind::Word => Some((own, text.to_owned())),
+        TokenKind::String | TokenKind::QuotedIdent => Some((own, text[1..text.len() - 1].to_owned())),
         _ => None,
     }
 }
 
-/// The name of the column of `SELECT @@[session.]weir_consistency [[AS] name]`.
-fn asked_column(text: &[u8], lex: LexMode) -> Option<String> {
+/// Variable and column name of `SELECT @@[session.]weir_… [[AS] name]`.
+fn asked_column(text: &[u8], lex: LexMode) -> Option<(Own, String)> {
     let mut tokens = Lexer::new(text, lex).filter(|token| !matches!(token.kind, TokenKind::Semicolon | TokenKind::End));
     tokens.next()?;
     let first = tokens.next().filter(|token| token.kind == TokenKind::SystemVariable)?;
     let is = |token: Token, word: &str| token.text(text).eq_ignore_ascii_case(word.as_bytes());
     let mut last = first;
-    if is(first, "@@session") || is(first, "@@local") {
+    let own = if is(first, "@@session") || is(first, "@@local") {
         tokens.next().filter(|token| token.kind == TokenKind::Punct(b'.'))?;
-        last = tokens.next().filter(|token| is(*token, CONSISTENCY))?;
-    } else if !is(first, "@@weir_consistency") {
-        return None;
-    }
+        last = tokens.next()?;
+        Own::named(last.text(text))?
+    } else {
+        Own::named(first.text(text).strip_prefix(b"@@")?)?
+    };
     let written = &text[first.range().start..last.range().end];
     let alias = match tokens.next() {
         Some(token) if is(token, "AS") => Some(tokens.next()?),
         other => other,
     };
     let name = alias.map_or(written, |alias| alias.text(text));
-    tokens.next().is_none().then(|| String::from_utf8_lossy(name).trim_matches(['`', '\'', '"']).to_owned())
+    tokens.next().is_none().then(|| (own, String::from_utf8_lossy(name).trim_matches(['`', '\'', '"']).to_owned()))
 }
 
 #[cfg(test)]
@@ -130,22 +190,28 @@ mod tests {
             ("SET weir_consistency", None),
         ];
         for (text, value) in cases {
-            assert_eq!(only_value(text.as_bytes(), LexMode::default()).as_deref(), value, "{text}");
+            let expected = value.map(|value| (Own::Consistency, value.to_owned()));
+            assert_eq!(only_value(text.as_bytes(), LexMode::default()), expected, "{text}");
+            let text = text.replace("weir_consistency", "weir_shard").replace("WEIR_CONSISTENCY", "WEIR_SHARD");
+            let expected = value.map(|value| (Own::Shard, value.to_owned()));
+            assert_eq!(only_value(text.as_bytes(), LexMode::default()), expected, "{text}");
         }
     }
 
     #[test]
     fn a_question_is_found_in_its_forms() {
         let cases = [
-            ("SELECT @@weir_consistency", Some("@@weir_consistency")),
-            ("SELECT @@session.weir_consistency AS level;", Some("level")),
-            ("SELECT @@weir_consistency `the level`", Some("the level")),
+            ("SELECT @@weir_consistency", Some((Own::Consistency, "@@weir_consistency"))),
+            ("SELECT @@session.weir_consistency AS level;", Some((Own::Consistency, "level"))),
+            ("SELECT @@weir_consistency `the level`", Some((Own::Consistency, "the level"))),
+            ("select @@SESSION.weir_shard", Some((Own::Shard, "@@SESSION.weir_shard"))),
             ("SELECT @@weir_consistency, 1", None),
             ("SELECT @@version", None),
             ("SELECT 1", None),
         ];
-        for (text, name) in cases {
-            assert_eq!(asked_column(text.as_bytes(), LexMode::default()).as_deref(), name, "{text}");
+        for (text, asked) in cases {
+            let asked = asked.map(|(own, name)| (own, name.to_owned()));
+            assert_eq!(asked_column(text.as_bytes(), LexMode::default()), asked, "{text}");
         }
     }
 }

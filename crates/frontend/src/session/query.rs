@@ -14,6 +14,8 @@ use weir_wire::stmt::query_text_at;
 use weir_wire::{Failure, Fault};
 
 use super::ride::Rode;
+use super::server::Stopped;
+use super::sharded::{Asked, Dispatched};
 use super::state::{Begin, Left};
 use super::{End, Session};
 use crate::texts::ReadText;
@@ -32,8 +34,7 @@ impl Session {
         let read = self.shared.read(&payload[at..], self.state.lex);
         if let Kind::Weir(range) = &read.class.kind {
             let statement = String::from_utf8_lossy(&payload[at..][range.clone()]).into_owned();
-            Box::pin(self.weir_statement(&statement)).await;
-            return Ok(());
+            return Box::pin(self.weir_statement(&statement)).await;
         }
         let ended = match self.may_run(&read.digested) {
             Ok(()) => match self.rule_for(&read.digested) {
@@ -61,6 +62,17 @@ impl Session {
         let blanked = read.hint.and_then(|_| weir_sql::without_routing_hint(&payload[at..], self.state.lex));
         let blanked = blanked.map(|text| [&payload[..at], &text].concat());
         let payload = blanked.as_deref().unwrap_or(payload);
+        match self.across_shards(class, &payload[at..]).await {
+            Ok(false) => {}
+            Ok(true) => return Ok(()),
+            Err(stopped) => return self.stopped(stopped),
+        }
+        let shards_text = match self.dispatch_text(class, &payload[at..]).await {
+            Ok(Dispatched::Done) => return Ok(()),
+            Ok(Dispatched::Here(text)) => text.map(|text| [&payload[..at], &text].concat()),
+            Err(stopped) => return self.stopped(stopped),
+        };
+        let payload = shards_text.as_deref().unwrap_or(payload);
         let text = &payload[at..];
         if let Err(stopped) = self.route(class, to.or(read.hint)).await {
             return self.stopped(stopped);
@@ -102,6 +114,16 @@ impl Session {
         Ok(())
     }
 
+    /// Plans a text if there are several shards, and runs it if it is about more than one of them.
+    async fn dispatch_text(&mut self, class: &Class, text: &[u8]) -> Result<Dispatched, Stopped> {
+        if self.endpoint.sharding.is_none() {
+            return Ok(Dispatched::Here(None));
+        }
+        let spliced = self.splice_state(class, text);
+        let text = spliced.as_deref().unwrap_or(text);
+        self.dispatch(Asked { class, text, execution: None }).await
+    }
+
     /// Answers what needs no server. Returns whether it did.
     fn answer_here(&mut self, class: &Class, text: &[u8]) -> Result<bool, End> {
         if self.answer_transaction_here(&class.kind, text) || self.answer_own_variable(class, text) {
@@ -120,7 +142,13 @@ impl Session {
     }
 
     /// Runs a WEIR statement.
-    async fn weir_statement(&mut self, statement: &str) {
+    async fn weir_statement(&mut self, statement: &str) -> Result<(), End> {
+        if let Some(explained) = self.to_explain(statement) {
+            return match self.explain(explained).await {
+                Ok(()) => Ok(()),
+                Err(stopped) => self.stopped(stopped),
+            };
+        }
         let answered = self.endpoint.commands.run_text(statement, self.caller()).await;
         let error = answered.as_ref().err().map(|failure| failure.code);
         self.endpoint.commands.note_admin(self.who(), format!("WEIR {statement}"), error);
@@ -132,6 +160,7 @@ impl Session {
             }
             Err(failure) => self.refuse(&failure),
         }
+        Ok(())
     }
 
     /// Answers the start of a transaction, and the end of one that no server has heard of. Returns whether it did.
@@ -186,7 +215,7 @@ impl Session {
 
     /// OK to a transaction's start or end that no server has heard of. MySQL tells clients that track their session of
     /// the transaction's state (type 5), in eight characters.
-    fn transaction_ok_here(&mut self, transaction: &[u8; 8]) {
+    pub(super) fn transaction_ok_here(&mut self, transaction: &[u8; 8]) {
         self.state.answered_here();
         self.endpoint.metrics.answered_here.inc();
         let mut changes = Vec::new();
@@ -251,7 +280,7 @@ impl Session {
         // Where server threads are named by their own ids, the session's id must be of the same kind.
         let connection_id = (!names_server_threads(text)).then_some(u64::from(self.handle.id));
         // On the connection that read the rows the server's own answer is right.
-        let stays = self.at == self.target.index || self.state.is_bound();
+        let stays = self.at == self.target.place() || self.state.is_bound();
         let there = stays && self.lease.as_ref().is_some_and(|lease| lease.has_found_rows);
         let found_rows = match self.state.found_rows {
             Left::Known(rows) if !there => Some(rows),

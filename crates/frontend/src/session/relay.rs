@@ -125,6 +125,25 @@ impl Killed {
     }
 }
 
+/// A KILL QUERY for a statement that several connections run.
+#[derive(Debug, Default)]
+pub(crate) struct KilledQuery(Option<Killed>);
+
+impl KilledQuery {
+    /// Whether it is sent for the first time now.
+    pub(crate) fn first(&mut self) -> bool {
+        let first = self.0.is_none();
+        self.0.get_or_insert_with(|| Killed::now(FIRST_PAUSE));
+        first
+    }
+
+    /// Ends when it is time to send it again.
+    pub(crate) async fn unheard(&mut self) {
+        let pause = Killed::unheard(&self.0).await;
+        self.0 = Some(Killed::now(pause * 2));
+    }
+}
+
 impl Relay<'_> {
     /// Forwards one reply.
     pub(crate) async fn run(&mut self, kind: ReplyKind) -> Result<Outcome, Broken> {

@@ -15,6 +15,7 @@ impl Session {
     /// else gives it back.
     pub(super) async fn settle(&mut self) {
         self.target.end_read();
+        self.look_after_branches().await;
         if self.aside.is_some() {
             self.take_up_again().await;
         }
@@ -41,7 +42,7 @@ impl Session {
         }
         if self.state.left_something() {
             self.held = true;
-            self.shared.backends.at(self.at).pool.hold(u64::from(self.handle.id), self.let_go.clone());
+            self.shared.at(self.at).pool.hold(u64::from(self.handle.id), self.let_go.clone());
             return;
         }
         self.release().await;
@@ -51,7 +52,7 @@ impl Session {
     pub(super) fn end_hold(&mut self) {
         if self.held {
             self.held = false;
-            self.shared.backends.at(self.at).pool.end_hold(u64::from(self.handle.id));
+            self.shared.at(self.at).pool.end_hold(u64::from(self.handle.id));
         }
     }
 
@@ -59,7 +60,7 @@ impl Session {
     /// laid aside, or read and given back.
     pub(super) async fn leave_connection(&mut self) {
         self.end_hold();
-        let to_reader = self.target.index != self.shared.backends.writer();
+        let to_reader = self.target.index != self.backends().writer();
         if to_reader && self.state.begin.is_none() && self.state.diagnostics != Diagnostics::OnConnection {
             self.aside = self.lease.take().map(|lease| (self.at, lease));
         } else {
@@ -124,11 +125,7 @@ impl Session {
         let had_diagnostics = self.state.diagnostics != Diagnostics::Empty;
         if self.state.diagnostics == Diagnostics::OnConnection {
             let rows = connection.query("SHOW WARNINGS").await?.rows;
-            let conditions = rows.into_iter().filter_map(|row| {
-                let [level, code, message] = row.try_into().ok()?;
-                Some(Condition { level: level?, code: code?, message: message?, sqlstate: None })
-            });
-            let mut conditions: Vec<_> = conditions.collect();
+            let mut conditions: Vec<_> = rows.into_iter().filter_map(Condition::of_row).collect();
             if let (Some((code, sqlstate)), [only]) = (self.state.latest_error, &mut conditions[..])
                 && only.level == b"Error"
                 && only.code == code.to_string().into_bytes()
@@ -160,7 +157,7 @@ impl Session {
     }
 
     /// Gives the connection back, after asking for the collation that the session has now if that is not known.
-    async fn release(&mut self) {
+    pub(super) async fn release(&mut self) {
         if self.state.collation_unknown {
             let Some(connection) = self.lease.as_mut() else { return };
             match connection.query("SELECT @@SESSION.collation_connection").await {
@@ -182,6 +179,10 @@ impl Session {
     /// Lets the connection go at the session's end, or when it begins anew: what is bound to it is cleared away in
     /// the background, and a connection with an unread reply is closed.
     pub(super) fn leave_server(&mut self) {
+        let bound = self.endpoint.settings.load().reset_timeout;
+        for lease in self.leave_branches() {
+            tokio::task::spawn_local(lease.reset_and_return(bound));
+        }
         if let Some(lease) = self.take_dirty_lease() {
             tokio::task::spawn_local(lease.reset_and_return(self.endpoint.settings.load().reset_timeout));
         }
@@ -208,6 +209,10 @@ impl Session {
 
     /// The same, and waits until it is cleared away: a client that begins anew finds its locks released.
     pub(super) async fn leave_server_cleared(&mut self) {
+        let bound = self.endpoint.settings.load().reset_timeout;
+        for lease in self.leave_branches() {
+            lease.reset_and_return(bound).await;
+        }
         if let Some(lease) = self.take_dirty_lease() {
             lease.reset_and_return(self.endpoint.settings.load().reset_timeout).await;
         }

@@ -25,7 +25,7 @@ use crate::texts::ReadText;
 #[derive(Debug, Default)]
 pub(super) struct Riding {
     ride: Rc<Ride>,
-    /// For each server, the lanes of the profile that the session had when it last looked.
+    /// For each server of all shards, the lanes of the profile that the session had when it last looked.
     groups: Vec<Option<(SharedProfile, Rc<Group>)>>,
 }
 
@@ -84,22 +84,24 @@ impl Session {
 
     /// The lanes that the session's statements may ride now, if any.
     pub(super) fn lanes(&mut self) -> Option<Rc<Group>> {
-        let (state, index) = (&self.state, self.target.index);
+        let (state, place) = (&self.state, self.target.place());
         // What is kept on another server's connection is not touched by a read.
-        let free = (self.lease.is_none() || self.at != index)
+        let free = (self.lease.is_none() || self.at != place)
             && state.begin.is_none()
             && state.status.contains(StatusFlags::AUTOCOMMIT)
             && !state.is_bound()
             && state.diagnostics == Diagnostics::Empty
             && !state.collation_unknown;
-        let lanes = &self.shared.backends.at(index).lanes;
+        let backends = &self.shared.shards[place.shard];
+        let lanes = &backends.at(place.index).lanes;
         if !free || self.target.wait.is_some() || self.must_catch_up() || !lanes.enabled() {
             return None;
         }
-        if self.riding.groups.len() <= index {
-            self.riding.groups.resize(index + 1, None);
+        let number = backends.before + place.index;
+        if self.riding.groups.len() <= number {
+            self.riding.groups.resize(number + 1, None);
         }
-        let known = &mut self.riding.groups[index];
+        let known = &mut self.riding.groups[number];
         match known {
             Some((profile, group)) if Rc::ptr_eq(profile, &state.profile) => Some(group.clone()),
             _ => {
@@ -203,7 +205,7 @@ impl Session {
     }
 
     fn lanes_at_hand(&self) -> &Lanes {
-        &self.shared.backends.at(self.target.index).lanes
+        &self.shared.at(self.target.place()).lanes
     }
 
     /// A statement has ridden: what is kept of earlier ones on a connection is not its own.
@@ -225,9 +227,8 @@ impl Session {
             Elsewhere::HeldUp => self.lanes_at_hand().count_stall(),
             Elsewhere::Lost => {
                 metrics.lane_losses.inc();
-                return Some(
-                    self.shared.backends.at(self.target.index).pool.server.lost("the server closed the connection"),
-                );
+                let server = &self.shared.at(self.target.place()).pool.server;
+                return Some(server.lost("the server closed the connection"));
             }
         }
         None

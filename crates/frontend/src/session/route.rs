@@ -8,19 +8,24 @@ use std::time::Instant;
 
 use weir_backend::Position;
 use weir_sql::{Class, Effects, Kind, Pins, RoutingHint, is_servers_schema};
-use weir_topology::{Choice, Level, Seen, choose};
+use weir_topology::{Choice, Level, choose};
 use weir_wire::{Failure, Fault, StatusFlags, error::codes};
 
 use super::relay::Outcome;
 use super::server::Stopped;
+use super::shard::NOTHING_SEEN;
 use super::state::{Diagnostics, Left};
 use super::{Session, State};
-use crate::backends::Reading;
+use crate::backends::{Backends, HOME, Reading, ServerPlace};
 
 /// Where the statement at hand runs.
 #[derive(Debug, Default)]
 pub(super) struct Target {
-    /// The server's place in the group.
+    /// The shard.
+    pub(super) shard: usize,
+    /// Something says that it runs on this shard: else it runs where the session's connection is.
+    pub(super) named: bool,
+    /// The server's index in the shard's group.
     pub(super) index: usize,
     /// Which of its lives, if it is a reader.
     pub(super) life: u64,
@@ -46,29 +51,63 @@ pub(super) struct Target {
 }
 
 impl Target {
+    /// A server, of which nothing more is asked.
+    fn at(place: ServerPlace) -> Target {
+        Target { shard: place.shard, index: place.index, ..Target::default() }
+    }
+
+    /// A shard's writer, of which nothing more is asked.
+    pub(super) fn writer_of(shards: &[Backends], shard: usize) -> Target {
+        Target::at(ServerPlace { shard, index: shards[shard].writer() })
+    }
+
+    /// The server.
+    pub(super) fn place(&self) -> ServerPlace {
+        ServerPlace { shard: self.shard, index: self.index }
+    }
+
+    /// The session's connection is there.
+    pub(super) fn follow(&mut self, place: ServerPlace) {
+        (self.shard, self.index) = (place.shard, place.index);
+    }
+
     /// The statement has ended.
     pub(super) fn end_read(&mut self) {
         self.reading = None;
     }
 }
 
-/// What a new session has seen.
-const NOTHING_SEEN: Seen = Seen { written: None, reader: None, horizon: None, ahead: false, uncovered_since: None };
-
 /// A server answers for reads of one kind for all.
 const ELSEWHERE: Effects = Effects::READS.union(Effects::USES_USER_VARIABLES);
 
 impl Session {
-    /// A command begins: it runs on the writer unless [`Session::route`] finds another place.
+    /// The ways to the shard of the statement at hand.
+    pub(super) fn backends(&self) -> &Backends {
+        &self.shared.shards[self.target.shard]
+    }
+
+    /// A command begins: it runs where the session is bound to, else on the writer unless [`Session::route`] finds another
+    /// place.
     pub(super) fn target_writer(&mut self) {
-        if self.shared.backends.splits {
-            self.target = Target { index: self.shared.backends.writer(), ..Target::default() };
+        if !self.shared.routes {
+            return;
+        }
+        if self.lease.is_some() && self.state.is_bound() {
+            self.target = Target::at(self.at);
+            if let Some(shard) = self.chosen_shard.filter(|_| self.may_change_shard()) {
+                self.set_shard(shard);
+            }
+            return;
+        }
+        self.target = Target::writer_of(&self.shared.shards, HOME);
+        if let Some(shard) = self.chosen_shard {
+            self.set_shard(shard);
         }
     }
 
     /// The writer may be another one by now.
     pub(super) fn target_writer_again(&mut self) {
-        self.target.index = self.shared.backends.writer();
+        self.target.index = self.backends().writer();
         (self.target.wait, self.target.on_reader) = (None, false);
         self.ask_anew();
     }
@@ -80,12 +119,12 @@ impl Session {
 
     /// Whether the writer is to be asked to finish its commits before the statement at hand.
     pub(super) fn must_catch_up(&self) -> bool {
-        self.seen.ahead && self.target.exact && !self.target.on_reader && self.on_reader.is_none()
+        self.target.exact && self.seen.of(self.target.shard).ahead && !self.target.on_reader && self.on_reader.is_none()
     }
 
     /// Decides where a statement runs.
     pub(super) async fn route(&mut self, class: &Class, hint: Option<RoutingHint>) -> Result<(), Stopped> {
-        if !self.shared.backends.splits {
+        if !self.shared.routes {
             return Ok(());
         }
         // What locks or writes meets the locks of unfinished commits. MariaDB has no way to wait for them.
@@ -95,26 +134,43 @@ impl Session {
         self.choose_place(class, hint).await
     }
 
+    /// Whether the statement at hand takes another shard into the transaction, or back to one that has joined.
+    fn is_for_another_shard(&self) -> bool {
+        self.target.named && self.target.shard != self.at.shard && self.may_change_shard()
+    }
+
     async fn choose_place(&mut self, class: &Class, hint: Option<RoutingHint>) -> Result<(), Stopped> {
         if self.on_reader.is_some() {
             let begins = matches!(class.kind, Kind::Begin { .. });
             if !begins && !class.effects.contains(Effects::STARTS_TRANSACTION_OTHER) {
-                self.target.index = self.at;
+                if self.is_for_another_shard() {
+                    return Box::pin(self.enter_shard(self.target.shard)).await;
+                }
+                self.stay_on_shard()?;
+                self.target.follow(self.at);
                 return self.check_transaction_on_reader(class).map_err(Stopped::Refused);
             }
             self.end_transaction_on_reader().await?;
         }
         if self.state.is_bound() {
             if self.lease.is_some() {
-                self.target.index = self.at;
+                if self.is_for_another_shard() {
+                    return Box::pin(self.enter_shard(self.target.shard)).await;
+                }
+                self.stay_on_shard()?;
+                self.target.follow(self.at);
             }
             return Ok(());
         }
-        if class.effects.contains(Effects::USES_WARNINGS) && self.lease.is_some() {
+        let elsewhere = self.target.named && self.target.shard != self.at.shard;
+        if class.effects.contains(Effects::USES_WARNINGS) && self.lease.is_some() && !elsewhere {
             // What it asks for is there.
-            self.target.index = self.at;
-            self.target.on_reader = self.at != self.shared.backends.writer();
+            self.target.follow(self.at);
+            self.target.on_reader = self.at.index != self.backends().writer();
             self.target.timeless = true;
+            return Ok(());
+        }
+        if !self.backends().splits {
             return Ok(());
         }
         let Some(level) = self.level_of_read(class, hint) else { return Ok(()) };
@@ -122,15 +178,15 @@ impl Session {
         let timeless = !class.effects.contains(Effects::READS) && self.state.begin.is_none();
         if level == Level::Strong && !timeless {
             let position = Box::pin(self.position_of_writer()).await?;
-            self.seen.covered_by(position);
+            self.seen.of_mut(self.target.shard).covered_by(position);
         }
         self.target.level = Some(level);
         self.target.wanted = hint == Some(RoutingHint::Replica);
         self.target.timeless = timeless;
         if self.choose() == Choice::Ask
-            && let Ok(position) = Box::pin(self.shared.backends.positions.clone().of_writer()).await
+            && let Ok(position) = Box::pin(self.backends().positions.clone().of_writer()).await
         {
-            self.seen.covered_by(position);
+            self.seen.of_mut(self.target.shard).covered_by(position);
             self.choose();
         }
         Ok(())
@@ -154,9 +210,9 @@ impl Session {
     fn choose(&mut self) -> Choice {
         let Some(level) = self.target.level else { return Choice::Writer };
         let now = Instant::now();
-        let backends = &self.shared.backends;
+        let backends = &self.shared.shards[self.target.shard];
         let (choice, writer, life) = backends.group.with_view(|view| {
-            let seen = if self.target.timeless { &NOTHING_SEEN } else { &self.seen };
+            let seen = if self.target.timeless { &NOTHING_SEEN } else { self.seen.of(self.target.shard) };
             let readers = backends.readers(self.target.failed, self.target.wanted);
             let choice = choose(view, seen, level, &readers, now);
             let life = match &choice {
@@ -168,7 +224,7 @@ impl Session {
         let (index, wait) = match &choice {
             Choice::Reader { index, wait } => (*index, wait.clone()),
             _ => {
-                self.seen.uncovered_since.get_or_insert(now);
+                self.seen.of_mut(self.target.shard).uncovered_since.get_or_insert(now);
                 (writer, None)
             }
         };
@@ -182,7 +238,7 @@ impl Session {
     /// The server at hand has failed the statement: another one is chosen. False if there is none but the writer, which it was.
     pub(super) fn choose_another(&mut self) -> bool {
         let failed = self.target.index;
-        let writer = self.shared.backends.writer();
+        let writer = self.backends().writer();
         if failed == writer {
             return false;
         }
@@ -201,7 +257,7 @@ impl Session {
     /// The server at hand has not reached the position in time: nobody waits there for a while, and another one is chosen.
     pub(super) fn choose_one_in_time(&mut self) {
         self.endpoint.metrics.reads_late.inc();
-        self.shared.backends.at(self.target.index).was_late();
+        self.shared.at(self.target.place()).was_late();
         self.choose_another();
     }
 
@@ -209,10 +265,10 @@ impl Session {
     async fn position_of_writer(&mut self) -> Result<Arc<Position>, Stopped> {
         let mut deadline = None;
         loop {
-            let positions = self.shared.backends.positions.clone();
+            let positions = self.backends().positions.clone();
             match positions.of_writer().await {
                 Ok(position) => return Ok(position),
-                Err(failure) => self.wait_for_writer(failure, &mut deadline).await?,
+                Err(failure) => self.wait_for_writer(self.target.shard, failure, &mut deadline).await?,
             }
         }
     }
@@ -252,19 +308,21 @@ impl Session {
 
     /// Takes down what a statement has let the session see, and what it has written.
     pub(super) fn note_position(&mut self, class: &Class, outcome: &Outcome) {
-        let backends = &self.shared.backends;
+        let shard = self.target.shard;
+        let backends = &self.shared.shards[shard];
         if !backends.splits {
             return;
         }
+        let seen = self.seen.of_mut(shard);
         let now = Instant::now();
         let reads = class.effects.contains(Effects::READS);
         if let Some(life) = self.on_reader.filter(|_| !self.begun_with_statement) {
             self.endpoint.metrics.reads_on_readers.inc();
-            let own = self.seen.reader.is_some_and(|last| (last.index, last.life) == (self.target.index, life));
+            let own = seen.reader.is_some_and(|last| (last.index, last.life) == (self.target.index, life));
             match own {
                 _ if !reads => {}
-                true => self.seen.read_on(self.target.index, life, now),
-                false => self.seen.saw_writer(now),
+                true => seen.read_on(self.target.index, life, now),
+                false => seen.saw_writer(now),
             }
             return;
         }
@@ -273,7 +331,7 @@ impl Session {
             return;
         }
         if self.target.catches_up {
-            self.seen.ahead = false;
+            seen.ahead = false;
         }
         let opaque = class.kind == Kind::Multiple || class.pins.intersects(Pins::CALL | Pins::TEXT_PREPARE);
         if let Some(gtids) = &outcome.gtids
@@ -284,13 +342,13 @@ impl Session {
                 let whole = position.spans(watched);
                 (position.up_to(watched), whole)
             });
-            self.seen.wrote(position, whole);
+            seen.wrote(position, whole);
             if !opaque {
                 return;
             }
         }
         if class.effects.intersects(Effects::READS | Effects::WRITES) || opaque {
-            self.seen.saw_writer(now);
+            seen.saw_writer(now);
         }
     }
 
@@ -298,14 +356,15 @@ impl Session {
         let Target { index, life, level, timeless, .. } = self.target;
         let waited = self.target.wait.take().filter(|_| self.target.waits);
         if let Some(position) = waited {
-            self.shared.backends.at(index).has_reached(life, &position);
+            self.shared.at(self.target.place()).has_reached(life, &position);
         }
         self.endpoint.metrics.reads_on_readers.inc();
+        let seen = self.seen.of_mut(self.target.shard);
         match level {
             // What nothing was asked of shows nothing that counts; what it was not asked to have, it may lack.
             _ if timeless || !reads => {}
-            None | Some(Level::Eventual) => self.seen.saw_writer(now),
-            Some(_) => self.seen.read_on(index, life, now),
+            None | Some(Level::Eventual) => seen.saw_writer(now),
+            Some(_) => seen.read_on(index, life, now),
         }
     }
 }

@@ -1,13 +1,16 @@
 //! The session's server connection: getting one, bringing it into the session's state, and running a command on it.
 
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weir_admin::sessions::Interrupt;
+use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::connect::Login;
 use weir_backend::monitor::{self, Kill};
 use weir_backend::pool::Request;
-use weir_backend::{Lease, Position};
+use weir_backend::{Lease, PoolKey, Position, Server};
 use weir_sql::{Class, Effects, Pins};
+use weir_wire::auth::Password;
 use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
 use weir_wire::{Command, Failure, Fault, StatusFlags};
@@ -15,7 +18,9 @@ use weir_wire::{Command, Failure, Fault, StatusFlags};
 use super::relay::{Broken, ER_OPTION_PREVENTS_STATEMENT, Outcome, Relay};
 use super::state::{Left, needs_insert_id};
 use super::{End, Session};
-use crate::client::ClientError;
+use crate::backends::{HOME, ServerPlace};
+use crate::client::{Client, ClientError};
+use crate::endpoint::Endpoint;
 
 /// How often a writer that is gone is tried again, unless something changes before.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -32,6 +37,77 @@ pub(super) enum Stopped {
     Ended(End),
 }
 
+impl Stopped {
+    /// What the client is told, if it is an error.
+    pub(super) fn failure(&self) -> Option<Failure> {
+        match self {
+            Stopped::ReadOnly(failure) | Stopped::Refused(failure) | Stopped::Ended(End::Told(failure)) => {
+                Some(failure.clone())
+            }
+            Stopped::Late | Stopped::Ended(_) => None,
+        }
+    }
+}
+
+/// Why a wait for a server's reply goes on or ends.
+pub(super) enum Woken {
+    /// More of the reply is there.
+    Filled,
+    /// The session's bell has rung.
+    Rung,
+    /// The client has gone.
+    Gone(ClientError),
+}
+
+impl Woken {
+    /// Waits for more from a server, for the bell, or for the client's end.
+    pub(super) async fn by(lease: &mut Lease, handle: &SessionHandle, client: &mut Client) -> Result<Woken, Failure> {
+        // Cancel-safe: `fill` and `gone` keep what they have read, a bell keeps its ring.
+        tokio::select! {
+            biased;
+            filled = lease.fill() => filled.map(|()| Woken::Filled),
+            () = handle.bell.rung() => Ok(Woken::Rung),
+            error = client.gone() => Ok(Woken::Gone(error)),
+        }
+    }
+}
+
+/// Kills what runs on connections of a session's user, in the background.
+pub(super) struct Killer<'a> {
+    pub(super) endpoint: &'a Endpoint,
+    pub(super) key: &'a PoolKey,
+    pub(super) password: &'a Password,
+}
+
+impl Killer<'_> {
+    /// Kills a connection, or what runs on it. `thread`: its id on the server.
+    pub(super) fn kill(&self, server: &Arc<Server>, thread: u32, what: Kill) {
+        self.endpoint.metrics.kills.inc();
+        let (login, server) = (self.login(), server.clone());
+        tokio::task::spawn_local(async move { kill(&login, &server, thread, what).await });
+    }
+
+    /// Kills what runs on a connection. Resolves when the server has answered: `true` if it has done so.
+    pub(super) fn killing(&self, server: Arc<Server>, thread: u32) -> Pin<Box<dyn Future<Output = bool>>> {
+        self.endpoint.metrics.kills.inc();
+        let login = self.login();
+        Box::pin(async move { kill(&login, &server, thread, Kill::Query).await })
+    }
+
+    fn login(&self) -> Login {
+        let capabilities = weir_wire::Capabilities::empty();
+        Login { user: self.key.user.clone(), password: self.password.clone(), capabilities }
+    }
+}
+
+async fn kill(login: &Login, server: &Arc<Server>, thread: u32, what: Kill) -> bool {
+    let killed = monitor::kill(server, login, thread, what).await;
+    if let Err(error) = &killed {
+        tracing::warn!(%error, thread, "a statement could not be killed on the server");
+    }
+    killed.is_ok()
+}
+
 impl From<Failure> for Stopped {
     fn from(failure: Failure) -> Self {
         Stopped::Refused(failure)
@@ -46,7 +122,7 @@ impl Session {
 
     /// Has a connection that suits the session and the statement at hand, waiting for one if needed; a kill ends the wait.
     pub(super) async fn have_connection(&mut self) -> Result<(), Stopped> {
-        if self.lease.is_some() && self.at != self.target.index && !self.state.is_bound() {
+        if self.lease.is_some() && self.at != self.target.place() && !self.state.is_bound() {
             self.leave_connection().await;
         }
         self.end_hold();
@@ -55,16 +131,16 @@ impl Session {
         }
         let mut deadline = None;
         loop {
-            match self.lend().await? {
+            match self.lend(self.target.place()).await? {
                 // While it was waited for, the writer has become another one.
-                Ok(_) if self.target.level.is_none() && self.target.index != self.shared.backends.writer() => {
+                Ok(_) if self.target.level.is_none() && self.target.index != self.backends().writer() => {
                     self.target_writer_again();
                 }
                 Ok(mut lease) => {
                     lease.has_found_rows = false;
                     self.handle.info().server = Some((lease.server.clone(), lease.thread_id));
                     self.lease = Some(lease);
-                    self.at = self.target.index;
+                    self.at = self.target.place();
                     return Ok(());
                 }
                 Err(failure) => self.find_another_way(failure, &mut deadline).await?,
@@ -72,11 +148,12 @@ impl Session {
         }
     }
 
-    async fn lend(&mut self) -> Result<Result<Lease, Failure>, Stopped> {
+    /// A connection to a server, under the session's user; a kill or the client's end ends the wait for it.
+    pub(super) async fn lend(&mut self, place: ServerPlace) -> Result<Result<Lease, Failure>, Stopped> {
         self.handle.set_state("Waiting for a server connection");
         let profile = self.state.profile.clone();
         let request = Request { key: &self.key, password: &self.password, profile: &profile, patient: false };
-        let mut lending = std::pin::pin!(self.shared.backends.at(self.target.index).pool.lend(request));
+        let mut lending = std::pin::pin!(self.shared.at(place).pool.lend(request));
         let lent = loop {
             // Cancel-safe: a dropped `lend` gives up its place, `gone` keeps what was read, a bell keeps its ring.
             tokio::select! {
@@ -103,8 +180,8 @@ impl Session {
 
     /// There is no connection to the server at hand: another reader is chosen, or a writer that is gone is waited for.
     async fn find_another_way(&mut self, failure: Failure, deadline: &mut Option<Instant>) -> Result<(), Stopped> {
-        let is_writer = self.target.index == self.shared.backends.writer();
-        if failure.code == codes::ER_ACCESS_DENIED_ERROR && is_writer {
+        let is_proof = self.target.shard == HOME && self.target.index == self.backends().writer();
+        if failure.code == codes::ER_ACCESS_DENIED_ERROR && is_proof {
             self.endpoint.accounts.forget(&self.user);
         }
         // A pool that is full says so itself: others need not be filled up too.
@@ -114,21 +191,22 @@ impl Session {
         if failure.code != codes::CR_CONN_HOST_ERROR {
             return Err(failure.into());
         }
-        self.wait_for_writer(failure, deadline).await?;
+        self.wait_for_writer(self.target.shard, failure, deadline).await?;
         self.target_writer_again();
         Ok(())
     }
 
-    /// Waits for the writer to be there again, or for another one; not longer than the bound for the whole statement, whose
+    /// Waits for a shard's writer to be there again, or for another one; not longer than the bound for the whole statement, whose
     /// end is `deadline` once it has begun.
     ///
     /// What is known of the writer may be older than `failure`: while nothing changes, it is tried again now and then.
     pub(super) async fn wait_for_writer(
         &mut self,
+        shard: usize,
         failure: Failure,
         deadline: &mut Option<Instant>,
     ) -> Result<(), Stopped> {
-        let group = self.shared.backends.group.clone();
+        let group = self.shared.shards[shard].group.clone();
         let bound = group.settings().writer_wait;
         let now = Instant::now();
         if deadline.is_none() {
@@ -218,7 +296,7 @@ impl Session {
         if self.target.waits {
             return;
         }
-        let settings = self.shared.backends.group.settings();
+        let settings = self.shared.shards[self.target.shard].group.settings();
         let question = match &self.target.wait {
             Some(position) => position.wait_query(settings.read_wait.as_secs_f64()),
             None if self.must_catch_up() => {
@@ -243,15 +321,10 @@ impl Session {
                 Err(failure) => return Err(failure.into()),
             }
             let lease = self.lease.as_mut().expect("the session has a connection while a command runs");
-            // Cancel-safe: `fill` and `gone` keep what they have read, a bell keeps its ring.
-            let stopped = tokio::select! {
-                biased;
-                filled = lease.fill() => {
-                    filled?;
-                    continue;
-                }
-                () = self.handle.bell.rung() => self.stops_confirming(),
-                error = self.client.gone() => Some(Stopped::Ended(error.into())),
+            let stopped = match Woken::by(lease, &self.handle, &mut self.client).await? {
+                Woken::Filled => continue,
+                Woken::Rung => self.stops_confirming(),
+                Woken::Gone(error) => Some(Stopped::Ended(error.into())),
             };
             if let Some(stopped) = stopped {
                 // Something may come still, which nobody waits for.
@@ -265,7 +338,7 @@ impl Session {
     fn stops_confirming(&self) -> Option<Stopped> {
         if self.handle.has(Interrupt::ServerLost) {
             self.handle.clear(Interrupt::ServerLost);
-            let server = &self.shared.backends.at(self.at).pool.server;
+            let server = &self.shared.at(self.at).pool.server;
             if server.refusal().is_some() {
                 let failure = server.lost("it has stopped answering");
                 return Some(match self.state.is_bound() {
@@ -304,14 +377,17 @@ impl Session {
                            the session's server connection was needed by another session in between. Ask in two statements";
             return Err(Failure::new(Fault::Weir, codes::ER_NOT_SUPPORTED_YET, b"42000", message).into());
         }
+        let (before, after) = self.take_unsent(class, begin.is_some());
         let connection = self.connection();
         connection.queue_state(&profile, !own_tracking)?;
         if let Some(id) = insert_id {
             connection.queue_insert_id(id);
         }
+        before.iter().for_each(|text| connection.queue_begin(text.as_bytes(), false));
         if let Some(begin) = begin {
             connection.queue_begin(&begin.text, begin.may_be_refused);
         }
+        after.iter().for_each(|text| connection.queue_begin(text.as_bytes(), false));
         Ok(())
     }
 
@@ -322,19 +398,9 @@ impl Session {
         class: &Class,
         statement_id: Option<u32>,
     ) -> Result<Outcome, Stopped> {
-        let (endpoint, key, password) = (&self.endpoint, &self.key, &self.password);
-        let server = self.shared.backends.at(self.at).pool.server.clone();
-        let kill = |thread: u32, what: Kill| {
-            endpoint.metrics.kills.inc();
-            let capabilities = weir_wire::Capabilities::empty();
-            let login = Login { user: key.user.clone(), password: password.clone(), capabilities };
-            let server = server.clone();
-            tokio::task::spawn_local(async move {
-                if let Err(error) = monitor::kill(&server, &login, thread, what).await {
-                    tracing::warn!(%error, thread, "a statement could not be killed on the server");
-                }
-            });
-        };
+        let killer = Killer { endpoint: &self.endpoint, key: &self.key, password: &self.password };
+        let server = &self.shared.at(self.at).pool.server;
+        let kill = |thread: u32, what: Kill| killer.kill(server, thread, what);
         let track_all = self.state.pins.contains(Pins::SESSION_TRACKING) || class.pins.contains(Pins::SESSION_TRACKING);
         let harmless = !class.effects.contains(Effects::WRITES) && !self.state.status.contains(StatusFlags::IN_TRANS);
         // Only the time of what may ride is of interest, and a clock is not free.
@@ -365,7 +431,7 @@ impl Session {
             Err(Broken::Server { failure, said }) => {
                 if !harmless {
                     // It may have been done.
-                    self.seen.saw_writer(Instant::now());
+                    self.seen.of_mut(self.at.shard).saw_writer(Instant::now());
                 }
                 Err(self.server_broke(failure, said))
             }

@@ -161,6 +161,11 @@ impl State {
         !self.pins.is_empty() || self.status.contains(StatusFlags::IN_TRANS) || self.busy_statements != (false, false)
     }
 
+    /// Whether a prepared statement has a cursor or values in pieces on the connection.
+    pub(crate) fn has_busy_statements(&self) -> bool {
+        self.busy_statements != (false, false)
+    }
+
     /// A prepared statement's cursor or values in pieces have come or gone.
     pub(crate) fn learn_busy_statements(&mut self) {
         let all = || self.statements.values();

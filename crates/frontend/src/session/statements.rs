@@ -7,7 +7,7 @@
 use std::rc::{Rc, Weak};
 
 use weir_backend::lanes::{Group, Lane, MAX_COMMAND, Ride};
-use weir_backend::statement::{Prepared, StatementKey};
+use weir_backend::statement::{self, Prepared, StatementKey};
 use weir_sql::{Class, Effects, Kind, Pins, RoutingHint, StateValues, classify};
 use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
@@ -19,6 +19,7 @@ use super::relay::Outcome;
 use super::ride::Rode;
 use super::ruled::Allowed;
 use super::server::Stopped;
+use super::sharded::{self, Asked, Dispatched};
 use super::state::Statement;
 use super::{End, SMALL_COMMAND, Session};
 use crate::texts::may_ride;
@@ -34,7 +35,7 @@ fn unknown_statement(id: u32, command: &str, mariadb: bool) -> Failure {
     Failure::new(Fault::Client, codes::ER_UNKNOWN_STMT_HANDLER, b"HY000", message)
 }
 
-fn malformed(error: Malformed) -> Failure {
+pub(super) fn malformed(error: Malformed) -> Failure {
     Failure::new(Fault::Client, codes::ER_MALFORMED_PACKET, b"HY000", error.to_string())
 }
 
@@ -92,6 +93,7 @@ impl Session {
         let parsing = Rc::new(self.state.profile.parsing());
         let key = self.shared.statement_keys.share(StatementKey::new(text, parsing));
         let id = self.next_statement_id();
+        self.aim_preparation(&key.text);
         if let Err(stopped) = self.route(&class, hint).await {
             return self.stopped(stopped);
         }
@@ -253,6 +255,17 @@ impl Session {
         if cursor && self.on_reader.is_some() {
             return Err(Self::not_on_reader().into());
         }
+        if self.across_shards(&class, &key.text).await? {
+            return Ok(());
+        }
+        let params = self.statement(id, "mysqld_stmt_execute")?.params;
+        let key = match self.dispatch_execution(&class, &key, &execute, types.as_ref(), params, long_data).await? {
+            Dispatched::Done => return Ok(()),
+            Dispatched::Here(None) => key,
+            Dispatched::Here(Some(text)) => {
+                self.shared.statement_keys.share(StatementKey::new(text.into(), key.parsing.clone()))
+            }
+        };
         self.route(&class, if cursor { Some(RoutingHint::Primary) } else { hint }).await?;
         if self.answer_transaction_here(&class.kind, &key.text) || self.before_diagnostics(&class, false).await? {
             return Ok(());
@@ -302,30 +315,40 @@ impl Session {
         Ok(())
     }
 
+    /// Plans an execution if there are several shards, and runs it if it is about more than one of them.
+    async fn dispatch_execution(
+        &mut self,
+        class: &Class,
+        key: &Rc<StatementKey>,
+        execute: &Execute<'_>,
+        types: Option<&Rc<[u8]>>,
+        params: u16,
+        long_data: bool,
+    ) -> Result<Dispatched, Stopped> {
+        if self.endpoint.sharding.is_none() {
+            return Ok(Dispatched::Here(None));
+        }
+        let counts = Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
+        let spliced = if class.effects.intersects(counts) { self.splice_state(class, &key.text) } else { None };
+        let text = spliced.as_deref().unwrap_or(&key.text);
+        // Rows come at once: there is no cursor over several shards, and a client that asked for one is told that there is none.
+        let execute = execute.without_cursor();
+        let (parsing, session) = (&key.parsing, self.handle.id);
+        let execution = sharded::Execution { execute: &execute, types, parsing, params, session, long_data };
+        self.dispatch(Asked { class, text, execution: Some(execution) }).await
+    }
+
     /// Executes a statement on a connection of the session's own.
     async fn execute_once(&mut self, run: &Execution<'_>) -> Result<Outcome, Stopped> {
         let Execution { key, class, execute, types, untyped } = *run;
-        let (mariadb, own) = (self.identity.mariadb, self.handle.id);
+        let (mariadb, session) = (self.identity.mariadb, self.handle.id);
+        let execution = statement::Execution { key, execute, types: types.as_ref(), untyped, session };
         self.have_connection().await?;
-        let others = self.connection().statements.peek(key).and_then(|prepared| prepared.executed_by);
-        let typed = self.connection().statements.peek(key).is_some_and(|prepared| prepared.types == *types);
-        if !mariadb && others.is_some_and(|session| session != own) && (untyped || !typed) {
-            // MySQL takes the types of expressions from what was executed before, which were another session's.
-            self.connection().close_statement(key);
-        }
+        self.connection().close_if_unfit(&execution, mariadb);
         let server_id = self.have_statement(key).await?;
         let mut forwarded = std::mem::take(&mut self.scratch);
         forwarded.clear();
-        let connection = self.connection();
-        let known = connection.statements.peek(key).and_then(|prepared| prepared.types.clone());
-        let same = matches!((&known, types), (Some(a), Some(b)) if Rc::ptr_eq(a, b) || a == b);
-        let send_types = if same { None } else { types.as_deref() };
-        execute.encode_into(&mut forwarded, server_id, send_types.filter(|_| execute.params > 0));
-        if let Some(prepared) = connection.statements.peek_mut(key) {
-            prepared.types.clone_from(types);
-            prepared.executed_by =
-                Some(prepared.executed_by.map_or(own, |session| if session == own { own } else { u32::MAX }));
-        }
+        self.connection().encode_execution(&execution, server_id, &mut forwarded);
         self.handle_statement(key);
         let sent = self.send(class, &forwarded).await;
         if forwarded.capacity() <= SMALL_COMMAND {

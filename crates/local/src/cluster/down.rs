@@ -141,6 +141,7 @@ pub(super) fn wipe_contents(dir: &Path, state: &ClusterState) -> Result<(), Loca
     for server in state.servers() {
         remove_dir_if_there(ServerFiles::new(dir, &server.name)?.dir())?;
     }
+    remove_dir_if_there(&dir.join(state::FRONT_CATALOG))?;
     let of_front = [state::CONFIG_FILE, state::LOG_FILE, state::FRONT_SOCKET, state::FRONT_TAKEOVER];
     let files = of_front.iter().chain(&[state::LOCK_FILE, state::STATE_FILE]);
     files.into_iter().try_for_each(|file| remove_if_there(&dir.join(file)))

@@ -39,31 +39,34 @@ pub struct ClusterSpec {
     pub dir: PathBuf,
     /// The servers' program.
     pub installation: Installation,
-    /// Replicas of the writer.
+    /// Groups of servers: shards. One is called `main`, several `s1`, `s2`, ….
+    pub shards: usize,
+    /// Replicas of each writer.
     pub replicas: usize,
     /// Lines for the option files of all servers.
     pub options: Vec<String>,
-    /// Where the servers' ports are looked for; [`PortChoice::Exactly`] is the writer's, the replicas' follow it.
+    /// Where the servers' ports are looked for; [`PortChoice::Exactly`] is the first writer's, the others' follow it.
     pub ports: PortChoice,
     /// See [`ServerSpec::die_with_parent`]; for tests.
     pub die_with_parent: bool,
     /// The application's database.
     pub database: String,
-    /// The application's account: all rights on its database. Servers listen on loopback only.
+    /// The application's account: all rights on its database, on all shards. Servers listen on loopback only.
     pub application: Account,
-    /// Weir's own account.
+    /// Weir's own account, on all shards.
     pub monitor: Account,
     /// Ends the waits, and undoes what was begun.
     pub cancel: Cancel,
 }
 
 impl ClusterSpec {
-    /// A writer and one replica on any ports, database `app`, account `app` with the password `app`, and Weir's account
+    /// One shard of a writer and one replica on any ports, database `app`, account `app` with the password `app`, and Weir's account
     /// `weir` with a random one.
     pub fn new(dir: &Path, installation: Installation) -> Self {
         Self {
             dir: dir.to_path_buf(),
             installation,
+            shards: 1,
             replicas: 1,
             options: Vec::new(),
             ports: PortChoice::Any,
@@ -122,7 +125,7 @@ impl Group {
 pub struct Cluster {
     dir: PathBuf,
     state: ClusterState,
-    /// Replication groups; one, as of now.
+    /// Replication groups: the shards.
     pub groups: Vec<Group>,
     front: Option<Daemon>,
     /// Whether this value made the cluster anew.

@@ -21,6 +21,8 @@ pub(super) const LOG_FILE: &str = "weir.log";
 pub(super) const FRONT_SOCKET: &str = "weir.sock";
 /// Where Weir listens for its successor: beside its configuration. It stays when Weir is killed.
 pub(super) const FRONT_TAKEOVER: &str = "weir.takeover";
+/// Where Weir keeps the catalog of sharded databases: beside its configuration.
+pub(super) const FRONT_CATALOG: &str = "weir-catalog";
 const FORMAT: u32 = 1;
 /// Far more than a thousand servers need.
 const LARGEST_STATE: u64 = 1 << 20;

@@ -18,7 +18,7 @@ impl Cluster {
     /// or starts what does not run of the one that is there (whose accounts stay as they are).
     ///
     /// Errors: [`LocalError::NotACluster`] for a directory with other content, [`LocalError::OtherCluster`] when the
-    /// cluster that is there has another kind of server or number of replicas, [`LocalError::Busy`]; and all that
+    /// cluster that is there has another kind of server or number of shards or replicas, [`LocalError::Busy`]; and all that
     /// starting can meet. After an error nothing that this call started runs; the directory stays, for its logs. After
     /// [`LocalError::Cancelled`] a directory that this call filled is emptied or removed too.
     pub fn up(spec: &ClusterSpec, progress: &mut dyn Progress) -> Result<Self, LocalError> {
@@ -73,6 +73,7 @@ impl Cluster {
     fn create(&mut self, spec: &ClusterSpec, progress: &mut dyn Progress) -> Result<(), LocalError> {
         self.state.save(&self.dir)?;
         self.launch_new(spec, progress)?;
+        let several = self.groups.len() > 1;
         for group in &self.groups {
             for replica in &group.replicas {
                 spec.cancel.check()?;
@@ -81,7 +82,8 @@ impl Cluster {
                 progress.done("");
             }
             spec.cancel.check()?;
-            progress.step("Making accounts and the database");
+            let of_group = if several { format!(" of {}", group.name) } else { String::new() };
+            progress.step(&format!("Making accounts and the database{of_group}"));
             accounts::ensure_monitor(&group.writer, &spec.monitor)?;
             accounts::ensure_application(&group.writer, &spec.application, &spec.database)?;
             group.wait_caught_up(CATCH_UP_BOUND, &spec.cancel)?;
@@ -151,12 +153,18 @@ impl Cluster {
 
     fn refuse_other_cluster(&self, spec: &ClusterSpec) -> Result<(), LocalError> {
         let replicas = self.state.groups.iter().map(|group| group.replicas.len()).max().unwrap_or(0);
-        let flavor = spec.installation.flavor();
-        if (self.state.flavor, replicas) == (flavor, spec.replicas) {
+        let (has, wanted) = (
+            (self.state.flavor, self.state.groups.len(), replicas),
+            (spec.installation.flavor(), spec.shards, spec.replicas),
+        );
+        if has == wanted {
             return Ok(());
         }
-        let describe = |flavor: crate::Flavor, replicas: usize| format!("{flavor} and {replicas} replica(s)");
-        let (has, wanted) = (describe(self.state.flavor, replicas), describe(flavor, spec.replicas));
+        let describe = |(flavor, shards, replicas): (crate::Flavor, usize, usize)| match shards {
+            1 => format!("{flavor} and {replicas} replica(s)"),
+            _ => format!("{flavor}, {shards} shards and {replicas} replica(s) each"),
+        };
+        let (has, wanted) = (describe(has), describe(wanted));
         Err(LocalError::OtherCluster { dir: self.dir.clone(), has, wanted })
     }
 
@@ -176,12 +184,16 @@ impl Cluster {
 
 fn planned_state(spec: &ClusterSpec) -> ClusterState {
     let server = |name: String| ServerState { name, port: 0, options: spec.options.clone(), process: None };
-    let group = GroupState {
-        name: "main".to_owned(),
-        writer: server("writer".to_owned()),
-        replicas: (1..=spec.replicas).map(|number| server(format!("replica{number}"))).collect(),
+    let group = |name: String, prefix: &str| GroupState {
+        name,
+        writer: server(format!("{prefix}writer")),
+        replicas: (1..=spec.replicas).map(|number| server(format!("{prefix}replica{number}"))).collect(),
     };
-    ClusterState::new(&spec.installation, &spec.database, vec![group])
+    let groups = match spec.shards {
+        0 | 1 => vec![group("main".to_owned(), "")],
+        shards => (1..=shards).map(|number| group(format!("s{number}"), &format!("s{number}-"))).collect(),
+    };
+    ClusterState::new(&spec.installation, &spec.database, groups)
 }
 
 /// Servers launched side by side have not bound their ports yet: the next one looks beyond.

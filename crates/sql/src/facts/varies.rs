@@ -2,6 +2,7 @@
 
 use bitflags::bitflags;
 
+use crate::ast::Call;
 use crate::keyword::Keyword;
 use crate::kw;
 
@@ -73,6 +74,14 @@ impl Varies {
             | kw::ROW_COUNT
             | kw::FOUND_ROWS => Self::SESSION,
             _ => Self::empty(),
+        }
+    }
+
+    /// Of a call of a built-in function; [`Varies::STORED`] if a database stands before its name.
+    pub fn of_call(call: &Call<'_>) -> Self {
+        match call.name.database {
+            Some(_) => Self::STORED,
+            None => Self::of_function(Keyword::of(call.name.name.name), call.arguments.is_empty()),
         }
     }
 

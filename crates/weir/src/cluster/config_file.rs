@@ -53,7 +53,11 @@ impl ConfigFile<'_> {
             quoted(&self.application.name),
             quoted(&self.application.password),
         );
+        let several = self.cluster.groups.len() > 1;
         for group in &self.cluster.groups {
+            if several {
+                text.push_str(&format!("\n[[groups]]\nname = {}\n", quoted(&group.name)));
+            }
             let replicas = group.replicas.iter().map(|replica| (replica, "replica"));
             for (server, role) in std::iter::once((&group.writer, "writer")).chain(replicas) {
                 text.push_str(&format!(
@@ -61,6 +65,9 @@ impl ConfigFile<'_> {
                     quoted(server.name()),
                     server.port()
                 ));
+                if several {
+                    text.push_str(&format!("group = {}\n", quoted(&group.name)));
+                }
             }
         }
         text

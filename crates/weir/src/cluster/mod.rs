@@ -40,7 +40,10 @@ pub(crate) struct UpArgs {
     /// The server program, or an unpacked tree that holds one [default: looked for].
     #[arg(long, value_name = "PATH")]
     server: Option<PathBuf>,
-    /// How many replicas the writer gets [default: 1].
+    /// How many shards the cluster gets, each with servers of its own [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=16))]
+    shards: Option<u16>,
+    /// How many replicas the writer of each shard gets [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=8))]
     replicas: Option<u16>,
     /// The port on 127.0.0.1 where Weir listens [default: 4406].
@@ -57,7 +60,7 @@ pub(crate) struct UpArgs {
     no_weir: bool,
 }
 
-/// Stop a cluster: Weir, then the replicas, then the writer. The data is kept.
+/// Stop a cluster: Weir, then the replicas, then the writers. The data is kept.
 #[derive(Debug, Args)]
 pub(crate) struct DownArgs {
     /// The cluster's directory.

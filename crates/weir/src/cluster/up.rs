@@ -50,6 +50,7 @@ pub(crate) fn up(args: UpArgs) -> Result<(), ClusterError> {
 /// What is to be brought up: the arguments, completed by what the directory holds.
 struct Plan {
     installation: Installation,
+    shards: usize,
     replicas: usize,
     /// Where a client on this machine finds Weir.
     address: SocketAddr,
@@ -66,6 +67,8 @@ impl Plan {
         let installation = check::installation(args, existing.as_ref())?;
         let existing_replicas = existing.as_ref().and_then(|state| Some(state.groups.first()?.replicas.len()));
         let replicas = args.replicas.map(usize::from).or(existing_replicas).unwrap_or(DEFAULT_REPLICAS);
+        let existing_shards = existing.as_ref().map(|state| state.groups.len());
+        let shards = args.shards.map(usize::from).or(existing_shards).unwrap_or(1);
         let configured = if existing.is_some() { listen_address(&args.dir)? } else { None };
         if let (Some(has), Some(wanted)) = (configured, args.port)
             && has.port() != wanted
@@ -81,13 +84,14 @@ impl Plan {
             check::port(address.port())?;
         }
         if existing.is_none() {
-            check::space(&args.dir, replicas + 1)?;
+            check::space(&args.dir, shards * (replicas + 1))?;
         }
-        Ok(Self { installation, replicas, address, with_weir: !args.no_weir })
+        Ok(Self { installation, shards, replicas, address, with_weir: !args.no_weir })
     }
 
     fn spec(&self, args: &UpArgs, interrupt: &Interrupt) -> ClusterSpec {
         ClusterSpec {
+            shards: self.shards,
             replicas: self.replicas,
             ports: PortChoice::From(FIRST_SERVER_PORT),
             cancel: interrupt.cancel.clone(),

@@ -3,12 +3,16 @@
 //! Must always hold: the comparison is a pure function of both; a key is only called applied if `serve` applies it; no
 //! secret is in the result.
 
+use std::collections::BTreeSet;
+
 use weir_admin::{Change, Outcome};
 
+use super::raw::UNNAMED_GROUP;
 use super::settings::KeyValue;
 
-/// Keys, and sections that end with a point, that are applied while Weir runs. All others need a restart.
-const LIVE: [&str; 17] = [
+/// Keys, and sections that end with a point, that are applied while Weir runs; those of a group only if the group is there
+/// before and after. All others need a restart.
+const LIVE: [&str; 18] = [
     "listen.allow",
     "tls.",
     "clients.",
@@ -24,6 +28,7 @@ const LIVE: [&str; 17] = [
     "log.",
     "rules.",
     "shutdown.",
+    "transactions.",
     "takeover.idle",
     "takeover.grace",
 ];
@@ -31,12 +36,21 @@ const LIVE: [&str; 17] = [
 /// The keys that differ, in the order of the configuration; keys that have gone come last.
 pub(crate) fn changes(old: &[KeyValue], new: &[KeyValue]) -> Vec<Change> {
     let find = |keys: &'_ [KeyValue], name: &str| keys.iter().find(|key| key.key == name).cloned();
-    let now = new.iter().filter_map(|key| change(find(old, &key.key).as_ref(), Some(key)));
+    let lasting: BTreeSet<_> = group_names(old).intersection(&group_names(new)).copied().collect();
+    let now = new.iter().filter_map(|key| change(find(old, &key.key).as_ref(), Some(key), &lasting));
     let gone = old.iter().filter(|key| find(new, &key.key).is_none());
-    now.chain(gone.filter_map(|key| change(Some(key), None))).collect()
+    now.chain(gone.filter_map(|key| change(Some(key), None, &lasting))).collect()
 }
 
-fn change(old: Option<&KeyValue>, new: Option<&KeyValue>) -> Option<Change> {
+/// The names of the groups; without a section there is one all the same.
+fn group_names(keys: &[KeyValue]) -> BTreeSet<&str> {
+    let named = keys.iter().filter_map(|key| key.key.strip_prefix("groups.")?.strip_suffix(".name"));
+    let names: BTreeSet<_> = named.collect();
+    if names.is_empty() { BTreeSet::from([UNNAMED_GROUP]) } else { names }
+}
+
+/// `lasting`: the groups that are in both.
+fn change(old: Option<&KeyValue>, new: Option<&KeyValue>, lasting: &BTreeSet<&str>) -> Option<Change> {
     let value = |key: Option<&KeyValue>| key.and_then(|key| key.value.clone());
     let content = |key: Option<&KeyValue>| key.and_then(|key| key.content);
     let key = new.or(old)?.key.clone();
@@ -49,12 +63,15 @@ fn change(old: Option<&KeyValue>, new: Option<&KeyValue>) -> Option<Change> {
     {
         text.push_str(" (new content)");
     }
-    let outcome = if is_live(&key) { Outcome::Applied } else { Outcome::NeedsRestart };
+    let outcome = if is_live(&key, lasting) { Outcome::Applied } else { Outcome::NeedsRestart };
     Some(Change { key, outcome, old: before, new: now })
 }
 
 /// Whether a change of the key is applied while Weir runs.
-fn is_live(key: &str) -> bool {
+fn is_live(key: &str, lasting: &BTreeSet<&str>) -> bool {
+    if let Some((group, _)) = key.strip_prefix("groups.").and_then(|rest| rest.rsplit_once('.')) {
+        return lasting.contains(group);
+    }
     let weight = key.starts_with("servers.") && key.ends_with(".weight");
     weight || LIVE.iter().any(|live| if live.ends_with('.') { key.starts_with(live) } else { key == *live })
 }

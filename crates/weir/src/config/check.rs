@@ -16,10 +16,10 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::checked::{Api, CheckedConfig, Identity, Log, Takeover};
+use super::checked::{Api, CheckedConfig, Identity, Log, Takeover, Transactions};
 use super::files::{check_identity, read_certificates, read_password, read_private_key};
 use super::problem::{Place, Report};
-use super::raw::{RawApi, RawConfig, RawLog, RawMetrics, RawTakeover, RawWorkers};
+use super::raw::{RawApi, RawConfig, RawLog, RawMetrics, RawTakeover, RawTransactions, RawWorkers};
 use super::secret::Secret;
 use super::units::{DurationText, parse_duration};
 
@@ -46,8 +46,8 @@ pub(crate) fn check(
         tls: checker.tls(&raw.tls),
         clients: checker.clients(&raw.clients),
         accounts: checker.accounts(&raw.accounts, &raw.users, &raw.clients),
-        servers: checker.servers(&raw.servers, &listen.addresses),
-        group: checker.group(&raw.groups),
+        groups: checker.groups(&raw.groups, &raw.servers, &listen.addresses),
+        sharding: checker.sharding(&raw.sharding),
         server_tls: checker.server_tls(&raw.server_tls),
         pool: checker.pool(&raw.pool),
         lanes: checker.lanes(&raw.lanes),
@@ -60,6 +60,7 @@ pub(crate) fn check(
         rules: checker.rules(&raw.rules),
         shutdown_grace: checker.duration(Place::section("shutdown").key("grace"), &raw.shutdown.grace),
         takeover: checker.takeover(&raw.takeover, path),
+        transactions: checker.transactions(&raw.transactions),
         listen,
     };
     report.is_clean().then_some(checked)
@@ -200,6 +201,16 @@ impl Checker<'_> {
             socket: socket.unwrap_or_else(|| config_file.with_extension("takeover")),
             idle: self.timeout(section.key("idle"), &raw.idle),
             grace: self.duration(section.key("grace"), &raw.grace),
+        }
+    }
+
+    fn transactions(&mut self, raw: &RawTransactions) -> Transactions {
+        let section = Place::section("transactions");
+        Transactions {
+            recovery_interval: self.timeout(section.key("recovery_interval"), &raw.recovery_interval),
+            recovery_grace: self.timeout(section.key("recovery_grace"), &raw.recovery_grace),
+            outcome_timeout: self.timeout(section.key("outcome_timeout"), &raw.outcome_timeout),
+            keep_decisions: self.timeout(section.key("keep_decisions"), &raw.keep_decisions),
         }
     }
 

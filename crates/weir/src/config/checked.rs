@@ -38,10 +38,10 @@ pub(crate) struct CheckedConfig {
     pub(crate) clients: Clients,
     /// Who may log in, and how.
     pub(crate) accounts: Accounts,
-    /// The servers, in the file's order; exactly one is the writer.
-    pub(crate) servers: Vec<Server>,
-    /// How reads are spread over them.
-    pub(crate) group: Group,
+    /// The shards, in the file's order; there is one at least, and their names differ.
+    pub(crate) groups: Vec<Group>,
+    /// What is kept of sharded databases.
+    pub(crate) sharding: Sharding,
     /// TLS towards the servers.
     pub(crate) server_tls: ServerTls,
     /// The pools of server connections.
@@ -66,6 +66,8 @@ pub(crate) struct CheckedConfig {
     pub(crate) shutdown_grace: Duration,
     /// How a new process takes over.
     pub(crate) takeover: Takeover,
+    /// How transactions with several shards end.
+    pub(crate) transactions: Transactions,
 }
 
 /// `[listen]`: at least one address or a socket.
@@ -176,11 +178,13 @@ pub(crate) struct Server {
     pub(crate) weight: Option<u32>,
 }
 
-/// `[[groups]]`
+/// `[[groups]]`, and the `[[servers]]` that name it: a shard.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
     /// Its name, not empty.
     pub(crate) name: String,
+    /// Its servers, in the file's order; exactly one is the writer.
+    pub(crate) servers: Vec<Server>,
     /// How fresh reads have to be.
     pub(crate) consistency: Consistency,
     /// How far behind a replica may be.
@@ -191,6 +195,15 @@ pub(crate) struct Group {
     pub(crate) writer_wait: Duration,
     /// Between two looks at positions.
     pub(crate) position_interval: Duration,
+}
+
+/// `[sharding]`
+#[derive(Debug, Clone)]
+pub(crate) struct Sharding {
+    /// Where the catalog is kept; it need not be there yet.
+    pub(crate) directory: PathBuf,
+    /// It was said where: databases may be sharded although there is one shard so far.
+    pub(crate) wanted: bool,
 }
 
 /// `[server_tls]`
@@ -249,6 +262,19 @@ pub(crate) struct Monitor {
     pub(crate) timeout: Duration,
     /// Until a server without answers is taken for hung; at least `timeout`.
     pub(crate) hang_timeout: Duration,
+}
+
+/// `[transactions]`
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Transactions {
+    /// Between two looks for prepared branches.
+    pub(crate) recovery_interval: Duration,
+    /// A prepared branch is left alone for so long.
+    pub(crate) recovery_grace: Duration,
+    /// For learning what was decided.
+    pub(crate) outcome_timeout: Duration,
+    /// Decisions stay for so long.
+    pub(crate) keep_decisions: Duration,
 }
 
 /// `[api]` with an address.

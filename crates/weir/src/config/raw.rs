@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::secret::Secret;
 use super::units::{DurationText, SizeText};
-pub(crate) use groups::{Consistency, RawGroup};
+pub(crate) use groups::{Consistency, RawGroup, RawSharding, RawTransactions, UNNAMED_GROUP};
 pub(crate) use logs::{AuditEvent, AuditFailure, RawAuditLog, RawSlowLog, StatementKind};
 pub(crate) use rules::{RawRule, RuleAction, RuleKind, RuleTarget};
 pub(crate) use servers::{RawLanes, RawMonitor, RawPool, RawServer, RawServerTls, Role, ServerTlsMode};
@@ -43,11 +43,14 @@ pub(crate) struct RawConfig {
     /// users that need a setting of their own have to be listed.
     pub(crate) users: Vec<RawUser>,
     /// The MySQL or MariaDB servers behind Weir, one `[[servers]]` section each; exactly one of
-    /// them is the writer.
+    /// each group is its writer.
     pub(crate) servers: Vec<RawServer>,
-    /// How reads are spread over a group: its writer and the replicas that follow it. A section is needed only to change a
-    /// default; there can be one so far.
+    /// The shards. Each is a group of servers: one writer, and the replicas that follow it. With one shard a section is needed only
+    /// to change a default; several have one `[[groups]]` section each, and each of the `[[servers]]` names its group. The first
+    /// one is the home shard: statements run there for which nothing says another one.
     pub(crate) groups: Vec<RawGroup>,
+    /// What Weir keeps of databases that are sharded.
+    pub(crate) sharding: RawSharding,
     /// TLS between Weir and the servers, by TCP; Unix sockets need none.
     pub(crate) server_tls: RawServerTls,
     /// The pools of connections to the servers.
@@ -74,6 +77,8 @@ pub(crate) struct RawConfig {
     /// The statements of `WEIR` have no rules.
     #[schemars(extend("example_only" = true))]
     pub(crate) rules: Vec<RawRule>,
+    /// How transactions with several shards end, and how those are brought to their end whose Weir or server died.
+    pub(crate) transactions: RawTransactions,
     /// How Weir stops.
     pub(crate) shutdown: RawShutdown,
     /// How a new process takes the listening sockets over from this one (`weir serve --takeover`), for upgrades that refuse

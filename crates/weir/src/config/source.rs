@@ -205,7 +205,7 @@ fn has_only_tables(array: &DeArray<'_>) -> bool {
 }
 
 /// "did you mean …" for the candidate most similar to `name`, if one is similar at all.
-fn suggestion<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(super) fn suggestion<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
     let wanted = name.to_lowercase().replace('-', "_");
     candidates
         .map(|candidate| (strsim::jaro_winkler(&wanted, candidate), candidate))

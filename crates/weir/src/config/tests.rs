@@ -2,6 +2,7 @@
 //! password is ever shown.
 
 mod errors;
+mod groups;
 mod rules;
 mod secrets;
 mod tls;
@@ -25,6 +26,27 @@ role = "writer"
 
 [monitor]
 password = "monitor's password"
+"#;
+
+/// Two shards with one server each.
+pub(crate) const TWO_GROUPS: &str = r#"
+[[groups]]
+name = "s1"
+
+[[groups]]
+name = "s2"
+
+[[servers]]
+name = "db1"
+address = "127.0.0.1:3306"
+role = "writer"
+group = "s1"
+
+[[servers]]
+name = "db2"
+address = "127.0.0.1:3307"
+role = "writer"
+group = "s2"
 "#;
 
 /// A file of this name in a directory of its own, which goes with the first value; only its owner
@@ -86,7 +108,7 @@ fn the_smallest_configuration_has_the_documented_defaults() {
     assert_eq!(config.clients.wait_timeout.as_secs(), 8 * 3_600);
     assert_eq!(config.clients.max_allowed_packet, 64 << 20);
     assert!(config.accounts.learn && config.accounts.users.is_empty());
-    assert_eq!(config.servers[0].role, Role::Writer);
+    assert_eq!(config.groups[0].servers[0].role, Role::Writer);
     assert_eq!(config.server_tls.mode, ServerTlsMode::Preferred);
     assert_eq!(config.pool.max_connections.get(), 100);
     assert_eq!(config.pool.idle_timeout.as_secs(), 300);

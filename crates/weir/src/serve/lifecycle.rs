@@ -93,20 +93,26 @@ pub(crate) fn run(start: Start) -> Result<(), ServeError> {
         false => (None, Inherited::default()),
     };
     let sockets = Sockets::bind(config, inherited, takeover)?;
-    let endpoint = Arc::new(super::endpoint(config)?);
-    let pool = Arc::new(ArcSwap::from_pointee(super::pool_settings(config)));
     let control = control_runtime()?;
+    let endpoint = Arc::new(super::endpoint(config, &control, predecessor.is_some())?);
+    let pool = Arc::new(ArcSwap::from_pointee(super::pool_settings(config)));
     let live = Live::new((file.clone(), &loaded), &endpoint, pool.clone(), log, control.handle().clone());
     endpoint.commands.operate_with(live.clone());
+    if let Some(sharding) = &endpoint.sharding {
+        endpoint.commands.shard_with(sharding.clone());
+    }
     let _inside = control.enter();
     super::watch_servers(&control, &endpoint);
     let workers = super::start_workers(config, &endpoint, &pool)?;
     let signals = Signals::new()?;
-    let oversight = endpoint.oversight.clone();
+    let (oversight, sharding) = (endpoint.oversight.clone(), endpoint.sharding.clone());
     let mut process = Process { live, endpoint, workers, signals, program, file, http_stop: watch::channel(()).0 };
     control.block_on(process.serve(sockets, predecessor))?;
     for worker in process.workers {
         worker.join();
+    }
+    if let Some(sharding) = sharding {
+        control.block_on(super::sharding::close(&sharding));
     }
     oversight.logs.close(LOG_TIMEOUT);
     tracing::info!("stopped");
@@ -156,6 +162,10 @@ impl Process {
         };
         self.serve_http(&mut sockets);
         let addresses = sockets.clients.addresses();
+        let shards = self.endpoint.groups.len();
+        if shards > 1 {
+            tracing::info!(shards, catalog = %self.live.config().sharding.directory.display(), "several shards");
+        }
         tracing::info!(?addresses, workers = self.workers.len(), "weir is ready for connections");
         notify::ready();
         loop {
@@ -211,6 +221,9 @@ impl Process {
             predecessor.serving().map(|()| pid)
         });
         let pid = taken.map_err(at)?;
+        if let Some(sharding) = &self.endpoint.sharding {
+            super::sharding::take_over(sharding).await;
+        }
         tracing::info!(pid, "took over: the old process lets its sessions leave");
         Ok(())
     }
@@ -218,7 +231,7 @@ impl Process {
     /// Waits until each server has been asked once: clients are greeted in the writer's name.
     async fn know_servers(&self) {
         let deadline = Instant::now() + KNOWN_WITHIN;
-        let unknown = || self.endpoint.group.servers.iter().any(|server| server.facts().health == Health::Unknown);
+        let unknown = || self.endpoint.servers().any(|server| server.facts().health == Health::Unknown);
         while unknown() && Instant::now() < deadline {
             tokio::time::sleep(LOOK).await;
         }
@@ -243,6 +256,9 @@ impl Process {
         let grace = config.takeover.grace;
         tracing::info!(sessions, ?grace, "another process has taken over: sessions leave when they are idle");
         self.http_stop.send_replace(());
+        if let Some(sharding) = &self.endpoint.sharding {
+            super::sharding::hand_over(sharding).await;
+        }
         if let Some(control) = &mut sockets.control {
             control.give_up_place();
         }

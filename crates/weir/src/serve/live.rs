@@ -17,7 +17,7 @@ use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
 use super::{ServeError, backend_tls};
-use crate::config::checked::{Api, CheckedConfig, ClientTlsCertificate, Listen, Server, Takeover};
+use crate::config::checked::{Api, CheckedConfig, ClientTlsCertificate, Group, Listen, Server, Takeover};
 use crate::config::{self, ConfigError, KeyValue, Loaded};
 use crate::logging::{LogControl, LogError, NewLog};
 
@@ -153,12 +153,15 @@ impl Live {
         endpoint.tls.store(prepared.tls);
         let (max, max_user) = super::client_limits(config);
         endpoint.registry.set_limits(max, max_user);
-        let (group, members) = super::group_settings(config);
-        endpoint.group.configure(group, members);
+        for (group, checked) in endpoint.groups.iter().zip(&config.groups) {
+            let (settings, members) = super::group_settings(checked);
+            group.configure(settings, members);
+        }
         endpoint.monitor.store(Arc::new(super::monitor_settings(config)));
+        endpoint.transactions.configure(super::transaction_settings(config));
         self.pool.store(Arc::new(super::pool_settings(config)));
         let (max, max_user) = super::server_limits(config);
-        for server in &endpoint.group.servers {
+        for server in endpoint.servers() {
             server.limits.set(max, max_user);
             let connect_timeout = config.pool.connect_timeout;
             server.set_reach(Reach { tls: prepared.server_tls.clone(), connect_timeout });
@@ -189,24 +192,32 @@ fn config_in_effect(old: &CheckedConfig, new: CheckedConfig) -> CheckedConfig {
         (Some(old), Some(new)) => Some(Api { address: old.address, ..new }),
         (old, _) => old,
     };
-    let reweighed = |server: &Server| {
-        let new = new.servers.iter().find(|new| new.name == server.name);
-        Server { weight: new.map_or(server.weight, |new| new.weight), ..server.clone() }
-    };
-    let servers = old.servers.iter().map(reweighed).collect();
+    let groups = old.groups.iter().map(|old| group_in_effect(old, &new.groups)).collect();
     CheckedConfig {
         listen: Listen { allow: new.listen.allow.clone(), ..old.listen.clone() },
         slow_log: old.slow_log.clone(),
         audit_log: old.audit_log.clone(),
         worker_threads: old.worker_threads,
         scheduling: old.scheduling,
-        servers,
+        groups,
+        sharding: old.sharding.clone(),
         lanes: old.lanes.clone(),
         metrics_address: old.metrics_address,
         api,
         takeover: Takeover { idle: new.takeover.idle, grace: new.takeover.grace, ..old_takeover },
         ..new
     }
+}
+
+/// A group with its servers, the new choices and the new weights.
+fn group_in_effect(old: &Group, new: &[Group]) -> Group {
+    let servers_of_new = || new.iter().flat_map(|group| &group.servers);
+    let reweighed = |server: &Server| {
+        let new = servers_of_new().find(|new| new.name == server.name);
+        Server { weight: new.map_or(server.weight, |new| new.weight), ..server.clone() }
+    };
+    let choices = new.iter().find(|new| new.name == old.name).unwrap_or(old);
+    Group { servers: old.servers.iter().map(reweighed).collect(), ..choices.clone() }
 }
 
 /// The new keys, but the old ones where a restart is needed.
@@ -287,7 +298,7 @@ mod tests {
         let both = config_in_effect(&old, new.clone());
         assert_eq!(shown(&both.listen), shown(&old.listen));
         assert_eq!((both.worker_threads, both.scheduling), (old.worker_threads, old.scheduling));
-        assert_eq!((shown(&both.lanes), shown(&both.servers)), (shown(&old.lanes), shown(&old.servers)));
+        assert_eq!((shown(&both.lanes), shown(&both.groups)), (shown(&old.lanes), shown(&old.groups)));
         assert_eq!((both.metrics_address, &both.takeover.socket), (None, &old.takeover.socket));
         assert_eq!((both.pool.max_queue, both.shutdown_grace), (6, new.shutdown_grace));
         assert_eq!(both.takeover.idle, new.takeover.idle);

@@ -9,6 +9,7 @@ mod listen;
 mod live;
 mod notify;
 mod oversight;
+mod sharding;
 mod stop;
 mod takeover;
 
@@ -27,6 +28,7 @@ use weir_backend::monitor::{MonitorSettings, watch};
 use weir_backend::pool::PoolSettings;
 use weir_backend::server::Health;
 use weir_backend::{Reach, Replaceable, Server, ServerSettings};
+use weir_exec::transaction::{Coordinator, TransactionSettings};
 use weir_frontend::{Accounts, Compression, ConfiguredUser, Endpoint, Place, Settings, Worker, WorkerSettings};
 use weir_topology::{Group, GroupSettings, Level, MemberSettings, Role};
 use weir_wire::auth::{AuthPlugin, Password};
@@ -34,6 +36,7 @@ use weir_wire::auth::{AuthPlugin, Password};
 use crate::config::CheckedConfig;
 use crate::config::checked;
 pub(crate) use lifecycle::{Start, run};
+pub(crate) use sharding::file as catalog_file;
 
 /// Why the server could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +60,10 @@ pub(crate) enum ServeError {
         /// What happened.
         source: io::Error,
     },
+    /// The catalog can't be used, or a shard lacks what sharding takes.
+    // Boxed for its size.
+    #[error("{0}")]
+    Sharding(Box<weir_exec::sharding::OpenError>),
     /// A log can't be opened.
     #[error("{0}")]
     Log(#[from] weir_admin::logs::LogError),
@@ -97,18 +104,26 @@ fn pool_settings(config: &CheckedConfig) -> PoolSettings {
     }
 }
 
-fn endpoint(config: &CheckedConfig) -> Result<Endpoint, ServeError> {
-    let group = Arc::new(group(config)?);
+/// What all sessions share. `control` runs what shards are asked; `takeover`: another process writes the catalog for now.
+fn endpoint(config: &CheckedConfig, control: &tokio::runtime::Runtime, takeover: bool) -> Result<Endpoint, ServeError> {
+    let groups = groups(config)?;
+    let monitor = Arc::new(ArcSwap::from_pointee(monitor_settings(config)));
+    let sharding = sharding::open(config, &groups, &monitor, control, takeover)?;
     let (max, max_user) = client_limits(config);
     let registry = Arc::new(Registry::new(max, max_user));
     let (users, learns, default_plugin) = users(&config.accounts);
     let oversight = Arc::new(oversight::open(config)?);
+    let transactions = Arc::new(Coordinator::new(groups.clone(), monitor.clone(), transaction_settings(config)));
+    let commands = Arc::new(Commands::new(registry.clone(), groups.clone(), oversight.clone()));
+    commands.tell_of_transactions(transactions.clone());
     Ok(Endpoint {
         settings: ArcSwap::from_pointee(settings(config)),
         accounts: Accounts::new(users, learns, default_plugin),
-        commands: Arc::new(Commands::new(registry.clone(), group.clone(), oversight.clone())),
-        group,
-        monitor: Arc::new(ArcSwap::from_pointee(monitor_settings(config))),
+        commands,
+        groups,
+        sharding,
+        monitor,
+        transactions,
         registry,
         oversight,
         tls: ArcSwapOption::new(client_tls(&config.tls.certificate)?),
@@ -156,8 +171,7 @@ fn level(consistency: checked::Consistency) -> Level {
     }
 }
 
-fn group_settings(config: &CheckedConfig) -> (GroupSettings, Vec<MemberSettings>) {
-    let group = &config.group;
+fn group_settings(group: &checked::Group) -> (GroupSettings, Vec<MemberSettings>) {
     let settings = GroupSettings {
         name: group.name.clone(),
         level: level(group.consistency),
@@ -172,16 +186,19 @@ fn group_settings(config: &CheckedConfig) -> (GroupSettings, Vec<MemberSettings>
         },
         weight: server.weight,
     };
-    (settings, config.servers.iter().map(member).collect())
+    (settings, group.servers.iter().map(member).collect())
 }
 
-fn group(config: &CheckedConfig) -> Result<Group, ServeError> {
-    let (settings, members) = group_settings(config);
-    Ok(Group::new(settings, servers(config)?, members))
-}
-
-fn servers(config: &CheckedConfig) -> Result<Vec<Arc<Server>>, ServeError> {
+pub(crate) fn groups(config: &CheckedConfig) -> Result<Vec<Arc<Group>>, ServeError> {
     let reach = Reach { tls: backend_tls::policy(&config.server_tls)?, connect_timeout: config.pool.connect_timeout };
+    let group = |group: &checked::Group| {
+        let (settings, members) = group_settings(group);
+        Arc::new(Group::new(settings, servers(config, group, &reach), members))
+    };
+    Ok(config.groups.iter().map(group).collect())
+}
+
+fn servers(config: &CheckedConfig, group: &checked::Group, reach: &Reach) -> Vec<Arc<Server>> {
     let (max_connections, max_user_connections) = server_limits(config);
     let server = |server: &checked::Server| {
         let settings = ServerSettings {
@@ -189,11 +206,11 @@ fn servers(config: &CheckedConfig) -> Result<Vec<Arc<Server>>, ServeError> {
             address: server.address.clone(),
             max_connections,
             max_user_connections,
-            track_gtids: config.servers.len() > 1,
+            track_gtids: group.servers.len() > 1,
         };
         Arc::new(Server::new(settings, reach.clone(), config.worker_threads.get()))
     };
-    Ok(config.servers.iter().map(server).collect())
+    group.servers.iter().map(server).collect()
 }
 
 fn plugin(plugin: checked::AuthPlugin) -> AuthPlugin {
@@ -230,30 +247,61 @@ fn client_tls(certificate: &checked::ClientTlsCertificate) -> Result<Option<Arc<
 }
 
 /// How the servers are watched: more often where reads depend on it.
-fn monitor_settings(config: &CheckedConfig) -> MonitorSettings {
+pub(crate) fn monitor_settings(config: &CheckedConfig) -> MonitorSettings {
     let monitor = &config.monitor;
-    let splits = config.servers.len() > 1;
+    let splitting = config.groups.iter().filter(|group| group.servers.len() > 1);
+    let interval = splitting.map(|group| group.position_interval).fold(monitor.interval, Duration::min);
     MonitorSettings {
         user: monitor.user.as_bytes().into(),
         password: Password::new(monitor.password.expose().as_bytes()),
-        interval: if splits { monitor.interval.min(config.group.position_interval) } else { monitor.interval },
+        interval,
         timeout: monitor.timeout,
         hang_timeout: monitor.hang_timeout,
     }
 }
 
-fn watch_servers(control: &tokio::runtime::Runtime, endpoint: &Arc<Endpoint>) {
-    for server in &endpoint.group.servers {
-        let registry = endpoint.registry.clone();
-        let lost = move |server: &Server, health: &Health| {
-            if *health == Health::Hung {
-                registry.server_lost(&server.settings.name);
-            }
-        };
-        let group = endpoint.group.clone();
-        control.spawn(watch(server.clone(), endpoint.monitor.clone(), lost, move || group.observed()));
+fn transaction_settings(config: &CheckedConfig) -> TransactionSettings {
+    let checked::Transactions { recovery_interval, recovery_grace, outcome_timeout, keep_decisions } =
+        config.transactions;
+    TransactionSettings {
+        interval: recovery_interval,
+        grace: recovery_grace,
+        bound: outcome_timeout,
+        keep: keep_decisions,
     }
-    control.spawn(endpoint.group.clone().watch());
+}
+
+fn watch_servers(control: &tokio::runtime::Runtime, endpoint: &Arc<Endpoint>) {
+    for group in &endpoint.groups {
+        for server in &group.servers {
+            let registry = endpoint.registry.clone();
+            let lost = move |server: &Server, health: &Health| {
+                if *health == Health::Hung {
+                    registry.server_lost(&server.settings.name);
+                }
+            };
+            let observed = group.clone();
+            control.spawn(watch(server.clone(), endpoint.monitor.clone(), lost, move || observed.observed()));
+        }
+        control.spawn(group.clone().watch());
+    }
+    if endpoint.groups.len() > 1 {
+        control.spawn(endpoint.transactions.clone().recover());
+    }
+}
+
+/// Whether clients can be served: some shard's writer is there. Tells which are not.
+fn health(groups: &[Arc<Group>]) -> Result<String, String> {
+    let refusal = |group: &Arc<Group>| Some((group.settings().name.clone(), group.writer().refusal()?.message));
+    let refusals: Vec<_> = groups.iter().filter_map(refusal).collect();
+    let told =
+        |(name, why): &(String, String)| if groups.len() > 1 { format!("shard {name}: {why}") } else { why.clone() };
+    let text = refusals.iter().map(told).collect::<Vec<_>>().join("\n");
+    match refusals.len() {
+        0 => Ok("ok".to_owned()),
+        gone if gone < groups.len() => Ok(format!("ok, but for {gone} of {} shards\n{text}", groups.len())),
+        _ => Err(text),
+    }
 }
 
 /// Serves metrics until `stop` resolves.
@@ -265,12 +313,10 @@ fn serve_metrics(
     let mut registry = MetricsRegistry::default();
     endpoint.metrics.register(&mut registry);
     endpoint.backend_metrics.register(&mut registry);
+    endpoint.transactions.metrics.register(&mut registry);
     endpoint.commands.register_gauges(&mut registry);
-    let group = endpoint.group.clone();
-    let health = Arc::new(move || match group.writer().refusal() {
-        None => Ok(()),
-        Some(failure) => Err(failure.message),
-    });
+    let groups = endpoint.groups.clone();
+    let health = Arc::new(move || health(&groups));
     tokio::spawn(async move {
         if let Err(error) = weir_admin::http::serve(listener, Arc::new(registry), health, stop).await {
             tracing::error!(%error, "the metrics endpoint ended");

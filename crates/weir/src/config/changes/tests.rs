@@ -3,7 +3,7 @@
 use super::*;
 use crate::config::keys::sections;
 use crate::config::load_with_keys;
-use crate::config::tests::{MINIMAL, private_file};
+use crate::config::tests::{MINIMAL, TWO_GROUPS, private_file};
 
 fn keys(text: &str) -> Vec<KeyValue> {
     let (_directory, path) = private_file("weir.toml", text);
@@ -46,6 +46,30 @@ fn each_change_is_told_with_what_becomes_of_it() {
             "users.gone.allow applied: [] -> -",
         ]
     );
+}
+
+#[test]
+fn a_groups_choices_are_applied_while_the_group_is_the_same() {
+    let unnamed = format!("{MINIMAL}\n[[groups]]\nmax_lag = \"3s\"\n");
+    let choices = said(MINIMAL, &unnamed);
+    assert!(choices.contains(&"groups.main.max_lag applied: - -> 3s".to_owned()), "{choices:?}");
+    assert!(choices.iter().all(|change| change.contains(" applied: ")), "{choices:?}");
+    let renamed = said(&unnamed, &unnamed.replace("[[groups]]", "[[groups]]\nname = \"other\""));
+    assert!(renamed.iter().all(|change| change.contains(" needs restart: ")), "{renamed:?}");
+    let two = |more: &str| {
+        let servers = TWO_GROUPS.replace("db2\"", &format!("db2\"{more}"));
+        format!("{servers}\n[monitor]\npassword = \"x\"\n")
+    };
+    let more = said(
+        &two(""),
+        &format!(
+            "{}\n[[groups]]\nname = \"s3\"\n[[servers]]\nname = \"db3\"\naddress = \"h3\"\nrole = \"writer\"\ngroup = \"s3\"\n",
+            two("")
+        ),
+    );
+    assert!(more.len() > 4 && more.iter().all(|change| change.contains(" needs restart: ")), "{more:?}");
+    let weighed = said(&two(""), &two("\nweight = 2").replace("name = \"s2\"", "name = \"s2\"\nread_wait = \"1s\""));
+    assert_eq!(weighed, ["servers.db2.weight applied: - -> 2", "groups.s2.read_wait applied: 100ms -> 1s"]);
 }
 
 #[test]

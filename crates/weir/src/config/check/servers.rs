@@ -2,58 +2,113 @@
 
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::Path;
 
 use weir_backend::Address;
 
 use super::{Checker, at_least_one};
 use crate::config::address::parse_server_address;
-use crate::config::checked::{Group, Lanes, Monitor, Pool, Role, Server, ServerTls, ServerTlsMode};
+use crate::config::checked::{Group, Lanes, Monitor, Pool, Role, Server, ServerTls, ServerTlsMode, Sharding};
 use crate::config::files::read_certificates;
 use crate::config::problem::Place;
-use crate::config::raw::{RawGroup, RawLanes, RawMonitor, RawPool, RawServer, RawServerTls};
+use crate::config::raw::{RawGroup, RawLanes, RawMonitor, RawPool, RawServer, RawServerTls, RawSharding};
+use crate::config::source::suggestion;
 
 /// The longest name of a server or group, in bytes.
 const MAX_NAME: usize = 64;
 /// The most servers of a group.
 const MOST_SERVERS: usize = 64;
+/// The most groups.
+const MOST_GROUPS: usize = 64;
+/// Where the catalog is kept if nothing is said of it, in the directory of the configuration file.
+const CATALOG: &str = "weir-catalog";
 
 impl Checker<'_> {
-    pub(super) fn servers(&mut self, raw: &[RawServer], own: &[SocketAddr]) -> Vec<Server> {
-        let writers = raw.iter().filter(|s| s.role == Role::Writer).count();
-        if writers != 1 {
-            self.report.add(Place::all("servers"), format!("exactly one needs role = \"writer\", found {writers}"));
+    pub(super) fn groups(&mut self, raw: &[RawGroup], raw_servers: &[RawServer], own: &[SocketAddr]) -> Vec<Group> {
+        if raw.len() > MOST_GROUPS {
+            self.report.add(Place::all("groups"), format!("there can be {MOST_GROUPS} at most, found {}", raw.len()));
         }
-        if raw.len() > MOST_SERVERS {
-            self.report.add(Place::all("servers"), format!("there can be {MOST_SERVERS} at most, found {}", raw.len()));
+        self.all_different("groups", "name", raw.iter().map(|group| group.name.as_str()));
+        let default = [RawGroup::default()];
+        let raw = if raw.is_empty() { &default } else { raw };
+        let mut groups: Vec<_> = raw.iter().enumerate().map(|(number, raw)| self.group(number, raw)).collect();
+        let members = self.members(&groups, raw_servers);
+        self.all_different("servers", "name", raw_servers.iter().map(|s| s.name.as_str()));
+        let mut addresses = Vec::new();
+        for (number, (raw, group)) in raw_servers.iter().zip(&members).enumerate() {
+            let Some(server) = self.server(Place::entry("servers", number), raw, own) else { continue };
+            addresses.push(server.address.to_string());
+            if let Some(group) = group {
+                groups[*group].servers.push(server);
+            }
         }
-        self.all_different("servers", "name", raw.iter().map(|s| s.name.as_str()));
-        let servers: Vec<_> = raw
-            .iter()
-            .enumerate()
-            .filter_map(|(number, server)| self.server(Place::entry("servers", number), server, own))
-            .collect();
-        let addresses: Vec<_> = servers.iter().map(|s| s.address.to_string()).collect();
         self.all_different("servers", "address", addresses.iter().map(String::as_str));
-        servers
+        groups
     }
 
-    pub(super) fn group(&mut self, raw: &[RawGroup]) -> Group {
-        if raw.len() > 1 {
-            self.report
-                .add(Place::all("groups"), "there can be one so far: several need sharding, which is not there yet");
+    /// Which group each server belongs to, as far as it can be told. Complains about groups whose servers aren't right.
+    fn members(&mut self, groups: &[Group], servers: &[RawServer]) -> Vec<Option<usize>> {
+        let numbered = servers.iter().enumerate();
+        let members: Vec<_> = numbered.map(|(number, server)| self.group_of(groups, number, server)).collect();
+        if members.iter().any(Option::is_none) {
+            // Said already; what its group lacks without the server is not worth telling.
+            return members;
         }
-        let default = RawGroup::default();
-        let raw = raw.first().unwrap_or(&default);
-        let section = Place::entry("groups", 0);
+        for (number, group) in groups.iter().enumerate() {
+            let name = &group.name;
+            let own: Vec<_> = servers.iter().zip(&members).filter(|(_, of)| **of == Some(number)).collect();
+            let writers = own.iter().filter(|(server, _)| server.role == Role::Writer).count();
+            let of_group = if groups.len() > 1 { format!("of group `{name}`, ") } else { String::new() };
+            if own.is_empty() && groups.len() > 1 {
+                let message =
+                    format!("no server is in group `{name}`: in [[servers]], `group = \"{name}\"` puts one there");
+                self.report.add(Place::entry("groups", number).key("name"), message);
+            } else if writers != 1 {
+                let message = format!("{of_group}exactly one needs role = \"writer\", found {writers}");
+                self.report.add(Place::all("servers"), message);
+            }
+            if own.len() > MOST_SERVERS {
+                let message = format!("{of_group}there can be {MOST_SERVERS} at most, found {}", own.len());
+                self.report.add(Place::all("servers"), message);
+            }
+        }
+        members
+    }
+
+    fn group_of(&mut self, groups: &[Group], number: usize, server: &RawServer) -> Option<usize> {
+        let section = Place::entry("servers", number);
+        let Some(name) = &server.group else {
+            if groups.len() > 1 {
+                self.report.add(section, "needs `group`: there are several [[groups]]");
+            }
+            return (groups.len() == 1).then_some(0);
+        };
+        let found = groups.iter().position(|group| group.name == *name);
+        if found.is_none() {
+            let names = groups.iter().map(|group| group.name.as_str());
+            let advice = suggestion(name, names).unwrap_or_else(|| "no such name in [[groups]]".to_owned());
+            self.report.add(section.key("group"), format!("there is no group `{name}`; {advice}"));
+        }
+        found
+    }
+
+    fn group(&mut self, number: usize, raw: &RawGroup) -> Group {
+        let section = Place::entry("groups", number);
         self.short_name(section.key("name"), "group", &raw.name);
         Group {
             name: raw.name.clone(),
+            servers: Vec::new(),
             consistency: raw.consistency,
             max_lag: self.timeout(section.key("max_lag"), &raw.max_lag),
             read_wait: self.timeout(section.key("read_wait"), &raw.read_wait),
             writer_wait: self.duration(section.key("writer_wait"), &raw.writer_wait),
             position_interval: self.timeout(section.key("position_interval"), &raw.position_interval),
         }
+    }
+
+    pub(super) fn sharding(&self, raw: &RawSharding) -> Sharding {
+        let directory = raw.directory.as_deref().unwrap_or(Path::new(CATALOG));
+        Sharding { directory: self.resolve(directory), wanted: raw.directory.is_some() }
     }
 
     fn short_name(&mut self, place: Place<'_>, of: &str, name: &str) {

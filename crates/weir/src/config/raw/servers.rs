@@ -12,9 +12,9 @@ use super::super::units::DurationText;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Role {
-    /// Takes all writes, and the reads that no replica can.
+    /// Takes all writes of its group, and the reads that no replica can.
     Writer,
-    /// Replicates from the writer with GTIDs, and takes reads.
+    /// Replicates from its group's writer with GTIDs, and takes reads.
     Replica,
 }
 
@@ -31,6 +31,10 @@ pub(crate) struct RawServer {
     /// What the server is for.
     #[schemars(example = Role::Writer)]
     pub(crate) role: Role,
+    /// The name of its group, one of the `[[groups]]`. Needed where there are several; with one or none it is that one, or `main`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"main")]
+    pub(crate) group: Option<String>,
     /// Its share of the reads, against the other servers' shares; 0 for none. Unset: 1 for a replica, 0 for the writer, which
     /// takes all reads that no replica can.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,0 +1,294 @@
+//! Where a new table is: Weir's clauses in CREATE TABLE, or the default rule.
+//!
+//! What must always hold: a table is placed only if equal keys meet, unique keys are unique, and foreign keys find their rows; all else is
+//! refused with the reason and the way out. What the servers get is the client's text without Weir's words.
+
+mod foreign;
+mod parts;
+#[cfg(test)]
+mod tests;
+mod types;
+mod unique;
+
+pub use foreign::{Draft, check_references, check_referring};
+pub use unique::lacks;
+
+use weir_sql::ast::{
+    ColumnAttributeKind, CreateTable, ExprKind, Ident, PartitionMethod, PlacementKind, ShardBy, ShardMethod, Span,
+    TableBody, TableDefinition, TableElement,
+};
+use weir_sql::{Bump, LexMode, splice};
+use weir_wire::{Failure, Fault};
+
+use crate::collation::{self, Exactness};
+use crate::definition::Placed;
+use crate::key::KeyKind;
+use crate::model::{Catalog, Column, Database, Method, Placement, ShardId, ShardKey};
+use crate::weights::Weights;
+
+/// What a definition depends on, apart from itself.
+#[derive(Clone, Copy)]
+pub struct Setting<'a> {
+    /// What is known.
+    pub catalog: &'a Catalog,
+    /// The database that the table will be in: a sharded one.
+    pub database: &'a str,
+    /// That database's default collation.
+    pub collation: Option<&'a str>,
+    /// The default collation of a character set, on the servers.
+    pub collation_of: &'a dyn Fn(&str) -> Option<String>,
+    /// Collations whose weights are known have passed the check.
+    pub weights: &'a Weights,
+    /// The statement's text, in UTF-8.
+    pub text: &'a [u8],
+    /// How it was read.
+    pub mode: LexMode,
+}
+
+/// Why a table was not placed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unplaced {
+    /// It can't be.
+    Refused(Failure),
+    /// It has to be found out first whether this collation is exact ([`collation::check_query`]); if it is, its weights are to be learnt, if only
+    /// those of no character, and if not, it is [`collation::refusal`] that tells.
+    NeedsCheck {
+        /// The column of the shard key.
+        column: String,
+        /// Its collation.
+        collation: String,
+    },
+    /// The weights of these characters of a collation have to be learnt first.
+    NeedsWeights(String, Vec<char>),
+}
+
+impl From<Failure> for Unplaced {
+    fn from(failure: Failure) -> Unplaced {
+        Unplaced::Refused(failure)
+    }
+}
+
+/// Where the table of this definition will be. For `CREATE TABLE … LIKE` that is where its model is, which is the caller's to say.
+///
+/// # Errors
+/// See [`Unplaced`].
+pub fn declare(setting: &Setting<'_>, create: &CreateTable<'_>) -> Result<Placed, Unplaced> {
+    let Some((_, database)) = setting.catalog.database(setting.database.as_bytes()) else {
+        let message = format!("Unknown database '{}'", setting.database);
+        return Err(Failure::new(Fault::Client, 1049, b"42000", message).into());
+    };
+    let Some(definition) = create.definition() else {
+        return refused("CREATE TABLE … LIKE has the placement of its model: write the columns out for another one");
+    };
+    let placed = match definition.placement.as_ref().map(|placement| placement.kind) {
+        Some(PlacementKind::Global) => everywhere(),
+        Some(PlacementKind::Single(None)) => on_one(setting, first_shard(database)?),
+        Some(PlacementKind::Single(Some(name))) => on_one(setting, shard_of(setting, &text(name.name))?),
+        Some(PlacementKind::Sharded(by)) => by_key(setting, definition, by)?,
+        None => by_default(setting, database, definition)?,
+    };
+    let columns = types::columns(setting, definition);
+    let name = folded(setting, create.name.name.name);
+    let draft = Draft { name: &name, columns: &columns, placement: &placed.placement };
+    check_references(setting, definition.elements(), &draft)?;
+    check_referring(setting, &draft)?;
+    Ok(placed)
+}
+
+/// The columns of a definition, as the servers will have them as far as keys are concerned: lengths of integers and defaults that they add are
+/// theirs to say.
+pub fn columns(setting: &Setting<'_>, create: &CreateTable<'_>) -> Vec<Column> {
+    create.definition().map_or_else(Vec::new, |definition| types::columns(setting, definition))
+}
+
+/// The text for the servers: without Weir's clause, without UNCHECKED, and without the PARTITION BY HASH that means sharding.
+pub fn server_text(sql: &[u8], create: &CreateTable<'_>) -> Vec<u8> {
+    let mut cut: Vec<Span> = create.placement().map(|placement| placement.span).into_iter().collect();
+    if let TableBody::Definition(definition) = create.body {
+        if sharding_partitions(definition).is_some() {
+            cut.extend(definition.partitioning.map(|partitioning| partitioning.span));
+        }
+        for element in definition.elements() {
+            match element {
+                TableElement::Key(key) => cut.extend(key.unchecked),
+                TableElement::Column(column) => {
+                    cut.extend(column.attributes.iter().filter_map(|attribute| match attribute.kind {
+                        ColumnAttributeKind::Unique(unchecked) => unchecked,
+                        _ => None,
+                    }))
+                }
+                _ => {}
+            }
+        }
+    }
+    cut.sort_unstable_by_key(|span| span.start);
+    let edits: Vec<_> = cut.iter().map(|span| (span.range(), &b""[..])).collect();
+    splice(sql, &edits)
+}
+
+/// PARTITION BY HASH that means sharding: not one within an executable comment, and not one beside a clause of Weir's own.
+fn sharding_partitions<'a>(definition: &TableDefinition<'a>) -> Option<&'a weir_sql::ast::PartitionHash<'a>> {
+    let partitioning = definition.partitioning.filter(|partitioning| !partitioning.in_comment)?;
+    match partitioning.method {
+        PartitionMethod::Hash(hash) if definition.placement.is_none() => Some(hash),
+        _ => None,
+    }
+}
+
+fn by_default(
+    setting: &Setting<'_>,
+    database: &Database,
+    definition: &TableDefinition<'_>,
+) -> Result<Placed, Unplaced> {
+    let column = match sharding_partitions(definition) {
+        Some(hash) => match hash.expr.bare().kind {
+            ExprKind::Column(column) if !hash.linear => Some(column.name),
+            _ => {
+                return refused(
+                    "PARTITION BY HASH in a sharded database means sharding, and takes one column: write SHARD BY HASH(column), or \
+                     /*!50100 PARTITION BY … */ for partitions within each shard",
+                );
+            }
+        },
+        None => definition.first_primary_column(),
+    };
+    let Some(column) = column else {
+        return Ok(on_one(setting, first_shard(database)?));
+    };
+    let columns = [column];
+    by_key(setting, definition, &ShardBy { method: ShardMethod::Hash, columns: &columns, count: None, parts: &[] })
+}
+
+fn by_key(setting: &Setting<'_>, definition: &TableDefinition<'_>, by: &ShardBy<'_>) -> Result<Placed, Unplaced> {
+    let columns = types::columns(setting, definition);
+    let mut places = Vec::new();
+    for name in by.columns {
+        places.push(place_of(&columns, name, &places)?);
+    }
+    let keys: Vec<&Column> = places.iter().map(|place| &columns[*place]).collect();
+    for key in &keys {
+        check_column(key, setting.weights)?;
+    }
+    let (method, shown) = parts::method(setting, by, &keys)?;
+    let names: Vec<&str> = keys.iter().map(|key| &*key.name).collect();
+    let unchecked = unique::unchecked(definition, &names)?;
+    let word = match method {
+        Method::Hash => "hash",
+        Method::Range(_) => "range",
+        Method::List(..) => "list",
+        Method::Year => "year",
+        Method::Month => "month",
+        Method::Day => "day",
+    };
+    let names: Vec<String> = names.into_iter().map(quoted).collect();
+    if names.iter().any(|name| name.contains("*/")) {
+        return refused(
+            "A name with */ in it can't stand in the comment that keeps the shard key: name the column otherwise",
+        );
+    }
+    let clause = format!("shard by {word}({}){shown}", names.join(", "));
+    Ok(Placed { placement: Placement::Sharded(ShardKey { columns: places, method }), unchecked, clause })
+}
+
+fn place_of(columns: &[Column], name: &Ident<'_>, before: &[usize]) -> Result<usize, Unplaced> {
+    let found = columns.iter().position(|column| column.name.as_bytes().eq_ignore_ascii_case(name.name));
+    match found {
+        Some(place) if before.contains(&place) => {
+            let message = format!("Duplicate column name '{}'", text(name.name));
+            Err(Failure::new(Fault::Client, 1060, b"42S21", message).into())
+        }
+        Some(place) => Ok(place),
+        None => {
+            let message = format!("Key column '{}' doesn't exist in table", text(name.name));
+            Err(Failure::new(Fault::Client, 1072, b"42000", message).into())
+        }
+    }
+}
+
+/// Whether a column can be in a shard key. [`declare`] has asked it of what the definition says; what the server has made of that is to be
+/// asked again, because sessions and servers have defaults of their own.
+///
+/// # Errors
+/// See [`Unplaced`].
+pub fn check_column(column: &Column, weights: &Weights) -> Result<(), Unplaced> {
+    if column.generated {
+        return Err(unfit(
+            column,
+            "it is generated, so that a statement doesn't say its value; use the columns that it is made from",
+        )
+        .into());
+    }
+    let kind = KeyKind::of(&column.kind).map_err(|why| unfit(column, why))?;
+    let KeyKind::Text { collation, .. } = kind else {
+        return Ok(());
+    };
+    match collation::exactness(collation) {
+        Exactness::Known => Ok(()),
+        Exactness::ToCheck if weights.of(collation).is_some() => Ok(()),
+        Exactness::ToCheck => {
+            Err(Unplaced::NeedsCheck { column: column.name.clone(), collation: collation.to_owned() })
+        }
+        Exactness::Never => Err(collation::refusal(&column.name, collation).into()),
+    }
+}
+
+/// The refusal of a column of a shard key.
+pub(crate) fn unfit(column: &Column, why: &str) -> Failure {
+    let message = format!(
+        "Column '{}' of type {} can't be in a shard key: {why} (or name another column with SHARD BY HASH(…), or make the table SINGLE \
+         or GLOBAL)",
+        column.name, column.kind.full
+    );
+    Failure::new(Fault::Client, 1235, b"42000", message)
+}
+
+fn everywhere() -> Placed {
+    Placed { placement: Placement::Global, unchecked: Vec::new(), clause: "global".to_owned() }
+}
+
+fn on_one(setting: &Setting<'_>, shard: ShardId) -> Placed {
+    let clause = format!("single on shard '{}'", setting.catalog.shard_name(shard).replace('\'', "''"));
+    Placed { placement: Placement::Single(shard), unchecked: Vec::new(), clause }
+}
+
+fn first_shard(database: &Database) -> Result<ShardId, Unplaced> {
+    let none = || Failure::new(Fault::Weir, 1105, b"HY000", "The database has no shard");
+    database.shards.first().copied().ok_or_else(|| none().into())
+}
+
+/// A shard of the database, by its name.
+fn shard_of(setting: &Setting<'_>, name: &str) -> Result<ShardId, Unplaced> {
+    let of_database =
+        setting.catalog.database(setting.database.as_bytes()).map_or(&[][..], |(_, database)| &database.shards);
+    match setting.catalog.shard(name).filter(|shard| of_database.contains(shard)) {
+        Some(shard) => Ok(shard),
+        None => {
+            let names: Vec<&str> = of_database.iter().map(|shard| setting.catalog.shard_name(*shard)).collect();
+            refused(format!("Database '{}' has no shard '{name}': it has {}", setting.database, names.join(", ")))
+        }
+    }
+}
+
+/// A name as a clause has it: in quotes where the parser needs them.
+fn quoted(name: &str) -> String {
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !name.is_empty();
+    let sql = format!("create table t (x int) shard by hash({name})");
+    if plain && weir_sql::parse(&Bump::new(), sql.as_bytes(), LexMode::default()).is_ok() {
+        return name.to_owned();
+    }
+    format!("`{}`", name.replace('`', "``"))
+}
+
+fn refused<T>(why: impl Into<String>) -> Result<T, Unplaced> {
+    Err(Failure::new(Fault::Client, 1235, b"42000", why).into())
+}
+
+/// A name's text.
+fn text(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
+
+/// A name of a database or table, as the catalog has it.
+fn folded(setting: &Setting<'_>, name: &[u8]) -> String {
+    if setting.catalog.fold_case { text(name).to_lowercase() } else { text(name) }
+}

@@ -1,0 +1,321 @@
+//! From a statement to what is to be done: which shards, which text, what the catalog becomes.
+//!
+//! What must always hold: it is a pure function of the statement and a snapshot, so that it can be asked again when the snapshot is old.
+//! A text for servers is the client's own, with Weir's clauses cut out.
+
+use std::collections::BTreeMap;
+
+use weir_catalog::define::Unplaced;
+use weir_catalog::{Catalog, Change, Deed, Object, Progress, Sent, ShardId};
+use weir_sql::ast::{
+    AlterDatabase, CreateDatabase, DropDatabase, DropKind, DropTables, GrantLevel, Granted, ObjectName, ProgramKind,
+    Statement, StatementKind, Truncate, Verb,
+};
+use weir_sql::{LexMode, splice};
+use weir_wire::Failure;
+
+use super::knowledge::Knowledge;
+use super::names::{self, database, object, objects};
+use super::{programs, shards, tables, views};
+use crate::ask::not_supported;
+
+/// How much of a text is shown.
+const SHOWN: usize = 200;
+
+/// A statement, and what of its session decides what it means.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The text.
+    pub text: &'a [u8],
+    /// The statement: all of the text.
+    pub statement: &'a Statement<'a>,
+    /// The default database.
+    pub database: Option<&'a [u8]>,
+    /// How the servers read the text.
+    pub mode: LexMode,
+    /// Session variables that decide how it is read, for a later time: `sql_mode`, `character_set_client` and the like.
+    pub settings: &'a BTreeMap<String, String>,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Intent {
+    /// What kind of thing it is.
+    pub deed: Deed,
+    /// What it is about.
+    pub objects: Vec<Object>,
+    /// The shards, in the order in which they are asked: the first one alone.
+    pub shards: Vec<ShardId>,
+    /// What they are sent.
+    pub text: Vec<u8>,
+    /// The text holds a password.
+    pub secret: bool,
+    /// It makes something only if it is not there (IF NOT EXISTS): a first shard that warns has it, and it ends there.
+    pub if_not_exists: bool,
+    /// What the catalog becomes.
+    pub changes: Vec<Change>,
+}
+
+impl Intent {
+    /// An intent that sends the client's own text.
+    pub(super) fn new(asked: &Asked<'_>, deed: Deed, objects: Vec<Object>, shards: Vec<ShardId>) -> Intent {
+        Intent {
+            deed,
+            objects,
+            shards,
+            text: asked.text.to_vec(),
+            secret: false,
+            if_not_exists: false,
+            changes: Vec::new(),
+        }
+    }
+
+    pub(super) fn with(mut self, changes: Vec<Change>) -> Intent {
+        self.changes = changes;
+        self
+    }
+
+    /// The record of it, with all shards pending.
+    ///
+    /// # Errors
+    /// 1235 for a text that is not UTF-8.
+    pub fn record(&self, asked: &Asked<'_>) -> Result<weir_catalog::Definition, Failure> {
+        let unreadable =
+            || not_supported("Definitions in sharded databases are UTF-8 texts: say SET NAMES utf8mb4 first");
+        let charset = asked.settings.get("character_set_client");
+        if !self.text.is_ascii() && charset.is_some_and(|charset| !charset.to_ascii_lowercase().starts_with("utf8")) {
+            return Err(unreadable());
+        }
+        let text = String::from_utf8(self.text.clone()).map_err(|_| unreadable())?;
+        let shown = if self.secret { first_words(&text, 3) } else { text.chars().take(SHOWN).collect() };
+        let database = asked.database.map(|name| names::utf8(name, false)).transpose()?;
+        let definer = takes_rights(asked);
+        let statement =
+            Sent { text: (!self.secret).then_some(text), shown, database, settings: asked.settings.clone(), definer };
+        Ok(weir_catalog::Definition {
+            id: 0,
+            statement,
+            deed: self.deed,
+            objects: self.objects.clone(),
+            shards: self.shards.iter().map(|shard| (*shard, Progress::Pending)).collect(),
+            changes: self.changes.clone(),
+        })
+    }
+}
+
+/// Whether the statement gives an object the rights of who runs it.
+fn takes_rights(asked: &Asked<'_>) -> bool {
+    match asked.statement.kind {
+        StatementKind::CreateView(view) => view.definer.is_none(),
+        StatementKind::CreateRoutine(routine) => routine.definer.is_none(),
+        StatementKind::CreateTrigger(trigger) => trigger.definer.is_none(),
+        StatementKind::CreateEvent(event) => event.definer.is_none(),
+        StatementKind::AlterEvent(event) => event.definer.is_none(),
+        _ => false,
+    }
+}
+
+fn first_words(text: &str, count: usize) -> String {
+    let words: Vec<&str> = text.split_whitespace().take(count).collect();
+    format!("{} …", words.join(" "))
+}
+
+/// What a definition does as far as it can be said without asking servers: on which shards, above all. `None` if it is about nothing that
+/// is sharded: it runs where the session is.
+///
+/// # Errors
+/// What can't be done exactly, with the way out.
+pub fn intend(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Failure> {
+    match intend_knowing(asked, catalog, None) {
+        Ok(intent) => Ok(intent),
+        Err(Unplaced::Refused(failure)) => Err(failure),
+        // Only who knows something is told what is missing.
+        Err(_) => Err(not_supported("The shard key's collation is not known")),
+    }
+}
+
+/// The same, with what is known of the servers.
+///
+/// # Errors
+/// What can't be done exactly, or what has to be known first.
+pub(super) fn intend_knowing(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    knowledge: Option<&Knowledge>,
+) -> Result<Option<Intent>, Unplaced> {
+    match asked.statement.kind {
+        StatementKind::CreateTable(create) => tables::create(asked, catalog, create, knowledge),
+        _ => Ok(intend_other(asked, catalog)?),
+    }
+}
+
+fn intend_other(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Failure> {
+    match asked.statement.kind {
+        StatementKind::AlterTable(alter) => tables::alter(asked, catalog, alter),
+        StatementKind::DropTables(drop) => drop_tables(asked, catalog, drop),
+        StatementKind::Truncate(truncate) => self::truncate(asked, catalog, truncate),
+        StatementKind::RenameTables(rename) => tables::rename(asked, catalog, rename),
+        StatementKind::CreateIndex(index) => tables::create_index(asked, catalog, index),
+        StatementKind::DropIndex(index) => tables::change(asked, catalog, &index.table),
+        StatementKind::CreateView(view) => views::create(asked, catalog, view),
+        StatementKind::CreateDatabase(create) => create_database(asked, catalog, create),
+        StatementKind::AlterDatabase(alter) => Ok(alter_database(asked, catalog, alter)),
+        StatementKind::DropDatabase(drop) => Ok(drop_database(asked, catalog, drop)),
+        StatementKind::DefineSequence(sequence) => match object(asked, catalog, &sequence.name)? {
+            Some(_) => Err(not_supported(
+                "SEQUENCE objects can't be in a sharded database: use AUTO_INCREMENT, or a database that is not sharded",
+            )),
+            None => Ok(None),
+        },
+        StatementKind::CreateRoutine(routine) => {
+            let deed = if routine.or_replace { Deed::Again } else { Deed::Create };
+            programs::create_routine(asked, catalog, routine, deed)
+        }
+        StatementKind::CreateLibrary(library) => whole_database(asked, catalog, &library.name, Deed::Create),
+        StatementKind::AlterRoutine(routine) => whole_database(asked, catalog, &routine.name, Deed::Again),
+        StatementKind::CreateTrigger(trigger) => programs::create_trigger(asked, catalog, trigger),
+        StatementKind::CreateEvent(event) => {
+            programs::event(asked, catalog, &event.name, Some(event.body), Deed::Create)
+        }
+        StatementKind::AlterEvent(event) => programs::event(asked, catalog, &event.name, event.body, Deed::Again),
+        StatementKind::DropProgram(drop) if drop.kind == ProgramKind::Trigger => {
+            programs::drop_trigger(asked, catalog, &drop.name)
+        }
+        StatementKind::DropProgram(drop) => whole_database(asked, catalog, &drop.name, Deed::Drop),
+        _ => accounts(asked, catalog),
+    }
+}
+
+/// Something of a database that all of its shards have.
+fn whole_database(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    name: &ObjectName<'_>,
+    deed: Deed,
+) -> Result<Option<Intent>, Failure> {
+    let Some(object) = object(asked, catalog, name)? else { return Ok(None) };
+    let shards = shards::of_database(catalog, &object.database);
+    Ok(Some(Intent::new(asked, deed, vec![object], shards)))
+}
+
+fn create_database(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    create: &CreateDatabase<'_>,
+) -> Result<Option<Intent>, Failure> {
+    let known = names::sharded(catalog, create.name.name);
+    let named = shards::named_in_comment(asked, catalog)?;
+    let name = match &known {
+        Some(name) => name.clone(),
+        None if named.is_none() && catalog.shards.len() < 2 => return Ok(None),
+        None => names::utf8(create.name.name, catalog.fold_case)?,
+    };
+    let object = Object::database(name.clone());
+    if known.is_some() && !create.or_replace {
+        // The servers say that it exists; what they are asked does not matter to the catalog.
+        let shards = shards::of_database(catalog, &name);
+        return Ok(Some(Intent::new(asked, Deed::Again, vec![object], shards)));
+    }
+    let shards = named.unwrap_or_else(|| shards::all(catalog));
+    let mut changes = vec![Change::AddDatabase(name.clone(), shards.clone())];
+    let deed = if create.or_replace { Deed::Again } else { Deed::Create };
+    if known.is_some() {
+        if shards != shards::of_database(catalog, &name) {
+            return Err(not_supported("OR REPLACE can't move a database to other shards: drop it first"));
+        }
+        changes.insert(0, Change::DropDatabase(name));
+    }
+    let intent = Intent::new(asked, deed, vec![object], shards).with(changes);
+    Ok(Some(Intent { if_not_exists: create.if_not_exists, ..intent }))
+}
+
+fn alter_database(asked: &Asked<'_>, catalog: &Catalog, alter: &AlterDatabase<'_>) -> Option<Intent> {
+    let name = database(asked, catalog, alter.name)?;
+    let shards = shards::of_database(catalog, &name);
+    Some(Intent::new(asked, Deed::Again, vec![Object::database(name)], shards))
+}
+
+fn drop_database(asked: &Asked<'_>, catalog: &Catalog, drop: &DropDatabase<'_>) -> Option<Intent> {
+    let name = database(asked, catalog, Some(drop.name))?;
+    let shards = shards::of_database(catalog, &name);
+    let change = Change::DropDatabase(name.clone());
+    Some(Intent::new(asked, Deed::Drop, vec![Object::database(name)], shards).with(vec![change]))
+}
+
+fn drop_tables(asked: &Asked<'_>, catalog: &Catalog, drop: &DropTables<'_>) -> Result<Option<Intent>, Failure> {
+    let Some(objects) = objects(asked, catalog, drop.names.iter())? else { return Ok(None) };
+    let change = match drop.kind {
+        DropKind::View => Change::DropView,
+        DropKind::Table | DropKind::Sequence => Change::DropTable,
+    };
+    let shards = shards::of_all(catalog, &objects)?;
+    let changes = objects.iter().cloned().map(change).collect();
+    Ok(Some(Intent::new(asked, Deed::Drop, objects, shards).with(changes)))
+}
+
+fn truncate(asked: &Asked<'_>, catalog: &Catalog, truncate: &Truncate<'_>) -> Result<Option<Intent>, Failure> {
+    let Some(object) = object(asked, catalog, &truncate.table)? else { return Ok(None) };
+    let shards = shards::of_object(catalog, &object);
+    let reset = shards::table(catalog, &object).is_some_and(|table| table.auto_increment.is_some());
+    let changes = reset.then(|| Change::ResetSequence(object.clone())).into_iter().collect();
+    Ok(Some(Intent::new(asked, Deed::Again, vec![object], shards).with(changes)))
+}
+
+/// Accounts, privileges, and what belongs to servers: on all shards.
+fn accounts(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Failure> {
+    if catalog.shards.len() < 2 {
+        return Ok(None);
+    }
+    let (deed, secret) = match asked.statement.kind {
+        StatementKind::CreateUser(create) => (if create.or_replace { Deed::Again } else { Deed::Create }, true),
+        StatementKind::CreateRole(create) => (if create.or_replace { Deed::Again } else { Deed::Create }, false),
+        StatementKind::DropAccounts(_) => (Deed::Drop, false),
+        StatementKind::RenameUser(_) => (Deed::Create, false),
+        StatementKind::AlterUser(_) | StatementKind::Set(_) => (Deed::Again, true),
+        StatementKind::Grant(_) => (Deed::Again, true),
+        StatementKind::Revoke(_) => (Deed::Drop, false),
+        StatementKind::ServerObject(server) => match server.verb {
+            // Its options may hold a password.
+            Verb::Create => (Deed::Create, true),
+            Verb::Alter => (Deed::Again, true),
+            Verb::Drop => (Deed::Drop, false),
+        },
+        StatementKind::CreateLoadableFunction(_) => (Deed::Create, false),
+        _ => return Ok(None),
+    };
+    let shards = match granted_object(asked) {
+        None => shards::all(catalog),
+        Some(name) => match object(asked, catalog, name)? {
+            Some(object) => shards::of_object(catalog, &object),
+            // A table of an unsharded database: only its shard knows it.
+            None => return Ok(None),
+        },
+    };
+    // Privileges may be given by several at once; what servers do of them they do one after another.
+    let objects = vec![Object::within("", "accounts")];
+    Ok(Some(Intent { secret, ..Intent::new(asked, deed, objects, shards) }))
+}
+
+/// The table or routine that a GRANT or REVOKE is about.
+fn granted_object<'a>(asked: &Asked<'a>) -> Option<&'a ObjectName<'a>> {
+    let what = match &asked.statement.kind {
+        StatementKind::Grant(grant) => &grant.what,
+        StatementKind::Revoke(revoke) => &revoke.what,
+        _ => return None,
+    };
+    match what {
+        Granted::Privileges(_, target) => match &target.level {
+            GrantLevel::Object(name) => Some(name),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The client's text without these bytes of it.
+pub(super) fn cut(asked: &Asked<'_>, spans: &[weir_sql::ast::Span]) -> Vec<u8> {
+    let mut ranges: Vec<_> = spans.iter().map(|span| span.range()).collect();
+    ranges.sort_by_key(|range| range.start);
+    let edits: Vec<_> = ranges.into_iter().map(|range| (range, &b""[..])).collect();
+    splice(asked.text, &edits)
+}

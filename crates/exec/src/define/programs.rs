@@ -1,0 +1,153 @@
+//! Routines, triggers and events.
+//!
+//! What must always hold: what a shard's server runs by itself (a trigger, an event, a function within a statement) sees and changes the
+//! rows of that shard alone; so it may name only tables of which that shard has all rows, and change only those that no other shard has.
+
+use weir_catalog::{Catalog, Change, Deed, Placement};
+use weir_sql::ast::{CreateRoutine, CreateTrigger, ObjectName, RoutineBody, Span};
+use weir_sql::{Lexer, TokenKind};
+use weir_wire::Failure;
+
+use super::intent::{Asked, Intent};
+use super::{names, shards};
+use crate::ask::not_supported;
+
+/// CREATE PROCEDURE, CREATE FUNCTION.
+pub(super) fn create_routine(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    routine: &CreateRoutine<'_>,
+    deed: Deed,
+) -> Result<Option<Intent>, Failure> {
+    let Some(object) = names::object(asked, catalog, &routine.name)? else { return Ok(None) };
+    if let (true, RoutineBody::Statement(body)) = (routine.function, routine.body) {
+        let reach = Reach::of(asked, catalog, body, &object.database);
+        if reach.sharded.is_some() || reach.single.is_some() || reach.writes {
+            return Err(not_supported(
+                "A function in a sharded database can read GLOBAL tables only, because each shard runs it on its own rows: \
+                 use a procedure, or join the tables in the statement",
+            ));
+        }
+    }
+    let shards = shards::of_database(catalog, &object.database);
+    Ok(Some(Intent::new(asked, deed, vec![object], shards)))
+}
+
+/// CREATE TRIGGER: on its table's shards.
+pub(super) fn create_trigger(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    trigger: &CreateTrigger<'_>,
+) -> Result<Option<Intent>, Failure> {
+    let Some(table) = names::object(asked, catalog, &trigger.table)? else { return Ok(None) };
+    let reach = Reach::of(asked, catalog, trigger.body, &table.database);
+    let alone = match shards::table(catalog, &table).map(|table| &table.placement) {
+        Some(Placement::Single(shard)) => {
+            reach.sharded.is_none()
+                && reach.single.as_ref().is_none_or(|all| all.iter().all(|other| other == shard))
+                && !(reach.writes && reach.global)
+        }
+        Some(_) => reach.sharded.is_none() && reach.single.is_none() && !reach.writes,
+        None => true,
+    };
+    if !alone {
+        return Err(not_supported(
+            "A trigger in a sharded database can change the row that it runs for, and read GLOBAL tables (of a SINGLE table: use \
+             tables of the same shard): write the other rows from the application, in the same transaction",
+        ));
+    }
+    let object = names::object(asked, catalog, &trigger.name)?.unwrap_or_else(|| table.clone());
+    let shards = shards::of_object(catalog, &table);
+    let deed = if trigger.or_replace { Deed::Again } else { Deed::Create };
+    let changes = vec![Change::PutTrigger(object.clone(), table.clone()), Change::RereadTable(table.clone())];
+    Ok(Some(Intent::new(asked, deed, vec![object, table], shards).with(changes)))
+}
+
+/// DROP TRIGGER: on its table's shards, if the table is known.
+pub(super) fn drop_trigger(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    name: &ObjectName<'_>,
+) -> Result<Option<Intent>, Failure> {
+    let Some(object) = names::object(asked, catalog, name)? else { return Ok(None) };
+    let known = catalog.triggers.iter().find(|(trigger, _)| *trigger == object);
+    let table = known.map(|(_, table)| table.clone());
+    let shards = shards::of_object(catalog, table.as_ref().unwrap_or(&object));
+    let mut changes = vec![Change::DropTrigger(object.clone())];
+    changes.extend(table.map(Change::RereadTable));
+    Ok(Some(Intent::new(asked, Deed::Drop, vec![object], shards).with(changes)))
+}
+
+/// CREATE EVENT, ALTER EVENT: on all shards, which is right only for what touches no table.
+pub(super) fn event(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    name: &ObjectName<'_>,
+    body: Option<Span>,
+    deed: Deed,
+) -> Result<Option<Intent>, Failure> {
+    let Some(object) = names::object(asked, catalog, name)? else { return Ok(None) };
+    if let Some(body) = body {
+        let reach = Reach::of(asked, catalog, body, &object.database);
+        if reach.sharded.is_some() || reach.single.is_some() || reach.global || reach.writes {
+            return Err(not_supported(
+                "An event in a sharded database can't use tables, because each shard would run it by itself: have a scheduler run \
+                 the statement through Weir",
+            ));
+        }
+    }
+    let shards = shards::of_database(catalog, &object.database);
+    Ok(Some(Intent::new(asked, deed, vec![object], shards)))
+}
+
+/// What the body of a program may use. More than it does use: any name counts that is a table's.
+#[derive(Default)]
+struct Reach {
+    sharded: Option<String>,
+    single: Option<Vec<weir_catalog::ShardId>>,
+    global: bool,
+    /// It changes rows of tables, or calls what may.
+    writes: bool,
+}
+
+impl Reach {
+    fn of(asked: &Asked<'_>, catalog: &Catalog, body: Span, database: &str) -> Reach {
+        const WRITES: [&str; 9] =
+            ["insert", "update", "delete", "replace", "call", "load", "truncate", "execute", "handler"];
+        let text = body.text(asked.text);
+        let mut reach = Reach::default();
+        let mut lexer = Lexer::new(text, asked.mode);
+        loop {
+            let token = lexer.next_token();
+            let name = match token.kind {
+                TokenKind::End => return reach,
+                TokenKind::Word => token.text(text),
+                TokenKind::QuotedIdent => unquoted(token.text(text)),
+                _ => continue,
+            };
+            let word = token.kind == TokenKind::Word;
+            reach.writes |= word && WRITES.iter().any(|write| name.eq_ignore_ascii_case(write.as_bytes()));
+            // The database that a name is in may be another one: all are looked at.
+            let homes = std::iter::once(database).chain(catalog.databases.keys().map(String::as_str));
+            for home in homes {
+                if let Some((found, table)) = catalog.table(home.as_bytes(), name) {
+                    match table.placement {
+                        Placement::Global => reach.global = true,
+                        Placement::Single(shard) => reach.single.get_or_insert_default().push(shard),
+                        Placement::Sharded(_) => reach.sharded = Some(found.to_owned()),
+                    }
+                }
+                let is_view = |views: &std::collections::BTreeMap<String, String>| {
+                    std::str::from_utf8(name).is_ok_and(|name| views.contains_key(name))
+                };
+                if catalog.database(home.as_bytes()).is_some_and(|(_, database)| is_view(&database.views)) {
+                    reach.sharded = Some(String::from_utf8_lossy(name).into_owned());
+                }
+            }
+        }
+    }
+}
+
+fn unquoted(name: &[u8]) -> &[u8] {
+    name.get(1..name.len().saturating_sub(1)).unwrap_or(name)
+}

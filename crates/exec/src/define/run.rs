@@ -1,0 +1,258 @@
+//! A definition's course: recorded, asked of one shard, then of the others at once, made known.
+//!
+//! What must always hold: what the first shard refuses leaves no trace; what any other has not is kept in the record, with its error.
+
+use std::sync::Arc;
+
+use weir_catalog::define::Unplaced;
+use weir_catalog::{Catalog, Deed, Definition, Object, Progress, ShardId};
+use weir_sql::ast::StatementKind;
+use weir_wire::{Failure, Fault};
+
+use super::intent::intend_knowing;
+use super::knowledge::Knowledge;
+use super::{Asked, Intent, Locks, Records, intend, records, shards};
+use crate::ask::{Answer, Reply, ask};
+use crate::{Outcome, Part, together};
+
+/// How often a definition is thought over when the catalog changes under it.
+const ATTEMPTS: usize = 10;
+
+/// Runs a definition of something sharded; `None` if it is about nothing that is. `parts`: connections to the shards that
+/// [`Intent::shards`] names, at least.
+///
+/// Not cancel-safe: dropped, it leaves the record, with what shards have said so far.
+///
+/// # Errors
+/// The first shard's refusal, after which nothing was done; or what shards have it and which don't, with the way on.
+pub async fn define<R: Records>(
+    asked: &Asked<'_>,
+    records: &R,
+    locks: &Locks,
+    parts: &mut [Part],
+) -> Result<Option<Outcome>, Failure> {
+    let Some(objects) = intend(asked, &records.catalog())?.map(|intent| intent.objects) else { return Ok(None) };
+    let _taken = locks.take(&objects).await;
+    let Some((id, intent)) = begin(asked, records, &objects).await? else { return Ok(None) };
+    let first = match first(records, id, &intent, parts).await? {
+        First::Done(reply) => reply,
+        First::ThereAlready(reply) => {
+            records.change(move |catalog| forget(catalog, id)).await?;
+            return Ok(Some(outcome(reply)));
+        }
+    };
+    let news = others(&intent.text, &intent.shards[1..], parts).await;
+    if news.iter().all(|(_, progress)| *progress == Progress::Done) {
+        finish(records, id, &news).await?;
+        return Ok(Some(outcome(first)));
+    }
+    let catalog = records.change(move |catalog| note(catalog, id, &news)).await?;
+    Err(half_done(&catalog, id))
+}
+
+/// Records a definition, before anything is sent. What it does follows from the catalog that it is recorded in.
+async fn begin<R: Records>(
+    asked: &Asked<'_>,
+    records: &R,
+    objects: &[Object],
+) -> Result<Option<(u64, Intent)>, Failure> {
+    let mut knowledge = None;
+    for _ in 0..ATTEMPTS {
+        let now = records.catalog();
+        if knowledge.is_none() && matches!(asked.statement.kind, StatementKind::CreateTable(_)) {
+            knowledge = Some(knowledge_for(records, &now, objects).await?);
+        }
+        let intent = match intend_knowing(asked, &now, knowledge.as_ref()) {
+            Ok(intent) => intent,
+            Err(Unplaced::Refused(failure)) => return Err(failure),
+            Err(Unplaced::NeedsCheck { column, collation }) => {
+                knowledge.get_or_insert_default().check(records, &column, &collation).await?;
+                continue;
+            }
+            Err(Unplaced::NeedsWeights(collation, chars)) => {
+                knowledge.get_or_insert_default().learn(records, &collation, &chars).await?;
+                continue;
+            }
+        };
+        let Some(intent) = intent.filter(|intent| intent.objects == objects) else { break };
+        in_the_way(&now, objects)?;
+        let (record, version) = (intent.record(asked)?, now.version);
+        let (told, number) = std::sync::mpsc::channel();
+        let begun = records.change(move |catalog| {
+            if catalog.version == version {
+                // The receiver lives as long as the future that awaits this.
+                let _ = told.send(catalog.begin_definition(record));
+            }
+            Ok(())
+        });
+        begun.await?;
+        if let Ok(id) = number.try_recv() {
+            return Ok(Some((id, intent)));
+        }
+    }
+    let message = "What is defined was changed by other definitions meanwhile; try again";
+    Err(Failure::new(Fault::Weir, 1412, b"HY000", message))
+}
+
+/// What is known of the servers that a new table will be on.
+async fn knowledge_for<R: Records>(records: &R, catalog: &Catalog, objects: &[Object]) -> Result<Knowledge, Failure> {
+    let Some(object) = objects.first() else { return Ok(Knowledge::default()) };
+    let shard = shards::of_database(catalog, &object.database).first().copied().unwrap_or(ShardId(0));
+    Knowledge::of(records, &object.database, shard).await
+}
+
+/// Refuses a definition of what another one has not ended with.
+fn in_the_way(catalog: &Catalog, objects: &[Object]) -> Result<(), Failure> {
+    // Accounts don't stand in each other's way: what is half done can be done again.
+    let Some(other) = catalog.definition_in_the_way(objects).filter(|other| !is_about_accounts(other)) else {
+        return Ok(());
+    };
+    let (with, without) = other.sides(catalog);
+    let message = format!(
+        "Definition {} has not ended (shards with it: {}; without it: {}): {}",
+        other.id,
+        listed(&with),
+        listed(&without),
+        way_on(other.id)
+    );
+    Err(Failure::new(Fault::Client, 1105, b"HY000", message))
+}
+
+fn is_about_accounts(definition: &Definition) -> bool {
+    definition.objects.iter().all(|object| object.database.is_empty())
+}
+
+enum First {
+    Done(Reply),
+    /// IF NOT EXISTS, and it exists: nothing is left to be done.
+    ThereAlready(Reply),
+}
+
+/// Asks the first shard. Its refusal ends the definition.
+async fn first<R: Records>(records: &R, id: u64, intent: &Intent, parts: &mut [Part]) -> Result<First, Failure> {
+    let answer = match intent.shards.first().and_then(|shard| part_of(parts, *shard)) {
+        Some(part) => ask(&mut part.lease, &intent.text).await,
+        None => Answer::Refused(no_part()),
+    };
+    match answer {
+        Answer::Reply(reply) if intent.if_not_exists && reply.warnings > 0 => Ok(First::ThereAlready(reply)),
+        Answer::Reply(reply) => {
+            if intent.shards.len() > 1 {
+                let news = [(intent.shards[0], Progress::Done)];
+                records.change(move |catalog| note(catalog, id, &news)).await?;
+            }
+            Ok(First::Done(reply))
+        }
+        Answer::Refused(failure) => {
+            records.change(move |catalog| forget(catalog, id)).await?;
+            Err(failure)
+        }
+        Answer::Lost(failure) => {
+            let news = [(intent.shards[0], Progress::Failed(failure.message.clone()))];
+            records.change(move |catalog| note(catalog, id, &news)).await?;
+            let message = format!("{}; whether it was done is not known: {}", failure.message, way_on(id));
+            Err(Failure { message, ..failure })
+        }
+    }
+}
+
+/// Asks the other shards at once.
+pub(super) async fn others(text: &[u8], shards: &[ShardId], parts: &mut [Part]) -> Vec<(ShardId, Progress)> {
+    let asked = parts.iter_mut().filter(|part| shards.contains(&part.shard));
+    let asked: Vec<std::pin::Pin<Box<dyn Future<Output = _> + '_>>> = asked
+        .map(|part| -> std::pin::Pin<Box<dyn Future<Output = _> + '_>> {
+            Box::pin(async move {
+                let progress = match ask(&mut part.lease, text).await.ok() {
+                    Ok(_) => Progress::Done,
+                    Err(failure) => Progress::Failed(failure.to_string()),
+                };
+                (part.shard, progress)
+            })
+        })
+        .collect();
+    let mut news = together::all(asked).await;
+    let missing = shards.iter().filter(|shard| !news.iter().any(|(told, _)| told == *shard));
+    let missing: Vec<_> = missing.map(|shard| (*shard, Progress::Failed(no_part().message))).collect();
+    news.extend(missing);
+    news
+}
+
+/// All shards have it: the record ends, and the catalog becomes what it says, in one change.
+pub(super) async fn finish<R: Records>(records: &R, id: u64, news: &[(ShardId, Progress)]) -> Result<(), Failure> {
+    let catalog = records.catalog();
+    let Some(definition) = catalog.definition(id) else { return Ok(()) };
+    let changes = definition.changes.clone();
+    let (shared, owned) = (changes.clone(), news.to_vec());
+    let learnt = match records::sequences(records, &changes).await {
+        Ok(()) => records::tables(records, &changes).await,
+        Err(failure) => Err(failure),
+    };
+    let tables = match learnt {
+        Ok(tables) => tables,
+        Err(failure) => {
+            records.change(move |catalog| note(catalog, id, &owned)).await?;
+            let message =
+                format!("All shards have it, but it can't be made known: {}; {}", failure.message, way_on(id));
+            return Err(Failure { message, ..failure }.maybe_done());
+        }
+    };
+    let end = records.change(move |catalog| {
+        catalog.forget_definition(id);
+        catalog.apply_changes(&shared, &tables)
+    });
+    end.await.map(|_| ())
+}
+
+pub(super) fn forget(catalog: &mut Catalog, id: u64) -> Result<(), Failure> {
+    catalog.forget_definition(id);
+    Ok(())
+}
+
+pub(super) fn note(catalog: &mut Catalog, id: u64, news: &[(ShardId, Progress)]) -> Result<(), Failure> {
+    catalog.note_progress(id, news);
+    Ok(())
+}
+
+pub(super) fn part_of(parts: &mut [Part], shard: ShardId) -> Option<&mut Part> {
+    parts.iter_mut().find(|part| part.shard == shard)
+}
+
+fn no_part() -> Failure {
+    Failure::new(Fault::Weir, 1105, b"HY000", "there is no connection to the shard")
+}
+
+fn way_on(id: u64) -> String {
+    format!("WEIR RESUME DDL {id} goes on with it, WEIR CANCEL DDL {id} forgets it")
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// What a client is told of a definition that not all shards have.
+pub(super) fn half_done(catalog: &Arc<Catalog>, id: u64) -> Failure {
+    let (with, without) = catalog.definition(id).map(|found| found.sides(catalog)).unwrap_or_default();
+    let message = format!(
+        "Definition {id} was not done everywhere: shards with it: {}; without it: {}. Until it is, its objects can't be defined again: {}",
+        listed(&with),
+        listed(&without),
+        way_on(id)
+    );
+    Failure::new(Fault::Server, 1105, b"HY000", message).maybe_done()
+}
+
+fn outcome(reply: Reply) -> Outcome {
+    Outcome {
+        affected: reply.affected,
+        warnings: reply.warnings,
+        insert_id: reply.insert_id,
+        info: reply.info,
+        status: reply.status,
+        ..Outcome::default()
+    }
+}
+
+/// Whether a definition only makes a table known again, and may be left out when all shards are equal.
+pub(super) fn compares(deed: Deed) -> bool {
+    matches!(deed, Deed::CreateTable | Deed::ChangeTable)
+}

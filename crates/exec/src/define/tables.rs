@@ -1,0 +1,219 @@
+//! CREATE TABLE, RENAME TABLE, indexes: what is to be done.
+
+use std::collections::BTreeMap;
+
+use weir_catalog::define::{Unplaced, server_text};
+use weir_catalog::{Catalog, Change, Deed, Object, Placed, Placement, ShardId, Table};
+use weir_sql::ast::{
+    CreateIndex, CreateTable, KeyKind, ObjectName, Query, RenameTables, TableBody, TableLike, TableOptionKind,
+};
+use weir_sql::resolve::{Context, resolve};
+use weir_wire::Failure;
+
+use super::intent::{Asked, Intent, cut};
+use super::knowledge::Knowledge;
+use super::{names, place, shards};
+use crate::ask::not_supported;
+
+pub(super) use super::alter::alter;
+
+/// CREATE TABLE in all its forms.
+pub(super) fn create(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    create: &CreateTable<'_>,
+    knowledge: Option<&Knowledge>,
+) -> Result<Option<Intent>, Unplaced> {
+    let Some(object) = names::object(asked, catalog, &create.name)? else { return Ok(None) };
+    let known = shards::table(catalog, &object);
+    if known.is_some() && !create.or_replace {
+        // The servers say that it is there, as an error or as a warning; the catalog stays as it is.
+        let shards = shards::of_object(catalog, &object);
+        let text = server_text(asked.text, create);
+        return Ok(Some(Intent { text, ..Intent::new(asked, Deed::Again, vec![object], shards) }));
+    }
+    let placed = match create.body {
+        TableBody::Like(like) => like_placed(asked, catalog, &object, like)?,
+        TableBody::Definition(definition) => {
+            let placed = place::declared(asked, catalog, &object, create, knowledge)?;
+            match definition.query {
+                Some(query) => filled(asked, catalog, &object, placed, query)?,
+                None => placed,
+            }
+        }
+    };
+    let of_database = shards::of_database(catalog, &object.database);
+    let shards = shards::of_placement(&of_database, &placed.placement);
+    if known.is_some() && shards != shards::of_object(catalog, &object) {
+        return Err(not_supported("OR REPLACE can't move a table to other shards: drop it first").into());
+    }
+    let deed = if create.or_replace { Deed::Again } else { Deed::CreateTable };
+    let text = server_text(asked.text, create);
+    let mut changes: Vec<Change> = first_value(asked, &placed, create)
+        .map(|next| Change::StartSequence(object.clone(), next))
+        .into_iter()
+        .collect();
+    changes.push(Change::AddTable(object.clone(), placed));
+    let intent = Intent::new(asked, deed, vec![object], shards).with(changes);
+    Ok(Some(Intent { text, if_not_exists: create.if_not_exists, ..intent }))
+}
+
+/// Where the sequence of a new table begins, if the definition says so.
+fn first_value(asked: &Asked<'_>, placed: &Placed, create: &CreateTable<'_>) -> Option<u64> {
+    if matches!(placed.placement, Placement::Single(_)) {
+        return None;
+    }
+    let options = create.definition()?.options;
+    options.iter().rev().find_map(|option| match option.kind {
+        TableOptionKind::AutoIncrement(number) => std::str::from_utf8(number.text(asked.text)).ok()?.parse().ok(),
+        _ => None,
+    })
+}
+
+/// The placement of a table that is made as another one.
+fn like_placed(asked: &Asked<'_>, catalog: &Catalog, object: &Object, like: &TableLike<'_>) -> Result<Placed, Failure> {
+    if like.placement.is_some() {
+        return Err(not_supported(
+            "CREATE TABLE … LIKE has the placement of its model: write the columns out for another one",
+        ));
+    }
+    let Some(model) = names::object(asked, catalog, &like.table)? else {
+        return Err(not_supported("CREATE TABLE … LIKE needs a model in a sharded database: write the columns out"));
+    };
+    let Some(table) = shards::table(catalog, &model) else {
+        // No such table: the server says so.
+        return Ok(place::global());
+    };
+    same_home(catalog, &model, object, table)?;
+    place::referring(asked, catalog, object, table)?;
+    Ok(Placed { placement: table.placement.clone(), unchecked: table.unchecked.clone(), clause: table.clause.clone() })
+}
+
+/// Refuses what would have rows of one database where the other's slots don't say.
+fn same_home(catalog: &Catalog, from: &Object, to: &Object, table: &Table) -> Result<(), Failure> {
+    let home = |object: &Object| catalog.database(object.database.as_bytes()).map(|(_, found)| found);
+    let same = match (home(from), home(to)) {
+        (Some(from), Some(to)) => match &table.placement {
+            Placement::Single(shard) => to.shards.contains(shard),
+            Placement::Global => from.shards == to.shards,
+            Placement::Sharded(_) => from.shards == to.shards && from.slots == to.slots,
+        },
+        _ => false,
+    };
+    if same {
+        return Ok(());
+    }
+    Err(not_supported(format!(
+        "Databases '{}' and '{}' are on different shards: make the table there, and fill it with INSERT … SELECT",
+        from.database, to.database
+    )))
+}
+
+/// A table that begins with the rows of a query: all of it has to be on one shard.
+fn filled(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    object: &Object,
+    placed: Placed,
+    query: &Query<'_>,
+) -> Result<Placed, Failure> {
+    let refusal = |why: &str| {
+        Err(not_supported(format!(
+            "CREATE TABLE … SELECT in a sharded database needs all of its tables on one shard ({why}): make the table \
+             first, and fill it with INSERT … SELECT"
+        )))
+    };
+    if !matches!(placed.placement, Placement::Single(_)) {
+        return refusal(&format!("table {object} is not SINGLE"));
+    }
+    let Placement::Single(shard) = placed.placement else { return Ok(placed) };
+    let context =
+        Context { database: asked.database, dialect: asked.mode.dialect, fold_case: catalog.fold_case, columns: &() };
+    let names = resolve(asked.statement, &context);
+    for (source, table) in names.tables() {
+        if source.span.start < query.span.start || source.span.end > query.span.end {
+            continue;
+        }
+        let name = String::from_utf8_lossy(table.name).into_owned();
+        let known = table.database.and_then(|database| catalog.table(database, table.name));
+        match known.map(|(_, table)| &table.placement) {
+            Some(Placement::Single(at)) if *at == shard => {}
+            Some(Placement::Global) => {}
+            _ => return refusal(&format!("table {name} is not on shard {}", catalog.shard_name(shard))),
+        }
+    }
+    Ok(placed)
+}
+
+/// RENAME TABLE: all of the tables on the same shards.
+pub(super) fn rename(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    rename: &RenameTables<'_>,
+) -> Result<Option<Intent>, Failure> {
+    let all_names = rename.renames.iter().flat_map(|rename| [&rename.from, &rename.to]);
+    let Some(objects) = names::objects(asked, catalog, all_names)? else { return Ok(None) };
+    let mut home: BTreeMap<Object, (Vec<ShardId>, Option<&Table>)> = BTreeMap::new();
+    let mut shards: Option<Vec<ShardId>> = None;
+    let mut changes = Vec::new();
+    for pair in objects.chunks_exact(2) {
+        let (from, to) = (&pair[0], &pair[1]);
+        let (on, table) =
+            home.remove(from).unwrap_or_else(|| (shards::of_object(catalog, from), shards::table(catalog, from)));
+        if let Some(table) = table {
+            same_home(catalog, from, to, table)?;
+            referring(asked, catalog, to, table)?;
+        }
+        if shards.as_ref().is_some_and(|shards| *shards != on) {
+            return Err(not_supported("The tables are on different shards: use a statement for each"));
+        }
+        shards = Some(on.clone());
+        home.insert(to.clone(), (on, table));
+        changes.push(Change::Rename(from.clone(), to.clone()));
+    }
+    let mut taken = objects;
+    taken.sort();
+    taken.dedup();
+    let intent = Intent::new(asked, Deed::Rename, taken, shards.unwrap_or_default());
+    Ok(Some(intent.with(changes)))
+}
+
+/// Whether renaming is possible, for ALTER TABLE … RENAME.
+pub(super) fn renamed(asked: &Asked<'_>, catalog: &Catalog, from: &Object, to: &Object) -> Result<(), Failure> {
+    match shards::table(catalog, from) {
+        Some(table) => same_home(catalog, from, to, table).and_then(|()| referring(asked, catalog, to, table)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a name that foreign keys refer to, for a table that is elsewhere. If there is a table of this name, they stay with it.
+fn referring(asked: &Asked<'_>, catalog: &Catalog, to: &Object, table: &Table) -> Result<(), Failure> {
+    match shards::table(catalog, to) {
+        Some(_) => Ok(()),
+        None => place::referring(asked, catalog, to, table),
+    }
+}
+
+/// A statement that makes a table another one, as it is.
+pub(super) fn change(asked: &Asked<'_>, catalog: &Catalog, name: &ObjectName<'_>) -> Result<Option<Intent>, Failure> {
+    let Some(object) = names::object(asked, catalog, name)? else { return Ok(None) };
+    let shards = shards::of_object(catalog, &object);
+    let changes = vec![Change::RereadTable(object.clone())];
+    Ok(Some(Intent::new(asked, Deed::ChangeTable, vec![object], shards).with(changes)))
+}
+
+/// CREATE INDEX.
+pub(super) fn create_index(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    index: &CreateIndex<'_>,
+) -> Result<Option<Intent>, Failure> {
+    let Some(intent) = change(asked, catalog, &index.table)? else { return Ok(None) };
+    if let (KeyKind::Unique, None, Some(table)) =
+        (index.kind, index.unchecked, shards::table(catalog, &intent.objects[0]))
+    {
+        place::holds_shard_key(table, &String::from_utf8_lossy(index.name.name), index.parts)?;
+    }
+    let text = cut(asked, index.unchecked.as_slice());
+    Ok(Some(Intent { text, ..intent }))
+}

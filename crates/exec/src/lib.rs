@@ -1,0 +1,107 @@
+//! Runs plans on server connections: reads of several shards and their merge, writes, distributed transactions, definitions.
+//!
+//! What must always hold: it knows no client sockets; what a client gets goes into a [`Sink`]. A connection is taken for broken until its
+//! reply has been read to its end.
+//!
+//! * [`define`]: definitions; [`ask`]: statements whose replies are read whole.
+//! * [`own`]: Weir's own connections to the shards.
+//! * [`schema`]: what Weir keeps in each shard; [`copies`]: the catalog there.
+//! * [`sharding`]: what everything shares that concerns several shards.
+//! * [`sequence`]: AUTO_INCREMENT of sharded tables.
+//! * [`tell`]: SHOW, ANALYZE and the like.
+//! * [`write`](mod@write): writes on several shards.
+//! * [`inspect`], [`check`], [`attach`], [`rebuild`]: the catalog and what the servers have.
+#![forbid(unsafe_code)]
+
+pub mod ask;
+pub mod attach;
+pub mod check;
+pub mod copies;
+pub mod define;
+pub mod inspect;
+pub mod own;
+pub mod read;
+pub mod rebuild;
+pub mod schema;
+pub mod sequence;
+pub mod sharding;
+pub mod tell;
+mod together;
+pub mod write;
+
+use std::rc::Rc;
+
+use weir_backend::Lease;
+use weir_backend::profile::SharedProfile;
+use weir_catalog::ShardId;
+use weir_wire::stmt::Execute;
+use weir_wire::{Failure, StatusFlags};
+
+pub use own::Own;
+pub use sequence::{SequenceName, Sequences};
+pub use sharding::Sharding;
+
+pub mod transaction;
+
+/// Where a merged result goes.
+///
+/// Payloads are without frame headers, in the format that the client's capabilities ask for.
+pub trait Sink {
+    /// Takes one packet.
+    fn put(&mut self, payload: &[u8]);
+    /// Whether so much waits to be sent that [`Sink::flush`] should be awaited before more is put.
+    fn is_full(&self) -> bool;
+    /// Sends what was put. Cancel-safe: what was not sent stays.
+    ///
+    /// # Errors
+    /// When the client is gone, or does not read.
+    fn flush(&mut self) -> impl Future<Output = Result<(), Failure>>;
+}
+
+/// A connection to a shard's writer, in a session's state: lent for one statement, or for a transaction.
+#[derive(Debug)]
+pub struct Part {
+    /// The shard.
+    pub shard: ShardId,
+    /// The server's place in its group.
+    pub index: usize,
+    /// The connection.
+    pub lease: Lease,
+}
+
+/// What parts are asked.
+#[derive(Debug, Clone, Copy)]
+pub enum Request<'a> {
+    /// A text (COM_QUERY).
+    Text,
+    /// A prepared statement (COM_STMT_EXECUTE): rows come back in the binary format.
+    Execute {
+        /// The settings that texts are prepared under.
+        parsing: &'a SharedProfile,
+        /// The client's parameters.
+        execute: &'a Execute<'a>,
+        /// The types of the parameters, as in the payload: two bytes for each.
+        types: Option<&'a Rc<[u8]>>,
+        /// The session: servers keep something of the types that another one has executed a statement with.
+        session: u32,
+    },
+}
+
+/// What came of a statement on several shards, for the session.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    /// Rows that were affected.
+    pub affected: u64,
+    /// Rows that were sent.
+    pub sent: u64,
+    /// Warnings, summed over the parts.
+    pub warnings: u16,
+    /// LAST_INSERT_ID, if the statement made one.
+    pub insert_id: u64,
+    /// The status flags that came last, of all parts together.
+    pub status: StatusFlags,
+    /// The human-readable text of the OK (`Rows matched: 1  Changed: 1  Warnings: 0`).
+    pub info: Vec<u8>,
+    /// An error of a server, told to the client as it is.
+    pub error: Option<Failure>,
+}

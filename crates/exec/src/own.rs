@@ -1,0 +1,243 @@
+//! Weir's own connections to the shards, with its own account: for what users may not do, or what is not theirs.
+//!
+//! What must always hold: everything runs on the control runtime and is bounded in time; a caller that goes away does not stop what has
+//! begun; a connection whose reply was not read to its end is closed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+use weir_backend::monitor::{MonitorSettings, Probe};
+use weir_backend::{OwnReply, Replaceable, Server};
+use weir_catalog::ShardId;
+use weir_topology::Group;
+use weir_wire::error::codes;
+use weir_wire::{Failure, Fault};
+
+/// Bound on one statement of Weir's own.
+pub const TIMEOUT: Duration = Duration::from_secs(10);
+/// A connection that nobody has used for so long is not used again.
+const KEEP: Duration = Duration::from_secs(60);
+/// The most connections to a shard that are kept.
+const KEPT: usize = 4;
+
+/// What such a connection begins with: nothing of the server's defaults may change what statements mean or whether they are durable.
+const BEGINNING: &str = "SET NAMES utf8mb4, SESSION autocommit = 1, SESSION sql_mode = 'STRICT_ALL_TABLES', \
+                         SESSION time_zone = '+00:00', SESSION lock_wait_timeout = 5, SESSION innodb_lock_wait_timeout = 5";
+
+/// See the module. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Own {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    groups: Vec<Arc<Group>>,
+    account: Replaceable<MonitorSettings>,
+    control: Handle,
+    kept: Vec<Mutex<Vec<Kept>>>,
+}
+
+/// A connection that nobody uses now.
+#[derive(Debug)]
+struct Kept {
+    link: Link,
+    since: Instant,
+}
+
+#[derive(Debug)]
+struct Link {
+    probe: Probe,
+    server: Arc<Server>,
+    account: Arc<MonitorSettings>,
+}
+
+impl Own {
+    /// Connections to the writers of these groups; the n-th is that of shard n.
+    pub fn new(groups: Vec<Arc<Group>>, account: Replaceable<MonitorSettings>, control: Handle) -> Own {
+        let kept = groups.iter().map(|_| Mutex::default()).collect();
+        Own { shared: Arc::new(Shared { groups, account, control, kept }) }
+    }
+
+    /// The shards' groups.
+    pub fn groups(&self) -> &[Arc<Group>] {
+        &self.shared.groups
+    }
+
+    /// All shards.
+    pub fn shards(&self) -> impl Iterator<Item = ShardId> + use<> {
+        (0..self.shared.groups.len()).filter_map(|at| u16::try_from(at).ok().map(ShardId))
+    }
+
+    /// The name of Weir's own account, as the configuration has it.
+    pub fn user(&self) -> String {
+        String::from_utf8_lossy(&self.shared.account.load().user).into_owned()
+    }
+
+    /// Runs something on the control runtime, and awaits it. It goes on if the caller goes away.
+    ///
+    /// # Errors
+    /// Its own, or 1053 when Weir ends.
+    pub async fn apart<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Failure>> + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.shared.control.spawn(work).await.unwrap_or_else(|_| {
+            Err(Failure::new(Fault::Weir, codes::ER_SERVER_SHUTDOWN, b"08S01", "Weir is ending").maybe_done())
+        })
+    }
+
+    /// Runs something on the control runtime that nobody awaits.
+    pub fn behind(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.shared.control.spawn(work);
+    }
+
+    /// Runs a statement on a shard's writer.
+    ///
+    /// **It may run twice**: a kept connection that turns out to be lost is replaced by a new one, once. So it must be one that does no
+    /// harm when it is repeated.
+    ///
+    /// # Errors
+    /// The server's error; 2003 or 2013 when it can't be reached, or does not answer in time.
+    pub async fn run(&self, shard: ShardId, sql: impl Into<String>) -> Result<OwnReply, Failure> {
+        let mut replies = self.run_all(shard, vec![sql.into()]).await?;
+        Ok(replies.pop().unwrap_or_default())
+    }
+
+    /// Runs statements one after the other on one connection to a shard's writer, up to the first that fails: whatever transaction is
+    /// open then is rolled back. Otherwise as [`Own::run`].
+    ///
+    /// # Errors
+    /// As [`Own::run`].
+    pub async fn run_all(&self, shard: ShardId, statements: Vec<String>) -> Result<Vec<OwnReply>, Failure> {
+        let own = self.clone();
+        self.apart(async move { own.run_here(shard, &statements).await }).await
+    }
+
+    /// Runs a statement on every shard's writer at the same time. Otherwise as [`Own::run`].
+    pub async fn run_everywhere(&self, sql: &str) -> Vec<(ShardId, Result<OwnReply, Failure>)> {
+        let begun: Vec<_> = self
+            .shards()
+            .map(|shard| {
+                let (own, sql) = (self.clone(), sql.to_owned());
+                (shard, self.shared.control.spawn(async move { own.run_here(shard, &[sql]).await }))
+            })
+            .collect();
+        let mut replies = Vec::with_capacity(begun.len());
+        for (shard, reply) in begun {
+            let ended = |_| Err(Failure::new(Fault::Weir, codes::ER_SERVER_SHUTDOWN, b"08S01", "Weir is ending"));
+            let reply = reply.await.unwrap_or_else(ended).map(|mut all| all.pop().unwrap_or_default());
+            replies.push((shard, reply));
+        }
+        replies
+    }
+
+    async fn run_here(&self, shard: ShardId, statements: &[String]) -> Result<Vec<OwnReply>, Failure> {
+        if let Some(mut link) = self.kept(shard) {
+            match link.run_all(statements).await {
+                Err(failure) if was_lost(&failure) => {}
+                outcome => return self.keep(shard, link, outcome),
+            }
+        }
+        let mut link = self.link(shard).await?;
+        let outcome = link.run_all(statements).await;
+        self.keep(shard, link, outcome)
+    }
+
+    /// A connection after its statements: kept if it can be used again.
+    fn keep(
+        &self,
+        shard: ShardId,
+        link: Link,
+        outcome: Result<Vec<OwnReply>, Failure>,
+    ) -> Result<Vec<OwnReply>, Failure> {
+        // After an error there may be an open transaction, or a reply on its way.
+        if outcome.is_ok() {
+            let mut kept = self.kept_of(shard).lock().unwrap_or_else(PoisonError::into_inner);
+            if kept.len() < KEPT {
+                kept.push(Kept { link, since: Instant::now() });
+            }
+        }
+        outcome
+    }
+
+    fn kept(&self, shard: ShardId) -> Option<Link> {
+        let (writer, account) = (self.group(shard).writer(), self.shared.account.load_full());
+        let mut kept = self.kept_of(shard).lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|kept| {
+            let same = Arc::ptr_eq(&kept.link.server, &writer) && Arc::ptr_eq(&kept.link.account, &account);
+            same && kept.since.elapsed() < KEEP
+        });
+        kept.pop().map(|kept| kept.link)
+    }
+
+    async fn link(&self, shard: ShardId) -> Result<Link, Failure> {
+        let (server, account) = (self.group(shard).writer(), self.shared.account.load_full());
+        let mut probe = Probe::open(&server, &account).await?;
+        within(&server, probe.run(BEGINNING)).await?;
+        Ok(Link { probe, server, account })
+    }
+
+    fn group(&self, shard: ShardId) -> &Arc<Group> {
+        &self.shared.groups[usize::from(shard.0)]
+    }
+
+    fn kept_of(&self, shard: ShardId) -> &Mutex<Vec<Kept>> {
+        &self.shared.kept[usize::from(shard.0)]
+    }
+}
+
+impl Link {
+    async fn run_all(&mut self, statements: &[String]) -> Result<Vec<OwnReply>, Failure> {
+        let mut replies = Vec::with_capacity(statements.len());
+        for sql in statements {
+            replies.push(within(&self.server, self.probe.run(sql)).await?);
+        }
+        Ok(replies)
+    }
+}
+
+/// Whether a kept connection had been closed meanwhile, by the server or on the way. One that does not answer in time is another matter.
+fn was_lost(failure: &Failure) -> bool {
+    let closed = [codes::CR_SERVER_LOST, codes::ER_CLIENT_INTERACTION_TIMEOUT, codes::ER_CONNECTION_KILLED];
+    closed.contains(&failure.code) && failure.retry_safe
+}
+
+/// The reply, if it comes in time. What takes too long may still be done.
+async fn within<T>(server: &Server, reply: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    match tokio::time::timeout(TIMEOUT, reply).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(server.lost(&format!("no answer within {TIMEOUT:?}")).maybe_done()),
+    }
+}
+
+/// A text as a literal, under the sql_mode of Weir's own connections.
+pub fn quoted(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len() + 2);
+    literal.push('\'');
+    for c in text.chars() {
+        match c {
+            '\'' => literal.push_str("''"),
+            '\\' => literal.push_str("\\\\"),
+            c => literal.push(c),
+        }
+    }
+    literal.push('\'');
+    literal
+}
+
+/// A name within backticks.
+pub fn name(text: &str) -> String {
+    format!("`{}`", text.replace('`', "``"))
+}
+
+/// A cell as text; NULL is empty.
+pub fn text(cell: Option<&Option<Vec<u8>>>) -> String {
+    cell.and_then(Option::as_deref).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
+}
+
+/// A cell as a number.
+pub fn number(cell: Option<&Option<Vec<u8>>>) -> Option<u64> {
+    text(cell).parse().ok()
+}

@@ -1,0 +1,156 @@
+//! Column definitions: what of them says how values look in a row.
+//!
+//! Definitions go to the client as the first shard has sent them; they are read only for what merging needs.
+
+use weir_wire::{Capabilities, Malformed, Reader};
+
+/// Column types. Source: MySQL, `enum_field_types`.
+mod types {
+    pub(super) const DECIMAL: u8 = 0x00;
+    pub(super) const TINY: u8 = 0x01;
+    pub(super) const SHORT: u8 = 0x02;
+    pub(super) const LONG: u8 = 0x03;
+    pub(super) const FLOAT: u8 = 0x04;
+    pub(super) const DOUBLE: u8 = 0x05;
+    pub(super) const TIMESTAMP: u8 = 0x07;
+    pub(super) const LONGLONG: u8 = 0x08;
+    pub(super) const INT24: u8 = 0x09;
+    pub(super) const DATE: u8 = 0x0a;
+    pub(super) const TIME: u8 = 0x0b;
+    pub(super) const DATETIME: u8 = 0x0c;
+    pub(super) const YEAR: u8 = 0x0d;
+    pub(super) const NEWDATE: u8 = 0x0e;
+    pub(super) const NEWDECIMAL: u8 = 0xf6;
+}
+
+/// UNSIGNED_FLAG of a definition. Source: MySQL, `mysql_com.h`.
+const UNSIGNED: u16 = 0x20;
+
+/// Decimals of a number that has as many as it needs. Source: MySQL, `DECIMAL_NOT_SPECIFIED`; MariaDB has 31 or 39.
+pub const ANY_DECIMALS: u8 = 31;
+
+/// How a column's values look in the formats of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// An integer; in a binary row it has so many bytes.
+    Integer {
+        /// 1, 2, 4 or 8.
+        width: u8,
+        /// It has no sign.
+        unsigned: bool,
+    },
+    /// An approximate number of four bytes.
+    Float,
+    /// An approximate number of eight bytes.
+    Double,
+    /// An exact number: digits, in both formats.
+    Decimal,
+    /// A date, with a time of day or without.
+    Date,
+    /// A time span with a sign.
+    Time,
+    /// Anything else: a string of bytes, in both formats.
+    Bytes,
+}
+
+/// A column of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Column {
+    /// How its values look.
+    pub kind: Kind,
+    /// Its type as the definition says it.
+    pub code: u8,
+    /// The id of its collation.
+    pub collation: u16,
+    /// Digits behind the point; [`ANY_DECIMALS`] and more: as many as there are.
+    pub decimals: u8,
+}
+
+impl Column {
+    /// Reads a definition of a server with which `capabilities` were negotiated.
+    ///
+    /// # Errors
+    /// When it is cut short.
+    pub fn parse(definition: &[u8], capabilities: Capabilities) -> Result<Column, Malformed> {
+        let mut r = Reader::new(definition);
+        let extended = capabilities.contains(Capabilities::MARIADB_EXTENDED_METADATA);
+        // Catalog, schema, table, its own name, the column's name, its own name; MariaDB's type name.
+        for _ in 0..6 + usize::from(extended) {
+            r.lenenc_bytes("column definition")?;
+        }
+        r.u8("column definition")?;
+        let collation = r.u16("collation")?;
+        r.u32("column length")?;
+        let code = r.u8("column type")?;
+        let flags = r.u16("column flags")?;
+        let decimals = r.u8("decimals")?;
+        Ok(Column { kind: Kind::of(code, flags & UNSIGNED != 0), code, collation, decimals })
+    }
+
+    /// Whether a number of this column has as many decimals as it needs.
+    pub fn any_decimals(&self) -> bool {
+        self.decimals >= ANY_DECIMALS
+    }
+}
+
+impl Kind {
+    fn of(code: u8, unsigned: bool) -> Kind {
+        match code {
+            types::TINY => Kind::Integer { width: 1, unsigned },
+            types::SHORT => Kind::Integer { width: 2, unsigned },
+            types::YEAR => Kind::Integer { width: 2, unsigned: true },
+            types::LONG | types::INT24 => Kind::Integer { width: 4, unsigned },
+            types::LONGLONG => Kind::Integer { width: 8, unsigned },
+            types::FLOAT => Kind::Float,
+            types::DOUBLE => Kind::Double,
+            types::DECIMAL | types::NEWDECIMAL => Kind::Decimal,
+            types::DATE | types::NEWDATE | types::DATETIME | types::TIMESTAMP => Kind::Date,
+            types::TIME => Kind::Time,
+            _ => Kind::Bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use weir_wire::codec::put_lenenc_bytes;
+
+    /// A column definition of this name, type, flags and decimals.
+    pub(crate) fn definition(name: &str, code: u8, flags: u16, decimals: u8) -> Vec<u8> {
+        let mut out = Vec::new();
+        for text in ["def", "d", "t", "t", name, name] {
+            put_lenenc_bytes(&mut out, text.as_bytes());
+        }
+        out.push(0x0c);
+        out.extend_from_slice(&45_u16.to_le_bytes());
+        out.extend_from_slice(&20_u32.to_le_bytes());
+        out.push(code);
+        out.extend_from_slice(&flags.to_le_bytes());
+        out.extend_from_slice(&[decimals, 0, 0]);
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::definition;
+    use super::*;
+
+    #[test]
+    fn definitions_say_how_values_look() {
+        let kind = |code, flags| {
+            let definition = definition("c", code, flags, 2);
+            Column::parse(&definition, Capabilities::empty()).expect("it is well formed").kind
+        };
+        assert_eq!(kind(types::LONGLONG, UNSIGNED), Kind::Integer { width: 8, unsigned: true });
+        assert_eq!(kind(types::INT24, 0), Kind::Integer { width: 4, unsigned: false });
+        assert_eq!(kind(types::YEAR, 0), Kind::Integer { width: 2, unsigned: true });
+        assert_eq!((kind(types::NEWDECIMAL, 0), kind(types::TIMESTAMP, 0)), (Kind::Decimal, Kind::Date));
+        assert_eq!((kind(0xfd, 0), kind(0x10, UNSIGNED)), (Kind::Bytes, Kind::Bytes));
+        let whole = definition("c", types::DOUBLE, 0, 31);
+        assert!(Column::parse(&whole, Capabilities::empty()).expect("it is well formed").any_decimals());
+        for cut in 0..whole.len() - 2 {
+            assert!(Column::parse(&whole[..cut], Capabilities::empty()).is_err(), "cut at {cut}");
+        }
+    }
+}

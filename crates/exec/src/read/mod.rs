@@ -1,0 +1,183 @@
+//! Reads of several shards: all are asked at once, and their rows become one result.
+//!
+//! The way of a row: [`link`] (bytes of a connection), [`feed`] (packets of one shard's result), [`merge`] (the next row of all shards, by
+//! the sort keys of [`key`]), [`rows`] (OFFSET and LIMIT; what others read), [`run`] (the client's packets).
+//!
+//! What must always hold:
+//! - rows are looked at where they lie in the connections' buffers, and copied once, into the client's; memory is bounded by one buffer
+//!   per shard;
+//! - a shard that fails ends the result with one error, and nothing comes after it;
+//! - when [`run`] has returned, each connection is clean, or retired. When it is dropped, connections in mid-reply are not clean, and
+//!   close when they are given back.
+
+mod collations;
+mod columns;
+mod decimal;
+mod feed;
+mod float;
+mod fold;
+mod groups;
+mod key;
+mod link;
+mod memory;
+mod merge;
+mod row;
+mod rows;
+mod settle;
+mod start;
+#[cfg(test)]
+mod testing;
+mod value;
+
+use weir_plan::Read;
+use weir_wire::codec::put_lenenc;
+use weir_wire::packets::{EofPacket, OkPacket, encode_failure};
+use weir_wire::{Capabilities, Failure};
+
+pub use collations::{Collations, Space, Weights};
+pub use columns::{ANY_DECIMALS, Column, Kind};
+pub use feed::{End, Step};
+pub use link::Link;
+pub use memory::Memory;
+pub use row::Format;
+pub use rows::{Known, Row, Rows};
+pub use settle::{Cancel, Target};
+
+use crate::{Outcome, Part, Request, Sink};
+
+/// What a read needs to know of its session.
+#[derive(Clone, Copy)]
+pub struct Session<'a> {
+    /// What was negotiated with the client.
+    pub capabilities: Capabilities,
+    /// What is known of the servers' collations.
+    pub collations: &'a Collations,
+    /// Has a statement killed whose rest is not wanted.
+    pub cancel: &'a Cancel<'a>,
+}
+
+/// How many bytes of folded rows are sorted in memory.
+pub const SORT_LIMIT: usize = 64 * 1024 * 1024;
+
+/// Runs a read on parts that have the session's state (what is queued for that goes out with the statement), and hands its result to the
+/// client. A server's error is handed on too, and is in the outcome.
+///
+/// Dropping the future leaves parts in mid-reply, which close when they are given back.
+///
+/// # Errors
+/// When the client is gone, or does not read.
+pub async fn run(
+    parts: &mut [Part],
+    read: &Read,
+    request: &Request<'_>,
+    session: &Session<'_>,
+    sink: &mut impl Sink,
+) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let mut rows = match open(parts, read, request, session.collations).await {
+        Ok(rows) => rows,
+        Err(failure) => {
+            sink.put(&encode_failure(&failure));
+            outcome.error = Some(failure);
+            return Ok(outcome);
+        }
+    };
+    let ended = pump(&mut rows, session.capabilities, sink, &mut outcome).await;
+    rows.settle(session.cancel).await;
+    let end = rows.end();
+    (outcome.status, outcome.warnings) = (end.status, end.warnings);
+    match ended {
+        Ok(()) if session.capabilities.contains(Capabilities::DEPRECATE_EOF) => {
+            let ok = OkPacket { header: 0xfe, warnings: end.warnings, ..OkPacket::plain(end.status) };
+            sink.put(&ok.encode(session.capabilities));
+        }
+        Ok(()) => sink.put(&EofPacket { warnings: end.warnings, status: end.status }.encode()),
+        Err(Stopped::Failed(failure)) => {
+            sink.put(&encode_failure(&failure));
+            outcome.error = Some(failure);
+        }
+        Err(Stopped::Client(failure)) => return Err(failure),
+    }
+    Ok(outcome)
+}
+
+/// Asks all parts. The rows can be read from what it returns.
+///
+/// # Errors
+/// The loss of a connection; a server's refusal to prepare the text. Parts that were asked are retired then.
+pub async fn open<'p>(
+    parts: &'p mut [Part],
+    read: &Read,
+    request: &Request<'_>,
+    collations: &Collations,
+) -> Result<Rows<&'p mut Part>, Failure> {
+    let asked = async {
+        let Some(first) = parts.first_mut() else { return Err(merge::internal("the plan names no shard")) };
+        let weights = collations.needed(read, &mut first.lease).await?;
+        let mariadb = first.lease.is_mariadb();
+        let known = Known { weights, sort_limit: SORT_LIMIT, mariadb };
+        Ok((start::send(parts, read, request).await?, known))
+    };
+    match asked.await {
+        Ok((format, known)) => Rows::new(parts.iter_mut().collect(), read, format, &known),
+        Err(failure) => {
+            for part in parts.iter_mut().filter(|part| !part.lease.is_clean()) {
+                part.lease.retired = true;
+            }
+            Err(failure)
+        }
+    }
+}
+
+/// Why a result was not handed on to its end.
+enum Stopped {
+    /// A shard failed; the client is to be told.
+    Failed(Failure),
+    /// The client can't be told anything.
+    Client(Failure),
+}
+
+/// Puts the head and the rows into the sink.
+async fn pump<L: Link>(
+    rows: &mut Rows<L>,
+    capabilities: Capabilities,
+    sink: &mut impl Sink,
+    outcome: &mut Outcome,
+) -> Result<(), Stopped> {
+    let mut begun = false;
+    loop {
+        let step = rows.step().map_err(Stopped::Failed)?;
+        if step != Step::Wait && !begun {
+            begun = true;
+            put_head(rows, capabilities, sink);
+        }
+        match step {
+            Step::Row => {
+                sink.put(rows.payload());
+                outcome.sent += 1;
+                if sink.is_full() {
+                    sink.flush().await.map_err(Stopped::Client)?;
+                }
+            }
+            Step::Wait => {
+                sink.flush().await.map_err(Stopped::Client)?;
+                rows.fill().await.map_err(Stopped::Failed)?;
+            }
+            Step::End => return Ok(()),
+        }
+    }
+}
+
+/// Puts the column count, the definitions and the packet that ends them.
+fn put_head<L: Link>(rows: &Rows<L>, capabilities: Capabilities, sink: &mut impl Sink) {
+    let Some((definitions, status)) = rows.head() else { return };
+    let mut count = Vec::with_capacity(3);
+    put_lenenc(&mut count, definitions.len() as u64);
+    sink.put(&count);
+    for definition in definitions {
+        sink.put(definition);
+    }
+    if !capabilities.contains(Capabilities::DEPRECATE_EOF) {
+        sink.put(&EofPacket { warnings: 0, status }.encode());
+    }
+}

@@ -1,0 +1,95 @@
+//! The end of a read that needs no more rows, or has failed: the shards' replies are read to their ends, or their connections close.
+//!
+//! What must always hold: afterwards each connection is clean, or is closed when it is given back. A statement is only killed if its
+//! reply does not end soon by itself, and its connection is used on only once the KILL has been answered: it can't hit a later one.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use weir_backend::Server;
+
+use super::feed::{Feed, Step};
+use super::link::Link;
+use crate::together;
+
+/// How long a reply may take to end by itself.
+const GRACE: Duration = Duration::from_millis(20);
+/// How much of it is read before it is killed.
+const FEW_BYTES: usize = 256 * 1024;
+/// How long it may take to end once it was killed.
+const BOUND: Duration = Duration::from_secs(10);
+
+/// A statement that is to be killed.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Where it runs.
+    pub server: Arc<Server>,
+    /// The server's thread.
+    pub thread_id: u32,
+}
+
+/// Has a statement killed, by KILL QUERY on another connection. Resolves when the server has answered: `true` if it has done so.
+pub type Cancel<'a> = dyn Fn(Target) -> Pin<Box<dyn Future<Output = bool>>> + 'a;
+
+/// Reads what is left of the replies.
+pub(super) async fn settle<'f, L: Link + 'f>(feeds: impl Iterator<Item = &'f mut Feed<L>>, cancel: &Cancel<'_>) {
+    let mut open: Vec<&mut Feed<L>> = feeds.filter(|feed| !feed.is_done()).collect();
+    if open.is_empty() {
+        return;
+    }
+    for feed in &mut open {
+        feed.drained = 0;
+    }
+    let _ = tokio::time::timeout(GRACE, drain(&mut open, FEW_BYTES)).await;
+    open.retain(|feed| !feed.is_done());
+    if open.is_empty() {
+        return;
+    }
+    let kill = |feed: &&mut Feed<L>| -> Pin<Box<dyn Future<Output = bool>>> {
+        match feed.link.target() {
+            Some(target) => cancel(target),
+            None => Box::pin(std::future::ready(false)),
+        }
+    };
+    let kills = open.iter().map(kill).collect();
+    let both = async {
+        let (killed, ()) = tokio::join!(together::all(kills), drain(&mut open, usize::MAX));
+        killed
+    };
+    let killed = tokio::time::timeout(BOUND, both).await;
+    for (at, feed) in open.iter_mut().enumerate() {
+        let answered = killed.as_ref().is_ok_and(|killed| killed.get(at) == Some(&true));
+        if !answered || !feed.is_done() {
+            feed.broken("its statement was given up");
+        }
+    }
+}
+
+/// Reads replies until all have ended, or those that have not have sent more than `most` bytes each. Cancel-safe: what was read stays
+/// taken, and the feeds know where they are.
+async fn drain<L: Link>(feeds: &mut [&mut Feed<L>], most: usize) {
+    std::future::poll_fn(|cx| {
+        let mut left = false;
+        for feed in feeds.iter_mut() {
+            while !feed.is_done() && feed.drained < most {
+                match feed.next() {
+                    Ok(Step::Row) => continue,
+                    // The error of a statement that nobody waits for any more, or that was killed.
+                    Ok(Step::End) | Err(_) => break,
+                    Ok(Step::Wait) => {}
+                }
+                match feed.poll_fill(cx) {
+                    Poll::Ready(_) => {}
+                    Poll::Pending => {
+                        left = true;
+                        break;
+                    }
+                }
+            }
+        }
+        if left { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
+}

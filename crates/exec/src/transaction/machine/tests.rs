@@ -1,0 +1,86 @@
+//! Every step with everything that can come of it.
+
+use super::*;
+
+const WROTE: Taken = Taken { role: Role::Branch, wrote: true };
+const READ: Taken = Taken { role: Role::Branch, wrote: false };
+const FIRST_WROTE: Taken = Taken { role: Role::First, wrote: true };
+const FIRST_READ: Taken = Taken { role: Role::First, wrote: false };
+
+#[test]
+fn only_several_writers_need_a_decision() {
+    let cases: [(&[Taken], Step); 9] = [
+        (&[FIRST_READ], Step::Finish),
+        (&[FIRST_READ, READ], Step::Finish),
+        (&[FIRST_WROTE], Step::CommitOnly),
+        (&[FIRST_WROTE, READ], Step::Check),
+        (&[FIRST_READ, WROTE], Step::Check),
+        (&[FIRST_WROTE, WROTE], Step::Prepare),
+        (&[FIRST_READ, WROTE, WROTE], Step::Prepare),
+        (&[FIRST_WROTE, READ, WROTE], Step::Prepare),
+        (&[FIRST_READ, READ, READ], Step::Finish),
+    ];
+    for (parts, step) in cases {
+        assert_eq!(begin(parts), step, "{parts:?}");
+        assert_eq!(needs_decision(parts.iter().copied()), step == Step::Prepare, "{parts:?}");
+    }
+}
+
+#[test]
+fn each_outcome_of_each_step_has_its_next() {
+    use Step::*;
+    use Went::*;
+    let unknown = Over(Verdict::Unknown);
+    let cases = [
+        (Prepare, [(Well, Decide), (Refused, RollBack), (Lost, RollBack)]),
+        (Check, [(Well, CommitOnly), (Refused, RollBack), (Lost, RollBack)]),
+        (Decide, [(Well, Finish), (Refused, LookUp), (Lost, LookUp)]),
+        (LookUp, [(FoundCommitted, Finish), (FoundAborted, RollBack), (NotFound, unknown)]),
+        (CommitOnly, [(Well, Finish), (Refused, RollBack), (Lost, unknown)]),
+    ];
+    for (step, outcomes) in cases {
+        for (went, then) in outcomes {
+            assert_eq!(next(step, went), then, "{step:?} {went:?}");
+        }
+    }
+    for went in [Well, Refused, Lost] {
+        assert_eq!(next(Finish, went), Over(Verdict::Committed));
+        assert_eq!(next(RollBack, went), Over(Verdict::RolledBack));
+    }
+}
+
+/// Walks all ways from a beginning; returns the ends, each with the steps before it.
+fn walk(step: Step, before: Vec<Step>, ends: &mut Vec<(Vec<Step>, Verdict)>) {
+    assert!(before.len() < 8, "it ends: {before:?}");
+    if let Step::Over(verdict) = step {
+        ends.push((before, verdict));
+        return;
+    }
+    let outcomes: &[Went] = match step {
+        Step::LookUp => &[Went::FoundCommitted, Went::FoundAborted, Went::NotFound],
+        _ => &[Went::Well, Went::Refused, Went::Lost],
+    };
+    for went in outcomes {
+        let mut then = before.clone();
+        then.push(step);
+        walk(next(step, *went), then, ends);
+    }
+}
+
+#[test]
+fn whatever_happens_nothing_is_rolled_back_behind_a_decision_and_nothing_finished_before_one() {
+    for first in [Step::Prepare, Step::Check, Step::CommitOnly, Step::Finish] {
+        let mut ends = Vec::new();
+        walk(first, Vec::new(), &mut ends);
+        for (steps, verdict) in ends {
+            let finished = steps.contains(&Step::Finish);
+            let rolled_back = steps.contains(&Step::RollBack);
+            assert!(!(finished && rolled_back), "{steps:?}");
+            assert_eq!(verdict == Verdict::Committed, finished, "{steps:?}");
+            assert_eq!(verdict == Verdict::RolledBack, rolled_back, "{steps:?}");
+            if first == Step::Prepare && finished {
+                assert_eq!(steps[..2], [Step::Prepare, Step::Decide], "{steps:?}");
+            }
+        }
+    }
+}

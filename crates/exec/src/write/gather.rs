@@ -1,0 +1,126 @@
+//! Rows that are read before a write: keys of rows that will be changed, and rows of INSERT … SELECT.
+//!
+//! What must always hold: they are read in the write's own transaction; every value becomes a literal that is that value exactly; memory
+//! is bounded.
+
+use weir_backend::Profile;
+use weir_plan::write::literal::{put_binary_hex, put_text_hex};
+use weir_plan::{Form, Gather, Read};
+use weir_wire::error::codes;
+use weir_wire::{Failure, Fault};
+
+use super::Session;
+use super::send::confirm;
+use super::value::put_value;
+use crate::read::{self, Row};
+use crate::{Part, Request};
+
+/// The most bytes of a text that is made of rows: servers take statements of 16 MiB by default.
+const MOST_BYTES: usize = 12 * 1024 * 1024;
+
+/// What texts come in while rows are read that are written again: it has all characters.
+pub(super) const CHARSET: &str = "utf8mb4";
+
+/// The text that changes the rows that were found.
+pub(super) async fn changing(parts: &mut [Part], gather: &Gather, session: &Session<'_>) -> Result<Vec<u8>, Failure> {
+    let mut keys = Vec::new();
+    let put = |row: &Row<'_>| {
+        if !keys.is_empty() {
+            keys.push(b',');
+        }
+        put_key(&mut keys, row, &gather.forms).map(|()| keys.len())
+    };
+    let found = rows(parts, &gather.rows, session, put).await?;
+    if found == 0 {
+        // No row is meant; the server still says what is wrong with the statement.
+        keys = format!("({})", vec!["NULL"; gather.forms.len()].join(",")).into_bytes();
+    }
+    Ok([&gather.head[..], &keys, &gather.tail].concat())
+}
+
+/// The values of a row's primary key, which come first in it, in parentheses.
+pub(super) fn put_key(out: &mut Vec<u8>, row: &Row<'_>, forms: &[Form]) -> Result<(), Failure> {
+    out.push(b'(');
+    for (nth, form) in forms.iter().enumerate() {
+        if nth > 0 {
+            out.push(b',');
+        }
+        match (form, row.field(nth)) {
+            (_, None) => out.extend_from_slice(b"NULL"),
+            (Form::Plain, field @ Some(_)) => put_value(out, field, &row.columns()[nth], None)?,
+            (Form::Hex(Some(charset)), Some(digits)) => put_text_hex(out, digits, charset),
+            (Form::Hex(None), Some(digits)) => put_binary_hex(out, digits),
+        }
+    }
+    out.push(b')');
+    Ok(())
+}
+
+/// All rows of a query, as rows of literals, and how many there are.
+pub(super) async fn values(parts: &mut [Part], read: &Read, session: &Session<'_>) -> Result<(Vec<u8>, u64), Failure> {
+    let mut text = Vec::new();
+    let put = |row: &Row<'_>| {
+        text.extend_from_slice(if text.is_empty() { b"(" } else { b",(" });
+        for (nth, (field, column)) in row.fields().zip(row.columns()).enumerate() {
+            if nth > 0 {
+                text.push(b',');
+            }
+            put_value(&mut text, field, column, Some(CHARSET))?;
+        }
+        text.push(b')');
+        Ok(text.len())
+    };
+    let found = rows(parts, read, session, put).await?;
+    Ok((text, found))
+}
+
+/// Reads rows, their texts in [`CHARSET`], and has each kept. `keep` says how much is kept by now.
+pub(super) async fn rows(
+    parts: &mut [Part],
+    read: &Read,
+    session: &Session<'_>,
+    mut keep: impl FnMut(&Row<'_>) -> Result<usize, Failure>,
+) -> Result<u64, Failure> {
+    let mut back = Vec::new();
+    for (at, part) in parts.iter_mut().enumerate() {
+        confirm(part).await?;
+        let own = part.lease.profile().clone();
+        let reading = own.with_variables([("character_set_results", CHARSET)]);
+        let none = Profile::default();
+        if let (Some(there), Some(again)) = (own.difference(&reading, &none).set, reading.difference(&own, &none).set) {
+            part.lease.query(&there).await?;
+            back.push((at, again));
+        }
+    }
+    let mut rows = read::open(parts, read, &Request::Text, session.reading.collations).await?;
+    let mut found = 0;
+    let ended = loop {
+        let kept = match rows.next_row().await {
+            Ok(Some(row)) => keep(&row),
+            Ok(None) => break Ok(found),
+            Err(failure) => break Err(failure),
+        };
+        found += 1;
+        match kept {
+            Ok(bytes) if bytes <= MOST_BYTES => {}
+            Ok(_) => break Err(too_many()),
+            Err(failure) => break Err(failure),
+        }
+    };
+    rows.settle(session.reading.cancel).await;
+    drop(rows);
+    for (at, again) in back {
+        if parts[at].lease.is_clean() {
+            parts[at].lease.query(&again).await?;
+        }
+    }
+    ended
+}
+
+fn too_many() -> Failure {
+    let message = format!(
+        "The rows that this statement reads to write them are more than {} MiB of text: write them in several statements, by ranges of the key",
+        MOST_BYTES >> 20
+    );
+    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+}

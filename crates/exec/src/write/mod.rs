@@ -1,0 +1,167 @@
+//! Writes on several shards: each part runs its text, and what they say becomes one answer.
+//!
+//! The parts are in a transaction already, and stay in it: who lends them commits or rolls back. What must always hold:
+//! - a statement that fails leaves nothing on any part: within a client's transaction all parts go back to where they were before it (a
+//!   savepoint), as one server does; where that can't be had, [`run`] says so, and the whole transaction has to be rolled back;
+//! - a statement's time, and its `LAST_INSERT_ID()`, are the same on all parts;
+//! - copies of a GLOBAL table that turn out to differ fail the statement.
+//!
+//! * `send`: what goes to a part, and what comes back; `counts`: affected rows and infos of all parts as one.
+//! * `settle`: values that a text needs before it can be planned; `gather`: rows
+//!   that are read first; `moving`: rows whose shard key changes; `value`: a server's values as literals.
+
+mod counts;
+mod gather;
+mod moving;
+mod send;
+mod settle;
+mod value;
+
+use weir_catalog::ShardId;
+use weir_plan::{Write, WriteKind};
+use weir_wire::error::codes;
+use weir_wire::{Failure, Fault};
+
+pub use settle::{Generator, Settled, settle};
+
+use crate::{Outcome, Part, read};
+use counts::total;
+use send::{Order, Replied, Surroundings, everywhere};
+
+/// Errors after which a server has rolled back the transaction: a deadlock, and that of an XA branch.
+const ENDS_TRANSACTION: [u16; 2] = [1213, 1614];
+
+/// What a write needs to know of its session.
+#[derive(Clone, Copy)]
+pub struct Session<'a> {
+    /// What reads need.
+    pub reading: &'a read::Session<'a>,
+    /// The transaction is the client's: a statement that fails must leave what came before it. If it is not, the caller rolls the
+    /// whole transaction back when there is an error.
+    pub in_transaction: bool,
+    /// What `LAST_INSERT_ID()` is.
+    pub insert_id: u64,
+    /// The first value that was generated for the statement ([`Settled::insert_id`]).
+    pub generated: Option<u64>,
+}
+
+/// Runs a write on the parts of its shards ([`Write::shards`]), which are in the order of these.
+///
+/// A server's error is in the outcome: then the statement has left nothing, and a client's transaction goes on.
+///
+/// Dropping the future leaves parts in mid-reply, which close when they are given back: their transaction is rolled back.
+///
+/// # Errors
+/// What the whole transaction has to be rolled back for: a part was lost, or could not undo the statement (its server has rolled the
+/// transaction back already: after a deadlock, say).
+pub async fn run(parts: &mut [Part], write: &Write, session: &Session<'_>) -> Result<Outcome, Failure> {
+    let gathered;
+    let kind = match &write.kind {
+        WriteKind::Gather(gather) => match gather::changing(parts, gather, session).await {
+            Ok(text) => {
+                gathered = WriteKind::Everywhere(gather.rows.shards.clone(), text);
+                &gathered
+            }
+            Err(failure) => return only_read(parts, failure),
+        },
+        kind => kind,
+    };
+    if let WriteKind::Move(moved) = kind {
+        let around = Surroundings::of(parts, write.alike, session, parts.len()).await?;
+        return moving::run(parts, moved, around, session).await;
+    }
+    let orders = orders(parts, kind)?;
+    let surroundings = Surroundings::of(parts, write.alike, session, orders.len()).await?;
+    let replies = everywhere(parts, &orders, &surroundings).await?;
+    let outcome = match outcome(parts, kind, &replies, session) {
+        Ok(mut outcome) => {
+            // Some servers tell nothing when they see that no row can match.
+            if matches!(&write.kind, WriteKind::Gather(gather) if gather.update) && outcome.info.is_empty() {
+                outcome.info = format!("Rows matched: 0  Changed: 0  Warnings: {}", outcome.warnings).into_bytes();
+            }
+            return Ok(outcome);
+        }
+        Err(failure) => Outcome { error: Some(failure.clone()), ..Outcome::default() },
+    };
+    if session.in_transaction
+        && let Some(failure) = outcome.error.clone()
+    {
+        send::undo(parts, &orders, &surroundings).await.map_err(|()| failure)?;
+    }
+    Ok(outcome)
+}
+
+/// A read before the write has failed: nothing was changed, unless the server has ended the transaction.
+fn only_read(parts: &[Part], failure: Failure) -> Result<Outcome, Failure> {
+    let whole = parts.iter().all(|part| part.lease.is_clean()) && !ENDS_TRANSACTION.contains(&failure.code);
+    if whole { Ok(Outcome { error: Some(failure), ..Outcome::default() }) } else { Err(failure) }
+}
+
+/// What each part is told.
+fn orders<'w>(parts: &[Part], kind: &'w WriteKind) -> Result<Vec<Order<'w>>, Failure> {
+    let part = |shard: ShardId| {
+        let found = parts.iter().position(|part| part.shard == shard);
+        found.ok_or_else(|| internal("a write was given no connection to one of its shards"))
+    };
+    match kind {
+        WriteKind::Split(texts, _) => {
+            texts.iter().map(|(shard, text)| Ok(Order { part: part(*shard)?, text })).collect()
+        }
+        WriteKind::Everywhere(shards, text) | WriteKind::Global(shards, text) => {
+            shards.iter().map(|shard| Ok(Order { part: part(*shard)?, text })).collect()
+        }
+        WriteKind::Settle(_) | WriteKind::Gather(_) | WriteKind::Move(_) => {
+            Err(internal("a text was run that is not there yet"))
+        }
+    }
+}
+
+fn internal(message: &str) -> Failure {
+    Failure::new(Fault::Weir, codes::ER_UNKNOWN_ERROR, b"HY000", message)
+}
+
+/// What the parts' replies are together.
+fn outcome(parts: &[Part], kind: &WriteKind, replies: &[Replied], session: &Session<'_>) -> Result<Outcome, Failure> {
+    if let Some(failure) = worst(replies) {
+        return Err(failure);
+    }
+    let done: Vec<_> = replies.iter().filter_map(|reply| reply.as_ref().ok()).collect();
+    let mut outcome = match kind {
+        WriteKind::Global(shards, _) => {
+            let copies: Vec<_> = done.iter().map(|done| (done.affected, &done.info[..])).collect();
+            if copies.windows(2).any(|pair| pair[0] != pair[1]) {
+                return Err(copies_differ(parts, shards, &copies));
+            }
+            let [first, ..] = done[..] else { return Err(internal("a write had no part")) };
+            let (affected, info) = (first.affected, first.info.clone());
+            Outcome { affected, info, warnings: first.warnings, ..Outcome::default() }
+        }
+        WriteKind::Split(_, duplicates) => total(&done, Some(*duplicates)),
+        _ => total(&done, None),
+    };
+    outcome.insert_id = session.generated.unwrap_or_else(|| done.iter().map(|done| done.insert_id).max().unwrap_or(0));
+    outcome.status = done.last().map(|done| done.status).unwrap_or_default();
+    Ok(outcome)
+}
+
+/// The error that the client is told: one that has ended a transaction before others, else the first shard's.
+fn worst(replies: &[Replied]) -> Option<Failure> {
+    let ends = [&ENDS_TRANSACTION[..], &[1205]].concat();
+    let failures = || replies.iter().filter_map(|reply| reply.as_ref().err());
+    failures().find(|failure| ends.contains(&failure.code)).or_else(|| failures().next()).cloned()
+}
+
+fn copies_differ(parts: &[Part], shards: &[ShardId], copies: &[(u64, &[u8])]) -> Failure {
+    let name = |shard: &ShardId| {
+        let part = parts.iter().find(|part| part.shard == *shard);
+        part.map_or_else(String::new, |part| part.lease.server.settings.name.clone())
+    };
+    let counts: Vec<String> =
+        shards.iter().zip(copies).map(|(shard, (affected, _))| format!("{affected} on {}", name(shard))).collect();
+    let message = format!(
+        "The copies of a GLOBAL table differ: the statement affected other rows on each ({}), and was undone. Compare them with CHECKSUM \
+         TABLE",
+        counts.join(", ")
+    );
+    Failure::new(Fault::Server, codes::ER_UNKNOWN_ERROR, b"HY000", message)
+}

@@ -1,0 +1,137 @@
+//! Rows whose shard key changes: taken away where they are, and put where their new keys belong.
+//!
+//! What must always hold: as many rows are put as were taken away, all in the write's transaction.
+
+use std::collections::BTreeMap;
+
+use weir_catalog::{Located, ShardId, locate_stored, no_part};
+use weir_plan::Move;
+use weir_wire::error::codes;
+use weir_wire::{Capabilities, Failure, Fault};
+
+use super::gather::{CHARSET, put_key, rows};
+use super::send::{Order, Surroundings, everywhere, undo};
+use super::value::{constant_of, put_value};
+use super::{Session, internal, only_read, worst};
+use crate::ask::ask;
+use crate::read::Row;
+use crate::{Outcome, Part};
+
+/// What was read of the rows.
+#[derive(Default)]
+struct Found {
+    /// Their old primary keys.
+    keys: Vec<u8>,
+    /// Rows of values, by their new shards.
+    values: BTreeMap<ShardId, Vec<u8>>,
+    changed: u64,
+}
+
+/// Moves the rows. The outcome is that of an UPDATE.
+///
+/// # Errors
+/// As [`super::run`].
+pub(super) async fn run(
+    parts: &mut [Part],
+    moved: &Move,
+    around: Surroundings,
+    session: &Session<'_>,
+) -> Result<Outcome, Failure> {
+    if let Err(failure) = refuse_on_update(parts, moved).await {
+        return only_read(parts, failure);
+    }
+    let mut found = Found::default();
+    // Those that are read from come first for that time.
+    let is_read = |part: &Part| moved.rows.shards.contains(&part.shard);
+    parts.sort_by_key(|part| !is_read(part));
+    let read = parts.iter().filter(|part| is_read(part)).count();
+    let put = |row: &Row<'_>| put(&mut found, row, moved);
+    let matched = rows(&mut parts[..read], &moved.rows, session, put).await;
+    parts.sort_by_key(|part| part.shard);
+    let matched = match matched {
+        Ok(matched) => matched,
+        Err(failure) => return only_read(parts, failure),
+    };
+    let mut warnings = 0_u16;
+    if matched > 0 {
+        let delete = [&moved.delete[..], &found.keys, b")"].concat();
+        let all: Vec<Order<'_>> = (0..parts.len()).map(|part| Order { part, text: &delete }).collect();
+        let replies = everywhere(parts, &all, &around).await?;
+        let taken: u64 = replies.iter().flatten().map(|done| done.affected).sum();
+        let mut failure = worst(&replies);
+        if failure.is_none() && taken != matched {
+            failure = Some(internal("rows were not found again that were to be moved"));
+        }
+        if failure.is_none() {
+            let texts: Vec<(ShardId, Vec<u8>)> =
+                found.values.iter().map(|(shard, rows)| (*shard, [&moved.insert[..], rows].concat())).collect();
+            let place = |shard| parts.iter().position(|part| part.shard == shard);
+            let orders: Option<Vec<Order<'_>>> =
+                texts.iter().map(|(shard, text)| Some(Order { part: place(*shard)?, text })).collect();
+            let orders = orders.ok_or_else(|| internal("a write was given no connection to one of its shards"))?;
+            let replies = everywhere(parts, &orders, &around.without_savepoint()).await?;
+            warnings = replies.iter().flatten().fold(0, |sum: u16, done| sum.saturating_add(done.warnings));
+            failure = worst(&replies);
+        }
+        if let Some(failure) = failure {
+            undo(parts, &all, &around).await.map_err(|()| failure.clone())?;
+            return Ok(Outcome { error: Some(failure), ..Outcome::default() });
+        }
+    }
+    let finds = parts.iter().any(|part| part.lease.capabilities.contains(Capabilities::FOUND_ROWS));
+    let info = format!("Rows matched: {matched}  Changed: {}  Warnings: {warnings}", found.changed).into_bytes();
+    Ok(Outcome { affected: if finds { matched } else { found.changed }, warnings, info, ..Outcome::default() })
+}
+
+/// Keeps a row's old key, and its new values.
+fn put(found: &mut Found, row: &Row<'_>, moved: &Move) -> Result<usize, Failure> {
+    if !found.keys.is_empty() {
+        found.keys.push(b',');
+    }
+    put_key(&mut found.keys, row, &moved.forms)?;
+    let columns = row.columns();
+    let first = moved.forms.len() + 1;
+    found.changed += u64::from(row.field(first - 1) != Some(b"0"));
+    let mut key = Vec::with_capacity(moved.key.len());
+    for place in &moved.key {
+        let column = columns.get(*place).ok_or_else(|| internal("a moved row lacks its key"))?;
+        key.push(constant_of(row.field(*place), column)?);
+    }
+    let shard = match locate_stored(&moved.database, &moved.table, &key, &moved.weights) {
+        Located::Shard(shard) => shard,
+        Located::Nowhere => return Err(no_part("of the new key")),
+        Located::Unsure | Located::NeedsWeights(..) => return Err(unsure()),
+    };
+    let values = found.values.entry(shard).or_default();
+    values.extend_from_slice(if values.is_empty() { b"(" } else { b",(" });
+    for (place, column) in columns.iter().enumerate().skip(first) {
+        if place > first {
+            values.push(b',');
+        }
+        put_value(values, row.field(place), column, Some(CHARSET))?;
+    }
+    values.push(b')');
+    Ok(found.keys.len() + found.values.values().map(Vec::len).sum::<usize>())
+}
+
+fn unsure() -> Failure {
+    let message = "Where a row belongs with its new shard key can't be told from the value: DELETE and INSERT the row in a transaction";
+    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+}
+
+/// A column that changes by itself at an UPDATE would not at DELETE and INSERT.
+async fn refuse_on_update(parts: &mut [Part], moved: &Move) -> Result<(), Failure> {
+    let (Some(check), Some(part)) = (&moved.check, parts.first_mut()) else { return Ok(()) };
+    super::send::confirm(part).await?;
+    match ask(&mut part.lease, check).await.ok()?.rows.first() {
+        None => Ok(()),
+        Some(row) => {
+            let column = row.first().cloned().flatten().unwrap_or_default();
+            let message = format!(
+                "A change of a shard key moves rows, and '{}' would not get its ON UPDATE value: DELETE and INSERT the rows in a transaction",
+                String::from_utf8_lossy(&column)
+            );
+            Err(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message))
+        }
+    }
+}

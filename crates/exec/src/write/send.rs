@@ -1,0 +1,236 @@
+//! What goes to a part for a write, and what comes back.
+//!
+//! What must always hold: all parts are asked before any reply is read; every reply is read to its end, also after an error.
+
+use std::task::Poll;
+
+use bytes::Buf;
+use weir_plan::Alike;
+use weir_wire::packets::ErrPacket;
+use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
+use weir_wire::stmt::query_payload;
+use weir_wire::{Failure, Fault, StatusFlags};
+
+use super::Session;
+use crate::Part;
+
+/// The savepoint before a statement. Setting it again moves it.
+const SAVEPOINT: &str = "weir_statement";
+
+/// A text for a part.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Order<'w> {
+    /// The place of the part.
+    pub(super) part: usize,
+    /// What it runs.
+    pub(super) text: &'w [u8],
+}
+
+/// What a server said to a statement that succeeded.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Done {
+    pub(super) affected: u64,
+    pub(super) insert_id: u64,
+    pub(super) warnings: u16,
+    pub(super) status: StatusFlags,
+    pub(super) info: Vec<u8>,
+}
+
+/// A server's reply: its OK or its error.
+pub(super) type Replied = Result<Done, Failure>;
+
+/// What is sent around a statement.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Surroundings {
+    /// A savepoint is set before.
+    savepoint: bool,
+    /// The time of the statement, in seconds.
+    time: Option<String>,
+    insert_id: Option<u64>,
+}
+
+impl Surroundings {
+    pub(super) async fn of(
+        parts: &mut [Part],
+        alike: Alike,
+        session: &Session<'_>,
+        orders: usize,
+    ) -> Result<Surroundings, Failure> {
+        let time = match parts.first_mut() {
+            Some(part) if alike.time && orders > 1 && part.lease.profile().variable("timestamp").is_none() => {
+                confirm(part).await?;
+                let reply = part.lease.query("SELECT UNIX_TIMESTAMP(NOW(6))").await?;
+                let time = reply.rows.into_iter().flatten().next().flatten();
+                Some(
+                    time.and_then(|time| String::from_utf8(time).ok())
+                        .ok_or_else(|| super::internal("no time was told"))?,
+                )
+            }
+            _ => None,
+        };
+        let insert_id = alike.insert_id.then_some(session.insert_id);
+        Ok(Surroundings { savepoint: session.in_transaction, time, insert_id })
+    }
+
+    /// The same behind the savepoint.
+    pub(super) fn without_savepoint(&self) -> Surroundings {
+        Surroundings { savepoint: false, ..self.clone() }
+    }
+
+    fn before(&self) -> impl Iterator<Item = String> {
+        let savepoint = self.savepoint.then(|| format!("SAVEPOINT {SAVEPOINT}"));
+        let time = self.time.as_ref().map(|time| format!("SET timestamp={time}"));
+        savepoint.into_iter().chain(time)
+    }
+
+    fn after(&self) -> Option<&'static str> {
+        self.time.as_ref().map(|_| "SET timestamp=DEFAULT")
+    }
+}
+
+/// Runs the statement on all parts at once.
+///
+/// # Errors
+/// The loss of a part, or one that could not be prepared for the statement: the transaction has to be rolled back.
+pub(super) async fn everywhere(
+    parts: &mut [Part],
+    orders: &[Order<'_>],
+    around: &Surroundings,
+) -> Result<Vec<Replied>, Failure> {
+    for order in orders {
+        let part = &mut parts[order.part];
+        if let Some(id) = around.insert_id
+            && part.lease.insert_id != Some(id)
+        {
+            part.lease.queue_insert_id(id);
+        }
+        confirm(part).await?;
+        for text in around.before() {
+            queue(part, text.as_bytes());
+        }
+        queue(part, order.text);
+        if let Some(text) = around.after() {
+            queue(part, text.as_bytes());
+        }
+    }
+    flush(parts).await?;
+    let mut replies = Vec::with_capacity(orders.len());
+    let mut failed = None;
+    for order in orders {
+        let part = &mut parts[order.part];
+        for _ in around.before() {
+            failed = failed.or(reply(part).await?.err());
+        }
+        replies.push(reply(part).await?);
+        if around.after().is_some() {
+            failed = failed.or(reply(part).await?.err());
+        }
+    }
+    match failed {
+        // A deadlock on one part is what the client should hear of.
+        Some(failure) => Err(super::worst(&replies).unwrap_or(failure)),
+        None => Ok(replies),
+    }
+}
+
+/// Goes back to where the parts were before the statement.
+///
+/// # Errors
+/// When one can't.
+pub(super) async fn undo(parts: &mut [Part], orders: &[Order<'_>], around: &Surroundings) -> Result<(), ()> {
+    if !around.savepoint {
+        return Ok(());
+    }
+    let text = format!("ROLLBACK TO SAVEPOINT {SAVEPOINT}");
+    for order in orders {
+        queue(&mut parts[order.part], text.as_bytes());
+    }
+    flush(parts).await.map_err(drop)?;
+    let mut undone = Ok(());
+    for order in orders {
+        if reply(&mut parts[order.part]).await.map_err(drop)?.is_err() {
+            undone = Err(());
+        }
+    }
+    undone
+}
+
+/// A write must not run under another profile than its session's: what is queued for that is confirmed first.
+pub(super) async fn confirm(part: &mut Part) -> Result<(), Failure> {
+    part.lease.flush().await?;
+    part.lease.confirm_state().await
+}
+
+fn queue(part: &mut Part, text: &[u8]) {
+    let payload = query_payload(text, part.lease.capabilities);
+    part.lease.queue(&payload, true);
+}
+
+/// Sends what is queued on all parts, to each as fast as it takes it.
+async fn flush(parts: &mut [Part]) -> Result<(), Failure> {
+    std::future::poll_fn(|cx| {
+        let mut left = false;
+        for part in parts.iter_mut() {
+            match part.lease.poll_send(cx) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(error)) => {
+                    part.lease.retired = true;
+                    return Poll::Ready(Err(part.lease.lost(&error).maybe_done()));
+                }
+                Poll::Pending => left = true,
+            }
+        }
+        if left { Poll::Pending } else { Poll::Ready(Ok(())) }
+    })
+    .await
+}
+
+/// Reads a reply to its end.
+///
+/// # Errors
+/// The loss of the connection.
+async fn reply(part: &mut Part) -> Result<Replied, Failure> {
+    let mut tracker = ReplyTracker::new(ReplyKind::Results, part.lease.capabilities);
+    let mut replied = Ok(Done::default());
+    while !tracker.is_done() {
+        let taken = match tracker.advance(&part.lease.input) {
+            Err(error) => return Err(lost(part, &error.to_string())),
+            Ok(Event::NeedMore) => {
+                part.lease.fill().await.map_err(Failure::maybe_done)?;
+                continue;
+            }
+            Ok(Event::Pass(taken)) => taken,
+            Ok(Event::Packet(taken, ending)) => {
+                match ending {
+                    Ending::Ok(ok) => {
+                        replied = Ok(Done {
+                            affected: ok.affected_rows,
+                            insert_id: ok.last_insert_id,
+                            warnings: ok.warnings,
+                            status: ok.status,
+                            info: ok.info.to_vec(),
+                        });
+                    }
+                    Ending::Err(error) => replied = Err(of_server(&error)),
+                    Ending::LocalInfile => return Err(lost(part, "a file was asked for that nobody has")),
+                    Ending::Eof(_) | Ending::Prepared(_) => {}
+                }
+                taken
+            }
+        };
+        part.lease.input.advance(taken);
+    }
+    part.lease.reply_done();
+    Ok(replied)
+}
+
+fn lost(part: &mut Part, why: &str) -> Failure {
+    part.lease.retired = true;
+    part.lease.server.lost(why).maybe_done()
+}
+
+/// A server's error, as the client is told it.
+fn of_server(error: &ErrPacket<'_>) -> Failure {
+    let message = String::from_utf8_lossy(error.message).into_owned();
+    Failure::new(Fault::Server, error.code, &error.sqlstate, message).maybe_done()
+}

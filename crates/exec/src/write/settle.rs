@@ -1,0 +1,126 @@
+//! Values that a text needs before it can be planned: asked of a server once, or taken from a sequence.
+//!
+//! What must always hold: a value becomes a literal that is that value exactly, of its type.
+
+use weir_catalog::ShardId;
+use weir_plan::{Generate, Merge, Raise, Read, Settle};
+use weir_wire::Failure;
+
+use super::value::literal_of;
+use super::{Session, gather, internal};
+use crate::read::{self, Collations};
+use crate::{Outcome, Part, Request, SequenceName, Sequences};
+
+/// Where values of AUTO_INCREMENT come from.
+pub trait Generator {
+    /// The first of so many values in a row.
+    ///
+    /// # Errors
+    /// When there are none left, or the sequence can't be reached.
+    fn take(&self, wanted: &Generate) -> impl Future<Output = Result<u64, Failure>>;
+
+    /// Goes on behind an explicit value. To be awaited before the row is acknowledged.
+    ///
+    /// # Errors
+    /// When the sequence can't be reached.
+    fn raise(&self, raise: &Raise) -> impl Future<Output = Result<(), Failure>>;
+}
+
+impl Generator for Sequences {
+    async fn take(&self, wanted: &Generate) -> Result<u64, Failure> {
+        let name = name(wanted.keeper, &wanted.database, &wanted.table);
+        if let Some(value) = wanted.behind {
+            self.at_least(&name, value).await?;
+        }
+        Sequences::take(self, &name, wanted.count).await
+    }
+
+    async fn raise(&self, raise: &Raise) -> Result<(), Failure> {
+        self.at_least(&name(raise.keeper, &raise.database, &raise.table), raise.value).await
+    }
+}
+
+fn name(shard: ShardId, database: &str, table: &str) -> SequenceName {
+    SequenceName { shard, database: database.to_owned(), table: table.to_owned() }
+}
+
+/// A text that can be planned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settled {
+    /// The text. It has no parameters.
+    pub text: Vec<u8>,
+    /// The first value that was generated for AUTO_INCREMENT: what `LAST_INSERT_ID()` becomes if the statement succeeds.
+    pub insert_id: Option<u64>,
+    /// How many rows the query of INSERT … SELECT had. With none there is nothing to run: see [`Settled::nothing`].
+    pub rows: Option<u64>,
+}
+
+impl Settled {
+    /// What is told about an INSERT … SELECT whose query had no rows.
+    pub fn nothing(&self) -> Option<Outcome> {
+        let info = b"Records: 0  Duplicates: 0  Warnings: 0".to_vec();
+        (self.rows == Some(0)).then(|| Outcome { info, ..Outcome::default() })
+    }
+}
+
+/// Finds out what a text needs, and puts it there. `parts`: connections to the shards of the plan ([`weir_plan::Write::shards`]); in the
+/// statement's transaction if rows are read.
+///
+/// # Errors
+/// The server's error, or the sequence's; nothing was written then.
+pub async fn settle(
+    parts: &mut [Part],
+    wanted: &Settle,
+    text: &[u8],
+    session: &Session<'_>,
+    generator: &impl Generator,
+) -> Result<Settled, Failure> {
+    let answer = match &wanted.ask {
+        None => Vec::new(),
+        Some((shard, question)) => {
+            let part = parts.iter_mut().find(|part| part.shard == *shard);
+            let part = part.ok_or_else(|| internal("a question was given no connection to its shard"))?;
+            ask(part, question, session.reading.collations).await?
+        }
+    };
+    let (rows, found) = match &wanted.rows {
+        None => (Vec::new(), None),
+        Some(read) => {
+            let (rows, found) = gather::values(parts, read, session).await?;
+            (rows, Some(found))
+        }
+    };
+    let first = match &wanted.generate {
+        None => None,
+        Some(generate) => Some(generator.take(generate).await?),
+    };
+    let text = wanted.text(text, &answer, &rows, first.unwrap_or(0));
+    Ok(Settled { text, insert_id: first, rows: found })
+}
+
+/// The values of the one row that a query has, as literals.
+async fn ask(part: &mut Part, question: &[u8], collations: &Collations) -> Result<Vec<Vec<u8>>, Failure> {
+    super::send::confirm(part).await?;
+    let charset = super::value::results_charset(&part.lease);
+    let read = Read {
+        shards: vec![part.shard],
+        text: question.to_vec(),
+        parameters: Vec::new(),
+        columns: None,
+        hidden: 0,
+        merge: Merge::Concatenate,
+        skip: 0,
+        take: None,
+        locks: false,
+        pin_time: false,
+        reason: String::new(),
+    };
+    let mut rows = read::open(std::slice::from_mut(part), &read, &Request::Text, collations).await?;
+    let mut answer = Vec::new();
+    while let Some(row) = rows.next_row().await? {
+        for (field, column) in row.fields().zip(row.columns()) {
+            answer.push(literal_of(field, column, charset.as_deref())?);
+        }
+    }
+    Ok(answer)
+}

@@ -1,0 +1,234 @@
+//! Statements on several shards at once: their connections, inside the transaction or with one of their own.
+//!
+//! What must always hold: a statement that writes on several shards is done on all of them or on none. Without a transaction it gets one;
+//! in a transaction, what it did on some shards is undone when it fails on another.
+
+use weir_exec::Part;
+use weir_exec::transaction::everywhere;
+use weir_wire::{Failure, StatusFlags};
+
+use super::super::Session;
+use super::super::route::Target;
+use super::super::server::Stopped;
+use super::super::state::Begin;
+use super::{Shown, shard_id};
+use crate::backends::ServerPlace;
+
+/// What a statement that fails on one shard is undone to on the others. No client can name it: it has a space.
+const BEFORE_STATEMENT: &str = "`weir statement`";
+
+/// The connections of a statement on several shards.
+pub(in super::super) struct Parts {
+    /// In the order of the shards that were asked for.
+    pub(in super::super) parts: Vec<Part>,
+    how: How,
+    writes: bool,
+    _shown: Vec<Shown>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// Without a transaction.
+    Alone,
+    /// In a transaction that ends with the statement.
+    Implicit,
+    /// In the session's.
+    Within {
+        /// It can be undone by itself.
+        guarded: bool,
+    },
+}
+
+impl Session {
+    /// Connections for a statement on several shards. They are parts of the session's transaction if it has one or, by autocommit = 0,
+    /// begins one; of one of the statement's own if it writes on several. To be given to [`Session::parts_done`] in any case.
+    pub(in super::super) async fn parts_for(&mut self, shards: &[usize], writes: bool) -> Result<Parts, Stopped> {
+        let open = self.has_open_transaction();
+        let begins = self.state.begin.is_some() || !self.state.status.contains(StatusFlags::AUTOCOMMIT);
+        let how = match (open || begins, writes && shards.len() > 1) {
+            (true, several) => How::Within { guarded: several },
+            (false, true) => How::Implicit,
+            (false, false) => How::Alone,
+        };
+        if how == How::Alone {
+            return self.parts_alone(shards, writes).await;
+        }
+        if !open {
+            self.begin_on_first(shards[0], how).await?;
+        } else if !self.may_change_shard() && shards.iter().any(|shard| *shard != self.at.shard) {
+            let other = shards.iter().find(|shard| **shard != self.at.shard).copied().unwrap_or_default();
+            self.set_shard(other);
+            self.stay_on_shard()?;
+        }
+        for shard in shards {
+            let entered = Box::pin(self.enter_shard(*shard)).await;
+            if entered.is_err() && how == How::Implicit {
+                self.end_parts(false).await;
+            }
+            entered?;
+        }
+        let mut parts = self.take_parts(shards, how, writes);
+        if how == (How::Within { guarded: true }) {
+            let set = format!("SAVEPOINT {BEFORE_STATEMENT}");
+            if let Err(failure) = everywhere(parts.parts.iter_mut().map(|part| &mut *part.lease), &set).await {
+                self.put_back(&mut parts);
+                self.branches.in_doubt = true;
+                return Err(failure.into());
+            }
+        }
+        Ok(parts)
+    }
+
+    async fn parts_alone(&mut self, shards: &[usize], writes: bool) -> Result<Parts, Stopped> {
+        let mut all = Parts { parts: Vec::with_capacity(shards.len()), how: How::Alone, writes, _shown: Vec::new() };
+        for shard in shards {
+            let (part, shown) = self.lend_part(*shard).await?.apart();
+            all.parts.push(part);
+            all._shown.push(shown);
+        }
+        Ok(all)
+    }
+
+    /// The transaction begins on a shard: by the client's own text, or one for the statement alone.
+    async fn begin_on_first(&mut self, shard: usize, how: How) -> Result<(), Stopped> {
+        if self.lease.is_some() {
+            self.stay_with(shard).await?;
+        }
+        self.target = Target::writer_of(&self.shared.shards, shard);
+        if how == How::Implicit {
+            self.state.begin =
+                Some(Begin { text: (*b"START TRANSACTION").into(), read_only: false, may_be_refused: false });
+        }
+        let begun = self.begin_now().await;
+        if begun.is_err() && how == How::Implicit {
+            self.state.begin = None;
+        }
+        begun
+    }
+
+    /// A session that is bound stays on its connection; what is held softly is given back.
+    async fn stay_with(&mut self, shard: usize) -> Result<(), Stopped> {
+        if !self.state.is_bound() {
+            self.give_way().await;
+            return Ok(());
+        }
+        self.set_shard(shard);
+        self.stay_on_shard()?;
+        Ok(())
+    }
+
+    async fn begin_now(&mut self) -> Result<(), Stopped> {
+        self.have_connection().await?;
+        let class = weir_sql::Class { effects: weir_sql::Effects::WRITES, ..weir_sql::Class::default() };
+        let read_only = self.state.begin.as_ref().is_some_and(|begin| begin.read_only);
+        let queued = self.queue_session_state(&class);
+        let connection = self.connection();
+        let done = match queued {
+            Ok(()) => connection.flush().await.map_err(Stopped::from),
+            Err(stopped) => Err(stopped),
+        };
+        let done = match done {
+            Ok(()) => self.confirm_state().await,
+            Err(stopped) => Err(stopped),
+        };
+        match done {
+            Ok(()) => {
+                self.state.status |= StatusFlags::IN_TRANS;
+                self.state.status.set(StatusFlags::IN_TRANS_READONLY, read_only);
+                Ok(())
+            }
+            Err(stopped) => {
+                self.lose_lease();
+                Err(stopped)
+            }
+        }
+    }
+
+    /// Takes the parts of these shards out of the session, which all have one.
+    fn take_parts(&mut self, shards: &[usize], how: How, writes: bool) -> Parts {
+        self.park_current();
+        let mut parts = Vec::with_capacity(shards.len());
+        for shard in shards {
+            let Some(at) = self.branches.parked.iter().position(|parked| parked.place.shard == *shard) else {
+                continue;
+            };
+            let parked = &mut self.branches.parked[at];
+            parked.wrote |= writes;
+            if let Some(lease) = parked.lease.take() {
+                parts.push(Part { shard: shard_id(*shard), index: parked.place.index, lease });
+            }
+        }
+        Parts { parts, how, writes, _shown: Vec::new() }
+    }
+
+    /// Puts parts back where they were taken from; the last of them is the session's connection again.
+    fn put_back(&mut self, parts: &mut Parts) {
+        let mut last = None;
+        for part in parts.parts.drain(..) {
+            let shard = usize::from(part.shard.0);
+            if let Some(parked) = self.branches.parked.iter_mut().find(|parked| parked.place.shard == shard) {
+                parked.lease = Some(part.lease);
+                last = Some(shard);
+            }
+        }
+        if let Some(mut parked) = last.and_then(|shard| self.take_parked(shard)) {
+            self.lease = parked.lease.take();
+            self.at = parked.place;
+            self.branches.wrote = parked.wrote;
+            self.on_reader = parked.on_reader;
+            if let Some(lease) = &self.lease {
+                self.handle.info().server = Some((lease.server.clone(), lease.thread_id));
+            }
+            self.target.follow(ServerPlace { shard: parked.place.shard, index: parked.place.index });
+        }
+    }
+
+    /// The statement has ended on all its connections, or has failed on one. The client is told of it only after this, and of this error
+    /// if there is one.
+    pub(in super::super) async fn parts_done(
+        &mut self,
+        mut parts: Parts,
+        failed: Option<Failure>,
+    ) -> Result<(), Stopped> {
+        match parts.how {
+            How::Alone => Ok(()),
+            How::Implicit => {
+                self.put_back(&mut parts);
+                match failed {
+                    None => self.commit_parts().await,
+                    Some(failure) => {
+                        self.end_parts(false).await;
+                        Err(failure.into())
+                    }
+                }
+            }
+            How::Within { guarded } => {
+                let undone = match &failed {
+                    Some(_) => self.undo(&mut parts, guarded).await,
+                    None => true,
+                };
+                self.put_back(&mut parts);
+                let Some(failure) = failed else { return Ok(()) };
+                if !undone {
+                    // A deadlock, or a lost server: what is open elsewhere can't be finished.
+                    self.end_parts(false).await;
+                }
+                Err(failure.into())
+            }
+        }
+    }
+
+    /// Undoes what a failed statement did on some shards. False: the transaction is no more.
+    async fn undo(&mut self, parts: &mut Parts, guarded: bool) -> bool {
+        for part in &mut parts.parts {
+            if !part.lease.is_clean() || !super::is_in_transaction(&mut part.lease).await {
+                return false;
+            }
+        }
+        if !guarded || !parts.writes {
+            return true;
+        }
+        let undo = format!("ROLLBACK TO {BEFORE_STATEMENT}");
+        everywhere(parts.parts.iter_mut().map(|part| &mut *part.lease), &undo).await.is_ok()
+    }
+}

@@ -1,0 +1,135 @@
+//! Which statements concern the transaction as a whole.
+//!
+//! What must always hold: what is not read as one of them here is none of them, or is one that only the server judges.
+
+use weir_sql::ast::{Completion, StatementKind, Transaction};
+use weir_sql::{Bump, Class, Effects, Kind, LexMode, Lexer, TokenKind, parse};
+
+/// How a transaction is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ends {
+    pub(super) commit: bool,
+    pub(super) chain: bool,
+    pub(super) release: bool,
+}
+
+/// What a statement is for the transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wording {
+    /// BEGIN, START TRANSACTION.
+    Begin,
+    /// COMMIT, ROLLBACK.
+    End(Ends),
+    /// The name, and the statement itself.
+    Savepoint(Vec<u8>, String),
+    RollbackTo(Vec<u8>),
+    Release(Vec<u8>),
+    /// SET TRANSACTION, for the next one.
+    SetTransaction,
+    /// SET autocommit; whether on.
+    Autocommit(bool),
+    Other,
+}
+
+impl Wording {
+    /// Reads a text whose class is known.
+    pub(super) fn of(class: &Class, text: &[u8], lex: LexMode) -> Wording {
+        match class.kind {
+            Kind::Begin { .. } => return Wording::Begin,
+            Kind::Commit => return Wording::End(Ends { commit: true, chain: false, release: false }),
+            Kind::Rollback => return Wording::End(Ends { commit: false, chain: false, release: false }),
+            Kind::Set if class.effects.contains(Effects::SET_TRANSACTION_ONCE) && class.assigned.is_empty() => {
+                return Wording::SetTransaction;
+            }
+            Kind::Set if class.assigned.iter().any(|name| &**name == "autocommit") => {
+                return Wording::Autocommit(turns_autocommit_on(text, lex));
+            }
+            Kind::Other => {}
+            _ => return Wording::Other,
+        }
+        if !begins_so(text, lex) {
+            return Wording::Other;
+        }
+        let arena = Bump::new();
+        let Ok(parsed) = parse(&arena, text, lex) else { return Wording::Other };
+        let [statement] = parsed.statements else { return Wording::Other };
+        let StatementKind::Transaction(transaction) = statement.kind else { return Wording::Other };
+        let named = |name: &[u8]| name.to_ascii_lowercase();
+        let ends = |commit: bool, completion: &Completion| {
+            let set = |flag: Option<bool>| flag == Some(true);
+            Wording::End(Ends { commit, chain: set(completion.chain), release: set(completion.release) })
+        };
+        match transaction {
+            Transaction::Begin | Transaction::Start(_) => Wording::Begin,
+            Transaction::Commit(completion) => ends(true, completion),
+            Transaction::Rollback(completion) => ends(false, completion),
+            Transaction::Savepoint(name) => {
+                let statement = String::from_utf8_lossy(statement.span.text(text)).into_owned();
+                Wording::Savepoint(named(name.name), statement)
+            }
+            Transaction::RollbackTo(name) => Wording::RollbackTo(named(name.name)),
+            Transaction::ReleaseSavepoint(name) => Wording::Release(named(name.name)),
+        }
+    }
+}
+
+/// Whether the first word is one that such statements begin with.
+fn begins_so(text: &[u8], lex: LexMode) -> bool {
+    const WORDS: [&str; 6] = ["SAVEPOINT", "ROLLBACK", "RELEASE", "COMMIT", "START", "BEGIN"];
+    let first = Lexer::new(text, lex).next();
+    first.is_some_and(|token| WORDS.iter().any(|word| token.text(text).eq_ignore_ascii_case(word.as_bytes())))
+}
+
+/// Of a SET that has autocommit among its variables. In doubt it is on: that commits, as MySQL may.
+fn turns_autocommit_on(text: &[u8], lex: LexMode) -> bool {
+    let mut tokens = Lexer::new(text, lex).skip_while(|token| {
+        let word = token.text(text);
+        let word = word.strip_prefix(b"@@").unwrap_or(word);
+        !word.eq_ignore_ascii_case(b"autocommit")
+    });
+    tokens.next();
+    let value =
+        tokens.find(|token| !matches!(token.kind, TokenKind::Punct(_) | TokenKind::Operator | TokenKind::Assign));
+    let off =
+        |word: &[u8]| [&b"0"[..], b"OFF", b"FALSE", b"'OFF'", b"'0'"].iter().any(|o| word.eq_ignore_ascii_case(o));
+    !value.is_some_and(|token| off(token.text(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_sql::{Dialect, classify};
+
+    fn read(text: &str) -> Wording {
+        let lex = LexMode { dialect: Dialect::MySql, ..LexMode::default() };
+        Wording::of(&classify(text.as_bytes(), lex), text.as_bytes(), lex)
+    }
+
+    #[test]
+    fn statements_about_the_transaction_are_told_from_others() {
+        let ends = |commit, chain, release| Wording::End(Ends { commit, chain, release });
+        let name = |name: &str| name.as_bytes().to_vec();
+        let cases = [
+            ("BEGIN", Wording::Begin),
+            ("start transaction with consistent snapshot", Wording::Begin),
+            ("COMMIT", ends(true, false, false)),
+            ("commit work and chain", ends(true, true, false)),
+            ("ROLLBACK RELEASE", ends(false, false, true)),
+            ("rollback and no chain no release", ends(false, false, false)),
+            ("savepoint `A b`", Wording::Savepoint(name("a b"), "savepoint `A b`".to_owned())),
+            ("ROLLBACK WORK TO SAVEPOINT Sp1", Wording::RollbackTo(name("sp1"))),
+            ("rollback to x", Wording::RollbackTo(name("x"))),
+            ("RELEASE SAVEPOINT x", Wording::Release(name("x"))),
+            ("SET autocommit = 0", Wording::Autocommit(false)),
+            ("SET SESSION autocommit=ON", Wording::Autocommit(true)),
+            ("SET @@autocommit := OFF, sql_mode = ''", Wording::Autocommit(false)),
+            ("SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY", Wording::SetTransaction),
+            ("SET SESSION TRANSACTION READ ONLY", Wording::Other),
+            ("SELECT 1", Wording::Other),
+            ("INSERT INTO savepoint_ VALUES (1)", Wording::Other),
+        ];
+        for (text, wording) in cases {
+            assert_eq!(read(text), wording, "{text}");
+        }
+    }
+}

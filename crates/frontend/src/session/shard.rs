@@ -1,0 +1,88 @@
+//! Which shard the statement at hand runs on, and what the session has seen on each.
+//!
+//! What must always hold: a session that is bound to a connection runs everything on that connection's shard; a statement that is
+//! for another one is refused, never run elsewhere than where it belongs.
+
+use weir_topology::Seen;
+use weir_wire::{Failure, Fault, error::codes};
+
+use super::Session;
+use super::route::Target;
+use crate::backends::HOME;
+
+/// What a new session has seen.
+pub(super) static NOTHING_SEEN: Seen =
+    Seen { written: None, reader: None, horizon: None, ahead: false, uncovered_since: None };
+
+/// What a session has written and seen, on each shard: positions of one say nothing of another.
+#[derive(Debug, Default)]
+pub(super) struct SeenByShard {
+    home: Seen,
+    /// Of the shards after the first, as far as it has been there. One shard needs no memory here.
+    others: Vec<Seen>,
+}
+
+impl SeenByShard {
+    /// On a shard.
+    pub(super) fn of(&self, shard: usize) -> &Seen {
+        match shard {
+            HOME => &self.home,
+            other => self.others.get(other - 1).unwrap_or(&NOTHING_SEEN),
+        }
+    }
+
+    /// The same, to be changed.
+    pub(super) fn of_mut(&mut self, shard: usize) -> &mut Seen {
+        match shard {
+            HOME => &mut self.home,
+            other => {
+                if self.others.len() < other {
+                    self.others.resize_with(other, Seen::default);
+                }
+                &mut self.others[other - 1]
+            }
+        }
+    }
+}
+
+impl Session {
+    /// The statement at hand is for this shard. To be called when its command has begun, before [`Session::route`].
+    pub(super) fn set_shard(&mut self, shard: usize) {
+        if self.target.shard != shard {
+            self.target = Target::writer_of(&self.shared.shards, shard);
+        }
+        self.target.named = true;
+    }
+
+    /// A shard's name.
+    pub(super) fn name_of_shard(&self, shard: usize) -> String {
+        self.endpoint.groups[shard].settings().name.clone()
+    }
+
+    /// All that the session runs from now on is for this shard.
+    pub(super) fn choose_shard(&mut self, shard: usize) -> Result<(), Failure> {
+        let elsewhere = self.lease.is_some() && self.state.is_bound() && self.at.shard != shard;
+        if elsewhere && !self.may_change_shard() {
+            return Err(self.bound_elsewhere(shard));
+        }
+        self.chosen_shard = Some(shard);
+        Ok(())
+    }
+
+    /// The session is bound to its connection: refuses a statement that is for another shard.
+    pub(super) fn stay_on_shard(&self) -> Result<(), Failure> {
+        if !self.target.named || self.target.shard == self.at.shard {
+            return Ok(());
+        }
+        Err(self.bound_elsewhere(self.target.shard))
+    }
+
+    fn bound_elsewhere(&self, wanted: usize) -> Failure {
+        let (wanted, bound) = (self.name_of_shard(wanted), self.name_of_shard(self.at.shard));
+        let message = format!(
+            "This statement is for shard '{wanted}', and the session is bound to a connection of shard '{bound}'. End what \
+             binds it first: WEIR SHOW SESSIONS names it"
+        );
+        Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+    }
+}

@@ -1,0 +1,97 @@
+//! Definitions of logical tables, and what is told of them.
+//!
+//! What must always hold: a definition commits what is open before it, as on one server, and runs outside of the session's transaction.
+
+use std::sync::Arc;
+
+use weir_exec::{Outcome, Sharding, define, tell};
+use weir_sql::Bump;
+use weir_sql::ast::{Statement, StatementKind};
+use weir_wire::Failure;
+
+use super::super::Session;
+use super::super::server::Stopped;
+use super::several::places;
+use super::sink::ClientSink;
+use super::{Asked, Dispatched, not_supported};
+
+impl Session {
+    /// Runs a definition on all shards that it concerns.
+    pub(super) async fn define(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Dispatched, Stopped> {
+        let arena = Bump::new();
+        let statement = self.only_statement(&arena, asked.text)?;
+        let settings = self.state.profile.parsing_variables();
+        let database = self.state.profile.database.clone();
+        let wanted = define::Asked {
+            text: asked.text,
+            statement,
+            database: database.as_deref(),
+            mode: self.state.lex,
+            settings: &settings,
+        };
+        let Some(intent) = define::intend(&wanted, &sharding.catalog())? else { return Ok(Dispatched::Here(None)) };
+        self.commit_for_definition().await?;
+        let mut shards: Vec<usize> = intent.shards.iter().map(|shard| usize::from(shard.0)).collect();
+        shards.sort_unstable();
+        let mut lent = self.parts_for(&shards, false).await?;
+        let defined = define::define(&wanted, sharding, &sharding.definitions, &mut lent.parts).await;
+        let outcome = match defined {
+            Ok(Some(outcome)) => outcome,
+            Ok(None) => return self.parts_done(lent, None).await.map(|()| Dispatched::Here(None)),
+            Err(failure) => Outcome { error: Some(failure), ..Outcome::default() },
+        };
+        self.note_several(asked.class, &shards, &outcome, &mut lent.parts).await;
+        self.parts_done(lent, outcome.error.clone()).await?;
+        if let Some(failure) = outcome.error {
+            return Err(failure.into());
+        }
+        self.follow_definition(statement);
+        self.answer_write(&outcome);
+        Ok(Dispatched::Done)
+    }
+
+    /// What a definition does to the session: a database that is dropped is nobody's default any more.
+    fn follow_definition(&mut self, statement: &Statement<'_>) {
+        let StatementKind::DropDatabase(drop) = statement.kind else { return };
+        if self.state.profile.database.as_deref() == Some(drop.name.name) {
+            self.state.profile = std::rc::Rc::new(self.state.profile.with_database(None));
+            self.handle.info().database = None;
+        }
+    }
+
+    /// Answers a statement about logical tables.
+    pub(super) async fn tell(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Dispatched, Stopped> {
+        let arena = Bump::new();
+        let statement = self.only_statement(&arena, asked.text)?;
+        let settings = self.state.profile.parsing_variables();
+        let database = self.state.profile.database.clone();
+        let wanted = define::Asked {
+            text: asked.text,
+            statement,
+            database: database.as_deref(),
+            mode: self.state.lex,
+            settings: &settings,
+        };
+        let shards = places(&tell::shards(&wanted, &sharding.catalog())?);
+        let mut lent = self.parts_for(&shards, false).await?;
+        let client = tell::Client { capabilities: self.client.capabilities, binary: asked.execution.is_some() };
+        let mut sink = ClientSink::new(&mut self.client);
+        let told = tell::tell(&wanted, sharding, client, &mut lent.parts, &mut sink).await;
+        let told = told.map_err(|failure| match sink.into_error() {
+            Some(error) => Stopped::Ended(error.into()),
+            None => Stopped::Refused(failure),
+        });
+        self.read_done(asked.class, &shards, lent, told).await?;
+        Ok(Dispatched::Done)
+    }
+
+    /// The statement of a text that has one.
+    fn only_statement<'a>(&self, arena: &'a Bump, text: &'a [u8]) -> Result<&'a Statement<'a>, Failure> {
+        let parsed = weir_sql::parse(arena, text, self.state.lex);
+        let parsed = parsed.map_err(|error| self.syntax_error(&error))?;
+        match parsed.statements {
+            [statement] => Ok(statement),
+            _ => Err(not_supported("Such a statement of a sharded database is a text of its own")),
+        }
+    }
+}

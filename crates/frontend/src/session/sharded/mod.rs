@@ -1,0 +1,189 @@
+//! Statements about sharded databases: planned, and run on one shard as any other, or on several at once.
+//!
+//! What must always hold: a statement is planned and run with one snapshot of the catalog; one that names a table of a sharded database
+//! runs nowhere without a plan, unless the session has chosen its shard itself (`weir_shard`).
+
+mod defining;
+mod explain;
+mod facts;
+mod planning;
+mod several;
+mod sink;
+
+use std::sync::Arc;
+
+use weir_exec::write::{Generator, Settled};
+use weir_exec::{Request, Sharding};
+use weir_plan::{Alike, Plan, Route, Write, WriteKind};
+use weir_sql::{Class, Effects, Kind};
+use weir_wire::error::codes;
+use weir_wire::stmt::Execute;
+use weir_wire::{Failure, Fault};
+
+use super::Session;
+use super::server::Stopped;
+pub(super) use planning::shard_id;
+
+/// How often something is found out for one statement.
+const MOST_STEPS: usize = 8;
+
+/// What is left to do with a statement that was planned.
+pub(super) enum Dispatched {
+    /// It runs as any other, on the target's shard, with this text if there is one.
+    Here(Option<Vec<u8>>),
+    /// It was run, and the client was answered.
+    Done,
+}
+
+/// A statement in whichever protocol.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    /// What it does.
+    pub(super) class: &'a Class,
+    /// Its text.
+    pub(super) text: &'a [u8],
+    /// Its execution, if it is prepared, and the types of its parameters.
+    pub(super) execution: Option<Execution<'a>>,
+}
+
+impl<'a> Asked<'a> {
+    /// As it is asked of shards.
+    fn request(&self) -> Request<'a> {
+        match self.execution {
+            None => Request::Text,
+            Some(Execution { execute, types, parsing, session, .. }) => {
+                Request::Execute { parsing, execute, types, session }
+            }
+        }
+    }
+}
+
+/// An execution of a prepared statement.
+#[derive(Clone, Copy)]
+pub(super) struct Execution<'a> {
+    pub(super) execute: &'a Execute<'a>,
+    pub(super) types: Option<&'a std::rc::Rc<[u8]>>,
+    pub(super) parsing: &'a weir_backend::profile::SharedProfile,
+    pub(super) params: u16,
+    /// The session.
+    pub(super) session: u32,
+    /// Values of parameters have been sent in pieces: they are not in the execution.
+    pub(super) long_data: bool,
+}
+
+impl Session {
+    /// What is known of shards, if there are several and the session has not chosen one for all that it runs.
+    fn sharding(&self) -> Option<Arc<Sharding>> {
+        self.endpoint.sharding.clone().filter(|_| self.chosen_shard.is_none())
+    }
+
+    /// Plans a statement if it may be about several shards, and runs it if it is.
+    pub(super) async fn dispatch(&mut self, asked: Asked<'_>) -> Result<Dispatched, Stopped> {
+        let Some(sharding) = self.sharding() else { return Ok(Dispatched::Here(None)) };
+        if sharding.catalog().databases.is_empty() && !self.may_define(asked.class) {
+            return Ok(Dispatched::Here(None));
+        }
+        Box::pin(self.dispatch_planned(&sharding, asked)).await
+    }
+
+    async fn dispatch_planned(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Dispatched, Stopped> {
+        self.learn_variables(asked.class, asked.text).await?;
+        let mut settled: Option<Settled> = None;
+        for _ in 0..MOST_STEPS {
+            let now = match &settled {
+                Some(settled) => Asked { text: &settled.text, execution: None, ..asked },
+                None => asked,
+            };
+            let plan = self.plan(sharding, now).await?.plan;
+            let Plan::Write(write @ Write { kind: WriteKind::Settle(wanted), .. }) = &plan else {
+                let generated = settled.as_ref().and_then(|settled| settled.insert_id);
+                let changed = settled.is_some();
+                return self.run_plan(sharding, now, plan, generated, changed).await;
+            };
+            settled = Some(self.settle_write(sharding, write, wanted, now.text).await?);
+        }
+        Err(not_supported("The statement's values can't be found out: it needs too many steps").into())
+    }
+
+    /// Runs a plan that needs nothing else to be known. `changed`: its text is no longer the client's.
+    async fn run_plan(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        asked: Asked<'_>,
+        plan: Plan,
+        generated: Option<u64>,
+        changed: bool,
+    ) -> Result<Dispatched, Stopped> {
+        match plan {
+            Plan::Home => return Ok(Dispatched::Here(None)),
+            Plan::Route(route) if !changed => {
+                if let Some(raise) = &route.raise {
+                    sharding.sequences.raise(raise).await?;
+                }
+                return self.route_to(asked, route).await;
+            }
+            Plan::Route(Route { shard, text, reason, .. }) => {
+                let text = text.unwrap_or_else(|| asked.text.to_vec());
+                let kind = WriteKind::Everywhere(vec![shard], text);
+                let write = Write { kind, alike: Alike::default(), raise: None, reason };
+                self.write_several(asked.class, &write, generated).await?;
+            }
+            Plan::Read(read) => self.read_several(asked.class, &read, &asked.request()).await?,
+            Plan::Write(write) => {
+                if let Some(raise) = &write.raise {
+                    sharding.sequences.raise(raise).await?;
+                }
+                self.write_several(asked.class, &write, generated).await?;
+            }
+            Plan::Define => return self.define(sharding, asked).await,
+            Plan::Tell => return self.tell(sharding, asked).await,
+        }
+        Ok(Dispatched::Done)
+    }
+
+    /// Sends a statement to its shard. In a transaction that shard joins it.
+    async fn route_to(&mut self, asked: Asked<'_>, route: Route) -> Result<Dispatched, Stopped> {
+        let shard = usize::from(route.shard.0);
+        let bound = self.lease.is_some() && self.state.is_bound();
+        if bound && self.at.shard != shard && !self.may_change_shard() {
+            return self.run_beside(asked, route).await;
+        }
+        self.set_shard(shard);
+        Ok(Dispatched::Here(route.text))
+    }
+
+    /// Runs a statement of one shard beside the connection that the session is bound to.
+    async fn run_beside(&mut self, asked: Asked<'_>, route: Route) -> Result<Dispatched, Stopped> {
+        let leaves = !asked.class.pins.is_empty() || asked.class.effects.contains(Effects::USES_WARNINGS);
+        if leaves || self.state.in_transaction() || asked.class.effects.contains(Effects::WRITES) {
+            self.set_shard(usize::from(route.shard.0));
+            return self.stay_on_shard().map(|()| Dispatched::Here(None)).map_err(Stopped::from);
+        }
+        let text = route.text.unwrap_or_else(|| asked.text.to_vec());
+        let params = asked.execution.map_or(0, |execution| execution.params);
+        let read = planning::read_of_one(route.shard, text, params, route.reason);
+        self.read_several(asked.class, &read, &asked.request()).await?;
+        Ok(Dispatched::Done)
+    }
+
+    /// A statement is to be prepared: on a shard that has its tables.
+    pub(super) fn aim_preparation(&mut self, text: &[u8]) {
+        let Some(sharding) = self.sharding() else { return };
+        if self.lease.is_some() && self.state.is_bound() {
+            return;
+        }
+        if let Some(shard) = self.shard_with_tables(&sharding.catalog(), text) {
+            self.set_shard(usize::from(shard.0));
+        }
+    }
+
+    /// A statement that may make a database or a table sharded.
+    fn may_define(&self, class: &Class) -> bool {
+        class.effects.contains(Effects::IMPLICIT_COMMIT) || class.kind == Kind::Multiple
+    }
+}
+
+/// What Weir does not do.
+fn not_supported(message: impl Into<String>) -> Failure {
+    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+}

@@ -1,0 +1,220 @@
+//! Making a statement's plan.
+//!
+//! What must always hold: a plan is of one catalog, which is kept with it.
+
+use std::sync::Arc;
+
+use weir_catalog::collation::{MOST_CHARS, learn_query, learnt};
+use weir_catalog::{Catalog, Constant, Placement, ShardId, Weights};
+use weir_exec::Sharding;
+use weir_plan::{Merge, Plan, Read, Refusal, SessionFacts};
+use weir_sql::ast::{ExecuteSource, Statement, StatementKind};
+use weir_sql::resolve::{Context, resolve};
+use weir_sql::{Bump, Class, Effects, SyntaxError};
+use weir_wire::error::codes;
+use weir_wire::params::{Parameter, parameters};
+use weir_wire::{Capabilities, Failure, Fault, Malformed};
+
+use super::super::Session;
+use super::super::server::Stopped;
+use super::facts::{Literals, variable};
+use super::{Asked, not_supported};
+use crate::backends::HOME;
+
+/// How often weights are learnt for one statement: once for each collation that it has, and not for ever.
+const MOST_LESSONS: usize = 16;
+
+/// A plan, with the catalog that it was made from.
+pub(super) struct Planned {
+    pub(super) plan: Plan,
+    pub(super) catalog: Arc<Catalog>,
+}
+
+impl Session {
+    /// Plans a statement. What has to be learnt first is.
+    pub(super) async fn plan(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Planned, Stopped> {
+        for _ in 0..MOST_LESSONS {
+            let catalog = sharding.catalog_now();
+            match self.plan_with(&catalog, &sharding.weights(), asked)? {
+                Ok(plan) => return Ok(Planned { plan, catalog }),
+                Err(Refusal::Failure(failure)) => return Err(failure.into()),
+                Err(Refusal::NeedsWorkbench(reason)) => {
+                    let message = format!(
+                        "This statement needs rows of several shards in one place, which Weir can't do yet: {reason}"
+                    );
+                    return Err(not_supported(message).into());
+                }
+                Err(Refusal::NeedsWeights(collation, chars)) => learn(sharding, &collation, &chars).await?,
+            }
+        }
+        Err(not_supported("The statement's texts have too many collations").into())
+    }
+
+    /// Plans with what is known.
+    fn plan_with(
+        &self,
+        catalog: &Catalog,
+        weights: &Weights,
+        asked: Asked<'_>,
+    ) -> Result<Result<Plan, Refusal>, Failure> {
+        let arena = Bump::new();
+        let text = asked.text;
+        let parsed = match weir_sql::parse(&arena, text, self.state.lex) {
+            Ok(parsed) => parsed,
+            Err(error) => return Err(self.syntax_error(&error)),
+        };
+        let literals = Literals::of(&self.state.profile, &self.identity);
+        let constants = match self.constants(&literals, asked) {
+            Ok(constants) => constants,
+            Err(error) => return Err(super::super::statements::malformed(error)),
+        };
+        let bound = self.lease.is_some() && self.state.is_bound();
+        let home = if bound { self.at.shard } else { HOME };
+        let default_collation = |charset: &str| literals.default_of(charset);
+        let variable = |name: &[u8]| {
+            let name = std::str::from_utf8(name).ok()?;
+            variable(self.state.profile.user_variable(&name.to_ascii_lowercase())?)
+        };
+        let facts = SessionFacts {
+            database: self.state.profile.database.as_deref(),
+            mode: self.state.lex,
+            sql_mode: self.state.profile.variable("sql_mode").unwrap_or(&self.identity.sql_mode),
+            charset: &literals.charset,
+            collation: &literals.collation,
+            default_collation: &default_collation,
+            parameters: constants.as_deref(),
+            variable: &variable,
+            in_transaction: self.state.in_transaction(),
+            mariadb: self.identity.mariadb,
+            home: shard_id(home),
+            hinted: None,
+        };
+        let plan = |statement| weir_plan::plan(text, statement, catalog, weights, &facts);
+        if let Some(refusal) = parsed.statements.iter().find_map(|statement| prepares(statement, catalog)) {
+            return Ok(Err(Refusal::Failure(refusal)));
+        }
+        let mut plans = parsed.statements.iter().map(plan);
+        match (parsed.statements.len(), plans.next()) {
+            (_, None) => Ok(Ok(Plan::Home)),
+            (1, Some(plan)) => Ok(plan),
+            (_, Some(first)) => Ok(first.and_then(|first| plans.try_fold(first, one_place))),
+        }
+    }
+
+    /// A text that can't be read, in the words of the kind of server that the session's is.
+    pub(super) fn syntax_error(&self, error: &SyntaxError) -> Failure {
+        let kind = if self.identity.mariadb { "MariaDB" } else { "MySQL" };
+        let message = error.to_string().replacen("your server version", &format!("your {kind} server version"), 1);
+        // What would have fitted is behind the place where the server's own words end.
+        let end = message.rfind("' at line ").map_or(message.len(), |at| {
+            let number = at + "' at line ".len();
+            number + message[number..].bytes().take_while(u8::is_ascii_digit).count()
+        });
+        Failure::new(Fault::Client, codes::ER_PARSE_ERROR, b"42000", &message[..end])
+    }
+
+    /// A shard that has all tables of a text, as far as they are of sharded databases; `None` if it names none of them.
+    pub(super) fn shard_with_tables(&self, catalog: &Catalog, text: &[u8]) -> Option<ShardId> {
+        let arena = Bump::new();
+        let parsed = weir_sql::parse(&arena, text, self.state.lex).ok()?;
+        let context = Context {
+            database: self.state.profile.database.as_deref(),
+            dialect: self.state.lex.dialect,
+            fold_case: catalog.fold_case,
+            columns: &(),
+        };
+        let mut found = None;
+        for statement in parsed.statements {
+            for (_, table) in resolve(statement, &context).tables() {
+                let Some((_, database)) = table.database.and_then(|name| catalog.database(name)) else { continue };
+                let first = database.shards.first().copied();
+                let known = table.database.and_then(|name| catalog.table(name, table.name));
+                match known.map(|(_, table)| &table.placement) {
+                    Some(Placement::Single(shard)) => return Some(*shard),
+                    _ => found = found.or(first),
+                }
+            }
+        }
+        found
+    }
+
+    /// The values of an execution's parameters.
+    fn constants(&self, literals: &Literals, asked: Asked<'_>) -> Result<Option<Vec<Constant>>, Malformed> {
+        let Some(execution) = asked.execution.filter(|execution| !execution.long_data) else { return Ok(None) };
+        let named = self.client.capabilities.contains(Capabilities::QUERY_ATTRIBUTES);
+        let own = usize::from(execution.params);
+        let types = execution.types.map_or(&[][..], |types| types);
+        let values: Vec<Parameter<'_>> = parameters(execution.execute, types, named, own)?;
+        Ok(Some(values.iter().map(|value| literals.constant(value)).collect()))
+    }
+
+    /// User variables that the session has computed are on its connection only: those that a statement names are read there, so that
+    /// they have their values wherever it runs.
+    pub(super) async fn learn_variables(&mut self, class: &Class, _text: &[u8]) -> Result<(), Stopped> {
+        if !class.effects.contains(Effects::USES_USER_VARIABLES) {
+            return Ok(());
+        }
+        Ok(())
+    }
+}
+
+/// The refusal of a text that prepares or runs another one, which would run on one shard alone.
+fn prepares(statement: &Statement<'_>, catalog: &Catalog) -> Option<Failure> {
+    let runs = match statement.kind {
+        StatementKind::Prepare(_) => true,
+        StatementKind::Execute(execute) => matches!(execute.source, ExecuteSource::Immediate(_)),
+        _ => false,
+    };
+    (runs && !catalog.databases.is_empty()).then(|| {
+        not_supported(
+            "PREPARE and EXECUTE IMMEDIATE of a text run on one shard, and there are sharded databases. Prepare with the client's own calls \
+             (the binary protocol), or send the statement itself",
+        )
+    })
+}
+
+/// Asks a server for the weights of characters.
+async fn learn(sharding: &Arc<Sharding>, collation: &str, chars: &[char]) -> Result<(), Failure> {
+    for chars in chars.chunks(MOST_CHARS) {
+        let reply = sharding.own.run(shard_id(HOME), learn_query(collation, chars)).await?;
+        let learnt = reply.rows.first().and_then(|row| learnt(chars, row));
+        let learnt = learnt.ok_or_else(|| not_supported(format!("The server tells no weights of {collation}")))?;
+        sharding.learnt(collation, &learnt);
+    }
+    Ok(())
+}
+
+/// Several statements of one text: they have to run in one place.
+fn one_place(first: Plan, next: Result<Plan, Refusal>) -> Result<Plan, Refusal> {
+    match (first, next?) {
+        (Plan::Home, Plan::Home) => Ok(Plan::Home),
+        (Plan::Route(first), Plan::Route(next)) if first.shard == next.shard && next.text.is_none() => {
+            Ok(Plan::Route(first))
+        }
+        _ => Err(Refusal::Failure(not_supported(
+            "The statements of this text are not all for one shard: send each in a text of its own",
+        ))),
+    }
+}
+
+/// A read of one shard as one of several.
+pub(super) fn read_of_one(shard: ShardId, text: Vec<u8>, parameters: u16, reason: String) -> Read {
+    Read {
+        shards: vec![shard],
+        text,
+        parameters: (0..u32::from(parameters)).collect(),
+        columns: None,
+        hidden: 0,
+        merge: Merge::Concatenate,
+        skip: 0,
+        take: None,
+        locks: false,
+        pin_time: false,
+        reason,
+    }
+}
+
+/// A shard's id, from its place.
+pub(in super::super) fn shard_id(shard: usize) -> ShardId {
+    ShardId(u16::try_from(shard).unwrap_or(u16::MAX))
+}

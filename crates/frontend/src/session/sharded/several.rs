@@ -1,0 +1,321 @@
+//! Running a plan on the connections of several shards, and what follows from it for the session.
+//!
+//! What must always hold: while several shards run a statement, a kill reaches all of them, and the client's end ends it; afterwards
+//! the session knows what the statement left (counts, insert id, warnings), as if one server had run it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use weir_admin::sessions::{Interrupt, SessionHandle};
+use weir_backend::monitor::Kill;
+use weir_backend::{PoolKey, Server};
+use weir_catalog::ShardId;
+use weir_exec::read::{self, Cancel, Collations};
+use weir_exec::write::{self, Settled};
+use weir_exec::{Outcome, Part, Request, Sharding};
+use weir_plan::{Read, Settle, Write};
+use weir_sql::{Class, Effects};
+use weir_wire::auth::Password;
+use weir_wire::packets::OkPacket;
+
+use super::super::branches::Parts;
+use super::super::diagnostics::Condition;
+use super::super::relay::{self, KilledQuery};
+use super::super::server::{Killer, Stopped};
+use super::super::state::{Diagnostics, Left};
+use super::super::{End, Session};
+use super::sink::ClientSink;
+use crate::client::ClientError;
+use crate::endpoint::Endpoint;
+
+/// A connection on which something runs that may have to be killed.
+type Running = (Arc<Server>, u32);
+
+impl Session {
+    /// Runs a read of several shards, and answers the client.
+    pub(super) async fn read_several(
+        &mut self,
+        class: &Class,
+        read: &Read,
+        request: &Request<'_>,
+    ) -> Result<(), Stopped> {
+        let shards = places(&read.shards);
+        let mut lent = self.parts_for(&shards, read.locks && shards.len() > 1).await?;
+        let ran = self.run_read(&mut lent.parts, read, request).await;
+        self.read_done(class, &shards, lent, ran).await
+    }
+
+    /// The end of a read whose rows, or whose error, have been put out for the client.
+    pub(super) async fn read_done(
+        &mut self,
+        class: &Class,
+        shards: &[usize],
+        mut lent: Parts,
+        ran: Result<Outcome, Stopped>,
+    ) -> Result<(), Stopped> {
+        match ran {
+            Ok(outcome) => {
+                let failed = outcome.error.clone();
+                self.note_several(class, shards, &outcome, &mut lent.parts).await;
+                match (self.parts_done(lent, failed.clone()).await, failed) {
+                    // The client has been told already.
+                    (Err(Stopped::Refused(_)), Some(_)) => Ok(()),
+                    (done, _) => done,
+                }
+            }
+            Err(stopped) => {
+                let failure = stopped.failure().unwrap_or_else(Session::interrupted_failure);
+                // What was wrong is told by what has stopped it.
+                let _ = self.parts_done(lent, Some(failure)).await;
+                Err(stopped)
+            }
+        }
+    }
+
+    /// Runs a write of several shards, and answers the client.
+    pub(super) async fn write_several(
+        &mut self,
+        class: &Class,
+        write: &Write,
+        generated: Option<u64>,
+    ) -> Result<(), Stopped> {
+        let shards = places(&write.shards());
+        let mut lent = self.parts_for(&shards, true).await?;
+        let ran = self.run_write(&mut lent.parts, write, generated).await;
+        let outcome = match ran {
+            Ok(outcome) => outcome,
+            Err(stopped) => {
+                let failure = stopped.failure().unwrap_or_else(Session::interrupted_failure);
+                let _ = self.parts_done(lent, Some(failure)).await;
+                return Err(stopped);
+            }
+        };
+        self.note_several(class, &shards, &outcome, &mut lent.parts).await;
+        self.parts_done(lent, outcome.error.clone()).await?;
+        self.answer_write(&outcome);
+        Ok(())
+    }
+
+    /// The OK of a statement that several shards have run.
+    pub(super) fn answer_write(&mut self, outcome: &Outcome) {
+        let ok = OkPacket {
+            affected_rows: outcome.affected,
+            last_insert_id: outcome.insert_id,
+            warnings: outcome.warnings,
+            info: &outcome.info,
+            ..OkPacket::plain(self.state.own_status())
+        };
+        self.client.put_ok(&ok);
+    }
+
+    async fn run_write(
+        &mut self,
+        parts: &mut [Part],
+        write: &Write,
+        generated: Option<u64>,
+    ) -> Result<Outcome, Stopped> {
+        let shared = self.shared.clone();
+        let (killing, running, handle) = (self.killing(), running(parts), self.handle.clone());
+        let killer = killing.killer();
+        let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
+        let reading = self.reading(&shared.collations, &cancel);
+        let session = self.writing(&reading, generated);
+        attend(&handle, &running, &killer, write::run(parts, write, &session)).await?.map_err(Stopped::Refused)
+    }
+
+    /// Finds out what a write's text needs, and puts it there.
+    pub(super) async fn settle_write(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        write: &Write,
+        wanted: &Settle,
+        text: &[u8],
+    ) -> Result<Settled, Stopped> {
+        let shards = places(&write.shards());
+        if shards.is_empty() {
+            return self.run_settle(sharding, &mut [], wanted, text).await;
+        }
+        let mut lent = self.parts_for(&shards, false).await?;
+        let settled = self.run_settle(sharding, &mut lent.parts, wanted, text).await;
+        let failed =
+            settled.as_ref().err().map(|stopped| stopped.failure().unwrap_or_else(Session::interrupted_failure));
+        let done = self.parts_done(lent, failed).await;
+        let settled = settled?;
+        done.map(|()| settled)
+    }
+
+    async fn run_settle(
+        &self,
+        sharding: &Arc<Sharding>,
+        parts: &mut [Part],
+        wanted: &Settle,
+        text: &[u8],
+    ) -> Result<Settled, Stopped> {
+        let (killing, running) = (self.killing(), running(parts));
+        let killer = killing.killer();
+        let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
+        let reading = self.reading(&self.shared.collations, &cancel);
+        let session = self.writing(&reading, None);
+        let settling = write::settle(parts, wanted, text, &session, &sharding.sequences);
+        attend(&self.handle, &running, &killer, settling).await?.map_err(Stopped::Refused)
+    }
+
+    fn killing(&self) -> Killing {
+        Killing { endpoint: self.endpoint.clone(), key: self.key.clone(), password: self.password.clone() }
+    }
+
+    fn reading<'a>(&self, collations: &'a Collations, cancel: &'a Cancel<'a>) -> read::Session<'a> {
+        read::Session { capabilities: self.client.capabilities, collations, cancel }
+    }
+
+    fn writing<'a>(&self, reading: &'a read::Session<'a>, generated: Option<u64>) -> write::Session<'a> {
+        let insert_id = match self.state.last_insert_id {
+            Left::Known(id) => id,
+            Left::OnConnection => 0,
+        };
+        // Undoing is the transaction's business.
+        write::Session { reading, in_transaction: false, insert_id, generated }
+    }
+
+    async fn run_read(&mut self, parts: &mut [Part], read: &Read, request: &Request<'_>) -> Result<Outcome, Stopped> {
+        let shared = self.shared.clone();
+        let (killing, running, handle) = (self.killing(), running(parts), self.handle.clone());
+        let killer = killing.killer();
+        let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
+        let session = self.reading(&shared.collations, &cancel);
+        let mut sink = ClientSink::new(&mut self.client);
+        let ended = attend(&handle, &running, &killer, read::run(parts, read, request, &session, &mut sink)).await;
+        match ended {
+            Ok(Ok(outcome)) => Ok(outcome),
+            Ok(Err(failure)) => Err(match sink.into_error() {
+                Some(error) => {
+                    // Nobody waits for what still runs.
+                    running.iter().for_each(|(server, thread)| killer.kill(server, *thread, Kill::Connection));
+                    Stopped::Ended(error.into())
+                }
+                None => Stopped::Refused(failure),
+            }),
+            Err(Stopped::Refused(failure)) if !sink.take_back() => {
+                Err(Stopped::Ended(End::Client(ClientError::Io(std::io::Error::other(failure.to_string())))))
+            }
+            Err(stopped) => Err(stopped),
+        }
+    }
+
+    /// Follows what a statement did that several shards have run.
+    pub(super) async fn note_several(
+        &mut self,
+        class: &Class,
+        shards: &[usize],
+        outcome: &Outcome,
+        parts: &mut [Part],
+    ) {
+        let now = Instant::now();
+        for shard in shards {
+            self.seen.of_mut(*shard).saw_writer(now);
+        }
+        let reads = class.effects.contains(Effects::READS) && !class.effects.contains(Effects::WRITES);
+        let error = outcome.error.as_ref().map(|failure| (failure.code, failure.sqlstate));
+        let said = relay::Outcome {
+            rows_sent: outcome.sent,
+            rows_affected: outcome.affected,
+            error,
+            ..relay::Outcome::default()
+        };
+        self.ran.note(self.target.place(), &said);
+        let state = &mut self.state;
+        state.row_count = match (error, reads) {
+            (Some(_), _) | (None, true) => -1,
+            (None, false) => i64::try_from(outcome.affected).unwrap_or(i64::MAX),
+        };
+        if error.is_none() {
+            if reads {
+                state.found_rows = Left::Known(outcome.sent);
+            }
+            if outcome.insert_id != 0 {
+                state.last_insert_id = Left::Known(outcome.insert_id);
+            }
+        }
+        state.warnings = if error.is_some() { outcome.warnings.max(1) } else { outcome.warnings };
+        if let Some(failure) = &outcome.error {
+            state.latest_error = error;
+            state.failed_here(failure);
+            return;
+        }
+        state.diagnostics = Diagnostics::Empty;
+        if outcome.warnings > 0 {
+            let conditions = conditions_of(parts).await;
+            if !conditions.is_empty() {
+                self.state.diagnostics = Diagnostics::Learnt(conditions);
+            }
+        }
+    }
+}
+
+/// What it takes to kill what runs, while the session is busy with it.
+struct Killing {
+    endpoint: Arc<Endpoint>,
+    key: PoolKey,
+    password: Password,
+}
+
+impl Killing {
+    fn killer(&self) -> Killer<'_> {
+        Killer { endpoint: &self.endpoint, key: &self.key, password: &self.password }
+    }
+}
+
+/// The places of shards.
+pub(super) fn places(shards: &[ShardId]) -> Vec<usize> {
+    shards.iter().map(|shard| usize::from(shard.0)).collect()
+}
+
+/// What runs on these parts.
+fn running(parts: &[Part]) -> Vec<Running> {
+    parts.iter().map(|part| (part.lease.server.clone(), part.lease.thread_id)).collect()
+}
+
+/// Waits for what runs on several connections. A kill reaches all of them; what is not waited for any more is dropped.
+async fn attend<T>(
+    handle: &SessionHandle,
+    running: &[Running],
+    killer: &Killer<'_>,
+    what: impl Future<Output = T>,
+) -> Result<T, Stopped> {
+    let kill_all = |what: Kill| running.iter().for_each(|(server, thread)| killer.kill(server, *thread, what));
+    let mut what = std::pin::pin!(what);
+    let mut killed = KilledQuery::default();
+    loop {
+        // Cancel-safe: what runs is polled on, a bell keeps its ring, and a pause begins anew where it was.
+        tokio::select! {
+            biased;
+            ended = &mut what => return Ok(ended),
+            () = handle.bell.rung() => {
+                if handle.has(Interrupt::Connection) || handle.has(Interrupt::ShutdownNow) {
+                    kill_all(Kill::Connection);
+                    return Err(Stopped::Ended(End::Told(Session::interrupted_failure())));
+                }
+                if handle.has(Interrupt::ServerLost) {
+                    handle.clear(Interrupt::ServerLost);
+                    if let Some((server, _)) = running.iter().find(|(server, _)| server.refusal().is_some()) {
+                        return Err(Stopped::Refused(server.lost("it has stopped answering")));
+                    }
+                }
+                if handle.has(Interrupt::Query) && killed.first() {
+                    kill_all(Kill::Query);
+                }
+            }
+            () = killed.unheard() => kill_all(Kill::Query),
+        }
+    }
+}
+
+/// What the latest statement left on each of these connections.
+async fn conditions_of(parts: &mut [Part]) -> Vec<Condition> {
+    let mut all = Vec::new();
+    for part in parts.iter_mut().filter(|part| part.lease.is_clean()) {
+        let Ok(reply) = part.lease.query("SHOW WARNINGS").await else { continue };
+        all.extend(reply.rows.into_iter().filter_map(Condition::of_row));
+    }
+    all
+}

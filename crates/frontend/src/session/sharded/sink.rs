@@ -1,0 +1,59 @@
+//! Where the results of several shards go: into the client's buffer.
+
+use weir_exec::Sink;
+use weir_wire::error::codes;
+use weir_wire::{Failure, Fault};
+
+use crate::client::{Client, ClientError, FLUSH_AT, Mark};
+
+/// The client, as plans see it.
+pub(super) struct ClientSink<'a> {
+    client: &'a mut Client,
+    /// Where the client's output was before.
+    start: Mark,
+    /// Something has been sent.
+    sent: bool,
+    /// Why nothing more can be sent.
+    error: Option<ClientError>,
+}
+
+impl<'a> ClientSink<'a> {
+    pub(super) fn new(client: &'a mut Client) -> Self {
+        Self { start: client.mark(), client, sent: false, error: None }
+    }
+
+    /// Takes back what was put, if none of it has been sent. Returns whether that was so.
+    pub(super) fn take_back(&mut self) -> bool {
+        if !self.sent {
+            self.client.take_back(self.start);
+        }
+        !self.sent
+    }
+
+    /// Why nothing more can be sent.
+    pub(super) fn into_error(self) -> Option<ClientError> {
+        self.error
+    }
+}
+
+impl Sink for ClientSink<'_> {
+    fn put(&mut self, payload: &[u8]) {
+        self.client.put(payload);
+    }
+
+    fn is_full(&self) -> bool {
+        self.client.output.len() >= FLUSH_AT
+    }
+
+    async fn flush(&mut self) -> Result<(), Failure> {
+        if self.client.output.is_empty() {
+            return Ok(());
+        }
+        self.sent = true;
+        self.client.flush().await.map_err(|error| {
+            let failure = Failure::new(Fault::Client, codes::ER_NET_READ_ERROR, b"08S01", error.to_string());
+            self.error = Some(error);
+            failure
+        })
+    }
+}

@@ -1,0 +1,117 @@
+//! The catalog as text, with its version, and back.
+//!
+//! What must always hold: a document that can be read gives the catalog that it was made from; a document of a newer format
+//! than this program knows is refused, and never read in part.
+
+use serde::{Deserialize, Serialize};
+use weir_catalog::Catalog;
+
+/// The format that this program writes.
+pub const FORMAT: u32 = 1;
+
+/// One version of the catalog, as JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// The catalog's version.
+    pub version: u64,
+    /// The text.
+    pub text: String,
+}
+
+/// Why a document can't be read.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    /// It is no such document.
+    #[error("this is no document of a catalog: {0}")]
+    Malformed(#[from] serde_json::Error),
+    /// A newer program has written it.
+    #[error("the document has format {0}, and this Weir reads formats up to {FORMAT}: use a newer Weir")]
+    Newer(u32),
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    format: u32,
+    catalog: &'a Catalog,
+}
+
+/// What all formats have in common.
+#[derive(Deserialize)]
+struct Head {
+    format: u32,
+}
+
+#[derive(Deserialize)]
+struct Read {
+    catalog: Catalog,
+}
+
+impl Document {
+    /// A catalog's document.
+    ///
+    /// # Errors
+    /// When the catalog can't be written as JSON.
+    pub fn of(catalog: &Catalog) -> Result<Document, DocumentError> {
+        let text = serde_json::to_string(&Written { format: FORMAT, catalog })?;
+        Ok(Document { version: catalog.version, text })
+    }
+
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// When it is not a document of a format that this program knows.
+    pub fn parse(text: String) -> Result<(Document, Catalog), DocumentError> {
+        let head: Head = serde_json::from_str(&text)?;
+        if head.format > FORMAT {
+            return Err(DocumentError::Newer(head.format));
+        }
+        let catalog = serde_json::from_str::<Read>(&text)?.catalog;
+        Ok((Document { version: catalog.version, text }, catalog))
+    }
+
+    /// The catalog.
+    ///
+    /// # Errors
+    /// As [`Document::parse`].
+    pub fn catalog(&self) -> Result<Catalog, DocumentError> {
+        Ok(Document::parse(self.text.clone())?.1)
+    }
+
+    /// The same document, in lines for people.
+    ///
+    /// # Errors
+    /// As [`Document::parse`].
+    pub fn pretty(&self) -> Result<String, DocumentError> {
+        let value: serde_json::Value = serde_json::from_str(&self.text)?;
+        Ok(serde_json::to_string_pretty(&value)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_gives_back_its_catalog() {
+        let catalog = Catalog {
+            version: 7,
+            shards: vec!["s1".to_owned(), "s2".to_owned()],
+            fold_case: true,
+            ..Catalog::default()
+        };
+        let document = Document::of(&catalog).unwrap();
+        assert_eq!(document.version, 7);
+        assert_eq!(document.catalog().unwrap(), catalog);
+        let (pretty, same) = Document::parse(document.pretty().unwrap()).unwrap();
+        assert_eq!((pretty.version, same), (7, catalog));
+    }
+
+    #[test]
+    fn what_is_no_document_or_a_newer_one_is_refused() {
+        let error = |text: &str| Document::parse(text.to_owned()).unwrap_err().to_string();
+        assert!(error("").contains("no document"));
+        assert!(error(r#"{"catalog":{}}"#).contains("no document"));
+        assert!(error(r#"{"format":1,"catalog":{"version":"x"}}"#).contains("no document"));
+        assert!(error(r#"{"format":2,"anything":"else"}"#).contains("format 2"));
+    }
+}

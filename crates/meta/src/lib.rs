@@ -1,0 +1,16 @@
+//! Where the catalog is kept: a versioned document behind a small trait, in an embedded file.
+//!
+//! What must always hold: a change is a compare-and-swap on the version; what was said to be stored is on the disk.
+//!
+//! * [`document`]: the catalog as text, with its version, and back.
+//! * [`store`]: what a store can do, and how it fails.
+//! * [`embedded`]: a store in one file.
+#![forbid(unsafe_code)]
+
+pub mod document;
+pub mod embedded;
+pub mod store;
+
+pub use document::{Document, DocumentError};
+pub use embedded::{Embedded, Follower};
+pub use store::{Store, StoreError};

@@ -1,0 +1,102 @@
+//! What a store can do, and how it fails.
+//!
+//! What must always hold: versions have no gaps for those who write; [`Store::put`] says OK only for what will be there after a
+//! crash. Calls may wait for a disk or a network: they are made where a thread may wait.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use tokio::sync::watch;
+
+use crate::document::{Document, DocumentError};
+
+/// How many versions a store keeps.
+pub const KEPT: u64 = 100;
+
+/// A place for the versions of a document.
+pub trait Store: fmt::Debug + Send + Sync {
+    /// The newest version; `None` in a store that nothing was put into.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    fn newest(&self) -> Result<Option<Document>, StoreError>;
+
+    /// An older version, if it is still kept.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    fn version(&self, version: u64) -> Result<Option<Document>, StoreError>;
+
+    /// Makes this the newest version, if the newest one is `expected` (0: there is none).
+    ///
+    /// # Errors
+    /// [`StoreError::Changed`] when another version is the newest one; nothing was changed then. Any other error leaves open whether
+    /// it was stored: [`Store::newest`] tells.
+    fn put(&self, expected: u64, document: &Document) -> Result<(), StoreError>;
+
+    /// Tells the newest version whenever it changes.
+    fn watch(&self) -> watch::Receiver<u64>;
+}
+
+/// How a store fails.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Somebody else was faster.
+    #[error("the catalog has changed: its version is {found}, not {expected}")]
+    Changed {
+        /// What was expected.
+        expected: u64,
+        /// What was found.
+        found: u64,
+    },
+    /// A version that does not grow.
+    #[error("version {new} can't follow version {newest}")]
+    NotNewer {
+        /// The version that was to be put.
+        new: u64,
+        /// The newest one.
+        newest: u64,
+    },
+    /// Another process has the file.
+    #[error(
+        "the catalog {} is in use by another process: one Weir at a time writes it. End that one first; \
+         an upgrade without an end is `weir serve --takeover`", path.display()
+    )]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is no file to read.
+    #[error("there is no catalog at {}", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is not what was written to it.
+    #[error(
+        "the catalog {} is damaged ({why}): move it away, and make it anew from the copies in the shards with \
+         `weir catalog rebuild --config FILE`", path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// In which way.
+        why: String,
+    },
+    /// A document in it can't be read by this program.
+    #[error("the catalog {}: {source}", path.display())]
+    Document {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: DocumentError,
+    },
+    /// The system refuses.
+    #[error("the catalog {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        source: std::io::Error,
+    },
+}

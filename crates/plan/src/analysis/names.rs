@@ -1,0 +1,143 @@
+//! What a column's name means.
+//!
+//! What must always hold: a column is given only if the server takes the name for it; a name that may be another's is given as none.
+
+use weir_sql::ast::{ColumnName, Expr, ExprKind};
+
+use super::gather::Gatherer;
+use super::{Analysis, ColumnRef, InstanceKind};
+use weir_catalog::Table;
+
+/// What is known of an instance's having a column.
+enum Has {
+    Column(usize),
+    No,
+    Unknown,
+}
+
+impl<'a> Gatherer<'a> {
+    /// The column that an expression is, if it is just one.
+    pub(super) fn column_of(&self, block: usize, within: Option<&[usize]>, expr: &Expr<'a>) -> Option<ColumnRef> {
+        match expr.bare().kind {
+            ExprKind::Column(name) => self.found.lookup(block, within, name, self.around.catalog.fold_case),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Analysis<'a> {
+    /// The column that a name means in a block; in a join's condition, `within` has the tables that it can see.
+    pub(crate) fn lookup(
+        &self,
+        block: usize,
+        within: Option<&[usize]>,
+        name: &ColumnName<'_>,
+        fold_case: bool,
+    ) -> Option<ColumnRef> {
+        let (mut at, mut within) = (Some(block), within);
+        while let Some(block) = at {
+            let sources = within.take().unwrap_or(&self.blocks[block].sources);
+            let found = match name.table {
+                Some(table) => {
+                    let database = name.database.map(|database| database.name);
+                    self.qualified(sources, database, table.name, name.name.name, fold_case)
+                }
+                None => self.unqualified(block, sources, name.name.name),
+            };
+            match found {
+                Found::Column(column) => return Some(column),
+                Found::Unclear => return None,
+                Found::Nothing => at = self.blocks[block].parent,
+            }
+        }
+        None
+    }
+
+    fn qualified(
+        &self,
+        sources: &[usize],
+        database: Option<&[u8]>,
+        table: &[u8],
+        column: &[u8],
+        fold_case: bool,
+    ) -> Found {
+        let same = |one: &[u8], other: &[u8]| one == other || fold_case && one.eq_ignore_ascii_case(other);
+        let named = |instance: &usize| {
+            let instance = &self.instances[*instance];
+            let right_database = match (database, instance.database) {
+                (None, _) => true,
+                (Some(asked), Some(own)) => same(asked, own),
+                (Some(_), None) => false,
+            };
+            right_database && same(instance.name, table)
+        };
+        match sources.iter().copied().find(named) {
+            None => Found::Nothing,
+            Some(instance) => match self.has(instance, column) {
+                Has::Column(column) => Found::Column(ColumnRef { instance, column }),
+                _ => Found::Unclear,
+            },
+        }
+    }
+
+    fn unqualified(&self, block: usize, sources: &[usize], column: &[u8]) -> Found {
+        let merged = self.blocks[block].merged.iter().rev();
+        if let Some((_, at)) = merged.clone().find(|(name, _)| name.eq_ignore_ascii_case(column)) {
+            return Found::Column(*at);
+        }
+        let mut found = None;
+        for instance in sources.iter().copied() {
+            match self.has(instance, column) {
+                Has::Column(_) if found.is_some() => return Found::Unclear,
+                Has::Column(column) => found = Some(ColumnRef { instance, column }),
+                Has::No => {}
+                Has::Unknown => return Found::Unclear,
+            }
+        }
+        found.map_or(Found::Nothing, Found::Column)
+    }
+
+    fn has(&self, instance: usize, column: &[u8]) -> Has {
+        match &self.instances[instance].kind {
+            InstanceKind::Base(base) => base.table.column(column).map_or(Has::No, Has::Column),
+            InstanceKind::Derived(derived) => match &derived.names {
+                None => Has::Unknown,
+                Some(names) => {
+                    names.iter().position(|name| name.eq_ignore_ascii_case(column)).map_or(Has::No, Has::Column)
+                }
+            },
+            InstanceKind::System | InstanceKind::Elsewhere(_) | InstanceKind::Computed => Has::Unknown,
+        }
+    }
+
+    /// The place of a column of an instance.
+    pub(super) fn column_named(&self, instance: usize, column: &[u8]) -> Option<ColumnRef> {
+        match self.has(instance, column) {
+            Has::Column(column) => Some(ColumnRef { instance, column }),
+            _ => None,
+        }
+    }
+
+    /// The names of an instance's columns that `*` gives, with their places.
+    pub(crate) fn star(&self, instance: usize) -> Option<Vec<(&'a [u8], ColumnRef)>> {
+        let at = |column| ColumnRef { instance, column };
+        match &self.instances[instance].kind {
+            InstanceKind::Base(base) => {
+                let table: &'a Table = base.table;
+                let shown = table.columns.iter().enumerate().filter(|(_, column)| !column.invisible);
+                Some(shown.map(|(place, column)| (column.name.as_bytes(), at(place))).collect())
+            }
+            InstanceKind::Derived(derived) => {
+                let names = derived.names.as_ref()?;
+                Some(names.iter().enumerate().map(|(place, name)| (*name, at(place))).collect())
+            }
+            _ => None,
+        }
+    }
+}
+
+enum Found {
+    Column(ColumnRef),
+    Unclear,
+    Nothing,
+}

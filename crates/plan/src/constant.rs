@@ -1,0 +1,258 @@
+//! The value of an expression that is the same for all rows, where it can be told without a server.
+//!
+//! What must always hold: a value that is given is exactly the one that the server would compute; all else is `None`. Arithmetic is done
+//! only where no overflow, rounding or unsigned result is possible.
+
+use weir_catalog::Constant;
+use weir_sql::LeadBytes;
+use weir_sql::ast::{BinaryOp, Expr, ExprKind, Literal, Span, Temporal, UnaryOp};
+
+use crate::SessionFacts;
+
+/// Deeper expressions are not folded.
+const DEEPEST: usize = 16;
+
+/// A value, and what is known of how it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Known {
+    /// The value.
+    pub(crate) constant: Constant,
+    /// It is `0x…`, `x'…'`, `b'…'`: a number where numbers are compared, bytes elsewhere.
+    pub(crate) hexadecimal: bool,
+}
+
+/// What expressions are folded with.
+#[derive(Clone, Copy)]
+pub(crate) struct Folder<'a> {
+    /// The text that spans are of.
+    pub(crate) text: &'a [u8],
+    /// The session.
+    pub(crate) session: &'a SessionFacts<'a>,
+    /// The statement assigns user variables, so that their values aren't known while it runs.
+    pub(crate) assigns: bool,
+}
+
+impl Folder<'_> {
+    /// The value of an expression.
+    pub(crate) fn fold(&self, expr: &Expr<'_>) -> Option<Known> {
+        self.folded(expr, DEEPEST)
+    }
+
+    /// The value of an integer expression that is not negative: LIMIT's.
+    pub(crate) fn count(&self, expr: &Expr<'_>) -> Option<u64> {
+        match self.fold(expr)?.constant {
+            Constant::Integer(value) => u64::try_from(value).ok(),
+            _ => None,
+        }
+    }
+
+    fn folded(&self, expr: &Expr<'_>, depth: usize) -> Option<Known> {
+        let depth = depth.checked_sub(1)?;
+        let constant = match &expr.kind {
+            ExprKind::Literal(literal) => return self.literal(literal, expr.span),
+            ExprKind::Parameter(place) => self.session.parameters?.get(*place as usize)?.clone(),
+            ExprKind::UserVariable(name) if !self.assigns => (self.session.variable)(name.name)?,
+            ExprKind::Paren(inner) => return self.folded(inner, depth),
+            ExprKind::Unary(UnaryOp::Plus, operand) => return self.folded(operand, depth),
+            ExprKind::Unary(UnaryOp::Minus, operand) => negated(self.folded(operand, depth)?.constant)?,
+            ExprKind::Binary(op, left, right) => {
+                let (left, right) = (self.folded(left, depth)?.constant, self.folded(right, depth)?.constant);
+                computed(*op, &left, &right)?
+            }
+            ExprKind::Collate(operand, collation) => collated(self.folded(operand, depth)?.constant, collation.name)?,
+            ExprKind::Cast(cast) if cast.at_time_zone.is_none() && !cast.array => self.cast(
+                self.folded(&cast.expr, depth)?.constant,
+                cast.data_type.name,
+                cast.data_type.arguments.len(),
+            )?,
+            _ => return None,
+        };
+        Some(Known { constant, hexadecimal: false })
+    }
+
+    fn literal(&self, literal: &Literal<'_>, span: Span) -> Option<Known> {
+        let text = span.text(self.text);
+        let ascii = || std::str::from_utf8(text).ok();
+        let constant = match literal {
+            Literal::Null => Constant::Null,
+            Literal::True => Constant::Integer(1),
+            Literal::False => Constant::Integer(0),
+            Literal::Integer => match ascii()?.parse::<i128>().ok().filter(|value| *value <= i128::from(u64::MAX)) {
+                Some(value) => Constant::Integer(value),
+                None => Constant::Decimal(ascii()?.to_owned()),
+            },
+            Literal::Decimal => Constant::Decimal(ascii()?.to_owned()),
+            Literal::Float => Constant::Float(ascii()?.parse().ok()?),
+            Literal::Hex | Literal::Bit => {
+                return Some(Known { constant: Constant::Binary(bytes_of(text)?), hexadecimal: true });
+            }
+            Literal::String => self.string(self.contents(text)?, None)?,
+            Literal::Text(literal) => {
+                let mut bytes = Vec::new();
+                for part in literal.parts {
+                    let part = part.text(self.text);
+                    match part.first()? {
+                        b'N' | b'n' => return None,
+                        b'\'' | b'"' => bytes.extend(self.contents(part)?),
+                        _ => bytes.extend(bytes_of(part)?),
+                    }
+                }
+                self.string(bytes, literal.introducer.map(|introducer| introducer.name))?
+            }
+            Literal::Temporal(kind) => {
+                let quote = text.iter().position(|byte| matches!(byte, b'\'' | b'"'))?;
+                let value = String::from_utf8(self.contents(&text[quote..])?).ok()?;
+                match kind {
+                    Temporal::Date | Temporal::Timestamp => Constant::Temporal(value),
+                    Temporal::Time => return None,
+                }
+            }
+        };
+        Some(Known { constant, hexadecimal: false })
+    }
+
+    /// A string of the client's charset, or of the one that stands before it.
+    fn string(&self, bytes: Vec<u8>, introducer: Option<&[u8]>) -> Option<Constant> {
+        let Some(introducer) = introducer else {
+            let collation = self.session.collation;
+            // What the server has to convert is not what stands here.
+            let same = charset_of(collation) == canonical(self.session.charset);
+            return (same || bytes.is_ascii() && is_ascii_superset(collation)).then(|| Constant::Text {
+                bytes,
+                collation: collation.to_owned(),
+                explicit: false,
+            });
+        };
+        let charset = std::str::from_utf8(introducer).ok()?.trim_start_matches('_').to_ascii_lowercase();
+        if charset == "binary" {
+            return Some(Constant::Binary(bytes));
+        }
+        let collation = (self.session.default_collation)(&charset)?;
+        Some(Constant::Text { bytes, collation, explicit: false })
+    }
+
+    /// What is within the quotes of one string.
+    pub(crate) fn contents(&self, text: &[u8]) -> Option<Vec<u8>> {
+        let quote = *text.first()?;
+        let inner = text.get(1..text.len().checked_sub(1)?)?;
+        let escapes = !self.session.mode.no_backslash_escapes;
+        if !(inner.contains(&quote) || escapes && inner.contains(&b'\\')) {
+            return Some(inner.to_vec());
+        }
+        // There a byte that looks like a backslash may be the second one of a character.
+        if self.session.mode.lead_bytes != LeadBytes::None {
+            return None;
+        }
+        let mut contents = Vec::with_capacity(inner.len());
+        let mut bytes = inner.iter().copied();
+        while let Some(byte) = bytes.next() {
+            match byte {
+                b'\\' if escapes => match bytes.next()? {
+                    b'0' => contents.push(0),
+                    b'b' => contents.push(8),
+                    b'n' => contents.push(b'\n'),
+                    b'r' => contents.push(b'\r'),
+                    b't' => contents.push(b'\t'),
+                    b'Z' => contents.push(26),
+                    // They stay as they are: patterns of LIKE need them.
+                    wild @ (b'%' | b'_') => contents.extend([b'\\', wild]),
+                    other => contents.push(other),
+                },
+                byte if byte == quote => {
+                    bytes.next();
+                    contents.push(quote);
+                }
+                byte => contents.push(byte),
+            }
+        }
+        Some(contents)
+    }
+
+    /// Casts that can't change the value.
+    fn cast(&self, value: Constant, name: Span, arguments: usize) -> Option<Constant> {
+        let name = name.text(self.text).to_ascii_uppercase();
+        let fits = |value: &Constant| match (value, &name[..]) {
+            (Constant::Integer(value), b"SIGNED") => i64::try_from(*value).is_ok(),
+            (Constant::Integer(value), b"UNSIGNED") => u64::try_from(*value).is_ok(),
+            (Constant::Null, _) => true,
+            _ => false,
+        };
+        (arguments == 0 && fits(&value)).then_some(value)
+    }
+}
+
+/// The charset of a collation, by its name.
+pub(crate) fn charset_of(collation: &str) -> &str {
+    canonical(collation.split('_').next().unwrap_or(collation))
+}
+
+fn canonical(charset: &str) -> &str {
+    if charset.eq_ignore_ascii_case("utf8") { "utf8mb3" } else { charset }
+}
+
+/// Whether ASCII text is the same bytes in the charset of a collation.
+fn is_ascii_superset(collation: &str) -> bool {
+    !matches!(charset_of(collation), "ucs2" | "utf16" | "utf16le" | "utf32" | "binary")
+}
+
+/// The bytes of `0xAF`, `x'AF'`, `0b1`, `b'1'`.
+fn bytes_of(text: &[u8]) -> Option<Vec<u8>> {
+    let (kind, digits) = match text {
+        [b'0', kind, digits @ ..] => (kind, digits),
+        [kind, b'\'', digits @ .., b'\''] => (kind, digits),
+        _ => return None,
+    };
+    let (radix, per_byte) = match kind {
+        b'x' | b'X' => (16, 2),
+        b'b' | b'B' => (2, 8),
+        _ => return None,
+    };
+    digits
+        .rchunks(per_byte)
+        .rev()
+        .map(|chunk| u8::from_str_radix(std::str::from_utf8(chunk).ok()?, radix).ok())
+        .collect()
+}
+
+fn negated(value: Constant) -> Option<Constant> {
+    match value {
+        // Beyond it the server's result is another type's.
+        Constant::Integer(value) if value <= i128::from(i64::MAX) => Some(Constant::Integer(-value)),
+        Constant::Decimal(value) => Some(Constant::Decimal(match value.strip_prefix('-') {
+            Some(value) => value.to_owned(),
+            None => format!("-{value}"),
+        })),
+        Constant::Float(value) => Some(Constant::Float(-value)),
+        Constant::Null => Some(Constant::Null),
+        _ => None,
+    }
+}
+
+/// Signed arithmetic of integers that stay signed.
+fn computed(op: BinaryOp, left: &Constant, right: &Constant) -> Option<Constant> {
+    let (Constant::Integer(left), Constant::Integer(right)) = (left, right) else { return None };
+    let (left, right) = (i64::try_from(*left).ok()?, i64::try_from(*right).ok()?);
+    let value = match op {
+        BinaryOp::Add => left.checked_add(right)?,
+        BinaryOp::Subtract => left.checked_sub(right)?,
+        BinaryOp::Multiply => left.checked_mul(right)?,
+        BinaryOp::IntegerDivide => left.checked_div(right)?,
+        BinaryOp::Modulo => left.checked_rem(right)?,
+        BinaryOp::Eq => i64::from(left == right),
+        BinaryOp::Ne => i64::from(left != right),
+        BinaryOp::Lt => i64::from(left < right),
+        BinaryOp::Gt => i64::from(left > right),
+        _ => return None,
+    };
+    Some(Constant::Integer(value.into()))
+}
+
+fn collated(value: Constant, collation: &[u8]) -> Option<Constant> {
+    let collation = std::str::from_utf8(collation).ok()?.to_ascii_lowercase();
+    match value {
+        Constant::Text { bytes, collation: of_literal, .. } if charset_of(&of_literal) == charset_of(&collation) => {
+            Some(Constant::Text { bytes, collation, explicit: true })
+        }
+        _ => None,
+    }
+}

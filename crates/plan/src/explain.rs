@@ -1,0 +1,169 @@
+//! What a plan says to people: WEIR EXPLAIN.
+
+use weir_catalog::{Catalog, ShardId};
+
+use crate::{Compare, Condition, Fold, Grouped, Merge, Plan, Read, Route, Settle, SortKey, Write, WriteKind};
+
+/// A row: what, and how it is.
+pub type Row = (String, String);
+
+/// The rows of WEIR EXPLAIN.
+pub fn rows(plan: &Plan, catalog: &Catalog) -> Vec<Row> {
+    let mut rows = Rows { catalog, rows: Vec::new() };
+    match plan {
+        Plan::Home => {
+            rows.add("kind", "home");
+            rows.add("why", "it names no table of a sharded database");
+        }
+        Plan::Route(route) => rows.route(route),
+        Plan::Read(read) => rows.read(read),
+        Plan::Write(write) => rows.write(write),
+        Plan::Define => rows.add("kind", "definition"),
+        Plan::Tell => rows.add("kind", "about logical tables"),
+    }
+    rows.rows
+}
+
+struct Rows<'a> {
+    catalog: &'a Catalog,
+    rows: Vec<Row>,
+}
+
+impl Rows<'_> {
+    fn add(&mut self, what: &str, how: impl Into<String>) {
+        self.rows.push((what.to_owned(), how.into()));
+    }
+
+    fn shards(&self, shards: &[ShardId]) -> String {
+        let names: Vec<&str> = shards.iter().map(|shard| self.catalog.shard_name(*shard)).collect();
+        names.join(", ")
+    }
+
+    fn route(&mut self, route: &Route) {
+        self.add("kind", "route");
+        self.add("shards", self.shards(&[route.shard]));
+        if let Some(text) = &route.text {
+            self.add("text", String::from_utf8_lossy(text));
+        }
+        self.add("why", &*route.reason);
+    }
+
+    fn read(&mut self, read: &Read) {
+        self.add("kind", "scatter");
+        self.add("shards", self.shards(&read.shards));
+        self.add("text", String::from_utf8_lossy(&read.text));
+        if read.hidden > 0 {
+            self.add("hidden columns", read.hidden.to_string());
+        }
+        match &read.merge {
+            Merge::Concatenate => self.add("merge", "rows as they come"),
+            Merge::Sorted(keys) => self.add("merge", format!("sorted by {}", sorted(keys))),
+            Merge::Grouped(grouped) => self.grouped(grouped),
+        }
+        if read.skip > 0 {
+            self.add("skip", read.skip.to_string());
+        }
+        if let Some(take) = read.take {
+            self.add("take", take.to_string());
+        }
+        if read.locks {
+            self.add("locks", "rows are locked on each shard, in the session's transaction");
+        }
+        if read.pin_time {
+            self.add("time", "the same on all shards");
+        }
+        self.add("why", &*read.reason);
+    }
+
+    fn grouped(&mut self, grouped: &Grouped) {
+        let keys = if grouped.keys.is_empty() { "all rows".to_owned() } else { sorted(&grouped.keys) };
+        self.add("merge", format!("grouped by {keys}"));
+        let columns: Vec<String> = grouped.columns.iter().map(fold).collect();
+        self.add("columns", columns.join(", "));
+        if let Some(having) = &grouped.having {
+            self.add("having", condition(having));
+        }
+        if let Some(order) = &grouped.order {
+            self.add("order", sorted(order));
+        }
+        if let Some(rollup) = &grouped.rollup {
+            self.add("rollup", format!("{rollup:?}"));
+        }
+    }
+
+    fn write(&mut self, write: &Write) {
+        self.add("kind", "write");
+        match &write.kind {
+            WriteKind::Settle(settle) => self.settle(settle),
+            WriteKind::Split(texts, _) => {
+                for (shard, text) in texts {
+                    self.add("shard", self.shards(&[*shard]));
+                    self.add("text", String::from_utf8_lossy(text));
+                }
+            }
+            WriteKind::Everywhere(shards, text) | WriteKind::Global(shards, text) => {
+                self.add("shards", self.shards(shards));
+                self.add("text", String::from_utf8_lossy(text));
+            }
+            WriteKind::Move(moved) => {
+                self.read(&moved.rows);
+                self.add("then", String::from_utf8_lossy(&[&moved.delete[..], b"...)"].concat()));
+                self.add("then", String::from_utf8_lossy(&[&moved.insert[..], b"..."].concat()));
+            }
+            WriteKind::Gather(gather) => {
+                self.read(&gather.rows);
+                self.add("then", String::from_utf8_lossy(&[&gather.head[..], b"...", &gather.tail].concat()));
+            }
+        }
+        if matches!(write.kind, WriteKind::Global(..)) {
+            self.add("copies", "all shards must affect the same number of rows");
+        }
+        if write.alike.time {
+            self.add("time", "the same on all shards");
+        }
+        if let Some(raise) = &write.raise {
+            self.add("sequence", format!("goes on behind {}", raise.value));
+        }
+        self.add("why", &*write.reason);
+    }
+
+    fn settle(&mut self, settle: &Settle) {
+        if let Some((shard, text)) = &settle.ask {
+            self.add("asked first", String::from_utf8_lossy(text));
+            self.add("on shard", self.shards(&[*shard]));
+        }
+        if let Some(rows) = &settle.rows {
+            self.read(rows);
+        }
+        if let Some(generate) = &settle.generate {
+            self.add("sequence", format!("{} values of {}.{}", generate.count, generate.database, generate.table));
+        }
+    }
+}
+
+fn sorted(keys: &[SortKey]) -> String {
+    let one = |key: &SortKey| {
+        let direction = if key.descending { " descending" } else { "" };
+        format!("{}{}{direction}", key.column + 1, compare(&key.by))
+    };
+    keys.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn compare(by: &Compare) -> String {
+    match by {
+        Compare::Value => String::new(),
+        Compare::Bytes => " (bytes)".to_owned(),
+        Compare::Weights { collation } => format!(" (weights of {collation})"),
+        Compare::ByCollation { weight, collation } => {
+            format!(" (weights in {} if {} is a collation)", weight + 1, collation + 1)
+        }
+    }
+}
+
+fn fold(fold: &Fold) -> String {
+    format!("{fold:?}")
+}
+
+fn condition(condition: &Condition) -> String {
+    format!("{condition:?}")
+}

@@ -1,0 +1,30 @@
+//! From a statement to a plan: which shards, which texts, and how replies become one.
+//!
+//! What must always hold: planning is a pure function of the statement, a catalog snapshot and the session's facts: no pool, no clock,
+//! no randomness, no I/O. What can't be done exactly is a [`Refusal`] with the reason, never an approximation. Texts that shards get
+//! are the client's own, changed at spans at most.
+//!
+//! * [`model`]: what plans are made of.
+//! * [`session`]: what a plan depends on, apart from the statement and the catalog.
+//! * `statement`: what is done with which kind of statement; `route`: everything on one shard.
+//! * `scatter`: reads of several shards.
+//! * [`explain`]: plans for people.
+//! * `analysis`: tables, and what conditions say of their columns; `constant`: values; `place`: where values are.
+//! * [`write`]: INSERT, REPLACE, UPDATE, DELETE and LOAD of several shards.
+#![forbid(unsafe_code)]
+
+mod aggregate;
+mod analysis;
+mod constant;
+pub mod explain;
+pub mod model;
+mod place;
+mod route;
+mod scatter;
+pub mod session;
+mod statement;
+pub mod write;
+
+pub use model::*;
+pub use session::SessionFacts;
+pub use statement::plan;

@@ -1,0 +1,463 @@
+//! Plans: what `exec` runs.
+//!
+//! What must always hold: a plan says everything that running it needs; whoever runs it looks at neither the statement's tree nor the
+//! catalog again.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use weir_catalog::{Database, ShardId, Table, Weights};
+
+/// What is done with a statement.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Plan {
+    /// It names no table of a sharded database: it runs where the session is, as it is.
+    Home,
+    /// All of it is on one shard.
+    Route(Route),
+    /// It reads from several shards.
+    Read(Read),
+    /// It writes on several shards, or on one of several that only its rows say.
+    Write(Write),
+    /// It defines something: see `exec`'s room for definitions, which works from the statement itself.
+    Define,
+    /// It tells about logical tables, or administers them: SHOW, DESCRIBE, ANALYZE, CHECKSUM and the like.
+    Tell,
+}
+
+/// A statement for one shard.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Route {
+    /// The shard.
+    pub shard: ShardId,
+    /// Its text, if it is not the client's own.
+    pub text: Option<Vec<u8>>,
+    /// An explicit value of the table's AUTO_INCREMENT column: its sequence goes on behind it.
+    pub raise: Option<Raise>,
+    /// Why this shard, for EXPLAIN.
+    pub reason: String,
+}
+
+/// A read of several shards.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Read {
+    /// The shards that are asked, in order.
+    pub shards: Vec<ShardId>,
+    /// What each of them is asked. It has the client's columns first, then the hidden ones.
+    pub text: Vec<u8>,
+    /// Which of the client's parameters those of the text are, in its order: some may be missing there, some stand there twice.
+    pub parameters: Vec<u32>,
+    /// How many columns the client's rows have, if that is known. It is whenever places of columns are named below: then a result with
+    /// another number of columns than these and the hidden ones must not be merged (somebody changed a table behind the catalog's back).
+    pub columns: Option<usize>,
+    /// How many hidden columns there are at the end of each row.
+    pub hidden: usize,
+    /// How rows become one result.
+    pub merge: Merge,
+    /// Rows that are left out at the beginning of the merged result.
+    pub skip: u64,
+    /// The most rows of the merged result.
+    pub take: Option<u64>,
+    /// It locks rows: it is a part of the session's transaction on each shard.
+    pub locks: bool,
+    /// It asks for the time: to be the same everywhere, `timestamp` has to be set on each shard for it.
+    pub pin_time: bool,
+    /// Why no cheaper kind, for EXPLAIN.
+    pub reason: String,
+}
+
+/// How rows of several shards become one result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Merge {
+    /// All of them, in any order.
+    Concatenate,
+    /// Each shard's rows come sorted by these keys, and so does the result.
+    Sorted(Vec<SortKey>),
+    /// Equal rows of all shards are one: each shard's rows are sorted by the group's keys; folded, they are the result's rows.
+    Grouped(Grouped),
+}
+
+/// Rows that are folded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grouped {
+    /// What makes rows equal, and by what each shard's rows are sorted. Empty: all rows are one group, and there is always one.
+    pub keys: Vec<SortKey>,
+    /// One for each of the client's columns, then those of hidden columns of the folded rows, if HAVING or the order needs any. The column
+    /// at each place has the type that the shards' column at that place has.
+    pub columns: Vec<Fold>,
+    /// Conditions of HAVING on the folded rows.
+    pub having: Option<Condition>,
+    /// The order of the folded rows (places in these), if it is another one than that of the keys: they are sorted in memory, which has a bound.
+    pub order: Option<Vec<SortKey>>,
+    /// WITH ROLLUP: for each prefix of the keys, shortest last, a row with NULLs in the key's columns follows its group: the client's columns
+    /// that are NULL then, for each key.
+    pub rollup: Option<Vec<Vec<usize>>>,
+}
+
+/// A column that rows are sorted by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SortKey {
+    /// Its place in the rows that shards send.
+    pub column: usize,
+    /// From the greatest to the least.
+    pub descending: bool,
+    /// How values compare.
+    pub by: Compare,
+}
+
+/// How values compare. NULL is less than all others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Compare {
+    /// By the column's type as the server reports it: numbers as numbers, dates and times as these, binary strings byte by byte. Never
+    /// text of a character set.
+    Value,
+    /// Byte by byte.
+    Bytes,
+    /// The column is `WEIGHT_STRING` of text of this collation. If that is a PAD SPACE one, the shorter weight string is continued with the
+    /// weight of a space; if not, bytes compare.
+    Weights {
+        /// The collation.
+        collation: String,
+    },
+    /// Nothing is known of the type: the column is the value, and two hidden ones tell more.
+    ByCollation {
+        /// The place of `WEIGHT_STRING` of the value.
+        weight: usize,
+        /// The place of `COLLATION` of the value, the same in all rows: if it is `binary` (or NULL) values compare as by
+        /// [`Compare::Value`], else as by [`Compare::Weights`] of that collation.
+        collation: usize,
+    },
+}
+
+/// How a column of a folded row comes about, from columns of the shards' rows by place.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fold {
+    /// The value of the group's first row (keys, and what depends on them).
+    First(usize),
+    /// The sum of integers or decimals, as DECIMAL; NULL if all are. If the server reports the column as approximate, as `SumFloat`.
+    Sum(usize),
+    /// The sum of counts: a BIGINT that is never NULL.
+    Count(usize),
+    /// The sum of approximate numbers.
+    SumFloat(usize),
+    /// The least, by this comparison of this column; the value is that of `value`.
+    Min {
+        /// What is shown.
+        value: usize,
+        /// What is compared.
+        key: SortKey,
+    },
+    /// The greatest.
+    Max {
+        /// What is shown.
+        value: usize,
+        /// What is compared.
+        key: SortKey,
+    },
+    /// The sum by the count, with `div_precision_increment` digits more than the sum has.
+    Average {
+        /// The sum's column.
+        sum: usize,
+        /// The count's column.
+        count: usize,
+        /// It is approximate (as it is, too, if the server reports the sum so).
+        float: bool,
+    },
+    /// BIT_AND, BIT_OR, BIT_XOR of unsigned 64-bit integers.
+    BitAnd(usize),
+    /// See `BitAnd`.
+    BitOr(usize),
+    /// See `BitAnd`.
+    BitXor(usize),
+    /// Standard deviation or variance, from count, mean and variance of the parts, as approximate numbers without a fixed number of
+    /// decimals (`AVG(x + 0e0)`, `VAR_POP(x + 0e0)`).
+    Variance {
+        /// The count's column.
+        count: usize,
+        /// The mean of each part.
+        mean: usize,
+        /// The population variance of each part.
+        variance: usize,
+        /// Divided by the count less one.
+        sample: bool,
+        /// Its square root.
+        root: bool,
+    },
+    /// Texts of parts, one after another with a separator, at most `group_concat_max_len` bytes. Only where no order is asked for.
+    Concat {
+        /// The texts.
+        column: usize,
+        /// The separator.
+        separator: Vec<u8>,
+        /// The column with `@@group_concat_max_len`, as the shards have it.
+        limit: usize,
+    },
+    /// What only the distinct ones of sub-groups count for: `COUNT(DISTINCT …)` and the like. The column's rows are sub-groups, sorted behind
+    /// the keys; of equal ones (by `by`) the first is folded.
+    Distinct {
+        /// What makes sub-groups equal.
+        by: Vec<SortKey>,
+        /// What is done with the first of equal ones. `Count` counts those whose `by` has no NULL.
+        fold: Box<Fold>,
+    },
+    /// What depends on the order of rows: GROUP_CONCAT with ORDER BY. The rows of a group come sorted by these keys behind the group's own.
+    InOrder {
+        /// The order.
+        by: Vec<SortKey>,
+        /// What is done with them.
+        fold: Box<Fold>,
+    },
+}
+
+/// A condition of HAVING on a folded row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Condition {
+    /// A client's or hidden column, folded by this, compared with a number or a text of digits.
+    Compare {
+        /// The column of the folded row, hidden ones included.
+        column: usize,
+        /// `<`, `<=`, `=`, `<>`, `>=`, `>`.
+        operator: Comparison,
+        /// The other side: an exact number, as text.
+        number: String,
+    },
+    /// All of them.
+    And(Vec<Condition>),
+    /// One of them.
+    Or(Vec<Condition>),
+}
+
+/// A comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Comparison {
+    Less,
+    LessOrEqual,
+    Equal,
+    NotEqual,
+    GreaterOrEqual,
+    Greater,
+}
+
+/// A write of several shards.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Write {
+    /// What is done.
+    pub kind: WriteKind,
+    /// What has to be alike on all parts while they run it.
+    pub alike: Alike,
+    /// An explicit value of the table's AUTO_INCREMENT column: its sequence goes on behind it.
+    pub raise: Option<Raise>,
+    /// Why no cheaper kind, for EXPLAIN.
+    pub reason: String,
+}
+
+/// What a write does. No text has parameters: they are literals there.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WriteKind {
+    /// Something in the text has to be known first: it is found out and put into the text, and that text is planned.
+    Settle(Settle),
+    /// Each shard gets its own text; affected rows add up.
+    Split(Vec<(ShardId, Vec<u8>)>, Duplicates),
+    /// These shards get one text; affected rows add up.
+    Everywhere(Vec<ShardId>, Vec<u8>),
+    /// A GLOBAL table: all of its shards get one text, and must agree; affected rows are those of one.
+    Global(Vec<ShardId>, Vec<u8>),
+    /// Which rows is found out first; affected rows add up.
+    Gather(Gather),
+    /// An UPDATE of a shard key: rows are read with their new values, taken away, and put where their new keys belong.
+    Move(Move),
+}
+
+/// Rows that move.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Move {
+    /// All shards of the table.
+    pub shards: Vec<ShardId>,
+    /// Reads and locks the rows: the primary key's columns, whether something changes, and the new values of all columns.
+    pub rows: Box<Read>,
+    /// How the primary key's values become literals.
+    pub forms: Vec<Form>,
+    /// The places of the new shard key's values.
+    pub key: Vec<usize>,
+    /// The DELETE up to the primary keys, which are followed by a parenthesis.
+    pub delete: Vec<u8>,
+    /// The INSERT up to its rows.
+    pub insert: Vec<u8>,
+    /// A query of one shard: if it has rows, a column changes by itself at an UPDATE, and the statement is refused.
+    pub check: Option<Vec<u8>>,
+    /// What says where rows are.
+    pub database: Arc<Database>,
+    /// The table.
+    pub table: Arc<Table>,
+    /// What is known of characters' weights.
+    pub weights: Weights,
+}
+
+/// A change of rows that are found out first, by the values of their primary key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gather {
+    /// Finds and locks the rows. Its columns are the primary key's. The same shards run the change.
+    pub rows: Box<Read>,
+    /// It is an UPDATE, whose counts are told also where no row was found.
+    pub update: bool,
+    /// How the key's values become literals.
+    pub forms: Vec<Form>,
+    /// The change up to the values, which are separated by commas.
+    pub head: Vec<u8>,
+    /// What follows the values.
+    pub tail: Vec<u8>,
+}
+
+/// How values are read that become literals.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Form {
+    /// As they are.
+    Plain,
+    /// In hexadecimal: text of a character set, or (`None`) a binary string.
+    Hex(Option<String>),
+}
+
+/// What is the same on all parts while a write runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Alike {
+    /// The time of the statement's start: its text reads it, or a column may by its default.
+    pub time: bool,
+    /// `LAST_INSERT_ID()`, which the text reads.
+    pub insert_id: bool,
+}
+
+/// What an INSERT does about rows whose keys are there already: decides what its counts mean.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Duplicates {
+    /// It fails.
+    #[default]
+    Error,
+    /// IGNORE.
+    Ignore,
+    /// REPLACE, ON DUPLICATE KEY UPDATE.
+    Change,
+}
+
+/// What has to be known before a text can be planned, and where it goes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settle {
+    /// A query of one row, and a shard that it is asked on.
+    pub ask: Option<(ShardId, Vec<u8>)>,
+    /// A query whose rows are read, in the transaction that the statement will run in.
+    pub rows: Option<Box<Read>>,
+    /// Values of a sequence.
+    pub generate: Option<Generate>,
+    /// The changes of the text, in its order.
+    pub edits: Vec<Edit>,
+}
+
+/// Values of an AUTO_INCREMENT column that are taken from its sequence, one after another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Generate {
+    /// The shard that keeps the sequence: the database's first.
+    pub keeper: ShardId,
+    /// The database.
+    pub database: String,
+    /// The table.
+    pub table: String,
+    /// How many.
+    pub count: u64,
+    /// The greatest explicit value among the rows: the sequence goes on behind it.
+    pub behind: Option<u64>,
+}
+
+/// An explicit value of an AUTO_INCREMENT column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Raise {
+    /// The shard that keeps the sequence: the database's first.
+    pub keeper: ShardId,
+    /// The database.
+    pub database: String,
+    /// The table.
+    pub table: String,
+    /// The value.
+    pub value: u64,
+}
+
+/// A change of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// What is replaced.
+    pub range: Range<usize>,
+    /// By what: these, one after another.
+    pub pieces: Vec<Piece>,
+}
+
+/// A part of what a text is changed to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// This.
+    Text(Vec<u8>),
+    /// The value of a column of the answer, as a literal.
+    Answer(usize),
+    /// The so manieth value of the sequence, from 0.
+    Generated(u64),
+    /// The query's rows, as rows of literals.
+    Rows,
+}
+
+impl Write {
+    /// The shards that it needs connections to, in order.
+    pub fn shards(&self) -> Vec<ShardId> {
+        let mut shards = match &self.kind {
+            WriteKind::Settle(settle) => {
+                let rows = settle.rows.iter().flat_map(|rows| rows.shards.iter().copied());
+                settle.ask.iter().map(|(shard, _)| *shard).chain(rows).collect()
+            }
+            WriteKind::Split(texts, _) => texts.iter().map(|(shard, _)| *shard).collect(),
+            WriteKind::Everywhere(shards, _) | WriteKind::Global(shards, _) => shards.clone(),
+            WriteKind::Gather(gather) => gather.rows.shards.clone(),
+            WriteKind::Move(moved) => moved.shards.clone(),
+        };
+        shards.sort_unstable();
+        shards.dedup();
+        shards
+    }
+
+    /// Whether it has to run within a transaction: it writes, or reads what it will write.
+    pub fn is_transactional(&self) -> bool {
+        !matches!(&self.kind, WriteKind::Settle(settle) if settle.rows.is_none())
+    }
+}
+
+impl Settle {
+    /// The text with what was found out: the answer's columns as literals, rows of literals (`(1, 2), (3, 4)`), and the first of the
+    /// sequence's values.
+    pub fn text(&self, text: &[u8], answer: &[Vec<u8>], rows: &[u8], first: u64) -> Vec<u8> {
+        let edits: Vec<(Range<usize>, Vec<u8>)> = self
+            .edits
+            .iter()
+            .map(|edit| {
+                let mut with = Vec::new();
+                for piece in &edit.pieces {
+                    match piece {
+                        Piece::Text(text) => with.extend_from_slice(text),
+                        Piece::Answer(at) => with.extend_from_slice(answer.get(*at).map_or(b"NULL", |value| value)),
+                        Piece::Rows => with.extend_from_slice(rows),
+                        Piece::Generated(nth) => with.extend_from_slice((first + nth).to_string().as_bytes()),
+                    }
+                }
+                (edit.range.clone(), with)
+            })
+            .collect();
+        let edits: Vec<(Range<usize>, &[u8])> = edits.iter().map(|(range, with)| (range.clone(), &**with)).collect();
+        weir_sql::splice(text, &edits)
+    }
+}
+
+/// Why a statement can't be planned.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Refusal {
+    /// It is told to the client.
+    Failure(weir_wire::Failure),
+    /// It could be read by gathering fragments on one server; this names what stands in the way of a cheaper kind.
+    NeedsWorkbench(String),
+    /// Characters whose weights have to be learnt first: collation, characters.
+    NeedsWeights(String, Vec<char>),
+}

@@ -1,0 +1,86 @@
+//! Sets of shards, and where values are.
+
+use weir_catalog::{Bound, Constant, Reach, ShardId, Weights, locate_null_safe, locate_range};
+
+use crate::Refusal;
+use crate::analysis::Base;
+use crate::analysis::values::{all_shards, of_located, usable};
+use crate::constant::Known;
+
+/// A set of shards, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shards(Vec<ShardId>);
+
+impl Shards {
+    pub(crate) fn none() -> Self {
+        Shards(Vec::new())
+    }
+
+    pub(crate) fn one(shard: ShardId) -> Self {
+        Shards(vec![shard])
+    }
+
+    pub(crate) fn of(shards: &[ShardId]) -> Self {
+        let mut shards = shards.to_vec();
+        shards.sort_unstable();
+        shards.dedup();
+        Shards(shards)
+    }
+
+    pub(crate) fn add(&mut self, others: &Shards) {
+        if !others.0.iter().all(|shard| self.0.contains(shard)) {
+            self.0.extend(&others.0);
+            self.0.sort_unstable();
+            self.0.dedup();
+        }
+    }
+
+    pub(crate) fn keep(&mut self, others: &Shards) {
+        self.0.retain(|shard| others.0.contains(shard));
+    }
+
+    pub(crate) fn has(&self, shard: ShardId) -> bool {
+        self.0.contains(&shard)
+    }
+
+    pub(crate) fn list(&self) -> &[ShardId] {
+        &self.0
+    }
+}
+
+/// Where values are.
+#[derive(Clone, Copy)]
+pub(crate) struct Places<'a> {
+    pub(crate) weights: &'a Weights,
+}
+
+impl Places<'_> {
+    /// The shards of the rows whose key has these values; NULL is the value of `IS NULL`.
+    pub(crate) fn of_values(&self, base: &Base<'_>, values: &[Constant]) -> Result<Shards, Refusal> {
+        of_located(locate_null_safe(base.database, base.table, values, self.weights), base)
+    }
+
+    /// The shards of the rows whose key is within a range.
+    pub(crate) fn of_range(
+        &self,
+        base: &Base<'_>,
+        low: Option<&(Known, bool)>,
+        high: Option<&(Known, bool)>,
+    ) -> Shards {
+        match (bound(base, low), bound(base, high)) {
+            (Some(low), Some(high)) => match locate_range(base.database, base.table, &low, &high) {
+                Reach::Shards(shards) => Shards::of(&shards),
+                Reach::Unsure => all_shards(base),
+            },
+            _ => all_shards(base),
+        }
+    }
+}
+
+/// An end of a range; `None`: it can't be said where it is.
+fn bound(base: &Base<'_>, end: Option<&(Known, bool)>) -> Option<Bound> {
+    let Some((known, included)) = end else { return Some(Bound::Open) };
+    let column = base.table.shard_key()?.columns.first()?;
+    let value = usable(base, *column, known)?.clone();
+    Some(if *included { Bound::Including(value) } else { Bound::Excluding(value) })
+}

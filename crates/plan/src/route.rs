@@ -1,0 +1,147 @@
+//! Whether all that a statement is about is on one shard.
+//!
+//! What must always hold: a shard is given only if every row that matters is there.
+
+use weir_catalog::{Constant, Placement, ShardId};
+use weir_sql::ast::{Insert, InsertSource};
+
+use crate::Refusal;
+use crate::analysis::values::Values;
+use crate::analysis::{Analysis, InstanceKind};
+use crate::place::Shards;
+use crate::statement::Planner;
+
+/// Where the tables of a statement meet.
+pub(crate) enum Meeting {
+    /// It has none of a sharded database.
+    NoTables,
+    /// On this shard, and why.
+    On(ShardId, String),
+    /// Nowhere, and why.
+    Apart(String),
+}
+
+/// Where the tables of a statement meet.
+pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<Meeting, Refusal> {
+    let values = Values::of(analysis);
+    let places = planner.places();
+    let mut named = false;
+    // Shards that have rows which matter, each with a table of it; and those that have all of the GLOBAL tables.
+    let mut needed = Shards::none();
+    let mut able: Option<Shards> = None;
+    let mut reasons: Vec<String> = Vec::new();
+    for (place, instance) in analysis.instances.iter().enumerate() {
+        let (shards, everywhere, name) = match &instance.kind {
+            InstanceKind::Elsewhere(shard) => (Shards::one(*shard), false, String::new()),
+            InstanceKind::Base(base) => {
+                named = true;
+                let everywhere = base.table.placement == Placement::Global;
+                (values.shards(place, &places)?, everywhere, base.name.to_owned())
+            }
+            _ => continue,
+        };
+        if everywhere {
+            match &mut able {
+                None => able = Some(shards),
+                Some(able) => able.keep(&shards),
+            }
+            continue;
+        }
+        if !name.is_empty() {
+            reasons.push(where_rows_are(planner, &name, &shards));
+        }
+        needed.add(&shards);
+    }
+    if !named {
+        return Ok(Meeting::NoTables);
+    }
+    reasons.dedup();
+    let at = match needed.list() {
+        [] => match &able {
+            Some(able) if able.list().is_empty() => None,
+            Some(able) => {
+                let home = planner.session.home;
+                Some(if able.has(home) { home } else { able.list()[0] })
+            }
+            None => Some(any_shard(analysis, planner)),
+        },
+        [shard] => Some(*shard).filter(|shard| able.as_ref().is_none_or(|able| able.has(*shard))),
+        _ => None,
+    };
+    Ok(match at {
+        Some(shard) if reasons.is_empty() => {
+            Meeting::On(shard, "its tables are GLOBAL: any shard has all rows".to_owned())
+        }
+        Some(shard) => Meeting::On(shard, reasons.join("; ")),
+        None => Meeting::Apart(reasons.join("; ")),
+    })
+}
+
+/// Where a statement runs that no row matters to: where the session is, if its tables are there.
+fn any_shard(analysis: &Analysis<'_>, planner: &Planner<'_>) -> ShardId {
+    let home = planner.session.home;
+    let bases = analysis.instances.iter().filter_map(|instance| match &instance.kind {
+        InstanceKind::Base(base) => Some(base),
+        _ => None,
+    });
+    let shards: Vec<&[ShardId]> = bases.map(|base| &base.database.shards[..]).collect();
+    if shards.iter().all(|shards| shards.contains(&home)) {
+        return home;
+    }
+    shards.first().and_then(|shards| shards.first()).copied().unwrap_or(home)
+}
+
+fn where_rows_are(planner: &Planner<'_>, table: &str, shards: &Shards) -> String {
+    let names: Vec<&str> = shards.list().iter().map(|shard| planner.catalog.shard_name(*shard)).collect();
+    match names[..] {
+        [] => format!("no row of {table} can match"),
+        _ => format!("the rows of {table} that matter are on {}", names.join(", ")),
+    }
+}
+
+/// Where the table of an INSERT and all that it reads meet, if the rows are of one shard.
+pub(crate) fn meeting_of_insert(
+    analysis: &Analysis<'_>,
+    planner: &Planner<'_>,
+    insert: &Insert<'_>,
+) -> Result<Meeting, Refusal> {
+    let InstanceKind::Base(base) = &analysis.instances[0].kind else { return meeting(analysis, planner) };
+    let Placement::Sharded(key) = &base.table.placement else {
+        return match base.table.placement {
+            Placement::Global if base.database.shards.len() > 1 => {
+                Ok(Meeting::Apart(format!("{} is GLOBAL: it is written on all shards", base.name)))
+            }
+            _ => meeting(analysis, planner),
+        };
+    };
+    let apart = |why: &str| Ok(Meeting::Apart(format!("INSERT into {}: {why}", base.name)));
+    let (InsertSource::Values(rows), [_]) = (insert.source, &analysis.instances[..]) else {
+        return apart("only rows of values can be sent to one shard");
+    };
+    let names: Vec<&[u8]> = match insert.columns {
+        Some(columns) => columns.iter().map(|column| column.name.name).collect(),
+        None => {
+            base.table.columns.iter().filter(|column| !column.invisible).map(|column| column.name.as_bytes()).collect()
+        }
+    };
+    let folder = planner.folder();
+    let mut shards = Shards::none();
+    for row in rows {
+        let value = |column: &usize| {
+            let name = base.table.columns[*column].name.as_bytes();
+            let place = names.iter().position(|known| known.eq_ignore_ascii_case(name))?;
+            folder.fold(row.values.get(place)?).map(|known| known.constant)
+        };
+        let generated = |column: &usize| matches!(value(column), None | Some(Constant::Null | Constant::Integer(0)));
+        if base.table.auto_increment.iter().any(generated) {
+            return apart("a value has to be generated");
+        }
+        let values: Option<Vec<Constant>> = key.columns.iter().map(value).collect();
+        let Some(values) = values else { return apart("the value of the shard key is not known") };
+        shards.add(&planner.places().of_values(base, &values)?);
+    }
+    match shards.list() {
+        [shard] => Ok(Meeting::On(*shard, where_rows_are(planner, base.name, &shards))),
+        _ => apart("the rows are not certain to be on one shard"),
+    }
+}

@@ -1,0 +1,175 @@
+//! Reads of several shards: what each is asked, and how the rows become one result.
+//!
+//! What must always hold: the merged rows are those that one server with all rows would give, in an order that its ORDER BY allows. What
+//! can't be made so is refused, with what stands in the way.
+//!
+//! * `together`: whether shards can answer part by part; `gates`: what can't be asked on several connections.
+//! * `select`: one SELECT; `union`: several; `group`: groups, `fold`: their aggregates, `having`: conditions on them.
+//! * `shown`: columns and how they sort; `text`: changes of the text.
+
+mod fold;
+mod gates;
+mod group;
+mod having;
+mod select;
+mod shown;
+mod text;
+mod together;
+mod union;
+
+use weir_catalog::ShardId;
+use weir_sql::ast::{Query, QueryBody, Select, StatementKind};
+use weir_sql::facts::Varies;
+use weir_sql::{Effects, ast};
+
+use crate::analysis::values::Values;
+use crate::analysis::{Analysis, Branch};
+use crate::place::Shards;
+use crate::statement::Planner;
+use crate::{Merge, Plan, Read, Refusal};
+use text::Edits;
+pub(crate) use together::{Question, Together};
+
+/// Why shards can't answer.
+#[derive(Debug)]
+pub(crate) enum Obstacle {
+    /// It takes all rows on one server.
+    Rows(String),
+    /// Anything else.
+    Other(Refusal),
+}
+
+impl From<String> for Obstacle {
+    fn from(reason: String) -> Self {
+        Obstacle::Rows(reason)
+    }
+}
+
+impl From<Refusal> for Obstacle {
+    fn from(refusal: Refusal) -> Self {
+        Obstacle::Other(refusal)
+    }
+}
+
+impl Obstacle {
+    fn refusal(self) -> Refusal {
+        match self {
+            Obstacle::Rows(reason) => Refusal::NeedsWorkbench(reason),
+            Obstacle::Other(refusal) => refusal,
+        }
+    }
+}
+
+/// What a merge is made of, before it is a [`Read`].
+pub(crate) struct Merged {
+    pub(crate) merge: Merge,
+    pub(crate) columns: Option<usize>,
+    pub(crate) hidden: usize,
+    pub(crate) skip: u64,
+    pub(crate) take: Option<u64>,
+    pub(crate) edits: Edits,
+}
+
+/// The plan of a query whose tables don't meet in one shard.
+pub(crate) fn plan_read(planner: &Planner<'_>, analysis: &Analysis<'_>, apart: String) -> Result<Plan, Refusal> {
+    let StatementKind::Query(query) = planner.statement.kind else { return Err(Refusal::NeedsWorkbench(apart)) };
+    gates::check(planner, query)?;
+    if analysis.recursive {
+        return Err(Refusal::NeedsWorkbench("a recursive common table expression".to_owned()));
+    }
+    let Some(outcome) = &analysis.outcome else { return Err(Refusal::NeedsWorkbench(apart)) };
+    let values = Values::of(analysis);
+    let question = Question::new(analysis, &values, planner);
+    let mut shards = Shards::none();
+    let mut all = Vec::new();
+    for branch in &outcome.branches {
+        let together = question.together(branch).map_err(Refusal::NeedsWorkbench)?;
+        shards.add(&values.shards(together.root, &planner.places())?);
+        all.push(together);
+    }
+    let merged = match (&outcome.branches[..], &all[..]) {
+        ([branch], [together]) => select::merge(&question, query, branch, together),
+        _ => union::merge(&question, query, outcome, &all),
+    };
+    let merged = merged.map_err(Obstacle::refusal)?;
+    let (text, parameters) = merged.edits.apply(planner.text, planner.statement);
+    if shards.list().is_empty() {
+        return Err(Refusal::NeedsWorkbench(apart));
+    }
+    Ok(Plan::Read(Read {
+        shards: shards.list().to_vec(),
+        text,
+        parameters,
+        columns: merged.columns,
+        hidden: merged.hidden,
+        merge: merged.merge,
+        skip: merged.skip,
+        take: merged.take,
+        locks: planner.facts.class.effects.contains(Effects::LOCKING_READ),
+        pin_time: planner.facts.varies.contains(Varies::TIME),
+        reason: apart,
+    }))
+}
+
+/// The shards that can each do their part of an UPDATE or DELETE, or the query of an INSERT.
+pub(crate) fn alone(
+    planner: &Planner<'_>,
+    analysis: &Analysis<'_>,
+    values: &Values<'_>,
+) -> Result<Vec<ShardId>, String> {
+    let question = Question::new(analysis, values, planner);
+    let changed = Branch { block: 0, columns: None, cut: false };
+    let together = match &analysis.outcome {
+        None => question.together(&changed)?,
+        Some(outcome) => match &outcome.branches[..] {
+            [branch] => question.together(branch)?,
+            _ => return Err("a UNION".to_owned()),
+        },
+    };
+    let shards =
+        values.shards(together.root, &planner.places()).map_err(|_| "weights have to be learnt first".to_owned())?;
+    Ok(shards.list().to_vec())
+}
+
+/// The query that has the clauses of the whole, and the SELECT in it, through parentheses.
+pub(crate) fn plain<'a>(query: &'a Query<'a>) -> Result<(&'a Query<'a>, Option<&'a Select<'a>>), Obstacle> {
+    let mut query = query;
+    loop {
+        match query.body {
+            QueryBody::Select(select) => return Ok((query, Some(select))),
+            QueryBody::Table(_) => return Ok((query, None)),
+            QueryBody::Nested(inner) => {
+                let clauses = query.with.is_some() || query.limit.is_some() || !query.order_by.is_empty();
+                let inner_clauses = inner.limit.is_some() || !inner.order_by.is_empty();
+                if clauses && inner_clauses {
+                    return Err("a query in parentheses with clauses of its own".to_owned().into());
+                }
+                if clauses {
+                    return Err("clauses behind a query in parentheses".to_owned().into());
+                }
+                query = inner;
+            }
+            QueryBody::Values(_) | QueryBody::Compound(_) => return Err("a query of several parts".to_owned().into()),
+        }
+    }
+}
+
+/// What LIMIT says: the rows to leave out, and the most rows.
+pub(crate) fn limits(planner: &Planner<'_>, limit: Option<&ast::Limit<'_>>) -> Result<(u64, Option<u64>), Obstacle> {
+    let Some(limit) = limit else { return Ok((0, None)) };
+    if limit.with_ties {
+        return Err("LIMIT WITH TIES".to_owned().into());
+    }
+    if limit.rows_examined.is_some() {
+        return Err("LIMIT ROWS EXAMINED".to_owned().into());
+    }
+    let folder = planner.folder();
+    let value = |expr: &Option<ast::Expr<'_>>| match expr {
+        None => Ok(None),
+        Some(expr) => match folder.count(expr) {
+            Some(value) => Ok(Some(value)),
+            None => Err(Obstacle::Rows("LIMIT of a value that is not known".to_owned())),
+        },
+    };
+    Ok((value(&limit.offset)?.unwrap_or(0), value(&limit.count)?))
+}

@@ -1,0 +1,229 @@
+//! One SELECT of several shards.
+//!
+//! What must always hold: what shards are asked for is sorted as the merge expects it, and has all rows that the merged result can have.
+
+use weir_sql::ast::{Expr, ExprKind, Grouping, Limit, Query, Select};
+use weir_sql::facts::Varies;
+
+use super::fold::{has_aggregate, has_window};
+use super::shown::{Ordered, Shown, is_simple};
+use super::text::{Edits, Pieces};
+use super::{Merged, Obstacle, Question, Together, limits, plain};
+use crate::analysis::{Branch, has_aggregates};
+use crate::{Compare, Fold, Grouped, Merge, SortKey};
+
+/// How the rows of a SELECT become one result.
+pub(super) fn merge<'a>(
+    question: &Question<'_, 'a>,
+    query: &'a Query<'a>,
+    branch: &Branch<'a>,
+    together: &Together,
+) -> Result<Merged, Obstacle> {
+    let (query, select) = plain(query)?;
+    let Some(select) = select else { return rows(question, query, None, branch) };
+    question.windows_fit(together, branch.block, select)?;
+    let aggregates = has_aggregates(select);
+    check_order(query, select, aggregates)?;
+    let grouped = aggregates || !select.group_by.is_empty() || select.grouping != Grouping::Plain;
+    let by_key = !select.group_by.is_empty() && question.groups_by_key(together, branch, select.group_by);
+    if grouped && (!by_key || select.grouping != Grouping::Plain) {
+        return super::group::merge(question, query, select, branch);
+    }
+    if select.options.distinct && !question.shows_key(together, branch) {
+        return distinct(question, query, select, branch);
+    }
+    rows(question, query, Some(select), branch)
+}
+
+/// ORDER BY must not make what the select list does not: one row of all, or a look at other rows.
+fn check_order<'a>(query: &'a Query<'a>, select: &Select<'a>, aggregates: bool) -> Result<(), Obstacle> {
+    for item in query.order_by {
+        if has_window(&item.expr) {
+            return Err("a window function in ORDER BY".to_owned().into());
+        }
+        if has_aggregate(&item.expr) && !aggregates && select.group_by.is_empty() {
+            return Err("an aggregate in ORDER BY only".to_owned().into());
+        }
+    }
+    Ok(())
+}
+
+/// Each row of the result is a row of one shard.
+fn rows<'a>(
+    question: &Question<'_, 'a>,
+    query: &'a Query<'a>,
+    select: Option<&'a Select<'a>>,
+    branch: &Branch<'a>,
+) -> Result<Merged, Obstacle> {
+    let (skip, take) = limits(question.planner, query.limit)?;
+    let mut edits = Edits::default();
+    edits.limit(query.limit, skip, take);
+    let columns = branch.columns.as_ref().map(Vec::len);
+    if query.order_by.is_empty() {
+        return Ok(Merged { merge: Merge::Concatenate, columns, hidden: 0, skip, take, edits });
+    }
+    let mut shown = of_select(question, branch, select)?;
+    let mut keys = Vec::new();
+    for item in query.order_by {
+        keys.extend(order_key(&mut shown, &item.expr, item.descending, &mut edits)?);
+    }
+    extend(&shown, query, select, &mut edits)?;
+    let merge = if keys.is_empty() { Merge::Concatenate } else { Merge::Sorted(keys) };
+    Ok(Merged { merge, columns, hidden: shown.hidden(), skip, take, edits })
+}
+
+fn of_select<'q, 'p, 'a>(
+    question: &'q Question<'p, 'a>,
+    branch: &'q Branch<'a>,
+    select: Option<&Select<'a>>,
+) -> Result<Shown<'q, 'p, 'a>, Obstacle> {
+    let shown = Shown::of(question, branch).ok_or_else(unknown_columns)?;
+    Ok(if select.is_some_and(|select| !select.group_by.is_empty()) { shown.of_groups() } else { shown })
+}
+
+pub(super) fn unknown_columns() -> Obstacle {
+    Obstacle::Rows("the columns of * are not known".to_owned())
+}
+
+/// Adds the hidden columns to the text.
+pub(super) fn extend<'a>(
+    shown: &Shown<'_, '_, 'a>,
+    query: &Query<'a>,
+    select: Option<&Select<'a>>,
+    edits: &mut Edits,
+) -> Result<(), Obstacle> {
+    if select.is_none() && shown.hidden() > 0 {
+        let weir_sql::ast::QueryBody::Table(table) = query.body else { return Err(unknown_columns()) };
+        edits.replace(table.span.range(), shown.as_select(Pieces::own(table.name.span.range())));
+        return Ok(());
+    }
+    shown.extend(select, edits);
+    Ok(())
+}
+
+/// The key of an item of ORDER BY; none if it says nothing.
+fn order_key<'a>(
+    shown: &mut Shown<'_, '_, 'a>,
+    expr: &'a Expr<'a>,
+    descending: bool,
+    edits: &mut Edits,
+) -> Result<Option<SortKey>, Obstacle> {
+    let chance = shown.question.planner.facts.varies.contains(Varies::RANDOM);
+    let hidden = shown.hidden();
+    let key = match shown.ordered(expr, false)? {
+        Ordered::Constant => return Ok(None),
+        Ordered::Column(place) => {
+            let key = shown.key_of_column(place, descending)?;
+            let own = shown.columns[place].column.is_some();
+            (key, own || shown.hidden() == hidden)
+        }
+        Ordered::Expression(text, _, None, bare) if chance => {
+            if !matches!(&bare.kind, ExprKind::Call(call) if call.name.name.is("RAND")) {
+                return Err("ORDER BY of a function of chance".to_owned().into());
+            }
+            // It must be sorted by the same value that is sent.
+            let alias = format!("`weir order {}`", shown.hidden() + 1);
+            let column = shown.hide(text.then(format!(" AS {alias}")));
+            edits.replace(expr.span.range(), Pieces::new(alias));
+            (SortKey { column, descending, by: Compare::Value }, true)
+        }
+        Ordered::Expression(text, sorts, _, bare) => (shown.key(None, text, is_simple(bare), sorts, descending)?, true),
+    };
+    match key {
+        (key, true) => Ok(Some(key)),
+        (_, false) if chance => Err("ORDER BY of a function of chance".to_owned().into()),
+        (key, false) => Ok(Some(key)),
+    }
+}
+
+/// Equal rows of several shards are one.
+fn distinct<'a>(
+    question: &Question<'_, 'a>,
+    query: &'a Query<'a>,
+    select: &'a Select<'a>,
+    branch: &Branch<'a>,
+) -> Result<Merged, Obstacle> {
+    let (skip, take) = limits(question.planner, query.limit)?;
+    let mut shown = of_select(question, branch, Some(select))?;
+    let mut order = Vec::new();
+    for item in query.order_by {
+        match shown.ordered(&item.expr, false)? {
+            Ordered::Column(place) => order.push((place, item.descending)),
+            Ordered::Constant => {}
+            Ordered::Expression(..) => {
+                return Err("DISTINCT, and ORDER BY of what is not in the select list".to_owned().into());
+            }
+        }
+    }
+    let (keys, behind) = all_columns(&mut shown, &order)?;
+    let mut edits = Edits::default();
+    edits.order_too(query, select.span.range().end, &behind);
+    edits.limit_of_distinct(query.limit, skip, take, &keys);
+    extend(&shown, query, Some(select), &mut edits)?;
+    let columns = shown.columns.len();
+    let merge = Merge::Grouped(folded(keys, columns));
+    Ok(Merged { merge, columns: Some(columns), hidden: shown.hidden(), skip, take, edits })
+}
+
+/// Equal neighbours are one row.
+pub(super) fn folded(keys: Vec<SortKey>, columns: usize) -> Grouped {
+    let columns = (0..columns).map(Fold::First).collect();
+    Grouped { keys, columns, having: None, order: None, rollup: None }
+}
+
+/// Keys of all columns: those of ORDER BY first; and the places of the others.
+fn all_columns(shown: &mut Shown<'_, '_, '_>, order: &[(usize, bool)]) -> Result<(Vec<SortKey>, Vec<usize>), Obstacle> {
+    let mut keys = Vec::new();
+    for (place, descending) in order {
+        keys.push(shown.key_of_column(*place, *descending)?);
+    }
+    let behind: Vec<usize> =
+        (0..shown.columns.len()).filter(|place| !order.iter().any(|(ordered, _)| ordered == place)).collect();
+    for place in &behind {
+        keys.push(shown.key_of_column(*place, false)?);
+    }
+    Ok((keys, behind))
+}
+
+impl Edits {
+    /// Asks each shard for all rows that can be among those of the merged result.
+    pub(super) fn limit(&mut self, limit: Option<&Limit<'_>>, skip: u64, take: Option<u64>) {
+        let Some(limit) = limit else { return };
+        match take {
+            Some(_) if skip == 0 && limit.offset.is_none() => {}
+            Some(take) => {
+                let most = skip.saturating_add(take);
+                self.replace(limit.span.range(), Pieces::new(format!("LIMIT {most}")));
+            }
+            None => self.replace(limit.span.range(), Pieces::default()),
+        }
+    }
+
+    /// The same of rows that are folded afterwards: what a shard takes for two rows may be one, by spaces at the end.
+    pub(super) fn limit_of_distinct(
+        &mut self,
+        limit: Option<&Limit<'_>>,
+        skip: u64,
+        take: Option<u64>,
+        keys: &[SortKey],
+    ) {
+        let exact = keys.iter().all(|key| matches!(key.by, Compare::Value | Compare::Bytes));
+        match limit {
+            Some(limit) if !exact => self.replace(limit.span.range(), Pieces::default()),
+            limit => self.limit(limit, skip, take),
+        }
+    }
+
+    /// Sorts by these columns, too.
+    pub(super) fn order_too(&mut self, query: &Query<'_>, end: usize, columns: &[usize]) {
+        if columns.is_empty() {
+            return;
+        }
+        let list: Vec<String> = columns.iter().map(|place| (place + 1).to_string()).collect();
+        let list = list.join(", ");
+        match query.order_by.last() {
+            Some(last) => self.insert(last.span.range().end, Pieces::new(format!(", {list}"))),
+            None => self.insert(end, Pieces::new(format!(" ORDER BY {list}"))),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! What a plan depends on, apart from the statement and the catalog.
+
+use weir_catalog::{Constant, ShardId};
+use weir_sql::LexMode;
+
+/// What is known of a session when one of its statements is planned.
+#[derive(Clone, Copy)]
+pub struct SessionFacts<'a> {
+    /// The default database.
+    pub database: Option<&'a [u8]>,
+    /// How the server reads the text.
+    pub mode: LexMode,
+    /// `sql_mode`, as the server shows it.
+    pub sql_mode: &'a str,
+    /// `character_set_client`: that of the text.
+    pub charset: &'a str,
+    /// `collation_connection`: that of literals.
+    pub collation: &'a str,
+    /// Collations of the charset that `_charset'…'` literals have: charset to default collation.
+    pub default_collation: &'a dyn Fn(&str) -> Option<String>,
+    /// The values of the statement's parameters; `None` when it is being prepared: then nothing is known of them.
+    pub parameters: Option<&'a [Constant]>,
+    /// The value of a user variable, if it is known.
+    pub variable: &'a dyn Fn(&[u8]) -> Option<Constant>,
+    /// The session is in a transaction, or autocommit is off.
+    pub in_transaction: bool,
+    /// The kind of server.
+    pub mariadb: bool,
+    /// Where statements run that name no sharded table: the shard that the session is bound to, or the home shard.
+    pub home: ShardId,
+    /// A shard that the statement was told to go to by a hint.
+    pub hinted: Option<ShardId>,
+}

@@ -1,0 +1,350 @@
+//! What is done with which kind of statement.
+
+use weir_catalog::{Catalog, Constant, Placement, ShardId, Weights};
+use weir_sql::ast::{
+    CreateTable, Explain, ExplainTarget, Expr, Ident, Insert, InsertSource, ObjectName, Show, ShowCreate, ShowKind,
+    Statement, StatementKind,
+};
+use weir_sql::facts::{Facts, Varies, facts};
+use weir_sql::resolve::Context;
+use weir_sql::{Bump, Dialect};
+use weir_wire::error::codes;
+use weir_wire::{Failure, Fault};
+
+use crate::analysis::values::Values;
+use crate::analysis::{Analysis, Base, InstanceKind, Surroundings, gather};
+use crate::constant::Folder;
+use crate::place::Places;
+use crate::route::{self, Meeting};
+use crate::scatter;
+use crate::write::{Input, Reads, plan_write};
+use crate::{Plan, Refusal, Route, SessionFacts};
+
+/// What everything about one statement is planned with.
+#[derive(Clone, Copy)]
+pub(crate) struct Planner<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) statement: &'a Statement<'a>,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) weights: &'a Weights,
+    pub(crate) session: &'a SessionFacts<'a>,
+    pub(crate) facts: &'a Facts<'a>,
+    pub(crate) arena: &'a Bump,
+}
+
+/// What is done with a statement.
+///
+/// # Errors
+/// What can't be done, or what has to be known first.
+pub fn plan(
+    text: &[u8],
+    statement: &Statement<'_>,
+    catalog: &Catalog,
+    weights: &Weights,
+    session: &SessionFacts<'_>,
+) -> Result<Plan, Refusal> {
+    if catalog.databases.is_empty() && catalog.shards.len() < 2 {
+        return Ok(Plan::Home);
+    }
+    let context = Context {
+        database: session.database,
+        dialect: session.mode.dialect,
+        fold_case: catalog.fold_case,
+        columns: &(),
+    };
+    let facts = facts(statement, text, session.mode, &context);
+    let arena = Bump::new();
+    Planner { text, statement, catalog, weights, session, facts: &facts, arena: &arena }.plan()
+}
+
+/// Something that Weir does not do.
+pub(crate) fn refused(reason: impl Into<String>) -> Refusal {
+    Refusal::Failure(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", reason))
+}
+
+impl<'a> Planner<'a> {
+    fn plan(self) -> Result<Plan, Refusal> {
+        use StatementKind as Kind;
+        let rows = matches!(
+            self.statement.kind,
+            Kind::Query(_) | Kind::Insert(_) | Kind::Update(_) | Kind::Delete(_) | Kind::Explain(_) | Kind::Call(_)
+        );
+        match self.session.hinted {
+            Some(shard) if rows => Ok(to_shard(shard, "its hint names the shard")),
+            _ => self.of_kind(),
+        }
+    }
+
+    fn of_kind(self) -> Result<Plan, Refusal> {
+        use StatementKind as Kind;
+        match self.statement.kind {
+            Kind::Query(_) => self.query(),
+            Kind::Insert(insert) => self.insert(insert),
+            Kind::Update(_) | Kind::Delete(_) => self.change(),
+            Kind::Explain(explain) => self.explain(explain),
+            Kind::SetStatement(_) => self.on_one_shard("SET STATEMENT"),
+            Kind::Show(show) => Ok(self.show(show)),
+            Kind::DescribeTable(describe) => Ok(self.telling(&describe.table)),
+            Kind::TableUpkeep(_) => Ok(if self.names_sharded() { Plan::Tell } else { Plan::Home }),
+            Kind::CreateTable(CreateTable { temporary: true, .. }) => self.on_one_shard("CREATE TEMPORARY TABLE"),
+            Kind::CreateDatabase(_) => Ok(self.defining(self.catalog.shards.len() > 1)),
+            Kind::AlterDatabase(alter) => Ok(self.defining(self.is_sharded(alter.name))),
+            Kind::DropDatabase(drop) => Ok(self.defining(self.is_sharded(Some(drop.name)))),
+            Kind::CreateTable(_)
+            | Kind::AlterTable(_)
+            | Kind::DropTables(_)
+            | Kind::Truncate(_)
+            | Kind::RenameTables(_)
+            | Kind::CreateIndex(_)
+            | Kind::DropIndex(_)
+            | Kind::CreateView(_)
+            | Kind::DefineSequence(_)
+            | Kind::CreateRoutine(_)
+            | Kind::CreateTrigger(_)
+            | Kind::CreateEvent(_)
+            | Kind::AlterRoutine(_)
+            | Kind::AlterEvent(_)
+            | Kind::DropProgram(_) => Ok(self.defining(self.defines_in_sharded())),
+            Kind::CreateUser(_)
+            | Kind::AlterUser(_)
+            | Kind::RenameUser(_)
+            | Kind::CreateRole(_)
+            | Kind::DropAccounts(_)
+            | Kind::Grant(_)
+            | Kind::Revoke(_) => Ok(self.defining(self.catalog.shards.len() > 1)),
+            Kind::Call(call) => self.call(&call.name),
+            Kind::LockTables(_) => self.on_one_shard("LOCK TABLES"),
+            Kind::Handler(_) => self.on_one_shard("HANDLER"),
+            _ => self.on_one_shard("This statement"),
+        }
+    }
+
+    // --- Reads and writes ---
+
+    fn query(self) -> Result<Plan, Refusal> {
+        let analysis = self.analysis()?;
+        match route::meeting(&analysis, &self)? {
+            Meeting::NoTables => Ok(Plan::Home),
+            Meeting::On(shard, reason) => Ok(to_shard(shard, reason)),
+            Meeting::Apart(reason) => scatter::plan_read(&self, &analysis, reason),
+        }
+    }
+
+    fn insert(self, insert: &'a Insert<'a>) -> Result<Plan, Refusal> {
+        let analysis = self.analysis()?;
+        // What is not on one shard alone goes by the keys of its rows.
+        if let Some(InstanceKind::Base(base)) = analysis.instances.first().map(|instance| &instance.kind)
+            && !matches!(base.table.placement, Placement::Single(_))
+            && base.database.shards.len() > 1
+        {
+            return self.write();
+        }
+        match route::meeting_of_insert(&analysis, &self, insert)? {
+            Meeting::NoTables => Ok(Plan::Home),
+            Meeting::On(shard, reason) => Ok(to_shard(shard, reason)),
+            Meeting::Apart(_) if matches!(insert.source, InsertSource::Query(_)) => self.write(),
+            Meeting::Apart(reason) => Err(refused(reason)),
+        }
+    }
+
+    fn change(self) -> Result<Plan, Refusal> {
+        let analysis = self.analysis()?;
+        match route::meeting(&analysis, &self)? {
+            Meeting::NoTables => Ok(Plan::Home),
+            Meeting::On(shard, reason) if !self.writes_beyond(&analysis) => Ok(to_shard(shard, reason)),
+            Meeting::On(..) | Meeting::Apart(_) => self.write(),
+        }
+    }
+
+    /// Whether it may write what is not on one shard: GLOBAL tables, or a shard key, with which the row moves.
+    fn writes_beyond(self, analysis: &Analysis<'_>) -> bool {
+        let assigned = |base: &Base<'_>, column: &usize| {
+            let StatementKind::Update(update) = self.statement.kind else { return false };
+            let name = &base.table.columns[*column].name;
+            update.assignments.iter().any(|one| one.column.name.is(name))
+        };
+        analysis.instances.iter().any(|instance| match &instance.kind {
+            InstanceKind::Base(base) => match &base.table.placement {
+                _ if base.database.shards.len() == 1 => false,
+                Placement::Global => true,
+                Placement::Sharded(key) => key.columns.iter().any(|column| assigned(base, column)),
+                Placement::Single(_) => false,
+            },
+            _ => false,
+        })
+    }
+
+    fn write(self) -> Result<Plan, Refusal> {
+        let (statement, text, catalog, session) = (self.statement, self.text, self.catalog, self.session);
+        plan_write(&Input { statement, text, catalog, weights: self.weights, session, reads: &self })
+    }
+
+    fn explain(self, explain: &'a Explain<'a>) -> Result<Plan, Refusal> {
+        let ExplainTarget::Statement(statement) = explain.target else { return Ok(Plan::Home) };
+        match (Planner { statement, ..self }).of_kind() {
+            Ok(Plan::Home) => Ok(Plan::Home),
+            Ok(Plan::Route(route)) => Ok(Plan::Route(Route { text: None, ..route })),
+            Err(weights @ Refusal::NeedsWeights(..)) => Err(weights),
+            _ => Err(refused(
+                "EXPLAIN shows the plan of one server, and this statement runs on several: use WEIR EXPLAIN",
+            )),
+        }
+    }
+
+    fn call(self, name: &ObjectName<'_>) -> Result<Plan, Refusal> {
+        let database = name.database.map(|database| database.name).or(self.session.database);
+        let Some((_, database)) = database.and_then(|database| self.catalog.database(database)) else {
+            return Ok(Plan::Home);
+        };
+        match database.shards[..] {
+            [shard] => Ok(to_shard(shard, "its database is on one shard")),
+            _ => Err(refused(
+                "CALL in a database of several shards: which tables a procedure uses can't be seen; name the shard by a hint",
+            )),
+        }
+    }
+
+    // --- Definitions, and what tells about them ---
+
+    fn defining(self, sharded: bool) -> Plan {
+        if sharded { Plan::Define } else { Plan::Home }
+    }
+
+    fn is_sharded(self, database: Option<Ident<'_>>) -> bool {
+        let database = database.map(|database| database.name).or(self.session.database);
+        database.is_some_and(|database| self.catalog.database(database).is_some())
+    }
+
+    /// Whether any of the names that it defines is in a sharded database.
+    fn defines_in_sharded(self) -> bool {
+        use weir_sql::visit::{Flow, NameRole, Node, walk};
+        let mut found = false;
+        walk(Node::Statement(self.statement), &mut |node: Node<'_>| {
+            if let Node::Name(name, role) = node
+                && !matches!(role, NameRole::Routine | NameRole::Star)
+            {
+                found |= self.is_sharded(name.database);
+            }
+            if found { Flow::Stop } else { Flow::Descend }
+        });
+        found
+    }
+
+    fn telling(self, name: &ObjectName<'_>) -> Plan {
+        if self.is_sharded(name.database) { Plan::Tell } else { Plan::Home }
+    }
+
+    fn show(self, show: &Show<'_>) -> Plan {
+        let of_database = |name| if self.is_sharded(name) { Plan::Tell } else { Plan::Home };
+        match show.kind {
+            ShowKind::Tables(name)
+            | ShowKind::TableStatus(name)
+            | ShowKind::OpenTables(name)
+            | ShowKind::Triggers(name)
+            | ShowKind::Events(name) => of_database(name),
+            ShowKind::Columns(table) | ShowKind::Index(table) => of_database(table.database.or(table.table.database)),
+            ShowKind::Create(create) => match create {
+                ShowCreate::Table(name)
+                | ShowCreate::View(name)
+                | ShowCreate::Sequence(name)
+                | ShowCreate::Routine(_, name)
+                | ShowCreate::Trigger(name)
+                | ShowCreate::Event(name) => of_database(name.database),
+                ShowCreate::Database(name) => of_database(Some(*name)),
+                ShowCreate::User(_) => Plan::Home,
+            },
+            _ => Plan::Home,
+        }
+    }
+
+    // --- All else ---
+
+    fn names_sharded(self) -> bool {
+        self.facts
+            .names
+            .tables()
+            .any(|(_, table)| table.database.is_some_and(|database| self.catalog.table(database, table.name).is_some()))
+    }
+
+    /// Statements that one shard can do if it has all of their tables.
+    fn on_one_shard(self, what: &str) -> Result<Plan, Refusal> {
+        let mut shards: Vec<ShardId> = Vec::new();
+        for (_, table) in self.facts.names.tables() {
+            let Some(database) = table.database else { continue };
+            let Some((name, found)) = self.catalog.table(database, table.name) else { continue };
+            let Some((_, database)) = self.catalog.database(database) else { continue };
+            match (&found.placement, &database.shards[..]) {
+                (Placement::Single(shard), _) | (_, [shard]) => shards.push(*shard),
+                _ => return Err(refused(format!("{what}: the rows of {name} are on several shards"))),
+            }
+        }
+        shards.dedup();
+        match shards[..] {
+            [] => Ok(Plan::Home),
+            [shard] => Ok(to_shard(shard, "all its tables are SINGLE, on this shard")),
+            _ => Err(refused(format!("{what}: its tables are on several shards"))),
+        }
+    }
+
+    pub(crate) fn analysis(self) -> Result<Analysis<'a>, Refusal> {
+        let varies = self.facts.varies;
+        let folder = self.folder();
+        let assigns = folder.assigns;
+        let around = Surroundings {
+            catalog: self.catalog,
+            session: self.session,
+            folder,
+            pushes: !assigns && !varies.contains(Varies::STORED),
+            arena: self.arena,
+        };
+        let analysis = gather(self.statement, around);
+        if analysis.too_large {
+            return Err(refused("The statement has too many tables, or queries within queries, to be planned"));
+        }
+        Ok(analysis)
+    }
+
+    pub(crate) fn folder(self) -> Folder<'a> {
+        let assigns = self.facts.class.effects.contains(weir_sql::Effects::SETS_USER_VARIABLES);
+        Folder { text: self.text, session: self.session, assigns }
+    }
+
+    pub(crate) fn places(self) -> Places<'a> {
+        Places { weights: self.weights }
+    }
+
+    #[expect(dead_code, reason = "used by merges")]
+    pub(crate) fn is_mariadb(self) -> bool {
+        self.session.mode.dialect == Dialect::MariaDb
+    }
+}
+
+impl Reads for Planner<'_> {
+    fn constant(&self, expr: &Expr<'_>) -> Option<Constant> {
+        self.folder().fold(expr).map(|known| known.constant)
+    }
+
+    fn alone(&self) -> Result<Vec<ShardId>, Refusal> {
+        let analysis = self.analysis()?;
+        let reason = match route::meeting(&analysis, self)? {
+            Meeting::NoTables => return Ok(Vec::new()),
+            Meeting::On(shard, _) => return Ok(vec![shard]),
+            Meeting::Apart(reason) => reason,
+        };
+        let values = Values::of(&analysis);
+        scatter::alone(self, &analysis, &values).map_err(|why| Refusal::NeedsWorkbench(format!("{reason}; {why}")))
+    }
+
+    fn query(&self, text: &[u8]) -> Result<Plan, Refusal> {
+        let arena = Bump::new();
+        let parsed = weir_sql::parse(&arena, text, self.session.mode);
+        match parsed.as_ref().map(|parsed| parsed.statements) {
+            Ok([statement]) => plan(text, statement, self.catalog, self.weights, self.session),
+            _ => Err(refused("A query of Weir's own can't be read")),
+        }
+    }
+}
+
+pub(crate) fn to_shard(shard: ShardId, reason: impl Into<String>) -> Plan {
+    Plan::Route(Route { shard, text: None, raise: None, reason: reason.into() })
+}

@@ -1,0 +1,201 @@
+//! UPDATE and DELETE.
+//!
+//! What must always hold: each shard decides about its own rows alone, and no row is left on a shard that its key does not say.
+
+use weir_catalog::ShardId;
+use weir_sql::ast::{Assignment, ColumnName, Expr, ExprKind, Limit, OrderItem, StatementKind};
+use weir_sql::facts::{Facts, Varies};
+use weir_sql::resolve::{ColumnRole, Roles, SourceKind};
+
+use super::edits::Edits;
+use super::gather::plan_gather;
+use super::moving::plan_move;
+use super::names::{Target, with_facts};
+use super::varying::Varying;
+use super::{Input, refused};
+use crate::{Plan, Refusal, Route, Write, WriteKind};
+
+/// What UPDATE and DELETE have in common.
+struct Change<'a> {
+    assignments: &'a [Assignment<'a>],
+    order_by: &'a [OrderItem<'a>],
+    limit: Option<&'a Limit<'a>>,
+    returning: bool,
+    /// The tables that are written.
+    targets: Vec<Target<'a>>,
+    /// All tables that are named have a copy on each shard.
+    all_global: bool,
+    varying: Varying,
+}
+
+pub(super) fn plan_change(input: &Input<'_>) -> Result<Plan, Refusal> {
+    let change = Change::of(input)?;
+    match change.targets.iter().filter(|target| target.is_global()).count() {
+        0 => change.sharded(input),
+        global if global == change.targets.len() => change.global(input),
+        _ => Err(refused(
+            "A change of a GLOBAL table and of another one in one statement: change them one by one, in a transaction",
+        )),
+    }
+}
+
+impl<'a> Change<'a> {
+    fn of(input: &Input<'a>) -> Result<Change<'a>, Refusal> {
+        let (assignments, order_by, limit, returning) = match input.statement.kind {
+            StatementKind::Update(update) => {
+                (update.assignments, update.order_by, update.limit, !update.returning.is_empty())
+            }
+            StatementKind::Delete(delete) => (&[][..], delete.order_by, delete.limit, !delete.returning.is_empty()),
+            _ => return Err(refused("This statement is neither UPDATE nor DELETE")),
+        };
+        with_facts(input, |facts| {
+            let targets = targets(input, facts)?;
+            let varying = Varying::of(input, facts.varies);
+            let all_global = facts.names.tables().all(|(_, table)| {
+                let known = Target::of(input.catalog, table.database.unwrap_or_default(), table.name);
+                known.is_some_and(|known| known.is_global())
+            });
+            Ok(Change { assignments, order_by, limit, returning, targets, all_global, varying })
+        })
+    }
+
+    fn is_update(&self) -> bool {
+        !self.assignments.is_empty()
+    }
+
+    fn text(input: &Input<'_>) -> Vec<u8> {
+        let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
+        edits.sort();
+        edits.apply(input.text)
+    }
+
+    fn global(&self, input: &Input<'_>) -> Result<Plan, Refusal> {
+        if !self.all_global {
+            return Err(refused(
+                "A change of a GLOBAL table that reads a sharded one: each shard would see other rows. Read them first, and change by literals",
+            ));
+        }
+        if self.limit.is_some() && !self.is_ordered_by_key() {
+            return Err(refused(
+                "LIMIT in a change of a GLOBAL table: each copy could take other rows. Add ORDER BY of the whole primary key",
+            ));
+        }
+        if let Some((_, varies)) = self.varying.values.first() {
+            let what = if varies.contains(Varies::RANDOM) {
+                "a random value"
+            } else {
+                "a value that differs from server to server"
+            };
+            return Err(refused(format!(
+                "A change of a GLOBAL table by {what}: its copies would differ. Compute it first and write it as a literal"
+            )));
+        }
+        if self.returning {
+            return Err(refused("RETURNING in a change of a GLOBAL table: read the rows first, in a transaction"));
+        }
+        let alike = self.varying.alike(&self.targets, self.is_update())?;
+        let Some(target) = self.targets.first() else { return Err(refused("A change of no table")) };
+        let kind = WriteKind::Global(target.database.shards.clone(), Self::text(input));
+        let reason = format!("each shard has a copy of {}", target.shown());
+        Ok(Plan::Write(Write { kind, alike, raise: None, reason }))
+    }
+
+    /// Whether ORDER BY names all columns of the primary key: then it is total.
+    fn is_ordered_by_key(&self) -> bool {
+        let [target] = &self.targets[..] else { return false };
+        let key = &target.table.primary_key;
+        let ordered = |column: &usize| {
+            let name = &target.table.columns[*column].name;
+            self.order_by.iter().any(|item| matches!(item.expr.bare().kind, ExprKind::Column(of) if of.name.is(name)))
+        };
+        !key.is_empty() && key.iter().all(ordered)
+    }
+
+    fn sharded(&self, input: &Input<'_>) -> Result<Plan, Refusal> {
+        let shards = input.reads.alone()?;
+        if let [shard] = shards[..]
+            && self.moved_key().is_none()
+        {
+            let reason = "all rows that it can change are on one shard".to_owned();
+            return Ok(Plan::Route(Route { shard, text: None, raise: None, reason }));
+        }
+        if self.returning {
+            return Err(refused("RETURNING of rows of several shards: read them first, in a transaction"));
+        }
+        if let Some(column) = self.moved_key() {
+            let [target] = &self.targets[..] else { return Err(refused("A change of a shard key, of several tables")) };
+            let alike = self.varying.alike(&self.targets, true)?;
+            let kind = WriteKind::Move(plan_move(input, target)?);
+            let reason = format!("'{column}' is of the shard key: rows move to the shards of their new keys");
+            return Ok(Plan::Write(Write { kind, alike, raise: None, reason }));
+        }
+        if self.limit.is_some() {
+            return self.gathered(input);
+        }
+        let alike = self.varying.alike(&self.targets, self.is_update())?;
+        let shards = if shards.is_empty() { self.any_shard() } else { shards };
+        let kind = WriteKind::Everywhere(shards, Self::text(input));
+        Ok(Plan::Write(Write { kind, alike, raise: None, reason: "each shard changes its own rows".to_owned() }))
+    }
+
+    fn gathered(&self, input: &Input<'_>) -> Result<Plan, Refusal> {
+        let [target] = &self.targets[..] else { return Err(refused("LIMIT in a change of several tables")) };
+        let alike = self.varying.alike(&self.targets, self.is_update())?;
+        let kind = WriteKind::Gather(plan_gather(input, target)?);
+        let reason =
+            "LIMIT is meant over all shards: the rows are found out first, and changed by their keys".to_owned();
+        Ok(Plan::Write(Write { kind, alike, raise: None, reason }))
+    }
+
+    /// No row can be meant: one shard says what there is to say.
+    fn any_shard(&self) -> Vec<ShardId> {
+        self.targets.first().map(|target| target.database.shards[..1].to_vec()).unwrap_or_default()
+    }
+
+    /// The first column of a shard key that is assigned something else than itself.
+    fn moved_key(&self) -> Option<&str> {
+        self.assignments.iter().find_map(|one| {
+            let target = self.targets.iter().find(|target| {
+                let column = target.table.column(one.column.name.name);
+                column.is_some_and(|column| target.key().is_some_and(|key| key.columns.contains(&column)))
+            })?;
+            let same = |expr: &Expr<'_>| matches!(expr.bare().kind, ExprKind::Column(of) if is_same(of, &one.column));
+            let column = target.table.column(one.column.name.name)?;
+            (!same(&one.value)).then_some(&*target.table.columns[column].name)
+        })
+    }
+}
+
+fn is_same(one: &ColumnName<'_>, other: &ColumnName<'_>) -> bool {
+    one.name.name.eq_ignore_ascii_case(other.name.name)
+        && one.table.map(|table| table.name) == other.table.map(|table| table.name)
+}
+
+/// The tables that a statement writes.
+fn targets<'a>(input: &Input<'a>, facts: &Facts<'_>) -> Result<Vec<Target<'a>>, Refusal> {
+    let mut written: Vec<usize> = Vec::new();
+    for (at, source) in facts.names.sources.iter().enumerate() {
+        if let SourceKind::Table(table) = &source.kind
+            && table.roles.contains(Roles::WRITTEN)
+        {
+            written.push(at);
+        }
+    }
+    for column in facts.names.columns.iter().filter(|column| column.role == ColumnRole::Written) {
+        written.extend(&column.sources);
+    }
+    written.sort_unstable();
+    written.dedup();
+    let mut targets = Vec::new();
+    for at in written {
+        let SourceKind::Table(table) = &facts.names.sources[at].kind else {
+            return Err(refused("Only tables can be changed on several shards, no views or queries"));
+        };
+        let known = Target::of(input.catalog, table.database.unwrap_or_default(), table.name);
+        targets.push(known.ok_or_else(|| {
+            let name = String::from_utf8_lossy(table.name);
+            refused(format!("'{name}' is no table that Weir knows as sharded: it can't be changed together with one"))
+        })?);
+    }
+    Ok(targets)
+}

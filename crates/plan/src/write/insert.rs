@@ -1,0 +1,232 @@
+//! INSERT and REPLACE of rows that stand in the text.
+//!
+//! What must always hold: a row goes to the shard of its key, and rows of one shard keep their order.
+
+use weir_catalog::{Constant, Located, Placement, ShardId, Weights, locate_stored, no_part};
+use weir_sql::ast::{Assignment, Expr, ExprKind, Insert, InsertSource};
+use weir_sql::facts::Varies;
+use weir_sql::resolve::Roles;
+
+use super::edits::Edits;
+use super::literal::literal;
+use super::names::{Target, with_facts};
+use super::rows::Rows;
+use super::select::plan_select;
+use super::settle::Settling;
+use super::varying::Varying;
+use super::{Input, refused};
+use crate::{Alike, Duplicates, Plan, Raise, Refusal, Route, Write, WriteKind};
+
+pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Result<Plan, Refusal> {
+    let target = Target::named(input, &insert.table)?;
+    if let InsertSource::Query(query) = insert.source {
+        keep_key(&target, insert.on_duplicate)?;
+        return plan_select(input, insert, query, &target);
+    }
+    if let Placement::Single(shard) = target.table.placement {
+        return Ok(route(shard, None, "the table is on one shard".to_owned()));
+    }
+    let Some(rows) = Rows::of(insert, target.table)? else { return Err(refused("An INSERT without rows")) };
+    let varying = with_facts(input, |facts| {
+        let own = insert.table.span;
+        let others = facts.names.tables().filter(|(source, _)| source.span != own);
+        refuse_foreign_reads(input, &target, others.map(|(_, table)| table))?;
+        Ok(Varying::of(input, facts.varies))
+    })?;
+    keep_key(&target, insert.on_duplicate)?;
+
+    let mut settling = Settling::new(input, target);
+    settling.rows(insert, &rows)?;
+    if target.is_global() {
+        once_for_copies(&mut settling, &varying, insert, &rows)?;
+    }
+    let raise = settling.raise();
+    let changed = Changed { input, target, varying, raise };
+    if let Some(settle) = settling.needed(target.keeper()) {
+        let reason = "values are found out first, and put into the text as literals".to_owned();
+        return Ok(Plan::Write(Write {
+            kind: WriteKind::Settle(settle),
+            alike: Alike::default(),
+            raise: None,
+            reason,
+        }));
+    }
+    if target.is_global() { changed.global() } else { changed.by_key(insert, &rows) }
+}
+
+/// An INSERT whose values are all known.
+struct Changed<'i, 'a> {
+    input: &'i Input<'a>,
+    target: Target<'a>,
+    varying: Varying,
+    raise: Option<Raise>,
+}
+
+impl<'a> Changed<'_, 'a> {
+    fn edits(&self) -> Edits {
+        let mut edits = Edits::of_parameters(self.input.statement, self.input.text, self.input.session);
+        edits.sort();
+        edits
+    }
+
+    fn global(self) -> Result<Plan, Refusal> {
+        let alike = self.varying.alike(&[self.target], true)?;
+        let text = self.edits().apply(self.input.text);
+        let kind = WriteKind::Global(self.target.database.shards.clone(), text);
+        let reason = format!("each shard has a copy of {}", self.target.shown());
+        Ok(Plan::Write(Write { kind, alike, raise: self.raise, reason }))
+    }
+
+    fn by_key(self, insert: &Insert<'a>, rows: &Rows<'a>) -> Result<Plan, Refusal> {
+        let shards = self.shards(rows)?;
+        let mut involved = shards.clone();
+        involved.sort_unstable();
+        involved.dedup();
+        if let [shard] = involved[..] {
+            return Ok(route(shard, self.raise, "all rows are of one shard".to_owned()));
+        }
+        if !insert.returning.is_empty() {
+            return Err(refused(
+                "RETURNING of rows that go to several shards: their order would be another one. Insert them one by one",
+            ));
+        }
+        let alike = self.varying.alike(&[self.target], true)?;
+        let edits = self.edits();
+        let texts = involved.iter().map(|shard| (*shard, self.subset(rows, &shards, *shard, &edits))).collect();
+        let duplicates = match (insert.ignore, insert.replace || !insert.on_duplicate.is_empty()) {
+            (_, true) => Duplicates::Change,
+            (true, false) => Duplicates::Ignore,
+            (false, false) => Duplicates::Error,
+        };
+        let kind = WriteKind::Split(texts, duplicates);
+        let reason = format!("{} rows by their keys", rows.len());
+        Ok(Plan::Write(Write { kind, alike, raise: self.raise, reason }))
+    }
+
+    /// The shard of each row.
+    fn shards(&self, rows: &Rows<'a>) -> Result<Vec<ShardId>, Refusal> {
+        let key = self.target.key().map_or(&[][..], |key| &key.columns);
+        let places: Vec<usize> = key.iter().filter_map(|column| rows.place(*column)).collect();
+        let mut shards = Vec::with_capacity(rows.len());
+        let mut values: Vec<Constant> = Vec::with_capacity(places.len());
+        for row in 0..rows.len() {
+            values.clear();
+            for place in &places {
+                let value = rows.value(row, *place).and_then(|value| self.input.reads.constant(value));
+                values.push(value.ok_or_else(|| refused("The value of a shard key is not known"))?);
+            }
+            shards.push(shard_of(&self.target, &values, self.input.weights)?);
+        }
+        Ok(shards)
+    }
+
+    /// The text with the rows of one shard only.
+    fn subset(&self, rows: &Rows<'a>, shards: &[ShardId], shard: ShardId, edits: &Edits) -> Vec<u8> {
+        let text = self.input.text;
+        let span = |row| rows.span(row).unwrap_or_default();
+        let (first, last) = (span(0), span(rows.len() - 1));
+        let mut out = edits.cut(text, 0..first.start);
+        let mut between = &b""[..];
+        for row in (0..rows.len()).filter(|row| shards[*row] == shard) {
+            out.extend_from_slice(between);
+            edits.put(&mut out, text, span(row));
+            between = b",";
+        }
+        edits.put(&mut out, text, last.end..text.len());
+        out
+    }
+}
+
+/// Where a row with these values of the shard key is stored.
+pub(super) fn shard_of(target: &Target<'_>, values: &[Constant], weights: &Weights) -> Result<ShardId, Refusal> {
+    match locate_stored(target.database, target.table, values, weights) {
+        Located::Shard(shard) => Ok(shard),
+        Located::NeedsWeights(collation, characters) => Err(Refusal::NeedsWeights(collation, characters)),
+        Located::Nowhere => {
+            let shown = values.iter().map(|value| String::from_utf8_lossy(&literal(value)).into_owned());
+            Err(Refusal::Failure(no_part(&shown.collect::<Vec<_>>().join(","))))
+        }
+        Located::Unsure => Err(refused(format!(
+            "What the server makes of this value for the shard key of {} can't be told from the statement. Write it as a literal of the \
+             column's type",
+            target.shown()
+        ))),
+    }
+}
+
+fn route(shard: ShardId, raise: Option<Raise>, reason: String) -> Plan {
+    Plan::Route(Route { shard, text: None, raise, reason })
+}
+
+/// Values that must be the same in all copies are asked once.
+fn once_for_copies<'a>(
+    settling: &mut Settling<'_, 'a>,
+    varying: &Varying,
+    insert: &Insert<'a>,
+    rows: &Rows<'a>,
+) -> Result<(), Refusal> {
+    let last = (0..rows.len()).filter_map(|row| rows.span(row)).map(|span| span.end).max();
+    let end = last.or(insert.on_duplicate.first().map(|one| one.span.range().start));
+    for (range, varies) in &varying.values {
+        let behind = end.is_some_and(|end| range.start >= end);
+        if behind && varies.contains(Varies::RANDOM) {
+            return Err(refused(
+                "A random value in ON DUPLICATE KEY UPDATE of a GLOBAL table: its copies would differ. Compute it first and write it as a \
+                 literal",
+            ));
+        }
+        settling.once(range.clone());
+    }
+    Ok(())
+}
+
+/// Subqueries among the values may read what each shard has all of.
+fn refuse_foreign_reads<'t>(
+    input: &Input<'_>,
+    target: &Target<'_>,
+    tables: impl Iterator<Item = &'t weir_sql::resolve::Table<'t>>,
+) -> Result<(), Refusal> {
+    for table in tables.filter(|table| table.roles.contains(Roles::READ)) {
+        let known = Target::of(input.catalog, table.database.unwrap_or_default(), table.name);
+        let everywhere =
+            known.is_some_and(|known| known.is_global() && known.database.shards == target.database.shards);
+        if !everywhere {
+            let name = String::from_utf8_lossy(table.name);
+            return Err(refused(format!(
+                "The values of an INSERT read '{name}', which is not on each shard in whole. Read it first and write its values as literals"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// ON DUPLICATE KEY UPDATE must leave the row where it is.
+fn keep_key(target: &Target<'_>, assignments: &[Assignment<'_>]) -> Result<(), Refusal> {
+    let Some(key) = target.key() else { return Ok(()) };
+    for one in assignments {
+        let Some(column) = target.table.column(one.column.name.name) else { continue };
+        if key.columns.contains(&column) && !stays(target, column, &one.value) {
+            let name = &target.table.columns[column].name;
+            return Err(refused(format!(
+                "ON DUPLICATE KEY UPDATE of '{name}', which is of the shard key: the row could belong on another shard. UPDATE the row instead"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Whether an assignment leaves a column's value as it is: `c = c`, `c = VALUES(c)`, `c = LAST_INSERT_ID(c)`.
+fn stays(target: &Target<'_>, column: usize, value: &Expr<'_>) -> bool {
+    let name = &target.table.columns[column].name;
+    let is_column = |expr: &Expr<'_>| matches!(expr.bare().kind, ExprKind::Column(of) if of.name.is(name));
+    match value.bare().kind {
+        ExprKind::Column(_) => is_column(value),
+        ExprKind::Call(call) => {
+            let [argument] = call.arguments else { return false };
+            // The new row's value is that of the row with the same key, unless the key lacks the shard key.
+            let new = (call.name.name.is("VALUES") || call.name.name.is("VALUE")) && target.table.unchecked.is_empty();
+            (new || call.name.name.is("LAST_INSERT_ID")) && is_column(argument)
+        }
+        _ => false,
+    }
+}

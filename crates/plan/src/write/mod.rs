@@ -1,0 +1,88 @@
+//! Plans of writes: INSERT, REPLACE, UPDATE, DELETE and LOAD.
+//!
+//! What must always hold: each row is written on the shard that its key says, and on no other; the texts that shards get do together
+//! what the client's text would do on one server, with the same counts. What can't be told from the text alone is found out first
+//! ([`Settle`](crate::Settle)) and put into the text; what can't be done exactly is refused with the reason.
+//!
+//! * `insert`: rows by their keys; `rows`: which value is which column's; `settle`: values that have to be known first;
+//!   `select`: INSERT … SELECT.
+//! * `change`: UPDATE and DELETE; `gather`: those with LIMIT; `moving`: of shard keys; `forms`: values read without loss; `varying`: functions of time, chance and the session; `names`: tables and columns.
+//! * [`mod@literal`]: values as literals; `edits`: changes of the text.
+
+mod change;
+mod edits;
+mod forms;
+mod gather;
+mod insert;
+pub mod literal;
+mod moving;
+mod names;
+mod rows;
+mod select;
+mod settle;
+mod varying;
+
+use weir_catalog::{Catalog, Constant, ShardId, Weights};
+use weir_sql::ast::{Expr, Statement, StatementKind};
+use weir_wire::error::codes;
+use weir_wire::{Failure, Fault};
+
+use crate::session::SessionFacts;
+use crate::{Plan, Refusal};
+
+/// A write, and what its plan depends on.
+#[derive(Clone, Copy)]
+pub struct Input<'a> {
+    /// The statement.
+    pub statement: &'a Statement<'a>,
+    /// The text that its spans are of.
+    pub text: &'a [u8],
+    /// What is known of tables.
+    pub catalog: &'a Catalog,
+    /// What is known of collations.
+    pub weights: &'a Weights,
+    /// The session.
+    pub session: &'a SessionFacts<'a>,
+    /// What the planning of reads knows of the statement.
+    pub reads: &'a dyn Reads,
+}
+
+/// What the planning of reads tells about a write.
+pub trait Reads {
+    /// The value of an expression that is the same for all rows, if it is known for certain.
+    fn constant(&self, expr: &Expr<'_>) -> Option<Constant>;
+
+    /// The shards that have rows which the statement (UPDATE, DELETE, or the query of an INSERT) can be about.
+    ///
+    /// # Errors
+    /// When a shard can't decide about its own rows alone, with the reason; see [`Refusal`].
+    fn alone(&self) -> Result<Vec<ShardId>, Refusal>;
+
+    /// The plan of another text: a query that Weir needs answered.
+    ///
+    /// # Errors
+    /// As for a client's query.
+    fn query(&self, text: &[u8]) -> Result<Plan, Refusal>;
+}
+
+/// The plan of an INSERT, REPLACE, UPDATE, DELETE or LOAD of sharded or GLOBAL tables.
+///
+/// # Errors
+/// What can't be done, with the reason; or what has to be learnt first.
+pub fn plan_write(input: &Input<'_>) -> Result<Plan, Refusal> {
+    match input.statement.kind {
+        StatementKind::Insert(insert) => insert::plan_insert(input, insert),
+        StatementKind::Update(_) | StatementKind::Delete(_) => change::plan_change(input),
+        _ => Err(refused("This statement can't write to tables of several shards")),
+    }
+}
+
+/// What can't be done.
+fn refused(reason: impl Into<String>) -> Refusal {
+    Refusal::Failure(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", reason))
+}
+
+/// An error of the client's that a server would report.
+fn mistake(code: u16, sqlstate: &[u8; 5], message: impl Into<String>) -> Refusal {
+    Refusal::Failure(Failure::new(Fault::Client, code, sqlstate, message))
+}

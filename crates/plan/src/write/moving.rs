@@ -1,0 +1,189 @@
+//! UPDATE of a shard key: the rows move to the shards of their new keys.
+//!
+//! What must always hold: a row that is taken away from one shard is put on another one in the same transaction, with all its columns;
+//! what a server does at an UPDATE and would not do at DELETE and INSERT (triggers, ON UPDATE, cascades) is refused.
+
+use weir_catalog::{Column, Placement};
+use weir_sql::ast::{Assignment, Expr, ExprKind, StatementKind, TableRefKind, Update};
+use weir_sql::visit::{Flow, Node, walk};
+
+use super::edits::Edits;
+use super::forms::{form, put_read};
+use super::literal::{put_name, put_text};
+use super::names::Target;
+use super::{Input, refused};
+use crate::{Move, Plan, Refusal};
+
+/// What reads the rows with their new values, and what takes them away and puts them back.
+pub(super) fn plan_move(input: &Input<'_>, target: &Target<'_>) -> Result<Move, Refusal> {
+    let StatementKind::Update(update) = input.statement.kind else { return Err(refused("A change of a shard key")) };
+    let alias = check(input, target, update)?;
+    let table = target.table;
+    let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
+    edits.sort();
+    let cut = |range| edits.cut(input.text, range);
+    let assigned = |column: &Column| update.assignments.iter().rfind(|one| one.column.name.is(&column.name));
+    let new = |one: &Assignment<'_>| [b"(", &cut(one.value.span.range())[..], b")"].concat();
+
+    let mut question = b"SELECT ".to_vec();
+    let mut forms = Vec::new();
+    for column in &table.primary_key {
+        let column = &table.columns[*column];
+        let form = form(column).ok_or_else(|| unreadable(column))?;
+        put_read(&mut question, column, &form);
+        question.push(b',');
+        forms.push(form);
+    }
+    let same: Vec<Vec<u8>> = update
+        .assignments
+        .iter()
+        .map(|one| [&cut(one.column.span().range()), &b" <=> "[..], &new(one)].concat())
+        .collect();
+    question.extend_from_slice(b"NOT (");
+    question.extend(same.join(&b" AND "[..]));
+    question.push(b')');
+    let mut names = Vec::new();
+    for column in table.columns.iter().filter(|column| !column.generated) {
+        question.push(b',');
+        match assigned(column) {
+            Some(one) => question.extend(new(one)),
+            None if column.kind.base == "float" => return Err(unreadable(column)),
+            None => {
+                question.extend_from_slice(&alias);
+                question.push(b'.');
+                put_name(&mut question, column.name.as_bytes());
+            }
+        }
+        if !names.is_empty() {
+            names.push(b',');
+        }
+        put_name(&mut names, column.name.as_bytes());
+    }
+    question.extend_from_slice(b" FROM ");
+    question.extend(cut(update.tables[0].span.range()));
+    if let Some(condition) = update.condition {
+        question.extend_from_slice(b" WHERE ");
+        question.extend(cut(condition.span.range()));
+    }
+    if let (Some(first), Some(last), Some(_)) = (update.order_by.first(), update.order_by.last(), update.limit) {
+        question.extend_from_slice(b" ORDER BY ");
+        question.extend(cut(first.span.to(last.span).range()));
+    }
+    if let Some(limit) = update.limit {
+        question.push(b' ');
+        question.extend(cut(limit.span.range()));
+    }
+    question.extend_from_slice(b" FOR UPDATE");
+    let rows = match input.reads.query(&question)? {
+        Plan::Read(rows) => rows,
+        Plan::Route(route) => super::select::of_one(route.shard, route.text.unwrap_or(question)),
+        _ => return Err(refused("A change of a shard key by what is no plain condition")),
+    };
+    let first_value = forms.len() + 1;
+    let kept = |column: usize| table.columns[..column].iter().filter(|column| !column.generated).count();
+    let key = target.key().map_or(&[][..], |key| &key.columns);
+    let mut qualified = Vec::new();
+    put_name(&mut qualified, target.database_name.as_bytes());
+    qualified.push(b'.');
+    put_name(&mut qualified, target.name.as_bytes());
+    let mut delete = [b"DELETE FROM ", &qualified[..], b" WHERE ("].concat();
+    for (nth, column) in table.primary_key.iter().enumerate() {
+        if nth > 0 {
+            delete.push(b',');
+        }
+        put_name(&mut delete, table.columns[*column].name.as_bytes());
+    }
+    delete.extend_from_slice(b") IN (");
+    let catalog = input.catalog;
+    let known = || {
+        Some((
+            catalog.database(target.database_name.as_bytes())?.1,
+            catalog.table(target.database_name.as_bytes(), target.name.as_bytes())?.1,
+        ))
+    };
+    let (database, table) = known().ok_or_else(|| refused("The table is not known"))?;
+    Ok(Move {
+        shards: target.database.shards.clone(),
+        rows: Box::new(rows),
+        forms,
+        key: key.iter().map(|column| first_value + kept(*column)).collect(),
+        delete,
+        insert: [b"INSERT INTO ", &qualified[..], b" (", &names, b") VALUES "].concat(),
+        check: target.may_take_time().then(|| on_update(target)),
+        database: database.clone(),
+        table: table.clone(),
+        weights: input.weights.clone(),
+    })
+}
+
+/// Refuses what DELETE and INSERT would not do as UPDATE does. Gives what the table goes by in the statement.
+fn check(input: &Input<'_>, target: &Target<'_>, update: &Update<'_>) -> Result<Vec<u8>, Refusal> {
+    let table = target.table;
+    let no = |why: &str| {
+        let shown = target.shown();
+        Err(refused(format!(
+            "A change of the shard key of {shown} moves rows, and {why}: DELETE and INSERT them in a transaction"
+        )))
+    };
+    let [one] = update.tables else { return no("the statement has several tables") };
+    let TableRefKind::Table(named) = one.kind else { return no("its table is joined") };
+    let shard_key = target.key().map_or(&[][..], |key| &key.columns);
+    if table.primary_key.is_empty() || !shard_key.iter().all(|column| table.primary_key.contains(column)) {
+        return no("it has no primary key that is unique over all shards");
+    }
+    if table.triggers {
+        return no("its triggers would see a DELETE and an INSERT");
+    }
+    let refers = input.catalog.databases.values().flat_map(|database| database.tables.values()).any(|other| {
+        other.foreign_keys.iter().any(|key| key.table.0 == target.database_name && key.table.1 == target.name)
+    });
+    if refers {
+        return no("foreign keys refer to it");
+    }
+    if update.ignore || update.with.is_some() {
+        return no("IGNORE and WITH say what an UPDATE does");
+    }
+    let mut before: Vec<&[u8]> = Vec::new();
+    for assignment in update.assignments {
+        if matches!(assignment.value.bare().kind, ExprKind::Word(_)) || reads(&assignment.value, &before) {
+            return no("an assignment is DEFAULT, or reads a column that another one has changed");
+        }
+        before.push(assignment.column.name.name);
+    }
+    if !matches!(table.placement, Placement::Sharded(_)) {
+        return no("it is not sharded");
+    }
+    let mut name = Vec::new();
+    put_name(&mut name, named.alias.map_or(named.name.name.name, |alias| alias.name));
+    Ok(name)
+}
+
+/// Whether an expression has a query, or reads one of these columns.
+fn reads(value: &Expr<'_>, columns: &[&[u8]]) -> bool {
+    !walk(Node::Expr(value), &mut |node: Node<'_>| match node {
+        Node::Query(_) => Flow::Stop,
+        Node::Expr(Expr { kind: ExprKind::Column(name), .. })
+            if columns.iter().any(|column| column.eq_ignore_ascii_case(name.name.name)) =>
+        {
+            Flow::Stop
+        }
+        _ => Flow::Descend,
+    })
+}
+
+/// Tells whether a column of the table changes by itself at an UPDATE: then it has rows.
+fn on_update(target: &Target<'_>) -> Vec<u8> {
+    let mut text = b"SELECT column_name FROM information_schema.columns WHERE table_schema = ".to_vec();
+    put_text(&mut text, target.database_name.as_bytes(), "utf8mb4");
+    text.extend_from_slice(b" AND table_name = ");
+    put_text(&mut text, target.name.as_bytes(), "utf8mb4");
+    text.extend_from_slice(b" AND extra LIKE '%on update%'");
+    text
+}
+
+fn unreadable(column: &Column) -> Refusal {
+    refused(format!(
+        "A change of a shard key moves rows, and values of '{}' have no exact text: DELETE and INSERT them",
+        column.name
+    ))
+}

@@ -1,0 +1,205 @@
+//! INSERT … SELECT.
+//!
+//! What must always hold: a row lands on the shard of its key. Where each shard's rows stay on it (the shard key passes through
+//! unchanged), the shards run the client's text; else the query's rows are read first, in the statement's own transaction, and become
+//! rows of values, which are planned as such.
+
+use weir_catalog::{Placement, ShardId};
+use weir_sql::ast::{
+    Expr, ExprKind, Insert, Join, JoinKind, Query, QueryBody, Select, SelectItemKind, TableRef, TableRefKind,
+};
+use weir_sql::facts::Facts;
+use weir_sql::resolve::SourceKind;
+
+use super::edits::Edits;
+use super::names::{Target, with_facts};
+use super::varying::Varying;
+use super::{Input, refused};
+use crate::{Alike, Merge, Piece, Plan, Read, Refusal, Route, Settle, Write, WriteKind};
+
+pub(super) fn plan_select<'a>(
+    input: &Input<'a>,
+    insert: &'a Insert<'a>,
+    query: &'a Query<'a>,
+    target: &Target<'a>,
+) -> Result<Plan, Refusal> {
+    if matches!(query.body, QueryBody::Nested(_)) {
+        return Err(refused("INSERT … SELECT with the query in parentheses: write it without them"));
+    }
+    if !insert.returning.is_empty() {
+        return Err(refused("RETURNING of INSERT … SELECT on several shards: the order of rows would be another one"));
+    }
+    let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
+    edits.sort();
+    let mut question = edits.cut(input.text, query.span.range());
+    if matches!(query.body, QueryBody::Select(select) if !select.from.is_empty()) && query.locks.is_empty() {
+        // One server locks what it reads for such a statement.
+        question.extend_from_slice(b" LOCK IN SHARE MODE");
+    }
+    let (found, shards) = match input.reads.query(&question)? {
+        Plan::Read(read) => {
+            let plain = read.merge == Merge::Concatenate && read.hidden == 0 && read.skip == 0 && read.take.is_none();
+            let shards = read.shards.clone();
+            (read, plain.then_some(shards))
+        }
+        Plan::Route(route) => {
+            let shards = Some(vec![route.shard]);
+            (of_one(route.shard, route.text.unwrap_or(question)), shards)
+        }
+        Plan::Home => (of_one(input.session.home, question), None),
+        _ => return Err(refused("INSERT … SELECT of what is no plain query")),
+    };
+    let (stays, varying) = with_facts(input, |facts| {
+        let stays = passes_key(input, insert, query, target, facts);
+        own_columns_only(insert, query, facts).map(|()| (stays, Varying::of(input, facts.varies)))
+    })?;
+    if let Some(shards) = shards.filter(|_| stays) {
+        return in_place(input, target, &varying, shards, &edits);
+    }
+    Ok(settled(query, found, edits))
+}
+
+/// Each shard's rows stay there.
+fn in_place(
+    input: &Input<'_>,
+    target: &Target<'_>,
+    varying: &Varying,
+    shards: Vec<ShardId>,
+    edits: &Edits,
+) -> Result<Plan, Refusal> {
+    let reason = "the shard key passes through unchanged: each row stays on its shard".to_owned();
+    if let [shard] = shards[..] {
+        return Ok(Plan::Route(Route { shard, text: None, raise: None, reason }));
+    }
+    let alike = varying.alike(&[*target], true)?;
+    let kind = WriteKind::Everywhere(shards, edits.apply(input.text));
+    Ok(Plan::Write(Write { kind, alike, raise: None, reason }))
+}
+
+/// The rows are read first.
+fn settled(query: &Query<'_>, read: Read, mut edits: Edits) -> Plan {
+    let range = query.span.range();
+    edits.forget_within(&range);
+    edits.push(range, vec![Piece::Text(b"VALUES ".to_vec()), Piece::Rows]);
+    let settle = Settle { ask: None, rows: Some(Box::new(read)), generate: None, edits: edits.into_sorted() };
+    let reason = "the query's rows are read first, in the same transaction, and become rows of values".to_owned();
+    Plan::Write(Write { kind: WriteKind::Settle(settle), alike: Alike::default(), raise: None, reason })
+}
+
+/// A query of one shard.
+pub(super) fn of_one(shard: ShardId, text: Vec<u8>) -> Read {
+    Read {
+        shards: vec![shard],
+        text,
+        parameters: Vec::new(),
+        columns: None,
+        hidden: 0,
+        merge: Merge::Concatenate,
+        skip: 0,
+        take: None,
+        locks: true,
+        pin_time: false,
+        reason: "its tables meet on one shard".to_owned(),
+    }
+}
+
+/// ON DUPLICATE KEY UPDATE may name the query's columns, which rows of values don't have.
+fn own_columns_only(insert: &Insert<'_>, query: &Query<'_>, facts: &Facts<'_>) -> Result<(), Refusal> {
+    let behind = query.span.end;
+    let is_own = |source: usize| facts.names.sources[source].span == insert.table.span;
+    let foreign = facts
+        .names
+        .columns
+        .iter()
+        .filter(|column| column.name.name.span.start >= behind)
+        .any(|column| !matches!(column.sources[..], [source] if is_own(source)));
+    match foreign {
+        true => Err(refused(
+            "ON DUPLICATE KEY UPDATE of INSERT … SELECT by columns that may be the query's: use VALUES(column)",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Whether each row that a shard's query gives has a key of that shard.
+fn passes_key(
+    input: &Input<'_>,
+    insert: &Insert<'_>,
+    query: &Query<'_>,
+    target: &Target<'_>,
+    facts: &Facts<'_>,
+) -> bool {
+    let Some(key) = target.key() else { return false };
+    let QueryBody::Select(select) = query.body else { return false };
+    // Explicit values of AUTO_INCREMENT would have to raise the sequence.
+    if target.table.auto_increment.is_some() || query.with.is_some() || !select.from.iter().all(is_inner) {
+        return false;
+    }
+    key.columns.iter().enumerate().all(|(nth, column)| {
+        let place = match insert.columns {
+            Some(columns) => columns.iter().position(|name| target.table.column(name.name.name) == Some(*column)),
+            None => {
+                let visible = target.table.columns.iter().enumerate().filter(|(_, column)| !column.invisible);
+                visible.map(|(at, _)| at).position(|at| at == *column)
+            }
+        };
+        place.is_some_and(|place| is_same_key(input, target, facts, (nth, *column), selected(select, place)))
+    })
+}
+
+/// What a query selects in a place, if all before it are expressions.
+fn selected<'a>(select: &'a Select<'a>, place: usize) -> Option<&'a Expr<'a>> {
+    let plain = |kind: &SelectItemKind<'_>| matches!(kind, SelectItemKind::Expr(..));
+    if !select.items.iter().take(place + 1).all(|item| plain(&item.kind)) {
+        return None;
+    }
+    match &select.items.get(place)?.kind {
+        SelectItemKind::Expr(expr, _) => Some(expr),
+        _ => None,
+    }
+}
+
+/// Whether an expression is the same column of the shard key of a table whose rows are placed alike.
+fn is_same_key(
+    input: &Input<'_>,
+    target: &Target<'_>,
+    facts: &Facts<'_>,
+    (nth, column): (usize, usize),
+    expr: Option<&Expr<'_>>,
+) -> bool {
+    let Some(Expr { kind: ExprKind::Column(name), .. }) = expr.map(Expr::bare) else { return false };
+    let found = facts.names.columns.iter().find(|known| known.name.name.span == name.name.span);
+    let Some(source) = found.and_then(|found| found.only()) else { return false };
+    let SourceKind::Table(table) = &facts.names.sources[source].kind else { return false };
+    let Some(known) = Target::of(input.catalog, table.database.unwrap_or_default(), table.name) else { return false };
+    let (Placement::Sharded(from), Placement::Sharded(to)) = (&known.table.placement, &target.table.placement) else {
+        return false;
+    };
+    let same_type = |column: usize| {
+        let (one, other) = (&known.table.columns[column].kind, &target.table.columns);
+        one.full == other[to.columns[nth]].kind.full && one.collation == other[to.columns[nth]].kind.collation
+    };
+    known.database_name == target.database_name
+        && from.method == to.method
+        && from.columns.len() == to.columns.len()
+        && to.columns[nth] == column
+        && known.table.column(name.name.name) == Some(from.columns[nth])
+        && same_type(from.columns[nth])
+}
+
+/// Whether a row of it has a row of each of its tables.
+fn is_inner(table: &TableRef<'_>) -> bool {
+    let mut stack = vec![table];
+    while let Some(table) = stack.pop() {
+        match &table.kind {
+            TableRefKind::Join(Join { kind: JoinKind::Inner | JoinKind::Straight, left, right, .. }) => {
+                stack.extend([left, right]);
+            }
+            TableRefKind::Join(_) => return false,
+            TableRefKind::Nested(tables) => stack.extend(tables.iter()),
+            TableRefKind::Odbc(table) => stack.push(table),
+            _ => {}
+        }
+    }
+    true
+}

@@ -1,0 +1,279 @@
+//! What has to be known before an INSERT can be planned: values of its shard key, and of AUTO_INCREMENT.
+//!
+//! What must always hold: the text that comes out has a literal in place of each such value, and plans without another round of this.
+
+use std::ops::Range;
+
+use weir_catalog::{Constant, ShardId};
+use weir_sql::ast::{Expr, ExprKind, Insert};
+use weir_sql::visit::{Flow, Node, walk};
+
+use super::edits::{Edits, apart};
+use super::literal::put_name;
+use super::names::Target;
+use super::rows::{Rows, is_default};
+use super::{Input, refused};
+use crate::{Generate, Piece, Raise, Refusal, Settle};
+
+/// What is being found out.
+pub(super) struct Settling<'i, 'a> {
+    input: &'i Input<'a>,
+    target: Target<'a>,
+    edits: Edits,
+    /// The text with its parameters' values: asked expressions are cut from it.
+    parameters: Edits,
+    asked: Vec<Vec<u8>>,
+    /// A default is asked for: the table has to be named.
+    of_table: bool,
+    generated: u64,
+    greatest: Option<u64>,
+}
+
+impl<'i, 'a> Settling<'i, 'a> {
+    pub(super) fn new(input: &'i Input<'a>, target: Target<'a>) -> Settling<'i, 'a> {
+        let parameters = || {
+            let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
+            edits.sort();
+            edits
+        };
+        let (edits, parameters) = (parameters(), parameters());
+        Settling { input, target, edits, parameters, asked: Vec::new(), of_table: false, generated: 0, greatest: None }
+    }
+
+    /// Looks at the values of the shard key and of AUTO_INCREMENT in all rows.
+    pub(super) fn rows(&mut self, insert: &Insert<'a>, rows: &Rows<'a>) -> Result<(), Refusal> {
+        let auto = self.target.table.auto_increment;
+        let key = self.target.key().map_or(&[][..], |key| &key.columns);
+        let mut columns: Vec<usize> = key.to_vec();
+        columns.extend(auto.filter(|auto| !key.contains(auto)));
+        let missing: Vec<usize> = columns.iter().copied().filter(|column| rows.place(*column).is_none()).collect();
+        for row in 0..rows.len() {
+            let mut more = Vec::new();
+            for &column in &columns {
+                match rows.place(column).and_then(|place| rows.value(row, place)) {
+                    Some(value) => self.value(column, value)?,
+                    None => more.push(self.missing(column)),
+                }
+            }
+            if !more.is_empty() {
+                self.add_values(rows, row, more)?;
+            }
+        }
+        if !missing.is_empty() && !rows.is_set() {
+            self.add_columns(insert, rows, &missing)?;
+        }
+        Ok(())
+    }
+
+    fn is_auto(&self, column: usize) -> bool {
+        self.target.table.auto_increment == Some(column)
+    }
+
+    fn next(&mut self) -> Piece {
+        self.generated += 1;
+        Piece::Generated(self.generated - 1)
+    }
+
+    /// What a column gets that the row does not name.
+    fn missing(&mut self, column: usize) -> (usize, Piece) {
+        (column, if self.is_auto(column) { self.next() } else { self.default(column) })
+    }
+
+    fn default(&mut self, column: usize) -> Piece {
+        let mut text = b"DEFAULT(".to_vec();
+        put_name(&mut text, self.target.table.columns[column].name.as_bytes());
+        text.push(b')');
+        self.of_table = true;
+        Piece::Answer(self.ask(text))
+    }
+
+    fn ask(&mut self, text: Vec<u8>) -> usize {
+        // A default is the same for all rows; expressions may be random, and are asked one by one.
+        let same = text.starts_with(b"DEFAULT(").then(|| self.asked.iter().position(|asked| *asked == text)).flatten();
+        same.unwrap_or_else(|| {
+            self.asked.push(text);
+            self.asked.len() - 1
+        })
+    }
+
+    fn value(&mut self, column: usize, value: &Expr<'a>) -> Result<(), Refusal> {
+        let auto = self.is_auto(column);
+        if is_default(value) || self.is_default_of(column, value) {
+            let piece = if auto { self.next() } else { self.default(column) };
+            self.replace(value, piece);
+            return Ok(());
+        }
+        let Some(constant) = self.input.reads.constant(value) else { return self.ask_value(column, value) };
+        if !auto {
+            return Ok(());
+        }
+        match self.automatic(&constant) {
+            Automatic::Generate => {
+                let piece = self.next();
+                self.replace(value, piece);
+            }
+            Automatic::Explicit(explicit) => self.greatest = self.greatest.max(explicit),
+        }
+        Ok(())
+    }
+
+    /// `DEFAULT(column)`, of the column itself.
+    fn is_default_of(&self, column: usize, value: &Expr<'_>) -> bool {
+        let ExprKind::Call(call) = value.bare().kind else { return false };
+        let [Expr { kind: ExprKind::Column(name), .. }] = call.arguments else { return false };
+        call.name.name.is("DEFAULT") && name.name.is(&self.target.table.columns[column].name)
+    }
+
+    fn ask_value(&mut self, column: usize, value: &Expr<'a>) -> Result<(), Refusal> {
+        let mut obstacle = None;
+        walk(Node::Expr(value), &mut |node: Node<'_>| match node {
+            Node::Expr(Expr { kind: ExprKind::Column(_), .. }) => {
+                obstacle = Some("another column of the row");
+                Flow::Stop
+            }
+            Node::Expr(Expr { kind: ExprKind::Parameter(_), .. }) if self.input.session.parameters.is_none() => {
+                obstacle = Some("a parameter that was sent in pieces");
+                Flow::Stop
+            }
+            Node::Query(_) => {
+                obstacle = Some("a subquery");
+                Flow::Stop
+            }
+            _ => Flow::Descend,
+        });
+        if let Some(obstacle) = obstacle {
+            let name = &self.target.table.columns[column].name;
+            return Err(refused(format!(
+                "The value of '{name}' says on which shard the row is, and depends on {obstacle}. Compute it first and write it as a literal"
+            )));
+        }
+        let text = self.parameters.cut(self.input.text, value.span.range());
+        let answer = Piece::Answer(self.ask(text));
+        self.replace(value, answer);
+        Ok(())
+    }
+
+    fn replace(&mut self, value: &Expr<'_>, piece: Piece) {
+        self.replace_range(value.span.range(), piece);
+    }
+
+    fn replace_range(&mut self, range: Range<usize>, piece: Piece) {
+        self.edits.forget_within(&range);
+        // In parentheses: nothing grows together with what stands around it.
+        let open = apart(self.input.text, range.clone(), b"(".to_vec());
+        self.edits.push(range, vec![Piece::Text(open), piece, Piece::Text(b")".to_vec())]);
+    }
+
+    /// A value of the text that is asked once and sent as a literal.
+    pub(super) fn once(&mut self, range: Range<usize>) {
+        let answer = Piece::Answer(self.ask(self.parameters.cut(self.input.text, range.clone())));
+        self.replace_range(range, answer);
+    }
+
+    fn automatic(&self, constant: &Constant) -> Automatic {
+        let zero = match constant {
+            Constant::Null => return Automatic::Generate,
+            Constant::Integer(value) if *value > 0 => return Automatic::Explicit(u64::try_from(*value).ok()),
+            Constant::Integer(value) => *value == 0,
+            Constant::Float(value) if *value >= 0.5 => return Automatic::Explicit(Some(value.round() as u64)),
+            Constant::Float(value) => *value > -0.5,
+            Constant::Decimal(digits) => return self.automatic_text(digits.as_bytes()),
+            Constant::Text { bytes, .. } | Constant::Binary(bytes) => return self.automatic_text(bytes),
+            Constant::Temporal(_) => false,
+        };
+        self.zero(zero)
+    }
+
+    fn automatic_text(&self, text: &[u8]) -> Automatic {
+        let number: Option<f64> = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
+        match number {
+            Some(number) => self.automatic(&Constant::Float(number)),
+            None => self.zero(text.trim_ascii().is_empty()),
+        }
+    }
+
+    fn zero(&self, zero: bool) -> Automatic {
+        let mut modes = self.input.session.sql_mode.split(',');
+        let kept = modes.any(|mode| mode.trim().eq_ignore_ascii_case("NO_AUTO_VALUE_ON_ZERO"));
+        if zero && !kept { Automatic::Generate } else { Automatic::Explicit(None) }
+    }
+
+    fn add_values(&mut self, rows: &Rows<'_>, row: usize, more: Vec<(usize, Piece)>) -> Result<(), Refusal> {
+        let (at, before) = rows.more_values(row).ok_or_else(no_place)?;
+        let mut pieces = Vec::new();
+        let mut between = before;
+        for (column, piece) in more {
+            let mut text = between.to_vec();
+            if rows.is_set() {
+                put_name(&mut text, self.target.table.columns[column].name.as_bytes());
+                text.push(b'=');
+            }
+            pieces.extend([Piece::Text(text), piece]);
+            between = b",";
+        }
+        self.edits.push(at..at, pieces);
+        Ok(())
+    }
+
+    fn add_columns(&mut self, insert: &Insert<'_>, rows: &Rows<'_>, missing: &[usize]) -> Result<(), Refusal> {
+        let place = rows.more_columns(insert, self.input.text, self.input.session.mode);
+        let (at, before, after) = place.ok_or_else(no_place)?;
+        let mut text = before.to_vec();
+        for (nth, column) in missing.iter().enumerate() {
+            if nth > 0 {
+                text.push(b',');
+            }
+            put_name(&mut text, self.target.table.columns[*column].name.as_bytes());
+        }
+        text.extend_from_slice(after);
+        self.edits.push(at..at, vec![Piece::Text(text)]);
+        Ok(())
+    }
+
+    /// The greatest explicit value of AUTO_INCREMENT.
+    pub(super) fn raise(&self) -> Option<Raise> {
+        let (database, table) = (self.target.database_name.to_owned(), self.target.name.to_owned());
+        let keeper = self.target.keeper();
+        self.greatest.map(|value| Raise { keeper, database, table, value })
+    }
+
+    /// What has to be found out; `None` if nothing has.
+    pub(super) fn needed(self, shard: ShardId) -> Option<Settle> {
+        if self.asked.is_empty() && self.generated == 0 {
+            return None;
+        }
+        let ask = (!self.asked.is_empty()).then(|| {
+            let mut text = b"SELECT ".to_vec();
+            text.extend(self.asked.join(&b", "[..]));
+            if self.of_table {
+                // One row, whatever the table has.
+                text.extend_from_slice(b" FROM (SELECT 1 AS `one`) AS `one` LEFT JOIN ");
+                put_name(&mut text, self.target.database_name.as_bytes());
+                text.push(b'.');
+                put_name(&mut text, self.target.name.as_bytes());
+                text.extend_from_slice(b" ON FALSE");
+            }
+            (shard, text)
+        });
+        let generate = (self.generated > 0).then(|| Generate {
+            keeper: self.target.keeper(),
+            database: self.target.database_name.to_owned(),
+            table: self.target.name.to_owned(),
+            count: self.generated,
+            behind: self.greatest,
+        });
+        Some(Settle { ask, rows: None, generate, edits: self.edits.into_sorted() })
+    }
+}
+
+/// What becomes of a value of an AUTO_INCREMENT column.
+enum Automatic {
+    /// The next one of the sequence.
+    Generate,
+    /// It stays; a positive one raises the sequence.
+    Explicit(Option<u64>),
+}
+
+fn no_place() -> Refusal {
+    refused("This form of INSERT leaves no place for the values that Weir has to add: name the columns")
+}

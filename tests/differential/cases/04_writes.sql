@@ -1,0 +1,95 @@
+# Writes.
+
+## INSERT of many rows
+CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20) DEFAULT 'dflt', n INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3), (4, 'd', 4);
+INSERT INTO t (n, id) VALUES (5, 5), (6, 6), (7, 7);
+INSERT INTO t (id) VALUES (8), (9);
+INSERT INTO t VALUES (10, DEFAULT, 10), (11, DEFAULT(v), 11);
+INSERT INTO t VALUES (12, CONCAT('x', 'y'), 3 * 4), (6 + 7, 'expr', 13);
+SELECT * FROM t ORDER BY id;
+INSERT INTO t VALUES (20, 'new', 1), (1, 'dup', 1), (21, 'new', 1);
+SELECT COUNT(*) FROM t;
+INSERT IGNORE INTO t VALUES (22, 'new', 1), (1, 'dup', 1), (23, 'new', 1);
+INSERT INTO t VALUES (1, 'up', 1), (24, 'in', 1) ON DUPLICATE KEY UPDATE v = VALUES(v), n = n + 100;
+INSERT INTO t VALUES (2, 'up', 2) ON DUPLICATE KEY UPDATE n = n + 1;
+REPLACE INTO t VALUES (3, 'rep', 3), (25, 'rep', 25);
+REPLACE INTO t SET id = 3, v = 'again';
+SELECT * FROM t ORDER BY id;
+INSERT INTO t VALUES (30, 'x', 'no number'), (31, 'y', 1);
+INSERT INTO t VALUES (32, 'x');
+INSERT INTO t (id, nothing) VALUES (33, 1), (34, 2);
+SELECT COUNT(*) FROM t;
+-- params: 40, 'p', 41, 'q'
+INSERT INTO t (id, v) VALUES (?, ?), (?, ?);
+SELECT * FROM t WHERE id >= 40 ORDER BY id;
+INSERT INTO t VALUES (50, 'a', 1), (51, 'b', 2), (52, REPEAT('x', 30), 3);
+SELECT COUNT(*) FROM t WHERE id >= 50;
+
+## AUTO_INCREMENT
+CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t (v) VALUES (10);
+SELECT LAST_INSERT_ID();
+INSERT INTO t (v) VALUES (20), (30), (40);
+SELECT LAST_INSERT_ID();
+INSERT INTO t VALUES (NULL, 50), (0, 60);
+SELECT LAST_INSERT_ID();
+INSERT INTO t VALUES (100, 70);
+SELECT LAST_INSERT_ID();
+INSERT INTO t (v) VALUES (80);
+SELECT LAST_INSERT_ID();
+SELECT * FROM t ORDER BY id;
+INSERT INTO t SET v = 90;
+-- refused: LAST_INSERT_ID()
+SELECT v FROM t WHERE id = LAST_INSERT_ID();
+DELETE FROM t;
+SELECT COUNT(*) FROM t;
+
+## UPDATE and DELETE
+CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1, 0), (2, 2, 0), (3, 3, 0), (4, 4, 0), (5, 5, 0), (6, 6, 0), (7, 7, 0), (8, 8, 0);
+UPDATE t SET b = a;
+UPDATE t SET b = a;
+UPDATE t SET b = b + 1 WHERE a > 4;
+UPDATE t SET b = 0 WHERE id IN (1, 2, 3);
+UPDATE t SET b = 1 WHERE id = 100;
+SELECT * FROM t ORDER BY id;
+UPDATE t SET b = -1 ORDER BY id LIMIT 3;
+UPDATE t SET b = -2 ORDER BY id DESC LIMIT 2;
+SELECT * FROM t ORDER BY id;
+DELETE FROM t ORDER BY id LIMIT 2;
+DELETE FROM t WHERE a > 6;
+DELETE FROM t WHERE id IN (3, 4);
+SELECT * FROM t ORDER BY id;
+UPDATE t SET id = id + 1000 WHERE id = 5;
+UPDATE t SET id = 5000 WHERE a = 6;
+SELECT * FROM t ORDER BY id;
+UPDATE t SET nothing = 1;
+DELETE FROM t WHERE nothing = 1;
+DELETE FROM t;
+SELECT COUNT(*) FROM t;
+
+## INSERT … SELECT
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+CREATE TABLE w (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40);
+INSERT INTO u SELECT * FROM t;
+INSERT INTO u SELECT id + 100, a FROM t WHERE a > 15;
+INSERT INTO w (a, id) SELECT id, a FROM t;
+INSERT INTO w SELECT id, COUNT(*) FROM u GROUP BY id;
+REPLACE INTO w SELECT id, 7 FROM t;
+SELECT * FROM u ORDER BY id;
+SELECT * FROM w ORDER BY id;
+
+## several tables
+CREATE TABLE o (id INT PRIMARY KEY, total INT) /*weir: shard by hash(id) */;
+CREATE TABLE l (oid INT, n INT, price INT, PRIMARY KEY (oid, n)) /*weir: shard by hash(oid) */;
+INSERT INTO o VALUES (1, 0), (2, 0), (3, 0);
+INSERT INTO l VALUES (1, 1, 10), (1, 2, 20), (2, 1, 30);
+UPDATE o JOIN l ON o.id = l.oid SET o.total = o.total + l.price WHERE l.n = 1;
+SELECT * FROM o ORDER BY id;
+DELETE o, l FROM o JOIN l ON o.id = l.oid WHERE o.id = 1;
+DELETE l FROM l JOIN o ON o.id = l.oid;
+SELECT * FROM o ORDER BY id;
+SELECT * FROM l ORDER BY oid, n;

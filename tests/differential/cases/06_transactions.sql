@@ -1,0 +1,83 @@
+# Transactions over several shards.
+
+## commit and rollback
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 100), (2, 100), (3, 100), (4, 100);
+BEGIN;
+UPDATE t SET a = a - 10 WHERE id = 1;
+UPDATE t SET a = a + 10 WHERE id = 2;
+SELECT * FROM t ORDER BY id;
+-- session: 1
+SELECT * FROM t ORDER BY id;
+COMMIT;
+-- session: 1
+SELECT * FROM t ORDER BY id;
+START TRANSACTION;
+UPDATE t SET a = 0;
+SELECT SUM(a) FROM t;
+ROLLBACK;
+SELECT SUM(a) FROM t;
+SET autocommit = 0;
+UPDATE t SET a = a + 1 WHERE id = 3;
+DELETE FROM t WHERE id = 4;
+-- session: 1
+SELECT * FROM t ORDER BY id;
+ROLLBACK;
+SELECT * FROM t ORDER BY id;
+UPDATE t SET a = a + 1;
+SET autocommit = 1;
+-- session: 1
+SELECT * FROM t ORDER BY id;
+
+## savepoints
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+BEGIN;
+UPDATE t SET a = 10 WHERE id = 1;
+SAVEPOINT x;
+UPDATE t SET a = 20 WHERE id = 2;
+SAVEPOINT y;
+UPDATE t SET a = 30;
+ROLLBACK TO y;
+SELECT * FROM t ORDER BY id;
+ROLLBACK TO SAVEPOINT x;
+SELECT * FROM t ORDER BY id;
+ROLLBACK TO y;
+RELEASE SAVEPOINT x;
+ROLLBACK TO x;
+COMMIT;
+SELECT * FROM t ORDER BY id;
+
+## a statement that fails undoes itself alone
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+BEGIN;
+INSERT INTO t VALUES (1, 1), (2, 2);
+INSERT INTO t VALUES (3, 3), (4, 4), (1, 5), (5, 5), (6, 6);
+SELECT * FROM t ORDER BY id;
+COMMIT;
+SELECT * FROM t ORDER BY id;
+
+## read only
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3);
+START TRANSACTION READ ONLY;
+SELECT * FROM t ORDER BY id;
+SELECT * FROM t WHERE id = 2;
+UPDATE t SET a = 0 WHERE id = 1;
+COMMIT;
+START TRANSACTION WITH CONSISTENT SNAPSHOT;
+SELECT * FROM t ORDER BY id;
+COMMIT;
+
+## implicit commits
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+BEGIN;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3);
+CREATE TABLE other (id INT PRIMARY KEY);
+ROLLBACK;
+SELECT * FROM t ORDER BY id;
+BEGIN;
+DELETE FROM t;
+BEGIN;
+ROLLBACK;
+SELECT * FROM t ORDER BY id;

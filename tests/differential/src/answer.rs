@@ -1,0 +1,203 @@
+//! What a server, or Weir, answers to a statement.
+
+use std::fmt;
+
+use mysql::consts::ColumnFlags;
+use mysql::prelude::Queryable;
+use mysql::{Conn, Params, Value};
+
+use crate::case::Step;
+
+/// An answer, in a form that can be compared and shown.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Answer {
+    /// One for each result.
+    pub(crate) results: Vec<Reply>,
+    /// Code, SQLSTATE, message.
+    pub(crate) error: Option<(u16, String, String)>,
+    /// What SHOW WARNINGS says then.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// One result.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Reply {
+    /// Names, types, flags, charsets, lengths and decimals.
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<String>,
+    pub(crate) affected: u64,
+    pub(crate) insert_id: u64,
+    pub(crate) info: String,
+    pub(crate) warnings: u16,
+}
+
+/// Asks in the text protocol, or in the binary one.
+pub(crate) fn ask(session: &mut Conn, text: &str, binary: bool, params: &[String]) -> Answer {
+    let mut answer = Answer::default();
+    match if binary { execute(session, text, params) } else { query(session, text) } {
+        Ok(results) => answer.results = results,
+        Err(mysql::Error::MySqlError(error)) => answer.error = Some((error.code, error.state, told(&error.message))),
+        Err(error) => answer.error = Some((0, String::new(), error.to_string())),
+    }
+    let warned = answer.error.is_some() || answer.results.iter().any(|reply| reply.warnings > 0);
+    if warned {
+        let rows: Vec<(String, u32, String)> = session.query("SHOW WARNINGS").unwrap_or_default();
+        answer.warnings =
+            rows.into_iter().map(|(level, code, message)| format!("{level} {code} {}", told(&message))).collect();
+    }
+    answer
+}
+
+fn query(session: &mut Conn, text: &str) -> mysql::Result<Vec<Reply>> {
+    let mut result = session.query_iter(text)?;
+    collect(&mut result)
+}
+
+fn execute(session: &mut Conn, text: &str, params: &[String]) -> mysql::Result<Vec<Reply>> {
+    let statement = session.prep(text)?;
+    let params = match params {
+        [] => Params::Empty,
+        some => Params::Positional(some.iter().map(|literal| value(literal)).collect()),
+    };
+    let mut result = session.exec_iter(&statement, params)?;
+    let replies = collect(&mut result);
+    drop(result);
+    session.close(statement)?;
+    replies
+}
+
+/// The value of a literal.
+fn value(literal: &str) -> Value {
+    match literal {
+        "NULL" => Value::NULL,
+        _ => match literal.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
+            Some(text) => Value::Bytes(text.replace("''", "'").into_bytes()),
+            None => match (literal.parse::<i64>(), literal.parse::<u64>(), literal.parse::<f64>()) {
+                (Ok(number), ..) => Value::Int(number),
+                (_, Ok(number), _) => Value::UInt(number),
+                (_, _, Ok(number)) => Value::Double(number),
+                _ => Value::Bytes(literal.as_bytes().to_vec()),
+            },
+        },
+    }
+}
+
+fn collect<P: mysql::prelude::Protocol>(result: &mut mysql::QueryResult<'_, '_, '_, P>) -> mysql::Result<Vec<Reply>> {
+    let mut replies = Vec::new();
+    while let Some(mut set) = result.iter() {
+        let columns = set.columns().as_ref().iter().map(column).collect();
+        let mut rows = Vec::new();
+        for row in set.by_ref() {
+            rows.push(row?.unwrap().iter().map(|value| value.as_sql(true)).collect::<Vec<_>>().join(", "));
+        }
+        replies.push(Reply {
+            columns,
+            rows,
+            affected: set.affected_rows(),
+            insert_id: set.last_insert_id().unwrap_or(0),
+            info: set.info_str().into_owned(),
+            warnings: set.warnings(),
+        });
+    }
+    Ok(replies)
+}
+
+/// The flags of a column, but for those that say whether the server made a temporary table on the way, which is its optimizer's choice.
+fn flags(column: &mysql::Column) -> ColumnFlags {
+    let keys = ColumnFlags::PRI_KEY_FLAG
+        | ColumnFlags::UNIQUE_KEY_FLAG
+        | ColumnFlags::MULTIPLE_KEY_FLAG
+        | ColumnFlags::PART_KEY_FLAG;
+    let numbers = ColumnFlags::BINARY_FLAG | ColumnFlags::NUM_FLAG;
+    let flags = column.flags() - keys;
+    if column.character_set() == 63 { flags - numbers } else { flags }
+}
+
+/// The name and the type of a column as it is shown.
+fn name_and_type(column: &str) -> String {
+    let name = column.split(" (").next().and_then(|names| names.rsplit('.').next()).unwrap_or_default();
+    let kind = column.split(") ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or_default();
+    format!("{name} {kind}")
+}
+
+/// An error's text without what depends on where rows and expressions are: a shard counts its own rows, and finds an unknown column of
+/// ORDER BY among those that the merge needs of it (docs/sql.md).
+fn told(message: &str) -> String {
+    let message = match message.split_once(" at row ") {
+        Some((before, after)) => format!("{before} at row …{}", after.trim_start_matches(|c: char| c.is_ascii_digit())),
+        None => message.to_owned(),
+    };
+    match message.split_once("' in '") {
+        Some((before, _)) if message.starts_with("Unknown column") => before.to_owned(),
+        _ => message,
+    }
+}
+
+fn column(column: &mysql::Column) -> String {
+    format!(
+        "{}.{}.{} ({}.{}) {:?} {:?} charset {} length {} decimals {}",
+        column.schema_str(),
+        column.table_str(),
+        column.name_str(),
+        column.org_table_str(),
+        column.org_name_str(),
+        column.column_type(),
+        flags(column),
+        column.character_set(),
+        column.column_length(),
+        column.decimals()
+    )
+}
+
+impl Answer {
+    /// Whether the two are alike, as far as the step says.
+    pub(crate) fn is_like(&self, other: &Answer, step: &Step) -> bool {
+        let (ordered, warnings) = (step.is_ordered(), !step.no_warnings);
+        let normal = |answer: &Answer| {
+            let mut answer = answer.clone();
+            if step.other_columns {
+                let columns = answer.results.iter_mut().flat_map(|reply| &mut reply.columns);
+                columns.for_each(|column| *column = name_and_type(column));
+            }
+            if !ordered {
+                answer.results.iter_mut().for_each(|reply| reply.rows.sort());
+            }
+            if warnings {
+                answer.warnings.sort();
+            } else {
+                answer.warnings.clear();
+                answer.results.iter_mut().for_each(|reply| reply.warnings = 0);
+            }
+            answer
+        };
+        normal(self) == normal(other)
+    }
+
+    /// Whether it is Weir's refusal, with these words.
+    pub(crate) fn is_refusal(&self, words: &str) -> bool {
+        self.error.as_ref().is_some_and(|(code, _, message)| *code == 1235 && message.contains(words))
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const ROWS: usize = 20;
+        if let Some((code, state, message)) = &self.error {
+            writeln!(f, "    ERROR {code} ({state}): {message}")?;
+        }
+        for reply in &self.results {
+            for column in &reply.columns {
+                writeln!(f, "    | {column}")?;
+            }
+            for row in reply.rows.iter().take(ROWS) {
+                writeln!(f, "    ({row})")?;
+            }
+            if reply.rows.len() > ROWS {
+                writeln!(f, "    … {} rows", reply.rows.len())?;
+            }
+            let Reply { affected, insert_id, info, warnings, .. } = reply;
+            writeln!(f, "    affected {affected}, insert id {insert_id}, {warnings} warnings, info '{info}'")?;
+        }
+        self.warnings.iter().try_for_each(|warning| writeln!(f, "    {warning}"))
+    }
+}

@@ -1,0 +1,165 @@
+//! Cases: files of statements, in groups with a title.
+//!
+//! A file is read line by line. `# …` is a comment, `## …` begins a case of that title. A case has a database of its own, named `d`,
+//! empty at its beginning. A statement ends with `;` at the end of a line. Lines `-- …` before a statement say something about it:
+//!
+//! * `-- refused: words`: Weir over several shards refuses it with 1235 and a message that has these words;
+//! * `-- any order`: its ORDER BY does not say the order of all rows;
+//! * `-- params: a, b`: it is a prepared statement with these parameters (literals of the mysql shell), in the text pass they are put in;
+//! * `-- mysql`, `-- mariadb`: for this kind of server only;
+//! * `-- text`, `-- binary`: in this protocol only;
+//! * `-- session: n`: by this session of the case (0 if not said);
+//! * `-- weir`: not for the plain server, only for Weir: any answer that is no error will do;
+//! * `-- no warnings`: what it warns of is not compared;
+//! * `-- other columns`: of its columns only names and types are compared: the server takes the rest from a temporary table.
+
+use std::path::Path;
+
+use weir_local::Flavor;
+
+use crate::Error;
+
+/// A case.
+#[derive(Debug)]
+pub(crate) struct Case {
+    pub(crate) file: String,
+    pub(crate) title: String,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// A statement of a case.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Step {
+    pub(crate) line: usize,
+    pub(crate) text: String,
+    pub(crate) refused: Option<String>,
+    pub(crate) any_order: bool,
+    pub(crate) params: Option<Vec<String>>,
+    pub(crate) flavor: Option<Flavor>,
+    pub(crate) binary: Option<bool>,
+    pub(crate) session: usize,
+    pub(crate) weir_only: bool,
+    pub(crate) no_warnings: bool,
+    pub(crate) other_columns: bool,
+}
+
+/// The cases of a folder's files, in order of their names.
+pub(crate) fn load(folder: &Path, filter: &str) -> Result<Vec<Case>, Error> {
+    let mut files: Vec<_> = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    files.sort_by_key(std::fs::DirEntry::file_name);
+    let mut cases = Vec::new();
+    for file in files {
+        let name = file.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".sql") {
+            cases.extend(parse(&name, &std::fs::read_to_string(file.path())?)?);
+        }
+    }
+    cases.retain(|case| case.file.contains(filter) || case.title.contains(filter));
+    Ok(cases)
+}
+
+fn parse(file: &str, text: &str) -> Result<Vec<Case>, Error> {
+    let mut cases: Vec<Case> = Vec::new();
+    let mut step = Step::default();
+    for (index, line) in text.lines().enumerate() {
+        let at = || format!("{file}:{}", index + 1);
+        if step.text.is_empty() {
+            if let Some(title) = line.strip_prefix("## ") {
+                cases.push(Case { file: file.to_owned(), title: title.to_owned(), steps: Vec::new() });
+                step = Step::default();
+                continue;
+            }
+            if line.trim().is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if let Some(said) = line.strip_prefix("-- ") {
+                say(&mut step, said.trim()).map_err(|error| format!("{}: {error}", at()))?;
+                continue;
+            }
+            step.line = index + 1;
+        } else {
+            step.text.push('\n');
+        }
+        step.text.push_str(line);
+        if let Some(whole) = step.text.strip_suffix(';') {
+            step.text = whole.to_owned();
+            let case = cases.last_mut().ok_or_else(|| format!("{}: a statement before the first title", at()))?;
+            case.steps.push(std::mem::take(&mut step));
+        }
+    }
+    if step.text.is_empty() { Ok(cases) } else { Err(format!("{file}:{}: it does not end", step.line).into()) }
+}
+
+fn say(step: &mut Step, said: &str) -> Result<(), String> {
+    match said.split_once(':').map_or((said, ""), |(word, rest)| (word.trim(), rest.trim())) {
+        ("refused", words) => step.refused = Some(words.to_owned()),
+        ("any order", _) => step.any_order = true,
+        ("params", list) => step.params = Some(split_params(list)),
+        ("mysql", _) => step.flavor = Some(Flavor::MySql),
+        ("mariadb", _) => step.flavor = Some(Flavor::MariaDb),
+        ("text", _) => step.binary = Some(false),
+        ("binary", _) => step.binary = Some(true),
+        ("session", number) => step.session = number.parse().map_err(|_| format!("no number: {number}"))?,
+        ("weir", _) => step.weir_only = true,
+        ("no warnings", _) => step.no_warnings = true,
+        ("other columns", _) => step.other_columns = true,
+        (other, _) => return Err(format!("unknown word '{other}'")),
+    }
+    Ok(())
+}
+
+/// Literals between commas; no commas in strings but between quotes.
+fn split_params(list: &str) -> Vec<String> {
+    let (mut params, mut quoted) = (vec![String::new()], false);
+    for c in list.chars() {
+        match c {
+            ',' if !quoted => params.push(String::new()),
+            _ => {
+                quoted ^= c == '\'';
+                if let Some(last) = params.last_mut() {
+                    last.push(c);
+                }
+            }
+        }
+    }
+    params.iter().map(|param| param.trim().to_owned()).collect()
+}
+
+impl Step {
+    /// The statement with its parameters put in.
+    pub(crate) fn whole_text(&self) -> String {
+        let Some(params) = &self.params else { return self.text.clone() };
+        let mut params = params.iter();
+        let mut whole = String::new();
+        for c in self.text.chars() {
+            match c {
+                '?' => whole.push_str(params.next().map_or("?", String::as_str)),
+                _ => whole.push(c),
+            }
+        }
+        whole
+    }
+
+    /// Whether it says in which order its rows come.
+    pub(crate) fn is_ordered(&self) -> bool {
+        !self.any_order && self.text.to_ascii_uppercase().contains("ORDER BY")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read() {
+        let text =
+            "# c\n## first\nSELECT 1;\n-- refused: no way\n-- params: 1, 'a,b'\nSELECT\n ?, ?;\n## second\nDO 1;\n";
+        let cases = parse("f.sql", text).expect("cases");
+        assert_eq!(cases.iter().map(|case| &case.title[..]).collect::<Vec<_>>(), ["first", "second"]);
+        let step = &cases[0].steps[1];
+        assert_eq!(step.refused.as_deref(), Some("no way"));
+        assert_eq!(step.whole_text(), "SELECT\n 1, 'a,b'");
+        assert!(parse("f.sql", "## a\nSELECT 1").is_err());
+        assert!(parse("f.sql", "## a\n-- nonsense\nSELECT 1;").is_err());
+    }
+}

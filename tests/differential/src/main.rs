@@ -1,0 +1,81 @@
+//! Runs statements on one plain server and through Weir over 1, 2 and 4 shards, and compares the answers.
+//!
+//! What must always hold: the plain server is the judge. A statement that Weir refuses (error 1235) counts as passed only where the
+//! case says that it is refused; what one plain server answers, Weir has to answer alike: columns and types, rows, affected rows, insert
+//! id, info, warnings, errors.
+//!
+//! The last line that is printed is `N passed, N failed`.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod case;
+mod run;
+mod stage;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use weir_local::Flavor;
+
+/// What anything here may fail with.
+pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
+
+#[derive(Parser)]
+#[command(about = "Runs statements on one plain server and through Weir over several shards, and compares the answers")]
+pub(crate) struct Arguments {
+    /// One kind of server only.
+    #[arg(long)]
+    server: Option<Kind>,
+    /// Numbers of shards.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4])]
+    shards: Vec<usize>,
+    /// Only files or titles that contain this.
+    #[arg(long, default_value = "")]
+    filter: String,
+    /// The Weir binary; the one beside this program if not given.
+    #[arg(long)]
+    weir: Option<PathBuf>,
+    /// Where the cases are.
+    #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/cases"))]
+    cases: PathBuf,
+    /// Show at most so many differences.
+    #[arg(long, default_value_t = 50)]
+    show: usize,
+    /// Compare the plain server with itself: checks the cases, not Weir.
+    #[arg(long)]
+    direct: bool,
+    /// Print each statement and what the plain server answers.
+    #[arg(long)]
+    verbose: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum, PartialEq, Eq)]
+enum Kind {
+    Mysql,
+    Mariadb,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let flavors = match arguments.server {
+        Some(Kind::Mysql) => vec![Flavor::MySql],
+        Some(Kind::Mariadb) => vec![Flavor::MariaDb],
+        None => vec![Flavor::MariaDb, Flavor::MySql],
+    };
+    let mut total = run::Tally::default();
+    for flavor in flavors {
+        match run::run(flavor, &arguments) {
+            Ok(tally) => {
+                println!("{flavor}: {} passed, {} failed", tally.passed, tally.failed);
+                total.add(&tally);
+            }
+            Err(error) => {
+                println!("{flavor}: {error}");
+                total.failed += 1;
+            }
+        }
+    }
+    println!("{} passed, {} failed", total.passed, total.failed);
+    if total.failed == 0 && total.passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

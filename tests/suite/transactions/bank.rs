@@ -1,0 +1,201 @@
+//! A bank whose accounts are spread over shards, while Weir and servers are killed: at any time, and between each two steps of a commit.
+//!
+//! `WEIR_BANK_SECONDS` is how long each test goes on (20), `WEIR_BANK_SHARDS` over how many shards (2).
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use libtest_mimic::Failed;
+use mysql::prelude::Queryable;
+use weir_local::Flavor;
+
+use super::{BOUND, Shards, app, choose};
+use crate::Collector;
+use crate::driver::expect_equal;
+use crate::lab::{Lab, eventually};
+use crate::weir::Weir;
+
+const CLIENTS: u64 = 4;
+/// Of each shard.
+const ACCOUNTS: u64 = 12;
+const BALANCE: u64 = 1_000;
+
+const FILL: [&str; 3] = [
+    "CREATE TABLE account (id INT PRIMARY KEY, balance BIGINT NOT NULL) ENGINE=InnoDB",
+    "CREATE TABLE transfer (id BIGINT PRIMARY KEY, amount BIGINT NOT NULL) ENGINE=InnoDB",
+    "INSERT INTO account SELECT n, 1000 FROM (SELECT 0 n UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 \
+     UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9 UNION SELECT 10 UNION SELECT 11) numbers",
+];
+
+/// Where a process ends that is told to.
+const POINTS: [&str; 7] = [
+    "before-prepare",
+    "mid-prepare",
+    "after-decision-row",
+    "after-prepare",
+    "after-decision",
+    "mid-finish",
+    "after-finish",
+];
+
+pub(super) fn collect(tests: &mut Collector) {
+    tests.add_for_weir("transactions::bank_survives_kills_at_random", |lab, flavor| bank(lab, flavor, at_random));
+    tests.add_for_weir("transactions::bank_survives_kills_between_all_steps", |lab, flavor| {
+        bank(lab, flavor, at_each_step)
+    });
+}
+
+fn setting(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
+}
+
+/// Numbers that look random and are the same in each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// What the clients know.
+#[derive(Default)]
+struct Ledger {
+    next: AtomicU64,
+    acknowledged: Mutex<BTreeSet<u64>>,
+    over: AtomicBool,
+}
+
+type Chaos = fn(&mut Shards, &mut Weir, Instant) -> Result<(), Failed>;
+
+fn bank(lab: &Lab, flavor: Flavor, chaos: Chaos) -> Result<(), Failed> {
+    let count = setting("WEIR_BANK_SHARDS", 2).max(2) as usize;
+    let mut shards = Shards::start(lab, flavor, count, &FILL)?;
+    let mut weir = shards.weir(lab)?;
+    let ledger = Ledger::default();
+    let end = Instant::now() + Duration::from_secs(setting("WEIR_BANK_SECONDS", 20));
+    let port = weir.port;
+    let outcome = std::thread::scope(|scope| {
+        for client in 0..CLIENTS {
+            let ledger = &ledger;
+            scope.spawn(move || transfers(ledger, port, count as u64, Random(client + 1)));
+        }
+        let outcome = chaos(&mut shards, &mut weir, end);
+        ledger.over.store(true, Ordering::Relaxed);
+        outcome
+    });
+    let judged = outcome.and_then(|()| settle(&mut shards, &mut weir, &ledger));
+    judged.map_err(|failed| {
+        let message = failed.message().unwrap_or("failed").to_owned();
+        Failed::from(format!("{message}\n---- end of Weir's log ----\n{}", weir.log_tail()))
+    })
+}
+
+/// Kills whatever comes to hand.
+fn at_random(shards: &mut Shards, weir: &mut Weir, end: Instant) -> Result<(), Failed> {
+    let mut random = Random(7);
+    while Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(600 + random.below(1_500)));
+        let victim = random.below(shards.sites.len() as u64 + 2) as usize;
+        match shards.sites.get_mut(victim) {
+            Some(site) => {
+                site.server.kill()?;
+                site.server.restart()?;
+                site.prime()?;
+            }
+            None => weir.start_again(&[])?,
+        }
+    }
+    Ok(())
+}
+
+/// Weir ends by itself at each of the points in turn.
+fn at_each_step(_: &mut Shards, weir: &mut Weir, end: Instant) -> Result<(), Failed> {
+    let mut reached = BTreeSet::new();
+    for turn in 0.. {
+        let point = POINTS[turn % POINTS.len()];
+        if turn >= POINTS.len() && Instant::now() >= end {
+            break;
+        }
+        weir.start_again(&[("WEIR_CRASH_AT", &format!("{point}:{}", 3 + turn % 5))])?;
+        if weir.wait_end(BOUND).is_ok() {
+            reached.insert(point);
+        }
+    }
+    expect_equal("points where Weir has ended", reached.len(), POINTS.len())
+}
+
+/// A client: transfers until it is over, with a new connection whenever the old one is lost.
+fn transfers(ledger: &Ledger, port: u16, shards: u64, mut random: Random) {
+    while !ledger.over.load(Ordering::Relaxed) {
+        let Ok(mut session) = app(port) else {
+            std::thread::sleep(Duration::from_millis(20));
+            continue;
+        };
+        while !ledger.over.load(Ordering::Relaxed) {
+            let id = ledger.next.fetch_add(1, Ordering::Relaxed);
+            match transfer(&mut session, id, shards, &mut random) {
+                Ok(()) => {
+                    ledger.acknowledged.lock().expect("nobody panics with it").insert(id);
+                }
+                // The transaction is open still, or not: a statement of a transaction that failed ends it here.
+                Err(mysql::Error::MySqlError(_)) if session.query_drop("ROLLBACK").is_ok() => {}
+                Err(_) => break,
+            }
+        }
+    }
+}
+
+/// Moves money from one account to another, perhaps on the same shard, and writes it down on both.
+fn transfer(session: &mut mysql::Conn, id: u64, shards: u64, random: &mut Random) -> mysql::Result<()> {
+    let (from, to) = (random.below(shards) as usize, random.below(shards) as usize);
+    let (payer, payee) = (random.below(ACCOUNTS), random.below(ACCOUNTS));
+    let amount = 1 + random.below(50);
+    session.query_drop("BEGIN")?;
+    choose(session, from)?;
+    if random.below(2) == 0 {
+        let _: Option<u64> =
+            session.query_first(format!("SELECT balance FROM account WHERE id = {payer} FOR UPDATE"))?;
+    }
+    session.query_drop(format!("UPDATE account SET balance = balance - {amount} WHERE id = {payer}"))?;
+    session.query_drop(format!("INSERT INTO transfer VALUES ({id}, {amount})"))?;
+    let saves = random.below(3) == 0;
+    if saves {
+        session.query_drop("SAVEPOINT half")?;
+    }
+    choose(session, to)?;
+    if saves {
+        session.query_drop(format!("UPDATE account SET balance = balance + 1000000 WHERE id = {payee}"))?;
+        session.query_drop("ROLLBACK TO half")?;
+    }
+    session.query_drop(format!("UPDATE account SET balance = balance + {amount} WHERE id = {payee}"))?;
+    session.query_drop(format!("INSERT IGNORE INTO transfer VALUES ({id}, {amount})"))?;
+    session.query_drop("COMMIT")
+}
+
+/// After the last kill: nothing stays prepared, all money is there, and so is every transfer that was acknowledged.
+fn settle(shards: &mut Shards, weir: &mut Weir, ledger: &Ledger) -> Result<(), Failed> {
+    weir.start_again(&[])?;
+    shards.all_answer(weir)?;
+    eventually(BOUND, "no branch stays prepared", || shards.prepared().is_ok_and(|left| left == 0))?;
+    let mut total: i64 = 0;
+    let mut written = Vec::new();
+    for shard in 0..shards.sites.len() {
+        total += shards.value(shard, "SELECT SUM(balance) FROM account")?.parse::<i64>()?;
+        let rows = shards.sites[shard].server.query(&format!("SELECT id FROM {}.transfer", super::DATABASE))?;
+        let ids: BTreeSet<u64> = rows.into_iter().filter_map(|row| row.into_iter().next()??.parse().ok()).collect();
+        written.push(ids);
+    }
+    let acknowledged = ledger.acknowledged.lock().expect("the clients have ended");
+    let all: BTreeSet<u64> = written.iter().flatten().copied().collect();
+    let lost: Vec<&u64> = acknowledged.difference(&all).collect();
+    expect_equal("acknowledged transfers that are lost", lost, Vec::new())?;
+    expect_equal("the total", total, (BALANCE * ACCOUNTS) as i64 * shards.sites.len() as i64)?;
+    if acknowledged.len() < 20 {
+        return Err(format!("only {} transfers were acknowledged", acknowledged.len()).into());
+    }
+    Ok(())
+}
