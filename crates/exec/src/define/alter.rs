@@ -113,7 +113,7 @@ fn check(
             references(elements)?;
         }
         AlterActionKind::AddKey(key) => added_key(table, key)?,
-        AlterActionKind::AddForeignKey(key) => references(&[TableElement::ForeignKey(*key)])?,
+        AlterActionKind::AddForeignKey(key) => references(&[TableElement::ForeignKey(key)])?,
         AlterActionKind::AddSystemVersioning => {
             return Err(not_supported(
                 "System-versioned tables can't be sharded: each shard would have times of its own",
