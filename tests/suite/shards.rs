@@ -146,7 +146,10 @@ fn bound(endpoint: &Endpoint) -> Result<(), Failed> {
     let mut session = on(endpoint, "s2")?;
     session.query_drop("BEGIN")?;
     session.query_drop("INSERT INTO numbers (v) VALUES (1)")?;
-    expect_error("another shard", &run(&mut session, "SET weir_shard = 's1'"), 1235, "42000")?;
+    session.query_drop("SET weir_shard = 's1'")?;
+    expect_equal("another shard joins the transaction", value(&mut session, WHICH)?, "s1".into())?;
+    session.query_drop("SET weir_shard = 's2'")?;
+    expect_equal("back on the first one", value(&mut session, WHICH)?, "s2".into())?;
     session.query_drop("SET weir_shard = DEFAULT")?;
     expect_equal("in the transaction", value(&mut session, WHICH)?, "s2".into())?;
     expect_equal("prepared there", session.exec_first::<String, _, _>(WHICH, ())?, Some("s2".into()))?;

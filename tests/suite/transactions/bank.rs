@@ -157,7 +157,7 @@ fn transfer(session: &mut mysql::Conn, id: u64, shards: u64, random: &mut Random
     session.query_drop("BEGIN")?;
     choose(session, from)?;
     if random.below(2) == 0 {
-        let _: Option<u64> =
+        let _: Option<i64> =
             session.query_first(format!("SELECT balance FROM account WHERE id = {payer} FOR UPDATE"))?;
     }
     session.query_drop(format!("UPDATE account SET balance = balance - {amount} WHERE id = {payer}"))?;

@@ -1,5 +1,7 @@
 //! What a transaction with several shards is to its client: what it is on one server.
 
+use std::time::Duration;
+
 use libtest_mimic::Failed;
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -146,7 +148,11 @@ fn deadlock(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     let (waited, ended) = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| run(&mut other, "UPDATE t SET v = v + 1 WHERE id = 1"));
         let waits = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
-        let begun = eventually(BOUND, "the other one waits", || shards.value(1, waits).is_ok_and(|count| count != "0"));
+        let begun = eventually(BOUND, "the other one waits", || {
+            // InnoDB renews this table only when nobody has read it for 0.1 s.
+            std::thread::sleep(Duration::from_millis(150));
+            shards.value(1, waits).is_ok_and(|count| count != "0")
+        });
         let ended = run(&mut session, "UPDATE t SET v = 99 WHERE id = 2");
         (begun.and_then(|()| waiting.join().map_err(|_| Failed::from("panicked"))), ended)
     });
