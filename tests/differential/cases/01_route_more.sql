@@ -51,10 +51,19 @@ INSERT INTO t VALUES (1, 10), (2, 20), (3, 30);
 SET @a = 2;
 -- text
 SELECT * FROM t WHERE id = @a;
+-- binary
+-- refused: @a
+SELECT * FROM t WHERE id = @a;
 SET @a = 1 + 2;
 -- text
 SELECT * FROM t WHERE id = @a;
+-- binary
+-- refused: @a
+SELECT * FROM t WHERE id = @a;
 -- text
+UPDATE t SET v = v + 1 WHERE id = @a;
+-- binary
+-- refused: @a
 UPDATE t SET v = v + 1 WHERE id = @a;
 SELECT * FROM t ORDER BY id;
 

@@ -2,11 +2,12 @@
 //!
 //! What must always hold: a definition commits what is open before it, as on one server, and runs outside of the session's transaction.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_exec::{Outcome, Sharding, define, tell};
-use weir_sql::Bump;
 use weir_sql::ast::{Statement, StatementKind};
+use weir_sql::{Bump, LexMode};
 use weir_wire::Failure;
 
 use super::super::Session;
@@ -15,20 +16,31 @@ use super::several::places;
 use super::sink::ClientSink;
 use super::{Asked, Dispatched, not_supported};
 
+/// What of a session decides what a definition means.
+struct Surroundings {
+    database: Option<Box<[u8]>>,
+    mode: LexMode,
+    settings: BTreeMap<String, String>,
+}
+
+impl Surroundings {
+    fn asked<'a>(&'a self, text: &'a [u8], statement: &'a Statement<'a>) -> define::Asked<'a> {
+        define::Asked { text, statement, database: self.database.as_deref(), mode: self.mode, settings: &self.settings }
+    }
+}
+
 impl Session {
+    fn surroundings(&self) -> Surroundings {
+        let profile = &self.state.profile;
+        Surroundings { database: profile.database.clone(), mode: self.state.lex, settings: profile.parsing_variables() }
+    }
+
     /// Runs a definition on all shards that it concerns.
     pub(super) async fn define(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Dispatched, Stopped> {
         let arena = Bump::new();
         let statement = self.only_statement(&arena, asked.text)?;
-        let settings = self.state.profile.parsing_variables();
-        let database = self.state.profile.database.clone();
-        let wanted = define::Asked {
-            text: asked.text,
-            statement,
-            database: database.as_deref(),
-            mode: self.state.lex,
-            settings: &settings,
-        };
+        let surroundings = self.surroundings();
+        let wanted = surroundings.asked(asked.text, statement);
         let Some(intent) = define::intend(&wanted, &sharding.catalog())? else { return Ok(Dispatched::Here(None)) };
         self.commit_for_definition().await?;
         let mut shards: Vec<usize> = intent.shards.iter().map(|shard| usize::from(shard.0)).collect();
@@ -63,15 +75,8 @@ impl Session {
     pub(super) async fn tell(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Dispatched, Stopped> {
         let arena = Bump::new();
         let statement = self.only_statement(&arena, asked.text)?;
-        let settings = self.state.profile.parsing_variables();
-        let database = self.state.profile.database.clone();
-        let wanted = define::Asked {
-            text: asked.text,
-            statement,
-            database: database.as_deref(),
-            mode: self.state.lex,
-            settings: &settings,
-        };
+        let surroundings = self.surroundings();
+        let wanted = surroundings.asked(asked.text, statement);
         let shards = places(&tell::shards(&wanted, &sharding.catalog())?);
         let mut lent = self.parts_for(&shards, false).await?;
         let client = tell::Client { capabilities: self.client.capabilities, binary: asked.execution.is_some() };

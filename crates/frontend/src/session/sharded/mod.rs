@@ -87,7 +87,6 @@ impl Session {
     }
 
     async fn dispatch_planned(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Dispatched, Stopped> {
-        self.learn_variables(asked.class, asked.text).await?;
         let mut settled: Option<Settled> = None;
         for _ in 0..MOST_STEPS {
             let now = match &settled {

@@ -10,7 +10,7 @@ use weir_exec::Sharding;
 use weir_plan::{Merge, Plan, Read, Refusal, SessionFacts};
 use weir_sql::ast::{ExecuteSource, Statement, StatementKind};
 use weir_sql::resolve::{Context, resolve};
-use weir_sql::{Bump, Class, Effects, SyntaxError};
+use weir_sql::{Bump, SyntaxError};
 use weir_wire::error::codes;
 use weir_wire::params::{Parameter, parameters};
 use weir_wire::{Capabilities, Failure, Fault, Malformed};
@@ -146,15 +146,6 @@ impl Session {
         let types = execution.types.map_or(&[][..], |types| types);
         let values: Vec<Parameter<'_>> = parameters(execution.execute, types, named, own)?;
         Ok(Some(values.iter().map(|value| literals.constant(value)).collect()))
-    }
-
-    /// User variables that the session has computed are on its connection only: those that a statement names are read there, so that
-    /// they have their values wherever it runs.
-    pub(super) async fn learn_variables(&mut self, class: &Class, _text: &[u8]) -> Result<(), Stopped> {
-        if !class.effects.contains(Effects::USES_USER_VARIABLES) {
-            return Ok(());
-        }
-        Ok(())
     }
 }
 
