@@ -18,6 +18,7 @@ mod lab;
 mod lanes;
 mod limits;
 mod login;
+mod machine;
 mod misuse;
 mod observe;
 mod packaging;
@@ -60,12 +61,13 @@ impl Collector {
         let name = format!("{}::{name}", name_of(self.flavor));
         let (shared, flavor) = (self.shared.clone(), self.flavor);
         self.trials.push(Trial::test(name.clone(), move || {
-            let result = test(&Lab::of_test(&shared, flavor), flavor);
-            if let Err(failed) = &result {
+            test(&Lab::of_test(&shared, flavor), flavor).map_err(|failed| {
+                let message = failed.message().unwrap_or("failed");
+                let failed = format!("{name}: {message}\n---- {} ----", machine::state(shared.path()));
                 // Also at once: what the harness prints at the end is lost if the end is not reached.
-                eprintln!("{name}: {}", failed.message().unwrap_or("failed"));
-            }
-            result
+                eprintln!("{failed}");
+                failed.into()
+            })
         }));
     }
 

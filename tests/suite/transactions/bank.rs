@@ -14,7 +14,7 @@ use weir_local::Flavor;
 use super::{BOUND, Shards, app, choose};
 use crate::Collector;
 use crate::driver::expect_equal;
-use crate::lab::{Lab, eventually};
+use crate::lab::{Lab, Site, eventually};
 use crate::weir::Weir;
 
 const CLIENTS: u64 = 4;
@@ -90,8 +90,15 @@ fn bank(lab: &Lab, flavor: Flavor, chaos: Chaos) -> Result<(), Failed> {
     let judged = outcome.and_then(|()| settle(&mut shards, &mut weir, &ledger));
     judged.map_err(|failed| {
         let message = failed.message().unwrap_or("failed").to_owned();
-        Failed::from(format!("{message}\n---- end of Weir's log ----\n{}", weir.log_tail()))
+        let servers: String = shards.sites.iter().map(state).collect();
+        Failed::from(format!("{message}\n---- end of Weir's log ----\n{}{servers}", weir.log_tail()))
     })
+}
+
+/// What a failure tells of a server: it may have ended by itself.
+fn state(site: &Site) -> String {
+    let running = if site.server.is_running() { "running" } else { "not running" };
+    format!("\n---- {} is {running}, the end of its log ----\n{}", site.server.name(), site.server.error_log_tail())
 }
 
 /// Kills whatever comes to hand.
