@@ -227,6 +227,7 @@ fn changed(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     expect_error("unknown", &run(&mut admin, "WEIR SET WRITER nobody"), 1210, "HY000")?;
     expect_error("read-only", &run(&mut admin, "WEIR SET WRITER `s1-replica1`"), 1235, "HY000")?;
     admin.query_drop("WEIR SET WRITER `s2-writer`")?;
+    shards.first.server.set_read_only(true)?;
     shards.replica.set_read_only(false)?;
     eventually(BOUND, "the replica becomes the writer of its group", || {
         run(&mut admin, "WEIR SET WRITER `s1-replica1`").is_ok()

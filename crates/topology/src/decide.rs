@@ -58,7 +58,8 @@ impl State {
     }
 }
 
-fn takes_writes(fact: &Fact) -> bool {
+/// Whether it was seen to take writes when it was asked last.
+pub(crate) fn takes_writes(fact: &Fact) -> bool {
     fact.up && fact.observation.as_ref().is_some_and(|observation| !observation.read_only)
 }
 

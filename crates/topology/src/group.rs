@@ -8,7 +8,7 @@ use tokio::sync::{Notify, watch};
 use weir_backend::Server;
 use weir_backend::server::Health;
 
-use crate::decide::{Fact, State, decide};
+use crate::decide::{Fact, State, decide, takes_writes};
 use crate::history::History;
 use crate::level::Level;
 use crate::view::{Member, Role, View};
@@ -163,12 +163,16 @@ impl Group {
     /// Makes a server the writer.
     ///
     /// # Errors
-    /// When it is unknown, not there, refuses writes, or lacks what the present writer has.
+    /// When it is unknown, not there, refuses writes, or lacks what the present writer has; or while the present writer takes writes:
+    /// what it has can't be compared before its last one is known.
     pub fn set_writer(&self, name: &str) -> Result<(), SetWriterError> {
         let unknown = || SetWriterError::Unknown(name.to_owned());
         let index = self.index_of(name).ok_or_else(unknown)?;
         let now = Instant::now();
-        let fact = self.facts(&History::default(), now).swap_remove(index);
+        let present = self.view.load().writer;
+        let mut facts = self.facts(&History::default(), now);
+        let writes_on = index != present && takes_writes(&facts[present]);
+        let fact = facts.swap_remove(index);
         let why = match fact.observation {
             _ if !fact.up => Some("it does not answer".to_owned()),
             None => Some("it has not been asked yet".to_owned()),
@@ -176,6 +180,10 @@ impl Group {
                 let promote =
                     "it is read-only. Let it catch up with the present writer, and then SET GLOBAL read_only = 0 there";
                 Some(promote.to_owned())
+            }
+            Some(_) if writes_on => {
+                let old = &self.servers[present].settings.name;
+                Some(format!("the present writer, '{old}', takes writes. SET GLOBAL read_only = 1 there first"))
             }
             Some(observation) => self.lacks(&observation.visible),
         };

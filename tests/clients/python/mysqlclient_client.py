@@ -18,7 +18,7 @@ def connect(**options):
         "password": PASSWORD,
         "database": DATABASE,
         "charset": "utf8mb4",
-        "read_timeout": 60,
+        "read_timeout": 300,
         "ssl_mode": "REQUIRED" if TLS else "DISABLED",
     }
     return MySQLdb.connect(**(settings | options))

@@ -21,7 +21,7 @@ def connect(**options):
         "password": PASSWORD,
         "database": DATABASE,
         "charset": "utf8mb4",
-        "read_timeout": 60,
+        "read_timeout": 300,
         "local_infile": True,
         "ssl": context_that_trusts_all() if TLS else None,
         "ssl_disabled": not TLS,

@@ -1,7 +1,7 @@
 //! Servers of a group that lag, die, come back, or are replaced.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
@@ -233,6 +233,16 @@ fn set_writer(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
     site.apply(0, false)?;
     admin.query_drop(format!("UPDATE {DATABASE}.counters SET v = 1 WHERE id = 5"))?;
     site.replicas[0].set_read_only(false)?;
+    eventually(BOUND, "two that take writes are told apart", || {
+        run(&mut admin, "WEIR SET WRITER replica1").is_err_and(|error| error.to_string().contains("takes writes"))
+    })?;
+    // Once the writer was asked after it and still took writes, nobody takes the other one for promoted.
+    let told = Instant::now();
+    eventually(BOUND, "the writer was asked again", || {
+        let age = column_of(endpoint, "writer", "lag_seconds").ok().and_then(|seconds| seconds.parse::<f64>().ok());
+        age.is_some_and(|age| age < told.elapsed().as_secs_f64())
+    })?;
+    site.writer.server.set_read_only(true)?;
     eventually(BOUND, "what it lacks is seen", || {
         run(&mut admin, "WEIR SET WRITER replica1")
             .is_err_and(|error| error.to_string().contains("has not applied all"))

@@ -115,12 +115,23 @@ fn at_random(shards: &mut Shards, weir: &mut Weir, end: Instant) -> Result<(), F
             }
             None => weir.start_again(&[])?,
         }
+        shards.sites.iter_mut().try_for_each(revive)?;
     }
     Ok(())
 }
 
+/// Starts a server that has ended by a fault of its own: that is one more death to survive.
+fn revive(site: &mut Site) -> Result<(), Failed> {
+    if site.server.is_running() {
+        return Ok(());
+    }
+    eprintln!("{}", state(site));
+    site.server.restart()?;
+    site.prime()
+}
+
 /// Weir ends by itself at each of the points in turn.
-fn at_each_step(_: &mut Shards, weir: &mut Weir, end: Instant) -> Result<(), Failed> {
+fn at_each_step(shards: &mut Shards, weir: &mut Weir, end: Instant) -> Result<(), Failed> {
     let mut reached = BTreeSet::new();
     for turn in 0.. {
         let point = POINTS[turn % POINTS.len()];
@@ -128,7 +139,10 @@ fn at_each_step(_: &mut Shards, weir: &mut Weir, end: Instant) -> Result<(), Fai
             break;
         }
         weir.start_again(&[("WEIR_CRASH_AT", &format!("{point}:{}", 3 + turn % 5))])?;
-        if weir.wait_end(BOUND).is_ok() {
+        let ended = eventually(BOUND, "Weir has ended", || {
+            shards.sites.iter_mut().try_for_each(revive).is_ok() && weir.ended().is_some()
+        });
+        if ended.is_ok() {
             reached.insert(point);
         }
     }
