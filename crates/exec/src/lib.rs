@@ -8,7 +8,7 @@
 //! * [`schema`]: what Weir keeps in each shard; [`copies`]: the catalog there.
 //! * [`sharding`]: what everything shares that concerns several shards.
 //! * [`sequence`]: AUTO_INCREMENT of sharded tables.
-//! * [`tell`]: SHOW, ANALYZE and the like.
+//! * [`tell`]: SHOW, ANALYZE and the like; [`variables`]: values of user variables.
 //! * [`write`](mod@write): writes on several shards.
 //! * [`inspect`], [`check`], [`attach`], [`rebuild`]: the catalog and what the servers have.
 #![forbid(unsafe_code)]
@@ -27,6 +27,7 @@ pub mod sequence;
 pub mod sharding;
 pub mod tell;
 mod together;
+pub mod variables;
 pub mod write;
 
 use std::rc::Rc;

@@ -14,8 +14,8 @@ use weir_wire::{Failure, Fault, StatusFlags};
 use super::Session;
 use crate::Part;
 
-/// The savepoint before a statement. Setting it again moves it.
-const SAVEPOINT: &str = "weir_statement";
+/// The savepoint before a statement. Setting it again moves it. It has a space, so that it is none of the client's.
+const SAVEPOINT: &str = "`weir statement`";
 
 /// A text for a part.
 #[derive(Debug, Clone, Copy)]

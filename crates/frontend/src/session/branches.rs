@@ -4,25 +4,27 @@
 //! the statement at hand runs as it would without shards, and the others are parked here. A parked connection never goes back to its
 //! pool with its part open. A transaction with one part is the server's own: nothing here is in its way.
 
+mod ending;
+mod savepoints;
 mod statement;
 mod wording;
 
-use weir_backend::{Lease, Position};
-use weir_exec::transaction::{Ended, Party, Role, Taken, TransactionId, Verdict};
-use weir_exec::transaction::{begin_on, everywhere, is_in_transaction, join_texts};
+use weir_backend::Lease;
+use weir_exec::transaction::{Role, Taken, TransactionId};
+use weir_exec::transaction::{begin_on, is_in_transaction, join_texts};
 use weir_sql::{Class, Effects, Kind, Pins};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault, StatusFlags};
 
+use super::Session;
 use super::parts::{Part, Shown};
 use super::relay::Outcome;
 use super::server::Stopped;
 use super::sharded::shard_id;
-use super::state::{Begin, Diagnostics, Left};
-use super::{End, Session};
+use super::state::{Diagnostics, Left};
 use crate::backends::ServerPlace;
 pub(super) use statement::Parts;
-use wording::{Ends, Wording};
+use wording::Wording;
 
 /// Pins that say nothing of a connection that later statements of a transaction could miss.
 const HARMLESS: Pins = Pins::SET_TRANSACTION.union(Pins::FOUND_ROWS).union(Pins::ROW_COUNT);
@@ -71,6 +73,8 @@ pub(super) struct Branches {
     savepoints: Vec<Savepoint>,
     /// What SET TRANSACTION has said of this transaction, or the next.
     characteristics: Vec<String>,
+    /// It is the statement's at hand, and ends with it.
+    of_statement: bool,
     /// No server has heard of the savepoints and the characteristics yet.
     unsent: bool,
     /// The transaction is a READ ONLY one.
@@ -185,7 +189,7 @@ impl Session {
     }
 
     /// What the latest statement left on the connection that is parked now, as far as a statement elsewhere can ask for it.
-    async fn learn_values_left(&mut self) -> Result<(), Stopped> {
+    pub(super) async fn learn_values_left(&mut self) -> Result<(), Stopped> {
         if self.state.diagnostics == Diagnostics::OnConnection {
             self.state.diagnostics = Diagnostics::Empty;
         }
@@ -319,239 +323,10 @@ impl Session {
         Ok(false)
     }
 
-    /// A statement that commits what is open before it runs.
-    async fn commit_before(&mut self) -> Result<(), Stopped> {
-        if !self.branches.are_several() {
-            return Ok(());
-        }
-        let committed = self.commit_parts().await;
-        if self.lease.is_some() && !self.state.is_bound() {
-            match self.state.left_something() {
-                true => self.give_way().await,
-                false => self.release().await,
-            }
-        }
-        if !self.target.named {
-            self.target_writer();
-        }
-        committed
-    }
-
-    /// A definition that runs on connections of its own commits what is open before.
-    pub(super) async fn commit_for_definition(&mut self) -> Result<(), Stopped> {
-        self.commit_before().await?;
-        self.state.begin = None;
-        if self.has_open_transaction() && self.lease.is_some() {
-            self.connection().query("COMMIT").await?;
-            self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
-            self.on_reader = None;
-            self.branches.forget();
-        }
-        Ok(())
-    }
-
-    /// COMMIT and ROLLBACK, in all their forms.
-    async fn end_by_statement(&mut self, ends: &Ends) -> Result<bool, Stopped> {
-        if !self.branches.are_several() {
-            self.branches.begin_anew();
-            return Ok(false);
-        }
-        let characteristics = self.branches.characteristics.clone();
-        let read_only = self.branches.read_only;
-        match ends.commit {
-            true => self.commit_parts().await?,
-            false => drop(self.end_parts(false).await),
-        }
-        if ends.chain {
-            let text: &[u8] = if read_only { b"START TRANSACTION READ ONLY" } else { b"START TRANSACTION" };
-            self.state.begin = Some(Begin { text: text.into(), read_only, may_be_refused: false });
-            self.branches.unsent = !characteristics.is_empty();
-            self.branches.characteristics = characteristics;
-        }
-        self.transaction_ok_here(if ends.chain { b"T_______" } else { b"________" });
-        if ends.release {
-            self.client.flush().await.map_err(|error| Stopped::Ended(error.into()))?;
-            return Err(Stopped::Ended(End::Quit));
-        }
-        Ok(true)
-    }
-
-    /// Commits on all parts.
-    async fn commit_parts(&mut self) -> Result<(), Stopped> {
-        let ended = self.end_parts(true).await;
-        match (ended.verdict, ended.failure) {
-            (Verdict::Committed, _) => Ok(()),
-            // As with one server: the connection is lost in its COMMIT.
-            (Verdict::Unknown, Some(failure)) if failure.code == codes::CR_SERVER_LOST => {
-                Err(Stopped::Ended(End::Told(failure)))
-            }
-            (_, Some(failure)) => Err(failure.into()),
-            (_, None) => Err(Self::rolled_back_failure().into()),
-        }
-    }
-
-    fn rolled_back_failure() -> Failure {
-        let message = "XA_RBROLLBACK: Transaction branch was rolled back";
-        Failure::new(Fault::Server, ER_XA_RBROLLBACK, b"XA100", message)
-    }
-
-    /// Ends the transaction on all parts. Nothing stops it: neither the client's end nor a kill.
-    async fn end_parts(&mut self, commit: bool) -> Ended {
-        let coordinator = self.endpoint.transactions.clone();
-        let id = self.branches.id;
-        let mut parked = std::mem::take(&mut self.branches.parked);
-        let mut lease = self.lease.take();
-        let mut parties = Vec::with_capacity(parked.len() + 1);
-        if let Some(lease) = &mut lease {
-            let taken = self.branches.taken(self.at.shard, self.branches.wrote);
-            parties.push(Party::new(shard_id(self.at.shard), taken, lease));
-        }
-        for part in &mut parked {
-            let (shard, wrote) = (part.place.shard, part.wrote);
-            if let Some(lease) = &mut part.lease {
-                parties.push(Party::new(shard_id(shard), self.branches.taken(shard, wrote), lease));
-            }
-        }
-        parties.sort_by_key(|party| (party.taken.role == Role::Branch, party.shard));
-        self.handle.set_state(if commit { "Committing on several shards" } else { "Rolling back on several shards" });
-        let ended = match commit {
-            true => Box::pin(coordinator.commit(id, &mut parties)).await,
-            false => {
-                Box::pin(coordinator.roll_back(id, &mut parties)).await;
-                Ended { verdict: Verdict::RolledBack, failure: None }
-            }
-        };
-        self.handle.set_state("");
-        let wrote = |party: &Party<'_>| (usize::from(party.shard.0), party.taken.wrote, party.gtids.clone());
-        let written: Vec<_> = parties.iter().map(wrote).collect();
-        drop(parties);
-        for (shard, wrote, gtids) in written {
-            if commit && wrote {
-                self.note_written(shard, gtids.as_deref());
-            }
-        }
-        self.lease = lease;
-        // What is clean goes back to its pool; what is not is closed.
-        parked.iter_mut().for_each(|part| drop(part.lease.take()));
-        self.transaction_is_over();
-        ended
-    }
-
-    fn transaction_is_over(&mut self) {
-        self.branches.forget();
-        self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
-        self.state.pins -= Pins::SET_TRANSACTION;
-        self.state.set_transaction_used = false;
-        self.state.begin = None;
-        self.on_reader = None;
-        if self.lease.as_ref().is_some_and(|lease| !lease.is_clean()) {
-            self.lose_lease();
-        }
-    }
-
-    /// The session has written on a shard, up to a position if that is known.
-    fn note_written(&mut self, shard: usize, gtids: Option<&str>) {
-        let backends = &self.shared.shards[shard];
-        if !backends.splits {
-            return;
-        }
-        let position = gtids.and_then(|gtids| Position::parse(self.identity.mariadb, gtids).ok());
-        let Some(position) = position else {
-            self.seen.of_mut(shard).saw_writer(std::time::Instant::now());
-            return;
-        };
-        let (position, whole) = backends.group.with_view(|view| {
-            let watched = view.writer_position.as_ref().map(|writer| &*writer.position);
-            let whole = position.spans(watched);
-            (position.up_to(watched), whole)
-        });
-        self.seen.of_mut(shard).wrote(position, whole);
-    }
-
     /// The session leaves its connections: what is open on the parked ones is rolled back.
     pub(super) fn leave_branches(&mut self) -> Vec<Lease> {
         let mut parked = std::mem::take(&mut self.branches.parked);
         self.branches.forget();
         parked.iter_mut().filter_map(|part| part.lease.take()).collect()
-    }
-
-    // --- Savepoints and characteristics ---
-
-    /// SAVEPOINT, ROLLBACK TO, RELEASE: on all parts alike.
-    async fn savepoint(&mut self, wording: &Wording, text: &[u8]) -> Result<bool, Stopped> {
-        let waits = self.state.begin.is_some()
-            || !self.has_open_transaction() && !self.state.status.contains(StatusFlags::AUTOCOMMIT);
-        let known = |name: &Vec<u8>| self.branches.savepoints.iter().any(|savepoint| savepoint.name == *name);
-        let heard_here = match wording {
-            Wording::Savepoint(..) => waits,
-            Wording::RollbackTo(name) | Wording::Release(name) => waits && known(name),
-            _ => false,
-        };
-        if !heard_here {
-            if !self.has_open_transaction() || self.lease.is_none() {
-                return Ok(false);
-            }
-            self.run_on_all_parts(&String::from_utf8_lossy(text)).await?;
-        }
-        self.branches.unsent |= heard_here;
-        let savepoints = &mut self.branches.savepoints;
-        let at = |savepoints: &[Savepoint], name: &[u8]| savepoints.iter().position(|one| one.name == name);
-        match wording {
-            Wording::Savepoint(name, statement) => {
-                if let Some(at) = at(savepoints, name) {
-                    savepoints.remove(at);
-                }
-                savepoints.push(Savepoint { name: name.clone(), text: statement.clone() });
-            }
-            Wording::RollbackTo(name) => {
-                savepoints.truncate(at(savepoints, name).map_or(savepoints.len(), |at| at + 1))
-            }
-            Wording::Release(name) => savepoints.truncate(at(savepoints, name).unwrap_or(savepoints.len())),
-            _ => {}
-        }
-        self.done_here();
-        Ok(true)
-    }
-
-    /// Runs a statement on each part. One that is lost takes the transaction with it.
-    async fn run_on_all_parts(&mut self, text: &str) -> Result<(), Stopped> {
-        let parked = self.branches.parked.iter_mut().filter_map(|part| part.lease.as_deref_mut());
-        let all = self.lease.as_deref_mut().into_iter().chain(parked);
-        let Err(failure) = everywhere(all, text).await else { return Ok(()) };
-        let lost = self.branches.parked.iter().any(|part| part.lease.as_ref().is_none_or(|lease| !lease.is_clean()));
-        if lost || self.lease.as_ref().is_none_or(|lease| !lease.is_clean()) {
-            return Err(Stopped::Ended(End::Told(failure)));
-        }
-        Err(failure.into())
-    }
-
-    /// SET TRANSACTION for the next transaction: kept until that begins, wherever it does.
-    async fn set_transaction(&mut self, text: &[u8]) -> Result<bool, Stopped> {
-        if self.has_open_transaction() || self.state.begin.is_some() {
-            // The server says that it is too late.
-            return Ok(false);
-        }
-        if self.held {
-            self.give_way().await;
-        }
-        let bound = self.lease.is_some();
-        self.branches.characteristics.push(String::from_utf8_lossy(text).into_owned());
-        if bound {
-            return Ok(false);
-        }
-        self.branches.unsent = true;
-        self.state.pins |= Pins::SET_TRANSACTION;
-        self.done_here();
-        Ok(true)
-    }
-
-    /// Whether the server has to hear of more than BEGIN before the statement at hand, which begins a transaction.
-    pub(super) fn take_unsent(&mut self, class: &Class, begins: bool) -> (Vec<String>, Vec<String>) {
-        let works = begins || class.effects.intersects(Effects::READS | Effects::WRITES);
-        if !works || !std::mem::take(&mut self.branches.unsent) {
-            return Default::default();
-        }
-        let savepoints = self.branches.savepoints.iter().map(|savepoint| savepoint.text.clone()).collect();
-        (self.branches.characteristics.clone(), savepoints)
     }
 }

@@ -141,6 +141,7 @@ impl Session {
             || matches!(class.kind, Kind::SetUserVariables(_) | Kind::Set);
         if outcome.state_changed && !explained {
             self.state.pins |= Pins::COMPUTED_USER_VARIABLE;
+            self.state.assigned_unseen = true;
         }
     }
 }

@@ -4,10 +4,12 @@
 //! pool when it is dropped clean, and is closed when it is dropped in the middle of a reply. Whoever lends several lends them in
 //! the order of their shards: then nobody waits for one who waits for him.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
 use weir_admin::sessions::{Interrupt, SessionHandle};
+use weir_backend::profile::SharedProfile;
 use weir_backend::{Lease, Server};
 use weir_sql::Pins;
 use weir_wire::error::codes;
@@ -67,6 +69,20 @@ impl Session {
     /// bound. What the statement leaves on the connection (warnings, an insert id) is not the session's: whoever needs it reads it
     /// before the part is dropped.
     pub(super) async fn lend_part(&mut self, shard: usize) -> Result<Part, Stopped> {
+        let profile = self.state.profile.clone();
+        self.lend_part_in(shard, &profile).await
+    }
+
+    /// The same for what runs outside of transactions, which `autocommit = 0` would begin.
+    pub(super) async fn lend_part_alone(&mut self, shard: usize) -> Result<Part, Stopped> {
+        let profile = match self.state.profile.variable("autocommit") {
+            None => self.state.profile.clone(),
+            Some(_) => Rc::new(self.state.profile.with_variables([("autocommit", "ON")])),
+        };
+        self.lend_part_in(shard, &profile).await
+    }
+
+    async fn lend_part_in(&mut self, shard: usize, profile: &SharedProfile) -> Result<Part, Stopped> {
         if self.held {
             // Nobody else can have it meanwhile, and the part may be the one that it keeps from its pool.
             self.give_way().await;
@@ -76,7 +92,7 @@ impl Session {
         let mut stale = true;
         loop {
             let mut part = self.lend_writer(shard, &mut deadline).await?;
-            match self.bring_into_profile(&mut part.lease).await {
+            match self.bring_into_profile(&mut part.lease, profile).await {
                 Err(Stopped::Refused(failure)) if failure.code == codes::CR_SERVER_LOST && stale => stale = false,
                 brought => return brought.map(|()| part),
             }
@@ -102,10 +118,14 @@ impl Session {
         }
     }
 
-    /// Brings a connection into the session's profile, and waits until the server has said that it is.
-    async fn bring_into_profile(&mut self, lease: &mut Lease) -> Result<(), Stopped> {
+    /// Brings a connection into a profile, and waits until the server has said that it is.
+    pub(super) async fn bring_into_profile(
+        &mut self,
+        lease: &mut Lease,
+        profile: &SharedProfile,
+    ) -> Result<(), Stopped> {
         let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);
-        lease.queue_state(&self.state.profile, tracking)?;
+        lease.queue_state(profile, tracking)?;
         if !lease.state_changes() {
             return Ok(());
         }

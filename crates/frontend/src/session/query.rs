@@ -111,6 +111,7 @@ impl Session {
         if let Kind::SetUserVariables(variables) = &class.kind {
             self.note_user_variables(text, variables);
         }
+        self.note_assigned(class, text);
         Ok(())
     }
 
@@ -311,6 +312,7 @@ impl Session {
             |v: &weir_sql::UserVariable| Some((v.name.to_string(), self.lasting_literal(&text[v.literal.clone()])?));
         let Some(literals) = variables.iter().map(form).collect::<Option<Vec<_>>>() else {
             self.state.pins |= Pins::COMPUTED_USER_VARIABLE;
+            self.note_assigned_in(text);
             return;
         };
         let literals = literals.iter().map(|(name, literal)| (name.as_str(), literal.as_str()));

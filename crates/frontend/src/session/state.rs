@@ -3,7 +3,7 @@
 //! What must always hold: the profile is what the server has confirmed for this session; what the latest statement
 //! left (warnings, counts, insert id) is either known here or on the connection that the session still keeps.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::{Rc, Weak};
 
 use weir_admin::digests::Digested;
@@ -82,6 +82,10 @@ pub(crate) struct State {
     /// What COM_RESET_CONNECTION goes back to, but for the database.
     pub(crate) initial: SharedProfile,
     pub(crate) pins: Pins,
+    /// The user variables that texts have assigned on the session's connection, since their values were known last.
+    pub(crate) assigned: BTreeSet<String>,
+    /// Others may have been assigned there out of sight.
+    pub(crate) assigned_unseen: bool,
     pub(crate) lex: LexMode,
     /// As the server last said, without what belongs to one statement.
     pub(crate) status: StatusFlags,
@@ -113,6 +117,8 @@ impl State {
             profile,
             initial,
             pins: Pins::empty(),
+            assigned: BTreeSet::new(),
+            assigned_unseen: false,
             lex,
             status: StatusFlags::AUTOCOMMIT,
             begin: None,

@@ -301,6 +301,7 @@ impl Session {
             self.note_run(learnt, Some(&outcome));
         }
         self.note(&class, &outcome);
+        self.note_assigned(&class, &key.text);
         if once && let Some(lease) = &mut self.lease {
             lease.close_statement(&key);
         }

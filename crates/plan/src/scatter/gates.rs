@@ -18,10 +18,6 @@ pub(super) fn check(planner: &Planner<'_>, query: &Query<'_>) -> Result<(), Refu
         (Effects::USES_FOUND_ROWS, "FOUND_ROWS() belongs to one connection"),
         (Effects::USES_ROW_COUNT, "ROW_COUNT() belongs to one connection"),
         (Effects::SETS_LAST_INSERT_ID, "LAST_INSERT_ID(expr) sets a value of one connection"),
-        (
-            Effects::USES_LAST_INSERT_ID,
-            "LAST_INSERT_ID() belongs to one connection. Read it first, and write it as a literal",
-        ),
         (Effects::USES_WARNINGS, "Warnings belong to one connection"),
     ];
     let of_varies = [

@@ -4,7 +4,6 @@
 //! in a transaction, what it did on some shards is undone when it fails on another.
 
 use weir_exec::Part;
-use weir_exec::transaction::everywhere;
 use weir_wire::{Failure, StatusFlags};
 
 use super::super::Session;
@@ -14,15 +13,11 @@ use super::super::state::Begin;
 use super::{Shown, shard_id};
 use crate::backends::ServerPlace;
 
-/// What a statement that fails on one shard is undone to on the others. No client can name it: it has a space.
-const BEFORE_STATEMENT: &str = "`weir statement`";
-
 /// The connections of a statement on several shards.
 pub(in super::super) struct Parts {
     /// In the order of the shards that were asked for.
     pub(in super::super) parts: Vec<Part>,
     how: How,
-    writes: bool,
     _shown: Vec<Shown>,
 }
 
@@ -32,29 +27,54 @@ enum How {
     Alone,
     /// In a transaction that ends with the statement.
     Implicit,
-    /// In the session's.
-    Within {
-        /// It can be undone by itself.
-        guarded: bool,
-    },
+    /// In the session's, or in the statement's while it goes on.
+    Within,
 }
 
 impl Session {
     /// Connections for a statement on several shards. They are parts of the session's transaction if it has one or, by autocommit = 0,
     /// begins one; of one of the statement's own if it writes on several. To be given to [`Session::parts_done`] in any case.
     pub(in super::super) async fn parts_for(&mut self, shards: &[usize], writes: bool) -> Result<Parts, Stopped> {
-        let open = self.has_open_transaction();
-        let begins = self.state.begin.is_some() || !self.state.status.contains(StatusFlags::AUTOCOMMIT);
-        let how = match (open || begins, writes && shards.len() > 1) {
-            (true, several) => How::Within { guarded: several },
-            (false, true) => How::Implicit,
-            (false, false) => How::Alone,
+        let how = match (self.branches.of_statement, self.is_or_begins_transaction(), writes && shards.len() > 1) {
+            (true, ..) if writes => How::Implicit,
+            (true, ..) | (_, true, _) => How::Within,
+            (_, false, true) => How::Implicit,
+            (_, false, false) => How::Alone,
         };
-        if how == How::Alone {
-            return self.parts_alone(shards, writes).await;
+        match how {
+            How::Alone => self.parts_alone(shards).await,
+            How::Within | How::Implicit => self.parts_within(shards, how, writes).await,
         }
-        if !open {
-            self.begin_on_first(shards[0], how).await?;
+    }
+
+    /// The same for what a statement reads before it writes: without the session's transaction it begins its own, in which it goes on.
+    /// To be ended by [`Session::end_statement`].
+    pub(in super::super) async fn parts_to_begin(&mut self, shards: &[usize]) -> Result<Parts, Stopped> {
+        self.branches.of_statement |= !self.is_or_begins_transaction();
+        self.parts_within(shards, How::Within, false).await
+    }
+
+    /// The end of a statement that may have begun a transaction of its own, and has not ended it.
+    pub(in super::super) async fn end_statement(&mut self, commit: bool) -> Result<(), Stopped> {
+        match std::mem::take(&mut self.branches.of_statement) {
+            true if commit => self.commit_parts().await,
+            true => {
+                self.end_parts(false).await;
+                Ok(())
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn is_or_begins_transaction(&self) -> bool {
+        let begins = self.state.begin.is_some() || !self.state.status.contains(StatusFlags::AUTOCOMMIT);
+        self.has_open_transaction() || begins
+    }
+
+    async fn parts_within(&mut self, shards: &[usize], how: How, writes: bool) -> Result<Parts, Stopped> {
+        let own = how == How::Implicit || self.branches.of_statement;
+        if !self.has_open_transaction() {
+            self.begin_on_first(shards[0], own).await?;
         } else if !self.may_change_shard() && shards.iter().any(|shard| *shard != self.at.shard) {
             let other = shards.iter().find(|shard| **shard != self.at.shard).copied().unwrap_or_default();
             self.set_shard(other);
@@ -62,27 +82,36 @@ impl Session {
         }
         for shard in shards {
             let entered = Box::pin(self.enter_shard(*shard)).await;
-            if entered.is_err() && how == How::Implicit {
+            if entered.is_err() && own {
                 self.end_parts(false).await;
             }
             entered?;
         }
         let mut parts = self.take_parts(shards, how, writes);
-        if how == (How::Within { guarded: true }) {
-            let set = format!("SAVEPOINT {BEFORE_STATEMENT}");
-            if let Err(failure) = everywhere(parts.parts.iter_mut().map(|part| &mut *part.lease), &set).await {
-                self.put_back(&mut parts);
-                self.branches.in_doubt = true;
-                return Err(failure.into());
+        match self.bring_up_to_date(&mut parts).await {
+            Ok(()) => Ok(parts),
+            Err(stopped) => {
+                let failure = stopped.failure().unwrap_or_else(Session::interrupted_failure);
+                let _ = self.parts_broken(parts, failure).await;
+                Err(stopped)
             }
         }
-        Ok(parts)
     }
 
-    async fn parts_alone(&mut self, shards: &[usize], writes: bool) -> Result<Parts, Stopped> {
-        let mut all = Parts { parts: Vec::with_capacity(shards.len()), how: How::Alone, writes, _shown: Vec::new() };
+    /// What the session has set since they joined.
+    async fn bring_up_to_date(&mut self, parts: &mut Parts) -> Result<(), Stopped> {
+        let profile = self.state.profile.clone();
+        for part in &mut parts.parts {
+            self.bring_into_profile(&mut part.lease, &profile).await?;
+        }
+        Ok(())
+    }
+
+    /// Connections of the statement's own, whatever transaction is open.
+    pub(in super::super) async fn parts_alone(&mut self, shards: &[usize]) -> Result<Parts, Stopped> {
+        let mut all = Parts { parts: Vec::with_capacity(shards.len()), how: How::Alone, _shown: Vec::new() };
         for shard in shards {
-            let (part, shown) = self.lend_part(*shard).await?.apart();
+            let (part, shown) = self.lend_part_alone(*shard).await?.apart();
             all.parts.push(part);
             all._shown.push(shown);
         }
@@ -90,17 +119,18 @@ impl Session {
     }
 
     /// The transaction begins on a shard: by the client's own text, or one for the statement alone.
-    async fn begin_on_first(&mut self, shard: usize, how: How) -> Result<(), Stopped> {
+    async fn begin_on_first(&mut self, shard: usize, own: bool) -> Result<(), Stopped> {
         if self.lease.is_some() {
             self.stay_with(shard).await?;
         }
         self.target = Target::writer_of(&self.shared.shards, shard);
-        if how == How::Implicit {
+        if own {
             self.state.begin =
                 Some(Begin { text: (*b"START TRANSACTION").into(), read_only: false, may_be_refused: false });
         }
         let begun = self.begin_now().await;
-        if begun.is_err() && how == How::Implicit {
+        if begun.is_err() && own {
+            self.branches.of_statement = false;
             self.state.begin = None;
         }
         begun
@@ -158,7 +188,7 @@ impl Session {
                 parts.push(Part { shard: shard_id(*shard), index: parked.place.index, lease });
             }
         }
-        Parts { parts, how, writes, _shown: Vec::new() }
+        Parts { parts, how, _shown: Vec::new() }
     }
 
     /// Puts parts back where they were taken from; the last of them is the session's connection again.
@@ -183,52 +213,56 @@ impl Session {
         }
     }
 
-    /// The statement has ended on all its connections, or has failed on one. The client is told of it only after this, and of this error
-    /// if there is one.
+    /// The statement has ended on all its connections, or has failed on one and has left nothing. The client is told of it only after
+    /// this, and of this error if there is one.
     pub(in super::super) async fn parts_done(
         &mut self,
         mut parts: Parts,
         failed: Option<Failure>,
     ) -> Result<(), Stopped> {
-        match parts.how {
-            How::Alone => Ok(()),
-            How::Implicit => {
+        match (parts.how, failed) {
+            (How::Alone, None) => Ok(()),
+            (How::Alone, Some(failure)) => Err(failure.into()),
+            (How::Implicit, None) => {
                 self.put_back(&mut parts);
-                match failed {
-                    None => self.commit_parts().await,
-                    Some(failure) => {
-                        self.end_parts(false).await;
-                        Err(failure.into())
-                    }
-                }
+                self.commit_parts().await
             }
-            How::Within { guarded } => {
-                let undone = match &failed {
-                    Some(_) => self.undo(&mut parts, guarded).await,
-                    None => true,
-                };
+            (How::Within, None) => {
                 self.put_back(&mut parts);
-                let Some(failure) = failed else { return Ok(()) };
-                if !undone {
-                    // A deadlock, or a lost server: what is open elsewhere can't be finished.
-                    self.end_parts(false).await;
-                }
+                Ok(())
+            }
+            (How::Within, Some(failure)) if transaction_lives(&mut parts).await => {
+                self.put_back(&mut parts);
                 Err(failure.into())
             }
+            // A deadlock, or a lost server: what is open elsewhere can't be finished.
+            (_, Some(failure)) => self.parts_broken(parts, failure).await,
         }
     }
 
-    /// Undoes what a failed statement did on some shards. False: the transaction is no more.
-    async fn undo(&mut self, parts: &mut Parts, guarded: bool) -> bool {
-        for part in &mut parts.parts {
-            if !part.lease.is_clean() || !super::is_in_transaction(&mut part.lease).await {
-                return false;
-            }
+    /// The statement has failed in a way that it can't be undone alone: its transaction is rolled back.
+    pub(in super::super) async fn parts_broken(&mut self, mut parts: Parts, failure: Failure) -> Result<(), Stopped> {
+        if parts.how != How::Alone {
+            self.put_back(&mut parts);
+            self.end_parts(false).await;
         }
-        if !guarded || !parts.writes {
-            return true;
-        }
-        let undo = format!("ROLLBACK TO {BEFORE_STATEMENT}");
-        everywhere(parts.parts.iter_mut().map(|part| &mut *part.lease), &undo).await.is_ok()
+        Err(failure.into())
     }
+}
+
+impl Parts {
+    /// Whether they are in a transaction that goes on when the statement fails.
+    pub(in super::super) fn are_within_transaction(&self) -> bool {
+        self.how == How::Within
+    }
+}
+
+/// Whether all of the parts are still in their transaction.
+async fn transaction_lives(parts: &mut Parts) -> bool {
+    for part in &mut parts.parts {
+        if !part.lease.is_clean() || !super::is_in_transaction(&mut part.lease).await {
+            return false;
+        }
+    }
+    true
 }

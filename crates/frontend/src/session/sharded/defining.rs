@@ -1,12 +1,13 @@
 //! Definitions of logical tables, and what is told of them.
 //!
-//! What must always hold: a definition commits what is open before it, as on one server, and runs outside of the session's transaction.
+//! What must always hold: a definition commits what is open before it, as on one server, and runs outside of any transaction, on
+//! connections of its own.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_exec::{Outcome, Sharding, define, tell};
-use weir_sql::ast::{Statement, StatementKind};
+use weir_sql::ast::{Statement, StatementKind, UpkeepVerb};
 use weir_sql::{Bump, LexMode};
 use weir_wire::Failure;
 
@@ -45,7 +46,7 @@ impl Session {
         self.commit_for_definition().await?;
         let mut shards: Vec<usize> = intent.shards.iter().map(|shard| usize::from(shard.0)).collect();
         shards.sort_unstable();
-        let mut lent = self.parts_for(&shards, false).await?;
+        let mut lent = self.parts_alone(&shards).await?;
         let defined = define::define(&wanted, sharding, &sharding.definitions, &mut lent.parts).await;
         let outcome = match defined {
             Ok(Some(outcome)) => outcome,
@@ -78,7 +79,16 @@ impl Session {
         let surroundings = self.surroundings();
         let wanted = surroundings.asked(asked.text, statement);
         let shards = places(&tell::shards(&wanted, &sharding.catalog())?);
-        let mut lent = self.parts_for(&shards, false).await?;
+        let reads = matches!(statement.kind, StatementKind::TableUpkeep(upkeep) if upkeep.verb == UpkeepVerb::Checksum);
+        let mut lent = match (statement.kind, reads) {
+            // It reads rows, as the session's transaction sees them.
+            (_, true) => self.parts_for(&shards, false).await?,
+            (StatementKind::TableUpkeep(_), false) => {
+                self.commit_for_definition().await?;
+                self.parts_alone(&shards).await?
+            }
+            _ => self.parts_alone(&shards).await?,
+        };
         let client = tell::Client { capabilities: self.client.capabilities, binary: asked.execution.is_some() };
         let mut sink = ClientSink::new(&mut self.client);
         let told = tell::tell(&wanted, sharding, client, &mut lent.parts, &mut sink).await;

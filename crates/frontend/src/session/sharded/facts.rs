@@ -94,23 +94,42 @@ fn default_collation(charset: &str, mariadb: bool) -> Option<&'static str> {
     })
 }
 
-/// A known user variable's value: a number, NULL, or a string in the form in which profiles keep them.
+/// A known user variable's value: a number, NULL, or a string in one of the forms in which profiles keep them.
 pub(super) fn variable(literal: &str) -> Option<Constant> {
     if literal.eq_ignore_ascii_case("NULL") {
         return Some(Constant::Null);
     }
-    if let Ok(number) = literal.parse::<i128>() {
+    let unsigned = literal.strip_prefix("CAST(").and_then(|rest| rest.strip_suffix(" AS UNSIGNED)"));
+    if let Ok(number) = unsigned.unwrap_or(literal).parse::<i128>() {
         return Some(Constant::Integer(number));
     }
-    let rest = literal.strip_prefix('_')?;
-    let (_, rest) = rest.split_once('\'')?;
-    let (text, collation) = rest.split_once("' COLLATE ")?;
-    (!text.contains(['\'', '\\'])).then(|| Constant::Text {
-        bytes: text.as_bytes().to_vec(),
-        collation: collation.to_owned(),
-        // As strong as a column's.
-        explicit: true,
-    })
+    if literal.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.')) {
+        let number: f64 = literal.parse().ok()?;
+        let exact = !literal.contains(['e', 'E']);
+        return Some(if exact { Constant::Decimal(literal.to_owned()) } else { Constant::Float(number) });
+    }
+    let (charset, rest) = literal.strip_prefix('_')?.split_once('\'')?;
+    let (content, rest) = rest.split_once('\'')?;
+    let bytes = match charset.strip_suffix(" x") {
+        Some(_) => bytes_of(content)?,
+        None if rest.contains('\'') || content.contains('\\') => return None,
+        None => content.as_bytes().to_vec(),
+    };
+    match rest.strip_prefix(" COLLATE ") {
+        None if charset == "_binary x" || charset == "binary x" => Some(Constant::Binary(bytes)),
+        None => None,
+        Some(collation) => {
+            let plain = bytes.is_ascii() || charset.starts_with("utf8");
+            // As strong as a column's. What is of another character set is not told here.
+            let collation = if plain { collation.to_owned() } else { String::new() };
+            Some(Constant::Text { bytes, collation, explicit: true })
+        }
+    }
+}
+
+fn bytes_of(digits: &str) -> Option<Vec<u8>> {
+    let pair = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
+    (0..digits.len()).step_by(2).map(pair).collect()
 }
 
 #[cfg(test)]
@@ -146,9 +165,13 @@ mod tests {
     fn known_variables_are_read() {
         assert_eq!(variable("5"), Some(Constant::Integer(5)));
         assert_eq!(variable("null"), Some(Constant::Null));
-        assert_eq!(variable("1.5"), None);
+        assert_eq!(variable("CAST(5 AS UNSIGNED)"), Some(Constant::Integer(5)));
+        assert_eq!(variable("-1.5"), Some(Constant::Decimal("-1.5".into())));
+        assert_eq!(variable("1.5e0"), Some(Constant::Float(1.5)));
+        assert_eq!(variable("_binary x'00FF'"), Some(Constant::Binary(vec![0, 255])));
         let text = Constant::Text { bytes: b"ab".to_vec(), collation: "utf8mb4_bin".into(), explicit: true };
-        assert_eq!(variable("_utf8mb4'ab' COLLATE utf8mb4_bin"), Some(text));
+        assert_eq!(variable("_utf8mb4'ab' COLLATE utf8mb4_bin").as_ref(), Some(&text));
+        assert_eq!(variable("_utf8mb4 x'6162' COLLATE utf8mb4_bin"), Some(text));
         assert_eq!(variable("_utf8mb4'a\\'b' COLLATE utf8mb4_bin"), None);
     }
 }

@@ -9,6 +9,7 @@ mod facts;
 mod planning;
 mod several;
 mod sink;
+mod variables;
 
 use std::sync::Arc;
 
@@ -87,6 +88,14 @@ impl Session {
     }
 
     async fn dispatch_planned(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Dispatched, Stopped> {
+        let dispatched = self.dispatch_settled(sharding, asked).await;
+        self.end_statement(false).await?;
+        dispatched
+    }
+
+    /// Plans, finds out what is missing, and plans again, until all is known.
+    async fn dispatch_settled(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Dispatched, Stopped> {
+        self.learn_values_for(asked).await?;
         let mut settled: Option<Settled> = None;
         for _ in 0..MOST_STEPS {
             let now = match &settled {
@@ -99,7 +108,14 @@ impl Session {
                 let changed = settled.is_some();
                 return self.run_plan(sharding, now, plan, generated, changed).await;
             };
-            settled = Some(self.settle_write(sharding, write, wanted, now.text).await?);
+            let found = self.settle_write(sharding, write, wanted, now).await?;
+            if let Some(outcome) = found.nothing() {
+                self.end_statement(true).await?;
+                self.note_several(asked.class, &[], &outcome, &mut []).await;
+                self.answer_write(&outcome);
+                return Ok(Dispatched::Done);
+            }
+            settled = Some(found);
         }
         Err(not_supported("The statement's values can't be found out: it needs too many steps").into())
     }

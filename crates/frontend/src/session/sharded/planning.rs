@@ -73,7 +73,11 @@ impl Session {
         let default_collation = |charset: &str| literals.default_of(charset);
         let variable = |name: &[u8]| {
             let name = std::str::from_utf8(name).ok()?;
-            variable(self.state.profile.user_variable(&name.to_ascii_lowercase())?)
+            match self.state.profile.user_variable(&name.to_lowercase()) {
+                Some(literal) => variable(literal),
+                // Nobody has set it.
+                None => self.state.pins.is_empty().then_some(Constant::Null),
+            }
         };
         let facts = SessionFacts {
             database: self.state.profile.database.as_deref(),

@@ -24,6 +24,7 @@ use super::super::relay::{self, KilledQuery};
 use super::super::server::{Killer, Stopped};
 use super::super::state::{Diagnostics, Left};
 use super::super::{End, Session};
+use super::Asked;
 use super::sink::ClientSink;
 use crate::client::ClientError;
 use crate::endpoint::Endpoint;
@@ -40,8 +41,11 @@ impl Session {
         request: &Request<'_>,
     ) -> Result<(), Stopped> {
         let shards = places(&read.shards);
-        let mut lent = self.parts_for(&shards, read.locks && shards.len() > 1).await?;
-        let ran = self.run_read(&mut lent.parts, read, request).await;
+        let mut lent = self.parts_for(&shards, false).await?;
+        let ran = match self.hand_over(class, &mut lent.parts).await {
+            Ok(()) => self.run_read(&mut lent.parts, read, request).await,
+            Err(failure) => Err(failure.into()),
+        };
         self.read_done(class, &shards, lent, ran).await
     }
 
@@ -81,12 +85,13 @@ impl Session {
     ) -> Result<(), Stopped> {
         let shards = places(&write.shards());
         let mut lent = self.parts_for(&shards, true).await?;
-        let ran = self.run_write(&mut lent.parts, write, generated).await;
+        let within = lent.are_within_transaction();
+        let ran = self.run_write(&mut lent.parts, write, generated, within).await;
         let outcome = match ran {
             Ok(outcome) => outcome,
             Err(stopped) => {
                 let failure = stopped.failure().unwrap_or_else(Session::interrupted_failure);
-                let _ = self.parts_done(lent, Some(failure)).await;
+                let _ = self.parts_broken(lent, failure).await;
                 return Err(stopped);
             }
         };
@@ -113,13 +118,14 @@ impl Session {
         parts: &mut [Part],
         write: &Write,
         generated: Option<u64>,
+        within: bool,
     ) -> Result<Outcome, Stopped> {
         let shared = self.shared.clone();
         let (killing, running, handle) = (self.killing(), running(parts), self.handle.clone());
         let killer = killing.killer();
         let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
         let reading = self.reading(&shared.collations, &cancel);
-        let session = self.writing(&reading, generated);
+        let session = write::Session { in_transaction: within, ..self.writing(&reading, generated) };
         attend(&handle, &running, &killer, write::run(parts, write, &session)).await?.map_err(Stopped::Refused)
     }
 
@@ -129,14 +135,21 @@ impl Session {
         sharding: &Arc<Sharding>,
         write: &Write,
         wanted: &Settle,
-        text: &[u8],
+        asked: Asked<'_>,
     ) -> Result<Settled, Stopped> {
+        let text = asked.text;
         let shards = places(&write.shards());
         if shards.is_empty() {
             return self.run_settle(sharding, &mut [], wanted, text).await;
         }
-        let mut lent = self.parts_for(&shards, false).await?;
-        let settled = self.run_settle(sharding, &mut lent.parts, wanted, text).await;
+        let mut lent = match write.is_transactional() {
+            true => self.parts_to_begin(&shards).await?,
+            false => self.parts_for(&shards, false).await?,
+        };
+        let settled = match self.hand_over(asked.class, &mut lent.parts).await {
+            Ok(()) => self.run_settle(sharding, &mut lent.parts, wanted, text).await,
+            Err(failure) => Err(failure.into()),
+        };
         let failed =
             settled.as_ref().err().map(|stopped| stopped.failure().unwrap_or_else(Session::interrupted_failure));
         let done = self.parts_done(lent, failed).await;
@@ -173,7 +186,6 @@ impl Session {
             Left::Known(id) => id,
             Left::OnConnection => 0,
         };
-        // Undoing is the transaction's business.
         write::Session { reading, in_transaction: false, insert_id, generated }
     }
 

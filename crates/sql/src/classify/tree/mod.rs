@@ -11,7 +11,7 @@ use bumpalo::Bump;
 use super::{Class, Diagnostics, Effects, Kind, Pins};
 use crate::ast::{
     Call, Expr, ExprKind, Load, Query, QueryBody, Schedule, Select, SelectItem, SelectItemKind, SelectOptions,
-    Statement, StatementKind, SystemVariable, VariableScope,
+    Statement, StatementKind, SystemVariable, UpkeepVerb, VariableScope,
 };
 use crate::facts::Varies;
 use crate::facts::finder::Finder;
@@ -143,6 +143,9 @@ impl<'a> TreeReader<'a> {
             StatementKind::Flush(flush) => self.flush(node, flush),
             StatementKind::Replication(replication) => self.replication(replication),
             StatementKind::Server(control) => self.server(node, control),
+            StatementKind::TableUpkeep(upkeep) if upkeep.verb == UpkeepVerb::Checksum => {
+                self.with_effects(node, Effects::READS | Effects::SERVER_STATE);
+            }
             StatementKind::Reset(_)
             | StatementKind::TableUpkeep(_)
             | StatementKind::KeyCache(_)

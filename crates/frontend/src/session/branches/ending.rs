@@ -1,0 +1,167 @@
+//! How a transaction ends on all of its parts.
+//!
+//! What must always hold: the parts end alike, and nothing is left of the transaction in the session afterwards, whatever came of it.
+
+use weir_backend::Position;
+use weir_exec::transaction::{Ended, Party, Role, Verdict};
+use weir_sql::Pins;
+use weir_wire::error::codes;
+use weir_wire::{Failure, Fault, StatusFlags};
+
+use super::super::server::Stopped;
+use super::super::sharded::shard_id;
+use super::super::state::Begin;
+use super::super::{End, Session};
+use super::ER_XA_RBROLLBACK;
+use super::wording::Ends;
+
+impl Session {
+    /// A statement that commits what is open before it runs.
+    pub(super) async fn commit_before(&mut self) -> Result<(), Stopped> {
+        if !self.branches.are_several() {
+            return Ok(());
+        }
+        let committed = self.commit_parts().await;
+        if self.lease.is_some() && !self.state.is_bound() {
+            match self.state.left_something() {
+                true => self.give_way().await,
+                false => self.release().await,
+            }
+        }
+        if !self.target.named {
+            self.target_writer();
+        }
+        committed
+    }
+
+    /// A definition that runs on connections of its own commits what is open before.
+    pub(in super::super) async fn commit_for_definition(&mut self) -> Result<(), Stopped> {
+        self.commit_before().await?;
+        self.state.begin = None;
+        if self.has_open_transaction() && self.lease.is_some() {
+            self.connection().query("COMMIT").await?;
+            self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
+            self.on_reader = None;
+            self.branches.forget();
+        }
+        Ok(())
+    }
+
+    /// COMMIT and ROLLBACK, in all their forms.
+    pub(super) async fn end_by_statement(&mut self, ends: &Ends) -> Result<bool, Stopped> {
+        if !self.branches.are_several() {
+            self.branches.begin_anew();
+            return Ok(false);
+        }
+        let characteristics = self.branches.characteristics.clone();
+        let read_only = self.branches.read_only;
+        match ends.commit {
+            true => self.commit_parts().await?,
+            false => drop(self.end_parts(false).await),
+        }
+        if ends.chain {
+            let text: &[u8] = if read_only { b"START TRANSACTION READ ONLY" } else { b"START TRANSACTION" };
+            self.state.begin = Some(Begin { text: text.into(), read_only, may_be_refused: false });
+            self.branches.unsent = !characteristics.is_empty();
+            self.branches.characteristics = characteristics;
+        }
+        self.transaction_ok_here(if ends.chain { b"T_______" } else { b"________" });
+        if ends.release {
+            self.client.flush().await.map_err(|error| Stopped::Ended(error.into()))?;
+            return Err(Stopped::Ended(End::Quit));
+        }
+        Ok(true)
+    }
+
+    /// Commits on all parts.
+    pub(super) async fn commit_parts(&mut self) -> Result<(), Stopped> {
+        let ended = self.end_parts(true).await;
+        match (ended.verdict, ended.failure) {
+            (Verdict::Committed, _) => Ok(()),
+            // As with one server: the connection is lost in its COMMIT.
+            (Verdict::Unknown, Some(failure)) if failure.code == codes::CR_SERVER_LOST => {
+                Err(Stopped::Ended(End::Told(failure)))
+            }
+            (_, Some(failure)) => Err(failure.into()),
+            (_, None) => Err(Self::rolled_back_failure().into()),
+        }
+    }
+
+    fn rolled_back_failure() -> Failure {
+        let message = "XA_RBROLLBACK: Transaction branch was rolled back";
+        Failure::new(Fault::Server, ER_XA_RBROLLBACK, b"XA100", message)
+    }
+
+    /// Ends the transaction on all parts. Nothing stops it: neither the client's end nor a kill.
+    pub(super) async fn end_parts(&mut self, commit: bool) -> Ended {
+        let coordinator = self.endpoint.transactions.clone();
+        let id = self.branches.id;
+        let mut parked = std::mem::take(&mut self.branches.parked);
+        let mut lease = self.lease.take();
+        let mut parties = Vec::with_capacity(parked.len() + 1);
+        if let Some(lease) = &mut lease {
+            let taken = self.branches.taken(self.at.shard, self.branches.wrote);
+            parties.push(Party::new(shard_id(self.at.shard), taken, lease));
+        }
+        for part in &mut parked {
+            let (shard, wrote) = (part.place.shard, part.wrote);
+            if let Some(lease) = &mut part.lease {
+                parties.push(Party::new(shard_id(shard), self.branches.taken(shard, wrote), lease));
+            }
+        }
+        parties.sort_by_key(|party| (party.taken.role == Role::Branch, party.shard));
+        self.handle.set_state(if commit { "Committing on several shards" } else { "Rolling back on several shards" });
+        let ended = match commit {
+            true => Box::pin(coordinator.commit(id, &mut parties)).await,
+            false => {
+                Box::pin(coordinator.roll_back(id, &mut parties)).await;
+                Ended { verdict: Verdict::RolledBack, failure: None }
+            }
+        };
+        self.handle.set_state("");
+        let wrote = |party: &Party<'_>| (usize::from(party.shard.0), party.taken.wrote, party.gtids.clone());
+        let written: Vec<_> = parties.iter().map(wrote).collect();
+        drop(parties);
+        for (shard, wrote, gtids) in written {
+            if commit && wrote {
+                self.note_written(shard, gtids.as_deref());
+            }
+        }
+        self.lease = lease;
+        // What is clean goes back to its pool; what is not is closed.
+        parked.iter_mut().for_each(|part| drop(part.lease.take()));
+        self.transaction_is_over();
+        ended
+    }
+
+    fn transaction_is_over(&mut self) {
+        self.branches.forget();
+        self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
+        self.state.pins -= Pins::SET_TRANSACTION;
+        self.state.set_transaction_used = false;
+        self.state.begin = None;
+        self.on_reader = None;
+        if self.lease.as_ref().is_some_and(|lease| !lease.is_clean()) {
+            self.lose_lease();
+        }
+    }
+
+    /// The session has written on a shard, up to a position if that is known.
+    fn note_written(&mut self, shard: usize, gtids: Option<&str>) {
+        let backends = &self.shared.shards[shard];
+        if !backends.splits {
+            return;
+        }
+        let position = gtids.and_then(|gtids| Position::parse(self.identity.mariadb, gtids).ok());
+        let Some(position) = position else {
+            self.seen.of_mut(shard).saw_writer(std::time::Instant::now());
+            return;
+        };
+        let (position, whole) = backends.group.with_view(|view| {
+            let watched = view.writer_position.as_ref().map(|writer| &*writer.position);
+            let whole = position.spans(watched);
+            (position.up_to(watched), whole)
+        });
+        self.seen.of_mut(shard).wrote(position, whole);
+    }
+}

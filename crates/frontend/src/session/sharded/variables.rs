@@ -1,0 +1,135 @@
+//! Values that are on the session's connection, for statements that run on others: user variables and LAST_INSERT_ID().
+//!
+//! What must always hold: a variable that a plan takes for known has that value on every connection that the statement runs on. What
+//! was assigned out of sight (by a routine, say) is read anew for each statement.
+
+use std::rc::Rc;
+
+use weir_exec::{Part, variables};
+use weir_sql::visit::{Flow, Node, walk};
+use weir_sql::{Bump, Class, Effects, LexMode, Lexer, Pins, TokenKind};
+use weir_wire::Failure;
+
+use super::super::Session;
+use super::super::server::Stopped;
+use super::super::state::Left;
+use super::{Asked, shard_id};
+
+/// What may assign variables that its text does not show.
+const OUT_OF_SIGHT: Pins =
+    Pins::CALL.union(Pins::UNKNOWN_FUNCTION).union(Pins::UNKNOWN_STATEMENT).union(Pins::TEXT_PREPARE);
+
+impl Session {
+    /// A statement was run: the variables that it may have assigned are on its connection.
+    pub(in super::super) fn note_assigned(&mut self, class: &Class, text: &[u8]) {
+        if class.pins.contains(Pins::COMPUTED_USER_VARIABLE) {
+            self.note_assigned_in(text);
+        }
+    }
+
+    /// All variables of a text count as assigned: to read one too many does no harm.
+    pub(in super::super) fn note_assigned_in(&mut self, text: &[u8]) {
+        if self.endpoint.sharding.is_some() {
+            self.state.assigned.extend(variables_of(text, self.state.lex));
+        }
+    }
+
+    /// Before a statement that may run elsewhere: what it needs of the session's connection is read from there.
+    pub(super) async fn learn_values_for(&mut self, asked: Asked<'_>) -> Result<(), Stopped> {
+        if self.lease.is_none() {
+            return Ok(());
+        }
+        let asks_id = asked.class.effects.contains(Effects::USES_LAST_INSERT_ID);
+        if asks_id && self.state.last_insert_id == Left::OnConnection {
+            self.learn_values_left().await?;
+        }
+        if self.state.pins.contains(Pins::COMPUTED_USER_VARIABLE) && self.names_tables(asked.text) {
+            self.learn_user_variables(asked.text).await?;
+        }
+        Ok(())
+    }
+
+    fn names_tables(&self, text: &[u8]) -> bool {
+        let arena = Bump::new();
+        let Ok(parsed) = weir_sql::parse(&arena, text, self.state.lex) else { return false };
+        let mut found = false;
+        for statement in parsed.statements {
+            walk(Node::Statement(statement), &mut |node: Node<'_>| {
+                found |= matches!(node, Node::Name(..));
+                if found { Flow::Stop } else { Flow::Descend }
+            });
+        }
+        found
+    }
+
+    async fn learn_user_variables(&mut self, text: &[u8]) -> Result<(), Stopped> {
+        let opaque = self.state.assigned_unseen || self.state.pins.intersects(OUT_OF_SIGHT);
+        let names: Vec<String> = match opaque {
+            true => variables_of(text, self.state.lex).collect(),
+            false => self.state.assigned.iter().cloned().collect(),
+        };
+        if !names.is_empty() {
+            self.learn_values_left().await?;
+            let literals = self.read_user_variables(&names).await?;
+            let known = names.iter().map(String::as_str).zip(literals.iter().map(String::as_str));
+            let profile = Rc::new(self.state.profile.with_user_variables(known));
+            self.state.profile = profile.clone();
+            self.connection().set_profile(profile);
+        }
+        if !opaque {
+            self.state.assigned.clear();
+            self.state.pins -= Pins::COMPUTED_USER_VARIABLE;
+        }
+        Ok(())
+    }
+
+    async fn read_user_variables(&mut self, names: &[String]) -> Result<Vec<String>, Failure> {
+        let Some(lease) = self.lease.take() else { return Ok(Vec::new()) };
+        let mut part = Part { shard: shard_id(self.at.shard), index: self.at.index, lease };
+        let read = variables::values(&mut part, names, &self.shared.collations).await;
+        self.lease = Some(part.lease);
+        if let Some(lease) = &mut self.lease {
+            lease.has_found_rows = false;
+        }
+        read
+    }
+
+    /// Brings what a statement reads of its session's values to other connections.
+    pub(super) async fn hand_over(&self, class: &Class, parts: &mut [Part]) -> Result<(), Failure> {
+        let Left::Known(id) = self.state.last_insert_id else { return Ok(()) };
+        if !class.effects.contains(Effects::USES_LAST_INSERT_ID) {
+            return Ok(());
+        }
+        for part in parts {
+            part.lease.queue_insert_id(id);
+            part.lease.flush().await?;
+            part.lease.confirm_state().await?;
+        }
+        Ok(())
+    }
+}
+
+/// The names of a text's user variables, in lower case. One with an escaped quote is left out: it stays unknown.
+fn variables_of(text: &[u8], lex: LexMode) -> impl Iterator<Item = String> {
+    Lexer::new(text, lex).filter(|token| token.kind == TokenKind::UserVariable).filter_map(|token| {
+        let name = std::str::from_utf8(token.text(text)).ok()?.strip_prefix('@')?;
+        let quote = name.chars().next().filter(|c| matches!(c, '`' | '\'' | '"'));
+        let name = match quote {
+            Some(quote) => name.strip_prefix(quote)?.strip_suffix(quote)?,
+            None => name,
+        };
+        (!name.contains(['`', '\'', '"', '\\'])).then(|| name.to_lowercase())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_found_by_their_names() {
+        let text = b"SELECT @A, @`b c` := @'d', @@sql_mode, '@no', @e.f -- @g\nFROM t WHERE x = @h";
+        let names: Vec<String> = variables_of(text, LexMode::default()).collect();
+        assert_eq!(names, ["a", "b c", "d", "e.f", "h"]);
+    }
+}
