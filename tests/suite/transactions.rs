@@ -2,6 +2,7 @@
 
 mod bank;
 mod semantics;
+mod statements;
 
 use std::time::Duration;
 
@@ -33,6 +34,7 @@ const QUICK: &[(&str, &str)] = &[
 pub(crate) fn collect(tests: &mut Collector) {
     bank::collect(tests);
     semantics::collect(tests);
+    statements::collect(tests);
 }
 
 /// Shards of one server each, with tables of their own under the same names.

@@ -113,6 +113,13 @@ impl Profile {
         next.rehash()
     }
 
+    /// The same, with a session variable as the server has it by default.
+    pub fn without_variable(&self, name: &str) -> Profile {
+        let mut next = self.clone();
+        next.variables.remove(name);
+        next.rehash()
+    }
+
     /// The same, with user variables set to these literals.
     pub fn with_user_variables<'a>(&self, changes: impl IntoIterator<Item = (&'a str, &'a str)>) -> Profile {
         let mut next = self.clone();

@@ -8,6 +8,7 @@
 //! * [`schema`]: what Weir keeps in each shard; [`copies`]: the catalog there.
 //! * [`sharding`]: what everything shares that concerns several shards.
 //! * [`sequence`]: AUTO_INCREMENT of sharded tables.
+//! * [`clock`]: one time for a statement on all shards.
 //! * [`tell`]: SHOW, ANALYZE and the like; [`variables`]: values of user variables.
 //! * [`write`](mod@write): writes on several shards.
 //! * [`inspect`], [`check`], [`attach`], [`rebuild`]: the catalog and what the servers have.
@@ -16,6 +17,7 @@
 pub mod ask;
 pub mod attach;
 pub mod check;
+pub mod clock;
 pub mod copies;
 pub mod define;
 pub mod inspect;
@@ -57,6 +59,10 @@ pub trait Sink {
     /// # Errors
     /// When the client is gone, or does not read.
     fn flush(&mut self) -> impl Future<Output = Result<(), Failure>>;
+    /// Resolves when the client has gone, while servers are waited for. Cancel-safe.
+    fn gone(&mut self) -> impl Future<Output = Failure> {
+        std::future::pending()
+    }
 }
 
 /// A connection to a shard's writer, in a session's state: lent for one statement, or for a transaction.

@@ -2,8 +2,8 @@
 
 use weir_catalog::{Catalog, Constant, Placement, ShardId, Weights};
 use weir_sql::ast::{
-    CreateTable, Explain, ExplainTarget, Expr, Ident, Insert, InsertSource, ObjectName, Show, ShowCreate, ShowKind,
-    Statement, StatementKind,
+    CreateTable, DropTables, Explain, ExplainTarget, Expr, Ident, Insert, InsertSource, ObjectName, Show, ShowCreate,
+    ShowKind, Statement, StatementKind,
 };
 use weir_sql::facts::{Facts, Varies, facts};
 use weir_sql::resolve::Context;
@@ -87,6 +87,7 @@ impl<'a> Planner<'a> {
             Kind::DescribeTable(describe) => Ok(self.telling(&describe.table)),
             Kind::TableUpkeep(_) => Ok(if self.names_sharded() { Plan::Tell } else { Plan::Home }),
             Kind::CreateTable(CreateTable { temporary: true, .. }) => self.on_one_shard("CREATE TEMPORARY TABLE"),
+            Kind::DropTables(DropTables { temporary: true, .. }) => Ok(Plan::Home),
             Kind::CreateDatabase(_) => Ok(self.defining(self.catalog.shards.len() > 1)),
             Kind::AlterDatabase(alter) => Ok(self.defining(self.is_sharded(alter.name))),
             Kind::DropDatabase(drop) => Ok(self.defining(self.is_sharded(Some(drop.name)))),

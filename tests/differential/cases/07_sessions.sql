@@ -181,3 +181,82 @@ INSERT INTO s (v) VALUES (5);
 UPDATE t SET v = LAST_INSERT_ID();
 SELECT id, v, LAST_INSERT_ID() FROM t ORDER BY id;
 COMMIT;
+
+## temporary tables
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+CREATE TABLE g (id INT PRIMARY KEY, v INT) /*weir: global */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40);
+INSERT INTO g VALUES (1, 100), (2, 200), (3, 300);
+CREATE TEMPORARY TABLE mine (id INT PRIMARY KEY, w INT);
+INSERT INTO mine VALUES (1, 1), (2, 2), (3, 3);
+SELECT * FROM mine ORDER BY id;
+SELECT mine.id, g.v FROM mine JOIN g ON g.id = mine.id ORDER BY mine.id;
+UPDATE mine SET w = w + 1;
+SELECT SUM(w) FROM mine;
+# The others' rows are found as ever.
+SELECT * FROM t ORDER BY id;
+SELECT * FROM t WHERE id = 3;
+-- refused: temporary
+SELECT * FROM t JOIN mine ON mine.id = t.id;
+# One that hides a sharded table.
+CREATE TEMPORARY TABLE t (id INT PRIMARY KEY, v INT, x INT);
+INSERT INTO t VALUES (7, 70, 700), (8, 80, 800), (9, 90, 900);
+SELECT * FROM t ORDER BY id;
+SELECT * FROM t WHERE id = 8;
+UPDATE t SET x = 0 WHERE id < 9;
+DELETE FROM t WHERE id = 9;
+SELECT * FROM t ORDER BY id;
+-- session: 1
+SELECT * FROM t ORDER BY id;
+-- params: 7
+SELECT * FROM t WHERE id = ?;
+DROP TEMPORARY TABLE t;
+SELECT * FROM t ORDER BY id;
+CREATE TEMPORARY TABLE t (id INT);
+DROP TABLE t;
+SELECT * FROM t ORDER BY id;
+DROP TABLE mine;
+SELECT COUNT(*) FROM t;
+
+## a snapshot of all shards
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40), (5, 50), (6, 60);
+START TRANSACTION WITH CONSISTENT SNAPSHOT;
+-- session: 1
+UPDATE t SET v = v + 1;
+SELECT * FROM t ORDER BY id;
+SELECT * FROM t WHERE id = 2;
+COMMIT;
+SELECT * FROM t ORDER BY id;
+START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;
+-- session: 1
+DELETE FROM t WHERE id > 3;
+SELECT * FROM t ORDER BY id;
+UPDATE t SET v = 0 WHERE id = 1;
+COMMIT;
+SELECT * FROM t ORDER BY id;
+BEGIN;
+UPDATE t SET v = 5;
+START TRANSACTION WITH CONSISTENT SNAPSHOT;
+UPDATE t SET v = 6;
+ROLLBACK;
+SELECT * FROM t ORDER BY id;
+
+## one time on all shards
+CREATE TABLE t (id INT PRIMARY KEY, at DATETIME(6)) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, NULL), (2, NULL), (3, NULL), (4, NULL), (5, NULL), (6, NULL);
+SELECT COUNT(DISTINCT NOW(6)) FROM t;
+SELECT COUNT(DISTINCT moment) FROM (SELECT NOW(6) AS moment FROM t) AS x;
+UPDATE t SET at = NOW(6);
+SELECT COUNT(DISTINCT at) FROM t;
+CREATE TABLE u (id INT PRIMARY KEY, at DATETIME(6)) /*weir: shard by hash(id) */;
+INSERT INTO u SELECT id + 10, NOW(6) FROM t;
+SELECT COUNT(DISTINCT at) FROM u;
+BEGIN;
+SELECT COUNT(DISTINCT NOW(6)) FROM t;
+SELECT COUNT(*) FROM t WHERE at < NOW(6);
+COMMIT;
+SET timestamp = 1700000000;
+SELECT id, NOW(6) FROM t ORDER BY id;
+SET timestamp = DEFAULT;
+SELECT COUNT(*) FROM t WHERE at > NOW() - INTERVAL 1 HOUR AND at <= NOW(6);

@@ -161,7 +161,12 @@ async fn pump<L: Link>(
             }
             Step::Wait => {
                 sink.flush().await.map_err(Stopped::Client)?;
-                rows.fill().await.map_err(Stopped::Failed)?;
+                // Cancel-safe, both of them.
+                tokio::select! {
+                    biased;
+                    filled = rows.fill() => filled.map_err(Stopped::Failed)?,
+                    failure = sink.gone() => return Err(Stopped::Client(failure)),
+                }
             }
             Step::End => return Ok(()),
         }

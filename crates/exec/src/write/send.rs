@@ -59,12 +59,7 @@ impl Surroundings {
         let time = match parts.first_mut() {
             Some(part) if alike.time && orders > 1 && part.lease.profile().variable("timestamp").is_none() => {
                 confirm(part).await?;
-                let reply = part.lease.query("SELECT UNIX_TIMESTAMP(NOW(6))").await?;
-                let time = reply.rows.into_iter().flatten().next().flatten();
-                Some(
-                    time.and_then(|time| String::from_utf8(time).ok())
-                        .ok_or_else(|| super::internal("no time was told"))?,
-                )
+                Some(crate::clock::now(&mut part.lease).await?)
             }
             _ => None,
         };

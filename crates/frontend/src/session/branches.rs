@@ -6,6 +6,7 @@
 
 mod ending;
 mod savepoints;
+mod snapshot;
 mod statement;
 mod wording;
 
@@ -299,6 +300,11 @@ impl Session {
                 self.branches.begin_anew();
                 return self.commit_before().await.map(|()| false);
             }
+            Wording::Snapshot(read_only) => {
+                self.branches.begin_anew();
+                self.commit_before().await?;
+                return self.begin_with_snapshot(text, read_only).await;
+            }
             Wording::Autocommit(on) => {
                 let begins = on && !self.state.status.contains(StatusFlags::AUTOCOMMIT);
                 if begins {
@@ -311,9 +317,18 @@ impl Session {
                 return self.savepoint(&Wording::of(class, text, self.state.lex), text).await;
             }
         }
+        if self.branches.are_several() && class.pins.contains(Pins::TEMPORARY_TABLE) {
+            let message = "CREATE TEMPORARY TABLE in a transaction with several shards: the table would be on one of them. COMMIT first";
+            return Err(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message).into());
+        }
         let locks = class.pins.intersects(Pins::LOCK_TABLES);
         if class.effects.contains(Effects::IMPLICIT_COMMIT) || locks {
             self.commit_before().await?;
+        }
+        if self.branches.are_several() && class.pins.contains(Pins::CALL) {
+            let message = "CALL in a transaction with several shards: a routine that commits or rolls back would do so on one of them alone. \
+                           COMMIT first, or CALL it before other shards take part";
+            return Err(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message).into());
         }
         if self.branches.are_several() && class.pins.contains(Pins::UNKNOWN_STATEMENT) {
             let message = "This statement is not known to Weir: in a transaction with several shards it could end the transaction on \

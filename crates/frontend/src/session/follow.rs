@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use weir_backend::profile::is_replayable;
-use weir_sql::{Class, Effects, Kind, Pins};
+use weir_sql::{Class, Effects, Kind, LexMode, Lexer, Pins, Token, TokenKind};
 use weir_wire::StatusFlags;
 
 use super::Session;
@@ -38,6 +38,22 @@ impl Session {
         self.note_branches(class, outcome);
         if self.on_reader.is_some() && !self.state.status.contains(StatusFlags::IN_TRANS) {
             self.on_reader = None;
+        }
+    }
+
+    /// A text has let the session's clock go on: what the server reports then is the time at which it did.
+    pub(super) fn note_clock(&mut self, class: &Class, text: &[u8]) {
+        if self.state.profile.variable("timestamp").is_none()
+            || !class.assigned.iter().any(|name| &**name == "timestamp")
+        {
+            return;
+        }
+        if lets_clock_go_on(text, self.state.lex) {
+            let profile = Rc::new(self.state.profile.without_variable("timestamp"));
+            self.state.profile = profile.clone();
+            if let Some(lease) = &mut self.lease {
+                lease.set_profile(profile);
+            }
         }
     }
 
@@ -146,6 +162,20 @@ impl Session {
     }
 }
 
+/// Whether a SET that has `timestamp` among its variables gives it DEFAULT or 0.
+fn lets_clock_go_on(text: &[u8], lex: LexMode) -> bool {
+    let name = |token: &Token| {
+        let word = token.text(text);
+        word.strip_prefix(b"@@").unwrap_or(word).eq_ignore_ascii_case(b"timestamp")
+    };
+    let mut tokens = Lexer::new(text, lex).skip_while(|token| !name(token));
+    tokens.next();
+    let is_sign =
+        |token: &Token| matches!(token.kind, TokenKind::Punct(b'=') | TokenKind::Operator | TokenKind::Assign);
+    let value = tokens.find(|token| !is_sign(token));
+    value.is_some_and(|token| matches!(token.text(text), b"0") || token.text(text).eq_ignore_ascii_case(b"DEFAULT"))
+}
+
 /// What runs statements that the text does not show.
 const READ_OUT_OF_SIGHT: Pins = Pins::CALL
     .union(Pins::UNKNOWN_FUNCTION)
@@ -175,4 +205,23 @@ fn is_reported(name: &str, has: &dyn Fn(&str) -> bool) -> bool {
         _ => name,
     };
     has(name) || has(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_goes_on_is_told_from_one_that_stands() {
+        let cases = [
+            ("SET timestamp = DEFAULT", true),
+            ("set @@session.timestamp := 0", true),
+            ("SET sql_mode = '', @@timestamp=default", true),
+            ("SET timestamp = 1700000000", false),
+            ("SET timestamp = @old", false),
+        ];
+        for (text, goes_on) in cases {
+            assert_eq!(lets_clock_go_on(text.as_bytes(), LexMode::default()), goes_on, "{text}");
+        }
+    }
 }

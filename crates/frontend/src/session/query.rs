@@ -112,6 +112,10 @@ impl Session {
             self.note_user_variables(text, variables);
         }
         self.note_assigned(class, text);
+        self.note_clock(class, text);
+        if outcome.is_some_and(|outcome| outcome.error.is_none()) {
+            self.note_temporary(class, text);
+        }
         Ok(())
     }
 

@@ -16,6 +16,7 @@ use weir_wire::{Failure, StatusFlags};
 
 use super::beginning::{Beginning, lex_mode};
 use super::diagnostics::Condition;
+use super::sharded::TableName;
 
 /// A value of the latest statement: known, or to be asked of the connection that ran it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +87,8 @@ pub(crate) struct State {
     pub(crate) assigned: BTreeSet<String>,
     /// Others may have been assigned there out of sight.
     pub(crate) assigned_unseen: bool,
+    /// Temporary tables of sharded databases, on the session's connection.
+    pub(crate) temporary: BTreeSet<TableName>,
     pub(crate) lex: LexMode,
     /// As the server last said, without what belongs to one statement.
     pub(crate) status: StatusFlags,
@@ -119,6 +122,7 @@ impl State {
             pins: Pins::empty(),
             assigned: BTreeSet::new(),
             assigned_unseen: false,
+            temporary: BTreeSet::new(),
             lex,
             status: StatusFlags::AUTOCOMMIT,
             begin: None,

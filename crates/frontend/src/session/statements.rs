@@ -302,6 +302,10 @@ impl Session {
         }
         self.note(&class, &outcome);
         self.note_assigned(&class, &key.text);
+        self.note_clock(&class, &key.text);
+        if outcome.error.is_none() {
+            self.note_temporary(&class, &key.text);
+        }
         if once && let Some(lease) = &mut self.lease {
             lease.close_statement(&key);
         }

@@ -302,7 +302,8 @@ impl<'a> Gatherer<'a> {
                     Some((name, table)) => InstanceKind::Base(Base { database_name, database, name, table }),
                     None => match self.view(database_name, name.name.name) {
                         Some(outcome) => self.derived(outcome, &[]),
-                        None => InstanceKind::Elsewhere(HOME),
+                        // A temporary table, perhaps, on the session's own connection.
+                        None => InstanceKind::Elsewhere(self.around.session.home),
                     },
                 }
             }

@@ -98,6 +98,11 @@ impl Session {
         let id = self.branches.id;
         let mut parked = std::mem::take(&mut self.branches.parked);
         let mut lease = self.lease.take();
+        if !commit {
+            // What is in the middle of a reply hears nothing: its part ends with its connection.
+            lease = lease.filter(|lease| lease.is_clean());
+            parked.iter_mut().for_each(|part| part.lease = part.lease.take().filter(|lease| lease.is_clean()));
+        }
         let mut parties = Vec::with_capacity(parked.len() + 1);
         if let Some(lease) = &mut lease {
             let taken = self.branches.taken(self.at.shard, self.branches.wrote);

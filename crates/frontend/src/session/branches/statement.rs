@@ -3,7 +3,7 @@
 //! What must always hold: a statement that writes on several shards is done on all of them or on none. Without a transaction it gets one;
 //! in a transaction, what it did on some shards is undone when it fails on another.
 
-use weir_exec::Part;
+use weir_exec::{Part, clock};
 use weir_wire::{Failure, StatusFlags};
 
 use super::super::Session;
@@ -18,6 +18,8 @@ pub(in super::super) struct Parts {
     /// In the order of the shards that were asked for.
     pub(in super::super) parts: Vec<Part>,
     how: How,
+    /// Their clocks stand.
+    stopped: bool,
     _shown: Vec<Shown>,
 }
 
@@ -109,7 +111,8 @@ impl Session {
 
     /// Connections of the statement's own, whatever transaction is open.
     pub(in super::super) async fn parts_alone(&mut self, shards: &[usize]) -> Result<Parts, Stopped> {
-        let mut all = Parts { parts: Vec::with_capacity(shards.len()), how: How::Alone, _shown: Vec::new() };
+        let mut all =
+            Parts { parts: Vec::with_capacity(shards.len()), how: How::Alone, stopped: false, _shown: Vec::new() };
         for shard in shards {
             let (part, shown) = self.lend_part_alone(*shard).await?.apart();
             all.parts.push(part);
@@ -119,7 +122,7 @@ impl Session {
     }
 
     /// The transaction begins on a shard: by the client's own text, or one for the statement alone.
-    async fn begin_on_first(&mut self, shard: usize, own: bool) -> Result<(), Stopped> {
+    pub(super) async fn begin_on_first(&mut self, shard: usize, own: bool) -> Result<(), Stopped> {
         if self.lease.is_some() {
             self.stay_with(shard).await?;
         }
@@ -188,7 +191,7 @@ impl Session {
                 parts.push(Part { shard: shard_id(*shard), index: parked.place.index, lease });
             }
         }
-        Parts { parts, how, _shown: Vec::new() }
+        Parts { parts, how, stopped: false, _shown: Vec::new() }
     }
 
     /// Puts parts back where they were taken from; the last of them is the session's connection again.
@@ -220,6 +223,7 @@ impl Session {
         mut parts: Parts,
         failed: Option<Failure>,
     ) -> Result<(), Stopped> {
+        parts.let_clocks_go_on().await;
         match (parts.how, failed) {
             (How::Alone, None) => Ok(()),
             (How::Alone, Some(failure)) => Err(failure.into()),
@@ -242,6 +246,7 @@ impl Session {
 
     /// The statement has failed in a way that it can't be undone alone: its transaction is rolled back.
     pub(in super::super) async fn parts_broken(&mut self, mut parts: Parts, failure: Failure) -> Result<(), Stopped> {
+        parts.let_clocks_go_on().await;
         if parts.how != How::Alone {
             self.put_back(&mut parts);
             self.end_parts(false).await;
@@ -251,6 +256,22 @@ impl Session {
 }
 
 impl Parts {
+    /// Gives all of them one time, until they are done.
+    ///
+    /// # Errors
+    /// A server's.
+    pub(in super::super) async fn stop_clocks(&mut self) -> Result<(), Failure> {
+        self.stopped = true;
+        clock::stop(self.parts.iter_mut().map(|part| &mut *part.lease).collect()).await
+    }
+
+    async fn let_clocks_go_on(&mut self) {
+        if std::mem::take(&mut self.stopped) {
+            let clean = self.parts.iter_mut().filter(|part| part.lease.is_clean());
+            clock::go_on(clean.map(|part| &mut *part.lease).collect()).await;
+        }
+    }
+
     /// Whether they are in a transaction that goes on when the statement fails.
     pub(in super::super) fn are_within_transaction(&self) -> bool {
         self.how == How::Within

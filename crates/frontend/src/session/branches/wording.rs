@@ -18,6 +18,8 @@ pub(super) struct Ends {
 pub(super) enum Wording {
     /// BEGIN, START TRANSACTION.
     Begin,
+    /// START TRANSACTION WITH CONSISTENT SNAPSHOT; READ ONLY or not, if it says so.
+    Snapshot(Option<bool>),
     /// COMMIT, ROLLBACK.
     End(Ends),
     /// The name, and the statement itself.
@@ -60,6 +62,7 @@ impl Wording {
             Wording::End(Ends { commit, chain: set(completion.chain), release: set(completion.release) })
         };
         match transaction {
+            Transaction::Start(start) if start.consistent_snapshot => Wording::Snapshot(start.read_only),
             Transaction::Begin | Transaction::Start(_) => Wording::Begin,
             Transaction::Commit(completion) => ends(true, completion),
             Transaction::Rollback(completion) => ends(false, completion),
@@ -111,7 +114,8 @@ mod tests {
         let name = |name: &str| name.as_bytes().to_vec();
         let cases = [
             ("BEGIN", Wording::Begin),
-            ("start transaction with consistent snapshot", Wording::Begin),
+            ("start transaction with consistent snapshot", Wording::Snapshot(None)),
+            ("START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT", Wording::Snapshot(Some(true))),
             ("COMMIT", ends(true, false, false)),
             ("commit work and chain", ends(true, true, false)),
             ("ROLLBACK RELEASE", ends(false, false, true)),

@@ -9,6 +9,7 @@ mod facts;
 mod planning;
 mod several;
 mod sink;
+mod temporary;
 mod variables;
 
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use weir_wire::{Failure, Fault};
 use super::Session;
 use super::server::Stopped;
 pub(super) use planning::shard_id;
+pub(super) use temporary::TableName;
 
 /// How often something is found out for one statement.
 const MOST_STEPS: usize = 8;
@@ -74,7 +76,7 @@ pub(super) struct Execution<'a> {
 
 impl Session {
     /// What is known of shards, if there are several and the session has not chosen one for all that it runs.
-    fn sharding(&self) -> Option<Arc<Sharding>> {
+    pub(super) fn sharding(&self) -> Option<Arc<Sharding>> {
         self.endpoint.sharding.clone().filter(|_| self.chosen_shard.is_none())
     }
 
@@ -96,6 +98,9 @@ impl Session {
     /// Plans, finds out what is missing, and plans again, until all is known.
     async fn dispatch_settled(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Dispatched, Stopped> {
         self.learn_values_for(asked).await?;
+        if let Some(dispatched) = self.dispatch_temporary(sharding, asked).await? {
+            return Ok(dispatched);
+        }
         let mut settled: Option<Settled> = None;
         for _ in 0..MOST_STEPS {
             let now = match &settled {

@@ -51,7 +51,7 @@ impl Session {
     }
 
     /// Plans with what is known.
-    fn plan_with(
+    pub(super) fn plan_with(
         &self,
         catalog: &Catalog,
         weights: &Weights,
@@ -169,7 +169,7 @@ fn prepares(statement: &Statement<'_>, catalog: &Catalog) -> Option<Failure> {
 }
 
 /// Asks a server for the weights of characters.
-async fn learn(sharding: &Arc<Sharding>, collation: &str, chars: &[char]) -> Result<(), Failure> {
+pub(super) async fn learn(sharding: &Arc<Sharding>, collation: &str, chars: &[char]) -> Result<(), Failure> {
     for chars in chars.chunks(MOST_CHARS) {
         let reply = sharding.own.run(shard_id(HOME), learn_query(collation, chars)).await?;
         let learnt = reply.rows.first().and_then(|row| learnt(chars, row));

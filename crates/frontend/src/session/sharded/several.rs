@@ -26,7 +26,7 @@ use super::super::state::{Diagnostics, Left};
 use super::super::{End, Session};
 use super::Asked;
 use super::sink::ClientSink;
-use crate::client::ClientError;
+use crate::client::{Client, ClientError};
 use crate::endpoint::Endpoint;
 
 /// A connection on which something runs that may have to be killed.
@@ -42,7 +42,7 @@ impl Session {
     ) -> Result<(), Stopped> {
         let shards = places(&read.shards);
         let mut lent = self.parts_for(&shards, false).await?;
-        let ran = match self.hand_over(class, &mut lent.parts).await {
+        let ran = match self.make_alike(class, read.pin_time, &mut lent).await {
             Ok(()) => self.run_read(&mut lent.parts, read, request).await,
             Err(failure) => Err(failure.into()),
         };
@@ -126,7 +126,8 @@ impl Session {
         let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
         let reading = self.reading(&shared.collations, &cancel);
         let session = write::Session { in_transaction: within, ..self.writing(&reading, generated) };
-        attend(&handle, &running, &killer, write::run(parts, write, &session)).await?.map_err(Stopped::Refused)
+        let client = Some(&mut self.client);
+        attend(&handle, &running, &killer, client, write::run(parts, write, &session)).await?.map_err(Stopped::Refused)
     }
 
     /// Finds out what a write's text needs, and puts it there.
@@ -146,7 +147,8 @@ impl Session {
             true => self.parts_to_begin(&shards).await?,
             false => self.parts_for(&shards, false).await?,
         };
-        let settled = match self.hand_over(asked.class, &mut lent.parts).await {
+        let timed = wanted.rows.as_ref().is_some_and(|rows| rows.pin_time);
+        let settled = match self.make_alike(asked.class, timed, &mut lent).await {
             Ok(()) => self.run_settle(sharding, &mut lent.parts, wanted, text).await,
             Err(failure) => Err(failure.into()),
         };
@@ -158,19 +160,20 @@ impl Session {
     }
 
     async fn run_settle(
-        &self,
+        &mut self,
         sharding: &Arc<Sharding>,
         parts: &mut [Part],
         wanted: &Settle,
         text: &[u8],
     ) -> Result<Settled, Stopped> {
-        let (killing, running) = (self.killing(), running(parts));
+        let shared = self.shared.clone();
+        let (killing, running, handle) = (self.killing(), running(parts), self.handle.clone());
         let killer = killing.killer();
         let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
-        let reading = self.reading(&self.shared.collations, &cancel);
+        let reading = self.reading(&shared.collations, &cancel);
         let session = self.writing(&reading, None);
         let settling = write::settle(parts, wanted, text, &session, &sharding.sequences);
-        attend(&self.handle, &running, &killer, settling).await?.map_err(Stopped::Refused)
+        attend(&handle, &running, &killer, Some(&mut self.client), settling).await?.map_err(Stopped::Refused)
     }
 
     fn killing(&self) -> Killing {
@@ -196,7 +199,9 @@ impl Session {
         let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
         let session = self.reading(&shared.collations, &cancel);
         let mut sink = ClientSink::new(&mut self.client);
-        let ended = attend(&handle, &running, &killer, read::run(parts, read, request, &session, &mut sink)).await;
+        // The sink sees that the client has gone.
+        let reading = read::run(parts, read, request, &session, &mut sink);
+        let ended = attend(&handle, &running, &killer, None, reading).await;
         match ended {
             Ok(Ok(outcome)) => Ok(outcome),
             Ok(Err(failure)) => Err(match sink.into_error() {
@@ -287,13 +292,22 @@ fn running(parts: &[Part]) -> Vec<Running> {
     parts.iter().map(|part| (part.lease.server.clone(), part.lease.thread_id)).collect()
 }
 
-/// Waits for what runs on several connections. A kill reaches all of them; what is not waited for any more is dropped.
+/// Waits for what runs on several connections. A kill reaches all of them, and so does the end of the client, if it is to be seen to
+/// here; what is not waited for any more is dropped.
 async fn attend<T>(
     handle: &SessionHandle,
     running: &[Running],
     killer: &Killer<'_>,
+    client: Option<&mut Client>,
     what: impl Future<Output = T>,
 ) -> Result<T, Stopped> {
+    let gone = async {
+        match client {
+            Some(client) => client.gone().await,
+            None => std::future::pending().await,
+        }
+    };
+    let mut gone = std::pin::pin!(gone);
     let kill_all = |what: Kill| running.iter().for_each(|(server, thread)| killer.kill(server, *thread, what));
     let mut what = std::pin::pin!(what);
     let mut killed = KilledQuery::default();
@@ -318,6 +332,10 @@ async fn attend<T>(
                 }
             }
             () = killed.unheard() => kill_all(Kill::Query),
+            error = &mut gone => {
+                kill_all(Kill::Connection);
+                return Err(Stopped::Ended(error.into()));
+            }
         }
     }
 }

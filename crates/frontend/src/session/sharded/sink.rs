@@ -51,9 +51,20 @@ impl Sink for ClientSink<'_> {
         }
         self.sent = true;
         self.client.flush().await.map_err(|error| {
-            let failure = Failure::new(Fault::Client, codes::ER_NET_READ_ERROR, b"08S01", error.to_string());
+            let failure = failure_of(&error);
             self.error = Some(error);
             failure
         })
     }
+
+    async fn gone(&mut self) -> Failure {
+        let error = self.client.gone().await;
+        let failure = failure_of(&error);
+        self.error = Some(error);
+        failure
+    }
+}
+
+fn failure_of(error: &ClientError) -> Failure {
+    Failure::new(Fault::Client, codes::ER_NET_READ_ERROR, b"08S01", error.to_string())
 }

@@ -11,6 +11,7 @@ use weir_sql::{Bump, Class, Effects, LexMode, Lexer, Pins, TokenKind};
 use weir_wire::Failure;
 
 use super::super::Session;
+use super::super::branches::Parts;
 use super::super::server::Stopped;
 use super::super::state::Left;
 use super::{Asked, shard_id};
@@ -94,8 +95,21 @@ impl Session {
         read
     }
 
+    /// Makes the connections of a statement give the same values: of the session, and of the time if it reads that.
+    pub(super) async fn make_alike(&self, class: &Class, timed: bool, lent: &mut Parts) -> Result<(), Failure> {
+        self.hand_over(class, &mut lent.parts).await?;
+        if timed && lent.parts.len() > 1 && self.state.profile.variable("timestamp").is_none() {
+            for part in &mut lent.parts {
+                part.lease.flush().await?;
+                part.lease.confirm_state().await?;
+            }
+            lent.stop_clocks().await?;
+        }
+        Ok(())
+    }
+
     /// Brings what a statement reads of its session's values to other connections.
-    pub(super) async fn hand_over(&self, class: &Class, parts: &mut [Part]) -> Result<(), Failure> {
+    async fn hand_over(&self, class: &Class, parts: &mut [Part]) -> Result<(), Failure> {
         let Left::Known(id) = self.state.last_insert_id else { return Ok(()) };
         if !class.effects.contains(Effects::USES_LAST_INSERT_ID) {
             return Ok(());

@@ -1,0 +1,212 @@
+//! Temporary tables in sharded databases: they are on the session's connection, and hide tables of their name.
+//!
+//! What must always hold: a statement that names a temporary table runs on the connection that has it, or is refused. It never
+//! reads or writes rows of the table that is hidden.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weir_catalog::Catalog;
+use weir_exec::Sharding;
+use weir_plan::{Plan, Refusal, Route};
+use weir_sql::ast::{DropKind, ObjectName, Statement, StatementKind};
+use weir_sql::visit::{Flow, NameRole, Node, Object, walk};
+use weir_sql::{Bump, Class, Kind, Pins, TokenKind};
+use weir_wire::Failure;
+
+use super::super::Session;
+use super::super::server::Stopped;
+use super::planning::learn;
+use super::{Asked, Dispatched, not_supported};
+
+/// A table's database and name, as they are compared.
+pub(in super::super) type TableName = (Vec<u8>, Vec<u8>);
+
+/// The names of a statement.
+#[derive(Debug, Default)]
+struct Named {
+    /// Temporary tables, and the one that it makes.
+    temporary: Vec<TableName>,
+    /// Other tables and views of sharded databases, and whether it is a view.
+    others: Vec<(TableName, bool)>,
+}
+
+impl Session {
+    /// A statement was run, without an error: temporary tables have come or gone.
+    pub(in super::super) fn note_temporary(&mut self, class: &Class, text: &[u8]) {
+        let Some(sharding) = self.sharding() else { return };
+        let makes = class.pins.contains(Pins::TEMPORARY_TABLE);
+        if !makes && self.state.temporary.is_empty() {
+            return;
+        }
+        let arena = Bump::new();
+        let Ok(parsed) = weir_sql::parse(&arena, text, self.state.lex) else { return };
+        let catalog = sharding.catalog();
+        for statement in parsed.statements {
+            match statement.kind {
+                StatementKind::CreateTable(create) if create.temporary => {
+                    let name = self.full_name(&create.name, &catalog);
+                    self.state.temporary.extend(name.filter(|(database, _)| catalog.database(database).is_some()));
+                }
+                StatementKind::DropTables(drop) => {
+                    for name in drop.names {
+                        if let Some(name) = self.full_name(name, &catalog) {
+                            self.state.temporary.remove(&name);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn full_name(&self, name: &ObjectName<'_>, catalog: &Catalog) -> Option<TableName> {
+        let database = name.database.map(|database| database.name).or(self.state.profile.database.as_deref())?;
+        let folded = |name: &[u8]| if catalog.fold_case { name.to_ascii_lowercase() } else { name.to_vec() };
+        Some((folded(database), folded(name.name.name)))
+    }
+
+    /// Dispatches a statement that names a temporary table of a sharded database, or makes one. `None`: it is none of them.
+    pub(super) async fn dispatch_temporary(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        asked: Asked<'_>,
+    ) -> Result<Option<Dispatched>, Stopped> {
+        if self.state.temporary.is_empty() && !asked.class.pins.contains(Pins::TEMPORARY_TABLE) {
+            return Ok(None);
+        }
+        let catalog = sharding.catalog_now();
+        let hidden = {
+            let arena = Bump::new();
+            // What can't be read is refused where it is planned.
+            let Ok(parsed) = weir_sql::parse(&arena, asked.text, self.state.lex) else { return Ok(None) };
+            let mut named = Named::default();
+            parsed.statements.iter().for_each(|statement| self.names(statement, &catalog, &mut named));
+            if named.temporary.is_empty() {
+                return Ok(None);
+            }
+            let [statement] = parsed.statements else {
+                return Err(refused("stands in a text of several statements: send each in a text of its own").into());
+            };
+            self.check_form(statement, asked, &named)?;
+            if named.others.is_empty() {
+                return Ok(Some(Dispatched::Here(None)));
+            }
+            hide(&catalog, &named.temporary)
+        };
+        match self.plan_hidden(sharding, &hidden, asked).await? {
+            Plan::Home => Ok(Some(Dispatched::Here(None))),
+            Plan::Route(Route { shard, text: None, raise: None, .. }) => {
+                let bound = self.lease.is_some() && self.state.is_bound();
+                if bound && self.at.shard != usize::from(shard.0) {
+                    return Err(elsewhere().into());
+                }
+                self.set_shard(usize::from(shard.0));
+                Ok(Some(Dispatched::Here(None)))
+            }
+            _ => Err(elsewhere().into()),
+        }
+    }
+
+    async fn plan_hidden(
+        &self,
+        sharding: &Arc<Sharding>,
+        catalog: &Catalog,
+        asked: Asked<'_>,
+    ) -> Result<Plan, Stopped> {
+        loop {
+            match self.plan_with(catalog, &sharding.weights(), asked)? {
+                Ok(plan) => return Ok(plan),
+                Err(Refusal::Failure(failure)) => return Err(failure.into()),
+                Err(Refusal::NeedsWorkbench(_)) => return Err(elsewhere().into()),
+                Err(Refusal::NeedsWeights(collation, chars)) => learn(sharding, &collation, &chars).await?,
+            }
+        }
+    }
+
+    /// Adds the names of a statement.
+    fn names(&self, statement: &Statement<'_>, catalog: &Catalog, named: &mut Named) {
+        let made = match statement.kind {
+            StatementKind::CreateTable(create) if create.temporary => self.full_name(&create.name, catalog),
+            _ => None,
+        };
+        let mut again = false;
+        walk(Node::Statement(statement), &mut |node: Node<'_>| {
+            let Node::Name(name, role) = node else { return Flow::Descend };
+            let of_table = match role {
+                NameRole::Star | NameRole::Routine | NameRole::Deleted | NameRole::Locked => false,
+                NameRole::Created(object) | NameRole::Altered(object) => object == Object::Table,
+                NameRole::Dropped(object) | NameRole::Shown(object) | NameRole::Referred(object) => {
+                    object == Object::Table
+                }
+                _ => true,
+            };
+            let Some(full) = self.full_name(name, catalog).filter(|_| of_table) else { return Flow::Descend };
+            let Some((_, database)) = catalog.database(&full.0) else { return Flow::Descend };
+            let is_made = made.as_ref() == Some(&full) && matches!(role, NameRole::Created(_));
+            again |= made.as_ref() == Some(&full) && !is_made;
+            let view = database.views.keys().any(|view| view.as_bytes() == full.1);
+            match is_made || self.state.temporary.contains(&full) {
+                true => named.temporary.push(full),
+                false => named.others.push((full, view)),
+            }
+            Flow::Descend
+        });
+        // A table that is made of the one that it hides: the planner says whether that one is in one place.
+        if again {
+            named.temporary.retain(|name| Some(name) != made.as_ref());
+        }
+    }
+
+    /// Refuses what could leave other temporary tables than those that are known.
+    fn check_form(&self, statement: &Statement<'_>, asked: Asked<'_>, named: &Named) -> Result<(), Failure> {
+        if named.others.iter().any(|(_, view)| *view) {
+            return Err(refused("is used together with a view, which may be about a table that it hides"));
+        }
+        let renames = || {
+            let mut tokens = weir_sql::Lexer::new(asked.text, self.state.lex);
+            tokens.any(|token| token.kind == TokenKind::Word && token.text(asked.text).eq_ignore_ascii_case(b"RENAME"))
+        };
+        match statement.kind {
+            StatementKind::DropTables(drop) if drop.kind == DropKind::Table && !named.others.is_empty() => {
+                Err(refused("is dropped together with other tables: drop it in a statement of its own"))
+            }
+            StatementKind::RenameTables(_) => Err(refused("is renamed: make another one")),
+            StatementKind::AlterTable(_) if renames() => Err(refused("is renamed: make another one")),
+            _ if asked.class.kind == Kind::Multiple => Err(refused("stands in a text of several statements")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The catalog without some tables.
+fn hide(catalog: &Catalog, names: &[TableName]) -> Catalog {
+    let mut hidden = catalog.clone();
+    for (database, name) in names {
+        let Some((database, _)) = catalog.database(database) else { continue };
+        let Some((table, _)) = catalog.table(database.as_bytes(), name) else { continue };
+        if let Some(found) = hidden.databases.get_mut(database) {
+            let tables: BTreeMap<_, _> = found
+                .tables
+                .iter()
+                .filter(|(one, _)| *one != table)
+                .map(|(one, known)| (one.clone(), known.clone()))
+                .collect();
+            let mut changed = (**found).clone();
+            changed.tables = tables;
+            *found = Arc::new(changed);
+        }
+    }
+    hidden
+}
+
+fn refused(why: &str) -> Failure {
+    not_supported(format!("A temporary table of a sharded database {why}"))
+}
+
+fn elsewhere() -> Failure {
+    not_supported(
+        "A temporary table is on one connection, to one shard, and rows of the statement's other tables are on others: read them first, or use a \
+         table that is not temporary",
+    )
+}

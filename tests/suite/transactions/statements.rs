@@ -1,0 +1,193 @@
+//! Statements on several shards that are ended in the middle: all shards end alike, and the connections are whole afterwards.
+
+use libtest_mimic::Failed;
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use weir_local::Flavor;
+
+use super::{BOUND, DATABASE, Shards, app, choose};
+use crate::Collector;
+use crate::driver::{expect_equal, expect_error, run, value};
+use crate::lab::{APP, Endpoint, Lab, eventually};
+use crate::login::{self, Login};
+
+type Case = fn(&mut Shards, &Endpoint) -> Result<(), Failed>;
+
+/// A database over both shards.
+const SPREAD: &str = "t_spread";
+/// "COM_QUERY".
+const QUERY: u8 = 3;
+
+pub(super) fn collect(tests: &mut Collector) {
+    let cases: [(&str, Case); 5] = [
+        ("statement_that_is_killed_is_undone_on_all_shards", killed),
+        ("statement_that_is_killed_leaves_its_transaction", killed_in_transaction),
+        ("read_that_is_killed_ends_on_all_shards", killed_read),
+        ("statement_whose_client_goes_is_undone_on_all_shards", gone),
+        ("routines_that_commit_do_not_split_a_transaction", routines),
+    ];
+    for (word, case) in cases {
+        tests.add_for_weir(&format!("transactions::{word}"), move |lab: &Lab, flavor: Flavor| {
+            let fill = [
+                "CREATE TABLE t (id INT PRIMARY KEY, v INT NOT NULL)",
+                "INSERT INTO t VALUES (1, 10), (2, 20), (3, 30)",
+            ];
+            let mut shards = Shards::start(lab, flavor, 2, &fill)?;
+            let weir = shards.weir(lab)?;
+            lab.judge(Endpoint::of(weir), |endpoint| case(&mut shards, endpoint))
+        });
+    }
+}
+
+/// A session in the sharded database, whose table has 40 rows that are 0.
+fn spread(endpoint: &Endpoint) -> Result<Conn, Failed> {
+    let mut session = app(endpoint.port)?;
+    session.query_drop(format!("CREATE DATABASE {SPREAD}"))?;
+    session.query_drop(format!("USE {SPREAD}"))?;
+    session.query_drop("CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */")?;
+    let rows: Vec<String> = (0..40).map(|id| format!("({id}, 0)")).collect();
+    session.query_drop(format!("INSERT INTO t VALUES {}", rows.join(",")))?;
+    Ok(session)
+}
+
+/// One that holds all rows of the second shard.
+fn holder(shards: &Shards) -> Result<Conn, Failed> {
+    let mut root = shards.sites[1].server.admin()?;
+    root.query_drop("BEGIN")?;
+    root.query_drop(format!("UPDATE {SPREAD}.t SET v = v + 1000"))?;
+    Ok(root)
+}
+
+fn waits(shards: &Shards) -> Result<(), Failed> {
+    let waiting = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
+    eventually(BOUND, "it waits on the second shard", || {
+        // InnoDB renews this table only when nobody has read it for 0.1 s.
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        shards.value(1, waiting).is_ok_and(|count| count != "0")
+    })
+}
+
+/// Kills what a session runs once it waits; returns the session, and how its statement ended.
+fn kill(
+    shards: &Shards,
+    endpoint: &Endpoint,
+    mut session: Conn,
+    statement: &str,
+) -> Result<(Conn, mysql::Result<()>), Failed> {
+    let id = session.connection_id();
+    std::thread::scope(|scope| {
+        let running = scope.spawn(move || {
+            let ended = run(&mut session, statement);
+            (session, ended)
+        });
+        let begun = waits(shards);
+        app(endpoint.port)?.query_drop(format!("KILL QUERY {id}"))?;
+        let ended = running.join().map_err(|_| Failed::from("the session panicked"))?;
+        begun.map(|()| ended)
+    })
+}
+
+/// No shard has an open transaction of anybody.
+fn all_is_free(shards: &Shards) -> Result<(), Failed> {
+    for shard in [0, 1] {
+        eventually(BOUND, "no transaction is open", || {
+            std::thread::sleep(std::time::Duration::from_millis(150));
+            shards.value(shard, "SELECT COUNT(*) FROM information_schema.innodb_trx").is_ok_and(|count| count == "0")
+        })?;
+    }
+    expect_equal("prepared", shards.prepared()?, 0)
+}
+
+fn killed(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    let session = spread(endpoint)?;
+    let mut holder = holder(shards)?;
+    let (mut session, ended) = kill(shards, endpoint, session, "UPDATE t SET v = v + 1")?;
+    expect_error("killed", &ended, 1317, "70100")?;
+    holder.query_drop("ROLLBACK")?;
+    all_is_free(shards)?;
+    expect_equal("undone", value(&mut session, "SELECT SUM(v) FROM t")?, "0".to_owned())?;
+    session.query_drop("UPDATE t SET v = v + 1")?;
+    expect_equal("the next one", value(&mut session, "SELECT SUM(v) FROM t")?, "40".to_owned())
+}
+
+fn killed_in_transaction(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut session = spread(endpoint)?;
+    session.query_drop("INSERT INTO t VALUES (100, 0), (101, 0), (102, 0), (103, 0)")?;
+    let mut holder = shards.sites[1].server.admin()?;
+    holder.query_drop("BEGIN")?;
+    holder.query_drop(format!("UPDATE {SPREAD}.t SET v = v + 1000 WHERE id < 100"))?;
+    session.query_drop("BEGIN")?;
+    session.query_drop("UPDATE t SET v = 7 WHERE id IN (100, 101, 102, 103)")?;
+    let (mut session, ended) = kill(shards, endpoint, session, "UPDATE t SET v = v + 1 WHERE id < 100")?;
+    expect_error("killed", &ended, 1317, "70100")?;
+    holder.query_drop("ROLLBACK")?;
+    session.query_drop("COMMIT")?;
+    all_is_free(shards)?;
+    expect_equal("what came before it", value(&mut session, "SELECT SUM(v) FROM t")?, "28".to_owned())
+}
+
+fn killed_read(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    let session = spread(endpoint)?;
+    let mut holder = holder(shards)?;
+    let (mut session, ended) = kill(shards, endpoint, session, "SELECT * FROM t WHERE v >= 0 FOR UPDATE")?;
+    expect_error("killed", &ended, 1317, "70100")?;
+    holder.query_drop("ROLLBACK")?;
+    all_is_free(shards)?;
+    expect_equal("the next one", value(&mut session, "SELECT COUNT(*) FROM t")?, "40".to_owned())
+}
+
+fn gone(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut other = spread(endpoint)?;
+    for statement in ["UPDATE t SET v = v + 1", "SELECT * FROM t WHERE v >= 0 FOR UPDATE"] {
+        let holder = holder(shards)?;
+        let address = &endpoint.address;
+        let (mut client, _) = login::open(address, &Login::new(APP.0, APP.1).database(SPREAD))?;
+        client.command(QUERY, statement.as_bytes())?;
+        waits(shards)?;
+        drop(client);
+        // It ends while the row is still held.
+        let running = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%SET v = v + 1' OR info LIKE '% v >= 0 FOR UPDATE'";
+        for shard in [0, 1] {
+            eventually(BOUND, "it runs no more", || shards.value(shard, running).is_ok_and(|count| count == "0"))?;
+        }
+        drop(holder);
+        all_is_free(shards)?;
+        expect_equal("undone", value(&mut other, "SELECT SUM(v) FROM t")?, "0".to_owned())?;
+    }
+    Ok(())
+}
+
+fn routines(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    for site in &shards.sites {
+        let mut root = site.server.admin()?;
+        root.query_drop(format!("USE {DATABASE}"))?;
+        root.query_drop("CREATE PROCEDURE commits() BEGIN UPDATE t SET v = v + 1 WHERE id = 1; COMMIT; END")?;
+    }
+    let mut session = app(endpoint.port)?;
+    let both = |id: u32| -> Result<[String; 2], Failed> {
+        let query = format!("SELECT v FROM t WHERE id = {id}");
+        Ok([shards.value(0, &query)?, shards.value(1, &query)?])
+    };
+    session.query_drop("CALL commits()")?;
+    expect_equal("in autocommit", both(1)?, ["11", "10"].map(str::to_owned))?;
+    session.query_drop("BEGIN")?;
+    session.query_drop("UPDATE t SET v = 21 WHERE id = 2")?;
+    session.query_drop("CALL commits()")?;
+    session.query_drop("ROLLBACK")?;
+    expect_equal("in a transaction of one shard", both(1)?, ["12", "10"].map(str::to_owned))?;
+    expect_equal("which it has committed", both(2)?, ["21", "20"].map(str::to_owned))?;
+    session.reset()?;
+    session.query_drop("BEGIN")?;
+    for shard in [0, 1] {
+        choose(&mut session, shard)?;
+        session.query_drop("UPDATE t SET v = 31 WHERE id = 3")?;
+    }
+    for shard in [0, 1] {
+        choose(&mut session, shard)?;
+        expect_error("a CALL among several", &run(&mut session, "CALL commits()"), 1235, "42000")?;
+    }
+    expect_equal("not committed", both(3)?, ["30", "30"].map(str::to_owned))?;
+    session.query_drop("COMMIT")?;
+    expect_equal("committed", both(3)?, ["31", "31"].map(str::to_owned))?;
+    expect_equal("not called", both(1)?, ["12", "10"].map(str::to_owned))
+}
