@@ -113,11 +113,12 @@ fn flags(column: &mysql::Column) -> ColumnFlags {
     if column.character_set() == 63 { flags - numbers } else { flags }
 }
 
+/// What separates the name and the type of a column that is shown from all else.
+const ELSE: &str = ", of ";
+
 /// The name and the type of a column as it is shown.
 fn name_and_type(column: &str) -> String {
-    let name = column.split(" (").next().and_then(|names| names.rsplit('.').next()).unwrap_or_default();
-    let kind = column.split(") ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or_default();
-    format!("{name} {kind}")
+    column.rsplit_once(ELSE).map_or(column, |(shown, _)| shown).to_owned()
 }
 
 /// An error's text without what depends on where rows and expressions are: a shard counts its own rows, and finds an unknown column of
@@ -133,15 +134,18 @@ fn told(message: &str) -> String {
     }
 }
 
+/// The column that an expression comes from is one of a temporary table, if the server made one.
 fn column(column: &mysql::Column) -> String {
+    let origin = match &*column.org_table_str() {
+        "" => String::new(),
+        table => format!("({table}.{})", column.org_name_str()),
+    };
     format!(
-        "{}.{}.{} ({}.{}) {:?} {:?} charset {} length {} decimals {}",
+        "{} {:?}{ELSE}{}.{} {origin} {:?} charset {} length {} decimals {}",
+        column.name_str(),
+        column.column_type(),
         column.schema_str(),
         column.table_str(),
-        column.name_str(),
-        column.org_table_str(),
-        column.org_name_str(),
-        column.column_type(),
         flags(column),
         column.character_set(),
         column.column_length(),

@@ -12,6 +12,10 @@
 //! * `-- weir`: not for the plain server, only for Weir: any answer that is no error will do;
 //! * `-- no warnings`: what it warns of is not compared;
 //! * `-- other columns`: of its columns only names and types are compared: the server takes the rest from a temporary table.
+//!
+//! `{s2}` in a statement is the name of the second shard, or of one that is there. A case can be multiplied: behind its title, `-- each a; b`
+//! names words, and each line `-- = x; y` that follows gives them values. For each of these lines the case is there once, with the values in
+//! place of `{a}` and `{b}`.
 
 use std::path::Path;
 
@@ -61,15 +65,20 @@ pub(crate) fn load(folder: &Path, filter: &str) -> Result<Vec<Case>, Error> {
 fn parse(file: &str, text: &str) -> Result<Vec<Case>, Error> {
     let mut cases: Vec<Case> = Vec::new();
     let mut step = Step::default();
+    let mut matrix = Matrix::default();
     for (index, line) in text.lines().enumerate() {
         let at = || format!("{file}:{}", index + 1);
         if step.text.is_empty() {
             if let Some(title) = line.strip_prefix("## ") {
+                matrix.multiply(&mut cases);
                 cases.push(Case { file: file.to_owned(), title: title.to_owned(), steps: Vec::new() });
                 step = Step::default();
                 continue;
             }
             if line.trim().is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if matrix.read(line).map_err(|error| format!("{}: {error}", at()))? {
                 continue;
             }
             if let Some(said) = line.strip_prefix("-- ") {
@@ -87,7 +96,56 @@ fn parse(file: &str, text: &str) -> Result<Vec<Case>, Error> {
             case.steps.push(std::mem::take(&mut step));
         }
     }
+    matrix.multiply(&mut cases);
     if step.text.is_empty() { Ok(cases) } else { Err(format!("{file}:{}: it does not end", step.line).into()) }
+}
+
+/// What the case that is being read is multiplied by.
+#[derive(Default)]
+struct Matrix {
+    words: Vec<String>,
+    lines: Vec<Vec<String>>,
+}
+
+impl Matrix {
+    /// Whether the line was one of it.
+    fn read(&mut self, line: &str) -> Result<bool, String> {
+        let split = |list: &str| list.split(';').map(|word| word.trim().to_owned()).collect::<Vec<_>>();
+        if let Some(words) = line.strip_prefix("-- each ") {
+            self.words = split(words);
+        } else if let Some(values) = line.strip_prefix("-- = ") {
+            let values = split(values);
+            if values.len() != self.words.len() {
+                return Err(format!("{} values for {} words", values.len(), self.words.len()));
+            }
+            self.lines.push(values);
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Puts a case for each line in the place of the last one.
+    fn multiply(&mut self, cases: &mut Vec<Case>) {
+        let Matrix { words, lines } = std::mem::take(self);
+        if lines.is_empty() {
+            return;
+        }
+        let Some(model) = cases.pop() else { return };
+        for values in lines {
+            let fill = |text: &str| {
+                let pairs = words.iter().zip(&values);
+                pairs.fold(text.to_owned(), |text, (word, value)| text.replace(&format!("{{{word}}}"), value))
+            };
+            let steps = model.steps.iter().map(|step| Step {
+                text: fill(&step.text),
+                params: step.params.as_ref().map(|params| params.iter().map(|param| fill(param)).collect()),
+                ..step.clone()
+            });
+            let title = format!("{} [{}]", model.title, values.join("; "));
+            cases.push(Case { file: model.file.clone(), title, steps: steps.collect() });
+        }
+    }
 }
 
 fn say(step: &mut Step, said: &str) -> Result<(), String> {
@@ -159,6 +217,15 @@ mod tests {
         let step = &cases[0].steps[1];
         assert_eq!(step.refused.as_deref(), Some("no way"));
         assert_eq!(step.whole_text(), "SELECT\n 1, 'a,b'");
+        let text =
+            "## all\n-- each t; v\n-- = INT; 1\n-- = DATE; '2024-01-01'\n-- params: {v}\nSELECT {t}, ?;\n## one\nDO 1;";
+        let cases = parse("f.sql", text).expect("cases");
+        assert_eq!(
+            cases.iter().map(|case| &case.title[..]).collect::<Vec<_>>(),
+            ["all [INT; 1]", "all [DATE; '2024-01-01']", "one"]
+        );
+        assert_eq!(cases[1].steps[0].whole_text(), "SELECT DATE, '2024-01-01'");
+        assert!(parse("f.sql", "## a\n-- each x; y\n-- = 1\nDO 1;").is_err());
         assert!(parse("f.sql", "## a\nSELECT 1").is_err());
         assert!(parse("f.sql", "## a\n-- nonsense\nSELECT 1;").is_err());
     }

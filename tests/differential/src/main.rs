@@ -9,6 +9,7 @@
 
 mod answer;
 mod case;
+mod generate;
 mod run;
 mod stage;
 
@@ -45,6 +46,15 @@ pub(crate) struct Arguments {
     /// Compare the plain server with itself: checks the cases, not Weir.
     #[arg(long)]
     direct: bool,
+    /// No cases, only generated statements.
+    #[arg(long)]
+    generate: bool,
+    /// Which statements are generated.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many are generated, at least.
+    #[arg(long, default_value_t = 600)]
+    statements: usize,
     /// Print each statement and what the plain server answers.
     #[arg(long)]
     verbose: bool,

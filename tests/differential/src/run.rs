@@ -28,28 +28,52 @@ impl Tally {
 }
 
 /// The sessions of a case on one target.
-struct Sessions<'a> {
-    target: &'a Target,
+pub(crate) struct Sessions<'a> {
+    pub(crate) target: &'a Target,
     open: BTreeMap<usize, Conn>,
 }
 
-impl Sessions<'_> {
-    fn run(&mut self, step: &Step, binary: bool) -> Result<Answer, Error> {
-        let session = match self.open.entry(step.session) {
+impl<'a> Sessions<'a> {
+    pub(crate) fn new(target: &'a Target) -> Sessions<'a> {
+        Sessions { target, open: BTreeMap::new() }
+    }
+
+    /// The session of this number.
+    pub(crate) fn session(&mut self, number: usize) -> Result<&mut Conn, Error> {
+        Ok(match self.open.entry(number) {
             std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::btree_map::Entry::Vacant(entry) => entry.insert(self.target.connect(Some("d"))?),
-        };
-        let params = step.params.as_deref().unwrap_or_default();
-        Ok(match binary {
-            true => ask(session, &step.text, true, params),
-            false => ask(session, &step.whole_text(), false, &[]),
         })
     }
+
+    pub(crate) fn run(&mut self, step: &Step, binary: bool) -> Result<Answer, Error> {
+        let params = step.params.as_deref().unwrap_or_default();
+        let (text, params) = if binary { (step.text.clone(), params) } else { (step.whole_text(), Default::default()) };
+        let text = on_shards(text, self.target.shards);
+        Ok(ask(self.session(step.session)?, &text, binary, params))
+    }
+}
+
+/// `{s3}` is the third shard's name, or that of one that is there.
+fn on_shards(mut text: String, shards: usize) -> String {
+    for number in 1..=4 {
+        text = text.replace(&format!("{{s{number}}}"), &format!("s{}", (number - 1) % shards.max(1) + 1));
+    }
+    text
+}
+
+/// Makes the database of a case anew.
+pub(crate) fn fresh(target: &Target) -> Result<(), Error> {
+    let mut session = target.connect(None)?;
+    for text in ["DROP DATABASE IF EXISTS d", "CREATE DATABASE d"] {
+        session.query_drop(text).map_err(|error| format!("{}: {text}: {error}\n{}", target.name, target.log_tail()))?;
+    }
+    Ok(())
 }
 
 /// Runs all cases on one kind of server.
 pub(crate) fn run(flavor: Flavor, arguments: &Arguments) -> Result<Tally, Error> {
-    let cases = load(&arguments.cases, &arguments.filter)?;
+    let cases = if arguments.generate { Vec::new() } else { load(&arguments.cases, &arguments.filter)? };
     let directory = tempfile::Builder::new().prefix("weir-differential-").tempdir()?;
     let targets = set(flavor, arguments, directory.path())?;
     let steps = cases.iter().map(|case| case.steps.len() as u64 * 2).sum();
@@ -65,6 +89,11 @@ pub(crate) fn run(flavor: Flavor, arguments: &Arguments) -> Result<Tally, Error>
         }
     }
     bar.finish_and_clear();
+    if arguments.generate || arguments.filter.is_empty() {
+        let generated = crate::generate::run(flavor, arguments, &targets)?;
+        tally.passed += generated.passed;
+        tally.failed += generated.failed;
+    }
     Ok(tally)
 }
 
@@ -78,15 +107,9 @@ fn run_case(
     bar: &ProgressBar,
 ) -> Result<(), Error> {
     for target in targets {
-        let mut session = target.connect(None)?;
-        let fresh = ["DROP DATABASE IF EXISTS d", "CREATE DATABASE d"];
-        for text in fresh {
-            session
-                .query_drop(text)
-                .map_err(|error| format!("{}: {text}: {error}\n{}", target.name, target.log_tail()))?;
-        }
+        fresh(target)?;
     }
-    let mut all: Vec<Sessions<'_>> = targets.iter().map(|target| Sessions { target, open: BTreeMap::new() }).collect();
+    let mut all: Vec<Sessions<'_>> = targets.iter().map(Sessions::new).collect();
     for step in &case.steps {
         bar.inc(1);
         if step.flavor.is_some_and(|only| only != flavor) || step.binary.is_some_and(|only| only != binary) {

@@ -215,9 +215,29 @@ impl<'p, 'a> Question<'p, 'a> {
 
     /// Whether GROUP BY has the whole shard key.
     pub(crate) fn groups_by_key(&self, together: &Together, branch: &Branch<'a>, keys: &'a [OrderItem<'a>]) -> bool {
-        let columns: Vec<Option<ColumnRef>> = keys.iter().map(|key| self.grouped_by(branch, key)).collect();
-        let has = |equal: &BTreeSet<ColumnRef>| columns.iter().flatten().any(|column| equal.contains(column));
+        let columns: Vec<ColumnRef> = keys.iter().filter_map(|key| self.grouped_by(branch, key)).collect();
+        self.have_key(together, &columns)
+    }
+
+    /// Whether rows with the same values of these columns have the same shard key.
+    fn have_key(&self, together: &Together, columns: &[ColumnRef]) -> bool {
+        let has = |equal: &BTreeSet<ColumnRef>| {
+            columns.iter().any(|column| equal.contains(column) && self.has_rows(column.instance))
+        };
         together.equal.iter().all(has)
+    }
+
+    /// Whether a table has a row in each row of its block: in the others its columns are NULL, on whichever shard.
+    fn has_rows(&self, instance: usize) -> bool {
+        let mut at = Some(instance);
+        while let Some(here) = at {
+            let instance = &self.analysis.instances[here];
+            if instance.nullable {
+                return false;
+            }
+            at = self.tables_of.get(&instance.block).copied();
+        }
+        true
     }
 
     /// The column that an item of GROUP BY is.
@@ -239,10 +259,8 @@ impl<'p, 'a> Question<'p, 'a> {
     /// Whether a SELECT's columns have the whole shard key.
     pub(crate) fn shows_key(&self, together: &Together, branch: &Branch<'a>) -> bool {
         let Some(columns) = &branch.columns else { return false };
-        let has = |equal: &BTreeSet<ColumnRef>| {
-            columns.iter().filter_map(|column| column.column).any(|column| equal.contains(&column))
-        };
-        together.equal.iter().all(has)
+        let columns: Vec<ColumnRef> = columns.iter().filter_map(|column| column.column).collect();
+        self.have_key(together, &columns)
     }
 
     /// Whether each window function looks at rows of one shard.
@@ -265,7 +283,7 @@ impl<'p, 'a> Question<'p, 'a> {
                     _ => None,
                 })
                 .collect();
-            fit &= together.equal.iter().all(|equal| columns.iter().any(|column| equal.contains(column)));
+            fit &= self.have_key(together, &columns);
         }
         if fit {
             Ok(())

@@ -186,13 +186,14 @@ impl Session {
         Ok(Dispatched::Done)
     }
 
-    /// A statement is to be prepared: on a shard that has its tables.
+    /// A statement is to be prepared: on a shard that has its tables. In a transaction that shard joins it, as it does for the execution.
     pub(super) fn aim_preparation(&mut self, text: &[u8]) {
         let Some(sharding) = self.sharding() else { return };
-        if self.lease.is_some() && self.state.is_bound() {
-            return;
-        }
-        if let Some(shard) = self.shard_with_tables(&sharding.catalog(), text) {
+        let bound = self.lease.is_some() && self.state.is_bound();
+        let here = bound.then(|| shard_id(self.at.shard));
+        if let Some(shard) = self.shard_with_tables(&sharding.catalog(), text, here)
+            && (!bound || self.may_change_shard())
+        {
             self.set_shard(usize::from(shard.0));
         }
     }

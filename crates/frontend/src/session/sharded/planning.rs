@@ -117,8 +117,8 @@ impl Session {
         Failure::new(Fault::Client, codes::ER_PARSE_ERROR, b"42000", &message[..end])
     }
 
-    /// A shard that has all tables of a text, as far as they are of sharded databases; `None` if it names none of them.
-    pub(super) fn shard_with_tables(&self, catalog: &Catalog, text: &[u8]) -> Option<ShardId> {
+    /// A shard that has all tables of a text, as far as they are of sharded databases: this one, if it has them. `None` if it names none of them.
+    pub(super) fn shard_with_tables(&self, catalog: &Catalog, text: &[u8], wanted: Option<ShardId>) -> Option<ShardId> {
         let arena = Bump::new();
         let parsed = weir_sql::parse(&arena, text, self.state.lex).ok()?;
         let context = Context {
@@ -131,7 +131,8 @@ impl Session {
         for statement in parsed.statements {
             for (_, table) in resolve(statement, &context).tables() {
                 let Some((_, database)) = table.database.and_then(|name| catalog.database(name)) else { continue };
-                let first = database.shards.first().copied();
+                let first = wanted.filter(|wanted| database.shards.contains(wanted));
+                let first = first.or(database.shards.first().copied());
                 let known = table.database.and_then(|name| catalog.table(name, table.name));
                 match known.map(|(_, table)| &table.placement) {
                     Some(Placement::Single(shard)) => return Some(*shard),

@@ -1,0 +1,68 @@
+# Differences that the generator has found.
+
+## a prepared statement for another shard than that of its transaction
+CREATE TABLE c (k INT PRIMARY KEY, v INT) /*weir: shard by hash(k) */;
+CREATE TABLE s (k INT PRIMARY KEY, v INT) /*weir: single on shard '{s2}' */;
+CREATE TABLE r (k INT PRIMARY KEY, v INT) /*weir: single on shard '{s1}' */;
+BEGIN;
+-- params: 1, 5
+INSERT INTO c VALUES (?, ?);
+-- params: 1, 5
+INSERT INTO s VALUES (?, ?);
+-- params: 2, 6
+INSERT INTO r VALUES (?, ?);
+-- params: 1
+SELECT * FROM s WHERE k = ?;
+-- params: 2
+SELECT * FROM r WHERE k = ?;
+COMMIT;
+SELECT * FROM s ORDER BY k;
+SELECT * FROM r ORDER BY k;
+
+## INSERT … SELECT into one shard that fails
+CREATE TABLE a (k INT PRIMARY KEY, n INT) /*weir: shard by hash(k) */;
+CREATE TABLE s (k INT PRIMARY KEY, v INT) /*weir: single */;
+INSERT INTO a VALUES (1, 1), (2, 1), (3, 1), (4, 1), (5, 1);
+INSERT INTO s SELECT n, k FROM a ORDER BY k;
+SELECT COUNT(*) FROM s;
+INSERT INTO s SELECT k, n FROM a ORDER BY k;
+SELECT * FROM s ORDER BY k;
+INSERT INTO s SELECT k, n FROM a ORDER BY k;
+BEGIN;
+INSERT INTO s SELECT k, n FROM a ORDER BY k;
+INSERT INTO s SELECT k + 10, n FROM a;
+COMMIT;
+SELECT * FROM s ORDER BY k;
+
+## groups and windows by the key of a table that may have no row
+CREATE TABLE a (k INT PRIMARY KEY, v INT) /*weir: shard by hash(k) */;
+CREATE TABLE b (k INT PRIMARY KEY, w INT) /*weir: shard by hash(k) */;
+INSERT INTO a VALUES (1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (6, 3), (7, 4), (8, 4);
+INSERT INTO b VALUES (1, 10), (4, 40), (9, 90);
+SELECT b.k, COUNT(*) FROM a LEFT JOIN b ON a.k = b.k GROUP BY b.k;
+SELECT b.k, COUNT(*), SUM(a.v) FROM b RIGHT JOIN a ON a.k = b.k GROUP BY b.k ORDER BY b.k;
+SELECT DISTINCT b.k FROM a LEFT JOIN b ON a.k = b.k ORDER BY b.k;
+SELECT a.k, COUNT(*) FROM a LEFT JOIN b ON a.k = b.k GROUP BY a.k ORDER BY a.k;
+SELECT k, COUNT(*) FROM a LEFT JOIN b USING (k) GROUP BY k ORDER BY k;
+SELECT k, COUNT(*) FROM b RIGHT JOIN a USING (k) GROUP BY k ORDER BY k;
+SELECT k, COUNT(*) FROM b LEFT JOIN a USING (k) GROUP BY k ORDER BY k;
+SELECT DISTINCT k FROM b RIGHT JOIN a USING (k) ORDER BY k;
+SELECT COUNT(DISTINCT b.k) FROM a LEFT JOIN b ON a.k = b.k;
+SELECT b.k, COUNT(DISTINCT a.v) FROM a LEFT JOIN b ON a.k = b.k GROUP BY b.k ORDER BY b.k;
+-- refused: PARTITION BY
+SELECT a.k, ROW_NUMBER() OVER (PARTITION BY b.k ORDER BY a.k) FROM a LEFT JOIN b ON a.k = b.k ORDER BY a.k;
+SELECT a.k, ROW_NUMBER() OVER (PARTITION BY a.k ORDER BY b.k) AS n FROM a LEFT JOIN b ON a.k = b.k ORDER BY a.k;
+-- refused: GROUP BY
+SELECT q.k, q.n FROM (SELECT b.k, COUNT(*) AS n FROM a LEFT JOIN b ON a.k = b.k GROUP BY b.k) AS q ORDER BY q.k;
+-- refused: DISTINCT
+SELECT q.k FROM (SELECT DISTINCT b.k FROM a LEFT JOIN b ON a.k = b.k) AS q ORDER BY q.k;
+
+## INSERT … SELECT without rows
+CREATE TABLE a (k INT PRIMARY KEY, n INT) /*weir: shard by hash(k) */;
+CREATE TABLE g (k INT PRIMARY KEY, n INT) /*weir: global */;
+CREATE TABLE s (k INT PRIMARY KEY, n INT) /*weir: single */;
+INSERT INTO s SELECT * FROM a;
+INSERT INTO g SELECT n, k FROM a;
+REPLACE INTO a SELECT n, k FROM s;
+REPLACE INTO a SELECT n, k FROM a WHERE n > 7;
+SELECT COUNT(*) FROM s;

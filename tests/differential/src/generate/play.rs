@@ -1,0 +1,123 @@
+//! Plays a script on all targets.
+
+use mysql::prelude::Queryable;
+
+use super::Shares;
+use super::script::{Act, Script};
+use crate::Error;
+use crate::answer::Answer;
+use crate::run::{Sessions, fresh};
+use crate::stage::Target;
+
+/// How a script ended.
+pub(super) enum End {
+    Same {
+        compared: usize,
+    },
+    /// A write was refused while it ran: some targets have done it.
+    Cut {
+        compared: usize,
+    },
+    Different(Difference),
+}
+
+/// Where answers differ.
+pub(super) struct Difference {
+    /// The statement, counted from the first act.
+    pub(super) act: usize,
+    /// The target that answers something else.
+    pub(super) target: usize,
+    /// Both answers.
+    pub(super) why: String,
+    /// Their error codes, and whether it is the rows that differ.
+    pub(super) nature: Nature,
+}
+
+/// What differs.
+pub(super) type Nature = (Option<u16>, Option<u16>, bool);
+
+/// Plays it: the first target is the plain one.
+pub(super) fn play(script: &Script, targets: &[&Target], shares: &mut Shares) -> Result<End, Error> {
+    let mut sessions = Vec::new();
+    for target in targets {
+        fresh(target)?;
+        sessions.push(Sessions::new(target));
+    }
+    let mut compared = 0;
+    let setup = script.setup();
+    for (number, act) in setup.iter().chain(&script.acts).enumerate() {
+        if act.writes && refused_before(&mut sessions, act)? {
+            shares.entry(act.kind).or_default().1 += 1;
+            continue;
+        }
+        match one(&mut sessions, act)? {
+            Verdict::Same { refused: false } => {
+                compared += 1;
+                shares.entry(act.kind).or_default().0 += 1;
+            }
+            Verdict::Same { refused: true } => shares.entry(act.kind).or_default().1 += 1,
+            Verdict::Cut => {
+                shares.entry(act.kind).or_default().1 += 1;
+                return Ok(End::Cut { compared });
+            }
+            Verdict::Different(target, why, nature) => {
+                return Ok(End::Different(Difference { act: number.saturating_sub(setup.len()), target, why, nature }));
+            }
+        }
+    }
+    Ok(End::Same { compared })
+}
+
+/// Whether Weir says beforehand that it refuses a write.
+fn refused_before(sessions: &mut [Sessions<'_>], act: &Act) -> Result<bool, Error> {
+    for one in sessions.iter_mut().filter(|one| one.target.shards > 1) {
+        let session = one.session(0)?;
+        let told = session.query_drop(format!("WEIR EXPLAIN {}", act.step.whole_text()));
+        if matches!(&told, Err(mysql::Error::MySqlError(error)) if error.code == 1235) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+enum Verdict {
+    /// All that did not refuse it answer alike.
+    Same {
+        refused: bool,
+    },
+    Cut,
+    Different(usize, String, Nature),
+}
+
+fn one(sessions: &mut [Sessions<'_>], act: &Act) -> Result<Verdict, Error> {
+    let mut refused = false;
+    let mut expected = None;
+    for (number, one) in sessions.iter_mut().enumerate() {
+        let got = one.run(&act.step, act.binary)?;
+        let Some(expected) = &expected else {
+            expected = Some(got);
+            continue;
+        };
+        if got.is_refusal("") {
+            if act.writes && expected.error.is_none() {
+                return Ok(Verdict::Cut);
+            }
+            refused = true;
+        } else if !alike(act, expected, &got) {
+            let text = &act.step.text;
+            let protocol = if act.binary { "binary" } else { "text" };
+            let code = |answer: &Answer| answer.error.as_ref().map(|error| error.0);
+            let rows = |answer: &Answer| answer.results.iter().map(|reply| reply.rows.len()).collect::<Vec<_>>();
+            let nature = (code(expected), code(&got), rows(expected) != rows(&got));
+            let why = format!("{protocol}:\n  {text}\n  plain server:\n{expected}  Weir:\n{got}");
+            return Ok(Verdict::Different(number, why, nature));
+        }
+    }
+    Ok(Verdict::Same { refused })
+}
+
+/// Of several rows that are wrong each in its own way, a shard finds its own first.
+fn alike(act: &Act, expected: &Answer, got: &Answer) -> bool {
+    let several = act.writes && expected.error.is_some() && got.error.is_some();
+    several || expected.is_like(got, &act.step)
+}
