@@ -116,9 +116,9 @@ fn flags(column: &mysql::Column) -> ColumnFlags {
 /// What separates the name and the type of a column that is shown from all else.
 const ELSE: &str = ", of ";
 
-/// The name and the type of a column as it is shown.
+/// The name and the type of a column as it is shown. How large a text may become in a temporary table is none of it.
 fn name_and_type(column: &str) -> String {
-    column.rsplit_once(ELSE).map_or(column, |(shown, _)| shown).to_owned()
+    column.rsplit_once(ELSE).map_or(column, |(shown, _)| shown).replace("LONG_BLOB", "BLOB")
 }
 
 /// An error's text without what depends on where rows and expressions are: a shard counts its own rows, and finds an unknown column of

@@ -195,7 +195,8 @@ fn subquery(mut words: Words, world: &World, random: &mut Random) -> Made {
         .iter()
         .filter(|table| table.global || (table.group.is_some() && table.group == outer.table.group))
         .collect();
-    let inner = source(if random.chance(88) { random.pick(&mates) } else { random.pick(&world.tables) }, "i");
+    let inner: &Table = if random.chance(88) { random.pick::<&Table>(&mates) } else { random.pick(&world.tables) };
+    let inner = source(inner, "i");
     let number = |from: &Source<'_>, random: &mut Random| {
         let numbers = from.which(|kind| matches!(kind, Kind::Int { .. }));
         *random.pick(&numbers)

@@ -1,0 +1,242 @@
+# The same statements for each kind of shard key and placement.
+
+## statements by key
+-- each type; place; one; two; three; four; none
+-- = INT; hash(k); 1; 2; 3; 40; 99
+-- = BIGINT; hash(k); -1; 2; 3000000000; 40; 99
+-- = BIGINT UNSIGNED; hash(k); 1; 18446744073709551615; 3; 40; 99
+-- = TINYINT; hash(k); -128; 127; 0; 40; 99
+-- = DECIMAL(10,2); hash(k); 1.50; -2.25; 3.00; 40.10; 99
+-- = VARCHAR(20); hash(k); 'one'; 'two'; 'three'; 'four'; 'none'
+-- = CHAR(10); hash(k); 'one'; 'two'; ''; 'four'; 'none'
+-- = VARCHAR(20) CHARACTER SET latin1; hash(k); 'one'; 'zwölf'; 'three'; 'four'; 'none'
+-- = VARBINARY(20); hash(k); 'one'; 'ONE'; 'three'; 'four'; 'none'
+-- = DATE; hash(k); '2024-01-01'; '2023-05-05'; '1999-12-31'; '2025-06-07'; '2000-01-01'
+-- = DATETIME; hash(k); '2024-01-01 10:00:00'; '2023-05-05'; '1999-12-31 23:59:59'; '2025-06-07'; '2000-01-01'
+-- = YEAR; hash(k); 1999; 2000; 2024; 2155; 1901
+-- = INT; range(k) ({s1} values less than (2), {s2} values less than (3), {s3} values less than (10), {s4} values less than maxvalue); 1; 2; 3; 40; 99
+-- = DATE; range(k) ({s1} values less than ('2020-01-01'), {s2} values less than ('2024-01-01'), {s3} values less than maxvalue); '2024-01-01'; '2023-05-05'; '1999-12-31'; '2025-06-07'; '2000-01-01'
+-- = INT; list(k) ({s1} values in (1, 99), {s2} values in (2), {s3} values in (3), {s4} default); 1; 2; 3; 40; 99
+-- = VARCHAR(20); list(k) ({s1} values in ('one'), {s2} values in ('two', 'none'), {s3} default); 'one'; 'two'; 'three'; 'four'; 'none'
+-- = DATE; year(k); '2024-01-01'; '2023-05-05'; '1999-12-31'; '2025-06-07'; '2000-01-01'
+-- = DATETIME; month(k); '2024-01-01 10:00:00'; '2023-05-05'; '1999-12-31 23:59:59'; '2025-06-07'; '2000-01-01'
+-- = DATE; day(k); '2024-01-01'; '2023-05-05'; '1999-12-31'; '2025-06-07'; '2000-01-01'
+CREATE TABLE t (k {type} NOT NULL PRIMARY KEY, v VARCHAR(20), n INT) /*weir: shard by {place} */;
+INSERT INTO t VALUES ({one}, 'a', 1), ({two}, 'b', 2);
+-- params: {three}, 'c', 3
+INSERT INTO t VALUES (?, ?, ?);
+INSERT INTO t SET k = {four}, v = 'd', n = 4;
+SELECT * FROM t WHERE k = {one};
+-- params: {two}
+SELECT * FROM t WHERE k = ?;
+SELECT n FROM t WHERE {three} = k;
+SELECT * FROM t WHERE k = {none};
+SELECT * FROM t WHERE k IN ({one}, {three}) ORDER BY n;
+-- params: {one}, {four}, {none}
+SELECT * FROM t WHERE k IN (?, ?, ?) ORDER BY n;
+SELECT * FROM t WHERE k = {one} OR k = {two} ORDER BY n;
+SELECT * FROM t WHERE k NOT IN ({one}, {two}) ORDER BY n;
+SELECT * FROM t WHERE k <> {one} ORDER BY n;
+SELECT n FROM t WHERE k >= {two} ORDER BY n;
+SELECT n FROM t WHERE k < {three} ORDER BY n;
+SELECT n FROM t WHERE k BETWEEN {two} AND {one} ORDER BY n;
+SELECT n FROM t WHERE k = {one} AND n = 1;
+SELECT n FROM t WHERE k = {one} AND k = {two};
+SELECT * FROM t ORDER BY k;
+SELECT * FROM t ORDER BY k DESC LIMIT 2;
+SELECT * FROM t ORDER BY k LIMIT 1, 2;
+SELECT COUNT(*), SUM(n), MIN(k), MAX(k) FROM t;
+-- other columns
+SELECT k, COUNT(*) FROM t GROUP BY k ORDER BY k;
+SELECT DISTINCT k FROM t ORDER BY k;
+INSERT INTO t VALUES ({one}, 'dup', 0);
+INSERT IGNORE INTO t VALUES ({one}, 'dup', 0), ({two}, 'dup', 0);
+-- no warnings
+INSERT INTO t VALUES ({one}, 'a', 1), ({none}, 'e', 5) ON DUPLICATE KEY UPDATE n = n + 10;
+REPLACE INTO t VALUES ({two}, 'bb', 22), ({three}, 'cc', 33);
+SELECT * FROM t ORDER BY k;
+UPDATE t SET v = 'x' WHERE k = {one};
+-- params: {two}
+UPDATE t SET n = n + 1 WHERE k = ?;
+UPDATE t SET n = n + 1 WHERE k IN ({one}, {four});
+UPDATE t SET n = 0 WHERE k = {one} AND n = 12345;
+UPDATE t SET n = n + 1 ORDER BY k LIMIT 2;
+SELECT * FROM t ORDER BY k;
+BEGIN;
+UPDATE t SET v = 'in' WHERE k = {one};
+SAVEPOINT a;
+DELETE FROM t WHERE k = {two};
+INSERT INTO t VALUES ({two}, 'again', 7);
+ROLLBACK TO a;
+SELECT * FROM t ORDER BY k;
+SELECT * FROM t WHERE k = {three} FOR UPDATE;
+COMMIT;
+BEGIN;
+DELETE FROM t;
+ROLLBACK;
+DELETE FROM t WHERE k = {none};
+UPDATE t SET k = {none} WHERE k = {four};
+SELECT * FROM t WHERE k = {none};
+UPDATE t SET k = {one} WHERE k = {two};
+SELECT * FROM t ORDER BY k;
+DELETE FROM t WHERE k IN ({one}, {two});
+DELETE FROM t ORDER BY k LIMIT 1;
+SELECT * FROM t ORDER BY k;
+DELETE FROM t;
+SELECT COUNT(*) FROM t;
+
+## joins and subqueries on the key
+-- each type; place; one; two; three; four
+-- = INT; hash(k); 1; 2; 3; 4
+-- = BIGINT UNSIGNED; hash(k); 1; 2; 3; 18446744073709551615
+-- = VARCHAR(20); hash(k); 'one'; 'two'; 'three'; 'four'
+-- = DECIMAL(10,2); hash(k); 1.5; 2.5; -3.5; 4
+-- = DATE; month(k); '2024-01-01'; '2023-05-05'; '1999-12-31'; '2025-06-07'
+-- = DATETIME; hash(k); '2024-01-01 10:00:00'; '2023-05-05'; '1999-12-31'; '2025-06-07'
+-- = INT; range(k) ({s1} values less than (2), {s2} values less than (3), {s3} values less than maxvalue); 1; 2; 3; 4
+-- = INT; list(k) ({s1} values in (1), {s2} values in (2), {s3} default); 1; 2; 3; 4
+CREATE TABLE o (k {type} NOT NULL PRIMARY KEY, c INT, note VARCHAR(10)) /*weir: shard by {place} */;
+CREATE TABLE l (k {type} NOT NULL, n INT, p DECIMAL(8,2), PRIMARY KEY (k, n)) /*weir: shard by {place} */;
+CREATE TABLE g (c INT PRIMARY KEY, name VARCHAR(10)) /*weir: global */;
+INSERT INTO g VALUES (7, 'seven'), (8, 'eight'), (9, 'nine');
+INSERT INTO o VALUES ({one}, 7, 'a'), ({two}, 8, 'b'), ({three}, 7, NULL), ({four}, NULL, 'd');
+INSERT INTO l VALUES ({one}, 1, 10.50), ({one}, 2, 20), ({two}, 1, 5), ({three}, 1, 1), ({three}, 2, 2), ({three}, 3, 3);
+SELECT o.k, l.n, l.p FROM o JOIN l ON o.k = l.k ORDER BY o.k, l.n;
+SELECT o.k, l.n FROM o LEFT JOIN l ON o.k = l.k ORDER BY o.k, l.n;
+SELECT o.c, l.n FROM l RIGHT JOIN o ON o.k = l.k ORDER BY o.k, l.n;
+SELECT k, l.n FROM o JOIN l USING (k) ORDER BY k, l.n;
+SELECT k, n FROM o NATURAL JOIN l ORDER BY k, n;
+SELECT o.k, l.n FROM o, l WHERE o.k = l.k AND l.n > 1 ORDER BY o.k, l.n;
+SELECT o.k, l.n FROM o JOIN l ON o.k = l.k WHERE o.k = {one} ORDER BY l.n;
+-- params: {three}
+SELECT o.k, l.n FROM o JOIN l ON o.k = l.k WHERE l.k = ? ORDER BY l.n;
+SELECT o.k, g.name FROM o JOIN g ON g.c = o.c ORDER BY o.k;
+SELECT o.k, g.name FROM o LEFT JOIN g ON g.c = o.c AND g.name <> 'seven' ORDER BY o.k;
+SELECT g.name, l.n FROM g JOIN o ON o.c = g.c JOIN l ON l.k = o.k ORDER BY o.k, l.n;
+SELECT k FROM o WHERE EXISTS (SELECT 1 FROM l WHERE l.k = o.k AND l.n = 2) ORDER BY k;
+SELECT k FROM o WHERE NOT EXISTS (SELECT 1 FROM l WHERE l.k = o.k) ORDER BY k;
+SELECT k FROM o WHERE k IN (SELECT k FROM l WHERE n > 1) ORDER BY k;
+SELECT k FROM o WHERE k NOT IN (SELECT l.k FROM l) ORDER BY k;
+SELECT k, (SELECT SUM(p) FROM l WHERE l.k = o.k) AS s FROM o ORDER BY k;
+SELECT k, (SELECT name FROM g WHERE g.c = o.c) AS s FROM o ORDER BY k;
+SELECT k FROM o WHERE c IN (SELECT c FROM g WHERE name LIKE 's%') ORDER BY k;
+SELECT q.k, q.s FROM (SELECT k, SUM(p) AS s FROM l GROUP BY k) AS q ORDER BY q.k;
+SELECT o.note, q.s FROM o JOIN (SELECT k, SUM(p) AS s FROM l GROUP BY k) AS q ON q.k = o.k ORDER BY o.k;
+WITH q AS (SELECT k, COUNT(*) AS n FROM l GROUP BY k) SELECT o.k, q.n FROM o LEFT JOIN q ON q.k = o.k ORDER BY o.k;
+-- other columns
+SELECT o.k, COUNT(*), SUM(l.p) FROM o JOIN l ON o.k = l.k GROUP BY o.k ORDER BY o.k;
+-- other columns
+SELECT o.c, COUNT(*), SUM(l.p) FROM o JOIN l ON o.k = l.k GROUP BY o.c ORDER BY o.c;
+-- other columns
+SELECT g.name, COUNT(*) AS n FROM o JOIN g ON g.c = o.c GROUP BY g.name HAVING COUNT(*) > 1 ORDER BY g.name;
+SELECT o.k FROM o JOIN l ON l.k = o.k AND l.n = 1 ORDER BY l.p DESC LIMIT 2;
+SELECT a.k, b.c FROM o AS a JOIN o AS b ON a.k = b.k ORDER BY a.k;
+UPDATE o JOIN l ON o.k = l.k SET o.note = 'upd' WHERE l.n = 2;
+UPDATE o JOIN g ON g.c = o.c SET o.note = g.name WHERE g.c = 8;
+UPDATE o SET note = 'sub' WHERE k IN (SELECT k FROM l WHERE n = 3);
+DELETE FROM l WHERE k IN (SELECT k FROM o WHERE c = 8);
+DELETE o, l FROM o JOIN l ON o.k = l.k WHERE l.n = 3;
+DELETE FROM o WHERE NOT EXISTS (SELECT 1 FROM l WHERE l.k = o.k) AND c IS NULL;
+SELECT * FROM o ORDER BY k;
+SELECT * FROM l ORDER BY k, n;
+
+## INSERT … SELECT by placement
+-- each from; into
+-- = shard by hash(k); shard by hash(k)
+-- = shard by hash(k); shard by hash(n)
+-- = shard by hash(n); single
+-- = single; shard by hash(k)
+-- = single on shard '{s2}'; shard by hash(n)
+-- = global; shard by hash(k)
+-- = shard by hash(k); global
+-- = global; single
+-- = single; single on shard '{s2}'
+-- = single; global
+CREATE TABLE f (k INT NOT NULL, n INT NOT NULL, v VARCHAR(10), d DECIMAL(8,3), t DATETIME, PRIMARY KEY (k, n)) /*weir: {from} */;
+CREATE TABLE i (k INT NOT NULL, n INT NOT NULL, v VARCHAR(10), d DECIMAL(8,3), t DATETIME, PRIMARY KEY (k, n)) /*weir: {into} */;
+INSERT INTO i SELECT * FROM f;
+INSERT INTO f VALUES (1, 1, 'a''b', 1.5, '2024-01-01'), (2, 7, NULL, -2.125, NULL), (3, 3, '\\', 0, '1999-12-31 23:59:59'), (4, 1, 'ä€', 99999.999, NULL);
+INSERT INTO i SELECT * FROM f WHERE k < 3;
+INSERT INTO i (n, k, v) SELECT n + 10, k, UPPER(v) FROM f WHERE k > 1;
+INSERT INTO i SELECT * FROM f WHERE k = 1;
+INSERT IGNORE INTO i SELECT * FROM f;
+REPLACE INTO i SELECT k, n, 'rep', d, t FROM f WHERE k <> 2;
+-- no warnings
+INSERT INTO i SELECT k, n, 'odku', d, t FROM f ON DUPLICATE KEY UPDATE v = VALUES(v);
+INSERT INTO i SELECT 100 + COUNT(*), 1, 'n', SUM(d), MAX(t) FROM f;
+BEGIN;
+INSERT INTO i SELECT k + 1000, n, v, d, t FROM f;
+SELECT COUNT(*) FROM i;
+ROLLBACK;
+SELECT * FROM i ORDER BY k, n;
+
+## writes that fail
+-- each place
+-- = shard by hash(k)
+-- = shard by range(k) ({s1} values less than (3), {s2} values less than (6), {s3} values less than maxvalue)
+-- = shard by list(k) ({s1} values in (1, 2), {s2} values in (3), {s3} default)
+-- = global
+-- = single
+-- = single on shard '{s2}'
+CREATE TABLE t (k INT PRIMARY KEY, v VARCHAR(3) NOT NULL, n TINYINT, d DATE, e ENUM('a','b')) /*weir: {place} */;
+INSERT INTO t VALUES (1, 'a', 1, '2024-01-01', 'a'), (2, 'b', 2, '2024-01-02', 'b'), (3, 'c', 3, NULL, NULL), (7, 'd', 4, NULL, 'a');
+INSERT INTO t VALUES (4, 'e', 1, NULL, NULL), (1, 'dup', 1, NULL, NULL);
+INSERT INTO t VALUES (4, 'too long', 1, NULL, NULL);
+INSERT INTO t VALUES (4, NULL, 1, NULL, NULL);
+INSERT INTO t VALUES (4, 'e', 1000, NULL, NULL);
+INSERT INTO t VALUES (4, 'e', 1, '2024-13-01', NULL);
+INSERT INTO t VALUES (4, 'e', 1, NULL, 'c');
+INSERT INTO t VALUES (4, 'e', 'x', NULL, NULL);
+INSERT INTO t VALUES (4, 'e');
+INSERT INTO t (k, v, nothing) VALUES (4, 'e', 1);
+INSERT INTO t (k) VALUES (4);
+INSERT INTO nowhere VALUES (1);
+INSERT INTO t VALUES (4, 'e', 1, NULL, NULL), (5, 'too long', 1, NULL, NULL), (6, 'f', 1, NULL, NULL);
+INSERT INTO t VALUES (4, 'e', 1, NULL, NULL), (5, 'e', 1000, NULL, NULL), (6, 'f', 1, NULL, NULL);
+SELECT * FROM t ORDER BY k;
+UPDATE t SET v = 'too long';
+UPDATE t SET v = 'too long' WHERE k = 1;
+UPDATE t SET n = n + 125;
+UPDATE t SET v = NULL WHERE k = 2;
+UPDATE t SET nothing = 1 WHERE k = 1;
+UPDATE t SET v = 'x' WHERE nothing = 1;
+UPDATE nowhere SET v = 'x';
+DELETE FROM nowhere;
+DELETE FROM t WHERE nothing = 1;
+SELECT nothing FROM t;
+SELECT * FROM t WHERE nothing = 1;
+SELECT k FROM t GROUP BY nothing;
+SELECT nofunction(k) FROM t WHERE k = 1;
+SELECT * FROM t WHERE k = 1 AND;
+BEGIN;
+INSERT INTO t VALUES (10, 'x', 1, NULL, NULL);
+INSERT INTO t VALUES (11, 'y', 1, NULL, NULL), (1, 'dup', 1, NULL, NULL), (12, 'z', 1, NULL, NULL);
+SELECT k FROM t ORDER BY k;
+UPDATE t SET v = 'too long' WHERE k > 1;
+DELETE FROM t WHERE k = 2;
+COMMIT;
+SELECT * FROM t ORDER BY k;
+INSERT IGNORE INTO t VALUES (20, 'x', 1, NULL, NULL), (1, 'dup', 1, NULL, NULL);
+SELECT * FROM t ORDER BY k;
+
+## a change of the key
+-- each type; place; one; two; three
+-- = INT; hash(k); 1; 2; 3
+-- = VARCHAR(10); hash(k); 'a'; 'b'; 'c'
+-- = DATE; year(k); '2021-01-01'; '2022-01-01'; '2023-01-01'
+-- = INT; range(k) ({s1} values less than (2), {s2} values less than (3), {s3} values less than maxvalue); 1; 2; 3
+-- = INT; list(k) ({s1} values in (1), {s2} values in (2), {s3} default); 1; 2; 3
+CREATE TABLE t (k {type} NOT NULL, n INT NOT NULL, v VARCHAR(10), d DECIMAL(10,3), b VARBINARY(8), PRIMARY KEY (k, n)) /*weir: shard by {place} */;
+INSERT INTO t VALUES ({one}, 1, 'x', 1.5, x'00ff'), ({one}, 2, NULL, NULL, NULL), ({two}, 1, 'it''s', -1, 'b');
+UPDATE t SET k = {three} WHERE k = {one} AND n = 1;
+SELECT * FROM t ORDER BY k, n;
+UPDATE t SET k = {one} WHERE k = {one};
+UPDATE t SET k = {two}, v = CONCAT(v, '!') WHERE k = {three};
+SELECT * FROM t ORDER BY k, n;
+UPDATE t SET k = {two}, n = n + 10 WHERE k = {one};
+SELECT * FROM t ORDER BY k, n;
+BEGIN;
+UPDATE t SET k = {one} WHERE n = 12;
+SELECT * FROM t ORDER BY k, n;
+ROLLBACK;
+SELECT * FROM t ORDER BY k, n;
