@@ -11,6 +11,7 @@ mod client;
 mod clients;
 mod compare;
 mod driver;
+mod dump;
 mod faults;
 mod interleave;
 mod kills;
@@ -108,6 +109,7 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
         shards::collect(&mut tests);
         catalog::collect(&mut tests);
         sequences::collect(&mut tests);
+        dump::collect(&mut tests);
         stopping::collect(&mut tests);
         takeover::collect(&mut tests);
         transactions::collect(&mut tests);

@@ -193,6 +193,11 @@ impl Catalog {
         u16::try_from(at).ok().map(ShardId)
     }
 
+    /// All shards of the cluster, in order.
+    pub fn all_shards(&self) -> impl Iterator<Item = ShardId> {
+        (0..self.shards.len()).filter_map(|at| u16::try_from(at).ok().map(ShardId))
+    }
+
     /// A shard's name.
     pub fn shard_name(&self, shard: ShardId) -> &str {
         self.shards.get(usize::from(shard.0)).map_or("?", String::as_str)

@@ -11,12 +11,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, Guard};
+use weir_catalog::collation::{MOST_CHARS, learn_query, learnt};
 use weir_catalog::{Catalog, Learnt, ShardId, Weights};
 use weir_meta::{Document, Follower, Store, StoreError};
 use weir_topology::Group;
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
+use crate::ask::not_supported;
 use crate::copies;
 use crate::own::Own;
 use crate::sequence::Sequences;
@@ -91,6 +93,20 @@ impl Sharding {
     /// Adds what was learnt of a collation. What is known already stays as it is.
     pub fn learnt(&self, collation: &str, more: &Learnt) {
         self.weights.rcu(|known| known.with(collation, more.clone()));
+    }
+
+    /// Asks a server for the weights of these characters, and keeps them.
+    ///
+    /// # Errors
+    /// That it can't be asked; 1235 if it tells no weights of the collation.
+    pub async fn learn(&self, collation: &str, chars: &[char]) -> Result<(), Failure> {
+        for chars in chars.chunks(MOST_CHARS) {
+            let reply = self.own.run(ShardId(0), learn_query(collation, chars)).await?;
+            let told = reply.rows.first().and_then(|row| learnt(chars, row));
+            let told = told.ok_or_else(|| not_supported(format!("The server tells no weights of {collation}")))?;
+            self.learnt(collation, &told);
+        }
+        Ok(())
     }
 
     /// Changes the catalog: what `change` makes of the newest one becomes the next version, is stored, copied to the shards that are

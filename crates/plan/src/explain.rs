@@ -2,7 +2,7 @@
 
 use weir_catalog::{Catalog, ShardId};
 
-use crate::{Compare, Condition, Fold, Grouped, Merge, Plan, Read, Route, Settle, SortKey, Write, WriteKind};
+use crate::{Compare, Condition, Fold, Grouped, Inform, Merge, Plan, Read, Route, Settle, SortKey, Write, WriteKind};
 
 /// A row: what, and how it is.
 pub type Row = (String, String);
@@ -20,6 +20,7 @@ pub fn rows(plan: &Plan, catalog: &Catalog) -> Vec<Row> {
         Plan::Write(write) => rows.write(write),
         Plan::Define => rows.add("kind", "definition"),
         Plan::Tell => rows.add("kind", "about logical tables"),
+        Plan::Inform(inform) => rows.inform(inform),
     }
     rows.rows
 }
@@ -37,6 +38,27 @@ impl Rows<'_> {
     fn shards(&self, shards: &[ShardId]) -> String {
         let names: Vec<&str> = shards.iter().map(|shard| self.catalog.shard_name(*shard)).collect();
         names.join(", ")
+    }
+
+    fn inform(&mut self, inform: &Inform) {
+        self.add("kind", "information_schema");
+        self.add("shards", self.shards(&[inform.home]));
+        for table in &inform.tables {
+            for (shard, text) in &table.asks {
+                self.add("asked first", String::from_utf8_lossy(text));
+                self.add("on shard", self.shards(&[*shard]));
+            }
+            if let Some(replaced) = &table.replaced {
+                self.add("replaced", format!("in {}: {replaced}", table.name));
+            }
+            if table.adds {
+                self.add("counts", format!("in {}: sums", table.name));
+            }
+            for known in &table.sequences {
+                self.add("sequence", format!("the next value of {}.{}", known.database, known.table));
+            }
+        }
+        self.add("why", &*inform.reason);
     }
 
     fn route(&mut self, route: &Route) {
@@ -104,6 +126,11 @@ impl Rows<'_> {
             WriteKind::Everywhere(shards, text) | WriteKind::Global(shards, text) => {
                 self.add("shards", self.shards(shards));
                 self.add("text", String::from_utf8_lossy(text));
+            }
+            WriteKind::Load(file) => {
+                self.add("shards", self.shards(&file.shards));
+                self.add("text", String::from_utf8_lossy(&file.text));
+                self.add("lines", if file.copies { "to each shard" } else { "to the shard of their key" });
             }
             WriteKind::Move(moved) => {
                 self.read(&moved.rows);

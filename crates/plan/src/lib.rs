@@ -9,6 +9,7 @@
 //! * `statement`: what is done with which kind of statement; `route`: everything on one shard.
 //! * `scatter`: reads of several shards.
 //! * [`explain`]: plans for people.
+//! * `information`: queries over `information_schema`; [`views`]: where views are.
 //! * `analysis`: tables, and what conditions say of their columns; `constant`: values; `place`: where values are.
 //! * [`write`]: INSERT, REPLACE, UPDATE, DELETE and LOAD of several shards.
 #![forbid(unsafe_code)]
@@ -17,12 +18,14 @@ mod aggregate;
 mod analysis;
 mod constant;
 pub mod explain;
+mod information;
 pub mod model;
 mod place;
 mod route;
 mod scatter;
 pub mod session;
 mod statement;
+pub mod views;
 pub mod write;
 
 pub use model::*;

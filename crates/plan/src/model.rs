@@ -23,6 +23,65 @@ pub enum Plan {
     Define,
     /// It tells about logical tables, or administers them: SHOW, DESCRIBE, ANALYZE, CHECKSUM and the like.
     Tell,
+    /// It reads `information_schema`, of which one server has a part only.
+    Inform(Inform),
+}
+
+/// A query over `information_schema`: other shards are asked for what is missing, and it runs on one with that put into its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inform {
+    /// Where it runs.
+    pub home: ShardId,
+    /// The tables that are not whole there.
+    pub tables: Vec<Informed>,
+    /// Where its text changes, in order.
+    pub edits: Vec<(Range<usize>, InformEdit)>,
+    /// Why, for EXPLAIN.
+    pub reason: String,
+}
+
+impl Inform {
+    /// The shards that are asked first, each once, in order.
+    pub fn shards(&self) -> Vec<ShardId> {
+        let mut shards: Vec<ShardId> =
+            self.tables.iter().flat_map(|table| table.asks.iter().map(|(shard, _)| *shard)).collect();
+        shards.sort();
+        shards.dedup();
+        shards
+    }
+}
+
+/// A table of `information_schema` that is made whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Informed {
+    /// Its name.
+    pub name: String,
+    /// What shards are asked for rows of it, in the order of the shards.
+    pub asks: Vec<(ShardId, Vec<u8>)>,
+    /// Which rows of the shard where the query runs are replaced by those: a condition.
+    pub replaced: Option<String>,
+    /// Rows of several shards that tell of the same are one, whose counts are sums.
+    pub adds: bool,
+    /// Tables whose next value of AUTO_INCREMENT is that of a sequence.
+    pub sequences: Vec<Known>,
+}
+
+/// A table that the catalog knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// Its database.
+    pub database: String,
+    /// Its name.
+    pub table: String,
+}
+
+/// What stands in a changed text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InformEdit {
+    /// This.
+    Text(Vec<u8>),
+    /// The table at this place, as a query in parentheses, and its alias, if the text gives it none.
+    Table(usize, Option<Vec<u8>>),
 }
 
 /// A statement for one shard.
@@ -267,6 +326,74 @@ pub enum WriteKind {
     Gather(Gather),
     /// An UPDATE of a shard key: rows are read with their new values, taken away, and put where their new keys belong.
     Move(Move),
+    /// LOAD DATA LOCAL: the client's file is asked for, and each line goes to its shard.
+    Load(Box<LoadFile>),
+}
+
+/// A client's file, and where its lines go.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadFile {
+    /// All shards of the table.
+    pub shards: Vec<ShardId>,
+    /// The name that the client knows it by.
+    pub name: Vec<u8>,
+    /// What each shard is told: it asks for its lines then.
+    pub text: Vec<u8>,
+    /// How it is written.
+    pub format: FileFormat,
+    /// How many fields of a line are read.
+    pub fields: usize,
+    /// The table has an AUTO_INCREMENT column, for which this field is; if none is, lines get one more at their beginning.
+    pub generated: Option<Option<usize>>,
+    /// A value of 0 stays (NO_AUTO_VALUE_ON_ZERO).
+    pub keeps_zero: bool,
+    /// Where the values of the shard key are.
+    pub key: Vec<FileKey>,
+    /// Each shard gets all lines: a GLOBAL table.
+    pub copies: bool,
+    /// The character set that the statement names; the database's if none.
+    pub charset: Option<String>,
+    /// The database's name.
+    pub database_name: String,
+    /// The table's name.
+    pub table_name: String,
+    /// What says where rows are.
+    pub database: Database,
+    /// The table.
+    pub table: Table,
+}
+
+/// Where a value of the shard key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKey {
+    /// In this field of the line.
+    Field(usize),
+    /// It is the AUTO_INCREMENT value, for which there is no field.
+    Generated,
+}
+
+/// How a file is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileFormat {
+    /// What ends a field.
+    pub fields: Vec<u8>,
+    /// What may stand around one.
+    pub enclosed: Option<u8>,
+    /// What makes the next character another one.
+    pub escaped: Option<u8>,
+    /// What begins a line.
+    pub starting: Vec<u8>,
+    /// What ends a line.
+    pub lines: Vec<u8>,
+    /// How many lines are left out.
+    pub skip: u64,
+}
+
+impl Default for FileFormat {
+    fn default() -> FileFormat {
+        let (fields, lines) = (b"\t".to_vec(), b"\n".to_vec());
+        FileFormat { fields, enclosed: None, escaped: Some(b'\\'), starting: Vec::new(), lines, skip: 0 }
+    }
 }
 
 /// Rows that move.
@@ -414,6 +541,7 @@ impl Write {
             WriteKind::Everywhere(shards, _) | WriteKind::Global(shards, _) => shards.clone(),
             WriteKind::Gather(gather) => gather.rows.shards.clone(),
             WriteKind::Move(moved) => moved.shards.clone(),
+            WriteKind::Load(file) => file.shards.clone(),
         };
         shards.sort_unstable();
         shards.dedup();

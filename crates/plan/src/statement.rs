@@ -14,6 +14,7 @@ use weir_wire::{Failure, Fault};
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, Base, InstanceKind, Surroundings, gather};
 use crate::constant::Folder;
+use crate::information;
 use crate::place::Places;
 use crate::route::{self, Meeting};
 use crate::scatter;
@@ -70,9 +71,40 @@ impl<'a> Planner<'a> {
             Kind::Query(_) | Kind::Insert(_) | Kind::Update(_) | Kind::Delete(_) | Kind::Explain(_) | Kind::Call(_)
         );
         match self.session.hinted {
-            Some(shard) if rows => Ok(to_shard(shard, "its hint names the shard")),
-            _ => self.of_kind(),
+            Some(shard) if rows => self.hinted(shard),
+            _ => match information::wanted(&self)? {
+                Some(inform) => Ok(Plan::Inform(inform)),
+                None => self.of_kind(),
+            },
         }
+    }
+
+    /// A statement whose hint names the shard runs there as it is, unless rows could come to be where nobody finds them.
+    fn hinted(self, shard: ShardId) -> Result<Plan, Refusal> {
+        use StatementKind as Kind;
+        let misplaces = match self.statement.kind {
+            Kind::Insert(_) => self.analysis()?.instances.first().is_some_and(|table| match &table.kind {
+                InstanceKind::Base(base) => {
+                    base.database.shards.len() > 1 && !matches!(base.table.placement, Placement::Single(_))
+                }
+                _ => false,
+            }),
+            Kind::Update(_) | Kind::Delete(_) => self.writes_beyond(&self.analysis()?),
+            _ => false,
+        };
+        if misplaces {
+            return Err(refused(
+                "A hint can't send this write to a shard: its rows may belong on others, or copies would differ. Leave the hint out, or, to \
+                 repair something, SET weir_shard",
+            ));
+        }
+        let blank = weir_sql::shard_hint(self.text, self.session.mode).and_then(|hint| hint.blank);
+        let text = blank.map(|range| {
+            let mut text = self.text.to_vec();
+            text[range].fill(b' ');
+            text
+        });
+        Ok(Plan::Route(Route { shard, text, raise: None, reason: "its hint names the shard".to_owned() }))
     }
 
     fn of_kind(self) -> Result<Plan, Refusal> {
@@ -114,7 +146,10 @@ impl<'a> Planner<'a> {
             | Kind::Grant(_)
             | Kind::Revoke(_) => Ok(self.defining(self.catalog.shards.len() > 1)),
             Kind::Call(call) => self.call(&call.name),
-            Kind::LockTables(_) => self.on_one_shard("LOCK TABLES"),
+            Kind::Load(load) => self.load(&load.table),
+            Kind::LockTables(_) => {
+                self.on_one_shard("LOCK TABLES (mysqldump does without by --single-transaction --skip-add-locks)")
+            }
             Kind::Handler(_) => self.on_one_shard("HANDLER"),
             _ => self.on_one_shard("This statement"),
         }
@@ -205,6 +240,18 @@ impl<'a> Planner<'a> {
         }
     }
 
+    /// LOAD DATA: one server can do it for a table that only it has.
+    fn load(self, name: &ObjectName<'_>) -> Result<Plan, Refusal> {
+        let database = name.database.map(|database| database.name).or(self.session.database).unwrap_or_default();
+        let Some((_, table)) = self.catalog.table(database, name.name.name) else {
+            return self.on_one_shard("LOAD DATA");
+        };
+        match table.placement {
+            Placement::Single(shard) => Ok(to_shard(shard, "the table is SINGLE, on this shard")),
+            Placement::Global | Placement::Sharded(_) => self.write(),
+        }
+    }
+
     // --- Definitions, and what tells about them ---
 
     fn defining(self, sharded: bool) -> Plan {
@@ -260,7 +307,7 @@ impl<'a> Planner<'a> {
 
     // --- All else ---
 
-    fn names_sharded(self) -> bool {
+    pub(crate) fn names_sharded(self) -> bool {
         self.facts
             .names
             .tables()

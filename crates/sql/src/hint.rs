@@ -1,7 +1,8 @@
-//! Weir's own hints: which server a text wants to run on, `SELECT /*+ WEIR_PRIMARY */ …`.
+//! Weir's own hints: which server a text wants to run on, `SELECT /*+ WEIR_PRIMARY */ …`; which shard, `SELECT /*+ WEIR_SHARD(s1) */ …`, or
+//! as kingshard has it, `/*s1*/ SELECT …`.
 //!
 //! What must hold: a hint counts where MySQL reads optimizer hints, directly after the first word of a statement, and
-//! nowhere else: not in strings, names or plain comments.
+//! nowhere else: not in strings, names or plain comments. Only kingshard's form is a plain comment: at the very beginning of the text.
 
 use std::ops::Range;
 
@@ -61,9 +62,74 @@ fn find(text: &[u8], mode: LexMode) -> Option<(RoutingHint, Range<usize>)> {
     None
 }
 
+/// A shard that a text wants to run on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShardHint<'t> {
+    /// The shard's name.
+    pub name: &'t [u8],
+    /// What the servers don't know and would warn of; none for a plain comment, which may be no hint at all.
+    pub blank: Option<Range<usize>>,
+}
+
+/// The shard that a text names by a hint.
+pub fn shard_hint(text: &[u8], mode: LexMode) -> Option<ShardHint<'_>> {
+    let begun = text.trim_ascii_start();
+    if let Some(comment) = begun.strip_prefix(b"/*").filter(|rest| !rest.starts_with(b"!") && !rest.starts_with(b"+")) {
+        let end = memchr::memmem::find(comment, b"*/")?;
+        let name = comment[..end].trim_ascii();
+        if !name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(byte)) {
+            return Some(ShardHint { name, blank: None });
+        }
+    }
+    memchr::memmem::find(text, b"/*+")?;
+    let mut tokens = Lexer::new(text, mode);
+    let mut start = None;
+    while let Some(token) = tokens.next() {
+        match token.kind {
+            TokenKind::HintStart => start = Some(token.range().start),
+            TokenKind::HintEnd => start = None,
+            TokenKind::Word if start.is_some() && token.text(text).eq_ignore_ascii_case(b"WEIR_SHARD") => {
+                tokens.next().filter(|open| open.kind == TokenKind::Punct(b'('))?;
+                let name = tokens.next()?.text(text);
+                let close = tokens.next().filter(|close| close.kind == TokenKind::Punct(b')'))?;
+                let word = token.range().start..close.range().end;
+                // The whole comment, if there is nothing else in it.
+                let alone = text[start.unwrap_or(word.start) + 3..word.start].trim_ascii().is_empty();
+                let end = tokens.next().filter(|end| alone && end.kind == TokenKind::HintEnd);
+                let blank = end.map_or(word.clone(), |end| start.unwrap_or(word.start)..end.range().end);
+                let quotes: &[u8] = b"'`\"";
+                let inner = match name {
+                    [first, inner @ .., last] if first == last && quotes.contains(first) => inner,
+                    name => name,
+                };
+                return Some(ShardHint { name: inner, blank: Some(blank) });
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shards_are_named_in_both_forms() {
+        let hint = |text: &'static str| {
+            let hint = shard_hint(text.as_bytes(), LexMode::default())?;
+            Some((std::str::from_utf8(hint.name).expect("text"), hint.blank.map(|range| &text[range])))
+        };
+        assert_eq!(hint("/*s1*/ SELECT 1"), Some(("s1", None)));
+        assert_eq!(hint("  /* s-2 */SELECT 1"), Some(("s-2", None)));
+        assert_eq!(hint("SELECT /*+ WEIR_SHARD(s1) */ 1"), Some(("s1", Some("/*+ WEIR_SHARD(s1) */"))));
+        assert_eq!(hint("UPDATE /*+ BKA(t) weir_shard('s1') */ t"), Some(("s1", Some("weir_shard('s1')"))));
+        assert_eq!(hint("SELECT /*s1*/ 1"), None);
+        assert_eq!(hint("/* two words */ SELECT 1"), None);
+        assert_eq!(hint("/*!50000 SELECT */ 1"), None);
+        assert_eq!(hint("SELECT '/*+ WEIR_SHARD(s1) */'"), None);
+        assert_eq!(hint("SELECT 1"), None);
+    }
 
     #[test]
     fn hints_are_found_where_mysql_reads_them() {

@@ -16,7 +16,7 @@
 //! * [`digest`], [`digest_text`]: the text without its literals, hashed and for display; [`shape`]: what decides about its
 //!   class, hashed.
 //! * [`KnownTexts`]: what was found out about texts, found again by comparing bytes.
-//! * [`routing_hint`]: where a text wants to run.
+//! * [`routing_hint`], [`shard_hint`]: where a text wants to run.
 //! * [`splice`], [`replace_state_functions`]: changing a text at ranges, never printing a syntax tree.
 #![forbid(unsafe_code)]
 
@@ -36,6 +36,7 @@ mod parse;
 #[cfg(test)]
 mod random_texts;
 pub mod resolve;
+mod scopes;
 mod siphash;
 mod splice;
 mod state_functions;
@@ -44,10 +45,11 @@ pub mod visit;
 pub use bumpalo::Bump;
 pub use classify::{Class, Diagnostics, Effects, KillTarget, Kind, Pins, UserVariable, classify, is_servers_schema};
 pub use digest::{Digest, digest, digest_text, shape};
-pub use hint::{RoutingHint, routing_hint, without_routing_hint};
+pub use hint::{RoutingHint, ShardHint, routing_hint, shard_hint, without_routing_hint};
 pub use known::KnownTexts;
 pub use lexer::{Lexer, Token, TokenKind};
 pub use mode::{Dialect, LeadBytes, LexMode};
 pub use parse::{MAX_DEPTH, Parsed, SyntaxError, parse, parse_expression, parse_query, parse_table_reference};
+pub use scopes::with_session_scopes;
 pub use splice::splice;
 pub use state_functions::{StateValues, replace_state_functions};

@@ -119,7 +119,12 @@ impl Dialect {
     pub(crate) fn executes(self, mariadb_only: bool, version: Option<u32>) -> Execution {
         const OLDEST_MYSQL: u32 = 50_700;
         const OLDEST_MARIADB: u32 = 100_600;
+        // What dumps write that no server is to run.
+        const NO_VERSION: u32 = 999_999;
         let version = version.unwrap_or(0);
+        if version == NO_VERSION {
+            return Execution::Never;
+        }
         let mysql = match version {
             _ if mariadb_only => Execution::Never,
             0..=OLDEST_MYSQL => Execution::Always,
@@ -141,7 +146,16 @@ impl Dialect {
 
 #[cfg(test)]
 mod tests {
-    use super::LexMode;
+    use super::{Dialect, Execution, LexMode};
+
+    #[test]
+    fn no_server_runs_the_last_version() {
+        for dialect in [Dialect::MySql, Dialect::MariaDb, Dialect::Either] {
+            for mariadb_only in [false, true] {
+                assert_eq!(dialect.executes(mariadb_only, Some(999_999)), Execution::Never);
+            }
+        }
+    }
 
     #[test]
     fn parts_of_sql_mode_are_found() {

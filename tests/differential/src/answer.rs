@@ -116,9 +116,13 @@ fn flags(column: &mysql::Column) -> ColumnFlags {
 /// What separates the name and the type of a column that is shown from all else.
 const ELSE: &str = ", of ";
 
-/// The name and the type of a column as it is shown. How large a text may become in a temporary table is none of it.
-fn name_and_type(column: &str) -> String {
-    column.rsplit_once(ELSE).map_or(column, |(shown, _)| shown).replace("LONG_BLOB", "BLOB")
+/// The name of a column as it is shown, and its type if that is wanted. How large a text may become in a temporary table is none of it.
+fn name_and_type(column: &str, with_type: bool) -> String {
+    let shown = column.rsplit_once(ELSE).map_or(column, |(shown, _)| shown).replace("LONG_BLOB", "BLOB");
+    match shown.split_once(" MYSQL_TYPE") {
+        Some((name, _)) if !with_type => name.to_owned(),
+        _ => shown,
+    }
 }
 
 /// An error's text without what depends on where rows and expressions are: a shard counts its own rows, and finds an unknown column of
@@ -161,7 +165,7 @@ impl Answer {
             let mut answer = answer.clone();
             if step.other_columns {
                 let columns = answer.results.iter_mut().flat_map(|reply| &mut reply.columns);
-                columns.for_each(|column| *column = name_and_type(column));
+                columns.for_each(|column| *column = name_and_type(column, !step.other_types));
             }
             if !ordered {
                 answer.results.iter_mut().for_each(|reply| reply.rows.sort());

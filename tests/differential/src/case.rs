@@ -12,7 +12,9 @@
 //! * `-- weir`: not for the plain server, only for Weir: any answer that is no error will do;
 //! * `-- no warnings`: what it warns of is not compared;
 //! * `-- other columns`: of its columns only names and types are compared: the server takes the rest from a temporary table.
+//! * `-- other types`: of its columns only names are compared.
 //!
+//! The name of a file of LOAD DATA LOCAL is what is in it.
 //! `{s2}` in a statement is the name of the second shard, or of one that is there. A case can be multiplied: behind its title, `-- each a; b`
 //! names words, and each line `-- = x; y` that follows gives them values. For each of these lines the case is there once, with the values in
 //! place of `{a}` and `{b}`.
@@ -45,6 +47,7 @@ pub(crate) struct Step {
     pub(crate) weir_only: bool,
     pub(crate) no_warnings: bool,
     pub(crate) other_columns: bool,
+    pub(crate) other_types: bool,
 }
 
 /// The cases of a folder's files, in order of their names.
@@ -161,6 +164,7 @@ fn say(step: &mut Step, said: &str) -> Result<(), String> {
         ("weir", _) => step.weir_only = true,
         ("no warnings", _) => step.no_warnings = true,
         ("other columns", _) => step.other_columns = true,
+        ("other types", _) => (step.other_columns, step.other_types) = (true, true),
         (other, _) => return Err(format!("unknown word '{other}'")),
     }
     Ok(())

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use mysql::{Conn, OptsBuilder};
+use mysql::{Conn, LocalInfileHandler, OptsBuilder};
 use weir_local::{Flavor, Installation, PortChoice, Server, ServerSpec, free_port};
 
 use crate::{Arguments, Error};
@@ -29,7 +29,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// A session that finds all rows of an UPDATE as MySQL's own shell does.
+    /// A session that finds all rows of an UPDATE as MySQL's own shell does. Its files have in them what they are called.
     pub(crate) fn connect(&self, database: Option<&str>) -> Result<Conn, Error> {
         let opts = OptsBuilder::new()
             .ip_or_hostname(Some("127.0.0.1"))
@@ -40,7 +40,9 @@ impl Target {
             .db_name(database)
             .read_timeout(Some(Duration::from_secs(60)))
             .init(vec!["SET time_zone = '+00:00'"]);
-        Ok(Conn::new(opts)?)
+        let mut session = Conn::new(opts)?;
+        session.set_local_infile_handler(Some(LocalInfileHandler::new(|name, file| file.write_all(name))));
+        Ok(session)
     }
 
     /// The end of Weir's log.

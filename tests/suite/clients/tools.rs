@@ -22,13 +22,13 @@ pub(super) fn sources() -> PathBuf {
 }
 
 /// A program that comes with a server.
-pub(super) fn companion(flavor: Flavor, name: &str) -> Result<PathBuf, Failed> {
+pub(crate) fn companion(flavor: Flavor, name: &str) -> Result<PathBuf, Failed> {
     let installation = Installation::find(flavor, None)?;
     installation.companion(name).ok_or_else(|| format!("{flavor} has no {name}").into())
 }
 
 /// Runs a program to its end. It can be ended by signals, which the suite itself blocks.
-pub(super) fn output(command: &mut Command) -> io::Result<Output> {
+pub(crate) fn output(command: &mut Command) -> io::Result<Output> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     signals::unblocked(|| command.spawn())?.wait_with_output()
 }

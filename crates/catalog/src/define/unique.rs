@@ -18,12 +18,13 @@ struct Unique {
 /// Names of the unique keys that were allowed without the shard key.
 pub(super) fn unchecked(definition: &TableDefinition<'_>, shard_key: &[&str]) -> Result<Vec<String>, Unplaced> {
     let mut allowed = Vec::new();
+    let by_name = definition.placement.map_or(&[][..], |placement| placement.unchecked);
     for unique in all(definition) {
         let holds = |column: &&str| unique.columns.iter().any(|known| known.eq_ignore_ascii_case(column));
         if shard_key.iter().all(holds) {
             continue;
         }
-        if !unique.unchecked {
+        if !unique.unchecked && !by_name.iter().any(|name| name.is(&unique.name)) {
             return refused(lacks(&unique.name, shard_key));
         }
         allowed.push(unique.name);

@@ -9,7 +9,7 @@ use crate::ask::not_supported;
 
 /// All shards of the cluster.
 pub(crate) fn all(catalog: &Catalog) -> Vec<ShardId> {
-    (0..catalog.shards.len()).filter_map(|at| u16::try_from(at).ok().map(ShardId)).collect()
+    catalog.all_shards().collect()
 }
 
 /// The shards of a sharded database.
@@ -25,13 +25,14 @@ pub(crate) fn of_placement(database: &[ShardId], placement: &Placement) -> Vec<S
     }
 }
 
-/// The shards of a table, or of all the database for what is not known as a table.
+/// The shards of a table or a view, or of all the database for what is known as neither.
 pub(crate) fn of_object(catalog: &Catalog, object: &Object) -> Vec<ShardId> {
     let database = of_database(catalog, &object.database);
-    match table(catalog, object) {
-        Some(table) => of_placement(&database, &table.placement),
-        None => database,
+    if let Some(table) = table(catalog, object) {
+        return of_placement(&database, &table.placement);
     }
+    let view = object.name.as_deref().map(|name| weir_plan::views::shards(catalog, &object.database, name));
+    view.filter(|shards| !shards.is_empty()).unwrap_or(database)
 }
 
 /// The shards of several objects, which must be the same for all: a statement is sent whole.

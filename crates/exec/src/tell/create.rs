@@ -40,7 +40,13 @@ pub fn completed(create: &[u8], table: &Table, next: Option<u64>) -> Vec<u8> {
         Some(next) => with_next(create, next),
         None => create.to_vec(),
     };
-    text.extend_from_slice(format!(" /*weir: {} */", table.clause).as_bytes());
+    let mut clause = table.clause.clone();
+    // A name that would end the comment can't be told: the key has to be made UNIQUE UNCHECKED by hand then.
+    let unchecked: Vec<String> = table.unchecked.iter().map(|name| format!("`{}`", name.replace('`', "``"))).collect();
+    if !unchecked.is_empty() && !unchecked.iter().any(|name| name.contains("*/")) {
+        clause.push_str(&format!(" unique unchecked ({})", unchecked.join(", ")));
+    }
+    text.extend_from_slice(format!(" /*weir: {clause} */").as_bytes());
     text
 }
 

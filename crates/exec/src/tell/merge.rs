@@ -1,6 +1,6 @@
 //! Replies of several shards as one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use weir_catalog::{Catalog, Object, Placement};
 use weir_sql::ast::UpkeepVerb;
@@ -33,21 +33,67 @@ fn first(row: &Row) -> Option<Vec<u8>> {
     row.first().cloned().flatten()
 }
 
+/// The columns that count how much there is in a table.
+pub struct Counts<'a> {
+    /// What adds up.
+    pub summed: &'a [&'a str],
+    /// When it was changed.
+    pub latest: &'a str,
+    /// `length` by `rows`.
+    pub average: &'a str,
+    /// How long all rows are.
+    pub length: &'a str,
+    /// How many there are.
+    pub rows: &'a str,
+}
+
 /// SHOW TABLE STATUS: each table once, with the counts of all its shards.
 pub fn status(replies: Vec<Reply>, catalog: &Catalog, database: &str) -> Reply {
-    const SUMMED: [&str; 4] = ["Rows", "Data_length", "Index_length", "Data_free"];
-    let all: Vec<Vec<Row>> = replies.iter().map(|reply| reply.rows.clone()).collect();
-    let mut whole = names(replies);
-    let summed: Vec<usize> = SUMMED.iter().filter_map(|name| whole.column(name)).collect();
-    let latest = whole.column("Update_time");
-    let average = (whole.column("Avg_row_length"), whole.column("Data_length"), whole.column("Rows"));
-    for row in &mut whole.rows {
-        let Some(name) = first(row) else { continue };
-        let table = catalog.table(database.as_bytes(), &name);
-        if !table.is_some_and(|(_, table)| matches!(table.placement, Placement::Sharded(_))) {
-            continue;
+    const COUNTS: Counts<'static> = Counts {
+        summed: &["Rows", "Data_length", "Index_length", "Data_free"],
+        latest: "Update_time",
+        average: "Avg_row_length",
+        length: "Data_length",
+        rows: "Rows",
+    };
+    let adds = |row: &Row| {
+        let table = first(row).and_then(|name| catalog.table(database.as_bytes(), &name));
+        table.is_some_and(|(_, table)| matches!(table.placement, Placement::Sharded(_)))
+    };
+    counted(replies, |_| vec![0], &COUNTS, adds)
+}
+
+/// All rows, each identity once (in its order if several shards have some); the counts of rows that are to be added are sums.
+pub fn counted(
+    replies: Vec<Reply>,
+    identity: impl Fn(&Reply) -> Vec<usize>,
+    counts: &Counts<'_>,
+    adds: impl Fn(&Row) -> bool,
+) -> Reply {
+    let mut replies = replies.into_iter();
+    let mut whole = replies.next().unwrap_or_default();
+    let identity = identity(&whole);
+    let key = |row: &Row| -> Row { identity.iter().map(|at| row.get(*at).cloned().flatten()).collect() };
+    let own = whole.rows.len();
+    let mut same: BTreeMap<Row, Vec<Row>> = BTreeMap::new();
+    for row in &whole.rows {
+        same.entry(key(row)).or_default().push(row.clone());
+    }
+    for row in replies.flat_map(|reply| reply.rows) {
+        let all = same.entry(key(&row)).or_default();
+        if all.is_empty() {
+            whole.rows.push(row.clone());
         }
-        let same: Vec<&Row> = all.iter().flatten().filter(|other| other.first() == Some(&Some(name.clone()))).collect();
+        all.push(row);
+    }
+    if whole.rows.len() > own {
+        whole.rows.sort_by_cached_key(key);
+    }
+    let summed: Vec<usize> = counts.summed.iter().filter_map(|name| whole.column(name)).collect();
+    let latest = whole.column(counts.latest);
+    let average = (whole.column(counts.average), whole.column(counts.length), whole.column(counts.rows));
+    for row in &mut whole.rows {
+        let Some(same) = same.get(&key(row)).filter(|_| adds(row)) else { continue };
         for at in &summed {
             let numbers: Vec<u64> = same.iter().filter_map(|other| number(other, *at)).collect();
             if !numbers.is_empty() {
@@ -57,10 +103,10 @@ pub fn status(replies: Vec<Reply>, catalog: &Catalog, database: &str) -> Reply {
         if let Some(at) = latest {
             row[at] = same.iter().filter_map(|other| other.get(at).cloned().flatten()).max();
         }
-        if let (Some(average), Some(data), Some(rows)) = average
-            && let (Some(data), Some(rows)) = (number(row, data), number(row, rows))
+        if let (Some(average), Some(length), Some(rows)) = average
+            && let (Some(length), Some(rows)) = (number(row, length), number(row, rows))
         {
-            row[average] = Some(data.checked_div(rows).unwrap_or(0).to_string().into_bytes());
+            row[average] = Some(length.checked_div(rows).unwrap_or(0).to_string().into_bytes());
         }
     }
     whole

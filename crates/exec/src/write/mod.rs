@@ -8,10 +8,12 @@
 //!
 //! * `send`: what goes to a part, and what comes back; `counts`: affected rows and infos of all parts as one.
 //! * `settle`: values that a text needs before it can be planned; `gather`: rows
-//!   that are read first; `moving`: rows whose shard key changes; `value`: a server's values as literals.
+//!   that are read first; `load`: a client's file, whose `lines` go to their shards; `moving`: rows whose shard key changes; `value`: a server's values as literals.
 
 mod counts;
 mod gather;
+mod lines;
+mod load;
 mod moving;
 mod send;
 mod settle;
@@ -22,6 +24,7 @@ use weir_plan::{Write, WriteKind};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
+pub use load::{Source, load};
 pub use settle::{Generator, Settled, settle};
 
 use crate::{Outcome, Part, read};
@@ -110,7 +113,7 @@ fn orders<'w>(parts: &[Part], kind: &'w WriteKind) -> Result<Vec<Order<'w>>, Fai
         WriteKind::Everywhere(shards, text) | WriteKind::Global(shards, text) => {
             shards.iter().map(|shard| Ok(Order { part: part(*shard)?, text })).collect()
         }
-        WriteKind::Settle(_) | WriteKind::Gather(_) | WriteKind::Move(_) => {
+        WriteKind::Settle(_) | WriteKind::Gather(_) | WriteKind::Move(_) | WriteKind::Load(_) => {
             Err(internal("a text was run that is not there yet"))
         }
     }

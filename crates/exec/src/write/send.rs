@@ -72,13 +72,13 @@ impl Surroundings {
         Surroundings { savepoint: false, ..self.clone() }
     }
 
-    fn before(&self) -> impl Iterator<Item = String> {
+    pub(super) fn before(&self) -> impl Iterator<Item = String> {
         let savepoint = self.savepoint.then(|| format!("SAVEPOINT {SAVEPOINT}"));
         let time = self.time.as_ref().map(|time| format!("SET timestamp={time}"));
         savepoint.into_iter().chain(time)
     }
 
-    fn after(&self) -> Option<&'static str> {
+    pub(super) fn after(&self) -> Option<&'static str> {
         self.time.as_ref().map(|_| "SET timestamp=DEFAULT")
     }
 }
@@ -156,13 +156,13 @@ pub(super) async fn confirm(part: &mut Part) -> Result<(), Failure> {
     part.lease.confirm_state().await
 }
 
-fn queue(part: &mut Part, text: &[u8]) {
+pub(super) fn queue(part: &mut Part, text: &[u8]) {
     let payload = query_payload(text, part.lease.capabilities);
     part.lease.queue(&payload, true);
 }
 
 /// Sends what is queued on all parts, to each as fast as it takes it.
-async fn flush(parts: &mut [Part]) -> Result<(), Failure> {
+pub(super) async fn flush(parts: &mut [Part]) -> Result<(), Failure> {
     std::future::poll_fn(|cx| {
         let mut left = false;
         for part in parts.iter_mut() {
@@ -184,9 +184,21 @@ async fn flush(parts: &mut [Part]) -> Result<(), Failure> {
 ///
 /// # Errors
 /// The loss of the connection.
-async fn reply(part: &mut Part) -> Result<Replied, Failure> {
+pub(super) async fn reply(part: &mut Part) -> Result<Replied, Failure> {
     let mut tracker = ReplyTracker::new(ReplyKind::Results, part.lease.capabilities);
+    match rest_of_reply(part, &mut tracker).await? {
+        Some(replied) => Ok(replied),
+        None => Err(lost(part, "a file was asked for that nobody has")),
+    }
+}
+
+/// Reads a reply to its end; `None` where the server asks for a file, which is to be sent then, and the rest of the reply to be read.
+///
+/// # Errors
+/// The loss of the connection.
+pub(super) async fn rest_of_reply(part: &mut Part, tracker: &mut ReplyTracker) -> Result<Option<Replied>, Failure> {
     let mut replied = Ok(Done::default());
+    let mut wants_file = false;
     while !tracker.is_done() {
         let taken = match tracker.advance(&part.lease.input) {
             Err(error) => return Err(lost(part, &error.to_string())),
@@ -207,19 +219,22 @@ async fn reply(part: &mut Part) -> Result<Replied, Failure> {
                         });
                     }
                     Ending::Err(error) => replied = Err(of_server(&error)),
-                    Ending::LocalInfile => return Err(lost(part, "a file was asked for that nobody has")),
+                    Ending::LocalInfile => wants_file = true,
                     Ending::Eof(_) | Ending::Prepared(_) => {}
                 }
                 taken
             }
         };
         part.lease.input.advance(taken);
+        if wants_file {
+            return Ok(None);
+        }
     }
     part.lease.reply_done();
-    Ok(replied)
+    Ok(Some(replied))
 }
 
-fn lost(part: &mut Part, why: &str) -> Failure {
+pub(super) fn lost(part: &mut Part, why: &str) -> Failure {
     part.lease.retired = true;
     part.lease.server.lost(why).maybe_done()
 }

@@ -154,7 +154,9 @@ impl Session {
             || outcome.schema.is_some()
             || !class.pins.is_empty()
             || !class.releases.is_empty()
-            || matches!(class.kind, Kind::SetUserVariables(_) | Kind::Set);
+            || matches!(class.kind, Kind::SetUserVariables(_) | Kind::Set)
+            // MariaDB changes its own state, and changes it back, while it looks at views for information_schema.
+            || self.identity.mariadb && class.kind == Kind::Select && class.effects.contains(Effects::SERVER_STATE);
         if outcome.state_changed && !explained {
             self.state.pins |= Pins::COMPUTED_USER_VARIABLE;
             self.state.assigned_unseen = true;

@@ -280,7 +280,9 @@ impl Session {
     pub(super) fn splice_state(&self, class: &Class, text: &[u8]) -> Option<Vec<u8>> {
         let functions = Effects::USES_CONNECTION_ID | Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
         if !class.effects.intersects(functions) {
-            return None;
+            // MariaDB does not tell of variables that are set as `@@name`.
+            let untold = self.identity.mariadb && class.kind == Kind::Set;
+            return if untold { weir_sql::with_session_scopes(text, self.state.lex) } else { None };
         }
         // Where server threads are named by their own ids, the session's id must be of the same kind.
         let connection_id = (!names_server_threads(text)).then_some(u64::from(self.handle.id));

@@ -7,6 +7,7 @@
 //! * `insert`: rows by their keys; `rows`: which value is which column's; `settle`: values that have to be known first;
 //!   `select`: INSERT … SELECT.
 //! * `change`: UPDATE and DELETE; `gather`: those with LIMIT; `moving`: of shard keys; `forms`: values read without loss; `varying`: functions of time, chance and the session; `names`: tables and columns.
+//! * `load`: LOAD DATA.
 //! * [`mod@literal`]: values as literals; `edits`: changes of the text.
 
 mod change;
@@ -15,6 +16,7 @@ mod forms;
 mod gather;
 mod insert;
 pub mod literal;
+mod load;
 mod moving;
 mod names;
 mod rows;
@@ -73,6 +75,7 @@ pub fn plan_write(input: &Input<'_>) -> Result<Plan, Refusal> {
     match input.statement.kind {
         StatementKind::Insert(insert) => insert::plan_insert(input, insert),
         StatementKind::Update(_) | StatementKind::Delete(_) => change::plan_change(input),
+        StatementKind::Load(load) => load::plan_load(input, load),
         _ => Err(refused("This statement can't write to tables of several shards")),
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_exec::{Outcome, Sharding, define, tell};
+use weir_plan::Inform;
 use weir_sql::ast::{Statement, StatementKind, UpkeepVerb};
 use weir_sql::{Bump, LexMode};
 use weir_wire::Failure;
@@ -98,6 +99,24 @@ impl Session {
         });
         self.read_done(asked.class, &shards, lent, told).await?;
         Ok(Dispatched::Done)
+    }
+
+    /// Puts into the text of a query over `information_schema` what other shards tell. These are asked outside of the session's transaction,
+    /// to which their answers would not belong.
+    pub(super) async fn inform(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        asked: Asked<'_>,
+        inform: &Inform,
+    ) -> Result<Dispatched, Stopped> {
+        let shards = places(&inform.shards());
+        let mut lent = self.parts_alone(&shards).await?;
+        let capabilities = self.client.capabilities;
+        let completed = tell::information::complete(inform, asked.text, capabilities, sharding, &mut lent.parts).await;
+        let failed = completed.as_ref().err().cloned();
+        self.parts_done(lent, failed).await?;
+        self.set_shard(usize::from(inform.home.0));
+        Ok(Dispatched::Here(Some(completed?)))
     }
 
     /// The statement of a text that has one.

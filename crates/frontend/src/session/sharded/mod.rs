@@ -146,17 +146,18 @@ impl Session {
                 let text = text.unwrap_or_else(|| asked.text.to_vec());
                 let kind = WriteKind::Everywhere(vec![shard], text);
                 let write = Write { kind, alike: Alike::default(), raise: None, reason };
-                self.write_several(asked.class, &write, generated).await?;
+                self.write_several(sharding, asked.class, &write, generated).await?;
             }
             Plan::Read(read) => self.read_several(asked.class, &read, &asked.request()).await?,
             Plan::Write(write) => {
                 if let Some(raise) = &write.raise {
                     sharding.sequences.raise(raise).await?;
                 }
-                self.write_several(asked.class, &write, generated).await?;
+                self.write_several(sharding, asked.class, &write, generated).await?;
             }
             Plan::Define => return self.define(sharding, asked).await,
             Plan::Tell => return self.tell(sharding, asked).await,
+            Plan::Inform(inform) => return self.inform(sharding, asked, &inform).await,
         }
         Ok(Dispatched::Done)
     }

@@ -4,13 +4,12 @@
 
 use std::sync::Arc;
 
-use weir_catalog::collation::{MOST_CHARS, learn_query, learnt};
 use weir_catalog::{Catalog, Constant, Placement, ShardId, Weights};
 use weir_exec::Sharding;
-use weir_plan::{Merge, Plan, Read, Refusal, SessionFacts};
+use weir_plan::{Merge, Plan, Read, Refusal, SessionFacts, views};
 use weir_sql::ast::{ExecuteSource, Statement, StatementKind};
 use weir_sql::resolve::{Context, resolve};
-use weir_sql::{Bump, SyntaxError};
+use weir_sql::{Bump, LexMode, SyntaxError};
 use weir_wire::error::codes;
 use weir_wire::params::{Parameter, parameters};
 use weir_wire::{Capabilities, Failure, Fault, Malformed};
@@ -44,7 +43,7 @@ impl Session {
                     );
                     return Err(not_supported(message).into());
                 }
-                Err(Refusal::NeedsWeights(collation, chars)) => learn(sharding, &collation, &chars).await?,
+                Err(Refusal::NeedsWeights(collation, chars)) => sharding.learn(&collation, &chars).await?,
             }
         }
         Err(not_supported("The statement's texts have too many collations").into())
@@ -91,7 +90,7 @@ impl Session {
             in_transaction: self.state.in_transaction(),
             mariadb: self.identity.mariadb,
             home: shard_id(home),
-            hinted: None,
+            hinted: hinted(text, self.state.lex, catalog)?,
         };
         let plan = |statement| weir_plan::plan(text, statement, catalog, weights, &facts);
         if let Some(refusal) = parsed.statements.iter().find_map(|statement| prepares(statement, catalog)) {
@@ -130,10 +129,14 @@ impl Session {
         let mut found = None;
         for statement in parsed.statements {
             for (_, table) in resolve(statement, &context).tables() {
-                let Some((_, database)) = table.database.and_then(|name| catalog.database(name)) else { continue };
-                let first = wanted.filter(|wanted| database.shards.contains(wanted));
-                let first = first.or(database.shards.first().copied());
-                let known = table.database.and_then(|name| catalog.table(name, table.name));
+                let Some((name, database)) = table.database.and_then(|name| catalog.database(name)) else { continue };
+                let known = catalog.table(name.as_bytes(), table.name);
+                let has = match std::str::from_utf8(table.name) {
+                    Ok(view) if known.is_none() => views::shards(catalog, name, view),
+                    _ => Vec::new(),
+                };
+                let has = if has.is_empty() { &database.shards } else { &has };
+                let first = wanted.filter(|wanted| has.contains(wanted)).or(has.first().copied());
                 match known.map(|(_, table)| &table.placement) {
                     Some(Placement::Single(shard)) => return Some(*shard),
                     _ => found = found.or(first),
@@ -169,15 +172,17 @@ fn prepares(statement: &Statement<'_>, catalog: &Catalog) -> Option<Failure> {
     })
 }
 
-/// Asks a server for the weights of characters.
-pub(super) async fn learn(sharding: &Arc<Sharding>, collation: &str, chars: &[char]) -> Result<(), Failure> {
-    for chars in chars.chunks(MOST_CHARS) {
-        let reply = sharding.own.run(shard_id(HOME), learn_query(collation, chars)).await?;
-        let learnt = reply.rows.first().and_then(|row| learnt(chars, row));
-        let learnt = learnt.ok_or_else(|| not_supported(format!("The server tells no weights of {collation}")))?;
-        sharding.learnt(collation, &learnt);
+/// The shard that a text names by a hint. A comment at its beginning is one if there is a shard of that name.
+fn hinted(text: &[u8], mode: LexMode, catalog: &Catalog) -> Result<Option<ShardId>, Failure> {
+    let Some(hint) = weir_sql::shard_hint(text, mode) else { return Ok(None) };
+    let name = String::from_utf8_lossy(hint.name);
+    match catalog.shard(&name) {
+        None if hint.blank.is_some() => {
+            let message = format!("There is no shard '{name}': the shards are {}", catalog.shards.join(", "));
+            Err(Failure::new(Fault::Client, codes::ER_UNKNOWN_ERROR, b"HY000", message))
+        }
+        shard => Ok(shard),
     }
-    Ok(())
 }
 
 /// Several statements of one text: they have to run in one place.

@@ -13,10 +13,11 @@ use weir_catalog::ShardId;
 use weir_exec::read::{self, Cancel, Collations};
 use weir_exec::write::{self, Settled};
 use weir_exec::{Outcome, Part, Request, Sharding};
-use weir_plan::{Read, Settle, Write};
+use weir_plan::{Read, Settle, Write, WriteKind};
 use weir_sql::{Class, Effects};
 use weir_wire::auth::Password;
 use weir_wire::packets::OkPacket;
+use weir_wire::{Capabilities, Failure, Fault};
 
 use super::super::branches::Parts;
 use super::super::diagnostics::Condition;
@@ -25,7 +26,7 @@ use super::super::server::{Killer, Stopped};
 use super::super::state::{Diagnostics, Left};
 use super::super::{End, Session};
 use super::Asked;
-use super::sink::ClientSink;
+use super::sink::{ClientFile, ClientSink};
 use crate::client::{Client, ClientError};
 use crate::endpoint::Endpoint;
 
@@ -79,6 +80,7 @@ impl Session {
     /// Runs a write of several shards, and answers the client.
     pub(super) async fn write_several(
         &mut self,
+        sharding: &Arc<Sharding>,
         class: &Class,
         write: &Write,
         generated: Option<u64>,
@@ -86,7 +88,10 @@ impl Session {
         let shards = places(&write.shards());
         let mut lent = self.parts_for(&shards, true).await?;
         let within = lent.are_within_transaction();
-        let ran = self.run_write(&mut lent.parts, write, generated, within).await;
+        let ran = match &write.kind {
+            WriteKind::Load(_) => self.run_load(sharding, &mut lent.parts, write, within).await,
+            _ => self.run_write(&mut lent.parts, write, generated, within).await,
+        };
         let outcome = match ran {
             Ok(outcome) => outcome,
             Err(stopped) => {
@@ -128,6 +133,38 @@ impl Session {
         let session = write::Session { in_transaction: within, ..self.writing(&reading, generated) };
         let client = Some(&mut self.client);
         attend(&handle, &running, &killer, client, write::run(parts, write, &session)).await?.map_err(Stopped::Refused)
+    }
+
+    /// Takes the client's file, and sends its lines to their shards.
+    async fn run_load(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        parts: &mut [Part],
+        write: &Write,
+        within: bool,
+    ) -> Result<Outcome, Stopped> {
+        if !self.client.capabilities.contains(Capabilities::LOCAL_FILES) {
+            let message = "Loading local data is disabled; this must be enabled on both the client and server sides";
+            return Err(Failure::new(Fault::Client, 3948, b"42000", message).into());
+        }
+        let shared = self.shared.clone();
+        let (killing, running, handle) = (self.killing(), running(parts), self.handle.clone());
+        let killer = killing.killer();
+        let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
+        let reading = self.reading(&shared.collations, &cancel);
+        let session = write::Session { in_transaction: within, ..self.writing(&reading, None) };
+        let mut source = ClientFile::new(&mut self.client);
+        let loading = write::load(parts, write, &session, sharding, &mut source);
+        let ended = attend(&handle, &running, &killer, None, loading).await;
+        match (source.into_error(), ended) {
+            (Err(error), _) => Err(Stopped::Ended(error.into())),
+            (Ok(true), ended) => ended?.map_err(Stopped::Refused),
+            // The client still sends its file, and would take an answer for something else.
+            (Ok(false), Ok(Err(failure)) | Err(Stopped::Refused(failure))) => {
+                Err(Stopped::Ended(End::Client(ClientError::Io(std::io::Error::other(failure.to_string())))))
+            }
+            (Ok(false), ended) => ended?.map_err(Stopped::Refused),
+        }
     }
 
     /// Finds out what a write's text needs, and puts it there.

@@ -1,12 +1,15 @@
-//! Where the results of several shards go: into the client's buffer.
+//! The client, as plans see it: where results go, and where files come from.
 
+use bytes::{Buf, BytesMut};
 use weir_exec::Sink;
+use weir_exec::write::Source;
 use weir_wire::error::codes;
+use weir_wire::frame::HEADER;
 use weir_wire::{Failure, Fault};
 
 use crate::client::{Client, ClientError, FLUSH_AT, Mark};
 
-/// The client, as plans see it.
+/// The client's buffer, which takes results.
 pub(super) struct ClientSink<'a> {
     client: &'a mut Client,
     /// Where the client's output was before.
@@ -67,4 +70,54 @@ impl Sink for ClientSink<'_> {
 
 fn failure_of(error: &ClientError) -> Failure {
     Failure::new(Fault::Client, codes::ER_NET_READ_ERROR, b"08S01", error.to_string())
+}
+
+/// The client's file.
+pub(super) struct ClientFile<'a> {
+    client: &'a mut Client,
+    /// It was asked for, and has not been read to its end.
+    open: bool,
+    /// Why nothing more can be read.
+    error: Option<ClientError>,
+}
+
+impl<'a> ClientFile<'a> {
+    pub(super) fn new(client: &'a mut Client) -> Self {
+        Self { client, open: false, error: None }
+    }
+
+    /// Whether the client has sent all of it, or was not asked for it.
+    ///
+    /// # Errors
+    /// Why nothing more can be read.
+    pub(super) fn into_error(self) -> Result<bool, ClientError> {
+        self.error.map_or(Ok(!self.open), Err)
+    }
+
+    fn gone(&mut self, error: ClientError) -> Failure {
+        let failure = Failure::new(Fault::Client, codes::ER_NET_READ_ERROR, b"08S01", error.to_string());
+        self.error = Some(error);
+        failure
+    }
+}
+
+impl Source for ClientFile<'_> {
+    async fn open(&mut self, name: &[u8]) -> Result<(), Failure> {
+        self.client.put(&[&[0xfb], name].concat());
+        self.open = true;
+        self.client.flush().await.map_err(|error| self.gone(error))
+    }
+
+    async fn read(&mut self) -> Result<Option<BytesMut>, Failure> {
+        if !self.open {
+            return Ok(None);
+        }
+        let mut frame = match self.client.frame().await {
+            Ok(frame) => frame,
+            Err(error) => return Err(self.gone(error)),
+        };
+        frame.advance(HEADER);
+        self.open = !frame.is_empty();
+        Ok(self.open.then_some(frame))
+    }
 }

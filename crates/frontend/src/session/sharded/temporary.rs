@@ -16,7 +16,6 @@ use weir_wire::Failure;
 
 use super::super::Session;
 use super::super::server::Stopped;
-use super::planning::learn;
 use super::{Asked, Dispatched, not_supported};
 
 /// A table's database and name, as they are compared.
@@ -119,7 +118,7 @@ impl Session {
                 Ok(plan) => return Ok(plan),
                 Err(Refusal::Failure(failure)) => return Err(failure.into()),
                 Err(Refusal::NeedsWorkbench(_)) => return Err(elsewhere().into()),
-                Err(Refusal::NeedsWeights(collation, chars)) => learn(sharding, &collation, &chars).await?,
+                Err(Refusal::NeedsWeights(collation, chars)) => sharding.learn(&collation, &chars).await?,
             }
         }
     }

@@ -12,6 +12,8 @@ pub struct Placement<'a> {
     pub in_comment: bool,
     /// What it says.
     pub kind: PlacementKind<'a>,
+    /// `UNIQUE UNCHECKED (keys)` at the end of a comment: the unique keys that need not hold the shard key, by name.
+    pub unchecked: &'a [Ident<'a>],
 }
 
 /// Where rows are.

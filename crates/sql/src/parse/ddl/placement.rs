@@ -21,7 +21,7 @@ impl<'a> Parser<'a> {
             }
             let start = self.start();
             let kind = self.placement_kind()?;
-            *placement = Some(Placement { span: self.span_from(start), in_comment: false, kind });
+            *placement = Some(Placement { span: self.span_from(start), in_comment: false, kind, unchecked: &[] });
             self.eat_punct(b',');
         }
     }
@@ -97,12 +97,18 @@ impl<'a> Parser<'a> {
         let outside = self.cursor;
         self.cursor = Cursor::over(Lexer::within(self.sql, clause, self.mode));
         let kind = self.placement_kind()?;
+        let unchecked = if self.eat(kw::UNIQUE) {
+            self.expect_spelled("unchecked")?;
+            self.names_in_parentheses()?
+        } else {
+            &[]
+        };
         if self.kind() != TokenKind::End {
             return self.stop(Expected::What("the end of the comment"));
         }
         self.cursor = outside;
         self.cursor.extend_previous(span.end);
-        Ok(Some(Placement { span, in_comment: true, kind }))
+        Ok(Some(Placement { span, in_comment: true, kind, unchecked }))
     }
 }
 

@@ -1,0 +1,304 @@
+//! A file's lines, read as LOAD DATA reads them.
+//!
+//! What must always hold: a line ends where the server would end it, and a field has the value that it would have there; what lies over the end
+//! of what has arrived is read anew when more has. Source: `READ_INFO` in the servers' `sql_load.cc`.
+
+use std::ops::Range;
+
+use weir_plan::FileFormat;
+
+/// A field of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Field {
+    /// Where it stands, its quotes included.
+    pub(super) range: Range<usize>,
+    /// Its value; `None` for NULL. Only of fields that are wanted.
+    pub(super) value: Option<Vec<u8>>,
+}
+
+/// What was read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// A line, up to this place behind it. It may have fewer fields than there are columns.
+    Whole(usize, Vec<Field>),
+    /// More has to arrive.
+    More,
+    /// There is no other line.
+    End,
+}
+
+/// Reads lines.
+#[derive(Debug)]
+pub(super) struct Lines<'a> {
+    format: &'a FileFormat,
+    /// How many fields are read.
+    fields: usize,
+    /// Of which fields values are wanted.
+    wanted: Vec<bool>,
+}
+
+/// How a field ended.
+enum Ended {
+    /// By what ends fields.
+    Field,
+    /// By what ends lines.
+    Line,
+    /// By the end of the file.
+    File,
+}
+
+/// More has to arrive to decide.
+struct More;
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(format: &'a FileFormat, fields: usize, wanted: impl Iterator<Item = usize>) -> Lines<'a> {
+        let mut of = vec![false; fields];
+        for field in wanted.filter(|field| *field < fields) {
+            of[field] = true;
+        }
+        Lines { format, fields, wanted: of }
+    }
+
+    /// The line at the beginning of these bytes. `last`: nothing follows them.
+    pub(super) fn next(&self, bytes: &[u8], last: bool) -> Line {
+        if bytes.is_empty() {
+            return if last { Line::End } else { Line::More };
+        }
+        match self.line(bytes, last) {
+            Ok(line) => line,
+            Err(More) => Line::More,
+        }
+    }
+
+    /// The end of a line that is left out.
+    pub(super) fn skip(&self, bytes: &[u8], last: bool) -> Line {
+        match self.rest(bytes, 0, last) {
+            _ if bytes.is_empty() => {
+                if last {
+                    Line::End
+                } else {
+                    Line::More
+                }
+            }
+            Ok(end) => Line::Whole(end, Vec::new()),
+            Err(More) => Line::More,
+        }
+    }
+
+    fn line(&self, bytes: &[u8], last: bool) -> Result<Line, More> {
+        let mut fields = Vec::with_capacity(self.fields);
+        let mut at = 0;
+        for wanted in &self.wanted {
+            // Where the file ends behind a separator there is no other field.
+            if at == bytes.len() {
+                return if last { Ok(Line::Whole(at, fields)) } else { Err(More) };
+            }
+            let (field, end, ended) = self.field(bytes, at, last, *wanted)?;
+            fields.push(field);
+            at = end;
+            match ended {
+                Ended::Field => {}
+                Ended::Line | Ended::File => return Ok(Line::Whole(at, fields)),
+            }
+        }
+        Ok(Line::Whole(self.rest(bytes, at, last)?, fields))
+    }
+
+    /// Behind the end of the line, from which nothing else is read: quotes mean nothing there.
+    fn rest(&self, bytes: &[u8], mut at: usize, last: bool) -> Result<usize, More> {
+        loop {
+            let Some(byte) = bytes.get(at) else { return if last { Ok(bytes.len()) } else { Err(More) } };
+            if Some(*byte) == self.format.escaped {
+                if at + 1 >= bytes.len() {
+                    return if last { Ok(bytes.len()) } else { Err(More) };
+                }
+                at += 2;
+            } else if self.stands(bytes, at, &self.format.lines, last)? {
+                return Ok(at + self.format.lines.len());
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// Whether a separator stands here.
+    fn stands(&self, bytes: &[u8], at: usize, separator: &[u8], last: bool) -> Result<bool, More> {
+        let here = &bytes[at.min(bytes.len())..];
+        let common = here.len().min(separator.len());
+        match here[..common] == separator[..common] {
+            true if common == separator.len() => Ok(true),
+            true if !last => Err(More),
+            _ => Ok(false),
+        }
+    }
+
+    fn field(&self, bytes: &[u8], start: usize, last: bool, wanted: bool) -> Result<(Field, usize, Ended), More> {
+        let FileFormat { escaped, enclosed, .. } = *self.format;
+        let mut value = Vec::new();
+        let keep = |value: &mut Vec<u8>, byte: u8| {
+            if wanted {
+                value.push(byte);
+            }
+        };
+        let mut null = false;
+        let quote = enclosed.filter(|quote| bytes.get(start) == Some(quote));
+        let mut at = start + usize::from(quote.is_some());
+        let done = |range: Range<usize>, value: Vec<u8>, null: bool, in_quotes: bool| {
+            let word = enclosed.is_some() && !in_quotes && value == b"NULL";
+            let value = (wanted && !word && !(null && value.len() == 1)).then_some(value);
+            Field { range, value }
+        };
+        loop {
+            let Some(&byte) = bytes.get(at) else {
+                if !last {
+                    return Err(More);
+                }
+                // A quote that is not closed was none.
+                if let Some(quote) = quote {
+                    value.insert(0, quote);
+                }
+                return Ok((done(start..at, value, null, false), at, Ended::File));
+            };
+            if Some(byte) == escaped {
+                let Some(&next) = bytes.get(at + 1) else {
+                    if !last {
+                        return Err(More);
+                    }
+                    keep(&mut value, byte);
+                    at += 1;
+                    continue;
+                };
+                if escaped != enclosed || next == byte {
+                    null |= next == b'N' && escaped != enclosed;
+                    keep(&mut value, meant(next, byte));
+                    at += 2;
+                    continue;
+                }
+            }
+            match quote {
+                None => {
+                    if self.stands(bytes, at, &self.format.lines, last)? {
+                        return Ok((done(start..at, value, null, false), at + self.format.lines.len(), Ended::Line));
+                    }
+                    if self.stands(bytes, at, &self.format.fields, last)? {
+                        return Ok((done(start..at, value, null, false), at + self.format.fields.len(), Ended::Field));
+                    }
+                }
+                Some(quote) if byte == quote => {
+                    if at + 1 == bytes.len() {
+                        return if last {
+                            Ok((done(start..at + 1, value, null, true), at + 1, Ended::File))
+                        } else {
+                            Err(More)
+                        };
+                    }
+                    if bytes[at + 1] == quote {
+                        keep(&mut value, quote);
+                        at += 2;
+                        continue;
+                    }
+                    let ends = [(&self.format.lines, Ended::Line), (&self.format.fields, Ended::Field)];
+                    for (separator, ended) in ends {
+                        if self.stands(bytes, at + 1, separator, last)? {
+                            let end = at + 1 + separator.len();
+                            return Ok((done(start..at + 1, value, null, true), end, ended));
+                        }
+                    }
+                }
+                Some(_) => {}
+            }
+            keep(&mut value, byte);
+            at += 1;
+        }
+    }
+}
+
+/// What an escaped character stands for.
+fn meant(byte: u8, escape: u8) -> u8 {
+    match byte {
+        _ if byte == escape => byte,
+        b'n' => b'\n',
+        b't' => b'\t',
+        b'r' => b'\r',
+        b'b' => 8,
+        b'0' => 0,
+        b'Z' => 26,
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn format(fields: &str, enclosed: Option<u8>, lines: &str) -> FileFormat {
+        FileFormat { fields: fields.into(), enclosed, lines: lines.into(), ..FileFormat::default() }
+    }
+
+    /// All lines: their texts and values.
+    fn read(format: &FileFormat, fields: usize, text: &str) -> Vec<(String, Vec<Option<String>>)> {
+        let lines = Lines::new(format, fields, 0..fields);
+        let (mut at, mut found) = (0, Vec::new());
+        while let Line::Whole(end, fields) = lines.next(&text.as_bytes()[at..], true) {
+            let values =
+                fields.into_iter().map(|field| field.value.map(|value| String::from_utf8(value).expect("text")));
+            found.push((text[at..at + end].to_owned(), values.collect()));
+            at += end;
+        }
+        found
+    }
+
+    fn values(format: &FileFormat, fields: usize, text: &str) -> Vec<Vec<Option<String>>> {
+        read(format, fields, text).into_iter().map(|(_, values)| values).collect()
+    }
+
+    fn some(values: &[&str]) -> Vec<Option<String>> {
+        values.iter().map(|value| (*value != "NULL").then(|| (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn plain_lines_have_fields_between_tabs() {
+        let plain = FileFormat::default();
+        assert_eq!(values(&plain, 2, "1\ta\n2\tb\n"), [some(&["1", "a"]), some(&["2", "b"])]);
+        assert_eq!(values(&plain, 2, "1\ta\n2\tb"), [some(&["1", "a"]), some(&["2", "b"])]);
+        assert_eq!(values(&plain, 2, "1\n\n"), [some(&["1"]), some(&[""])]);
+        assert_eq!(values(&plain, 1, "1\tx\ty\n2\tz\n"), [some(&["1"]), some(&["2"])]);
+        assert_eq!(values(&plain, 2, "1\\t2\t\\N\n"), [some(&["1\t2", "NULL"])]);
+        assert_eq!(values(&plain, 2, "a\\\nb\tNULL\n"), [vec![Some("a\nb".into()), Some("NULL".into())]]);
+    }
+
+    #[test]
+    fn quotes_end_only_before_a_separator() {
+        let csv = format(",", Some(b'"'), "\r\n");
+        assert_eq!(values(&csv, 2, "\"a,b\",\"c\"\r\n"), [some(&["a,b", "c"])]);
+        assert_eq!(values(&csv, 2, "\"a\"\"b\",x\r\n"), [some(&["a\"b", "x"])]);
+        assert_eq!(values(&csv, 2, "\"a\"b\",x\r\n"), [some(&["a\"b", "x"])]);
+        assert_eq!(values(&csv, 2, "\"a\r\nb\",x\r\n"), [some(&["a\r\nb", "x"])]);
+        assert_eq!(values(&csv, 2, "NULL,\"NULL\"\r\n"), [vec![None, Some("NULL".into())]]);
+        assert_eq!(values(&csv, 2, "\"open,x\r\n"), [some(&["\"open,x\r\n"])]);
+        assert_eq!(values(&csv, 1, "1,\"a\r\n2,b\r\n"), [some(&["1"]), some(&["2"])]);
+    }
+
+    #[test]
+    fn a_quote_that_is_the_escape_too_is_doubled() {
+        let doubled = FileFormat { escaped: Some(b'"'), ..format(",", Some(b'"'), "\n") };
+        assert_eq!(values(&doubled, 2, "\"a\"\"b\",\"\\N\"\n"), [some(&["a\"b", "\\N"])]);
+    }
+
+    #[test]
+    fn a_line_is_the_same_however_it_arrives() {
+        let csv = format(",", Some(b'"'), "\r\n");
+        let text = "\"a\"\"b\",1\r\nx\\,y,\"2\"\r\n\"z\r\n\",3";
+        let whole = read(&csv, 2, text);
+        let lines = Lines::new(&csv, 2, 0..2);
+        for (line, _) in &whole {
+            for cut in 0..line.len() {
+                // Whatever is decided before all is there would be decided otherwise later.
+                if let Line::Whole(end, _) = lines.next(&line.as_bytes()[..cut], false) {
+                    panic!("{line:?} ended at {end} of {cut}");
+                }
+            }
+        }
+        assert_eq!(whole.iter().map(|(line, _)| &line[..]).collect::<String>(), text);
+    }
+}

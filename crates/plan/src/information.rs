@@ -1,0 +1,76 @@
+//! Queries over `information_schema`, which tells of one server what is asked of all.
+//!
+//! What must always hold: a query is answered by one server with its own text, in which a table of `information_schema` that is not whole
+//! there is replaced by one that is: the rows of this server, without those that say something of one shard only, and the rows that others
+//! have told. What can't be made whole is refused.
+//!
+//! * [`tables`]: the tables that tell of what a cluster has, and what makes them whole.
+//! * [`edits`]: where the text changes.
+
+mod edits;
+mod tables;
+
+use weir_catalog::ShardId;
+use weir_sql::ast::StatementKind;
+
+use crate::statement::{Planner, refused};
+use crate::{Inform, Refusal};
+
+const SCHEMA: &[u8] = b"information_schema";
+
+/// What a statement needs of other servers than the one that it runs on, if it names a table of `information_schema` that is not whole there.
+pub(crate) fn wanted(planner: &Planner<'_>) -> Result<Option<Inform>, Refusal> {
+    if planner.catalog.databases.is_empty() {
+        return Ok(None);
+    }
+    let mut named = Vec::new();
+    for (source, table) in planner.facts.names.tables() {
+        if table.database.is_some_and(|database| database.eq_ignore_ascii_case(SCHEMA)) {
+            named.push((source, table.name));
+        }
+    }
+    if named.is_empty() || matches!(planner.statement.kind, StatementKind::Show(_) | StatementKind::Explain(_)) {
+        return Ok(None);
+    }
+    if planner.catalog.shards.len() > 1
+        && let Some((_, name)) = named.iter().find(|(_, name)| tables::is_of_one_server(name))
+    {
+        let name = String::from_utf8_lossy(name);
+        return Err(refused(format!(
+            "information_schema.{name} tells what one server keeps of its tables, and there are several: say SET weir_shard = 'name' to \
+             ask one of them"
+        )));
+    }
+    let reads = edits::reads(planner);
+    let at = |home: ShardId| {
+        let mut informed = Vec::new();
+        for (_, name) in &named {
+            if let Some(table) = tables::informed(planner.catalog, home, name, reads)
+                && !informed.contains(&table)
+            {
+                informed.push(table);
+            }
+        }
+        informed
+    };
+    let together = planner.names_sharded();
+    if together || !matches!(planner.statement.kind, StatementKind::Query(_)) {
+        // Which shard it would run on is not known here.
+        let whole = planner.catalog.all_shards().all(|shard| at(shard).is_empty());
+        return match whole {
+            true => Ok(None),
+            false => Err(refused(
+                "What information_schema tells of sharded databases is put together of several shards, which is done for queries that \
+                 read no sharded tables: ask for it with a SELECT of its own",
+            )),
+        };
+    }
+    let home = planner.session.home;
+    let informed = at(home);
+    if informed.is_empty() {
+        return Ok(None);
+    }
+    let edits = edits::edits(planner, &informed);
+    let reason = "information_schema of one server does not tell of all shards".to_owned();
+    Ok(Some(Inform { home, tables: informed, edits, reason }))
+}
