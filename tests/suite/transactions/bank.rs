@@ -1,5 +1,8 @@
 //! A bank whose accounts are spread over shards, while Weir and servers are killed: at any time, and between each two steps of a commit.
 //!
+//! There are two ledgers at once. The tables of one are each shard's own, and its clients say which shard they mean. Those of the other are
+//! sharded by hash, and its clients know nothing of shards; some of their transfers are one statement without a transaction.
+//!
 //! `WEIR_BANK_SECONDS` is how long each test goes on (20), `WEIR_BANK_SHARDS` over how many shards (2).
 
 use std::collections::BTreeSet;
@@ -40,6 +43,18 @@ const POINTS: [&str; 7] = [
     "after-finish",
 ];
 
+/// The sharded ledger's database, and what is in it.
+const SHARDED: &str = "t_bank";
+const SHARDED_FILL: [&str; 4] = [
+    "CREATE DATABASE t_bank",
+    "CREATE TABLE t_bank.account (id INT PRIMARY KEY, balance BIGINT NOT NULL) SHARD BY HASH(id)",
+    "CREATE TABLE t_bank.transfer (id BIGINT PRIMARY KEY, amount BIGINT NOT NULL) SHARD BY HASH(id)",
+    "INSERT INTO t_bank.account VALUES (0, 1000), (1, 1000), (2, 1000), (3, 1000), (4, 1000), (5, 1000), (6, 1000), (7, 1000), \
+     (8, 1000), (9, 1000), (10, 1000), (11, 1000)",
+];
+/// A transfer of one statement is written down twice, the second time with a number that is as much greater: both are there, or none.
+const SECOND: u64 = 1_000_000_000;
+
 pub(super) fn collect(tests: &mut Collector) {
     tests.add_for_weir("transactions::bank_survives_kills_at_random", |lab, flavor| bank(lab, flavor, at_random));
     tests.add_for_weir("transactions::bank_survives_kills_between_all_steps", |lab, flavor| {
@@ -75,19 +90,28 @@ fn bank(lab: &Lab, flavor: Flavor, chaos: Chaos) -> Result<(), Failed> {
     let count = setting("WEIR_BANK_SHARDS", 2).max(2) as usize;
     let mut shards = Shards::start(lab, flavor, count, &FILL)?;
     let mut weir = shards.weir(lab)?;
-    let ledger = Ledger::default();
+    let (ledger, sharded) = (Ledger::default(), Ledger::default());
+    let mut session = app(weir.port)?;
+    SHARDED_FILL.iter().try_for_each(|statement| session.query_drop(statement))?;
+    drop(session);
     let end = Instant::now() + Duration::from_secs(setting("WEIR_BANK_SECONDS", 20));
     let port = weir.port;
     let outcome = std::thread::scope(|scope| {
         for client in 0..CLIENTS {
-            let ledger = &ledger;
-            scope.spawn(move || transfers(ledger, port, count as u64, Random(client + 1)));
+            let (ledger, sharded) = (&ledger, &sharded);
+            let mut random = Random(client + 1);
+            let by_shard = move |session: &mut mysql::Conn, id| transfer(session, id, count as u64, &mut random);
+            scope.spawn(move || transfers(ledger, port, by_shard));
+            let mut random = Random(client + 100);
+            scope.spawn(move || transfers(sharded, port, move |session, id| by_key(session, id, &mut random)));
         }
         let outcome = chaos(&mut shards, &mut weir, end);
         ledger.over.store(true, Ordering::Relaxed);
+        sharded.over.store(true, Ordering::Relaxed);
         outcome
     });
     let judged = outcome.and_then(|()| settle(&mut shards, &mut weir, &ledger));
+    let judged = judged.and_then(|()| settle_sharded(&shards, &weir, &sharded));
     judged.map_err(|failed| {
         let message = failed.message().unwrap_or("failed").to_owned();
         let servers: String = shards.sites.iter().map(state).collect();
@@ -150,7 +174,7 @@ fn at_each_step(shards: &mut Shards, weir: &mut Weir, end: Instant) -> Result<()
 }
 
 /// A client: transfers until it is over, with a new connection whenever the old one is lost.
-fn transfers(ledger: &Ledger, port: u16, shards: u64, mut random: Random) {
+fn transfers(ledger: &Ledger, port: u16, mut transfer: impl FnMut(&mut mysql::Conn, u64) -> mysql::Result<()>) {
     while !ledger.over.load(Ordering::Relaxed) {
         let Ok(mut session) = app(port) else {
             std::thread::sleep(Duration::from_millis(20));
@@ -158,7 +182,7 @@ fn transfers(ledger: &Ledger, port: u16, shards: u64, mut random: Random) {
         };
         while !ledger.over.load(Ordering::Relaxed) {
             let id = ledger.next.fetch_add(1, Ordering::Relaxed);
-            match transfer(&mut session, id, shards, &mut random) {
+            match transfer(&mut session, id) {
                 Ok(()) => {
                     ledger.acknowledged.lock().expect("nobody panics with it").insert(id);
                 }
@@ -195,6 +219,59 @@ fn transfer(session: &mut mysql::Conn, id: u64, shards: u64, random: &mut Random
     session.query_drop(format!("UPDATE account SET balance = balance + {amount} WHERE id = {payee}"))?;
     session.query_drop(format!("INSERT IGNORE INTO transfer VALUES ({id}, {amount})"))?;
     session.query_drop("COMMIT")
+}
+
+/// The same by the accounts' keys: whichever shards they are on.
+fn by_key(session: &mut mysql::Conn, id: u64, random: &mut Random) -> mysql::Result<()> {
+    let payer = random.below(ACCOUNTS);
+    let payee = (payer + 1 + random.below(ACCOUNTS - 1)) % ACCOUNTS;
+    let amount = 1 + random.below(50);
+    if random.below(3) == 0 {
+        session.query_drop(format!(
+            "UPDATE {SHARDED}.account SET balance = balance + IF(id = {payer}, -{amount}, {amount}) WHERE id IN ({payer}, {payee})"
+        ))?;
+        let second = id + SECOND;
+        return session
+            .query_drop(format!("INSERT INTO {SHARDED}.transfer VALUES ({id}, {amount}), ({second}, {amount})"));
+    }
+    session.query_drop("BEGIN")?;
+    if random.below(2) == 0 {
+        let _: Vec<i64> = session.query(format!(
+            "SELECT balance FROM {SHARDED}.account WHERE id IN ({payer}, {payee}) ORDER BY id FOR UPDATE"
+        ))?;
+    }
+    session.query_drop(format!("UPDATE {SHARDED}.account SET balance = balance - {amount} WHERE id = {payer}"))?;
+    session.query_drop(format!("INSERT INTO {SHARDED}.transfer VALUES ({id}, {amount})"))?;
+    if random.below(3) == 0 {
+        session.query_drop("SAVEPOINT half")?;
+        session.query_drop(format!("UPDATE {SHARDED}.account SET balance = balance + 1000000 WHERE id <= {payee}"))?;
+        session.query_drop("ROLLBACK TO half")?;
+    }
+    session.exec_drop(format!("UPDATE {SHARDED}.account SET balance = balance + {amount} WHERE id = ?"), (payee,))?;
+    session.query_drop("COMMIT")
+}
+
+/// The same of the sharded ledger, as Weir and as the servers tell it.
+fn settle_sharded(shards: &Shards, weir: &Weir, ledger: &Ledger) -> Result<(), Failed> {
+    let mut session = app(weir.port)?;
+    let total: Option<i64> = session.query_first(format!("SELECT SUM(balance) FROM {SHARDED}.account"))?;
+    expect_equal("the total over all shards", total, Some((BALANCE * ACCOUNTS) as i64))?;
+    let mut of_shards = 0;
+    for shard in 0..shards.sites.len() {
+        of_shards +=
+            shards.value(shard, &format!("SELECT COALESCE(SUM(balance), 0) FROM {SHARDED}.account"))?.parse::<i64>()?;
+    }
+    expect_equal("the total of the shards", of_shards, (BALANCE * ACCOUNTS) as i64)?;
+    let all: BTreeSet<u64> = session.query(format!("SELECT id FROM {SHARDED}.transfer"))?.into_iter().collect();
+    let halves: Vec<&u64> = all.iter().filter(|id| **id >= SECOND && !all.contains(&(**id - SECOND))).collect();
+    expect_equal("statements of which a half is there", halves, Vec::new())?;
+    let acknowledged = ledger.acknowledged.lock().expect("the clients have ended");
+    let lost: Vec<&u64> = acknowledged.difference(&all).collect();
+    expect_equal("acknowledged transfers by key that are lost", lost, Vec::new())?;
+    if acknowledged.len() < 20 {
+        return Err(format!("only {} transfers by key were acknowledged", acknowledged.len()).into());
+    }
+    Ok(())
 }
 
 /// After the last kill: nothing stays prepared, all money is there, and so is every transfer that was acknowledged.
