@@ -16,6 +16,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use mysql::prelude::Queryable;
+use mysql::{Conn, OptsBuilder};
 use nix::fcntl::Flock;
 
 pub use state::{ClusterState, FrontState, GroupState, Phase, ServerState};
@@ -24,13 +26,16 @@ pub use status::{ClusterStatus, FrontStatus, ServerStatus};
 use crate::daemon::{Daemon, DaemonSpec};
 use crate::layout::check_name;
 use crate::replication::wait_caught_up;
-use crate::wait::Cancel;
+use crate::wait::{Cancel, wait_until};
 use crate::{Account, Installation, LocalError, PortChoice, Server, ServerSpec, accounts, short_socket_path};
 
 /// How long Weir may take to end its sessions when it is asked to.
 const FRONT_STOP_BOUND: Duration = Duration::from_secs(15);
 /// How long a new replica may take to apply what little there is.
 const CATCH_UP_BOUND: Duration = Duration::from_secs(60);
+
+/// ER_DB_CREATE_EXISTS.
+const DATABASE_IS_THERE: u16 = 1007;
 
 /// What cluster to bring up; [`ClusterSpec::new`] gives the defaults.
 #[derive(Debug, Clone)]
@@ -204,6 +209,41 @@ impl Cluster {
         let greeted = daemon.wait_for_greeting(address, bound, cancel);
         self.front = Some(daemon);
         greeted.map(|()| true)
+    }
+
+    /// Has the application's database sharded over all shards: says so to Weir, which listens on `address`. A database that is
+    /// sharded already stays as it is.
+    pub fn shard_database(
+        &self,
+        address: SocketAddr,
+        application: &Account,
+        bound: Duration,
+        cancel: &Cancel,
+    ) -> Result<(), LocalError> {
+        let options = OptsBuilder::new()
+            .ip_or_hostname(Some(address.ip().to_string()))
+            .tcp_port(address.port())
+            .prefer_socket(false)
+            .user(Some(&application.name))
+            .pass(Some(&application.password));
+        let statement = format!("WEIR ATTACH DATABASE `{}`", self.state.database);
+        let mut last = None;
+        // Right after its start Weir may not have reached all shards yet.
+        let done = wait_until(bound, cancel, || {
+            let asked = Conn::new(options.clone()).and_then(|mut weir| weir.query_drop(&statement));
+            match asked {
+                Err(mysql::Error::MySqlError(error)) if error.code == DATABASE_IS_THERE => Ok(Some(())),
+                Err(error) => {
+                    last = Some(error);
+                    Ok(None)
+                }
+                Ok(()) => Ok(Some(())),
+            }
+        })?;
+        match (done, last) {
+            (None, Some(error)) => Err(LocalError::sql("weir", error)),
+            _ => Ok(()),
+        }
     }
 
     /// How many servers this value has started.

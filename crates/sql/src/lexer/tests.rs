@@ -131,6 +131,11 @@ fn comments_for_other_servers_are_skipped() {
     assert_eq!(texts("a /*!50700 b */ c", mariadb), "a c");
     assert_eq!(texts("a /*!50699 b */ c", mariadb), "a /*!50699 b */ c");
     assert_eq!(texts("a /*M!100100 b */ c", mariadb), "a /*M!100100 b */ c");
+    for dialect in [Dialect::MySql, Dialect::MariaDb, Dialect::Either] {
+        let lex = LexMode { dialect, ..PLAIN };
+        assert_eq!(texts("a /*M!999999 enable the sandbox mode */ c", lex), "a c", "the first line of MariaDB's dumps");
+        assert_eq!(texts("a /*!999999 b */ c", lex), "a c");
+    }
 }
 
 #[test]

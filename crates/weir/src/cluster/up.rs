@@ -118,6 +118,12 @@ fn finish(cluster: &mut Cluster, plan: &Plan, spec: &ClusterSpec, show: &mut Sho
         weir_started = cluster.start_front(&front(cluster, &config)?, plan.address, FRONT_START_BOUND, &spec.cancel)?;
         show.done(&if weir_started { plan.address.to_string() } else { "it runs already".to_owned() });
     }
+    if weir_started && cluster.is_new() && plan.shards > 1 {
+        // Else tables in the database that clients are told to use would all be on the first shard, without a word.
+        show.step("Sharding the database");
+        cluster.shard_database(plan.address, &spec.application, FRONT_START_BOUND, &spec.cancel)?;
+        show.done(&format!("{} over {} shards", spec.database, plan.shards));
+    }
     let address = plan.with_weir.then_some(plan.address);
     Ok(Outcome { address, started: servers_started + usize::from(weir_started) })
 }
