@@ -28,6 +28,7 @@ const STOP_BOUND: Duration = Duration::from_secs(60);
 pub(crate) fn collect(tests: &mut Collector) {
     tests.add_for_weir("bench::the_shortest_form_measures_all_points_and_leaves_nothing_behind", shortest_form);
     tests.add_for_weir("bench::reads_are_split_and_none_is_staler_than_its_level_allows", read_write_splitting);
+    tests.add_for_weir("bench::partitions_cost_no_statement_and_ranges_one_for_each_shard", sharded);
     tests.add_for_weir("bench::an_interrupted_run_records_what_it_has_and_leaves_nothing_behind", interrupted);
 }
 
@@ -280,6 +281,43 @@ fn expect_split(point: &Point) -> Result<(), Failed> {
         expect_equal(&format!("{name}: reads behind other clients"), counter("freshness.behind_others"), 0)?;
     }
     Ok(())
+}
+
+fn sharded(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let out = kept_directory(flavor)?;
+    let mut run = BenchRun::start(lab, flavor, "radon", &out, &[])?;
+    let record = run.complete()?;
+    for point in &record.points {
+        let [run] = &point.runs[..] else { return Err(format!("not run once: {point:#?}").into()) };
+        let is_writing = point.workload == "oltp_read_write";
+        if run.queries == 0 || (run.errors > 0 && !is_writing) {
+            return Err(format!("nothing was measured, or clients saw errors: {point:#?}").into());
+        }
+    }
+    let of = |workload: &str, variant: &str| -> Result<f64, Failed> {
+        let mut points = record.points.iter().filter(|point| point.workload == workload);
+        let point = points.find(|point| point.variant.as_deref() == Some(variant));
+        statements(point.ok_or_else(|| format!("no {workload} at {variant}"))?)
+    };
+    let near = |what: &str, found: f64, wanted: f64| {
+        // Weir's own small questions are counted, too; a short run has few statements.
+        let is_near = found > wanted * 0.85 && found < wanted * 1.25;
+        if is_near { Ok(()) } else { Err(Failed::from(format!("{what}: {found} server statements, not {wanted}"))) }
+    };
+    let (few, many) = ("shards=2, partitions=8", "shards=2, partitions=64");
+    near("a point", of("oltp_point_select", few)?, 1.0)?;
+    near("a point at 64 partitions", of("oltp_point_select", many)?, 1.0)?;
+    near("the mix at 64 partitions", of("oltp_read_write", many)?, of("oltp_read_write", few)?)?;
+    near("a range over two shards", of("scatter", many)?, 2.0)?;
+    near("a range over four shards", of("scatter", "shards=4, partitions=64")?, 4.0)?;
+    look_at(&out.join("radon.html"))
+}
+
+/// Statements that the shards have counted, per statement of a client.
+fn statements(point: &Point) -> Result<f64, Failed> {
+    let run = point.runs.first().ok_or("no run")?;
+    let of_shards = run.counters.iter().filter(|(name, _)| name.starts_with("shard") && name.ends_with(".Questions"));
+    Ok(of_shards.map(|(_, count)| *count as f64).sum::<f64>() / run.queries as f64)
 }
 
 fn interrupted(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {

@@ -14,11 +14,13 @@ pub enum Bench {
     Kingshard,
     /// The form of PolarDB's published report on read/write splitting.
     PolarDb,
+    /// The form of RadonDB's published test of sharded tables.
+    Radon,
 }
 
 impl Bench {
     /// All benches.
-    pub const ALL: [Self; 3] = [Self::Overhead, Self::Kingshard, Self::PolarDb];
+    pub const ALL: [Self; 4] = [Self::Overhead, Self::Kingshard, Self::PolarDb, Self::Radon];
 
     /// Its name on the command line, and of its files.
     pub fn name(self) -> &'static str {
@@ -26,6 +28,7 @@ impl Bench {
             Self::Overhead => "overhead",
             Self::Kingshard => "kingshard",
             Self::PolarDb => "polardb",
+            Self::Radon => "radon",
         }
     }
 
@@ -43,6 +46,10 @@ impl Bench {
                 "How are reads split over a writer and its replicas, and how fresh are they? \
                  (the form of PolarDB's published report on read/write splitting)"
             }
+            Self::Radon => {
+                "What do shards and partitions cost, and what does a scatter or a merge of rows cost Weir? \
+                 (the form of RadonDB's published test)"
+            }
         }
     }
 
@@ -52,6 +59,9 @@ impl Bench {
             Self::Overhead => "sysbench's OLTP workloads at 1 to 1,000 clients, churn, a storm of 5,000, 10,000 idle",
             Self::Kingshard => "select, insert, read/write 4:1 at 16 to 512 clients, and pool limits of 16 to 512",
             Self::PolarDb => "reads and writes at 1 to 32 clients with 0 to 3 replicas, by level; stale reads counted",
+            Self::Radon => {
+                "10 tables over 2 and 3 shards at 8, 32, 64 partitions, 16 to 900 clients; scatter and merge"
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 pub(crate) type Counters = BTreeMap<String, i64>;
 
 /// The counters that are kept, of either kind of server: what was asked, what reached the disk, what waited.
-const KEPT: [&str; 28] = [
+const KEPT: [&str; 30] = [
     "Aborted_clients",
     "Aborted_connects",
     "Binlog_commits",
@@ -23,6 +23,8 @@ const KEPT: [&str; 28] = [
     "Com_stmt_execute",
     "Com_stmt_prepare",
     "Com_update",
+    "Com_xa_commit",
+    "Com_xa_prepare",
     "Connection_errors_max_connections",
     "Connections",
     "Innodb_data_fsyncs",
@@ -40,6 +42,21 @@ const KEPT: [&str; 28] = [
 /// Of replicas only what tells their share of the work.
 const KEPT_OF_REPLICAS: [&str; 3] = ["Com_select", "Com_stmt_execute", "Questions"];
 
+/// Of shards: what Weir has sent them.
+const KEPT_OF_SHARDS: [&str; 11] = [
+    "Com_begin",
+    "Com_commit",
+    "Com_delete",
+    "Com_insert",
+    "Com_select",
+    "Com_set_option",
+    "Com_stmt_execute",
+    "Com_update",
+    "Com_xa_commit",
+    "Com_xa_prepare",
+    "Questions",
+];
+
 /// The statement that reads them.
 pub(crate) fn query() -> String {
     let names: Vec<String> = KEPT.iter().map(|name| format!("'{name}'")).collect();
@@ -53,8 +70,17 @@ pub(crate) fn read(rows: impl IntoIterator<Item = (String, String)>) -> Counters
 
 /// The counters of replica `number` that are kept, under names of their own: `replica1.Com_select`.
 pub(crate) fn of_replica(number: usize, counters: Counters) -> Counters {
-    let kept = counters.into_iter().filter(|(name, _)| KEPT_OF_REPLICAS.contains(&name.as_str()));
-    kept.map(|(name, value)| (format!("replica{number}.{name}"), value)).collect()
+    named(&format!("replica{number}"), &KEPT_OF_REPLICAS, counters)
+}
+
+/// The same of shard `number`: `shard1.Questions`.
+pub(crate) fn of_shard(number: usize, counters: Counters) -> Counters {
+    named(&format!("shard{number}"), &KEPT_OF_SHARDS, counters)
+}
+
+fn named(server: &str, kept: &[&str], counters: Counters) -> Counters {
+    let kept = counters.into_iter().filter(|(name, _)| kept.contains(&name.as_str()));
+    kept.map(|(name, value)| (format!("{server}.{name}"), value)).collect()
 }
 
 /// How much each counter has grown.

@@ -78,8 +78,11 @@ pub(crate) fn look(options: &Options, plan: &Plan) -> Result<Found, BenchError> 
         return Err(BenchError::Options(format!("no target is left. {}", found.notes.join(" "))));
     }
     if options.given.is_none() {
-        let of_one = MIB_FOR_SERVER + u64::from(plan.rows) * BYTES_PER_ROW / MIB;
-        space(&std::env::temp_dir(), of_one * (1 + u64::from(plan.replicas())))?;
+        let mib = |tables: u32, rows: u32| u64::from(tables) * u64::from(rows) * BYTES_PER_ROW / MIB;
+        let of_one = MIB_FOR_SERVER + mib(plan.tables, plan.rows);
+        let sharded: u64 = plan.datasets.iter().map(|dataset| mib(dataset.tables, dataset.rows)).sum();
+        let of_shards = u64::from(plan.shards()) * MIB_FOR_SERVER + sharded;
+        space(&std::env::temp_dir(), of_one * (1 + u64::from(plan.replicas())) + of_shards)?;
     }
     Ok(found)
 }

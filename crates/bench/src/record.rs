@@ -15,7 +15,7 @@ pub const FORMAT: u32 = 1;
 pub struct Record {
     /// [`FORMAT`].
     pub format: u32,
-    /// The bench: `overhead`, `kingshard`, `polardb`.
+    /// The bench: `overhead`, `kingshard`, `polardb`, `radon`.
     pub name: String,
     /// What it asks, in one sentence.
     pub title: String,
@@ -74,7 +74,8 @@ pub struct Point {
     pub prepared: Option<bool>,
     /// Clients at the same time.
     pub clients: u32,
-    /// A further setting that is varied, for benches that vary one: `pool.max_connections=16`, `replicas=3, session`, …
+    /// A further setting that is varied, for benches that vary one: `pool.max_connections=16`, `replicas=3, session`,
+    /// `shards=2, partitions=64`, …
     pub variant: Option<String>,
     /// [`Target::key`].
     pub target: String,
@@ -105,10 +106,10 @@ pub struct Run {
     pub p99_us: f64,
     /// Errors that clients saw (for `storm` and `idle`: clients that saw one).
     pub errors: u64,
-    /// Process (`server`, `proxy`, `client`, and `replica1`, … where there are replicas) to what it used.
+    /// Process (`server`, `proxy`, `client`, and `replica1`, …, `shard1`, … where there are any) to what it used.
     pub processes: BTreeMap<String, Usage>,
     /// Differences over the run: of the database's status counters (`Questions`, `Com_commit`, `Innodb_data_fsyncs`, …), of
-    /// its replicas' (`replica1.Com_select`, …), and of Weir's own (`weir.reads_on_readers`, …); and what the clients of
+    /// its replicas' (`replica1.Com_select`, …), of shards (`shard1.Questions`, …), and of Weir's own (`weir.reads_on_readers`, …); and what the clients of
     /// `freshness` counted (`freshness.stale_own`, …).
     pub counters: BTreeMap<String, i64>,
     /// The raw output of the load tool, relative to the record.

@@ -13,7 +13,7 @@ use weir_local::Progress;
 use crate::catalogue::duration;
 use crate::console::Console;
 use crate::error::BenchError;
-use crate::load::Loads;
+use crate::load::{Loads, Tables};
 use crate::options::Options;
 use crate::plan::{Job, Plan, PointPlan};
 use crate::preflight::{self, Found};
@@ -92,7 +92,7 @@ impl<'a> Session<'a> {
     }
 
     fn measure_all(&mut self, console: &mut Console) -> Result<(), BenchError> {
-        let site = Site::start(self.options, self.plan.largest_server_connections(), self.plan.replicas(), console)?;
+        let site = Site::start(self.options, &self.plan, console)?;
         let measured = self.measure_at(site, console);
         self.record.seconds = self.begun.elapsed().as_secs_f64();
         measured
@@ -113,7 +113,8 @@ impl<'a> Session<'a> {
         for kind in self.plan.targets() {
             self.record.settings.extend(launcher.settings(kind));
         }
-        let loads = Loads::new(&site.upstream, self.plan.rows, &self.options.weir, site.dir(), cancel)?;
+        let tables = Tables { count: self.plan.tables, rows: self.plan.rows };
+        let loads = Loads::new(&site.upstream, tables, &self.options.weir, site.dir(), cancel)?;
         let mut bench = Bench::new(site, launcher, loads, cancel);
         let is_given = self.options.given.is_some();
         let measured = self.prepare(&mut bench, console).and_then(|()| self.run_jobs(&mut bench, console));
@@ -129,10 +130,19 @@ impl<'a> Session<'a> {
             bench.start(kind)?;
             console.done("");
         }
-        console.step(&format!("Making the table of {} rows", self.plan.rows));
+        let of_rows = |tables: u32, rows: u32| match tables {
+            1 => format!("the table of {rows} rows"),
+            tables => format!("{tables} tables of {rows} rows"),
+        };
+        console.step(&format!("Making {}", of_rows(self.plan.tables, self.plan.rows)));
         let raw = self.raw.join("prepare.txt");
         bench.prepare_table(&raw)?;
         console.done("");
+        for dataset in &self.plan.datasets {
+            console.step(&format!("Making {}, {}", of_rows(dataset.tables, dataset.rows), dataset.sharding));
+            bench.prepare_dataset(dataset, &self.raw.join(format!("prepare-{}.txt", dataset.sharding.file_part())))?;
+            console.done("");
+        }
         Ok(())
     }
 
@@ -275,6 +285,13 @@ fn settings(options: &Options, plan: &Plan) -> BTreeMap<String, String> {
         [("rows", plan.rows.to_string()), ("rounds", rounds), ("server", server)]
             .map(|(name, value)| (name.to_owned(), value)),
     );
+    if plan.shards() > 0 {
+        settings.insert("tables".to_owned(), plan.tables.to_string());
+        settings.insert("shards".to_owned(), plan.shards().to_string());
+        let rows =
+            plan.datasets.iter().map(|dataset| (format!("rows, {}", dataset.sharding), dataset.rows.to_string()));
+        settings.extend(rows);
+    }
     if plan.replicas() > 0 {
         settings.insert("replicas".to_owned(), plan.replicas().to_string());
     }

@@ -16,6 +16,7 @@ use crate::counters::{self, Counters};
 use crate::driver::FRESHNESS_TABLE;
 use crate::error::BenchError;
 use crate::options::{GivenServer, Options};
+use crate::plan::Plan;
 use crate::sql;
 use crate::target::Upstream;
 
@@ -41,18 +42,13 @@ pub(crate) struct Site {
 
 impl Site {
     /// Starts a server, or looks whether the given one can be used.
-    pub(crate) fn start(
-        options: &Options,
-        max_connections: u32,
-        replicas: u32,
-        progress: &mut dyn Progress,
-    ) -> Result<Self, BenchError> {
+    pub(crate) fn start(options: &Options, plan: &Plan, progress: &mut dyn Progress) -> Result<Self, BenchError> {
         let dir = tempfile::Builder::new().prefix("weir-bench-").tempdir();
         let dir = dir.map_err(BenchError::io("create a directory in", &std::env::temp_dir()))?;
         match &options.given {
-            None => Self::start_local(options, max_connections, replicas, dir, progress),
-            Some(_) if replicas > 0 => Err(BenchError::Options(format!(
-                "{} needs replicas, and starts its own servers: --server can't be given",
+            None => Self::start_local(options, plan, dir, progress),
+            Some(_) if plan.replicas() + plan.shards() > 0 => Err(BenchError::Options(format!(
+                "{} needs several servers, and starts its own: --server can't be given",
                 options.bench.name()
             ))),
             Some(given) => Self::use_given(given, dir),
@@ -61,14 +57,16 @@ impl Site {
 
     fn start_local(
         options: &Options,
-        max_connections: u32,
-        replicas: u32,
+        plan: &Plan,
         dir: TempDir,
         progress: &mut dyn Progress,
     ) -> Result<Self, BenchError> {
         let installation = Installation::find(options.flavor, options.server_program.as_deref())?;
+        let max_connections = plan.largest_server_connections();
         let spec = ClusterSpec {
-            replicas: replicas as usize,
+            // The first group is the one server that the others are compared with.
+            shards: 1 + plan.shards() as usize,
+            replicas: plan.replicas() as usize,
             options: server_options(options.flavor, max_connections),
             die_with_parent: true,
             cancel: options.cancel.clone(),
@@ -83,6 +81,7 @@ impl Site {
                 .groups
                 .first()
                 .map_or_else(Vec::new, |group| group.replicas.iter().map(Server::port).collect()),
+            shards: shards(&cluster).map(Server::port).collect(),
             account: spec.application.clone(),
             monitor: spec.monitor.clone(),
             database: spec.database.clone(),
@@ -95,6 +94,7 @@ impl Site {
             host: given.host.clone(),
             port: given.port,
             replicas: Vec::new(),
+            shards: Vec::new(),
             account: given.account.clone(),
             monitor: Account { name: given.account.name.clone(), password: given.account.password.clone() },
             database: given.database.clone(),
@@ -122,7 +122,9 @@ impl Site {
         let writer = self.cluster.as_ref().and_then(writer).and_then(Server::pid);
         let replicas = self.replicas().iter().enumerate();
         let replicas = replicas.map(|(index, replica)| (format!("replica{}", index + 1), replica.pid()));
-        std::iter::once(("server".to_owned(), writer)).chain(replicas).collect()
+        let shards = self.cluster.iter().flat_map(shards).enumerate();
+        let shards = shards.map(|(index, shard)| (format!("shard{}", index + 1), shard.pid()));
+        std::iter::once(("server".to_owned(), writer)).chain(replicas).chain(shards).collect()
     }
 
     fn replicas(&self) -> &[Server] {
@@ -181,6 +183,10 @@ impl Site {
             let rows = self.rows_of(&mut replica.admin()?, &counters::query())?;
             all.extend(counters::of_replica(index + 1, counters::read(rows)));
         }
+        for (index, shard) in self.cluster.iter().flat_map(shards).enumerate() {
+            let rows = self.rows_of(&mut shard.admin()?, &counters::query())?;
+            all.extend(counters::of_shard(index + 1, counters::read(rows)));
+        }
         Ok(all)
     }
 
@@ -227,6 +233,11 @@ impl Site {
 
 fn writer(cluster: &Cluster) -> Option<&Server> {
     cluster.groups.first().map(|group| &group.writer)
+}
+
+/// The servers that Weir has as shards.
+fn shards(cluster: &Cluster) -> impl Iterator<Item = &Server> {
+    cluster.groups.iter().skip(1).map(|group| &group.writer)
 }
 
 fn purge_binary_logs(server: &Server) -> Result<(), LocalError> {

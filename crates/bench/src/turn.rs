@@ -10,7 +10,7 @@ use crate::counters::{self, Counters};
 use crate::driver::Freshness;
 use crate::error::BenchError;
 use crate::load::{ClientUse, Counted, Load, Loads};
-use crate::plan::{PointPlan, Workload};
+use crate::plan::{Dataset, PointPlan, Variation, Workload};
 use crate::procfs;
 use crate::record::{Run, Usage};
 use crate::site::Site;
@@ -57,6 +57,14 @@ impl Bench {
     pub(crate) fn prepare_table(&self, raw: &Path) -> Result<(), BenchError> {
         let direct = self.launcher.start(TargetKind::Direct, None)?;
         self.loads.prepare_table(&direct, raw)
+    }
+
+    /// Makes sharded tables, in a database of their own, through Weir.
+    pub(crate) fn prepare_dataset(&mut self, dataset: &Dataset, raw: &Path) -> Result<(), BenchError> {
+        self.start(TargetKind::Weir)?;
+        let weir = &self.targets[&TargetKind::Weir];
+        self.launcher.create_database(weir, dataset.sharding)?;
+        self.loads.prepare_dataset(weir, dataset, raw)
     }
 
     /// Drops the table.
@@ -132,11 +140,12 @@ impl Bench {
             self.stop_targets()?;
         }
         let running = self.targets.remove(&kind);
+        let wanted = point.variation.and_then(Variation::of_process);
         match running {
-            Some(target) if target.is_alive() && target.variation == point.variation => Ok(target),
+            Some(target) if target.is_alive() && target.variation == wanted => Ok(target),
             other => {
                 other.map_or(Ok(()), Target::stop)?;
-                self.launcher.start(kind, point.variation)
+                self.launcher.start(kind, wanted)
             }
         }
     }

@@ -67,10 +67,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     target: Vec<TargetKind>,
     /// Only these workloads: oltp_point_select, oltp_read_only, oltp_read_only_skip_trx, oltp_read_write, oltp_write_only,
-    /// oltp_insert, read_write_4to1, churn, storm, idle, freshness
+    /// oltp_insert, read_write_4to1, churn, storm, idle, freshness, scatter, merge, merge_text
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     workload: Vec<Workload>,
-    /// Only these numbers of clients; for churn, storm, idle and freshness only if --workload names them
+    /// Only these numbers of clients; for churn, storm, idle and freshness only if --workload names them; not for scatter
+    /// and merges
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=15_000))]
     clients: Vec<u32>,
     /// Server-side prepared statements
@@ -82,7 +83,7 @@ pub(crate) struct RunArgs {
     /// Runs of each point on each target
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: Option<u32>,
-    /// Rows of the table
+    /// Rows of each table
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=100_000_000))]
     rows: Option<u32>,
     /// The kind of server that is started

@@ -9,7 +9,7 @@ use crate::target::Upstream;
 pub(super) fn options(
     kind: &str,
     (host, port): (&str, u16),
-    upstream: &Upstream,
+    (user, database): (&str, &str),
     point: &PointPlan,
     rows: u32,
 ) -> Vec<String> {
@@ -17,13 +17,14 @@ pub(super) fn options(
         kind.to_owned(),
         format!("--host={host}"),
         format!("--port={port}"),
-        format!("--user={}", upstream.account.name),
-        format!("--database={}", upstream.database),
+        format!("--user={user}"),
+        format!("--database={database}"),
         format!("--clients={}", point.clients),
         format!("--seconds={}", point.seconds),
     ];
     match point.workload.tool() {
         Tool::Freshness => options.extend((point.prepared == Some(true)).then(|| "--prepared".to_owned())),
+        Tool::Query(query) => options.push(format!("--query={query}")),
         _ => options.push(format!("--query=SELECT c FROM sbtest1 WHERE id={}", rows / 2 + 1)),
     }
     options

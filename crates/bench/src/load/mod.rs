@@ -21,11 +21,13 @@ use crate::driver::Freshness;
 use crate::error::BenchError;
 use crate::files::write_private;
 use crate::options::DRIVER_ARGUMENTS;
-use crate::plan::{PointPlan, Tool};
+use crate::plan::{Dataset, PointPlan, Tool, Variation};
 use crate::target::{Target, Upstream};
 
 /// How much longer than planned a tool may take before it is taken for hung.
 const PATIENCE: Duration = Duration::from_secs(90);
+/// Tables that are filled at the same time.
+const PREPARING_THREADS: u32 = 4;
 /// How much of what a tool said a failure carries.
 const REASON_LENGTH: usize = 300;
 
@@ -49,6 +51,15 @@ pub(crate) struct Counted {
 /// How a load ended: what was counted, or why it can't be known.
 pub(crate) type Outcome = Result<(Counted, ClientUse), String>;
 
+/// Tables `sbtest1` and so on of a database.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tables {
+    /// How many.
+    pub(crate) count: u32,
+    /// Rows of each.
+    pub(crate) rows: u32,
+}
+
 /// A load to make.
 #[derive(Debug)]
 pub(crate) struct Load<'a> {
@@ -64,7 +75,7 @@ pub(crate) struct Load<'a> {
 #[derive(Debug)]
 pub(crate) struct Loads {
     upstream: Upstream,
-    rows: u32,
+    tables: Tables,
     sysbench: Option<PathBuf>,
     slap: Option<PathBuf>,
     weir: PathBuf,
@@ -77,7 +88,7 @@ impl Loads {
     /// Writes what the tools read into the run's private directory.
     pub(crate) fn new(
         upstream: &Upstream,
-        rows: u32,
+        tables: Tables,
         weir: &Path,
         dir: &Path,
         cancel: &Cancel,
@@ -86,7 +97,7 @@ impl Loads {
         write_private(&dir.join(slap::OPTION_FILE), &slap::option_file(upstream))?;
         Ok(Self {
             upstream: upstream.clone(),
-            rows,
+            tables,
             sysbench: crate::tools::sysbench(),
             slap: crate::tools::slap(),
             weir: weir.to_path_buf(),
@@ -97,25 +108,50 @@ impl Loads {
 
     /// Makes the table with its rows, through `target`.
     pub(crate) fn prepare_table(&self, target: &Target, raw: &Path) -> Result<(), BenchError> {
-        self.table(target, raw, "prepare", PATIENCE + Duration::from_millis(1) * self.rows)
+        self.table(target, raw, (&self.upstream.database, self.tables), "prepare", &[])
+    }
+
+    /// Makes the tables of `dataset` in its own database, which must be there, through `target`.
+    pub(crate) fn prepare_dataset(&self, target: &Target, dataset: &Dataset, raw: &Path) -> Result<(), BenchError> {
+        let Variation::Sharding { partitions, .. } = dataset.sharding else { return Ok(()) };
+        let database = dataset.sharding.database(&self.upstream.database).unwrap_or_default();
+        let tables = Tables { count: dataset.tables, rows: dataset.rows };
+        let clause = format!("--create_table_options=PARTITION BY HASH(id) PARTITIONS {partitions}");
+        let threads = format!("--threads={}", dataset.tables.min(PREPARING_THREADS));
+        self.table(target, raw, (&database, tables), "prepare", &[clause, threads])
     }
 
     /// Drops the table.
     pub(crate) fn drop_table(&self, target: &Target, raw: &Path) -> Result<(), BenchError> {
-        self.table(target, raw, "cleanup", PATIENCE)
+        self.table(target, raw, (&self.upstream.database, self.tables), "cleanup", &[])
     }
 
-    fn table(&self, target: &Target, raw: &Path, action: &str, bound: Duration) -> Result<(), BenchError> {
+    fn table(
+        &self,
+        target: &Target,
+        raw: &Path,
+        (database, tables): (&str, Tables),
+        action: &str,
+        options: &[String],
+    ) -> Result<(), BenchError> {
         let failed = |reason: String| BenchError::Tool { tool: format!("sysbench {action}"), reason };
         let program = self.sysbench.as_ref().ok_or_else(|| failed("it is gone".to_owned()))?;
-        let mut arguments = self.sysbench_arguments(target, "oltp_read_write");
+        let mut arguments = self.sysbench_arguments(target, "oltp_read_write", (database, tables));
+        arguments.extend(options.iter().cloned());
         arguments.push(action.to_owned());
+        let bound = PATIENCE + Duration::from_millis(1) * tables.rows * tables.count;
         let finished = Child { bound, ..Child::new(program, arguments, raw) }.run(&self.cancel, || ())?;
         if finished.success { Ok(()) } else { Err(failed(reason(&finished))) }
     }
 
-    fn sysbench_arguments(&self, target: &Target, script: &str) -> Vec<String> {
-        sysbench::connection(&self.dir, script, (&target.host, target.port), &self.upstream, self.rows)
+    fn sysbench_arguments(&self, target: &Target, script: &str, tables: (&str, Tables)) -> Vec<String> {
+        sysbench::connection(&self.dir, script, (&target.host, target.port), &self.upstream.account.name, tables)
+    }
+
+    /// The database of a load.
+    fn database(&self, load: &Load<'_>) -> String {
+        let own = load.point.variation.and_then(|variation| variation.database(&self.upstream.database));
+        own.unwrap_or_else(|| self.upstream.database.clone())
     }
 
     /// Runs a load to its end; `at_start` is called when its measured seconds begin.
@@ -123,7 +159,7 @@ impl Loads {
         match load.point.workload.tool() {
             Tool::Sysbench(script) => self.run_sysbench(script, load, at_start),
             Tool::Slap => self.run_slap(load, at_start),
-            Tool::Storm => self.run_clients("storm", load, at_start),
+            Tool::Storm | Tool::Query(_) => self.run_clients("storm", load, at_start),
             Tool::Idle => self.run_clients("idle", load, at_start),
             Tool::Freshness => self.run_clients("freshness", load, at_start),
         }
@@ -133,7 +169,8 @@ impl Loads {
         let Some(program) = &self.sysbench else { return Ok(Err("sysbench is not installed".to_owned())) };
         let is_prepared = load.point.prepared == Some(true);
         let script = sysbench::script(&self.dir, script, is_prepared);
-        let mut arguments = self.sysbench_arguments(load.target, &script);
+        let database = self.database(load);
+        let mut arguments = self.sysbench_arguments(load.target, &script, (&database, self.tables));
         arguments.extend(load.point.workload.script_options().iter().map(|option| (*option).to_owned()));
         arguments.extend(sysbench::run_options(load.point.clients, load.point.seconds, is_prepared));
         let child = Child { starts_with: Some(sysbench::STARTED), ..load.child(program, arguments) };
@@ -146,7 +183,10 @@ impl Loads {
         let Load { point, target, .. } = load;
         let child = |queries: u64| {
             let address = (&*target.host, target.port);
-            load.child(program, slap::options(&self.dir, address, &self.upstream, point.clients, queries, self.rows))
+            load.child(
+                program,
+                slap::options(&self.dir, address, &self.upstream, point.clients, queries, self.tables.rows),
+            )
         };
         let trial = child(u64::from(point.clients) * slap::TRIAL_QUERIES).run(&self.cancel, || ())?;
         let trial = match outcome(&trial, slap::parse) {
@@ -160,7 +200,9 @@ impl Loads {
     fn run_clients(&self, kind: &str, load: &Load<'_>, at_start: impl FnOnce()) -> Result<Outcome, BenchError> {
         let Load { point, target, .. } = load;
         let mut arguments = DRIVER_ARGUMENTS.map(str::to_owned).to_vec();
-        arguments.extend(clients::options(kind, (&target.host, target.port), &self.upstream, point, self.rows));
+        let (user, database) = (&*self.upstream.account.name, &*self.database(load));
+        let address = (&*target.host, target.port);
+        arguments.extend(clients::options(kind, address, (user, database), point, self.tables.rows));
         let environment = vec![clients::password(&self.upstream)];
         let child = Child { environment, ..load.child(&self.weir, arguments) };
         child.run(&self.cancel, at_start).map(|finished| outcome(&finished, clients::parse))

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Counted;
+use super::{Counted, Tables};
 use crate::error::BenchError;
 use crate::files::write_private;
 use crate::target::Upstream;
@@ -30,13 +30,13 @@ pub(super) fn script(dir: &Path, workload: &str, is_prepared: bool) -> String {
     ours.map_or_else(|| workload.to_owned(), |(_, _, file, _)| dir.join(file).display().to_string())
 }
 
-/// Script, address and table.
+/// Script, address and tables.
 pub(super) fn connection(
     dir: &Path,
     script: &str,
     (host, port): (&str, u16),
-    upstream: &Upstream,
-    rows: u32,
+    user: &str,
+    (database, tables): (&str, Tables),
 ) -> Vec<String> {
     let option_file = dir.join(OPTION_FILE);
     vec![
@@ -45,10 +45,10 @@ pub(super) fn connection(
         "--db-driver=mysql".to_owned(),
         format!("--mysql-host={host}"),
         format!("--mysql-port={port}"),
-        format!("--mysql-user={}", upstream.account.name),
-        format!("--mysql-db={}", upstream.database),
-        "--tables=1".to_owned(),
-        format!("--table-size={rows}"),
+        format!("--mysql-user={user}"),
+        format!("--mysql-db={database}"),
+        format!("--tables={}", tables.count),
+        format!("--table-size={}", tables.rows),
     ]
 }
 

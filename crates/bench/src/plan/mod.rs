@@ -6,6 +6,7 @@
 mod kingshard;
 mod overhead;
 mod polardb;
+mod radon;
 #[cfg(test)]
 mod tests;
 mod variation;
@@ -32,12 +33,27 @@ const QUICK_BUDGET: Duration = Duration::from_secs(150);
 /// All that a run of a bench does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// Rows of the table.
+    /// Rows of a table.
     pub rows: u32,
+    /// Tables on the server, `sbtest1` and so on.
+    pub tables: u32,
+    /// Sharded databases that Weir makes besides.
+    pub datasets: Vec<Dataset>,
     /// What is measured, in order.
     pub points: Vec<PointPlan>,
     /// No run is begun later than this after the start.
     pub budget: Option<Duration>,
+}
+
+/// Sharded tables, which are made through Weir.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dataset {
+    /// Shards and partitions.
+    pub sharding: Variation,
+    /// Tables, `sbtest1` and so on.
+    pub tables: u32,
+    /// Rows of each.
+    pub rows: u32,
 }
 
 /// A point, for all targets that it is measured on.
@@ -81,6 +97,7 @@ impl Plan {
             Bench::Overhead => overhead::plan(length, selection),
             Bench::Kingshard => kingshard::plan(length, selection),
             Bench::PolarDb => polardb::plan(length, selection),
+            Bench::Radon => radon::plan(length, selection),
         };
         if let Some(other) = selection.workloads.iter().find(|workload| !plan.has(**workload)) {
             return Err(BenchError::Options(format!("{} does not have the workload {other}", bench.name())));
@@ -121,7 +138,10 @@ impl Plan {
 
     /// How long it takes until the first run.
     pub(crate) fn setup_seconds(&self) -> f64 {
-        4.0 + 2.0 * f64::from(self.replicas()) + f64::from(self.rows) / 40_000.0
+        let rows = |tables: u32, rows: u32| f64::from(tables) * f64::from(rows);
+        let sharded: f64 = self.datasets.iter().map(|dataset| rows(dataset.tables, dataset.rows)).sum();
+        let servers = f64::from(self.replicas() + self.shards());
+        4.0 + 2.0 * servers + rows(self.tables, self.rows) / 40_000.0 + sharded / 25_000.0
     }
 
     /// The most connections that the server is to take at any time.
@@ -132,6 +152,11 @@ impl Plan {
     /// The most replicas that any point reads from.
     pub(crate) fn replicas(&self) -> u32 {
         self.points.iter().filter_map(|point| point.variation).map(Variation::replicas).max().unwrap_or(0)
+    }
+
+    /// The most shards that any point has.
+    pub(crate) fn shards(&self) -> u32 {
+        self.points.iter().filter_map(|point| point.variation).map(Variation::shards).max().unwrap_or(0)
     }
 
     /// How many rounds the most often repeated point has.
@@ -154,7 +179,7 @@ impl PointPlan {
             + match self.workload.tool() {
                 Tool::Sysbench(_) => seconds + 0.1 + clients * 0.001,
                 Tool::Slap => seconds + 0.4,
-                Tool::Storm => seconds + 0.5 + clients * 0.000_6,
+                Tool::Storm | Tool::Query(_) => seconds + 0.5 + clients * 0.000_6,
                 Tool::Idle => seconds + 0.5 + clients * 0.000_2,
                 Tool::Freshness => seconds + 0.2,
             }
@@ -180,14 +205,16 @@ impl PointPlan {
     /// Whether its rounds alternate with those of the point before it, because the two are compared with each other.
     fn takes_turns_with(&self, before: &Self) -> bool {
         let load = |point: &Self| (point.workload, point.prepared, point.clients);
-        matches!(self.variation, Some(Variation::Splitting { .. })) && load(self) == load(before)
+        let is_compared = matches!(self.variation, Some(Variation::Splitting { .. } | Variation::Sharding { .. }));
+        is_compared && load(self) == load(before)
     }
 
     /// Whether no other proxy may run meanwhile, and the target's own is started anew: where the server takes so few
     /// connections that another's pool would be missed, and where memory is a result.
     pub(crate) fn is_exclusive(&self) -> bool {
         let is_tight = self.server_connections < self.clients + SPARE_CONNECTIONS;
-        is_tight || self.pool_limit().is_some() || self.workload.tool() == Tool::Idle
+        let is_about_memory = matches!(self.workload, Workload::Idle | Workload::Merge | Workload::MergeText);
+        is_tight || self.pool_limit().is_some() || is_about_memory
     }
 }
 

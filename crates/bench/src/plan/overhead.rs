@@ -73,7 +73,7 @@ pub(super) fn plan(length: Length, selection: &Selection) -> Plan {
     let wanted = chosen(&selection.workloads, scale.workloads);
     let has = |workload: &Workload| wanted.contains(workload) && FULL.workloads.contains(workload);
     let points = Workload::ALL.into_iter().filter(has).flat_map(|workload| scale.points(workload, selection)).collect();
-    Plan { rows: selection.rows.unwrap_or(scale.rows), points, budget: budget(length) }
+    Plan { rows: selection.rows.unwrap_or(scale.rows), tables: 1, datasets: Vec::new(), points, budget: budget(length) }
 }
 
 impl Scale {
@@ -85,7 +85,7 @@ impl Scale {
             Tool::Slap => (own_clients(self.churn_clients), self.rounds),
             Tool::Storm => (own_clients(self.storm_clients), self.connection_rounds),
             Tool::Idle => (own_clients(self.idle_clients), self.connection_rounds),
-            Tool::Freshness => (Vec::new(), 0),
+            Tool::Freshness | Tool::Query(_) => (Vec::new(), 0),
         };
         let modes: Vec<Option<bool>> = if workload.can_prepare() {
             selection.prepared.unwrap_or(self.prepared).modes().iter().copied().map(Some).collect()

@@ -56,7 +56,7 @@ pub(super) fn plan(length: Length, selection: &Selection) -> Plan {
     let wanted = chosen(&selection.workloads, scale.workloads);
     let has = |workload: &Workload| wanted.contains(workload) && FULL.workloads.contains(workload);
     let points = Workload::ALL.into_iter().filter(has).flat_map(|workload| scale.points(workload, selection)).collect();
-    Plan { rows: selection.rows.unwrap_or(scale.rows), points, budget: budget(length) }
+    Plan { rows: selection.rows.unwrap_or(scale.rows), tables: 1, datasets: Vec::new(), points, budget: budget(length) }
 }
 
 impl Scale {

@@ -186,3 +186,33 @@ fn points_that_are_compared_take_turns_within_each_round() {
     let limits = self::plan(Bench::Kingshard, Length::Quick);
     assert!(limits.jobs().is_sorted_by_key(|job| job.point), "other points have all their rounds one after another");
 }
+
+#[test]
+fn radon_compares_partitions_with_one_server_at_each_number_of_clients() {
+    let plan = plan(Bench::Radon, Length::Full);
+    let variants = |workload, clients: u32| -> Vec<String> {
+        let of = plan.points.iter().filter(|point| (point.workload, point.clients) == (workload, clients));
+        of.map(|point| point.variant().unwrap_or_else(|| point.targets[0].key().to_owned())).collect()
+    };
+    let mut expected = vec!["haproxy".to_owned()];
+    expected.extend([2, 3].iter().flat_map(|s| [8, 32, 64].map(|p| format!("shards={s}, partitions={p}"))));
+    for workload in [Workload::PointSelect, Workload::ReadWrite] {
+        for clients in [16, 400, 500, 600, 900] {
+            assert_eq!(variants(workload, clients), expected, "{workload}");
+        }
+    }
+    assert_eq!(variants(Workload::Merge, 1), ["shards=4, partitions=64"]);
+    let of_scatter = ["shards=2, partitions=64", "shards=3, partitions=64", "shards=4, partitions=64"];
+    assert_eq!(variants(Workload::Scatter, 16), of_scatter);
+    assert_eq!((plan.shards(), plan.tables, plan.datasets.len()), (4, 10, 7));
+    let merged = plan.datasets.iter().find(|dataset| dataset.sharding.shards() == 4).expect("what is merged");
+    assert_eq!((merged.tables, merged.rows), (1, 1_000_000));
+}
+
+#[test]
+fn shardings_are_databases_behind_one_process() {
+    let sharding = Variation::Sharding { shards: 2, partitions: 64 };
+    assert_eq!((sharding.of_process(), sharding.database("app").as_deref()), (None, Some("app_2x64")));
+    let limit = Variation::PoolLimit(4);
+    assert_eq!((limit.of_process(), limit.database("app")), (Some(limit), None));
+}

@@ -14,6 +14,13 @@ pub enum Variation {
         /// The group's `consistency`.
         level: Level,
     },
+    /// What Weir's tables were made with. Not a setting of the process: each has a database of its own.
+    Sharding {
+        /// Shards of the database.
+        shards: u32,
+        /// The number in `PARTITIONS`.
+        partitions: u32,
+    },
 }
 
 /// How fresh reads have to be: the values of `consistency` in `[[groups]]`.
@@ -49,15 +56,39 @@ impl Variation {
     pub(crate) fn pool_limit(self) -> Option<u32> {
         match self {
             Self::PoolLimit(limit) => Some(limit),
-            Self::Splitting { .. } => None,
+            Self::Splitting { .. } | Self::Sharding { .. } => None,
         }
     }
 
     /// How many replicas Weir reads from.
     pub(crate) fn replicas(self) -> u32 {
         match self {
-            Self::PoolLimit(_) => 0,
+            Self::PoolLimit(_) | Self::Sharding { .. } => 0,
             Self::Splitting { replicas, .. } => replicas,
+        }
+    }
+
+    /// How many shards the tables are on.
+    pub(crate) fn shards(self) -> u32 {
+        match self {
+            Self::Sharding { shards, .. } => shards,
+            Self::PoolLimit(_) | Self::Splitting { .. } => 0,
+        }
+    }
+
+    /// The database of its tables, where it has one.
+    pub(crate) fn database(self, of_account: &str) -> Option<String> {
+        match self {
+            Self::Sharding { shards, partitions } => Some(format!("{of_account}_{shards}x{partitions}")),
+            Self::PoolLimit(_) | Self::Splitting { .. } => None,
+        }
+    }
+
+    /// What of it Weir has to be started with.
+    pub(crate) fn of_process(self) -> Option<Self> {
+        match self {
+            Self::PoolLimit(_) | Self::Splitting { .. } => Some(self),
+            Self::Sharding { .. } => None,
         }
     }
 
@@ -66,16 +97,18 @@ impl Variation {
         match self {
             Self::PoolLimit(limit) => format!("pool{limit}"),
             Self::Splitting { replicas, level } => format!("replicas{replicas}-{}", level.key()),
+            Self::Sharding { shards, partitions } => format!("shards{shards}-partitions{partitions}"),
         }
     }
 }
 
-/// As records say it: `pool.max_connections=16`, `replicas=3, session`.
+/// As records say it: `pool.max_connections=16`, `replicas=3, session`, `shards=2, partitions=64`.
 impl fmt::Display for Variation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::PoolLimit(limit) => write!(f, "pool.max_connections={limit}"),
             Self::Splitting { replicas, level } => write!(f, "replicas={replicas}, {}", level.key()),
+            Self::Sharding { shards, partitions } => write!(f, "shards={shards}, partitions={partitions}"),
         }
     }
 }

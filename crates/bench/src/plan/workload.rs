@@ -26,6 +26,12 @@ pub enum Workload {
     Storm,
     /// Clients connect and stay; at the end each sends a query.
     Idle,
+    /// A few rows by a range of keys, the same again and again: from all shards.
+    Scatter,
+    /// All rows in the order of a number.
+    Merge,
+    /// All rows in the order of a text.
+    MergeText,
     /// Clients write counters and read their own and others', and count what they read too late.
     Freshness,
 }
@@ -39,6 +45,8 @@ pub enum Tool {
     Slap,
     /// `weir bench drive`: sysbench gives up when one of its clients is refused, and does not count.
     Storm,
+    /// `weir bench drive` with this query, again and again: sysbench has no script for it.
+    Query(&'static str),
     /// `weir bench drive`: no other tool waits.
     Idle,
     /// `weir bench drive`: no other tool looks at how old the data is that it reads.
@@ -47,7 +55,7 @@ pub enum Tool {
 
 impl Workload {
     /// All workloads, in the order in which they are measured: those that change what later ones find come last.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::PointSelect,
         Self::ReadOnly,
         Self::Reads,
@@ -55,6 +63,9 @@ impl Workload {
         Self::Storm,
         Self::Idle,
         Self::Freshness,
+        Self::Scatter,
+        Self::Merge,
+        Self::MergeText,
         Self::Mixed,
         Self::ReadWrite,
         Self::WriteOnly,
@@ -75,6 +86,9 @@ impl Workload {
             Self::Storm => "storm",
             Self::Idle => "idle",
             Self::Freshness => "freshness",
+            Self::Scatter => "scatter",
+            Self::Merge => "merge",
+            Self::MergeText => "merge_text",
         }
     }
 
@@ -85,6 +99,9 @@ impl Workload {
             Self::Storm => Tool::Storm,
             Self::Idle => Tool::Idle,
             Self::Freshness => Tool::Freshness,
+            Self::Scatter => Tool::Query("SELECT c FROM sbtest1 WHERE id BETWEEN 1 AND 8 ORDER BY id"),
+            Self::Merge => Tool::Query("SELECT id, k, c FROM sbtest1 ORDER BY id"),
+            Self::MergeText => Tool::Query("SELECT id, k, c FROM sbtest1 ORDER BY c"),
             Self::Reads => Tool::Sysbench("oltp_read_only"),
             _ => Tool::Sysbench(self.key()),
         }

@@ -5,10 +5,12 @@
 use super::format::Unit;
 use crate::record::{Run, Usage};
 
-/// The database server's key in [`Run::processes`]; figures of it are of the server and its replicas together.
+/// The database server's key in [`Run::processes`]; figures of it are of the server, its replicas and the shards together.
 pub(crate) const SERVER: &str = "server";
 /// How the names of its replicas' processes and counters begin.
 pub(crate) const REPLICA: &str = "replica";
+/// The same of the shards.
+pub(crate) const SHARD: &str = "shard";
 /// The proxy's.
 pub(crate) const PROXY: &str = "proxy";
 /// The load tool's.
@@ -77,11 +79,12 @@ fn per_query(run: &Run, process: &str) -> Option<f64> {
     (run.queries > 0).then(|| cpu_seconds * 1e6 / run.queries as f64)
 }
 
-/// What a process used; for the server, with its replicas. `None` if it was not measured.
+/// What a process used; for the server, with its replicas and the shards. `None` if it was not measured.
 fn sum(run: &Run, process: &str, used: impl Fn(&Usage) -> f64) -> Option<f64> {
     let own = used(run.processes.get(process)?);
-    let replicas = run.processes.iter().filter(|(name, _)| process == SERVER && name.starts_with(REPLICA));
-    Some(own + replicas.map(|(_, usage)| used(usage)).sum::<f64>())
+    let is_server = |name: &str| name.starts_with(REPLICA) || name.starts_with(SHARD);
+    let others = run.processes.iter().filter(|(name, _)| process == SERVER && is_server(name));
+    Some(own + others.map(|(_, usage)| used(usage)).sum::<f64>())
 }
 
 /// A status counter's difference per query.

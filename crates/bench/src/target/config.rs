@@ -54,18 +54,31 @@ pub(super) fn weir(launcher: &Launcher, ports: WeirPorts, variation: Option<Vari
          [clients]\nmax_connections = {MANY}\n\n\
          [monitor]\nuser = {}\npassword = {}\n\n\
          [[users]]\nname = {}\npassword = {}\nadmin = true\n\n\
-         [pool]\nmax_connections = {limit}\n\n\
-         [[servers]]\nname = \"writer\"\naddress = {}\nrole = \"writer\"\n",
+         [pool]\nmax_connections = {limit}\n",
         quoted(&upstream.monitor.name),
         quoted(&upstream.monitor.password),
         quoted(&upstream.account.name),
         quoted(&upstream.account.password),
-        quoted(&format!("{}:{}", upstream.host, upstream.port)),
     );
+    if upstream.shards.is_empty() {
+        let address = quoted(&format!("{}:{}", upstream.host, upstream.port));
+        text.push_str(&format!("\n[[servers]]\nname = \"writer\"\naddress = {address}\nrole = \"writer\"\n"));
+    }
+    for (number, port) in (1..).zip(&upstream.shards) {
+        let (name, address) = (quoted(&shard_name(number)), quoted(&format!("{}:{port}", upstream.host)));
+        text.push_str(&format!(
+            "\n[[groups]]\nname = {name}\n\n[[servers]]\nname = {name}\naddress = {address}\nrole = \"writer\"\ngroup = {name}\n"
+        ));
+    }
     if let (Some(Variation::Splitting { replicas, level }), Some(metrics)) = (variation, ports.metrics) {
         text.push_str(&splitting(upstream, replicas, level, metrics));
     }
     text
+}
+
+/// The name of a shard in Weir's configuration, from 1.
+pub(crate) fn shard_name(number: u32) -> String {
+    format!("s{number}")
 }
 
 /// The replicas, their level, and where the reads on them are counted.

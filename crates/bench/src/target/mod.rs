@@ -7,6 +7,7 @@
 
 mod config;
 mod readers;
+mod sharded;
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -116,6 +117,8 @@ pub(crate) struct Upstream {
     pub(crate) port: u16,
     /// Ports of its replicas, on the same host.
     pub(crate) replicas: Vec<u16>,
+    /// Ports of the shards that Weir has instead of it, on the same host; none where it has that one server.
+    pub(crate) shards: Vec<u16>,
     /// The load's account.
     pub(crate) account: Account,
     /// Weir's own account.

@@ -54,6 +54,22 @@ fn the_summary_of_a_polardb_record_is_the_kept_one() {
 }
 
 #[test]
+fn the_summary_of_a_radon_record_is_the_kept_one() {
+    same_as_kept("radon-summary.md", &report::summary(&sample::radon()));
+}
+
+#[test]
+fn each_number_of_shards_and_partitions_is_compared_with_one_server() {
+    let text = markdown(&sample::radon());
+    let sections: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let expected =
+        ["Transactions per second", "Compared with one server", "What a statement costs", "A scatter", "A merge"];
+    assert_eq!(sections[1..6], expected, "{sections:?}");
+    assert!(text.contains("Weir, 2 shards, 64 partitions"), "{text}");
+    assert!(!text.contains("not measured"), "points that the plan does not have are not missing: {text}");
+}
+
+#[test]
 fn each_number_of_replicas_is_compared_with_direct_in_the_full_report() {
     let text = markdown(&sample::polardb());
     let sections: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();

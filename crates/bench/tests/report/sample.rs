@@ -185,6 +185,35 @@ fn freshness_point(level: &str) -> Point {
     point
 }
 
+/// The form of `radon`: shards and partitions, beside one server; a scatter and a merge, one of them short of its aim.
+pub(crate) fn radon() -> Record {
+    let mut record = empty("radon", "What do shards and partitions cost?");
+    record.targets.retain(|target| ["haproxy", "weir"].contains(&&*target.key));
+    record.settings.insert("rows, shards=4, partitions=64".to_owned(), "1000".to_owned());
+    for clients in [16, 400] {
+        record.points.push(sweep_point(("oltp_point_select", 24.0, false), false, clients, TARGETS[1]));
+        for partitions in [8, 64] {
+            record.points.push(sharded_point("oltp_point_select", clients, 2, partitions));
+        }
+    }
+    record.points.push(sharded_point("scatter", 16, 4, 64));
+    record.points.push(sharded_point("merge", 1, 4, 64));
+    record
+}
+
+fn sharded_point(workload: &'static str, clients: u32, shards: i64, partitions: u32) -> Point {
+    let mut point = sweep_point((workload, 24.0, false), false, clients, TARGETS[3]);
+    point.variant = Some(format!("shards={shards}, partitions={partitions}"));
+    let asked = if workload == "oltp_point_select" { 1 } else { shards };
+    for run in &mut point.runs {
+        for shard in 1..=shards {
+            run.counters.insert(format!("shard{shard}.Questions"), run.queries as i64 * asked / shards);
+            run.processes.insert(format!("shard{shard}"), usage(1.5, 150.0));
+        }
+    }
+    point
+}
+
 /// A record small enough to read its report: two kinds of points, each kind of trouble once.
 pub(crate) fn small() -> Record {
     let mut record = empty("overhead", "What does Weir cost?");

@@ -1,13 +1,14 @@
 //! The form of PolarDB's published report on read/write splitting: queries per second by the number of replicas and by
 //! level, where the reads ran, and how fresh they were.
 
-use super::super::document::{Block, Section};
+use super::super::document::Section;
 use super::super::format::{self, Unit};
 use super::super::group::{self, Group, Position, WEIR, groups};
 use super::super::metric::{Metric, REPLICA};
 use super::super::stats::{Figure, over_rounds};
 use super::super::table::{Cell, Table};
 use super::sweep::each_point;
+use super::{settings_as_targets, tables_section};
 use crate::record::{Point, Record, Run, Target};
 
 /// The bench that is reported in this form.
@@ -58,27 +59,16 @@ fn count(replicas: u32) -> String {
     format!("{replicas} {}", if replicas == 1 { "replica" } else { "replicas" })
 }
 
-/// The record with these points, their settings made targets.
+/// The record with these points, a target for each number of replicas and level.
 fn as_targets<'a>(
     record: &Record,
     points: impl Iterator<Item = &'a Point>,
     label: impl Fn(u32, &str) -> String,
 ) -> Record {
-    let mut shown = Record { points: Vec::new(), targets: Vec::new(), ..record.clone() };
-    for point in points {
-        let split = point.variant.as_deref().and_then(splitting);
-        let target = match split {
-            Some((replicas, level)) => {
-                Target { key: format!("{}-{replicas}-{level}", point.target), label: label(replicas, level) }
-            }
-            None => Target { key: point.target.clone(), label: group::label(record, &point.target).to_owned() },
-        };
-        shown.points.push(Point { target: target.key.clone(), variant: None, ..point.clone() });
-        if !shown.targets.contains(&target) {
-            shown.targets.push(target);
-        }
-    }
-    shown
+    settings_as_targets(record, points, |variant| {
+        let (replicas, level) = splitting(variant)?;
+        Some((format!("{replicas}-{level}"), label(replicas, level)))
+    })
 }
 
 /// The report's own tables, before the sections that all benches have.
@@ -92,10 +82,10 @@ pub(crate) fn sections(record: &Record) -> Vec<Section> {
     let mut shares: Vec<_> = reading.map(|group| shares_of(group, "by the number of replicas")).collect();
     shares.extend(levels.iter().map(|group| shares_of(group, "by level")));
     [
-        section("Queries per second by replicas", &about_machine(record), throughput.collect()),
-        section("Levels", ABOUT_LEVELS, by_level.collect()),
-        section("Where the reads ran", ABOUT_SHARES, shares),
-        section("Stale reads", ABOUT_STALE, fresh.iter().map(stale_reads).collect()),
+        tables_section("Queries per second by replicas", &about_machine(record), throughput.collect()),
+        tables_section("Levels", ABOUT_LEVELS, by_level.collect()),
+        tables_section("Where the reads ran", ABOUT_SHARES, shares),
+        tables_section("Stale reads", ABOUT_STALE, fresh.iter().map(stale_reads).collect()),
     ]
     .into_iter()
     .flatten()
@@ -125,16 +115,6 @@ fn about_machine(record: &Record) -> String {
          replicate at every point, whether Weir reads from them or not; CPU and memory of the server are those of all of them together.",
         record.machine.cores
     )
-}
-
-fn section(title: &str, text: &str, tables: Vec<Table>) -> Option<Section> {
-    if tables.iter().all(|table| table.rows.is_empty()) {
-        return None;
-    }
-    let mut section = Section::new(title);
-    section.blocks.push(Block::Text(text.to_owned()));
-    section.blocks.extend(tables.into_iter().map(Block::Table));
-    Some(section)
 }
 
 /// QPS: a row for each number of clients, a column for each target.
