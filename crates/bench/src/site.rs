@@ -21,10 +21,18 @@ use crate::sql;
 use crate::target::Upstream;
 
 /// Settings that decide what a write costs and what fits into memory.
-const TOLD_VARIABLES: [&str; 5] =
-    ["innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit", "sync_binlog", "log_bin", "binlog_format"];
+const TOLD_VARIABLES: [&str; 6] = [
+    "innodb_lock_wait_timeout",
+    "innodb_buffer_pool_size",
+    "innodb_flush_log_at_trx_commit",
+    "sync_binlog",
+    "log_bin",
+    "binlog_format",
+];
 /// Room for the table, several times, in the server's memory: what is measured is not the disk's reads.
 const BUFFER_POOL_MIB: u32 = 512;
+/// Seconds that a transaction waits for a row where there are shards.
+const LOCK_WAIT_OF_SHARDS: u32 = 2;
 /// How long replicas may take to apply what a run has written.
 const CATCH_UP_BOUND: Duration = Duration::from_secs(120);
 /// How long the server may take to end thousands of connections.
@@ -67,7 +75,7 @@ impl Site {
             // The first group is the one server that the others are compared with.
             shards: 1 + plan.shards() as usize,
             replicas: plan.replicas() as usize,
-            options: server_options(options.flavor, max_connections),
+            options: server_options(options.flavor, max_connections, plan.shards()),
             die_with_parent: true,
             cancel: options.cancel.clone(),
             ..ClusterSpec::new(&dir.path().join("cluster"), installation)
@@ -246,7 +254,9 @@ fn purge_binary_logs(server: &Server) -> Result<(), LocalError> {
 }
 
 /// As `weir up` starts servers, but with room for the connections and the table.
-fn server_options(flavor: Flavor, max_connections: u32) -> Vec<String> {
+fn server_options(flavor: Flavor, max_connections: u32, shards: u32) -> Vec<String> {
+    // No server sees a deadlock through two shards: the wait for a row has to end it, here as where one server runs beside them.
+    let lock_wait = (shards > 0).then(|| format!("innodb-lock-wait-timeout={LOCK_WAIT_OF_SHARDS}"));
     let mut options = vec![
         format!("max-connections={max_connections}"),
         format!("open-files-limit={}", crate::preflight::open_files()),
@@ -255,6 +265,7 @@ fn server_options(flavor: Flavor, max_connections: u32) -> Vec<String> {
         "max-connect-errors=1000000".to_owned(),
         format!("innodb-buffer-pool-size={BUFFER_POOL_MIB}M"),
     ];
+    options.extend(lock_wait);
     options.push(match flavor {
         Flavor::MariaDb => "innodb-log-file-size=256M".to_owned(),
         Flavor::MySql => "innodb-redo-log-capacity=512M".to_owned(),

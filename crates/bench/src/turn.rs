@@ -64,7 +64,8 @@ impl Bench {
         self.start(TargetKind::Weir)?;
         let weir = &self.targets[&TargetKind::Weir];
         self.launcher.create_database(weir, dataset.sharding)?;
-        self.loads.prepare_dataset(weir, dataset, raw)
+        self.loads.prepare_dataset(weir, dataset, raw)?;
+        self.launcher.warm(weir, dataset.sharding)
     }
 
     /// Drops the table.

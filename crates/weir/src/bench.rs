@@ -86,6 +86,9 @@ pub(crate) struct RunArgs {
     /// Rows of each table
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=100_000_000))]
     rows: Option<u32>,
+    /// The Weir that is measured [default: this program]
+    #[arg(long, value_name = "PATH")]
+    weir: Option<PathBuf>,
     /// The kind of server that is started
     #[arg(long, value_enum, default_value = "mariadb", conflicts_with = "server")]
     flavor: FlavorArg,
@@ -224,7 +227,8 @@ fn say(out: &mut dyn Write, text: &str) -> Result<(), CommandError> {
 impl RunArgs {
     fn options(&self, interrupt: &Interrupt) -> Result<Options, CommandError> {
         let given = self.server.as_deref().map(|server| self.given(server)).transpose()?;
-        let weir = std::env::current_exe().map_err(|error| CommandError::Io("find the path of this program", error))?;
+        let this = std::env::current_exe().map_err(|error| CommandError::Io("find the path of this program", error));
+        let weir = self.weir.clone().map_or(this, Ok)?;
         let words = std::env::args().skip(1).map(|word| shell_word(&word));
         let command = std::iter::once("weir".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
         let length = match (self.quick, self.smoke) {

@@ -26,6 +26,8 @@ use crate::target::{Target, Upstream};
 
 /// How much longer than planned a tool may take before it is taken for hung.
 const PATIENCE: Duration = Duration::from_secs(90);
+/// The script that makes the tables.
+const TABLES: &str = "oltp_read_write";
 /// Tables that are filled at the same time.
 const PREPARING_THREADS: u32 = 4;
 /// How much of what a tool said a failure carries.
@@ -108,7 +110,7 @@ impl Loads {
 
     /// Makes the table with its rows, through `target`.
     pub(crate) fn prepare_table(&self, target: &Target, raw: &Path) -> Result<(), BenchError> {
-        self.table(target, raw, (&self.upstream.database, self.tables), "prepare", &[])
+        self.table(target, raw, TABLES, (&self.upstream.database, self.tables), "prepare", &[])
     }
 
     /// Makes the tables of `dataset` in its own database, which must be there, through `target`.
@@ -116,27 +118,28 @@ impl Loads {
         let Variation::Sharding { partitions, .. } = dataset.sharding else { return Ok(()) };
         let database = dataset.sharding.database(&self.upstream.database).unwrap_or_default();
         let tables = Tables { count: dataset.tables, rows: dataset.rows };
-        let clause = format!("--create_table_options=PARTITION BY HASH(id) PARTITIONS {partitions}");
+        let script = sysbench::script_of_clause(&self.dir, &format!("PARTITION BY HASH(id) PARTITIONS {partitions}"))?;
         let threads = format!("--threads={}", dataset.tables.min(PREPARING_THREADS));
-        self.table(target, raw, (&database, tables), "prepare", &[clause, threads])
+        self.table(target, raw, &script, (&database, tables), "prepare", &[threads])
     }
 
     /// Drops the table.
     pub(crate) fn drop_table(&self, target: &Target, raw: &Path) -> Result<(), BenchError> {
-        self.table(target, raw, (&self.upstream.database, self.tables), "cleanup", &[])
+        self.table(target, raw, TABLES, (&self.upstream.database, self.tables), "cleanup", &[])
     }
 
     fn table(
         &self,
         target: &Target,
         raw: &Path,
+        script: &str,
         (database, tables): (&str, Tables),
         action: &str,
         options: &[String],
     ) -> Result<(), BenchError> {
         let failed = |reason: String| BenchError::Tool { tool: format!("sysbench {action}"), reason };
         let program = self.sysbench.as_ref().ok_or_else(|| failed("it is gone".to_owned()))?;
-        let mut arguments = self.sysbench_arguments(target, "oltp_read_write", (database, tables));
+        let mut arguments = self.sysbench_arguments(target, script, (database, tables));
         arguments.extend(options.iter().cloned());
         arguments.push(action.to_owned());
         let bound = PATIENCE + Duration::from_millis(1) * tables.rows * tables.count;
@@ -172,6 +175,10 @@ impl Loads {
         let database = self.database(load);
         let mut arguments = self.sysbench_arguments(load.target, &script, (&database, self.tables));
         arguments.extend(load.point.workload.script_options().iter().map(|option| (*option).to_owned()));
+        if !self.upstream.shards.is_empty() {
+            // sysbench's own choice is a hundredth of the rows: many clients would measure their waits for each other.
+            arguments.push("--rand-type=uniform".to_owned());
+        }
         arguments.extend(sysbench::run_options(load.point.clients, load.point.seconds, is_prepared));
         let child = Child { starts_with: Some(sysbench::STARTED), ..load.child(program, arguments) };
         child.run(&self.cancel, at_start).map(|finished| outcome(&finished, sysbench::parse))

@@ -30,6 +30,14 @@ pub(super) fn script(dir: &Path, workload: &str, is_prepared: bool) -> String {
     ours.map_or_else(|| workload.to_owned(), |(_, _, file, _)| dir.join(file).display().to_string())
 }
 
+/// A script, written into `dir`, that makes sysbench's tables with `clause` behind their definitions: sysbench has no option for it, but
+/// its own library looks at a variable.
+pub(super) fn script_of_clause(dir: &Path, clause: &str) -> Result<String, BenchError> {
+    let path = dir.join("tables_with_clause.lua");
+    write_private(&path, &format!("require(\"oltp_common\")\nmysql_table_options = \"{clause}\"\n"))?;
+    Ok(path.display().to_string())
+}
+
 /// Script, address and tables.
 pub(super) fn connection(
     dir: &Path,

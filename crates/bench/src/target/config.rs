@@ -9,7 +9,10 @@ use super::{Launcher, Upstream, WeirPorts, router_plugins};
 use crate::plan::{Level, Variation};
 
 /// Weir's `pool.max_connections` where it is not varied: its default.
-pub(super) const WEIR_POOL: u32 = 100;
+const WEIR_POOL: u32 = 100;
+/// The same over shards: a transaction of several shards that has a connection of one must not wait for another's of the next, which waits
+/// for its own.
+const WEIR_POOL_OF_SHARDS: u32 = 1_000;
 /// More clients than any bench has.
 const MANY: u32 = 20_000;
 
@@ -47,7 +50,7 @@ pub(super) fn router(launcher: &Launcher, port: u16, program: Option<&Path>) -> 
 
 pub(super) fn weir(launcher: &Launcher, ports: WeirPorts, variation: Option<Variation>) -> String {
     let upstream = &launcher.upstream;
-    let limit = variation.and_then(Variation::pool_limit).unwrap_or(WEIR_POOL);
+    let limit = variation.and_then(Variation::pool_limit).unwrap_or_else(|| weir_pool(upstream));
     let port = ports.clients;
     let mut text = format!(
         "[listen]\naddress = [\"127.0.0.1:{port}\"]\n\n\
@@ -74,6 +77,11 @@ pub(super) fn weir(launcher: &Launcher, ports: WeirPorts, variation: Option<Vari
         text.push_str(&splitting(upstream, replicas, level, metrics));
     }
     text
+}
+
+/// Weir's `pool.max_connections` where it is not varied.
+pub(super) fn weir_pool(upstream: &Upstream) -> u32 {
+    if upstream.shards.is_empty() { WEIR_POOL } else { WEIR_POOL_OF_SHARDS }
 }
 
 /// The name of a shard in Weir's configuration, from 1.

@@ -271,7 +271,10 @@ impl Launcher {
                 ("server_ssl_mode", "DISABLED".to_owned()),
             ],
             TargetKind::Weir => {
-                vec![("workers", self.cores.to_string()), ("pool.max_connections", config::WEIR_POOL.to_string())]
+                vec![
+                    ("workers", self.cores.to_string()),
+                    ("pool.max_connections", config::weir_pool(&self.upstream).to_string()),
+                ]
             }
         };
         own.into_iter().map(|(name, value)| (format!("{}.{name}", kind.key()), value)).collect()

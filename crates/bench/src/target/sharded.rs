@@ -14,7 +14,23 @@ use crate::sql;
 /// How long Weir may take to reach all shards after its start.
 const READY_BOUND: Duration = Duration::from_secs(30);
 
+/// Connections that ask once before anything is measured: each of Weir's threads gets some of them.
+const WARMING: usize = 16;
+
 impl Launcher {
+    /// Has each of Weir's threads compare texts of the database, which a server has to tell it about when it does so for the first time.
+    pub(crate) fn warm(&self, weir: &Target, sharding: Variation) -> Result<(), BenchError> {
+        let name = sharding.database(&self.upstream.database).unwrap_or_default();
+        let statement = format!("SELECT DISTINCT c FROM {name}.sbtest1 WHERE id BETWEEN 1 AND 2 ORDER BY c");
+        let connect = |_| sql::connect(&weir.host, weir.port, &self.upstream);
+        let connections: Result<Vec<_>, _> = (0..WARMING).map(connect).collect();
+        let asked = connections.and_then(|mut all| all.iter_mut().try_for_each(|one| one.query_drop(&statement)));
+        asked.map_err(|source| BenchError::Sql {
+            server: format!("{}:{}", weir.host, weir.port),
+            source: Box::new(source),
+        })
+    }
+
     /// Makes the database of `sharding`, on the first of the shards.
     pub(crate) fn create_database(&self, weir: &Target, sharding: Variation) -> Result<(), BenchError> {
         let name = sharding.database(&self.upstream.database).unwrap_or_default();

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::rc::Rc;
 
+use tokio::sync::Mutex;
 use weir_backend::Connection;
 use weir_plan::{Compare, Fold, Merge, Read, SortKey};
 use weir_wire::Failure;
@@ -44,12 +45,14 @@ pub type Weights = HashMap<Box<str>, Option<Space>>;
 #[derive(Debug, Default)]
 pub struct Collations {
     known: RefCell<Option<Rc<Weights>>>,
+    /// Held by whoever asks: the others wait for the answer, instead of asking all the same at the same time.
+    asking: Mutex<()>,
 }
 
 impl Collations {
     /// What was learnt before.
     pub fn of(weights: Weights) -> Collations {
-        Collations { known: RefCell::new(Some(Rc::new(weights))) }
+        Collations { known: RefCell::new(Some(Rc::new(weights))), ..Collations::default() }
     }
 
     /// What a read needs of them, if any: they are learnt on this connection if nobody has yet.
@@ -57,17 +60,22 @@ impl Collations {
         if !compares_weights(&read.merge) {
             return Ok(Rc::default());
         }
-        let known = self.known.borrow().clone();
-        match known {
-            Some(known) => Ok(known),
-            None => {
-                connection.flush().await?;
-                connection.confirm_state().await?;
-                let learnt = Rc::new(learn(connection).await?);
-                *self.known.borrow_mut() = Some(learnt.clone());
-                Ok(learnt)
-            }
+        if let Some(known) = self.known() {
+            return Ok(known);
         }
+        let _alone = self.asking.lock().await;
+        if let Some(known) = self.known() {
+            return Ok(known);
+        }
+        connection.flush().await?;
+        connection.confirm_state().await?;
+        let learnt = Rc::new(learn(connection).await?);
+        *self.known.borrow_mut() = Some(learnt.clone());
+        Ok(learnt)
+    }
+
+    fn known(&self) -> Option<Rc<Weights>> {
+        self.known.borrow().clone()
     }
 }
 
