@@ -25,7 +25,9 @@ mod weights;
 pub use charset::Charset;
 pub use colocated::colocated;
 pub use definition::{Change, Deed, Definition, Object, Placed, Progress, Sent};
-pub use key::{Bound, Constant, Located, Reach, locate, locate_null_safe, locate_range, locate_stored};
+pub use key::{
+    Bound, Constant, Finder, Located, Reach, locate, locate_null_safe, locate_range, locate_stored, ranges_are_unsure,
+};
 pub use model::{Catalog, Column, ColumnType, Database, Method, Placement, ShardId, ShardKey, SlotMap, Table};
 pub use weights::{Learnt, Weights};
 

@@ -29,6 +29,7 @@ use crate::backends::{Backend, Backends, HOME, ServerPlace};
 use crate::client::SharedContexts;
 use crate::endpoint::Endpoint;
 use crate::idle::IdleWatch;
+use crate::plans::Plans;
 use crate::session::{self, Beginnings};
 use crate::texts::{ReadText, Texts};
 
@@ -125,6 +126,7 @@ pub(crate) struct Shared {
     pub(crate) idle: IdleWatch,
     pub(crate) texts: Texts,
     pub(crate) statement_keys: StatementKeys,
+    pub(crate) plans: Plans,
     /// What is known of collations, for merging.
     pub(crate) collations: Collations,
     pub(crate) statistics: Rc<WorkerStatistics>,
@@ -268,6 +270,7 @@ async fn run(
         idle: IdleWatch::new(),
         texts: Texts::default(),
         statement_keys: StatementKeys::default(),
+        plans: Plans::default(),
         collations: Collations::default(),
         statistics: statistics.clone(),
         sessions,

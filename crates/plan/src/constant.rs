@@ -8,17 +8,20 @@ use weir_sql::LeadBytes;
 use weir_sql::ast::{BinaryOp, Expr, ExprKind, Literal, Span, Temporal, UnaryOp};
 
 use crate::SessionFacts;
+use crate::trace::{Source, Trace};
 
 /// Deeper expressions are not folded.
 const DEEPEST: usize = 16;
 
 /// A value, and what is known of how it was written.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Known {
     /// The value.
     pub(crate) constant: Constant,
     /// It is `0x…`, `x'…'`, `b'…'`: a number where numbers are compared, bytes elsewhere.
     pub(crate) hexadecimal: bool,
+    /// Where it comes from, if another execution may have another value there and nobody has looked at this one.
+    pub(crate) source: Option<Source>,
 }
 
 /// What expressions are folded with.
@@ -30,12 +33,27 @@ pub(crate) struct Folder<'a> {
     pub(crate) session: &'a SessionFacts<'a>,
     /// The statement assigns user variables, so that their values aren't known while it runs.
     pub(crate) assigns: bool,
+    /// Who takes down what is read.
+    pub(crate) trace: Option<&'a Trace<'a>>,
 }
 
 impl Folder<'_> {
     /// The value of an expression.
     pub(crate) fn fold(&self, expr: &Expr<'_>) -> Option<Known> {
+        self.folded(expr, DEEPEST).map(|known| self.read(known))
+    }
+
+    /// The same, for those who look at nothing but whether it is NULL, and give it to who finds rows by it.
+    pub(crate) fn fold_unread(&self, expr: &Expr<'_>) -> Option<Known> {
         self.folded(expr, DEEPEST)
+    }
+
+    /// Takes down that a value is looked at.
+    fn read(&self, known: Known) -> Known {
+        if let Some(trace) = self.trace {
+            trace.pin(known.source);
+        }
+        Known { source: None, ..known }
     }
 
     /// The value of an integer expression that is not negative: LIMIT's.
@@ -48,29 +66,45 @@ impl Folder<'_> {
 
     fn folded(&self, expr: &Expr<'_>, depth: usize) -> Option<Known> {
         let depth = depth.checked_sub(1)?;
+        let read = |expr| self.folded(expr, depth).map(|known| self.read(known).constant);
         let constant = match &expr.kind {
             ExprKind::Literal(literal) => return self.literal(literal, expr.span),
-            ExprKind::Parameter(place) => self.session.parameters?.get(*place as usize)?.clone(),
+            ExprKind::Parameter(place) => {
+                let constant = self.session.parameters?.get(*place as usize)?.clone();
+                let source = self.trace.map(|trace| trace.parameter(*place));
+                return Some(Known { constant, hexadecimal: false, source });
+            }
             ExprKind::UserVariable(name) if !self.assigns => (self.session.variable)(name.name)?,
             ExprKind::Paren(inner) => return self.folded(inner, depth),
             ExprKind::Unary(UnaryOp::Plus, operand) => return self.folded(operand, depth),
-            ExprKind::Unary(UnaryOp::Minus, operand) => negated(self.folded(operand, depth)?.constant)?,
+            ExprKind::Unary(UnaryOp::Minus, operand) => return self.minus(self.folded(operand, depth)?),
             ExprKind::Binary(op, left, right) => {
-                let (left, right) = (self.folded(left, depth)?.constant, self.folded(right, depth)?.constant);
+                let (left, right) = (read(left)?, read(right)?);
                 computed(*op, &left, &right)?
             }
-            ExprKind::Collate(operand, collation) => collated(self.folded(operand, depth)?.constant, collation.name)?,
-            ExprKind::Cast(cast) if cast.at_time_zone.is_none() && !cast.array => self.cast(
-                self.folded(&cast.expr, depth)?.constant,
-                cast.data_type.name,
-                cast.data_type.arguments.len(),
-            )?,
+            ExprKind::Collate(operand, collation) => collated(read(operand)?, collation.name)?,
+            ExprKind::Cast(cast) if cast.at_time_zone.is_none() && !cast.array => {
+                self.cast(read(&cast.expr)?, cast.data_type.name, cast.data_type.arguments.len())?
+            }
             _ => return None,
         };
-        Some(Known { constant, hexadecimal: false })
+        Some(Known { constant, hexadecimal: false, source: None })
+    }
+
+    fn minus(&self, known: Known) -> Option<Known> {
+        // Plain literals are small enough for all of them to have a negative.
+        let source = match (&known.constant, known.source) {
+            (Constant::Integer(_), Some(source)) if self.trace.is_some_and(|trace| trace.is_literal(source)) => {
+                Some(Source { negated: !source.negated, ..source })
+            }
+            _ => None,
+        };
+        let constant = if source.is_some() { known.constant } else { self.read(known).constant };
+        Some(Known { constant: negated(constant)?, hexadecimal: false, source })
     }
 
     fn literal(&self, literal: &Literal<'_>, span: Span) -> Option<Known> {
+        let source = self.trace.and_then(|trace| trace.literal(self.text, span));
         let text = span.text(self.text);
         let ascii = || std::str::from_utf8(text).ok();
         let constant = match literal {
@@ -84,9 +118,16 @@ impl Folder<'_> {
             Literal::Decimal => Constant::Decimal(ascii()?.to_owned()),
             Literal::Float => Constant::Float(ascii()?.parse().ok()?),
             Literal::Hex | Literal::Bit => {
-                return Some(Known { constant: Constant::Binary(bytes_of(text)?), hexadecimal: true });
+                return Some(Known { constant: Constant::Binary(bytes_of(text)?), hexadecimal: true, source: None });
             }
-            Literal::String => self.string(self.contents(text)?, None)?,
+            Literal::String => {
+                if !self.is_of_charset()
+                    && let Some(trace) = self.trace
+                {
+                    trace.pin(source);
+                }
+                self.string(self.contents(text)?, None)?
+            }
             Literal::Text(literal) => {
                 let mut bytes = Vec::new();
                 for part in literal.parts {
@@ -108,7 +149,12 @@ impl Folder<'_> {
                 }
             }
         };
-        Some(Known { constant, hexadecimal: false })
+        Some(Known { constant, hexadecimal: false, source })
+    }
+
+    /// Whether literals are of the charset of the text: if not, it depends on their value what they are.
+    fn is_of_charset(&self) -> bool {
+        charset_of(self.session.collation) == canonical(self.session.charset)
     }
 
     /// A string of the client's charset, or of the one that stands before it.
@@ -116,12 +162,8 @@ impl Folder<'_> {
         let Some(introducer) = introducer else {
             let collation = self.session.collation;
             // What the server has to convert is not what stands here.
-            let same = charset_of(collation) == canonical(self.session.charset);
-            return (same || bytes.is_ascii() && is_ascii_superset(collation)).then(|| Constant::Text {
-                bytes,
-                collation: collation.to_owned(),
-                explicit: false,
-            });
+            return (self.is_of_charset() || bytes.is_ascii() && is_ascii_superset(collation))
+                .then(|| Constant::Text { bytes, collation: collation.to_owned(), explicit: false });
         };
         let charset = std::str::from_utf8(introducer).ok()?.trim_start_matches('_').to_ascii_lowercase();
         if charset == "binary" {

@@ -32,6 +32,9 @@ pub(crate) fn wanted(planner: &Planner<'_>) -> Result<Option<Inform>, Refusal> {
     if named.is_empty() || matches!(planner.statement.kind, StatementKind::Show(_) | StatementKind::Explain(_)) {
         return Ok(None);
     }
+    if let Some(trace) = planner.trace {
+        trace.depends_on_more();
+    }
     if planner.catalog.shards.len() > 1
         && let Some((_, name)) = named.iter().find(|(_, name)| tables::is_of_one_server(name))
     {

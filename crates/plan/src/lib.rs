@@ -25,9 +25,12 @@ mod route;
 mod scatter;
 pub mod session;
 mod statement;
+mod template;
+mod trace;
 pub mod views;
 pub mod write;
 
 pub use model::*;
 pub use session::SessionFacts;
 pub use statement::plan;
+pub use template::{Given, Scratch, Template, Templates, plan_traced};

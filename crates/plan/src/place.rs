@@ -1,11 +1,17 @@
 //! Sets of shards, and where values are.
 
-use weir_catalog::{Bound, Constant, Reach, ShardId, Weights, locate_null_safe, locate_range};
+use std::sync::Arc;
+
+use weir_catalog::{
+    Bound, Constant, Database, Located, Reach, ShardId, Table, Weights, locate_null_safe, locate_range, locate_stored,
+    ranges_are_unsure,
+};
 
 use crate::Refusal;
 use crate::analysis::Base;
 use crate::analysis::values::{all_shards, of_located, usable};
 use crate::constant::Known;
+use crate::trace::{Answer, Asking, End, Operand, Trace};
 
 /// A set of shards, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,12 +58,38 @@ impl Shards {
 #[derive(Clone, Copy)]
 pub(crate) struct Places<'a> {
     pub(crate) weights: &'a Weights,
+    /// Who takes down what is asked.
+    pub(crate) trace: Option<&'a Trace<'a>>,
 }
 
 impl Places<'_> {
     /// The shards of the rows whose key has these values; NULL is the value of `IS NULL`.
-    pub(crate) fn of_values(&self, base: &Base<'_>, values: &[Constant]) -> Result<Shards, Refusal> {
-        of_located(locate_null_safe(base.database, base.table, values, self.weights), base)
+    pub(crate) fn of_values(&self, base: &Base<'_>, values: &[Known]) -> Result<Shards, Refusal> {
+        let constants: Vec<Constant> = values.iter().map(|known| known.constant.clone()).collect();
+        let located = locate_null_safe(base.database, base.table, &constants, self.weights);
+        if let Some(trace) = self.trace {
+            let asking = Asking::NullSafe(values.iter().map(Operand::of).collect());
+            trace.ask(base.database, base.table, asking, Answer::Located(located.clone()));
+        }
+        of_located(located, base)
+    }
+
+    /// Where a row with these values of the shard key is stored.
+    pub(crate) fn of_stored(&self, database: &Arc<Database>, table: &Arc<Table>, values: &[Known]) -> Located {
+        let constants: Vec<Constant> = values.iter().map(|known| known.constant.clone()).collect();
+        let located = locate_stored(database, table, &constants, self.weights);
+        if let Some(trace) = self.trace {
+            let asking = Asking::Stored(values.iter().map(Operand::of).collect());
+            trace.ask(database, table, asking, Answer::Located(located.clone()));
+        }
+        located
+    }
+
+    /// Takes down that a value is looked at.
+    pub(crate) fn read(&self, known: &Known) {
+        if let Some(trace) = self.trace {
+            trace.pin(known.source);
+        }
     }
 
     /// The shards of the rows whose key is within a range.
@@ -68,13 +100,26 @@ impl Places<'_> {
         high: Option<&(Known, bool)>,
     ) -> Shards {
         match (bound(base, low), bound(base, high)) {
-            (Some(low), Some(high)) => match locate_range(base.database, base.table, &low, &high) {
-                Reach::Shards(shards) => Shards::of(&shards),
-                Reach::Unsure => all_shards(base),
-            },
+            (Some(from), Some(to)) => {
+                let reach = locate_range(base.database, base.table, &from, &to);
+                if let Some(trace) = self.trace
+                    && !ranges_are_unsure(base.table)
+                {
+                    let asking = Asking::Range(operand(low), operand(high));
+                    trace.ask(base.database, base.table, asking, Answer::Reach(reach.clone()));
+                }
+                match reach {
+                    Reach::Shards(shards) => Shards::of(&shards),
+                    Reach::Unsure => all_shards(base),
+                }
+            }
             _ => all_shards(base),
         }
     }
+}
+
+fn operand(end: Option<&(Known, bool)>) -> End {
+    end.map(|(known, included)| (Operand::of(known), *included))
 }
 
 /// An end of a range; `None`: it can't be said where it is.

@@ -8,6 +8,7 @@ use weir_sql::ast::{Insert, InsertSource};
 use crate::Refusal;
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, InstanceKind};
+use crate::constant::Known;
 use crate::place::Shards;
 use crate::statement::Planner;
 
@@ -60,7 +61,7 @@ pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<
         [] => match &able {
             Some(able) if able.list().is_empty() => None,
             Some(able) => {
-                let home = planner.session.home;
+                let home = planner.home();
                 Some(if able.has(home) { home } else { able.list()[0] })
             }
             None => Some(any_shard(analysis, planner)),
@@ -79,7 +80,7 @@ pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<
 
 /// Where a statement runs that no row matters to: where the session is, if its tables are there.
 fn any_shard(analysis: &Analysis<'_>, planner: &Planner<'_>) -> ShardId {
-    let home = planner.session.home;
+    let home = planner.home();
     let bases = analysis.instances.iter().filter_map(|instance| match &instance.kind {
         InstanceKind::Base(base) => Some(base),
         _ => None,
@@ -136,7 +137,8 @@ pub(crate) fn meeting_of_insert(
         if base.table.auto_increment.iter().any(generated) {
             return apart("a value has to be generated");
         }
-        let values: Option<Vec<Constant>> = key.columns.iter().map(value).collect();
+        let known = |constant| Known { constant, hexadecimal: false, source: None };
+        let values: Option<Vec<Known>> = key.columns.iter().map(|column| value(column).map(known)).collect();
         let Some(values) = values else { return apart("the value of the shard key is not known") };
         shards.add(&planner.places().of_values(base, &values)?);
     }

@@ -1,6 +1,8 @@
 //! What is done with which kind of statement.
 
-use weir_catalog::{Catalog, Constant, Placement, ShardId, Weights};
+use std::sync::Arc;
+
+use weir_catalog::{Catalog, Constant, Database, Located, Placement, ShardId, Table, Weights};
 use weir_sql::ast::{
     CreateTable, DropTables, Explain, ExplainTarget, Expr, Ident, Insert, InsertSource, ObjectName, Show, ShowCreate,
     ShowKind, Statement, StatementKind,
@@ -13,11 +15,12 @@ use weir_wire::{Failure, Fault};
 
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, Base, InstanceKind, Surroundings, gather};
-use crate::constant::Folder;
+use crate::constant::{Folder, Known};
 use crate::information;
 use crate::place::Places;
 use crate::route::{self, Meeting};
 use crate::scatter;
+use crate::trace::Trace;
 use crate::write::{Input, Reads, plan_write};
 use crate::{Plan, Refusal, Route, SessionFacts};
 
@@ -31,6 +34,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) session: &'a SessionFacts<'a>,
     pub(crate) facts: &'a Facts<'a>,
     pub(crate) arena: &'a Bump,
+    /// Who takes down what the plan depends on.
+    pub(crate) trace: Option<&'a Trace<'a>>,
 }
 
 /// What is done with a statement.
@@ -44,6 +49,18 @@ pub fn plan(
     weights: &Weights,
     session: &SessionFacts<'_>,
 ) -> Result<Plan, Refusal> {
+    planned(text, statement, catalog, weights, session, None)
+}
+
+/// The same, with what it depends on taken down.
+pub(crate) fn planned(
+    text: &[u8],
+    statement: &Statement<'_>,
+    catalog: &Catalog,
+    weights: &Weights,
+    session: &SessionFacts<'_>,
+    trace: Option<&Trace<'_>>,
+) -> Result<Plan, Refusal> {
     if catalog.databases.is_empty() && catalog.shards.len() < 2 {
         return Ok(Plan::Home);
     }
@@ -55,7 +72,7 @@ pub fn plan(
     };
     let facts = facts(statement, text, session.mode, &context);
     let arena = Bump::new();
-    Planner { text, statement, catalog, weights, session, facts: &facts, arena: &arena }.plan()
+    Planner { text, statement, catalog, weights, session, facts: &facts, arena: &arena, trace }.plan()
 }
 
 /// Something that Weir does not do.
@@ -354,11 +371,19 @@ impl<'a> Planner<'a> {
 
     pub(crate) fn folder(self) -> Folder<'a> {
         let assigns = self.facts.class.effects.contains(weir_sql::Effects::SETS_USER_VARIABLES);
-        Folder { text: self.text, session: self.session, assigns }
+        Folder { text: self.text, session: self.session, assigns, trace: self.trace }
+    }
+
+    /// The shard that the session is bound to, or the home shard.
+    pub(crate) fn home(self) -> ShardId {
+        if let Some(trace) = self.trace {
+            trace.looks_home();
+        }
+        self.session.home
     }
 
     pub(crate) fn places(self) -> Places<'a> {
-        Places { weights: self.weights }
+        Places { weights: self.weights, trace: self.trace }
     }
 
     #[expect(dead_code, reason = "used by merges")]
@@ -370,6 +395,23 @@ impl<'a> Planner<'a> {
 impl Reads for Planner<'_> {
     fn constant(&self, expr: &Expr<'_>) -> Option<Constant> {
         self.folder().fold(expr).map(|known| known.constant)
+    }
+
+    fn is_constant(&self, expr: &Expr<'_>) -> bool {
+        self.folder().fold_unread(expr).is_some()
+    }
+
+    fn explicit(&self, expr: &Expr<'_>) -> Option<Constant> {
+        let known = self.folder().fold_unread(expr)?;
+        if let Some(trace) = self.trace {
+            trace.explicit(&known);
+        }
+        Some(known.constant)
+    }
+
+    fn stored(&self, database: &Arc<Database>, table: &Arc<Table>, values: &[&Expr<'_>]) -> Option<Located> {
+        let values: Option<Vec<Known>> = values.iter().map(|value| self.folder().fold_unread(value)).collect();
+        Some(self.places().of_stored(database, table, &values?))
     }
 
     fn alone(&self) -> Result<Vec<ShardId>, Refusal> {
@@ -384,6 +426,9 @@ impl Reads for Planner<'_> {
     }
 
     fn query(&self, text: &[u8]) -> Result<Plan, Refusal> {
+        if let Some(trace) = self.trace {
+            trace.depends_on_more();
+        }
         let arena = Bump::new();
         let parsed = weir_sql::parse(&arena, text, self.session.mode);
         match parsed.as_ref().map(|parsed| parsed.statements) {

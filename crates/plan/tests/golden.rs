@@ -4,71 +4,19 @@
 //! A file is: `# a remark`; `@ a setting` for the statement that follows; a statement; its plan, indented.
 
 mod catalog;
+mod settings;
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 
-use weir_catalog::{Catalog, Constant, ShardId, Weights};
-use weir_plan::{Refusal, SessionFacts, explain, plan};
-use weir_sql::{Bump, Dialect, LexMode, parse};
-
-/// What the settings of a case say.
-#[derive(Default)]
-struct Settings {
-    parameters: Option<Vec<Constant>>,
-    transaction: bool,
-    home: u16,
-    hinted: Option<u16>,
-    mariadb: bool,
-    sql_mode: String,
-}
-
-impl Settings {
-    fn set(&mut self, line: &str) {
-        let (name, value) = line.split_once(' ').unwrap_or((line, ""));
-        match name {
-            "parameters" => self.parameters = Some(value.split(", ").map(constant).collect()),
-            "transaction" => self.transaction = true,
-            "home" => self.home = value.parse().expect("a shard's place"),
-            "hinted" => self.hinted = Some(value.parse().expect("a shard's place")),
-            "mariadb" => self.mariadb = true,
-            "sql_mode" => self.sql_mode = value.to_owned(),
-            _ => panic!("no such setting: {line}"),
-        }
-    }
-}
-
-fn constant(text: &str) -> Constant {
-    match text.strip_prefix('\'') {
-        Some(text) => Constant::Text {
-            bytes: text.trim_end_matches('\'').as_bytes().to_vec(),
-            collation: "utf8mb4_general_ci".to_owned(),
-            explicit: false,
-        },
-        None if text == "NULL" => Constant::Null,
-        None => Constant::Integer(text.parse().expect("an integer")),
-    }
-}
+use settings::{Settings, files};
+use weir_catalog::{Catalog, Weights};
+use weir_plan::{Refusal, explain, plan};
+use weir_sql::{Bump, parse};
 
 fn planned(text: &str, catalog: &Catalog, settings: &Settings) -> String {
-    let dialect = if settings.mariadb { Dialect::MariaDb } else { Dialect::MySql };
-    let mode = LexMode { dialect, ..LexMode::from_sql_mode(&settings.sql_mode) };
-    let session = SessionFacts {
-        database: Some(b"app"),
-        mode,
-        sql_mode: &settings.sql_mode,
-        charset: "utf8mb4",
-        collation: "utf8mb4_general_ci",
-        default_collation: &|charset| Some(format!("{charset}_general_ci")),
-        parameters: settings.parameters.as_deref(),
-        variable: &|name| (name == b"five").then_some(Constant::Integer(5)),
-        in_transaction: settings.transaction,
-        mariadb: settings.mariadb,
-        home: ShardId(settings.home),
-        hinted: settings.hinted.map(ShardId),
-    };
+    let session = settings.session();
     let arena = Bump::new();
-    let parsed = parse(&arena, text.as_bytes(), mode).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let parsed = parse(&arena, text.as_bytes(), session.mode).unwrap_or_else(|error| panic!("{text}: {error}"));
     let [statement] = parsed.statements else { panic!("{text}: {} statements", parsed.statements.len()) };
     let mut shown = String::new();
     match plan(text.as_bytes(), statement, catalog, &Weights::default(), &session) {
@@ -113,15 +61,6 @@ fn renewed(file: &str, catalog: &Catalog) -> String {
     out.truncate(out.trim_end().len());
     out.push('\n');
     out
-}
-
-fn files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let entries = std::fs::read_dir(folder).expect("the folder is there");
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be read").path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "txt"));
-    files.sort();
-    files
 }
 
 #[test]

@@ -9,6 +9,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
 
 use crate::lexer::{Lexer, Token, TokenKind};
 use crate::mode::{LeadBytes, LexMode};
@@ -51,7 +52,8 @@ impl Template {
         Some(Template { mode, text: text.into(), literals: literals.into() })
     }
 
-    fn matches(&self, text: &[u8], mode: LexMode) -> bool {
+    /// Whether a text is like this one; `found` hears of each of its plain literals until it turns out that it is not.
+    fn matches(&self, text: &[u8], mode: LexMode, mut found: impl FnMut(Range<usize>)) -> bool {
         let (mut rest, mut from) = (text, 0);
         for literal in &self.literals {
             let Some(after) = rest.strip_prefix(&self.text[from..literal.start]) else { return false };
@@ -60,6 +62,8 @@ impl Template {
             };
             rest = &after[len..];
             from = literal.end;
+            let end = text.len() - rest.len();
+            found(end - len..end);
         }
         rest == &self.text[from..] && self.mode == mode
     }
@@ -115,7 +119,21 @@ impl<T> KnownTexts<T> {
     /// What is known of texts that differ from this one at most in the values of literals.
     pub fn get(&mut self, text: &[u8], mode: LexMode) -> Option<&T> {
         let alike = self.texts.get_mut(&beginning(text))?;
-        let at = alike.iter().position(|(template, _)| template.matches(text, mode))?;
+        let at = alike.iter().position(|(template, _)| template.matches(text, mode, |_| ()))?;
+        Some(Self::used(alike, at))
+    }
+
+    /// The same, and where the literals stand that may differ.
+    pub fn get_with(&mut self, text: &[u8], mode: LexMode, literals: &mut Vec<Range<usize>>) -> Option<&mut T> {
+        let alike = self.texts.get_mut(&beginning(text))?;
+        let at = alike.iter().position(|(template, _)| {
+            literals.clear();
+            template.matches(text, mode, |literal| literals.push(literal))
+        })?;
+        Some(Self::used(alike, at))
+    }
+
+    fn used(alike: &mut [(Template, T)], at: usize) -> &mut T {
         // Towards the front, where what comes often is found at once.
         let at = if at > 0 {
             alike.swap(at, at - 1);
@@ -123,7 +141,13 @@ impl<T> KnownTexts<T> {
         } else {
             at
         };
-        Some(&alike[at].1)
+        &mut alike[at].1
+    }
+
+    /// Forgets all texts.
+    pub fn clear(&mut self) {
+        self.texts.clear();
+        self.kept = 0;
     }
 
     /// Keeps what was found out about a text, which must follow from its shape alone. Not every text is kept.

@@ -3,6 +3,7 @@
 //! What must always hold: two values that the servers call equal, as values of the key's column, have one slot, however they are spelt
 //! and sent. Where that can't be decided for certain the answer is [`Located::Unsure`], and never a guess.
 
+mod finder;
 mod kind;
 mod part;
 #[cfg(test)]
@@ -69,23 +70,31 @@ enum Way {
 
 /// Where the rows are whose shard key is equal (`=`) to these values, one for each of the key's columns. Nothing is equal to NULL.
 pub fn locate(database: &Database, table: &Table, values: &[Constant], weights: &Weights) -> Located {
-    find(database, table, values, weights, Way::Equal)
+    find(database, table, None, values, weights, Way::Equal)
 }
 
 /// The same, where a value of NULL means `IS NULL` or `<=> NULL`. (A key of several columns may have both kinds of conditions; who knows of a
 /// `= NULL` among them knows that there are no rows.)
 pub fn locate_null_safe(database: &Database, table: &Table, values: &[Constant], weights: &Weights) -> Located {
-    find(database, table, values, weights, Way::NullSafe)
+    find(database, table, None, values, weights, Way::NullSafe)
 }
 
 /// Where a row is put whose shard key's columns get these values, which the servers convert to the columns' types. [`Located::Unsure`] where
 /// only the server says what becomes of the value, or refuses it; [`Located::Nowhere`] if no part of the table has room for it: that is
 /// the servers' error 1526 ([`crate::no_part`]).
 pub fn locate_stored(database: &Database, table: &Table, values: &[Constant], weights: &Weights) -> Located {
-    find(database, table, values, weights, Way::Stored)
+    find(database, table, None, values, weights, Way::Stored)
 }
 
-fn find(database: &Database, table: &Table, values: &[Constant], weights: &Weights, way: Way) -> Located {
+/// `parts`: the table's clause, if it has been read already.
+fn find(
+    database: &Database,
+    table: &Table,
+    parts: Option<&part::Parts>,
+    values: &[Constant],
+    weights: &Weights,
+    way: Way,
+) -> Located {
     let Some(key) = table.shard_key().filter(|key| key.columns.len() == values.len()) else {
         return Located::Unsure;
     };
@@ -100,7 +109,12 @@ fn find(database: &Database, table: &Table, values: &[Constant], weights: &Weigh
             Read::Needs(collation, chars) => unsure = unsure.or(Some(Located::NeedsWeights(collation, chars))),
             Read::Is(value) => match key.method {
                 Method::Hash => value.hash(&mut hasher),
-                _ => found = part::locate_value(database, table, key, &value, weights),
+                _ => {
+                    found = match parts {
+                        Some(parts) => parts.locate(&value),
+                        None => part::locate_value(database, table, key, &value, weights),
+                    }
+                }
             },
         }
     }
@@ -140,6 +154,7 @@ fn read<'a>(table: &Table, column: usize, constant: &'a Constant, weights: &Weig
     }
 }
 
+pub use finder::{Finder, ranges_are_unsure};
 pub use part::{Bound, Reach, locate_range};
 
 /// The only column of a key of parts, and its kind.

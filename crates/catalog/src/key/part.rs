@@ -37,6 +37,67 @@ pub enum Reach {
     Unsure,
 }
 
+/// The parts of a clause, read.
+#[derive(Debug, Clone)]
+pub(super) enum Parts {
+    /// Upper bounds; `None` for MAXVALUE.
+    Range(Vec<(Option<Value<'static>>, ShardId)>),
+    /// Values, and the shard of all others.
+    List(Vec<(Value<'static>, ShardId)>, Option<ShardId>),
+}
+
+impl Parts {
+    /// As [`locate_value`].
+    pub(super) fn locate(&self, value: &Value<'_>) -> Option<Located> {
+        match self {
+            Parts::Range(parts) => {
+                for (bound, shard) in parts {
+                    match bound.as_ref().map_or(Some(Ordering::Less), |bound| value.compare(bound)) {
+                        None => return Some(Located::Unsure),
+                        Some(Ordering::Less) => return Some(Located::Shard(*shard)),
+                        Some(_) => {}
+                    }
+                }
+                None
+            }
+            Parts::List(parts, others) => {
+                let member = parts.iter().find(|(member, _)| member == value);
+                member.map(|(_, shard)| *shard).or(*others).map(Located::Shard)
+            }
+        }
+    }
+}
+
+/// Reads a clause. `None` for one without values, and where any of them can't be read, or not yet: then each is looked at when it matters.
+pub(super) fn read_parts(table: &Table, key: &ShardKey, weights: &Weights) -> Option<Parts> {
+    let kind = only_column(table, key)?;
+    let read = |text: &str, weights: &Weights| {
+        let constant = literal(text)?;
+        match value::stored(&kind, &constant, weights) {
+            Read::Is(value) => Some(value.into_owned()),
+            _ => None,
+        }
+    };
+    match &key.method {
+        Method::Hash | Method::Year | Method::Month | Method::Day => None,
+        Method::Range(parts) => {
+            let none = Weights::default();
+            let read = |(bound, shard): &(Option<String>, ShardId)| match bound {
+                None => Some((None, *shard)),
+                Some(bound) => Some((Some(read(bound, &none)?), *shard)),
+            };
+            Some(Parts::Range(parts.iter().map(read).collect::<Option<_>>()?))
+        }
+        Method::List(parts, others) => {
+            let read = |(member, shard): &(Option<String>, ShardId)| match member {
+                None => Some((Value::Null, *shard)),
+                Some(member) => Some((read(member, weights)?, *shard)),
+            };
+            Some(Parts::List(parts.iter().map(read).collect::<Option<_>>()?, *others))
+        }
+    }
+}
+
 /// Where a value is. `None`: no part has room for it.
 pub(super) fn locate_value(
     database: &Database,

@@ -174,6 +174,7 @@ fn open(
         level,
         seen: Default::default(),
         riding: Riding::default(),
+        circumstances: None,
         idle: shared.idle.enter(handle),
         timeout: None,
         let_go: Rc::new(Notify::new()),

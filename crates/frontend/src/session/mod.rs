@@ -49,6 +49,7 @@ use crate::backends::ServerPlace;
 use crate::client::{Client, ClientError};
 use crate::endpoint::Endpoint;
 use crate::idle::{Due, IdleState};
+use crate::plans::Circumstances;
 use crate::worker::{Incoming, Peer, Shared};
 pub(crate) use beginning::Beginnings;
 use shard::SeenByShard;
@@ -127,6 +128,8 @@ pub(crate) struct Session {
     /// What the session has written and seen, on each shard.
     seen: SeenByShard,
     riding: ride::Riding,
+    /// What plans depend on, for the profile that the session had when one was last made.
+    circumstances: Option<(SharedProfile, Rc<Circumstances>)>,
     idle: Rc<IdleState>,
     /// The time that the client has said it may be idle, if it has, and the profile that says so.
     timeout: Option<(SharedProfile, Option<Duration>)>,

@@ -134,8 +134,8 @@ impl<'a> Gatherer<'a> {
             ExprKind::Binary(BinaryOp::NullSafeEq, left, right) => {
                 let (column, value) = match (self.column_of(block, within, left), self.column_of(block, within, right))
                 {
-                    (Some(column), None) => (column, self.around.folder.fold(right)),
-                    (None, Some(column)) => (column, self.around.folder.fold(left)),
+                    (Some(column), None) => (column, self.around.folder.fold_unread(right)),
+                    (None, Some(column)) => (column, self.around.folder.fold_unread(left)),
                     _ => return Vec::new(),
                 };
                 value.filter(|_| self.keeps_rows(column)).map(|value| one_value(column, value)).into_iter().collect()
@@ -162,7 +162,7 @@ impl<'a> Gatherer<'a> {
             },
             ExprKind::Is(is) if !is.negated && is.test == IsTest::Null => {
                 let column = self.column_of(block, within, &is.expr).filter(|column| self.keeps_rows(*column));
-                let null = Known { constant: Constant::Null, hexadecimal: false };
+                let null = Known { constant: Constant::Null, hexadecimal: false, source: None };
                 column.map(|column| one_value(column, null)).into_iter().collect()
             }
             _ => match self.around.folder.fold(expr).map(|value| value.constant) {
@@ -190,8 +190,8 @@ impl<'a> Gatherer<'a> {
         let mut row = Limit { columns: Vec::new(), rows: vec![Vec::new()] };
         for (left, right) in pairs {
             let (column, value) = match (self.column_of(block, within, left), self.column_of(block, within, right)) {
-                (Some(column), None) => (column, self.around.folder.fold(right)),
-                (None, Some(column)) => (column, self.around.folder.fold(left)),
+                (Some(column), None) => (column, self.around.folder.fold_unread(right)),
+                (None, Some(column)) => (column, self.around.folder.fold_unread(left)),
                 (None, None) => match (self.around.folder.fold(left), self.around.folder.fold(right)) {
                     (Some(left), Some(right)) if never_equal(&left.constant, &right.constant) => {
                         return vec![Limit { columns: Vec::new(), rows: Vec::new() }];
@@ -239,7 +239,7 @@ impl<'a> Gatherer<'a> {
             if parts.len() != columns.len() {
                 return None;
             }
-            let parts: Option<Vec<Known>> = parts.iter().map(|part| self.around.folder.fold(part)).collect();
+            let parts: Option<Vec<Known>> = parts.iter().map(|part| self.around.folder.fold_unread(part)).collect();
             let parts = parts?;
             if parts.iter().all(|part| part.constant != Constant::Null) {
                 rows.push(parts.into_iter().map(Part::Value).collect());
@@ -249,7 +249,7 @@ impl<'a> Gatherer<'a> {
     }
 
     fn value(&self, expr: &'a Expr<'a>) -> Option<Known> {
-        self.around.folder.fold(expr).filter(|value| value.constant != Constant::Null)
+        self.around.folder.fold_unread(expr).filter(|value| value.constant != Constant::Null)
     }
 
     fn range(

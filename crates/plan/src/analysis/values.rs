@@ -8,6 +8,7 @@ use weir_catalog::{Constant, Located, Method, Placement, ShardId};
 
 use super::{Analysis, Base, ColumnRef, Part, alike};
 use crate::Refusal;
+use crate::constant::Known;
 use crate::place::{Places, Shards};
 
 /// More combinations of a key's values are not looked up one by one.
@@ -50,12 +51,12 @@ impl<'a> Values<'a> {
     }
 
     /// Whether two columns have one and the same value, by constants.
-    pub(crate) fn one_value(&self, one: ColumnRef, other: ColumnRef) -> bool {
+    pub(crate) fn one_value(&self, one: ColumnRef, other: ColumnRef, places: &Places<'_>) -> bool {
         let constants = |column: ColumnRef| {
             let limits = self.single.get(&column).into_iter().flatten().map(|limit| &self.analysis.limits[*limit].rows);
             limits.filter_map(|rows| match &rows[..] {
                 [row] => match &row[0] {
-                    Part::Value(known) if known.constant != Constant::Null => Some(known),
+                    Part::Value(known) if known.constant != Constant::Null => Some((known, places.read(known))),
                     _ => None,
                 },
                 _ => None,
@@ -65,7 +66,8 @@ impl<'a> Values<'a> {
             (Some(one), Some(other)) => alike(one, other),
             _ => false,
         };
-        alike && constants(one).any(|known| constants(other).any(|other| known == other))
+        let equal = |one: &Known, other: &Known| one.hexadecimal == other.hexadecimal && one.constant == other.constant;
+        alike && constants(one).any(|(known, ())| constants(other).any(|(other, ())| equal(known, other)))
     }
 
     /// The shards of the rows of a table.
@@ -172,7 +174,7 @@ impl<'a> Values<'a> {
         for (part, column) in parts.iter().zip(&key.columns) {
             let Part::Value(known) = part else { return Ok(all_shards(base)) };
             match usable(base, *column, known) {
-                Some(value) => values.push(value.clone()),
+                Some(_) => values.push(known.clone()),
                 None => return Ok(all_shards(base)),
             }
         }
@@ -204,7 +206,7 @@ pub(crate) fn all_shards(base: &Base<'_>) -> Shards {
 }
 
 /// The value to look up: `x'…'` is a number for a column of numbers, which is not decided here.
-pub(crate) fn usable<'k>(base: &Base<'_>, column: usize, known: &'k crate::constant::Known) -> Option<&'k Constant> {
+pub(crate) fn usable<'k>(base: &Base<'_>, column: usize, known: &'k Known) -> Option<&'k Constant> {
     let kind = &base.table.columns.get(column)?.kind;
     let bytes = ["binary", "varbinary", "char", "varchar"].contains(&kind.base.as_str());
     (!known.hexadecimal || bytes).then_some(&known.constant)

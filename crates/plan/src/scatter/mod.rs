@@ -28,6 +28,7 @@ use crate::place::Shards;
 use crate::statement::Planner;
 use crate::{Merge, Plan, Read, Refusal};
 use text::Edits;
+pub(crate) use text::Piece;
 pub(crate) use together::{Question, Together};
 
 /// Why shards can't answer.
@@ -92,7 +93,11 @@ pub(crate) fn plan_read(planner: &Planner<'_>, analysis: &Analysis<'_>, apart: S
         _ => union::merge(&question, query, outcome, &all),
     };
     let merged = merged.map_err(Obstacle::refusal)?;
-    let (text, parameters) = merged.edits.apply(planner.text, planner.statement);
+    let pieces = merged.edits.into_pieces(planner.text);
+    let (text, parameters) = text::made_of(&pieces, planner.text, planner.statement);
+    if let Some(trace) = planner.trace {
+        trace.made_of(&pieces);
+    }
     if shards.list().is_empty() {
         return Err(Refusal::NeedsWorkbench(apart));
     }

@@ -72,9 +72,8 @@ impl Edits {
         self.replace(at..at, pieces);
     }
 
-    /// The new text, and which of the client's parameters its parameters are.
-    pub(crate) fn apply(mut self, text: &[u8], statement: &Statement<'_>) -> (Vec<u8>, Vec<u32>) {
-        let known = parameters(statement);
+    /// The new text in pieces.
+    pub(crate) fn into_pieces(mut self, text: &[u8]) -> Vec<Piece> {
         self.edits.sort_by_key(|(range, _)| (range.start, range.end));
         let mut all = Vec::new();
         let mut done = 0;
@@ -84,19 +83,25 @@ impl Edits {
             done = range.end;
         }
         all.push(Piece::Own(done..text.len()));
-        let (mut out, mut order) = (Vec::with_capacity(text.len() * 2), Vec::new());
-        for piece in all {
-            match piece {
-                Piece::New(new) => out.extend(new),
-                Piece::Own(range) => {
-                    let within = known.iter().filter(|(at, _)| range.contains(at)).map(|(_, place)| *place);
-                    order.extend(within);
-                    out.extend_from_slice(&text[range]);
-                }
+        all
+    }
+}
+
+/// The new text, and which of the client's parameters its parameters are.
+pub(crate) fn made_of(pieces: &[Piece], text: &[u8], statement: &Statement<'_>) -> (Vec<u8>, Vec<u32>) {
+    let known = parameters(statement);
+    let (mut out, mut order) = (Vec::with_capacity(text.len() * 2), Vec::new());
+    for piece in pieces {
+        match piece {
+            Piece::New(new) => out.extend_from_slice(new),
+            Piece::Own(range) => {
+                let within = known.iter().filter(|(at, _)| range.contains(at)).map(|(_, place)| *place);
+                order.extend(within);
+                out.extend_from_slice(&text[range.clone()]);
             }
         }
-        (out, order)
     }
+    (out, order)
 }
 
 /// Where parameters stand, in order.

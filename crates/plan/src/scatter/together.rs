@@ -140,7 +140,7 @@ impl<'p, 'a> Question<'p, 'a> {
         for ((column, root_column), equal) in columns {
             let column = ColumnRef { instance: other, column: *column };
             let of_root = ColumnRef { instance: together.root, column: *root_column };
-            if !equal.contains(&column) && !self.values.one_value(of_root, column) {
+            if !equal.contains(&column) && !self.values.one_value(of_root, column, &self.planner.places()) {
                 return Err(apart());
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! What must always hold: a row goes to the shard of its key, and rows of one shard keep their order.
 
-use weir_catalog::{Constant, Located, Placement, ShardId, Weights, locate_stored, no_part};
+use weir_catalog::{Constant, Located, Placement, ShardId, no_part};
 use weir_sql::ast::{Assignment, Expr, ExprKind, Insert, InsertSource};
 use weir_sql::facts::Varies;
 use weir_sql::resolve::Roles;
@@ -108,14 +108,16 @@ impl<'a> Changed<'_, 'a> {
         let key = self.target.key().map_or(&[][..], |key| &key.columns);
         let places: Vec<usize> = key.iter().filter_map(|column| rows.place(*column)).collect();
         let mut shards = Vec::with_capacity(rows.len());
-        let mut values: Vec<Constant> = Vec::with_capacity(places.len());
+        let mut values: Vec<&Expr<'_>> = Vec::with_capacity(places.len());
+        let unknown = || refused("The value of a shard key is not known");
         for row in 0..rows.len() {
             values.clear();
             for place in &places {
-                let value = rows.value(row, *place).and_then(|value| self.input.reads.constant(value));
-                values.push(value.ok_or_else(|| refused("The value of a shard key is not known"))?);
+                values.push(rows.value(row, *place).ok_or_else(unknown)?);
             }
-            shards.push(shard_of(&self.target, &values, self.input.weights)?);
+            let reads = self.input.reads;
+            let located = reads.stored(self.target.database, self.target.table, &values).ok_or_else(unknown)?;
+            shards.push(placed(&self.target, located, || values.iter().filter_map(|value| reads.constant(value)))?);
         }
         Ok(shards)
     }
@@ -137,13 +139,17 @@ impl<'a> Changed<'_, 'a> {
     }
 }
 
-/// Where a row with these values of the shard key is stored.
-pub(super) fn shard_of(target: &Target<'_>, values: &[Constant], weights: &Weights) -> Result<ShardId, Refusal> {
-    match locate_stored(target.database, target.table, values, weights) {
+/// The shard of a row, or why there is none.
+fn placed<V: Iterator<Item = Constant>>(
+    target: &Target<'_>,
+    located: Located,
+    values: impl FnOnce() -> V,
+) -> Result<ShardId, Refusal> {
+    match located {
         Located::Shard(shard) => Ok(shard),
         Located::NeedsWeights(collation, characters) => Err(Refusal::NeedsWeights(collation, characters)),
         Located::Nowhere => {
-            let shown = values.iter().map(|value| String::from_utf8_lossy(&literal(value)).into_owned());
+            let shown = values().map(|value| String::from_utf8_lossy(&literal(&value)).into_owned());
             Err(Refusal::Failure(no_part(&shown.collect::<Vec<_>>().join(","))))
         }
         Located::Unsure => Err(refused(format!(

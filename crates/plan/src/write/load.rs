@@ -57,7 +57,7 @@ pub(super) fn plan_load<'a>(input: &Input<'a>, load: &'a Load<'a>) -> Result<Pla
         });
     }
     let format = Format::of(input, load)?;
-    let folder = Folder { text: input.text, session: input.session, assigns: false };
+    let folder = Folder { text: input.text, session: input.session, assigns: false, trace: None };
     let file = LoadFile {
         shards: target.database.shards.clone(),
         name: folder.contents(load.file.text(input.text)).ok_or_else(|| refused("The file's name can't be read"))?,
@@ -215,7 +215,7 @@ impl Format {
 
     /// Reads the clauses word by word.
     fn clauses(&mut self, input: &Input<'_>, range: Range<usize>) -> Result<(), Refusal> {
-        let folder = Folder { text: input.text, session: input.session, assigns: false };
+        let folder = Folder { text: input.text, session: input.session, assigns: false, trace: None };
         let text = &input.text[range.clone()];
         let (mut lines, mut option) = (false, Vec::new());
         let mut ignore = None;

@@ -24,7 +24,9 @@ mod select;
 mod settle;
 mod varying;
 
-use weir_catalog::{Catalog, Constant, ShardId, Weights};
+use std::sync::Arc;
+
+use weir_catalog::{Catalog, Constant, Database, Located, ShardId, Table, Weights};
 use weir_sql::ast::{Expr, Statement, StatementKind};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
@@ -53,6 +55,15 @@ pub struct Input<'a> {
 pub trait Reads {
     /// The value of an expression that is the same for all rows, if it is known for certain.
     fn constant(&self, expr: &Expr<'_>) -> Option<Constant>;
+
+    /// Whether there is such a value.
+    fn is_constant(&self, expr: &Expr<'_>) -> bool;
+
+    /// The value that an AUTO_INCREMENT column gets, if it is known; it may be NULL or 0.
+    fn explicit(&self, expr: &Expr<'_>) -> Option<Constant>;
+
+    /// Where a row with these values of the shard key is stored. `None`: one of them isn't known.
+    fn stored(&self, database: &Arc<Database>, table: &Arc<Table>, values: &[&Expr<'_>]) -> Option<Located>;
 
     /// The shards that have rows which the statement (UPDATE, DELETE, or the query of an INSERT) can be about.
     ///

@@ -1,5 +1,7 @@
 //! Tables and columns that a write names, as the catalog knows them.
 
+use std::sync::Arc;
+
 use weir_catalog::{Catalog, Database, Placement, ShardId, ShardKey, Table};
 use weir_sql::Dialect;
 use weir_sql::ast::ObjectName;
@@ -13,9 +15,9 @@ use crate::Refusal;
 #[derive(Clone, Copy)]
 pub(super) struct Target<'a> {
     pub(super) database_name: &'a str,
-    pub(super) database: &'a Database,
+    pub(super) database: &'a Arc<Database>,
     pub(super) name: &'a str,
-    pub(super) table: &'a Table,
+    pub(super) table: &'a Arc<Table>,
 }
 
 impl<'a> Target<'a> {

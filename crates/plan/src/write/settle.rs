@@ -103,10 +103,11 @@ impl<'i, 'a> Settling<'i, 'a> {
             self.replace(value, piece);
             return Ok(());
         }
-        let Some(constant) = self.input.reads.constant(value) else { return self.ask_value(column, value) };
         if !auto {
-            return Ok(());
+            let known = self.input.reads.is_constant(value);
+            return if known { Ok(()) } else { self.ask_value(column, value) };
         }
+        let Some(constant) = self.input.reads.explicit(value) else { return self.ask_value(column, value) };
         match self.automatic(&constant) {
             Automatic::Generate => {
                 let piece = self.next();

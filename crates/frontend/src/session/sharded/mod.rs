@@ -3,9 +3,9 @@
 //! What must always hold: a statement is planned and run with one snapshot of the catalog; one that names a table of a sharded database
 //! runs nowhere without a plan, unless the session has chosen its shard itself (`weir_shard`).
 
+mod cached;
 mod defining;
 mod explain;
-mod facts;
 mod planning;
 mod several;
 mod sink;
@@ -14,6 +14,7 @@ mod variables;
 
 use std::sync::Arc;
 
+use weir_catalog::ShardId;
 use weir_exec::write::{Generator, Settled};
 use weir_exec::{Request, Sharding};
 use weir_plan::{Alike, Plan, Route, Write, WriteKind};
@@ -86,17 +87,37 @@ impl Session {
         if sharding.catalog().databases.is_empty() && !self.may_define(asked.class) {
             return Ok(Dispatched::Here(None));
         }
-        Box::pin(self.dispatch_planned(&sharding, asked)).await
+        let known = if self.lacks_values_for(asked) { None } else { self.cached_plan(&sharding, asked) };
+        match &known {
+            Some(Plan::Home) => return Ok(Dispatched::Here(None)),
+            Some(Plan::Route(route)) if route.raise.is_none() && !self.is_bound_elsewhere(route.shard) => {
+                self.set_shard(usize::from(route.shard.0));
+                return Ok(Dispatched::Here(None));
+            }
+            _ => {}
+        }
+        Box::pin(self.dispatch_planned(&sharding, asked, known)).await
     }
 
-    async fn dispatch_planned(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Dispatched, Stopped> {
-        let dispatched = self.dispatch_settled(sharding, asked).await;
+    /// `known`: the statement's plan, if there is one already.
+    async fn dispatch_planned(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        asked: Asked<'_>,
+        known: Option<Plan>,
+    ) -> Result<Dispatched, Stopped> {
+        let dispatched = self.dispatch_settled(sharding, asked, known).await;
         self.end_statement(false).await?;
         dispatched
     }
 
     /// Plans, finds out what is missing, and plans again, until all is known.
-    async fn dispatch_settled(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Dispatched, Stopped> {
+    async fn dispatch_settled(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        asked: Asked<'_>,
+        mut known: Option<Plan>,
+    ) -> Result<Dispatched, Stopped> {
         self.learn_values_for(asked).await?;
         if let Some(dispatched) = self.dispatch_temporary(sharding, asked).await? {
             return Ok(dispatched);
@@ -107,7 +128,10 @@ impl Session {
                 Some(settled) => Asked { text: &settled.text, execution: None, ..asked },
                 None => asked,
             };
-            let plan = self.plan(sharding, now).await?.plan;
+            let plan = match known.take() {
+                Some(plan) => plan,
+                None => self.plan(sharding, now).await?.plan,
+            };
             let Plan::Write(write @ Write { kind: WriteKind::Settle(wanted), .. }) = &plan else {
                 let generated = settled.as_ref().and_then(|settled| settled.insert_id);
                 let changed = settled.is_some();
@@ -120,6 +144,7 @@ impl Session {
                 self.answer_write(&outcome);
                 return Ok(Dispatched::Done);
             }
+            known = self.cached_plan(sharding, Asked { text: &found.text, execution: None, ..asked });
             settled = Some(found);
         }
         Err(not_supported("The statement's values can't be found out: it needs too many steps").into())
@@ -165,12 +190,17 @@ impl Session {
     /// Sends a statement to its shard. In a transaction that shard joins it.
     async fn route_to(&mut self, asked: Asked<'_>, route: Route) -> Result<Dispatched, Stopped> {
         let shard = usize::from(route.shard.0);
-        let bound = self.lease.is_some() && self.state.is_bound();
-        if bound && self.at.shard != shard && !self.may_change_shard() {
+        if self.is_bound_elsewhere(route.shard) {
             return self.run_beside(asked, route).await;
         }
         self.set_shard(shard);
         Ok(Dispatched::Here(route.text))
+    }
+
+    /// Whether the session is bound to another shard than this one, and can't leave it.
+    fn is_bound_elsewhere(&self, shard: ShardId) -> bool {
+        let bound = self.lease.is_some() && self.state.is_bound();
+        bound && self.at.shard != usize::from(shard.0) && !self.may_change_shard()
     }
 
     /// Runs a statement of one shard beside the connection that the session is bound to.

@@ -2,6 +2,7 @@
 //!
 //! What must always hold: a plan is of one catalog, which is kept with it.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use weir_catalog::{Catalog, Constant, Placement, ShardId, Weights};
@@ -11,14 +12,14 @@ use weir_sql::ast::{ExecuteSource, Statement, StatementKind};
 use weir_sql::resolve::{Context, resolve};
 use weir_sql::{Bump, LexMode, SyntaxError};
 use weir_wire::error::codes;
-use weir_wire::params::{Parameter, parameters};
-use weir_wire::{Capabilities, Failure, Fault, Malformed};
+use weir_wire::{Failure, Fault, Malformed};
 
 use super::super::Session;
 use super::super::server::Stopped;
-use super::facts::{Literals, variable};
 use super::{Asked, not_supported};
 use crate::backends::HOME;
+use crate::literals::{Literals, variable};
+use crate::plans::{Circumstances, Wanted};
 
 /// How often weights are learnt for one statement: once for each collation that it has, and not for ever.
 const MOST_LESSONS: usize = 16;
@@ -32,9 +33,10 @@ pub(super) struct Planned {
 impl Session {
     /// Plans a statement. What has to be learnt first is.
     pub(super) async fn plan(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Planned, Stopped> {
+        let circumstances = self.circumstances();
         for _ in 0..MOST_LESSONS {
             let catalog = sharding.catalog_now();
-            match self.plan_with(&catalog, &sharding.weights(), asked)? {
+            match self.plan_with(&catalog, &sharding.weights(), &circumstances, asked)? {
                 Ok(plan) => return Ok(Planned { plan, catalog }),
                 Err(Refusal::Failure(failure)) => return Err(failure.into()),
                 Err(Refusal::NeedsWorkbench(reason)) => {
@@ -52,8 +54,9 @@ impl Session {
     /// Plans with what is known.
     pub(super) fn plan_with(
         &self,
-        catalog: &Catalog,
+        catalog: &Arc<Catalog>,
         weights: &Weights,
+        circumstances: &Rc<Circumstances>,
         asked: Asked<'_>,
     ) -> Result<Result<Plan, Refusal>, Failure> {
         let arena = Bump::new();
@@ -62,13 +65,12 @@ impl Session {
             Ok(parsed) => parsed,
             Err(error) => return Err(self.syntax_error(&error)),
         };
-        let literals = Literals::of(&self.state.profile, &self.identity);
-        let constants = match self.constants(&literals, asked) {
+        let literals = &circumstances.literals;
+        let constants = match self.constants(literals, asked) {
             Ok(constants) => constants,
             Err(error) => return Err(super::super::statements::malformed(error)),
         };
-        let bound = self.lease.is_some() && self.state.is_bound();
-        let home = if bound { self.at.shard } else { HOME };
+        let home = self.home();
         let default_collation = |charset: &str| literals.default_of(charset);
         let variable = |name: &[u8]| {
             let name = std::str::from_utf8(name).ok()?;
@@ -79,9 +81,9 @@ impl Session {
             }
         };
         let facts = SessionFacts {
-            database: self.state.profile.database.as_deref(),
+            database: circumstances.database.as_deref(),
             mode: self.state.lex,
-            sql_mode: self.state.profile.variable("sql_mode").unwrap_or(&self.identity.sql_mode),
+            sql_mode: &circumstances.sql_mode,
             charset: &literals.charset,
             collation: &literals.collation,
             default_collation: &default_collation,
@@ -89,18 +91,27 @@ impl Session {
             variable: &variable,
             in_transaction: self.state.in_transaction(),
             mariadb: self.identity.mariadb,
-            home: shard_id(home),
+            home,
             hinted: hinted(text, self.state.lex, catalog)?,
         };
-        let plan = |statement| weir_plan::plan(text, statement, catalog, weights, &facts);
         if let Some(refusal) = parsed.statements.iter().find_map(|statement| prepares(statement, catalog)) {
             return Ok(Err(Refusal::Failure(refusal)));
         }
-        let mut plans = parsed.statements.iter().map(plan);
-        match (parsed.statements.len(), plans.next()) {
-            (_, None) => Ok(Ok(Plan::Home)),
-            (1, Some(plan)) => Ok(plan),
-            (_, Some(first)) => Ok(first.and_then(|first| plans.try_fold(first, one_place))),
+        let plan = |statement| weir_plan::plan(text, statement, catalog, weights, &facts);
+        let wanted = Wanted { text, mode: self.state.lex, circumstances, catalog, weights, home };
+        match parsed.statements {
+            [] => Ok(Ok(Plan::Home)),
+            [statement] => Ok(match self.learns(&wanted, asked) {
+                None => plan(statement),
+                Some(literals) => {
+                    let (plan, template) = weir_plan::plan_traced(text, &literals, statement, catalog, weights, &facts);
+                    self.shared.plans.learn(&wanted, template);
+                    plan
+                }
+            }),
+            [first, others @ ..] => {
+                Ok(plan(first).and_then(|first| others.iter().map(plan).try_fold(first, one_place)))
+            }
         }
     }
 
@@ -149,11 +160,8 @@ impl Session {
     /// The values of an execution's parameters.
     fn constants(&self, literals: &Literals, asked: Asked<'_>) -> Result<Option<Vec<Constant>>, Malformed> {
         let Some(execution) = asked.execution.filter(|execution| !execution.long_data) else { return Ok(None) };
-        let named = self.client.capabilities.contains(Capabilities::QUERY_ATTRIBUTES);
-        let own = usize::from(execution.params);
-        let types = execution.types.map_or(&[][..], |types| types);
-        let values: Vec<Parameter<'_>> = parameters(execution.execute, types, named, own)?;
-        Ok(Some(values.iter().map(|value| literals.constant(value)).collect()))
+        let values = self.parameters(&execution);
+        values.map(|value| value.map(|value| literals.constant(&value))).collect::<Result<_, _>>().map(Some)
     }
 }
 

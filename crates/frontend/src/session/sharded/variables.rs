@@ -35,9 +35,16 @@ impl Session {
         }
     }
 
+    /// Whether a statement may need what has to be read from the session's connection first.
+    pub(super) fn lacks_values_for(&self, asked: Asked<'_>) -> bool {
+        let asks_id = asked.class.effects.contains(Effects::USES_LAST_INSERT_ID);
+        let computed = self.state.pins.contains(Pins::COMPUTED_USER_VARIABLE);
+        self.lease.is_some() && (asks_id && self.state.last_insert_id == Left::OnConnection || computed)
+    }
+
     /// Before a statement that may run elsewhere: what it needs of the session's connection is read from there.
     pub(super) async fn learn_values_for(&mut self, asked: Asked<'_>) -> Result<(), Stopped> {
-        if self.lease.is_none() {
+        if !self.lacks_values_for(asked) {
             return Ok(());
         }
         let asks_id = asked.class.effects.contains(Effects::USES_LAST_INSERT_ID);

@@ -9,17 +9,17 @@ use weir_wire::params::Parameter;
 
 /// The character sets and collations of a session, as far as they decide what literals are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Literals {
+pub(crate) struct Literals {
     /// The charset of the text.
-    pub(super) charset: String,
+    pub(crate) charset: String,
     /// The collation of its literals.
-    pub(super) collation: String,
+    pub(crate) collation: String,
     mariadb: bool,
 }
 
 impl Literals {
     /// Those of a session with this profile.
-    pub(super) fn of(profile: &Profile, identity: &Identity) -> Literals {
+    pub(crate) fn of(profile: &Profile, identity: &Identity) -> Literals {
         let mariadb = identity.mariadb;
         let charset = charset_of(profile.variable("character_set_client").unwrap_or_default()).to_owned();
         let connection =
@@ -34,12 +34,12 @@ impl Literals {
     }
 
     /// The collation that literals with a charset's introducer have.
-    pub(super) fn default_of(&self, charset: &str) -> Option<String> {
+    pub(crate) fn default_of(&self, charset: &str) -> Option<String> {
         default_collation(charset, self.mariadb).map(str::to_owned)
     }
 
     /// A parameter's value.
-    pub(super) fn constant(&self, parameter: &Parameter<'_>) -> Constant {
+    pub(crate) fn constant(&self, parameter: &Parameter<'_>) -> Constant {
         match *parameter {
             Parameter::Null => Constant::Null,
             Parameter::Signed(value) => Constant::Integer(i128::from(value)),
@@ -95,7 +95,7 @@ fn default_collation(charset: &str, mariadb: bool) -> Option<&'static str> {
 }
 
 /// A known user variable's value: a number, NULL, or a string in one of the forms in which profiles keep them.
-pub(super) fn variable(literal: &str) -> Option<Constant> {
+pub(crate) fn variable(literal: &str) -> Option<Constant> {
     if literal.eq_ignore_ascii_case("NULL") {
         return Some(Constant::Null);
     }

@@ -1,0 +1,82 @@
+//! Plans that are used again.
+//!
+//! What must always hold: what a plan depends on is told as the planner is told it.
+
+use std::rc::Rc;
+
+use weir_catalog::ShardId;
+use weir_exec::Sharding;
+use weir_plan::Plan;
+use weir_wire::params::{Parameter, parameters};
+use weir_wire::{Capabilities, Malformed};
+
+use std::ops::Range;
+
+use super::super::Session;
+use super::{Asked, Execution, shard_id};
+use crate::backends::HOME;
+use crate::literals::Literals;
+use crate::plans::{Circumstances, Wanted};
+
+impl Session {
+    /// The plan of a statement like one that was planned before, without its reason.
+    pub(super) fn cached_plan(&mut self, sharding: &Sharding, asked: Asked<'_>) -> Option<Plan> {
+        if asked.execution.is_some_and(|execution| execution.long_data) {
+            return None;
+        }
+        let circumstances = self.circumstances();
+        let (catalog, weights) = (sharding.catalog(), sharding.weights());
+        let wanted = Wanted {
+            text: asked.text,
+            mode: self.state.lex,
+            circumstances: &circumstances,
+            catalog: &catalog,
+            weights: &weights,
+            home: self.home(),
+        };
+        let literals = &circumstances.literals;
+        self.shared.plans.plan(&wanted, |constants| {
+            let Some(execution) = &asked.execution else { return true };
+            self.parameters(execution).all(|value| value.map(|value| constants.push(literals.constant(&value))).is_ok())
+        })
+    }
+
+    /// Where the literals of a statement stand that is planned now, if the plan is worth keeping.
+    pub(super) fn learns(&self, wanted: &Wanted<'_>, asked: Asked<'_>) -> Option<Vec<Range<usize>>> {
+        let in_pieces = asked.execution.is_some_and(|execution| execution.long_data);
+        if in_pieces { None } else { self.shared.plans.may_learn(wanted) }
+    }
+
+    /// What plans depend on besides the statement and the catalog.
+    pub(super) fn circumstances(&mut self) -> Rc<Circumstances> {
+        let profile = &self.state.profile;
+        if let Some((of, known)) = &self.circumstances
+            && Rc::ptr_eq(of, profile)
+        {
+            return known.clone();
+        }
+        let shared = self.shared.plans.share(Circumstances {
+            database: profile.database.clone(),
+            sql_mode: profile.variable("sql_mode").unwrap_or(&self.identity.sql_mode).to_owned(),
+            literals: Literals::of(profile, &self.identity),
+        });
+        self.circumstances = Some((profile.clone(), shared.clone()));
+        shared
+    }
+
+    /// Where statements run that name no sharded table.
+    pub(super) fn home(&self) -> ShardId {
+        let bound = self.lease.is_some() && self.state.is_bound();
+        shard_id(if bound { self.at.shard } else { HOME })
+    }
+
+    /// The values of an execution's parameters.
+    pub(super) fn parameters<'a>(
+        &self,
+        execution: &Execution<'a>,
+    ) -> impl Iterator<Item = Result<Parameter<'a>, Malformed>> + use<'a> {
+        let named = self.client.capabilities.contains(Capabilities::QUERY_ATTRIBUTES);
+        let types: &'a [u8] = execution.types.map_or(&[][..], |types| types);
+        parameters(execution.execute, types, named, usize::from(execution.params))
+    }
+}
