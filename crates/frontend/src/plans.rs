@@ -15,8 +15,10 @@ use weir_sql::{KnownTexts, LexMode};
 
 use crate::literals::Literals;
 
-/// Circumstances that are kept for one shape, and that are known in all.
-const MOST_CIRCUMSTANCES: usize = 16;
+/// Circumstances that are kept for one shape.
+const MOST_OF_SHAPE: usize = 16;
+/// Circumstances that are known in all. Sessions keep their own.
+const MOST: usize = 64;
 
 /// What a plan depends on besides the statement, the catalog, and what templates look at themselves.
 #[derive(Debug, PartialEq, Eq)]
@@ -78,7 +80,7 @@ impl Plans {
         if let Some(shared) = known.circumstances.iter().find(|shared| ***shared == circumstances) {
             return shared.clone();
         }
-        if known.circumstances.len() >= MOST_CIRCUMSTANCES {
+        if known.circumstances.len() >= MOST {
             known.circumstances.remove(0);
         }
         let shared = Rc::new(circumstances);
@@ -128,7 +130,7 @@ impl Plans {
         known.turn_to(wanted.catalog);
         let Some(shape) = known.shapes.get_with(wanted.text, wanted.mode, &mut known.literals) else { return };
         if shape.templates(wanted.circumstances).is_none() {
-            if shape.0.len() >= MOST_CIRCUMSTANCES {
+            if shape.0.len() >= MOST_OF_SHAPE {
                 shape.0.remove(0);
             }
             shape.0.push((wanted.circumstances.clone(), Templates::default()));
