@@ -3,7 +3,7 @@
 //! What must always hold: a value that is given is exactly the one that the server would compute; all else is `None`. Arithmetic is done
 //! only where no overflow, rounding or unsigned result is possible.
 
-use weir_catalog::Constant;
+use weir_catalog::{Constant, ShardId};
 use weir_sql::LeadBytes;
 use weir_sql::ast::{BinaryOp, Expr, ExprKind, Literal, Span, Temporal, UnaryOp};
 
@@ -46,6 +46,14 @@ impl Folder<'_> {
     /// The same, for those who look at nothing but whether it is NULL, and give it to who finds rows by it.
     pub(crate) fn fold_unread(&self, expr: &Expr<'_>) -> Option<Known> {
         self.folded(expr, DEEPEST)
+    }
+
+    /// See [`SessionFacts::home`].
+    pub(crate) fn home(&self) -> ShardId {
+        if let Some(trace) = self.trace {
+            trace.looks_home();
+        }
+        self.session.home
     }
 
     /// Takes down that a value is looked at.

@@ -374,12 +374,9 @@ impl<'a> Planner<'a> {
         Folder { text: self.text, session: self.session, assigns, trace: self.trace }
     }
 
-    /// The shard that the session is bound to, or the home shard.
+    /// See [`SessionFacts::home`].
     pub(crate) fn home(self) -> ShardId {
-        if let Some(trace) = self.trace {
-            trace.looks_home();
-        }
-        self.session.home
+        self.folder().home()
     }
 
     pub(crate) fn places(self) -> Places<'a> {

@@ -303,7 +303,7 @@ impl<'a> Gatherer<'a> {
                     None => match self.view(database_name, name.name.name) {
                         Some(outcome) => self.derived(outcome, &[]),
                         // A temporary table, perhaps, on the session's own connection.
-                        None => InstanceKind::Elsewhere(self.around.session.home),
+                        None => InstanceKind::Elsewhere(self.around.folder.home()),
                     },
                 }
             }

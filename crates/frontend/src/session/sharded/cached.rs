@@ -7,6 +7,7 @@ use std::rc::Rc;
 use weir_catalog::ShardId;
 use weir_exec::Sharding;
 use weir_plan::Plan;
+use weir_sql::Pins;
 use weir_wire::params::{Parameter, parameters};
 use weir_wire::{Capabilities, Malformed};
 
@@ -19,6 +20,12 @@ use crate::literals::Literals;
 use crate::plans::{Circumstances, Wanted};
 
 impl Session {
+    /// Whether something has to be done or looked at before a plan is the statement's.
+    pub(super) fn needs_more_than_plan(&self, asked: Asked<'_>) -> bool {
+        let temporary = !self.state.temporary.is_empty() || asked.class.pins.contains(Pins::TEMPORARY_TABLE);
+        temporary || self.lacks_values_for(asked)
+    }
+
     /// The plan of a statement like one that was planned before, without its reason.
     pub(super) fn cached_plan(&mut self, sharding: &Sharding, asked: Asked<'_>) -> Option<Plan> {
         if asked.execution.is_some_and(|execution| execution.long_data) {
@@ -42,9 +49,9 @@ impl Session {
     }
 
     /// Where the literals of a statement stand that is planned now, if the plan is worth keeping.
-    pub(super) fn learns(&self, wanted: &Wanted<'_>, asked: Asked<'_>) -> Option<Vec<Range<usize>>> {
+    pub(super) fn learns(&self, wanted: Option<&Wanted<'_>>, asked: Asked<'_>) -> Option<Vec<Range<usize>>> {
         let in_pieces = asked.execution.is_some_and(|execution| execution.long_data);
-        if in_pieces { None } else { self.shared.plans.may_learn(wanted) }
+        wanted.filter(|_| !in_pieces).and_then(|wanted| self.shared.plans.may_learn(wanted))
     }
 
     /// What plans depend on besides the statement and the catalog.

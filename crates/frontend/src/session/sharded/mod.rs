@@ -87,7 +87,7 @@ impl Session {
         if sharding.catalog().databases.is_empty() && !self.may_define(asked.class) {
             return Ok(Dispatched::Here(None));
         }
-        let known = if self.lacks_values_for(asked) { None } else { self.cached_plan(&sharding, asked) };
+        let known = if self.needs_more_than_plan(asked) { None } else { self.cached_plan(&sharding, asked) };
         match &known {
             Some(Plan::Home) => return Ok(Dispatched::Here(None)),
             Some(Plan::Route(route)) if route.raise.is_none() && !self.is_bound_elsewhere(route.shard) => {

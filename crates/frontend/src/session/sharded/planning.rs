@@ -2,7 +2,6 @@
 //!
 //! What must always hold: a plan is of one catalog, which is kept with it.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use weir_catalog::{Catalog, Constant, Placement, ShardId, Weights};
@@ -35,8 +34,16 @@ impl Session {
     pub(super) async fn plan(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Planned, Stopped> {
         let circumstances = self.circumstances();
         for _ in 0..MOST_LESSONS {
-            let catalog = sharding.catalog_now();
-            match self.plan_with(&catalog, &sharding.weights(), &circumstances, asked)? {
+            let (catalog, weights) = (sharding.catalog_now(), sharding.weights());
+            let wanted = Wanted {
+                text: asked.text,
+                mode: self.state.lex,
+                circumstances: &circumstances,
+                catalog: &catalog,
+                weights: &weights,
+                home: self.home(),
+            };
+            match self.plan_with(&catalog, &weights, &circumstances, asked, Some(&wanted))? {
                 Ok(plan) => return Ok(Planned { plan, catalog }),
                 Err(Refusal::Failure(failure)) => return Err(failure.into()),
                 Err(Refusal::NeedsWorkbench(reason)) => {
@@ -51,13 +58,14 @@ impl Session {
         Err(not_supported("The statement's texts have too many collations").into())
     }
 
-    /// Plans with what is known.
+    /// Plans with what is known. `kept`: what the plan is kept for, if it may be used again.
     pub(super) fn plan_with(
         &self,
-        catalog: &Arc<Catalog>,
+        catalog: &Catalog,
         weights: &Weights,
-        circumstances: &Rc<Circumstances>,
+        circumstances: &Circumstances,
         asked: Asked<'_>,
+        kept: Option<&Wanted<'_>>,
     ) -> Result<Result<Plan, Refusal>, Failure> {
         let arena = Bump::new();
         let text = asked.text;
@@ -98,16 +106,15 @@ impl Session {
             return Ok(Err(Refusal::Failure(refusal)));
         }
         let plan = |statement| weir_plan::plan(text, statement, catalog, weights, &facts);
-        let wanted = Wanted { text, mode: self.state.lex, circumstances, catalog, weights, home };
         match parsed.statements {
             [] => Ok(Ok(Plan::Home)),
-            [statement] => Ok(match self.learns(&wanted, asked) {
-                None => plan(statement),
-                Some(literals) => {
+            [statement] => Ok(match (self.learns(kept, asked), kept) {
+                (Some(literals), Some(kept)) => {
                     let (plan, template) = weir_plan::plan_traced(text, &literals, statement, catalog, weights, &facts);
-                    self.shared.plans.learn(&wanted, template);
+                    self.shared.plans.learn(kept, template);
                     plan
                 }
+                _ => plan(statement),
             }),
             [first, others @ ..] => {
                 Ok(plan(first).and_then(|first| others.iter().map(plan).try_fold(first, one_place)))

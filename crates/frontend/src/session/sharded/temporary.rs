@@ -108,13 +108,14 @@ impl Session {
     }
 
     async fn plan_hidden(
-        &self,
+        &mut self,
         sharding: &Arc<Sharding>,
         catalog: &Catalog,
         asked: Asked<'_>,
     ) -> Result<Plan, Stopped> {
+        let circumstances = self.circumstances();
         loop {
-            match self.plan_with(catalog, &sharding.weights(), asked)? {
+            match self.plan_with(catalog, &sharding.weights(), &circumstances, asked, None)? {
                 Ok(plan) => return Ok(plan),
                 Err(Refusal::Failure(failure)) => return Err(failure.into()),
                 Err(Refusal::NeedsWorkbench(_)) => return Err(elsewhere().into()),
