@@ -256,7 +256,7 @@ fn bound(end: &End, given: &Given<'_>) -> Bound {
 impl Template {
     fn of(plan: &Plan, notes: Notes, given: &Given<'_>, weights: &Weights) -> Option<Template> {
         // That is so by the names of its tables alone.
-        let notes = if *plan == Plan::Home { Notes::default() } else { notes };
+        let notes = if *plan == Plan::Home { Notes { more: notes.more, ..Notes::default() } } else { notes };
         let unsettled = |noted: &Noted| matches!(noted.answer, Answer::Located(Located::NeedsWeights(..)));
         if notes.more || notes.asked.iter().any(unsettled) {
             return None;

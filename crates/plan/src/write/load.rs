@@ -71,8 +71,8 @@ pub(super) fn plan_load<'a>(input: &Input<'a>, load: &'a Load<'a>) -> Result<Pla
         format: format.format,
         database_name: target.database_name.to_owned(),
         table_name: target.name.to_owned(),
-        database: target.database.clone(),
-        table: target.table.clone(),
+        database: weir_catalog::Database::clone(target.database),
+        table: weir_catalog::Table::clone(target.table),
     };
     let reason = match file.copies {
         true => format!("each shard has a copy of {}", target.shown()),

@@ -16,7 +16,6 @@ use weir_wire::{Failure, Fault, Malformed};
 use super::super::Session;
 use super::super::server::Stopped;
 use super::{Asked, not_supported};
-use crate::backends::HOME;
 use crate::literals::{Literals, variable};
 use crate::plans::{Circumstances, Wanted};
 
