@@ -3,6 +3,8 @@
 //! What must always hold: a payload is never longer than the limit that its reader names; bytes that a client sends
 //! while its statement runs wait in a bounded buffer; a write that makes no progress for the bound ends the session.
 
+mod replies;
+
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
@@ -10,6 +12,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
+use replies::Replies;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::error::Elapsed;
 use tokio_rustls::TlsAcceptor;
@@ -103,6 +106,8 @@ pub struct Client {
     /// Bytes received and sent since they were last counted.
     traffic: (u64, u64),
     compressed: Option<Box<Compressed>>,
+    /// Replies to several statements are put.
+    replies: Option<Replies>,
 }
 
 impl Client {
@@ -118,6 +123,7 @@ impl Client {
             write_timeout,
             traffic: (0, 0),
             compressed: None,
+            replies: None,
         }
     }
 
@@ -335,11 +341,38 @@ impl Client {
         self.packets.set_next_seq(seq);
     }
 
+    /// What is put from now on are replies to several statements, until [`Client::end_replies`]. Nothing has been put yet.
+    pub fn begin_replies(&mut self) {
+        self.replies = Some(Replies::new(self.packets.next_seq()));
+    }
+
+    /// A reply is at its end; `more`: another one follows. Returns whether it is no error.
+    pub fn end_reply(&mut self, more: bool) -> bool {
+        let Some(replies) = &mut self.replies else { return false };
+        replies.end(&mut self.output, self.capabilities, more)
+    }
+
+    /// The latest reply was the last.
+    pub fn end_replies(&mut self) {
+        if let Some(mut replies) = self.replies.take() {
+            self.packets.set_next_seq(replies.finish(&mut self.output));
+        }
+    }
+
     /// Sends what is to be sent. Not cancel-safe: used where nothing else is waited for.
     ///
     /// # Errors
     /// When the connection breaks, or makes no progress for the bound.
     pub async fn flush(&mut self) -> Result<(), ClientError> {
+        let held = self.replies.as_mut().map(|replies| replies.hold_back(&mut self.output));
+        let sent = self.flush_output().await;
+        if let Some(held) = held {
+            self.output = held;
+        }
+        sent
+    }
+
+    async fn flush_output(&mut self) -> Result<(), ClientError> {
         if self.discard || self.output.is_empty() {
             self.output.clear();
             return Ok(());

@@ -193,7 +193,14 @@ SELECT * FROM mine ORDER BY id;
 SELECT mine.id, g.v FROM mine JOIN g ON g.id = mine.id ORDER BY mine.id;
 UPDATE mine SET w = w + 1;
 SELECT SUM(w) FROM mine;
-# The others' rows are found as ever.
+# The others' rows are found as ever, and the table outlives what several shards write.
+SELECT * FROM t ORDER BY id;
+UPDATE t SET v = v + 1;
+SELECT COUNT(*) FROM mine;
+INSERT INTO t VALUES (5, 50), (6, 60), (7, 70), (8, 80), (1, 10);
+SELECT COUNT(*) FROM mine;
+INSERT INTO t SELECT id + 20, v FROM t;
+SELECT COUNT(*) FROM mine;
 SELECT * FROM t ORDER BY id;
 SELECT * FROM t WHERE id = 3;
 -- refused: temporary

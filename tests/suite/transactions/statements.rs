@@ -19,12 +19,13 @@ const SPREAD: &str = "t_spread";
 const QUERY: u8 = 3;
 
 pub(super) fn collect(tests: &mut Collector) {
-    let cases: [(&str, Case); 5] = [
+    let cases: [(&str, Case); 6] = [
         ("statement_that_is_killed_is_undone_on_all_shards", killed),
         ("statement_that_is_killed_leaves_its_transaction", killed_in_transaction),
         ("read_that_is_killed_ends_on_all_shards", killed_read),
         ("statement_whose_client_goes_is_undone_on_all_shards", gone),
         ("routines_that_commit_do_not_split_a_transaction", routines),
+        ("texts_of_several_statements_run_one_by_one", texts),
     ];
     for (word, case) in cases {
         tests.add_for_weir(&format!("transactions::{word}"), move |lab: &Lab, flavor: Flavor| {
@@ -33,6 +34,9 @@ pub(super) fn collect(tests: &mut Collector) {
                 "INSERT INTO t VALUES (1, 10), (2, 20), (3, 30)",
             ];
             let mut shards = Shards::start(lab, flavor, 2, &fill)?;
+            for site in &shards.sites {
+                site.server.execute("SET GLOBAL innodb_lock_wait_timeout = 50")?;
+            }
             let weir = shards.weir(lab)?;
             lab.judge(Endpoint::of(weir), |endpoint| case(&mut shards, endpoint))
         });
@@ -114,6 +118,8 @@ fn killed_in_transaction(shards: &mut Shards, endpoint: &Endpoint) -> Result<(),
     let mut session = spread(endpoint)?;
     session.query_drop("INSERT INTO t VALUES (100, 0), (101, 0), (102, 0), (103, 0)")?;
     let mut holder = shards.sites[1].server.admin()?;
+    // Without locks between rows.
+    holder.query_drop("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
     holder.query_drop("BEGIN")?;
     holder.query_drop(format!("UPDATE {SPREAD}.t SET v = v + 1000 WHERE id < 100"))?;
     session.query_drop("BEGIN")?;
@@ -190,4 +196,36 @@ fn routines(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     session.query_drop("COMMIT")?;
     expect_equal("committed", both(3)?, ["31", "31"].map(str::to_owned))?;
     expect_equal("not called", both(1)?, ["12", "10"].map(str::to_owned))
+}
+
+/// Texts of several statements, whose tables are on several shards.
+fn texts(_: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut session = spread(endpoint)?;
+    let all = |session: &mut Conn, text: &str| -> mysql::Result<Vec<String>> {
+        let mut answers = Vec::new();
+        let mut sets = session.query_iter(text)?;
+        while let Some(set) = sets.iter() {
+            let affected = set.affected_rows();
+            let rows: Vec<mysql::Row> = set.collect::<mysql::Result<_>>()?;
+            let cells = rows.iter().map(|row| format!("{:?}", row.as_ref(0).map(|value| value.as_sql(true))));
+            answers.push(if rows.is_empty() { affected.to_string() } else { cells.collect::<Vec<_>>().join(",") });
+        }
+        Ok(answers)
+    };
+    let text = "UPDATE t SET v = 1; SELECT SUM(v) FROM t; BEGIN; UPDATE t SET v = v + 1; SELECT SUM(v) FROM t; ROLLBACK; \
+                SELECT SUM(v) FROM t; SELECT id FROM t WHERE id < 3 ORDER BY id";
+    let text_of = |number: &str| format!("Some(\"'{number}'\")");
+    let rows = ["0", "1", "2"].map(text_of).join(",");
+    let wanted =
+        ["40", &text_of("40"), "0", "40", &text_of("80"), "0", &text_of("40"), &rows].map(str::to_owned).to_vec();
+    expect_equal("the replies", all(&mut session, text)?, wanted)?;
+    // Up to the first error.
+    let failed = all(&mut session, "UPDATE t SET v = 2; UPDATE t SET nothing = 3; UPDATE t SET v = 4").map(drop);
+    expect_error("the second", &failed, 1054, "42S22")?;
+    expect_equal("what ran before", value(&mut session, "SELECT SUM(v) FROM t")?, "80".to_owned())?;
+    // Larger than what is sent at once.
+    let large = "SELECT REPEAT('x', 30000) FROM t; SELECT COUNT(*) FROM t; SELECT REPEAT('y', 40000) FROM t; SELECT 1";
+    let answers = all(&mut session, large)?;
+    let lengths: Vec<bool> = answers.iter().map(|answer| answer.len() > 1_000_000).collect();
+    expect_equal("large replies", lengths, vec![true, false, true, false])
 }

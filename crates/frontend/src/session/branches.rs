@@ -76,6 +76,8 @@ pub(super) struct Branches {
     characteristics: Vec<String>,
     /// It is the statement's at hand, and ends with it.
     of_statement: bool,
+    /// The connection that something else binds the session to, while the statement's own transaction runs on others.
+    kept: Option<(ServerPlace, Lease)>,
     /// No server has heard of the savepoints and the characteristics yet.
     unsent: bool,
     /// The transaction is a READ ONLY one.
@@ -341,7 +343,8 @@ impl Session {
     /// The session leaves its connections: what is open on the parked ones is rolled back.
     pub(super) fn leave_branches(&mut self) -> Vec<Lease> {
         let mut parked = std::mem::take(&mut self.branches.parked);
+        let kept = self.branches.kept.take().map(|(_, lease)| lease);
         self.branches.forget();
-        parked.iter_mut().filter_map(|part| part.lease.take()).collect()
+        parked.iter_mut().filter_map(|part| part.lease.take()).chain(kept).collect()
     }
 }

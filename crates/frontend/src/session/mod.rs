@@ -13,6 +13,7 @@ mod branches;
 mod commands;
 mod diagnostics;
 mod follow;
+mod killer;
 mod login;
 mod observe;
 mod own_variables;

@@ -62,6 +62,9 @@ impl Session {
         let blanked = read.hint.and_then(|_| weir_sql::without_routing_hint(&payload[at..], self.state.lex));
         let blanked = blanked.map(|text| [&payload[..at], &text].concat());
         let payload = blanked.as_deref().unwrap_or(payload);
+        if let Some(statements) = self.statements_apart(class, &payload[at..]) {
+            return Box::pin(self.run_one_by_one(payload, at, statements)).await;
+        }
         match self.across_shards(class, &payload[at..]).await {
             Ok(false) => {}
             Ok(true) => return Ok(()),

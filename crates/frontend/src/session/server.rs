@@ -1,26 +1,22 @@
 //! The session's server connection: getting one, bringing it into the session's state, and running a command on it.
 
-use std::pin::Pin;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weir_admin::sessions::{Interrupt, SessionHandle};
-use weir_backend::connect::Login;
-use weir_backend::monitor::{self, Kill};
+use weir_backend::monitor::Kill;
 use weir_backend::pool::Request;
-use weir_backend::{Lease, PoolKey, Position, Server};
+use weir_backend::{Lease, Position};
 use weir_sql::{Class, Effects, Pins};
-use weir_wire::auth::Password;
 use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
 use weir_wire::{Command, Failure, Fault, StatusFlags};
 
+use super::killer::Killer;
 use super::relay::{Broken, ER_OPTION_PREVENTS_STATEMENT, Outcome, Relay};
 use super::state::{Left, needs_insert_id};
 use super::{End, Session};
 use crate::backends::{HOME, ServerPlace};
 use crate::client::{Client, ClientError};
-use crate::endpoint::Endpoint;
 
 /// How often a writer that is gone is tried again, unless something changes before.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -70,42 +66,6 @@ impl Woken {
             error = client.gone() => Ok(Woken::Gone(error)),
         }
     }
-}
-
-/// Kills what runs on connections of a session's user, in the background.
-pub(super) struct Killer<'a> {
-    pub(super) endpoint: &'a Endpoint,
-    pub(super) key: &'a PoolKey,
-    pub(super) password: &'a Password,
-}
-
-impl Killer<'_> {
-    /// Kills a connection, or what runs on it. `thread`: its id on the server.
-    pub(super) fn kill(&self, server: &Arc<Server>, thread: u32, what: Kill) {
-        self.endpoint.metrics.kills.inc();
-        let (login, server) = (self.login(), server.clone());
-        tokio::task::spawn_local(async move { kill(&login, &server, thread, what).await });
-    }
-
-    /// Kills what runs on a connection. Resolves when the server has answered: `true` if it has done so.
-    pub(super) fn killing(&self, server: Arc<Server>, thread: u32) -> Pin<Box<dyn Future<Output = bool>>> {
-        self.endpoint.metrics.kills.inc();
-        let login = self.login();
-        Box::pin(async move { kill(&login, &server, thread, Kill::Query).await })
-    }
-
-    fn login(&self) -> Login {
-        let capabilities = weir_wire::Capabilities::empty();
-        Login { user: self.key.user.clone(), password: self.password.clone(), capabilities }
-    }
-}
-
-async fn kill(login: &Login, server: &Arc<Server>, thread: u32, what: Kill) -> bool {
-    let killed = monitor::kill(server, login, thread, what).await;
-    if let Err(error) = &killed {
-        tracing::warn!(%error, thread, "a statement could not be killed on the server");
-    }
-    killed.is_ok()
 }
 
 impl From<Failure> for Stopped {

@@ -135,7 +135,10 @@ impl Session {
         self.lease = lease;
         // What is clean goes back to its pool; what is not is closed.
         parked.iter_mut().for_each(|part| drop(part.lease.take()));
+        let kept = self.branches.kept.take();
         self.transaction_is_over();
+        self.branches.kept = kept;
+        self.take_up_kept_connection();
         ended
     }
 

@@ -10,7 +10,7 @@ use super::super::Session;
 use super::super::route::Target;
 use super::super::server::Stopped;
 use super::super::state::Begin;
-use super::{Shown, shard_id};
+use super::{HARMLESS, Shown, shard_id};
 use crate::backends::ServerPlace;
 
 /// The connections of a statement on several shards.
@@ -76,8 +76,15 @@ impl Session {
     async fn parts_within(&mut self, shards: &[usize], how: How, writes: bool) -> Result<Parts, Stopped> {
         let own = how == How::Implicit || self.branches.of_statement;
         if !self.has_open_transaction() {
-            self.begin_on_first(shards[0], own).await?;
-        } else if !self.may_change_shard() && shards.iter().any(|shard| *shard != self.at.shard) {
+            if own {
+                self.keep_bound_connection();
+            }
+            let begun = self.begin_on_first(shards[0], own).await;
+            if begun.is_err() {
+                self.take_up_kept_connection();
+            }
+            begun?;
+        } else if !own && !self.may_change_shard() && shards.iter().any(|shard| *shard != self.at.shard) {
             let other = shards.iter().find(|shard| **shard != self.at.shard).copied().unwrap_or_default();
             self.set_shard(other);
             self.stay_on_shard()?;
@@ -98,6 +105,22 @@ impl Session {
                 Err(stopped)
             }
         }
+    }
+
+    /// A statement's own transaction leaves the connection alone to which the session is bound: it is not ended with its parts.
+    fn keep_bound_connection(&mut self) {
+        let bound = !(self.state.pins - HARMLESS).is_empty() || self.state.has_busy_statements();
+        if bound && !self.held {
+            self.branches.kept = self.lease.take().map(|lease| (self.at, lease));
+        }
+    }
+
+    /// The statement's own transaction is over.
+    pub(super) fn take_up_kept_connection(&mut self) {
+        let Some((place, lease)) = self.branches.kept.take() else { return };
+        self.handle.info().server = Some((lease.server.clone(), lease.thread_id));
+        (self.lease, self.at) = (Some(lease), place);
+        self.target.follow(place);
     }
 
     /// What the session has set since they joined.

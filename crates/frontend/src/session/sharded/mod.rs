@@ -10,6 +10,7 @@ mod planning;
 mod several;
 mod sink;
 mod temporary;
+mod texts;
 mod variables;
 
 use std::sync::Arc;

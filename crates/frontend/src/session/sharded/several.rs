@@ -21,8 +21,9 @@ use weir_wire::{Capabilities, Failure, Fault};
 
 use super::super::branches::Parts;
 use super::super::diagnostics::Condition;
+use super::super::killer::Killer;
 use super::super::relay::{self, KilledQuery};
-use super::super::server::{Killer, Stopped};
+use super::super::server::Stopped;
 use super::super::state::{Diagnostics, Left};
 use super::super::{End, Session};
 use super::Asked;

@@ -1,0 +1,129 @@
+//! The replies to several statements of one command, each made as if it were alone.
+//!
+//! What must always hold: the packets that are sent have consecutive numbers, and the last one of each reply says whether another reply
+//! follows. So that one stays unsent until that is known.
+
+use bytes::BytesMut;
+use weir_wire::{Capabilities, StatusFlags};
+
+/// A packet's length and number.
+const HEADER: usize = 4;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Replies {
+    next_seq: u8,
+    /// So much of the output has its numbers.
+    done: usize,
+    /// Where the last whole packet begins.
+    last: usize,
+}
+
+impl Replies {
+    /// The output is empty; its first packet will have this number.
+    pub(super) fn new(next_seq: u8) -> Replies {
+        Replies { next_seq, done: 0, last: 0 }
+    }
+
+    /// Gives all whole packets their numbers.
+    fn number(&mut self, output: &mut BytesMut) {
+        while let Some(header) = output.get_mut(self.done..self.done + HEADER) {
+            let length = usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
+            header[3] = self.next_seq;
+            let end = self.done + HEADER + length;
+            if output.len() < end {
+                return;
+            }
+            self.next_seq = self.next_seq.wrapping_add(1);
+            (self.last, self.done) = (self.done, end);
+        }
+    }
+
+    /// Takes away what may not be sent yet.
+    pub(super) fn hold_back(&mut self, output: &mut BytesMut) -> BytesMut {
+        self.number(output);
+        let held = output.split_off(self.last);
+        self.done -= self.last;
+        self.last = 0;
+        held
+    }
+
+    /// No other reply follows. Returns the number that the next packet has.
+    pub(super) fn finish(&mut self, output: &mut BytesMut) -> u8 {
+        self.number(output);
+        self.next_seq
+    }
+
+    /// A reply is at its end. Returns whether it is no error; then it says that another one follows, if it does.
+    pub(super) fn end(&mut self, output: &mut BytesMut, capabilities: Capabilities, more: bool) -> bool {
+        self.number(output);
+        let packet = output.get_mut(self.last + HEADER..self.done).unwrap_or_default();
+        let status = match packet {
+            [] | [0xff, ..] => return false,
+            [0xfe, ..] if packet.len() < 9 && !capabilities.contains(Capabilities::DEPRECATE_EOF) => 3,
+            [_, numbers @ ..] => {
+                // Affected rows, and the insert id.
+                let first = length_of_number(numbers);
+                1 + first + length_of_number(numbers.get(first..).unwrap_or_default())
+            }
+        };
+        let Some(flags) = packet.get_mut(status..status + 2) else { return false };
+        if more {
+            let set = u16::from_le_bytes([flags[0], flags[1]]) | StatusFlags::MORE_RESULTS_EXISTS.bits();
+            flags.copy_from_slice(&set.to_le_bytes());
+        }
+        true
+    }
+}
+
+/// How many bytes a length-encoded number takes.
+fn length_of_number(bytes: &[u8]) -> usize {
+    match bytes.first() {
+        Some(0xfc) => 3,
+        Some(0xfd) => 4,
+        Some(0xfe) => 9,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OK: &[u8] = &[7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0];
+    const EOF: &[u8] = &[5, 0, 0, 9, 0xfe, 0, 0, 2, 0];
+    const ERROR: &[u8] = &[3, 0, 0, 1, 0xff, 1, 2];
+
+    #[test]
+    fn replies_are_numbered_and_say_that_more_follow() {
+        let mut output = BytesMut::from(OK);
+        let mut replies = Replies::new(1);
+        assert!(replies.end(&mut output, Capabilities::empty(), true));
+        assert_eq!(output[3..9], [1, 0, 0, 0, 10, 0]);
+        output.extend_from_slice(EOF);
+        assert!(replies.end(&mut output, Capabilities::empty(), true));
+        assert_eq!(output[11..], [5, 0, 0, 2, 0xfe, 0, 0, 10, 0]);
+        output.extend_from_slice(ERROR);
+        assert!(!replies.end(&mut output, Capabilities::empty(), false));
+        assert_eq!(output[23], 3);
+    }
+
+    #[test]
+    fn the_last_packet_waits_until_its_flags_are_known() {
+        let mut output = BytesMut::from(&[OK, OK, &OK[..6]].concat()[..]);
+        let mut replies = Replies::new(1);
+        let mut held = replies.hold_back(&mut output);
+        assert_eq!((output.len(), held.len()), (OK.len(), OK.len() + 6));
+        held.extend_from_slice(&OK[6..]);
+        assert!(replies.end(&mut held, Capabilities::empty(), false));
+        assert_eq!((held[3], held[OK.len() + 3], held[OK.len() + 7]), (2, 3, 2));
+    }
+
+    #[test]
+    fn an_ok_with_large_counts_is_read() {
+        let packet = [11, 0, 0, 1, 0xfe, 0xfc, 1, 2, 0xfc, 3, 4, 2, 0, 0, 0];
+        let mut output = BytesMut::from(&packet[..]);
+        assert!(Replies::new(1).end(&mut output, Capabilities::DEPRECATE_EOF, true));
+        assert_eq!(output[11], 10);
+    }
+}

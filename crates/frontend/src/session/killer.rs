@@ -1,0 +1,49 @@
+//! Killing what runs on a session's connections, from others of its user.
+//!
+//! What must always hold: a KILL that fails is logged; nobody waits for it who does not want to.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use weir_backend::connect::Login;
+use weir_backend::monitor::{self, Kill};
+use weir_backend::{PoolKey, Server};
+use weir_wire::auth::Password;
+
+use crate::endpoint::Endpoint;
+
+/// Kills what runs on connections of a session's user, in the background.
+pub(super) struct Killer<'a> {
+    pub(super) endpoint: &'a Endpoint,
+    pub(super) key: &'a PoolKey,
+    pub(super) password: &'a Password,
+}
+
+impl Killer<'_> {
+    /// Kills a connection, or what runs on it. `thread`: its id on the server.
+    pub(super) fn kill(&self, server: &Arc<Server>, thread: u32, what: Kill) {
+        self.endpoint.metrics.kills.inc();
+        let (login, server) = (self.login(), server.clone());
+        tokio::task::spawn_local(async move { kill(&login, &server, thread, what).await });
+    }
+
+    /// Kills what runs on a connection. Resolves when the server has answered: `true` if it has done so.
+    pub(super) fn killing(&self, server: Arc<Server>, thread: u32) -> Pin<Box<dyn Future<Output = bool>>> {
+        self.endpoint.metrics.kills.inc();
+        let login = self.login();
+        Box::pin(async move { kill(&login, &server, thread, Kill::Query).await })
+    }
+
+    fn login(&self) -> Login {
+        let capabilities = weir_wire::Capabilities::empty();
+        Login { user: self.key.user.clone(), password: self.password.clone(), capabilities }
+    }
+}
+
+async fn kill(login: &Login, server: &Arc<Server>, thread: u32, what: Kill) -> bool {
+    let killed = monitor::kill(server, login, thread, what).await;
+    if let Err(error) = &killed {
+        tracing::warn!(%error, thread, "a statement could not be killed on the server");
+    }
+    killed.is_ok()
+}
