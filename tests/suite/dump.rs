@@ -209,7 +209,7 @@ fn dying(sites: &mut [Site], endpoint: &Endpoint, _: &Path) -> Result<(), Failed
     sites[1].server.kill()?;
     sites[1].server.restart()?;
     eventually(BOUND, "the shard is back, and nothing is there", || {
-        let mut counted = || {
+        let counted = || {
             let mut session = app(endpoint, Some("t_src"))?;
             session.query_first::<u64, _>("SELECT COUNT(*) FROM t")
         };

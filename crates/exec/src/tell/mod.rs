@@ -6,7 +6,7 @@
 //! * [`plan`]: which shards are asked, and how their replies become one; a pure function.
 //! * [`merge`]: the replies as one.
 //! * [`create`]: SHOW CREATE TABLE with Weir's clause.
-//! * [`mod@information`]: `information_schema`.
+//! * [`mod@information`][]: `information_schema`.
 //! * [`binary`]: rows for clients that have prepared the statement.
 
 pub mod binary;

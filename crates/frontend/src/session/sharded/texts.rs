@@ -16,7 +16,7 @@ use super::Asked;
 
 impl Session {
     /// The statements of a text, if they have to run one by one.
-    pub(in super::super) fn statements_apart(&self, class: &Class, text: &[u8]) -> Option<Vec<Range<usize>>> {
+    pub(in super::super) fn statements_apart(&mut self, class: &Class, text: &[u8]) -> Option<Vec<Range<usize>>> {
         if class.kind != Kind::Multiple || !self.client.capabilities.contains(Capabilities::MULTI_STATEMENTS) {
             return None;
         }
@@ -42,7 +42,8 @@ impl Session {
             return None;
         }
         let asked = Asked { class, text, execution: None };
-        match self.plan_with(&catalog, &sharding.weights(), &self.circumstances(), asked, None) {
+        let circumstances = self.circumstances();
+        match self.plan_with(&catalog, &sharding.weights(), &circumstances, asked, None) {
             Ok(Ok(Plan::Home | Plan::Route(_))) if !self.branches.are_several() => None,
             _ => Some(parsed.statements.iter().map(|statement| statement.span.range()).collect()),
         }
