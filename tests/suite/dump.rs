@@ -1,8 +1,9 @@
 //! Dumps and files of sharded tables: mysqldump and its restore, LOAD DATA LOCAL of much, and of a shard that dies meanwhile.
 
+use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use libtest_mimic::Failed;
@@ -11,7 +12,7 @@ use mysql::{Conn, LocalInfileHandler, Row};
 use weir_local::Flavor;
 
 use crate::Collector;
-use crate::clients::{companion, output};
+use crate::clients::{companion, output_with};
 use crate::driver::{connect, expect_equal, value};
 use crate::lab::{APP, Endpoint, Lab, Site, eventually};
 use crate::weir::Weir;
@@ -105,21 +106,21 @@ fn dumped(sites: &mut [Site], endpoint: &Endpoint, files: &Path) -> Result<(), F
         if flavor == Flavor::MySql {
             command.arg("--set-gtid-purged=OFF");
         }
-        let text = printed(dump, command.arg("t_src"))?;
+        let text = printed(dump, command.arg("t_src"), Stdio::null())?;
         let file = files.join(format!("{way}.sql"));
         std::fs::write(&file, text)?;
         session.query_drop(format!("CREATE DATABASE t_{way}"))?;
         let mut command = program(flavor, shell, endpoint)?;
-        command.arg("--comments").arg(format!("--execute=source {}", file.display())).arg(format!("t_{way}"));
-        printed(shell, &mut command)?;
+        command.arg("--comments").arg(format!("t_{way}"));
+        printed(shell, &mut command, File::open(&file)?.into())?;
         restored(&mut session, way)?;
     }
     Ok(())
 }
 
 /// Runs a program, and returns what it printed.
-fn printed(what: &str, command: &mut Command) -> Result<Vec<u8>, Failed> {
-    let output = output(command)?;
+fn printed(what: &str, command: &mut Command, input: Stdio) -> Result<Vec<u8>, Failed> {
+    let output = output_with(command, input)?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     expect_equal(&format!("{what}: {said}"), output.status.success(), true)?;
     Ok(output.stdout)

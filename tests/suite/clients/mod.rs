@@ -15,7 +15,7 @@ use weir_local::Flavor;
 use crate::Collector;
 use crate::lab::{APP, Endpoint, Lab, Site, name_of};
 use programs::{Method, Program, Tls, Way};
-pub(crate) use tools::{Tools, companion, output};
+pub(crate) use tools::{Tools, companion, output_with};
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {

@@ -27,9 +27,14 @@ pub(crate) fn companion(flavor: Flavor, name: &str) -> Result<PathBuf, Failed> {
     installation.companion(name).ok_or_else(|| format!("{flavor} has no {name}").into())
 }
 
-/// Runs a program to its end. It can be ended by signals, which the suite itself blocks.
-pub(crate) fn output(command: &mut Command) -> io::Result<Output> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+/// Runs a program to its end, without input. It can be ended by signals, which the suite itself blocks.
+pub(super) fn output(command: &mut Command) -> io::Result<Output> {
+    output_with(command, Stdio::null())
+}
+
+/// Runs a program to its end with this as its standard input.
+pub(crate) fn output_with(command: &mut Command, input: Stdio) -> io::Result<Output> {
+    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
     signals::unblocked(|| command.spawn())?.wait_with_output()
 }
 

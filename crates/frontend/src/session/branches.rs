@@ -324,7 +324,10 @@ impl Session {
             return Err(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message).into());
         }
         let locks = class.pins.intersects(Pins::LOCK_TABLES);
-        if class.effects.contains(Effects::IMPLICIT_COMMIT) || locks {
+        // UNLOCK TABLES commits only what began under table locks: mysqldump sends it within its snapshot.
+        let unlocks_nothing =
+            class.releases.contains(Pins::LOCK_TABLES) && !self.state.pins.contains(Pins::LOCK_TABLES);
+        if (class.effects.contains(Effects::IMPLICIT_COMMIT) && !unlocks_nothing) || locks {
             self.commit_before().await?;
         }
         if self.branches.are_several() && class.pins.contains(Pins::CALL) {
