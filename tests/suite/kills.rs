@@ -48,7 +48,15 @@ fn with_fixture(lab: &Lab, flavor: Flavor, case: fn(&Endpoint) -> Result<(), Fai
             "INSERT IGNORE INTO {db}.many VALUES (1),(2),(3),(4),(5),(6),(7),(8),(9),(10),(11),(12),(13),(14),(15)",
         ],
     )?;
-    lab.with_endpoint(site, &[], |endpoint| case(endpoint))
+    lab.with_endpoint(site, &[], |endpoint| {
+        case(endpoint)?;
+        // A session that is killed is gone at once; so must be, soon, what it ran.
+        eventually(BOUND, "the server has ended it too", || {
+            let running =
+                "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT COUNT(*) FROM many a%'";
+            site.server.query_value(running).is_ok_and(|count| count.as_deref() == Some("0"))
+        })
+    })
 }
 
 fn app(endpoint: &Endpoint) -> mysql::Result<Conn> {
