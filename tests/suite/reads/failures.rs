@@ -273,7 +273,7 @@ fn ahead_of_the_writer(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), 
         replica.execute("START REPLICA IO_THREAD")?;
     }
     writer.execute("SET GLOBAL rpl_semi_sync_source_wait_for_replica_count = 2")?;
-    writer.execute("SET GLOBAL rpl_semi_sync_source_timeout = 3000")?;
+    writer.execute("SET GLOBAL rpl_semi_sync_source_timeout = 10000")?;
     writer.execute("SET GLOBAL rpl_semi_sync_source_enabled = ON")?;
     eventually(BOUND, "both replicas acknowledge", || {
         let clients = writer.query("SHOW STATUS LIKE 'Rpl_semi_sync_source_clients'");
