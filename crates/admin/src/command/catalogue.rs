@@ -1,0 +1,298 @@
+//! The list of commands.
+//!
+//! What must always hold: no two entries have a form or a path in common, and each is in words that [`super::form`] can read.
+
+use weir_wire::Failure;
+
+use super::{Argument, ArgumentKind, Arguments, Command, Method, Shape, Spec};
+use crate::columns;
+use crate::sessions::Interrupt;
+
+pub(super) const PATTERN: Argument = Argument {
+    name: "pattern",
+    kind: ArgumentKind::Text,
+    about: "What to show, as in MySQL's LIKE: `%` is any text, `_` one character",
+};
+const STATE: Argument = Argument { name: "state", kind: ArgumentKind::Text, about: "`ON` or `OFF`" };
+const LIMIT: Argument =
+    Argument { name: "limit", kind: ArgumentKind::Integer, about: "The most rows to show; 100 if not given" };
+const ID: Argument =
+    Argument { name: "id", kind: ArgumentKind::Integer, about: "The connection id of a session: `CONNECTION_ID()`" };
+
+const DATABASE: Argument = Argument { name: "database", kind: ArgumentKind::Text, about: "The database's name" };
+
+const DEFINITION: Argument =
+    Argument { name: "id", kind: ArgumentKind::Integer, about: "The definition's number, as SHOW DDL shows it" };
+
+fn kill(arguments: &Arguments, why: Interrupt) -> Result<Command, Failure> {
+    Ok(Command::Kill { id: arguments.integer(ID.name)?, why })
+}
+
+/// All commands.
+pub static CATALOGUE: &[Spec] = &[
+    Spec {
+        sql: &["STATUS", "SHOW STATUS"],
+        ctl: "STATUS",
+        method: Method::Get,
+        path: "/api/v1/status",
+        arguments: &[],
+        shape: Shape::Record(columns::STATUS),
+        about: "Version, uptime, sessions and server connections at a glance",
+        build: |_| Ok(Command::Status),
+    },
+    Spec {
+        sql: &["SHOW SERVERS [LIKE 'pattern']"],
+        ctl: "SERVERS ['pattern']",
+        method: Method::Get,
+        path: "/api/v1/servers",
+        arguments: &[PATTERN],
+        shape: Shape::Rows(columns::SERVERS),
+        about: "The servers, by name, and whether they answer",
+        build: |arguments| Ok(Command::ShowServers(arguments.pattern())),
+    },
+    Spec {
+        sql: &["SHOW SESSIONS [LIKE 'pattern']"],
+        ctl: "SESSIONS ['pattern']",
+        method: Method::Get,
+        path: "/api/v1/sessions",
+        arguments: &[PATTERN],
+        shape: Shape::Rows(columns::SESSIONS),
+        about: "The sessions, by user, what each does, and what binds it to a server connection",
+        build: |arguments| Ok(Command::ShowSessions(arguments.pattern())),
+    },
+    Spec {
+        sql: &["SHOW POOLS [LIKE 'pattern']"],
+        ctl: "POOLS ['pattern']",
+        method: Method::Get,
+        path: "/api/v1/pools",
+        arguments: &[PATTERN],
+        shape: Shape::Rows(columns::POOLS),
+        about: "The pools of server connections, by server and worker",
+        build: |arguments| Ok(Command::ShowPools(arguments.pattern())),
+    },
+    Spec {
+        sql: &["SHOW TRANSACTIONS [LIKE 'pattern']"],
+        ctl: "TRANSACTIONS ['pattern']",
+        method: Method::Get,
+        path: "/api/v1/transactions",
+        arguments: &[PATTERN],
+        shape: Shape::Rows(columns::TRANSACTIONS),
+        about: "Prepared branches of transactions with several shards, by name: left by a Weir or a server that died",
+        build: |arguments| Ok(Command::ShowTransactions(arguments.pattern())),
+    },
+    Spec {
+        sql: &["SHOW DIGESTS [LIKE 'pattern'] [LIMIT limit]"],
+        ctl: "DIGESTS [LIMIT limit] ['pattern']",
+        method: Method::Get,
+        path: "/api/v1/digests",
+        arguments: &[PATTERN, LIMIT],
+        shape: Shape::Rows(columns::DIGESTS),
+        about: "What statements cost, by their text without literals, those with the most time first",
+        build: |arguments| {
+            let limit = arguments.optional_integer(LIMIT.name)?;
+            Ok(Command::ShowDigests { like: arguments.pattern(), limit })
+        },
+    },
+    Spec {
+        sql: &["RESET DIGESTS"],
+        ctl: "RESET DIGESTS",
+        method: Method::Delete,
+        path: "/api/v1/digests",
+        arguments: &[],
+        shape: Shape::Done,
+        about: "Forget what was counted of digests",
+        build: |_| Ok(Command::ResetDigests),
+    },
+    Spec {
+        sql: &["SHOW CONFIG [LIKE 'pattern']"],
+        ctl: "CONFIG ['pattern']",
+        method: Method::Get,
+        path: "/api/v1/config",
+        arguments: &[PATTERN],
+        shape: Shape::Rows(columns::CONFIG),
+        about: "The configuration in effect, by key; passwords are masked",
+        build: |arguments| Ok(Command::ShowConfig(arguments.pattern())),
+    },
+    Spec {
+        sql: &["KILL [CONNECTION] id"],
+        ctl: "KILL id",
+        method: Method::Delete,
+        path: "/api/v1/sessions/{id}",
+        arguments: &[ID],
+        shape: Shape::Done,
+        about: "End a session",
+        build: |arguments| kill(arguments, Interrupt::Connection),
+    },
+    Spec {
+        sql: &["KILL QUERY id"],
+        ctl: "KILL-QUERY id",
+        method: Method::Post,
+        path: "/api/v1/sessions/{id}/kill-query",
+        arguments: &[ID],
+        shape: Shape::Done,
+        about: "End the statement that a session runs",
+        build: |arguments| kill(arguments, Interrupt::Query),
+    },
+    Spec {
+        sql: &["RELOAD"],
+        ctl: "RELOAD",
+        method: Method::Post,
+        path: "/api/v1/reload",
+        arguments: &[],
+        shape: Shape::Rows(columns::RELOAD),
+        about: "Read the configuration file again, and apply what can be applied without a restart",
+        build: |_| Ok(Command::Reload),
+    },
+    Spec {
+        sql: &["SET LOG LEVEL [=] level"],
+        ctl: "SET LOG-LEVEL level",
+        method: Method::Put,
+        path: "/api/v1/log-level",
+        arguments: &[Argument {
+            name: "level",
+            kind: ArgumentKind::Text,
+            about: "`error`, `warn`, `info`, `debug`, `trace`, or a list such as `info,weir_backend=debug`",
+        }],
+        shape: Shape::Done,
+        about: "Change how much is logged, until the next start or reload",
+        build: |arguments| Ok(Command::SetLogLevel(arguments.text("level")?)),
+    },
+    Spec {
+        sql: &["SET WRITER [=] server"],
+        ctl: "SET WRITER server",
+        method: Method::Put,
+        path: "/api/v1/writer",
+        arguments: &[Argument {
+            name: "server",
+            kind: ArgumentKind::Text,
+            about: "The server's name. It must take writes (read_only = 0) and have all that the present writer has committed",
+        }],
+        shape: Shape::Done,
+        about: "Send writes to another server of the group from now on",
+        build: |arguments| Ok(Command::SetWriter(arguments.text("server")?)),
+    },
+    Spec {
+        sql: &["SHOW RULES [LIKE 'pattern']"],
+        ctl: "RULES ['pattern']",
+        method: Method::Get,
+        path: "/api/v1/rules",
+        arguments: &[PATTERN],
+        shape: Shape::Rows(columns::RULES),
+        about: "The rules in their order, and how often each was applied",
+        build: |arguments| Ok(Command::ShowRules(arguments.pattern())),
+    },
+    Spec {
+        sql: &["SET READ_ONLY [=] state"],
+        ctl: "SET READ-ONLY state",
+        method: Method::Put,
+        path: "/api/v1/read-only",
+        arguments: &[STATE],
+        shape: Shape::Done,
+        about: "Refuse statements that change data (ON), or no longer (OFF), until the next start",
+        build: |arguments| Ok(Command::SetReadOnly(arguments.on_or_off(STATE.name)?)),
+    },
+    Spec {
+        sql: &["ROTATE LOGS"],
+        ctl: "ROTATE LOGS",
+        method: Method::Post,
+        path: "/api/v1/logs/rotate",
+        arguments: &[],
+        shape: Shape::Done,
+        about: "Begin new files of the slow log and the audit log",
+        build: |_| Ok(Command::RotateLogs),
+    },
+    Spec {
+        sql: &["SHOW SHARDS [LIKE 'pattern']"],
+        ctl: "SHARDS ['pattern']",
+        method: Method::Get,
+        path: "/api/v1/shards",
+        arguments: &[PATTERN],
+        shape: Shape::Rows(columns::SHARDS),
+        about: "The shards, by name, and which version of the catalog each has a copy of",
+        build: |arguments| Ok(Command::ShowShards(arguments.pattern())),
+    },
+    Spec {
+        sql: &["SHOW DDL"],
+        ctl: "DDL",
+        method: Method::Get,
+        path: "/api/v1/definitions",
+        arguments: &[],
+        shape: Shape::Rows(columns::DEFINITIONS),
+        about: "The definitions that are under way, or that some shards have and some don't",
+        build: |_| Ok(Command::ShowDefinitions),
+    },
+    Spec {
+        sql: &["RESUME DDL id"],
+        ctl: "RESUME DDL id",
+        method: Method::Post,
+        path: "/api/v1/definitions/{id}/resume",
+        arguments: &[DEFINITION],
+        shape: Shape::Done,
+        about: "Go on with a definition on the shards that don't have it",
+        build: |arguments| Ok(Command::ResumeDefinition(arguments.integer(DEFINITION.name)?)),
+    },
+    Spec {
+        sql: &["CANCEL DDL id"],
+        ctl: "CANCEL DDL id",
+        method: Method::Delete,
+        path: "/api/v1/definitions/{id}",
+        arguments: &[DEFINITION],
+        shape: Shape::Done,
+        about: "Forget a definition, and leave the shards as they are: undo it by hand first where it was done",
+        build: |arguments| Ok(Command::CancelDefinition(arguments.integer(DEFINITION.name)?)),
+    },
+    Spec {
+        sql: &["SHOW TABLES [LIKE 'pattern']"],
+        ctl: "TABLES ['pattern']",
+        method: Method::Get,
+        path: "/api/v1/tables",
+        arguments: &[PATTERN],
+        shape: Shape::Rows(columns::TABLES),
+        about: "The tables of sharded databases, by name, and where their rows are",
+        build: |arguments| Ok(Command::ShowTables(arguments.pattern())),
+    },
+    Spec {
+        sql: &["CATALOG CHECK"],
+        ctl: "CATALOG CHECK",
+        method: Method::Get,
+        path: "/api/v1/catalog/differences",
+        arguments: &[],
+        shape: Shape::Rows(columns::DIFFERENCES),
+        about: "Compare the catalog with what the servers have: no rows if they agree",
+        build: |_| Ok(Command::CheckCatalog),
+    },
+    Spec {
+        sql: &["ATTACH DATABASE database"],
+        ctl: "ATTACH database",
+        method: Method::Put,
+        path: "/api/v1/databases/{database}",
+        arguments: &[DATABASE],
+        shape: Shape::Done,
+        about: "Adopt a database that is on the servers as it is: each of its tables is SINGLE on its shard",
+        build: |arguments| Ok(Command::Attach(arguments.text(DATABASE.name)?)),
+    },
+    Spec {
+        sql: &["DETACH DATABASE database"],
+        ctl: "DETACH database",
+        method: Method::Delete,
+        path: "/api/v1/databases/{database}",
+        arguments: &[DATABASE],
+        shape: Shape::Done,
+        about: "Forget a database whose tables are SINGLE; they stay where they are",
+        build: |arguments| Ok(Command::Detach(arguments.text(DATABASE.name)?)),
+    },
+    Spec {
+        sql: &["HELP [command …]"],
+        ctl: "HELP [command …]",
+        method: Method::Get,
+        path: "/api/v1/help",
+        arguments: &[Argument {
+            name: "command",
+            kind: ArgumentKind::Text,
+            about: "Only the commands that begin with these words",
+        }],
+        shape: Shape::Rows(columns::HELP),
+        about: "The commands",
+        build: |arguments| Ok(Command::Help(arguments.get("command").map(str::to_owned))),
+    },
+];

@@ -1,0 +1,292 @@
+//! Plans of writes on several shards.
+//!
+//! What must always hold: each part has a text of its own, without parameters, and says on which shards it runs; what has to be known
+//! first is a step of its own ([`Settle`]), after which the text is planned again.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use weir_catalog::{Database, ShardId, Table, Weights};
+
+use super::Read;
+
+/// A write of several shards.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Write {
+    /// What is done.
+    pub kind: WriteKind,
+    /// What has to be alike on all parts while they run it.
+    pub alike: Alike,
+    /// An explicit value of the table's AUTO_INCREMENT column: its sequence goes on behind it.
+    pub raise: Option<Raise>,
+    /// Why no cheaper kind, for EXPLAIN.
+    pub reason: String,
+}
+
+/// What a write does. No text has parameters: they are literals there.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WriteKind {
+    /// Something in the text has to be known first: it is found out and put into the text, and that text is planned.
+    Settle(Settle),
+    /// Each shard gets its own text; affected rows add up.
+    Split(Vec<(ShardId, Vec<u8>)>, Duplicates),
+    /// These shards get one text; affected rows add up.
+    Everywhere(Vec<ShardId>, Vec<u8>),
+    /// A GLOBAL table: all of its shards get one text, and must agree; affected rows are those of one.
+    Global(Vec<ShardId>, Vec<u8>),
+    /// Which rows is found out first; affected rows add up.
+    Gather(Gather),
+    /// An UPDATE of a shard key: rows are read with their new values, taken away, and put where their new keys belong.
+    Move(Move),
+    /// LOAD DATA LOCAL: the client's file is asked for, and each line goes to its shard.
+    Load(Box<LoadFile>),
+}
+
+/// A client's file, and where its lines go.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadFile {
+    /// All shards of the table.
+    pub shards: Vec<ShardId>,
+    /// The name that the client knows it by.
+    pub name: Vec<u8>,
+    /// What each shard is told: it asks for its lines then.
+    pub text: Vec<u8>,
+    /// How it is written.
+    pub format: FileFormat,
+    /// How many fields of a line are read.
+    pub fields: usize,
+    /// The table has an AUTO_INCREMENT column, for which this field is; if none is, lines get one more at their beginning.
+    pub generated: Option<Option<usize>>,
+    /// A value of 0 stays (NO_AUTO_VALUE_ON_ZERO).
+    pub keeps_zero: bool,
+    /// Where the values of the shard key are.
+    pub key: Vec<FileKey>,
+    /// Each shard gets all lines: a GLOBAL table.
+    pub copies: bool,
+    /// The character set that the statement names; the database's if none.
+    pub charset: Option<String>,
+    /// The database's name.
+    pub database_name: String,
+    /// The table's name.
+    pub table_name: String,
+    /// What says where rows are.
+    pub database: Database,
+    /// The table.
+    pub table: Table,
+}
+
+/// Where a value of the shard key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKey {
+    /// In this field of the line.
+    Field(usize),
+    /// It is the AUTO_INCREMENT value, for which there is no field.
+    Generated,
+}
+
+/// How a file is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileFormat {
+    /// What ends a field.
+    pub fields: Vec<u8>,
+    /// What may stand around one.
+    pub enclosed: Option<u8>,
+    /// What makes the next character another one.
+    pub escaped: Option<u8>,
+    /// What begins a line.
+    pub starting: Vec<u8>,
+    /// What ends a line.
+    pub lines: Vec<u8>,
+    /// How many lines are left out.
+    pub skip: u64,
+}
+
+impl Default for FileFormat {
+    fn default() -> FileFormat {
+        let (fields, lines) = (b"\t".to_vec(), b"\n".to_vec());
+        FileFormat { fields, enclosed: None, escaped: Some(b'\\'), starting: Vec::new(), lines, skip: 0 }
+    }
+}
+
+/// Rows that move.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Move {
+    /// All shards of the table.
+    pub shards: Vec<ShardId>,
+    /// Reads and locks the rows: the primary key's columns, whether something changes, and the new values of all columns.
+    pub rows: Box<Read>,
+    /// How the primary key's values become literals.
+    pub forms: Vec<Form>,
+    /// The places of the new shard key's values.
+    pub key: Vec<usize>,
+    /// The DELETE up to the primary keys, which are followed by a parenthesis.
+    pub delete: Vec<u8>,
+    /// The INSERT up to its rows.
+    pub insert: Vec<u8>,
+    /// A query of one shard: if it has rows, a column changes by itself at an UPDATE, and the statement is refused.
+    pub check: Option<Vec<u8>>,
+    /// What says where rows are.
+    pub database: Arc<Database>,
+    /// The table.
+    pub table: Arc<Table>,
+    /// What is known of characters' weights.
+    pub weights: Weights,
+}
+
+/// A change of rows that are found out first, by the values of their primary key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gather {
+    /// Finds and locks the rows. Its columns are the primary key's. The same shards run the change.
+    pub rows: Box<Read>,
+    /// It is an UPDATE, whose counts are told also where no row was found.
+    pub update: bool,
+    /// How the key's values become literals.
+    pub forms: Vec<Form>,
+    /// The change up to the values, which are separated by commas.
+    pub head: Vec<u8>,
+    /// What follows the values.
+    pub tail: Vec<u8>,
+}
+
+/// How values are read that become literals.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Form {
+    /// As they are.
+    Plain,
+    /// In hexadecimal: text of a character set, or (`None`) a binary string.
+    Hex(Option<String>),
+}
+
+/// What is the same on all parts while a write runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Alike {
+    /// The time of the statement's start: its text reads it, or a column may by its default.
+    pub time: bool,
+    /// `LAST_INSERT_ID()`, which the text reads.
+    pub insert_id: bool,
+}
+
+/// What an INSERT does about rows whose keys are there already: decides what its counts mean.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Duplicates {
+    /// It fails.
+    #[default]
+    Error,
+    /// IGNORE.
+    Ignore,
+    /// REPLACE, ON DUPLICATE KEY UPDATE.
+    Change,
+}
+
+/// What has to be known before a text can be planned, and where it goes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settle {
+    /// A query of one row, and a shard that it is asked on.
+    pub ask: Option<(ShardId, Vec<u8>)>,
+    /// A query whose rows are read, in the transaction that the statement will run in.
+    pub rows: Option<Box<Read>>,
+    /// Values of a sequence.
+    pub generate: Option<Generate>,
+    /// The changes of the text, in its order.
+    pub edits: Vec<Edit>,
+}
+
+/// Values of an AUTO_INCREMENT column that are taken from its sequence, one after another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Generate {
+    /// The shard that keeps the sequence: the database's first.
+    pub keeper: ShardId,
+    /// The database.
+    pub database: String,
+    /// The table.
+    pub table: String,
+    /// How many.
+    pub count: u64,
+    /// The greatest explicit value among the rows: the sequence goes on behind it.
+    pub behind: Option<u64>,
+}
+
+/// An explicit value of an AUTO_INCREMENT column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Raise {
+    /// The shard that keeps the sequence: the database's first.
+    pub keeper: ShardId,
+    /// The database.
+    pub database: String,
+    /// The table.
+    pub table: String,
+    /// The value.
+    pub value: u64,
+}
+
+/// A change of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// What is replaced.
+    pub range: Range<usize>,
+    /// By what: these, one after another.
+    pub pieces: Vec<Piece>,
+}
+
+/// A part of what a text is changed to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// This.
+    Text(Vec<u8>),
+    /// The value of a column of the answer, as a literal.
+    Answer(usize),
+    /// The so manieth value of the sequence, from 0.
+    Generated(u64),
+    /// The query's rows, as rows of literals.
+    Rows,
+}
+
+impl Write {
+    /// The shards that it needs connections to, in order.
+    pub fn shards(&self) -> Vec<ShardId> {
+        let mut shards = match &self.kind {
+            WriteKind::Settle(settle) => {
+                let rows = settle.rows.iter().flat_map(|rows| rows.shards.iter().copied());
+                settle.ask.iter().map(|(shard, _)| *shard).chain(rows).collect()
+            }
+            WriteKind::Split(texts, _) => texts.iter().map(|(shard, _)| *shard).collect(),
+            WriteKind::Everywhere(shards, _) | WriteKind::Global(shards, _) => shards.clone(),
+            WriteKind::Gather(gather) => gather.rows.shards.clone(),
+            WriteKind::Move(moved) => moved.shards.clone(),
+            WriteKind::Load(file) => file.shards.clone(),
+        };
+        shards.sort_unstable();
+        shards.dedup();
+        shards
+    }
+
+    /// Whether it has to run within a transaction: it writes, or reads what it will write.
+    pub fn is_transactional(&self) -> bool {
+        !matches!(&self.kind, WriteKind::Settle(settle) if settle.rows.is_none())
+    }
+}
+
+impl Settle {
+    /// The text with what was found out: the answer's columns as literals, rows of literals (`(1, 2), (3, 4)`), and the first of the
+    /// sequence's values.
+    pub fn text(&self, text: &[u8], answer: &[Vec<u8>], rows: &[u8], first: u64) -> Vec<u8> {
+        let edits: Vec<(Range<usize>, Vec<u8>)> = self
+            .edits
+            .iter()
+            .map(|edit| {
+                let mut with = Vec::new();
+                for piece in &edit.pieces {
+                    match piece {
+                        Piece::Text(text) => with.extend_from_slice(text),
+                        Piece::Answer(at) => with.extend_from_slice(answer.get(*at).map_or(b"NULL", |value| value)),
+                        Piece::Rows => with.extend_from_slice(rows),
+                        Piece::Generated(nth) => with.extend_from_slice((first + nth).to_string().as_bytes()),
+                    }
+                }
+                (edit.range.clone(), with)
+            })
+            .collect();
+        let edits: Vec<(Range<usize>, &[u8])> = edits.iter().map(|(range, with)| (range.clone(), &**with)).collect();
+        weir_sql::splice(text, &edits)
+    }
+}
