@@ -10,6 +10,7 @@ mod catalog;
 mod client;
 mod clients;
 mod compare;
+mod definitions;
 mod driver;
 mod dump;
 mod faults;
@@ -108,6 +109,7 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
         reads::collect(&mut tests);
         shards::collect(&mut tests);
         catalog::collect(&mut tests);
+        definitions::collect(&mut tests);
         sequences::collect(&mut tests);
         dump::collect(&mut tests);
         stopping::collect(&mut tests);

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use libtest_mimic::Failed;
@@ -29,6 +29,8 @@ use crate::signals;
 const TAKER: &str = "WEIR_TEST_TAKER";
 /// How many ask at the same time.
 const TAKERS: usize = 8;
+/// How long one asks again.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
@@ -82,9 +84,21 @@ async fn take_forever(sequences: Arc<Sequences>, taker: usize) {
     let tables = [name("one"), name("two")];
     for round in 0_u64.. {
         let (at, count) = ((taker + round as usize) % tables.len(), [1, 1, 7, 400][(round % 4) as usize]);
-        let first = sequences.take(&tables[at], count).await.expect("values");
+        let first = take_patiently(&sequences, &tables[at], count).await;
         tell_parent(at, first, count);
         tokio::task::yield_now().await;
+    }
+}
+
+/// A machine that is busy makes others wait for their turn at the row, longer than Weir waits: nothing was taken then.
+async fn take_patiently(sequences: &Sequences, name: &SequenceName, count: u64) -> u64 {
+    let start = Instant::now();
+    loop {
+        match sequences.take(name, count).await {
+            Ok(first) => return first,
+            Err(failure) => assert!(start.elapsed() < PATIENCE, "no values: {failure}"),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 

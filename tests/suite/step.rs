@@ -24,7 +24,8 @@
 //! `{db}` stands for the name of the side's database and `{cid}` for the session's connection id; `{x:N}` is N times
 //! the letter x, `{cols:N}` the numbers 1 to N with commas, and `{b:e9}` one byte.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
 
 use crate::client::{Address, Packets, put_lenenc_bytes};
 use crate::login::{self, Greeting, Login, Opening, caps};
@@ -61,6 +62,8 @@ pub(crate) struct Session {
     connected: Option<Connected>,
     statements: HashMap<String, Statement>,
     infile: Vec<u8>,
+    /// Names of user locks that it has asked for.
+    locks: BTreeSet<String>,
 }
 
 impl Session {
@@ -75,6 +78,7 @@ impl Session {
             connected: None,
             statements: HashMap::new(),
             infile: Vec::new(),
+            locks: BTreeSet::new(),
         }
     }
 
@@ -91,6 +95,7 @@ impl Session {
         }
         if self.connected.is_some() {
             let text = self.expand(step);
+            self.note_locks(&text);
             match self.dispatch(&text) {
                 Ok(more) => sets.extend(more),
                 Err(error) => {
@@ -163,8 +168,11 @@ impl Session {
                 Ok(Vec::new())
             }
             "reconnect" => {
+                let held = self.held_locks();
                 self.connected = None;
-                Ok(self.connect().into_iter().collect())
+                let set = self.connect();
+                self.wait_until_free(&held);
+                Ok(set.into_iter().collect())
             }
             _ => panic!("unknown step {step:?}"),
         }
@@ -181,6 +189,39 @@ impl Session {
                 self.command(0x1a, &payload)
             }
         }
+    }
+
+    fn note_locks(&mut self, text: &str) {
+        let names =
+            text.split("GET_LOCK('").skip(1).filter_map(|rest| rest.split_once('\'')).map(|(name, _)| name.to_owned());
+        self.locks.extend(names);
+    }
+
+    /// The user locks that the session has.
+    fn held_locks(&mut self) -> Vec<String> {
+        let names = std::mem::take(&mut self.locks);
+        names
+            .into_iter()
+            .filter(|name| self.says_yes(&format!("SELECT IS_USED_LOCK('{name}') = CONNECTION_ID()")))
+            .collect()
+    }
+
+    /// A server notices a little later that a client has gone: only then can it be said who gets its locks.
+    fn wait_until_free(&mut self, locks: &[String]) {
+        let start = Instant::now();
+        for name in locks {
+            while self.connected.is_some()
+                && !self.says_yes(&format!("SELECT IS_FREE_LOCK('{name}')"))
+                && start.elapsed() < Duration::from_secs(30)
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+    }
+
+    fn says_yes(&mut self, query: &str) -> bool {
+        let yes = |set: &Set| matches!(set, Set::Rows(_, rows, _) if rows.iter().flatten().any(|cell| cell.as_deref() == Some(b"1")));
+        self.query(query).is_ok_and(|sets| sets.iter().any(yes))
     }
 
     fn connected(&mut self) -> &mut Connected {

@@ -1,6 +1,7 @@
 //! Transactions with parts on several shards: they end alike everywhere, whoever dies, and otherwise are what they are on one server.
 
 mod bank;
+mod lost;
 mod semantics;
 mod statements;
 
@@ -33,6 +34,7 @@ const QUICK: &[(&str, &str)] = &[
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
     bank::collect(tests);
+    lost::collect(tests);
     semantics::collect(tests);
     statements::collect(tests);
 }

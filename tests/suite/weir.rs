@@ -84,6 +84,16 @@ impl Weir {
         Self::start_on(dir, &servers.collect::<Vec<_>>(), settings, "")
     }
 
+    /// The same with shards of one server each, by its port: a test stands between.
+    pub(crate) fn start_shards_at(
+        dir: &Path,
+        shards: &[(&str, u16)],
+        settings: &[(&str, &str)],
+    ) -> Result<Self, Failed> {
+        let servers = shards.iter().flat_map(|(group, port)| servers_in(group, &[*port]));
+        Self::start_on(dir, &servers.collect::<Vec<_>>(), settings, "")
+    }
+
     fn start_on(
         dir: &Path,
         servers: &[ServerEntry],
@@ -319,12 +329,16 @@ fn servers_of_group(ports: &[u16]) -> Vec<ServerEntry> {
 /// These servers as one of several groups, the writer first. The group's name begins their names.
 pub(crate) fn servers_of_shard(group: &str, servers: &[&Server]) -> Vec<ServerEntry> {
     let ports: Vec<u16> = servers.iter().map(|server| server.port()).collect();
+    servers_in(group, &ports)
+}
+
+fn servers_in(group: &str, ports: &[u16]) -> Vec<ServerEntry> {
     let of_group = |entry: ServerEntry| ServerEntry {
         name: format!("{group}-{}", entry.name),
         group: Some(group.into()),
         ..entry
     };
-    servers_of_group(&ports).into_iter().map(of_group).collect()
+    servers_of_group(ports).into_iter().map(of_group).collect()
 }
 
 /// The text of a configuration with one group: the suite's own settings, overridden by `settings`.

@@ -78,10 +78,16 @@ impl Profile {
         self.variables.get(name).map(AsRef::as_ref)
     }
 
-    /// The variables that decide how a statement's text is read, as far as they are set.
+    /// The variables that decide how a statement's text is read, as far as they are set, with values that can be assigned one after
+    /// another in this order. Those of results are none.
     pub fn parsing_variables(&self) -> BTreeMap<String, String> {
         let parsing = self.parsing();
-        parsing.variables.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+        let read = parsing.variables.iter().filter(|(name, _)| ***name != *CHARACTER_SETS[2]);
+        let assigned = read.map(|(name, value)| match CHARACTER_SETS.contains(&&**name) {
+            true => (name.to_string(), charset_of(value).to_owned()),
+            false => (name.to_string(), value.to_string()),
+        });
+        assigned.collect()
     }
 
     /// The literal that a user variable is set to, if it is known.
@@ -313,6 +319,23 @@ mod tests {
         assert_eq!(set(&unicode, &raw).as_deref(), Some(expected));
         assert_eq!(charset_of("utf8mb4_unicode_ci"), "utf8mb4");
         assert_eq!(charset_of("binary"), "binary");
+    }
+
+    #[test]
+    fn what_decides_how_a_text_is_read_is_told_in_values_that_can_be_assigned() {
+        let profile = Profile::new(None, Some("utf8mb4_general_ci")).with_variables([
+            ("character_set_results", ""),
+            ("sql_mode", "ANSI"),
+            ("time_zone", "+02:00"),
+        ]);
+        let told: Vec<(String, String)> = profile.parsing_variables().into_iter().collect();
+        let expected = [
+            ("character_set_client", "utf8mb4"),
+            ("character_set_connection", "utf8mb4"),
+            ("collation_connection", "utf8mb4_general_ci"),
+            ("sql_mode", "ANSI"),
+        ];
+        assert_eq!(told, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
 
     #[test]

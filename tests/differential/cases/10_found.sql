@@ -81,3 +81,16 @@ UNLOCK TABLES;
 UPDATE t SET v = v + 10;
 ROLLBACK;
 SELECT * FROM t ORDER BY id;
+
+## a statement is prepared for another shard than the session is bound to
+CREATE TABLE here (id INT PRIMARY KEY, v INT) /*weir: single on shard '{s1}' */;
+CREATE TABLE there (id INT PRIMARY KEY, v INT) /*weir: single on shard '{s2}' */;
+INSERT INTO here VALUES (1, 10);
+INSERT INTO there VALUES (1, 20);
+# MariaDB says of it, prepared, that the session's state has changed.
+ANALYZE TABLE nowhere;
+SELECT * FROM there;
+SELECT @v := MAX(v) FROM here;
+SELECT id, v FROM there WHERE v > @v;
+INSERT INTO there VALUES (2, @v);
+SELECT * FROM there ORDER BY id;

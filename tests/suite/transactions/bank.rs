@@ -84,7 +84,43 @@ struct Ledger {
     over: AtomicBool,
 }
 
-type Chaos = fn(&mut Shards, &mut Weir, Instant) -> Result<(), Failed>;
+/// What happened, for people who run it for long.
+#[derive(Default)]
+struct Figures {
+    servers_killed: u64,
+    weirs_killed: u64,
+    /// Branches that recovery has ended, by Weirs that are gone.
+    recovered: u64,
+    /// By the one that runs, when it was asked last.
+    latest: u64,
+}
+
+impl Figures {
+    fn look(&mut self, weir: &Weir) {
+        let ended = |how| weir.counter(&format!("weir_transactions_branches_recovered_{how}"));
+        if let (Ok(committed), Ok(rolled_back)) = (ended("commit"), ended("rollback")) {
+            self.latest = committed + rolled_back;
+        }
+    }
+
+    fn weir_has_ended(&mut self) {
+        self.weirs_killed += 1;
+        self.recovered += std::mem::take(&mut self.latest);
+    }
+
+    fn tell(&self, flavor: Flavor, shards: usize, seconds: u64, ledgers: [&Ledger; 2]) {
+        let [by_shard, by_key] =
+            ledgers.map(|ledger| ledger.acknowledged.lock().expect("the clients have ended").len());
+        let Figures { servers_killed, weirs_killed, recovered, latest } = self;
+        eprintln!(
+            "bank: {flavor}, {shards} shards, {seconds} s: {by_shard} transfers by shard and {by_key} by key acknowledged; {servers_killed} \
+             servers and {weirs_killed} Weirs killed; {} branches recovered; both totals are what they were",
+            recovered + latest
+        );
+    }
+}
+
+type Chaos = fn(&mut Shards, &mut Weir, Instant, &mut Figures) -> Result<(), Failed>;
 
 fn bank(lab: &Lab, flavor: Flavor, chaos: Chaos) -> Result<(), Failed> {
     let count = setting("WEIR_BANK_SHARDS", 2).max(2) as usize;
@@ -94,8 +130,10 @@ fn bank(lab: &Lab, flavor: Flavor, chaos: Chaos) -> Result<(), Failed> {
     let mut session = app(weir.port)?;
     SHARDED_FILL.iter().try_for_each(|statement| session.query_drop(statement))?;
     drop(session);
-    let end = Instant::now() + Duration::from_secs(setting("WEIR_BANK_SECONDS", 20));
+    let seconds = setting("WEIR_BANK_SECONDS", 20);
+    let end = Instant::now() + Duration::from_secs(seconds);
     let port = weir.port;
+    let mut figures = Figures::default();
     let outcome = std::thread::scope(|scope| {
         for client in 0..CLIENTS {
             let (ledger, sharded) = (&ledger, &sharded);
@@ -105,13 +143,16 @@ fn bank(lab: &Lab, flavor: Flavor, chaos: Chaos) -> Result<(), Failed> {
             let mut random = Random(client + 100);
             scope.spawn(move || transfers(sharded, port, move |session, id| by_key(session, id, &mut random)));
         }
-        let outcome = chaos(&mut shards, &mut weir, end);
+        let outcome = chaos(&mut shards, &mut weir, end, &mut figures);
         ledger.over.store(true, Ordering::Relaxed);
         sharded.over.store(true, Ordering::Relaxed);
         outcome
     });
-    let judged = outcome.and_then(|()| settle(&mut shards, &mut weir, &ledger));
+    let judged = outcome.and_then(|()| settle(&mut shards, &mut weir, &ledger, &mut figures));
     let judged = judged.and_then(|()| settle_sharded(&shards, &weir, &sharded));
+    if judged.is_ok() {
+        figures.tell(flavor, count, seconds, [&ledger, &sharded]);
+    }
     judged.map_err(|failed| {
         let message = failed.message().unwrap_or("failed").to_owned();
         let servers: String = shards.sites.iter().map(state).collect();
@@ -126,7 +167,7 @@ fn state(site: &Site) -> String {
 }
 
 /// Kills whatever comes to hand.
-fn at_random(shards: &mut Shards, weir: &mut Weir, end: Instant) -> Result<(), Failed> {
+fn at_random(shards: &mut Shards, weir: &mut Weir, end: Instant, figures: &mut Figures) -> Result<(), Failed> {
     let mut random = Random(7);
     while Instant::now() < end {
         std::thread::sleep(Duration::from_millis(600 + random.below(1_500)));
@@ -136,8 +177,13 @@ fn at_random(shards: &mut Shards, weir: &mut Weir, end: Instant) -> Result<(), F
                 site.server.kill()?;
                 site.server.restart()?;
                 site.prime()?;
+                figures.servers_killed += 1;
             }
-            None => weir.start_again(&[])?,
+            None => {
+                figures.look(weir);
+                weir.start_again(&[])?;
+                figures.weir_has_ended();
+            }
         }
         shards.sites.iter_mut().try_for_each(revive)?;
     }
@@ -155,7 +201,7 @@ fn revive(site: &mut Site) -> Result<(), Failed> {
 }
 
 /// Weir ends by itself at each of the points in turn.
-fn at_each_step(shards: &mut Shards, weir: &mut Weir, end: Instant) -> Result<(), Failed> {
+fn at_each_step(shards: &mut Shards, weir: &mut Weir, end: Instant, figures: &mut Figures) -> Result<(), Failed> {
     let mut reached = BTreeSet::new();
     for turn in 0.. {
         let point = POINTS[turn % POINTS.len()];
@@ -164,9 +210,11 @@ fn at_each_step(shards: &mut Shards, weir: &mut Weir, end: Instant) -> Result<()
         }
         weir.start_again(&[("WEIR_CRASH_AT", &format!("{point}:{}", 3 + turn % 5))])?;
         let ended = eventually(BOUND, "Weir has ended", || {
+            figures.look(weir);
             shards.sites.iter_mut().try_for_each(revive).is_ok() && weir.ended().is_some()
         });
         if ended.is_ok() {
+            figures.weir_has_ended();
             reached.insert(point);
         }
     }
@@ -275,10 +323,11 @@ fn settle_sharded(shards: &Shards, weir: &Weir, ledger: &Ledger) -> Result<(), F
 }
 
 /// After the last kill: nothing stays prepared, all money is there, and so is every transfer that was acknowledged.
-fn settle(shards: &mut Shards, weir: &mut Weir, ledger: &Ledger) -> Result<(), Failed> {
+fn settle(shards: &mut Shards, weir: &mut Weir, ledger: &Ledger, figures: &mut Figures) -> Result<(), Failed> {
     weir.start_again(&[])?;
     shards.all_answer(weir)?;
     eventually(BOUND, "no branch stays prepared", || shards.prepared().is_ok_and(|left| left == 0))?;
+    figures.look(weir);
     let mut total: i64 = 0;
     let mut written = Vec::new();
     for shard in 0..shards.sites.len() {

@@ -155,8 +155,9 @@ impl Session {
             || !class.pins.is_empty()
             || !class.releases.is_empty()
             || matches!(class.kind, Kind::SetUserVariables(_) | Kind::Set)
-            // MariaDB changes its own state, and changes it back, while it looks at views for information_schema.
-            || self.identity.mariadb && class.kind == Kind::Select && class.effects.contains(Effects::SERVER_STATE);
+            // MariaDB changes its own state, and changes it back, while it looks at views for information_schema, and for ANALYZE TABLE.
+            || self.identity.mariadb && class.kind == Kind::Select && class.effects.contains(Effects::SERVER_STATE)
+            || self.identity.mariadb && class.effects.contains(Effects::IMPLICIT_COMMIT);
         if outcome.state_changed && !explained {
             self.state.pins |= Pins::COMPUTED_USER_VARIABLE;
             self.state.assigned_unseen = true;

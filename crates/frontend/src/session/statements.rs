@@ -93,8 +93,11 @@ impl Session {
         let parsing = Rc::new(self.state.profile.parsing());
         let key = self.shared.statement_keys.share(StatementKey::new(text, parsing));
         let id = self.next_statement_id();
-        self.aim_preparation(&key.text);
-        if let Err(stopped) = self.route(&class, hint).await {
+        let aimed = match self.aim_preparation(&class, &key.text).await {
+            Ok(()) => self.route(&class, hint).await,
+            Err(stopped) => Err(stopped),
+        };
+        if let Err(stopped) = aimed {
             return self.stopped(stopped);
         }
         match self.prepare_for_client(&key, &class, id).await {

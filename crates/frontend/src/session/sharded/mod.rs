@@ -219,15 +219,20 @@ impl Session {
     }
 
     /// A statement is to be prepared: on a shard that has its tables. In a transaction that shard joins it, as it does for the execution.
-    pub(super) fn aim_preparation(&mut self, text: &[u8]) {
-        let Some(sharding) = self.sharding() else { return };
-        let bound = self.lease.is_some() && self.state.is_bound();
-        let here = bound.then(|| shard_id(self.at.shard));
-        if let Some(shard) = self.shard_with_tables(&sharding.catalog(), text, here)
-            && (!bound || self.may_change_shard())
-        {
+    pub(super) async fn aim_preparation(&mut self, class: &Class, text: &[u8]) -> Result<(), Stopped> {
+        let Some(sharding) = self.sharding() else { return Ok(()) };
+        let bound = |session: &Session| session.lease.is_some() && session.state.is_bound();
+        let here = bound(self).then(|| shard_id(self.at.shard));
+        let Some(shard) = self.shard_with_tables(&sharding.catalog(), text, here) else { return Ok(()) };
+        if self.is_bound_elsewhere(shard) {
+            // Values that can be taken along bind it no longer.
+            self.learn_values_for(Asked { class, text, execution: None }).await?;
+        }
+        // Temporary tables are where the session is. Whatever else binds it: there it would only be said that a table does not exist.
+        if !self.is_bound_elsewhere(shard) || self.state.temporary.is_empty() {
             self.set_shard(usize::from(shard.0));
         }
+        Ok(())
     }
 
     /// A statement that may make a database or a table sharded.

@@ -1,0 +1,140 @@
+# ALTER of each kind, views, and programs.
+
+## ALTER of each kind
+-- each place
+-- = shard by hash(id)
+-- = shard by range(id) ({s1} values less than (3), {s2} values less than (5), {s3} values less than maxvalue)
+-- = global
+-- = single on shard '{s2}'
+CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(10)) /*weir: {place} */;
+INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c'), (4, 40, 'd'), (5, 50, 'e');
+ALTER TABLE t ADD COLUMN c INT NOT NULL DEFAULT 3 AFTER a, ADD COLUMN d DATE;
+SELECT * FROM t ORDER BY id;
+ALTER TABLE t DROP COLUMN d;
+ALTER TABLE t CHANGE COLUMN c cc BIGINT NOT NULL DEFAULT 4;
+ALTER TABLE t RENAME COLUMN cc TO c;
+ALTER TABLE t MODIFY b VARCHAR(40) NOT NULL DEFAULT 'none';
+ALTER TABLE t ALTER COLUMN a SET DEFAULT 9;
+INSERT INTO t (id) VALUES (6);
+ALTER TABLE t ALTER COLUMN a DROP DEFAULT;
+SELECT * FROM t ORDER BY id;
+ALTER TABLE t ADD INDEX by_a (a), ADD UNIQUE INDEX by_key (id, a);
+ALTER TABLE t RENAME INDEX by_a TO on_a;
+ALTER TABLE t DROP INDEX on_a;
+ALTER TABLE t DROP INDEX on_a;
+ALTER TABLE t ADD COLUMN a INT;
+ALTER TABLE t ADD CONSTRAINT positive CHECK (a > 0);
+ALTER TABLE t DROP CONSTRAINT positive;
+ALTER TABLE t COMMENT = 'a table', ROW_FORMAT = DYNAMIC;
+ALTER TABLE t ENGINE = InnoDB;
+ALTER TABLE t CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+ALTER TABLE t ADD COLUMN g INT GENERATED ALWAYS AS (a + 1) VIRTUAL;
+SELECT id, g FROM t ORDER BY id;
+ALTER TABLE t ORDER BY a;
+ALTER TABLE t MODIFY id BIGINT;
+SELECT * FROM t WHERE id = 4;
+INSERT INTO t (id, a) VALUES (7, 70);
+ALTER TABLE t ADD COLUMN first_one INT FIRST;
+SELECT * FROM t ORDER BY id;
+SELECT id FROM t WHERE id IN (1, 4, 7) ORDER BY id;
+SHOW COLUMNS FROM t;
+UPDATE t SET b = 'no number';
+ALTER TABLE t MODIFY b INT;
+ALTER TABLE t DROP COLUMN nothing;
+ALTER TABLE t RENAME TO u;
+ALTER TABLE u DROP COLUMN first_one, RENAME TO t;
+SELECT * FROM t ORDER BY id;
+CREATE UNIQUE INDEX more ON t (id, b);
+DROP INDEX more ON t;
+DROP INDEX more ON t;
+
+## views over tables of each placement
+CREATE TABLE h (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+CREATE TABLE i (id INT PRIMARY KEY, b INT) /*weir: shard by hash(id) */;
+CREATE TABLE g (id INT PRIMARY KEY, name VARCHAR(10)) /*weir: global */;
+CREATE TABLE s (id INT PRIMARY KEY, v INT) /*weir: single on shard '{s2}' */;
+INSERT INTO h VALUES (1, 1), (2, 2), (3, 1), (4, 2);
+INSERT INTO i VALUES (1, 10), (2, 20), (3, 30), (5, 50);
+INSERT INTO g VALUES (1, 'one'), (2, 'two');
+INSERT INTO s VALUES (1, 100), (2, 200);
+CREATE VIEW vh AS SELECT id, a FROM h WHERE a = 1;
+CREATE VIEW vj AS SELECT h.id, h.a, i.b FROM h JOIN i ON i.id = h.id;
+CREATE VIEW vg AS SELECT h.id, g.name FROM h JOIN g ON g.id = h.a;
+CREATE VIEW vs AS SELECT v FROM s;
+CREATE VIEW va AS SELECT a, COUNT(*) AS n, SUM(id) AS total FROM h GROUP BY a;
+CREATE VIEW vv AS SELECT id FROM vh;
+CREATE VIEW named (x, y) AS SELECT id, a FROM h;
+SELECT * FROM vh ORDER BY id;
+# A server names the view's columns or the tables' as its protocol goes.
+-- other columns
+SELECT * FROM vj ORDER BY id;
+SELECT * FROM vj WHERE id = 2;
+SELECT * FROM vg ORDER BY id;
+SELECT * FROM vs ORDER BY v;
+SELECT * FROM vv ORDER BY id;
+SELECT x FROM named WHERE y = 2 ORDER BY x;
+SELECT * FROM named WHERE x = 3;
+SELECT COUNT(*) FROM vj;
+SHOW FULL TABLES WHERE Table_type = 'VIEW';
+SHOW COLUMNS FROM vj;
+CREATE VIEW vh AS SELECT 1;
+CREATE OR REPLACE VIEW vh AS SELECT id, a FROM h WHERE a = 2;
+SELECT * FROM vh ORDER BY id;
+ALTER VIEW vh AS SELECT id, a FROM h WHERE a > 0;
+SELECT * FROM vh ORDER BY id;
+DROP VIEW vh, vj;
+DROP VIEW vh;
+DROP VIEW IF EXISTS vh;
+SELECT * FROM vh;
+DROP TABLE vs;
+
+## procedures, functions and triggers of one shard
+CREATE TABLE s (id INT PRIMARY KEY, v INT) /*weir: single */;
+CREATE TABLE log (id INT PRIMARY KEY AUTO_INCREMENT, what VARCHAR(40)) /*weir: single */;
+CREATE FUNCTION twice(a INT) RETURNS INT DETERMINISTIC RETURN a * 2;
+SELECT twice(4);
+CREATE TRIGGER noted AFTER INSERT ON s FOR EACH ROW INSERT INTO log (what) VALUES (CONCAT('insert ', NEW.id));
+INSERT INTO s VALUES (1, 1), (2, 2);
+SELECT * FROM log ORDER BY id;
+CREATE PROCEDURE put(IN p INT) INSERT INTO s VALUES (p, twice(p));
+# Nothing is known of what a procedure uses: a hint says where it runs.
+-- text
+-- refused: name the shard by a hint
+CALL put(5);
+/*s1*/ CALL put(5);
+SELECT * FROM s ORDER BY id;
+SELECT COUNT(*) FROM log;
+CREATE PROCEDURE both_of() SELECT COUNT(*) FROM s;
+/*s1*/ CALL both_of();
+/*s1*/ CALL nowhere();
+DROP TRIGGER noted;
+DROP TRIGGER noted;
+INSERT INTO s VALUES (9, 9);
+SELECT COUNT(*) FROM log;
+DROP PROCEDURE put;
+DROP PROCEDURE IF EXISTS put;
+DROP FUNCTION twice;
+SELECT twice(4);
+
+## triggers and functions of sharded tables
+CREATE TABLE t (id INT PRIMARY KEY, v INT, upd INT DEFAULT 0) /*weir: shard by hash(id) */;
+CREATE TRIGGER bi BEFORE INSERT ON t FOR EACH ROW SET NEW.v = NEW.v + 1;
+CREATE TRIGGER bu BEFORE UPDATE ON t FOR EACH ROW SET NEW.upd = OLD.upd + 1;
+CREATE FUNCTION plus(a INT, b INT) RETURNS INT DETERMINISTIC RETURN a + b;
+INSERT INTO t (id, v) VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+UPDATE t SET v = v WHERE id > 2;
+UPDATE t SET v = plus(v, 100) WHERE id = 1;
+SELECT id, v, upd, plus(v, id) FROM t WHERE id = 1;
+-- text
+-- refused: not built in
+SELECT id, v, upd, plus(v, id) FROM t ORDER BY id;
+-- text
+-- refused: not built in
+SELECT SUM(plus(v, 1)) FROM t;
+# A function that is not built in may have left something on its connection: the session is bound to the shard.
+-- session: 1
+DROP TRIGGER bi;
+-- session: 1
+INSERT INTO t (id, v) VALUES (5, 5);
+-- session: 1
+SELECT * FROM t ORDER BY id;

@@ -1,0 +1,246 @@
+//! The deciding COMMIT, or its answer, is lost on its way: the client hears the truth, or that it is not known, and all shards end alike.
+//!
+//! A relay stands between Weir and the deciding shard, and cuts the connection exactly then.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use libtest_mimic::Failed;
+use mysql::prelude::Queryable;
+use weir_local::Flavor;
+
+use super::{BOUND, QUICK, Shards, app, choose};
+use crate::Collector;
+use crate::driver::{expect_equal, server_error};
+use crate::lab::{Endpoint, Lab, eventually};
+use crate::weir::Weir;
+
+const FILL: [&str; 1] = ["CREATE TABLE own (id INT PRIMARY KEY, v INT) ENGINE=InnoDB"];
+const SHARDED: [&str; 2] = [
+    "CREATE DATABASE t_lost /*weir: shards (s0, s1) */",
+    "CREATE TABLE t_lost.pairs (id INT PRIMARY KEY, v INT) SHARD BY RANGE(id) (s0 VALUES LESS THAN (1000), s1 VALUES LESS THAN MAXVALUE)",
+];
+
+/// Adds this module's tests.
+pub(super) fn collect(tests: &mut Collector) {
+    tests.add_for_weir("transactions::a_deciding_commit_that_is_lost_ends_alike_everywhere", lost);
+}
+
+/// What becomes of a deciding COMMIT.
+enum Fate {
+    /// The server never gets it: the connection ends before.
+    NotSent,
+    /// The server has done it, and its answer is lost.
+    ReplyLost,
+    /// Weir loses the connection; the server gets the COMMIT later (true), or never (false).
+    Late(Receiver<bool>),
+}
+
+/// A relay to a server.
+struct Relay {
+    port: u16,
+    fate: Arc<Mutex<Option<Fate>>>,
+}
+
+impl Relay {
+    /// Begins; it ends with the process.
+    fn start(server: u16) -> Result<Relay, Failed> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let relay = Relay { port: listener.local_addr()?.port(), fate: Arc::default() };
+        let fate = relay.fate.clone();
+        std::thread::spawn(move || {
+            for weir in listener.incoming().flatten() {
+                // A server that is not there: so it seems to Weir, too.
+                let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else { continue };
+                let _lost = carry(weir, server, fate.clone());
+            }
+        });
+        Ok(relay)
+    }
+
+    /// The next deciding COMMIT meets this.
+    fn arm(&self, fate: Fate) {
+        *self.fate.lock().expect("nobody panics with it") = Some(fate);
+    }
+
+    fn is_armed(&self) -> bool {
+        self.fate.lock().expect("nobody panics with it").is_some()
+    }
+}
+
+/// Carries bytes both ways, in threads of their own.
+fn carry(weir: TcpStream, server: TcpStream, fate: Arc<Mutex<Option<Fate>>>) -> std::io::Result<()> {
+    weir.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    let swallow = Arc::new(AtomicBool::new(false));
+    let (mut back_from, mut back_to) = (server.try_clone()?, weir.try_clone()?);
+    let swallows = swallow.clone();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 16 << 10];
+        while let Ok(length @ 1..) = back_from.read(&mut buffer) {
+            if swallows.load(Ordering::SeqCst) || back_to.write_all(&buffer[..length]).is_err() {
+                break;
+            }
+        }
+        end(&back_from, &back_to);
+    });
+    std::thread::spawn(move || {
+        let _ended = forth(&weir, &server, &fate, &swallow);
+        end(&weir, &server);
+    });
+    Ok(())
+}
+
+fn end(one: &TcpStream, other: &TcpStream) {
+    // The other thread may have been first.
+    let _ = one.shutdown(Shutdown::Both);
+    let _ = other.shutdown(Shutdown::Both);
+}
+
+/// What Weir sends.
+fn forth(
+    mut weir: &TcpStream,
+    mut server: &TcpStream,
+    fate: &Mutex<Option<Fate>>,
+    swallow: &AtomicBool,
+) -> std::io::Result<()> {
+    let mut buffer = [0; 16 << 10];
+    let mut decides = false;
+    loop {
+        let length = weir.read(&mut buffer)?;
+        if length == 0 {
+            return Ok(());
+        }
+        let sent = &buffer[..length];
+        decides |= has(sent, b"decide(") || has(sent, b"decide`(");
+        if decides && has(sent, b"\x03COMMIT") {
+            let met = fate.lock().expect("nobody panics with it").take();
+            match met {
+                None => {}
+                Some(Fate::NotSent) => return Ok(()),
+                Some(Fate::ReplyLost) => swallow.store(true, Ordering::SeqCst),
+                Some(Fate::Late(told)) => {
+                    // Only to Weir: the server's side stays open.
+                    swallow.store(true, Ordering::SeqCst);
+                    weir.shutdown(Shutdown::Both)?;
+                    if !told.recv().unwrap_or(false) {
+                        return Ok(());
+                    }
+                    server.write_all(sent)?;
+                    let _until_it_has_answered = server.read(&mut buffer)?;
+                    return Ok(());
+                }
+            }
+        }
+        server.write_all(sent)?;
+    }
+}
+
+fn has(bytes: &[u8], wanted: &[u8]) -> bool {
+    bytes.windows(wanted.len()).any(|window| window == wanted)
+}
+
+/// How a client writes on both shards.
+type Writer = fn(&mut mysql::Conn, u32) -> mysql::Result<()>;
+
+const WRITERS: [(&str, Writer); 3] =
+    [("shards that are chosen", by_shard), ("keys in a transaction", by_key), ("one statement", at_once)];
+
+fn by_shard(session: &mut mysql::Conn, id: u32) -> mysql::Result<()> {
+    session.query_drop("BEGIN")?;
+    for shard in 0..2 {
+        choose(session, shard)?;
+        session.query_drop(format!("INSERT INTO own VALUES ({id}, {shard})"))?;
+    }
+    session.query_drop("COMMIT")
+}
+
+fn by_key(session: &mut mysql::Conn, id: u32) -> mysql::Result<()> {
+    session.query_drop("BEGIN")?;
+    session.query_drop(format!("INSERT INTO t_lost.pairs VALUES ({id}, 1)"))?;
+    session.query_drop(format!("INSERT INTO t_lost.pairs VALUES ({}, 2)", id + 1000))?;
+    session.query_drop("COMMIT")
+}
+
+fn at_once(session: &mut mysql::Conn, id: u32) -> mysql::Result<()> {
+    session.query_drop(format!("INSERT INTO t_lost.pairs VALUES ({id}, 1), ({}, 2)", id + 1000))
+}
+
+fn lost(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let shards = Shards::start(lab, flavor, 2, &FILL)?;
+    let relay = Relay::start(shards.sites[0].server.port())?;
+    let ports = [("s0", relay.port), ("s1", shards.sites[1].server.port())];
+    let settings = [QUICK, &[("server_tls.mode", "\"off\"")]].concat();
+    let weir = Weir::start_shards_at(&lab.directory()?, &ports, &settings)?;
+    shards.all_answer(&weir)?;
+    lab.judge(Endpoint::of(weir), |endpoint| {
+        let mut session = app(endpoint.port)?;
+        SHARDED.iter().try_for_each(|statement| session.query_drop(statement))?;
+        let mut id = 0;
+        for (what, write) in WRITERS {
+            for fate in ["none", "not sent", "reply lost", "late", "never"] {
+                id += 1;
+                one(&shards, &relay, endpoint.port, &format!("{what}, {fate}"), fate, |session| write(session, id))
+                    .and_then(|committed| ended(&shards, &format!("{what}, {fate}"), id, committed))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// One write whose deciding COMMIT meets this fate: whether it is to be committed.
+fn one(
+    shards: &Shards,
+    relay: &Relay,
+    port: u16,
+    what: &str,
+    fate: &str,
+    write: impl FnOnce(&mut mysql::Conn) -> mysql::Result<()>,
+) -> Result<bool, Failed> {
+    let (tell, told): (Sender<bool>, _) = channel();
+    match fate {
+        "none" => {}
+        "not sent" => relay.arm(Fate::NotSent),
+        "reply lost" => relay.arm(Fate::ReplyLost),
+        _ => relay.arm(Fate::Late(told)),
+    }
+    let mut session = app(port)?;
+    let outcome = write(&mut session);
+    expect_equal(&format!("{what}: the COMMIT was met"), relay.is_armed(), false)?;
+    match fate {
+        "none" | "reply lost" => {
+            expect_equal(&format!("{what}: {outcome:?}"), outcome.is_ok(), true)?;
+            Ok(true)
+        }
+        "not sent" => {
+            let code = server_error(&outcome).map(|(code, _)| code);
+            expect_equal(&format!("{what}: {outcome:?}"), code.is_some_and(|code| code != 1180), true)?;
+            Ok(false)
+        }
+        _ => {
+            expect_equal(&format!("{what}: {outcome:?}"), server_error(&outcome).map(|(code, _)| code), Some(1180))?;
+            let message = format!("{outcome:?}");
+            expect_equal(&format!("its name is told: {message}"), message.contains("weir1-"), true)?;
+            // Nobody knows yet: the branch waits.
+            expect_equal(&format!("{what}: branches"), shards.prepared()?, 1)?;
+            let commits = fate == "late";
+            tell.send(commits).map_err(|_| "the relay has ended")?;
+            Ok(commits)
+        }
+    }
+}
+
+/// All is there, or nothing, on both shards, and no branch is left.
+fn ended(shards: &Shards, what: &str, id: u32, committed: bool) -> Result<(), Failed> {
+    eventually(BOUND, &format!("{what}: no branch stays prepared"), || shards.prepared().is_ok_and(|left| left == 0))?;
+    let mut found = 0;
+    for shard in 0..2 {
+        let own = format!("SELECT COUNT(*) FROM own WHERE id = {id}");
+        let pairs = format!("SELECT COUNT(*) FROM t_lost.pairs WHERE id IN ({id}, {id} + 1000)");
+        found += shards.value(shard, &own)?.parse::<u32>()? + shards.value(shard, &pairs)?.parse::<u32>()?;
+    }
+    expect_equal(&format!("{what}: rows"), found, if committed { 2 } else { 0 })
+}
