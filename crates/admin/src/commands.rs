@@ -409,12 +409,21 @@ fn filtered(mut table: Table, column: &str, like: Option<Pattern>) -> Answer {
     Answer::Rows(table)
 }
 
+/// What belongs to a session, and so is no command of all doors, though it begins with WEIR.
+const OF_SESSIONS: &[(&str, &str)] = &[(
+    "EXPLAIN statement",
+    "How a statement would run: on which shards, with which text, how their rows become one result, and why (in SQL only)",
+)];
+
 /// The commands that begin with `words`, or all.
 fn help(words: Option<&str>) -> Answer {
     let words = words.unwrap_or_default().to_ascii_uppercase();
     let mut table = Table::new(columns::HELP);
     for spec in CATALOGUE.iter().filter(|spec| spec.sql.iter().any(|form| form.starts_with(&words))) {
         table.push(vec![format!("WEIR {}", spec.sql[0]).into(), spec.about.into()]);
+    }
+    for (form, about) in OF_SESSIONS.iter().filter(|(form, _)| form.starts_with(&words)) {
+        table.push(vec![format!("WEIR {form}").into(), (*about).into()]);
     }
     Answer::Rows(table)
 }

@@ -2,7 +2,9 @@
 
 use weir_catalog::{Catalog, ShardId};
 
-use crate::{Compare, Condition, Fold, Grouped, Inform, Merge, Plan, Read, Route, Settle, SortKey, Write, WriteKind};
+use crate::{
+    Compare, Comparison, Condition, Fold, Grouped, Inform, Merge, Plan, Read, Route, Settle, SortKey, Write, WriteKind,
+};
 
 /// A row: what, and how it is.
 pub type Row = (String, String);
@@ -100,7 +102,7 @@ impl Rows<'_> {
     fn grouped(&mut self, grouped: &Grouped) {
         let keys = if grouped.keys.is_empty() { "all rows".to_owned() } else { sorted(&grouped.keys) };
         self.add("merge", format!("grouped by {keys}"));
-        let columns: Vec<String> = grouped.columns.iter().map(fold).collect();
+        let columns: Vec<String> = grouped.columns.iter().map(folded).collect();
         self.add("columns", columns.join(", "));
         if let Some(having) = &grouped.having {
             self.add("having", condition(having));
@@ -108,8 +110,8 @@ impl Rows<'_> {
         if let Some(order) = &grouped.order {
             self.add("order", sorted(order));
         }
-        if let Some(rollup) = &grouped.rollup {
-            self.add("rollup", format!("{rollup:?}"));
+        if let Some(keys) = &grouped.rollup {
+            self.add("rollup", rollup(keys));
         }
     }
 
@@ -187,10 +189,78 @@ fn compare(by: &Compare) -> String {
     }
 }
 
-fn fold(fold: &Fold) -> String {
-    format!("{fold:?}")
+/// What a column of a folded row is made of. Columns are counted from 1, as those of the text are.
+fn folded(fold: &Fold) -> String {
+    let at = |column: &usize| column + 1;
+    match fold {
+        Fold::First(column) => format!("{} as it is", at(column)),
+        Fold::Sum(column) => format!("sum of {}", at(column)),
+        Fold::Count(column) => format!("sum of the counts {}", at(column)),
+        Fold::SumFloat(column) => format!("approximate sum of {}", at(column)),
+        Fold::Min { value, key } => extreme("least", *value, key),
+        Fold::Max { value, key } => extreme("greatest", *value, key),
+        Fold::Average { sum, count, float: false } => format!("sum {} by count {}", at(sum), at(count)),
+        Fold::Average { sum, count, float: true } => format!("approximate sum {} by count {}", at(sum), at(count)),
+        Fold::BitAnd(column) => format!("{} by AND", at(column)),
+        Fold::BitOr(column) => format!("{} by OR", at(column)),
+        Fold::BitXor(column) => format!("{} by XOR", at(column)),
+        Fold::Variance { count, mean, variance, sample, root } => {
+            let what = if *root { "standard deviation" } else { "variance" };
+            let of = if *sample { " of a sample" } else { "" };
+            format!("{what}{of} of parts (counts {}, means {}, variances {})", at(count), at(mean), at(variance))
+        }
+        Fold::Concat { column, separator, limit } => {
+            let separator = String::from_utf8_lossy(separator);
+            format!("texts {} with '{separator}' between, at most as many bytes as {} says", at(column), at(limit))
+        }
+        Fold::Distinct { by, fold: of } if matches!(**of, Fold::Count(_)) => {
+            format!("number of distinct {}", sorted(by))
+        }
+        Fold::Distinct { by, fold: of } => format!("{} of each distinct {}", folded(of), sorted(by)),
+        Fold::InOrder { by, fold: of } => format!("{} in the order of {}", folded(of), sorted(by)),
+    }
 }
 
+fn extreme(which: &str, value: usize, key: &SortKey) -> String {
+    let key = SortKey { descending: false, ..key.clone() };
+    let by = sorted(std::slice::from_ref(&key));
+    if key.column == value { format!("{which} of {by}") } else { format!("{} of the {which} {by}", value + 1) }
+}
+
+/// A condition of HAVING; columns are those of the folded row.
 fn condition(condition: &Condition) -> String {
-    format!("{condition:?}")
+    let several = |all: &[Condition], between: &str| {
+        let each = all.iter().map(|one| match one {
+            Condition::Compare { .. } => self::condition(one),
+            Condition::And(_) | Condition::Or(_) => format!("({})", self::condition(one)),
+        });
+        each.collect::<Vec<_>>().join(between)
+    };
+    match condition {
+        Condition::Compare { column, operator, number } => {
+            let operator = match operator {
+                Comparison::Less => "<",
+                Comparison::LessOrEqual => "<=",
+                Comparison::Equal => "=",
+                Comparison::NotEqual => "<>",
+                Comparison::GreaterOrEqual => ">=",
+                Comparison::Greater => ">",
+            };
+            format!("column {} {operator} {number}", column + 1)
+        }
+        Condition::And(all) => several(all, " and "),
+        Condition::Or(any) => several(any, " or "),
+    }
+}
+
+/// Which of the client's columns are NULL when a key is left out.
+fn rollup(keys: &[Vec<usize>]) -> String {
+    let one = |(nth, columns): (usize, &Vec<usize>)| {
+        let columns: Vec<String> = columns.iter().map(|column| (column + 1).to_string()).collect();
+        match &columns[..] {
+            [] => format!("key {} is not shown", nth + 1),
+            columns => format!("key {} is in {}", nth + 1, columns.join(" and ")),
+        }
+    };
+    keys.iter().enumerate().map(one).collect::<Vec<_>>().join(", ")
 }
