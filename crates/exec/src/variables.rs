@@ -3,7 +3,7 @@
 //! What must always hold: a variable that is set to its literal has the same value, type and collation as the one that was read.
 
 use weir_backend::profile::charset_of;
-use weir_plan::{Merge, Read};
+use weir_plan::Read;
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
@@ -20,19 +20,8 @@ const MOST_DIGITS: usize = 128 * 1024;
 pub async fn values(part: &mut Part, names: &[String], collations: &Collations) -> Result<Vec<String>, Failure> {
     let items: Vec<String> =
         names.iter().map(|name| format!("@`{name}`,COLLATION(@`{name}`),HEX(@`{name}`)")).collect();
-    let question = Read {
-        shards: vec![part.shard],
-        text: format!("SELECT {}", items.join(",")).into_bytes(),
-        parameters: Vec::new(),
-        columns: None,
-        hidden: 0,
-        merge: Merge::Concatenate,
-        skip: 0,
-        take: None,
-        locks: false,
-        pin_time: false,
-        reason: String::new(),
-    };
+    let list = format!("SELECT {}", items.join(",")).into_bytes();
+    let question = Read::of_one(part.shard, list, Vec::new(), String::new());
     let mut rows = read::open(std::slice::from_mut(part), &question, &Request::Text, collations).await?;
     let mut literals = Vec::with_capacity(names.len());
     while let Some(row) = rows.next_row().await? {

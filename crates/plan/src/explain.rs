@@ -3,7 +3,8 @@
 use weir_catalog::{Catalog, ShardId};
 
 use crate::{
-    Compare, Comparison, Condition, Fold, Grouped, Inform, Merge, Plan, Read, Route, Settle, SortKey, Write, WriteKind,
+    Combine, Compare, Comparison, Condition, Fold, Grouped, Inform, Merge, Plan, Read, Route, Settle, SortKey, Union,
+    Write, WriteKind,
 };
 
 /// A row: what, and how it is.
@@ -19,6 +20,7 @@ pub fn rows(plan: &Plan, catalog: &Catalog) -> Vec<Row> {
         }
         Plan::Route(route) => rows.route(route),
         Plan::Read(read) => rows.read(read),
+        Plan::Union(union) => rows.union(union),
         Plan::Write(write) => rows.write(write),
         Plan::Define => rows.add("kind", "definition"),
         Plan::Tell => rows.add("kind", "about logical tables"),
@@ -97,6 +99,33 @@ impl Rows<'_> {
             self.add("time", "the same on all shards");
         }
         self.add("why", &*read.reason);
+    }
+
+    fn union(&mut self, union: &Union) {
+        self.add("kind", "union");
+        self.add("shards", self.shards(&union.shards()));
+        for (nth, part) in union.parts.iter().enumerate() {
+            let how = match part.how {
+                _ if nth == 0 => "the first",
+                Combine::All => "all rows, too",
+                Combine::Distinct => "too; equal rows are one",
+                Combine::Intersect { .. } => "no rows but these",
+                Combine::Except { .. } => "without these rows",
+            };
+            self.add("query", format!("{}: {how}", nth + 1));
+            self.read(&part.read);
+        }
+        self.add("columns", format!("as {} says", self.shards(&union.head.shards)));
+        if !union.keys.is_empty() {
+            self.add("order", sorted(&union.keys));
+        }
+        if union.skip > 0 {
+            self.add("skip", union.skip.to_string());
+        }
+        if let Some(take) = union.take {
+            self.add("take", take.to_string());
+        }
+        self.add("why", &*union.reason);
     }
 
     fn grouped(&mut self, grouped: &Grouped) {

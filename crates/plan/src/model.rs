@@ -20,6 +20,8 @@ pub enum Plan {
     Route(Route),
     /// It reads from several shards.
     Read(Read),
+    /// It combines queries that are each read alone.
+    Union(Box<Union>),
     /// It writes on several shards, or on one of several that only its rows say.
     Write(Write),
     /// It defines something: see `exec`'s room for definitions, which works from the statement itself.
@@ -126,6 +128,97 @@ pub struct Read {
     pub pin_time: bool,
     /// Why no cheaper kind, for EXPLAIN.
     pub reason: String,
+}
+
+/// UNION, EXCEPT or INTERSECT of queries that are each read alone, on shards of their own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Union {
+    /// The whole of it without rows, on a shard that has all of its tables: it says what the columns are.
+    pub head: Read,
+    /// The queries, in order. The rows of each have the client's columns, then those that only keys are made of.
+    pub parts: Vec<UnionPart>,
+    /// What rows are sorted by, in the result. If parts are combined by comparing rows, it has all columns.
+    pub keys: Vec<SortKey>,
+    /// Rows that are left out at the beginning.
+    pub skip: u64,
+    /// The most rows.
+    pub take: Option<u64>,
+    /// It asks for the time: see [`Read::pin_time`].
+    pub pin_time: bool,
+    /// Why no cheaper kind, for EXPLAIN.
+    pub reason: String,
+}
+
+/// One of the queries of a [`Union`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnionPart {
+    /// How it is combined with all before it.
+    pub how: Combine,
+    /// What gives its rows.
+    pub read: Read,
+}
+
+/// How two queries are combined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Combine {
+    /// All rows of both.
+    All,
+    /// Equal rows are one.
+    Distinct,
+    /// The rows that are in both. With ALL: as often as in the one that has it less often.
+    Intersect {
+        /// ALL.
+        all: bool,
+    },
+    /// The rows of the first that are not in the second. With ALL: those that it has more often.
+    Except {
+        /// ALL.
+        all: bool,
+    },
+}
+
+impl Combine {
+    /// Whether rows are compared for it.
+    pub fn compares(self) -> bool {
+        self != Combine::All
+    }
+}
+
+impl Union {
+    /// The shards that are asked, each once, in order.
+    pub fn shards(&self) -> Vec<ShardId> {
+        let parts = self.parts.iter().flat_map(|part| part.read.shards.iter().copied());
+        let mut shards: Vec<ShardId> = parts.chain(self.head.shards.iter().copied()).collect();
+        shards.sort_unstable();
+        shards.dedup();
+        shards
+    }
+
+    /// Whether any shard is asked for rows more than once: only within a transaction these belong together.
+    pub fn asks_again(&self) -> bool {
+        let mut shards: Vec<ShardId> = self.parts.iter().flat_map(|part| part.read.shards.iter().copied()).collect();
+        shards.sort_unstable();
+        shards.windows(2).any(|two| two[0] == two[1])
+    }
+}
+
+impl Read {
+    /// The rows that a text has on one shard, with these of the client's parameters.
+    pub fn of_one(shard: ShardId, text: Vec<u8>, parameters: Vec<u32>, reason: String) -> Read {
+        Read {
+            shards: vec![shard],
+            text,
+            parameters,
+            columns: None,
+            hidden: 0,
+            merge: Merge::Concatenate,
+            skip: 0,
+            take: None,
+            locks: false,
+            pin_time: false,
+            reason,
+        }
+    }
 }
 
 /// How rows of several shards become one result.

@@ -57,9 +57,19 @@ impl Collations {
 
     /// What a read needs of them, if any: they are learnt on this connection if nobody has yet.
     pub(super) async fn needed(&self, read: &Read, connection: &mut Connection) -> Result<Rc<Weights>, Failure> {
-        if !compares_weights(&read.merge) {
-            return Ok(Rc::default());
-        }
+        if compares_weights(&read.merge) { self.learnt(connection).await } else { Ok(Rc::default()) }
+    }
+
+    /// What these keys need of them.
+    pub(super) async fn needed_by(
+        &self,
+        keys: &[SortKey],
+        connection: &mut Connection,
+    ) -> Result<Rc<Weights>, Failure> {
+        if keys.iter().any(weighs) { self.learnt(connection).await } else { Ok(Rc::default()) }
+    }
+
+    async fn learnt(&self, connection: &mut Connection) -> Result<Rc<Weights>, Failure> {
         if let Some(known) = self.known() {
             return Ok(known);
         }

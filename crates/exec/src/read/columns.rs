@@ -5,26 +5,37 @@
 use weir_wire::{Capabilities, Malformed, Reader};
 
 /// Column types. Source: MySQL, `enum_field_types`.
-mod types {
+pub(super) mod types {
+    pub(in super::super) const NULL: u8 = 0x06;
+    pub(in super::super) const VARCHAR: u8 = 0x0f;
+    pub(in super::super) const BIT: u8 = 0x10;
+    pub(in super::super) const TINY_BLOB: u8 = 0xf9;
+    pub(in super::super) const BLOB: u8 = 0xfc;
+    pub(in super::super) const VAR_STRING: u8 = 0xfd;
+    pub(in super::super) const STRING: u8 = 0xfe;
+    /// The collation that is none.
+    pub(in super::super) const BINARY: u16 = 63;
     pub(super) const DECIMAL: u8 = 0x00;
     pub(super) const TINY: u8 = 0x01;
     pub(super) const SHORT: u8 = 0x02;
     pub(super) const LONG: u8 = 0x03;
     pub(super) const FLOAT: u8 = 0x04;
     pub(super) const DOUBLE: u8 = 0x05;
-    pub(super) const TIMESTAMP: u8 = 0x07;
+    pub(in super::super) const TIMESTAMP: u8 = 0x07;
     pub(super) const LONGLONG: u8 = 0x08;
     pub(super) const INT24: u8 = 0x09;
     pub(super) const DATE: u8 = 0x0a;
     pub(super) const TIME: u8 = 0x0b;
-    pub(super) const DATETIME: u8 = 0x0c;
-    pub(super) const YEAR: u8 = 0x0d;
+    pub(in super::super) const DATETIME: u8 = 0x0c;
+    pub(in super::super) const YEAR: u8 = 0x0d;
     pub(super) const NEWDATE: u8 = 0x0e;
     pub(super) const NEWDECIMAL: u8 = 0xf6;
 }
 
 /// UNSIGNED_FLAG of a definition. Source: MySQL, `mysql_com.h`.
 const UNSIGNED: u16 = 0x20;
+/// ZEROFILL_FLAG.
+const ZEROFILL: u16 = 0x40;
 
 /// Decimals of a number that has as many as it needs. Source: MySQL, `DECIMAL_NOT_SPECIFIED`; MariaDB has 31 or 39.
 pub const ANY_DECIMALS: u8 = 31;
@@ -64,6 +75,10 @@ pub struct Column {
     pub collation: u16,
     /// Digits behind the point; [`ANY_DECIMALS`] and more: as many as there are.
     pub decimals: u8,
+    /// The most bytes or digits that a value has.
+    pub length: u32,
+    /// A number is shown with zeros in front.
+    pub zerofill: bool,
 }
 
 impl Column {
@@ -80,11 +95,12 @@ impl Column {
         }
         r.u8("column definition")?;
         let collation = r.u16("collation")?;
-        r.u32("column length")?;
+        let length = r.u32("column length")?;
         let code = r.u8("column type")?;
         let flags = r.u16("column flags")?;
         let decimals = r.u8("decimals")?;
-        Ok(Column { kind: Kind::of(code, flags & UNSIGNED != 0), code, collation, decimals })
+        let (kind, zerofill) = (Kind::of(code, flags & UNSIGNED != 0), flags & ZEROFILL != 0);
+        Ok(Column { kind, code, collation, decimals, length, zerofill })
     }
 
     /// Whether a number of this column has as many decimals as it needs.

@@ -1,7 +1,8 @@
 //! Reads of several shards: all are asked at once, and their rows become one result.
 //!
 //! The way of a row: [`link`] (bytes of a connection), [`feed`] (packets of one shard's result), [`merge`] (the next row of all shards, by
-//! the sort keys of [`key`]), [`rows`] (OFFSET and LIMIT; what others read), [`run`] (the client's packets).
+//! the sort keys of [`key`]), [`rows`] (OFFSET and LIMIT; what others read), [`run`] (the client's packets). [`run_union`]: several reads,
+//! whose rows become rows of one result by [`convert`].
 //!
 //! What must always hold:
 //! - rows are looked at where they lie in the connections' buffers, and copied once, into the client's; memory is bounded by one buffer
@@ -12,6 +13,7 @@
 
 mod collations;
 mod columns;
+mod convert;
 mod decimal;
 mod feed;
 mod float;
@@ -27,12 +29,13 @@ mod settle;
 mod start;
 #[cfg(test)]
 mod testing;
+mod union;
 mod value;
 
 use weir_plan::Read;
 use weir_wire::codec::put_lenenc;
 use weir_wire::packets::{EofPacket, OkPacket, encode_failure};
-use weir_wire::{Capabilities, Failure};
+use weir_wire::{Capabilities, Failure, StatusFlags};
 
 pub use collations::{Collations, Space, Weights};
 pub use columns::{ANY_DECIMALS, Column, Kind};
@@ -42,6 +45,7 @@ pub use memory::Memory;
 pub use row::Format;
 pub use rows::{Known, Row, Rows};
 pub use settle::{Cancel, Target};
+pub use union::run as run_union;
 
 use crate::{Outcome, Part, Request, Sink};
 
@@ -111,15 +115,25 @@ pub async fn open<'p>(
     request: &Request<'_>,
     collations: &Collations,
 ) -> Result<Rows<&'p mut Part>, Failure> {
+    open_on(parts.iter_mut().collect(), read, request, collations).await
+}
+
+/// Asks these parts, which may be some of all.
+async fn open_on<'p>(
+    mut parts: Vec<&'p mut Part>,
+    read: &Read,
+    request: &Request<'_>,
+    collations: &Collations,
+) -> Result<Rows<&'p mut Part>, Failure> {
     let asked = async {
         let Some(first) = parts.first_mut() else { return Err(merge::internal("the plan names no shard")) };
         let weights = collations.needed(read, &mut first.lease).await?;
         let mariadb = first.lease.is_mariadb();
         let known = Known { weights, sort_limit: SORT_LIMIT, mariadb };
-        Ok((start::send(parts, read, request).await?, known))
+        Ok((start::send(&mut parts, read, request).await?, known))
     };
     match asked.await {
-        Ok((format, known)) => Rows::new(parts.iter_mut().collect(), read, format, &known),
+        Ok((format, known)) => Rows::new(parts, read, format, &known),
         Err(failure) => {
             for part in parts.iter_mut().filter(|part| !part.lease.is_clean()) {
                 part.lease.retired = true;
@@ -176,6 +190,10 @@ async fn pump<L: Link>(
 /// Puts the column count, the definitions and the packet that ends them.
 fn put_head<L: Link>(rows: &Rows<L>, capabilities: Capabilities, sink: &mut impl Sink) {
     let Some((definitions, status)) = rows.head() else { return };
+    put_definitions(definitions, status, capabilities, sink);
+}
+
+fn put_definitions(definitions: &[Vec<u8>], status: StatusFlags, capabilities: Capabilities, sink: &mut impl Sink) {
     let mut count = Vec::with_capacity(3);
     put_lenenc(&mut count, definitions.len() as u64);
     sink.put(&count);

@@ -148,6 +148,11 @@ impl<L: Link> Rows<L> {
         }
     }
 
+    /// The format of the rows.
+    pub(super) fn format(&self) -> Format {
+        self.merge.format()
+    }
+
     /// The row at hand, as the client gets it.
     #[inline]
     pub fn payload(&mut self) -> &[u8] {

@@ -20,7 +20,7 @@ use crate::{Part, Request};
 ///
 /// # Errors
 /// The loss of a connection; a server's refusal to prepare the text.
-pub(super) async fn send(parts: &mut [Part], read: &Read, request: &Request<'_>) -> Result<Format, Failure> {
+pub(super) async fn send(parts: &mut [&mut Part], read: &Read, request: &Request<'_>) -> Result<Format, Failure> {
     let format = match request {
         Request::Text => {
             for part in parts.iter_mut() {
@@ -32,7 +32,7 @@ pub(super) async fn send(parts: &mut [Part], read: &Read, request: &Request<'_>)
         Request::Execute { parsing, execute, types, session } => {
             let key = Rc::new(StatementKey::new(read.text.as_slice().into(), (*parsing).clone()));
             let (types, session) = (*types, *session);
-            let attributes = |part: &Part| part.lease.capabilities.contains(Capabilities::QUERY_ATTRIBUTES);
+            let attributes = |part: &&mut Part| part.lease.capabilities.contains(Capabilities::QUERY_ATTRIBUTES);
             let named = parts.first().is_some_and(attributes);
             let picked = pick(read, execute, types, named)?;
             let own = picked.as_ref().map(|picked| (picked.execute(), &picked.types));
@@ -43,7 +43,7 @@ pub(super) async fn send(parts: &mut [Part], read: &Read, request: &Request<'_>)
             Format::Binary
         }
     };
-    flush(parts.iter_mut()).await?;
+    flush(parts.iter_mut().map(|part| &mut **part)).await?;
     Ok(format)
 }
 
@@ -58,7 +58,7 @@ fn pick(read: &Read, execute: &Execute<'_>, types: Option<&Rc<[u8]>>, named: boo
 }
 
 async fn queue_executions(
-    parts: &mut [Part],
+    parts: &mut [&mut Part],
     execution: &Execution<'_>,
     parsing: &SharedProfile,
 ) -> Result<(), Failure> {
@@ -66,8 +66,8 @@ async fn queue_executions(
         let mariadb = part.lease.is_mariadb();
         part.lease.close_if_unfit(execution, mariadb);
     }
-    let mut lacking: Vec<&mut Part> =
-        parts.iter_mut().filter(|part| !part.lease.statements.contains(execution.key)).collect();
+    let all = parts.iter_mut().map(|part| &mut **part);
+    let mut lacking: Vec<&mut Part> = all.filter(|part| !part.lease.statements.contains(execution.key)).collect();
     if !lacking.is_empty() {
         prepare(&mut lacking, execution.key, parsing).await?;
     }

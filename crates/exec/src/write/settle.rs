@@ -3,7 +3,7 @@
 //! What must always hold: a value becomes a literal that is that value exactly, of its type.
 
 use weir_catalog::ShardId;
-use weir_plan::{Generate, Merge, Raise, Read, Settle};
+use weir_plan::{Generate, Raise, Read, Settle};
 use weir_wire::Failure;
 
 use super::value::literal_of;
@@ -102,19 +102,7 @@ pub async fn settle(
 async fn ask(part: &mut Part, question: &[u8], collations: &Collations) -> Result<Vec<Vec<u8>>, Failure> {
     super::send::confirm(part).await?;
     let charset = super::value::results_charset(&part.lease);
-    let read = Read {
-        shards: vec![part.shard],
-        text: question.to_vec(),
-        parameters: Vec::new(),
-        columns: None,
-        hidden: 0,
-        merge: Merge::Concatenate,
-        skip: 0,
-        take: None,
-        locks: false,
-        pin_time: false,
-        reason: String::new(),
-    };
+    let read = Read::of_one(part.shard, question.to_vec(), Vec::new(), String::new());
     let mut rows = read::open(std::slice::from_mut(part), &read, &Request::Text, collations).await?;
     let mut answer = Vec::new();
     while let Some(row) = rows.next_row().await? {

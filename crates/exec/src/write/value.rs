@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn column(kind: Kind, code: u8, collation: u16) -> Column {
-        Column { kind, code, collation, decimals: 0 }
+        Column { kind, code, collation, decimals: 0, length: 0, zerofill: false }
     }
 
     #[test]

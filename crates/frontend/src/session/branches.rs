@@ -76,6 +76,8 @@ pub(super) struct Branches {
     characteristics: Vec<String>,
     /// It is the statement's at hand, and ends with it.
     of_statement: bool,
+    /// The one that it begins now only looks.
+    of_look: bool,
     /// The connection that something else binds the session to, while the statement's own transaction runs on others.
     kept: Option<(ServerPlace, Lease)>,
     /// No server has heard of the savepoints and the characteristics yet.

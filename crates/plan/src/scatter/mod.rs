@@ -4,9 +4,10 @@
 //! can't be made so is refused, with what stands in the way.
 //!
 //! * `together`: whether shards can answer part by part; `gates`: what can't be asked on several connections.
-//! * `select`: one SELECT; `union`: several; `group`: groups, `fold`: their aggregates, `having`: conditions on them.
+//! * `select`: one SELECT; `union`: several; `apart`: several that are each read alone; `group`: groups, `fold`: their aggregates, `having`: conditions on them.
 //! * `shown`: columns and how they sort; `text`: changes of the text.
 
+mod apart;
 mod fold;
 mod gates;
 mod group;
@@ -75,6 +76,19 @@ pub(crate) struct Merged {
 pub(crate) fn plan_read(planner: &Planner<'_>, analysis: &Analysis<'_>, apart: String) -> Result<Plan, Refusal> {
     let StatementKind::Query(query) = planner.statement.kind else { return Err(Refusal::NeedsWorkbench(apart)) };
     gates::check(planner, query)?;
+    match plan_merge(planner, analysis, query, apart) {
+        Err(Refusal::NeedsWorkbench(why)) if apart::is_compound(query) => apart::plan(planner, analysis, query, why),
+        planned => planned,
+    }
+}
+
+/// The plan of a query of which each shard runs the whole.
+fn plan_merge(
+    planner: &Planner<'_>,
+    analysis: &Analysis<'_>,
+    query: &Query<'_>,
+    apart: String,
+) -> Result<Plan, Refusal> {
     if analysis.recursive {
         return Err(Refusal::NeedsWorkbench("a recursive common table expression".to_owned()));
     }

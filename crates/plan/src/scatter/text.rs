@@ -105,7 +105,7 @@ pub(crate) fn made_of(pieces: &[Piece], text: &[u8], statement: &Statement<'_>) 
 }
 
 /// Where parameters stand, in order.
-fn parameters<'a>(statement: &'a Statement<'a>) -> Vec<(usize, u32)> {
+pub(super) fn parameters<'a>(statement: &'a Statement<'a>) -> Vec<(usize, u32)> {
     let mut found = Vec::new();
     walk(Node::Statement(statement), &mut |node: Node<'a>| {
         if let Node::Expr(Expr { kind: ExprKind::Parameter(place), span }) = node {

@@ -93,7 +93,7 @@ fn key(shown: &mut [Shown<'_, '_, '_>], place: usize, descending: bool) -> Resul
 }
 
 /// The UNION, and the query that has its clauses.
-fn compound<'a>(query: &'a Query<'a>) -> Result<(&'a Query<'a>, &'a Compound<'a>), Obstacle> {
+pub(super) fn compound<'a>(query: &'a Query<'a>) -> Result<(&'a Query<'a>, &'a Compound<'a>), Obstacle> {
     match query.body {
         QueryBody::Compound(compound) => Ok((query, compound)),
         QueryBody::Nested(inner) if query.limit.is_none() && query.order_by.is_empty() => compound(inner),

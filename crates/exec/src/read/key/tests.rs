@@ -7,7 +7,7 @@ use crate::read::columns::{Column, Kind};
 use crate::read::testing::Random;
 
 fn column(kind: Kind) -> Column {
-    Column { kind, code: 0, collation: 63, decimals: 0 }
+    Column { kind, code: 0, collation: 63, decimals: 0, length: 0, zerofill: false }
 }
 
 fn part(kind: Kind, by: Compare, descending: bool, format: Format) -> Part {

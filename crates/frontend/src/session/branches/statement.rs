@@ -56,6 +56,14 @@ impl Session {
         self.parts_within(shards, How::Within, false).await
     }
 
+    /// The same for what only reads, and takes no locks.
+    pub(in super::super) async fn parts_to_look(&mut self, shards: &[usize]) -> Result<Parts, Stopped> {
+        self.branches.of_look = true;
+        let parts = self.parts_to_begin(shards).await;
+        self.branches.of_look = false;
+        parts
+    }
+
     /// The end of a statement that may have begun a transaction of its own, and has not ended it.
     pub(in super::super) async fn end_statement(&mut self, commit: bool) -> Result<(), Stopped> {
         match std::mem::take(&mut self.branches.of_statement) {
@@ -68,7 +76,8 @@ impl Session {
         }
     }
 
-    fn is_or_begins_transaction(&self) -> bool {
+    /// Whether a transaction is open, or would be by the next statement.
+    pub(in super::super) fn is_or_begins_transaction(&self) -> bool {
         let begins = self.state.begin.is_some() || !self.state.status.contains(StatusFlags::AUTOCOMMIT);
         self.has_open_transaction() || begins
     }
@@ -151,8 +160,9 @@ impl Session {
         }
         self.target = Target::writer_of(&self.shared.shards, shard);
         if own {
-            self.state.begin =
-                Some(Begin { text: (*b"START TRANSACTION").into(), read_only: false, may_be_refused: false });
+            let read_only = self.branches.of_look;
+            let text: &[u8] = if read_only { b"START TRANSACTION READ ONLY" } else { b"START TRANSACTION" };
+            self.state.begin = Some(Begin { text: text.into(), read_only, may_be_refused: false });
         }
         let begun = self.begin_now().await;
         if begun.is_err() && own {

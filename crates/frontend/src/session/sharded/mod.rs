@@ -18,7 +18,7 @@ use std::sync::Arc;
 use weir_catalog::ShardId;
 use weir_exec::write::{Generator, Settled};
 use weir_exec::{Request, Sharding};
-use weir_plan::{Alike, Plan, Route, Write, WriteKind};
+use weir_plan::{Alike, Plan, Read, Route, Write, WriteKind};
 use weir_sql::{Class, Effects, Kind};
 use weir_wire::error::codes;
 use weir_wire::stmt::Execute;
@@ -175,6 +175,7 @@ impl Session {
                 self.write_several(sharding, asked.class, &write, generated).await?;
             }
             Plan::Read(read) => self.read_several(asked.class, &read, &asked.request()).await?,
+            Plan::Union(union) => self.read_union(asked.class, &union, &asked.request()).await?,
             Plan::Write(write) => {
                 if let Some(raise) = &write.raise {
                     sharding.sequences.raise(raise).await?;
@@ -213,7 +214,7 @@ impl Session {
         }
         let text = route.text.unwrap_or_else(|| asked.text.to_vec());
         let params = asked.execution.map_or(0, |execution| execution.params);
-        let read = planning::read_of_one(route.shard, text, params, route.reason);
+        let read = Read::of_one(route.shard, text, (0..u32::from(params)).collect(), route.reason);
         self.read_several(asked.class, &read, &asked.request()).await?;
         Ok(Dispatched::Done)
     }

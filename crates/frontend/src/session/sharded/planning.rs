@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weir_catalog::{Catalog, Constant, Placement, ShardId, Weights};
 use weir_exec::Sharding;
-use weir_plan::{Merge, Plan, Read, Refusal, SessionFacts, views};
+use weir_plan::{Plan, Refusal, SessionFacts, views};
 use weir_sql::ast::{ExecuteSource, Statement, StatementKind};
 use weir_sql::resolve::{Context, resolve};
 use weir_sql::{Bump, LexMode, SyntaxError};
@@ -209,23 +209,6 @@ fn one_place(first: Plan, next: Result<Plan, Refusal>) -> Result<Plan, Refusal> 
         _ => Err(Refusal::Failure(not_supported(
             "The statements of this text are not all for one shard: send each in a text of its own",
         ))),
-    }
-}
-
-/// A read of one shard as one of several.
-pub(super) fn read_of_one(shard: ShardId, text: Vec<u8>, parameters: u16, reason: String) -> Read {
-    Read {
-        shards: vec![shard],
-        text,
-        parameters: (0..u32::from(parameters)).collect(),
-        columns: None,
-        hidden: 0,
-        merge: Merge::Concatenate,
-        skip: 0,
-        take: None,
-        locks: false,
-        pin_time: false,
-        reason,
     }
 }
 

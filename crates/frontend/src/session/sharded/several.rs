@@ -13,7 +13,7 @@ use weir_catalog::ShardId;
 use weir_exec::read::{self, Cancel, Collations};
 use weir_exec::write::{self, Settled};
 use weir_exec::{Outcome, Part, Request, Sharding};
-use weir_plan::{Read, Settle, Write, WriteKind};
+use weir_plan::{Read, Settle, Union, Write, WriteKind};
 use weir_sql::{Class, Effects};
 use weir_wire::auth::Password;
 use weir_wire::packets::OkPacket;
@@ -31,6 +31,17 @@ use super::sink::{ClientFile, ClientSink};
 use crate::client::{Client, ClientError};
 use crate::endpoint::Endpoint;
 
+/// What is read.
+#[derive(Clone, Copy)]
+enum Reading<'a> {
+    Of(&'a Read),
+    /// `own`: in a transaction of the statement's own.
+    Union {
+        union: &'a Union,
+        own: bool,
+    },
+}
+
 /// A connection on which something runs that may have to be killed.
 type Running = (Arc<Server>, u32);
 
@@ -45,7 +56,30 @@ impl Session {
         let shards = places(&read.shards);
         let mut lent = self.parts_for(&shards, false).await?;
         let ran = match self.make_alike(class, read.pin_time, &mut lent).await {
-            Ok(()) => self.run_read(&mut lent.parts, read, request).await,
+            Ok(()) => self.run_read(&mut lent.parts, Reading::Of(read), request).await,
+            Err(failure) => Err(failure.into()),
+        };
+        self.read_done(class, &shards, lent, ran).await
+    }
+
+    /// Runs queries that are each read alone, and answers the client. What is asked of one shard in several queries is asked in one
+    /// transaction, as one server looks at one state of its rows.
+    pub(super) async fn read_union(
+        &mut self,
+        class: &Class,
+        union: &Union,
+        request: &Request<'_>,
+    ) -> Result<(), Stopped> {
+        let shards = places(&union.shards());
+        let own = union.asks_again() && !self.is_or_begins_transaction();
+        let locks = union.parts.iter().any(|part| part.read.locks);
+        let mut lent = match (own, locks) {
+            (false, _) => self.parts_for(&shards, false).await?,
+            (true, false) => self.parts_to_look(&shards).await?,
+            (true, true) => self.parts_to_begin(&shards).await?,
+        };
+        let ran = match self.make_alike(class, union.pin_time, &mut lent).await {
+            Ok(()) => self.run_read(&mut lent.parts, Reading::Union { union, own }, request).await,
             Err(failure) => Err(failure.into()),
         };
         self.read_done(class, &shards, lent, ran).await
@@ -230,7 +264,12 @@ impl Session {
         write::Session { reading, in_transaction: false, insert_id, generated }
     }
 
-    async fn run_read(&mut self, parts: &mut [Part], read: &Read, request: &Request<'_>) -> Result<Outcome, Stopped> {
+    async fn run_read(
+        &mut self,
+        parts: &mut [Part],
+        what: Reading<'_>,
+        request: &Request<'_>,
+    ) -> Result<Outcome, Stopped> {
         let shared = self.shared.clone();
         let (killing, running, handle) = (self.killing(), running(parts), self.handle.clone());
         let killer = killing.killer();
@@ -238,7 +277,12 @@ impl Session {
         let session = self.reading(&shared.collations, &cancel);
         let mut sink = ClientSink::new(&mut self.client);
         // The sink sees that the client has gone.
-        let reading = read::run(parts, read, request, &session, &mut sink);
+        let reading = async {
+            match what {
+                Reading::Of(read) => read::run(parts, read, request, &session, &mut sink).await,
+                Reading::Union { union, own } => read::run_union(parts, union, request, &session, own, &mut sink).await,
+            }
+        };
         let ended = attend(&handle, &running, &killer, None, reading).await;
         match ended {
             Ok(Ok(outcome)) => Ok(outcome),

@@ -1,0 +1,285 @@
+//! Queries that are combined: each is read as if it stood alone, and its rows become rows of the whole.
+//!
+//! What must always hold: columns are told as one server tells them, and each value is one of its column. Rows that are sorted or compared
+//! are in memory, within a bound; others stream.
+
+mod kept;
+
+use std::rc::Rc;
+
+use weir_plan::{Read, SortKey, Union, UnionPart};
+use weir_wire::packets::{EofPacket, OkPacket, encode_failure};
+use weir_wire::{Capabilities, Failure, StatusFlags};
+
+use super::collations::Weights;
+use super::columns::{Column, Kind};
+use super::convert::{Conversion, refused};
+use super::feed::Step;
+use super::key::{self, Part as KeyPart};
+use super::link::Link;
+use super::merge::internal;
+use super::row::{self, Format, Span};
+use super::rows::Rows;
+use super::value::{self, Value};
+use super::{SORT_LIMIT, Session, Stopped, open_on, put_definitions};
+use crate::{Outcome, Part, Request, Sink};
+use kept::Kept;
+
+/// Runs it on parts of all of its shards, as [`super::run`] does a read. `own`: the transaction that it runs in is the statement's, of
+/// which the client knows nothing.
+///
+/// # Errors
+/// As [`super::run`].
+pub async fn run(
+    parts: &mut [Part],
+    union: &Union,
+    request: &Request<'_>,
+    session: &Session<'_>,
+    own: bool,
+    sink: &mut impl Sink,
+) -> Result<Outcome, Failure> {
+    let untold = if own { StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY } else { StatusFlags::empty() };
+    let mut running = Running { union, request, session, untold, sink, outcome: Outcome::default() };
+    let ended = running.all(parts).await;
+    let mut outcome = running.outcome;
+    match ended {
+        Ok(()) if session.capabilities.contains(Capabilities::DEPRECATE_EOF) => {
+            let ok = OkPacket { header: 0xfe, warnings: outcome.warnings, ..OkPacket::plain(outcome.status) };
+            sink.put(&ok.encode(session.capabilities));
+        }
+        Ok(()) => sink.put(&EofPacket { warnings: outcome.warnings, status: outcome.status }.encode()),
+        Err(Stopped::Failed(failure)) => {
+            sink.put(&encode_failure(&failure));
+            outcome.error = Some(failure);
+        }
+        Err(Stopped::Client(failure)) => return Err(failure),
+    }
+    Ok(outcome)
+}
+
+/// A union that runs.
+struct Running<'a, S> {
+    union: &'a Union,
+    request: &'a Request<'a>,
+    session: &'a Session<'a>,
+    /// Status flags that the client does not get.
+    untold: StatusFlags,
+    sink: &'a mut S,
+    outcome: Outcome,
+}
+
+/// What rows of the whole look like.
+struct Whole {
+    columns: Vec<Column>,
+    /// What is known of the keys' collations.
+    weights: Rc<Weights>,
+}
+
+/// Where rows go.
+enum To {
+    /// To the client, but for those that are left out, and so many at most.
+    Client { skip: u64, left: u64 },
+    /// They are kept.
+    Kept(Kept),
+}
+
+impl<S: Sink> Running<'_, S> {
+    async fn all(&mut self, parts: &mut [Part]) -> Result<(), Stopped> {
+        let whole = self.head(parts).await?;
+        let (skip, left) = (self.union.skip, self.union.take.unwrap_or(u64::MAX));
+        let mut to = match self.union.keys[..] {
+            [] => To::Client { skip, left },
+            _ => To::Kept(Kept::new(self.union, SORT_LIMIT)),
+        };
+        for part in &self.union.parts {
+            if let To::Kept(kept) = &mut to {
+                kept.begin(part.how);
+            }
+            if !matches!(to, To::Client { left: 0, .. }) {
+                self.part(parts, part, &whole, &mut to).await?;
+            }
+            if let To::Kept(kept) = &mut to {
+                kept.end();
+            }
+        }
+        if let To::Kept(kept) = to {
+            let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+            for row in kept.into_rows().skip(size(skip)).take(size(left)) {
+                self.send(&row).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks what the columns are, and tells the client.
+    async fn head(&mut self, parts: &mut [Part]) -> Result<Whole, Stopped> {
+        let head = &self.union.head;
+        let mut of_it = those(parts, head);
+        let weights = match of_it.first_mut() {
+            Some(part) => self.session.collations.needed_by(&self.union.keys, &mut part.lease).await,
+            None => Err(internal("the plan names no shard")),
+        };
+        let weights = weights.map_err(Stopped::Failed)?;
+        let opened = open_on(of_it, head, self.request, self.session.collations).await;
+        let mut rows = opened.map_err(Stopped::Failed)?;
+        let ended = loop {
+            match rows.step() {
+                // Only VALUES has any here.
+                Ok(Step::Row) => {}
+                Ok(Step::Wait) => self.wait(&mut rows).await?,
+                Ok(Step::End) => break Ok(()),
+                Err(failure) => break Err(Stopped::Failed(failure)),
+            }
+        };
+        rows.settle(self.session.cancel).await;
+        ended?;
+        let columns = rows.columns().map(<[Column]>::to_vec).unwrap_or_default();
+        self.outcome.status = rows.end().status - self.untold;
+        if let Some((definitions, status)) = rows.head() {
+            put_definitions(definitions, status - self.untold, self.session.capabilities, self.sink);
+        }
+        Ok(Whole { columns, weights })
+    }
+
+    /// Reads the rows of one of the queries.
+    async fn part(&mut self, parts: &mut [Part], part: &UnionPart, whole: &Whole, to: &mut To) -> Result<(), Stopped> {
+        let opened = open_on(those(parts, &part.read), &part.read, self.request, self.session.collations).await;
+        let mut rows = opened.map_err(Stopped::Failed)?;
+        let ended = self.rows(&mut rows, whole, to).await;
+        rows.settle(self.session.cancel).await;
+        let end = rows.end();
+        self.outcome.warnings = self.outcome.warnings.saturating_add(end.warnings);
+        self.outcome.status = end.status - self.untold;
+        ended
+    }
+
+    async fn rows<L: Link>(&mut self, rows: &mut Rows<L>, whole: &Whole, to: &mut To) -> Result<(), Stopped> {
+        let mut maker: Option<Maker> = None;
+        loop {
+            match rows.step().map_err(Stopped::Failed)? {
+                Step::Row => {}
+                Step::Wait => {
+                    self.wait(rows).await?;
+                    continue;
+                }
+                Step::End => return Ok(()),
+            }
+            if maker.is_none() {
+                let from = rows.columns().unwrap_or_default();
+                maker = Some(Maker::new(from, whole, &self.union.keys, rows.format()).map_err(Stopped::Failed)?);
+            }
+            let Some(maker) = &mut maker else { continue };
+            maker.make(rows.payload()).map_err(Stopped::Failed)?;
+            match to {
+                To::Client { left: 0, .. } => return Ok(()),
+                To::Client { skip, .. } if *skip > 0 => *skip -= 1,
+                To::Client { left, .. } => {
+                    *left -= 1;
+                    self.send(&maker.row).await?;
+                }
+                To::Kept(kept) => kept.put(&maker.key, &maker.row).map_err(Stopped::Failed)?,
+            }
+        }
+    }
+
+    async fn send(&mut self, row: &[u8]) -> Result<(), Stopped> {
+        self.sink.put(row);
+        self.outcome.sent += 1;
+        if self.sink.is_full() {
+            self.sink.flush().await.map_err(Stopped::Client)?;
+        }
+        Ok(())
+    }
+
+    async fn wait<L: Link>(&mut self, rows: &mut Rows<L>) -> Result<(), Stopped> {
+        self.sink.flush().await.map_err(Stopped::Client)?;
+        // Cancel-safe, both of them.
+        tokio::select! {
+            biased;
+            filled = rows.fill() => filled.map_err(Stopped::Failed),
+            failure = self.sink.gone() => Err(Stopped::Client(failure)),
+        }
+    }
+}
+
+/// The parts that a read is asked on.
+fn those<'p>(parts: &'p mut [Part], read: &Read) -> Vec<&'p mut Part> {
+    parts.iter_mut().filter(|part| read.shards.contains(&part.shard)).collect()
+}
+
+/// Makes rows of the whole of one query's.
+struct Maker {
+    format: Format,
+    from: Vec<Column>,
+    kinds: Vec<Kind>,
+    /// The columns of the whole, and those behind them that only keys are made of.
+    to: Vec<Column>,
+    to_kinds: Vec<Kind>,
+    /// What becomes of the columns of the whole.
+    conversions: Vec<Conversion>,
+    keys: Vec<KeyPart>,
+    values: Vec<Value>,
+    spans: Vec<Span>,
+    with_weights: Vec<u8>,
+    /// The row at hand, and its key.
+    row: Vec<u8>,
+    key: Vec<u8>,
+}
+
+impl Maker {
+    fn new(from: &[Column], whole: &Whole, keys: &[SortKey], format: Format) -> Result<Maker, Failure> {
+        let count = whole.columns.len();
+        if from.len() < count {
+            return Err(internal("a query of a UNION has fewer columns than the whole"));
+        }
+        let mut conversions = Vec::with_capacity(count);
+        for (at, (own, to)) in from.iter().zip(&whole.columns).enumerate() {
+            let conversion = Conversion::of(own, to);
+            conversions.push(conversion.ok_or_else(|| refused(&format!("column {}", at + 1)))?);
+        }
+        let to: Vec<Column> = whole.columns.iter().chain(&from[count..]).copied().collect();
+        let kinds = |columns: &[Column]| columns.iter().map(|column| column.kind).collect::<Vec<_>>();
+        let parts = keys.iter().map(|key| KeyPart::new(key, &to, format, &whole.weights)).collect::<Result<_, _>>()?;
+        Ok(Maker {
+            format,
+            kinds: kinds(from),
+            to_kinds: kinds(&to),
+            from: from.to_vec(),
+            to,
+            conversions,
+            keys: parts,
+            values: Vec::new(),
+            spans: Vec::new(),
+            with_weights: Vec::new(),
+            row: Vec::new(),
+            key: Vec::new(),
+        })
+    }
+
+    fn make(&mut self, payload: &[u8]) -> Result<(), Failure> {
+        let Maker { format, from, to, conversions, values, spans, .. } = self;
+        self.row.clear();
+        let same =
+            conversions.iter().all(|conversion| *conversion == Conversion::Same) && from.len() == conversions.len();
+        if same && self.keys.is_empty() {
+            self.row.extend_from_slice(payload);
+            return Ok(());
+        }
+        let malformed = |error: weir_wire::Malformed| internal(&error.to_string());
+        row::locate(*format, &self.kinds, from.len(), payload, spans).map_err(malformed)?;
+        values.clear();
+        for (at, own) in from.iter().enumerate() {
+            let conversion = conversions.get(at).copied().unwrap_or(Conversion::Same);
+            values.push(conversion.value(spans[at].of(payload), own, &to[at], *format)?);
+        }
+        let count = conversions.len();
+        value::put_row(&values[..count], &to[..count], *format, &mut self.row)?;
+        if !self.keys.is_empty() {
+            self.with_weights.clear();
+            value::put_row(values, to, *format, &mut self.with_weights)?;
+            row::locate(*format, &self.to_kinds, to.len(), &self.with_weights, spans).map_err(malformed)?;
+            key::encode(&mut self.keys, &self.with_weights, spans, &mut self.key)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,335 @@
+//! UNION, EXCEPT and INTERSECT of queries that are each planned alone: on shards of their own, grouped, cut by LIMIT, or in one place.
+//!
+//! What must always hold: what the columns are is said by a server that runs the whole; rows are compared and sorted only where all
+//! queries give a column in one way of comparing.
+
+use std::ops::Range;
+
+use weir_catalog::{Constant, Placement, ShardId};
+use weir_sql::Bump;
+use weir_sql::ast::{Compound, ExprKind, Literal, Query, QueryBody, Select, SetOp};
+use weir_sql::facts::Varies;
+
+use super::shown::{Ordered, Shown, Sorts};
+use super::text::{Edits, Pieces, made_of, parameters};
+use super::union::compound;
+use super::{Obstacle, Question, limits, plain};
+use crate::analysis::values::Values;
+use crate::analysis::{Analysis, InstanceKind};
+use crate::statement::{Planner, plan as plan_statement};
+use crate::{Combine, Compare, Plan, Read, Refusal, SessionFacts, SortKey, Union, UnionPart};
+
+/// Whether a query combines several.
+pub(super) fn is_compound(query: &Query<'_>) -> bool {
+    matches!(compound(query), Ok((_, of)) if !of.rest.is_empty())
+}
+
+/// One of the queries.
+struct Member<'a> {
+    how: Combine,
+    /// Where it stands, without parentheses.
+    range: Range<usize>,
+    select: Option<&'a Select<'a>>,
+}
+
+/// The plan of a query that shards can't run as a whole: `why`.
+pub(super) fn plan(
+    planner: &Planner<'_>,
+    analysis: &Analysis<'_>,
+    query: &Query<'_>,
+    why: String,
+) -> Result<Plan, Refusal> {
+    planned(planner, analysis, query, why).map_err(Obstacle::refusal)
+}
+
+fn planned(planner: &Planner<'_>, analysis: &Analysis<'_>, query: &Query<'_>, why: String) -> Result<Plan, Obstacle> {
+    let with = query.with;
+    let (query, compound) = compound(query)?;
+    let unfit = if with.is_some_and(|with| with.recursive) || analysis.recursive {
+        Some("a recursive common table expression")
+    } else if with.is_some() && planner.facts.varies.contains(Varies::RANDOM) {
+        Some("a function of chance, and WITH")
+    } else if !query.locks.is_empty() || query.into.is_some() {
+        Some("a clause behind a UNION")
+    } else if planner.session.sql_mode.contains("PAD_CHAR_TO_FULL_LENGTH") {
+        Some("a UNION with PAD_CHAR_TO_FULL_LENGTH")
+    } else {
+        None
+    };
+    if let Some(unfit) = unfit {
+        return Err(unfit.to_owned().into());
+    }
+    let members = members(compound)?;
+    let (skip, take) = limits(planner, query.limit)?;
+    let shard = shard_of_all(planner, analysis).ok_or_else(|| {
+        Obstacle::Rows(format!("{why}; and no shard has all of its tables, to say what the columns are"))
+    })?;
+    let (keys, weights) = keys(planner, analysis, query, &members)?;
+    let mut parts = Vec::new();
+    for (nth, member) in members.iter().enumerate() {
+        let text = member_text(planner, with.map(|with| with.span.range()), member, weights.get(nth))?;
+        parts.push(UnionPart { how: member.how, read: member_read(planner, text, shard)? });
+    }
+    let (text, places) = made_of(&head(compound)?.into_pieces(planner.text), planner.text, planner.statement);
+    if let Some(trace) = planner.trace {
+        trace.depends_on_more();
+    }
+    Ok(Plan::Union(Box::new(Union {
+        head: Read::of_one(shard, text, places, String::new()),
+        parts,
+        keys,
+        skip,
+        take,
+        pin_time: planner.facts.varies.contains(Varies::TIME),
+        reason: why,
+    })))
+}
+
+/// The queries, in order.
+fn members<'a>(compound: &'a Compound<'a>) -> Result<Vec<Member<'a>>, Obstacle> {
+    let first = (Combine::All, &compound.first);
+    let rest = compound.rest.iter().map(|term| {
+        let how = match (term.op, term.all) {
+            (SetOp::Union, true) => Combine::All,
+            (SetOp::Union, false) => Combine::Distinct,
+            (SetOp::Intersect, all) => Combine::Intersect { all },
+            (SetOp::Except, all) => Combine::Except { all },
+        };
+        (how, &term.body)
+    });
+    std::iter::once(first)
+        .chain(rest)
+        .map(|(how, body)| match body {
+            QueryBody::Select(select) => Ok(Member { how, range: select.span.range(), select: Some(select) }),
+            QueryBody::Table(table) => Ok(Member { how, range: table.span.range(), select: None }),
+            QueryBody::Values(values) => Ok(Member { how, range: values.span.range(), select: None }),
+            QueryBody::Nested(query) => {
+                let select = plain(query).map_err(|_| nested())?.1;
+                Ok(Member { how, range: query.span.range(), select })
+            }
+            QueryBody::Compound(_) => Err(nested()),
+        })
+        .collect()
+}
+
+fn nested() -> Obstacle {
+    Obstacle::Rows("a UNION, EXCEPT or INTERSECT within another one".to_owned())
+}
+
+/// A shard that has all tables.
+fn shard_of_all(planner: &Planner<'_>, analysis: &Analysis<'_>) -> Option<ShardId> {
+    let mut able: Option<Vec<ShardId>> = None;
+    for instance in &analysis.instances {
+        let has = match &instance.kind {
+            InstanceKind::Base(base) => match &base.table.placement {
+                Placement::Single(shard) => vec![*shard],
+                Placement::Sharded(_) | Placement::Global => base.database.shards.clone(),
+            },
+            InstanceKind::Elsewhere(shard) => vec![*shard],
+            InstanceKind::System | InstanceKind::Computed | InstanceKind::Derived(_) => continue,
+        };
+        match &mut able {
+            None => able = Some(has),
+            Some(able) => able.retain(|shard| has.contains(shard)),
+        }
+    }
+    let able = able?;
+    let home = planner.home();
+    able.iter().find(|shard| **shard == home).or(able.first()).copied()
+}
+
+// --- Keys ---
+
+/// What rows are sorted by, and for each query the columns that it has besides for that.
+fn keys(
+    planner: &Planner<'_>,
+    analysis: &Analysis<'_>,
+    query: &Query<'_>,
+    members: &[Member<'_>],
+) -> Result<(Vec<SortKey>, Vec<Vec<Pieces>>), Obstacle> {
+    let compares = members.iter().any(|member| member.how.compares());
+    if !compares && query.order_by.is_empty() {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let values = Values::of(analysis);
+    let question = Question::new(analysis, &values, planner);
+    let branches = analysis.outcome.as_ref().map_or(&[][..], |outcome| &outcome.branches[..]);
+    if branches.len() != members.len() {
+        return Err(nested());
+    }
+    let shown: Option<Vec<Shown<'_, '_, '_>>> = branches.iter().map(|branch| Shown::of(&question, branch)).collect();
+    let shown = shown.ok_or_else(super::select::unknown_columns)?;
+    let count = shown[0].columns.len();
+    if shown.iter().any(|one| one.columns.len() != count) {
+        return Err(super::select::unknown_columns());
+    }
+    let mut order = Vec::new();
+    for item in query.order_by {
+        match shown[0].ordered(&item.expr, false)? {
+            Ordered::Column(place) => order.push((place, item.descending)),
+            Ordered::Constant => {}
+            Ordered::Expression(..) => return Err("ORDER BY of a UNION by an expression".to_owned().into()),
+        }
+    }
+    let behind = (0..count).filter(|place| compares && !order.iter().any(|(known, _)| known == place));
+    let behind: Vec<(usize, bool)> = behind.map(|place| (place, false)).collect();
+    let mut weights: Vec<Vec<Pieces>> = vec![Vec::new(); members.len()];
+    let mut keys = Vec::new();
+    for (place, descending) in order.into_iter().chain(behind) {
+        let by = compared(&shown, place)?;
+        let mut column = place;
+        if let Compare::Weights { collation } = &by {
+            column = count + weights[0].len();
+            for (own, one) in weights.iter_mut().zip(&shown) {
+                let text = one.expression(place);
+                let text = if is_string(one, place) { text.then(format!(" COLLATE {collation}")) } else { text };
+                own.push(text.within("WEIGHT_STRING"));
+            }
+        }
+        keys.push(SortKey { column, descending, by });
+    }
+    Ok((keys, weights))
+}
+
+/// How a column of the whole is compared: as all queries compare theirs.
+fn compared(shown: &[Shown<'_, '_, '_>], place: usize) -> Result<Compare, Obstacle> {
+    let session = shown[0].question.planner.session;
+    let several =
+        || Obstacle::Rows(format!("column {} of the UNION has several types, or one that is not known", place + 1));
+    let mut known: Option<(Sorts, &str)> = None;
+    let mut texts = false;
+    for one in shown {
+        let own = match constant(one, place) {
+            Some(Constant::Null) => continue,
+            Some(Constant::Text { .. }) if is_string(one, place) => {
+                texts = true;
+                continue;
+            }
+            Some(Constant::Integer(_) | Constant::Decimal(_)) => Some((Sorts::Value, "number")),
+            _ => one.family(place).map(|family| (one.column_sorts(place), family)),
+        };
+        let own = own.filter(|(sorts, _)| matches!(sorts, Sorts::Value | Sorts::Bytes | Sorts::Text(_)));
+        match (own, &known) {
+            (Some(own), None) => known = Some(own),
+            (Some(own), Some(known)) if own == *known => {}
+            _ => return Err(several()),
+        }
+    }
+    // Strings in quotes take the collation of what they meet, if that is one of their character set.
+    let charset = |collation: &str| collation.split_once('_').map(|(charset, _)| charset.to_owned());
+    match known {
+        None if texts => Ok(Compare::Weights { collation: session.collation.to_owned() }),
+        Some((Sorts::Text(collation), _)) if !texts || charset(&collation) == charset(session.collation) => {
+            Ok(Compare::Weights { collation })
+        }
+        _ if texts => Err(several()),
+        Some((Sorts::Bytes, _)) => Ok(Compare::Bytes),
+        _ => Ok(Compare::Value),
+    }
+}
+
+/// The value of a column that is a literal or a parameter.
+fn constant(shown: &Shown<'_, '_, '_>, place: usize) -> Option<Constant> {
+    let expr = shown.columns[place].expr?.bare();
+    match expr.kind {
+        ExprKind::Literal(Literal::Null) => Some(Constant::Null),
+        ExprKind::Literal(_) | ExprKind::Parameter(_) => {
+            shown.question.planner.folder().fold(expr).map(|known| known.constant)
+        }
+        _ => None,
+    }
+}
+
+fn is_string(shown: &Shown<'_, '_, '_>, place: usize) -> bool {
+    let kind = shown.columns[place].expr.map(|expr| &expr.bare().kind);
+    matches!(kind, Some(ExprKind::Literal(Literal::String)))
+}
+
+// --- Texts ---
+
+/// The text of one of the queries, with what it gives besides, and the places of its parameters.
+fn member_text(
+    planner: &Planner<'_>,
+    with: Option<Range<usize>>,
+    member: &Member<'_>,
+    weights: Option<&Vec<Pieces>>,
+) -> Result<(Vec<u8>, Vec<u32>), Obstacle> {
+    let mut pieces = Pieces::default();
+    if let Some(with) = with {
+        pieces = Pieces::own(with).then(" ");
+    }
+    let mut done = member.range.start;
+    if let Some(weights) = weights.filter(|weights| !weights.is_empty()) {
+        let Some(select) = member.select else { return Err(super::select::unknown_columns()) };
+        if select.options.distinct {
+            return Err("DISTINCT of texts within a UNION whose rows are compared or sorted".to_owned().into());
+        }
+        let Some(last) = select.items.last() else { return Err(super::select::unknown_columns()) };
+        let end = last.span.range().end;
+        pieces = pieces.and(&Pieces::own(done..end));
+        for weight in weights {
+            pieces = pieces.then(", ").and(weight);
+        }
+        done = end;
+    }
+    pieces = pieces.and(&Pieces::own(done..member.range.end));
+    Ok(made_of(&pieces.0, planner.text, planner.statement))
+}
+
+/// What gives the rows of one of the queries.
+fn member_read(planner: &Planner<'_>, (text, places): (Vec<u8>, Vec<u32>), home: ShardId) -> Result<Read, Obstacle> {
+    let arena = Bump::new();
+    let session = planner.session;
+    let constants: Option<Vec<Constant>> = match session.parameters {
+        None => None,
+        Some(all) => places.iter().map(|place| all.get(*place as usize).cloned()).collect(),
+    };
+    let facts = SessionFacts { parameters: constants.as_deref(), hinted: None, ..*session };
+    let parsed = weir_sql::parse(&arena, &text, session.mode);
+    let statement = match parsed.as_ref().map(|parsed| parsed.statements) {
+        Ok([statement]) => statement,
+        _ => return Err("a query of a UNION that can't be read alone".to_owned().into()),
+    };
+    let count = parameters(statement).len();
+    let own = |parameters: &[u32]| parameters.iter().filter_map(|own| places.get(*own as usize).copied()).collect();
+    let all: Vec<u32> = (0..u32::try_from(count).unwrap_or(0)).collect();
+    match plan_statement(&text, statement, planner.catalog, planner.weights, &facts)? {
+        Plan::Home => {
+            Ok(Read::of_one(home, text.clone(), own(&all), "it has no table of a sharded database".to_owned()))
+        }
+        Plan::Route(route) => {
+            Ok(Read::of_one(route.shard, route.text.unwrap_or_else(|| text.clone()), own(&all), route.reason))
+        }
+        Plan::Read(read) => Ok(Read { parameters: own(&read.parameters), ..read }),
+        _ => Err("a query of a UNION that is no plain read".to_owned().into()),
+    }
+}
+
+/// The whole, with queries that have no rows.
+fn head(compound: &Compound<'_>) -> Result<Edits, Obstacle> {
+    let mut edits = Edits::default();
+    for body in std::iter::once(&compound.first).chain(compound.rest.iter().map(|term| &term.body)) {
+        match body {
+            QueryBody::Select(select) => {
+                edits.insert(select.span.range().start, Pieces::new("("));
+                edits.insert(select.span.range().end, Pieces::new(" LIMIT 0)"));
+            }
+            QueryBody::Table(table) => {
+                edits.insert(table.span.range().start, Pieces::new("("));
+                edits.insert(table.span.range().end, Pieces::new(" LIMIT 0)"));
+            }
+            QueryBody::Nested(query) => {
+                let (query, select) = plain(query).map_err(|_| nested())?;
+                match (query.limit, query.order_by.last(), select) {
+                    (Some(limit), ..) => edits.replace(limit.span.range(), Pieces::new("LIMIT 0")),
+                    (None, Some(last), _) => edits.insert(last.span.range().end, Pieces::new(" LIMIT 0")),
+                    (None, None, Some(select)) => edits.insert(select.span.range().end, Pieces::new(" LIMIT 0")),
+                    (None, None, None) => {}
+                }
+            }
+            // Few rows, which are not looked at.
+            QueryBody::Values(_) | QueryBody::Compound(_) => {}
+        }
+    }
+    Ok(edits)
+}
