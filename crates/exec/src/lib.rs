@@ -21,6 +21,7 @@ pub mod clock;
 pub mod copies;
 pub mod define;
 pub mod inspect;
+mod named;
 pub mod own;
 pub mod read;
 pub mod rebuild;
@@ -40,6 +41,7 @@ use weir_catalog::ShardId;
 use weir_wire::stmt::Execute;
 use weir_wire::{Failure, StatusFlags};
 
+pub use named::{NAMED, Named};
 pub use own::Own;
 pub use sequence::{SequenceName, Sequences};
 pub use sharding::Sharding;
@@ -91,6 +93,13 @@ pub enum Request<'a> {
         types: Option<&'a Rc<[u8]>>,
         /// The session: servers keep something of the types that another one has executed a statement with.
         session: u32,
+    },
+    /// A text with parameters that are the session's user variables, which the parts have: rows come back in the text format.
+    Named {
+        /// The variables, in the order of the client's parameters.
+        variables: &'a [String],
+        /// Backslashes mean something in strings.
+        backslashes: bool,
     },
 }
 

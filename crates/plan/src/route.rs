@@ -7,7 +7,7 @@ use weir_sql::ast::{Insert, InsertSource};
 
 use crate::Refusal;
 use crate::analysis::values::Values;
-use crate::analysis::{Analysis, InstanceKind};
+use crate::analysis::{Analysis, Base, InstanceKind};
 use crate::constant::Known;
 use crate::place::Shards;
 use crate::statement::Planner;
@@ -37,7 +37,10 @@ pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<
             InstanceKind::Base(base) => {
                 named = true;
                 let everywhere = base.table.placement == Placement::Global;
-                (values.shards(place, &places)?, everywhere, base.name.to_owned())
+                let shards = values.shards(place, &places)?;
+                // No row of a copy may matter; it is still read where there is one.
+                let shards = if everywhere && shards.list().is_empty() { copies(base) } else { shards };
+                (shards, everywhere, base.name.to_owned())
             }
             _ => continue,
         };
@@ -64,7 +67,7 @@ pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<
                 let home = planner.home();
                 Some(if able.has(home) { home } else { able.list()[0] })
             }
-            None => Some(any_shard(analysis, planner)),
+            None => any_shard(analysis, planner),
         },
         [shard] => Some(*shard).filter(|shard| able.as_ref().is_none_or(|able| able.has(*shard))),
         _ => None,
@@ -78,18 +81,28 @@ pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<
     })
 }
 
-/// Where a statement runs that no row matters to: where the session is, if its tables are there.
-fn any_shard(analysis: &Analysis<'_>, planner: &Planner<'_>) -> ShardId {
-    let home = planner.home();
-    let bases = analysis.instances.iter().filter_map(|instance| match &instance.kind {
-        InstanceKind::Base(base) => Some(base),
-        _ => None,
-    });
-    let shards: Vec<&[ShardId]> = bases.map(|base| &base.database.shards[..]).collect();
-    if shards.iter().all(|shards| shards.contains(&home)) {
-        return home;
+/// Where a statement runs that no row matters to: where the session is, if its tables are there; else on a shard that has them all.
+fn any_shard(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Option<ShardId> {
+    let mut common: Option<Shards> = None;
+    for instance in analysis.instances.iter() {
+        if let InstanceKind::Base(base) = &instance.kind {
+            let own = copies(base);
+            match &mut common {
+                None => common = Some(own),
+                Some(common) => common.keep(&own),
+            }
+        }
     }
-    shards.first().and_then(|shards| shards.first()).copied().unwrap_or(home)
+    let (common, home) = (common?, planner.home());
+    if common.has(home) { Some(home) } else { common.list().first().copied() }
+}
+
+/// The shards that have a table, whatever rows they have of it.
+fn copies(base: &Base<'_>) -> Shards {
+    match base.table.placement {
+        Placement::Single(shard) => Shards::one(shard),
+        _ => Shards::of(&base.database.shards),
+    }
 }
 
 fn where_rows_are(planner: &Planner<'_>, table: &str, shards: &Shards) -> String {

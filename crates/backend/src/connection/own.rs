@@ -53,8 +53,8 @@ impl Connection {
     ///
     /// # Errors
     /// The server's error, or the loss of the connection.
-    pub async fn query(&mut self, sql: &str) -> Result<OwnReply, Failure> {
-        let payload = query_payload(sql.as_bytes(), self.capabilities);
+    pub async fn query<Text: AsRef<[u8]> + ?Sized>(&mut self, sql: &Text) -> Result<OwnReply, Failure> {
+        let payload = query_payload(sql.as_ref(), self.capabilities);
         self.queue(&payload, true);
         self.flush().await?;
         self.own_reply().await

@@ -14,7 +14,7 @@ use weir_wire::{Capabilities, Failure};
 
 use super::merge::internal;
 use super::row::Format;
-use crate::{Part, Request};
+use crate::{NAMED, Part, Request};
 
 /// Sends what the plan says to all parts. Returns the format of the rows that will come.
 ///
@@ -27,6 +27,10 @@ pub(super) async fn send(parts: &mut [&mut Part], read: &Read, request: &Request
                 let payload = query_payload(&read.text, part.lease.capabilities);
                 part.lease.queue(&payload, true);
             }
+            Format::Text
+        }
+        Request::Named { variables, backslashes } => {
+            queue_named(parts, read, variables, *backslashes).await?;
             Format::Text
         }
         Request::Execute { parsing, execute, types, session } => {
@@ -45,6 +49,27 @@ pub(super) async fn send(parts: &mut [&mut Part], read: &Read, request: &Request
     };
     flush(parts.iter_mut().map(|part| &mut **part)).await?;
     Ok(format)
+}
+
+/// Has all parts prepare the text, and queues its execution with the variables that it has as parameters.
+async fn queue_named(
+    parts: &mut [&mut Part],
+    read: &Read,
+    variables: &[String],
+    backslashes: bool,
+) -> Result<(), Failure> {
+    let names: Option<Vec<&str>> =
+        read.parameters.iter().map(|place| variables.get(*place as usize).map(String::as_str)).collect();
+    let names = names.ok_or_else(|| internal("a parameter has no variable"))?;
+    confirm(parts).await?;
+    let prepare = NAMED.prepare(&read.text, backslashes);
+    let execute = NAMED.execute(names);
+    for part in parts {
+        part.lease.query(&prepare).await?;
+        let payload = query_payload(&execute, part.lease.capabilities);
+        part.lease.queue(&payload, true);
+    }
+    Ok(())
 }
 
 /// The execution with the parameters that the text has, if they are not just the client's.

@@ -27,7 +27,7 @@ use weir_wire::{Failure, Fault};
 pub use load::{Source, load};
 pub use settle::{Generator, Settled, settle};
 
-use crate::{Outcome, Part, read};
+use crate::{Outcome, Part, Sharding, read};
 use counts::total;
 use send::{Order, Replied, Surroundings, everywhere};
 
@@ -46,6 +46,8 @@ pub struct Session<'a> {
     pub insert_id: u64,
     /// The first value that was generated for the statement ([`Settled::insert_id`]).
     pub generated: Option<u64>,
+    /// Where characters' weights are learnt; without it nothing is known but what the plan brings.
+    pub sharding: Option<&'a Sharding>,
 }
 
 /// Runs a write on the parts of its shards ([`Write::shards`]), which are in the order of these.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use weir_catalog::{Located, ShardId, locate_stored, no_part};
+use weir_catalog::{Constant, Located, ShardId, locate_stored, no_part};
 use weir_plan::Move;
 use weir_wire::error::codes;
 use weir_wire::{Capabilities, Failure, Fault};
@@ -17,13 +17,18 @@ use crate::ask::ask;
 use crate::read::Row;
 use crate::{Outcome, Part};
 
+/// How often weights are learnt for one key: once for each collation that it has, and not for ever.
+const MOST_LESSONS: usize = 16;
+
 /// What was read of the rows.
 #[derive(Default)]
 struct Found {
     /// Their old primary keys.
     keys: Vec<u8>,
-    /// Rows of values, by their new shards.
-    values: BTreeMap<ShardId, Vec<u8>>,
+    /// The rows' new keys, and all their new values.
+    rows: Vec<(Vec<Constant>, Vec<u8>)>,
+    /// How many bytes these values have.
+    bytes: usize,
     changed: u64,
 }
 
@@ -52,6 +57,10 @@ pub(super) async fn run(
         Ok(matched) => matched,
         Err(failure) => return only_read(parts, failure),
     };
+    let values = match placed(&found.rows, moved, session).await {
+        Ok(values) => values,
+        Err(failure) => return only_read(parts, failure),
+    };
     let mut warnings = 0_u16;
     if matched > 0 {
         let delete = [&moved.delete[..], &found.keys, b")"].concat();
@@ -64,7 +73,7 @@ pub(super) async fn run(
         }
         if failure.is_none() {
             let texts: Vec<(ShardId, Vec<u8>)> =
-                found.values.iter().map(|(shard, rows)| (*shard, [&moved.insert[..], rows].concat())).collect();
+                values.iter().map(|(shard, rows)| (*shard, [&moved.insert[..], rows].concat())).collect();
             let place = |shard| parts.iter().position(|part| part.shard == shard);
             let orders: Option<Vec<Order<'_>>> =
                 texts.iter().map(|(shard, text)| Some(Order { part: place(*shard)?, text })).collect();
@@ -97,21 +106,49 @@ fn put(found: &mut Found, row: &Row<'_>, moved: &Move) -> Result<usize, Failure>
         let column = columns.get(*place).ok_or_else(|| internal("a moved row lacks its key"))?;
         key.push(constant_of(row.field(*place), column)?);
     }
-    let shard = match locate_stored(&moved.database, &moved.table, &key, &moved.weights) {
-        Located::Shard(shard) => shard,
-        Located::Nowhere => return Err(no_part("of the new key")),
-        Located::Unsure | Located::NeedsWeights(..) => return Err(unsure()),
-    };
-    let values = found.values.entry(shard).or_default();
-    values.extend_from_slice(if values.is_empty() { b"(" } else { b",(" });
+    let mut values = b"(".to_vec();
     for (place, column) in columns.iter().enumerate().skip(first) {
         if place > first {
             values.push(b',');
         }
-        put_value(values, row.field(place), column, Some(CHARSET))?;
+        put_value(&mut values, row.field(place), column, Some(CHARSET))?;
     }
     values.push(b')');
-    Ok(found.keys.len() + found.values.values().map(Vec::len).sum::<usize>())
+    found.bytes += values.len() + 1;
+    found.rows.push((key, values));
+    Ok(found.keys.len() + found.bytes)
+}
+
+/// The rows' values by the shards of their new keys, each shard's in the order in which they were read.
+async fn placed(
+    rows: &[(Vec<Constant>, Vec<u8>)],
+    moved: &Move,
+    session: &Session<'_>,
+) -> Result<BTreeMap<ShardId, Vec<u8>>, Failure> {
+    let mut by_shard: BTreeMap<ShardId, Vec<u8>> = BTreeMap::new();
+    for (key, values) in rows {
+        let all = by_shard.entry(locate(key, moved, session).await?).or_default();
+        if !all.is_empty() {
+            all.push(b',');
+        }
+        all.extend_from_slice(values);
+    }
+    Ok(by_shard)
+}
+
+/// The shard of a key. What has to be learnt first is.
+async fn locate(key: &[Constant], moved: &Move, session: &Session<'_>) -> Result<ShardId, Failure> {
+    for _ in 0..MOST_LESSONS {
+        let learnt = session.sharding.map(|sharding| sharding.weights().clone());
+        let weights = learnt.as_deref().unwrap_or(&moved.weights);
+        match (locate_stored(&moved.database, &moved.table, key, weights), session.sharding) {
+            (Located::Shard(shard), _) => return Ok(shard),
+            (Located::Nowhere, _) => return Err(no_part("of the new key")),
+            (Located::NeedsWeights(collation, chars), Some(sharding)) => sharding.learn(&collation, &chars).await?,
+            (Located::Unsure | Located::NeedsWeights(..), _) => break,
+        }
+    }
+    Err(unsure())
 }
 
 fn unsure() -> Failure {

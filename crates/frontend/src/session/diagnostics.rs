@@ -36,6 +36,9 @@ impl Condition {
     /// The statement that raises it again, if there is one. `exactly`: its SQLSTATE will be looked at too.
     fn signal(&self, exactly: bool) -> Option<String> {
         let sqlstate = match (self.sqlstate, &self.level[..]) {
+            // SIGNAL makes a warning of it, whatever it was.
+            (Some([b'0', b'1', ..]), b"Error") if !exactly => "HY000".to_owned(),
+            (Some([b'0', b'1', ..]), b"Error") => return None,
             (Some(sqlstate), _) => String::from_utf8(sqlstate.to_vec()).ok()?,
             (None, b"Error") if !exactly => "HY000".to_owned(),
             (None, b"Warning") if !exactly => "01000".to_owned(),

@@ -41,6 +41,40 @@ impl Session {
         }
     }
 
+    /// What a SET has changed and the server has not reported is asked for, and kept like the rest. `bound`: the pins before it.
+    ///
+    /// Only variables of which the value that a server tells is all that there is to them; and only where several shards want the session
+    /// elsewhere: else the pin costs less than the question.
+    pub(super) async fn learn_unreported(&mut self, class: &Class, outcome: &Outcome, bound: Pins) {
+        let pinned = self.state.pins.contains(Pins::SPECIAL_VARIABLE) && !bound.contains(Pins::SPECIAL_VARIABLE);
+        let only_assigns = class.kind == Kind::Set && (class.pins - Pins::COMPUTED_USER_VARIABLE).is_empty();
+        let quiet = self.state.diagnostics == Diagnostics::Empty && self.state.found_rows != Left::OnConnection;
+        if self.endpoint.sharding.is_none() || !pinned || !only_assigns || !quiet {
+            return;
+        }
+        let has = |wanted: &str| outcome.variables.iter().any(|(name, _)| name == wanted);
+        let names: Vec<&str> =
+            class.assigned.iter().map(|name| &**name).filter(|name| !is_reported(name, &has)).collect();
+        let told = outcome.variables.iter().all(|(name, value)| is_derived(name) || is_replayable(name, value));
+        if !told || !names.iter().all(|name| is_plain_setting(name)) {
+            return;
+        }
+        let Some(lease) = &mut self.lease else { return };
+        let items: Vec<String> = names.iter().map(|name| format!("@@SESSION.{name}")).collect();
+        lease.has_found_rows = false;
+        let Ok(reply) = lease.query(&format!("SELECT {}", items.join(","))).await else { return };
+        let cells: Option<Vec<String>> =
+            reply.rows.into_iter().flatten().map(|cell| String::from_utf8(cell?).ok()).collect();
+        let Some(values) = cells.filter(|values| values.len() == names.len()) else { return };
+        let known = names.iter().copied().zip(values.iter().map(String::as_str));
+        if known.clone().all(|(name, value)| is_replayable(name, value)) {
+            let profile = Rc::new(self.state.profile.with_variables(known));
+            lease.set_profile(profile.clone());
+            self.state.profile = profile;
+            self.state.pins -= Pins::SPECIAL_VARIABLE;
+        }
+    }
+
     /// A text has let the session's clock go on: what the server reports then is the time at which it did.
     pub(super) fn note_clock(&mut self, class: &Class, text: &[u8]) {
         if self.state.profile.variable("timestamp").is_none()
@@ -196,6 +230,11 @@ fn is_derived(name: &str) -> bool {
     const DERIVED: [&str; 6] =
         ["character_set_database", "collation_database", "statement_id", "last_insert_id", "identity", "last_gtid"];
     DERIVED.contains(&name) || name.starts_with("session_track_")
+}
+
+/// A storage engine's variable, which MySQL does not report.
+fn is_plain_setting(name: &str) -> bool {
+    name.starts_with("innodb_")
 }
 
 /// Whether the server has reported a variable that the text assigns, by whichever of its names.

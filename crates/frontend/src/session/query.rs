@@ -5,6 +5,7 @@ use std::rc::Rc;
 use weir_admin::Caller;
 use weir_admin::sessions::Interrupt;
 use weir_backend::profile::charset_of;
+use weir_sql::facts::nothing_ran;
 use weir_sql::{Class, Effects, KillTarget, Kind, Pins, RoutingHint, StateValues, TokenKind};
 use weir_wire::error::codes;
 use weir_wire::packets::{OkPacket, SessionChange, put_session_change};
@@ -13,6 +14,7 @@ use weir_wire::resultset::ResultSet;
 use weir_wire::stmt::query_text_at;
 use weir_wire::{Failure, Fault};
 
+use super::relay::Outcome;
 use super::ride::Rode;
 use super::server::Stopped;
 use super::sharded::{Asked, Dispatched};
@@ -36,18 +38,23 @@ impl Session {
             let statement = String::from_utf8_lossy(&payload[at..][range.clone()]).into_owned();
             return Box::pin(self.weir_statement(&statement)).await;
         }
-        let ended = match self.may_run(&read.digested) {
+        let ended = self.run_if_allowed(payload, at, &read).await;
+        self.statement_ends(begun, &read.digested, &payload[at..], &ended);
+        ended
+    }
+
+    /// The text that begins at `at` in a command, as far as the rules let it run.
+    pub(super) async fn run_if_allowed(&mut self, payload: &[u8], at: usize, read: &ReadText) -> Result<(), End> {
+        match self.may_run(&read.digested) {
             Ok(()) => match self.rule_for(&read.digested) {
-                None => self.run_text(payload, at, &read, None).await,
-                Some(rule) => Box::pin(self.run_ruled(payload, at, &read, rule)).await,
+                None => self.run_text(payload, at, read, None).await,
+                Some(rule) => Box::pin(self.run_ruled(payload, at, read, rule)).await,
             },
             Err(failure) => {
                 self.refuse(&failure);
                 Ok(())
             }
-        };
-        self.statement_ends(begun, &read.digested, &payload[at..], &ended);
-        ended
+        }
     }
 
     /// The text that begins at `at` in a command. `to`: where a rule wants it to run.
@@ -64,6 +71,9 @@ impl Session {
         let payload = blanked.as_deref().unwrap_or(payload);
         if let Some(statements) = self.statements_apart(class, &payload[at..]) {
             return Box::pin(self.run_one_by_one(payload, at, statements)).await;
+        }
+        if self.run_named(class, payload, at).await? {
+            return Ok(());
         }
         match self.across_shards(class, &payload[at..]).await {
             Ok(false) => {}
@@ -107,7 +117,16 @@ impl Session {
             }
             None => payload,
         };
+        let bound = self.state.pins;
         let outcome = self.run_command(class, payload, ReplyKind::Results, lost).await?;
+        match &outcome {
+            Some(outcome @ Outcome { error: Some((code, _)), .. }) => {
+                let nothing = nothing_ran(&payload[at..], self.state.lex, class, *code, &outcome.message);
+                self.state.pins &= if nothing { bound } else { Pins::all() };
+            }
+            Some(outcome) => self.learn_unreported(class, outcome, bound).await,
+            None => {}
+        }
         if let Some((_, learnt)) = lanes {
             self.note_run(&learnt, outcome.as_ref());
         }
@@ -129,7 +148,7 @@ impl Session {
         }
         let spliced = self.splice_state(class, text);
         let text = spliced.as_deref().unwrap_or(text);
-        self.dispatch(Asked { class, text, execution: None }).await
+        self.dispatch(Asked { class, text, execution: None, values: None }).await
     }
 
     /// Answers what needs no server. Returns whether it did.

@@ -37,6 +37,8 @@ pub(crate) struct Outcome {
     pub(crate) insert_id: bool,
     /// The code and SQLSTATE of the error that ended it.
     pub(crate) error: Option<(u16, [u8; 5])>,
+    /// Its message.
+    pub(crate) message: Box<[u8]>,
     /// Session variables that changed.
     pub(crate) variables: Vec<(String, String)>,
     /// The default database changed.
@@ -236,6 +238,7 @@ impl Relay<'_> {
                     Ending::Err(err) => match self.deadline.in_place_of(err.code) {
                         None => {
                             outcome.note_error(err.code, err.sqlstate);
+                            outcome.message = err.message.into();
                             client.output.extend_from_slice(&input[..n]);
                         }
                         Some(late) => {

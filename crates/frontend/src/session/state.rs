@@ -16,7 +16,7 @@ use weir_wire::{Failure, StatusFlags};
 
 use super::beginning::{Beginning, lex_mode};
 use super::diagnostics::Condition;
-use super::sharded::TableName;
+use super::sharded::{Named, TableName};
 
 /// A value of the latest statement: known, or to be asked of the connection that ran it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +108,8 @@ pub(crate) struct State {
     pub(crate) set_transaction_used: bool,
     pub(crate) statements: HashMap<u32, Statement>,
     pub(crate) next_statement: u32,
+    /// What names of statements stand for that texts have prepared, in lower case.
+    pub(crate) named: HashMap<String, Rc<Named>>,
     /// Whether a prepared statement has a cursor on the server, and whether one has values in pieces.
     busy_statements: (bool, bool),
 }
@@ -136,6 +138,7 @@ impl State {
             set_transaction_used: false,
             statements: HashMap::new(),
             next_statement: 0,
+            named: HashMap::new(),
             busy_statements: (false, false),
         }
     }
@@ -261,18 +264,44 @@ pub(crate) fn runs_others(class: &Class) -> bool {
     class.kind == Kind::Multiple || class.effects.contains(Effects::RUNS_OTHERS)
 }
 
-/// The pins that a failed text leaves: not those of what it would have made, and none if it was not even run, which
-/// only a text that can't run others tells by its syntax error (1064, or 1630 for a function that is none).
+/// The pins that a failed text leaves: all if some of its statements may have succeeded; else not those of what it would have made, and
+/// none if it was not even run, which its syntax error tells (1064, or 1630 for a function that is none).
 pub(crate) fn pins_left_by_failure(pins: Pins, code: u16, runs_others: bool) -> Pins {
-    if matches!(code, 1064 | 1630) && !runs_others {
-        return Pins::empty();
+    match code {
+        _ if runs_others => pins,
+        1064 | 1630 => Pins::empty(),
+        _ => pins - MADE_OR_NOT,
     }
-    let atomic = Pins::TEMPORARY_TABLE
-        | Pins::ROLE
-        | Pins::SESSION_TRACKING
-        | Pins::SPECIAL_VARIABLE
-        | Pins::SET_TRANSACTION
-        | Pins::XA
-        | Pins::TEXT_PREPARE;
-    pins - atomic
+}
+
+/// Pins of what a statement that fails has not made.
+const MADE_OR_NOT: Pins = Pins::TEMPORARY_TABLE
+    .union(Pins::LOCK_TABLES)
+    .union(Pins::HANDLER)
+    .union(Pins::ROLE)
+    .union(Pins::SESSION_TRACKING)
+    .union(Pins::SPECIAL_VARIABLE)
+    .union(Pins::SET_TRANSACTION)
+    .union(Pins::XA)
+    .union(Pins::TEXT_PREPARE);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_failed_text_leaves() {
+        let table = Pins::TEMPORARY_TABLE | Pins::USER_LOCK;
+        let cases = [
+            (table, 1146, false, Pins::USER_LOCK),
+            (table, 1064, false, Pins::empty()),
+            // One of its statements has failed, and those before it may have made something.
+            (table, 1146, true, table),
+            (table, 1064, true, table),
+            (Pins::LOCK_TABLES, 1146, false, Pins::empty()),
+        ];
+        for (pins, code, runs_others, left) in cases {
+            assert_eq!(pins_left_by_failure(pins, code, runs_others), left, "{pins:?} {code} {runs_others}");
+        }
+    }
 }

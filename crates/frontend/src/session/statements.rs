@@ -25,7 +25,7 @@ use super::{End, SMALL_COMMAND, Session};
 use crate::texts::may_ride;
 
 /// The most statements that one client may have prepared: `max_prepared_stmt_count` of a stock server.
-const MOST_STATEMENTS: usize = 16_382;
+pub(super) const MOST_STATEMENTS: usize = 16_382;
 /// MariaDB: "the statement prepared last".
 const LAST_PREPARED: u32 = u32::MAX;
 
@@ -33,6 +33,12 @@ fn unknown_statement(id: u32, command: &str, mariadb: bool) -> Failure {
     let command = if mariadb { command } else { "mysql_stmt_precheck" };
     let message = format!("Unknown prepared statement handler ({id}) given to {command}");
     Failure::new(Fault::Client, codes::ER_UNKNOWN_STMT_HANDLER, b"HY000", message)
+}
+
+pub(super) fn too_many_statements() -> Failure {
+    let message =
+        format!("Can't create more than max_prepared_stmt_count statements (current value: {MOST_STATEMENTS})");
+    Failure::new(Fault::Client, 1461, b"42000", message)
 }
 
 pub(super) fn malformed(error: Malformed) -> Failure {
@@ -54,9 +60,7 @@ impl Session {
     /// COM_STMT_PREPARE.
     pub(super) async fn prepare(&mut self, payload: &[u8]) -> Result<(), End> {
         if self.state.statements.len() >= MOST_STATEMENTS {
-            let message =
-                format!("Can't create more than max_prepared_stmt_count statements (current value: {MOST_STATEMENTS})");
-            self.refuse(&Failure::new(Fault::Client, 1461, b"42000", message));
+            self.refuse(&too_many_statements());
             return Ok(());
         }
         let text = &payload[1..];
@@ -166,7 +170,7 @@ impl Session {
     }
 
     /// The server's id of a statement on the session's connection; prepares it there if need be.
-    async fn have_statement(&mut self, key: &Rc<StatementKey>) -> Result<u32, Stopped> {
+    pub(super) async fn have_statement(&mut self, key: &Rc<StatementKey>) -> Result<u32, Stopped> {
         self.have_connection().await?;
         let current = self.state.profile.clone();
         let connection = self.connection();
@@ -303,7 +307,11 @@ impl Session {
         if let Some(learnt) = &learnt {
             self.note_run(learnt, Some(&outcome));
         }
+        let bound = self.state.pins;
         self.note(&class, &outcome);
+        if outcome.error.is_none() {
+            self.learn_unreported(&class, &outcome, bound).await;
+        }
         self.note_assigned(&class, &key.text);
         self.note_clock(&class, &key.text);
         if outcome.error.is_none() {
@@ -343,7 +351,7 @@ impl Session {
         let execute = execute.without_cursor();
         let (parsing, session) = (&key.parsing, self.handle.id);
         let execution = sharded::Execution { execute: &execute, types, parsing, params, session, long_data };
-        self.dispatch(Asked { class, text, execution: Some(execution) }).await
+        self.dispatch(Asked { class, text, execution: Some(execution), values: None }).await
     }
 
     /// Executes a statement on a connection of the session's own.

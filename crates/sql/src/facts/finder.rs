@@ -73,7 +73,6 @@ impl<'a> Finder<'a> {
     }
 
     fn call(&mut self, call: &'a Call<'a>, span: Span) {
-        let name = call.name.span;
         if let Some(database) = call.name.database {
             if is_servers_schema(database.name) {
                 self.effect(Effects::SERVER_STATE);
@@ -83,13 +82,7 @@ impl<'a> Finder<'a> {
         let word = Keyword::of(call.name.name.name);
         self.varies(Varies::of_function(word, call.arguments.is_empty()));
         self.uses.known_function(word, call.arguments.is_empty());
-        // CURRENT_DATE and its like without parentheses are words of the grammar.
-        if name == span {
-            return;
-        }
-        let quoted = matches!(self.sql.get(name.start as usize), Some(b'`' | b'"'));
-        let adjacent = self.sql.get(name.end as usize) == Some(&b'(');
-        if !word.is_known_call(self.mode, quoted, adjacent) {
+        if may_be_stored(call, span, self.sql, self.mode) {
             self.uses.unknown_function();
         }
     }
@@ -165,6 +158,18 @@ impl<'a> Finder<'a> {
             IntoTarget::Outfile(_) | IntoTarget::Dumpfile(_) => self.effect(Effects::WRITES),
         }
     }
+}
+
+/// Whether a server may look for a stored function of a call's name.
+pub(super) fn may_be_stored(call: &Call<'_>, span: Span, sql: &[u8], mode: LexMode) -> bool {
+    let name = call.name.span;
+    // CURRENT_DATE and its like without parentheses are words of the grammar.
+    if call.name.database.is_none() && name == span {
+        return false;
+    }
+    let quoted = matches!(sql.get(name.start as usize), Some(b'`' | b'"'));
+    let adjacent = sql.get(name.end as usize) == Some(&b'(');
+    call.name.database.is_some() || !Keyword::of(call.name.name.name).is_known_call(mode, quoted, adjacent)
 }
 
 /// A word of seven letters, as the names of a sequence's values are: most names need not be looked up.

@@ -7,8 +7,10 @@
 //!   results vary.
 //! * `words` says what a text might do that has no tree.
 //! * `variables` lists the variables by name.
+//! * `refused` tells from a server's error that nothing of a text was run.
 
 pub(crate) mod finder;
+mod refused;
 #[cfg(test)]
 mod tests;
 pub(crate) mod uses;
@@ -16,6 +18,7 @@ mod variables;
 mod varies;
 pub(crate) mod words;
 
+pub use refused::nothing_ran;
 pub use variables::VariableUse;
 pub use varies::Varies;
 

@@ -113,7 +113,7 @@ fn the_places_of_literals_are_those_of_the_text_at_hand() {
     let mode = LexMode::default();
     let mut texts = KnownTexts::default();
     texts.keep(b"SELECT c FROM t WHERE a = 1.5 AND b = 'x' AND id=-5", mode, ());
-    let mut literals = Vec::from([0..9]);
+    let mut literals: Vec<_> = std::iter::once(0..9).collect();
     let asked = b"SELECT c FROM t WHERE a = 1.5 AND b = 'longer' AND id=-77";
     assert!(texts.get_with(asked, mode, &mut literals).is_some());
     let found: Vec<&[u8]> = literals.iter().map(|literal| &asked[literal.clone()]).collect();

@@ -28,7 +28,7 @@ impl Session {
 
     /// The plan of a statement like one that was planned before, without its reason.
     pub(super) fn cached_plan(&mut self, sharding: &Sharding, asked: Asked<'_>) -> Option<Plan> {
-        if asked.execution.is_some_and(|execution| execution.long_data) {
+        if asked.values.is_some() || asked.execution.is_some_and(|execution| execution.long_data) {
             return None;
         }
         let circumstances = self.circumstances();
@@ -51,7 +51,7 @@ impl Session {
     /// Where the literals of a statement stand that is planned now, if the plan is worth keeping.
     pub(super) fn learns(&self, wanted: Option<&Wanted<'_>>, asked: Asked<'_>) -> Option<Vec<Range<usize>>> {
         let in_pieces = asked.execution.is_some_and(|execution| execution.long_data);
-        wanted.filter(|_| !in_pieces).and_then(|wanted| self.shared.plans.may_learn(wanted))
+        wanted.filter(|_| !in_pieces && asked.values.is_none()).and_then(|wanted| self.shared.plans.may_learn(wanted))
     }
 
     /// What plans depend on besides the statement and the catalog.

@@ -25,7 +25,7 @@ impl Session {
             return Err(Failure::new(Fault::Client, 1235, b"42000", message).into());
         };
         let class = classify(statement.as_bytes(), self.state.lex);
-        let asked = Asked { class: &class, text: statement.as_bytes(), execution: None };
+        let asked = Asked { class: &class, text: statement.as_bytes(), execution: None, values: None };
         let planned = self.plan(&sharding, asked).await?;
         let rows = explain::rows(&planned.plan, &planned.catalog);
         let cell = |text: &str| Some(text.as_bytes().to_vec());

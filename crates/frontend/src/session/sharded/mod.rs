@@ -6,6 +6,7 @@
 mod cached;
 mod defining;
 mod explain;
+mod named;
 mod planning;
 mod several;
 mod sink;
@@ -19,13 +20,16 @@ use weir_catalog::ShardId;
 use weir_exec::write::{Generator, Settled};
 use weir_exec::{Request, Sharding};
 use weir_plan::{Alike, Plan, Read, Route, Write, WriteKind};
-use weir_sql::{Class, Effects, Kind};
+use weir_sql::ast::StatementKind;
+use weir_sql::{Bump, Class, Effects, Kind, LexMode};
 use weir_wire::error::codes;
 use weir_wire::stmt::Execute;
-use weir_wire::{Failure, Fault};
+use weir_wire::{Failure, Fault, StatusFlags};
 
 use super::Session;
 use super::server::Stopped;
+pub(super) use named::Named;
+use named::Values;
 pub(super) use planning::shard_id;
 pub(super) use temporary::TableName;
 
@@ -49,17 +53,28 @@ pub(super) struct Asked<'a> {
     pub(super) text: &'a [u8],
     /// Its execution, if it is prepared, and the types of its parameters.
     pub(super) execution: Option<Execution<'a>>,
+    /// The values of its parameters, if it was prepared by a text.
+    pub(super) values: Option<&'a Values>,
 }
 
 impl<'a> Asked<'a> {
     /// As it is asked of shards.
-    fn request(&self) -> Request<'a> {
-        match self.execution {
-            None => Request::Text,
-            Some(Execution { execute, types, parsing, session, .. }) => {
+    fn request(&self, mode: LexMode) -> Request<'a> {
+        match (self.execution, self.values) {
+            (None, None) => Request::Text,
+            (None, Some(values)) => {
+                Request::Named { variables: &values.names, backslashes: !mode.no_backslash_escapes }
+            }
+            (Some(Execution { execute, types, parsing, session, .. }), _) => {
                 Request::Execute { parsing, execute, types, session }
             }
         }
+    }
+
+    /// How many parameters it has.
+    fn parameters(&self) -> u16 {
+        let values = self.values.map_or(0, |values| u16::try_from(values.names.len()).unwrap_or(u16::MAX));
+        self.execution.map_or(values, |execution| execution.params)
     }
 }
 
@@ -126,7 +141,7 @@ impl Session {
         let mut settled: Option<Settled> = None;
         for _ in 0..MOST_STEPS {
             let now = match &settled {
-                Some(settled) => Asked { text: &settled.text, execution: None, ..asked },
+                Some(settled) => Asked { text: &settled.text, execution: None, values: None, ..asked },
                 None => asked,
             };
             let plan = match known.take() {
@@ -145,7 +160,7 @@ impl Session {
                 self.answer_write(&outcome);
                 return Ok(Dispatched::Done);
             }
-            known = self.cached_plan(sharding, Asked { text: &found.text, execution: None, ..asked });
+            known = self.cached_plan(sharding, Asked { text: &found.text, execution: None, values: None, ..asked });
             settled = Some(found);
         }
         Err(not_supported("The statement's values can't be found out: it needs too many steps").into())
@@ -174,13 +189,21 @@ impl Session {
                 let write = Write { kind, alike: Alike::default(), raise: None, reason };
                 self.write_several(sharding, asked.class, &write, generated).await?;
             }
-            Plan::Read(read) => self.read_several(asked.class, &read, &asked.request()).await?,
-            Plan::Union(union) => self.read_union(asked.class, &union, &asked.request()).await?,
+            Plan::Read(read) => self.read_several(asked.class, &read, &asked.request(self.state.lex)).await?,
+            Plan::Union(_) if asked.values.is_some() => {
+                let message =
+                    "EXECUTE … USING of a UNION whose queries are read one by one: send it as a text of its own";
+                return Err(not_supported(message).into());
+            }
+            Plan::Union(union) => self.read_union(asked.class, &union, &asked.request(self.state.lex)).await?,
             Plan::Write(write) => {
                 if let Some(raise) = &write.raise {
                     sharding.sequences.raise(raise).await?;
                 }
                 self.write_several(sharding, asked.class, &write, generated).await?;
+            }
+            Plan::Define | Plan::Tell if asked.values.is_some() => {
+                return Err(not_supported("EXECUTE … USING of such a statement: send it as a text of its own").into());
             }
             Plan::Define => return self.define(sharding, asked).await,
             Plan::Tell => return self.tell(sharding, asked).await,
@@ -208,26 +231,54 @@ impl Session {
     /// Runs a statement of one shard beside the connection that the session is bound to.
     async fn run_beside(&mut self, asked: Asked<'_>, route: Route) -> Result<Dispatched, Stopped> {
         let leaves = !asked.class.pins.is_empty() || asked.class.effects.contains(Effects::USES_WARNINGS);
-        if leaves || self.state.in_transaction() || asked.class.effects.contains(Effects::WRITES) {
+        let alone = !leaves && !self.state.in_transaction();
+        let writes = asked.class.effects.contains(Effects::WRITES);
+        if alone && writes && self.may_write_beside(asked) {
+            let text = route.text.unwrap_or_else(|| asked.text.to_vec());
+            let kind = WriteKind::Everywhere(vec![route.shard], text);
+            let write = Write { kind, alike: Alike::default(), raise: None, reason: route.reason };
+            let sharding = self.sharding().ok_or_else(|| not_supported("There are no shards"))?;
+            self.write_several(&sharding, asked.class, &write, None).await?;
+            return Ok(Dispatched::Done);
+        }
+        if !alone || writes {
             self.set_shard(usize::from(route.shard.0));
             return self.stay_on_shard().map(|()| Dispatched::Here(None)).map_err(Stopped::from);
         }
         let text = route.text.unwrap_or_else(|| asked.text.to_vec());
-        let params = asked.execution.map_or(0, |execution| execution.params);
+        let params = asked.parameters();
         let read = Read::of_one(route.shard, text, (0..u32::from(params)).collect(), route.reason);
-        self.read_several(asked.class, &read, &asked.request()).await?;
+        self.read_several(asked.class, &read, &asked.request(self.state.lex)).await?;
         Ok(Dispatched::Done)
     }
 
+    /// Whether a change of one shard can run on another connection than that to which the session is bound: it is a transaction of its
+    /// own there, and has no rows.
+    fn may_write_beside(&self, asked: Asked<'_>) -> bool {
+        let arena = Bump::new();
+        let Ok(parsed) = weir_sql::parse(&arena, asked.text, self.state.lex) else { return false };
+        let [statement] = parsed.statements else { return false };
+        let changes = match statement.kind {
+            StatementKind::Insert(insert) => insert.returning.is_empty(),
+            StatementKind::Update(update) => update.returning.is_empty(),
+            StatementKind::Delete(delete) => delete.returning.is_empty(),
+            _ => false,
+        };
+        changes && asked.parameters() == 0 && self.state.status.contains(StatusFlags::AUTOCOMMIT)
+    }
+
     /// A statement is to be prepared: on a shard that has its tables. In a transaction that shard joins it, as it does for the execution.
+    ///
+    /// # Errors
+    /// No shard has all of them.
     pub(super) async fn aim_preparation(&mut self, class: &Class, text: &[u8]) -> Result<(), Stopped> {
         let Some(sharding) = self.sharding() else { return Ok(()) };
         let bound = |session: &Session| session.lease.is_some() && session.state.is_bound();
         let here = bound(self).then(|| shard_id(self.at.shard));
-        let Some(shard) = self.shard_with_tables(&sharding.catalog(), text, here) else { return Ok(()) };
+        let Some(shard) = self.shard_with_tables(&sharding.catalog(), text, here)? else { return Ok(()) };
         if self.is_bound_elsewhere(shard) {
             // Values that can be taken along bind it no longer.
-            self.learn_values_for(Asked { class, text, execution: None }).await?;
+            self.learn_values_for(Asked { class, text, execution: None, values: None }).await?;
         }
         // Temporary tables are where the session is. Whatever else binds it: there it would only be said that a table does not exist.
         if !self.is_bound_elsewhere(shard) || self.state.temporary.is_empty() {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use weir_catalog::{Catalog, Constant, Placement, ShardId, Weights};
 use weir_exec::Sharding;
 use weir_plan::{Plan, Refusal, SessionFacts, views};
-use weir_sql::ast::{ExecuteSource, Statement, StatementKind};
 use weir_sql::resolve::{Context, resolve};
 use weir_sql::{Bump, LexMode, SyntaxError};
 use weir_wire::error::codes;
@@ -101,9 +100,6 @@ impl Session {
             home,
             hinted: hinted(text, self.state.lex, catalog)?,
         };
-        if let Some(refusal) = parsed.statements.iter().find_map(|statement| prepares(statement, catalog)) {
-            return Ok(Err(Refusal::Failure(refusal)));
-        }
         let plan = |statement| weir_plan::plan(text, statement, catalog, weights, &facts);
         match parsed.statements {
             [] => Ok(Ok(Plan::Home)),
@@ -134,9 +130,17 @@ impl Session {
     }
 
     /// A shard that has all tables of a text, as far as they are of sharded databases: this one, if it has them. `None` if it names none of them.
-    pub(super) fn shard_with_tables(&self, catalog: &Catalog, text: &[u8], wanted: Option<ShardId>) -> Option<ShardId> {
+    ///
+    /// # Errors
+    /// There is none.
+    pub(super) fn shard_with_tables(
+        &self,
+        catalog: &Catalog,
+        text: &[u8],
+        wanted: Option<ShardId>,
+    ) -> Result<Option<ShardId>, Failure> {
         let arena = Bump::new();
-        let parsed = weir_sql::parse(&arena, text, self.state.lex).ok()?;
+        let Ok(parsed) = weir_sql::parse(&arena, text, self.state.lex) else { return Ok(None) };
         let context = Context {
             database: self.state.profile.database.as_deref(),
             dialect: self.state.lex.dialect,
@@ -144,6 +148,7 @@ impl Session {
             columns: &(),
         };
         let mut found = None;
+        let mut single: Option<(ShardId, String)> = None;
         for statement in parsed.statements {
             for (_, table) in resolve(statement, &context).tables() {
                 let Some((name, database)) = table.database.and_then(|name| catalog.database(name)) else { continue };
@@ -155,35 +160,34 @@ impl Session {
                 let has = if has.is_empty() { &database.shards } else { &has };
                 let first = wanted.filter(|wanted| has.contains(wanted)).or(has.first().copied());
                 match known.map(|(_, table)| &table.placement) {
-                    Some(Placement::Single(shard)) => return Some(*shard),
+                    Some(Placement::Single(shard)) => match &single {
+                        None => single = Some((*shard, String::from_utf8_lossy(table.name).into_owned())),
+                        Some((other, before)) if other != shard => {
+                            let (one, two) = (catalog.shard_name(*other), catalog.shard_name(*shard));
+                            return Err(not_supported(format!(
+                                "A statement is prepared on one shard, and none has all of its SINGLE tables: '{before}' is on '{one}', '{}' \
+                                 on '{two}'. Send it as text",
+                                String::from_utf8_lossy(table.name)
+                            )));
+                        }
+                        Some(_) => {}
+                    },
                     _ => found = found.or(first),
                 }
             }
         }
-        found
+        Ok(single.map(|(shard, _)| shard).or(found))
     }
 
     /// The values of an execution's parameters.
     fn constants(&self, literals: &Literals, asked: Asked<'_>) -> Result<Option<Vec<Constant>>, Malformed> {
+        if let Some(values) = asked.values {
+            return Ok(Some(values.constants.clone()));
+        }
         let Some(execution) = asked.execution.filter(|execution| !execution.long_data) else { return Ok(None) };
         let values = self.parameters(&execution);
         values.map(|value| value.map(|value| literals.constant(&value))).collect::<Result<_, _>>().map(Some)
     }
-}
-
-/// The refusal of a text that prepares or runs another one, which would run on one shard alone.
-fn prepares(statement: &Statement<'_>, catalog: &Catalog) -> Option<Failure> {
-    let runs = match statement.kind {
-        StatementKind::Prepare(_) => true,
-        StatementKind::Execute(execute) => matches!(execute.source, ExecuteSource::Immediate(_)),
-        _ => false,
-    };
-    (runs && !catalog.databases.is_empty()).then(|| {
-        not_supported(
-            "PREPARE and EXECUTE IMMEDIATE of a text run on one shard, and there are sharded databases. Prepare with the client's own calls \
-             (the binary protocol), or send the statement itself",
-        )
-    })
 }
 
 /// The shard that a text names by a hint. A comment at its beginning is one if there is a shard of that name.

@@ -165,7 +165,9 @@ impl Session {
         let killer = killing.killer();
         let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
         let reading = self.reading(&shared.collations, &cancel);
-        let session = write::Session { in_transaction: within, ..self.writing(&reading, generated) };
+        let sharding = self.endpoint.sharding.clone();
+        let own = self.writing(&reading, generated);
+        let session = write::Session { in_transaction: within, sharding: sharding.as_deref(), ..own };
         let client = Some(&mut self.client);
         attend(&handle, &running, &killer, client, write::run(parts, write, &session)).await?.map_err(Stopped::Refused)
     }
@@ -261,7 +263,7 @@ impl Session {
             Left::Known(id) => id,
             Left::OnConnection => 0,
         };
-        write::Session { reading, in_transaction: false, insert_id, generated }
+        write::Session { reading, in_transaction: false, insert_id, generated, sharding: None }
     }
 
     async fn run_read(

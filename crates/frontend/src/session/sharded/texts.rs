@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use weir_plan::Plan;
-use weir_sql::ast::StatementKind;
+use weir_sql::ast::{Statement, StatementKind};
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, Class, Kind};
 use weir_wire::Capabilities;
@@ -38,13 +38,21 @@ impl Session {
         };
         // A file that the client sends is part of the exchange of packets.
         let loads = parsed.statements.iter().any(|statement| matches!(statement.kind, StatementKind::Load(_)));
-        if loads || parsed.statements.len() < 2 || !parsed.statements.iter().any(names_sharded) {
+        // What a name stands for is the session's.
+        let by_name = |statement: &Statement<'_>| {
+            let kinds = |kind| {
+                matches!(kind, StatementKind::Prepare(_) | StatementKind::Execute(_) | StatementKind::Deallocate(_))
+            };
+            !catalog.databases.is_empty() && kinds(statement.kind)
+        };
+        let named = parsed.statements.iter().any(by_name);
+        if loads || parsed.statements.len() < 2 || !named && !parsed.statements.iter().any(names_sharded) {
             return None;
         }
-        let asked = Asked { class, text, execution: None };
+        let asked = Asked { class, text, execution: None, values: None };
         let circumstances = self.circumstances();
         match self.plan_with(&catalog, &sharding.weights(), &circumstances, asked, None) {
-            Ok(Ok(Plan::Home | Plan::Route(_))) if !self.branches.are_several() => None,
+            Ok(Ok(Plan::Home | Plan::Route(_))) if !named && !self.branches.are_several() => None,
             _ => Some(parsed.statements.iter().map(|statement| statement.span.range()).collect()),
         }
     }

@@ -17,7 +17,7 @@ use super::super::state::Left;
 use super::{Asked, shard_id};
 
 /// What may assign variables that its text does not show.
-const OUT_OF_SIGHT: Pins =
+pub(super) const OUT_OF_SIGHT: Pins =
     Pins::CALL.union(Pins::UNKNOWN_FUNCTION).union(Pins::UNKNOWN_STATEMENT).union(Pins::TEXT_PREPARE);
 
 impl Session {
@@ -70,7 +70,7 @@ impl Session {
         found
     }
 
-    async fn learn_user_variables(&mut self, text: &[u8]) -> Result<(), Stopped> {
+    pub(super) async fn learn_user_variables(&mut self, text: &[u8]) -> Result<(), Stopped> {
         let opaque = self.state.assigned_unseen || self.state.pins.intersects(OUT_OF_SIGHT);
         let names: Vec<String> = match opaque {
             true => variables_of(text, self.state.lex).collect(),
@@ -78,16 +78,22 @@ impl Session {
         };
         if !names.is_empty() {
             self.learn_values_left().await?;
-            let literals = self.read_user_variables(&names).await?;
-            let known = names.iter().map(String::as_str).zip(literals.iter().map(String::as_str));
-            let profile = Rc::new(self.state.profile.with_user_variables(known));
-            self.state.profile = profile.clone();
-            self.connection().set_profile(profile);
+            self.learn_variables_named(&names).await?;
         }
         if !opaque {
             self.state.assigned.clear();
             self.state.pins -= Pins::COMPUTED_USER_VARIABLE;
         }
+        Ok(())
+    }
+
+    /// Takes the values that variables have on the session's connection into the profile.
+    pub(super) async fn learn_variables_named(&mut self, names: &[String]) -> Result<(), Stopped> {
+        let literals = self.read_user_variables(names).await?;
+        let known = names.iter().map(String::as_str).zip(literals.iter().map(String::as_str));
+        let profile = Rc::new(self.state.profile.with_user_variables(known));
+        self.state.profile = profile.clone();
+        self.connection().set_profile(profile);
         Ok(())
     }
 

@@ -1,0 +1,327 @@
+//! PREPARE, EXECUTE and DEALLOCATE PREPARE as texts, where there are sharded databases: the session keeps what a name stands for, so that
+//! each execution runs wherever its rows are.
+//!
+//! What must always hold: a server has found nothing wrong with a text before its name is kept. A text without parameters runs as if the
+//! client had sent it; one with parameters is prepared and executed by each server that runs it, under a name of Weir's own and with
+//! the user variables that the client named, so that types and columns are what the server makes of them.
+
+use std::rc::Rc;
+
+use weir_backend::profile::{SharedProfile, charset_of};
+use weir_backend::statement::StatementKey;
+use weir_catalog::Constant;
+use weir_exec::NAMED;
+use weir_sql::ast::{ExecuteSource, Expr, ExprKind, StatementKind};
+use weir_sql::{Bump, Class, Effects, Kind, LeadBytes, Pins, classify};
+use weir_wire::error::codes;
+use weir_wire::packets::OkPacket;
+use weir_wire::reply::ReplyKind;
+use weir_wire::stmt::query_payload;
+use weir_wire::{Failure, Fault};
+
+use super::super::relay::Outcome;
+use super::super::server::Stopped;
+use super::super::statements::{MOST_STATEMENTS, too_many_statements};
+use super::super::{End, Session};
+use super::variables::OUT_OF_SIGHT;
+use super::{Asked, Dispatched, not_supported};
+use crate::literals::variable;
+
+/// A text that a name stands for.
+#[derive(Debug)]
+pub(in super::super) struct Named {
+    text: Box<[u8]>,
+    parameters: usize,
+    /// The settings under which it was prepared.
+    parsing: SharedProfile,
+}
+
+/// The values of an execution's parameters: the client's user variables.
+#[derive(Debug)]
+pub(in super::super) struct Values {
+    /// Their names, in lower case.
+    pub(super) names: Vec<String>,
+    pub(super) constants: Vec<Constant>,
+}
+
+/// What a text asks for.
+enum Request {
+    Prepare { name: String, source: Vec<u8> },
+    Execute { name: String, using: Option<Vec<String>> },
+    Immediate { source: Vec<u8>, using: Option<Vec<String>> },
+    Deallocate { name: String },
+}
+
+impl Session {
+    /// Runs a text if it prepares, runs or forgets a statement by its name. Returns whether it did.
+    pub(in super::super) async fn run_named(&mut self, class: &Class, payload: &[u8], at: usize) -> Result<bool, End> {
+        let about_names = class.pins.contains(Pins::TEXT_PREPARE) || class.effects.is_empty();
+        if class.kind != Kind::Other || !about_names || !self.has_sharded_databases() {
+            return Ok(false);
+        }
+        let Some(request) = self.read_request(&payload[at..]) else { return Ok(false) };
+        match Box::pin(self.run_request(request, class, payload, at)).await {
+            Ok(done) => Ok(done),
+            Err(stopped) => self.stopped(stopped).map(|()| true),
+        }
+    }
+
+    fn has_sharded_databases(&self) -> bool {
+        self.endpoint.sharding.as_ref().is_some_and(|sharding| !sharding.catalog().databases.is_empty())
+    }
+
+    fn read_request(&self, text: &[u8]) -> Option<Request> {
+        let arena = Bump::new();
+        let parsed = weir_sql::parse(&arena, text, self.state.lex).ok()?;
+        let [statement] = parsed.statements else { return None };
+        let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let source = |expr: &Expr<'_>| expr.span.text(text).to_vec();
+        Some(match statement.kind {
+            StatementKind::Prepare(prepare) => {
+                Request::Prepare { name: name(prepare.name.name), source: source(&prepare.text) }
+            }
+            StatementKind::Execute(execute) => match &execute.source {
+                ExecuteSource::Prepared(named) => {
+                    Request::Execute { name: name(named.name), using: variables(execute.using) }
+                }
+                ExecuteSource::Immediate(text) => {
+                    Request::Immediate { source: source(text), using: variables(execute.using) }
+                }
+            },
+            StatementKind::Deallocate(named) => Request::Deallocate { name: name(named.name) },
+            _ => return None,
+        })
+    }
+
+    async fn run_request(
+        &mut self,
+        request: Request,
+        class: &Class,
+        payload: &[u8],
+        at: usize,
+    ) -> Result<bool, Stopped> {
+        // Prepared before there were sharded databases, on the connection that the session is bound to.
+        let elsewhere = self.state.pins.contains(Pins::TEXT_PREPARE);
+        let named = &mut self.state.named;
+        match request {
+            Request::Prepare { name, source } => {
+                named.remove(&name.to_lowercase());
+                if named.len() >= MOST_STATEMENTS {
+                    return Err(too_many_statements().into());
+                }
+                let named = self.prepare_source(&source, class).await?;
+                self.state.named.insert(name.to_lowercase(), Rc::new(named));
+                self.ok_for_name(b"Statement prepared");
+            }
+            Request::Deallocate { name } => match named.remove(&name.to_lowercase()) {
+                Some(_) => self.ok_for_name(b""),
+                None if elsewhere => return Ok(false),
+                None => return Err(unknown(&name, "DEALLOCATE PREPARE").into()),
+            },
+            Request::Execute { name, using } => match named.get(&name.to_lowercase()).cloned() {
+                Some(named) => self.execute_named(&named, using, payload, at).await?,
+                None if elsewhere => return Ok(false),
+                None => return Err(unknown(&name, "EXECUTE").into()),
+            },
+            Request::Immediate { source, using } => {
+                let named = self.prepare_source(&source, class).await?;
+                self.execute_named(&named, using, payload, at).await?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn ok_for_name(&mut self, info: &'static [u8]) {
+        self.state.answered_here();
+        self.endpoint.metrics.answered_here.inc();
+        let ok = OkPacket { info, ..OkPacket::plain(self.state.own_status()) };
+        self.client.put_ok(&ok);
+    }
+
+    /// Has a server look at the text that an expression of the client's is.
+    async fn prepare_source(&mut self, source: &[u8], class: &Class) -> Result<Named, Stopped> {
+        let calls = Pins::UNKNOWN_FUNCTION | Pins::SEQUENCE | Pins::USER_LOCK | Pins::COMPUTED_USER_VARIABLE;
+        if class.pins.intersects(calls) {
+            let message =
+                "The text of a PREPARE that calls functions or assigns variables: assign it to a user variable first";
+            return Err(not_supported(message).into());
+        }
+        let text = self.value_of_source(source).await?;
+        let arena = Bump::new();
+        let parsing = Rc::new(self.state.profile.parsing());
+        self.aim_preparation(&classify(&text, self.state.lex), &text).await?;
+        let read = Class { effects: Effects::READS, ..Class::default() };
+        self.route(&read, None).await?;
+        let key = self.shared.statement_keys.share(StatementKey::new(text.clone().into(), parsing.clone()));
+        self.have_statement(&key).await?;
+        let parsed = weir_sql::parse(&arena, &text, self.state.lex).map_err(|error| self.syntax_error(&error))?;
+        Ok(Named { parameters: parsed.parameters as usize, text: text.into(), parsing })
+    }
+
+    /// The text that an expression is, in the client's character set. NULL is read as the word, as servers do.
+    async fn value_of_source(&mut self, source: &[u8]) -> Result<Vec<u8>, Stopped> {
+        let charset = self.text_charset()?;
+        let read = Class { effects: Effects::READS, ..Class::default() };
+        self.learn_values_left().await?;
+        self.route(&read, None).await?;
+        self.be_in_profile().await?;
+        let question = [b"SELECT HEX(CONVERT((", source, b") USING ", charset.as_bytes(), b"))"].concat();
+        let lease = self.connection();
+        lease.has_found_rows = false;
+        let cell = lease.query(&question).await?.rows.into_iter().flatten().next().flatten();
+        let Some(digits) = cell else { return Ok(b"NULL".to_vec()) };
+        let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        let bytes: Option<Vec<u8>> =
+            digits.chunks_exact(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect();
+        bytes.ok_or_else(|| not_supported("The text of a PREPARE could not be read").into())
+    }
+
+    /// The character set of texts, if bytes of them that look like ASCII are.
+    fn text_charset(&self) -> Result<String, Failure> {
+        let charset = charset_of(self.state.profile.variable("character_set_client").unwrap_or("utf8mb4"));
+        match self.state.lex.lead_bytes {
+            LeadBytes::None => Ok(charset.to_owned()),
+            _ => Err(not_supported(format!("PREPARE of a text in character set {charset}: SET NAMES utf8mb4 first"))),
+        }
+    }
+
+    /// A connection that is in the session's profile.
+    async fn be_in_profile(&mut self) -> Result<(), Stopped> {
+        self.have_connection().await?;
+        let profile = self.state.profile.clone();
+        let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);
+        if self.connection().profile().has_others_user_variables(&profile) {
+            self.connection().reset().await?;
+        }
+        self.queue_wait();
+        let connection = self.connection();
+        connection.queue_state(&profile, tracking)?;
+        connection.flush().await?;
+        self.confirm_state().await
+    }
+
+    async fn execute_named(
+        &mut self,
+        named: &Named,
+        using: Option<Vec<String>>,
+        payload: &[u8],
+        at: usize,
+    ) -> Result<(), Stopped> {
+        let Some(names) = using else {
+            return Err(not_supported("EXECUTE … USING of what is no user variable: assign it to one first").into());
+        };
+        if names.len() != named.parameters {
+            let message = "Incorrect arguments to EXECUTE";
+            return Err(Failure::new(Fault::Client, codes::ER_WRONG_ARGUMENTS, b"HY000", message).into());
+        }
+        if self.state.profile.parsing() != *named.parsing {
+            let message = "The default database, sql_mode or the character sets have changed since this statement was prepared: PREPARE it again";
+            return Err(not_supported(message).into());
+        }
+        if names.is_empty() {
+            let command = [&payload[..at], &named.text].concat();
+            let read = self.shared.read(&named.text, self.state.lex);
+            return Box::pin(self.run_if_allowed(&command, at, &read)).await.map_err(Stopped::Ended);
+        }
+        let read = self.shared.read(&named.text, self.state.lex);
+        self.may_run(&read.digested)?;
+        if self.rule_for(&read.digested).is_some() {
+            return Err(not_supported("A rule is about this statement: send it as a text of its own").into());
+        }
+        let mut class = classify(&named.text, self.state.lex);
+        let counts = Effects::USES_WARNINGS | Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
+        if class.effects.intersects(counts) || class.pins.contains(Pins::TEXT_PREPARE) {
+            let message = "EXECUTE … USING of a statement that asks for what the one before it has left: send it as a text of its own";
+            return Err(not_supported(message).into());
+        }
+        if class.pins.contains(Pins::CALL) || matches!(class.kind, Kind::SetUserVariables(_)) {
+            class.pins |= Pins::COMPUTED_USER_VARIABLE;
+            self.state.assigned.extend(names.iter().cloned());
+        }
+        let constants = self.values_of(&names, &named.text).await?;
+        self.execute_with(&class, &named.text, Values { names, constants }).await
+    }
+
+    /// The values of user variables, as parameters. What is not known is asked of the session's connection.
+    async fn values_of(&mut self, names: &[String], text: &[u8]) -> Result<Vec<Constant>, Stopped> {
+        let opaque = self.state.pins.intersects(OUT_OF_SIGHT | Pins::COMPUTED_USER_VARIABLE);
+        if self.lease.is_some() && opaque {
+            let named: Vec<String> = names.iter().map(|name| format!("@`{name}` ")).collect();
+            self.learn_user_variables(&[named.concat().as_bytes(), text].concat()).await?;
+        }
+        let known = |session: &Self, name: &String| match session.state.profile.user_variable(name) {
+            Some(literal) => variable(literal),
+            None => Some(Constant::Null),
+        };
+        if !names.iter().all(|name| known(self, name).is_some()) {
+            self.route(&Class { effects: Effects::READS, ..Class::default() }, None).await?;
+            self.learn_values_left().await?;
+            self.be_in_profile().await?;
+            self.learn_variables_named(names).await?;
+        }
+        let constants: Option<Vec<_>> = names.iter().map(|name| known(self, name).map(as_parameter)).collect();
+        constants.ok_or_else(|| not_supported("The value of a user variable of EXECUTE … USING is not known").into())
+    }
+
+    /// Runs a text with parameters: on several shards as planned, or on one by its server.
+    async fn execute_with(&mut self, class: &Class, text: &[u8], values: Values) -> Result<(), Stopped> {
+        if self.across_shards(class, text).await? {
+            return Ok(());
+        }
+        let asked = Asked { class, text, execution: None, values: Some(&values) };
+        let changed = match self.dispatch(asked).await? {
+            Dispatched::Done => return Ok(()),
+            Dispatched::Here(text) => text,
+        };
+        let text = changed.as_deref().unwrap_or(text);
+        self.route(class, None).await?;
+        let mut retries = self.retries(class);
+        let outcome = loop {
+            match self.execute_named_once(class, text, &values.names).await {
+                Ok(outcome) => break outcome,
+                Err(stopped) => self.again(stopped, &mut retries).await?,
+            }
+        };
+        self.note(class, &outcome);
+        self.note_assigned(class, text);
+        self.note_clock(class, text);
+        if outcome.error.is_none() {
+            self.note_temporary(class, text);
+        }
+        Ok(())
+    }
+
+    async fn execute_named_once(&mut self, class: &Class, text: &[u8], names: &[String]) -> Result<Outcome, Stopped> {
+        self.text_charset()?;
+        self.be_in_profile().await?;
+        let prepare = NAMED.prepare(text, !self.state.lex.no_backslash_escapes);
+        self.connection().query(&prepare).await?;
+        let execute = NAMED.execute(names.iter().map(String::as_str));
+        let payload = query_payload(&execute, self.connection().capabilities);
+        self.send(class, &payload).await?;
+        self.forward_reply(ReplyKind::Results, class, None).await
+    }
+}
+
+/// The names of user variables; `None` if there is anything else.
+fn variables(using: &[Expr<'_>]) -> Option<Vec<String>> {
+    let name = |expr: &Expr<'_>| match expr.kind {
+        ExprKind::UserVariable(name) => Some(std::str::from_utf8(name.name).ok()?.to_lowercase()),
+        _ => None,
+    };
+    let plain = |name: &String| !name.contains(['`', '\'', '"', '\\']);
+    using.iter().map(|expr| name(expr).filter(plain)).collect()
+}
+
+/// A variable's value as that of a parameter, whose collation is no stronger than that of a literal.
+fn as_parameter(constant: Constant) -> Constant {
+    match constant {
+        Constant::Text { bytes, collation, .. } => Constant::Text { bytes, collation, explicit: false },
+        other => other,
+    }
+}
+
+fn unknown(name: &str, command: &str) -> Failure {
+    let message = format!("Unknown prepared statement handler ({name}) given to {command}");
+    Failure::new(Fault::Client, codes::ER_UNKNOWN_STMT_HANDLER, b"HY000", message)
+}

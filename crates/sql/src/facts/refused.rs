@@ -1,0 +1,159 @@
+//! Whether a server's error proves that nothing of a text was run.
+//!
+//! What must hold: yes is said only where no statement, routine or function of the text can have begun. An error of a statement that
+//! another one has run (in a routine, in a block) looks like one of the text: it is told apart by what the message names.
+
+use bumpalo::Bump;
+
+use super::finder::may_be_stored;
+use crate::ast::{Call, Expr, ExprKind};
+use crate::classify::{Class, Effects, Kind, Pins};
+use crate::lexer::{Lexer, TokenKind};
+use crate::mode::LexMode;
+use crate::parse::parse;
+use crate::visit::{Flow, Node, walk};
+
+/// "You have an error in your SQL syntax".
+const ER_PARSE_ERROR: u16 = 1064;
+/// "FUNCTION d.f does not exist".
+const ER_SP_DOES_NOT_EXIST: u16 = 1305;
+/// A function's name with a space before its parenthesis, where there is none of that name.
+const ER_FUNC_INEXISTENT_NAME_COLLISION: u16 = 1630;
+/// "Incorrect parameter count in the call to native function": found as the text is read.
+const ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT: u16 = 1582;
+/// Servers quote so many characters of a text.
+const QUOTED: usize = 80;
+
+/// Whether a text that ended with this error has run nothing. `class`: the text's.
+pub fn nothing_ran(text: &[u8], mode: LexMode, class: &Class, code: u16, message: &[u8]) -> bool {
+    let runs_others = class.kind == Kind::Multiple || class.effects.contains(Effects::RUNS_OTHERS);
+    match code {
+        ER_PARSE_ERROR | ER_FUNC_INEXISTENT_NAME_COLLISION | ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT if !runs_others => true,
+        ER_PARSE_ERROR => is_quoted_from_its_beginning(text, mode, message),
+        ER_SP_DOES_NOT_EXIST if !runs_others => is_only_stored_function(text, mode, class, message),
+        _ => false,
+    }
+}
+
+/// Whether a syntax error is one at a text's first word: whatever runs others has a beginning that the server can read.
+fn is_quoted_from_its_beginning(text: &[u8], mode: LexMode, message: &[u8]) -> bool {
+    let Some(first) = Lexer::new(text, mode).next() else { return false };
+    let text = end_trimmed(&text[first.start as usize..]);
+    let Some(start) = find(message, b"near '") else { return false };
+    let quoted = &message[start + b"near '".len()..];
+    let Some(end) = quoted.windows(b"' at line ".len()).rposition(|part| part == b"' at line ") else { return false };
+    let quoted = &quoted[..end];
+    // Text of several bytes for a character may be cut earlier: it is not judged.
+    let whole = end_trimmed(quoted) == text || quoted.len() == QUOTED && text.starts_with(quoted);
+    first.kind != TokenKind::Semicolon && !quoted.is_empty() && whole
+}
+
+/// Without what servers may leave out at the end of a text.
+fn end_trimmed(text: &[u8]) -> &[u8] {
+    let kept = text.iter().rposition(|byte| !byte.is_ascii_whitespace() && *byte != b';');
+    kept.map_or(&[], |last| &text[..=last])
+}
+
+fn find(text: &[u8], part: &[u8]) -> Option<usize> {
+    text.windows(part.len()).position(|window| window == part)
+}
+
+/// Whether the function that does not exist is the only one of the text that could be a stored one: then no other has run.
+fn is_only_stored_function(text: &[u8], mode: LexMode, class: &Class, message: &[u8]) -> bool {
+    if class.pins.intersects(Pins::UNKNOWN_STATEMENT | Pins::CALL | Pins::SEQUENCE) {
+        return false;
+    }
+    let named = message.strip_prefix(b"FUNCTION ").and_then(|rest| rest.strip_suffix(b" does not exist"));
+    let arena = Bump::new();
+    let (Some(named), Ok(parsed)) = (named, parse(&arena, text, mode)) else { return false };
+    let (mut found, mut others) = (false, false);
+    for statement in parsed.statements {
+        walk(Node::Statement(statement), &mut |node: Node<'_>| {
+            match node {
+                Node::Expr(Expr { kind: ExprKind::Call(call), span }) if may_be_stored(call, *span, text, mode) => {
+                    let is_it = is_name_of(named, call);
+                    found |= is_it;
+                    others |= !is_it;
+                }
+                Node::Query(query) => others |= query.procedure.is_some(),
+                _ => {}
+            }
+            Flow::Descend
+        });
+    }
+    found && !others
+}
+
+/// Whether an error's `database.name` is that of a call.
+fn is_name_of(named: &[u8], call: &Call<'_>) -> bool {
+    let name = call.name.name.name;
+    let Some(split) = named.len().checked_sub(name.len()) else { return false };
+    let (before, last) = named.split_at(split);
+    if !last.eq_ignore_ascii_case(name) {
+        return false;
+    }
+    match (before.strip_suffix(b"."), call.name.database) {
+        (Some(database), Some(wanted)) => database.eq_ignore_ascii_case(wanted.name),
+        (Some(database), None) => !database.is_empty(),
+        (None, wanted) => before.is_empty() && wanted.is_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classify;
+
+    fn syntax(near: &str) -> String {
+        format!(
+            "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right \
+             syntax to use near '{near}' at line 1"
+        )
+    }
+
+    #[test]
+    fn what_was_refused_as_a_whole_has_run_nothing() {
+        let long = format!("FROBNICATE {}", "x".repeat(100));
+        let none = |name: &str| format!("FUNCTION {name} does not exist");
+        let cases = [
+            ("SELECT FROM", 1064, syntax("FROM"), true),
+            ("SELEC 1", 1064, syntax("SELEC 1"), true),
+            (" /* c */ SELEC 'a' ; ", 1064, syntax("SELEC 'a'"), true),
+            (&long, 1064, syntax(&long[..80]), true),
+            (&long, 1064, syntax(&long[..70]), false),
+            ("BEGIN NOT ATOMIC EXECUTE IMMEDIATE 'B'; END", 1064, syntax("B"), false),
+            ("BEGIN NOT ATOMIC EXECUTE IMMEDIATE 'x'; END", 1064, syntax("x"), false),
+            ("CALL p()", 1064, syntax("()"), false),
+            ("SELECT 1; SELEC 1", 1064, syntax("SELEC 1"), false),
+            ("SELEC 1", 1064, "Syntaxfehler bei 'SELEC 1' in Zeile 1".to_owned(), false),
+            ("SELECT f (1)", 1630, none("d.f"), true),
+            (
+                "SELECT GET_LOCK()",
+                1582,
+                "Incorrect parameter count in the call to native function 'GET_LOCK'".to_owned(),
+                true,
+            ),
+            ("SELECT f(1)", 1305, none("d.f"), true),
+            ("SELECT F(1) + f(2)", 1305, none("d.f"), true),
+            ("SELECT d.f(1)", 1305, none("d.f"), true),
+            ("SELECT e.f(1)", 1305, none("d.f"), false),
+            ("SELECT f(1), ABS(1)", 1305, none("d.f"), true),
+            ("SELECT f(1), g(1)", 1305, none("d.f"), false),
+            ("SELECT f(1)", 1305, none("d.inner"), false),
+            ("SELECT f(1)", 1305, "PROCEDURE d.f does not exist".to_owned(), false),
+            ("SELECT of(1)", 1305, none("d.f"), false),
+            ("SELECT f(1)", 1305, none("d.of"), false),
+            ("INSERT INTO t SELECT a FROM u WHERE f(a)", 1305, none("d.f"), true),
+            ("SET @a = f(1)", 1305, none("d.f"), true),
+            ("CALL p(f(1))", 1305, none("d.f"), false),
+            ("EXECUTE s", 1305, none("d.f"), false),
+            ("SELECT f(1)", 1146, none("d.f"), false),
+        ];
+        for (text, code, message, expected) in cases {
+            let mode = LexMode::default();
+            let class = classify(text.as_bytes(), mode);
+            let ran = nothing_ran(text.as_bytes(), mode, &class, code, message.as_bytes());
+            assert_eq!(ran, expected, "{text}: {message}");
+        }
+    }
+}
