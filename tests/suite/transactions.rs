@@ -1,6 +1,7 @@
 //! Transactions with parts on several shards: they end alike everywhere, whoever dies, and otherwise are what they are on one server.
 
 mod bank;
+mod crowded;
 mod lost;
 mod semantics;
 mod statements;
@@ -34,6 +35,7 @@ const QUICK: &[(&str, &str)] = &[
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
     bank::collect(tests);
+    crowded::collect(tests);
     lost::collect(tests);
     semantics::collect(tests);
     statements::collect(tests);
@@ -63,10 +65,14 @@ impl Shards {
     }
 
     fn weir(&self, lab: &Lab) -> Result<Weir, Failed> {
+        self.weir_with(lab, QUICK)
+    }
+
+    fn weir_with(&self, lab: &Lab, settings: &[(&str, &str)]) -> Result<Weir, Failed> {
         let names: Vec<String> = (0..self.sites.len()).map(|shard| format!("s{shard}")).collect();
         let shards: Vec<(&str, Vec<&Server>)> =
             names.iter().zip(&self.sites).map(|(name, site)| (&name[..], vec![&site.server])).collect();
-        let weir = Weir::start_shards(&lab.directory()?, &shards, QUICK)?;
+        let weir = Weir::start_shards(&lab.directory()?, &shards, settings)?;
         self.all_answer(&weir)?;
         Ok(weir)
     }

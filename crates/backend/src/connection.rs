@@ -374,8 +374,8 @@ impl Connection {
         self.queue_step(Step::Wait, &query_payload(question.as_bytes(), self.capabilities));
     }
 
-    /// Queues a transaction's start, to be confirmed with the rest of the state. `may_be_refused`: by a server in whose
-    /// present state it is not allowed.
+    /// Queues a transaction's start, to be confirmed with the rest of the state, or by the next command of Weir's own.
+    /// `may_be_refused`: by a server in whose present state it is not allowed.
     pub fn queue_begin(&mut self, text: &[u8], may_be_refused: bool) {
         let step = if may_be_refused { Step::DoubtfulBegin } else { Step::Begin };
         self.queue_step(step, &query_payload(text, self.capabilities));
@@ -401,6 +401,11 @@ impl Connection {
     /// Whether all that is queued before the session's statement is a transaction's start that no server refuses.
     pub fn only_begins(&self) -> bool {
         self.steps.len() == 1 && self.steps.front() == Some(&Step::Begin)
+    }
+
+    /// Whether what was queued before a statement is to be confirmed, and nothing else: no statement has followed.
+    pub fn only_awaits_state(&self) -> bool {
+        !self.steps.is_empty() && self.steps.len() == self.unanswered && !self.retired
     }
 
     /// Reads the replies of what [`Connection::queue_state`] and [`Connection::queue_begin`] queued.

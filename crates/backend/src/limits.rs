@@ -15,7 +15,7 @@ const NO_LIMIT: usize = 1 << 30;
 
 /// A number of permits that can be changed.
 #[derive(Debug)]
-struct Bound {
+pub(crate) struct Bound {
     semaphore: Arc<Semaphore>,
     max: AtomicUsize,
     /// Permits that are out, and are to be none when they come back.
@@ -23,12 +23,12 @@ struct Bound {
 }
 
 impl Bound {
-    fn new(max: usize) -> Arc<Bound> {
+    pub(crate) fn new(max: usize) -> Arc<Bound> {
         let semaphore = Arc::new(Semaphore::new(max));
         Arc::new(Bound { semaphore, max: AtomicUsize::new(max), excess: AtomicUsize::new(0) })
     }
 
-    fn max(&self) -> usize {
+    pub(crate) fn max(&self) -> usize {
         self.max.load(Ordering::Relaxed)
     }
 
@@ -38,8 +38,20 @@ impl Bound {
         all.saturating_sub(self.semaphore.available_permits())
     }
 
+    /// A permit, if one is free now.
+    pub(crate) fn try_take(self: &Arc<Bound>) -> Option<Held> {
+        let permit = self.semaphore.clone().try_acquire_owned().ok()?;
+        Some(Held { bound: self.clone(), permit: Some(permit) })
+    }
+
+    /// A permit, as soon as one is free. Cancel-safe.
+    pub(crate) async fn take(self: &Arc<Bound>) -> Held {
+        let permit = self.semaphore.clone().acquire_owned().await.expect("limits are never closed");
+        Held { bound: self.clone(), permit: Some(permit) }
+    }
+
     /// To be called by one at a time.
-    fn set_max(&self, max: usize) {
+    pub(crate) fn set_max(&self, max: usize) {
         let old = self.max.swap(max, Ordering::Relaxed);
         if max < old {
             let forgotten = self.semaphore.forget_permits(old - max);
@@ -59,15 +71,9 @@ impl Bound {
 
 /// A permit of a bound.
 #[derive(Debug)]
-struct Held {
+pub(crate) struct Held {
     bound: Arc<Bound>,
     permit: Option<OwnedSemaphorePermit>,
-}
-
-impl Held {
-    fn new(bound: Arc<Bound>, permit: OwnedSemaphorePermit) -> Held {
-        Held { bound, permit: Some(permit) }
-    }
 }
 
 impl Drop for Held {
@@ -154,22 +160,14 @@ impl Limits {
 
     /// A permit for `user`, if one is free now.
     pub fn try_permit(&self, user: &[u8]) -> Result<Permit, Full> {
-        let taken = |bound: Arc<Bound>, full: Full| {
-            let permit = bound.semaphore.clone().try_acquire_owned().map_err(|_| full)?;
-            Ok(Held::new(bound, permit))
-        };
-        let user = taken(self.user(user), Full::User)?;
-        Ok(Permit { _total: taken(self.total.clone(), Full::Server)?, _user: user })
+        let user = self.user(user).try_take().ok_or(Full::User)?;
+        Ok(Permit { _total: self.total.try_take().ok_or(Full::Server)?, _user: user })
     }
 
     /// A permit for `user`, as soon as one is free. Cancel-safe: a dropped future gives back what it got.
     pub async fn permit(&self, user: &[u8]) -> Permit {
-        async fn taken(bound: Arc<Bound>) -> Held {
-            let permit = bound.semaphore.clone().acquire_owned().await.expect("limits are never closed");
-            Held::new(bound, permit)
-        }
-        let user = taken(self.user(user)).await;
-        Permit { _total: taken(self.total.clone()).await, _user: user }
+        let user = self.user(user).take().await;
+        Permit { _total: self.total.take().await, _user: user }
     }
 
     /// The most connections of all.

@@ -130,6 +130,11 @@ impl Pool {
         })
     }
 
+    /// The longest that a statement waits for a connection.
+    pub fn queue_timeout(&self) -> Duration {
+        self.settings.load().queue_timeout
+    }
+
     /// Numbers for display.
     pub fn counts(&self) -> PoolCounts {
         let state = self.state.borrow();

@@ -10,7 +10,7 @@ use weir_admin::sessions::Registry;
 use weir_admin::{Commands, Oversight};
 use weir_backend::monitor::MonitorSettings;
 use weir_backend::server::Identity;
-use weir_backend::{Replaceable, Server};
+use weir_backend::{Places, Replaceable, Server};
 use weir_exec::transaction::Coordinator;
 use weir_topology::{Group, Level};
 use weir_wire::auth::RsaKeyPair;
@@ -66,6 +66,8 @@ pub struct Endpoint {
     pub sharding: Option<Arc<weir_exec::Sharding>>,
     /// How they are watched, and with which account.
     pub monitor: Replaceable<MonitorSettings>,
+    /// Who may have connections to several shards.
+    pub places: Arc<Places>,
     /// Ends transactions that have parts on several shards.
     pub transactions: Arc<Coordinator>,
     /// The sessions.

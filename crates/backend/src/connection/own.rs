@@ -167,6 +167,7 @@ impl Connection {
     /// # Errors
     /// As [`Connection::prepare`].
     pub async fn prepared(&mut self) -> Result<Prepared, Failure> {
+        self.confirm_state().await?;
         let mut tracker = ReplyTracker::new(ReplyKind::Prepare, self.capabilities);
         let mut outcome = None;
         while !tracker.is_done() {
@@ -193,8 +194,9 @@ impl Connection {
         outcome.unwrap_or_else(|| Err(self.broken("no answer to PREPARE")))
     }
 
-    /// Reads one reply to its end, for Weir's own use.
+    /// Reads one reply to its end, for Weir's own use; before it, those to what was queued for the state.
     pub(super) async fn own_reply(&mut self) -> Result<OwnReply, Failure> {
+        self.confirm_state().await?;
         let mut tracker = ReplyTracker::new(ReplyKind::Results, self.capabilities);
         let mut rows = RowCollector::default();
         let mut reply = OwnReply::default();

@@ -31,7 +31,7 @@ use weir_topology::Group;
 
 pub use id::{BranchId, FORMAT, NotOurs, TransactionId};
 pub use machine::{Role, Taken, Verdict};
-pub use run::{Ended, Party, begin_on, everywhere, is_in_transaction, join_texts};
+pub use run::{Ended, Party, everywhere, is_in_transaction, join_texts};
 
 /// Choices about distributed transactions.
 #[derive(Debug, Clone, PartialEq, Eq)]

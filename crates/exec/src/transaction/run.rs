@@ -77,17 +77,6 @@ pub fn join_texts(
     characteristics.into_iter().chain([start]).chain(savepoints).collect()
 }
 
-/// Runs what makes a connection a part of a transaction, in one write. If it fails, the connection is of no more use.
-///
-/// # Errors
-/// The server's, or its loss.
-pub async fn begin_on(connection: &mut Connection, texts: &[String]) -> Result<(), Failure> {
-    run(connection, texts).await.map(drop).map_err(|(_, failure)| {
-        connection.retired = true;
-        failure
-    })
-}
-
 /// Whether a connection is there, and in a transaction. Diagnostics and counts stay.
 pub async fn is_in_transaction(connection: &mut Connection) -> bool {
     let server = connection.server.clone();

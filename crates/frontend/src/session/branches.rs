@@ -12,7 +12,7 @@ mod wording;
 
 use weir_backend::Lease;
 use weir_exec::transaction::{Role, Taken, TransactionId};
-use weir_exec::transaction::{begin_on, is_in_transaction, join_texts};
+use weir_exec::transaction::{is_in_transaction, join_texts};
 use weir_sql::{Class, Effects, Kind, Pins};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault, StatusFlags};
@@ -32,6 +32,17 @@ const HARMLESS: Pins = Pins::SET_TRANSACTION.union(Pins::FOUND_ROWS).union(Pins:
 
 /// "XA_RBROLLBACK".
 const ER_XA_RBROLLBACK: u16 = 1402;
+
+/// When a shard has to have joined a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Joins {
+    /// Before anything else is sent there. What writes must not be on its way to a server that has refused the branch.
+    First,
+    /// While others join: whoever asks for it has it confirmed.
+    Meanwhile,
+    /// With the statement that is sent there next.
+    WithStatement,
+}
 
 /// A savepoint that is open.
 #[derive(Debug)]
@@ -156,15 +167,16 @@ impl Session {
         self.has_open_transaction() && (self.state.pins - HARMLESS).is_empty() && !self.state.has_busy_statements()
     }
 
-    /// Makes the part of a shard the session's connection: the shard joins the transaction if it has no part yet.
-    pub(super) async fn enter_shard(&mut self, shard: usize) -> Result<(), Stopped> {
+    /// Makes the part of a shard the session's connection: the shard joins the transaction if it has no part yet, with what is sent
+    /// there next.
+    pub(super) async fn enter_shard(&mut self, shard: usize, joins: Joins) -> Result<(), Stopped> {
         if self.at.shard == shard && self.lease.is_some() {
             return Ok(());
         }
         self.learn_values_left().await?;
         let mut entered = match self.take_parked(shard) {
             Some(parked) => parked,
-            None => self.join(shard).await?,
+            None => self.join(shard, joins).await?,
         };
         self.park_current();
         self.lease = entered.lease.take();
@@ -205,14 +217,20 @@ impl Session {
     }
 
     /// A new part of the open transaction: a branch, after whatever the transaction's beginning and savepoints are.
-    async fn join(&mut self, shard: usize) -> Result<Parked, Stopped> {
+    async fn join(&mut self, shard: usize, joins: Joins) -> Result<Parked, Stopped> {
         if !self.branches.are_several() {
             self.branches.first = self.at.shard;
             self.branches.read_only = self.is_read_only();
         }
+        self.have_place_for_several().await?;
         let texts = self.texts_to_join(shard);
         let Part { index, mut lease, _shown, .. } = self.lend_part(shard).await?;
-        begin_on(&mut lease, &texts).await?;
+        texts.iter().for_each(|text| lease.queue_begin(text.as_bytes(), false));
+        match joins {
+            Joins::WithStatement => {}
+            Joins::Meanwhile => lease.flush().await?,
+            Joins::First => self.confirm_on(&mut lease).await?,
+        }
         let place = ServerPlace { shard, index };
         Ok(Parked { place, lease: Some(lease), wrote: false, on_reader: None, _shown })
     }

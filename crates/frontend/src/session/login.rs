@@ -167,6 +167,7 @@ fn open(
         aside: None,
         chosen_shard: None,
         branches: Default::default(),
+        place: None,
         target: Default::default(),
         begun_with_statement: false,
         on_reader: None,

@@ -18,6 +18,7 @@ mod login;
 mod observe;
 mod own_variables;
 mod parts;
+mod places;
 mod query;
 mod relay;
 mod release;
@@ -38,6 +39,7 @@ use bytes::BytesMut;
 use tokio::sync::Notify;
 use weir_admin::logs::{Event, Slot};
 use weir_admin::sessions::{Interrupt, SessionHandle, UserEntry};
+use weir_backend::places::Place;
 use weir_backend::profile::SharedProfile;
 use weir_backend::{Identity, Lease, PoolKey};
 use weir_topology::Level;
@@ -116,6 +118,8 @@ pub(crate) struct Session {
     chosen_shard: Option<usize>,
     /// The transaction's parts on other shards.
     branches: branches::Branches,
+    /// Its place among transactions and statements over several shards.
+    place: Option<Place>,
     /// Where the statement at hand runs.
     target: route::Target,
     /// The transaction that is open began with the statement at hand.
@@ -186,7 +190,9 @@ impl Session {
             if self.client.discard {
                 return End::Quit;
             }
-            self.settle().await;
+            if let Err(end) = self.settle().await {
+                return end;
+            }
             self.client.shrink();
             self.show_idle();
         }

@@ -130,6 +130,11 @@ impl Session {
             return Ok(());
         }
         self.endpoint.backend_metrics.profile_changes.inc();
+        self.confirm_on(lease).await
+    }
+
+    /// Sends what is queued for the state of a connection, and waits until the server has confirmed it.
+    pub(super) async fn confirm_on(&mut self, lease: &mut Lease) -> Result<(), Stopped> {
         lease.flush().await?;
         while !lease.confirm_arrived()? {
             match Woken::by(lease, &self.handle, &mut self.client).await? {

@@ -6,14 +6,41 @@ use weir_backend::Lease;
 use weir_backend::connection::OwnReply;
 use weir_wire::Failure;
 
-use super::Session;
 use super::diagnostics::Condition;
+use super::server::Stopped;
 use super::state::{Diagnostics, Left, OUTLAST_RESET};
+use super::{End, Session};
 
 impl Session {
     /// After a command: keeps the connection if something binds it, holds it softly if something was left on it,
     /// else gives it back.
-    pub(super) async fn settle(&mut self) {
+    ///
+    /// # Errors
+    /// The session's end: a transaction that has begun for nothing but a statement that was refused is lost with its connection.
+    pub(super) async fn settle(&mut self) -> Result<(), End> {
+        if self.lease.as_ref().is_some_and(|lease| lease.only_awaits_state()) {
+            self.settle_state().await?;
+        }
+        self.settle_connection().await;
+        self.settle_place();
+        Ok(())
+    }
+
+    /// The server is told what was queued for a statement that it has not got.
+    async fn settle_state(&mut self) -> Result<(), End> {
+        let confirmed = match self.connection().flush().await {
+            Ok(()) => self.confirm_state().await,
+            Err(failure) => Err(failure.into()),
+        };
+        match confirmed {
+            Err(Stopped::Ended(end)) => Err(end),
+            Err(stopped) if self.state.is_bound() => Err(stopped.failure().map_or(End::Killed, End::Told)),
+            // What is not clean is given up.
+            _ => Ok(()),
+        }
+    }
+
+    async fn settle_connection(&mut self) {
         self.target.end_read();
         self.look_after_branches().await;
         if self.aside.is_some() {

@@ -11,6 +11,7 @@ use weir_sql::{Class, Effects, Kind, Pins, RoutingHint, is_servers_schema};
 use weir_topology::{Choice, Level, choose};
 use weir_wire::{Failure, Fault, StatusFlags, error::codes};
 
+use super::branches::Joins;
 use super::relay::Outcome;
 use super::server::Stopped;
 use super::shard::NOTHING_SEEN;
@@ -140,11 +141,15 @@ impl Session {
     }
 
     async fn choose_place(&mut self, class: &Class, hint: Option<RoutingHint>) -> Result<(), Stopped> {
+        let joins = match class.effects.contains(Effects::WRITES) {
+            true => Joins::First,
+            false => Joins::WithStatement,
+        };
         if self.on_reader.is_some() {
             let begins = matches!(class.kind, Kind::Begin { .. });
             if !begins && !class.effects.contains(Effects::STARTS_TRANSACTION_OTHER) {
                 if self.is_for_another_shard() {
-                    return Box::pin(self.enter_shard(self.target.shard)).await;
+                    return Box::pin(self.enter_shard(self.target.shard, joins)).await;
                 }
                 self.stay_on_shard()?;
                 self.target.follow(self.at);
@@ -155,7 +160,7 @@ impl Session {
         if self.state.is_bound() {
             if self.lease.is_some() {
                 if self.is_for_another_shard() {
-                    return Box::pin(self.enter_shard(self.target.shard)).await;
+                    return Box::pin(self.enter_shard(self.target.shard, joins)).await;
                 }
                 self.stay_on_shard()?;
                 self.target.follow(self.at);

@@ -85,6 +85,7 @@ impl Session {
         if self.lease.is_some() && self.at != self.target.place() && !self.state.is_bound() {
             self.leave_connection().await;
         }
+        self.have_place_to_begin().await?;
         self.end_hold();
         if self.lease.is_some() {
             return Ok(());
@@ -455,7 +456,8 @@ impl Session {
             Stopped::Ended(end) => Err(end),
             Stopped::Late => self.stopped(Stopped::Refused(self.behind())),
             Stopped::Refused(failure) | Stopped::ReadOnly(failure) => {
-                let broken = self.lease.as_ref().is_some_and(|lease| !lease.is_clean());
+                // A statement may be refused before it is sent: what was queued before it is settled afterwards.
+                let broken = self.lease.as_ref().is_some_and(|lease| !lease.is_clean() && !lease.only_awaits_state());
                 if broken {
                     self.lose_lease();
                     if self.state.is_bound() {

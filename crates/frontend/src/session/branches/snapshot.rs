@@ -13,6 +13,7 @@ use super::super::Session;
 use super::super::server::Stopped;
 use super::super::sharded::shard_id;
 use super::super::state::Begin;
+use super::Joins;
 use crate::backends::HOME;
 
 /// On a shard so many tables are tried, until there is one that the user may read.
@@ -52,10 +53,10 @@ impl Session {
             .map(|shard| usize::from(shard.0))
             .collect();
         for shard in shards.into_iter().filter(|shard| *shard != first) {
-            self.enter_shard(shard).await?;
+            self.enter_shard(shard, Joins::First).await?;
             self.take_snapshot(shard_id(shard), catalog).await?;
         }
-        self.enter_shard(first).await
+        self.enter_shard(first, Joins::First).await
     }
 
     /// A branch has its snapshot from the first time that it reads.

@@ -10,7 +10,7 @@ use super::super::Session;
 use super::super::route::Target;
 use super::super::server::Stopped;
 use super::super::state::Begin;
-use super::{HARMLESS, Shown, shard_id};
+use super::{HARMLESS, Joins, Shown, shard_id};
 use crate::backends::ServerPlace;
 
 /// The connections of a statement on several shards.
@@ -84,6 +84,10 @@ impl Session {
 
     async fn parts_within(&mut self, shards: &[usize], how: How, writes: bool) -> Result<Parts, Stopped> {
         let own = how == How::Implicit || self.branches.of_statement;
+        let elsewhere = self.lease.is_some() && !self.held && shards.iter().any(|shard| *shard != self.at.shard);
+        if shards.len() > 1 || elsewhere {
+            self.have_place_for_several().await?;
+        }
         if !self.has_open_transaction() {
             if own {
                 self.keep_bound_connection();
@@ -99,7 +103,7 @@ impl Session {
             self.stay_on_shard()?;
         }
         for shard in shards {
-            let entered = Box::pin(self.enter_shard(*shard)).await;
+            let entered = Box::pin(self.enter_shard(*shard, Joins::Meanwhile)).await;
             if entered.is_err() && own {
                 self.end_parts(false).await;
             }
@@ -137,12 +141,17 @@ impl Session {
         let profile = self.state.profile.clone();
         for part in &mut parts.parts {
             self.bring_into_profile(&mut part.lease, &profile).await?;
+            // Those that have joined for this statement have done so at the same time.
+            self.confirm_on(&mut part.lease).await?;
         }
         Ok(())
     }
 
     /// Connections of the statement's own, whatever transaction is open.
     pub(in super::super) async fn parts_alone(&mut self, shards: &[usize]) -> Result<Parts, Stopped> {
+        if shards.len() > 1 || self.lease.is_some() && !self.held {
+            self.have_place_for_several().await?;
+        }
         let mut all =
             Parts { parts: Vec::with_capacity(shards.len()), how: How::Alone, stopped: false, _shown: Vec::new() };
         for shard in shards {
@@ -194,6 +203,8 @@ impl Session {
             Err(stopped) => Err(stopped),
         };
         let done = match done {
+            // No server refuses it: it is confirmed with what the others are asked meanwhile.
+            Ok(()) if self.connection().only_begins() => Ok(()),
             Ok(()) => self.confirm_state().await,
             Err(stopped) => Err(stopped),
         };

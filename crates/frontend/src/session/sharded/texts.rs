@@ -81,7 +81,7 @@ impl Session {
             if !self.client.end_reply(more) || !more {
                 break;
             }
-            self.settle().await;
+            self.settle().await?;
             self.target_writer();
         }
         Ok(())

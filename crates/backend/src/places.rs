@@ -1,0 +1,217 @@
+//! Places for sessions that keep a connection to one shard while they may come to want one to another.
+//!
+//! Pools alone would let them wait for each other: two transactions that have all of a shard's connections each, and want one of the
+//! other shard's. So whoever begins a transaction takes a place first, and another kind of place before a second shard takes part.
+//!
+//! What must always hold: whoever has a place for several shards finds a connection on each of them, sooner or later, and waits for no
+//! place any more. For that, transactions that may have one shard only leave half of each shard's connections to the others. Places
+//! are waited for in one order (a user's before all users', those for one shard before those for several), so nobody waits for one who
+//! waits for him. Statements outside of transactions end by themselves, and need no place unless they ask several shards.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::limits::{Bound, Held};
+
+/// Places within one limit of connections to each server.
+#[derive(Debug)]
+struct Room {
+    /// For transactions that have one shard, per shard.
+    first: Vec<Arc<Bound>>,
+    several: Arc<Bound>,
+}
+
+/// Of so many connections to each server, how many are for sessions with several shards.
+fn for_several(max: usize) -> usize {
+    max.div_ceil(2)
+}
+
+impl Room {
+    fn new(max: usize, shards: usize) -> Room {
+        let several = for_several(max);
+        Room { first: (0..shards).map(|_| Bound::new(max - several)).collect(), several: Bound::new(several) }
+    }
+
+    fn set_max(&self, max: usize) {
+        let several = for_several(max);
+        self.first.iter().for_each(|bound| bound.set_max(max - several));
+        self.several.set_max(several);
+    }
+
+    fn bound(&self, kind: Kind) -> &Arc<Bound> {
+        match kind {
+            Kind::First(shard) => &self.first[shard],
+            Kind::Several => &self.several,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    First(usize),
+    Several,
+}
+
+/// A session's place. Free again when it is dropped.
+#[derive(Debug)]
+pub struct Place {
+    kind: Kind,
+    _all: Held,
+    _user: Option<(Held, Arc<Room>)>,
+}
+
+impl Place {
+    /// Whether several shards may take part.
+    pub fn is_for_several(&self) -> bool {
+        self.kind == Kind::Several
+    }
+}
+
+/// The places of all sessions.
+#[derive(Debug)]
+pub struct Places {
+    shards: usize,
+    all: Room,
+    /// The most connections of one user to a server; 0: no limit.
+    per_user: AtomicUsize,
+    users: Mutex<HashMap<Box<[u8]>, Arc<Room>>>,
+}
+
+impl Places {
+    /// Places for shards whose servers take `max` connections each, `per_user` of one user (0: no limit).
+    pub fn new(max: usize, per_user: usize, shards: usize) -> Places {
+        Places { shards, all: Room::new(max, shards), per_user: AtomicUsize::new(per_user), users: Mutex::default() }
+    }
+
+    /// Changes the limits. Places beyond stay until they are free again.
+    pub fn set(&self, max: usize, per_user: usize) {
+        let mut users = self.users();
+        self.all.set_max(max);
+        self.per_user.store(per_user, Ordering::Relaxed);
+        match per_user {
+            0 => users.clear(),
+            _ => users.values().for_each(|room| room.set_max(per_user)),
+        }
+    }
+
+    fn users(&self) -> MutexGuard<'_, HashMap<Box<[u8]>, Arc<Room>>> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn room_of(&self, user: &[u8]) -> Option<Arc<Room>> {
+        let max = self.per_user.load(Ordering::Relaxed);
+        if max == 0 {
+            return None;
+        }
+        let mut users = self.users();
+        if let Some(room) = users.get(user) {
+            return Some(room.clone());
+        }
+        users.retain(|_, room| Arc::strong_count(room) > 1);
+        let room = Arc::new(Room::new(max, self.shards));
+        users.insert(user.into(), room.clone());
+        Some(room)
+    }
+
+    fn try_take(&self, user: Option<&Arc<Room>>, kind: Kind) -> Option<Place> {
+        let of_user = match user {
+            Some(room) => Some((room.bound(kind).try_take()?, room.clone())),
+            None => None,
+        };
+        Some(Place { kind, _all: self.all.bound(kind).try_take()?, _user: of_user })
+    }
+
+    async fn take(&self, user: Option<&Arc<Room>>, kind: Kind) -> Place {
+        let of_user = match user {
+            Some(room) => Some((room.bound(kind).take().await, room.clone())),
+            None => None,
+        };
+        Place { kind, _all: self.all.bound(kind).take().await, _user: of_user }
+    }
+
+    /// A place for a transaction that begins on a shard, if one is free now.
+    pub fn try_first(&self, user: &[u8], shard: usize) -> Option<Place> {
+        let room = self.room_of(user);
+        self.try_take(room.as_ref(), Kind::First(shard)).or_else(|| self.try_take(room.as_ref(), Kind::Several))
+    }
+
+    /// A place for a transaction that begins on a shard, as soon as one is free. Cancel-safe.
+    pub async fn first(&self, user: &[u8], shard: usize) -> Place {
+        let room = self.room_of(user);
+        tokio::select! {
+            biased;
+            place = self.take(room.as_ref(), Kind::First(shard)) => place,
+            place = self.take(room.as_ref(), Kind::Several) => place,
+        }
+    }
+
+    /// A place for several shards, if one is free now.
+    pub fn try_several(&self, user: &[u8]) -> Option<Place> {
+        self.try_take(self.room_of(user).as_ref(), Kind::Several)
+    }
+
+    /// A place for several shards, as soon as one is free. Cancel-safe.
+    pub async fn several(&self, user: &[u8]) -> Place {
+        self.take(self.room_of(user).as_ref(), Kind::Several).await
+    }
+
+    /// How many sessions can have several shards at once.
+    pub fn most_with_several(&self) -> usize {
+        let per_user = self.per_user.load(Ordering::Relaxed);
+        let all = self.all.several.max();
+        if per_user == 0 { all } else { all.min(for_several(per_user)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transactions_with_one_shard_leave_room_for_those_with_several() {
+        let places = Places::new(5, 0, 2);
+        // Two for one shard, and three that may have several.
+        let mut held: Vec<_> = std::iter::from_fn(|| places.try_first(b"a", 0)).collect();
+        let several = held.iter().filter(|place| place.is_for_several()).count();
+        assert_eq!((held.len(), several, places.most_with_several()), (5, 3, 3));
+        // The other shard's own are free still.
+        assert!(places.try_first(b"b", 1).is_some_and(|place| !place.is_for_several()));
+        assert!(places.try_several(b"a").is_none());
+        held.retain(|place| !place.is_for_several());
+        assert!(places.try_several(b"a").is_some());
+    }
+
+    #[test]
+    fn one_connection_to_each_server_is_enough() {
+        let places = Places::new(1, 0, 2);
+        let place = places.try_first(b"a", 0).expect("free");
+        assert!(place.is_for_several() && places.try_first(b"a", 1).is_none());
+    }
+
+    #[test]
+    fn a_users_limit_holds_for_places() {
+        let places = Places::new(100, 2, 2);
+        let _held = [places.try_first(b"a", 0).expect("free"), places.try_several(b"a").expect("free")];
+        assert!(places.try_several(b"a").is_none() && places.try_first(b"a", 0).is_none());
+        assert!(places.try_several(b"b").is_some());
+        places.set(100, 0);
+        assert!(places.try_several(b"a").is_some());
+    }
+
+    #[tokio::test]
+    async fn a_place_that_is_waited_for_comes_when_one_is_free() {
+        let places = Places::new(2, 0, 2);
+        let several = places.try_several(b"a").expect("free");
+        let first = places.try_first(b"a", 0).expect("free");
+        let waits = async { (places.first(b"a", 0).await.is_for_several(), places.several(b"a").await) };
+        let frees = async {
+            tokio::task::yield_now().await;
+            drop(first);
+            tokio::task::yield_now().await;
+            drop(several);
+        };
+        let ((has_several, last), ()) = tokio::join!(waits, frees);
+        assert!(!has_several && last.is_for_several());
+    }
+}
