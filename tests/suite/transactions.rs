@@ -2,6 +2,7 @@
 
 mod bank;
 mod crowded;
+mod deadlocks;
 mod lost;
 mod semantics;
 mod statements;
@@ -36,6 +37,7 @@ const QUICK: &[(&str, &str)] = &[
 pub(crate) fn collect(tests: &mut Collector) {
     bank::collect(tests);
     crowded::collect(tests);
+    deadlocks::collect(tests);
     lost::collect(tests);
     semantics::collect(tests);
     statements::collect(tests);
@@ -49,10 +51,15 @@ struct Shards {
 impl Shards {
     /// Starts them and runs `fill` on each; `{s}` is the shard's number.
     fn start(lab: &Lab, flavor: Flavor, count: usize, fill: &[&str]) -> Result<Shards, Failed> {
+        Shards::start_with(lab, flavor, count, fill, &[])
+    }
+
+    /// The same, with options of the servers.
+    fn start_with(lab: &Lab, flavor: Flavor, count: usize, fill: &[&str], options: &[&str]) -> Result<Shards, Failed> {
         let parent = lab.directory()?;
         let mut sites = Vec::new();
         for shard in 0..count {
-            let site = Site::start(flavor, &parent, &format!("s{shard}"), &[])?;
+            let site = Site::start(flavor, &parent, &format!("s{shard}"), options)?;
             let mut root = site.server.admin()?;
             root.query_drop(format!("CREATE DATABASE {DATABASE}"))?;
             root.query_drop(format!("USE {DATABASE}"))?;

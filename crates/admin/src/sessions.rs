@@ -31,6 +31,8 @@ pub enum Interrupt {
     ServerLost = 16,
     /// Another process has taken over: the session ends when it has been idle for a while with nothing left to keep.
     Leave = 32,
+    /// It waits in a circle with others over several shards: its statement ends with error 1213, and its transaction.
+    Deadlock = 64,
 }
 
 /// What a session does, for display.

@@ -10,6 +10,7 @@
 pub mod accounts;
 mod backends;
 pub mod client;
+pub mod deadlocks;
 pub mod endpoint;
 mod idle;
 mod literals;

@@ -7,6 +7,7 @@
 //! [`machine`] says what follows from what, [`Coordinator::commit`] does it on connections, [`recovery`] does what was left.
 
 mod crash;
+pub mod deadlock;
 mod decision;
 mod id;
 mod join;
@@ -44,6 +45,8 @@ pub struct TransactionSettings {
     pub bound: Duration,
     /// Decisions stay for so long.
     pub keep: Duration,
+    /// Time between two looks for deadlocks over several shards; zero: they are not looked for.
+    pub deadlock_interval: Duration,
 }
 
 impl Default for TransactionSettings {
@@ -53,6 +56,7 @@ impl Default for TransactionSettings {
             grace: Duration::from_secs(10),
             bound: Duration::from_secs(10),
             keep: Duration::from_secs(24 * 3600),
+            deadlock_interval: Duration::from_millis(500),
         }
     }
 }
@@ -68,6 +72,8 @@ pub struct Metrics {
     pub looked_up: Counter,
     /// Clients that were told that the outcome is unknown.
     pub unknown: Counter,
+    /// Sessions that were ended for a deadlock over several shards.
+    pub deadlocks: Counter,
     /// Branches that recovery has committed.
     pub recovered_committed: Counter,
     /// Branches that recovery has rolled back.
@@ -84,6 +90,7 @@ impl Metrics {
         counter("failed", "Distributed transactions rolled back after their commit had begun", &self.failed);
         counter("looked_up", "Decisions looked up because the answer to COMMIT was lost", &self.looked_up);
         counter("unknown", "Clients told that the outcome of their transaction is unknown", &self.unknown);
+        counter("deadlocks", "Transactions rolled back for a deadlock over several shards", &self.deadlocks);
         counter("branches_recovered_commit", "Branches that recovery has committed", &self.recovered_committed);
         counter("branches_recovered_rollback", "Branches that recovery has rolled back", &self.recovered_rolled_back);
     }
@@ -141,6 +148,11 @@ impl Coordinator {
     /// Other choices.
     pub fn configure(&self, settings: TransactionSettings) {
         self.settings.store(Arc::new(settings));
+    }
+
+    /// Time between two looks for deadlocks over several shards; zero: they are not looked for.
+    pub fn deadlock_interval(&self) -> Duration {
+        self.settings.load().deadlock_interval
     }
 
     /// A name for a transaction that becomes distributed.

@@ -78,7 +78,7 @@ struct Recovery<'a> {
 
 /// Weir's own connection to a shard's writer.
 #[derive(Default)]
-struct Line {
+pub(super) struct Line {
     open: Option<(Arc<Server>, Probe)>,
 }
 
@@ -197,8 +197,8 @@ impl Recovery<'_> {
 }
 
 impl Line {
-    /// Weir's branches on a shard.
-    async fn list(&mut self, coordinator: &Coordinator, shard: usize) -> Result<Vec<BranchId>, Failure> {
+    /// Has a connection to the shard's writer.
+    pub(super) async fn connect(&mut self, coordinator: &Coordinator, shard: usize) -> Result<(), Failure> {
         let writer = coordinator.groups[shard].writer();
         if self.open.as_ref().is_none_or(|(server, _)| !Arc::ptr_eq(server, &writer)) {
             self.open = None;
@@ -206,13 +206,19 @@ impl Line {
             let probe = timeout(ANSWER, decision::connect(&writer, &monitor)).await.map_err(|_| not_asked())??;
             self.open = Some((writer, probe));
         }
+        Ok(())
+    }
+
+    /// Weir's branches on a shard.
+    async fn list(&mut self, coordinator: &Coordinator, shard: usize) -> Result<Vec<BranchId>, Failure> {
+        self.connect(coordinator, shard).await?;
         let rows = self.query("XA RECOVER").await?;
         // What another shard's server shows here is a copy of it, or was: not this shard's to end.
         let here = |branch: &BranchId| usize::from(branch.shard.0) == shard;
         Ok(rows.iter().filter_map(|row| BranchId::of_row(row)).filter(here).collect())
     }
 
-    async fn query(&mut self, text: &str) -> Result<Vec<Vec<Option<Vec<u8>>>>, Failure> {
+    pub(super) async fn query(&mut self, text: &str) -> Result<Vec<Vec<Option<Vec<u8>>>>, Failure> {
         let Some((_, probe)) = &mut self.open else { return Err(not_asked()) };
         let answer = timeout(ANSWER, probe.query(text)).await;
         self.checked(answer)

@@ -10,6 +10,7 @@ mod snapshot;
 mod statement;
 mod wording;
 
+use weir_admin::sessions::Interrupt;
 use weir_backend::Lease;
 use weir_exec::transaction::{Role, Taken, TransactionId};
 use weir_exec::transaction::{is_in_transaction, join_texts};
@@ -99,6 +100,8 @@ pub(super) struct Branches {
     in_doubt: bool,
     /// A part has ended by itself, with what it wrote.
     ended_by_itself: bool,
+    /// A statement was killed because the session waited in a circle with others.
+    deadlocked: bool,
 }
 
 impl Branches {
@@ -259,6 +262,8 @@ impl Session {
         }
         let open = self.has_open_transaction();
         self.branches.wrote |= may_change(class);
+        let deadlock = outcome.error.is_some_and(|(code, _)| code == codes::ER_LOCK_DEADLOCK);
+        self.branches.deadlocked |= deadlock && self.handle.has(Interrupt::Deadlock);
         match (open, self.branches.are_several()) {
             (true, _) => self.branches.in_doubt |= outcome.error.is_some(),
             // What its parts elsewhere are is known: they go the same way.
@@ -283,6 +288,11 @@ impl Session {
     /// After a statement that may have ended the transaction on one shard: if it has, the others follow.
     pub(super) async fn look_after_branches(&mut self) {
         if !std::mem::take(&mut self.branches.in_doubt) || !self.branches.are_several() && self.lease.is_none() {
+            return;
+        }
+        if std::mem::take(&mut self.branches.deadlocked) {
+            // The server has ended the statement only.
+            self.end_parts(false).await;
             return;
         }
         let lives = match &mut self.lease {

@@ -332,6 +332,7 @@ impl Session {
             return Err(End::Killed);
         }
         self.handle.clear(Interrupt::Query);
+        self.handle.clear(Interrupt::Deadlock);
         self.target_writer();
         let Some(command) = payload.first().copied().and_then(Command::served) else {
             self.handle.begin("Unknown", b"", self.shared.idle.now());

@@ -11,13 +11,14 @@ use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::connect::server_failure;
 use weir_backend::monitor::Kill;
 use weir_backend::{Identity, Lease};
+use weir_wire::error::codes;
 use weir_wire::frame::put_packet;
 use weir_wire::packets::{
     EofPacket, ErrPacket, OkPacket, SessionChange, SessionChanges, encode_failure, put_session_change,
 };
 use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
 use weir_wire::stmt::PrepareOk;
-use weir_wire::{Capabilities, Failure, Malformed, StatusFlags};
+use weir_wire::{Capabilities, Failure, Fault, Malformed, StatusFlags};
 
 use super::ruled::Deadline;
 use crate::client::{Client, ClientError, FLUSH_AT};
@@ -235,7 +236,7 @@ impl Relay<'_> {
                         self.lease.input.advance(n);
                         return Ok(Step::ReadOnly(failure));
                     }
-                    Ending::Err(err) => match self.deadline.in_place_of(err.code) {
+                    Ending::Err(err) => match in_place_of(self.handle, self.deadline, err.code) {
                         None => {
                             outcome.note_error(err.code, err.sqlstate);
                             outcome.message = err.message.into();
@@ -328,7 +329,7 @@ impl Relay<'_> {
             (self.kill)(self.lease.thread_id, Kill::Connection);
             return Err(Broken::Killed);
         }
-        if self.handle.has(Interrupt::Query) && killed.is_none() {
+        if ends_statement(self.handle) && killed.is_none() {
             (self.kill)(self.lease.thread_id, Kill::Query);
             *killed = Some(Killed::now(FIRST_PAUSE));
         }
@@ -360,6 +361,23 @@ fn says_read_only(err: &ErrPacket<'_>) -> bool {
 const ER_READ_ONLY_MODE: u16 = 1836;
 /// `--read-only`, `--super-read-only`.
 pub(super) const ER_OPTION_PREVENTS_STATEMENT: u16 = 1290;
+
+/// Whether the running statement is to be killed, and nothing else.
+pub(super) fn ends_statement(handle: &SessionHandle) -> bool {
+    handle.has(Interrupt::Query) || handle.has(Interrupt::Deadlock)
+}
+
+/// What the client hears in place of this error, if a kill of Weir's own has caused it.
+fn in_place_of(handle: &SessionHandle, deadline: &Deadline, code: u16) -> Option<Failure> {
+    deadlock_in_place_of(handle, code).or_else(|| deadline.in_place_of(code))
+}
+
+/// A statement was killed because it waited in a circle with others: its error.
+pub(super) fn deadlock_in_place_of(handle: &SessionHandle, code: u16) -> Option<Failure> {
+    let message = "Deadlock found when trying to get lock; try restarting transaction";
+    (code == codes::ER_QUERY_INTERRUPTED && handle.has(Interrupt::Deadlock))
+        .then(|| Failure::new(Fault::Client, codes::ER_LOCK_DEADLOCK, b"40001", message))
+}
 
 enum Step {
     Taken,

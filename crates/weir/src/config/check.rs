@@ -211,6 +211,7 @@ impl Checker<'_> {
             recovery_grace: self.timeout(section.key("recovery_grace"), &raw.recovery_grace),
             outcome_timeout: self.timeout(section.key("outcome_timeout"), &raw.outcome_timeout),
             keep_decisions: self.timeout(section.key("keep_decisions"), &raw.keep_decisions),
+            deadlock_interval: self.duration(section.key("deadlock_interval"), &raw.deadlock_interval),
         }
     }
 

@@ -275,6 +275,8 @@ pub(crate) struct Transactions {
     pub(crate) outcome_timeout: Duration,
     /// Decisions stay for so long.
     pub(crate) keep_decisions: Duration,
+    /// Between two looks for deadlocks; zero: none.
+    pub(crate) deadlock_interval: Duration,
 }
 
 /// `[api]` with an address.

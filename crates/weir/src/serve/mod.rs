@@ -264,13 +264,14 @@ pub(crate) fn monitor_settings(config: &CheckedConfig) -> MonitorSettings {
 }
 
 fn transaction_settings(config: &CheckedConfig) -> TransactionSettings {
-    let checked::Transactions { recovery_interval, recovery_grace, outcome_timeout, keep_decisions } =
+    let checked::Transactions { recovery_interval, recovery_grace, outcome_timeout, keep_decisions, deadlock_interval } =
         config.transactions;
     TransactionSettings {
         interval: recovery_interval,
         grace: recovery_grace,
         bound: outcome_timeout,
         keep: keep_decisions,
+        deadlock_interval,
     }
 }
 
@@ -290,6 +291,7 @@ fn watch_servers(control: &tokio::runtime::Runtime, endpoint: &Arc<Endpoint>) {
     }
     if endpoint.groups.len() > 1 {
         control.spawn(endpoint.transactions.clone().recover());
+        control.spawn(weir_frontend::deadlocks::watch(endpoint.clone()));
     }
 }
 

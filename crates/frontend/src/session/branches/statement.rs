@@ -4,6 +4,7 @@
 //! in a transaction, what it did on some shards is undone when it fails on another.
 
 use weir_exec::{Part, clock};
+use weir_wire::error::codes;
 use weir_wire::{Failure, StatusFlags};
 
 use super::super::Session;
@@ -279,7 +280,9 @@ impl Session {
                 self.put_back(&mut parts);
                 Ok(())
             }
-            (How::Within, Some(failure)) if transaction_lives(&mut parts).await => {
+            (How::Within, Some(failure))
+                if failure.code != codes::ER_LOCK_DEADLOCK && transaction_lives(&mut parts).await =>
+            {
                 self.put_back(&mut parts);
                 Err(failure.into())
             }

@@ -91,7 +91,7 @@ impl Session {
             _ => self.parts_alone(&shards).await?,
         };
         let client = tell::Client { capabilities: self.client.capabilities, binary: asked.execution.is_some() };
-        let mut sink = ClientSink::new(&mut self.client);
+        let mut sink = ClientSink::new(&mut self.client, &self.handle);
         let told = tell::tell(&wanted, sharding, client, &mut lent.parts, &mut sink).await;
         let told = told.map_err(|failure| match sink.into_error() {
             Some(error) => Stopped::Ended(error.into()),

@@ -169,7 +169,8 @@ impl Session {
         let own = self.writing(&reading, generated);
         let session = write::Session { in_transaction: within, sharding: sharding.as_deref(), ..own };
         let client = Some(&mut self.client);
-        attend(&handle, &running, &killer, client, write::run(parts, write, &session)).await?.map_err(Stopped::Refused)
+        let ended = attend(&handle, &running, &killer, client, write::run(parts, write, &session)).await?;
+        as_told(&handle, ended).map_err(Stopped::Refused)
     }
 
     /// Takes the client's file, and sends its lines to their shards.
@@ -195,7 +196,7 @@ impl Session {
         let ended = attend(&handle, &running, &killer, None, loading).await;
         match (source.into_error(), ended) {
             (Err(error), _) => Err(Stopped::Ended(error.into())),
-            (Ok(true), ended) => ended?.map_err(Stopped::Refused),
+            (Ok(true), ended) => as_told(&handle, ended?).map_err(Stopped::Refused),
             // The client still sends its file, and would take an answer for something else.
             (Ok(false), Ok(Err(failure)) | Err(Stopped::Refused(failure))) => {
                 Err(Stopped::Ended(End::Client(ClientError::Io(std::io::Error::other(failure.to_string())))))
@@ -247,7 +248,8 @@ impl Session {
         let reading = self.reading(&shared.collations, &cancel);
         let session = self.writing(&reading, None);
         let settling = write::settle(parts, wanted, text, &session, &sharding.sequences);
-        attend(&handle, &running, &killer, Some(&mut self.client), settling).await?.map_err(Stopped::Refused)
+        let ended = attend(&handle, &running, &killer, Some(&mut self.client), settling).await?;
+        ended.map_err(|failure| Stopped::Refused(failure_told(&handle, failure)))
     }
 
     fn killing(&self) -> Killing {
@@ -277,7 +279,7 @@ impl Session {
         let killer = killing.killer();
         let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
         let session = self.reading(&shared.collations, &cancel);
-        let mut sink = ClientSink::new(&mut self.client);
+        let mut sink = ClientSink::new(&mut self.client, &handle);
         // The sink sees that the client has gone.
         let reading = async {
             match what {
@@ -286,7 +288,7 @@ impl Session {
             }
         };
         let ended = attend(&handle, &running, &killer, None, reading).await;
-        match ended {
+        match ended.map(|ended| as_told(&handle, ended)) {
             Ok(Ok(outcome)) => Ok(outcome),
             Ok(Err(failure)) => Err(match sink.into_error() {
                 Some(error) => {
@@ -371,6 +373,21 @@ pub(super) fn places(shards: &[ShardId]) -> Vec<usize> {
     shards.iter().map(|shard| usize::from(shard.0)).collect()
 }
 
+/// The failure that the client is told.
+fn failure_told(handle: &SessionHandle, failure: Failure) -> Failure {
+    relay::deadlock_in_place_of(handle, failure.code).unwrap_or(failure)
+}
+
+fn as_told(handle: &SessionHandle, ended: Result<Outcome, Failure>) -> Result<Outcome, Failure> {
+    match ended {
+        Ok(outcome) => {
+            let error = outcome.error.map(|failure| failure_told(handle, failure));
+            Ok(Outcome { error, ..outcome })
+        }
+        Err(failure) => Err(failure_told(handle, failure)),
+    }
+}
+
 /// What runs on these parts.
 fn running(parts: &[Part]) -> Vec<Running> {
     parts.iter().map(|part| (part.lease.server.clone(), part.lease.thread_id)).collect()
@@ -411,7 +428,7 @@ async fn attend<T>(
                         return Err(Stopped::Refused(server.lost("it has stopped answering")));
                     }
                 }
-                if handle.has(Interrupt::Query) && killed.first() {
+                if relay::ends_statement(handle) && killed.first() {
                     kill_all(Kill::Query);
                 }
             }

@@ -1,17 +1,21 @@
 //! The client, as plans see it: where results go, and where files come from.
 
 use bytes::{Buf, BytesMut};
+use weir_admin::sessions::SessionHandle;
 use weir_exec::Sink;
 use weir_exec::write::Source;
 use weir_wire::error::codes;
 use weir_wire::frame::HEADER;
+use weir_wire::packets::encode_failure;
 use weir_wire::{Failure, Fault};
 
+use super::super::relay::deadlock_in_place_of;
 use crate::client::{Client, ClientError, FLUSH_AT, Mark};
 
 /// The client's buffer, which takes results.
 pub(super) struct ClientSink<'a> {
     client: &'a mut Client,
+    handle: &'a SessionHandle,
     /// Where the client's output was before.
     start: Mark,
     /// Something has been sent.
@@ -21,8 +25,8 @@ pub(super) struct ClientSink<'a> {
 }
 
 impl<'a> ClientSink<'a> {
-    pub(super) fn new(client: &'a mut Client) -> Self {
-        Self { start: client.mark(), client, sent: false, error: None }
+    pub(super) fn new(client: &'a mut Client, handle: &'a SessionHandle) -> Self {
+        Self { start: client.mark(), client, handle, sent: false, error: None }
     }
 
     /// Takes back what was put, if none of it has been sent. Returns whether that was so.
@@ -41,7 +45,17 @@ impl<'a> ClientSink<'a> {
 
 impl Sink for ClientSink<'_> {
     fn put(&mut self, payload: &[u8]) {
-        self.client.put(payload);
+        // A row does not begin with an error's byte.
+        match payload {
+            [0xff, low, high, ..] => {
+                let code = u16::from_le_bytes([*low, *high]);
+                match deadlock_in_place_of(self.handle, code) {
+                    Some(failure) => self.client.put(&encode_failure(&failure)),
+                    None => self.client.put(payload),
+                }
+            }
+            _ => self.client.put(payload),
+        }
     }
 
     fn is_full(&self) -> bool {

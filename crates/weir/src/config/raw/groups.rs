@@ -86,6 +86,9 @@ pub(crate) struct RawTransactions {
     pub(crate) outcome_timeout: DurationText,
     /// Decisions stay in `weir.decisions` for this time. No replica may become a writer that is further behind.
     pub(crate) keep_decisions: DurationText,
+    /// The time between two looks for deadlocks over several shards, which no server sees: one of the transactions ends with error 1213.
+    /// Servers are asked only while transactions over several shards wait. 0: deadlocks end by the servers' `innodb_lock_wait_timeout`.
+    pub(crate) deadlock_interval: DurationText,
 }
 
 impl Default for RawTransactions {
@@ -95,6 +98,7 @@ impl Default for RawTransactions {
             recovery_grace: "10s".into(),
             outcome_timeout: "10s".into(),
             keep_decisions: "24h".into(),
+            deadlock_interval: "500ms".into(),
         }
     }
 }

@@ -1,0 +1,113 @@
+//! Deadlocks over several shards, which no server sees: one session ends with 1213, the others go on.
+
+use std::time::Duration;
+
+use libtest_mimic::Failed;
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use weir_local::Flavor;
+
+use super::{BOUND, Shards, app, choose};
+use crate::Collector;
+use crate::driver::{expect_equal, expect_error, run, value};
+use crate::lab::{Endpoint, Lab, eventually};
+
+const FILL: [&str; 2] =
+    ["CREATE TABLE t (id INT PRIMARY KEY, v INT NOT NULL) ENGINE=InnoDB", "INSERT INTO t VALUES (1, 0), (2, 0)"];
+const SHARDED: [&str; 3] = [
+    "CREATE DATABASE t_deadlocks",
+    "CREATE TABLE t_deadlocks.t (id INT PRIMARY KEY, v INT NOT NULL) SHARD BY HASH(id)",
+    "INSERT INTO t_deadlocks.t VALUES (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0), (7, 0), (8, 0), (9, 0), (10, 0)",
+];
+
+/// What the session that is to end waits in.
+type Waits = fn(&mut Conn, u32, u32) -> mysql::Result<()>;
+
+pub(super) fn collect(tests: &mut Collector) {
+    let cases: [(&str, Waits); 4] = [
+        ("statement_of_one_shard", |session, theirs, _| run(session, &update(theirs))),
+        ("prepared_statement", |session, theirs, _| {
+            session.exec_drop("UPDATE t_deadlocks.t SET v = v + 1 WHERE id = ?", (theirs,))
+        }),
+        ("write_of_several_shards", |session, theirs, own| {
+            run(session, &format!("UPDATE t_deadlocks.t SET v = v + 1 WHERE id IN ({theirs}, {own})"))
+        }),
+        ("read_of_several_shards", |session, theirs, own| {
+            run(session, &format!("SELECT * FROM t_deadlocks.t WHERE id IN ({theirs}, {own}) ORDER BY id FOR UPDATE"))
+        }),
+    ];
+    for (word, waits) in cases {
+        tests.add_for_weir(&format!("transactions::deadlock_over_shards_ends_{word}"), move |lab, flavor| {
+            let (shards, endpoint) = start(lab, flavor)?;
+            lab.judge(endpoint, |endpoint| deadlock(&shards, endpoint, waits))
+        });
+    }
+}
+
+fn start(lab: &Lab, flavor: Flavor) -> Result<(Shards, Endpoint), Failed> {
+    // MySQL shows its lock waits there.
+    let shards = Shards::start_with(lab, flavor, 2, &FILL, &["performance-schema=ON", "innodb-lock-wait-timeout=50"])?;
+    let weir = shards.weir(lab)?;
+    let mut session = app(weir.port)?;
+    SHARDED.iter().try_for_each(|text| session.query_drop(text))?;
+    Ok((shards, Endpoint::of(weir)))
+}
+
+fn update(id: u32) -> String {
+    format!("UPDATE t_deadlocks.t SET v = v + 1 WHERE id = {id}")
+}
+
+/// A row of each shard.
+fn rows_of_shards(session: &mut Conn) -> Result<[u32; 2], Failed> {
+    let mut ids = [0; 2];
+    for (shard, id) in ids.iter_mut().enumerate() {
+        choose(session, shard)?;
+        *id = value(session, "SELECT MIN(id) FROM t_deadlocks.t")?.parse()?;
+    }
+    session.query_drop("SET weir_shard = DEFAULT")?;
+    Ok(ids)
+}
+
+/// The strong one has done more where it waits, so the other one ends, whatever it waits in.
+fn deadlock(shards: &Shards, endpoint: &Endpoint, waits: Waits) -> Result<(), Failed> {
+    let (mut strong, mut weak) = (app(endpoint.port)?, app(endpoint.port)?);
+    let [first, second] = rows_of_shards(&mut strong)?;
+    strong.query_drop("BEGIN")?;
+    choose(&mut strong, 1)?;
+    let many: Vec<String> = (100..150).map(|id| format!("({id}, 0)")).collect();
+    strong.query_drop(format!("INSERT INTO t VALUES {}", many.join(", ")))?;
+    strong.query_drop("SET weir_shard = DEFAULT")?;
+    strong.query_drop(update(first))?;
+    weak.query_drop("BEGIN")?;
+    weak.query_drop(update(second))?;
+    let waited = std::thread::scope(|scope| {
+        let weak = scope.spawn(move || (waits(&mut weak, first, second), weak));
+        let waiting = eventually(BOUND, "the first waits", || locks_waited_for(shards, 0) == Ok(1));
+        // It waits for the one that waits for it.
+        let strong = strong.query_drop(update(second));
+        waiting.map(|()| (strong, weak.join()))
+    })?;
+    let (strong_ended, weak_ended) = waited;
+    let (weak_ended, mut weak) = weak_ended.map_err(|_| "the client has panicked")?;
+    expect_error("deadlock", &weak_ended, 1213, "40001")?;
+    strong_ended?;
+    strong.query_drop("COMMIT")?;
+    // Of the one nothing is left, of the other all is there.
+    let sum = format!("SELECT GROUP_CONCAT(v ORDER BY id) FROM t_deadlocks.t WHERE id IN ({first}, {second})");
+    expect_equal("rows", value(&mut strong, &sum)?, "1,1".to_owned())?;
+    expect_equal("inserted", shards.value(1, "SELECT COUNT(*) FROM t WHERE id >= 100")?, "50".to_owned())?;
+    // It is in no transaction any more, and goes on.
+    weak.query_drop(update(first))?;
+    weak.query_drop(update(second))?;
+    expect_equal("rows after", value(&mut strong, &sum)?, "2,2".to_owned())?;
+    expect_equal("prepared", shards.prepared()?, 0)
+}
+
+/// Transactions on a shard's server that wait for a lock.
+fn locks_waited_for(shards: &Shards, shard: usize) -> Result<u32, String> {
+    // Older answers than this are not asked for again.
+    std::thread::sleep(Duration::from_millis(150));
+    let waiting = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
+    let count = shards.value(shard, waiting).map_err(|_| "not asked".to_owned())?;
+    count.parse().map_err(|_| count)
+}
