@@ -5,6 +5,7 @@
 //! about Weir.
 
 mod programs;
+mod sharded;
 mod tools;
 
 use std::process::Command;
@@ -19,6 +20,7 @@ pub(crate) use tools::{Tools, companion, output_with};
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
+    sharded::collect(tests);
     let flavor = tests.flavor;
     for (number, program) in programs::PROGRAMS.iter().enumerate() {
         let of_program = |way: &str| format!("clients::{}::{way}", program.name);
@@ -66,10 +68,24 @@ fn run(
     tls: bool,
 ) -> Result<(), Failed> {
     site.fill(database, &["DROP DATABASE IF EXISTS {db}", "CREATE DATABASE {db}"])?;
-    let mut command = ending_with_the_suite(&(program.command)(&lab.tools)?);
+    passes(lab, endpoint, database, site.flavor, tls, program.name, &(program.command)(&lab.tools)?)?;
+    site.fill(database, &["DROP DATABASE {db}"])
+}
+
+/// Runs a program in a database that is there.
+fn passes(
+    lab: &Lab,
+    endpoint: &Endpoint,
+    database: &str,
+    flavor: Flavor,
+    tls: bool,
+    name: &str,
+    program: &Command,
+) -> Result<(), Failed> {
+    let mut command = ending_with_the_suite(program);
     let said = |yes: bool| if yes { "1" } else { "0" };
     // Weir offers compression by zstd, and so does MySQL; MariaDB 10.11 doesn't.
-    let zstd = endpoint.weir.is_some() || site.flavor == Flavor::MySql;
+    let zstd = endpoint.weir.is_some() || flavor == Flavor::MySql;
     command
         .env("WEIR_TEST_HOST", "127.0.0.1")
         .env("WEIR_TEST_PORT", endpoint.port.to_string())
@@ -77,14 +93,13 @@ fn run(
         .env("WEIR_TEST_USER", APP.0)
         .env("WEIR_TEST_PASSWORD", APP.1)
         .env("WEIR_TEST_DATABASE", database)
-        .env("WEIR_TEST_FLAVOR", name_of(site.flavor))
+        .env("WEIR_TEST_FLAVOR", name_of(flavor))
         .env("WEIR_TEST_TLS", said(tls))
         .env("WEIR_TEST_ZSTD", said(zstd))
         .env("WEIR_TEST_TYPES", tools::sources().join("types.json"))
         .env("WEIR_TEST_SCRATCH", lab.directory()?);
-    let output = tools::output(&mut command).map_err(|error| format!("{}: {error}", program.name))?;
+    let output = tools::output(&mut command).map_err(|error| format!("{name}: {error}"))?;
     if output.status.success() {
-        site.fill(database, &["DROP DATABASE {db}"])?;
         return Ok(());
     }
     let printed = [output.stdout, output.stderr].concat();
