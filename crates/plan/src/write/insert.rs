@@ -34,6 +34,12 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
         Ok(Varying::of(input, facts.varies))
     })?;
     keep_key(&target, insert.on_duplicate)?;
+    let returning = !insert.returning.is_empty();
+    if returning && target.is_global() {
+        return Err(refused(
+            "RETURNING of rows that are put into a GLOBAL table: read them afterwards, in a transaction",
+        ));
+    }
 
     let mut settling = Settling::new(input, target);
     settling.rows(insert, &rows)?;
@@ -43,6 +49,12 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
     let raise = settling.raise();
     let changed = Changed { input, target, varying, raise };
     if let Some(settle) = settling.needed(target.keeper()) {
+        if returning {
+            return Err(refused(
+                "RETURNING where a value is found out first (AUTO_INCREMENT, an expression for the shard key): give the values, or ask \
+                 LAST_INSERT_ID()",
+            ));
+        }
         let reason = "values are found out first, and put into the text as literals".to_owned();
         return Ok(Plan::Write(Write {
             kind: WriteKind::Settle(settle),
