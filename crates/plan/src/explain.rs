@@ -102,10 +102,11 @@ impl Rows<'_> {
     }
 
     fn union(&mut self, union: &Union) {
-        self.add("kind", "union");
+        self.add("kind", if union.parts.len() == 1 { "distinct" } else { "union" });
         self.add("shards", self.shards(&union.shards()));
         for (nth, part) in union.parts.iter().enumerate() {
             let how = match part.how {
+                Combine::Distinct if nth == 0 => "equal rows are one",
                 _ if nth == 0 => "the first",
                 Combine::All => "all rows, too",
                 Combine::Distinct => "too; equal rows are one",

@@ -1,4 +1,5 @@
-//! UNION, EXCEPT and INTERSECT of queries that are each planned alone: on shards of their own, grouped, cut by LIMIT, or in one place.
+//! UNION, EXCEPT and INTERSECT of queries that are each planned alone: on shards of their own, grouped, cut by LIMIT, or in one place; and
+//! DISTINCT of groups, as a UNION of one query.
 //!
 //! What must always hold: what the columns are is said by a server that runs the whole; rows are compared and sorted only where all
 //! queries give a column in one way of comparing.
@@ -6,22 +7,27 @@
 use std::ops::Range;
 
 use weir_catalog::{Constant, Placement, ShardId};
-use weir_sql::Bump;
 use weir_sql::ast::{Compound, ExprKind, Literal, Query, QueryBody, Select, SetOp};
 use weir_sql::facts::Varies;
+use weir_sql::{Bump, Lexer, TokenKind};
 
 use super::shown::{Ordered, Shown, Sorts};
 use super::text::{Edits, Pieces, made_of, parameters};
 use super::union::compound;
 use super::{Obstacle, Question, limits, plain};
 use crate::analysis::values::Values;
-use crate::analysis::{Analysis, InstanceKind};
+use crate::analysis::{Analysis, InstanceKind, has_aggregates};
 use crate::statement::{Planner, plan as plan_statement};
 use crate::{Combine, Compare, Plan, Read, Refusal, SessionFacts, SortKey, Union, UnionPart};
 
-/// Whether a query combines several.
-pub(super) fn is_compound(query: &Query<'_>) -> bool {
-    matches!(compound(query), Ok((_, of)) if !of.rest.is_empty())
+/// Whether a query combines several, or makes one of equal rows of groups.
+pub(super) fn is_of_parts<'a>(query: &'a Query<'a>) -> bool {
+    let distinct_groups =
+        |select: &'a Select<'a>| select.options.distinct && (!select.group_by.is_empty() || has_aggregates(select));
+    match compound(query) {
+        Ok((_, of)) => !of.rest.is_empty(),
+        Err(_) => matches!(plain(query), Ok((_, Some(select))) if distinct_groups(select)),
+    }
 }
 
 /// One of the queries.
@@ -30,6 +36,8 @@ struct Member<'a> {
     /// Where it stands, without parentheses.
     range: Range<usize>,
     select: Option<&'a Select<'a>>,
+    /// A word DISTINCT that is left out, because equal rows are made one afterwards.
+    without: Option<Range<usize>>,
 }
 
 /// The plan of a query that shards can't run as a whole: `why`.
@@ -44,7 +52,10 @@ pub(super) fn plan(
 
 fn planned(planner: &Planner<'_>, analysis: &Analysis<'_>, query: &Query<'_>, why: String) -> Result<Plan, Obstacle> {
     let with = query.with;
-    let (query, compound) = compound(query)?;
+    let (query, members, head) = match compound(query) {
+        Ok((query, compound)) => (query, members(compound)?, head(compound)?),
+        Err(_) => of_groups(planner, query)?,
+    };
     let unfit = if with.is_some_and(|with| with.recursive) || analysis.recursive {
         Some("a recursive common table expression")
     } else if with.is_some() && planner.facts.varies.contains(Varies::RANDOM) {
@@ -59,7 +70,6 @@ fn planned(planner: &Planner<'_>, analysis: &Analysis<'_>, query: &Query<'_>, wh
     if let Some(unfit) = unfit {
         return Err(unfit.to_owned().into());
     }
-    let members = members(compound)?;
     let (skip, take) = limits(planner, query.limit)?;
     let shard = shard_of_all(planner, analysis).ok_or_else(|| {
         Obstacle::Rows(format!("{why}; and no shard has all of its tables, to say what the columns are"))
@@ -70,7 +80,7 @@ fn planned(planner: &Planner<'_>, analysis: &Analysis<'_>, query: &Query<'_>, wh
         let text = member_text(planner, with.map(|with| with.span.range()), member, weights.get(nth))?;
         parts.push(UnionPart { how: member.how, read: member_read(planner, text, shard)? });
     }
-    let (text, places) = made_of(&head(compound)?.into_pieces(planner.text), planner.text, planner.statement);
+    let (text, places) = made_of(&head.into_pieces(planner.text), planner.text, planner.statement);
     if let Some(trace) = planner.trace {
         trace.depends_on_more();
     }
@@ -100,16 +110,43 @@ fn members<'a>(compound: &'a Compound<'a>) -> Result<Vec<Member<'a>>, Obstacle> 
     std::iter::once(first)
         .chain(rest)
         .map(|(how, body)| match body {
-            QueryBody::Select(select) => Ok(Member { how, range: select.span.range(), select: Some(select) }),
-            QueryBody::Table(table) => Ok(Member { how, range: table.span.range(), select: None }),
-            QueryBody::Values(values) => Ok(Member { how, range: values.span.range(), select: None }),
+            QueryBody::Select(select) => {
+                Ok(Member { how, range: select.span.range(), select: Some(select), without: None })
+            }
+            QueryBody::Table(table) => Ok(Member { how, range: table.span.range(), select: None, without: None }),
+            QueryBody::Values(values) => Ok(Member { how, range: values.span.range(), select: None, without: None }),
             QueryBody::Nested(query) => {
                 let select = plain(query).map_err(|_| nested())?.1;
-                Ok(Member { how, range: query.span.range(), select })
+                Ok(Member { how, range: query.span.range(), select, without: None })
             }
             QueryBody::Compound(_) => Err(nested()),
         })
         .collect()
+}
+
+/// Groups of which equal ones are one: one query without that, whose rows are compared.
+fn of_groups<'a>(
+    planner: &Planner<'_>,
+    query: &'a Query<'a>,
+) -> Result<(&'a Query<'a>, Vec<Member<'a>>, Edits), Obstacle> {
+    let unknown = || Obstacle::Rows("DISTINCT of groups that have rows on several shards".to_owned());
+    let (query, Some(select)) = plain(query)? else { return Err(unknown()) };
+    let (range, first) = (select.span.range(), select.items.first().ok_or_else(unknown)?);
+    let before = &planner.text[range.start..first.span.range().start];
+    let word = Lexer::new(before, planner.session.mode).find(|token| {
+        let word = &before[token.range()];
+        token.kind == TokenKind::Word
+            && (word.eq_ignore_ascii_case(b"DISTINCT") || word.eq_ignore_ascii_case(b"DISTINCTROW"))
+    });
+    let word = word.ok_or_else(unknown)?.range();
+    let without = Some(range.start + word.start..range.start + word.end);
+    let mut head = Edits::default();
+    match (query.limit, query.order_by.last()) {
+        (Some(limit), _) => head.replace(limit.span.range(), Pieces::new("LIMIT 0")),
+        (None, Some(last)) => head.insert(last.span.range().end, Pieces::new(" LIMIT 0")),
+        (None, None) => head.insert(range.end, Pieces::new(" LIMIT 0")),
+    }
+    Ok((query, vec![Member { how: Combine::Distinct, range, select: Some(select), without }], head))
 }
 
 fn nested() -> Obstacle {
@@ -194,8 +231,12 @@ fn keys(
 /// How a column of the whole is compared: as all queries compare theirs.
 fn compared(shown: &[Shown<'_, '_, '_>], place: usize) -> Result<Compare, Obstacle> {
     let session = shown[0].question.planner.session;
-    let several =
-        || Obstacle::Rows(format!("column {} of the UNION has several types, or one that is not known", place + 1));
+    let several = || {
+        Obstacle::Rows(format!(
+            "values of column {} are compared, and it has several types, or one that is not known",
+            place + 1
+        ))
+    };
     let mut known: Option<(Sorts, &str)> = None;
     let mut texts = false;
     for one in shown {
@@ -259,9 +300,13 @@ fn member_text(
         pieces = Pieces::own(with).then(" ");
     }
     let mut done = member.range.start;
+    if let Some(without) = &member.without {
+        pieces = pieces.and(&Pieces::own(done..without.start));
+        done = without.end;
+    }
     if let Some(weights) = weights.filter(|weights| !weights.is_empty()) {
         let Some(select) = member.select else { return Err(super::select::unknown_columns()) };
-        if select.options.distinct {
+        if select.options.distinct && member.without.is_none() {
             return Err("DISTINCT of texts within a UNION whose rows are compared or sorted".to_owned().into());
         }
         let Some(last) = select.items.last() else { return Err(super::select::unknown_columns()) };

@@ -77,7 +77,7 @@ pub(crate) fn plan_read(planner: &Planner<'_>, analysis: &Analysis<'_>, apart: S
     let StatementKind::Query(query) = planner.statement.kind else { return Err(Refusal::NeedsWorkbench(apart)) };
     gates::check(planner, query)?;
     match plan_merge(planner, analysis, query, apart) {
-        Err(Refusal::NeedsWorkbench(why)) if apart::is_compound(query) => apart::plan(planner, analysis, query, why),
+        Err(Refusal::NeedsWorkbench(why)) if apart::is_of_parts(query) => apart::plan(planner, analysis, query, why),
         planned => planned,
     }
 }
