@@ -94,3 +94,13 @@ SELECT @v := MAX(v) FROM here;
 SELECT id, v FROM there WHERE v > @v;
 INSERT INTO there VALUES (2, @v);
 SELECT * FROM there ORDER BY id;
+
+## a write that reads a view of another shard's table is prepared there
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+CREATE TABLE s (id INT PRIMARY KEY, v INT) /*weir: single on shard '{s2}' */;
+INSERT INTO s VALUES (1, 10), (2, 20), (3, 1);
+CREATE VIEW vs AS SELECT id, v FROM s WHERE v > 3;
+-- params: 10
+INSERT INTO t SELECT id, v FROM vs WHERE v >= ? ORDER BY id;
+SELECT * FROM t ORDER BY id;
+SELECT * FROM vs ORDER BY id;

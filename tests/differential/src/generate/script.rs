@@ -4,7 +4,7 @@ use weir_local::Flavor;
 
 use super::random::Random;
 use super::select::{Made, query};
-use super::world::{World, make};
+use super::world::{Table, World, make};
 use super::write::write;
 use crate::case::Step;
 
@@ -43,11 +43,13 @@ impl Act {
         let Made { kind, words, ordered, other_columns } = made;
         // Whether a conversion warns for each row or once is the optimizer's affair; deprecated words warn once for each shard.
         let no_warnings = !writes || kind == "on duplicate key";
+        // A server names a view's columns or its tables', as its protocol and its way go.
+        let of_view = words.text.contains(" v_");
         let step = Step {
             text: words.text,
             params: words.prepared.then_some(words.params),
             any_order: !ordered,
-            other_columns,
+            other_columns: other_columns || of_view,
             no_warnings,
             ..Step::default()
         };
@@ -59,12 +61,11 @@ impl Script {
     pub(super) fn make(seed: u64, flavor: Flavor, statements: usize) -> Script {
         let mut random = Random::new(seed);
         let world = make(flavor, &mut random);
-        let tables = world.tables.iter().map(|table| Rows {
-            name: table.name.clone(),
-            definition: table.definition(),
-            rows: table.rows.iter().map(|row| format!("({})", row.join(", "))).collect(),
-        });
-        Script { tables: tables.collect(), acts: acts(&world, &mut random, statements) }
+        let rows = |table: &Table| table.rows.iter().map(|row| format!("({})", row.join(", "))).collect();
+        let made = |table: &Table, rows| Rows { name: table.name.clone(), definition: table.definition(), rows };
+        let tables = world.tables.iter().map(|table| made(table, rows(table)));
+        let views = world.views.iter().map(|view| made(view, Vec::new()));
+        Script { tables: tables.chain(views).collect(), acts: acts(&world, &mut random, statements) }
     }
 
     /// What makes the tables.

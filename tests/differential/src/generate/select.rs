@@ -95,7 +95,7 @@ fn limit(words: &mut Words, random: &mut Random) {
 }
 
 fn of_one_table(mut words: Words, world: &World, random: &mut Random) -> Made {
-    let from = source(random.pick(&world.tables), random.pick::<&str>(&["x", "y"]));
+    let from = source(world.any(random), random.pick::<&str>(&["x", "y"]));
     let list = match random.below(4) {
         0 => "*".to_owned(),
         1 => format!("{}.*", from.alias),
@@ -126,7 +126,7 @@ fn exact(from: &Source<'_>, random: &mut Random) -> Vec<String> {
 }
 
 fn distinct(mut words: Words, world: &World, random: &mut Random) -> Made {
-    let from = source(random.pick(&world.tables), "x");
+    let from = source(world.any(random), "x");
     let list = exact(&from, random);
     words.put(format!("SELECT DISTINCT {} FROM {} AS x", list.join(", "), from.table.name));
     filter(&mut words, std::slice::from_ref(&from), random);
@@ -140,18 +140,18 @@ fn distinct(mut words: Words, world: &World, random: &mut Random) -> Made {
 
 /// Two tables or three, and FROM of them: co-located, with GLOBAL or SINGLE ones, or not together at all.
 fn joined<'a>(words: &mut Words, world: &'a World, random: &mut Random) -> Vec<Source<'a>> {
-    let first = source(random.pick(&world.tables), "x");
+    let first = source(world.any(random), "x");
     let mut sources = vec![first.clone()];
     words.put(format!(" FROM {} AS x", first.table.name));
     for alias in ["y", "z"].into_iter().take(1 + random.below(2)) {
         let base = random.pick(&sources).clone();
         let mates: Vec<&Table> =
-            world.tables.iter().filter(|table| table.group.is_some() && table.group == base.table.group).collect();
-        let globals: Vec<&Table> = world.tables.iter().filter(|table| table.global).collect();
+            world.all().filter(|table| table.group.is_some() && table.group == base.table.group).collect();
+        let globals: Vec<&Table> = world.all().filter(|table| table.global).collect();
         let (table, by_key) = match random.below(10) {
             0..=4 if !mates.is_empty() => (*random.pick(&mates), true),
             5..=8 => (*random.pick(&globals), false),
-            _ => (random.pick(&world.tables), false),
+            _ => (world.any(random), false),
         };
         let with = source(table, alias);
         let on = if by_key || (random.chance(20) && base.table.group.is_some() && base.table.group == table.group) {
@@ -185,17 +185,18 @@ fn join(mut words: Words, world: &World, random: &mut Random) -> Made {
     words.params.append(&mut tail.params);
     filter(&mut words, &sources, random);
     let ordered = order(&mut words, &sources, &[], random);
-    Made { ordered, ..Made::new("join", words) }
+    // Whether a server sorts in a temporary table shows in its columns.
+    Made { ordered, other_columns: ordered, ..Made::new("join", words) }
 }
 
 fn subquery(mut words: Words, world: &World, random: &mut Random) -> Made {
-    let outer = source(random.pick(&world.tables), "x");
+    let outer = source(world.any(random), "x");
     let mates: Vec<&Table> = world
         .tables
         .iter()
         .filter(|table| table.global || (table.group.is_some() && table.group == outer.table.group))
         .collect();
-    let inner: &Table = if random.chance(88) { random.pick::<&Table>(&mates) } else { random.pick(&world.tables) };
+    let inner: &Table = if random.chance(88) { random.pick::<&Table>(&mates) } else { world.any(random) };
     let inner = source(inner, "i");
     let number = |from: &Source<'_>, random: &mut Random| {
         let numbers = from.which(|kind| matches!(kind, Kind::Int { .. }));
@@ -269,7 +270,7 @@ fn union(mut words: Words, world: &World, random: &mut Random) -> Made {
         if part > 0 {
             words.put(if all { " UNION ALL " } else { " UNION " });
         }
-        let from = source(random.pick(&world.tables), "x");
+        let from = source(world.any(random), "x");
         let numbers = from.which(|kind| matches!(kind, Kind::Int { unsigned: false }));
         let column = from.column(*random.pick(&numbers));
         let second = if wide { format!(", {} AS w", from.column(*random.pick(&numbers))) } else { String::new() };
@@ -320,7 +321,7 @@ fn grouped(mut words: Words, world: &World, random: &mut Random) -> Made {
     let sources = if random.chance(30) {
         joined(&mut tail, world, random)
     } else {
-        let from = source(random.pick(&world.tables), "x");
+        let from = source(world.any(random), "x");
         tail.put(format!(" FROM {} AS x", from.table.name));
         vec![from]
     };
@@ -363,7 +364,7 @@ fn grouped(mut words: Words, world: &World, random: &mut Random) -> Made {
 }
 
 fn aggregates(mut words: Words, world: &World, random: &mut Random) -> Made {
-    let from = source(random.pick(&world.tables), "x");
+    let from = source(world.any(random), "x");
     let sources = [from];
     let list: Vec<String> = (0..1 + random.below(4)).map(|_| aggregate(&sources, random)).collect();
     words.put(format!("SELECT {} FROM {} AS x", list.join(", "), sources[0].table.name));
@@ -372,7 +373,7 @@ fn aggregates(mut words: Words, world: &World, random: &mut Random) -> Made {
 }
 
 fn rollup(mut words: Words, world: &World, random: &mut Random) -> Made {
-    let from = source(random.pick(&world.tables), "x");
+    let from = source(world.any(random), "x");
     let keys = exact(&from, random);
     let keys = &keys[..keys.len().min(2)];
     let sources = [from];

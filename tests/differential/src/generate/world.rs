@@ -99,6 +99,10 @@ pub(super) struct Table {
     /// Tables of the same group are placed alike, by their first column.
     pub(super) group: Option<usize>,
     pub(super) global: bool,
+    /// Columns of a unique key besides the primary key, if it has one.
+    unique: Vec<usize>,
+    /// What it is a view of, and which rows of it.
+    view: Option<(String, &'static str)>,
     placement: String,
     /// Literals.
     pub(super) rows: Vec<Vec<String>>,
@@ -108,10 +112,28 @@ pub(super) struct Table {
 #[derive(Debug, Clone)]
 pub(super) struct World {
     pub(super) tables: Vec<Table>,
+    /// What can be read besides.
+    pub(super) views: Vec<Table>,
+}
+
+impl World {
+    /// A table or a view.
+    pub(super) fn any(&self, random: &mut Random) -> &Table {
+        if !self.views.is_empty() && random.chance(15) { random.pick(&self.views) } else { random.pick(&self.tables) }
+    }
+
+    /// All tables and views.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Table> {
+        self.tables.iter().chain(&self.views)
+    }
 }
 
 impl Table {
     pub(super) fn definition(&self) -> String {
+        if let Some((table, which)) = &self.view {
+            let all: Vec<usize> = (0..self.columns.len()).collect();
+            return format!("CREATE VIEW {} AS SELECT {} FROM {table}{which}", self.name, self.names(&all));
+        }
         let mut parts: Vec<String> = self
             .columns
             .iter()
@@ -119,6 +141,9 @@ impl Table {
             .collect();
         if !self.primary.is_empty() {
             parts.push(format!("PRIMARY KEY ({})", self.names(&self.primary)));
+        }
+        if !self.unique.is_empty() {
+            parts.push(format!("UNIQUE KEY u ({})", self.names(&self.unique)));
         }
         format!("CREATE TABLE {} ({}) /*weir: {} */", self.name, parts.join(", "), self.placement)
     }
@@ -254,7 +279,35 @@ pub(super) fn make(flavor: Flavor, random: &mut Random) -> World {
     let mut single = plain(flavor, random, "s", int(), None, false);
     single.placement = if random.chance(50) { "single".to_owned() } else { "single on shard '{s2}'".to_owned() };
     tables.push(single);
-    World { tables }
+    let mut views = Vec::new();
+    for table in &tables {
+        if random.chance(35) {
+            views.push(view(table, random));
+        }
+    }
+    World { tables, views }
+}
+
+/// A view of some columns, the keys among them, of all or some rows.
+fn view(table: &Table, random: &mut Random) -> Table {
+    let is_key = |column: &usize| table.primary.contains(column) || table.shard_key.contains(column);
+    let all: Vec<usize> = (0..table.columns.len()).collect();
+    let kept: Vec<usize> =
+        all.into_iter().filter(|column| is_key(column) || *column < 3 || random.chance(70)).collect();
+    let place = |column: &usize| kept.iter().position(|kept| kept == column).unwrap_or_default();
+    let pick = |row: &Vec<String>| kept.iter().map(|&column| row[column].clone()).collect();
+    Table {
+        name: format!("v_{}", table.name),
+        columns: kept.iter().map(|&column| table.columns[column].clone()).collect(),
+        shard_key: table.shard_key.iter().map(place).collect(),
+        primary: table.primary.iter().map(place).collect(),
+        unique: Vec::new(),
+        view: Some((table.name.clone(), *random.pick(&["", " WHERE c0 > 3", " WHERE c0 IS NOT NULL"]))),
+        rows: table.rows.iter().map(pick).collect(),
+        placement: String::new(),
+        group: table.group,
+        global: table.global,
+    }
 }
 
 /// A table with a key of one or two columns, perhaps without a primary key where it may be NULL.
@@ -281,14 +334,22 @@ fn plain(
         primary,
         group: None,
         global: false,
+        unique: Vec::new(),
+        view: None,
         placement: String::new(),
         rows: Vec::new(),
     };
+    if !table.primary.is_empty() && random.chance(35) {
+        // With the shard key in it, whichever that becomes, and the column behind the keys.
+        table.unique = (0..=table.primary.len()).rev().collect();
+    }
     let wanted = *random.pick(&[0, 1, 5, 12, 25, 40]);
     for _ in 0..wanted {
         let row = table.row(random);
-        let taken = |other: &Vec<String>| table.primary.iter().all(|&column| alike(&other[column], &row[column]));
-        if table.primary.is_empty() || !table.rows.iter().any(taken) {
+        let by = |key: &[usize], other: &Vec<String>| {
+            !key.is_empty() && key.iter().all(|&column| row[column] != "NULL" && alike(&other[column], &row[column]))
+        };
+        if !table.rows.iter().any(|other| by(&table.primary, other) || by(&table.unique, other)) {
             table.rows.push(row);
         }
     }

@@ -86,7 +86,7 @@ fn insert(mut words: Words, table: &Table, kind: &'static str, random: &mut Rand
 /// Columns are selected from those of the same kind, else they are literals.
 fn insert_select(mut words: Words, world: &World, random: &mut Random) -> Made {
     let table = random.pick(&world.tables);
-    let from = Source { alias: "f".to_owned(), table: random.pick(&world.tables) };
+    let from = Source { alias: "f".to_owned(), table: world.any(random) };
     let mut list = Vec::new();
     for (place, column) in table.columns.iter().enumerate() {
         let alike = from.which(|kind| kind == column.kind);

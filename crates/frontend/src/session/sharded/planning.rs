@@ -147,7 +147,7 @@ impl Session {
             fold_case: catalog.fold_case,
             columns: &(),
         };
-        let mut found = None;
+        let mut common: Option<Vec<ShardId>> = None;
         let mut single: Option<(ShardId, String)> = None;
         for statement in parsed.statements {
             for (_, table) in resolve(statement, &context).tables() {
@@ -158,7 +158,6 @@ impl Session {
                     _ => Vec::new(),
                 };
                 let has = if has.is_empty() { &database.shards } else { &has };
-                let first = wanted.filter(|wanted| has.contains(wanted)).or(has.first().copied());
                 match known.map(|(_, table)| &table.placement) {
                     Some(Placement::Single(shard)) => match &single {
                         None => single = Some((*shard, String::from_utf8_lossy(table.name).into_owned())),
@@ -172,10 +171,18 @@ impl Session {
                         }
                         Some(_) => {}
                     },
-                    _ => found = found.or(first),
+                    // A view may be on some shards only.
+                    _ => match &mut common {
+                        None => common = Some(has.clone()),
+                        Some(common) if has.iter().any(|shard| common.contains(shard)) => {
+                            common.retain(|shard| has.contains(shard));
+                        }
+                        Some(_) => {}
+                    },
                 }
             }
         }
+        let found = common.and_then(|has| wanted.filter(|wanted| has.contains(wanted)).or(has.first().copied()));
         Ok(single.map(|(shard, _)| shard).or(found))
     }
 
