@@ -69,6 +69,7 @@ SELECT * FROM vh ORDER BY id;
 -- other columns
 SELECT * FROM vj ORDER BY id;
 SELECT * FROM vj WHERE id = 2;
+-- other columns
 SELECT * FROM vg ORDER BY id;
 SELECT * FROM vs ORDER BY v;
 SELECT * FROM vv ORDER BY id;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use weir_catalog::{Catalog, Constant, Placement, ShardId, Weights};
 use weir_exec::Sharding;
 use weir_plan::{Plan, Refusal, SessionFacts, views};
+use weir_sql::ast::StatementKind;
 use weir_sql::resolve::{Context, resolve};
 use weir_sql::{Bump, LexMode, SyntaxError};
 use weir_wire::error::codes;
@@ -150,6 +151,8 @@ impl Session {
         let mut common: Option<Vec<ShardId>> = None;
         let mut single: Option<(ShardId, String)> = None;
         for statement in parsed.statements {
+            // Servers look at their tables when they run.
+            let later = matches!(statement.kind, StatementKind::TableUpkeep(_));
             for (_, table) in resolve(statement, &context).tables() {
                 let Some((name, database)) = table.database.and_then(|name| catalog.database(name)) else { continue };
                 let known = catalog.table(name.as_bytes(), table.name);
@@ -161,7 +164,7 @@ impl Session {
                 match known.map(|(_, table)| &table.placement) {
                     Some(Placement::Single(shard)) => match &single {
                         None => single = Some((*shard, String::from_utf8_lossy(table.name).into_owned())),
-                        Some((other, before)) if other != shard => {
+                        Some((other, before)) if other != shard && !later => {
                             let (one, two) = (catalog.shard_name(*other), catalog.shard_name(*shard));
                             return Err(not_supported(format!(
                                 "A statement is prepared on one shard, and none has all of its SINGLE tables: '{before}' is on '{one}', '{}' \
