@@ -90,12 +90,22 @@ pub async fn run(
     rows.settle(session.cancel).await;
     let end = rows.end();
     (outcome.status, outcome.warnings) = (end.status, end.warnings);
+    put_end(ended, outcome, session.capabilities, sink)
+}
+
+/// What comes behind the rows: the end of the result, or the error that ended it.
+fn put_end(
+    ended: Result<(), Stopped>,
+    mut outcome: Outcome,
+    capabilities: Capabilities,
+    sink: &mut impl Sink,
+) -> Result<Outcome, Failure> {
     match ended {
-        Ok(()) if session.capabilities.contains(Capabilities::DEPRECATE_EOF) => {
-            let ok = OkPacket { header: 0xfe, warnings: end.warnings, ..OkPacket::plain(end.status) };
-            sink.put(&ok.encode(session.capabilities));
+        Ok(()) if capabilities.contains(Capabilities::DEPRECATE_EOF) => {
+            let ok = OkPacket { header: 0xfe, warnings: outcome.warnings, ..OkPacket::plain(outcome.status) };
+            sink.put(&ok.encode(capabilities));
         }
-        Ok(()) => sink.put(&EofPacket { warnings: end.warnings, status: end.status }.encode()),
+        Ok(()) => sink.put(&EofPacket { warnings: outcome.warnings, status: outcome.status }.encode()),
         Err(Stopped::Failed(failure)) => {
             sink.put(&encode_failure(&failure));
             outcome.error = Some(failure);

@@ -8,8 +8,7 @@ mod kept;
 use std::rc::Rc;
 
 use weir_plan::{Read, SortKey, Union, UnionPart};
-use weir_wire::packets::{EofPacket, OkPacket, encode_failure};
-use weir_wire::{Capabilities, Failure, StatusFlags};
+use weir_wire::{Failure, StatusFlags};
 
 use super::collations::Weights;
 use super::columns::{Column, Kind};
@@ -21,7 +20,7 @@ use super::merge::internal;
 use super::row::{self, Format, Span};
 use super::rows::Rows;
 use super::value::{self, Value};
-use super::{SORT_LIMIT, Session, Stopped, open_on, put_definitions};
+use super::{SORT_LIMIT, Session, Stopped, open_on, put_definitions, put_end};
 use crate::{Outcome, Part, Request, Sink};
 use kept::Kept;
 
@@ -41,20 +40,8 @@ pub async fn run(
     let untold = if own { StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY } else { StatusFlags::empty() };
     let mut running = Running { union, request, session, untold, sink, outcome: Outcome::default() };
     let ended = running.all(parts).await;
-    let mut outcome = running.outcome;
-    match ended {
-        Ok(()) if session.capabilities.contains(Capabilities::DEPRECATE_EOF) => {
-            let ok = OkPacket { header: 0xfe, warnings: outcome.warnings, ..OkPacket::plain(outcome.status) };
-            sink.put(&ok.encode(session.capabilities));
-        }
-        Ok(()) => sink.put(&EofPacket { warnings: outcome.warnings, status: outcome.status }.encode()),
-        Err(Stopped::Failed(failure)) => {
-            sink.put(&encode_failure(&failure));
-            outcome.error = Some(failure);
-        }
-        Err(Stopped::Client(failure)) => return Err(failure),
-    }
-    Ok(outcome)
+    let outcome = running.outcome;
+    put_end(ended, outcome, session.capabilities, sink)
 }
 
 /// A union that runs.

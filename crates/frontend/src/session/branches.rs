@@ -170,8 +170,8 @@ impl Session {
         self.has_open_transaction() && (self.state.pins - HARMLESS).is_empty() && !self.state.has_busy_statements()
     }
 
-    /// Makes the part of a shard the session's connection: the shard joins the transaction if it has no part yet, with what is sent
-    /// there next.
+    /// Makes the part of a shard the session's connection: the shard joins the transaction if it has no part yet, at the latest when
+    /// `joins` says.
     pub(super) async fn enter_shard(&mut self, shard: usize, joins: Joins) -> Result<(), Stopped> {
         if self.at.shard == shard && self.lease.is_some() {
             return Ok(());

@@ -1,8 +1,8 @@
 //! Connections to several shards at once, for statements that need them.
 //!
 //! What must always hold: a part is a connection that is clean and in the session's profile when it is lent; it goes back to its
-//! pool when it is dropped clean, and is closed when it is dropped in the middle of a reply. Whoever lends several lends them in
-//! the order of their shards: then nobody waits for one who waits for him.
+//! pool when it is dropped clean, and is closed when it is dropped in the middle of a reply. Whoever has one
+//! and wants another has a place for several shards first ([`super::places`]): then nobody waits for one who waits for him.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -11,9 +11,9 @@ use weir_sql::ast::{Compound, ExprKind, Literal, Query, QueryBody, Select, SetOp
 use weir_sql::facts::Varies;
 use weir_sql::{Bump, Lexer, TokenKind};
 
-use super::shown::{Ordered, Shown, Sorts};
+use super::shown::{Shown, Sorts};
 use super::text::{Edits, Pieces, made_of, parameters};
-use super::union::compound;
+use super::union::{Order, compound, order_of};
 use super::{Obstacle, Question, limits, plain};
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, InstanceKind, has_aggregates};
@@ -196,23 +196,11 @@ fn keys(
     }
     let shown: Option<Vec<Shown<'_, '_, '_>>> = branches.iter().map(|branch| Shown::of(&question, branch)).collect();
     let shown = shown.ok_or_else(super::select::unknown_columns)?;
+    let Order { by, behind } = order_of(query, &shown, compares)?;
     let count = shown[0].columns.len();
-    if shown.iter().any(|one| one.columns.len() != count) {
-        return Err(super::select::unknown_columns());
-    }
-    let mut order = Vec::new();
-    for item in query.order_by {
-        match shown[0].ordered(&item.expr, false)? {
-            Ordered::Column(place) => order.push((place, item.descending)),
-            Ordered::Constant => {}
-            Ordered::Expression(..) => return Err("ORDER BY of a UNION by an expression".to_owned().into()),
-        }
-    }
-    let behind = (0..count).filter(|place| compares && !order.iter().any(|(known, _)| known == place));
-    let behind: Vec<(usize, bool)> = behind.map(|place| (place, false)).collect();
     let mut weights: Vec<Vec<Pieces>> = vec![Vec::new(); members.len()];
     let mut keys = Vec::new();
-    for (place, descending) in order.into_iter().chain(behind) {
+    for (place, descending) in by.into_iter().chain(behind.into_iter().map(|place| (place, false))) {
         let by = compared(&shown, place)?;
         let mut column = place;
         if let Compare::Weights { collation } = &by {

@@ -35,22 +35,10 @@ pub(super) fn merge<'a>(
     let shown: Option<Vec<Shown<'_, '_, '_>>> =
         outcome.branches.iter().map(|branch| Shown::of(question, branch).map(Shown::side_by_side)).collect();
     let mut shown = shown.ok_or_else(unknown_columns)?;
+    let Order { by, behind } = order_of(query, &shown, distinct)?;
     let count = shown[0].columns.len();
-    if shown.iter().any(|one| one.columns.len() != count) {
-        return Err(unknown_columns());
-    }
-    let mut order = Vec::new();
-    for item in query.order_by {
-        match shown[0].ordered(&item.expr, false)? {
-            Ordered::Column(place) => order.push((place, item.descending)),
-            Ordered::Constant => {}
-            Ordered::Expression(..) => return Err("ORDER BY of a UNION by an expression".to_owned().into()),
-        }
-    }
-    let behind: Vec<usize> =
-        (0..count).filter(|place| distinct && !order.iter().any(|(known, _)| known == place)).collect();
     let mut keys = Vec::new();
-    for (place, descending) in order.into_iter().chain(behind.iter().map(|place| (*place, false))) {
+    for (place, descending) in by.into_iter().chain(behind.iter().map(|place| (*place, false))) {
         keys.push(key(&mut shown, place, descending)?);
     }
     edits.order_too(query, compound.span.range().end, &behind);
@@ -126,4 +114,30 @@ fn selects<'a>(compound: &'a Compound<'a>) -> Result<Vec<&'a Select<'a>>, Obstac
             _ => Err("VALUES, TABLE or a compound within a UNION".to_owned().into()),
         })
         .collect()
+}
+
+/// By which columns the rows of the whole are sorted.
+pub(super) struct Order {
+    /// Those of its ORDER BY, and whether descending.
+    pub(super) by: Vec<(usize, bool)>,
+    /// Where rows are compared, all others.
+    pub(super) behind: Vec<usize>,
+}
+
+/// The order of the whole. `compares`: rows are compared, so that they need one by all columns.
+pub(super) fn order_of(query: &Query<'_>, shown: &[Shown<'_, '_, '_>], compares: bool) -> Result<Order, Obstacle> {
+    let count = shown[0].columns.len();
+    if shown.iter().any(|one| one.columns.len() != count) {
+        return Err(unknown_columns());
+    }
+    let mut by = Vec::new();
+    for item in query.order_by {
+        match shown[0].ordered(&item.expr, false)? {
+            Ordered::Column(place) => by.push((place, item.descending)),
+            Ordered::Constant => {}
+            Ordered::Expression(..) => return Err("ORDER BY of a UNION by an expression".to_owned().into()),
+        }
+    }
+    let behind = (0..count).filter(|place| compares && !by.iter().any(|(known, _)| known == place)).collect();
+    Ok(Order { by, behind })
 }

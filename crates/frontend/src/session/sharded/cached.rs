@@ -2,16 +2,16 @@
 //!
 //! What must always hold: what a plan depends on is told as the planner is told it.
 
+use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use weir_catalog::ShardId;
+use weir_catalog::{Catalog, ShardId, Weights};
 use weir_exec::Sharding;
 use weir_plan::Plan;
 use weir_sql::Pins;
 use weir_wire::params::{Parameter, parameters};
 use weir_wire::{Capabilities, Malformed};
-
-use std::ops::Range;
 
 use super::super::Session;
 use super::{Asked, Execution, shard_id};
@@ -33,19 +33,23 @@ impl Session {
         }
         let circumstances = self.circumstances();
         let (catalog, weights) = (sharding.catalog(), sharding.weights());
-        let wanted = Wanted {
-            text: asked.text,
-            mode: self.state.lex,
-            circumstances: &circumstances,
-            catalog: &catalog,
-            weights: &weights,
-            home: self.home(),
-        };
+        let wanted = self.wanted(asked.text, &circumstances, &catalog, &weights);
         let literals = &circumstances.literals;
         self.shared.plans.plan(&wanted, |constants| {
             let Some(execution) = &asked.execution else { return true };
             self.parameters(execution).all(|value| value.map(|value| constants.push(literals.constant(&value))).is_ok())
         })
+    }
+
+    /// A plan that is wanted, or would be kept, for a text of the session's.
+    pub(super) fn wanted<'a>(
+        &self,
+        text: &'a [u8],
+        circumstances: &'a Rc<Circumstances>,
+        catalog: &'a Arc<Catalog>,
+        weights: &'a Weights,
+    ) -> Wanted<'a> {
+        Wanted { text, mode: self.state.lex, circumstances, catalog, weights, home: self.home() }
     }
 
     /// Where the literals of a statement stand that is planned now, if the plan is worth keeping.

@@ -34,14 +34,7 @@ impl Session {
         let circumstances = self.circumstances();
         for _ in 0..MOST_LESSONS {
             let (catalog, weights) = (sharding.catalog_now(), sharding.weights());
-            let wanted = Wanted {
-                text: asked.text,
-                mode: self.state.lex,
-                circumstances: &circumstances,
-                catalog: &catalog,
-                weights: &weights,
-                home: self.home(),
-            };
+            let wanted = self.wanted(asked.text, &circumstances, &catalog, &weights);
             match self.plan_with(&catalog, &weights, &circumstances, asked, Some(&wanted))? {
                 Ok(plan) => return Ok(Planned { plan, catalog }),
                 Err(Refusal::Failure(failure)) => return Err(failure.into()),
