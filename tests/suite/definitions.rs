@@ -38,7 +38,7 @@ const fn half(text: &'static str, done: &'static str) -> Half {
 }
 
 /// Each goes on from what the one before it has left.
-const HALVES: [Half; 7] = [
+const HALVES: [Half; 8] = [
     half(
         "CREATE TABLE t (id INT PRIMARY KEY, a INT) SHARD BY HASH(id)",
         "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 't_half' AND table_name = 't'",
@@ -65,9 +65,14 @@ const HALVES: [Half; 7] = [
         done: "SELECT COUNT(*) FROM mysql.user WHERE user = 'half'",
         again: Some("CREATE USER IF NOT EXISTS half@'%' IDENTIFIED BY 'a secret'"),
     },
+    // Each shard has one of these tables, and is sent its part of the text.
     half(
-        "DROP TABLE t",
-        "SELECT COUNT(*) = 0 FROM information_schema.tables WHERE table_schema = 't_half' AND table_name = 't'",
+        "RENAME TABLE a TO c, b TO d",
+        "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 't_half' AND table_name IN ('c', 'd')",
+    ),
+    half(
+        "DROP TABLE c, t, d",
+        "SELECT COUNT(*) = 0 FROM information_schema.tables WHERE table_schema = 't_half' AND table_name IN ('c', 'd', 't')",
     ),
 ];
 
@@ -99,6 +104,10 @@ impl Two {
         eventually(BOUND, "a sharded database can be made", || {
             two.app(None).is_ok_and(|mut session| session.query_drop(format!("CREATE DATABASE {DATABASE}")).is_ok())
         })?;
+        let mut session = two.app(Some(DATABASE))?;
+        for (table, shard) in [("a", "s1"), ("b", "s2")] {
+            session.query_drop(format!("CREATE TABLE {table} (id INT PRIMARY KEY) SINGLE ON SHARD '{shard}'"))?;
+        }
         Ok(two)
     }
 

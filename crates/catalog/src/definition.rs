@@ -33,6 +33,9 @@ pub struct Definition {
 pub struct Sent {
     /// The text; `None` if it holds a password, which is kept nowhere.
     pub text: Option<String>,
+    /// What these shards are sent instead: those of a list's tables that they have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<(ShardId, String)>,
     /// For people: the beginning of the text, or what it does.
     pub shown: String,
     /// The default database.
@@ -42,6 +45,14 @@ pub struct Sent {
     /// It gives an object the rights of who runs it: a view or a program without DEFINER.
     #[serde(default)]
     pub definer: bool,
+}
+
+impl Sent {
+    /// What a shard is sent; `None` if it is kept nowhere.
+    pub fn text_for(&self, shard: ShardId) -> Option<&str> {
+        let own = self.own.iter().find(|(of, _)| *of == shard).map(|(_, text)| text);
+        own.or(self.text.as_ref()).map(String::as_str)
+    }
 }
 
 /// How far a shard is.

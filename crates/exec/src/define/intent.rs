@@ -16,6 +16,7 @@ use weir_wire::Failure;
 
 use super::knowledge::Knowledge;
 use super::names::{self, database, object, objects};
+use super::several::{self, Item};
 use super::{programs, shards, tables, views};
 use crate::ask::not_supported;
 
@@ -48,6 +49,8 @@ pub struct Intent {
     pub shards: Vec<ShardId>,
     /// What they are sent.
     pub text: Vec<u8>,
+    /// What these of them are sent instead.
+    pub own: Vec<(ShardId, Vec<u8>)>,
     /// The text holds a password.
     pub secret: bool,
     /// It makes something only if it is not there (IF NOT EXISTS): a first shard that warns has it, and it ends there.
@@ -64,6 +67,7 @@ impl Intent {
             objects,
             shards,
             text: asked.text.to_vec(),
+            own: Vec::new(),
             secret: false,
             if_not_exists: false,
             changes: Vec::new(),
@@ -73,6 +77,11 @@ impl Intent {
     pub(super) fn with(mut self, changes: Vec<Change>) -> Intent {
         self.changes = changes;
         self
+    }
+
+    /// What a shard is sent.
+    pub(super) fn text_for(&self, shard: ShardId) -> &[u8] {
+        self.own.iter().find(|(of, _)| *of == shard).map_or(&self.text, |(_, text)| text)
     }
 
     /// The record of it, with all shards pending.
@@ -86,12 +95,14 @@ impl Intent {
         if !self.text.is_ascii() && charset.is_some_and(|charset| !charset.to_ascii_lowercase().starts_with("utf8")) {
             return Err(unreadable());
         }
-        let text = String::from_utf8(self.text.clone()).map_err(|_| unreadable())?;
+        let readable = |text: &[u8]| String::from_utf8(text.to_vec()).map_err(|_| unreadable());
+        let text = readable(&self.text)?;
+        let own = self.own.iter().map(|(shard, text)| Ok((*shard, readable(text)?))).collect::<Result<_, Failure>>()?;
         let shown = if self.secret { first_words(&text, 3) } else { text.chars().take(SHOWN).collect() };
         let database = asked.database.map(|name| names::utf8(name, false)).transpose()?;
         let definer = takes_rights(asked);
-        let statement =
-            Sent { text: (!self.secret).then_some(text), shown, database, settings: asked.settings.clone(), definer };
+        let text = (!self.secret).then_some(text);
+        let statement = Sent { text, own, shown, database, settings: asked.settings.clone(), definer };
         Ok(weir_catalog::Definition {
             id: 0,
             statement,
@@ -248,9 +259,15 @@ fn drop_tables(asked: &Asked<'_>, catalog: &Catalog, drop: &DropTables<'_>) -> R
         DropKind::View => Change::DropView,
         DropKind::Table | DropKind::Sequence => Change::DropTable,
     };
-    let shards = shards::of_all(catalog, &objects)?;
+    let items: Vec<Item> = objects
+        .iter()
+        .zip(drop.names)
+        .map(|(object, name)| Item { home: shards::home(catalog, object), range: name.span.range() })
+        .collect();
+    let nowhere = objects.first().map(|first| shards::of_database(catalog, &first.database)).unwrap_or_default();
+    let (shards, own) = several::spread(asked, &items, nowhere);
     let changes = objects.iter().cloned().map(change).collect();
-    Ok(Some(Intent::new(asked, Deed::Drop, objects, shards).with(changes)))
+    Ok(Some(Intent { own, ..Intent::new(asked, Deed::Drop, objects, shards).with(changes) }))
 }
 
 fn truncate(asked: &Asked<'_>, catalog: &Catalog, truncate: &Truncate<'_>) -> Result<Option<Intent>, Failure> {

@@ -6,6 +6,7 @@
 //!
 //! * [`intent`]: from a statement to what is to be done, a pure function.
 //! * [`run`]: one shard first, then the others at once; [`resume`]: what is left of a definition.
+//! * [`several`]: of statements about several tables, what each shard gets.
 //! * [`already`]: how a shard that has it is recognised.
 //! * [`locks`]: who may define what, within this process.
 
@@ -22,6 +23,7 @@ pub mod reach;
 pub mod records;
 pub mod resume;
 pub mod run;
+mod several;
 mod sharding;
 pub(crate) mod shards;
 mod tables;

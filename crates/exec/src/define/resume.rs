@@ -11,7 +11,7 @@ use weir_wire::{Failure, Fault};
 use super::already::{Verdict, comparable, verdict};
 use super::reach::Reach;
 use super::run::{finish, forget, half_done, note};
-use super::{Locks, Records};
+use super::{Locks, Records, several};
 use crate::ask::Answer;
 
 /// Goes on with a definition. `shards`: the way to its shards, with its default database and settings.
@@ -28,17 +28,18 @@ pub async fn resume<R: Records>(
     let _taken = locks.take(&definition.objects).await;
     // The one who had the objects may have been this definition itself.
     let definition = known(&records.catalog(), id)?;
-    let Some(text) = definition.statement.text.clone() else {
+    if definition.statement.text.is_none() {
         return Err(failure(format!(
             "Definition {id} holds a password, which is kept nowhere: run the statement again on the shards that don't have it, or \
              through Weir in a form that may be repeated (IF NOT EXISTS, ALTER USER), then WEIR CANCEL DDL {id}"
         )));
-    };
+    }
+    let catalog = records.catalog();
     let mut left: Vec<ShardId> = definition.shards.iter().map(|(shard, _)| *shard).collect();
     left.retain(|shard| !is_done(&definition, *shard));
     // One after another: a definition is resumed by hand, and what one shard says decides what the next one's state means.
     for shard in left {
-        let progress = one(&definition, shard, &text, shards).await;
+        let progress = one(&definition, &catalog, shard, shards).await;
         let news = [(shard, progress)];
         records.change(move |catalog| note(catalog, id, &news)).await?;
     }
@@ -75,10 +76,16 @@ fn is_done(definition: &Definition, shard: ShardId) -> bool {
 }
 
 /// Does it on one shard, if that does not have it.
-async fn one(definition: &Definition, shard: ShardId, text: &str, shards: &mut (impl Reach + ?Sized)) -> Progress {
+async fn one(
+    definition: &Definition,
+    catalog: &Catalog,
+    shard: ShardId,
+    shards: &mut (impl Reach + ?Sized),
+) -> Progress {
     if definition.deed == Deed::ChangeTable && has_change(definition, shard, shards).await {
         return Progress::Done;
     }
+    let text = definition.statement.text_for(shard).unwrap_or_default();
     let refusal = match shards.ask(shard, text).await {
         Answer::Reply(_) => return Progress::Done,
         Answer::Lost(failure) => return Progress::Failed(failure.to_string()),
@@ -87,7 +94,7 @@ async fn one(definition: &Definition, shard: ShardId, text: &str, shards: &mut (
     let done = match verdict(definition.deed, &refusal) {
         Verdict::Done if definition.deed == Deed::Drop => drop_rest(definition, shard, shards).await,
         Verdict::Done => true,
-        Verdict::DoneIfSame if definition.deed == Deed::Rename => is_renamed(definition, shard, shards).await,
+        Verdict::DoneIfSame if definition.deed == Deed::Rename => is_renamed(definition, catalog, shard, shards).await,
         // Compared with the others at the end.
         Verdict::DoneIfSame => definition.deed == Deed::CreateTable,
         Verdict::Refused => false,
@@ -137,37 +144,29 @@ pub(crate) fn quoted(object: &Object) -> String {
 
 /// Of several tables that are dropped, those that are left.
 async fn drop_rest(definition: &Definition, shard: ShardId, shards: &mut (impl Reach + ?Sized)) -> bool {
-    let tables: Vec<String> = definition
-        .changes
-        .iter()
-        .filter_map(|change| match change {
-            Change::DropTable(object) => Some(quoted(object)),
-            _ => None,
-        })
-        .collect();
-    if tables.len() < 2 {
+    if definition.objects.len() < 2 {
         return true;
     }
-    let text = format!("DROP TABLE IF EXISTS {}", tables.join(", "));
-    matches!(shards.ask(shard, &text).await, Answer::Reply(_))
+    match several::drop_if_there(definition.changes.iter()) {
+        Some(text) => matches!(shards.ask(shard, &text).await, Answer::Reply(_)),
+        None => true,
+    }
 }
 
 /// Whether the last name is there and the first one is not.
-async fn is_renamed(definition: &Definition, shard: ShardId, shards: &mut (impl Reach + ?Sized)) -> bool {
-    let mut renames = definition.changes.iter().filter_map(|change| match change {
-        Change::Rename(from, to) => Some((from, to)),
-        _ => None,
-    });
-    let Some((from, to)) = renames.next() else { return false };
+async fn is_renamed(
+    definition: &Definition,
+    catalog: &Catalog,
+    shard: ShardId,
+    shards: &mut (impl Reach + ?Sized),
+) -> bool {
     // Of several, the names may go round: what is there then says nothing.
-    if renames.next().is_some() {
-        return false;
-    }
+    let [(from, to)] = several::renames_on(catalog, &definition.changes, shard)[..] else { return false };
     let gone = exists(from, shard, shards).await == Some(false);
     gone && exists(to, shard, shards).await == Some(true)
 }
 
-async fn exists(object: &Object, shard: ShardId, shards: &mut (impl Reach + ?Sized)) -> Option<bool> {
+pub(super) async fn exists(object: &Object, shard: ShardId, shards: &mut (impl Reach + ?Sized)) -> Option<bool> {
     let text = format!("SHOW CREATE TABLE {}", quoted(object));
     match shards.ask(shard, &text).await {
         Answer::Reply(_) => Some(true),

@@ -11,7 +11,7 @@ use weir_wire::{Failure, Fault};
 
 use super::intent::intend_knowing;
 use super::knowledge::Knowledge;
-use super::{Asked, Intent, Locks, Records, intend, records, shards};
+use super::{Asked, Intent, Locks, Records, intend, records, several, shards};
 use crate::ask::{Answer, Reply, ask};
 use crate::{Outcome, Part, together};
 
@@ -34,17 +34,21 @@ pub async fn define<R: Records>(
     let Some(objects) = intend(asked, &records.catalog())?.map(|intent| intent.objects) else { return Ok(None) };
     let _taken = locks.take(&objects).await;
     let Some((id, intent)) = begin(asked, records, &objects).await? else { return Ok(None) };
-    let first = match first(records, id, &intent, parts).await? {
-        First::Done(reply) => reply,
+    let (id, intent, told) = match first(records, id, &intent, parts).await? {
+        First::Done(reply) => (id, intent, Ok(Some(outcome(reply)))),
         First::ThereAlready(reply) => {
             records.change(move |catalog| forget(catalog, id)).await?;
             return Ok(Some(outcome(reply)));
         }
+        First::Refused(failure) => match in_part(asked, records, id, &intent, parts).await? {
+            Some((id, rest)) => (id, rest, Err(failure)),
+            None => return Err(failure),
+        },
     };
-    let news = others(&intent.text, &intent.shards[1..], parts).await;
+    let news = others(&intent, parts).await;
     if news.iter().all(|(_, progress)| *progress == Progress::Done) {
         finish(records, id, &news).await?;
-        return Ok(Some(outcome(first)));
+        return told;
     }
     let catalog = records.change(move |catalog| note(catalog, id, &news)).await?;
     Err(half_done(&catalog, id))
@@ -122,16 +126,48 @@ fn is_about_accounts(definition: &Definition) -> bool {
     definition.objects.iter().all(|object| object.database.is_empty())
 }
 
+/// What is left to be done of a definition that the first shard has refused, recorded in its place. `None` if it has done nothing: the
+/// record is gone.
+async fn in_part<R: Records>(
+    asked: &Asked<'_>,
+    records: &R,
+    id: u64,
+    intent: &Intent,
+    parts: &mut [Part],
+) -> Result<Option<(u64, Intent)>, Failure> {
+    let rest = match intent.deed {
+        Deed::Drop => several::dropped_in_part(&records.catalog(), intent, parts).await,
+        _ => None,
+    };
+    let Some(rest) = rest else {
+        records.change(move |catalog| forget(catalog, id)).await?;
+        return Ok(None);
+    };
+    let (record, first) = (rest.record(asked)?, rest.shards.first().copied());
+    let (told, number) = std::sync::mpsc::channel();
+    let begun = records.change(move |catalog| {
+        forget(catalog, id)?;
+        let id = catalog.begin_definition(record);
+        // The receiver lives as long as the future that awaits this.
+        let _ = told.send(id);
+        note(catalog, id, &first.map(|first| (first, Progress::Done)).into_iter().collect::<Vec<_>>())
+    });
+    begun.await?;
+    Ok(number.try_recv().ok().map(|id| (id, rest)))
+}
+
 enum First {
     Done(Reply),
+    /// It was refused; the record is still there.
+    Refused(Failure),
     /// IF NOT EXISTS, and it exists: nothing is left to be done.
     ThereAlready(Reply),
 }
 
-/// Asks the first shard. Its refusal ends the definition.
+/// Asks the first shard.
 async fn first<R: Records>(records: &R, id: u64, intent: &Intent, parts: &mut [Part]) -> Result<First, Failure> {
     let answer = match intent.shards.first().and_then(|shard| part_of(parts, *shard)) {
-        Some(part) => ask(&mut part.lease, &intent.text).await,
+        Some(part) => ask(&mut part.lease, intent.text_for(part.shard)).await,
         None => Answer::Refused(no_part()),
     };
     match answer {
@@ -143,10 +179,7 @@ async fn first<R: Records>(records: &R, id: u64, intent: &Intent, parts: &mut [P
             }
             Ok(First::Done(reply))
         }
-        Answer::Refused(failure) => {
-            records.change(move |catalog| forget(catalog, id)).await?;
-            Err(failure)
-        }
+        Answer::Refused(failure) => Ok(First::Refused(failure)),
         Answer::Lost(failure) => {
             let news = [(intent.shards[0], Progress::Failed(failure.message.clone()))];
             records.change(move |catalog| note(catalog, id, &news)).await?;
@@ -157,12 +190,13 @@ async fn first<R: Records>(records: &R, id: u64, intent: &Intent, parts: &mut [P
 }
 
 /// Asks the other shards at once.
-pub(super) async fn others(text: &[u8], shards: &[ShardId], parts: &mut [Part]) -> Vec<(ShardId, Progress)> {
+async fn others(intent: &Intent, parts: &mut [Part]) -> Vec<(ShardId, Progress)> {
+    let shards = &intent.shards[1..];
     let asked = parts.iter_mut().filter(|part| shards.contains(&part.shard));
     let asked: Vec<std::pin::Pin<Box<dyn Future<Output = _> + '_>>> = asked
         .map(|part| -> std::pin::Pin<Box<dyn Future<Output = _> + '_>> {
             Box::pin(async move {
-                let progress = match ask(&mut part.lease, text).await.ok() {
+                let progress = match ask(&mut part.lease, intent.text_for(part.shard)).await.ok() {
                     Ok(_) => Progress::Done,
                     Err(failure) => Progress::Failed(failure.to_string()),
                 };

@@ -5,8 +5,6 @@ use weir_sql::{Lexer, TokenKind};
 use weir_wire::{Failure, Fault};
 
 use super::intent::Asked;
-use crate::ask::not_supported;
-
 /// All shards of the cluster.
 pub(crate) fn all(catalog: &Catalog) -> Vec<ShardId> {
     catalog.all_shards().collect()
@@ -27,26 +25,21 @@ pub(crate) fn of_placement(database: &[ShardId], placement: &Placement) -> Vec<S
 
 /// The shards of a table or a view, or of all the database for what is known as neither.
 pub(crate) fn of_object(catalog: &Catalog, object: &Object) -> Vec<ShardId> {
-    let database = of_database(catalog, &object.database);
-    if let Some(table) = table(catalog, object) {
-        return of_placement(&database, &table.placement);
-    }
-    let view = object.name.as_deref().map(|name| weir_plan::views::shards(catalog, &object.database, name));
-    view.filter(|shards| !shards.is_empty()).unwrap_or(database)
+    home(catalog, object).unwrap_or_else(|| of_database(catalog, &object.database))
 }
 
-/// The shards of several objects, which must be the same for all: a statement is sent whole.
-pub(crate) fn of_all(catalog: &Catalog, objects: &[Object]) -> Result<Vec<ShardId>, Failure> {
-    // What is not known is missing everywhere: it stands in nobody's way.
-    let mut known = objects.iter().filter(|object| table(catalog, object).is_some());
-    let Some(first) = known.next().or(objects.first()) else { return Ok(Vec::new()) };
-    let shards = of_object(catalog, first);
-    match known.find(|object| of_object(catalog, object) != shards) {
-        None => Ok(shards),
-        Some(other) => {
-            Err(not_supported(format!("Tables {first} and {other} are on different shards: use a statement for each")))
-        }
+/// The shards of a table or a view; `None` for what is known as neither.
+pub(crate) fn home(catalog: &Catalog, object: &Object) -> Option<Vec<ShardId>> {
+    if let Some(table) = table(catalog, object) {
+        return Some(of_placement(&of_database(catalog, &object.database), &table.placement));
     }
+    view(catalog, object)
+}
+
+/// The shards of a view; `None` for what is known as none.
+pub(crate) fn view(catalog: &Catalog, object: &Object) -> Option<Vec<ShardId>> {
+    let shards = weir_plan::views::shards(catalog, &object.database, object.name.as_deref()?);
+    Some(shards).filter(|shards| !shards.is_empty())
 }
 
 /// What is known of a table.

@@ -8,10 +8,11 @@ use weir_sql::ast::{
     CreateIndex, CreateTable, KeyKind, ObjectName, Query, RenameTables, TableBody, TableLike, TableOptionKind,
 };
 use weir_sql::resolve::{Context, resolve};
-use weir_wire::Failure;
+use weir_wire::{Failure, Fault};
 
 use super::intent::{Asked, Intent, cut};
 use super::knowledge::Knowledge;
+use super::several::{self, Item};
 use super::{names, place, shards};
 use crate::ask::not_supported;
 
@@ -26,9 +27,9 @@ pub(super) fn create(
 ) -> Result<Option<Intent>, Unplaced> {
     let Some(object) = names::object(asked, catalog, &create.name)? else { return Ok(None) };
     let known = shards::table(catalog, &object);
-    if known.is_some() && !create.or_replace {
+    let there = shards::home(catalog, &object).filter(|_| known.is_none() || !create.or_replace);
+    if let Some(shards) = there {
         // The servers say that it is there, as an error or as a warning; the catalog stays as it is.
-        let shards = shards::of_object(catalog, &object);
         let text = server_text(asked.text, create);
         return Ok(Some(Intent { text, ..Intent::new(asked, Deed::Again, vec![object], shards) }));
     }
@@ -145,7 +146,7 @@ fn filled(
     Ok(placed)
 }
 
-/// RENAME TABLE: all of the tables on the same shards.
+/// RENAME TABLE.
 pub(super) fn rename(
     asked: &Asked<'_>,
     catalog: &Catalog,
@@ -153,33 +154,48 @@ pub(super) fn rename(
 ) -> Result<Option<Intent>, Failure> {
     let all_names = rename.renames.iter().flat_map(|rename| [&rename.from, &rename.to]);
     let Some(objects) = names::objects(asked, catalog, all_names)? else { return Ok(None) };
-    let mut home: BTreeMap<Object, (Vec<ShardId>, Option<&Table>)> = BTreeMap::new();
-    let mut shards: Option<Vec<ShardId>> = None;
-    let mut changes = Vec::new();
-    for pair in objects.chunks_exact(2) {
+    // The names that earlier ones have changed, and what bears them now: its shards, and the table if it is one.
+    let mut now: BTreeMap<&Object, Named<'_>> = BTreeMap::new();
+    let (mut items, mut changes) = (Vec::new(), Vec::new());
+    for (pair, rename) in objects.chunks_exact(2).zip(rename.renames) {
         let (from, to) = (&pair[0], &pair[1]);
-        let (on, table) =
-            home.remove(from).unwrap_or_else(|| (shards::of_object(catalog, from), shards::table(catalog, from)));
+        let named =
+            |of| now.get(of).cloned().unwrap_or_else(|| (shards::home(catalog, of), shards::table(catalog, of)));
+        let (home, table) = named(from);
+        if home.is_some() && from != to && named(to).0.is_some() {
+            return Err(exists(to));
+        }
         if let Some(table) = table {
             same_home(catalog, from, to, table)?;
             referring(asked, catalog, to, table)?;
         }
-        if shards.as_ref().is_some_and(|shards| *shards != on) {
-            return Err(not_supported("The tables are on different shards: use a statement for each"));
-        }
-        shards = Some(on.clone());
-        home.insert(to.clone(), (on, table));
+        items.push(Item { home: home.clone(), range: rename.span.range() });
+        now.insert(from, (None, None));
+        now.insert(to, (home, table));
         changes.push(Change::Rename(from.clone(), to.clone()));
     }
-    let mut taken = objects;
+    let nowhere = objects.first().map(|first| shards::of_database(catalog, &first.database)).unwrap_or_default();
+    let (shards, own) = several::spread(asked, &items, nowhere);
+    let mut taken = objects.clone();
     taken.sort();
     taken.dedup();
-    let intent = Intent::new(asked, Deed::Rename, taken, shards.unwrap_or_default());
-    Ok(Some(intent.with(changes)))
+    Ok(Some(Intent { own, ..Intent::new(asked, Deed::Rename, taken, shards).with(changes) }))
+}
+
+/// What bears a name: its shards, if there is any, and the table, if it is one.
+type Named<'c> = (Option<Vec<ShardId>>, Option<&'c Table>);
+
+/// A name that is taken, perhaps on other shards than the statement is for.
+fn exists(object: &Object) -> Failure {
+    let name = object.name.as_deref().unwrap_or_default();
+    Failure::new(Fault::Client, 1050, b"42S01", format!("Table '{name}' already exists"))
 }
 
 /// Whether renaming is possible, for ALTER TABLE … RENAME.
 pub(super) fn renamed(asked: &Asked<'_>, catalog: &Catalog, from: &Object, to: &Object) -> Result<(), Failure> {
+    if from != to && shards::table(catalog, from).is_some() && shards::home(catalog, to).is_some() {
+        return Err(exists(to));
+    }
     match shards::table(catalog, from) {
         Some(table) => same_home(catalog, from, to, table).and_then(|()| referring(asked, catalog, to, table)),
         None => Ok(()),

@@ -27,6 +27,12 @@ pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>
         }
         return Ok(None);
     };
+    let replaces = view.alter || view.or_replace;
+    let known = shards::home(catalog, &object);
+    if let Some(shards) = known.clone().filter(|_| !replaces || shards::view(catalog, &object).is_none()) {
+        // The servers say that it is there; the catalog stays as it is.
+        return Ok(Some(Intent::new(asked, Deed::Again, vec![object], shards)));
+    }
     if view.kind != ViewKind::Plain {
         return Err(not_supported("Only plain views can be in a sharded database"));
     }
@@ -50,6 +56,9 @@ pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>
     if on.is_empty() {
         return Err(not_supported("The view's tables are SINGLE ones of different shards: no server has all of them"));
     }
+    if known.is_some_and(|known| known != on) {
+        return Err(not_supported("The view's tables are on other shards than before: DROP the view first"));
+    }
     let text = &asked.text[query.range()];
     edits.sort_by_key(|(range, _)| range.start);
     let offset = query.range().start;
@@ -57,7 +66,7 @@ pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>
         edits.iter().map(|(range, text)| (range.start - offset..range.end - offset, text.as_bytes())).collect();
     let spelled = names::utf8(&splice(text, &edits), false)?;
     let change = Change::PutView(object.clone(), spelled);
-    let deed = if view.alter || view.or_replace { Deed::Again } else { Deed::Create };
+    let deed = if replaces { Deed::Again } else { Deed::Create };
     let intent = Intent::new(asked, deed, vec![object], on).with(vec![change]);
     Ok(Some(Intent { if_not_exists: view.conditional && !view.alter, ..intent }))
 }

@@ -145,7 +145,13 @@ impl Session {
         let mut single: Option<(ShardId, String)> = None;
         for statement in parsed.statements {
             // Servers look at their tables when they run.
-            let later = matches!(statement.kind, StatementKind::TableUpkeep(_));
+            let later = matches!(
+                statement.kind,
+                StatementKind::TableUpkeep(_)
+                    | StatementKind::DropTables(_)
+                    | StatementKind::RenameTables(_)
+                    | StatementKind::AlterTable(_)
+            );
             for (_, table) in resolve(statement, &context).tables() {
                 let Some((name, database)) = table.database.and_then(|name| catalog.database(name)) else { continue };
                 let known = catalog.table(name.as_bytes(), table.name);
