@@ -190,7 +190,6 @@ skip-name-resolve=ON
 log-bin=binlog
 relay-log=relay
 max-connections=500
-performance-schema=OFF
 innodb-buffer-pool-size=64M
 innodb-log-buffer-size=4M
 table-open-cache=400
@@ -198,6 +197,7 @@ table-open-cache=400
 
 /// The character set is said because the program's own default is latin1 without a distribution's option files.
 const MARIADB_OPTIONS: &str = "\
+performance-schema=OFF
 binlog-format=ROW
 log-slave-updates=ON
 gtid-strict-mode=ON
@@ -205,11 +205,45 @@ innodb-log-file-size=32M
 character-set-server=utf8mb4
 ";
 
+/// The performance schema without anything measured, which costs 17 MB instead of 140: `data_lock_waits` is there with it only, and that is how
+/// Weir sees deadlocks over several shards.
 const MYSQL_OPTIONS: &str = "\
 gtid-mode=ON
 enforce-gtid-consistency=ON
 innodb-redo-log-capacity=64M
 mysqlx=OFF
+performance-schema=ON
+performance-schema-instrument='%=OFF'
+performance-schema-max-table-instances=0
+performance-schema-max-table-handles=0
+performance-schema-max-digest-sample-age=0
+performance-schema-digests-size=0
+performance-schema-events-statements-history-long-size=0
+performance-schema-events-statements-history-size=0
+performance-schema-events-stages-history-long-size=0
+performance-schema-events-stages-history-size=0
+performance-schema-events-waits-history-long-size=0
+performance-schema-events-waits-history-size=0
+performance-schema-events-transactions-history-long-size=0
+performance-schema-events-transactions-history-size=0
+performance-schema-error-size=0
+performance-schema-max-mutex-instances=0
+performance-schema-max-cond-instances=0
+performance-schema-max-rwlock-instances=0
+performance-schema-max-file-instances=0
+performance-schema-max-statement-classes=0
+performance-schema-max-prepared-statements-instances=0
+performance-schema-max-program-instances=0
+performance-schema-max-metadata-locks=0
+performance-schema-max-index-stat=0
+performance-schema-max-sql-text-length=0
+performance-schema-max-digest-length=0
+performance-schema-session-connect-attrs-size=0
+performance-schema-setup-actors-size=1
+performance-schema-setup-objects-size=1
+performance-schema-accounts-size=0
+performance-schema-hosts-size=0
+performance-schema-users-size=0
 ";
 
 /// A path for a unix socket called `file` that belongs to `dir`: in it, or, where that would be too long for a socket,

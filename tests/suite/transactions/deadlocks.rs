@@ -46,7 +46,7 @@ pub(super) fn collect(tests: &mut Collector) {
 
 fn start(lab: &Lab, flavor: Flavor) -> Result<(Shards, Endpoint), Failed> {
     // MySQL shows its lock waits there.
-    let shards = Shards::start_with(lab, flavor, 2, &FILL, &["performance-schema=ON", "innodb-lock-wait-timeout=50"])?;
+    let shards = Shards::start_with(lab, flavor, 2, &FILL, &["innodb-lock-wait-timeout=50"])?;
     let weir = shards.weir(lab)?;
     let mut session = app(weir.port)?;
     SHARDED.iter().try_for_each(|text| session.query_drop(text))?;
