@@ -3,6 +3,7 @@
 //! What must always hold: everything runs on the control runtime and is bounded in time; a caller that goes away does not stop what has
 //! begun; a connection whose reply was not read to its end is closed.
 
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -115,6 +116,20 @@ impl Own {
         self.apart(async move { own.run_here(shard, &statements).await }).await
     }
 
+    /// The same, once, on a new connection, and as long as it takes while the server is up: a definition may have to copy a large table.
+    ///
+    /// # Errors
+    /// The server's error; 2003 or 2013 when it can't be reached or goes down.
+    pub async fn run_long(&self, shard: ShardId, statements: Vec<String>) -> Result<Vec<OwnReply>, Failure> {
+        let own = self.clone();
+        let work = async move {
+            let mut link = own.link(shard).await?;
+            let outcome = link.run_all(&statements, Patience::WhileUp).await;
+            own.keep(shard, link, outcome)
+        };
+        self.apart(work).await
+    }
+
     /// Runs a statement on every shard's writer at the same time. Otherwise as [`Own::run`].
     pub async fn run_everywhere(&self, sql: &str) -> Vec<(ShardId, Result<OwnReply, Failure>)> {
         let begun: Vec<_> = self
@@ -135,13 +150,13 @@ impl Own {
 
     async fn run_here(&self, shard: ShardId, statements: &[String]) -> Result<Vec<OwnReply>, Failure> {
         if let Some(mut link) = self.kept(shard) {
-            match link.run_all(statements).await {
+            match link.run_all(statements, Patience::Short).await {
                 Err(failure) if was_lost(&failure) => {}
                 outcome => return self.keep(shard, link, outcome),
             }
         }
         let mut link = self.link(shard).await?;
-        let outcome = link.run_all(statements).await;
+        let outcome = link.run_all(statements, Patience::Short).await;
         self.keep(shard, link, outcome)
     }
 
@@ -189,10 +204,14 @@ impl Own {
 }
 
 impl Link {
-    async fn run_all(&mut self, statements: &[String]) -> Result<Vec<OwnReply>, Failure> {
+    async fn run_all(&mut self, statements: &[String], patience: Patience) -> Result<Vec<OwnReply>, Failure> {
         let mut replies = Vec::with_capacity(statements.len());
         for sql in statements {
-            replies.push(within(&self.server, self.probe.run(sql)).await?);
+            let reply = std::pin::pin!(self.probe.run(sql));
+            replies.push(match patience {
+                Patience::Short => within(&self.server, reply).await?,
+                Patience::WhileUp => while_up(&self.server, TIMEOUT, reply).await?,
+            });
         }
         Ok(replies)
     }
@@ -202,6 +221,31 @@ impl Link {
 fn was_lost(failure: &Failure) -> bool {
     let closed = [codes::CR_SERVER_LOST, codes::ER_CLIENT_INTERACTION_TIMEOUT, codes::ER_CONNECTION_KILLED];
     closed.contains(&failure.code) && failure.retry_safe
+}
+
+/// How long a statement is waited for.
+#[derive(Debug, Clone, Copy)]
+enum Patience {
+    /// [`TIMEOUT`].
+    Short,
+    /// Until the server is found to be down.
+    WhileUp,
+}
+
+/// The reply, if it comes before the server is found to be down. That is looked at as often as `look`.
+async fn while_up<T>(
+    server: &Server,
+    look: Duration,
+    mut reply: Pin<&mut impl Future<Output = Result<T, Failure>>>,
+) -> Result<T, Failure> {
+    loop {
+        if let Ok(outcome) = tokio::time::timeout(look, reply.as_mut()).await {
+            return outcome;
+        }
+        if let Some(refusal) = server.refusal() {
+            return Err(server.lost(&refusal.message).maybe_done());
+        }
+    }
 }
 
 /// The reply, if it comes in time. What takes too long may still be done.
@@ -240,4 +284,46 @@ pub fn text(cell: Option<&Option<Vec<u8>>>) -> String {
 /// A cell as a number.
 pub fn number(cell: Option<&Option<Vec<u8>>>) -> Option<u64> {
     text(cell).parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use weir_backend::server::{Health, Reach, Tls};
+    use weir_backend::{Address, ServerSettings};
+
+    use super::*;
+
+    const LOOK: Duration = Duration::from_millis(5);
+
+    fn server() -> Server {
+        let settings = ServerSettings {
+            name: "s1-writer".to_owned(),
+            address: Address::Tcp { host: "127.0.0.1".to_owned(), port: 3306 },
+            max_connections: 1,
+            max_user_connections: 0,
+            track_gtids: false,
+        };
+        Server::new(settings, Reach { tls: Tls::Off, connect_timeout: TIMEOUT }, 1)
+    }
+
+    async fn reply_after(time: Duration) -> Result<&'static str, Failure> {
+        tokio::time::sleep(time).await;
+        Ok("done")
+    }
+
+    #[tokio::test]
+    async fn a_long_statement_is_waited_for_while_its_server_is_up() {
+        let server = server();
+        assert_eq!(while_up(&server, LOOK, pin!(reply_after(LOOK * 20))).await, Ok("done"));
+    }
+
+    #[tokio::test]
+    async fn a_server_that_goes_down_is_waited_for_no_longer() {
+        let server = server();
+        server.set_facts(Health::Down("no route".to_owned()), None);
+        let lost = while_up(&server, LOOK, pin!(std::future::pending::<Result<(), Failure>>())).await;
+        assert!(lost.is_err_and(|failure| failure.message.contains("no route") && !failure.retry_safe));
+    }
 }

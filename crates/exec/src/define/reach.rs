@@ -73,7 +73,7 @@ impl WithOwnAccount {
 
 impl Reach for WithOwnAccount {
     async fn ask(&mut self, shard: ShardId, text: &str) -> Answer {
-        match self.own.run_all(shard, self.around(text)).await {
+        match self.own.run_long(shard, self.around(text)).await {
             Ok(replies) => {
                 // The last one is that of the settings.
                 let rows = replies.into_iter().rev().nth(1).map(|reply| reply.rows).unwrap_or_default();
