@@ -118,6 +118,8 @@ pub struct Outcome {
     pub status: StatusFlags,
     /// The human-readable text of the OK (`Rows matched: 1  Changed: 1  Warnings: 0`).
     pub info: Vec<u8>,
+    /// The rows that it returns (RETURNING), which the client has not been told yet.
+    pub returned: Option<write::Returned>,
     /// An error of a server, told to the client as it is.
     pub error: Option<Failure>,
 }

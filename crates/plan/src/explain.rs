@@ -3,8 +3,8 @@
 use weir_catalog::{Catalog, ShardId};
 
 use crate::{
-    Combine, Compare, Comparison, Condition, Fold, Grouped, Inform, Merge, Plan, Read, Route, Settle, SortKey, Union,
-    Write, WriteKind,
+    Combine, Compare, Comparison, Condition, Fold, Grouped, Inform, Merge, Plan, Read, Returns, Route, Settle, SortKey,
+    Union, Write, WriteKind,
 };
 
 /// A row: what, and how it is.
@@ -179,6 +179,16 @@ impl Rows<'_> {
         }
         if write.alike.time {
             self.add("time", "the same on all shards");
+        }
+        if let Some(returns) = &write.returns
+            && !matches!(write.kind, WriteKind::Settle(_))
+        {
+            let returned = match returns {
+                Returns::All => "rows as they come",
+                Returns::OfOne => "the rows of one shard",
+                Returns::InOrder(_) => "rows in the order of the text",
+            };
+            self.add("returns", returned);
         }
         if let Some(raise) = &write.raise {
             self.add("sequence", format!("goes on behind {}", raise.value));

@@ -90,13 +90,22 @@ def introspection():
     check("inspectdb", "balance = models.DecimalField(max_digits=12, decimal_places=2)" in found, True)
 
 
+def made_with_ids(model, objects, field):
+    """MariaDB returns the ids of many rows (INSERT … RETURNING): each object has that of its own row."""
+    if connection.features.can_return_rows_from_bulk_insert:
+        found = {one.pk: getattr(one, field) for one in model.objects.all()}
+        check(f"ids of {model.__name__}", [found[one.pk] for one in objects], [getattr(one, field) for one in objects])
+
+
 def objects():
     products = Product.objects.bulk_create([Product(name=f"p{n}", price=n) for n in range(5)])
+    made_with_ids(Product, products, "name")
     products = list(Product.objects.order_by("name"))
     customers = [Customer.objects.create(name=f"c{n}", balance=n) for n in range(20)]
     check("each has an id", len({customer.pk for customer in customers}), 20)
     check("found by it", all(Customer.objects.get(pk=c.pk).name == c.name for c in customers), True)
-    Order.objects.bulk_create([Order(customer=customers[n % 20], product=products[n % 5], count=n) for n in range(100)], batch_size=30)
+    orders = Order.objects.bulk_create([Order(customer=customers[n % 20], product=products[n % 5], count=n) for n in range(100)], batch_size=30)
+    made_with_ids(Order, orders, "count")
     check("counted", Order.objects.count(), 100)
     check("summed", Order.objects.aggregate(s=models.Sum("count"), m=models.Max("count")), {"s": 4950, "m": 99})
     check("of one customer", [o.count for o in customers[3].orders.order_by("count")], [3, 23, 43, 63, 83])

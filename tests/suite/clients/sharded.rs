@@ -17,9 +17,7 @@ const BOUND: Duration = Duration::from_secs(60);
 /// Adds this module's tests.
 pub(super) fn collect(tests: &mut Collector) {
     // With MariaDB, Django reads the ids of new rows by INSERT … RETURNING.
-    if tests.flavor == Flavor::MySql {
-        tests.add_for_weir("clients::django_and_sqlalchemy::over_shards", over_shards);
-    }
+    tests.add_for_weir("clients::django_and_sqlalchemy::over_shards", over_shards);
 }
 
 fn over_shards(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {

@@ -12,6 +12,7 @@ use weir_wire::reply::{ReplyKind, ReplyTracker};
 
 use super::counts::total;
 use super::lines::{Field, Line, Lines};
+use super::returned::Keeper;
 use super::send::{self, Done, Order, Replied, Surroundings};
 use super::{Session, internal, worst};
 use crate::ask::{ask, not_supported};
@@ -126,7 +127,7 @@ impl<'p> Loading<'p> {
                 send::reply(part).await?.map(drop)?;
             }
             let mut tracker = ReplyTracker::new(ReplyKind::Results, part.lease.capabilities);
-            let replied = send::rest_of_reply(part, &mut tracker).await?;
+            let replied = send::rest_of_reply(part, &mut tracker, &mut Keeper::of_nothing()).await?;
             replies.push((tracker, replied));
         }
         // The server's question was the packet with number 1.
@@ -243,7 +244,7 @@ impl<'p> Loading<'p> {
                 Some(replied) => replied,
                 None => {
                     tracker.infile_sent();
-                    let replied = send::rest_of_reply(part, tracker).await?;
+                    let replied = send::rest_of_reply(part, tracker, &mut Keeper::of_nothing()).await?;
                     replied.ok_or_else(|| send::lost(part, "two files were asked for"))?
                 }
             });

@@ -7,6 +7,7 @@
 //! - copies of a GLOBAL table that turn out to differ fail the statement.
 //!
 //! * `send`: what goes to a part, and what comes back; `counts`: affected rows and infos of all parts as one.
+//! * `returned`: rows that the parts return (RETURNING).
 //! * `settle`: values that a text needs before it can be planned; `gather`: rows
 //!   that are read first; `load`: a client's file, whose `lines` go to their shards; `moving`: rows whose shard key changes; `value`: a server's values as literals.
 
@@ -15,21 +16,23 @@ mod gather;
 mod lines;
 mod load;
 mod moving;
+mod returned;
 mod send;
 mod settle;
 mod value;
 
 use weir_catalog::ShardId;
-use weir_plan::{Write, WriteKind};
+use weir_plan::{Returns, Write, WriteKind};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
 pub use load::{Source, load};
+pub use returned::Returned;
 pub use settle::{Generator, Settled, settle};
 
 use crate::{Outcome, Part, Sharding, read};
 use counts::total;
-use send::{Order, Replied, Surroundings, everywhere};
+use send::{Order, Replied, Surroundings, Wanted, everywhere};
 
 /// Errors after which a server has rolled back the transaction: a deadlock, and that of an XA branch.
 const ENDS_TRANSACTION: [u16; 2] = [1213, 1614];
@@ -46,6 +49,8 @@ pub struct Session<'a> {
     pub insert_id: u64,
     /// The first value that was generated for the statement ([`Settled::insert_id`]).
     pub generated: Option<u64>,
+    /// Rows that are returned are to be in the binary format: the client has prepared the statement.
+    pub binary: bool,
     /// Where characters' weights are learnt; without it nothing is known but what the plan brings.
     pub sharding: Option<&'a Sharding>,
 }
@@ -77,8 +82,9 @@ pub async fn run(parts: &mut [Part], write: &Write, session: &Session<'_>) -> Re
     }
     let orders = orders(parts, kind)?;
     let surroundings = Surroundings::of(parts, write.alike, session, orders.len()).await?;
-    let replies = everywhere(parts, &orders, &surroundings).await?;
-    let outcome = match outcome(parts, kind, &replies, session) {
+    let wanted = Wanted { returns: write.returns.as_ref(), binary: session.binary };
+    let mut replies = everywhere(parts, &orders, &surroundings, wanted).await?;
+    let outcome = match outcome(parts, kind, &mut replies, wanted.returns, session) {
         Ok(mut outcome) => {
             // Some servers tell nothing when they see that no row can match.
             if matches!(&write.kind, WriteKind::Gather(gather) if gather.update) && outcome.info.is_empty() {
@@ -126,10 +132,18 @@ fn internal(message: &str) -> Failure {
 }
 
 /// What the parts' replies are together.
-fn outcome(parts: &[Part], kind: &WriteKind, replies: &[Replied], session: &Session<'_>) -> Result<Outcome, Failure> {
+fn outcome(
+    parts: &[Part],
+    kind: &WriteKind,
+    replies: &mut [Replied],
+    returns: Option<&Returns>,
+    session: &Session<'_>,
+) -> Result<Outcome, Failure> {
     if let Some(failure) = worst(replies) {
         return Err(failure);
     }
+    let mut all: Vec<_> = replies.iter_mut().filter_map(|reply| reply.as_mut().ok()).collect();
+    let returned = returns.map(|returns| returned::together(returns, &mut all)).transpose()?;
     let done: Vec<_> = replies.iter().filter_map(|reply| reply.as_ref().ok()).collect();
     let mut outcome = match kind {
         WriteKind::Global(shards, _) => {
@@ -146,6 +160,8 @@ fn outcome(parts: &[Part], kind: &WriteKind, replies: &[Replied], session: &Sess
     };
     outcome.insert_id = session.generated.unwrap_or_else(|| done.iter().map(|done| done.insert_id).max().unwrap_or(0));
     outcome.status = done.last().map(|done| done.status).unwrap_or_default();
+    outcome.sent = returned.as_ref().map(|returned| returned.rows.len() as u64).unwrap_or_default();
+    outcome.returned = returned;
     Ok(outcome)
 }
 

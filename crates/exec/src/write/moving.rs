@@ -10,7 +10,7 @@ use weir_wire::error::codes;
 use weir_wire::{Capabilities, Failure, Fault};
 
 use super::gather::{CHARSET, put_key, rows};
-use super::send::{Order, Surroundings, everywhere, undo};
+use super::send::{Order, Surroundings, Wanted, everywhere, undo};
 use super::value::{constant_of, put_value};
 use super::{Session, internal, only_read, worst};
 use crate::ask::ask;
@@ -65,7 +65,7 @@ pub(super) async fn run(
     if matched > 0 {
         let delete = [&moved.delete[..], &found.keys, b")"].concat();
         let all: Vec<Order<'_>> = (0..parts.len()).map(|part| Order { part, text: &delete }).collect();
-        let replies = everywhere(parts, &all, &around).await?;
+        let replies = everywhere(parts, &all, &around, Wanted::default()).await?;
         let taken: u64 = replies.iter().flatten().map(|done| done.affected).sum();
         let mut failure = worst(&replies);
         if failure.is_none() && taken != matched {
@@ -78,7 +78,7 @@ pub(super) async fn run(
             let orders: Option<Vec<Order<'_>>> =
                 texts.iter().map(|(shard, text)| Some(Order { part: place(*shard)?, text })).collect();
             let orders = orders.ok_or_else(|| internal("a write was given no connection to one of its shards"))?;
-            let replies = everywhere(parts, &orders, &around.without_savepoint()).await?;
+            let replies = everywhere(parts, &orders, &around.without_savepoint(), Wanted::default()).await?;
             warnings = replies.iter().flatten().fold(0, |sum: u16, done| sum.saturating_add(done.warnings));
             failure = worst(&replies);
         }

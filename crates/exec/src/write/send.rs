@@ -5,13 +5,14 @@
 use std::task::Poll;
 
 use bytes::Buf;
-use weir_plan::Alike;
+use weir_plan::{Alike, Returns};
 use weir_wire::packets::ErrPacket;
 use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
 use weir_wire::stmt::query_payload;
-use weir_wire::{Failure, Fault, StatusFlags};
+use weir_wire::{Command, Failure, Fault, StatusFlags};
 
 use super::Session;
+use super::returned::{self, Keeper, Returned};
 use crate::Part;
 
 /// The savepoint before a statement. Setting it again moves it. It has a space, so that it is none of the client's.
@@ -34,6 +35,22 @@ pub(super) struct Done {
     pub(super) warnings: u16,
     pub(super) status: StatusFlags,
     pub(super) info: Vec<u8>,
+    pub(super) returned: Returned,
+}
+
+/// Which rows of the replies are kept.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Wanted<'w> {
+    pub(super) returns: Option<&'w Returns>,
+    /// In the binary format.
+    pub(super) binary: bool,
+}
+
+impl Wanted<'_> {
+    /// Rows come in the binary format only for a statement that was prepared.
+    fn prepares(self) -> bool {
+        self.returns.is_some() && self.binary
+    }
 }
 
 /// A server's reply: its OK or its error.
@@ -91,6 +108,7 @@ pub(super) async fn everywhere(
     parts: &mut [Part],
     orders: &[Order<'_>],
     around: &Surroundings,
+    wanted: Wanted<'_>,
 ) -> Result<Vec<Replied>, Failure> {
     for order in orders {
         let part = &mut parts[order.part];
@@ -103,20 +121,29 @@ pub(super) async fn everywhere(
         for text in around.before() {
             queue(part, text.as_bytes());
         }
-        queue(part, order.text);
+        match wanted.prepares() {
+            true => queue_prepared(part, order.text),
+            false => queue(part, order.text),
+        }
         if let Some(text) = around.after() {
             queue(part, text.as_bytes());
         }
     }
     flush(parts).await?;
     let mut replies = Vec::with_capacity(orders.len());
-    let mut failed = None;
-    for order in orders {
+    let (mut failed, mut room) = (None, returned::MOST);
+    for (nth, order) in orders.iter().enumerate() {
         let part = &mut parts[order.part];
         for _ in around.before() {
             failed = failed.or(reply(part).await?.err());
         }
-        replies.push(reply(part).await?);
+        let mut keeper = match wanted.returns {
+            None => Keeper::of_nothing(),
+            Some(Returns::OfOne) if nth > 0 => Keeper::of_nothing(),
+            Some(_) => Keeper::of(room),
+        };
+        replies.push(returning_reply(part, wanted, &mut keeper).await?);
+        room = keeper.room(room);
         if around.after().is_some() {
             failed = failed.or(reply(part).await?.err());
         }
@@ -180,23 +207,56 @@ pub(super) async fn flush(parts: &mut [Part]) -> Result<(), Failure> {
     .await
 }
 
+/// Queues a statement as one that is prepared, executed and forgotten.
+fn queue_prepared(part: &mut Part, text: &[u8]) {
+    /// The statement that was prepared last. Source: MariaDB, "COM_STMT_EXECUTE"; only MariaDB returns rows.
+    const LAST: [u8; 4] = [0xff; 4];
+    part.lease.queue_prepare(text);
+    // No cursor; one iteration.
+    let execute = [&[Command::StmtExecute as u8][..], &LAST, &[0], &1_u32.to_le_bytes()].concat();
+    part.lease.queue(&execute, true);
+    part.lease.queue(&[&[Command::StmtClose as u8][..], &LAST].concat(), false);
+}
+
+/// Reads the reply to a statement whose rows are wanted, if there are any.
+async fn returning_reply(part: &mut Part, wanted: Wanted<'_>, keeper: &mut Keeper) -> Result<Replied, Failure> {
+    let capabilities = part.lease.capabilities;
+    let mut prepared = Ok(Done::default());
+    if wanted.prepares() {
+        let mut tracker = ReplyTracker::new(ReplyKind::Prepare, capabilities);
+        prepared = rest_of_reply(part, &mut tracker, &mut Keeper::of_nothing()).await?.unwrap_or(prepared);
+    }
+    let mut tracker = ReplyTracker::new(ReplyKind::Results, capabilities);
+    let Some(replied) = rest_of_reply(part, &mut tracker, keeper).await? else {
+        return Err(lost(part, "a file was asked for that nobody has"));
+    };
+    Ok(match (prepared, replied) {
+        // What was not prepared could not be executed.
+        (Err(failure), _) | (Ok(_), Err(failure)) => Err(failure),
+        (Ok(_), Ok(done)) if wanted.returns.is_none() => Ok(done),
+        (Ok(_), Ok(done)) => {
+            keeper.result(capabilities).map(|returned| Done { affected: tracker.rows(), returned, ..done })
+        }
+    })
+}
+
 /// Reads a reply to its end.
 ///
 /// # Errors
 /// The loss of the connection.
 pub(super) async fn reply(part: &mut Part) -> Result<Replied, Failure> {
-    let mut tracker = ReplyTracker::new(ReplyKind::Results, part.lease.capabilities);
-    match rest_of_reply(part, &mut tracker).await? {
-        Some(replied) => Ok(replied),
-        None => Err(lost(part, "a file was asked for that nobody has")),
-    }
+    returning_reply(part, Wanted::default(), &mut Keeper::of_nothing()).await
 }
 
-/// Reads a reply to its end; `None` where the server asks for a file, which is to be sent then, and the rest of the reply to be read.
+/// Reads a reply to its end, and keeps what comes before it; `None` where the server asks for a file, which is to be sent then, and the rest of the reply to be read.
 ///
 /// # Errors
 /// The loss of the connection.
-pub(super) async fn rest_of_reply(part: &mut Part, tracker: &mut ReplyTracker) -> Result<Option<Replied>, Failure> {
+pub(super) async fn rest_of_reply(
+    part: &mut Part,
+    tracker: &mut ReplyTracker,
+    keeper: &mut Keeper,
+) -> Result<Option<Replied>, Failure> {
     let mut replied = Ok(Done::default());
     let mut wants_file = false;
     while !tracker.is_done() {
@@ -206,7 +266,10 @@ pub(super) async fn rest_of_reply(part: &mut Part, tracker: &mut ReplyTracker) -
                 part.lease.fill().await.map_err(Failure::maybe_done)?;
                 continue;
             }
-            Ok(Event::Pass(taken)) => taken,
+            Ok(Event::Pass(taken)) => {
+                keeper.keep(&part.lease.input[..taken]);
+                taken
+            }
             Ok(Event::Packet(taken, ending)) => {
                 match ending {
                     Ending::Ok(ok) => {
@@ -216,11 +279,15 @@ pub(super) async fn rest_of_reply(part: &mut Part, tracker: &mut ReplyTracker) -
                             warnings: ok.warnings,
                             status: ok.status,
                             info: ok.info.to_vec(),
+                            returned: Returned::default(),
                         });
                     }
                     Ending::Err(error) => replied = Err(of_server(&error)),
                     Ending::LocalInfile => wants_file = true,
-                    Ending::Eof(_) | Ending::Prepared(_) => {}
+                    Ending::Eof(eof) => {
+                        replied = Ok(Done { warnings: eof.warnings, status: eof.status, ..Done::default() });
+                    }
+                    Ending::Prepared(_) => {}
                 }
                 taken
             }

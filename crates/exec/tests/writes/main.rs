@@ -142,6 +142,7 @@ impl Both {
             in_transaction: self.in_transaction,
             insert_id: self.insert_id,
             generated: None,
+            binary: false,
             sharding: None,
         };
         let mut text = text.as_bytes().to_vec();

@@ -125,15 +125,18 @@ impl Session {
         let counted = class.effects.contains(Effects::CALC_FOUND_ROWS) && outcome.error.is_none();
         let not_run = outcome.error.is_some_and(|(code, _)| NOTHING_WAS_RUN.contains(&code));
         let opaque = counted || class.pins.intersects(READ_OUT_OF_SIGHT) && !not_run;
+        let returned = returns_rows(class) && outcome.found_rows.is_some();
         if opaque || cursor {
             state.found_rows = Left::OnConnection;
-        } else if let Some(rows) = outcome.found_rows {
+        } else if let Some(rows) = outcome.found_rows.filter(|_| !returned) {
             state.found_rows = Left::Known(rows);
         }
         if let Some(lease) = &mut self.lease {
-            lease.has_found_rows |= opaque || cursor || outcome.found_rows.is_some();
+            lease.has_found_rows |= opaque || cursor || outcome.found_rows.is_some() && !returned;
         }
-        if outcome.insert_id || class.effects.contains(Effects::SETS_LAST_INSERT_ID) {
+        // The end of a result does not tell of the value that was generated for its rows.
+        let generated = outcome.insert_id || returned && class.effects.contains(Effects::GENERATES_INSERT_ID);
+        if generated || class.effects.contains(Effects::SETS_LAST_INSERT_ID) {
             state.last_insert_id = Left::OnConnection;
             if let Some(lease) = &mut self.lease {
                 lease.insert_id = None;
@@ -197,6 +200,12 @@ impl Session {
             self.state.assigned_unseen = true;
         }
     }
+}
+
+/// Whether rows that a statement sends are those that it has written (RETURNING): `FOUND_ROWS()` does not count them.
+fn returns_rows(class: &Class) -> bool {
+    let others = Effects::IMPLICIT_COMMIT | Effects::RUNS_OTHERS | Effects::LOCKING_READ;
+    class.kind == Kind::Other && class.effects.contains(Effects::WRITES) && !class.effects.intersects(others)
 }
 
 /// Whether a SET that has `timestamp` among its variables gives it DEFAULT or 0.

@@ -19,8 +19,21 @@ pub struct Write {
     pub alike: Alike,
     /// An explicit value of the table's AUTO_INCREMENT column: its sequence goes on behind it.
     pub raise: Option<Raise>,
+    /// The rows that it gives its client; `None`: none.
+    pub returns: Option<Returns>,
     /// Why no cheaper kind, for EXPLAIN.
     pub reason: String,
+}
+
+/// Which of the rows that the shards return (RETURNING) the client gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Returns {
+    /// All of them, in the order of the shards: the statement asks for no order.
+    All,
+    /// Those of one shard: the others return the same ones.
+    OfOne,
+    /// All of them, so that each row of the client's text has one: the next one of the text at this place ([`WriteKind::Split`]).
+    InOrder(Vec<usize>),
 }
 
 /// What a write does. No text has parameters: they are literals there.

@@ -11,16 +11,17 @@ use super::edits::Edits;
 use super::gather::plan_gather;
 use super::moving::plan_move;
 use super::names::{Target, with_facts};
+use super::returning::Returning;
 use super::varying::Varying;
 use super::{Input, refused};
-use crate::{Plan, Refusal, Route, Write, WriteKind};
+use crate::{Plan, Refusal, Returns, Route, Write, WriteKind};
 
 /// What UPDATE and DELETE have in common.
 struct Change<'a> {
     assignments: &'a [Assignment<'a>],
     order_by: &'a [OrderItem<'a>],
     limit: Option<&'a Limit<'a>>,
-    returning: bool,
+    returning: Option<Returning<'a>>,
     /// The tables that are written.
     targets: Vec<Target<'a>>,
     /// All tables that are named have a copy on each shard.
@@ -42,10 +43,8 @@ pub(super) fn plan_change(input: &Input<'_>) -> Result<Plan, Refusal> {
 impl<'a> Change<'a> {
     fn of(input: &Input<'a>) -> Result<Change<'a>, Refusal> {
         let (assignments, order_by, limit, returning) = match input.statement.kind {
-            StatementKind::Update(update) => {
-                (update.assignments, update.order_by, update.limit, !update.returning.is_empty())
-            }
-            StatementKind::Delete(delete) => (&[][..], delete.order_by, delete.limit, !delete.returning.is_empty()),
+            StatementKind::Update(update) => (update.assignments, update.order_by, update.limit, update.returning),
+            StatementKind::Delete(delete) => (&[][..], delete.order_by, delete.limit, delete.returning),
             _ => return Err(refused("This statement is neither UPDATE nor DELETE")),
         };
         with_facts(input, |facts| {
@@ -55,6 +54,7 @@ impl<'a> Change<'a> {
                 let known = Target::of(input.catalog, table.database.unwrap_or_default(), table.name);
                 known.is_some_and(|known| known.is_global())
             });
+            let returning = Returning::of(returning);
             Ok(Change { assignments, order_by, limit, returning, targets, all_global, varying })
         })
     }
@@ -90,14 +90,12 @@ impl<'a> Change<'a> {
                 "A change of a GLOBAL table by {what}: its copies would differ. Compute it first and write it as a literal"
             )));
         }
-        if self.returning {
-            return Err(refused("RETURNING in a change of a GLOBAL table: read the rows first, in a transaction"));
-        }
+        let returns = self.returns(input, Returns::OfOne)?;
         let alike = self.varying.alike(&self.targets, self.is_update())?;
         let Some(target) = self.targets.first() else { return Err(refused("A change of no table")) };
         let kind = WriteKind::Global(target.database.shards.clone(), Self::text(input));
         let reason = format!("each shard has a copy of {}", target.shown());
-        Ok(Plan::Write(Write { kind, alike, raise: None, reason }))
+        Ok(Plan::Write(Write { kind, alike, raise: None, returns, reason }))
     }
 
     /// Whether ORDER BY names all columns of the primary key: then it is total.
@@ -119,23 +117,27 @@ impl<'a> Change<'a> {
             let reason = "all rows that it can change are on one shard".to_owned();
             return Ok(Plan::Route(Route { shard, text: None, raise: None, reason }));
         }
-        if self.returning {
-            return Err(refused("RETURNING of rows of several shards: read them first, in a transaction"));
-        }
         if let Some(column) = self.moved_key() {
             let [target] = &self.targets[..] else { return Err(refused("A change of a shard key, of several tables")) };
             let alike = self.varying.alike(&self.targets, true)?;
             let kind = WriteKind::Move(plan_move(input, target)?);
             let reason = format!("'{column}' is of the shard key: rows move to the shards of their new keys");
-            return Ok(Plan::Write(Write { kind, alike, raise: None, reason }));
+            return Ok(Plan::Write(Write { kind, alike, raise: None, returns: None, reason }));
+        }
+        if self.returning.is_some() && (self.limit.is_some() || !self.order_by.is_empty()) {
+            return Err(refused(
+                "RETURNING with ORDER BY or LIMIT of rows of several shards: read the rows first, in a transaction",
+            ));
         }
         if self.limit.is_some() {
             return self.gathered(input);
         }
+        let returns = self.returns(input, Returns::All)?;
         let alike = self.varying.alike(&self.targets, self.is_update())?;
         let shards = if shards.is_empty() { self.any_shard() } else { shards };
         let kind = WriteKind::Everywhere(shards, Self::text(input));
-        Ok(Plan::Write(Write { kind, alike, raise: None, reason: "each shard changes its own rows".to_owned() }))
+        let reason = "each shard changes its own rows".to_owned();
+        Ok(Plan::Write(Write { kind, alike, raise: None, returns, reason }))
     }
 
     fn gathered(&self, input: &Input<'_>) -> Result<Plan, Refusal> {
@@ -144,7 +146,18 @@ impl<'a> Change<'a> {
         let kind = WriteKind::Gather(plan_gather(input, target)?);
         let reason =
             "LIMIT is meant over all shards: the rows are found out first, and changed by their keys".to_owned();
-        Ok(Plan::Write(Write { kind, alike, raise: None, reason }))
+        Ok(Plan::Write(Write { kind, alike, raise: None, returns: None, reason }))
+    }
+
+    /// The rows that the client gets, if it asks for any.
+    fn returns(&self, input: &Input<'_>, which: Returns) -> Result<Option<Returns>, Refusal> {
+        let Some(returning) = self.returning else { return Ok(None) };
+        if self.is_update() {
+            return Err(refused("RETURNING of an UPDATE of several shards: read the rows first, in a transaction"));
+        }
+        returning.keep_columns(input)?;
+        returning.alike(&self.varying)?;
+        Ok(Some(which))
     }
 
     /// No row can be meant: one shard says what there is to say.

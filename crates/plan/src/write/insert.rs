@@ -10,12 +10,13 @@ use weir_sql::resolve::Roles;
 use super::edits::Edits;
 use super::literal::literal;
 use super::names::{Target, with_facts};
+use super::returning::Returning;
 use super::rows::Rows;
 use super::select::plan_select;
 use super::settle::Settling;
 use super::varying::Varying;
 use super::{Input, refused};
-use crate::{Alike, Duplicates, Plan, Raise, Refusal, Route, Write, WriteKind};
+use crate::{Alike, Duplicates, Plan, Raise, Refusal, Returns, Route, Write, WriteKind};
 
 pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Result<Plan, Refusal> {
     let target = Target::named(input, &insert.table)?;
@@ -34,12 +35,7 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
         Ok(Varying::of(input, facts.varies))
     })?;
     keep_key(&target, insert.on_duplicate)?;
-    let returning = !insert.returning.is_empty();
-    if returning && target.is_global() {
-        return Err(refused(
-            "RETURNING of rows that are put into a GLOBAL table: read them afterwards, in a transaction",
-        ));
-    }
+    let returning = Returning::of(insert.returning);
 
     let mut settling = Settling::new(input, target);
     settling.rows(insert, &rows)?;
@@ -47,19 +43,17 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
         once_for_copies(&mut settling, &varying, insert, &rows)?;
     }
     let raise = settling.raise();
-    let changed = Changed { input, target, varying, raise };
+    let changed = Changed { input, target, varying, raise, returning };
     if let Some(settle) = settling.needed(target.keeper()) {
-        if returning {
-            return Err(refused(
-                "RETURNING where a value is found out first (AUTO_INCREMENT, an expression for the shard key): give the values, or ask \
-                 LAST_INSERT_ID()",
-            ));
+        if let Some(returning) = returning {
+            returning.keep_columns(input)?;
         }
         let reason = "values are found out first, and put into the text as literals".to_owned();
         return Ok(Plan::Write(Write {
             kind: WriteKind::Settle(settle),
             alike: Alike::default(),
             raise: None,
+            returns: returning.map(|_| Returns::All),
             reason,
         }));
     }
@@ -72,6 +66,7 @@ struct Changed<'i, 'a> {
     target: Target<'a>,
     varying: Varying,
     raise: Option<Raise>,
+    returning: Option<Returning<'a>>,
 }
 
 impl<'a> Changed<'_, 'a> {
@@ -86,7 +81,8 @@ impl<'a> Changed<'_, 'a> {
         let text = self.edits().apply(self.input.text);
         let kind = WriteKind::Global(self.target.database.shards.clone(), text);
         let reason = format!("each shard has a copy of {}", self.target.shown());
-        Ok(Plan::Write(Write { kind, alike, raise: self.raise, reason }))
+        let returns = self.returns(|| Returns::OfOne)?;
+        Ok(Plan::Write(Write { kind, alike, raise: self.raise, returns, reason }))
     }
 
     fn by_key(self, insert: &Insert<'a>, rows: &Rows<'a>) -> Result<Plan, Refusal> {
@@ -97,11 +93,14 @@ impl<'a> Changed<'_, 'a> {
         if let [shard] = involved[..] {
             return Ok(route(shard, self.raise, "all rows are of one shard".to_owned()));
         }
-        if !insert.returning.is_empty() {
+        if insert.ignore && self.returning.is_some() {
             return Err(refused(
-                "RETURNING of rows that go to several shards: their order would be another one. Insert them one by one",
+                "RETURNING of INSERT IGNORE of rows that go to several shards: which of them were ignored, and so the order of the others, \
+                 is not known. Insert them one by one",
             ));
         }
+        let place = |shard| involved.iter().position(|known| known == shard);
+        let returns = self.returns(|| Returns::InOrder(shards.iter().filter_map(place).collect()))?;
         let alike = self.varying.alike(&[self.target], true)?;
         let edits = self.edits();
         let texts = involved.iter().map(|shard| (*shard, self.subset(rows, &shards, *shard, &edits))).collect();
@@ -112,7 +111,15 @@ impl<'a> Changed<'_, 'a> {
         };
         let kind = WriteKind::Split(texts, duplicates);
         let reason = format!("{} rows by their keys", rows.len());
-        Ok(Plan::Write(Write { kind, alike, raise: self.raise, reason }))
+        Ok(Plan::Write(Write { kind, alike, raise: self.raise, returns, reason }))
+    }
+
+    /// The rows that the client gets, if it asks for any.
+    fn returns(&self, which: impl FnOnce() -> Returns) -> Result<Option<Returns>, Refusal> {
+        let Some(returning) = self.returning else { return Ok(None) };
+        returning.keep_columns(self.input)?;
+        returning.alike(&self.varying)?;
+        Ok(Some(which()))
     }
 
     /// The shard of each row.
@@ -185,7 +192,8 @@ fn once_for_copies<'a>(
 ) -> Result<(), Refusal> {
     let last = (0..rows.len()).filter_map(|row| rows.span(row)).map(|span| span.end).max();
     let end = last.or(insert.on_duplicate.first().map(|one| one.span.range().start));
-    for (range, varies) in &varying.values {
+    let returned = Returning::of(insert.returning).map_or(usize::MAX, Returning::start);
+    for (range, varies) in varying.values.iter().filter(|(range, _)| range.start < returned) {
         let behind = end.is_some_and(|end| range.start >= end);
         if behind && varies.contains(Varies::RANDOM) {
             return Err(refused(

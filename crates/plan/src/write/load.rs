@@ -78,7 +78,7 @@ pub(super) fn plan_load<'a>(input: &Input<'a>, load: &'a Load<'a>) -> Result<Pla
         true => format!("each shard has a copy of {}", target.shown()),
         false => "each line of the file goes to the shard of its key".to_owned(),
     };
-    Ok(Plan::Write(Write { kind: WriteKind::Load(Box::new(file)), alike, raise: None, reason }))
+    Ok(Plan::Write(Write { kind: WriteKind::Load(Box::new(file)), alike, raise: None, returns: None, reason }))
 }
 
 /// The columns that the file's fields are for, by place.

@@ -6,7 +6,8 @@
 //!
 //! * `insert`: rows by their keys; `rows`: which value is which column's; `settle`: values that have to be known first;
 //!   `select`: INSERT … SELECT.
-//! * `change`: UPDATE and DELETE; `gather`: those with LIMIT; `moving`: of shard keys; `forms`: values read without loss; `varying`: functions of time, chance and the session; `names`: tables and columns.
+//! * `change`: UPDATE and DELETE; `gather`: those with LIMIT; `moving`: of shard keys; `forms`: values read without loss; `varying`: functions of time, chance and the session; `names`: tables and columns;
+//!   `returning`: RETURNING.
 //! * `load`: LOAD DATA.
 //! * [`mod@literal`]: values as literals; `edits`: changes of the text.
 
@@ -19,6 +20,7 @@ pub mod literal;
 mod load;
 mod moving;
 mod names;
+mod returning;
 mod rows;
 mod select;
 mod settle;

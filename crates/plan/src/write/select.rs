@@ -73,7 +73,7 @@ fn in_place(
     }
     let alike = varying.alike(&[*target], true)?;
     let kind = WriteKind::Everywhere(shards, edits.apply(input.text));
-    Ok(Plan::Write(Write { kind, alike, raise: None, reason }))
+    Ok(Plan::Write(Write { kind, alike, raise: None, returns: None, reason }))
 }
 
 /// The rows are read first.
@@ -83,7 +83,7 @@ fn settled(query: &Query<'_>, read: Read, mut edits: Edits) -> Plan {
     edits.push(range, vec![Piece::Text(b"VALUES ".to_vec()), Piece::Rows]);
     let settle = Settle { ask: None, rows: Some(Box::new(read)), generate: None, edits: edits.into_sorted() };
     let reason = "the query's rows are read first, in the same transaction, and become rows of values".to_owned();
-    Plan::Write(Write { kind: WriteKind::Settle(settle), alike: Alike::default(), raise: None, reason })
+    Plan::Write(Write { kind: WriteKind::Settle(settle), alike: Alike::default(), raise: None, returns: None, reason })
 }
 
 /// A query of one shard.

@@ -8,6 +8,7 @@ mod defining;
 mod explain;
 mod named;
 mod planning;
+mod returning;
 mod several;
 mod sink;
 mod temporary;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use weir_catalog::ShardId;
 use weir_exec::write::{Generator, Settled};
 use weir_exec::{Request, Sharding};
-use weir_plan::{Alike, Plan, Read, Route, Write, WriteKind};
+use weir_plan::{Alike, Plan, Read, Returns, Route, Write, WriteKind};
 use weir_sql::ast::StatementKind;
 use weir_sql::{Bump, Class, Effects, Kind, LexMode};
 use weir_wire::error::codes;
@@ -76,6 +77,17 @@ impl<'a> Asked<'a> {
         let values = self.values.map_or(0, |values| u16::try_from(values.names.len()).unwrap_or(u16::MAX));
         self.execution.map_or(values, |execution| execution.params)
     }
+}
+
+/// What was found out for a statement, and put into its text.
+#[derive(Clone)]
+pub(super) struct Changed<'a> {
+    /// The first value that was generated for AUTO_INCREMENT.
+    insert_id: Option<u64>,
+    /// As the client has asked it.
+    asked: Asked<'a>,
+    /// The rows that it returns.
+    returns: Option<Returns>,
 }
 
 /// An execution of a prepared statement.
@@ -139,6 +151,7 @@ impl Session {
             return Ok(dispatched);
         }
         let mut settled: Option<Settled> = None;
+        let mut returns = None;
         for _ in 0..MOST_STEPS {
             let now = match &settled {
                 Some(settled) => Asked { text: &settled.text, execution: None, values: None, ..asked },
@@ -149,10 +162,10 @@ impl Session {
                 None => self.plan(sharding, now).await?.plan,
             };
             let Plan::Write(write @ Write { kind: WriteKind::Settle(wanted), .. }) = &plan else {
-                let generated = settled.as_ref().and_then(|settled| settled.insert_id);
-                let changed = settled.is_some();
-                return self.run_plan(sharding, now, plan, generated, changed).await;
+                let settled = settled.as_ref().map(|settled| Changed { insert_id: settled.insert_id, asked, returns });
+                return self.run_plan(sharding, now, plan, settled).await;
             };
+            returns.clone_from(&write.returns);
             let found = self.settle_write(sharding, write, wanted, now).await?;
             if let Some(outcome) = found.nothing() {
                 self.end_statement(true).await?;
@@ -172,12 +185,11 @@ impl Session {
         sharding: &Arc<Sharding>,
         asked: Asked<'_>,
         plan: Plan,
-        generated: Option<u64>,
-        changed: bool,
+        changed: Option<Changed<'_>>,
     ) -> Result<Dispatched, Stopped> {
         match plan {
             Plan::Home => return Ok(Dispatched::Here(None)),
-            Plan::Route(route) if !changed => {
+            Plan::Route(route) if changed.is_none() => {
                 if let Some(raise) = &route.raise {
                     sharding.sequences.raise(raise).await?;
                 }
@@ -186,8 +198,9 @@ impl Session {
             Plan::Route(Route { shard, text, reason, .. }) => {
                 let text = text.unwrap_or_else(|| asked.text.to_vec());
                 let kind = WriteKind::Everywhere(vec![shard], text);
-                let write = Write { kind, alike: Alike::default(), raise: None, reason };
-                self.write_several(sharding, asked.class, &write, generated).await?;
+                let returns = changed.as_ref().and_then(|changed| changed.returns.clone());
+                let write = Write { kind, alike: Alike::default(), raise: None, returns, reason };
+                self.write_several(sharding, asked, &write, changed.as_ref()).await?;
             }
             Plan::Read(read) => self.read_several(asked.class, &read, &asked.request(self.state.lex)).await?,
             Plan::Union(_) if asked.values.is_some() => {
@@ -200,7 +213,7 @@ impl Session {
                 if let Some(raise) = &write.raise {
                     sharding.sequences.raise(raise).await?;
                 }
-                self.write_several(sharding, asked.class, &write, generated).await?;
+                self.write_several(sharding, asked, &write, changed.as_ref()).await?;
             }
             Plan::Define | Plan::Tell if asked.values.is_some() => {
                 return Err(not_supported("EXECUTE … USING of such a statement: send it as a text of its own").into());
@@ -233,12 +246,16 @@ impl Session {
         let leaves = !asked.class.pins.is_empty() || asked.class.effects.contains(Effects::USES_WARNINGS);
         let alone = !leaves && !self.state.in_transaction();
         let writes = asked.class.effects.contains(Effects::WRITES);
-        if alone && writes && self.may_write_beside(asked) {
+        if alone
+            && writes
+            && let Some(returns) = self.may_write_beside(asked)
+        {
             let text = route.text.unwrap_or_else(|| asked.text.to_vec());
             let kind = WriteKind::Everywhere(vec![route.shard], text);
-            let write = Write { kind, alike: Alike::default(), raise: None, reason: route.reason };
+            let returns = returns.then_some(Returns::All);
+            let write = Write { kind, alike: Alike::default(), raise: None, returns, reason: route.reason };
             let sharding = self.sharding().ok_or_else(|| not_supported("There are no shards"))?;
-            self.write_several(&sharding, asked.class, &write, None).await?;
+            self.write_several(&sharding, asked, &write, None).await?;
             return Ok(Dispatched::Done);
         }
         if !alone || writes {
@@ -253,18 +270,19 @@ impl Session {
     }
 
     /// Whether a change of one shard can run on another connection than that to which the session is bound: it is a transaction of its
-    /// own there, and has no rows.
-    fn may_write_beside(&self, asked: Asked<'_>) -> bool {
+    /// own there. And whether it returns rows then.
+    fn may_write_beside(&self, asked: Asked<'_>) -> Option<bool> {
         let arena = Bump::new();
-        let Ok(parsed) = weir_sql::parse(&arena, asked.text, self.state.lex) else { return false };
-        let [statement] = parsed.statements else { return false };
-        let changes = match statement.kind {
-            StatementKind::Insert(insert) => insert.returning.is_empty(),
-            StatementKind::Update(update) => update.returning.is_empty(),
-            StatementKind::Delete(delete) => delete.returning.is_empty(),
-            _ => false,
+        let parsed = weir_sql::parse(&arena, asked.text, self.state.lex).ok()?;
+        let [statement] = parsed.statements else { return None };
+        let returning = match statement.kind {
+            StatementKind::Insert(insert) => insert.returning,
+            StatementKind::Update(update) => update.returning,
+            StatementKind::Delete(delete) => delete.returning,
+            _ => return None,
         };
-        changes && asked.parameters() == 0 && self.state.status.contains(StatusFlags::AUTOCOMMIT)
+        let may = asked.parameters() == 0 && self.state.status.contains(StatusFlags::AUTOCOMMIT);
+        may.then_some(!returning.is_empty())
     }
 
     /// A statement is to be prepared: on a shard that has its tables. In a transaction that shard joins it, as it does for the execution.

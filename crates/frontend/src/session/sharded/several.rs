@@ -26,14 +26,14 @@ use super::super::relay::{self, KilledQuery};
 use super::super::server::Stopped;
 use super::super::state::{Diagnostics, Left};
 use super::super::{End, Session};
-use super::Asked;
 use super::sink::{ClientFile, ClientSink};
+use super::{Asked, Changed, returning};
 use crate::client::{Client, ClientError};
 use crate::endpoint::Endpoint;
 
 /// What is read.
 #[derive(Clone, Copy)]
-enum Reading<'a> {
+pub(super) enum Reading<'a> {
     Of(&'a Read),
     /// `own`: in a transaction of the statement's own.
     Union {
@@ -116,16 +116,24 @@ impl Session {
     pub(super) async fn write_several(
         &mut self,
         sharding: &Arc<Sharding>,
-        class: &Class,
+        asked: Asked<'_>,
         write: &Write,
-        generated: Option<u64>,
+        changed: Option<&Changed<'_>>,
     ) -> Result<(), Stopped> {
+        let asked = changed.map_or(asked, |changed| changed.asked);
+        let generated = changed.and_then(|changed| changed.insert_id);
+        if let Some((shard, text)) = returning::of_one(write) {
+            return self.return_of_one(asked, shard, text, generated).await;
+        }
         let shards = places(&write.shards());
         let mut lent = self.parts_for(&shards, true).await?;
         let within = lent.are_within_transaction();
         let ran = match &write.kind {
             WriteKind::Load(_) => self.run_load(sharding, &mut lent.parts, write, within).await,
-            _ => self.run_write(&mut lent.parts, write, generated, within).await,
+            _ => {
+                let binary = asked.execution.is_some();
+                self.run_write(&mut lent.parts, write, generated, within, binary).await
+            }
         };
         let outcome = match ran {
             Ok(outcome) => outcome,
@@ -135,9 +143,14 @@ impl Session {
                 return Err(stopped);
             }
         };
-        self.note_several(class, &shards, &outcome, &mut lent.parts).await;
+        // All copies of a GLOBAL table warn of the same.
+        let warned = if matches!(write.kind, WriteKind::Global(..)) { 1 } else { lent.parts.len() };
+        self.note_several(asked.class, &shards, &outcome, &mut lent.parts[..warned]).await;
         self.parts_done(lent, outcome.error.clone()).await?;
-        self.answer_write(&outcome);
+        match &outcome.returned {
+            Some(returned) => self.tell_returned(returned, &outcome).await?,
+            None => self.answer_write(&outcome),
+        }
         Ok(())
     }
 
@@ -159,6 +172,7 @@ impl Session {
         write: &Write,
         generated: Option<u64>,
         within: bool,
+        binary: bool,
     ) -> Result<Outcome, Stopped> {
         let shared = self.shared.clone();
         let (killing, running, handle) = (self.killing(), running(parts), self.handle.clone());
@@ -167,7 +181,7 @@ impl Session {
         let reading = self.reading(&shared.collations, &cancel);
         let sharding = self.endpoint.sharding.clone();
         let own = self.writing(&reading, generated);
-        let session = write::Session { in_transaction: within, sharding: sharding.as_deref(), ..own };
+        let session = write::Session { in_transaction: within, binary, sharding: sharding.as_deref(), ..own };
         let client = Some(&mut self.client);
         let ended = attend(&handle, &running, &killer, client, write::run(parts, write, &session)).await?;
         as_told(&handle, ended).map_err(Stopped::Refused)
@@ -265,10 +279,10 @@ impl Session {
             Left::Known(id) => id,
             Left::OnConnection => 0,
         };
-        write::Session { reading, in_transaction: false, insert_id, generated, sharding: None }
+        write::Session { reading, in_transaction: false, insert_id, generated, binary: false, sharding: None }
     }
 
-    async fn run_read(
+    pub(super) async fn run_read(
         &mut self,
         parts: &mut [Part],
         what: Reading<'_>,
@@ -317,7 +331,8 @@ impl Session {
         for shard in shards {
             self.seen.of_mut(*shard).saw_writer(now);
         }
-        let reads = class.effects.contains(Effects::READS) && !class.effects.contains(Effects::WRITES);
+        let only_reads = class.effects.contains(Effects::READS) && !class.effects.contains(Effects::WRITES);
+        let reads = only_reads || outcome.returned.is_some();
         let error = outcome.error.as_ref().map(|failure| (failure.code, failure.sqlstate));
         let said = relay::Outcome {
             rows_sent: outcome.sent,
@@ -332,7 +347,7 @@ impl Session {
             (None, false) => i64::try_from(outcome.affected).unwrap_or(i64::MAX),
         };
         if error.is_none() {
-            if reads {
+            if only_reads {
                 state.found_rows = Left::Known(outcome.sent);
             }
             if outcome.insert_id != 0 {

@@ -1,0 +1,77 @@
+//! Writes that return rows (RETURNING).
+//!
+//! What must always hold: rows of one shard are handed on as they come, as its server does; those of several are told only once all of
+//! them have written theirs.
+
+use weir_backend::statement::StatementKey;
+use weir_catalog::ShardId;
+use weir_exec::write::Returned;
+use weir_exec::{Outcome, Request};
+use weir_plan::{Read, Write, WriteKind};
+
+use super::super::Session;
+use super::super::server::Stopped;
+use super::several::{Reading, places};
+use super::sink::ClientSink;
+use super::{Asked, Execution};
+
+/// The shard and the text of a write that returns rows and runs on one shard.
+pub(super) fn of_one(write: &Write) -> Option<(ShardId, &[u8])> {
+    write.returns.as_ref()?;
+    match &write.kind {
+        WriteKind::Everywhere(shards, text) | WriteKind::Global(shards, text) => match shards[..] {
+            [shard] => Some((shard, text)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl Session {
+    /// Runs it, and hands its rows to the client. `generated`: the first of its AUTO_INCREMENT values.
+    pub(super) async fn return_of_one(
+        &mut self,
+        asked: Asked<'_>,
+        shard: ShardId,
+        text: &[u8],
+        generated: Option<u64>,
+    ) -> Result<(), Stopped> {
+        // Its parameters are in the text.
+        let read = Read::of_one(shard, text.to_vec(), Vec::new(), String::new());
+        let request = match asked.execution {
+            None => Request::Text,
+            Some(Execution { execute, types, parsing, session, .. }) => {
+                Request::Execute { parsing, execute, types, session }
+            }
+        };
+        let shards = places(&[shard]);
+        let mut lent = self.parts_for(&shards, true).await?;
+        let mut ran = match self.make_alike(asked.class, false, &mut lent).await {
+            Ok(()) => self.run_read(&mut lent.parts, Reading::Of(&read), &request).await,
+            Err(failure) => Err(failure.into()),
+        };
+        if let Ok(outcome) = &mut ran {
+            outcome.insert_id = generated.unwrap_or_default();
+            outcome.returned = Some(Returned::default());
+        }
+        if let Some(execution) = asked.execution {
+            // Nobody executes a text with these values again.
+            let key = StatementKey::new(text.into(), execution.parsing.clone());
+            lent.parts.iter_mut().for_each(|part| part.lease.close_statement(&key));
+        }
+        self.read_done(asked.class, &shards, lent, ran).await
+    }
+
+    /// The rows of several shards, which have all been written.
+    pub(super) async fn tell_returned(&mut self, returned: &Returned, outcome: &Outcome) -> Result<(), Stopped> {
+        let (status, capabilities) = (self.state.own_status(), self.client.capabilities);
+        let mut sink = ClientSink::new(&mut self.client, &self.handle);
+        match returned.tell(outcome.warnings, status, capabilities, &mut sink).await {
+            Ok(()) => Ok(()),
+            Err(failure) => Err(match sink.into_error() {
+                Some(error) => Stopped::Ended(error.into()),
+                None => Stopped::Refused(failure),
+            }),
+        }
+    }
+}
