@@ -79,6 +79,7 @@ const HALVES: [Half; 8] = [
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
     tests.add_for_weir("definitions::a_shard_that_dies_in_the_middle_is_gone_on_with", shard_dies);
+    tests.add_for_weir("definitions::a_dropped_database_is_no_connections_default", dropped_database);
     tests.add_for_weir("definitions::a_killed_weir_knows_them_after_its_restart", weir_dies);
 }
 
@@ -271,6 +272,34 @@ fn weir_dies(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
             let row = two.half_done(half)?;
             expect_equal("nothing is known of the second shard", row.not_done.as_str(), "s2")?;
             two.end(half, row.id)?;
+        }
+        Ok(())
+    })
+}
+
+fn dropped_database(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    judged(Two::start(lab, flavor)?, |two| {
+        let mut again = vec![format!("DROP DATABASE {DATABASE}; CREATE DATABASE {DATABASE}")];
+        if flavor == Flavor::MariaDb {
+            again.push(format!("CREATE OR REPLACE DATABASE {DATABASE}"));
+        }
+        // Several times: whose connections the next sessions get is a matter of chance.
+        for round in 0..6 {
+            let mut session = two.app(Some(DATABASE))?;
+            session.query_drop("SELECT 1")?;
+            for text in again[round % again.len()].split("; ") {
+                session.query_drop(text)?;
+                let default: Option<String> = session.query_first("SELECT DATABASE()")?.flatten();
+                expect_equal(&format!("the default after {text}"), default, None)?;
+            }
+            for _ in 0..3 {
+                let mut other = two.app(Some(DATABASE))?;
+                let default: Option<String> = other.query_first("SELECT DATABASE()")?.flatten();
+                expect_equal("the default of a session that asked for it", default.as_deref(), Some(DATABASE))?;
+                other.query_drop("CREATE TABLE IF NOT EXISTS u (id INT PRIMARY KEY) SHARD BY HASH(id)")?;
+                other.query_drop("REPLACE INTO u VALUES (1), (2), (3), (4)")?;
+                expect_equal("rows", other.query_first("SELECT COUNT(*) FROM u")?, Some(4))?;
+            }
         }
         Ok(())
     })

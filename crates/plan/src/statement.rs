@@ -22,7 +22,7 @@ use crate::route::{self, Meeting};
 use crate::scatter;
 use crate::trace::Trace;
 use crate::write::{Input, Reads, plan_write};
-use crate::{Plan, Refusal, Route, SessionFacts};
+use crate::{Merge, Plan, Read, Refusal, Route, SessionFacts};
 
 /// What everything about one statement is planned with.
 #[derive(Clone, Copy)]
@@ -238,8 +238,14 @@ impl<'a> Planner<'a> {
             Ok(Plan::Home) => Ok(Plan::Home),
             Ok(Plan::Route(route)) => Ok(Plan::Route(Route { text: None, ..route })),
             Err(weights @ Refusal::NeedsWeights(..)) => Err(weights),
+            Ok(Plan::Read(read)) if explain.into.is_none() && explain.database.is_none() => {
+                // The text begins with EXPLAIN: the answers are each server's plan of what it would be asked.
+                let merge = Merge::Concatenate;
+                let plain = Read { columns: None, hidden: 0, merge, skip: 0, take: None, ..read };
+                Ok(Plan::Read(Read { locks: false, pin_time: false, ..plain }))
+            }
             _ => Err(refused(
-                "EXPLAIN shows the plan of one server, and this statement runs on several: use WEIR EXPLAIN",
+                "EXPLAIN shows the plan of one server, and this statement is put together of several: use WEIR EXPLAIN",
             )),
         }
     }

@@ -4,9 +4,10 @@
 //! connections of its own.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use weir_exec::{Outcome, Sharding, define, tell};
+use weir_exec::{Outcome, Part, Sharding, define, tell};
 use weir_plan::Inform;
 use weir_sql::ast::{Statement, StatementKind, UpkeepVerb};
 use weir_sql::{Bump, LexMode};
@@ -54,6 +55,9 @@ impl Session {
             Ok(None) => return self.parts_done(lent, None).await.map(|()| Dispatched::Here(None)),
             Err(failure) => Outcome { error: Some(failure), ..Outcome::default() },
         };
+        if let Some(database) = dropped_database(statement) {
+            leave_database(&mut lent.parts, database, outcome.error.is_none());
+        }
         self.note_several(asked.class, &shards, &outcome, &mut lent.parts).await;
         self.parts_done(lent, outcome.error.clone()).await?;
         if let Some(failure) = outcome.error {
@@ -66,9 +70,9 @@ impl Session {
 
     /// What a definition does to the session: a database that is dropped is nobody's default any more.
     fn follow_definition(&mut self, statement: &Statement<'_>) {
-        let StatementKind::DropDatabase(drop) = statement.kind else { return };
-        if self.state.profile.database.as_deref() == Some(drop.name.name) {
-            self.state.profile = std::rc::Rc::new(self.state.profile.with_database(None));
+        let Some(database) = dropped_database(statement) else { return };
+        if self.state.profile.database.as_deref() == Some(database) {
+            self.state.profile = Rc::new(self.state.profile.with_database(None));
             self.handle.info().database = None;
         }
     }
@@ -126,6 +130,29 @@ impl Session {
         match parsed.statements {
             [statement] => Ok(statement),
             _ => Err(not_supported("Such a statement of a sharded database is a text of its own")),
+        }
+    }
+}
+
+/// The database that a statement drops. MariaDB's CREATE OR REPLACE DATABASE does too.
+fn dropped_database<'a>(statement: &Statement<'a>) -> Option<&'a [u8]> {
+    match statement.kind {
+        StatementKind::DropDatabase(drop) => Some(drop.name.name),
+        StatementKind::CreateDatabase(create) if create.or_replace => Some(create.name.name),
+        _ => None,
+    }
+}
+
+/// A connection that drops its default database has none afterwards, and is not to be taken for one that has.
+fn leave_database(parts: &mut [Part], database: &[u8], dropped: bool) {
+    for part in parts {
+        let default = part.lease.profile().database.as_deref();
+        if dropped && default == Some(database) {
+            let profile = part.lease.profile().with_database(None);
+            part.lease.set_profile(Rc::new(profile));
+        } else if default.is_some_and(|default| default.eq_ignore_ascii_case(database)) {
+            // Whether it is this one, or was dropped there, is not known.
+            part.lease.retired = true;
         }
     }
 }
