@@ -180,3 +180,24 @@ INSERT INTO i SELECT * FROM f;
 REPLACE INTO i SELECT k + 1, v FROM f;
 -- text
 SELECT * FROM i ORDER BY k;
+
+## texts of the binary character set as keys
+CREATE TABLE t (k VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci PRIMARY KEY, n INT) /*weir: shard by hash(k) */;
+CREATE TABLE l (k VARCHAR(20) CHARACTER SET latin1 PRIMARY KEY, n INT) /*weir: shard by hash(k) */;
+CREATE TABLE i (k INT PRIMARY KEY, n INT) /*weir: shard by hash(k) */;
+SET NAMES binary;
+INSERT INTO t VALUES ('eu', 1), ('us', 2), ('ü', 3), ('日本', 4), ('', 5);
+INSERT INTO l VALUES ('eu', 1), ('us', 2);
+INSERT INTO i VALUES ('1', 1), ('2', 2), (3, 3);
+UPDATE t SET n = n + 10 WHERE k = 'ü';
+SELECT n FROM t WHERE k = 'EU';
+SELECT n FROM t WHERE k = 'eu';
+SELECT n FROM t WHERE k IN ('日本', 'us') ORDER BY n;
+SELECT n FROM i WHERE k = '2';
+SET NAMES utf8mb4;
+SELECT * FROM t ORDER BY n;
+SELECT n FROM t WHERE k = 'EU';
+SELECT n FROM t WHERE k = 'Ü';
+SELECT * FROM l ORDER BY n;
+SELECT n FROM l WHERE k = 'us';
+SELECT COUNT(*) FROM t;

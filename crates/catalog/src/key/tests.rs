@@ -120,6 +120,17 @@ fn the_slots_of_values_are_for_ever() {
 const GOLDEN: [u16; 15] = [3068, 4074, 2297, 2559, 1573, 1173, 3406, 1643, 2794, 3838, 2992, 1972, 814, 2960, 846];
 
 #[test]
+fn bytes_are_stored_as_characters_of_the_column() {
+    let stored = |bytes: &[u8]| {
+        let constant = Constant::Text { bytes: bytes.to_vec(), collation: "binary".to_owned(), explicit: false };
+        store("varchar(20) collate utf8mb4_bin", constant)
+    };
+    assert_eq!(slot(stored(b"abc")), GOLDEN[6]);
+    assert_eq!(slot(stored("ü".as_bytes())), slot(store("varchar(20) collate utf8mb4_bin", text("ü"))));
+    assert!(!matches!(stored(b"\xfc"), Located::Shard(_)), "{:?}", stored(b"\xfc"));
+}
+
+#[test]
 fn hashes_spread_over_the_slots() {
     let mut counts = vec![0u32; SLOTS];
     let (database, table, weights) = (database(), table(&["bigint"], Method::Hash), weights());

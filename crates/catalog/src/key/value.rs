@@ -186,10 +186,10 @@ pub(crate) fn stored<'a>(kind: &KeyKind<'_>, constant: &'a Constant, weights: &W
         },
         KeyKind::Text { charset, collation, fixed, length } => {
             let theirs = match constant {
-                Constant::Text { collation, .. } => {
-                    Charset::of_collation(collation).filter(|theirs| *theirs != Charset::Binary)
-                }
+                // Bytes become characters of the column's charset as they are.
+                Constant::Text { collation, .. } if collation == "binary" => Some(*charset),
                 Constant::Binary(_) => Some(*charset),
+                Constant::Text { collation, .. } => Charset::of_collation(collation),
                 _ => Some(Charset::Ascii),
             };
             match text_of(constant) {
