@@ -46,7 +46,8 @@ type Case = fn(&mut [Site], &Endpoint, &Path) -> Result<(), Failed>;
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [(&str, Case); 3] = [
+    let cases: [(&str, Case); 4] = [
+        ("a_plain_dump_is_restored_where_locks_are_ignored", locked),
         ("mysqldump_restores_a_sharded_database", dumped),
         ("a_large_file_is_loaded_in_little_memory", large),
         ("a_shard_that_dies_leaves_nothing_of_a_file", dying),
@@ -78,19 +79,85 @@ fn app(endpoint: &Endpoint, database: Option<&str>) -> mysql::Result<Conn> {
 }
 
 /// A program that comes with the servers, as the application's user.
-fn program(flavor: Flavor, name: &str, endpoint: &Endpoint) -> Result<Command, Failed> {
+fn program(flavor: Flavor, name: &str, port: u16) -> Result<Command, Failed> {
     let mut command = Command::new(companion(flavor, name)?);
-    command.args(["--no-defaults", "--host=127.0.0.1"]).arg(format!("--port={}", endpoint.port));
+    command.args(["--no-defaults", "--host=127.0.0.1"]).arg(format!("--port={port}"));
     command.arg(format!("--user={}", APP.0)).arg(format!("--password={}", APP.1));
     Ok(command)
 }
 
-fn dumped(sites: &mut [Site], endpoint: &Endpoint, files: &Path) -> Result<(), Failed> {
-    let flavor = sites[0].flavor;
-    let (dump, shell) = match flavor {
+/// The programs that dump and restore.
+fn programs(flavor: Flavor) -> (&'static str, &'static str) {
+    match flavor {
         Flavor::MariaDb => ("mariadb-dump", "mariadb"),
         Flavor::MySql => ("mysqldump", "mysql"),
-    };
+    }
+}
+
+/// What mysqldump writes of one server without any option, LOCK TABLES included, goes over two shards.
+fn locked(sites: &mut [Site], endpoint: &Endpoint, files: &Path) -> Result<(), Failed> {
+    let flavor = sites[0].flavor;
+    let (dump, shell) = programs(flavor);
+    let mut plain = connect(sites[0].server.port(), APP, None)?;
+    for statement in [
+        "CREATE DATABASE t_plain",
+        "CREATE TABLE t_plain.a (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(20))",
+        "CREATE TABLE t_plain.b (name VARCHAR(10))",
+        "INSERT INTO t_plain.a (v) VALUES ('x'), ('y'), ('z'), ('u'), ('v'), ('w')",
+        "INSERT INTO t_plain.b VALUES ('one'), ('two')",
+    ] {
+        plain.query_drop(statement).map_err(|error| format!("{statement}: {error}"))?;
+    }
+    let text = printed(dump, program(flavor, dump, sites[0].server.port())?.arg("t_plain"), Stdio::null())?;
+    let has_locks = String::from_utf8_lossy(&text).contains("LOCK TABLES `a` WRITE");
+    expect_equal("the dump locks tables", has_locks, true)?;
+    let file = files.join("locked.sql");
+    // What needs rights that an application has not is not of interest here.
+    let text = String::from_utf8_lossy(&text);
+    let lines = text.lines().filter(|line| !line.contains("GTID_PURGED") && !line.contains("SQL_LOG_BIN"));
+    std::fs::write(&file, lines.collect::<Vec<_>>().join("\n"))?;
+    let mut session = app(endpoint, Some("t_src"))?;
+    session.query_drop("CREATE DATABASE t_restored")?;
+    let mut refused = program(flavor, shell, endpoint.port)?;
+    let output = output_with(refused.arg("t_restored"), File::open(&file)?.into())?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    expect_equal(&format!("refused with the way out: {said}"), said.contains("weir_lock_tables = 'ignore'"), true)?;
+    let mut command = program(flavor, shell, endpoint.port)?;
+    command.arg("--init-command=SET weir_lock_tables = 'ignore'").arg("t_restored");
+    printed(shell, &mut command, File::open(&file)?.into())?;
+    expect_equal("rows", value(&mut session, "SELECT COUNT(*), SUM(id) FROM t_restored.a")?, "6".to_owned())?;
+    expect_equal("rows of b", value(&mut session, "SELECT COUNT(*) FROM t_restored.b")?, "2".to_owned())?;
+    for site in &*sites {
+        let rows = site.server.query("SELECT id FROM t_restored.a")?.len();
+        expect_equal(&format!("{rows} rows are some of them"), (1..6).contains(&rows), true)?;
+    }
+    session.query_drop("INSERT INTO t_restored.a (v) VALUES ('next')")?;
+    expect_equal("the sequence goes on", session.last_insert_id(), 7)?;
+    warned(&mut session)
+}
+
+/// Who has locks ignored is told so each time, and can ask whether they are.
+fn warned(session: &mut Conn) -> Result<(), Failed> {
+    expect_equal("by default", value(session, "SELECT @@weir_lock_tables")?, "refuse".to_owned())?;
+    let refused = session.query_drop("LOCK TABLES t_restored.a READ");
+    expect_equal(&format!("refused: {refused:?}"), refused.is_err(), true)?;
+    session.query_drop("SET weir_lock_tables = ignore")?;
+    session.query_drop("LOCK TABLES t_restored.a WRITE, t_restored.b READ")?;
+    expect_equal("a warning", session.warnings(), 1)?;
+    let warnings: Vec<(String, u16, String)> = session.query("SHOW WARNINGS")?;
+    let told = warnings.first().map(|(level, code, text)| (level.as_str(), *code, text.contains("No lock was taken")));
+    expect_equal("it is told", told, Some(("Warning", 1235, true)))?;
+    session.query_drop("INSERT INTO t_restored.b VALUES ('three')")?;
+    session.query_drop("UNLOCK TABLES")?;
+    let wrong = session.query_drop("SET weir_lock_tables = 'maybe'");
+    expect_equal(&format!("a wrong value: {wrong:?}"), wrong.is_err(), true)?;
+    session.query_drop("SET weir_lock_tables = DEFAULT")?;
+    expect_equal("back", value(session, "SELECT @@session.weir_lock_tables")?, "refuse".to_owned())
+}
+
+fn dumped(sites: &mut [Site], endpoint: &Endpoint, files: &Path) -> Result<(), Failed> {
+    let flavor = sites[0].flavor;
+    let (dump, shell) = programs(flavor);
     let mut session = app(endpoint, Some("t_src"))?;
     for statement in FILL {
         session.query_drop(statement).map_err(|error| format!("{statement}: {error}"))?;
@@ -101,7 +168,7 @@ fn dumped(sites: &mut [Site], endpoint: &Endpoint, files: &Path) -> Result<(), F
         ("empty", &["--single-transaction", "--no-data"]),
     ];
     for (way, options) in ways {
-        let mut command = program(flavor, dump, endpoint)?;
+        let mut command = program(flavor, dump, endpoint.port)?;
         command.args(options).args(["--skip-add-locks", "--routines", "--triggers", "--events"]);
         if flavor == Flavor::MySql {
             command.arg("--set-gtid-purged=OFF");
@@ -110,7 +177,7 @@ fn dumped(sites: &mut [Site], endpoint: &Endpoint, files: &Path) -> Result<(), F
         let file = files.join(format!("{way}.sql"));
         std::fs::write(&file, text)?;
         session.query_drop(format!("CREATE DATABASE t_{way}"))?;
-        let mut command = program(flavor, shell, endpoint)?;
+        let mut command = program(flavor, shell, endpoint.port)?;
         command.arg("--comments").arg(format!("t_{way}"));
         printed(shell, &mut command, File::open(&file)?.into())?;
         restored(&mut session, way)?;

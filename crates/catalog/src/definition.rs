@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use weir_wire::{Failure, Fault};
 
 use crate::model::{Catalog, Database, Placement, ShardId, SlotMap, Table};
+use crate::routine::{Routine, RoutineKind};
 
 /// A definition that not all of its shards have yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -111,6 +112,12 @@ pub enum Change {
     PutView(Object, String),
     /// A view is gone.
     DropView(Object),
+    /// What servers say of a procedure or a function has changed.
+    RereadRoutine(Object, RoutineKind),
+    /// A procedure or a function is gone.
+    DropRoutine(Object, RoutineKind),
+    /// A function of a library: it hides stored ones of its name.
+    HideFunctions(String),
     /// A trigger, and its table.
     PutTrigger(Object, Object),
     /// A trigger is gone.
@@ -119,6 +126,15 @@ pub enum Change {
     StartSequence(Object, u64),
     /// The sequence of a table's AUTO_INCREMENT begins anew.
     ResetSequence(Object),
+}
+
+/// What servers say of tables and routines that a definition adds or changes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Told {
+    /// Tables.
+    pub tables: BTreeMap<Object, Table>,
+    /// Routines. One that is not here is not known.
+    pub routines: BTreeMap<(Object, RoutineKind), Routine>,
 }
 
 /// Where a new table is.
@@ -219,15 +235,15 @@ impl Catalog {
         self.definitions.retain(|definition| definition.id != id);
     }
 
-    /// Makes what a definition does known. `tables`: what servers say of the tables that it adds or changes.
+    /// Makes what a definition does known. `told`: what servers say of what it adds or changes.
     ///
     /// # Errors
     /// 1049 when a database is not (or no longer) known.
-    pub fn apply_changes(&mut self, changes: &[Change], tables: &BTreeMap<Object, Table>) -> Result<(), Failure> {
-        changes.iter().try_for_each(|change| self.apply_change(change, tables))
+    pub fn apply_changes(&mut self, changes: &[Change], told: &Told) -> Result<(), Failure> {
+        changes.iter().try_for_each(|change| self.apply_change(change, told))
     }
 
-    fn apply_change(&mut self, change: &Change, tables: &BTreeMap<Object, Table>) -> Result<(), Failure> {
+    fn apply_change(&mut self, change: &Change, told: &Told) -> Result<(), Failure> {
         match change {
             Change::AddDatabase(name, shards) => {
                 let database = Database {
@@ -241,9 +257,10 @@ impl Catalog {
             Change::DropDatabase(name) => {
                 self.databases.remove(name);
                 self.triggers.retain(|(trigger, _)| trigger.database != *name);
+                self.routines.remove(name);
             }
             Change::AddTable(object, _) | Change::RereadTable(object) => {
-                if let Some(table) = tables.get(object) {
+                if let Some(table) = told.tables.get(object) {
                     self.within(object)?.tables.insert(name_of(object), Arc::new(table.clone()));
                 }
             }
@@ -255,6 +272,13 @@ impl Catalog {
                 self.triggers.retain(|(known, _)| known != object);
                 self.triggers.push((object.clone(), table.clone()));
             }
+            Change::RereadRoutine(object, kind) => {
+                self.within(object)?;
+                let routine = told.routines.get(&(object.clone(), *kind)).cloned();
+                self.put_routine(object, *kind, routine);
+            }
+            Change::DropRoutine(object, kind) => self.put_routine(object, *kind, None),
+            Change::HideFunctions(name) => self.hide_functions(name),
             Change::DropTrigger(object) => self.triggers.retain(|(known, _)| known != object),
             // Sequences are not in the catalog.
             Change::StartSequence(..) | Change::ResetSequence(_) => {}

@@ -20,15 +20,17 @@ pub mod model;
 mod moment;
 mod number;
 pub mod reading;
+pub mod routine;
 mod weights;
 
 pub use charset::Charset;
 pub use colocated::colocated;
-pub use definition::{Change, Deed, Definition, Object, Placed, Progress, Sent};
+pub use definition::{Change, Deed, Definition, Object, Placed, Progress, Sent, Told};
 pub use key::{
     Bound, Constant, Finder, Located, Reach, locate, locate_null_safe, locate_range, locate_stored, ranges_are_unsure,
 };
 pub use model::{Catalog, Column, ColumnType, Database, Method, Placement, ShardId, ShardKey, SlotMap, Table};
+pub use routine::{Routine, RoutineKind, Routines};
 pub use weights::{Learnt, Weights};
 
 use weir_wire::{Failure, Fault};

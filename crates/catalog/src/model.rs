@@ -33,6 +33,9 @@ pub struct Catalog {
     /// Triggers, each with its table.
     #[serde(default)]
     pub triggers: Vec<(crate::definition::Object, crate::definition::Object)>,
+    /// Procedures and functions, by their database.
+    #[serde(default)]
+    pub routines: BTreeMap<String, crate::routine::Routines>,
     /// The number of the definition that was begun last.
     #[serde(default)]
     pub last_definition: u64,

@@ -12,6 +12,7 @@ use weir_wire::{Failure, Fault};
 
 use crate::inspect;
 use crate::own::Own;
+use crate::routine;
 use crate::sharding::Sharding;
 
 /// "Unknown database".
@@ -44,6 +45,7 @@ pub async fn attach(sharding: &Arc<Sharding>, name: &str) -> Result<(), Failure>
         return Err(Failure::new(Fault::Client, ER_BAD_DB_ERROR, b"42000", message));
     };
     let adopted = adopt(&spelt, seen, &sharding.catalog())?;
+    let routines = routine::routines(&sharding.own, &adopted.shards, &spelt).await?;
     let (tables, shards) = (adopted.tables.len(), adopted.shards.len());
     let database = spelt.clone();
     sharding
@@ -53,6 +55,7 @@ pub async fn attach(sharding: &Arc<Sharding>, name: &str) -> Result<(), Failure>
                 return Err(Failure::new(Fault::Client, ER_DB_CREATE_EXISTS, b"HY000", message));
             }
             let mut next = now.clone();
+            next.routines.insert(database.clone(), routines);
             next.databases.insert(database, Arc::new(adopted));
             Ok(next)
         })
@@ -86,6 +89,7 @@ fn forget(now: &Catalog, name: &str) -> Result<Catalog, Failure> {
     }
     let mut next = now.clone();
     next.databases.remove(known);
+    next.routines.remove(known);
     Ok(next)
 }
 

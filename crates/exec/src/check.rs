@@ -5,13 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use weir_catalog::{Catalog, Database, Placed, Placement, ShardId, Table};
+use weir_catalog::{Catalog, Database, Placed, Placement, Routines, ShardId, Table};
 use weir_meta::Document;
 use weir_wire::Failure;
 
 use crate::copies;
 use crate::inspect;
 use crate::own::Own;
+use crate::routine;
 
 /// Something that is not as the catalog says.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,8 +50,31 @@ pub async fn check(own: &Own, catalog: &Catalog) -> Vec<Difference> {
             differences.push(Difference { shard: on.join(", "), object: format!("{name}.{view}"), what });
         }
     }
+    check_routines(own, catalog, &mut differences).await;
     differences.sort();
     differences
+}
+
+/// Routines that shards have otherwise than the catalog, which CALL goes by.
+async fn check_routines(own: &Own, catalog: &Catalog, differences: &mut Vec<Difference>) {
+    let nothing = Routines::default();
+    for (name, database) in &catalog.databases {
+        // A shard that can't be asked has been told of.
+        let Ok(there) = routine::routines(own, &database.shards, name).await else { continue };
+        let known = catalog.routines.get(name).unwrap_or(&nothing);
+        for (word, known, there) in
+            [("PROCEDURE", &known.procedures, &there.procedures), ("FUNCTION", &known.functions, &there.functions)]
+        {
+            for routine in known.keys().filter(|routine| known.get(*routine) != there.get(*routine)) {
+                let on: Vec<_> = database.shards.iter().map(|shard| catalog.shard_name(*shard)).collect();
+                let what = format!(
+                    "is not on all shards as the catalog has it: make it again through Weir, or ALTER {word} {name}.{routine} COMMENT '' \
+                     there if they are right"
+                );
+                differences.push(Difference { shard: on.join(", "), object: format!("{name}.{routine}"), what });
+            }
+        }
+    }
 }
 
 struct Found {

@@ -25,6 +25,7 @@ mod named;
 pub mod own;
 pub mod read;
 pub mod rebuild;
+pub mod routine;
 pub mod schema;
 pub mod sequence;
 pub mod sharding;

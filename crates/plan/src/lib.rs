@@ -7,7 +7,8 @@
 //! * [`model`]: what plans are made of.
 //! * [`session`]: what a plan depends on, apart from the statement and the catalog.
 //! * `statement`: what is done with which kind of statement; `route`: everything on one shard.
-//! * `scatter`: reads of several shards.
+//! * [`routines`]: what stored procedures and functions do, and where.
+//! * `scatter`: reads of several shards; `locks`: LOCK TABLES and FLUSH TABLES.
 //! * [`explain`]: plans for people.
 //! * `information`: queries over `information_schema`; [`views`]: where views are.
 //! * `analysis`: tables, and what conditions say of their columns; `constant`: values; `place`: where values are.
@@ -19,9 +20,11 @@ mod analysis;
 mod constant;
 pub mod explain;
 mod information;
+mod locks;
 pub mod model;
 mod place;
 mod route;
+pub mod routines;
 mod scatter;
 pub mod session;
 mod statement;

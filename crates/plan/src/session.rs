@@ -24,6 +24,8 @@ pub struct SessionFacts<'a> {
     pub variable: &'a dyn Fn(&[u8]) -> Option<Constant>,
     /// The session is in a transaction, or autocommit is off.
     pub in_transaction: bool,
+    /// The session has temporary tables: stored programs may see them in place of others.
+    pub temporary: bool,
     /// The kind of server.
     pub mariadb: bool,
     /// Where statements run that name no sharded table: the shard that the session is bound to, or the home shard.

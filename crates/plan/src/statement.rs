@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use weir_catalog::{Catalog, Constant, Database, Located, Placement, ShardId, Table, Weights};
 use weir_sql::ast::{
-    CreateTable, DropTables, Explain, ExplainTarget, Expr, Ident, Insert, InsertSource, ObjectName, Show, ShowCreate,
-    ShowKind, Statement, StatementKind,
+    CreateTable, DropTables, Explain, ExplainTarget, Expr, Flush, FlushWhat, Ident, Insert, InsertSource, ObjectName,
+    Show, ShowCreate, ShowKind, Statement, StatementKind,
 };
-use weir_sql::facts::{Facts, Varies, facts};
+use weir_sql::facts::{Facts, Varies, facts_with};
 use weir_sql::resolve::Context;
 use weir_sql::{Bump, Dialect};
 use weir_wire::error::codes;
@@ -19,6 +19,7 @@ use crate::constant::{Folder, Known};
 use crate::information;
 use crate::place::Places;
 use crate::route::{self, Meeting};
+use crate::routines::{KnownPrograms, plan_call};
 use crate::scatter;
 use crate::trace::Trace;
 use crate::write::{Input, Reads, plan_write};
@@ -70,7 +71,8 @@ pub(crate) fn planned(
         fold_case: catalog.fold_case,
         columns: &(),
     };
-    let facts = facts(statement, text, session.mode, &context);
+    let programs = programs(catalog, session);
+    let facts = facts_with(statement, text, session.mode, &context, &programs);
     let arena = Bump::new();
     Planner { text, statement, catalog, weights, session, facts: &facts, arena: &arena, trace }.plan()
 }
@@ -162,11 +164,10 @@ impl<'a> Planner<'a> {
             | Kind::DropAccounts(_)
             | Kind::Grant(_)
             | Kind::Revoke(_) => Ok(self.defining(self.catalog.shards.len() > 1)),
-            Kind::Call(call) => self.call(&call.name),
+            Kind::Call(call) => plan_call(&self, call),
             Kind::Load(load) => self.load(&load.table),
-            Kind::LockTables(_) => {
-                self.on_one_shard("LOCK TABLES (mysqldump does without by --single-transaction --skip-add-locks)")
-            }
+            Kind::LockTables(lock) => self.lock_tables(lock),
+            Kind::Flush(Flush { what: FlushWhat::Tables(flush), .. }) => self.flush_tables(*flush),
             Kind::Handler(_) => self.on_one_shard("HANDLER"),
             _ => self.on_one_shard("This statement"),
         }
@@ -250,19 +251,6 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn call(self, name: &ObjectName<'_>) -> Result<Plan, Refusal> {
-        let database = name.database.map(|database| database.name).or(self.session.database);
-        let Some((_, database)) = database.and_then(|database| self.catalog.database(database)) else {
-            return Ok(Plan::Home);
-        };
-        match database.shards[..] {
-            [shard] => Ok(to_shard(shard, "its database is on one shard")),
-            _ => Err(refused(
-                "CALL in a database of several shards: which tables a procedure uses can't be seen; name the shard by a hint",
-            )),
-        }
-    }
-
     /// LOAD DATA: one server can do it for a table that only it has.
     fn load(self, name: &ObjectName<'_>) -> Result<Plan, Refusal> {
         let database = name.database.map(|database| database.name).or(self.session.database).unwrap_or_default();
@@ -338,7 +326,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Statements that one shard can do if it has all of their tables.
-    fn on_one_shard(self, what: &str) -> Result<Plan, Refusal> {
+    pub(crate) fn on_one_shard(self, what: &str) -> Result<Plan, Refusal> {
         let mut shards: Vec<ShardId> = Vec::new();
         for (_, table) in self.facts.names.tables() {
             let Some(database) = table.database else { continue };
@@ -383,6 +371,11 @@ impl<'a> Planner<'a> {
     /// See [`SessionFacts::home`].
     pub(crate) fn home(self) -> ShardId {
         self.folder().home()
+    }
+
+    /// See [`KnownPrograms`].
+    pub(crate) fn programs(self) -> KnownPrograms<'a> {
+        programs(self.catalog, self.session)
     }
 
     pub(crate) fn places(self) -> Places<'a> {
@@ -439,6 +432,11 @@ impl Reads for Planner<'_> {
             _ => Err(refused("A query of Weir's own can't be read")),
         }
     }
+}
+
+/// What is known of the stored programs that a session's statements call.
+pub(crate) fn programs<'a>(catalog: &'a Catalog, session: &SessionFacts<'a>) -> KnownPrograms<'a> {
+    KnownPrograms::new(catalog, session.database, session.mode.dialect, session.temporary, session.in_transaction)
 }
 
 pub(crate) fn to_shard(shard: ShardId, reason: impl Into<String>) -> Plan {

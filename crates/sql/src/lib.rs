@@ -43,13 +43,17 @@ mod state_functions;
 pub mod visit;
 
 pub use bumpalo::Bump;
-pub use classify::{Class, Diagnostics, Effects, KillTarget, Kind, Pins, UserVariable, classify, is_servers_schema};
+pub use classify::{
+    Class, Diagnostics, Effects, KillTarget, Kind, Pins, UserVariable, classify, classify_with, is_servers_schema,
+};
 pub use digest::{Digest, digest, digest_text, shape};
 pub use hint::{RoutingHint, ShardHint, routing_hint, shard_hint, without_routing_hint};
 pub use known::KnownTexts;
 pub use lexer::{Lexer, Token, TokenKind};
 pub use mode::{Dialect, LeadBytes, LexMode};
-pub use parse::{MAX_DEPTH, Parsed, SyntaxError, parse, parse_expression, parse_query, parse_table_reference};
+pub use parse::{
+    MAX_DEPTH, Parsed, SyntaxError, parse, parse_body, parse_expression, parse_query, parse_table_reference,
+};
 pub use scopes::with_session_scopes;
 pub use splice::splice;
 pub use state_functions::{StateValues, replace_state_functions};

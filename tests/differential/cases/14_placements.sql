@@ -71,8 +71,11 @@ CREATE TABLE t (k INT PRIMARY KEY) /*weir: shard by hash(k) */;
 CREATE TABLE x (k INT PRIMARY KEY) /*weir: single */;
 -- refused: use a statement for each
 DROP TABLE t, x;
--- refused: several shards
 FLUSH TABLES t;
+FLUSH LOCAL TABLES t, x;
+FLUSH TABLES nowhere;
+-- refused: a server's own
+FLUSH TABLES t WITH READ LOCK;
 DROP TABLE x;
 DROP TABLE t;
 SHOW TABLES;
@@ -190,3 +193,25 @@ CREATE TABLE o (id INT PRIMARY KEY, a INT, KEY (a)) /*weir: shard by hash(id) */
 CREATE TABLE l (id INT PRIMARY KEY, oid INT, FOREIGN KEY (oid) REFERENCES o (id)) /*weir: shard by hash(id) */;
 -- refused: foreign key
 CREATE TABLE l (id INT PRIMARY KEY, oid INT, FOREIGN KEY (oid) REFERENCES o (id)) /*weir: global */;
+
+## LOCK TABLES on one shard
+CREATE TABLE s (id INT PRIMARY KEY, v INT) /*weir: single on shard '{s2}' */;
+CREATE TABLE r (id INT PRIMARY KEY, v INT) /*weir: single on shard '{s2}' */;
+CREATE TABLE g (id INT PRIMARY KEY, v INT) /*weir: global */;
+CREATE TABLE h (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO g VALUES (1, 1);
+LOCK TABLES s WRITE, r READ, g READ;
+INSERT INTO s VALUES (1, 1), (2, 2);
+SELECT s.id, g.v FROM s LEFT JOIN g ON g.id = s.id ORDER BY s.id;
+INSERT INTO r VALUES (1, 1);
+UNLOCK TABLES;
+INSERT INTO r VALUES (1, 1);
+LOCK TABLES g READ;
+SELECT * FROM g;
+UNLOCK TABLES;
+-- text
+-- refused: weir_lock_tables
+LOCK TABLES h READ;
+-- text
+-- refused: weir_lock_tables
+LOCK TABLES g WRITE;

@@ -1,11 +1,9 @@
-use std::collections::BTreeMap;
-
 use super::*;
 
 fn catalog() -> Catalog {
     let mut catalog = Catalog { shards: vec!["s1".into(), "s2".into()], ..Catalog::default() };
     let shards = vec![ShardId(0), ShardId(1)];
-    catalog.apply_changes(&[Change::AddDatabase("shop".into(), shards)], &BTreeMap::new()).expect("it needs nothing");
+    catalog.apply_changes(&[Change::AddDatabase("shop".into(), shards)], &Told::default()).expect("it needs nothing");
     catalog
 }
 
@@ -48,7 +46,7 @@ fn tables_come_change_their_names_and_go() {
     let mut catalog = catalog();
     let (t, u) = (Object::within("shop", "t"), Object::within("shop", "u"));
     let placed = Placed { placement: Placement::Global, unchecked: Vec::new(), clause: "global".into() };
-    let known = BTreeMap::from([(t.clone(), table())]);
+    let known = Told { tables: BTreeMap::from([(t.clone(), table())]), ..Told::default() };
     let steps = [
         (Change::AddTable(t.clone(), placed), vec!["t"]),
         (Change::Rename(t.clone(), u.clone()), vec!["u"]),
@@ -115,7 +113,10 @@ fn foreign_keys_follow_the_table_that_they_refer_to() {
         references: vec!["id".into()],
     };
     let referring = Table { foreign_keys: vec![key], ..table() };
-    let known = BTreeMap::from([(parent.clone(), table()), (next.clone(), table()), (child.clone(), referring)]);
+    let known = Told {
+        tables: BTreeMap::from([(parent.clone(), table()), (next.clone(), table()), (child.clone(), referring)]),
+        ..Told::default()
+    };
     let added = [&parent, &next, &child].map(|object| Change::AddTable(object.clone(), placed()));
     catalog.apply_changes(&added, &known).expect("the database is there");
     let swapped = [Change::Rename(parent.clone(), elder), Change::Rename(next, parent)];

@@ -183,7 +183,7 @@ fn intend_other(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, 
             programs::create_routine(asked, catalog, routine, deed)
         }
         StatementKind::CreateLibrary(library) => whole_database(asked, catalog, &library.name, Deed::Create),
-        StatementKind::AlterRoutine(routine) => whole_database(asked, catalog, &routine.name, Deed::Again),
+        StatementKind::AlterRoutine(routine) => programs::alter_routine(asked, catalog, routine),
         StatementKind::CreateTrigger(trigger) => programs::create_trigger(asked, catalog, trigger),
         StatementKind::CreateEvent(event) => {
             programs::event(asked, catalog, &event.name, Some(event.body), Deed::Create)
@@ -192,13 +192,13 @@ fn intend_other(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, 
         StatementKind::DropProgram(drop) if drop.kind == ProgramKind::Trigger => {
             programs::drop_trigger(asked, catalog, &drop.name)
         }
-        StatementKind::DropProgram(drop) => whole_database(asked, catalog, &drop.name, Deed::Drop),
+        StatementKind::DropProgram(drop) => programs::drop_routine(asked, catalog, drop),
         _ => accounts(asked, catalog),
     }
 }
 
 /// Something of a database that all of its shards have.
-fn whole_database(
+pub(super) fn whole_database(
     asked: &Asked<'_>,
     catalog: &Catalog,
     name: &ObjectName<'_>,
@@ -310,7 +310,13 @@ fn accounts(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Fail
     };
     // Privileges may be given by several at once; what servers do of them they do one after another.
     let objects = vec![Object::within("", "accounts")];
-    Ok(Some(Intent { secret, ..Intent::new(asked, deed, objects, shards) }))
+    let changes = match asked.statement.kind {
+        StatementKind::CreateLoadableFunction(function) => {
+            vec![Change::HideFunctions(names::utf8(function.name.name.name, false)?)]
+        }
+        _ => Vec::new(),
+    };
+    Ok(Some(Intent { secret, ..Intent::new(asked, deed, objects, shards).with(changes) }))
 }
 
 /// The table or routine that a GRANT or REVOKE is about.

@@ -3,12 +3,14 @@
 //! What must always hold: what a shard's server runs by itself (a trigger, an event, a function within a statement) sees and changes the
 //! rows of that shard alone; so it may name only tables of which that shard has all rows, and change only those that no other shard has.
 
-use weir_catalog::{Catalog, Change, Deed, Placement};
-use weir_sql::ast::{CreateRoutine, CreateTrigger, ObjectName, RoutineBody, Span};
+use weir_catalog::{Catalog, Change, Deed, Object, Placement, RoutineKind};
+use weir_sql::ast::{
+    AlterRoutine, CreateRoutine, CreateTrigger, DropProgram, ObjectName, ProgramKind, RoutineBody, Span,
+};
 use weir_sql::{Lexer, TokenKind};
 use weir_wire::Failure;
 
-use super::intent::{Asked, Intent};
+use super::intent::{Asked, Intent, whole_database};
 use super::{names, shards};
 use crate::ask::not_supported;
 
@@ -30,7 +32,42 @@ pub(super) fn create_routine(
         }
     }
     let shards = shards::of_database(catalog, &object.database);
-    Ok(Some(Intent::new(asked, deed, vec![object], shards)))
+    let change = Change::RereadRoutine(object.clone(), kind(routine.function));
+    Ok(Some(Intent::new(asked, deed, vec![object], shards).with(vec![change])))
+}
+
+fn kind(function: bool) -> RoutineKind {
+    if function { RoutineKind::Function } else { RoutineKind::Procedure }
+}
+
+/// ALTER PROCEDURE, ALTER FUNCTION, ALTER LIBRARY.
+pub(super) fn alter_routine(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    alter: &AlterRoutine<'_>,
+) -> Result<Option<Intent>, Failure> {
+    let intent = whole_database(asked, catalog, &alter.name, Deed::Again)?;
+    Ok(intent.map(|intent| about_routine(intent, alter.kind, Change::RereadRoutine)))
+}
+
+/// DROP of anything but a trigger.
+pub(super) fn drop_routine(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    drop: &DropProgram<'_>,
+) -> Result<Option<Intent>, Failure> {
+    let intent = whole_database(asked, catalog, &drop.name, Deed::Drop)?;
+    Ok(intent.map(|intent| about_routine(intent, drop.kind, Change::DropRoutine)))
+}
+
+fn about_routine(intent: Intent, kind: ProgramKind, change: fn(Object, RoutineKind) -> Change) -> Intent {
+    let kind = match kind {
+        ProgramKind::Procedure => RoutineKind::Procedure,
+        ProgramKind::Function => RoutineKind::Function,
+        _ => return intent,
+    };
+    let changes = intent.objects.iter().map(|object| change(object.clone(), kind)).collect();
+    intent.with(changes)
 }
 
 /// CREATE TRIGGER: on its table's shards.

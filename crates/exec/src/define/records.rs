@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weir_catalog::{Catalog, Change, Learnt, Object, ShardId, Table, Weights};
+use weir_catalog::{Catalog, Change, Learnt, Object, Routine, RoutineKind, ShardId, Table, Weights};
 use weir_wire::Failure;
 
 use super::{knowledge, learn, shards};
 use crate::ask::Row;
+use crate::routine;
 
 /// The catalog, and Weir's own connections to the shards.
 pub trait Records {
@@ -93,6 +94,29 @@ pub(super) async fn tables<R: Records>(records: &R, changes: &[Change]) -> Resul
         learnt.insert(object.clone(), table);
     }
     Ok(learnt)
+}
+
+/// What servers say of the routines that these changes make, as far as all shards say the same.
+///
+/// # Errors
+/// When a server can't be asked.
+pub(super) async fn routines<R: Records>(
+    records: &R,
+    changes: &[Change],
+) -> Result<BTreeMap<(Object, RoutineKind), Routine>, Failure> {
+    let catalog = records.catalog();
+    let mut known = BTreeMap::new();
+    for change in changes {
+        let Change::RereadRoutine(object, kind) = change else { continue };
+        let mut answers = Vec::new();
+        for shard in shards::of_database(&catalog, &object.database) {
+            answers.push(routine::told(records.ask(shard, routine::question(object, *kind)).await)?);
+        }
+        if let Some(routine) = routine::agreed(answers) {
+            known.insert((object.clone(), *kind), routine);
+        }
+    }
+    Ok(known)
 }
 
 /// What becomes of sequences.

@@ -59,7 +59,13 @@ pub async fn cancel<R: Records>(records: &R, locks: &Locks, id: u64) -> Result<(
     let definition = known(&records.catalog(), id)?;
     let _taken = locks.take(&definition.objects).await;
     known(&records.catalog(), id)?;
-    records.change(move |catalog| forget(catalog, id)).await.map(|_| ())
+    let end = records.change(move |catalog| {
+        let changes = catalog.definition(id).map(|definition| definition.changes.clone()).unwrap_or_default();
+        // What shards have of a routine now is for its next definition to say.
+        catalog.forget_routines(&changes);
+        forget(catalog, id)
+    });
+    end.await.map(|_| ())
 }
 
 fn known(catalog: &Arc<Catalog>, id: u64) -> Result<Definition, Failure> {

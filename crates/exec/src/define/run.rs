@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use weir_catalog::define::Unplaced;
-use weir_catalog::{Catalog, Deed, Definition, Object, Progress, ShardId};
+use weir_catalog::{Catalog, Change, Deed, Definition, Object, Progress, ShardId, Told};
 use weir_sql::ast::StatementKind;
 use weir_wire::{Failure, Fault};
 
@@ -217,12 +217,8 @@ pub(super) async fn finish<R: Records>(records: &R, id: u64, news: &[(ShardId, P
     let Some(definition) = catalog.definition(id) else { return Ok(()) };
     let changes = definition.changes.clone();
     let (shared, owned) = (changes.clone(), news.to_vec());
-    let learnt = match records::sequences(records, &changes).await {
-        Ok(()) => records::tables(records, &changes).await,
-        Err(failure) => Err(failure),
-    };
-    let tables = match learnt {
-        Ok(tables) => tables,
+    let told = match told(records, &changes).await {
+        Ok(told) => told,
         Err(failure) => {
             records.change(move |catalog| note(catalog, id, &owned)).await?;
             let message =
@@ -232,9 +228,16 @@ pub(super) async fn finish<R: Records>(records: &R, id: u64, news: &[(ShardId, P
     };
     let end = records.change(move |catalog| {
         catalog.forget_definition(id);
-        catalog.apply_changes(&shared, &tables)
+        catalog.apply_changes(&shared, &told)
     });
     end.await.map(|_| ())
+}
+
+/// What servers say of what has changed.
+async fn told<R: Records>(records: &R, changes: &[Change]) -> Result<Told, Failure> {
+    records::sequences(records, changes).await?;
+    let tables = records::tables(records, changes).await?;
+    Ok(Told { tables, routines: records::routines(records, changes).await? })
 }
 
 pub(super) fn forget(catalog: &mut Catalog, id: u64) -> Result<(), Failure> {

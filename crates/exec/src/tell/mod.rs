@@ -30,7 +30,13 @@ use crate::{Outcome, Part, Sink, together};
 
 /// Whether a statement tells about objects, or looks after tables.
 pub fn is_telling(kind: &StatementKind<'_>) -> bool {
-    matches!(kind, StatementKind::Show(_) | StatementKind::DescribeTable(_) | StatementKind::TableUpkeep(_))
+    matches!(
+        kind,
+        StatementKind::Show(_)
+            | StatementKind::DescribeTable(_)
+            | StatementKind::TableUpkeep(_)
+            | StatementKind::Flush(_)
+    )
 }
 
 /// How the client wants its rows.
@@ -99,6 +105,13 @@ async fn answer<R: Records>(asked: &Asked<'_>, records: &R, parts: &mut [Part]) 
             let mut reply = merge::status(replies(asked.text, &shards, parts).await?, &catalog, &database);
             merge::auto_increments(&mut reply, &catalog, &database, records).await?;
             Ok(reply)
+        }
+        Telling::Flush(tables) => {
+            let mut last = None;
+            for (text, shards) in tables {
+                last = replies(&text, &shards, parts).await?.into_iter().next();
+            }
+            last.ok_or_else(nobody)
         }
         Telling::Upkeep(tables) => {
             let mut whole: Option<Reply> = None;

@@ -2,8 +2,8 @@
 
 use weir_catalog::{Catalog, Object, Placement, ShardId};
 use weir_sql::ast::{
-    DescribeTable, Expr, ExprKind, ObjectName, Show, ShowCreate, ShowFilter, ShowKind, ShowTable, Span, StatementKind,
-    TableUpkeep, UpkeepVerb,
+    DescribeTable, Expr, ExprKind, Flush, FlushTables, FlushWhat, ObjectName, Show, ShowCreate, ShowFilter, ShowKind,
+    ShowTable, Span, StatementKind, TableUpkeep, UpkeepVerb,
 };
 use weir_sql::splice;
 use weir_sql::visit::{Flow, Node, walk};
@@ -29,6 +29,8 @@ pub enum Telling {
     Status(Vec<ShardId>, String),
     /// One table after the other.
     Upkeep(Vec<Care>),
+    /// One after the other, each on the shards that have it: the text for it alone, and its shards.
+    Flush(Vec<(Vec<u8>, Vec<ShardId>)>),
 }
 
 /// What is done to one table.
@@ -53,6 +55,7 @@ pub fn shards(asked: &Asked<'_>, catalog: &Catalog) -> Result<Vec<ShardId>, Fail
         Telling::One(shard) | Telling::CreateTable(shard, _) | Telling::CreateDatabase(shard, _) => vec![shard],
         Telling::Names(shards) | Telling::Status(shards, _) => shards,
         Telling::Upkeep(tables) => tables.into_iter().flat_map(|table| table.shards).collect(),
+        Telling::Flush(tables) => tables.into_iter().flat_map(|(_, shards)| shards).collect(),
     };
     shards.sort();
     shards.dedup();
@@ -68,6 +71,7 @@ pub fn plan(asked: &Asked<'_>, catalog: &Catalog) -> Result<Telling, Failure> {
         StatementKind::Show(show) => self::show(asked, catalog, show),
         StatementKind::DescribeTable(DescribeTable { table, .. }) => of_table(asked, catalog, *table),
         StatementKind::TableUpkeep(upkeep) => self::upkeep(asked, catalog, upkeep),
+        StatementKind::Flush(Flush { what: FlushWhat::Tables(flush), .. }) => self::flush(asked, catalog, flush),
         _ => Ok(Telling::One(ShardId(0))),
     }
 }
@@ -155,6 +159,23 @@ fn of_table(asked: &Asked<'_>, catalog: &Catalog, name: ObjectName<'_>) -> Resul
 /// A shard that has it.
 fn one_of(catalog: &Catalog, object: &Object) -> ShardId {
     placed::of_object(catalog, object).first().copied().unwrap_or(ShardId(0))
+}
+
+/// FLUSH TABLES t, u, without a lock.
+fn flush(asked: &Asked<'_>, catalog: &Catalog, flush: &FlushTables<'_>) -> Result<Telling, Failure> {
+    let (Some(first), Some(last)) = (flush.tables.first(), flush.tables.last()) else {
+        return Ok(Telling::One(ShardId(0)));
+    };
+    let list = first.span.range().start..last.span.range().end;
+    let mut each = Vec::new();
+    for table in flush.tables {
+        let shards = match names::object(asked, catalog, table)? {
+            Some(object) => placed::of_object(catalog, &object),
+            None => vec![ShardId(0)],
+        };
+        each.push((splice(asked.text, &[(list.clone(), table.span.text(asked.text))]), shards));
+    }
+    Ok(Telling::Flush(each))
 }
 
 fn upkeep(asked: &Asked<'_>, catalog: &Catalog, upkeep: &TableUpkeep<'_>) -> Result<Telling, Failure> {

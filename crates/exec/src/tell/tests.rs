@@ -35,7 +35,7 @@ fn sharded() -> Table {
 fn catalog() -> Catalog {
     let mut catalog = Catalog { shards: vec!["s1".into(), "s2".into()], ..Catalog::default() };
     let add = Change::AddDatabase("shop".into(), vec![ShardId(0), ShardId(1)]);
-    catalog.apply_changes(&[add], &BTreeMap::new()).expect("it needs nothing");
+    catalog.apply_changes(&[add], &weir_catalog::Told::default()).expect("it needs nothing");
     let shop = Arc::make_mut(catalog.databases.get_mut("shop").expect("it was added"));
     for (name, table) in [
         ("t", sharded()),

@@ -104,6 +104,7 @@ impl Both {
             default_collation: &|_| Some("utf8mb4_general_ci".to_owned()),
             parameters: None,
             variable: &|_| Some(Constant::Null),
+            temporary: false,
             in_transaction: self.in_transaction,
             mariadb,
             home: weir_catalog::ShardId(0),

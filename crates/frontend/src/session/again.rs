@@ -128,7 +128,8 @@ impl Session {
     pub(super) fn can_be_run_on_another_writer(&self, class: &Class) -> bool {
         const RUNS_SEVERAL: Pins =
             Pins::CALL.union(Pins::TEXT_PREPARE).union(Pins::UNKNOWN_FUNCTION).union(Pins::UNKNOWN_STATEMENT);
-        let one = class.kind != Kind::Multiple && !class.pins.intersects(RUNS_SEVERAL);
+        let several = class.pins.intersects(RUNS_SEVERAL) || class.effects.contains(Effects::RUNS_OTHERS);
+        let one = class.kind != Kind::Multiple && !several;
         let on_writer = !self.target.on_reader && self.on_reader.is_none();
         let free = self.begun_with_statement || !self.state.is_bound();
         self.backends().splits && one && on_writer && free

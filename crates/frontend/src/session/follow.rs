@@ -124,7 +124,8 @@ impl Session {
         // A statement that failed has counted nothing, unless it ran others before.
         let counted = class.effects.contains(Effects::CALC_FOUND_ROWS) && outcome.error.is_none();
         let not_run = outcome.error.is_some_and(|(code, _)| NOTHING_WAS_RUN.contains(&code));
-        let opaque = counted || class.pins.intersects(READ_OUT_OF_SIGHT) && !not_run;
+        let out_of_sight = class.pins.intersects(READ_OUT_OF_SIGHT) || class.effects.contains(Effects::RUNS_OTHERS);
+        let opaque = counted || out_of_sight && !not_run;
         let returned = returns_rows(class) && outcome.found_rows.is_some();
         if opaque || cursor {
             state.found_rows = Left::OnConnection;

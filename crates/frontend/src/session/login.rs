@@ -166,6 +166,7 @@ fn open(
         at: Default::default(),
         aside: None,
         chosen_shard: None,
+        ignores_locks: false,
         branches: Default::default(),
         place: None,
         target: Default::default(),

@@ -116,6 +116,8 @@ pub(crate) struct Session {
     aside: Option<(ServerPlace, Lease)>,
     /// The shard that the session has chosen for all that it runs, if it has.
     chosen_shard: Option<usize>,
+    /// LOCK TABLES of sharded databases is answered without locks: `weir_lock_tables`.
+    ignores_locks: bool,
     /// The transaction's parts on other shards.
     branches: branches::Branches,
     /// Its place among transactions and statements over several shards.

@@ -1,4 +1,4 @@
-//! The session variables that are Weir's own: `weir_consistency` and `weir_shard`, set by SET and read by SELECT.
+//! The session variables that are Weir's own: `weir_consistency`, `weir_shard` and `weir_lock_tables`, set by SET and read by SELECT.
 //!
 //! What must always hold: no server hears of them; a text that sets one of them together with others is refused whole.
 
@@ -10,6 +10,9 @@ use weir_wire::{Failure, Fault, error::codes};
 use super::Session;
 
 const PREFIX: &str = "weir_";
+/// Values of `weir_lock_tables`.
+const REFUSE: &str = "refuse";
+const IGNORE: &str = "ignore";
 
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,15 +21,18 @@ enum Own {
     Consistency,
     /// The shard that all statements run on, whatever they are about.
     Shard,
+    /// What becomes of LOCK TABLES that no server can do for several shards.
+    LockTables,
 }
 
 impl Own {
-    const ALL: [Own; 2] = [Own::Consistency, Own::Shard];
+    const ALL: [Own; 3] = [Own::Consistency, Own::Shard, Own::LockTables];
 
     fn name(self) -> &'static str {
         match self {
             Own::Consistency => "weir_consistency",
             Own::Shard => "weir_shard",
+            Own::LockTables => "weir_lock_tables",
         }
     }
 
@@ -35,6 +41,7 @@ impl Own {
         match self {
             Own::Consistency => "session",
             Own::Shard => "s1",
+            Own::LockTables => IGNORE,
         }
     }
 
@@ -67,6 +74,7 @@ impl Session {
             let cell = match own {
                 Own::Consistency => Some(self.level.name().as_bytes().to_vec()),
                 Own::Shard => self.chosen_shard.map(|shard| self.name_of_shard(shard).into_bytes()),
+                Own::LockTables => Some(if self.ignores_locks { IGNORE } else { REFUSE }.as_bytes().to_vec()),
             };
             self.result_here(&ResultSet { columns: vec![Column::text(&name)], rows: vec![vec![cell]] });
             return true;
@@ -80,6 +88,12 @@ impl Session {
             (Own::Consistency, None) => self.set_level(self.endpoint.level_of(&self.user)),
             (Own::Consistency, Some(word)) => {
                 self.set_level(word.parse().map_err(|()| own.refused(word, &Level::ALL.map(Level::name)))?);
+            }
+            (Own::LockTables, None) => self.ignores_locks = false,
+            (Own::LockTables, Some(word)) => {
+                let found = [REFUSE, IGNORE].into_iter().find(|known| word.eq_ignore_ascii_case(known));
+                let found = found.ok_or_else(|| own.refused(word, &[REFUSE, IGNORE]))?;
+                self.ignores_locks = found == IGNORE;
             }
             (Own::Shard, None) => self.chosen_shard = None,
             (Own::Shard, Some(name)) => {
@@ -102,6 +116,7 @@ impl Session {
     pub(super) fn reset_own_variables(&mut self) {
         self.set_level(self.endpoint.level_of(&self.user));
         self.chosen_shard = None;
+        self.ignores_locks = false;
     }
 }
 

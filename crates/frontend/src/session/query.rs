@@ -65,7 +65,8 @@ impl Session {
         read: &ReadText,
         to: Option<RoutingHint>,
     ) -> Result<(), End> {
-        let class = &read.class;
+        let known = self.class_by_programs(&read.class, &payload[at..]);
+        let class = known.as_ref().unwrap_or(&read.class);
         let blanked = read.hint.and_then(|_| weir_sql::without_routing_hint(&payload[at..], self.state.lex));
         let blanked = blanked.map(|text| [&payload[..at], &text].concat());
         let payload = blanked.as_deref().unwrap_or(payload);

@@ -338,7 +338,9 @@ impl Session {
         if self.target.catches_up {
             seen.ahead = false;
         }
-        let opaque = class.kind == Kind::Multiple || class.pins.intersects(Pins::CALL | Pins::TEXT_PREPARE);
+        let opaque = class.kind == Kind::Multiple
+            || class.pins.intersects(Pins::CALL | Pins::TEXT_PREPARE)
+            || class.effects.contains(Effects::RUNS_OTHERS);
         if let Some(gtids) = &outcome.gtids
             && let Ok(position) = Position::parse(self.identity.mariadb, gtids)
         {

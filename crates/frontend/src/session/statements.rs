@@ -248,6 +248,7 @@ impl Session {
         let long_data = statement.long_data;
         let (key, class, types) = (statement.key.clone(), statement.class.clone(), statement.types.clone());
         let digested = statement.digested.clone();
+        let class = self.class_by_programs(&class, &key.text).map_or(class, Rc::new);
         self.may_run(&digested)?;
         let allowed = match self.rule_for(&digested) {
             None => Allowed::default(),

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use weir_catalog::{Catalog, Database, Placement, ShardId, ShardKey, Table};
 use weir_sql::Dialect;
 use weir_sql::ast::ObjectName;
-use weir_sql::facts::{Facts, facts};
+use weir_sql::facts::{Facts, facts_with};
 use weir_sql::resolve::{Columns, Context};
 
 use super::{Input, refused};
 use crate::Refusal;
+use crate::statement::programs;
 
 /// A table that is written.
 #[derive(Clone, Copy)]
@@ -85,5 +86,6 @@ pub(super) fn with_facts<T>(input: &Input<'_>, tell: impl FnOnce(&Facts<'_>) -> 
         fold_case: input.catalog.fold_case,
         columns: &known,
     };
-    tell(&facts(input.statement, input.text, input.session.mode, &context))
+    let programs = programs(input.catalog, input.session);
+    tell(&facts_with(input.statement, input.text, input.session.mode, &context, &programs))
 }

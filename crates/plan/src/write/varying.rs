@@ -26,6 +26,8 @@ pub(super) struct Varying {
     variable: Option<String>,
     /// A function that is not known, or one that waits for something on a server.
     function: Option<String>,
+    /// All stored functions of the statement are known.
+    understood: bool,
     /// A MariaDB sequence.
     sequence: bool,
 }
@@ -33,14 +35,15 @@ pub(super) struct Varying {
 impl Varying {
     /// Looks through a statement. `known`: what is known of the functions of the whole.
     pub(super) fn of(input: &Input<'_>, known: Varies) -> Varying {
-        let mut found = Varying { varies: known, ..Varying::default() };
+        let understood = !known.contains(Varies::STORED);
+        let mut found = Varying { varies: known, understood, ..Varying::default() };
         walk(Node::Statement(input.statement), &mut |node: Node<'_>| match node {
             Node::Expr(expr) => found.expr(input, expr),
             Node::Query(query) => found.query(query),
             _ => Flow::Descend,
         });
-        if known.contains(Varies::STORED) && found.function.is_none() {
-            found.function = Some("a stored function".to_owned());
+        if known.intersects(Varies::STORED | Varies::TABLES) && found.function.is_none() {
+            found.function = Some("a stored function that reads tables, or of which not all is known,".to_owned());
         }
         found.sequence |= known.contains(Varies::SEQUENCE);
         found
@@ -62,6 +65,10 @@ impl Varying {
     }
 
     fn call(&mut self, call: &Call<'_>, expr: &Expr<'_>) -> Flow {
+        // What is known of a stored function is among what is known of the whole.
+        if call.name.database.is_some() && self.understood {
+            return Flow::Descend;
+        }
         let varies = Varies::of_call(call);
         let name = || String::from_utf8_lossy(call.name.name.name).to_uppercase();
         if varies.contains(Varies::WAITS | Varies::SERVER) || varies.contains(Varies::STORED) || is_lock(call) {

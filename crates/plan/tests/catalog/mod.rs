@@ -1,13 +1,15 @@
 //! The catalog of the golden files, from its text.
 //!
 //! `table name placement: column type, …`, where a placement is `hash(a, b)`, `range(a) 100 s1, …`, `list(a) 'x' s1, …`, `global`, `single
-//! s1`; a type that ends in `!` is NOT NULL. The first column is the primary key. `foreign table references other`: the first columns of both.
+//! s1`; `procedure …` and `function …` are as behind CREATE; a type that ends in `!` is NOT NULL. The first column is the primary key. `foreign table references other`: the first columns of both.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_catalog::model::ForeignKey;
-use weir_catalog::{Catalog, Column, ColumnType, Database, Method, Placement, ShardId, ShardKey, SlotMap, Table};
+use weir_catalog::{
+    Catalog, Column, ColumnType, Database, Method, Placement, Routine, RoutineKind, ShardId, ShardKey, SlotMap, Table,
+};
 
 /// The catalog of `tests/golden/catalog`.
 pub(crate) fn catalog() -> Catalog {
@@ -48,6 +50,18 @@ pub(crate) fn catalog() -> Catalog {
                 let known = catalog.databases.get_mut(database.as_ref().expect("a database comes first"));
                 let known = Arc::get_mut(known.expect("it is known")).expect("nobody else has it");
                 known.views.insert(name.to_owned(), text.to_owned());
+            }
+            "procedure" | "function" => {
+                let kind = if word == "procedure" { RoutineKind::Procedure } else { RoutineKind::Function };
+                let name = rest.split(['(', ' ']).next().unwrap_or_default();
+                let routine = Routine {
+                    text: format!("CREATE {line}"),
+                    sql_mode: String::new(),
+                    collation: "utf8mb4_general_ci".to_owned(),
+                    database_collation: "utf8mb4_general_ci".to_owned(),
+                };
+                let of = database.clone().expect("a database comes first");
+                catalog.routines.entry(of).or_default().put(kind, name, Some(routine));
             }
             _ => panic!("{line}"),
         }

@@ -43,6 +43,7 @@ impl Settings {
             default_collation: &|charset| Some(format!("{charset}_general_ci")),
             parameters: self.parameters.as_deref(),
             variable: &|name| (name == b"five").then_some(Constant::Integer(5)),
+            temporary: false,
             in_transaction: self.transaction,
             mariadb: self.mariadb,
             home: ShardId(self.home),

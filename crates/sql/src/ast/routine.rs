@@ -39,6 +39,19 @@ pub enum RoutineBody {
     External(Span),
 }
 
+/// A part of a routine's body. Loops, conditions and labels are not told: only what may be run or computed, and how often is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// A statement that holds no others; the query of a cursor.
+    Statement(Span),
+    /// An expression: of a condition, a default, RETURN.
+    Expression(Span),
+    /// A variable is declared.
+    Variable(Ident<'a>),
+    /// A variable is assigned by FETCH.
+    Assigned(Ident<'a>),
+}
+
 /// A routine's parameter, or a field of a ROW.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoutineParameter<'a> {

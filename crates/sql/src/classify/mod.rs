@@ -18,6 +18,7 @@ use bumpalo::Bump;
 pub use flags::{Effects, Pins};
 pub(crate) use tree::class_of_statement;
 
+use crate::facts::{NoPrograms, Programs};
 use crate::lexer::{Conditional, Lexer};
 use crate::mode::LexMode;
 
@@ -163,13 +164,18 @@ pub enum Diagnostics {
 
 /// Reads a text.
 pub fn classify(sql: &[u8], mode: LexMode) -> Class {
+    classify_with(sql, mode, &NoPrograms)
+}
+
+/// The same, by who knows stored programs.
+pub fn classify_with(sql: &[u8], mode: LexMode, programs: &dyn Programs) -> Class {
     let arena = Bump::new();
     let lexer = Lexer::new(sql, mode);
-    let (with, conditional) = tree::read(&arena, lexer, mode);
+    let (with, conditional) = tree::read(&arena, lexer, mode, programs);
     if conditional == Conditional::None {
         return with;
     }
-    let (without, _) = tree::read(&arena, lexer.skipping_conditional(), mode);
+    let (without, _) = tree::read(&arena, lexer.skipping_conditional(), mode, programs);
     let mut class = either(with, without);
     if conditional == Conditional::Mixed {
         class.kind = Kind::Other;

@@ -3,6 +3,7 @@
 //! What must hold: a call counts as one of an unknown function unless the server is certain not to look for a stored
 //! function; what the tree keeps as a span only, and may hold expressions, is searched by its words.
 
+use super::programs::Programs;
 use super::uses::Uses;
 use super::varies::Varies;
 use crate::ast::{
@@ -16,15 +17,17 @@ use crate::mode::{Dialect, LexMode};
 use crate::visit::{Flow, NameRole, Node, Visitor, walk};
 
 /// See the module.
-pub(crate) struct Finder<'a> {
+pub(crate) struct Finder<'a, 'p> {
     pub(crate) sql: &'a [u8],
     pub(crate) mode: LexMode,
     pub(crate) uses: Uses,
+    /// Who knows stored programs.
+    pub(crate) programs: &'p dyn Programs,
 }
 
-impl<'a> Finder<'a> {
-    pub(crate) fn new(sql: &'a [u8], mode: LexMode) -> Self {
-        Self { sql, mode, uses: Uses::default() }
+impl<'a, 'p> Finder<'a, 'p> {
+    pub(crate) fn new(sql: &'a [u8], mode: LexMode, programs: &'p dyn Programs) -> Self {
+        Self { sql, mode, uses: Uses::default(), programs }
     }
 
     /// Looks through the tree below a node.
@@ -77,13 +80,25 @@ impl<'a> Finder<'a> {
             if is_servers_schema(database.name) {
                 self.effect(Effects::SERVER_STATE);
             }
-            return self.uses.unknown_function();
+            return self.stored_function(call);
         }
         let word = Keyword::of(call.name.name.name);
         self.varies(Varies::of_function(word, call.arguments.is_empty()));
         self.uses.known_function(word, call.arguments.is_empty());
         if may_be_stored(call, span, self.sql, self.mode) {
-            self.uses.unknown_function();
+            self.stored_function(call);
+        }
+    }
+
+    fn stored_function(&mut self, call: &'a Call<'a>) {
+        match self.programs.function(call) {
+            Some(varies) => {
+                self.varies(varies);
+                if varies.contains(Varies::TABLES) {
+                    self.effect(Effects::READS);
+                }
+            }
+            None => self.uses.unknown_function(),
         }
     }
 
@@ -177,7 +192,7 @@ fn seven_letters(name: &[u8]) -> Keyword {
     if name.len() == 7 { Keyword::of(name) } else { Keyword::NONE }
 }
 
-impl<'a> Visitor<'a> for Finder<'a> {
+impl<'a> Visitor<'a> for Finder<'a, '_> {
     const LEAVES: bool = false;
 
     fn enter(&mut self, node: Node<'a>) -> Flow {

@@ -6,10 +6,12 @@
 //! * `finder` walks a tree; `uses` knows what single calls, variables and names say; `varies` knows the functions whose
 //!   results vary.
 //! * `words` says what a text might do that has no tree.
+//! * `programs`: what somebody else may know of stored functions and procedures.
 //! * `variables` lists the variables by name.
 //! * `refused` tells from a server's error that nothing of a text was run.
 
 pub(crate) mod finder;
+mod programs;
 mod refused;
 #[cfg(test)]
 mod tests;
@@ -18,6 +20,7 @@ mod variables;
 mod varies;
 pub(crate) mod words;
 
+pub use programs::{NoPrograms, Programs};
 pub use refused::nothing_ran;
 pub use variables::VariableUse;
 pub use varies::Varies;
@@ -42,6 +45,17 @@ pub struct Facts<'a> {
 
 /// What a statement of a text does.
 pub fn facts<'a>(statement: &'a Statement<'a>, sql: &'a [u8], mode: LexMode, context: &Context<'a>) -> Facts<'a> {
-    let (class, varies) = class_of_statement(statement, sql, mode);
+    facts_with(statement, sql, mode, context, &NoPrograms)
+}
+
+/// The same, by who knows stored programs.
+pub fn facts_with<'a>(
+    statement: &'a Statement<'a>,
+    sql: &'a [u8],
+    mode: LexMode,
+    context: &Context<'a>,
+    programs: &dyn Programs,
+) -> Facts<'a> {
+    let (class, varies) = class_of_statement(statement, sql, mode, programs);
     Facts { names: resolve(statement, context), class, varies, variables: variables::of_statement(statement) }
 }

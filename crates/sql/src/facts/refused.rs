@@ -6,7 +6,7 @@
 use bumpalo::Bump;
 
 use super::finder::may_be_stored;
-use crate::ast::{Call, Expr, ExprKind};
+use crate::ast::{Call, Expr, ExprKind, ObjectName, Statement, StatementKind};
 use crate::classify::{Class, Effects, Kind, Pins};
 use crate::lexer::{Lexer, TokenKind};
 use crate::mode::LexMode;
@@ -31,6 +31,7 @@ pub fn nothing_ran(text: &[u8], mode: LexMode, class: &Class, code: u16, message
         ER_PARSE_ERROR | ER_FUNC_INEXISTENT_NAME_COLLISION | ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT if !runs_others => true,
         ER_PARSE_ERROR => is_quoted_from_its_beginning(text, mode, message),
         ER_SP_DOES_NOT_EXIST if !runs_others => is_only_stored_function(text, mode, class, message),
+        ER_SP_DOES_NOT_EXIST => is_called_procedure(text, mode, message),
         _ => false,
     }
 }
@@ -84,15 +85,32 @@ fn is_only_stored_function(text: &[u8], mode: LexMode, class: &Class, message: &
     found && !others
 }
 
+/// Whether the procedure that does not exist is the one that the text's only statement calls: its arguments are not computed then.
+fn is_called_procedure(text: &[u8], mode: LexMode, message: &[u8]) -> bool {
+    let named = message.strip_prefix(b"PROCEDURE ").and_then(|rest| rest.strip_suffix(b" does not exist"));
+    let arena = Bump::new();
+    let (Some(named), Ok(parsed)) = (named, parse(&arena, text, mode)) else { return false };
+    match parsed.statements {
+        [Statement { kind: StatementKind::Call(call), .. }] if parsed.parts == 1 => {
+            call.package_database.is_none() && is_name(named, &call.name)
+        }
+        _ => false,
+    }
+}
+
 /// Whether an error's `database.name` is that of a call.
 fn is_name_of(named: &[u8], call: &Call<'_>) -> bool {
-    let name = call.name.name.name;
+    is_name(named, &call.name)
+}
+
+fn is_name(named: &[u8], wanted: &ObjectName<'_>) -> bool {
+    let name = wanted.name.name;
     let Some(split) = named.len().checked_sub(name.len()) else { return false };
     let (before, last) = named.split_at(split);
     if !last.eq_ignore_ascii_case(name) {
         return false;
     }
-    match (before.strip_suffix(b"."), call.name.database) {
+    match (before.strip_suffix(b"."), wanted.database) {
         (Some(database), Some(wanted)) => database.eq_ignore_ascii_case(wanted.name),
         (Some(database), None) => !database.is_empty(),
         (None, wanted) => before.is_empty() && wanted.is_none(),
@@ -146,6 +164,11 @@ mod tests {
             ("INSERT INTO t SELECT a FROM u WHERE f(a)", 1305, none("d.f"), true),
             ("SET @a = f(1)", 1305, none("d.f"), true),
             ("CALL p(f(1))", 1305, none("d.f"), false),
+            ("CALL p(1)", 1305, "PROCEDURE d.p does not exist".to_owned(), true),
+            ("/*s1*/ CALL d.p(f(1));", 1305, "PROCEDURE d.p does not exist".to_owned(), true),
+            ("CALL p(1)", 1305, "PROCEDURE d.q does not exist".to_owned(), false),
+            ("CALL e.p(1)", 1305, "PROCEDURE d.p does not exist".to_owned(), false),
+            ("CALL p(1); CALL p(2)", 1305, "PROCEDURE d.p does not exist".to_owned(), false),
             ("EXECUTE s", 1305, none("d.f"), false),
             ("SELECT f(1)", 1146, none("d.f"), false),
         ];

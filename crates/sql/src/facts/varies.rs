@@ -30,6 +30,8 @@ bitflags! {
         const SEQUENCE = 1 << 8;
         /// Which rows come first without an ORDER BY: LIMIT.
         const UNORDERED = 1 << 9;
+        /// Tables that a stored function reads, of which every shard has all rows.
+        const TABLES = 1 << 10;
     }
 }
 

@@ -33,7 +33,7 @@ use bumpalo::collections::Vec as ArenaVec;
 pub use error::SyntaxError;
 use error::{Expected, Stop};
 
-use crate::ast::{Expr, Ident, Query, Span, Statement, TableRef};
+use crate::ast::{Expr, Ident, Piece, Query, Span, Statement, TableRef};
 use crate::cursor::{Cursor, Item};
 use crate::keyword::Keyword;
 use crate::lexer::{Conditional, Lexer, TokenKind};
@@ -118,6 +118,18 @@ pub fn parse_table_reference<'a>(arena: &'a Bump, sql: &'a [u8], mode: LexMode) 
     read.map_err(|Stop| parser.error())
 }
 
+/// Reads the body of a stored routine alone, and says what it consists of, in the order of the text.
+///
+/// # Errors
+/// As [`parse`]; what is within a body and has no grammar here, too.
+pub fn parse_body<'a>(arena: &'a Bump, sql: &'a [u8], mode: LexMode) -> Result<&'a [Piece<'a>], SyntaxError> {
+    let mut parser = Parser::new(arena, Lexer::new(sql, mode), mode);
+    parser.pieces = Some(ArenaVec::new_in(arena));
+    let read = parser.body().and_then(|_| parser.end_of_text());
+    read.map_err(|Stop| parser.error())?;
+    Ok(parser.pieces.take().map_or(&[][..], |pieces| pieces.into_bump_slice()))
+}
+
 /// See the module.
 pub(crate) struct Parser<'a> {
     pub(crate) arena: &'a Bump,
@@ -129,6 +141,8 @@ pub(crate) struct Parser<'a> {
     /// Within ON DUPLICATE KEY UPDATE: `VALUES(c)` is a function of both servers there.
     pub(crate) values_is_function: bool,
     parentheses: query::ParenthesisRun,
+    /// What a body consists of, if somebody asks for it.
+    pieces: Option<ArenaVec<'a, Piece<'a>>>,
     /// Where and why reading stopped last. The message is made once, at the end: attempts stop often.
     stopped: Option<(Span, Expected)>,
 }
@@ -144,6 +158,7 @@ impl<'a> Parser<'a> {
             depth: 0,
             values_is_function: false,
             parentheses: query::ParenthesisRun::default(),
+            pieces: None,
             stopped: None,
         }
     }

@@ -88,7 +88,7 @@ impl Session {
         let mut lent = match (statement.kind, reads) {
             // It reads rows, as the session's transaction sees them.
             (_, true) => self.parts_for(&shards, false).await?,
-            (StatementKind::TableUpkeep(_), false) => {
+            (StatementKind::TableUpkeep(_) | StatementKind::Flush(_), false) => {
                 self.commit_for_definition().await?;
                 self.parts_alone(&shards).await?
             }

@@ -5,6 +5,7 @@
 //! client had sent it; one with parameters is prepared and executed by each server that runs it, under a name of Weir's own and with
 //! the user variables that the client named, so that types and columns are what the server makes of them.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use weir_backend::profile::{SharedProfile, charset_of};
@@ -238,6 +239,9 @@ impl Session {
             class.pins |= Pins::COMPUTED_USER_VARIABLE;
             self.state.assigned.extend(names.iter().cloned());
         }
+        if let Some(known) = self.class_by_programs(&class, &named.text) {
+            class = Class { pins: known.pins | class.pins & Pins::COMPUTED_USER_VARIABLE, ..known };
+        }
         let constants = self.values_of(&names, &named.text).await?;
         self.execute_with(&class, &named.text, Values { names, constants }).await
     }
@@ -247,7 +251,7 @@ impl Session {
         let opaque = self.state.pins.intersects(OUT_OF_SIGHT | Pins::COMPUTED_USER_VARIABLE);
         if self.lease.is_some() && opaque {
             let named: Vec<String> = names.iter().map(|name| format!("@`{name}` ")).collect();
-            self.learn_user_variables(&[named.concat().as_bytes(), text].concat()).await?;
+            self.learn_user_variables(&[named.concat().as_bytes(), text].concat(), BTreeSet::new()).await?;
         }
         let known = |session: &Self, name: &String| match session.state.profile.user_variable(name) {
             Some(literal) => variable(literal),

@@ -89,6 +89,7 @@ impl Session {
             default_collation: &default_collation,
             parameters: constants.as_deref(),
             variable: &variable,
+            temporary: !self.state.temporary.is_empty(),
             in_transaction: self.state.in_transaction(),
             mariadb: self.identity.mariadb,
             home,

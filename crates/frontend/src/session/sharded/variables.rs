@@ -3,6 +3,7 @@
 //! What must always hold: a variable that a plan takes for known has that value on every connection that the statement runs on. What
 //! was assigned out of sight (by a routine, say) is read anew for each statement.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use weir_exec::{Part, variables};
@@ -25,6 +26,10 @@ impl Session {
     pub(in super::super) fn note_assigned(&mut self, class: &Class, text: &[u8]) {
         if class.pins.contains(Pins::COMPUTED_USER_VARIABLE) {
             self.note_assigned_in(text);
+            if self.endpoint.sharding.is_some() {
+                let of_body = self.variables_of_call(class, text);
+                self.state.assigned.extend(of_body);
+            }
         }
     }
 
@@ -52,7 +57,8 @@ impl Session {
             self.learn_values_left().await?;
         }
         if self.state.pins.contains(Pins::COMPUTED_USER_VARIABLE) && self.names_tables(asked.text) {
-            self.learn_user_variables(asked.text).await?;
+            let of_body = self.variables_of_call(asked.class, asked.text);
+            self.learn_user_variables(asked.text, of_body).await?;
         }
         Ok(())
     }
@@ -70,10 +76,11 @@ impl Session {
         found
     }
 
-    pub(super) async fn learn_user_variables(&mut self, text: &[u8]) -> Result<(), Stopped> {
+    /// `others`: variables that the statement may read besides those of its text.
+    pub(super) async fn learn_user_variables(&mut self, text: &[u8], others: BTreeSet<String>) -> Result<(), Stopped> {
         let opaque = self.state.assigned_unseen || self.state.pins.intersects(OUT_OF_SIGHT);
         let names: Vec<String> = match opaque {
-            true => variables_of(text, self.state.lex).collect(),
+            true => variables_of(text, self.state.lex).chain(others).collect(),
             false => self.state.assigned.iter().cloned().collect(),
         };
         if !names.is_empty() {

@@ -13,9 +13,9 @@ use crate::ast::{
     Call, Expr, ExprKind, Load, Query, QueryBody, Schedule, Select, SelectItem, SelectItemKind, SelectOptions,
     Statement, StatementKind, SystemVariable, UpkeepVerb, VariableScope,
 };
-use crate::facts::Varies;
 use crate::facts::finder::Finder;
 use crate::facts::words;
+use crate::facts::{Programs, Varies};
 use crate::keyword::Keyword;
 use crate::kw;
 use crate::lexer::{Conditional, Lexer};
@@ -27,9 +27,10 @@ const DEFINITION: Effects = Effects::WRITES.union(Effects::IMPLICIT_COMMIT);
 const ADMINISTRATION: Effects = Effects::READS.union(DEFINITION);
 
 /// The class of the text of a lexer that stands at its beginning, and which executable comments it has.
-pub(super) fn read(arena: &Bump, lexer: Lexer<'_>, mode: LexMode) -> (Class, Conditional) {
+pub(super) fn read(arena: &Bump, lexer: Lexer<'_>, mode: LexMode, programs: &dyn Programs) -> (Class, Conditional) {
     let read = parse_tokens(arena, lexer, mode).ok().filter(|(parsed, _)| !parsed.dollars);
-    let known = read.and_then(|(parsed, conditional)| Some((class_of(lexer.sql, mode, &parsed)?, conditional)));
+    let known =
+        read.and_then(|(parsed, conditional)| Some((class_of(lexer.sql, mode, &parsed, programs)?, conditional)));
     known.unwrap_or_else(|| unknown(lexer, mode))
 }
 
@@ -41,8 +42,13 @@ fn unknown(lexer: Lexer<'_>, mode: LexMode) -> (Class, Conditional) {
 }
 
 /// The class of a text that was read; `None` if one of its statements has no tree.
-pub(super) fn class_of<'a>(sql: &'a [u8], mode: LexMode, parsed: &Parsed<'a>) -> Option<Class> {
-    let mut reader = TreeReader { finder: Finder::new(sql, mode), class: Class::default() };
+pub(super) fn class_of<'a>(
+    sql: &'a [u8],
+    mode: LexMode,
+    parsed: &Parsed<'a>,
+    programs: &dyn Programs,
+) -> Option<Class> {
+    let mut reader = TreeReader { finder: Finder::new(sql, mode, programs), class: Class::default() };
     for (number, statement) in parsed.statements.iter().enumerate() {
         if number > 0 {
             reader.class.demote();
@@ -60,8 +66,13 @@ pub(super) fn class_of<'a>(sql: &'a [u8], mode: LexMode, parsed: &Parsed<'a>) ->
 }
 
 /// The class of one statement, and what its results depend on.
-pub(crate) fn class_of_statement<'a>(statement: &'a Statement<'a>, sql: &'a [u8], mode: LexMode) -> (Class, Varies) {
-    let mut reader = TreeReader { finder: Finder::new(sql, mode), class: Class::default() };
+pub(crate) fn class_of_statement<'a>(
+    statement: &'a Statement<'a>,
+    sql: &'a [u8],
+    mode: LexMode,
+    programs: &dyn Programs,
+) -> (Class, Varies) {
+    let mut reader = TreeReader { finder: Finder::new(sql, mode, programs), class: Class::default() };
     match reader.statement(statement) {
         Some(kind) => reader.class.kind = kind,
         None => {
@@ -77,12 +88,12 @@ pub(crate) fn class_of_statement<'a>(statement: &'a Statement<'a>, sql: &'a [u8]
 }
 
 /// Gathers what the statements of a text do.
-pub(super) struct TreeReader<'a> {
-    pub(super) finder: Finder<'a>,
+pub(super) struct TreeReader<'a, 'p> {
+    pub(super) finder: Finder<'a, 'p>,
     pub(super) class: Class,
 }
 
-impl<'a> TreeReader<'a> {
+impl<'a> TreeReader<'a, '_> {
     pub(super) fn statement(&mut self, statement: &'a Statement<'a>) -> Option<Kind> {
         let node = Node::Statement(statement);
         match &statement.kind {

@@ -15,7 +15,7 @@ use crate::facts::words;
 use crate::lexer::Lexer;
 use crate::visit::Node;
 
-impl<'a> TreeReader<'a> {
+impl<'a> TreeReader<'a, '_> {
     pub(super) fn transaction(&mut self, transaction: &Transaction<'a>, span: Span) -> Kind {
         // Several characteristics may contradict each other, which is for the server to say.
         let several = span.text(self.finder.sql).contains(&b',');
@@ -162,7 +162,15 @@ impl<'a> TreeReader<'a> {
     }
 
     pub(super) fn call_procedure(&mut self, call: &'a CallProcedure<'a>) {
-        self.finder.pin(Pins::CALL);
+        match self.finder.programs.procedure(call) {
+            Some(effects) => {
+                self.finder.effect(effects);
+                if effects.contains(Effects::SETS_USER_VARIABLES) {
+                    self.finder.computed_user_variable();
+                }
+            }
+            None => self.finder.pin(Pins::CALL),
+        }
         let effects = Effects::READS | Effects::WRITES | Effects::GENERATES_INSERT_ID | Effects::RUNS_OTHERS;
         self.finder.effect(effects);
         self.finder.exprs(call.arguments);

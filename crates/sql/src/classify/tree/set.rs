@@ -65,7 +65,7 @@ const MOST_NAMES: usize = 1024;
 const CHARSET_VARIABLES: &[&str] =
     &["character_set_client", "character_set_connection", "character_set_results", "collation_connection"];
 
-impl<'a> TreeReader<'a> {
+impl<'a> TreeReader<'a, '_> {
     pub(super) fn set(&mut self, set: &'a Set<'a>) -> Kind {
         let mut done = Assignments::default();
         for item in set.items {

@@ -3,8 +3,10 @@
 //! What must hold: a body ends exactly where the server ends it, because what follows in the same text is executed. Only
 //! what decides about that is read: the words that open and close blocks, at places where a statement begins, and nothing
 //! of the statements between the semicolons.
+//!
+//! Who asks for the pieces of a body ([`parse_body`](crate::parse_body)) is told all of them, or that it can't be read.
 
-use crate::ast::Span;
+use crate::ast::{DeclaredType, Piece, Span};
 use crate::keyword::Keyword;
 use crate::kw;
 use crate::lexer::TokenKind;
@@ -173,6 +175,9 @@ impl<'a> Parser<'a> {
 
     /// `WHILE condition DO … END WHILE`, `FOR i IN … DO … END FOR`.
     fn while_or_for(&mut self, word: Keyword, labelled: bool) -> Read<()> {
+        if word == kw::FOR && self.pieces.is_some() {
+            return self.stop(Expected::What("a loop without a row of its own"));
+        }
         self.advance();
         self.condition(&[kw::DO])?;
         self.advance();
@@ -240,6 +245,8 @@ impl<'a> Parser<'a> {
                 _ => {}
             }
             if cases == 0 && self.start() > start && self.at_any(ends) {
+                let span = self.span_from(start);
+                self.note(Piece::Expression(span));
                 return Ok(());
             }
             match self.word() {
@@ -255,7 +262,7 @@ impl<'a> Parser<'a> {
     fn declaration(&mut self) -> Read<()> {
         self.advance();
         if self.eat_any(&[kw::CONTINUE, kw::EXIT, kw::UNDO]).is_none() {
-            return self.skip_to_semicolon();
+            return if self.pieces.is_some() { self.declared() } else { self.skip_to_semicolon() };
         }
         self.expect_all(&[kw::HANDLER, kw::FOR])?;
         self.list(Self::handled)?;
@@ -290,11 +297,86 @@ impl<'a> Parser<'a> {
             }
             return self.stop(Expected::What("a statement"));
         }
+        if self.pieces.is_some() {
+            return self.piece();
+        }
         if self.at_any(&[kw::CREATE, kw::ALTER]) && self.makes_program() {
             self.statement()?;
             return Ok(());
         }
         self.skip_to_semicolon()
+    }
+
+    fn note(&mut self, piece: Piece<'a>) {
+        if let Some(pieces) = &mut self.pieces {
+            pieces.push(piece);
+        }
+    }
+
+    /// A statement without others, for who asks what it is.
+    fn piece(&mut self) -> Read<()> {
+        match self.word() {
+            kw::LEAVE | kw::ITERATE | kw::OPEN | kw::CLOSE => {
+                self.advance();
+                self.ident()?;
+                if self.at_end() { Ok(()) } else { self.stop(Expected::Punct(b';')) }
+            }
+            kw::RETURN => {
+                self.advance();
+                self.noted_expression()
+            }
+            kw::FETCH => self.fetched(),
+            _ => {
+                let start = self.start();
+                self.skip_to_semicolon()?;
+                let span = self.span_from(start);
+                self.note(Piece::Statement(span));
+                Ok(())
+            }
+        }
+    }
+
+    /// `FETCH [[NEXT] FROM] cursor INTO a, b`.
+    fn fetched(&mut self) -> Read<()> {
+        self.advance();
+        while !self.at_end() && !self.eat(kw::INTO) {
+            self.advance();
+        }
+        for name in self.list(Self::ident)? {
+            self.note(Piece::Assigned(*name));
+        }
+        Ok(())
+    }
+
+    fn noted_expression(&mut self) -> Read<()> {
+        let start = self.start();
+        self.expr()?;
+        let span = self.span_from(start);
+        self.note(Piece::Expression(span));
+        Ok(())
+    }
+
+    /// Behind DECLARE, but for a handler: variables with their default, a condition, a cursor.
+    fn declared(&mut self) -> Read<()> {
+        let names = self.list(Self::ident)?;
+        if self.eat(kw::CONDITION) {
+            return self.skip_to_semicolon();
+        }
+        if self.eat_all(&[kw::CURSOR, kw::FOR]) {
+            let start = self.start();
+            self.skip_to_semicolon()?;
+            let span = self.span_from(start);
+            self.note(Piece::Statement(span));
+            return Ok(());
+        }
+        match self.declared_type()? {
+            DeclaredType::Type(_) => {}
+            _ => return self.stop(Expected::What("a plain type")),
+        }
+        for name in names {
+            self.note(Piece::Variable(*name));
+        }
+        if self.eat(kw::DEFAULT) { self.noted_expression() } else { Ok(()) }
     }
 
     fn skip_to_semicolon(&mut self) -> Read<()> {

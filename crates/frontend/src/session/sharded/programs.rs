@@ -1,0 +1,46 @@
+//! Stored programs that a session's statements call: what is known of them says what such a statement leaves.
+//!
+//! What must always hold: a statement whose programs are all known leaves nothing but what its class says; all others bind the session.
+
+use std::collections::BTreeSet;
+
+use weir_plan::routines::KnownPrograms;
+use weir_sql::ast::StatementKind;
+use weir_sql::{Bump, Class, Kind, Pins, classify_with};
+
+use super::super::Session;
+
+impl Session {
+    /// What a statement does that calls stored programs, if more is known than its text says.
+    pub(in super::super) fn class_by_programs(&self, class: &Class, text: &[u8]) -> Option<Class> {
+        let calls = class.pins.intersects(Pins::CALL | Pins::UNKNOWN_FUNCTION);
+        if !calls || class.kind == Kind::Multiple || class.pins.contains(Pins::UNKNOWN_STATEMENT) {
+            return None;
+        }
+        self.with_programs(|programs| classify_with(text, self.state.lex, programs))
+            .filter(|known| known.pins != class.pins)
+    }
+
+    /// User variables that the body of a called procedure names.
+    pub(super) fn variables_of_call(&self, class: &Class, text: &[u8]) -> BTreeSet<String> {
+        if !class.effects.contains(weir_sql::Effects::RUNS_OTHERS) {
+            return BTreeSet::new();
+        }
+        let arena = Bump::new();
+        let Ok(parsed) = weir_sql::parse(&arena, text, self.state.lex) else { return BTreeSet::new() };
+        let [statement] = parsed.statements else { return BTreeSet::new() };
+        let StatementKind::Call(call) = statement.kind else { return BTreeSet::new() };
+        let known = self.with_programs(|programs| programs.procedure(&call.name).ok()).flatten();
+        known.map(|understood| understood.variables).unwrap_or_default()
+    }
+
+    fn with_programs<T>(&self, ask: impl FnOnce(&KnownPrograms<'_>) -> T) -> Option<T> {
+        let catalog = self.sharding()?.catalog();
+        let profile = &self.state.profile;
+        let temporary = !self.state.temporary.is_empty();
+        let in_transaction = self.state.in_transaction();
+        let dialect = self.state.lex.dialect;
+        let programs = KnownPrograms::new(&catalog, profile.database.as_deref(), dialect, temporary, in_transaction);
+        Some(ask(&programs))
+    }
+}

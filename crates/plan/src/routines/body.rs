@@ -1,0 +1,294 @@
+//! A routine's body, taken apart: the statements that it may run, and what becomes of its variables.
+//!
+//! What must always hold: every statement and every expression of a body is among its parts, or the body is not read. A variable that
+//! anything in the body may assign counts as assigned everywhere.
+
+use std::collections::BTreeSet;
+
+use weir_catalog::Routine;
+use weir_sql::ast::{
+    CreateRoutine, DeclaredType, Expr, ExprKind, IntoTarget, ObjectName, ParameterMode, Piece, RoutineBody,
+    SelectItemKind, SetItemKind, SetValue, Span, Statement, StatementKind,
+};
+use weir_sql::visit::{Flow, Node, walk};
+use weir_sql::{Bump, Dialect, LexMode, parse, parse_body};
+
+/// Whether a procedure may assign what it is given at a place.
+pub(super) type MayAssign<'f> = &'f dyn Fn(&ObjectName<'_>, usize) -> bool;
+
+/// What a text is, for messages, up to so many characters.
+const SHOWN: usize = 60;
+
+/// A statement of a body; an expression is one as `SELECT (expression)`.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub(super) text: &'a [u8],
+    pub(super) statement: &'a Statement<'a>,
+}
+
+/// A parameter.
+pub(super) struct Parameter<'a> {
+    pub(super) name: String,
+    /// Its value comes from outside, and only from there.
+    pub(super) only_in: bool,
+    pub(super) data_type: &'a DeclaredType<'a>,
+}
+
+/// A CALL within a body.
+pub(super) struct Called<'a> {
+    pub(super) name: ObjectName<'a>,
+    /// Each argument as a part.
+    pub(super) arguments: Vec<Part<'a>>,
+}
+
+/// See the module.
+pub(super) struct Body<'a> {
+    /// The text that the parameters' types are spans of.
+    pub(super) text: &'a [u8],
+    pub(super) parameters: Vec<Parameter<'a>>,
+    /// Names of all parameters and variables, in lower case.
+    pub(super) locals: BTreeSet<String>,
+    /// Those that something assigns.
+    pub(super) assigned: BTreeSet<String>,
+    pub(super) parts: Vec<Part<'a>>,
+    pub(super) calls: Vec<Called<'a>>,
+    /// User variables that it names, in lower case.
+    pub(super) variables: BTreeSet<String>,
+    /// It assigns user variables.
+    pub(super) assigns_variables: bool,
+    /// It begins or ends transactions, or sets savepoints.
+    pub(super) controls: bool,
+}
+
+/// How a routine's text is read.
+pub(super) fn mode_of(routine: &Routine, dialect: Dialect) -> LexMode {
+    LexMode { dialect, ..LexMode::from_sql_mode(&routine.sql_mode) }
+}
+
+/// The beginning of a text.
+pub(super) fn shown(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text,
+    }
+}
+
+pub(super) fn lower(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).to_lowercase()
+}
+
+impl<'a> Body<'a> {
+    /// Takes a routine apart. `may_assign`: whether a procedure may assign what it is given at a place.
+    ///
+    /// # Errors
+    /// What of it can't be read, as a clause that says so of it: "has …".
+    pub(super) fn of(
+        arena: &'a Bump,
+        routine: &'a Routine,
+        dialect: Dialect,
+        may_assign: MayAssign<'_>,
+    ) -> Result<Body<'a>, String> {
+        if routine.sql_mode.contains("ORACLE") {
+            return Err("is written in sql_mode ORACLE".to_owned());
+        }
+        let (text, mode) = (routine.text.as_bytes(), mode_of(routine, dialect));
+        let unread = || "has a text that Weir can't read".to_owned();
+        let parsed = parse(arena, text, mode).map_err(|_| unread())?;
+        let [Statement { kind: StatementKind::CreateRoutine(create), .. }] = parsed.statements else {
+            return Err(unread());
+        };
+        if parsed.conditional || parsed.dollars {
+            return Err(unread());
+        }
+        let (RoutineBody::Statement(span), false) = (create.body, create.aggregate) else {
+            return Err("is not written in SQL statements".to_owned());
+        };
+        let mut body = Body::with_parameters(text, create);
+        let text = span.text(text);
+        let pieces =
+            parse_body(arena, text, mode).map_err(|error| format!("has a body that Weir can't read ({error})"))?;
+        for piece in pieces {
+            if let Piece::Variable(name) = piece {
+                // It hides a parameter of its name, within its block.
+                let name = lower(name.name);
+                if !body.locals.insert(name.clone()) {
+                    body.assigned.insert(name);
+                }
+            }
+        }
+        for piece in pieces {
+            match piece {
+                Piece::Variable(_) => {}
+                Piece::Assigned(name) => body.assign(name.name),
+                Piece::Expression(span) => body.expression(arena, span.text(text), mode)?,
+                Piece::Statement(span) => body.statement(arena, span.text(text), mode, may_assign)?,
+            }
+        }
+        Ok(body)
+    }
+
+    fn with_parameters(text: &'a [u8], create: &'a CreateRoutine<'a>) -> Body<'a> {
+        let of = |parameter: &'a weir_sql::ast::RoutineParameter<'a>| Parameter {
+            name: lower(parameter.name.name),
+            only_in: matches!(parameter.mode, None | Some(ParameterMode::In)),
+            data_type: &parameter.data_type,
+        };
+        let parameters: Vec<Parameter<'a>> = create.parameters.iter().map(of).collect();
+        let outs = parameters.iter().filter(|parameter| !parameter.only_in).map(|parameter| parameter.name.clone());
+        Body {
+            text,
+            locals: parameters.iter().map(|parameter| parameter.name.clone()).collect(),
+            assigned: outs.collect(),
+            parameters,
+            parts: Vec::new(),
+            calls: Vec::new(),
+            variables: BTreeSet::new(),
+            assigns_variables: false,
+            controls: false,
+        }
+    }
+
+    /// Whether an expression is one of the routine's own variables.
+    pub(super) fn local(&self, expr: &Expr<'_>) -> Option<String> {
+        let ExprKind::Column(column) = &expr.kind else { return None };
+        let name = lower(column.name.name);
+        (column.table.is_none() && self.locals.contains(&name)).then_some(name)
+    }
+
+    fn assign(&mut self, name: &[u8]) {
+        self.assigned.insert(lower(name));
+    }
+
+    /// Something is put there.
+    fn target(&mut self, target: &Expr<'_>) -> Result<(), String> {
+        match &target.kind {
+            ExprKind::UserVariable(name) => {
+                self.variables.insert(lower(name.name));
+                self.assigns_variables = true;
+                Ok(())
+            }
+            ExprKind::Column(column) if column.table.is_none() => {
+                self.assign(column.name.name);
+                Ok(())
+            }
+            _ => Err("assigns something that is neither a variable of its own nor a user variable".to_owned()),
+        }
+    }
+
+    fn expression(&mut self, arena: &'a Bump, expression: &'a [u8], mode: LexMode) -> Result<(), String> {
+        let part = as_query(arena, expression, mode)?;
+        self.part(part)
+    }
+
+    fn part(&mut self, part: Part<'a>) -> Result<(), String> {
+        let mut targets = Vec::new();
+        let mut refused = None;
+        walk(Node::Statement(part.statement), &mut |node: Node<'a>| {
+            match node {
+                Node::Into(into) => {
+                    match into.target {
+                        IntoTarget::Variables(into) => targets.extend(into),
+                        _ => refused = Some("writes a file".to_owned()),
+                    }
+                    return Flow::Skip;
+                }
+                Node::Expr(Expr { kind: ExprKind::Parameter(_), .. }) => refused = Some("has a '?'".to_owned()),
+                Node::Expr(Expr { kind: ExprKind::UserVariable(name), .. }) => {
+                    self.variables.insert(lower(name.name));
+                }
+                Node::Expr(Expr { kind: ExprKind::Assign(assign), .. }) => {
+                    self.variables.insert(lower(assign.variable.name));
+                    self.assigns_variables = true;
+                }
+                _ => {}
+            }
+            Flow::Descend
+        });
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
+        targets.into_iter().try_for_each(|target| self.target(target))?;
+        self.parts.push(part);
+        Ok(())
+    }
+
+    fn statement(
+        &mut self,
+        arena: &'a Bump,
+        text: &'a [u8],
+        mode: LexMode,
+        may_assign: MayAssign<'_>,
+    ) -> Result<(), String> {
+        let cannot = || format!("has a statement that Weir can't look through ({})", shown(text));
+        let parsed = parse(arena, text, mode).map_err(|_| cannot())?;
+        let [statement] = parsed.statements else { return Err(cannot()) };
+        if parsed.conditional || parsed.dollars {
+            return Err(cannot());
+        }
+        let of = |span: Span| span.text(text);
+        match statement.kind {
+            StatementKind::Query(_)
+            | StatementKind::Insert(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_) => self.part(Part { text, statement }),
+            StatementKind::Do(list) => list.items.iter().try_for_each(|item| match &item.kind {
+                SelectItemKind::Expr(expr, _) => self.expression(arena, of(expr.span), mode),
+                _ => Err(cannot()),
+            }),
+            StatementKind::Set(set) => set.items.iter().try_for_each(|item| match &item.kind {
+                SetItemKind::UserVariable(name, expr) => {
+                    self.variables.insert(lower(name.name));
+                    self.assigns_variables = true;
+                    self.expression(arena, of(expr.span), mode)
+                }
+                SetItemKind::Variable(set) => {
+                    let plain = set.variable.scope.is_none() && set.variable.base.is_none() && !set.at_signs;
+                    if !plain || !self.locals.contains(&lower(set.variable.name.name)) {
+                        return Err(format!("sets variables of the session ({})", shown(text)));
+                    }
+                    self.assign(set.variable.name.name);
+                    match &set.value {
+                        SetValue::Expr(expr) => self.expression(arena, of(expr.span), mode),
+                        SetValue::Default(_) | SetValue::Word(_) => Ok(()),
+                    }
+                }
+                _ => Err(format!("sets variables of the session ({})", shown(text))),
+            }),
+            StatementKind::Call(call) if call.package_database.is_none() => {
+                let mut arguments = Vec::new();
+                for (place, argument) in call.arguments.iter().enumerate() {
+                    if matches!(argument.bare().kind, ExprKind::UserVariable(_) | ExprKind::Column(_))
+                        && may_assign(&call.name, place)
+                    {
+                        self.target(argument.bare())?;
+                    }
+                    let part = as_query(arena, of(argument.span), mode)?;
+                    arguments.push(part);
+                    self.part(part)?;
+                }
+                self.calls.push(Called { name: call.name, arguments });
+                Ok(())
+            }
+            StatementKind::Signal(_) => Ok(()),
+            StatementKind::GetDiagnostics(get) => get.items.iter().try_for_each(|item| self.target(&item.target)),
+            StatementKind::Transaction(_) => {
+                self.controls = true;
+                Ok(())
+            }
+            _ => Err(cannot()),
+        }
+    }
+}
+
+/// An expression as a query.
+fn as_query<'a>(arena: &'a Bump, expression: &'a [u8], mode: LexMode) -> Result<Part<'a>, String> {
+    let text: &'a [u8] = arena.alloc_slice_copy(&[b"SELECT (", expression, b")"].concat());
+    let parsed = parse(arena, text, mode).ok();
+    match parsed.map(|parsed| parsed.statements) {
+        Some([statement]) => Ok(Part { text, statement }),
+        _ => Err(format!("has an expression that Weir can't look through ({})", shown(expression))),
+    }
+}

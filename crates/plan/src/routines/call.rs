@@ -1,0 +1,269 @@
+//! On which shard a CALL does all that its procedure's body can do.
+//!
+//! What must always hold: each statement of the body is planned as if it were a client's, with the arguments' values where the body reads
+//! parameters that nothing in it assigns, and with values that nobody knows for all other variables. Only if each of them is for one shard
+//! alone, and for the same one, the CALL is sent there: so a body writes no row and reads none that another shard should have.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use weir_catalog::{Constant, Placement, RoutineKind, ShardId};
+use weir_sql::ast::{CallProcedure, Expr, ExprKind, Limit, ObjectName, QueryBody, SelectItemKind, StatementKind};
+use weir_sql::resolve::{Context, Roles, resolve};
+use weir_sql::visit::{Flow, Node, walk};
+use weir_sql::{Bump, parse, splice};
+
+use super::body::{Body, Part, mode_of, shown};
+use super::value::{Charsets, as_parameter};
+use super::{DEEPEST, KnownPrograms, UNKNOWN};
+use crate::constant::Folder;
+use crate::place::Shards;
+use crate::statement::{Planner, planned, refused, to_shard};
+use crate::{Plan, Raise, Refusal, Route, SessionFacts};
+
+/// Something that nobody knows the value of.
+const ANYTHING: &str = "@`weir: a variable`";
+
+/// Why a statement with such a value has no shard.
+const UNTOLD: &str = "which rows it is about depends on a variable of the procedure. Compare the shard key with a parameter that the body does \
+                      not assign, and give a value of the parameter's type";
+
+/// Where a body's statements have to run.
+struct Place {
+    /// Each shard that one of them needs, with the statement.
+    needed: Vec<(ShardId, String)>,
+    /// The shards that have all tables of which any shard has all rows.
+    able: Shards,
+    raise: Option<Raise>,
+}
+
+/// The shard of a CALL.
+pub(crate) fn plan_call(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Result<Plan, Refusal> {
+    let session = planner.session;
+    let database = call.name.database.map(|database| database.name).or(session.database);
+    let Some((_, database)) = database.and_then(|database| planner.catalog.database(database)) else {
+        return Ok(Plan::Home);
+    };
+    if let [shard] = database.shards[..] {
+        return Ok(to_shard(shard, "its database is on one shard"));
+    }
+    let known = planner.programs();
+    known.procedure(&call.name).map_err(|why| refusal(&call.name, &why))?;
+    let assigns = call.arguments.iter().any(assigns_variables);
+    let folder = Folder { text: planner.text, session, assigns, trace: None };
+    let arguments: Vec<Option<Constant>> =
+        call.arguments.iter().map(|argument| folder.fold(argument).map(|known| known.constant)).collect();
+    let mut place = Place { needed: Vec::new(), able: Shards::of(&database.shards), raise: None };
+    place.look(planner, &known, &call.name, &arguments, 0)?;
+    place.plan(planner, &call.name)
+}
+
+fn refusal(name: &ObjectName<'_>, why: &str) -> Refusal {
+    refused(format!(
+        "CALL in a database of several shards: the procedure {} {why}. Name the shard by a hint, /*+ WEIR_SHARD(name) */, if it is to run \
+         on the rows of one",
+        String::from_utf8_lossy(name.name.name)
+    ))
+}
+
+/// Whether the value of a user variable may change while arguments are computed.
+fn assigns_variables(argument: &Expr<'_>) -> bool {
+    let mut found = false;
+    walk(Node::Expr(argument), &mut |node: Node<'_>| {
+        let assigns = |expr: &Expr<'_>| matches!(expr.kind, ExprKind::Assign(_) | ExprKind::Call(_));
+        found |= matches!(node, Node::Expr(expr) if assigns(expr));
+        Flow::Descend
+    });
+    found
+}
+
+impl Place {
+    fn plan(self, planner: &Planner<'_>, name: &ObjectName<'_>) -> Result<Plan, Refusal> {
+        let mut needed: Vec<ShardId> = self.needed.iter().map(|(shard, _)| *shard).collect();
+        needed.sort_unstable();
+        needed.dedup();
+        let home = planner.home();
+        let (shard, reason) = match needed[..] {
+            [] if self.able.has(home) => (home, "its body uses no tables, or GLOBAL ones only".to_owned()),
+            [] => match self.able.list().first() {
+                Some(shard) => (*shard, "its body uses no tables, or GLOBAL ones only".to_owned()),
+                None => return Err(refusal(name, "reads GLOBAL tables that no shard has all of")),
+            },
+            [shard] if self.able.has(shard) => {
+                (shard, format!("all that its body does is on {}", planner.catalog.shard_name(shard)))
+            }
+            _ => {
+                let on =
+                    |(shard, what): &(ShardId, String)| format!("{what} on {}", planner.catalog.shard_name(*shard));
+                let all: Vec<String> = self.needed.iter().map(on).collect();
+                return Err(refusal(name, &format!("does things on several shards ({})", all.join("; "))));
+            }
+        };
+        Ok(Plan::Route(Route { shard, text: None, raise: self.raise, reason }))
+    }
+
+    /// Looks where the body of a procedure can run with these arguments.
+    fn look(
+        &mut self,
+        planner: &Planner<'_>,
+        known: &KnownPrograms<'_>,
+        name: &ObjectName<'_>,
+        arguments: &[Option<Constant>],
+        depth: usize,
+    ) -> Result<(), Refusal> {
+        let Some((database, routine)) = known.find(RoutineKind::Procedure, name).filter(|_| depth < DEEPEST) else {
+            return Err(refusal(name, UNKNOWN));
+        };
+        let arena = Bump::new();
+        let body = known.body(&arena, database, routine).map_err(|why| refusal(name, &why))?;
+        let charsets =
+            Charsets { database: &routine.database_collation, default_of: planner.session.default_collation };
+        let mut values = BTreeMap::new();
+        for (parameter, argument) in body.parameters.iter().zip(arguments) {
+            if let Some(argument) = argument
+                && parameter.only_in
+                && !body.assigned.contains(&parameter.name)
+                && let Some(value) = as_parameter(argument.clone(), parameter.data_type, body.text, &charsets)
+            {
+                values.insert(parameter.name.clone(), value);
+            }
+        }
+        let around = SessionFacts {
+            database: Some(database.as_bytes()),
+            mode: mode_of(routine, known.dialect),
+            sql_mode: &routine.sql_mode,
+            charset: "utf8mb4",
+            collation: &routine.collation,
+            parameters: None,
+            variable: &|_| None,
+            hinted: None,
+            ..*planner.session
+        };
+        for part in &body.parts {
+            self.part(planner, &around, &substituted(part, &body, &values), part.text, name)?;
+        }
+        let within = KnownPrograms { database: Some(database.as_bytes()), ..*known };
+        for called in &body.calls {
+            let given: Vec<Option<Constant>> =
+                called.arguments.iter().map(|part| folded(&around, &substituted(part, &body, &values))).collect();
+            self.look(planner, &within, &called.name, &given, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    /// Looks where a statement of a body has to run.
+    fn part(
+        &mut self,
+        planner: &Planner<'_>,
+        around: &SessionFacts<'_>,
+        (text, constants): &(Vec<u8>, Vec<Constant>),
+        own: &[u8],
+        name: &ObjectName<'_>,
+    ) -> Result<(), Refusal> {
+        let refuse = |why: &str| {
+            let why = if why.contains(ANYTHING.trim_matches(['@', '`'])) { UNTOLD } else { why };
+            Err(refusal(name, &format!("has a statement that is not for one shard ({}): {why}", shown(own))))
+        };
+        let arena = Bump::new();
+        let parsed = parse(&arena, text, around.mode);
+        let Ok([statement]) = parsed.as_ref().map(|parsed| parsed.statements) else {
+            return refuse("it can't be read with values for the procedure's variables");
+        };
+        let context = Context {
+            database: around.database,
+            dialect: around.mode.dialect,
+            fold_case: planner.catalog.fold_case,
+            columns: &(),
+        };
+        let names = resolve(statement, &context);
+        let mut tables = names.tables().map(|(_, table)| table).peekable();
+        if tables.peek().is_none() {
+            return Ok(());
+        }
+        // Which of the shards that have copies does not matter.
+        let copies = tables.map(|table| {
+            let (_, known) = planner.catalog.table(table.database?, table.name)?;
+            let (_, database) = planner.catalog.database(table.database?)?;
+            let read = known.placement == Placement::Global && (table.roles - Roles::READ).is_empty();
+            read.then(|| Shards::of(&database.shards))
+        });
+        let copies: Option<Vec<Shards>> = copies.collect();
+        if let (StatementKind::Query(_), Some(copies)) = (statement.kind, copies) {
+            copies.iter().for_each(|copies| self.able.keep(copies));
+            return Ok(());
+        }
+        let session = SessionFacts { parameters: Some(constants), ..*around };
+        match planned(text, statement, planner.catalog, planner.weights, &session, None) {
+            Ok(Plan::Route(route)) => {
+                if let Some(raise) = route.raise {
+                    let before = self.raise.get_or_insert_with(|| raise.clone());
+                    if (&before.database, &before.table) != (&raise.database, &raise.table) {
+                        return refuse("it gives explicit values to AUTO_INCREMENT columns of several tables");
+                    }
+                    before.value = before.value.max(raise.value);
+                }
+                self.needed.push((route.shard, shown(own)));
+                Ok(())
+            }
+            // Tables of databases that are not sharded are there only.
+            Ok(Plan::Home) => {
+                self.needed.push((ShardId(0), shown(own)));
+                Ok(())
+            }
+            Ok(Plan::Read(read)) => refuse(&read.reason),
+            Ok(Plan::Union(union)) => refuse(&union.reason),
+            Ok(Plan::Write(write)) => refuse(&write.reason),
+            Ok(_) => refuse("it tells of several shards"),
+            Err(Refusal::NeedsWorkbench(why)) => refuse(&why),
+            Err(Refusal::Failure(failure)) => refuse(&failure.message),
+            Err(weights @ Refusal::NeedsWeights(..)) => Err(weights),
+        }
+    }
+}
+
+/// A part's text with values for the routine's own variables, and without INTO; and the values of its parameters.
+fn substituted(part: &Part<'_>, body: &Body<'_>, values: &BTreeMap<String, Constant>) -> (Vec<u8>, Vec<Constant>) {
+    let mut edits: Vec<(Range<usize>, &[u8], Option<Constant>)> = Vec::new();
+    let mut limits = Vec::new();
+    walk(Node::Statement(part.statement), &mut |node: Node<'_>| {
+        match node {
+            Node::Into(into) => {
+                edits.push((into.span.range(), b" ", None));
+                return Flow::Skip;
+            }
+            Node::Limit(Limit { count, offset, rows_examined, .. }) => {
+                limits.extend([count, offset, rows_examined].into_iter().flatten().map(|expr| expr.span));
+            }
+            Node::Expr(expr) => {
+                if let Some(name) = body.local(expr) {
+                    // How many rows are taken says nothing of where they are; only a parameter may stand there.
+                    let of_limit = limits.contains(&expr.span).then_some(Constant::Integer(1));
+                    match values.get(&name).cloned().or(of_limit) {
+                        Some(value) => edits.push((expr.span.range(), b"?", Some(value))),
+                        None => edits.push((expr.span.range(), ANYTHING.as_bytes(), None)),
+                    }
+                }
+            }
+            _ => {}
+        }
+        Flow::Descend
+    });
+    edits.sort_by_key(|(range, ..)| range.start);
+    let constants = edits.iter().filter_map(|(.., constant)| constant.clone()).collect();
+    let edits: Vec<(Range<usize>, &[u8])> = edits.into_iter().map(|(range, text, _)| (range, text)).collect();
+    (splice(part.text, &edits), constants)
+}
+
+/// The value of an expression that stands in a query of its own.
+fn folded(around: &SessionFacts<'_>, (text, constants): &(Vec<u8>, Vec<Constant>)) -> Option<Constant> {
+    let arena = Bump::new();
+    let parsed = parse(&arena, text, around.mode).ok()?;
+    let [statement] = parsed.statements else { return None };
+    let StatementKind::Query(query) = statement.kind else { return None };
+    let QueryBody::Select(select) = &query.body else { return None };
+    let [item] = select.items else { return None };
+    let SelectItemKind::Expr(expr, _) = &item.kind else { return None };
+    let session = SessionFacts { parameters: Some(constants), ..*around };
+    let folder = Folder { text, session: &session, assigns: false, trace: None };
+    folder.fold(expr).map(|known| known.constant)
+}

@@ -1,0 +1,238 @@
+//! Stored procedures and functions: what their bodies do, and on which shard a CALL can do it.
+//!
+//! What must always hold: a routine is understood only if all of its body is: each statement, and each routine that it calls. What is
+//! understood is told by the catalog's text of it; whoever may have other tables under its names (a session with temporary tables) says
+//! so ([`SessionFacts::temporary`](crate::SessionFacts)), and nothing is understood then.
+
+mod body;
+mod call;
+mod value;
+
+use std::collections::BTreeSet;
+
+use weir_catalog::{Catalog, Placement, Routine, RoutineKind};
+use weir_sql::ast::{Call, CallProcedure, ObjectName, ParameterMode, Statement, StatementKind};
+use weir_sql::facts::{Programs, Varies, facts_with};
+use weir_sql::resolve::{Context, Roles};
+use weir_sql::{Bump, Dialect, Effects, Pins};
+
+use body::{Body, Part, mode_of};
+pub(crate) use call::plan_call;
+
+/// Routines within routines that are looked into.
+const DEEPEST: usize = 8;
+
+/// What a routine does, whatever its arguments are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Understood {
+    /// What of the session's state it reads and changes.
+    pub effects: Effects,
+    /// What its results depend on, apart from data and parameters.
+    pub varies: Varies,
+    /// User variables that it names, in lower case.
+    pub variables: BTreeSet<String>,
+    /// It begins or ends transactions, or sets savepoints.
+    pub controls: bool,
+    /// It names tables.
+    pub tables: bool,
+    /// It names tables other than GLOBAL ones, or changes or locks rows.
+    pub beyond_copies: bool,
+}
+
+/// Who knows the stored programs that a session's statements call.
+#[derive(Clone, Copy)]
+pub struct KnownPrograms<'a> {
+    /// What is known of them.
+    pub catalog: &'a Catalog,
+    /// The default database.
+    pub database: Option<&'a [u8]>,
+    /// The kind of server.
+    pub dialect: Dialect,
+    /// The session has temporary tables: nothing is known then.
+    pub temporary: bool,
+    /// It is in a transaction: what ends it has to be seen.
+    pub in_transaction: bool,
+    depth: usize,
+}
+
+impl<'a> KnownPrograms<'a> {
+    /// Those of a catalog.
+    pub fn new(
+        catalog: &'a Catalog,
+        database: Option<&'a [u8]>,
+        dialect: Dialect,
+        temporary: bool,
+        in_transaction: bool,
+    ) -> KnownPrograms<'a> {
+        KnownPrograms { catalog, database, dialect, temporary, in_transaction, depth: 0 }
+    }
+
+    /// A routine by its name.
+    fn find(&self, kind: RoutineKind, name: &ObjectName<'_>) -> Option<(&'a str, &'a Routine)> {
+        let database = name.database.map(|database| database.name).or(self.database)?;
+        let (database, routine) = self.catalog.routine(database, kind, name.name.name)?;
+        Some((database, routine))
+    }
+
+    /// What a procedure does.
+    ///
+    /// # Errors
+    /// Why it isn't known, as a clause: "has …".
+    pub fn procedure(&self, name: &ObjectName<'_>) -> Result<Understood, String> {
+        let (database, routine) = self.find(RoutineKind::Procedure, name).ok_or_else(|| UNKNOWN.to_owned())?;
+        self.understand(database, routine)
+    }
+
+    /// What a routine of this database does.
+    fn understand(&self, database: &str, routine: &Routine) -> Result<Understood, String> {
+        if self.temporary {
+            return Err("could see the session's temporary tables in place of others".to_owned());
+        }
+        if self.depth >= DEEPEST {
+            return Err("calls too many others, one within another".to_owned());
+        }
+        let arena = Bump::new();
+        let body = self.body(&arena, database, routine)?;
+        let within = KnownPrograms { database: Some(database.as_bytes()), depth: self.depth + 1, ..*self };
+        let mut all = Understood { controls: body.controls, ..Understood::default() };
+        for part in &body.parts {
+            within.part(part, routine, &mut all)?;
+        }
+        for called in &body.calls {
+            let name = body::shown(called.name.name.name);
+            let inner = within.procedure(&called.name).map_err(|why| format!("calls {name}, which {why}"))?;
+            all.add(inner);
+        }
+        all.variables.extend(body.variables);
+        if body.assigns_variables {
+            all.effects |= Effects::SETS_USER_VARIABLES;
+        }
+        Ok(all)
+    }
+
+    /// A routine of this database, taken apart.
+    fn body<'r>(&self, arena: &'r Bump, database: &str, routine: &'r Routine) -> Result<Body<'r>, String> {
+        let within = KnownPrograms { database: Some(database.as_bytes()), ..*self };
+        Body::of(arena, routine, self.dialect, &|name, place| within.may_assign(name, place))
+    }
+
+    /// Whether a procedure may assign what it is given as this argument.
+    fn may_assign(&self, name: &ObjectName<'_>, place: usize) -> bool {
+        let Some((_, routine)) = self.find(RoutineKind::Procedure, name) else { return true };
+        let arena = Bump::new();
+        let parsed = weir_sql::parse(&arena, routine.text.as_bytes(), mode_of(routine, self.dialect)).ok();
+        let Some([Statement { kind: StatementKind::CreateRoutine(create), .. }]) = parsed.map(|all| all.statements)
+        else {
+            return true;
+        };
+        let mode = create.parameters.get(place).map(|parameter| parameter.mode);
+        !matches!(mode, Some(None | Some(ParameterMode::In)))
+    }
+
+    /// Adds what a statement of a body does.
+    fn part(&self, part: &Part<'_>, routine: &Routine, all: &mut Understood) -> Result<(), String> {
+        const HARMLESS: Pins = Pins::COMPUTED_USER_VARIABLE.union(Pins::ROW_COUNT).union(Pins::FOUND_ROWS);
+        const NEVER: Effects = Effects::IMPLICIT_COMMIT
+            .union(Effects::CHANGES_DATABASE)
+            .union(Effects::CHANGES_GLOBALS)
+            .union(Effects::USES_CONNECTION_ID)
+            .union(Effects::LOCAL_INFILE)
+            .union(Effects::SETS_FOR_STATEMENT);
+        let context =
+            Context { database: self.database, dialect: self.dialect, fold_case: self.catalog.fold_case, columns: &() };
+        let mode = mode_of(routine, self.dialect);
+        let facts = facts_with(part.statement, part.text, mode, &context, self);
+        let pins = facts.class.pins - HARMLESS;
+        if let Some(pin) = pins.names().next() {
+            let what = if pins.contains(Pins::UNKNOWN_FUNCTION) { "a function that Weir does not know" } else { pin };
+            return Err(format!("uses {what} ({})", body::shown(part.text)));
+        }
+        if facts.class.effects.intersects(NEVER) {
+            return Err(format!("depends on its connection ({})", body::shown(part.text)));
+        }
+        for (_, table) in facts.names.tables() {
+            all.tables = true;
+            all.beyond_copies |= !self.is_copy(table.database, table.name) || !(table.roles - Roles::READ).is_empty();
+            self.check_table(table.database, table.name)?;
+        }
+        // INTO may fill variables of the routine; what it fills is told by the body as a whole.
+        all.effects |= facts.class.effects - Effects::SETS_USER_VARIABLES;
+        all.varies |= facts.varies;
+        Ok(())
+    }
+
+    fn is_copy(&self, database: Option<&[u8]>, name: &[u8]) -> bool {
+        let table = database.and_then(|database| self.catalog.table(database, name));
+        table.is_some_and(|(_, table)| table.placement == Placement::Global)
+    }
+
+    /// A name in a sharded database that is neither a table nor a view may be one of a temporary table.
+    fn check_table(&self, database: Option<&[u8]>, name: &[u8]) -> Result<(), String> {
+        let Some((known, of)) = database.and_then(|database| self.catalog.database(database)) else { return Ok(()) };
+        let is_view = std::str::from_utf8(name).is_ok_and(|name| of.views.contains_key(name));
+        if is_view || self.catalog.table(known.as_bytes(), name).is_some() {
+            return Ok(());
+        }
+        Err(format!("names '{}', which is no table that Weir knows", String::from_utf8_lossy(name)))
+    }
+
+    /// A function whose results depend on nothing but its arguments, the time, and tables that each shard has all of.
+    fn pure(&self, name: &ObjectName<'_>) -> Option<Varies> {
+        let (database, routine) = self.find(RoutineKind::Function, name)?;
+        let understood = self.understand(database, routine).ok()?;
+        let changes = Effects::WRITES | Effects::SETS_USER_VARIABLES | Effects::SETS_LAST_INSERT_ID;
+        let reads = Effects::USES_LAST_INSERT_ID | Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
+        let varies = understood.varies - Varies::TABLES - Varies::TIME;
+        let state = Effects::USES_WARNINGS | Effects::USES_USER_VARIABLES | Effects::SERVER_STATE;
+        if understood.effects.intersects(changes | reads | state)
+            || !understood.variables.is_empty()
+            || !varies.is_empty()
+            || understood.controls
+            || understood.beyond_copies
+        {
+            return None;
+        }
+        let tables = if understood.tables { Varies::TABLES } else { Varies::empty() };
+        // Statements run on shards of their tables' databases: it has to be on all of these.
+        let (_, own) = self.catalog.database(database.as_bytes())?;
+        let everywhere =
+            self.catalog.databases.values().all(|other| other.shards.iter().all(|shard| own.shards.contains(shard)));
+        everywhere.then_some(understood.varies | tables)
+    }
+}
+
+/// Why a routine isn't understood that the catalog does not have.
+const UNKNOWN: &str = "has a text that Weir does not know: it was not made through Weir (ALTER PROCEDURE … COMMENT '' lets Weir read it), or is being \
+                       defined just now";
+
+impl Understood {
+    fn add(&mut self, other: Understood) {
+        self.effects |= other.effects;
+        self.varies |= other.varies;
+        self.variables.extend(other.variables);
+        self.controls |= other.controls;
+        self.tables |= other.tables;
+        self.beyond_copies |= other.beyond_copies;
+    }
+}
+
+impl Programs for KnownPrograms<'_> {
+    fn function(&self, call: &Call<'_>) -> Option<Varies> {
+        self.pure(&call.name)
+    }
+
+    fn procedure(&self, call: &CallProcedure<'_>) -> Option<Effects> {
+        if call.package_database.is_some() {
+            return None;
+        }
+        let understood = KnownPrograms::procedure(self, &call.name).ok()?;
+        if understood.controls && self.in_transaction {
+            return None;
+        }
+        let mut effects = understood.effects & (Effects::USES_LAST_INSERT_ID | Effects::SETS_USER_VARIABLES);
+        if understood.effects.intersects(Effects::GENERATES_INSERT_ID | Effects::SETS_LAST_INSERT_ID) {
+            effects |= Effects::SETS_LAST_INSERT_ID;
+        }
+        Some(effects)
+    }
+}

@@ -1,0 +1,31 @@
+//! What is known of stored programs that a text calls.
+//!
+//! What must hold: a program is told of only if its whole body is known; who knows nothing of one says nothing.
+
+use super::Varies;
+use crate::ast::{Call, CallProcedure};
+use crate::classify::Effects;
+
+/// Who knows stored programs.
+pub trait Programs {
+    /// What the results of a stored function depend on, if it is known to change nothing, neither rows nor the session's state; with
+    /// [`Varies::TABLES`] if it reads tables.
+    fn function(&self, call: &Call<'_>) -> Option<Varies>;
+
+    /// What of the session's state a procedure reads and changes, if all of that is known: it leaves nothing else on its connection.
+    fn procedure(&self, call: &CallProcedure<'_>) -> Option<Effects>;
+}
+
+/// Nothing is known.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoPrograms;
+
+impl Programs for NoPrograms {
+    fn function(&self, _: &Call<'_>) -> Option<Varies> {
+        None
+    }
+
+    fn procedure(&self, _: &CallProcedure<'_>) -> Option<Effects> {
+        None
+    }
+}

@@ -1,0 +1,179 @@
+# Stored procedures and functions whose bodies Weir looks through.
+
+## procedures by the key
+CREATE TABLE acc (id INT PRIMARY KEY, balance INT NOT NULL) /*weir: shard by hash(id) */;
+CREATE TABLE moves (acc INT, n INT, what INT, PRIMARY KEY (acc, n)) /*weir: shard by hash(acc) */;
+CREATE TABLE kinds (id INT PRIMARY KEY, name VARCHAR(10)) /*weir: global */;
+INSERT INTO acc VALUES (1, 10), (2, 20), (3, 30), (4, 40), (5, 50), (6, 60);
+INSERT INTO kinds VALUES (1, 'one'), (2, 'two');
+CREATE PROCEDURE pay(IN who INT, IN what INT) BEGIN DECLARE last INT DEFAULT 0; UPDATE acc SET balance = balance + what WHERE id = who; SELECT COALESCE(MAX(n), 0) INTO last FROM moves WHERE acc = who; INSERT INTO moves (acc, n, what) VALUES (who, last + 1, what); END;
+CREATE PROCEDURE show_acc(IN who INT) BEGIN SELECT * FROM acc WHERE id = who; SELECT moves.n, moves.what, kinds.name FROM moves LEFT JOIN kinds ON kinds.id = moves.n WHERE moves.acc = who ORDER BY n; END;
+CREATE PROCEDURE balance_of(IN who INT, OUT what INT) SELECT balance INTO what FROM acc WHERE id = who;
+CREATE PROCEDURE add_to(IN who INT, INOUT total INT) BEGIN DECLARE b INT; SELECT balance INTO b FROM acc WHERE id = who; SET total = total + b; END;
+CALL pay(1, 5);
+CALL pay(2, 5);
+CALL pay(3, 5);
+CALL pay(4, -5);
+-- params: 5, 7
+CALL pay(?, ?);
+-- params: 6, 7
+CALL pay(?, ?);
+SELECT * FROM acc ORDER BY id;
+SELECT * FROM moves ORDER BY acc, n;
+CALL show_acc(1);
+CALL show_acc(2);
+CALL show_acc(77);
+CALL balance_of(3, @b);
+SELECT @b;
+CALL balance_of(4, @c);
+SELECT @b, @c;
+SELECT id, balance, @b, @c FROM acc WHERE id = 4;
+SELECT id FROM acc WHERE balance > @b ORDER BY id;
+SET @total = 0;
+CALL add_to(1, @total);
+CALL add_to(2, @total);
+CALL add_to(5, @total);
+SELECT @total;
+SET @who = 6;
+CALL pay(@who, 1);
+CALL balance_of(@who, @b);
+SELECT @b;
+-- refused: does not know
+CALL nobody(1);
+CALL pay(1);
+CALL pay(1, 5);
+SELECT ROW_COUNT();
+
+## procedures in transactions
+CREATE TABLE acc (id INT PRIMARY KEY, balance INT NOT NULL) /*weir: shard by hash(id) */;
+CREATE TABLE s (id INT PRIMARY KEY AUTO_INCREMENT, v INT) /*weir: single on shard '{s2}' */;
+INSERT INTO acc VALUES (1, 10), (2, 20), (3, 30), (4, 40);
+CREATE PROCEDURE pay(IN who INT, IN what INT) UPDATE acc SET balance = balance + what WHERE id = who;
+CREATE PROCEDURE put(IN what INT) INSERT INTO s (v) VALUES (what);
+CREATE PROCEDURE ends() BEGIN START TRANSACTION; UPDATE s SET v = v + 1; COMMIT; END;
+BEGIN;
+CALL pay(1, -5);
+CALL pay(2, 5);
+CALL pay(3, 1);
+CALL pay(4, 1);
+CALL put(9);
+SELECT LAST_INSERT_ID();
+SELECT * FROM acc ORDER BY id;
+ROLLBACK;
+SELECT * FROM acc ORDER BY id;
+SELECT COUNT(*) FROM s;
+BEGIN;
+CALL pay(1, -5);
+CALL pay(2, 5);
+CALL pay(3, 5);
+CALL pay(4, 5);
+COMMIT;
+SELECT * FROM acc ORDER BY id;
+CALL put(7);
+SELECT LAST_INSERT_ID();
+CALL put(8);
+SELECT LAST_INSERT_ID(), id FROM acc WHERE id = 1;
+SELECT id, v FROM s ORDER BY id;
+CALL ends();
+SELECT v FROM s ORDER BY id;
+CALL pay(1, NULL);
+CALL pay(1, 1);
+SELECT * FROM acc ORDER BY id;
+
+## what procedures leave in user variables
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40), (5, 50);
+CREATE PROCEDURE remember(IN k INT) BEGIN SET @last = k; SELECT v INTO @seen FROM t WHERE id = k; END;
+CREATE PROCEDURE recall(IN k INT) SELECT v, @last, @seen FROM t WHERE id = k;
+CALL remember(1);
+CALL recall(2);
+CALL recall(3);
+CALL remember(4);
+CALL recall(5);
+SELECT @last, @seen;
+SELECT id FROM t WHERE v > @seen ORDER BY id;
+# Servers keep the type that a variable had when the procedure ran first.
+SET @last = 99;
+CALL recall(1);
+CALL recall(2);
+
+## procedures of single and global tables
+CREATE TABLE s (id INT PRIMARY KEY, v INT) /*weir: single on shard '{s2}' */;
+CREATE TABLE log (id INT PRIMARY KEY AUTO_INCREMENT, what VARCHAR(20)) /*weir: single on shard '{s2}' */;
+CREATE TABLE g (id INT PRIMARY KEY, name VARCHAR(10)) /*weir: global */;
+INSERT INTO g VALUES (1, 'one'), (2, 'two');
+CREATE TRIGGER noted AFTER INSERT ON s FOR EACH ROW INSERT INTO log (what) VALUES (CONCAT('put ', NEW.id));
+CREATE PROCEDURE put(IN a INT, IN b INT) BEGIN DECLARE EXIT HANDLER FOR 1062 SELECT 'there is one' AS answer; INSERT INTO s VALUES (a, b); SELECT s.id, g.name FROM s JOIN g ON g.id = s.id ORDER BY s.id; END;
+CREATE PROCEDURE names_of() SELECT * FROM g ORDER BY id;
+CREATE PROCEDURE computes(IN a INT) BEGIN DECLARE i INT DEFAULT 0; DECLARE sum INT DEFAULT 0; WHILE i < a DO SET i = i + 1, sum = sum + i; END WHILE; SELECT sum; END;
+CREATE PROCEDURE fails(IN a INT) BEGIN IF a > 1 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'too many'; END IF; SELECT 'fine'; END;
+CREATE PROCEDURE warns() BEGIN INSERT IGNORE INTO s VALUES (1, 1); END;
+CALL put(1, 1);
+CALL put(2, 2);
+CALL put(2, 2);
+CALL names_of();
+CALL computes(4);
+CALL fails(1);
+CALL fails(2);
+CALL warns();
+SHOW WARNINGS;
+SELECT * FROM s ORDER BY id;
+SELECT what FROM log ORDER BY id;
+DROP PROCEDURE computes;
+-- text
+-- refused: does not know
+CALL computes(4);
+CREATE PROCEDURE computes(IN a INT) SELECT a * 2 AS twice;
+CALL computes(4);
+ALTER PROCEDURE computes COMMENT 'twice';
+CALL computes(5);
+
+## cursors, loops and procedures that call others
+CREATE TABLE o (who INT, id INT, v INT, PRIMARY KEY (who, id)) /*weir: shard by hash(who) */;
+INSERT INTO o VALUES (1, 1, 1), (1, 2, 2), (1, 3, 3), (2, 1, 1), (2, 2, 2), (3, 1, 5), (4, 1, 6);
+CREATE PROCEDURE one(IN w INT, IN i INT) UPDATE o SET v = v * 10 WHERE who = w AND id = i;
+CREATE PROCEDURE all_of(IN w INT) BEGIN DECLARE done INT DEFAULT 0; DECLARE i INT; DECLARE c CURSOR FOR SELECT id FROM o WHERE who = w ORDER BY id; DECLARE CONTINUE HANDLER FOR NOT FOUND SET done = 1; OPEN c; l: LOOP FETCH c INTO i; IF done THEN LEAVE l; END IF; CALL one(w, i); END LOOP; CLOSE c; END;
+CREATE PROCEDURE top(IN w INT, IN n INT) SELECT id, v FROM o WHERE who = w ORDER BY id DESC LIMIT n;
+CALL all_of(1);
+CALL all_of(2);
+CALL all_of(3);
+SELECT * FROM o ORDER BY who, id;
+CALL top(1, 2);
+CALL top(2, 1);
+CALL top(2, 0);
+
+## functions that compute
+CREATE TABLE t (id INT PRIMARY KEY, v INT, name VARCHAR(20)) /*weir: shard by hash(id) */;
+CREATE TABLE g (id INT PRIMARY KEY, name VARCHAR(10)) /*weir: global */;
+INSERT INTO g VALUES (1, 'one'), (2, 'two'), (3, 'three');
+CREATE FUNCTION plus(a INT, b INT) RETURNS INT DETERMINISTIC RETURN a + b;
+CREATE FUNCTION wrapped(a VARCHAR(20)) RETURNS VARCHAR(40) DETERMINISTIC BEGIN DECLARE b VARCHAR(40); SET b = CONCAT('<', a, '>'); IF a IS NULL THEN SET b = 'none'; END IF; RETURN b; END;
+CREATE FUNCTION name_of(i INT) RETURNS VARCHAR(10) READS SQL DATA BEGIN DECLARE n VARCHAR(10); SELECT name INTO n FROM g WHERE id = i; RETURN n; END;
+CREATE FUNCTION doubled(a INT) RETURNS INT DETERMINISTIC RETURN plus(a, plus(a, 1));
+INSERT INTO t VALUES (1, plus(1, 1), 'a'), (2, plus(2, 2), wrapped('b')), (3, 3, NULL), (4, 1, 'd'), (5, 2, 'e'), (6, 3, 'f');
+SELECT id, plus(v, 1), wrapped(name) FROM t ORDER BY id;
+SELECT id, plus(v, 1) AS p FROM t ORDER BY p, id;
+SELECT plus(v, 1) AS p, COUNT(*) FROM t GROUP BY p ORDER BY p;
+SELECT SUM(plus(v, id)), MAX(plus(v, id)) FROM t;
+SELECT id FROM t WHERE plus(v, id) > 5 ORDER BY id;
+SELECT id, name_of(v) FROM t ORDER BY id;
+SELECT id, name_of(v) FROM t WHERE id = 3;
+SELECT id, doubled(v) FROM t ORDER BY id;
+SELECT t.id, name_of(t.v), g.name FROM t JOIN g ON g.id = t.v WHERE wrapped(g.name) <> '<two>' ORDER BY t.id;
+UPDATE t SET v = plus(v, 100) WHERE plus(id, 1) > 3;
+UPDATE t SET name = wrapped(name);
+SELECT * FROM t ORDER BY id;
+DELETE FROM t WHERE plus(v, 0) > 102;
+SELECT * FROM t ORDER BY id;
+BEGIN;
+SELECT plus(v, 1) FROM t WHERE id = 1;
+UPDATE t SET v = doubled(v) WHERE id = 2;
+UPDATE t SET v = doubled(v) WHERE id = 3;
+UPDATE t SET v = doubled(v) WHERE id = 1;
+ROLLBACK;
+SELECT * FROM t ORDER BY id;
+-- text
+-- refused: stored function
+UPDATE t SET name = name_of(v);
+UPDATE g SET name = wrapped(name) WHERE id = 1;
+SELECT * FROM g ORDER BY id;
