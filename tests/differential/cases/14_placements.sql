@@ -69,15 +69,13 @@ DROP TABLE x;
 ## DROP of tables on different shards
 CREATE TABLE t (k INT PRIMARY KEY) /*weir: shard by hash(k) */;
 CREATE TABLE x (k INT PRIMARY KEY) /*weir: single */;
--- refused: use a statement for each
-DROP TABLE t, x;
 FLUSH TABLES t;
 FLUSH LOCAL TABLES t, x;
 FLUSH TABLES nowhere;
+-- text
 -- refused: a server's own
 FLUSH TABLES t WITH READ LOCK;
-DROP TABLE x;
-DROP TABLE t;
+DROP TABLE t, x;
 SHOW TABLES;
 
 ## CREATE TABLE … SELECT on one shard

@@ -38,6 +38,7 @@ SET @who = 6;
 CALL pay(@who, 1);
 CALL balance_of(@who, @b);
 SELECT @b;
+-- text
 -- refused: does not know
 CALL nobody(1);
 CALL pay(1);
