@@ -121,6 +121,8 @@ pub struct Outcome {
     pub info: Vec<u8>,
     /// The rows that it returns (RETURNING), which the client has not been told yet.
     pub returned: Option<write::Returned>,
+    /// The shard on which user variables are that the statement has assigned: those of the last line of a file.
+    pub assigned_on: Option<ShardId>,
     /// An error of a server, told to the client as it is.
     pub error: Option<Failure>,
 }

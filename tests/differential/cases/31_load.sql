@@ -96,11 +96,78 @@ CREATE TABLE r (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
 LOAD DATA LOCAL INFILE '1\t1\n2\t2\n300\t3\n' INTO TABLE r;
 SELECT * FROM r ORDER BY id;
 
+## user variables
+CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20), b VARCHAR(20), n INT) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT PRIMARY KEY AUTO_INCREMENT, a VARCHAR(20), b VARCHAR(20)) /*weir: shard by hash(id) */;
+CREATE TABLE g (id INT PRIMARY KEY, a VARCHAR(20)) /*weir: global */;
+SET @last = 5;
+-- text
+LOAD DATA LOCAL INFILE '1\tone\tx\n2\ttwo\ty\n3\tthree\t\\N\n4\tfour\tz\n5\tfive\tw\n' INTO TABLE t (id, @last, b) SET a = UPPER(@last), n = LENGTH(@last);
+-- text
+SELECT @last, COLLATION(@last), @Last = 'FIVE';
+SELECT * FROM t ORDER BY id;
+-- text
+LOAD DATA LOCAL INFILE '6,a,1,x\n7,b,2,y\n8,c,\\N,z\n' INTO TABLE t CHARACTER SET latin1 FIELDS TERMINATED BY ',' (id, @`skip`, @N, @skip) SET n = @n + 1, b = CONCAT(@skip, '!');
+-- text
+SELECT @n, @skip, COLLATION(@skip), @last;
+SELECT * FROM t WHERE id > 5 ORDER BY id;
+-- text
+LOAD DATA LOCAL INFILE '' INTO TABLE t (id, @last, @never);
+-- text
+SELECT @last, @never;
+-- no warnings
+-- text
+LOAD DATA LOCAL INFILE '9\tnine\n10\n' INTO TABLE t (id, @last) SET a = @last;
+-- text
+SELECT @last;
+SELECT id, a FROM t WHERE id > 8 ORDER BY id;
+-- text
+LOAD DATA LOCAL INFILE 'a\tb\nc\td\ne\tf\n' INTO TABLE u (a, @b) SET b = CONCAT(@b, @b);
+SELECT @b;
+SELECT * FROM u ORDER BY id;
+-- text
+LOAD DATA LOCAL INFILE '1\tb\n2\td\n' INTO TABLE g (id, @c) SET a = CONCAT(@c, @c);
+SELECT @c;
+SELECT * FROM g ORDER BY id;
+BEGIN;
+-- text
+LOAD DATA LOCAL INFILE '21\tb\n22\td\n23\te\n24\tf\n' INTO TABLE t (id, @c) SET a = @c;
+SELECT @c, @b;
+UPDATE t SET b = 'n' WHERE id BETWEEN 21 AND 24 AND a < @c;
+SELECT id, a, b FROM t WHERE id > 20 ORDER BY id;
+SELECT a FROM t WHERE id = 23 AND @c = 'f';
+ROLLBACK;
+SELECT COUNT(*) FROM t;
+BEGIN;
+INSERT INTO t (id) VALUES (31);
+-- text
+LOAD DATA LOCAL INFILE '32\tb\n33\tc\n' INTO TABLE t (id, @fails) SET a = REPEAT(@fails, 100);
+-- text
+SELECT COUNT(*) FROM t WHERE id > 30;
+COMMIT;
+SELECT COUNT(*) FROM t WHERE id > 30;
+-- session: 1
+SELECT @b, @c, @last;
+
+## lines that begin with something
+CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20)) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT PRIMARY KEY AUTO_INCREMENT, a VARCHAR(20)) /*weir: shard by hash(id) */;
+-- text
+LOAD DATA LOCAL INFILE 'xxx1,a\nnothing\nmore xxx2,b\nxx3,c xxx4,d\nx xxx5,e\nxxx' INTO TABLE t FIELDS TERMINATED BY ',' LINES STARTING BY 'xxx';
+SELECT * FROM t ORDER BY id;
+-- text
+LOAD DATA LOCAL INFILE '>first\n>6;x>y\n7;no\n  >8;z' INTO TABLE t FIELDS TERMINATED BY ';' LINES STARTING BY '>' TERMINATED BY '\n' IGNORE 1 LINES (id, @a) SET a = CONCAT(@a, '.');
+-- text
+SELECT @a;
+SELECT * FROM t WHERE id > 5 ORDER BY id;
+-- text
+LOAD DATA LOCAL INFILE '--a\nb\n--c\n-- d' INTO TABLE u LINES STARTING BY '--' (a);
+SELECT * FROM u ORDER BY id;
+-- text
+LOAD DATA LOCAL INFILE 'nothing here\n' INTO TABLE t LINES STARTING BY '>';
+
 ## what is refused
 CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20)) /*weir: shard by hash(id) */;
--- text
--- refused: user variables
-LOAD DATA LOCAL INFILE '1\ta\n' INTO TABLE t (id, @v) SET a = UPPER(@v);
 -- text
 -- refused: SET of 'id'
 LOAD DATA LOCAL INFILE 'a\n' INTO TABLE t (a) SET id = 5;

@@ -59,6 +59,15 @@ impl<'a> Lines<'a> {
         Lines { format, fields, wanted: of }
     }
 
+    /// Where the first line's fields begin: behind the next prefix, whatever stands before it. Source: `find_start_of_fields`.
+    pub(super) fn start(&self, bytes: &[u8]) -> Option<usize> {
+        let prefix = &self.format.starting;
+        if prefix.is_empty() {
+            return Some(0);
+        }
+        bytes.windows(prefix.len()).position(|here| here == prefix).map(|at| at + prefix.len())
+    }
+
     /// The line at the beginning of these bytes. `last`: nothing follows them.
     pub(super) fn next(&self, bytes: &[u8], last: bool) -> Line {
         if bytes.is_empty() {
@@ -246,6 +255,23 @@ mod tests {
             at += end;
         }
         found
+    }
+
+    #[test]
+    fn fields_begin_behind_the_next_prefix() {
+        let format = FileFormat { starting: b"xx>".to_vec(), ..FileFormat::default() };
+        let lines = Lines::new(&format, 1, 0..1);
+        for (text, start) in [
+            ("xx>1\n", Some(3)),
+            ("xxx>1\n", Some(4)),
+            ("none\nof this: xx>1", Some(17)),
+            ("xx>", Some(3)),
+            ("xx", None),
+            ("", None),
+        ] {
+            assert_eq!(lines.start(text.as_bytes()), start, "{text}");
+        }
+        assert_eq!(Lines::new(&FileFormat::default(), 1, 0..1).start(b""), Some(0));
     }
 
     fn values(format: &FileFormat, fields: usize, text: &str) -> Vec<Vec<Option<String>>> {

@@ -106,6 +106,8 @@ struct Loading<'p> {
     replies: Vec<(ReplyTracker, Option<Replied>)>,
     /// Lines that are not sent yet, and the number of the next packet.
     pending: Vec<(Vec<u8>, u8)>,
+    /// The shard that has the latest line.
+    latest: Option<ShardId>,
     /// A part was lost.
     lost: Option<Failure>,
 }
@@ -132,7 +134,7 @@ impl<'p> Loading<'p> {
         }
         // The server's question was the packet with number 1.
         let pending = parts.iter().map(|_| (Vec::new(), 2)).collect();
-        Ok(Loading { parts, replies, pending, lost: None })
+        Ok(Loading { parts, replies, pending, latest: None, lost: None })
     }
 
     /// Whether all of them want the file.
@@ -191,14 +193,17 @@ impl<'p> Loading<'p> {
                 (at, *skip) = (at + end, *skip - 1);
                 continue;
             }
+            let Some(start) = lines.start(rest) else { break };
+            let rest = &rest[start..];
             let Line::Whole(end, fields) = lines.next(rest, last) else { break };
             let shard = router.route(&rest[..end], &fields).await?;
+            self.latest = shard.or(self.parts.first().map(|part| part.shard));
             for (part, (pending, _)) in self.parts.iter().zip(&mut self.pending) {
                 if shard.is_none_or(|shard| part.shard == shard) {
                     pending.extend_from_slice(&router.out);
                 }
             }
-            at += end;
+            at += start + end;
             if self.pending.iter().any(|(pending, _)| pending.len() > 16 * PACKET) {
                 self.send(false).await?;
             }
@@ -266,6 +271,7 @@ impl<'p> Loading<'p> {
         let done: Vec<&Done> = replies.iter().flatten().collect();
         let mut outcome = total(&done, None);
         outcome.insert_id = generated.unwrap_or(0);
+        outcome.assigned_on = self.latest;
         outcome.status = done.last().map(|done| done.status).unwrap_or_default();
         Ok(outcome)
     }
@@ -297,6 +303,7 @@ impl Router<'_> {
         }
         let generated = self.generate(fields).await?;
         self.out.clear();
+        self.out.extend_from_slice(&self.file.format.starting);
         match (generated, self.file.generated) {
             (Some(value), Some(Some(field))) => {
                 let range = &fields.get(field).ok_or_else(|| internal("a generated value has no field"))?.range;

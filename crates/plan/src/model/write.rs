@@ -68,6 +68,8 @@ pub struct LoadFile {
     pub format: FileFormat,
     /// How many fields of a line are read.
     pub fields: usize,
+    /// The user variables that take fields, in lower case: each has that of the last line afterwards.
+    pub variables: Vec<String>,
     /// The table has an AUTO_INCREMENT column, for which this field is; if none is, lines get one more at their beginning.
     pub generated: Option<Option<usize>>,
     /// A value of 0 stays (NO_AUTO_VALUE_ON_ZERO).

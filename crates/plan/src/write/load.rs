@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use weir_catalog::Placement;
+use weir_catalog::{Constant, Placement};
 use weir_sql::ast::{ExprKind, Load};
 use weir_sql::facts::Varies;
 use weir_sql::visit::{Flow, Node, walk};
@@ -17,6 +17,7 @@ use super::names::{Target, with_facts};
 use super::varying::Varying;
 use super::{Input, refused};
 use crate::constant::Folder;
+use crate::session::SessionFacts;
 use crate::{FileFormat, FileKey, LoadFile, Plan, Refusal, Write, WriteKind};
 
 pub(super) fn plan_load<'a>(input: &Input<'a>, load: &'a Load<'a>) -> Result<Plan, Refusal> {
@@ -27,14 +28,21 @@ pub(super) fn plan_load<'a>(input: &Input<'a>, load: &'a Load<'a>) -> Result<Pla
              INFILE",
         ));
     }
-    let columns = columns(load, &target)?;
+    let (columns, variables) = columns(load, &target)?;
     let written = assigned(input, load, &target)?;
     let alike = with_facts(input, |facts| {
         let known = facts.varies & !(Varies::STORED | Varies::WAITS);
-        Varying::of(input, known)
+        // What SET reads of a line is on the line's shard.
+        let of_line = |name: &[u8]| variables.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(name));
+        let variable = |name: &[u8]| match of_line(name) {
+            true => Some(Constant::Null),
+            false => (input.session.variable)(name),
+        };
+        let session = SessionFacts { variable: &variable, ..*input.session };
+        Varying::of(&Input { session: &session, ..*input }, known)
     })
     .alike(&[target], true)?;
-    let place = |column: usize| columns.iter().position(|known| *known == column);
+    let place = |column: usize| columns.iter().position(|known| *known == Some(column));
     let auto = target.table.auto_increment;
     let key_columns = target.key().map_or(&[][..], |key| &key.columns);
     if let Some(column) = written.iter().find(|column| key_columns.contains(column) || auto == Some(**column)) {
@@ -63,6 +71,7 @@ pub(super) fn plan_load<'a>(input: &Input<'a>, load: &'a Load<'a>) -> Result<Pla
         name: folder.contents(load.file.text(input.text)).ok_or_else(|| refused("The file's name can't be read"))?,
         text: shards_text(input, load, &target, &format, &columns, auto.filter(|auto| place(*auto).is_none())),
         fields: columns.len(),
+        variables,
         generated: auto.map(place),
         keeps_zero: input.session.sql_mode.contains("NO_AUTO_VALUE_ON_ZERO"),
         key,
@@ -82,7 +91,9 @@ pub(super) fn plan_load<'a>(input: &Input<'a>, load: &'a Load<'a>) -> Result<Pla
 }
 
 /// The columns that the file's fields are for, by place.
-fn columns(load: &Load<'_>, target: &Target<'_>) -> Result<Vec<usize>, Refusal> {
+///
+/// `None` stands for a user variable; their names come second.
+fn columns(load: &Load<'_>, target: &Target<'_>) -> Result<(Vec<Option<usize>>, Vec<String>), Refusal> {
     let table = target.table;
     let Some(named) = load.columns.filter(|columns| !columns.is_empty()) else {
         if table.columns.iter().any(|column| column.generated) {
@@ -91,19 +102,28 @@ fn columns(load: &Load<'_>, target: &Target<'_>) -> Result<Vec<usize>, Refusal> 
                 target.shown()
             )));
         }
-        return Ok((0..table.columns.len()).filter(|at| !table.columns[*at].invisible).collect());
+        let visible = (0..table.columns.len()).filter(|at| !table.columns[*at].invisible);
+        return Ok((visible.map(Some).collect(), Vec::new()));
     };
-    let column = |expr: &weir_sql::ast::Expr<'_>| match &expr.kind {
-        ExprKind::Column(name) => table.column(name.name.name).ok_or_else(|| {
+    let mut variables = Vec::new();
+    let mut column = |expr: &weir_sql::ast::Expr<'_>| match &expr.kind {
+        ExprKind::Column(name) => table.column(name.name.name).map(Some).ok_or_else(|| {
             let name = String::from_utf8_lossy(name.name.name);
             super::mistake(1054, b"42S22", format!("Unknown column '{name}' in 'field list'"))
         }),
+        ExprKind::UserVariable(name) if name.name.is_ascii() && !name.name.contains(&b'`') => {
+            let name = String::from_utf8_lossy(name.name).to_ascii_lowercase();
+            if !variables.contains(&name) {
+                variables.push(name);
+            }
+            Ok(None)
+        }
         _ => Err(refused(
-            "LOAD DATA into user variables, for a table of several shards: their values would be left on one connection each. Load all \
-             fields into columns",
+            "LOAD DATA into such a user variable, for a table of several shards: give it a name of plain letters",
         )),
     };
-    named.iter().map(column).collect()
+    let columns = named.iter().map(&mut column).collect::<Result<_, _>>()?;
+    Ok((columns, variables))
 }
 
 /// The columns that SET gives values.
@@ -130,7 +150,7 @@ fn shards_text(
     load: &Load<'_>,
     target: &Target<'_>,
     format: &Format,
-    columns: &[usize],
+    columns: &[Option<usize>],
     generated: Option<usize>,
 ) -> Vec<u8> {
     let mut edits = Edits::default();
@@ -139,11 +159,14 @@ fn shards_text(
     }
     if let Some(column) = generated {
         let mut names = Vec::new();
-        for column in std::iter::once(&column).chain(columns) {
-            if !names.is_empty() {
-                names.push(b',');
+        put_name(&mut names, target.table.columns[column].name.as_bytes());
+        for (field, column) in columns.iter().enumerate() {
+            names.push(b',');
+            match (column, load.columns.and_then(|named| named.get(field))) {
+                (Some(column), _) => put_name(&mut names, target.table.columns[*column].name.as_bytes()),
+                (None, Some(variable)) => names.extend_from_slice(variable.span.text(input.text)),
+                (None, None) => {}
             }
-            put_name(&mut names, target.table.columns[*column].name.as_bytes());
         }
         match load.columns {
             Some([first, .., last]) => edits.replace(first.span.range().start..last.span.range().end, names),
@@ -203,11 +226,6 @@ impl Format {
             return Err(refused(
                 "LOAD DATA of a file without separators, or whose fields and lines end with the same character: give both a TERMINATED BY of \
                  their own",
-            ));
-        }
-        if !format.starting.is_empty() {
-            return Err(refused(
-                "LOAD DATA with LINES STARTING BY, for a table of several shards: take the prefix away first",
             ));
         }
         Ok(read)

@@ -146,6 +146,12 @@ impl Session {
         // All copies of a GLOBAL table warn of the same.
         let warned = if matches!(write.kind, WriteKind::Global(..)) { 1 } else { lent.parts.len() };
         self.note_several(asked.class, &shards, &outcome, &mut lent.parts[..warned]).await;
+        if let WriteKind::Load(file) = &write.kind
+            && let Err(failure) = self.take_variables(file, &outcome, &mut lent.parts).await
+        {
+            let _ = self.parts_broken(lent, failure.clone()).await;
+            return Err(failure.into());
+        }
         self.parts_done(lent, outcome.error.clone()).await?;
         match &outcome.returned {
             Some(returned) => self.tell_returned(returned, &outcome).await?,

@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use weir_exec::{Part, variables};
+use weir_exec::{Outcome, Part, variables};
+use weir_plan::LoadFile;
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, Class, Effects, LexMode, Lexer, Pins, TokenKind};
 use weir_wire::Failure;
@@ -113,6 +114,36 @@ impl Session {
             lease.has_found_rows = false;
         }
         read
+    }
+
+    /// A file's fields were loaded into user variables: those of the last line become the session's. Connections that have others are
+    /// brought up to date before anything else runs there.
+    pub(super) async fn take_variables(
+        &mut self,
+        file: &LoadFile,
+        outcome: &Outcome,
+        parts: &mut [Part],
+    ) -> Result<(), Failure> {
+        /// No variable's value.
+        const UNKNOWN: &str = "";
+        if file.variables.is_empty() {
+            return Ok(());
+        }
+        let names = || file.variables.iter().map(String::as_str);
+        for part in parts.iter_mut() {
+            let unknown = part.lease.profile().with_user_variables(names().map(|name| (name, UNKNOWN)));
+            part.lease.set_profile(Rc::new(unknown));
+        }
+        // A variable that is not there is NULL, too; a connection that has others' variables would be reset.
+        let profile = &self.state.profile;
+        let missing = names().filter(|name| profile.user_variable(name).is_none()).map(|name| (name, "NULL"));
+        self.state.profile = Rc::new(profile.with_user_variables(missing));
+        let latest = outcome.assigned_on.filter(|_| outcome.error.is_none());
+        let Some(part) = parts.iter_mut().find(|part| Some(part.shard) == latest) else { return Ok(()) };
+        let literals = variables::values(part, &file.variables, &self.shared.collations).await?;
+        let known = names().zip(literals.iter().map(String::as_str));
+        self.state.profile = Rc::new(self.state.profile.with_user_variables(known));
+        Ok(())
     }
 
     /// Makes the connections of a statement give the same values: of the session, and of the time if it reads that.
