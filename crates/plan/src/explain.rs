@@ -3,8 +3,8 @@
 use weir_catalog::{Catalog, ShardId};
 
 use crate::{
-    Combine, Compare, Comparison, Condition, Fold, Grouped, Inform, Merge, Plan, Read, Returns, Route, Settle, SortKey,
-    Union, Write, WriteKind,
+    Combine, Compare, Comparison, Computed, ComputedColumn, Condition, Fold, Grouped, Inform, Merge, Plan, Read,
+    Returns, Route, Settle, SortKey, Union, Write, WriteKind,
 };
 
 /// A row: what, and how it is.
@@ -21,6 +21,7 @@ pub fn rows(plan: &Plan, catalog: &Catalog) -> Vec<Row> {
         Plan::Route(route) => rows.route(route),
         Plan::Read(read) => rows.read(read),
         Plan::Union(union) => rows.union(union),
+        Plan::Computed(computed) => rows.computed(computed),
         Plan::Write(write) => rows.write(write),
         Plan::Define => rows.add("kind", "definition"),
         Plan::Tell => rows.add("kind", "about logical tables"),
@@ -86,12 +87,7 @@ impl Rows<'_> {
             Merge::Sorted(keys) => self.add("merge", format!("sorted by {}", sorted(keys))),
             Merge::Grouped(grouped) => self.grouped(grouped),
         }
-        if read.skip > 0 {
-            self.add("skip", read.skip.to_string());
-        }
-        if let Some(take) = read.take {
-            self.add("take", take.to_string());
-        }
+        self.cut(read.skip, read.take);
         if read.locks {
             self.add("locks", "rows are locked on each shard, in the session's transaction");
         }
@@ -120,13 +116,37 @@ impl Rows<'_> {
         if !union.keys.is_empty() {
             self.add("order", sorted(&union.keys));
         }
-        if union.skip > 0 {
-            self.add("skip", union.skip.to_string());
+        self.cut(union.skip, union.take);
+        self.add("why", &*union.reason);
+    }
+
+    fn computed(&mut self, computed: &Computed) {
+        self.add("kind", "groups, and expressions over them");
+        self.read(&computed.groups);
+        let given = computed.given.iter().enumerate().map(|(nth, given)| match given.average {
+            None => format!("c{nth} is {}", given.column + 1),
+            Some(average) => format!("c{nth} is {} by {}, not rounded", given.column + 1, average.count + 1),
+        });
+        self.add("given", given.collect::<Vec<_>>().join(", "));
+        self.add("computed", String::from_utf8_lossy(&computed.text));
+        let on = computed.computes().map(|shard| self.shards(&[shard])).unwrap_or_default();
+        self.add("on shard", if computed.whole { format!("{on}, all groups at once") } else { on });
+        let column = |column: &ComputedColumn| match column {
+            ComputedColumn::Own(place) => format!("{} of the groups", place + 1),
+            ComputedColumn::Computed(nth) => format!("{} of what is computed", nth + 2),
+        };
+        self.add("result", computed.columns.iter().map(column).collect::<Vec<_>>().join(", "));
+        self.cut(computed.skip, computed.take);
+        self.add("why", &*computed.reason);
+    }
+
+    fn cut(&mut self, skip: u64, take: Option<u64>) {
+        if skip > 0 {
+            self.add("skip", skip.to_string());
         }
-        if let Some(take) = union.take {
+        if let Some(take) = take {
             self.add("take", take.to_string());
         }
-        self.add("why", &*union.reason);
     }
 
     fn grouped(&mut self, grouped: &Grouped) {

@@ -3,12 +3,14 @@
 //! What must always hold: a plan says everything that running it needs; whoever runs it looks at neither the statement's tree nor the
 //! catalog again.
 
+mod computed;
 mod write;
 
 use std::ops::Range;
 
 use weir_catalog::ShardId;
 
+pub use computed::*;
 pub use write::*;
 
 /// What is done with a statement.
@@ -22,6 +24,8 @@ pub enum Plan {
     Read(Read),
     /// It combines queries that are each read alone.
     Union(Box<Union>),
+    /// It reads groups from several shards, and a server computes expressions over their aggregates.
+    Computed(Box<Computed>),
     /// It writes on several shards, or on one of several that only its rows say.
     Write(Write),
     /// It defines something: see `exec`'s room for definitions, which works from the statement itself.

@@ -37,6 +37,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) arena: &'a Bump,
     /// Who takes down what the plan depends on.
     pub(crate) trace: Option<&'a Trace<'a>>,
+    /// Expressions over aggregates may be computed behind what shards give: not again of what was made for that.
+    pub(crate) computes: bool,
 }
 
 /// What is done with a statement.
@@ -53,6 +55,17 @@ pub fn plan(
     planned(text, statement, catalog, weights, session, None)
 }
 
+/// The same of a text that expressions over aggregates were taken out of.
+pub(crate) fn plan_groups(
+    text: &[u8],
+    statement: &Statement<'_>,
+    catalog: &Catalog,
+    weights: &Weights,
+    session: &SessionFacts<'_>,
+) -> Result<Plan, Refusal> {
+    planned_as(text, statement, catalog, weights, session, None, false)
+}
+
 /// The same, with what it depends on taken down.
 pub(crate) fn planned(
     text: &[u8],
@@ -61,6 +74,18 @@ pub(crate) fn planned(
     weights: &Weights,
     session: &SessionFacts<'_>,
     trace: Option<&Trace<'_>>,
+) -> Result<Plan, Refusal> {
+    planned_as(text, statement, catalog, weights, session, trace, true)
+}
+
+fn planned_as(
+    text: &[u8],
+    statement: &Statement<'_>,
+    catalog: &Catalog,
+    weights: &Weights,
+    session: &SessionFacts<'_>,
+    trace: Option<&Trace<'_>>,
+    computes: bool,
 ) -> Result<Plan, Refusal> {
     if catalog.databases.is_empty() && catalog.shards.len() < 2 {
         return Ok(Plan::Home);
@@ -74,7 +99,7 @@ pub(crate) fn planned(
     let programs = programs(catalog, session);
     let facts = facts_with(statement, text, session.mode, &context, &programs);
     let arena = Bump::new();
-    Planner { text, statement, catalog, weights, session, facts: &facts, arena: &arena, trace }.plan()
+    Planner { text, statement, catalog, weights, session, facts: &facts, arena: &arena, trace, computes }.plan()
 }
 
 /// Something that Weir does not do.

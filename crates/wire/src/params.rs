@@ -81,49 +81,61 @@ fn parameter<'a>(
         0x00 | 0xf6 => Parameter::Decimal(values.lenenc_bytes(WHAT)?),
         0x0f | 0xf5 | 0xf7 | 0xf8 | 0xfd | 0xfe => Parameter::Text(values.lenenc_bytes(WHAT)?),
         0x10 | 0xf9..=0xfc | 0xff => Parameter::Bytes(values.lenenc_bytes(WHAT)?),
-        0x07 | 0x0a | 0x0c => date(values)?,
-        0x0b => time(values)?,
+        0x07 | 0x0a | 0x0c => {
+            let length = values.u8("date length")?;
+            Parameter::Date(date(values.bytes(usize::from(length), "date")?)?, length)
+        }
+        0x0b => {
+            let length = values.u8("time length")?;
+            let (negative, fields) = time(values.bytes(usize::from(length), "time")?)?;
+            Parameter::Time(negative, fields)
+        }
         _ => return Err(Malformed("parameter type")),
     })
 }
 
-fn date<'a>(values: &mut Reader<'a>) -> Result<Parameter<'a>, Malformed> {
-    let length = values.u8("date length")?;
+/// Reads a DATE, DATETIME or TIMESTAMP, without the byte that says its length: year, month, day, hour, minute, second, microsecond.
+///
+/// # Errors
+/// When it is cut short.
+pub fn date(bytes: &[u8]) -> Result<[u32; 7], Malformed> {
     let mut fields = [0; 7];
-    let bytes = values.bytes(usize::from(length), "date")?;
     let mut r = Reader::new(bytes);
-    if length >= 4 {
+    if bytes.len() >= 4 {
         fields[0] = u32::from(r.u16("year")?);
         fields[1] = u32::from(r.u8("month")?);
         fields[2] = u32::from(r.u8("day")?);
     }
-    if length >= 7 {
+    if bytes.len() >= 7 {
         for field in &mut fields[3..6] {
             *field = u32::from(r.u8("time of day")?);
         }
     }
-    if length >= 11 {
+    if bytes.len() >= 11 {
         fields[6] = r.u32("microseconds")?;
     }
-    Ok(Parameter::Date(fields, length))
+    Ok(fields)
 }
 
-fn time<'a>(values: &mut Reader<'a>) -> Result<Parameter<'a>, Malformed> {
-    let length = values.u8("time length")?;
-    let mut r = Reader::new(values.bytes(usize::from(length), "time")?);
+/// Reads a TIME, without the byte that says its length: whether it is negative; days, hours, minutes, seconds, microseconds.
+///
+/// # Errors
+/// When it is cut short.
+pub fn time(bytes: &[u8]) -> Result<(bool, [u32; 5]), Malformed> {
+    let mut r = Reader::new(bytes);
     let mut fields = [0; 5];
     let mut negative = false;
-    if length >= 8 {
+    if bytes.len() >= 8 {
         negative = r.u8("sign")? != 0;
         fields[0] = r.u32("days")?;
         for field in &mut fields[1..4] {
             *field = u32::from(r.u8("time")?);
         }
     }
-    if length >= 12 {
+    if bytes.len() >= 12 {
         fields[4] = r.u32("microseconds")?;
     }
-    Ok(Parameter::Time(negative, fields))
+    Ok((negative, fields))
 }
 
 #[cfg(test)]

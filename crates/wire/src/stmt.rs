@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use crate::caps::{Capabilities, Command};
-use crate::codec::{Malformed, Reader, put_lenenc};
+use crate::codec::{Malformed, Reader, put_lenenc, put_lenenc_bytes};
 
 /// The OK of COM_STMT_PREPARE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -228,6 +228,33 @@ impl Execute<'_> {
 }
 
 impl Picked {
+    /// With a text as a parameter before all others. `named`: query attributes were negotiated.
+    pub fn behind_text(mut self, text: &[u8], named: bool) -> Picked {
+        let count = self.count as usize + 1;
+        let mut nulls = vec![0; count.div_ceil(8)];
+        for at in 1..count {
+            let is_null = self.nulls[(at - 1) / 8] & (1 << ((at - 1) % 8)) != 0;
+            nulls[at / 8] |= u8::from(is_null) << (at % 8);
+        }
+        let kind: &[u8] = if named { &[TYPE_VAR_STRING, 0, 0] } else { &[TYPE_VAR_STRING, 0] };
+        let mut values = Vec::with_capacity(text.len() + self.values.len() + 9);
+        put_lenenc_bytes(&mut values, text);
+        values.append(&mut self.values);
+        Picked {
+            flags: self.flags,
+            count: count as u64,
+            counted: named,
+            nulls,
+            values,
+            types: [kind, &self.types].concat().into(),
+        }
+    }
+
+    /// How many parameters it has.
+    pub fn count(&self) -> u32 {
+        u32::try_from(self.count).unwrap_or(u32::MAX)
+    }
+
     /// The execution.
     pub fn execute(&self) -> Execute<'_> {
         let has_params = self.count > 0;
@@ -255,6 +282,9 @@ fn read_types<'a>(r: &mut Reader<'a>, count: u64, named: bool) -> Result<&'a [u8
     }
     Ok(&start[..start.len() - r.rest().len()])
 }
+
+/// The type of a text. Source: MySQL, `MYSQL_TYPE_VAR_STRING`.
+const TYPE_VAR_STRING: u8 = 0xfd;
 
 /// The type of a parameter that was given as NULL without a type. Source: MySQL, `MYSQL_TYPE_NULL`.
 const TYPE_NULL: u8 = 0x06;
@@ -452,6 +482,11 @@ mod tests {
         let picked = execute.pick(&[2, 1, 0, 0], types, false).expect("they are there");
         let rest = [0b0010, 1, 0xfd, 0, 6, 0, 3, 0, 3, 0, 2, b'a', b'b', 7, 0, 0, 0, 7, 0, 0, 0];
         assert_eq!(picked.execute().encode(5, Some(&picked.types)), execution(0, &rest));
+        let behind = execute.pick(&[2, 1], types, false).expect("they are there").behind_text(b"[]", false);
+        assert_eq!((behind.count(), &behind.types[..2]), (3, &[TYPE_VAR_STRING, 0][..]));
+        let (before, after) = (execute.pick(&[2, 1], types, false).expect("they are there"), behind.execute());
+        assert_eq!(after.values(), [b"\x02[]", before.execute().values()].concat());
+        assert!((0..2).all(|at| after.is_null(at + 1) == before.execute().is_null(at)) && !after.is_null(0));
         let none = execute.pick(&[], types, false).expect("none is asked for");
         assert_eq!(none.execute().encode(5, None), execution(0, &[]));
         assert!(execute.pick(&[3], types, false).is_err());

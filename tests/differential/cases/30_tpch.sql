@@ -89,6 +89,10 @@ SELECT s_name, COUNT(*) AS numwait FROM supplier, lineitem l1, orders, nation WH
 # Query 22.
 -- refused:
 SELECT cntrycode, COUNT(*) AS numcust, SUM(c_acctbal) AS totacctbal FROM (SELECT SUBSTRING(c_phone FROM 1 FOR 2) AS cntrycode, c_acctbal FROM customer WHERE SUBSTRING(c_phone FROM 1 FOR 2) IN ('13', '31', '23', '29', '30', '18', '17') AND c_acctbal > (SELECT AVG(c_acctbal) FROM customer WHERE c_acctbal > 0.00) AND NOT EXISTS (SELECT * FROM orders WHERE o_custkey = c_custkey)) AS custsale GROUP BY cntrycode ORDER BY cntrycode;
+# Query 14's share and query 8's, of what is on the shards.
+SELECT 100.00 * SUM(CASE WHEN o_orderpriority LIKE '1%' THEN l_extendedprice * (1 - l_discount) ELSE 0 END) / SUM(l_extendedprice * (1 - l_discount)) AS urgent_revenue FROM lineitem, orders WHERE l_orderkey = o_orderkey;
+SELECT EXTRACT(YEAR FROM o_orderdate) AS o_year, SUM(CASE WHEN l_shipmode = 'AIR' THEN l_extendedprice ELSE 0 END) / SUM(l_extendedprice) AS mkt_share FROM lineitem, orders WHERE l_orderkey = o_orderkey GROUP BY o_year ORDER BY o_year;
+SELECT SUM(l_extendedprice) / 7.0 AS avg_yearly FROM lineitem WHERE l_quantity < 20;
 # By order, as an application asks.
 SELECT o_orderkey, o_totalprice, SUM(l_quantity) AS q FROM orders, lineitem WHERE o_orderkey = l_orderkey AND o_orderkey = 7 GROUP BY o_orderkey, o_totalprice;
 SELECT * FROM lineitem WHERE l_orderkey = 12 ORDER BY l_linenumber;

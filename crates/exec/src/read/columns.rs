@@ -24,7 +24,7 @@ pub(super) mod types {
     pub(in super::super) const TIMESTAMP: u8 = 0x07;
     pub(super) const LONGLONG: u8 = 0x08;
     pub(super) const INT24: u8 = 0x09;
-    pub(super) const DATE: u8 = 0x0a;
+    pub(in super::super) const DATE: u8 = 0x0a;
     pub(super) const TIME: u8 = 0x0b;
     pub(in super::super) const DATETIME: u8 = 0x0c;
     pub(in super::super) const YEAR: u8 = 0x0d;

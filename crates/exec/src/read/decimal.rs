@@ -241,15 +241,20 @@ impl Decimal {
     /// The quotient by a count, as MySQL computes an average: to a whole number of limbs, whose rest is cut off, then rounded half away
     /// from zero.
     pub(super) fn average(&self, count: u64, decimals: usize) -> Vec<u8> {
-        let limbs = |digits: usize| digits.next_multiple_of(LIMB_DIGITS);
-        let increment = decimals.saturating_sub(self.scale);
-        let own = limbs(self.scale);
-        let digits = limbs(own + increment.saturating_sub(own - self.scale)).max(decimals);
+        let digits = quotient_scale(self.scale, decimals);
         let (mut value, negative) = self.clone().whole();
         value.shift(digits - self.scale);
         value.divide(count.max(1));
         round(&mut value, digits - decimals);
         write(&value, negative, decimals)
+    }
+
+    /// The same quotient with all of its digits, `scale` of them: see [`quotient_scale`].
+    pub(super) fn quotient(mut self, count: u64, scale: usize) -> Vec<u8> {
+        self.rescale(scale);
+        let (mut value, negative) = self.whole();
+        value.divide(count.max(1));
+        write(&value, negative, scale)
     }
 
     /// As an approximate number.
@@ -261,6 +266,14 @@ impl Decimal {
     pub(super) fn scale(&self) -> usize {
         self.scale
     }
+}
+
+/// How many digits behind the point MySQL computes of an average that is shown with `decimals` digits, of a sum with `scale` digits.
+pub(super) fn quotient_scale(scale: usize, decimals: usize) -> usize {
+    let limbs = |digits: usize| digits.next_multiple_of(LIMB_DIGITS);
+    let increment = decimals.saturating_sub(scale);
+    let own = limbs(scale);
+    limbs(own + increment.saturating_sub(own - scale)).max(decimals)
 }
 
 impl PartialEq for Decimal {

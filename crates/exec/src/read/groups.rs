@@ -330,7 +330,7 @@ impl Sort {
 }
 
 /// Source: MySQL Error Message Reference.
-const ER_OUT_OF_SORTMEMORY: u16 = 1038;
+pub(super) const ER_OUT_OF_SORTMEMORY: u16 = 1038;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 //!
 //! The way of a row: [`link`] (bytes of a connection), [`feed`] (packets of one shard's result), [`merge`] (the next row of all shards, by
 //! the sort keys of [`key`]), [`rows`] (OFFSET and LIMIT; what others read), [`run`] (the client's packets). [`run_union`]: several reads,
-//! whose rows become rows of one result by [`convert`].
+//! whose rows become rows of one result by [`convert`]. [`run_computed`]: groups, over which a server computes expressions.
 //!
 //! What must always hold:
 //! - rows are looked at where they lie in the connections' buffers, and copied once, into the client's; memory is bounded by one buffer
@@ -13,6 +13,7 @@
 
 mod collations;
 mod columns;
+mod computed;
 mod convert;
 mod decimal;
 mod feed;
@@ -27,6 +28,7 @@ mod row;
 mod rows;
 mod settle;
 mod start;
+mod telling;
 #[cfg(test)]
 mod testing;
 mod union;
@@ -39,6 +41,7 @@ use weir_wire::{Capabilities, Failure, StatusFlags};
 
 pub use collations::{Collations, Space, Weights};
 pub use columns::{ANY_DECIMALS, Column, Kind};
+pub use computed::run as run_computed;
 pub use feed::{End, Step};
 pub use link::Link;
 pub use memory::Memory;

@@ -7,7 +7,7 @@ mod kept;
 
 use std::rc::Rc;
 
-use weir_plan::{Read, SortKey, Union, UnionPart};
+use weir_plan::{SortKey, Union, UnionPart};
 use weir_wire::{Failure, StatusFlags};
 
 use super::collations::Weights;
@@ -19,8 +19,9 @@ use super::link::Link;
 use super::merge::internal;
 use super::row::{self, Format, Span};
 use super::rows::Rows;
+use super::telling::{Telling, those};
 use super::value::{self, Value};
-use super::{SORT_LIMIT, Session, Stopped, open_on, put_definitions, put_end};
+use super::{SORT_LIMIT, Session, Stopped, put_end};
 use crate::{Outcome, Part, Request, Sink};
 use kept::Kept;
 
@@ -38,21 +39,16 @@ pub async fn run(
     sink: &mut impl Sink,
 ) -> Result<Outcome, Failure> {
     let untold = if own { StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY } else { StatusFlags::empty() };
-    let mut running = Running { union, request, session, untold, sink, outcome: Outcome::default() };
+    let mut running = Running { union, telling: Telling::new(request, session, untold, sink) };
     let ended = running.all(parts).await;
-    let outcome = running.outcome;
+    let outcome = running.telling.outcome;
     put_end(ended, outcome, session.capabilities, sink)
 }
 
 /// A union that runs.
 struct Running<'a, S> {
     union: &'a Union,
-    request: &'a Request<'a>,
-    session: &'a Session<'a>,
-    /// Status flags that the client does not get.
-    untold: StatusFlags,
-    sink: &'a mut S,
-    outcome: Outcome,
+    telling: Telling<'a, S>,
 }
 
 /// What rows of the whole look like.
@@ -92,7 +88,7 @@ impl<S: Sink> Running<'_, S> {
         if let To::Kept(kept) = to {
             let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
             for row in kept.into_rows().skip(size(skip)).take(size(left)) {
-                self.send(&row).await?;
+                self.telling.send(&row).await?;
             }
         }
         Ok(())
@@ -101,42 +97,19 @@ impl<S: Sink> Running<'_, S> {
     /// Asks what the columns are, and tells the client.
     async fn head(&mut self, parts: &mut [Part]) -> Result<Whole, Stopped> {
         let head = &self.union.head;
-        let mut of_it = those(parts, head);
-        let weights = match of_it.first_mut() {
-            Some(part) => self.session.collations.needed_by(&self.union.keys, &mut part.lease).await,
+        let weights = match those(parts, head).first_mut() {
+            Some(part) => self.telling.session.collations.needed_by(&self.union.keys, &mut part.lease).await,
             None => Err(internal("the plan names no shard")),
         };
         let weights = weights.map_err(Stopped::Failed)?;
-        let opened = open_on(of_it, head, self.request, self.session.collations).await;
-        let mut rows = opened.map_err(Stopped::Failed)?;
-        let ended = loop {
-            match rows.step() {
-                // Only VALUES has any here.
-                Ok(Step::Row) => {}
-                Ok(Step::Wait) => self.wait(&mut rows).await?,
-                Ok(Step::End) => break Ok(()),
-                Err(failure) => break Err(Stopped::Failed(failure)),
-            }
-        };
-        rows.settle(self.session.cancel).await;
-        ended?;
-        let columns = rows.columns().map(<[Column]>::to_vec).unwrap_or_default();
-        self.outcome.status = rows.end().status - self.untold;
-        if let Some((definitions, status)) = rows.head() {
-            put_definitions(definitions, status - self.untold, self.session.capabilities, self.sink);
-        }
-        Ok(Whole { columns, weights })
+        Ok(Whole { columns: self.telling.head(parts, head).await?, weights })
     }
 
     /// Reads the rows of one of the queries.
     async fn part(&mut self, parts: &mut [Part], part: &UnionPart, whole: &Whole, to: &mut To) -> Result<(), Stopped> {
-        let opened = open_on(those(parts, &part.read), &part.read, self.request, self.session.collations).await;
-        let mut rows = opened.map_err(Stopped::Failed)?;
+        let mut rows = self.telling.open(parts, &part.read).await?;
         let ended = self.rows(&mut rows, whole, to).await;
-        rows.settle(self.session.cancel).await;
-        let end = rows.end();
-        self.outcome.warnings = self.outcome.warnings.saturating_add(end.warnings);
-        self.outcome.status = end.status - self.untold;
+        self.telling.ended(&mut rows).await;
         ended
     }
 
@@ -146,7 +119,7 @@ impl<S: Sink> Running<'_, S> {
             match rows.step().map_err(Stopped::Failed)? {
                 Step::Row => {}
                 Step::Wait => {
-                    self.wait(rows).await?;
+                    self.telling.wait(rows).await?;
                     continue;
                 }
                 Step::End => return Ok(()),
@@ -162,36 +135,12 @@ impl<S: Sink> Running<'_, S> {
                 To::Client { skip, .. } if *skip > 0 => *skip -= 1,
                 To::Client { left, .. } => {
                     *left -= 1;
-                    self.send(&maker.row).await?;
+                    self.telling.send(&maker.row).await?;
                 }
                 To::Kept(kept) => kept.put(&maker.key, &maker.row).map_err(Stopped::Failed)?,
             }
         }
     }
-
-    async fn send(&mut self, row: &[u8]) -> Result<(), Stopped> {
-        self.sink.put(row);
-        self.outcome.sent += 1;
-        if self.sink.is_full() {
-            self.sink.flush().await.map_err(Stopped::Client)?;
-        }
-        Ok(())
-    }
-
-    async fn wait<L: Link>(&mut self, rows: &mut Rows<L>) -> Result<(), Stopped> {
-        self.sink.flush().await.map_err(Stopped::Client)?;
-        // Cancel-safe, both of them.
-        tokio::select! {
-            biased;
-            filled = rows.fill() => filled.map_err(Stopped::Failed),
-            failure = self.sink.gone() => Err(Stopped::Client(failure)),
-        }
-    }
-}
-
-/// The parts that a read is asked on.
-fn those<'p>(parts: &'p mut [Part], read: &Read) -> Vec<&'p mut Part> {
-    parts.iter_mut().filter(|part| read.shards.contains(&part.shard)).collect()
 }
 
 /// Makes rows of the whole of one query's.

@@ -21,6 +21,8 @@ mod send;
 mod settle;
 mod value;
 
+pub(crate) use value::results_charset;
+
 use weir_catalog::ShardId;
 use weir_plan::{Returns, Write, WriteKind};
 use weir_wire::error::codes;

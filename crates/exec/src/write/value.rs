@@ -20,7 +20,7 @@ const BIT: u8 = 0x10;
 const BINARY: u16 = 63;
 
 /// The character set that texts of results come in, if it is known. `None`: texts come as they are stored.
-pub(super) fn results_charset(connection: &Connection) -> Option<String> {
+pub(crate) fn results_charset(connection: &Connection) -> Option<String> {
     let set = connection.profile().variable("character_set_results")?;
     (!set.is_empty()).then(|| charset_of(set).to_owned())
 }

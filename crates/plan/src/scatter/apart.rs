@@ -9,16 +9,16 @@ use std::ops::Range;
 use weir_catalog::{Constant, Placement, ShardId};
 use weir_sql::ast::{Compound, ExprKind, Literal, Query, QueryBody, Select, SetOp};
 use weir_sql::facts::Varies;
-use weir_sql::{Bump, Lexer, TokenKind};
+use weir_sql::{Lexer, TokenKind};
 
 use super::shown::{Shown, Sorts};
-use super::text::{Edits, Pieces, made_of, parameters};
+use super::text::{Edits, Pieces, made_of};
 use super::union::{Order, compound, order_of};
-use super::{Obstacle, Question, limits, plain};
+use super::{Obstacle, Question, again, limits, plain};
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, InstanceKind, has_aggregates};
 use crate::statement::{Planner, plan as plan_statement};
-use crate::{Combine, Compare, Plan, Read, Refusal, SessionFacts, SortKey, Union, UnionPart};
+use crate::{Combine, Compare, Plan, Read, Refusal, SortKey, Union, UnionPart};
 
 /// Whether a query combines several, or makes one of equal rows of groups.
 pub(super) fn is_of_parts<'a>(query: &'a Query<'a>) -> bool {
@@ -140,13 +140,19 @@ fn of_groups<'a>(
     });
     let word = word.ok_or_else(unknown)?.range();
     let without = Some(range.start + word.start..range.start + word.end);
+    let head = without_rows(query, select);
+    Ok((query, vec![Member { how: Combine::Distinct, range, select: Some(select), without }], head))
+}
+
+/// A SELECT that has no rows.
+pub(super) fn without_rows<'a>(query: &Query<'a>, select: &Select<'a>) -> Edits {
     let mut head = Edits::default();
     match (query.limit, query.order_by.last()) {
         (Some(limit), _) => head.replace(limit.span.range(), Pieces::new("LIMIT 0")),
         (None, Some(last)) => head.insert(last.span.range().end, Pieces::new(" LIMIT 0")),
-        (None, None) => head.insert(range.end, Pieces::new(" LIMIT 0")),
+        (None, None) => head.insert(select.span.range().end, Pieces::new(" LIMIT 0")),
     }
-    Ok((query, vec![Member { how: Combine::Distinct, range, select: Some(select), without }], head))
+    head
 }
 
 fn nested() -> Obstacle {
@@ -311,30 +317,14 @@ fn member_text(
 
 /// What gives the rows of one of the queries.
 fn member_read(planner: &Planner<'_>, (text, places): (Vec<u8>, Vec<u32>), home: ShardId) -> Result<Read, Obstacle> {
-    let arena = Bump::new();
-    let session = planner.session;
-    let constants: Option<Vec<Constant>> = match session.parameters {
-        None => None,
-        Some(all) => places.iter().map(|place| all.get(*place as usize).cloned()).collect(),
-    };
-    let facts = SessionFacts { parameters: constants.as_deref(), hinted: None, ..*session };
-    let parsed = weir_sql::parse(&arena, &text, session.mode);
-    let statement = match parsed.as_ref().map(|parsed| parsed.statements) {
-        Ok([statement]) => statement,
-        _ => return Err("a query of a UNION that can't be read alone".to_owned().into()),
-    };
-    let count = parameters(statement).len();
-    let own = |parameters: &[u32]| parameters.iter().filter_map(|own| places.get(*own as usize).copied()).collect();
-    let all: Vec<u32> = (0..u32::try_from(count).unwrap_or(0)).collect();
-    match plan_statement(&text, statement, planner.catalog, planner.weights, &facts)? {
-        Plan::Home => {
-            Ok(Read::of_one(home, text.clone(), own(&all), "it has no table of a sharded database".to_owned()))
-        }
-        Plan::Route(route) => {
-            Ok(Read::of_one(route.shard, route.text.unwrap_or_else(|| text.clone()), own(&all), route.reason))
-        }
-        Plan::Read(read) => Ok(Read { parameters: own(&read.parameters), ..read }),
-        _ => Err("a query of a UNION that is no plain read".to_owned().into()),
+    match again::plan(planner, &text, &places, plan_statement) {
+        None => Err("a query of a UNION that can't be read alone".to_owned().into()),
+        Some(planned) => match planned? {
+            Plan::Home => Ok(Read::of_one(home, text, places, "it has no table of a sharded database".to_owned())),
+            Plan::Route(route) => Ok(Read::of_one(route.shard, route.text.unwrap_or(text), places, route.reason)),
+            Plan::Read(read) => Ok(read),
+            _ => Err("a query of a UNION that is no plain read".to_owned().into()),
+        },
     }
 }
 

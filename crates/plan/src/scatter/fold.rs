@@ -88,7 +88,7 @@ impl<'a> Shown<'_, '_, 'a> {
     }
 
     /// The sum of `IFNULL(SUM(x), 0)`: what is added is 0 where there is nothing, and so is what comes of it.
-    fn sum_or_zero(&self, expr: &'a Expr<'a>) -> Option<&'a Call<'a>> {
+    pub(super) fn sum_or_zero(&self, expr: &'a Expr<'a>) -> Option<&'a Call<'a>> {
         let ExprKind::Call(call) = &expr.bare().kind else { return None };
         let [sum, zero] = call.arguments else { return None };
         let named = call.name.name.is("IFNULL") || call.name.name.is("COALESCE");

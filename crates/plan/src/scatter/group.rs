@@ -12,7 +12,7 @@ use weir_sql::{Lexer, TokenKind};
 use super::fold::{Divided, aggregate, has_aggregate};
 use super::having::Having;
 use super::select::{extend, unknown_columns};
-use super::shown::{Ordered, Shown, Sorts, is_simple};
+use super::shown::{Ordered, Shown, Sorts, column_names, is_simple};
 use super::text::{Edits, Pieces};
 use super::{Merged, Obstacle, Question, limits};
 use crate::aggregate::is_aggregate;
@@ -169,7 +169,11 @@ fn order_keys<'a>(
             }
             Ordered::Expression(text, sorts, _, bare) => (None, text, sorts, Some(bare)),
         };
-        let aggregated = expr.is_some_and(has_aggregate);
+        let of_aliases = |expr: &'a Expr<'a>| {
+            let meant = column_names(expr).into_iter().filter(|name| shown.lookup(name).is_none());
+            meant.filter_map(|name| shown.aliased(name)).any(has_aggregate)
+        };
+        let aggregated = expr.is_some_and(|expr| has_aggregate(expr) || of_aliases(expr));
         if aggregated && (!matches!(sorts, Sorts::Value) || expr.is_some_and(|expr| aggregate(expr).is_none())) {
             return Err("ORDER BY of an aggregate that is no number, or of an expression over aggregates"
                 .to_owned()
@@ -237,7 +241,7 @@ fn divided<'a>(
 }
 
 /// Whether the rows of a group have to come divided for an aggregate.
-fn divides(call: &Call<'_>) -> bool {
+pub(super) fn divides(call: &Call<'_>) -> bool {
     let any_way = ["MIN", "MAX", "BIT_AND", "BIT_OR"].iter().any(|name| call.name.name.is(name));
     is_aggregate(call) && call.over.is_none() && (!call.order_by.is_empty() || call.distinct && !any_way)
 }

@@ -4,10 +4,13 @@
 //! can't be made so is refused, with what stands in the way.
 //!
 //! * `together`: whether shards can answer part by part; `gates`: what can't be asked on several connections.
-//! * `select`: one SELECT; `union`: several; `apart`: several that are each read alone; `group`: groups, `fold`: their aggregates, `having`: conditions on them.
-//! * `shown`: columns and how they sort; `text`: changes of the text.
+//! * `select`: one SELECT; `union`: several; `apart`: several that are each read alone; `group`: groups, `fold`: their aggregates, `having`: conditions on them;
+//!   `computed`: expressions over them.
+//! * `shown`: columns and how they sort; `text`: changes of the text; `again`: plans of changed texts.
 
+mod again;
 mod apart;
+mod computed;
 mod fold;
 mod gates;
 mod group;
@@ -78,6 +81,7 @@ pub(crate) fn plan_read(planner: &Planner<'_>, analysis: &Analysis<'_>, apart: S
     gates::check(planner, query)?;
     match plan_merge(planner, analysis, query, apart) {
         Err(Refusal::NeedsWorkbench(why)) if apart::is_of_parts(query) => apart::plan(planner, analysis, query, why),
+        Err(Refusal::NeedsWorkbench(why)) if planner.computes => computed::plan(planner, analysis, query, why),
         planned => planned,
     }
 }

@@ -214,6 +214,14 @@ impl Session {
                 return Err(not_supported(message).into());
             }
             Plan::Union(union) => self.read_union(asked.class, &union, &asked.request(self.state.lex)).await?,
+            Plan::Computed(_) if asked.values.is_some() => {
+                let message =
+                    "EXECUTE … USING of expressions over the groups of several shards: send it as a text of its own";
+                return Err(not_supported(message).into());
+            }
+            Plan::Computed(computed) => {
+                self.read_computed(asked.class, &computed, &asked.request(self.state.lex)).await?;
+            }
             Plan::Write(write) => {
                 if let Some(raise) = &write.raise {
                     sharding.sequences.raise(raise).await?;

@@ -13,7 +13,7 @@ use weir_catalog::ShardId;
 use weir_exec::read::{self, Cancel, Collations};
 use weir_exec::write::{self, Settled};
 use weir_exec::{Outcome, Part, Request, Sharding};
-use weir_plan::{Read, Settle, Union, Write, WriteKind};
+use weir_plan::{Computed, Read, Settle, Union, Write, WriteKind};
 use weir_sql::{Class, Effects};
 use weir_wire::auth::Password;
 use weir_wire::packets::OkPacket;
@@ -40,6 +40,7 @@ pub(super) enum Reading<'a> {
         union: &'a Union,
         own: bool,
     },
+    Computed(&'a Computed),
 }
 
 /// A connection on which something runs that may have to be killed.
@@ -53,10 +54,31 @@ impl Session {
         read: &Read,
         request: &Request<'_>,
     ) -> Result<(), Stopped> {
+        self.read_as(class, read, Reading::Of(read), request).await
+    }
+
+    /// Runs expressions over the groups of several shards, and answers the client.
+    pub(super) async fn read_computed(
+        &mut self,
+        class: &Class,
+        computed: &Computed,
+        request: &Request<'_>,
+    ) -> Result<(), Stopped> {
+        self.read_as(class, &computed.groups, Reading::Computed(computed), request).await
+    }
+
+    /// Runs what reads the shards of `read`.
+    async fn read_as(
+        &mut self,
+        class: &Class,
+        read: &Read,
+        reading: Reading<'_>,
+        request: &Request<'_>,
+    ) -> Result<(), Stopped> {
         let shards = places(&read.shards);
         let mut lent = self.parts_for(&shards, false).await?;
         let ran = match self.make_alike(class, read.pin_time, &mut lent).await {
-            Ok(()) => self.run_read(&mut lent.parts, Reading::Of(read), request).await,
+            Ok(()) => self.run_read(&mut lent.parts, reading, request).await,
             Err(failure) => Err(failure.into()),
         };
         self.read_done(class, &shards, lent, ran).await
@@ -304,6 +326,7 @@ impl Session {
         let reading = async {
             match what {
                 Reading::Of(read) => read::run(parts, read, request, &session, &mut sink).await,
+                Reading::Computed(computed) => read::run_computed(parts, computed, request, &session, &mut sink).await,
                 Reading::Union { union, own } => read::run_union(parts, union, request, &session, own, &mut sink).await,
             }
         };

@@ -1,0 +1,330 @@
+//! What a server is given to compute from: rows as a JSON document, which JSON_TABLE makes a table of.
+//!
+//! What must always hold: the table's columns have the types and collations of the values, and numbers all of their digits. The document
+//! is ASCII, so that it means the same in each character set of a client.
+
+use std::fmt::Write as _;
+
+use weir_backend::profile::charset_of;
+use weir_plan::{Averaged, Computed, GIVEN_ROW, GIVEN_TABLE, GivenValue};
+use weir_wire::stmt::{Execute, Picked};
+use weir_wire::{Failure, params};
+
+use super::super::columns::{Column, Kind, types};
+use super::super::decimal::{Decimal, quotient_scale};
+use super::super::merge::internal;
+use super::super::row::{self, Format, Span};
+use super::super::value::{float, integer};
+use crate::Request;
+use crate::ask::not_supported;
+
+/// The most bytes of a document: as digits they are twice as many, and servers take statements of 16 MiB by default.
+const MOST: usize = 6 * 1024 * 1024;
+
+/// How rows are given.
+pub(super) struct Types<'a> {
+    computed: &'a Computed,
+    columns: &'a [Column],
+    kinds: Vec<Kind>,
+    format: Format,
+}
+
+/// Some rows.
+pub(super) struct Batch {
+    pub(super) rows: usize,
+    pub(super) document: String,
+}
+
+impl<'a> Types<'a> {
+    /// Of rows with these columns. `charset`: that in which texts come.
+    ///
+    /// # Errors
+    /// A value whose type can't be given exactly.
+    pub(super) fn new(
+        computed: &'a Computed,
+        columns: &'a [Column],
+        format: Format,
+        charset: Option<String>,
+    ) -> Result<Types<'a>, Failure> {
+        for given in &computed.given {
+            let Some(column) = columns.get(given.column) else {
+                return Err(internal("there is no column to compute from"));
+            };
+            let why = match (column.kind, type_given(given, columns)) {
+                (Kind::Bytes, Some(_)) => unfit_charset(charset.as_deref(), given.collation.as_deref()),
+                (_, Some(_)) => None,
+                (Kind::Bytes, None) => Some("is no text of a column"),
+                (_, None) => Some("is of a type that can't be given to a server exactly"),
+            };
+            if let Some(why) = why {
+                let text = &given.text;
+                return Err(not_supported(format!(
+                    "An expression over the groups of several shards is computed from {text}, which {why}"
+                )));
+            }
+        }
+        let kinds = columns.iter().map(|column| column.kind).collect();
+        Ok(Types { computed, columns, kinds, format })
+    }
+
+    /// As many of the first of these rows as fit into a statement.
+    ///
+    /// # Errors
+    /// A value that is not one of its column's type.
+    pub(super) fn batch(&self, rows: &[Vec<u8>]) -> Result<Batch, Failure> {
+        let mut batch = Batch { rows: 0, document: String::from("[") };
+        let mut spans = Vec::new();
+        for row in rows {
+            let before = batch.document.len();
+            if before > 1 {
+                batch.document.push(',');
+            }
+            self.put(row, &mut spans, &mut batch.document)?;
+            if batch.document.len() > MOST {
+                if batch.rows == 0 {
+                    return Err(super::too_many());
+                }
+                batch.document.truncate(before);
+                break;
+            }
+            batch.rows += 1;
+        }
+        batch.document.push(']');
+        Ok(batch)
+    }
+
+    /// What is NULL is left out.
+    fn put(&self, row: &[u8], spans: &mut Vec<Span>, out: &mut String) -> Result<(), Failure> {
+        row::locate(self.format, &self.kinds, self.kinds.len(), row, spans).map_err(malformed)?;
+        out.push('{');
+        let mut between = "";
+        for (nth, given) in self.computed.given.iter().enumerate() {
+            let Some(field) = spans.get(given.column).and_then(|span| span.of(row)) else { continue };
+            let value = match given.average {
+                None => self.value(&self.columns[given.column], field)?,
+                Some(average) => {
+                    let count = spans.get(average.count).and_then(|span| span.of(row));
+                    self.average(given, average, field, count)?
+                }
+            };
+            // Writing to a String does not fail.
+            let _ = write!(out, "{between}\"c{nth}\":\"");
+            put_escaped(&value, out);
+            out.push('"');
+            between = ",";
+        }
+        out.push('}');
+        Ok(())
+    }
+
+    fn value(&self, column: &Column, field: &[u8]) -> Result<String, Failure> {
+        let text = |field: &[u8]| {
+            String::from_utf8(field.to_vec()).map_err(|_| internal("a text is not of the character set of results"))
+        };
+        Ok(match (column.kind, self.format) {
+            (Kind::Integer { .. }, _) => integer(column, self.format, field)?.to_string(),
+            (Kind::Double | Kind::Float, _) => format!("{:e}", float(column, self.format, field)?),
+            (Kind::Date, Format::Binary) => {
+                let [year, month, day, hour, minute, second, micro] = params::date(field).map_err(malformed)?;
+                match column.code {
+                    types::DATE => format!("{year:04}-{month:02}-{day:02}"),
+                    _ => format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{micro:06}"),
+                }
+            }
+            (Kind::Time, Format::Binary) => {
+                let (negative, [days, hours, minutes, seconds, micro]) = params::time(field).map_err(malformed)?;
+                let (sign, hours) = (if negative { "-" } else { "" }, days * 24 + hours);
+                format!("{sign}{hours:02}:{minutes:02}:{seconds:02}.{micro:06}")
+            }
+            _ => text(field)?,
+        })
+    }
+
+    /// The quotient of a sum by a count.
+    fn average(
+        &self,
+        given: &GivenValue,
+        average: Averaged,
+        sum: &[u8],
+        count: Option<&[u8]>,
+    ) -> Result<String, Failure> {
+        let (Some(count), Some(counts)) = (count, self.columns.get(average.count)) else {
+            return Err(internal("an average has no count"));
+        };
+        let count = u64::try_from(integer(counts, self.format, count)?).unwrap_or_default();
+        let column = &self.columns[given.column];
+        if column.kind == Kind::Double {
+            return Ok(format!("{:e}", float(column, self.format, sum)? / count as f64));
+        }
+        let scale = scale_of_average(column, self.columns.get(average.shown));
+        let digits = Decimal::parse(sum).map_err(malformed)?.quotient(count, scale);
+        Ok(String::from_utf8_lossy(&digits).into_owned())
+    }
+
+    /// The statement that computes.
+    pub(super) fn text(&self, document: &Document) -> Vec<u8> {
+        let mut text = format!("WITH `{GIVEN_TABLE}` AS (SELECT * FROM JSON_TABLE(");
+        match document {
+            Document::Literal(document) => {
+                text.push_str("_utf8mb4 x'");
+                for byte in document.bytes() {
+                    let _ = write!(text, "{byte:02X}");
+                }
+                text.push('\'');
+            }
+            Document::Parameter(_) => text.push('?'),
+        }
+        let _ = write!(text, ", '$[*]' COLUMNS (`{GIVEN_ROW}` FOR ORDINALITY");
+        for (nth, given) in self.computed.given.iter().enumerate() {
+            let kind = type_given(given, self.columns).unwrap_or_default();
+            let _ = write!(text, ", `c{nth}` {kind} PATH '$.c{nth}' NULL ON EMPTY ERROR ON ERROR");
+        }
+        let _ = write!(text, ")) AS `{GIVEN_TABLE}`) ");
+        let mut text = text.into_bytes();
+        text.extend_from_slice(&self.computed.text);
+        text
+    }
+}
+
+/// The type under which something is given, as [`type_of`].
+fn type_given(given: &GivenValue, columns: &[Column]) -> Option<String> {
+    let column = columns.get(given.column)?;
+    match given.average {
+        Some(average) if column.kind == Kind::Decimal => {
+            let scale = scale_of_average(column, columns.get(average.shown));
+            (scale <= MOST_DECIMALS).then(|| format!("DECIMAL(65,{scale})"))
+        }
+        _ => type_of(column, given.collation.as_deref()),
+    }
+}
+
+/// How many digits behind the point an average has.
+fn scale_of_average(sum: &Column, shown: Option<&Column>) -> usize {
+    quotient_scale(sum.decimals.into(), shown.map_or(0, |shown| shown.decimals).max(sum.decimals).into())
+}
+
+/// The most digits behind the point of a DECIMAL. Source: MySQL, `DECIMAL_MAX_SCALE`.
+const MOST_DECIMALS: usize = 30;
+
+/// The type under which a value is given; none if there is none that is the same in all that can be asked of it.
+fn type_of(column: &Column, collation: Option<&str>) -> Option<String> {
+    if column.zerofill {
+        return None;
+    }
+    let decimals = column.decimals;
+    Some(match column.kind {
+        Kind::Integer { .. } if column.code == types::YEAR => return None,
+        Kind::Integer { unsigned: true, .. } => "BIGINT UNSIGNED".to_owned(),
+        Kind::Integer { .. } => "BIGINT".to_owned(),
+        Kind::Decimal => {
+            // The point and the sign are counted.
+            let digits = column.length.saturating_sub(u32::from(decimals > 0)).clamp(u32::from(decimals).max(1), 65);
+            format!("DECIMAL({digits},{decimals})")
+        }
+        Kind::Double if column.any_decimals() => "DOUBLE".to_owned(),
+        Kind::Double | Kind::Float => return None,
+        Kind::Date if column.code == types::DATE => "DATE".to_owned(),
+        Kind::Date => format!("DATETIME({})", decimals.min(6)),
+        Kind::Time => format!("TIME({})", decimals.min(6)),
+        Kind::Bytes => {
+            let text = matches!(
+                column.code,
+                types::VARCHAR | types::TINY_BLOB..=types::BLOB | types::VAR_STRING | types::STRING
+            );
+            let collation = collation.filter(|_| text && column.collation != types::BINARY)?;
+            format!("LONGTEXT CHARACTER SET {} COLLATE {collation}", charset_of(collation))
+        }
+    })
+}
+
+/// Why texts of this collation don't come whole in a character set.
+fn unfit_charset(charset: Option<&str>, collation: Option<&str>) -> Option<&'static str> {
+    let own = charset_of(collation.unwrap_or_default());
+    let fits = match charset {
+        Some("utf8mb4") => true,
+        Some("utf8mb3" | "utf8") => matches!(own, "utf8mb3" | "utf8" | "latin1" | "ascii"),
+        _ => false,
+    };
+    (!fits).then_some("may lose characters in the character set of results: SET NAMES utf8mb4")
+}
+
+/// Appends a text to a string of a document.
+fn put_escaped(text: &str, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            ' '..='~' => out.push(c),
+            _ => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+        }
+    }
+}
+
+fn malformed(error: weir_wire::Malformed) -> Failure {
+    internal(&error.to_string())
+}
+
+/// How a document gets into a statement.
+pub(super) enum Document {
+    /// In its text.
+    Literal(String),
+    /// As the first parameter of an execution, before the client's.
+    Parameter(Picked),
+}
+
+impl Document {
+    /// As the client's statement was asked, with these of its parameters. `named`: query attributes were negotiated with the server.
+    ///
+    /// # Errors
+    /// When the execution can't be made.
+    pub(super) fn new(
+        request: &Request<'_>,
+        parameters: &[u32],
+        document: String,
+        named: bool,
+    ) -> Result<Document, Failure> {
+        match request {
+            Request::Text => Ok(Document::Literal(document)),
+            Request::Named { .. } => Err(not_supported(
+                "EXECUTE … USING of expressions over the groups of several shards: send it as a text of its own",
+            )),
+            Request::Execute { execute, types, .. } => {
+                let types = types.map_or(&[][..], |types| &types[..]);
+                let picked = execute.pick(parameters, types, named).map_err(malformed)?;
+                Ok(Document::Parameter(picked.behind_text(document.as_bytes(), named)))
+            }
+        }
+    }
+
+    /// How many parameters the statement has.
+    pub(super) fn parameters(&self) -> u32 {
+        match self {
+            Document::Literal(_) => 0,
+            Document::Parameter(picked) => picked.count(),
+        }
+    }
+
+    /// The execution, if it is one.
+    pub(super) fn execution(&self) -> Option<Execute<'_>> {
+        match self {
+            Document::Literal(_) => None,
+            Document::Parameter(picked) => Some(picked.execute()),
+        }
+    }
+
+    /// How the statement is asked.
+    pub(super) fn request<'r>(&'r self, request: &Request<'r>, execution: Option<&'r Execute<'r>>) -> Request<'r> {
+        match (self, request, execution) {
+            (Document::Parameter(picked), Request::Execute { parsing, session, .. }, Some(execute)) => {
+                Request::Execute { parsing, execute, types: Some(&picked.types), session: *session }
+            }
+            _ => *request,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
