@@ -139,8 +139,9 @@ fn literal(cell: Option<&[u8]>, kind: Kind) -> String {
         Kind::Integer { .. } | Kind::Decimal | Kind::Float | Kind::Double => text().into_owned(),
         Kind::Date => format!("TIMESTAMP '{}'", text()),
         Kind::Time => format!("TIME '{}'", text()),
-        // A literal gives way to the collation of the column; all literals have the same.
-        Kind::Bytes if cell.is_empty() => "_utf8mb4''".to_owned(),
+        // A literal gives way to the collation of the column, but utf8mb4 makes a column of utf8mb3 one of its own: ASCII never does.
+        Kind::Bytes if cell.is_empty() => "_ascii''".to_owned(),
+        Kind::Bytes if cell.is_ascii() => format!("_ascii 0x{}", hex()),
         Kind::Bytes => format!("_utf8mb4 0x{}", hex()),
     }
 }
