@@ -25,7 +25,7 @@ use weir_wire::{Capabilities, Command, Failure, Fault};
 use crate::connect::{self, Login};
 use crate::limits::Permit;
 use crate::pool::PoolKey;
-use crate::profile::{Profile, SharedProfile};
+use crate::profile::{CLIENT_TRACKS, Profile, SharedProfile};
 use crate::server::Server;
 use crate::statement::{Prepared, StatementKey};
 use crate::transport::Stream;
@@ -338,7 +338,10 @@ impl Connection {
             self.queue_step(Step::Database, &[&[Command::InitDb as u8], database.as_ref()].concat());
         }
         let tracked = self.tracking && !difference.reset;
-        let set = set_with_tracking(difference.set, (tracked != tracking).then(|| self.tracking_variables(tracking)));
+        let from = if difference.reset { &self.after_reset } else { &*self.profile };
+        let others = !tracking && from.variable(CLIENT_TRACKS) != wanted.variable(CLIENT_TRACKS);
+        let variables = (tracked != tracking || others).then(|| self.tracking_variables(tracking, wanted));
+        let set = set_with_tracking(difference.set, variables);
         if let Some(set) = set {
             self.queue_step(Step::Set, &query_payload(set.as_bytes(), self.capabilities));
         }
@@ -351,7 +354,7 @@ impl Connection {
         Ok(())
     }
 
-    fn tracking_variables(&self, on: bool) -> String {
+    fn tracking_variables(&self, on: bool, wanted: &Profile) -> String {
         let identity = self.server.facts().identity.clone();
         // MariaDB tells its last GTID among the variables.
         let gtids = self.server.settings.track_gtids && identity.as_ref().is_some_and(|identity| !identity.mariadb);
@@ -360,7 +363,10 @@ impl Connection {
                 let names = identity.map_or_else(|| "*".to_owned(), |i| i.tracked_variables.clone());
                 (format!("'{names}'"), "ON", "OWN_GTID")
             }
-            false => ("DEFAULT".to_owned(), "DEFAULT", "DEFAULT"),
+            false => {
+                let clients = wanted.variable(CLIENT_TRACKS).map(|names| format!("'{names}'"));
+                (clients.unwrap_or_else(|| "DEFAULT".to_owned()), "DEFAULT", "DEFAULT")
+            }
         };
         let gtids = if gtids { format!(",@@SESSION.session_track_gtids={own_gtid}") } else { String::new() };
         format!(

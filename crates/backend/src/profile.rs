@@ -198,12 +198,16 @@ impl Profile {
 
     fn add_assignments(&self, wanted: &Profile, items: &mut Vec<String>) {
         let unset = self.variables.keys().filter(|name| !wanted.variables.contains_key(*name));
+        let unset = unset.filter(|name| &***name != CLIENT_TRACKS);
         // Character set variables come before the collation that they would change: the names sort so.
         items.extend(unset.map(|name| format!("@@SESSION.{name}={}", default_of(name))));
         // A collation that was set has to be set again when the character set before it changes.
         let charset_moves = self.variable("character_set_connection") != wanted.variable("character_set_connection");
         for (name, value) in &wanted.variables {
             let follows = charset_moves && name.as_ref() == "collation_connection";
+            if name.as_ref() == CLIENT_TRACKS {
+                continue;
+            }
             if follows || self.variables.get(name) != Some(value) {
                 items.push(format!("@@SESSION.{name}={}", literal(name, value)));
             }
@@ -215,6 +219,10 @@ impl Profile {
         }
     }
 }
+
+/// The variables whose changes the client wants to be told of, by their names with commas between. It is no server's to keep: connections
+/// tell Weir of all changes, and the client of those.
+pub const CLIENT_TRACKS: &str = "session_track_system_variables";
 
 /// The variables that name a character set, and in a profile possibly one of its collations.
 const CHARACTER_SETS: [&str; 3] = ["character_set_client", "character_set_connection", "character_set_results"];

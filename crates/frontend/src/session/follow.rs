@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use weir_backend::profile::is_replayable;
+use weir_backend::profile::{CLIENT_TRACKS, is_replayable};
 use weir_sql::{Class, Effects, Kind, LexMode, Lexer, Pins, Token, TokenKind};
 use weir_wire::StatusFlags;
 
@@ -46,17 +46,26 @@ impl Session {
     /// Only variables of which the value that a server tells is all that there is to them; and only where several shards want the session
     /// elsewhere: else the pin costs less than the question.
     pub(super) async fn learn_unreported(&mut self, class: &Class, outcome: &Outcome, bound: Pins) {
-        let pinned = self.state.pins.contains(Pins::SPECIAL_VARIABLE) && !bound.contains(Pins::SPECIAL_VARIABLE);
-        let only_assigns = class.kind == Kind::Set && (class.pins - Pins::COMPUTED_USER_VARIABLE).is_empty();
+        let new = self.state.pins - bound;
+        let tracks = new.contains(Pins::SESSION_TRACKING);
+        let pinned = tracks || self.endpoint.sharding.is_some() && new.contains(Pins::SPECIAL_VARIABLE);
+        let only_assigns = class.kind == Kind::Set
+            && (class.pins - (Pins::COMPUTED_USER_VARIABLE | Pins::SESSION_TRACKING)).is_empty()
+            && !bound.intersects(Pins::SPECIAL_VARIABLE | Pins::SESSION_TRACKING);
         let quiet = self.state.diagnostics == Diagnostics::Empty && self.state.found_rows != Left::OnConnection;
-        if self.endpoint.sharding.is_none() || !pinned || !only_assigns || !quiet {
+        if !pinned || !only_assigns || !quiet || outcome.error.is_some() {
             return;
         }
         let has = |wanted: &str| outcome.variables.iter().any(|(name, _)| name == wanted);
         let names: Vec<&str> =
             class.assigned.iter().map(|name| &**name).filter(|name| !is_reported(name, &has)).collect();
         let told = outcome.variables.iter().all(|(name, value)| is_derived(name) || is_replayable(name, value));
-        if !told || !names.iter().all(|name| is_plain_setting(name)) {
+        // While the client's own tracking is on the connection, hardly any variable is reported.
+        let can_be_asked = |name: &&str| match tracks {
+            true => *name == CLIENT_TRACKS || !name.starts_with("session_track_"),
+            false => is_plain_setting(name),
+        };
+        if !told || !names.iter().all(can_be_asked) || tracks && !names.contains(&CLIENT_TRACKS) {
             return;
         }
         let Some(lease) = &mut self.lease else { return };
@@ -72,6 +81,23 @@ impl Session {
             lease.set_profile(profile.clone());
             self.state.profile = profile;
             self.state.pins -= Pins::SPECIAL_VARIABLE;
+            if tracks {
+                self.track_for_client().await;
+            }
+        }
+    }
+
+    /// What the client tracks is known: the connection tells Weir of all changes again, and the client of those that it has named.
+    async fn track_for_client(&mut self) {
+        self.state.pins -= Pins::SESSION_TRACKING;
+        self.state.learn_lex_mode(&self.identity);
+        let Some(lease) = &mut self.lease else { return };
+        let again = match lease.queue_state(&self.state.profile, true) {
+            Ok(()) => lease.flush().await,
+            Err(failure) => Err(failure),
+        };
+        if again.is_err() || lease.confirm_state().await.is_err() {
+            lease.retired = true;
         }
     }
 

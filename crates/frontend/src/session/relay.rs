@@ -87,6 +87,8 @@ pub(crate) struct Relay<'a> {
     pub(crate) identity: &'a Identity,
     /// The client asked for session tracking itself: it gets all that the server sends.
     pub(crate) track_all: bool,
+    /// The variables that it wants to be told of, if it has said so.
+    pub(crate) client_tracks: Option<&'a str>,
     /// The default database, before the statement.
     pub(crate) database: Option<&'a [u8]>,
     /// The statement changes nothing: it may be killed when the client goes.
@@ -227,6 +229,7 @@ impl Relay<'_> {
                         let told = Told {
                             identity: self.identity,
                             all: self.track_all,
+                            named: self.client_tracks,
                             not_schema: self.database.filter(|_| others),
                         };
                         told.forward(client, &input[..n], &ok)?;
@@ -440,6 +443,8 @@ struct Told<'a> {
     identity: &'a Identity,
     /// All: it asked for them itself.
     all: bool,
+    /// The variables that it has named.
+    named: Option<&'a str>,
     /// Not that the database is this one: what the server tells was left by another session.
     not_schema: Option<&'a [u8]>,
 }
@@ -464,9 +469,10 @@ impl Told<'_> {
         for change in SessionChanges::new(changes) {
             let change = change?;
             let wanted = match &change {
-                SessionChange::Variable { name, .. } => {
-                    self.identity.client_tracked.iter().any(|n| n.as_bytes() == *name)
-                }
+                SessionChange::Variable { name, .. } => match self.named {
+                    Some(names) => is_among(names, name),
+                    None => self.identity.client_tracked.iter().any(|n| n.as_bytes() == *name),
+                },
                 SessionChange::State => false,
                 SessionChange::Schema(name) => self.not_schema != Some(*name),
                 SessionChange::Gtids(_) => self.identity.client_tracks_gtids,
@@ -478,4 +484,9 @@ impl Told<'_> {
         }
         Ok(selected)
     }
+}
+
+/// Whether a variable is one of a list of names with commas between, or that is `*`.
+fn is_among(names: &str, variable: &[u8]) -> bool {
+    names.split(',').map(str::trim).any(|name| name == "*" || name.as_bytes().eq_ignore_ascii_case(variable))
 }

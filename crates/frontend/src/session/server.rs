@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::monitor::Kill;
 use weir_backend::pool::Request;
+use weir_backend::profile::CLIENT_TRACKS;
 use weir_backend::{Lease, Position};
 use weir_sql::{Class, Effects, Pins};
 use weir_wire::error::codes;
@@ -374,6 +375,7 @@ impl Session {
             handle: &self.handle,
             identity: &self.identity,
             track_all,
+            client_tracks: self.state.profile.variable(CLIENT_TRACKS),
             database: self.state.profile.database.as_deref(),
             harmless,
             statement_id,
