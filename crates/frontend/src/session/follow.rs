@@ -149,7 +149,8 @@ impl Session {
         let cursor = outcome.status.is_some_and(|status| status.contains(StatusFlags::CURSOR_EXISTS));
         // A statement that failed has counted nothing, unless it ran others before.
         let counted = class.effects.contains(Effects::CALC_FOUND_ROWS) && outcome.error.is_none();
-        let not_run = outcome.error.is_some_and(|(code, _)| NOTHING_WAS_RUN.contains(&code));
+        let handler = class.pins.contains(Pins::HANDLER) && class.kind != Kind::Multiple;
+        let not_run = outcome.error.is_some_and(|(code, _)| handler || NOTHING_WAS_RUN.contains(&code));
         let out_of_sight = class.pins.intersects(READ_OUT_OF_SIGHT) || class.effects.contains(Effects::RUNS_OTHERS);
         let opaque = counted || out_of_sight && !not_run;
         let returned = returns_rows(class) && outcome.found_rows.is_some();
