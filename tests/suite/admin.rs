@@ -86,7 +86,26 @@ fn pins(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
     session.query_drop("SET @a = 1, @b = 'text'")?;
     session.query_drop("SET sql_mode = 'ANSI', time_zone = '+01:00'")?;
     session.query_drop("SELECT @a")?;
-    expect_equal("pins after settings", pins_of(&mut admin, session.connection_id())?, String::new())
+    expect_equal("pins after settings", pins_of(&mut admin, session.connection_id())?, String::new())?;
+    tracks(&mut admin, session, endpoint)
+}
+
+/// As MariaDB Connector/J names the variables that it wants to be told of: the session alone has them, and no connection.
+fn tracks(admin: &mut Conn, mut session: Conn, endpoint: &Endpoint) -> Result<(), Failed> {
+    const TRACKED: &str = "SELECT @@session_track_system_variables, @@GLOBAL.session_track_system_variables, @@sql_mode";
+    session.query_drop(
+        "SET sql_mode = CONCAT(@@sql_mode, ',NO_ZERO_DATE'), \
+         session_track_system_variables = CONCAT(@@GLOBAL.session_track_system_variables, ',sql_mode'), NAMES utf8mb4",
+    )?;
+    for _ in 0..3 {
+        expect_equal("pins of who tracks", pins_of(admin, session.connection_id())?, String::new())?;
+        let (own, global, mode): (String, String, String) = session.query_first(TRACKED)?.ok_or("no row")?;
+        expect_equal("what it tracks", own, format!("{global},sql_mode"))?;
+        expect_equal("its sql_mode", mode.contains("ANSI") && mode.contains("NO_ZERO_DATE"), true)?;
+        let (own, global, _): (String, String, String) = app(endpoint)?.query_first(TRACKED)?.ok_or("no row")?;
+        expect_equal("what another session tracks", own, global)?;
+    }
+    Ok(())
 }
 
 fn pools(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
