@@ -239,8 +239,10 @@ fn set_writer(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
     // Once the writer was asked after it and still took writes, nobody takes the other one for promoted.
     let told = Instant::now();
     eventually(BOUND, "the writer was asked again", || {
+        // Taken before: else a slow answer makes an older look count.
+        let since = told.elapsed().as_secs_f64();
         let age = column_of(endpoint, "writer", "lag_seconds").ok().and_then(|seconds| seconds.parse::<f64>().ok());
-        age.is_some_and(|age| age < told.elapsed().as_secs_f64())
+        age.is_some_and(|age| age < since)
     })?;
     site.writer.server.set_read_only(true)?;
     eventually(BOUND, "what it lacks is seen", || {
