@@ -92,7 +92,8 @@ fn pins(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
 
 /// As MariaDB Connector/J names the variables that it wants to be told of: the session alone has them, and no connection.
 fn tracks(admin: &mut Conn, mut session: Conn, endpoint: &Endpoint) -> Result<(), Failed> {
-    const TRACKED: &str = "SELECT @@session_track_system_variables, @@GLOBAL.session_track_system_variables, @@sql_mode";
+    const TRACKED: &str =
+        "SELECT @@session_track_system_variables, @@GLOBAL.session_track_system_variables, @@sql_mode";
     session.query_drop(
         "SET sql_mode = CONCAT(@@sql_mode, ',NO_ZERO_DATE'), \
          session_track_system_variables = CONCAT(@@GLOBAL.session_track_system_variables, ',sql_mode'), NAMES utf8mb4",
