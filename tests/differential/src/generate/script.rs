@@ -40,7 +40,7 @@ impl Act {
     }
 
     fn made(made: Made, writes: bool) -> Act {
-        let Made { kind, words, ordered, other_columns } = made;
+        let Made { kind, words, ordered, other_columns, other_types } = made;
         // Whether a conversion warns for each row or once is the optimizer's affair; deprecated words warn once for each shard.
         let no_warnings = !writes || kind == "on duplicate key";
         // A server names a view's columns or its tables', as its protocol and its way go.
@@ -50,6 +50,7 @@ impl Act {
             params: words.prepared.then_some(words.params),
             any_order: !ordered,
             other_columns: other_columns || of_view,
+            other_types,
             no_warnings,
             ..Step::default()
         };

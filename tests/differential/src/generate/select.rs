@@ -13,11 +13,13 @@ pub(super) struct Made {
     pub(super) ordered: bool,
     /// Its columns may differ in more than names and types.
     pub(super) other_columns: bool,
+    /// They may differ in their types too.
+    pub(super) other_types: bool,
 }
 
 impl Made {
     pub(super) fn new(kind: &'static str, words: Words) -> Made {
-        Made { kind, words, ordered: false, other_columns: false }
+        Made { kind, words, ordered: false, other_columns: false, other_types: false }
     }
 }
 
@@ -350,17 +352,20 @@ fn grouped(mut words: Words, world: &World, random: &mut Random) -> Made {
         words.literal(&number, random);
     }
     let ordered = random.chance(60);
+    let mut other_types = false;
     if ordered {
         let mut order: Vec<String> = Vec::new();
         if !shown.is_empty() && random.chance(35) {
             order.push(random.pick(&shown).clone());
         }
+        // MySQL makes a temporary table for it, with columns of other types than those that it is made of.
+        other_types = order.iter().any(|by| by.starts_with("GROUP_CONCAT"));
         order.extend(keys.iter().map(|key| format!("{key}{}", random.pick(&["", " DESC"]))));
         words.put(format!(" ORDER BY {}", order.join(", ")));
         limit(&mut words, random);
     }
     // Whether a server makes a temporary table on its way shows in its columns.
-    Made { ordered, other_columns: true, ..Made::new(kind, words) }
+    Made { ordered, other_columns: true, other_types, ..Made::new(kind, words) }
 }
 
 fn aggregates(mut words: Words, world: &World, random: &mut Random) -> Made {
