@@ -386,5 +386,5 @@ fn rollup(mut words: Words, world: &World, random: &mut Random) -> Made {
     words.put(format!("SELECT {}, {} FROM {} AS x", keys.join(", "), list.join(", "), sources[0].table.name));
     filter(&mut words, &sources, random);
     words.put(format!(" GROUP BY {} WITH ROLLUP", keys.join(", ")));
-    Made { other_columns: true, ..Made::new("rollup", words) }
+    Made { other_columns: true, other_types: true, ..Made::new("rollup", words) }
 }
