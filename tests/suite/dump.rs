@@ -150,6 +150,11 @@ fn warned(session: &mut Conn) -> Result<(), Failed> {
     expect_equal("it is told", told, Some(("Warning", 1235, true)))?;
     session.query_drop("INSERT INTO t_restored.b VALUES ('three')")?;
     session.query_drop("UNLOCK TABLES")?;
+    // As on one server, it commits what is open.
+    for text in ["BEGIN", "INSERT INTO t_restored.b VALUES ('four')", "LOCK TABLES t_restored.b WRITE", "ROLLBACK"] {
+        session.query_drop(text)?;
+    }
+    expect_equal("rows that were committed", value(session, "SELECT COUNT(*) FROM t_restored.b")?, "4".to_owned())?;
     let wrong = session.query_drop("SET weir_lock_tables = 'maybe'");
     expect_equal(&format!("a wrong value: {wrong:?}"), wrong.is_err(), true)?;
     session.query_drop("SET weir_lock_tables = DEFAULT")?;

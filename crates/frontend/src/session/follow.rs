@@ -43,8 +43,8 @@ impl Session {
 
     /// What a SET has changed and the server has not reported is asked for, and kept like the rest. `bound`: the pins before it.
     ///
-    /// Only variables of which the value that a server tells is all that there is to them; and only where several shards want the session
-    /// elsewhere: else the pin costs less than the question.
+    /// Only variables of which the value that a server tells is all that there is to them; and, but for what the client tracks, only where
+    /// several shards want the session elsewhere: else the pin costs less than the question.
     pub(super) async fn learn_unreported(&mut self, class: &Class, outcome: &Outcome, bound: Pins) {
         let new = self.state.pins - bound;
         let tracks = new.contains(Pins::SESSION_TRACKING);

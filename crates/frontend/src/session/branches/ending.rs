@@ -34,7 +34,7 @@ impl Session {
         committed
     }
 
-    /// A definition that runs on connections of its own commits what is open before.
+    /// A statement that runs on connections of its own, or on none, commits what is open before.
     pub(in super::super) async fn commit_for_definition(&mut self) -> Result<(), Stopped> {
         self.commit_before().await?;
         self.state.begin = None;

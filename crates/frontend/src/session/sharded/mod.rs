@@ -117,7 +117,7 @@ impl Session {
         if sharding.catalog().databases.is_empty() && !self.may_define(asked.class) {
             return Ok(Dispatched::Here(None));
         }
-        if self.ignores_locks && self.ignore_locks(&sharding.catalog(), asked) {
+        if self.ignores_locks && self.ignore_locks(&sharding.catalog(), asked).await? {
             return Ok(Dispatched::Done);
         }
         let known = if self.needs_more_than_plan(asked) { None } else { self.cached_plan(&sharding, asked) };
