@@ -52,7 +52,7 @@ pub fn plan(
     weights: &Weights,
     session: &SessionFacts<'_>,
 ) -> Result<Plan, Refusal> {
-    planned(text, statement, catalog, weights, session, None)
+    planned(text, statement, catalog, weights, session, None, true)
 }
 
 /// The same of a text that expressions over aggregates were taken out of.
@@ -63,22 +63,11 @@ pub(crate) fn plan_groups(
     weights: &Weights,
     session: &SessionFacts<'_>,
 ) -> Result<Plan, Refusal> {
-    planned_as(text, statement, catalog, weights, session, None, false)
+    planned(text, statement, catalog, weights, session, None, false)
 }
 
-/// The same, with what it depends on taken down.
+/// The same, with what it depends on taken down. `computes`: expressions over aggregates may be computed by a server.
 pub(crate) fn planned(
-    text: &[u8],
-    statement: &Statement<'_>,
-    catalog: &Catalog,
-    weights: &Weights,
-    session: &SessionFacts<'_>,
-    trace: Option<&Trace<'_>>,
-) -> Result<Plan, Refusal> {
-    planned_as(text, statement, catalog, weights, session, trace, true)
-}
-
-fn planned_as(
     text: &[u8],
     statement: &Statement<'_>,
     catalog: &Catalog,

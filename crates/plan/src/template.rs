@@ -60,7 +60,7 @@ pub fn plan_traced(
     if rows {
         trace.look_through(statement);
     }
-    let plan = planned(text, statement, catalog, weights, session, Some(&trace));
+    let plan = planned(text, statement, catalog, weights, session, Some(&trace), true);
     let cacheable = session.hinted.is_none() && (rows || plan == Ok(Plan::Home));
     let template = plan.as_ref().ok().filter(|_| cacheable).and_then(|plan| {
         let parameters = session.parameters.unwrap_or_default();

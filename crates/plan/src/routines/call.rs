@@ -18,7 +18,7 @@ use super::value::{Charsets, as_parameter};
 use super::{DEEPEST, KnownPrograms, UNKNOWN};
 use crate::constant::Folder;
 use crate::place::Shards;
-use crate::statement::{Planner, planned, refused, to_shard};
+use crate::statement::{Planner, plan, refused, to_shard};
 use crate::{Plan, Raise, Refusal, Route, SessionFacts};
 
 /// Something that nobody knows the value of.
@@ -193,7 +193,7 @@ impl Place {
             return Ok(());
         }
         let session = SessionFacts { parameters: Some(constants), ..*around };
-        match planned(text, statement, planner.catalog, planner.weights, &session, None) {
+        match plan(text, statement, planner.catalog, planner.weights, &session) {
             Ok(Plan::Route(route)) => {
                 if let Some(raise) = route.raise {
                     let before = self.raise.get_or_insert_with(|| raise.clone());

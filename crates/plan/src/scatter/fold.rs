@@ -261,20 +261,8 @@ impl<'a> Shown<'_, '_, 'a> {
                 left,
                 right,
             ) => all(&[left, right]),
-            ExprKind::Binary(
-                BinaryOp::Eq
-                | BinaryOp::NullSafeEq
-                | BinaryOp::Ne
-                | BinaryOp::Lt
-                | BinaryOp::Le
-                | BinaryOp::Gt
-                | BinaryOp::Ge
-                | BinaryOp::And
-                | BinaryOp::Or
-                | BinaryOp::Xor,
-                ..,
-            )
-            | ExprKind::Is(_)
+            ExprKind::Binary(op, ..) if op.is_condition() => Exactness::Exact,
+            ExprKind::Is(_)
             | ExprKind::Between(_)
             | ExprKind::In(_)
             | ExprKind::Like(_)

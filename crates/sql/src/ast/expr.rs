@@ -289,6 +289,14 @@ pub enum BinaryOp {
     JsonUnquote,
 }
 
+impl BinaryOp {
+    /// Whether it is `=`, `<` or the like, or AND, OR, XOR: its value is 1, 0 or NULL.
+    pub fn is_condition(self) -> bool {
+        use BinaryOp::{And, Eq, Ge, Gt, Le, Lt, Ne, NullSafeEq, Or, Xor};
+        matches!(self, Eq | NullSafeEq | Ne | Lt | Le | Gt | Ge | And | Or | Xor)
+    }
+}
+
 /// `expr IS [NOT] what`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Is<'a> {

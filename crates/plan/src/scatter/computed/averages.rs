@@ -38,23 +38,8 @@ pub(super) fn fit<'a>(expr: &'a Expr<'a>, sight: Sight<'_, 'a>) -> bool {
         ExprKind::Paren(of) | ExprKind::Unary(UnaryOp::Minus | UnaryOp::Plus | UnaryOp::Not | UnaryOp::Bang, of) => {
             fit(of, sight)
         }
-        ExprKind::Binary(
-            BinaryOp::Add
-            | BinaryOp::Subtract
-            | BinaryOp::Multiply
-            | BinaryOp::Eq
-            | BinaryOp::NullSafeEq
-            | BinaryOp::Ne
-            | BinaryOp::Lt
-            | BinaryOp::Le
-            | BinaryOp::Gt
-            | BinaryOp::Ge
-            | BinaryOp::And
-            | BinaryOp::Or
-            | BinaryOp::Xor,
-            left,
-            right,
-        ) => all(&[left, right]),
+        ExprKind::Binary(BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply, left, right) => all(&[left, right]),
+        ExprKind::Binary(op, left, right) if op.is_condition() => all(&[left, right]),
         // A quotient is rounded to so many digits more than what is divided has.
         ExprKind::Binary(BinaryOp::Divide, left, right) => !has(left, sight) && fit(right, sight),
         ExprKind::Is(is) => fit(&is.expr, sight),
