@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 5
 # Where cargo builds, also if the environment says so.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help demo test build deb lint unit suite differential fuzz bench sql-corpus sql-check clean-demo
+.PHONY: help demo test build deb lint programs unit suite differential fuzz bench sql-corpus sql-check clean-demo
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,7 +18,7 @@ demo: ## Install what is missing, build, start a local cluster, and show what We
 test: ## Everything: lint, unit tests, fuzzing, and the suite on real MariaDB and MySQL servers
 	@scripts/install-deps --test
 	@scripts/get-mysql
-	@$(MAKE) --no-print-directory lint unit sql-check suite differential fuzz
+	@MAKE="$(MAKE)" scripts/stages lint programs unit sql-check suite differential fuzz
 
 build: ## The optimised binary, target/release/weir
 	@scripts/install-deps --demo
@@ -31,6 +31,9 @@ lint: ## Formatting and clippy, warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path tests/clients/sqlx_client/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+programs: ## All that the tests run, built
+	$(CARGO) build --workspace --all-targets --locked
 
 unit: ## Unit tests, and the local cluster's own tests on real servers
 	$(CARGO) test --workspace --exclude weir-tests --locked

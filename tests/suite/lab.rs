@@ -20,6 +20,7 @@ use weir_local::{Flavor, Installation, Server, ServerSpec, own_grants, replicate
 use crate::client::Address;
 use crate::clients::Tools;
 use crate::login::{self, Login, Opening};
+use crate::pace::Pace;
 use crate::script;
 use crate::signals;
 use crate::weir::Weir;
@@ -198,6 +199,7 @@ pub(crate) struct Shared {
     mariadb: OnceLock<Result<Site, String>>,
     mysql: OnceLock<Result<Site, String>>,
     directories: AtomicUsize,
+    pub(crate) pace: Pace,
     /// Dropped, and so removed, after the servers in it.
     dir: TempDir,
 }
@@ -211,6 +213,7 @@ impl Shared {
             mariadb: OnceLock::new(),
             mysql: OnceLock::new(),
             directories: AtomicUsize::new(0),
+            pace: Pace::default(),
             dir,
         })
     }

@@ -23,6 +23,7 @@ mod login;
 mod machine;
 mod misuse;
 mod observe;
+mod pace;
 mod packaging;
 mod reads;
 mod reload;
@@ -63,7 +64,8 @@ impl Collector {
         let name = format!("{}::{name}", name_of(self.flavor));
         let (shared, flavor) = (self.shared.clone(), self.flavor);
         self.trials.push(Trial::test(name.clone(), move || {
-            test(&Lab::of_test(&shared, flavor), flavor).map_err(|failed| {
+            let result = shared.pace.time(&name, || test(&Lab::of_test(&shared, flavor), flavor));
+            result.map_err(|failed| {
                 let message = failed.message().unwrap_or("failed");
                 let failed = format!("{name}: {message}\n---- {} ----", machine::state(shared.path()));
                 // Also at once: what the harness prints at the end is lost if the end is not reached.
@@ -145,8 +147,9 @@ fn main() -> ExitCode {
     };
     let flavors: Vec<Flavor> = [Flavor::MariaDb, Flavor::MySql].into_iter().filter(wanted).collect();
     let holders = Holders::start(&shared, &flavors);
-    let conclusion = libtest_mimic::run(&arguments, trials);
+    let passed = pace::run(&arguments, trials);
+    shared.pace.report();
     drop(shared);
     holders.end();
-    conclusion.exit_code()
+    if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
+use indicatif::MultiProgress;
 use weir_local::Flavor;
 
 /// What anything here may fail with.
@@ -52,9 +53,12 @@ pub(crate) struct Arguments {
     /// Which statements are generated.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many are generated, at least.
+    /// How many are generated, at least, if the time suffices.
     #[arg(long, default_value_t = 600)]
     statements: usize,
+    /// No script begins after so many seconds of generated statements.
+    #[arg(long, default_value_t = 600)]
+    seconds: u64,
     /// Print each statement and what the plain server answers.
     #[arg(long)]
     verbose: bool,
@@ -73,17 +77,26 @@ fn main() -> ExitCode {
         Some(Kind::Mariadb) => vec![Flavor::MariaDb],
         None => vec![Flavor::MariaDb, Flavor::MySql],
     };
+    let bars = MultiProgress::new();
+    let (bars, arguments) = (&bars, &arguments);
+    // One kind of server does not wait for the other: most of the time is theirs.
+    let tallies: Vec<_> = std::thread::scope(|scope| {
+        let runs: Vec<_> =
+            flavors.iter().map(|&flavor| (flavor, scope.spawn(move || run::run(flavor, arguments, bars)))).collect();
+        runs.into_iter().map(|(flavor, run)| (flavor, run.join())).collect()
+    });
     let mut total = run::Tally::default();
-    for flavor in flavors {
-        match run::run(flavor, &arguments) {
-            Ok(tally) => {
+    for (flavor, tally) in tallies {
+        match tally {
+            Ok(Ok(tally)) => {
                 println!("{flavor}: {} passed, {} failed", tally.passed, tally.failed);
                 total.add(&tally);
             }
-            Err(error) => {
+            Ok(Err(error)) => {
                 println!("{flavor}: {error}");
                 total.failed += 1;
             }
+            Err(_panic) => total.failed += 1,
         }
     }
     println!("{} passed, {} failed", total.passed, total.failed);

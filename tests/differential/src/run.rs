@@ -1,8 +1,9 @@
 //! Running the cases, and comparing.
 
 use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use weir_local::Flavor;
@@ -17,7 +18,6 @@ use crate::{Arguments, Error};
 pub(crate) struct Tally {
     pub(crate) passed: usize,
     pub(crate) failed: usize,
-    shown: usize,
 }
 
 impl Tally {
@@ -71,82 +71,121 @@ pub(crate) fn fresh(target: &Target) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs all cases on one kind of server.
-pub(crate) fn run(flavor: Flavor, arguments: &Arguments) -> Result<Tally, Error> {
+/// Runs all cases on one kind of server: each target at its own pace, compared as answers come.
+pub(crate) fn run(flavor: Flavor, arguments: &Arguments, bars: &MultiProgress) -> Result<Tally, Error> {
     let cases = if arguments.generate { Vec::new() } else { load(&arguments.cases, &arguments.filter)? };
     let directory = tempfile::Builder::new().prefix("weir-differential-").tempdir()?;
     let targets = set(flavor, arguments, directory.path())?;
     let steps = cases.iter().map(|case| case.steps.len() as u64 * 2).sum();
-    let bar = ProgressBar::new(steps).with_style(
+    let bar = bars.add(ProgressBar::new(steps)).with_style(
         ProgressStyle::with_template("{msg} [{wide_bar}] {pos}/{len} {eta}")
             .unwrap_or_else(|_| ProgressStyle::default_bar()),
     );
     bar.set_message(flavor.to_string());
-    let mut tally = Tally::default();
-    for case in &cases {
-        for binary in [false, true] {
-            run_case(flavor, case, binary, &targets, arguments, &mut tally, &bar)?;
+    let mut report = Report { flavor, arguments, bar: &bar, tally: Tally::default() };
+    std::thread::scope(|scope| {
+        let mut answers: Vec<Receiver<Answers>> = Vec::new();
+        for target in &targets {
+            let (sender, receiver) = sync_channel(CASES_AHEAD);
+            let cases = &cases;
+            scope.spawn(move || play(flavor, cases, target, &sender));
+            answers.push(receiver);
         }
-    }
+        for case in &cases {
+            for binary in [false, true] {
+                let of_case = answers.iter().map(Receiver::recv).collect::<Result<Result<Vec<_>, _>, _>>();
+                report.compare(case, binary, &targets, of_case??);
+            }
+        }
+        Ok::<_, Error>(())
+    })?;
+    let mut tally = report.tally;
     bar.finish_and_clear();
     if arguments.generate || arguments.filter.is_empty() {
-        let generated = crate::generate::run(flavor, arguments, &targets)?;
+        let generated = crate::generate::run(flavor, arguments, &targets, bars)?;
         tally.passed += generated.passed;
         tally.failed += generated.failed;
     }
     Ok(tally)
 }
 
-fn run_case(
-    flavor: Flavor,
-    case: &Case,
-    binary: bool,
-    targets: &[Target],
-    arguments: &Arguments,
-    tally: &mut Tally,
-    bar: &ProgressBar,
-) -> Result<(), Error> {
-    for target in targets {
-        fresh(target)?;
-    }
-    let mut all: Vec<Sessions<'_>> = targets.iter().map(Sessions::new).collect();
-    for step in &case.steps {
-        bar.inc(1);
-        if step.flavor.is_some_and(|only| only != flavor) || step.binary.is_some_and(|only| only != binary) {
-            continue;
-        }
-        let Some((plain, weirs)) = all.split_first_mut() else { return Ok(()) };
-        let expected = match step.refused.is_some() || step.weir_only {
-            true => None,
-            false => Some(plain.run(step, binary)?),
-        };
-        if arguments.verbose
-            && let Some(expected) = &expected
-        {
-            bar.println(format!("{}:{}: {}\n{expected}", case.file, step.line, step.text));
-        }
-        for sessions in weirs {
-            if step.refused.is_some() && sessions.target.shards < 2 {
-                // One shard holds everything: there is nothing to refuse, and the plain server has not done it either.
-                continue;
+/// How many cases a target may be ahead of the slowest one.
+const CASES_AHEAD: usize = 8;
+
+/// A case's answers on one target: a place for each step, empty where the step does not run there.
+type Answers = Result<Vec<Option<Answer>>, Error>;
+
+/// Runs all cases on one target, until nobody listens any more.
+fn play(flavor: Flavor, cases: &[Case], target: &Target, sender: &SyncSender<Answers>) {
+    for case in cases {
+        for binary in [false, true] {
+            let answers = play_case(flavor, case, binary, target);
+            let failed = answers.is_err();
+            if sender.send(answers).is_err() || failed {
+                return;
             }
-            let got = sessions.run(step, binary)?;
-            match verdict(step, expected.as_ref(), &got) {
-                Ok(()) => tally.passed += 1,
-                Err(why) => {
-                    tally.failed += 1;
-                    tally.shown += 1;
-                    if tally.shown <= arguments.show {
-                        let protocol = if binary { "binary" } else { "text" };
-                        let (file, line, text) = (&case.file, step.line, &step.text);
-                        let (title, target) = (&case.title, &sessions.target.name);
-                        bar.suspend(|| println!("{file}:{line} ({title}), {target}, {protocol}:\n  {text}\n{why}"));
-                    }
+        }
+    }
+}
+
+fn play_case(flavor: Flavor, case: &Case, binary: bool, target: &Target) -> Answers {
+    fresh(target)?;
+    let mut sessions = Sessions::new(target);
+    let runs = |step: &Step| {
+        let is_for_this =
+            step.flavor.is_none_or(|only| only == flavor) && step.binary.is_none_or(|only| only == binary);
+        // What is refused over several shards is done nowhere else: there is nothing to refuse on one shard.
+        let here = match target.shards {
+            0 => step.refused.is_none() && !step.weir_only,
+            1 => step.refused.is_none(),
+            _ => true,
+        };
+        is_for_this && here
+    };
+    case.steps.iter().map(|step| runs(step).then(|| sessions.run(step, binary)).transpose()).collect()
+}
+
+/// What came out so far, and where it is shown.
+struct Report<'a> {
+    flavor: Flavor,
+    arguments: &'a Arguments,
+    bar: &'a ProgressBar,
+    tally: Tally,
+}
+
+impl Report<'_> {
+    /// Compares the answers to a case: the first target's are the right ones.
+    fn compare(&mut self, case: &Case, binary: bool, targets: &[Target], mut answers: Vec<Vec<Option<Answer>>>) {
+        for (number, step) in case.steps.iter().enumerate() {
+            self.bar.inc(1);
+            let mut of_step = answers.iter_mut().map(|answers| answers[number].take());
+            let expected = of_step.next().flatten();
+            if self.arguments.verbose
+                && let Some(expected) = &expected
+            {
+                let (file, line, text) = (&case.file, step.line, &step.text);
+                self.bar.suspend(|| println!("{}, {file}:{line}: {text}\n{expected}", self.flavor));
+            }
+            for (got, target) in of_step.zip(&targets[1..]) {
+                let Some(got) = got else { continue };
+                match verdict(step, expected.as_ref(), &got) {
+                    Ok(()) => self.tally.passed += 1,
+                    Err(why) => self.differs(case, step, binary, target, &why),
                 }
             }
         }
     }
-    Ok(())
+
+    fn differs(&mut self, case: &Case, step: &Step, binary: bool, target: &Target, why: &str) {
+        self.tally.failed += 1;
+        if self.tally.failed > self.arguments.show {
+            return;
+        }
+        let protocol = if binary { "binary" } else { "text" };
+        let (file, line, text, title) = (&case.file, step.line, &step.text, &case.title);
+        let (flavor, target) = (self.flavor, &target.name);
+        self.bar.suspend(|| println!("{file}:{line} ({title}), {flavor}, {target}, {protocol}:\n  {text}\n{why}"));
+    }
 }
 
 fn verdict(step: &Step, expected: Option<&Answer>, got: &Answer) -> Result<(), String> {

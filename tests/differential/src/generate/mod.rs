@@ -14,7 +14,9 @@ mod world;
 mod write;
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
+use indicatif::MultiProgress;
 use weir_local::Flavor;
 
 use crate::stage::Target;
@@ -36,11 +38,17 @@ pub(crate) struct Generated {
 }
 
 /// Runs scripts with at least so many statements.
-pub(crate) fn run(flavor: Flavor, arguments: &Arguments, targets: &[Target]) -> Result<Generated, Error> {
+pub(crate) fn run(
+    flavor: Flavor,
+    arguments: &Arguments,
+    targets: &[Target],
+    bars: &MultiProgress,
+) -> Result<Generated, Error> {
+    let start = Instant::now();
     let (mut shares, mut generated) = (Shares::new(), Generated::default());
     let (mut done, mut cut) = (0, 0);
     for seed in arguments.seed.. {
-        if done >= arguments.statements {
+        if done >= arguments.statements || start.elapsed() > Duration::from_secs(arguments.seconds) {
             break;
         }
         let script = Script::make(seed, flavor, STATEMENTS);
@@ -54,24 +62,25 @@ pub(crate) fn run(flavor: Flavor, arguments: &Arguments, targets: &[Target]) -> 
             }
             End::Different(difference) => {
                 generated.failed += 1;
-                println!("{flavor}, seed {seed}: {}, {}", targets[difference.target].name, difference.why);
+                let found = format!("{flavor}, seed {seed}: {}, {}", targets[difference.target].name, difference.why);
                 let small = shrink::shrink(script, &difference, targets)?;
-                println!("{}", small.shown());
+                bars.suspend(|| println!("{found}\n{}", small.shown()));
                 if generated.failed >= arguments.show {
                     break;
                 }
             }
         }
     }
-    println!(
-        "{flavor}: generated from seed {} on, {done} statements; {cut} scripts ended by a refusal of a write while it ran",
-        arguments.seed
+    let mut told = format!(
+        "{flavor}: generated from seed {} on, {done} of {} statements in {} s; {cut} scripts ended by a refusal of a write while it ran\n",
+        arguments.seed,
+        arguments.statements,
+        start.elapsed().as_secs(),
     );
     for (kind, (compared, refused)) in shares {
-        println!(
-            "  {kind:<18} {compared:>6} compared {refused:>6} refused ({}%)",
-            refused * 100 / (compared + refused).max(1)
-        );
+        let share = refused * 100 / (compared + refused).max(1);
+        told += &format!("  {kind:<18} {compared:>6} compared {refused:>6} refused ({share}%)\n");
     }
+    bars.suspend(|| print!("{told}"));
     Ok(generated)
 }

@@ -40,9 +40,9 @@ pub(super) type Nature = (Option<u16>, Option<u16>, bool);
 pub(super) fn play(script: &Script, targets: &[&Target], shares: &mut Shares) -> Result<End, Error> {
     let mut sessions = Vec::new();
     for target in targets {
-        fresh(target)?;
         sessions.push(Sessions::new(target));
     }
+    everywhere(&mut sessions, |one| fresh(one.target))?;
     let mut compared = 0;
     let setup = script.setup();
     for (number, act) in setup.iter().chain(&script.acts).enumerate() {
@@ -68,16 +68,31 @@ pub(super) fn play(script: &Script, targets: &[&Target], shares: &mut Shares) ->
     Ok(End::Same { compared })
 }
 
+/// Does something on all targets at the same time.
+fn everywhere<'a, T: Send>(
+    sessions: &mut [Sessions<'a>],
+    ask: impl Fn(&mut Sessions<'a>) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    let ask = &ask;
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = sessions.iter_mut().map(|one| scope.spawn(move || ask(one))).collect();
+        asked
+            .into_iter()
+            .map(|one| one.join().unwrap_or_else(|_panic| Err("a session's thread panicked".into())))
+            .collect()
+    })
+}
+
 /// Whether Weir says beforehand that it refuses a write.
 fn refused_before(sessions: &mut [Sessions<'_>], act: &Act) -> Result<bool, Error> {
-    for one in sessions.iter_mut().filter(|one| one.target.shards > 1) {
-        let session = one.session(0)?;
-        let told = session.query_drop(format!("WEIR EXPLAIN {}", act.step.whole_text()));
-        if matches!(&told, Err(mysql::Error::MySqlError(error)) if error.code == 1235) {
-            return Ok(true);
+    let refused = everywhere(sessions, |one| {
+        if one.target.shards < 2 {
+            return Ok(false);
         }
-    }
-    Ok(false)
+        let told = one.session(0)?.query_drop(format!("WEIR EXPLAIN {}", act.step.whole_text()));
+        Ok(matches!(&told, Err(mysql::Error::MySqlError(error)) if error.code == 1235))
+    })?;
+    Ok(refused.contains(&true))
 }
 
 enum Verdict {
@@ -92,8 +107,8 @@ enum Verdict {
 fn one(sessions: &mut [Sessions<'_>], act: &Act) -> Result<Verdict, Error> {
     let mut refused = false;
     let mut expected = None;
-    for (number, one) in sessions.iter_mut().enumerate() {
-        let got = one.run(&act.step, act.binary)?;
+    let answers = everywhere(sessions, |one| one.run(&act.step, act.binary))?;
+    for (number, got) in answers.into_iter().enumerate() {
         let Some(expected) = &expected else {
             expected = Some(got);
             continue;
