@@ -16,7 +16,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hot_path::{Client, Site, query};
 use weir_admin::digests::Run;
 use weir_admin::{Place, Statistics, WorkerStatistics};
-use weir_backend::lanes::learn::{Learnt, Run as LaneRun};
+use weir_backend::lanes::learn::{Learnt, Rode, Run as LaneRun, Scale};
 use weir_sql::{KnownTexts, LexMode, classify, digest};
 use weir_wire::Capabilities;
 use weir_wire::reply::{Event, ReplyKind, ReplyTracker};
@@ -53,10 +53,11 @@ fn replies(c: &mut Criterion) {
     });
     c.bench_function("learn/a short run", |b| {
         let run = LaneRun { time: Duration::from_micros(100), bytes: 200, clean: true };
+        let (scale, now) = (Scale::new(run.time, run.time * 1000), Instant::now());
         let mut learnt = Learnt::default();
         b.iter(|| {
-            learnt.ran(black_box(run));
-            learnt.rode(run.time, run.bytes);
+            learnt.ran(black_box(run), scale, now);
+            learnt.rode(Rode { work: run.time, bytes: run.bytes }, scale, now);
             learnt.rides()
         });
     });

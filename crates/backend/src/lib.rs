@@ -19,6 +19,7 @@ pub mod monitor;
 pub mod places;
 pub mod pool;
 pub mod profile;
+pub mod pulse;
 pub mod server;
 pub mod statement;
 pub mod transport;

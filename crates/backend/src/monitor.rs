@@ -15,12 +15,13 @@ use weir_wire::frame::{PacketReader, put_packet};
 use weir_wire::packets::{ErrPacket, OkPacket};
 use weir_wire::resultset::parse_text_row;
 use weir_wire::stmt::query_payload;
-use weir_wire::{Capabilities, Failure};
+use weir_wire::{Capabilities, Command, Failure};
 
 use crate::Replaceable;
 use crate::connect::{Connected, Login, connect, server_failure};
 use crate::connection::OwnReply;
 use crate::gtid::Position;
+use crate::pulse::SLOW_BEAT;
 use crate::server::{Health, Identity, Observation, Server};
 
 /// How a server is watched.
@@ -37,6 +38,9 @@ pub struct MonitorSettings {
     /// A server that accepts connections but answers no probe for so long is taken for hung.
     pub hang_timeout: Duration,
 }
+
+/// The shortest pause between two beats.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(15);
 
 /// Session variables beginning so are global only, or never part of a session's state: tracking them would only make
 /// the list longer. MySQL's `statement_id` changes with each statement.
@@ -91,6 +95,7 @@ pub async fn watch(
     let mut probe = None;
     let mut answered = Instant::now();
     let mut settings_then = settings.load_full();
+    let mut silent = false;
     loop {
         let settings = settings.load_full();
         if !Arc::ptr_eq(&settings, &settings_then) {
@@ -98,17 +103,22 @@ pub async fn watch(
             probe = None;
             settings_then = settings.clone();
         }
-        let health = match tokio::time::timeout(settings.timeout, check(&server, &settings, &mut probe)).await {
-            Ok(Ok(())) => {
+        let told = match silent {
+            true => None,
+            false => tokio::time::timeout(settings.timeout, check(&server, &settings, &mut probe)).await.ok(),
+        };
+        let health = match told {
+            Some(Ok(())) => {
                 answered = Instant::now();
                 Health::Up
             }
-            Ok(Err(failure)) => {
+            Some(Err(failure)) => {
                 probe = None;
                 answered = Instant::now();
+                server.pulse.lost();
                 Health::Down(failure.message)
             }
-            Err(_) => {
+            None => {
                 probe = None;
                 if answered.elapsed() >= settings.hang_timeout { Health::Hung } else { server.facts().health.clone() }
             }
@@ -123,16 +133,50 @@ pub async fn watch(
             changed(&server, &health);
         }
         asked();
-        tokio::time::sleep(settings.interval).await;
+        silent = beat_until(&server, &mut probe, settings.interval, settings.timeout).await;
     }
+}
+
+/// Sends beats when they are asked for, until it is time for the next probe. Returns whether one was not answered within
+/// `timeout`; then it returns early.
+async fn beat_until(server: &Server, probe: &mut Option<Probe>, interval: Duration, timeout: Duration) -> bool {
+    let next = tokio::time::Instant::now() + interval;
+    while let Some(kept) = probe {
+        tokio::select! {
+            biased;
+            () = tokio::time::sleep_until(next) => return false,
+            () = server.pulse.wanted() => {}
+        }
+        let sent = Instant::now();
+        server.pulse.sent(sent);
+        match tokio::time::timeout(timeout, kept.ping()).await {
+            Ok(Ok(())) => server.pulse.answered(Instant::now()),
+            Ok(Err(_)) => {
+                server.pulse.lost();
+                *probe = None;
+            }
+            Err(_) => return true,
+        }
+        if sent.elapsed() > SLOW_BEAT {
+            server.pulse.ask();
+        } else {
+            tokio::time::sleep_until(next.min(tokio::time::Instant::now() + SHORTEST_PAUSE)).await;
+        }
+    }
+    tokio::time::sleep_until(next).await;
+    false
 }
 
 async fn check(server: &Server, settings: &MonitorSettings, probe: &mut Option<Probe>) -> Result<(), Failure> {
     // A kept connection that has broken says nothing of the server as it is now: it may have been restarted, or have
     // closed this one connection. Only a fresh one tells.
     if let Some(mut kept) = probe.take()
-        && let Ok(observation) = kept.observe().await
+        && let Ok(observation) = {
+            server.pulse.sent(Instant::now());
+            kept.observe().await
+        }
     {
+        server.pulse.answered(Instant::now());
         server.set_observation(observation);
         *probe = Some(kept);
         return Ok(());
@@ -144,6 +188,8 @@ async fn check(server: &Server, settings: &MonitorSettings, probe: &mut Option<P
     if server.facts().identity.as_deref() != Some(&identity) {
         server.set_facts(server.facts().health.clone(), Some(Arc::new(identity)));
     }
+    // What was asked on another connection was not answered; that this one is says the same of the server.
+    server.pulse.answered(Instant::now());
     server.set_observation(observation);
     *probe = Some(fresh);
     Ok(())
@@ -213,6 +259,21 @@ impl Probe {
                 return Ok(OwnReply { rows, ..OwnReply::default() });
             }
         }
+    }
+
+    /// Asks for a sign of life. Not cancel-safe, as [`Probe::run`].
+    ///
+    /// # Errors
+    /// What broke the connection.
+    async fn ping(&mut self) -> Result<(), Failure> {
+        let mut out = BytesMut::new();
+        put_packet(&mut out, 0, &[Command::Ping as u8]);
+        self.connected.stream.write_all(&out).await.map_err(lost)?;
+        self.connected.stream.flush().await.map_err(lost)?;
+        let mut packets = PacketReader::new();
+        packets.set_next_seq(1);
+        let answer = self.packet(&mut packets).await?;
+        if answer.first() == Some(&0xff) { Err(refused(&answer)) } else { Ok(()) }
     }
 
     fn done(&self, payload: &[u8]) -> Result<OwnReply, Failure> {

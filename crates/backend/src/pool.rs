@@ -147,6 +147,12 @@ impl Pool {
         }
     }
 
+    /// Connections of this worker that are in use.
+    pub fn busy(&self) -> usize {
+        let idle: usize = self.state.borrow().idle.values().map(Vec::len).sum();
+        self.open.get().saturating_sub(idle)
+    }
+
     /// Lends a connection, waiting for one up to the bound. Dropping the future gives up the place in the queue.
     ///
     /// # Errors

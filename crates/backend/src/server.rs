@@ -15,6 +15,7 @@ use crate::address::Address;
 use crate::gtid::Position;
 use crate::limits::Limits;
 use crate::pool::PoolCounts;
+use crate::pulse::Pulse;
 
 /// Whether connections to a server use TLS.
 #[derive(Debug, Clone)]
@@ -141,6 +142,8 @@ pub struct Server {
     pub settings: ServerSettings,
     /// Its connection limits.
     pub limits: Limits,
+    /// What trivial statements take there.
+    pub pulse: Pulse,
     reach: ArcSwap<Reach>,
     facts: ArcSwap<Facts>,
     observation: ArcSwapOption<Observation>,
@@ -158,6 +161,7 @@ impl Server {
         Server {
             settings,
             limits,
+            pulse: Pulse::default(),
             reach: ArcSwap::from_pointee(reach),
             facts: ArcSwap::from_pointee(facts),
             observation: ArcSwapOption::empty(),

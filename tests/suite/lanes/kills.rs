@@ -138,9 +138,10 @@ fn neighbours(site: &Site, endpoint: &Endpoint, database: &str) -> Result<(), Fa
     let [victim, mut other] = two_that_ride(endpoint, database)?;
     let stalls = counter(endpoint, "lane_stalls")?;
     let lock = Lock::take(site, database)?;
-    let (ended, victim, ()) = while_it_rides(endpoint, victim, |_| {
+    let (ended, victim, ()) = while_it_rides(endpoint, victim, |admin| {
         (0..50).try_for_each(|id| expect_equal("a number", number(&mut other, id)?, 7 * id + 1))?;
         counter_reaches(endpoint, "lane_stalls", stalls + 1)?;
+        eventually(BOUND, "WEIR SHOW POOLS shows the stalls", || pools(admin, "stalls") > 0)?;
         lock.release()
     })?;
     expect_equal("the read that was held up", ended.is_ok(), true)?;

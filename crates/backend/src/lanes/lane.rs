@@ -19,6 +19,7 @@ use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
 use weir_wire::stmt::Execute;
 use weir_wire::{Command, Malformed, StatusFlags};
 
+use super::SharedLearnt;
 use super::learn::Unfit;
 use super::ride::{Arrived, Elsewhere, Ride};
 use crate::connection::Connection;
@@ -105,7 +106,8 @@ pub struct Lane {
     lease: RefCell<Option<Lease>>,
     line: RefCell<Line>,
     state: Cell<State>,
-    overdue: Cell<Option<Duration>>,
+    /// The head that became one at this time holds the line up.
+    overdue: Cell<Option<Instant>>,
     /// A statement left something on the connection: it is not given back.
     soiled: Cell<bool>,
     in_flight: Cell<usize>,
@@ -177,9 +179,9 @@ impl Lane {
     }
 
     /// Puts a text on the lane: the payload of a COM_QUERY.
-    pub fn query(&self, ride: &Rc<Ride>, payload: &[u8]) {
+    pub fn query(&self, ride: &Rc<Ride>, learnt: &SharedLearnt, payload: &[u8]) {
         self.append(InFlight::Ride(ride.clone()), payload);
-        ride.begin();
+        ride.begin(learnt);
     }
 
     /// Puts an execution on the lane, if the text is prepared here and its parameters have the types that it was
@@ -187,6 +189,7 @@ impl Lane {
     pub fn execute(
         &self,
         ride: &Rc<Ride>,
+        learnt: &SharedLearnt,
         key: &Rc<StatementKey>,
         execute: &Execute<'_>,
         types: Option<&Rc<[u8]>>,
@@ -217,7 +220,7 @@ impl Lane {
         prepared.executed_by = Some(u32::MAX);
         drop(lease);
         self.append(InFlight::Ride(ride.clone()), &payload);
-        ride.begin();
+        ride.begin(learnt);
         true
     }
 
@@ -246,7 +249,8 @@ impl Lane {
         self.wake();
     }
 
-    fn wake(&self) {
+    /// Has the lane's task take a turn.
+    pub(super) fn wake(&self) {
         if let Some(waker) = &*self.waker.borrow() {
             waker.wake_by_ref();
         }
@@ -260,14 +264,17 @@ impl Lane {
         }
     }
 
-    /// Looks whether the head has held the line up for longer than `bound`. Only looks: the reply may be there already,
-    /// and the lane's task not have had its turn.
-    pub(super) fn check(&self, now: Instant, bound: Duration) {
+    /// Since when the head has been the head, if the lane takes statements or once did for it.
+    pub(super) fn head_since(&self) -> Option<Instant> {
         let line = self.line.borrow();
-        if !line.commands.is_empty() && now.saturating_duration_since(line.head_since) > bound {
-            self.overdue.set(Some(bound));
-            self.wake();
-        }
+        (!line.commands.is_empty()).then_some(line.head_since)
+    }
+
+    /// The head that became one at `since` holds the line up, unless its reply is there already and the lane's task has
+    /// not had its turn.
+    pub(super) fn overdue(&self, since: Instant) {
+        self.overdue.set(Some(since));
+        self.wake();
     }
 
     /// The server is gone, or has stopped answering: nothing more is waited for.
@@ -371,10 +378,10 @@ impl Lane {
     /// Nothing more can be read now: is the line held up, is the lane at its end?
     fn end_of_turn(&self) -> Poll<End> {
         let mut line = self.line.borrow_mut();
-        if let Some(bound) = self.overdue.take()
+        if let Some(since) = self.overdue.take()
             && self.state.get() != State::Condemned
             && !line.commands.is_empty()
-            && line.head_since.elapsed() > bound
+            && line.head_since == since
         {
             self.condemn(&mut line);
         }
@@ -391,6 +398,9 @@ impl Lane {
 
     fn condemn(&self, line: &mut Line) {
         self.state.set(State::Condemned);
+        if let Some(InFlight::Ride(head)) = line.commands.front() {
+            head.holds_up(Instant::now());
+        }
         for command in line.commands.drain(1..) {
             if let InFlight::Ride(ride) = command {
                 ride.divert(Elsewhere::HeldUp);
@@ -462,7 +472,7 @@ impl Lane {
             InFlight::Ride(ride) => {
                 if ride.is_riding() && !ride.is_abandoned() {
                     let time = now.saturating_duration_since(line.head_since);
-                    ride.arrive(&connection.input[..line.seen], Arrived { status: line.status, rows, time });
+                    ride.arrive(&connection.input[..line.seen], Arrived { status: line.status, rows, time, at: now });
                 }
             }
             InFlight::Prepare(key) => {

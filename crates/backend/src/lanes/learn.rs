@@ -1,25 +1,66 @@
-//! Which digests may ride lanes: learnt from how their statements have run.
+//! Which digests may ride lanes: learnt from how their statements have run, measured by what trivial ones take.
 //!
-//! A pure state machine per digest. What must always hold: a digest rides only after several short runs in a row on
-//! connections of their own; each time that it turns out to be unfit it has to show more of them than the time before
-//! (hysteresis), so that a digest whose cost depends on its literals does not swing back and forth.
+//! A pure state machine per digest, told the time. What must always hold:
+//! - Being slow along with everything else is no fault: on a connection of its own, where it competes with all others, a
+//!   digest is judged by the least of its recent runs; on a lane by what it occupied the lane for, less the time in which
+//!   the server or Weir answered nobody; and "long" is what a hundred trivial statements take there and then.
+//! - What a digest costs the others is bounded by its own cost: long rides add to its debt, short ones pay off a little
+//!   of it, and beyond a bound it leaves the lanes for a while: half a second at first, twice as long each time that it
+//!   fails again soon. A digest whose cost depends on its literals so spends next to all of its time elsewhere.
+//! - What leaves errors or warnings behind, or replies too large, has to show more clean runs in a row each time.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// A run no longer than this is short, and so is a reply no larger than [`SHORT_BYTES`].
+/// A run no longer than this is short on any machine.
 pub const SHORT_TIME: Duration = Duration::from_millis(10);
-/// See [`SHORT_TIME`]; in bytes.
+/// A run no longer than so many trivial statements is short too.
+const TRIVIALS: u32 = 100;
+/// The largest reply that is not large, in bytes.
 pub const SHORT_BYTES: u64 = 16 * 1024;
-/// Short runs in a row that a new digest has to show.
+/// Clean runs in a row that a new digest has to show.
 const FIRST_PROOF: u32 = 3;
 /// The most that is ever asked of a digest.
 const LONGEST_PROOF: u32 = 3 << 12;
 /// Rides in a row after which half of the proof is forgiven.
 const FORGIVEN_AFTER: u32 = 10_000;
-/// Long rides, not made good by [`GOOD_FOR_STRIKE`] short ones each, that end a digest's riding.
+/// Rides with large replies, not made good by [`GOOD_FOR_STRIKE`] others each, that end a digest's riding.
 const MOST_STRIKES: u32 = 3;
 /// See [`MOST_STRIKES`].
 const GOOD_FOR_STRIKE: u32 = 64;
+/// The part of the bound that a short ride pays off.
+const PAID_PER_RIDE: u32 = 16;
+/// The debt that ends a digest's riding, in bounds.
+const MOST_DEBT: u32 = 8;
+/// For how long a digest stays away the first time.
+const FIRST_REST: Duration = Duration::from_millis(500);
+/// How often that is doubled, at most: to a minute.
+const MOST_DOUBLINGS: u32 = 7;
+/// Riding for so many times its last rest, a digest is forgiven one doubling.
+const FORGIVEN_RESTS: u32 = 4;
+/// Statements beside which one runs as long as alone, as far as anybody can tell.
+const FEW: usize = 8;
+/// Runs that the least is taken of, at least; and the shortest time that they are gathered over.
+const SPAN_RUNS: u32 = 8;
+/// See [`SPAN_RUNS`].
+const SPAN: Duration = Duration::from_millis(250);
+
+/// By what runs are judged at this moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scale {
+    /// A longer run is long.
+    pub long: Duration,
+    /// A ride that works for longer holds its lane up.
+    pub stall: Duration,
+}
+
+impl Scale {
+    /// The scale of a server on which a trivial statement takes at least `trivial`, where lanes are held up after `stall`.
+    /// On a slow server more is short, but nothing that would hold a lane up, unless trivial statements nearly do.
+    pub fn new(trivial: Duration, stall: Duration) -> Scale {
+        let long = (trivial * TRIVIALS).min(stall / 2).max(trivial * 4).max(SHORT_TIME);
+        Scale { long, stall: stall.max(long) }
+    }
+}
 
 /// How a statement ran on a connection of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +73,30 @@ pub struct Run {
     pub clean: bool,
 }
 
+impl Run {
+    /// The run as it might have been alone: it shared the server with `others` that Weir knows of. That may be too little
+    /// for what sleeps instead of working; then its first rides tell.
+    #[must_use]
+    pub fn among(self, others: usize) -> Run {
+        let share = u32::try_from(others / FEW).unwrap_or(u32::MAX).max(1);
+        Run { time: self.time / share, ..self }
+    }
+
+    /// Whether it tells for its digest, but for the time that it took.
+    pub fn is_fit(&self) -> bool {
+        self.clean && self.bytes <= SHORT_BYTES
+    }
+}
+
+/// How a statement rode a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rode {
+    /// For how long it occupied the lane, less the time in which the server or Weir answered nobody.
+    pub work: Duration,
+    /// Bytes of its reply.
+    pub bytes: u64,
+}
+
 /// Why a statement that rode a lane had to be run elsewhere in the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unfit {
@@ -39,54 +104,104 @@ pub enum Unfit {
     Large,
     /// It ended with an error, warned, or changed the session's state: what it left must be on a connection of its own.
     Unclean,
-    /// It held its lane up for longer than the bound.
-    Slow,
+}
+
+/// The least of recent runs: of the present span and the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Least {
+    since: Option<Instant>,
+    runs: u32,
+    now: Option<Duration>,
+    before: Option<Duration>,
+}
+
+impl Least {
+    fn add(&mut self, time: Duration, at: Instant) {
+        let since = *self.since.get_or_insert(at);
+        if self.runs >= SPAN_RUNS && at.saturating_duration_since(since) >= SPAN {
+            *self = Least { since: Some(at), runs: 0, now: None, before: self.now };
+        }
+        self.runs += 1;
+        self.now = Some(self.now.map_or(time, |least| least.min(time)));
+    }
+
+    fn get(&self) -> Option<Duration> {
+        self.now.into_iter().chain(self.before).min()
+    }
 }
 
 /// What is known of one digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Learnt {
-    rides: bool,
-    /// Short runs (or rides) in a row.
+    /// Since when its statements ride, as far as that counts for being forgiven.
+    rides: Option<Instant>,
+    /// Clean runs (or rides) in a row.
     good: u32,
     /// Runs in a row that it takes to ride.
     proof: u32,
+    /// See [`MOST_STRIKES`].
     strikes: u32,
+    least: Least,
+    debt: Duration,
+    /// It stays away until then.
+    rest_until: Option<Instant>,
+    /// How often it has left for its time, as far as that is not forgiven.
+    failures: u32,
 }
 
 impl Default for Learnt {
     fn default() -> Self {
-        Learnt { rides: false, good: 0, proof: FIRST_PROOF, strikes: 0 }
+        Learnt {
+            rides: None,
+            good: 0,
+            proof: FIRST_PROOF,
+            strikes: 0,
+            least: Least::default(),
+            debt: Duration::ZERO,
+            rest_until: None,
+            failures: 0,
+        }
     }
 }
 
 impl Learnt {
     /// Whether its statements may ride.
     pub fn rides(&self) -> bool {
-        self.rides
+        self.rides.is_some()
     }
 
     /// A statement has run on a connection of its own.
-    pub fn ran(&mut self, run: Run) {
-        if self.rides {
+    pub fn ran(&mut self, run: Run, scale: Scale, now: Instant) {
+        if self.rides() {
             return;
         }
-        if !run.clean || run.time > SHORT_TIME || run.bytes > SHORT_BYTES {
+        if !run.is_fit() {
             self.good = 0;
             return;
         }
-        self.good += 1;
-        if self.good >= self.proof {
-            *self = Learnt { rides: true, good: 0, strikes: 0, proof: self.proof };
+        self.good = self.good.saturating_add(1);
+        self.least.add(run.time, now);
+        let rested = self.rest_until.is_none_or(|until| now >= until);
+        if rested && self.good >= self.proof && self.least.get().is_some_and(|least| least <= scale.long) {
+            *self = Learnt { rides: Some(now), good: 0, strikes: 0, debt: Duration::ZERO, rest_until: None, ..*self };
         }
     }
 
-    /// A statement has ridden a lane, and occupied it for `time` with a reply of `bytes`.
-    pub fn rode(&mut self, time: Duration, bytes: u64) {
-        if !self.rides {
-            return;
+    /// A statement has ridden a lane.
+    pub fn rode(&mut self, rode: Rode, scale: Scale, now: Instant) {
+        let Some(since) = self.rides else { return };
+        if rode.work > scale.stall {
+            return self.held_up_others(now);
         }
-        if time > SHORT_TIME || bytes > SHORT_BYTES {
+        if rode.work > scale.long {
+            self.debt += rode.work - scale.long;
+            if self.debt > scale.long * MOST_DEBT {
+                return self.leave(1, now);
+            }
+        } else {
+            self.debt = self.debt.saturating_sub(scale.long / PAID_PER_RIDE);
+        }
+        if rode.bytes > SHORT_BYTES {
             self.strikes += 1;
             self.good = 0;
             if self.strikes >= MOST_STRIKES {
@@ -102,92 +217,44 @@ impl Learnt {
             self.good = 0;
             self.proof = (self.proof / 2).max(FIRST_PROOF);
         }
+        if self.failures > 0 && now.saturating_duration_since(since) >= rest(self.failures) * FORGIVEN_RESTS {
+            self.failures -= 1;
+            self.rides = Some(now);
+        }
+    }
+
+    /// A statement holds its lane up.
+    pub fn held_up_others(&mut self, now: Instant) {
+        if self.rides() {
+            self.leave(2, now);
+        }
     }
 
     /// A statement had to be run elsewhere.
     pub fn unfit(&mut self, why: Unfit) {
         self.must_prove(match why {
-            Unfit::Slow | Unfit::Large => 4,
+            Unfit::Large => 4,
             Unfit::Unclean => 8,
         });
     }
 
     fn must_prove(&mut self, times_more: u32) {
         let proof = self.proof.saturating_mul(times_more).min(LONGEST_PROOF);
-        *self = Learnt { rides: false, good: 0, strikes: 0, proof };
+        *self = Learnt { rides: None, good: 0, strikes: 0, proof, ..*self };
     }
+
+    /// Its statements take too long: it stays away for a while.
+    fn leave(&mut self, weight: u32, now: Instant) {
+        self.failures = if self.failures == 0 { 1 } else { (self.failures + weight).min(MOST_DOUBLINGS + 1) };
+        let rest_until = Some(now + rest(self.failures));
+        let least = Least::default();
+        *self = Learnt { rides: None, good: 0, strikes: 0, debt: Duration::ZERO, rest_until, least, ..*self };
+    }
+}
+
+fn rest(failures: u32) -> Duration {
+    FIRST_REST * (1 << failures.saturating_sub(1).min(MOST_DOUBLINGS))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SHORT: Run = Run { time: Duration::from_micros(100), bytes: 200, clean: true };
-
-    fn runs_until_it_rides(learnt: &mut Learnt) -> u32 {
-        (1..=LONGEST_PROOF)
-            .find(|_| {
-                learnt.ran(SHORT);
-                learnt.rides()
-            })
-            .expect("it rides in the end")
-    }
-
-    #[test]
-    fn a_digest_rides_after_a_few_short_runs_in_a_row() {
-        let mut learnt = Learnt::default();
-        learnt.ran(SHORT);
-        learnt.ran(SHORT);
-        learnt.ran(Run { time: SHORT_TIME * 2, ..SHORT });
-        assert!(!learnt.rides());
-        assert_eq!(runs_until_it_rides(&mut learnt), 3);
-    }
-
-    #[test]
-    fn long_large_and_unclean_runs_prove_nothing() {
-        for bad in [
-            Run { time: SHORT_TIME * 2, ..SHORT },
-            Run { bytes: SHORT_BYTES + 1, ..SHORT },
-            Run { clean: false, ..SHORT },
-        ] {
-            let mut learnt = Learnt::default();
-            (0..100).for_each(|_| learnt.ran(bad));
-            assert!(!learnt.rides(), "{bad:?}");
-        }
-    }
-
-    #[test]
-    fn each_failure_asks_for_a_longer_proof_up_to_a_bound() {
-        let mut learnt = Learnt::default();
-        let mut asked = Vec::new();
-        for _ in 0..8 {
-            asked.push(runs_until_it_rides(&mut learnt));
-            learnt.unfit(Unfit::Slow);
-            assert!(!learnt.rides());
-        }
-        assert_eq!(asked, [3, 12, 48, 192, 768, 3072, LONGEST_PROOF, LONGEST_PROOF]);
-    }
-
-    #[test]
-    fn a_few_long_rides_among_many_short_ones_are_borne_and_several_close_together_are_not() {
-        let mut learnt = Learnt::default();
-        runs_until_it_rides(&mut learnt);
-        for _ in 0..20 {
-            learnt.rode(SHORT_TIME * 2, 100);
-            (0..GOOD_FOR_STRIKE).for_each(|_| learnt.rode(SHORT.time, 100));
-        }
-        assert!(learnt.rides());
-        (0..MOST_STRIKES).for_each(|_| learnt.rode(SHORT_TIME * 2, 100));
-        assert!(!learnt.rides());
-    }
-
-    #[test]
-    fn a_long_time_of_good_rides_is_rewarded() {
-        let mut learnt = Learnt::default();
-        learnt.unfit(Unfit::Unclean);
-        assert_eq!(runs_until_it_rides(&mut learnt), 24);
-        (0..FORGIVEN_AFTER).for_each(|_| learnt.rode(SHORT.time, 100));
-        learnt.unfit(Unfit::Large);
-        assert_eq!(runs_until_it_rides(&mut learnt), 48);
-    }
-}
+mod tests;

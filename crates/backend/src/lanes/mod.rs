@@ -22,7 +22,7 @@ use weir_wire::auth::Password;
 
 pub use lane::Lane;
 use lane::{Counted, End};
-use learn::Learnt;
+use learn::{Learnt, Rode, Run, SHORT_TIME, Scale, Unfit};
 use pace::{Pace, Window};
 pub use ride::{Arrived, Elsewhere, Ride};
 
@@ -31,6 +31,7 @@ use crate::metrics::Metrics;
 use crate::monitor::{Kill, kill};
 use crate::pool::{GivesWay, Pool, PoolKey, Request};
 use crate::profile::SharedProfile;
+use crate::pulse::Delays;
 
 /// Digests whose fitness is remembered, per group of lanes.
 const MOST_DIGESTS: usize = 4096;
@@ -42,6 +43,12 @@ const TICK: Duration = Duration::from_millis(25);
 const TICKS_PER_WINDOW: u32 = 4;
 /// A lane that nobody has used for so long gives its connection back.
 const IDLE: Duration = Duration::from_secs(5);
+/// A turn of the worker that comes later than this was held up.
+const LATE: Duration = Duration::from_millis(2);
+/// How often what trivial statements take is looked up.
+const SCALE_AGE: Duration = Duration::from_millis(20);
+/// How much longer a head may hold its line up when nobody can tell whether the server answers others.
+const UNKNOWN: u32 = 4;
 /// No lane is tried to be opened for so long after one could not be.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -110,6 +117,12 @@ pub struct Lanes {
     recent: Cell<(u64, u64, u64)>,
     shown: Cell<(f64, f64)>,
     stalls: Cell<usize>,
+    /// The turns that this worker took late: it could neither send nor read.
+    late: RefCell<Delays>,
+    /// When the next turn is due.
+    due: Cell<Option<Instant>>,
+    /// By what runs are judged, and since when.
+    scale: Cell<Option<(Instant, Scale)>>,
 }
 
 impl Lanes {
@@ -126,6 +139,9 @@ impl Lanes {
             recent: Cell::default(),
             shown: Cell::default(),
             stalls: Cell::default(),
+            late: RefCell::default(),
+            due: Cell::default(),
+            scale: Cell::default(),
         });
         let itself: Weak<Lanes> = Rc::downgrade(&lanes);
         lanes.pool.set_lanes(itself);
@@ -143,9 +159,56 @@ impl Lanes {
         self.budget() > 0
     }
 
-    /// The time after which a statement holds its lane up.
-    pub fn stall_timeout(&self) -> Duration {
-        self.settings.stall_timeout
+    /// Takes down how a statement ran on a connection of its own.
+    pub fn note_run(&self, learnt: &SharedLearnt, mut run: Run) {
+        let mut state = learnt.get();
+        if state.rides() {
+            return;
+        }
+        let now = Instant::now();
+        if run.is_fit() && run.time > SHORT_TIME {
+            self.pool.server.pulse.ask();
+            run = run.among(self.pool.busy());
+        }
+        state.ran(run, self.scale(now), now);
+        learnt.set(state);
+    }
+
+    /// Takes down how a statement rode a lane.
+    pub fn note_ride(&self, learnt: &SharedLearnt, arrived: &Arrived, bytes: u64) {
+        let mut state = learnt.get();
+        let mut work = arrived.time;
+        if work > SHORT_TIME {
+            let since = arrived.at.checked_sub(work).unwrap_or(arrived.at);
+            work = work.saturating_sub(self.held_up(since, arrived.at));
+        }
+        state.rode(Rode { work, bytes }, self.scale(arrived.at), arrived.at);
+        learnt.set(state);
+    }
+
+    /// Takes down that a statement had to leave its lane.
+    pub fn note_unfit(&self, learnt: &SharedLearnt, why: Unfit) {
+        let mut state = learnt.get();
+        state.unfit(why);
+        learnt.set(state);
+    }
+
+    /// How much of the time from `since` to `now` the server answered nobody, or this worker had no turn.
+    fn held_up(&self, since: Instant, now: Instant) -> Duration {
+        let late = self.late.borrow().within(since, now);
+        let overdue = self.due.get().map_or(Duration::ZERO, |due| now.saturating_duration_since(due.max(since)));
+        self.pool.server.pulse.waited(since, now).max(late + overdue)
+    }
+
+    fn scale(&self, now: Instant) -> Scale {
+        if let Some((since, scale)) = self.scale.get()
+            && now.saturating_duration_since(since) < SCALE_AGE
+        {
+            return scale;
+        }
+        let scale = Scale::new(self.pool.server.pulse.least(), self.settings.stall_timeout);
+        self.scale.set(Some((now, scale)));
+        scale
     }
 
     /// The group of sessions with this key and profile.
@@ -245,8 +308,7 @@ impl Lanes {
                 self.opened.notified().await;
                 window = Instant::now();
             }
-            tokio::time::sleep(TICK).await;
-            let now = Instant::now();
+            let now = self.tick().await;
             self.check_all(now);
             tick = tick.wrapping_add(1);
             if tick.is_multiple_of(TICKS_PER_WINDOW) {
@@ -258,6 +320,21 @@ impl Lanes {
                 }
             }
         }
+    }
+
+    /// Waits for the next tick, and takes down by how much it is late.
+    async fn tick(&self) -> Instant {
+        let due = Instant::now() + TICK;
+        self.due.set(Some(due + LATE));
+        tokio::time::sleep(TICK).await;
+        let now = Instant::now();
+        self.due.set(None);
+        if now > due + LATE {
+            let mut late = self.late.borrow_mut();
+            late.begin(due);
+            late.end(now);
+        }
+        now
     }
 
     /// Forgets the groups that no session and no lane has: settings that change all the time must not fill the memory.
@@ -272,25 +349,45 @@ impl Lanes {
         let gone = self.pool.server.refusal().is_some();
         let waited_for = self.pool.is_waited_for();
         let generation = self.pool.server.generation();
+        let mut busy = false;
         for group in self.groups.borrow().values().flatten() {
             for lane in group.lanes.borrow().iter() {
-                let condemned = lane.is_condemned();
                 if gone {
                     lane.give_up();
                     continue;
                 }
-                lane.check(now, self.settings.stall_timeout);
+                if let Some(since) = lane.head_since() {
+                    busy = true;
+                    if self.holds_up(since, now) {
+                        lane.overdue(since);
+                    }
+                }
                 let idle = lane.idle_for(now);
                 let not_needed = idle.is_some_and(|time| time > if waited_for { TICK * 2 } else { IDLE });
                 if not_needed || lane.is_outdated(generation) {
                     lane.retire();
                 }
-                if condemned {
+                if lane.is_condemned() {
                     // Its head may have been let go of.
-                    lane.check(now, Duration::ZERO);
+                    lane.wake();
                 }
             }
         }
+        if busy {
+            self.pool.server.pulse.ask();
+        }
+    }
+
+    /// Whether a command that has been the head of its line since then holds the others up, and not the server or this
+    /// worker all of them.
+    fn holds_up(&self, since: Instant, now: Instant) -> bool {
+        let waited = now.saturating_duration_since(since);
+        let bound = self.scale(now).stall;
+        waited > bound
+            && match self.pool.server.pulse.has_answered(since, now) {
+                Some(answers) => answers && waited.saturating_sub(self.held_up(since, now)) > bound,
+                None => waited > bound * UNKNOWN,
+            }
     }
 
     fn end_window(&self, seconds: f64) {

@@ -6,11 +6,12 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use weir_wire::StatusFlags;
 
+use super::SharedLearnt;
 use super::learn::Unfit;
 
 /// A reply that has come whole, clean, and within the bounds.
@@ -22,6 +23,8 @@ pub struct Arrived {
     pub rows: u64,
     /// How long it occupied the lane.
     pub time: Duration,
+    /// When it came.
+    pub at: Instant,
 }
 
 /// Why a statement has to be run on a connection of its own.
@@ -48,20 +51,32 @@ enum State {
 #[derive(Debug, Default)]
 pub struct Ride {
     state: Cell<State>,
+    /// What is known of statements like it.
+    learnt: RefCell<Option<SharedLearnt>>,
     reply: RefCell<BytesMut>,
     waker: RefCell<Option<Waker>>,
 }
 
 impl Ride {
-    /// A new statement is put on a lane.
-    pub(super) fn begin(&self) {
+    /// A new statement is put on a lane; `learnt` is what is known of statements like it.
+    pub(super) fn begin(&self, learnt: &SharedLearnt) {
         self.state.set(State::Riding);
+        *self.learnt.borrow_mut() = Some(learnt.clone());
         self.reply.borrow_mut().clear();
     }
 
     /// Whether the session has let go of it.
     pub(super) fn is_abandoned(self: &Rc<Self>) -> bool {
         Rc::strong_count(self) == 1
+    }
+
+    /// It holds its lane up: others like it do not even try, for a while.
+    pub(super) fn holds_up(&self, now: Instant) {
+        if let Some(learnt) = &*self.learnt.borrow() {
+            let mut state = learnt.get();
+            state.held_up_others(now);
+            learnt.set(state);
+        }
     }
 
     /// The reply has come.

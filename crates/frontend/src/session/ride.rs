@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use weir_admin::sessions::Interrupt;
-use weir_backend::lanes::learn::{Run, Unfit};
+use weir_backend::lanes::learn::Run;
 use weir_backend::lanes::{Arrived, Elsewhere, Group, Lane, Lanes, MAX_COMMAND, Ride, SharedLearnt};
 use weir_backend::profile::SharedProfile;
 use weir_sql::Class;
@@ -55,13 +55,6 @@ pub(super) enum Rode {
     NotYet(Option<Failure>),
 }
 
-/// A statement that leaves its lane.
-fn diverted(learnt: &SharedLearnt, why: Unfit) {
-    let mut state = learnt.get();
-    state.unfit(why);
-    learnt.set(state);
-}
-
 impl Session {
     /// The lanes that a text may ride, and what is known of texts like it.
     pub(super) fn lanes_for_text(&mut self, text: &ReadText) -> Option<(Rc<Group>, SharedLearnt)> {
@@ -73,13 +66,12 @@ impl Session {
 
     /// Takes down how a statement ran on a connection of its own.
     pub(super) fn note_run(&self, learnt: &SharedLearnt, outcome: Option<&Outcome>) {
-        let mut state = learnt.get();
         let time = self.sent_at.map_or(Duration::MAX, |sent| sent.elapsed());
-        state.ran(match outcome {
+        let run = match outcome {
             Some(outcome) => Run { time, bytes: outcome.bytes, clean: outcome.left_nothing() },
             None => Run { time, bytes: 0, clean: false },
-        });
-        learnt.set(state);
+        };
+        self.lanes_at_hand().note_run(learnt, run);
     }
 
     /// The lanes that the session's statements may ride now, if any.
@@ -123,7 +115,7 @@ impl Session {
             return Ok(Rode::NotYet(None));
         }
         let Some(lane) = group.lane(&self.password) else { return Ok(Rode::NotYet(None)) };
-        lane.query(&self.riding.ride, payload);
+        lane.query(&self.riding.ride, learnt, payload);
         self.ride(learnt).await
     }
 
@@ -132,13 +124,13 @@ impl Session {
         &mut self,
         group: &Rc<Group>,
         learnt: &SharedLearnt,
-        put: impl FnOnce(&Lane, &Rc<Ride>) -> bool,
+        put: impl FnOnce(&Lane, &Rc<Ride>, &SharedLearnt) -> bool,
     ) -> Result<Rode, Stopped> {
         if !learnt.get().rides() {
             return Ok(Rode::NotYet(None));
         }
         let Some(lane) = group.lane(&self.password) else { return Ok(Rode::NotYet(None)) };
-        if !put(&lane, &self.riding.ride) {
+        if !put(&lane, &self.riding.ride, learnt) {
             return Ok(Rode::NotYet(None));
         }
         self.ride(learnt).await
@@ -187,13 +179,7 @@ impl Session {
         let before = self.client.output.len();
         self.riding.ride.take_reply(&mut self.client.output);
         let bytes = (self.client.output.len() - before) as u64;
-        let mut state = learnt.get();
-        if arrived.time > self.lanes_at_hand().stall_timeout() {
-            state.unfit(Unfit::Slow);
-        } else {
-            state.rode(arrived.time, bytes);
-        }
-        learnt.set(state);
+        self.lanes_at_hand().note_ride(learnt, &arrived, bytes);
         Outcome {
             status: Some(arrived.status),
             row_count: -1,
@@ -222,7 +208,7 @@ impl Session {
         match why {
             Elsewhere::Unfit(why) => {
                 metrics.lane_unfit.inc();
-                diverted(learnt, why);
+                self.lanes_at_hand().note_unfit(learnt, why);
             }
             Elsewhere::HeldUp => self.lanes_at_hand().count_stall(),
             Elsewhere::Lost => {

@@ -6,7 +6,7 @@
 
 use std::rc::{Rc, Weak};
 
-use weir_backend::lanes::{Group, Lane, MAX_COMMAND, Ride};
+use weir_backend::lanes::{Group, Lane, MAX_COMMAND, Ride, SharedLearnt};
 use weir_backend::statement::{self, Prepared, StatementKey};
 use weir_sql::{Class, Effects, Kind, Pins, RoutingHint, StateValues, classify};
 use weir_wire::error::codes;
@@ -283,7 +283,9 @@ impl Session {
         let learnt = lanes.as_ref().map(|(group, digest)| group.learnt(*digest));
         if let (Some((group, _)), Some(learnt)) = (&lanes, &learnt) {
             self.handle_statement(&key);
-            let put = |lane: &Lane, ride: &Rc<Ride>| lane.execute(ride, &key, &execute, types.as_ref(), !mariadb);
+            let put = |lane: &Lane, ride: &Rc<Ride>, learnt: &SharedLearnt| {
+                lane.execute(ride, learnt, &key, &execute, types.as_ref(), !mariadb)
+            };
             if let Rode::Done(outcome) = self.ride_execution(group, learnt, put).await? {
                 self.note_ride(&class, &outcome);
                 return Ok(());
