@@ -141,6 +141,12 @@ pub const DEFINITIONS: &[Column] = &[
     Column::text("not_done", "The shards that don't, each with its error if it has answered"),
 ];
 
+/// `CANCEL DDL`
+pub const CANCELLED: &[Column] = &[
+    Column::text("shard", "The shard"),
+    Column::text("state", "That it does not have the definition; or what it is left with, and how that is ended"),
+];
+
 /// `SHOW TABLES`
 pub const TABLES: &[Column] = &[
     Column::text("database", "The database"),

@@ -6,7 +6,7 @@ use std::time::Instant;
 use weir_backend::Server;
 use weir_backend::server::Health;
 use weir_exec::transaction::Coordinator;
-use weir_exec::{Sharding, attach, define};
+use weir_exec::{Sharding, attach};
 use weir_topology::{Group, Member, SetWriterError, View};
 use weir_wire::error::codes;
 use weir_wire::resultset::{Column, ResultSet};
@@ -155,8 +155,7 @@ impl Commands {
             }
             Command::CancelDefinition(id) => {
                 tracing::info!(id, user = caller.user, "a definition is cancelled");
-                let sharding = self.sharding()?;
-                define::cancel(sharding, &sharding.definitions, id).await.map(|()| Answer::Done)
+                shards::cancel(self.sharding()?, id).await.map(Answer::Rows)
             }
             Command::Attach(database) => {
                 tracing::info!(database, user = caller.user, "a database is attached");

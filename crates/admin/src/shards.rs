@@ -76,6 +76,21 @@ pub(crate) async fn resume(sharding: &Arc<Sharding>, id: u64) -> Result<(), Fail
     define::resume(sharding, &sharding.definitions, id, &mut shards).await
 }
 
+/// `CANCEL DDL`: likewise.
+///
+/// # Errors
+/// As [`define::cancel`].
+pub(crate) async fn cancel(sharding: &Arc<Sharding>, id: u64) -> Result<Table, Failure> {
+    let catalog = sharding.catalog_now();
+    let mut shards = WithOwnAccount::to_undo(&sharding.own, catalog.definition(id));
+    let mut table = Table::new(columns::CANCELLED);
+    for cancelled in define::cancel(sharding, &sharding.definitions, id, &mut shards).await? {
+        let state = cancelled.state.err().unwrap_or_else(|| "does not have it".to_owned());
+        table.push(vec![catalog.shard_name(cancelled.shard).into(), state.into()]);
+    }
+    Ok(table)
+}
+
 /// `SHOW TABLES`
 pub(crate) fn tables(catalog: &Catalog) -> Table {
     let mut table = Table::new(columns::TABLES);

@@ -27,6 +27,32 @@ pub struct Definition {
     pub shards: Vec<(ShardId, Progress)>,
     /// What the catalog becomes at its end.
     pub changes: Vec<Change>,
+    /// How it is taken back on a shard that has it.
+    #[serde(default, skip_serializing_if = "Undo::is_impossible")]
+    pub undo: Undo,
+}
+
+/// How a definition is taken back on a shard that has it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Undo {
+    /// Not at all: what was there before is gone, or is not known.
+    #[default]
+    Impossible,
+    /// By this statement.
+    Send(String),
+    /// What was made is dropped, if nobody has put anything into it: a table, or a database.
+    DropEmpty(Object),
+    /// A table becomes again what SHOW CREATE TABLE told of it before.
+    Restore(Object, String),
+    /// The renames are done backwards.
+    Rename,
+}
+
+impl Undo {
+    /// Whether there is no way.
+    pub fn is_impossible(&self) -> bool {
+        *self == Undo::Impossible
+    }
 }
 
 /// A statement as servers are sent it, and what decides how they read it.
@@ -63,8 +89,10 @@ pub enum Progress {
     Pending,
     /// It has it.
     Done,
-    /// It has refused, or was lost: the error.
+    /// It has refused, and has it not: the error.
     Failed(String),
+    /// It was lost while it did it, and may have it or not: the error.
+    Lost(String),
 }
 
 /// A database (no name within it), or something in it.
@@ -193,7 +221,7 @@ impl Definition {
             match progress {
                 Progress::Done => with.push(name.to_owned()),
                 Progress::Pending => without.push(name.to_owned()),
-                Progress::Failed(why) => without.push(format!("{name} ({why})")),
+                Progress::Failed(why) | Progress::Lost(why) => without.push(format!("{name} ({why})")),
             }
         }
         (with, without)

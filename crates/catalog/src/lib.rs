@@ -25,7 +25,7 @@ mod weights;
 
 pub use charset::Charset;
 pub use colocated::colocated;
-pub use definition::{Change, Deed, Definition, Object, Placed, Progress, Sent, Told};
+pub use definition::{Change, Deed, Definition, Object, Placed, Progress, Sent, Told, Undo};
 pub use key::{
     Bound, Constant, Finder, Located, Reach, locate, locate_null_safe, locate_range, locate_stored, ranges_are_unsure,
 };

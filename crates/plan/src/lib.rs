@@ -17,6 +17,7 @@
 
 mod aggregate;
 mod analysis;
+mod block;
 mod constant;
 pub mod explain;
 mod information;

@@ -14,6 +14,7 @@ use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
 use crate::analysis::values::Values;
+use crate::block;
 use crate::analysis::{Analysis, Base, InstanceKind, Surroundings, gather};
 use crate::constant::{Folder, Known};
 use crate::information;
@@ -147,7 +148,8 @@ impl<'a> Planner<'a> {
             Kind::Insert(insert) => self.insert(insert),
             Kind::Update(_) | Kind::Delete(_) => self.change(),
             Kind::Explain(explain) => self.explain(explain),
-            Kind::SetStatement(_) => self.on_one_shard("SET STATEMENT"),
+            Kind::SetStatement(set) => self.set_statement(set.statement),
+            Kind::Compound(_) => self.block(),
             Kind::Show(show) => Ok(self.show(show)),
             Kind::DescribeTable(describe) => Ok(self.telling(&describe.table)),
             Kind::TableUpkeep(_) => Ok(if self.names_sharded() { Plan::Tell } else { Plan::Home }),
@@ -274,6 +276,34 @@ impl<'a> Planner<'a> {
         match table.placement {
             Placement::Single(shard) => Ok(to_shard(shard, "the table is SINGLE, on this shard")),
             Placement::Global | Placement::Sharded(_) => self.write(),
+        }
+    }
+
+    /// What SET STATEMENT stands before goes the way that it goes without it, or on one shard.
+    fn set_statement(self, statement: &'a Statement<'a>) -> Result<Plan, Refusal> {
+        use StatementKind as Kind;
+        match statement.kind {
+            Kind::Query(_) | Kind::Insert(_) | Kind::Update(_) | Kind::Delete(_) | Kind::Explain(_) | Kind::Call(_) => {
+                self.on_one_shard("SET STATEMENT")
+            }
+            _ => match (Planner { statement, ..self }).of_kind() {
+                Ok(Plan::Tell) => Err(refused(
+                    "SET STATEMENT before what tells of a sharded database is not supported: leave SET STATEMENT out",
+                )),
+                Ok(plan @ (Plan::Home | Plan::Route(_) | Plan::Define)) => Ok(plan),
+                Ok(_) => self.on_one_shard("SET STATEMENT"),
+                Err(refusal) => Err(refusal),
+            },
+        }
+    }
+
+    /// A block runs on one server: where its tables are, if it defines nothing that others have too.
+    fn block(self) -> Result<Plan, Refusal> {
+        match block::passes_by(self.text, self.session.mode, self.catalog, self.session.database) {
+            Some(word) => Err(refused(format!(
+                "{word} within a block of statements would be done by one shard alone: give it as a statement of its own"
+            ))),
+            None => self.on_one_shard("This statement"),
         }
     }
 

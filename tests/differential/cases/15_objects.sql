@@ -132,3 +132,37 @@ DROP TRIGGER bi;
 INSERT INTO t (id, v) VALUES (5, 5);
 -- session: 1
 SELECT * FROM t ORDER BY id;
+
+## definitions that stand behind something else go through the catalog too
+CREATE TABLE p (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+-- mariadb
+SET STATEMENT max_statement_time = 100 FOR CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+-- mysql
+/*!50000 CREATE TABLE t (id INT PRIMARY KEY, v INT) */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+-- mariadb
+SET STATEMENT max_statement_time = 100 FOR ALTER TABLE t ADD COLUMN w INT DEFAULT 5;
+-- mysql
+/*!50000 ALTER TABLE t ADD COLUMN w INT DEFAULT 5 */;
+SELECT * FROM t ORDER BY id;
+-- mariadb
+SET STATEMENT max_statement_time = 100 FOR CREATE OR REPLACE VIEW vt AS SELECT id, w FROM t;
+-- mariadb
+SELECT * FROM vt ORDER BY id;
+-- mariadb
+SET STATEMENT max_statement_time = 100 FOR DROP VIEW vt;
+-- mariadb
+SET STATEMENT max_statement_time = 100 FOR CREATE TEMPORARY TABLE tmp (id INT);
+-- mariadb
+DROP TEMPORARY TABLE tmp;
+-- mariadb
+-- refused: leave SET STATEMENT out
+SET STATEMENT max_statement_time = 100 FOR SHOW TABLES;
+-- mariadb
+-- refused: CREATE within a block
+BEGIN NOT ATOMIC CREATE TABLE inner_one (id INT PRIMARY KEY); END;
+-- mariadb
+-- refused: EXECUTE within a block
+IF 1 THEN EXECUTE IMMEDIATE 'CREATE TABLE inner_one (id INT PRIMARY KEY)'; END IF;
+DROP TABLE t;
+SHOW TABLES;

@@ -237,8 +237,8 @@ pub static CATALOGUE: &[Spec] = &[
         method: Method::Delete,
         path: "/api/v1/definitions/{id}",
         arguments: &[DEFINITION],
-        shape: Shape::Done,
-        about: "Forget a definition, and leave the shards as they are: undo it by hand first where it was done",
+        shape: Shape::Rows(columns::CANCELLED),
+        about: "Undo a definition where it was done, as far as it can be, and forget it: what each shard is left with",
         build: |arguments| Ok(Command::CancelDefinition(arguments.integer(DEFINITION.name)?)),
     },
     Spec {

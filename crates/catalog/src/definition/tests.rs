@@ -30,6 +30,7 @@ fn definition(objects: Vec<Object>) -> Definition {
         objects,
         shards: vec![(ShardId(0), Progress::Pending), (ShardId(1), Progress::Pending)],
         changes: Vec::new(),
+        undo: Undo::Impossible,
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use weir_catalog::define::Unplaced;
-use weir_catalog::{Catalog, Change, Deed, Object, Progress, Sent, ShardId};
+use weir_catalog::{Catalog, Change, Deed, Object, Progress, Sent, ShardId, Undo};
 use weir_sql::ast::{
     AlterDatabase, CreateDatabase, DropDatabase, DropKind, DropTables, GrantLevel, Granted, ObjectName, ProgramKind,
     Statement, StatementKind, Truncate, Verb,
@@ -17,7 +17,7 @@ use weir_wire::Failure;
 use super::knowledge::Knowledge;
 use super::names::{self, database, object, objects};
 use super::several::{self, Item};
-use super::{programs, shards, tables, views};
+use super::{programs, shards, tables, undo, views};
 use crate::ask::not_supported;
 
 /// How much of a text is shown.
@@ -57,6 +57,8 @@ pub struct Intent {
     pub if_not_exists: bool,
     /// What the catalog becomes.
     pub changes: Vec<Change>,
+    /// How it is taken back.
+    pub undo: Undo,
 }
 
 impl Intent {
@@ -71,6 +73,7 @@ impl Intent {
             secret: false,
             if_not_exists: false,
             changes: Vec::new(),
+            undo: Undo::Impossible,
         }
     }
 
@@ -110,6 +113,7 @@ impl Intent {
             objects: self.objects.clone(),
             shards: self.shards.iter().map(|shard| (*shard, Progress::Pending)).collect(),
             changes: self.changes.clone(),
+            undo: self.undo.clone(),
         })
     }
 }
@@ -154,10 +158,11 @@ pub(super) fn intend_knowing(
     catalog: &Catalog,
     knowledge: Option<&Knowledge>,
 ) -> Result<Option<Intent>, Unplaced> {
-    match asked.statement.kind {
-        StatementKind::CreateTable(create) => tables::create(asked, catalog, create, knowledge),
-        _ => Ok(intend_other(asked, catalog)?),
-    }
+    let intent = match asked.statement.kind {
+        StatementKind::CreateTable(create) => tables::create(asked, catalog, create, knowledge)?,
+        _ => intend_other(asked, catalog)?,
+    };
+    Ok(intent.map(|intent| Intent { undo: undo::of(asked, &intent), ..intent }))
 }
 
 fn intend_other(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Failure> {
@@ -262,12 +267,24 @@ fn drop_tables(asked: &Asked<'_>, catalog: &Catalog, drop: &DropTables<'_>) -> R
     let items: Vec<Item> = objects
         .iter()
         .zip(drop.names)
-        .map(|(object, name)| Item { home: shards::home(catalog, object), range: name.span.range() })
+        .map(|(object, name)| Item { home: dropped_from(catalog, object, drop.kind), range: name.span.range() })
         .collect();
     let nowhere = objects.first().map(|first| shards::of_database(catalog, &first.database)).unwrap_or_default();
     let (shards, own) = several::spread(asked, &items, nowhere);
     let changes = objects.iter().cloned().map(change).collect();
     Ok(Some(Intent { own, ..Intent::new(asked, Deed::Drop, objects, shards).with(changes) }))
+}
+
+/// The shards that may have something that is dropped. Where a view is follows from the tables that it shows, which may be gone or
+/// elsewhere by now: all are asked, those first that have it as far as is known.
+fn dropped_from(catalog: &Catalog, object: &Object, kind: DropKind) -> Option<Vec<ShardId>> {
+    let mut home = shards::home(catalog, object)?;
+    if kind == DropKind::View && shards::table(catalog, object).is_none() {
+        let others = shards::of_database(catalog, &object.database);
+        let others: Vec<_> = others.into_iter().filter(|shard| !home.contains(shard)).collect();
+        home.extend(others);
+    }
+    Some(home)
 }
 
 fn truncate(asked: &Asked<'_>, catalog: &Catalog, truncate: &Truncate<'_>) -> Result<Option<Intent>, Failure> {

@@ -7,7 +7,7 @@
 //! * [`intent`]: from a statement to what is to be done, a pure function.
 //! * [`run`]: one shard first, then the others at once; [`resume`]: what is left of a definition.
 //! * [`several`]: of statements about several tables, what each shard gets.
-//! * [`already`]: how a shard that has it is recognised.
+//! * [`already`]: how a shard that has it is recognised; `undo`: how it is taken back where it was done.
 //! * [`locks`]: who may define what, within this process.
 
 pub mod already;
@@ -23,19 +23,22 @@ pub mod reach;
 pub mod records;
 pub mod resume;
 pub mod run;
+mod restore;
 mod several;
 mod sharding;
 pub(crate) mod shards;
+mod settle;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod undo;
 mod views;
 
 pub use intent::{Asked, Intent, intend};
 pub use locks::Locks;
 pub use reach::{Reach, WithOwnAccount};
 pub use records::Records;
-pub use resume::{cancel, resume};
+pub use resume::{Cancelled, cancel, resume};
 pub use run::define;
 
 use weir_sql::ast::{DropTables, SetItemKind, StatementKind};

@@ -57,6 +57,13 @@ impl WithOwnAccount {
         })
     }
 
+    /// For taking a definition back, which gives nobody any rights: views and programs are dropped.
+    pub fn to_undo(own: &Own, definition: Option<&Definition>) -> WithOwnAccount {
+        // Names are spelt out, and the default database may be what is dropped.
+        let settings = definition.map(|definition| definition.statement.settings.clone()).unwrap_or_default();
+        WithOwnAccount { own: own.clone(), database: None, settings }
+    }
+
     /// The statements around one: its settings before, those of Weir's own connections after.
     fn around(&self, text: &str) -> Vec<String> {
         let mut all: Vec<String> = self.database.iter().map(|database| format!("USE {}", name(database))).collect();

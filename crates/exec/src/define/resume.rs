@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use weir_catalog::{Catalog, Change, Deed, Definition, Object, Progress, ShardId};
+use weir_catalog::{Catalog, Change, Deed, Definition, Object, Progress, ShardId, Undo};
 use weir_wire::{Failure, Fault};
 
 use super::already::{Verdict, comparable, verdict};
 use super::reach::Reach;
 use super::run::{finish, forget, half_done, note};
-use super::{Locks, Records, several};
+use super::{Locks, Records, several, undo};
 use crate::ask::Answer;
 
 /// Goes on with a definition. `shards`: the way to its shards, with its default database and settings.
@@ -51,21 +51,80 @@ pub async fn resume<R: Records>(
     finish(records, id, &[]).await
 }
 
-/// Forgets a definition: its user has seen to the shards.
+/// What a shard is left with by [`cancel`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cancelled {
+    /// Which.
+    pub shard: ShardId,
+    /// `Ok`: it does not have the definition. Else what it has, and how that is ended.
+    pub state: Result<(), String>,
+}
+
+/// Takes a definition back where it was done, as far as it can be, and forgets it.
 ///
 /// # Errors
 /// 1105 when there is no such definition.
-pub async fn cancel<R: Records>(records: &R, locks: &Locks, id: u64) -> Result<(), Failure> {
+pub async fn cancel<R: Records>(
+    records: &R,
+    locks: &Locks,
+    id: u64,
+    shards: &mut (impl Reach + ?Sized),
+) -> Result<Vec<Cancelled>, Failure> {
     let definition = known(&records.catalog(), id)?;
     let _taken = locks.take(&definition.objects).await;
-    known(&records.catalog(), id)?;
+    let definition = known(&records.catalog(), id)?;
+    let catalog = records.catalog();
+    let mut all = Vec::new();
+    for (shard, progress) in &definition.shards {
+        let state = match progress {
+            Progress::Failed(_) => Ok(()),
+            _ => taken_back(&definition, &catalog, *shard, *progress == Progress::Done, shards).await,
+        };
+        all.push(Cancelled { shard: *shard, state });
+    }
     let end = records.change(move |catalog| {
         let changes = catalog.definition(id).map(|definition| definition.changes.clone()).unwrap_or_default();
         // What shards have of a routine now is for its next definition to say.
         catalog.forget_routines(&changes);
         forget(catalog, id)
     });
-    end.await.map(|_| ())
+    end.await.map(|_| all)
+}
+
+/// Takes a definition back on a shard that has it, or may have it.
+async fn taken_back(
+    definition: &Definition,
+    catalog: &Catalog,
+    shard: ShardId,
+    has_it: bool,
+    shards: &mut (impl Reach + ?Sized),
+) -> Result<(), String> {
+    let way_on = match definition.deed {
+        Deed::Drop => "DROP … IF EXISTS through Weir drops it on the others too",
+        Deed::Again => "give the statement again through Weir",
+        _ => "undo it there by hand",
+    };
+    let accounts = definition.objects.iter().all(|object| object.database.is_empty());
+    if !has_it && (accounts || definition.undo.is_impossible()) {
+        return Err(format!("whether it has it is not known; if so, {way_on}"));
+    }
+    if definition.deed == Deed::Rename && !has_it && !is_renamed(definition, catalog, shard, shards).await {
+        return Ok(());
+    }
+    match undo::undo(&definition.undo, catalog, &definition.changes, shard, shards).await {
+        Ok(()) => Ok(()),
+        Err(failure) if is_not_there(definition, &failure) => Ok(()),
+        Err(failure) => Err(format!("{} ({failure}); {way_on}", if has_it { "it has it still" } else { "it may have it" })),
+    }
+}
+
+/// Whether a refusal to take something back means that there is nothing.
+fn is_not_there(definition: &Definition, failure: &Failure) -> bool {
+    match definition.undo {
+        Undo::Send(_) => verdict(Deed::Drop, failure) == Verdict::Done,
+        Undo::DropEmpty(_) => [1008, 1049, 1051, 1146].contains(&failure.code),
+        _ => false,
+    }
 }
 
 fn known(catalog: &Arc<Catalog>, id: u64) -> Result<Definition, Failure> {
@@ -94,7 +153,7 @@ async fn one(
     let text = definition.statement.text_for(shard).unwrap_or_default();
     let refusal = match shards.ask(shard, text).await {
         Answer::Reply(_) => return Progress::Done,
-        Answer::Lost(failure) => return Progress::Failed(failure.to_string()),
+        Answer::Lost(failure) => return Progress::Lost(failure.to_string()),
         Answer::Refused(failure) => failure,
     };
     let done = match verdict(definition.deed, &refusal) {
@@ -119,7 +178,7 @@ fn table(definition: &Definition) -> Option<Object> {
 
 /// Whether a shard's table is changed already: it is as that of a shard that has the definition; or no shard is known to have it, and
 /// the first one, which is asked alone, differs from the others.
-async fn has_change(definition: &Definition, shard: ShardId, shards: &mut (impl Reach + ?Sized)) -> bool {
+pub(super) async fn has_change(definition: &Definition, shard: ShardId, shards: &mut (impl Reach + ?Sized)) -> bool {
     let Some(table) = table(definition) else { return false };
     let Some(own) = shown(&table, shard, shards).await else { return false };
     let model = definition.shards.iter().find(|(_, progress)| *progress == Progress::Done).map(|(model, _)| *model);
@@ -149,7 +208,11 @@ pub(crate) fn quoted(object: &Object) -> String {
 }
 
 /// Of several tables that are dropped, those that are left.
-async fn drop_rest(definition: &Definition, shard: ShardId, shards: &mut (impl Reach + ?Sized)) -> bool {
+pub(super) async fn drop_rest(definition: &Definition, shard: ShardId, shards: &mut (impl Reach + ?Sized)) -> bool {
+    let accounts = definition.objects.iter().all(|object| object.database.is_empty());
+    if let Some(text) = definition.statement.text.as_deref().filter(|_| accounts).and_then(if_there) {
+        return matches!(shards.ask(shard, &text).await, Answer::Reply(_));
+    }
     if definition.objects.len() < 2 {
         return true;
     }
@@ -159,8 +222,18 @@ async fn drop_rest(definition: &Definition, shard: ShardId, shards: &mut (impl R
     }
 }
 
+/// DROP USER and DROP ROLE of several, some of which may be gone.
+fn if_there(text: &str) -> Option<String> {
+    let mut words = text.split_whitespace();
+    let (drop, kind) = (words.next()?, words.next()?);
+    let is = |word: &str, expected: &str| word.eq_ignore_ascii_case(expected);
+    let names = text.trim_start()[drop.len()..].trim_start().get(kind.len()..)?;
+    (is(drop, "DROP") && (is(kind, "USER") || is(kind, "ROLE")) && names.contains(','))
+        .then(|| format!("DROP {kind} IF EXISTS {names}"))
+}
+
 /// Whether the last name is there and the first one is not.
-async fn is_renamed(
+pub(super) async fn is_renamed(
     definition: &Definition,
     catalog: &Catalog,
     shard: ShardId,

@@ -11,7 +11,9 @@ use weir_wire::{Failure, Fault};
 
 use super::intent::intend_knowing;
 use super::knowledge::Knowledge;
-use super::{Asked, Intent, Locks, Records, intend, records, several, shards};
+use super::already::{Verdict, verdict};
+use super::settle::{self, Answered};
+use super::{Asked, Intent, Locks, Records, intend, records, several, shards, undo};
 use crate::ask::{Answer, Reply, ask};
 use crate::{Outcome, Part, together};
 
@@ -33,9 +35,10 @@ pub async fn define<R: Records>(
 ) -> Result<Option<Outcome>, Failure> {
     let Some(objects) = intend(asked, &records.catalog())?.map(|intent| intent.objects) else { return Ok(None) };
     let _taken = locks.take(&objects).await;
-    let Some((id, intent)) = begin(asked, records, &objects).await? else { return Ok(None) };
+    let Some((id, intent)) = begin(asked, records, &objects, parts).await? else { return Ok(None) };
     let (id, intent, told) = match first(records, id, &intent, parts).await? {
         First::Done(reply) => (id, intent, Ok(Some(outcome(reply)))),
+        First::Missing(failure) => (id, intent, Err(failure)),
         First::ThereAlready(reply) => {
             records.change(move |catalog| forget(catalog, id)).await?;
             return Ok(Some(outcome(reply)));
@@ -45,13 +48,65 @@ pub async fn define<R: Records>(
             None => return Err(failure),
         },
     };
-    let news = others(&intent, parts).await;
+    let mut answers = others(asked, &intent, parts).await;
+    let catalog = records.catalog();
+    if let Some(definition) = catalog.definition(id) {
+        settle::look_again(definition, &catalog, &mut answers, parts).await;
+    }
+    let news: Vec<_> = answers.iter().map(|(shard, answer)| (*shard, answer.progress())).collect();
     if news.iter().all(|(_, progress)| *progress == Progress::Done) {
         finish(records, id, &news).await?;
-        return told;
+        let made = answers.into_iter().find_map(|(_, answer)| match answer {
+            Answered::Made(reply) => Some(reply),
+            _ => None,
+        });
+        // What the first shard lacks and another one had is dropped now.
+        return told.or_else(|failure| made.map(|reply| Some(outcome(reply))).ok_or(failure));
+    }
+    Err(not_everywhere(records, id, &intent, answers, parts).await?)
+}
+
+/// What a client is told of a definition that not all shards have done. If none can have it, or can be left with it, the record is gone.
+async fn not_everywhere<R: Records>(
+    records: &R,
+    id: u64,
+    intent: &Intent,
+    answers: Vec<(ShardId, Answered)>,
+    parts: &mut [Part],
+) -> Result<Failure, Failure> {
+    let lost = answers.iter().any(|(_, answer)| matches!(answer, Answered::Lost(_)));
+    let mut news: Vec<_> = answers.iter().map(|(shard, answer)| (*shard, answer.progress())).collect();
+    let catalog = records.catalog();
+    if !lost && intent.objects.iter().all(|object| object.database.is_empty()) && intent.undo.is_impossible() {
+        // Of accounts: it may be given again, and stands in nobody's way.
+        records.change(move |catalog| forget(catalog, id)).await?;
+        return settle::refused(&catalog, &answers, false).ok_or_else(no_part);
+    }
+    if !lost && !intent.undo.is_impossible() {
+        let others = answers.iter().filter(|(_, answer)| matches!(answer, Answered::Made(_))).map(|(shard, _)| *shard);
+        let made: Vec<ShardId> = intent.shards.first().copied().into_iter().chain(others).collect();
+        let undone = made.iter().map(|shard| (*shard, Progress::Lost("it is being taken back".to_owned())));
+        let noted: Vec<_> = news.iter().filter(|(shard, _)| !made.contains(shard)).cloned().chain(undone).collect();
+        let catalog = records.change(move |catalog| note(catalog, id, &noted)).await?;
+        let Some(definition) = catalog.definition(id) else { return Ok(no_part()) };
+        match settle::take_back(definition, &catalog, &made, parts).await {
+            Ok(()) => {
+                records.change(move |catalog| forget(catalog, id)).await?;
+                return settle::refused(&catalog, &answers, true).ok_or_else(no_part);
+            }
+            Err(left) => {
+                tracing::warn!(id, ?left, "a definition that a shard has refused could not be taken back");
+                let state = |shard: &ShardId| match left.iter().any(|(of, _)| of == shard) {
+                    true => Progress::Done,
+                    false => Progress::Failed("it was taken back".to_owned()),
+                };
+                news.retain(|(shard, _)| !made.contains(shard));
+                news.extend(made.iter().map(|shard| (*shard, state(shard))));
+            }
+        }
     }
     let catalog = records.change(move |catalog| note(catalog, id, &news)).await?;
-    Err(half_done(&catalog, id))
+    Ok(half_done(&catalog, id))
 }
 
 /// Records a definition, before anything is sent. What it does follows from the catalog that it is recorded in.
@@ -59,6 +114,7 @@ async fn begin<R: Records>(
     asked: &Asked<'_>,
     records: &R,
     objects: &[Object],
+    parts: &mut [Part],
 ) -> Result<Option<(u64, Intent)>, Failure> {
     let mut knowledge = None;
     for _ in 0..ATTEMPTS {
@@ -78,8 +134,9 @@ async fn begin<R: Records>(
                 continue;
             }
         };
-        let Some(intent) = intent.filter(|intent| intent.objects == objects) else { break };
+        let Some(mut intent) = intent.filter(|intent| intent.objects == objects) else { break };
         in_the_way(&now, objects)?;
+        undo::capture(asked, &now, &mut intent, parts).await;
         let (record, version) = (intent.record(asked)?, now.version);
         let (told, number) = std::sync::mpsc::channel();
         let begun = records.change(move |catalog| {
@@ -158,6 +215,8 @@ async fn in_part<R: Records>(
 
 enum First {
     Done(Reply),
+    /// It has not what is to be dropped; others may have it.
+    Missing(Failure),
     /// It was refused; the record is still there.
     Refused(Failure),
     /// IF NOT EXISTS, and it exists: nothing is left to be done.
@@ -179,9 +238,17 @@ async fn first<R: Records>(records: &R, id: u64, intent: &Intent, parts: &mut [P
             }
             Ok(First::Done(reply))
         }
+        Answer::Refused(failure)
+            if intent.shards.len() > 1
+                && intent.objects.len() == 1
+                && intent.deed == Deed::Drop
+                && verdict(intent.deed, &failure) == Verdict::Done =>
+        {
+            Ok(First::Missing(failure))
+        }
         Answer::Refused(failure) => Ok(First::Refused(failure)),
         Answer::Lost(failure) => {
-            let news = [(intent.shards[0], Progress::Failed(failure.message.clone()))];
+            let news = [(intent.shards[0], Progress::Lost(failure.message.clone()))];
             records.change(move |catalog| note(catalog, id, &news)).await?;
             let message = format!("{}; whether it was done is not known: {}", failure.message, way_on(id));
             Err(Failure { message, ..failure })
@@ -190,25 +257,21 @@ async fn first<R: Records>(records: &R, id: u64, intent: &Intent, parts: &mut [P
 }
 
 /// Asks the other shards at once.
-async fn others(intent: &Intent, parts: &mut [Part]) -> Vec<(ShardId, Progress)> {
-    let shards = &intent.shards[1..];
-    let asked = parts.iter_mut().filter(|part| shards.contains(&part.shard));
-    let asked: Vec<std::pin::Pin<Box<dyn Future<Output = _> + '_>>> = asked
+async fn others(asked: &Asked<'_>, intent: &Intent, parts: &mut [Part]) -> Vec<(ShardId, Answered)> {
+    let shards = intent.shards.get(1..).unwrap_or_default();
+    let reached = parts.iter_mut().filter(|part| shards.contains(&part.shard));
+    let reached: Vec<std::pin::Pin<Box<dyn Future<Output = _> + '_>>> = reached
         .map(|part| -> std::pin::Pin<Box<dyn Future<Output = _> + '_>> {
-            Box::pin(async move {
-                let progress = match ask(&mut part.lease, intent.text_for(part.shard)).await.ok() {
-                    Ok(_) => Progress::Done,
-                    Err(failure) => Progress::Failed(failure.to_string()),
-                };
-                (part.shard, progress)
-            })
+            Box::pin(async move { (part.shard, ask(&mut part.lease, intent.text_for(part.shard)).await) })
         })
         .collect();
-    let mut news = together::all(asked).await;
-    let missing = shards.iter().filter(|shard| !news.iter().any(|(told, _)| told == *shard));
-    let missing: Vec<_> = missing.map(|shard| (*shard, Progress::Failed(no_part().message))).collect();
-    news.extend(missing);
-    news
+    let answers = together::all(reached).await;
+    let mut answers: Vec<_> =
+        answers.into_iter().map(|(shard, answer)| (shard, Answered::of(asked, intent, answer))).collect();
+    let missing = shards.iter().filter(|shard| !answers.iter().any(|(told, _)| told == *shard));
+    let missing: Vec<_> = missing.map(|shard| (*shard, Answered::Lost(no_part()))).collect();
+    answers.extend(missing);
+    answers
 }
 
 /// All shards have it: the record ends, and the catalog becomes what it says, in one change.

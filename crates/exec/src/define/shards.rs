@@ -33,7 +33,14 @@ pub(crate) fn home(catalog: &Catalog, object: &Object) -> Option<Vec<ShardId>> {
     if let Some(table) = table(catalog, object) {
         return Some(of_placement(&of_database(catalog, &object.database), &table.placement));
     }
-    view(catalog, object)
+    let database = || of_database(catalog, &object.database);
+    // Tables that were made anew may have left a view no shard that has all of them: it is somewhere all the same.
+    is_view(catalog, object).then(|| view(catalog, object).unwrap_or_else(database))
+}
+
+fn is_view(catalog: &Catalog, object: &Object) -> bool {
+    let views = catalog.database(object.database.as_bytes()).map(|(_, database)| &database.views);
+    views.zip(object.name.as_ref()).is_some_and(|(views, name)| views.contains_key(name))
 }
 
 /// The shards of a view; `None` for what is known as none.

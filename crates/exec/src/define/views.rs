@@ -7,6 +7,7 @@ use weir_sql::splice;
 use weir_wire::Failure;
 
 use super::intent::{Asked, Intent};
+use super::resume::quoted;
 use super::{names, shards};
 use crate::ask::not_supported;
 
@@ -29,7 +30,7 @@ pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>
     };
     let replaces = view.alter || view.or_replace;
     let known = shards::home(catalog, &object);
-    if let Some(shards) = known.clone().filter(|_| !replaces || shards::view(catalog, &object).is_none()) {
+    if let Some(shards) = known.clone().filter(|_| !replaces || shards::table(catalog, &object).is_some()) {
         // The servers say that it is there; the catalog stays as it is.
         return Ok(Some(Intent::new(asked, Deed::Again, vec![object], shards)));
     }
@@ -56,9 +57,10 @@ pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>
     if on.is_empty() {
         return Err(not_supported("The view's tables are SINGLE ones of different shards: no server has all of them"));
     }
-    if known.is_some_and(|known| known != on) {
-        return Err(not_supported("The view's tables are on other shards than before: DROP the view first"));
+    if view.alter && known.as_ref().is_some_and(|known| *known != on) {
+        return Err(not_supported("The view's tables are on other shards than before: CREATE OR REPLACE VIEW moves it"));
     }
+    let own = elsewhere(catalog, &object, replaces && known.is_some(), &mut on);
     let text = &asked.text[query.range()];
     edits.sort_by_key(|(range, _)| range.start);
     let offset = query.range().start;
@@ -68,7 +70,21 @@ pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>
     let change = Change::PutView(object.clone(), spelled);
     let deed = if replaces { Deed::Again } else { Deed::Create };
     let intent = Intent::new(asked, deed, vec![object], on).with(vec![change]);
-    Ok(Some(Intent { if_not_exists: view.conditional && !view.alter, ..intent }))
+    Ok(Some(Intent { own, if_not_exists: view.conditional && !view.alter, ..intent }))
+}
+
+/// The shards that don't get a view that is made anew, and lose the old one if they have it: with what they are sent.
+fn elsewhere(
+    catalog: &Catalog,
+    object: &Object,
+    replaced: bool,
+    on: &mut Vec<ShardId>,
+) -> Vec<(ShardId, Vec<u8>)> {
+    let mut others = shards::of_database(catalog, &object.database);
+    others.retain(|shard| replaced && !on.contains(shard));
+    on.extend(&others);
+    let text = format!("DROP VIEW IF EXISTS {}", quoted(object)).into_bytes();
+    others.into_iter().map(|shard| (shard, text.clone())).collect()
 }
 
 fn restrict(on: &mut Vec<ShardId>, to: &[ShardId]) {

@@ -16,7 +16,7 @@ use weir_backend::server::Tls;
 use weir_backend::{Address, Pool, PoolKey, Profile, Reach, ServerSettings};
 use weir_catalog::{Catalog, Learnt, Object, ShardId, Weights};
 use weir_exec::ask::{Reply, Row, ask};
-use weir_exec::define::{self, Asked, Locks, Records};
+use weir_exec::define::{self, Asked, Cancelled, Locks, Records};
 use weir_exec::tell::{self, Client};
 use weir_exec::{Outcome, Part, Sink};
 use weir_local::{Flavor, Installation, Server, ServerSpec};
@@ -155,6 +155,10 @@ impl Lab {
             let _ = ask(&mut part.lease, b"USE shop").await;
         }
         define::resume(self, &self.locks, id, &mut parts[..]).await
+    }
+
+    pub(crate) async fn cancel(&self, id: u64) -> Result<Vec<Cancelled>, Failure> {
+        define::cancel(self, &self.locks, id, &mut self.parts().await[..]).await
     }
 
     /// Asks one shard.

@@ -2,10 +2,11 @@
 
 mod lab;
 mod placing;
+mod stuck;
 
 use lab::Lab;
 use weir_catalog::{Placement, Progress, ShardId};
-use weir_exec::define::{self, Records};
+use weir_exec::define::Records;
 use weir_local::Flavor;
 
 const BOTH: [Flavor; 2] = [Flavor::MariaDb, Flavor::MySql];
@@ -93,7 +94,7 @@ fn a_definition_that_a_shard_has_not_is_shown_refused_to_others_and_resumed() {
         let id = catalog.definitions[0].id;
         assert!(failure.message.contains(&format!("WEIR RESUME DDL {id}")), "{failure}");
         assert_eq!(catalog.definitions[0].shards[0].1, Progress::Done);
-        assert!(matches!(catalog.definitions[0].shards[1].1, Progress::Failed(_)));
+        assert!(matches!(catalog.definitions[0].shards[1].1, Progress::Lost(_)));
         let (_, t) = catalog.table(b"shop", b"t").expect("it was made");
         assert_eq!(t.columns.len(), 1, "what not all have is not known of the table");
         assert!(lab.refused("ALTER TABLE t ADD COLUMN d INT").await.message.contains("has not ended"));
@@ -178,8 +179,11 @@ fn a_cancelled_definition_is_forgotten() {
         lab.servers.borrow_mut()[1].kill().expect("it is killed");
         lab.refused("CREATE TABLE t (id INT PRIMARY KEY)").await;
         let id = lab.catalog().definitions[0].id;
-        assert!(define::cancel(&lab, &lab.locks, id + 1).await.is_err());
-        define::cancel(&lab, &lab.locks, id).await.expect("it is there");
+        assert!(lab.cancel(id + 1).await.is_err());
+        let cancelled = lab.cancel(id).await.expect("it is there");
+        assert_eq!(cancelled[0].state, Ok(()), "it was taken back");
+        assert!(cancelled[1].state.is_err(), "it is not known of the one that is gone");
+        assert_eq!(lab.tables_on(0).await, [""; 0]);
         assert!(lab.catalog().definitions.is_empty());
         assert!(lab.catalog().table(b"shop", b"t").is_none());
     });

@@ -41,7 +41,11 @@ impl Session {
     /// Runs a definition on all shards that it concerns.
     pub(super) async fn define(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Dispatched, Stopped> {
         let arena = Bump::new();
-        let statement = self.only_statement(&arena, asked.text)?;
+        // Settings for its time alone stay in the text that servers are sent.
+        let statement = match self.only_statement(&arena, asked.text)? {
+            Statement { kind: StatementKind::SetStatement(set), .. } => set.statement,
+            statement => statement,
+        };
         let surroundings = self.surroundings();
         let wanted = surroundings.asked(asked.text, statement);
         let Some(intent) = define::intend(&wanted, &sharding.catalog())? else { return Ok(Dispatched::Here(None)) };
