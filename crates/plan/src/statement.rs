@@ -14,8 +14,8 @@ use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
 use crate::analysis::values::Values;
-use crate::block;
 use crate::analysis::{Analysis, Base, InstanceKind, Surroundings, gather};
+use crate::block;
 use crate::constant::{Folder, Known};
 use crate::information;
 use crate::place::Places;

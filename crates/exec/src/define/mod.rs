@@ -21,13 +21,13 @@ mod place;
 mod programs;
 pub mod reach;
 pub mod records;
+mod restore;
 pub mod resume;
 pub mod run;
-mod restore;
+mod settle;
 mod several;
 mod sharding;
 pub(crate) mod shards;
-mod settle;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -84,7 +84,11 @@ fn columns(old: &Lines<'_>, new: &Lines<'_>, actions: &mut Vec<String>) -> Optio
     for (name, line) in &old.columns {
         if let Some(now) = new.column(name) {
             if now != *line {
-                actions.push(if widened(values(line), values(now)) { format!("MODIFY COLUMN {line}") } else { return None });
+                actions.push(if widened(values(line), values(now)) {
+                    format!("MODIFY COLUMN {line}")
+                } else {
+                    return None;
+                });
             }
             continue;
         }
@@ -106,7 +110,8 @@ fn columns(old: &Lines<'_>, new: &Lines<'_>, actions: &mut Vec<String>) -> Optio
 /// What a column's line says of the values that it holds: the type, and whether NULL is one of them.
 fn values(line: &str) -> (&str, bool) {
     let kind = quoted_name(line).map_or(line, |name| line[name.end..].trim_start());
-    let ends = [" DEFAULT ", " COMMENT ", " NULL", " NOT NULL", " CHECK ", " ON UPDATE ", " INVISIBLE", " AUTO_INCREMENT"];
+    let ends =
+        [" DEFAULT ", " COMMENT ", " NULL", " NOT NULL", " CHECK ", " ON UPDATE ", " INVISIBLE", " AUTO_INCREMENT"];
     let end = ends.iter().filter_map(|end| kind.find(end)).min().unwrap_or(kind.len());
     (&kind[..end], !kind.contains(" NOT NULL"))
 }
@@ -117,7 +122,9 @@ fn widened((old, was_null): (&str, bool), (new, is_null): (&str, bool)) -> bool 
     if was_null && !is_null {
         return false;
     }
-    let base = |kind: &str| kind.find(|c: char| !c.is_ascii_alphabetic()).map_or(kind.to_owned(), |end| kind[..end].to_owned());
+    let base = |kind: &str| {
+        kind.find(|c: char| !c.is_ascii_alphabetic()).map_or(kind.to_owned(), |end| kind[..end].to_owned())
+    };
     let integer = |kind: &str| INTEGERS.iter().position(|known| *known == base(kind));
     if let (Some(from), Some(to)) = (integer(old), integer(new)) {
         return from <= to && old.contains("unsigned") == new.contains("unsigned");

@@ -114,7 +114,9 @@ async fn taken_back(
     match undo::undo(&definition.undo, catalog, &definition.changes, shard, shards).await {
         Ok(()) => Ok(()),
         Err(failure) if is_not_there(definition, &failure) => Ok(()),
-        Err(failure) => Err(format!("{} ({failure}); {way_on}", if has_it { "it has it still" } else { "it may have it" })),
+        Err(failure) => {
+            Err(format!("{} ({failure}); {way_on}", if has_it { "it has it still" } else { "it may have it" }))
+        }
     }
 }
 

@@ -9,9 +9,9 @@ use weir_catalog::{Catalog, Change, Deed, Definition, Object, Progress, ShardId,
 use weir_sql::ast::StatementKind;
 use weir_wire::{Failure, Fault};
 
+use super::already::{Verdict, verdict};
 use super::intent::intend_knowing;
 use super::knowledge::Knowledge;
-use super::already::{Verdict, verdict};
 use super::settle::{self, Answered};
 use super::{Asked, Intent, Locks, Records, intend, records, several, shards, undo};
 use crate::ask::{Answer, Reply, ask};

@@ -58,7 +58,9 @@ pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>
         return Err(not_supported("The view's tables are SINGLE ones of different shards: no server has all of them"));
     }
     if view.alter && known.as_ref().is_some_and(|known| *known != on) {
-        return Err(not_supported("The view's tables are on other shards than before: CREATE OR REPLACE VIEW moves it"));
+        return Err(not_supported(
+            "The view's tables are on other shards than before: CREATE OR REPLACE VIEW moves it",
+        ));
     }
     let own = elsewhere(catalog, &object, replaces && known.is_some(), &mut on);
     let text = &asked.text[query.range()];
@@ -74,12 +76,7 @@ pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>
 }
 
 /// The shards that don't get a view that is made anew, and lose the old one if they have it: with what they are sent.
-fn elsewhere(
-    catalog: &Catalog,
-    object: &Object,
-    replaced: bool,
-    on: &mut Vec<ShardId>,
-) -> Vec<(ShardId, Vec<u8>)> {
+fn elsewhere(catalog: &Catalog, object: &Object, replaced: bool, on: &mut Vec<ShardId>) -> Vec<(ShardId, Vec<u8>)> {
     let mut others = shards::of_database(catalog, &object.database);
     others.retain(|shard| replaced && !on.contains(shard));
     on.extend(&others);

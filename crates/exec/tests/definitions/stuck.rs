@@ -25,7 +25,12 @@ const REFUSED: [(&str, &str, u16, &str); 14] = [
         1359,
         "on s1: trigger tr",
     ),
-    ("CREATE EVENT shop.e ON SCHEDULE EVERY 1 DAY DO SET @a = 1", "CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO SET @b = 1", 1537, "on s1: event e"),
+    (
+        "CREATE EVENT shop.e ON SCHEDULE EVERY 1 DAY DO SET @a = 1",
+        "CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO SET @b = 1",
+        1537,
+        "on s1: event e",
+    ),
     ("CREATE USER stuck", "CREATE USER stuck", 1396, "on s1: user stuck"),
 ];
 
