@@ -28,6 +28,7 @@ mod packaging;
 mod reads;
 mod reload;
 mod reply;
+mod rights;
 mod same;
 mod script;
 mod sequences;
@@ -97,6 +98,7 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
             });
         }
         tests.add("interleaving::concurrent", interleave::concurrent);
+        rights::collect(&mut tests);
         same::collect(&mut tests);
         kills::collect(&mut tests);
         limits::collect(&mut tests);

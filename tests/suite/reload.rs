@@ -87,8 +87,17 @@ fn users(site: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
     plain.query_drop("WEIR STATUS")?;
     open.query_drop("SELECT 1")?;
     expect_error("the old password", &connect(endpoint.port, OPEN, None), 1045, "28000")?;
-    connect(endpoint.port, ("open", "another secret"), None)?;
+    // The servers have the last word.
+    expect_error(
+        "the servers have the old one",
+        &connect(endpoint.port, ("open", "another secret"), None),
+        1045,
+        "28000",
+    )?;
+    expect_error("the servers don't know it", &connect(endpoint.port, ("new", "a new secret"), None), 1045, "28000")?;
+    site.server.create_user("new", "a new secret", &[], None)?;
     connect(endpoint.port, ("new", "a new secret"), None)?;
+    site.server.execute("DROP USER new@'%'")?;
     let _second = connect(endpoint.port, PLAIN, None)?;
     expect_error("a third connection", &connect(endpoint.port, PLAIN, None), 1203, "42000")?;
     expect_equal("a second reload", admin.query::<Change, _>("WEIR RELOAD")?, Vec::new())?;

@@ -244,6 +244,11 @@ impl Registry {
         Ok(UserEntry { registry: self.clone(), user: user.to_owned() })
     }
 
+    /// The sessions of a user.
+    pub fn sessions_of(&self, user: &str) -> usize {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner).get(user).copied().unwrap_or(0)
+    }
+
     /// The session with this id.
     pub fn get(&self, id: u32) -> Option<Arc<SessionHandle>> {
         self.sessions().get(&id).cloned()

@@ -74,6 +74,8 @@ pub struct Connection {
     pub idle_since: Instant,
     /// The server's generation when it was made.
     pub generation: u64,
+    /// The number of the last change of accounts when its login began.
+    rights: Cell<u64>,
     /// Never to be lent again, whatever its state.
     pub retired: bool,
     /// The session whose result set ended with an EOF packet that had no room for its session state changes: the server
@@ -144,6 +146,7 @@ impl Connection {
         let Opening { id, server, key, database, statements, place } = opening;
         let login = Login { user: key.user.clone(), password: password.clone(), capabilities: key.capabilities };
         let generation = server.generation();
+        let rights = Cell::new(server.rights.now());
         let connected = connect::connect(&server, &login).await?;
         let identity = server.facts().identity.clone();
         let collation = identity.as_ref().and_then(|i| i.handshake_collation(connect::HANDSHAKE_COLLATION));
@@ -159,6 +162,7 @@ impl Connection {
             statements: LruCache::new(statements),
             idle_since: Instant::now(),
             generation,
+            rights,
             retired: false,
             untold_changes_of: None,
             has_found_rows: false,
@@ -185,6 +189,18 @@ impl Connection {
         connection.flush().await?;
         connection.confirm_state().await?;
         Ok(connection)
+    }
+
+    /// Whether a login would give what this connection was given: neither global variables nor the user's rights have changed.
+    pub fn is_current(&self) -> bool {
+        let rights = &self.server.rights;
+        // Asked for first: a change in between must not be taken for one that was looked at.
+        let now = rights.now();
+        let holds = rights.holds(&self.key.user, self.rights.get());
+        if holds {
+            self.rights.set(now);
+        }
+        holds && self.generation == self.server.generation()
     }
 
     /// The profile that the server has confirmed.

@@ -20,6 +20,7 @@ pub mod places;
 pub mod pool;
 pub mod profile;
 pub mod pulse;
+pub mod rights;
 pub mod server;
 pub mod statement;
 pub mod transport;
@@ -32,6 +33,7 @@ pub use metrics::Metrics;
 pub use places::Places;
 pub use pool::{Lease, Pool, PoolKey};
 pub use profile::Profile;
+pub use rights::Rights;
 pub use server::{Identity, Observation, Reach, Server, ServerSettings};
 pub use transport::Stream;
 

@@ -93,6 +93,8 @@ pub struct Limits {
     /// The most connections of one user; 0: no limit.
     per_user: AtomicUsize,
     users: Mutex<Users>,
+    /// Limits that servers have for users, where they are lower.
+    of_accounts: Mutex<HashMap<Box<[u8]>, usize>>,
     /// Waiting statements, per worker.
     waiting: Vec<AtomicUsize>,
     /// Rung when another worker wants a connection that this one does not need.
@@ -124,6 +126,7 @@ impl Limits {
             total: Bound::new(max),
             per_user: AtomicUsize::new(per_user),
             users: Mutex::default(),
+            of_accounts: Mutex::default(),
             waiting: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
             wanted: (0..workers).map(|_| Notify::new()).collect(),
         }
@@ -134,7 +137,31 @@ impl Limits {
         let users = self.users();
         self.total.set_max(max);
         self.per_user.store(per_user, Ordering::Relaxed);
-        users.values().for_each(|user| user.set_max(self.user_bound()));
+        users.iter().for_each(|(name, user)| user.set_max(self.bound_of(name)));
+    }
+
+    /// The server lets this user have so many connections; 0: as many as others.
+    pub fn set_user(&self, user: &[u8], most: usize) {
+        let mut of_accounts = self.of_accounts();
+        let before = match most {
+            0 => of_accounts.remove(user),
+            _ => of_accounts.insert(user.into(), most),
+        };
+        drop(of_accounts);
+        if before.unwrap_or(0) != most
+            && let Some(bound) = self.users().get(user)
+        {
+            bound.set_max(self.bound_of(user));
+        }
+    }
+
+    fn bound_of(&self, user: &[u8]) -> usize {
+        let own = self.of_accounts().get(user).copied().unwrap_or(NO_LIMIT);
+        own.min(self.user_bound())
+    }
+
+    fn of_accounts(&self) -> MutexGuard<'_, HashMap<Box<[u8]>, usize>> {
+        self.of_accounts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn user_bound(&self) -> usize {
@@ -153,7 +180,7 @@ impl Limits {
         }
         // Users come and go; an entry that nobody holds a permit of, or waits for, is as good as none.
         users.retain(|_, bound| Arc::strong_count(bound) > 1);
-        let bound = Bound::new(self.user_bound());
+        let bound = Bound::new(self.bound_of(user));
         users.insert(user.into(), bound.clone());
         bound
     }

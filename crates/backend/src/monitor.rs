@@ -3,6 +3,8 @@
 //! Runs on the control runtime with Weir's own account and a connection of its own, outside all pools and limits.
 //! Facts are recorded in [`Server`]; what follows from a change is the caller's.
 
+mod accounts;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,6 +18,8 @@ use weir_wire::packets::{ErrPacket, OkPacket};
 use weir_wire::resultset::parse_text_row;
 use weir_wire::stmt::query_payload;
 use weir_wire::{Capabilities, Command, Failure};
+
+use accounts::Accounts;
 
 use crate::Replaceable;
 use crate::connect::{Connected, Login, connect, server_failure};
@@ -93,6 +97,7 @@ pub async fn watch(
     asked: impl Fn(),
 ) {
     let mut probe = None;
+    let mut accounts = Accounts::default();
     let mut answered = Instant::now();
     let mut settings_then = settings.load_full();
     let mut silent = false;
@@ -101,11 +106,15 @@ pub async fn watch(
         if !Arc::ptr_eq(&settings, &settings_then) {
             // It may be another account.
             probe = None;
+            accounts.ask_for_tables();
             settings_then = settings.clone();
         }
         let told = match silent {
             true => None,
-            false => tokio::time::timeout(settings.timeout, check(&server, &settings, &mut probe)).await.ok(),
+            false => {
+                let checked = check(&server, &settings, &mut probe, &mut accounts);
+                tokio::time::timeout(settings.timeout, checked).await.ok()
+            }
         };
         let health = match told {
             Some(Ok(())) => {
@@ -167,7 +176,12 @@ async fn beat_until(server: &Server, probe: &mut Option<Probe>, interval: Durati
     false
 }
 
-async fn check(server: &Server, settings: &MonitorSettings, probe: &mut Option<Probe>) -> Result<(), Failure> {
+async fn check(
+    server: &Server,
+    settings: &MonitorSettings,
+    probe: &mut Option<Probe>,
+    accounts: &mut Accounts,
+) -> Result<(), Failure> {
     // A kept connection that has broken says nothing of the server as it is now: it may have been restarted, or have
     // closed this one connection. Only a fresh one tells.
     if let Some(mut kept) = probe.take()
@@ -178,7 +192,9 @@ async fn check(server: &Server, settings: &MonitorSettings, probe: &mut Option<P
     {
         server.pulse.answered(Instant::now());
         server.set_observation(observation);
-        *probe = Some(kept);
+        if accounts.look(&mut kept, &server.settings.name, &server.rights).await.is_ok() {
+            *probe = Some(kept);
+        }
         return Ok(());
     }
     let mut fresh = Probe::open(server, settings).await?;
@@ -191,7 +207,9 @@ async fn check(server: &Server, settings: &MonitorSettings, probe: &mut Option<P
     // What was asked on another connection was not answered; that this one is says the same of the server.
     server.pulse.answered(Instant::now());
     server.set_observation(observation);
-    *probe = Some(fresh);
+    if accounts.look(&mut fresh, &server.settings.name, &server.rights).await.is_ok() {
+        *probe = Some(fresh);
+    }
     Ok(())
 }
 

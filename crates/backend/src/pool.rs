@@ -5,6 +5,8 @@
 //! first served within a worker; between workers the fair semaphore of [`crate::limits`] decides, and a worker that
 //! holds more than its share gives way.
 
+mod prove;
+
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroUsize;
@@ -24,6 +26,8 @@ use crate::limits::{Full, Permit};
 use crate::metrics::Metrics;
 use crate::profile::Profile;
 use crate::server::Server;
+
+pub use prove::is_full;
 
 /// How many idle connections are looked at for one whose profile already matches.
 const LOOK_FOR_MATCH: usize = 16;
@@ -200,7 +204,6 @@ impl Pool {
     fn take_idle(&self, request: &Request<'_>) -> Option<Box<Connection>> {
         let mut state = self.state.borrow_mut();
         let list = state.idle.get_mut(request.key)?;
-        let generation = self.server.generation();
         while !list.is_empty() {
             let recent = list.len().saturating_sub(LOOK_FOR_MATCH);
             let mut usable = None;
@@ -217,7 +220,7 @@ impl Pool {
             let at = usable.or_else(|| list.iter().position(|c| c.suits(request.profile).0))?;
             let connection = list.swap_remove(at);
             // A look that costs no system call unless the runtime has heard from the socket.
-            if connection.generation == generation && !connection.is_stale() {
+            if connection.is_current() && !connection.is_stale() {
                 return Some(connection);
             }
         }
@@ -315,7 +318,7 @@ impl Pool {
             self.metrics.broken.inc();
             return;
         }
-        if connection.generation != self.server.generation() {
+        if !connection.is_current() {
             return;
         }
         connection.idle_since = Instant::now();
@@ -386,14 +389,13 @@ impl Pool {
         }
     }
 
-    /// Closes what has been idle for too long, what is older than a change of the server's globals, and what is beyond a limit
-    /// that was lowered.
+    /// Closes what has been idle for too long, what is older than a change of the server's globals or of the user's rights, and what is
+    /// beyond a limit that was lowered.
     pub fn close_expired(&self) {
-        let generation = self.server.generation();
         let limit = self.settings.load().idle_timeout;
         let mut state = self.state.borrow_mut();
         for list in state.idle.values_mut() {
-            list.retain(|c| c.generation == generation && c.idle_since.elapsed() < limit);
+            list.retain(|c| c.is_current() && c.idle_since.elapsed() < limit);
         }
         state.idle.retain(|_, list| !list.is_empty());
         drop(state);

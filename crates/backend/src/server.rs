@@ -16,6 +16,7 @@ use crate::gtid::Position;
 use crate::limits::Limits;
 use crate::pool::PoolCounts;
 use crate::pulse::Pulse;
+use crate::rights::Rights;
 
 /// Whether connections to a server use TLS.
 #[derive(Debug, Clone)]
@@ -144,6 +145,8 @@ pub struct Server {
     pub limits: Limits,
     /// What trivial statements take there.
     pub pulse: Pulse,
+    /// Changes of its accounts.
+    pub rights: Rights,
     reach: ArcSwap<Reach>,
     facts: ArcSwap<Facts>,
     observation: ArcSwapOption<Observation>,
@@ -162,6 +165,7 @@ impl Server {
             settings,
             limits,
             pulse: Pulse::default(),
+            rights: Rights::default(),
             reach: ArcSwap::from_pointee(reach),
             facts: ArcSwap::from_pointee(facts),
             observation: ArcSwapOption::empty(),

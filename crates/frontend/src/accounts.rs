@@ -11,6 +11,8 @@ use weir_admin::network::Network;
 use weir_topology::Level;
 use weir_wire::auth::{Account, AuthPlugin, Credential, Password, caching_sha2};
 
+use crate::verified::Verified;
+
 /// A user of the configuration.
 #[derive(Debug, Clone)]
 pub struct ConfiguredUser {
@@ -55,6 +57,8 @@ impl Configured {
 pub struct Accounts {
     configured: ArcSwap<Configured>,
     learnt: RwLock<HashMap<String, Password>>,
+    /// Whom a server has let in lately.
+    pub(crate) verified: Verified,
 }
 
 /// The most learnt passwords that are kept; beyond, clients go through full authentication each time.
@@ -65,7 +69,11 @@ impl Accounts {
     /// greeting's; None: as the server does.
     pub fn new(users: Vec<ConfiguredUser>, learns: bool, default_plugin: Option<AuthPlugin>) -> Accounts {
         let configured = Configured::new(users, learns, default_plugin);
-        Accounts { configured: ArcSwap::from_pointee(configured), learnt: RwLock::default() }
+        Accounts {
+            configured: ArcSwap::from_pointee(configured),
+            learnt: RwLock::default(),
+            verified: Verified::default(),
+        }
     }
 
     /// The configuration has changed. Logins from now on follow it, and the admin right of all sessions.
@@ -119,6 +127,13 @@ impl Accounts {
         let mut learnt = self.learnt.write().unwrap_or_else(PoisonError::into_inner);
         if learnt.len() < MOST_LEARNT || learnt.contains_key(name) {
             learnt.insert(name.to_owned(), password);
+        }
+    }
+
+    /// A server has refused this password of `name`: if it is the learnt one, the next login has to tell it again.
+    pub fn forget_if(&self, name: &str, password: &Password) {
+        if self.learnt(name).is_some_and(|learnt| learnt == *password) {
+            self.forget(name);
         }
     }
 

@@ -20,6 +20,7 @@ mod plans;
 mod session;
 mod texts;
 pub mod tls;
+mod verified;
 pub mod worker;
 
 pub use accounts::{Accounts, ConfiguredUser};

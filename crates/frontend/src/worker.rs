@@ -3,7 +3,7 @@
 mod scheduling;
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -120,8 +120,9 @@ pub(crate) struct Shared {
     /// Whether there is more than one server: else nothing has to be decided.
     pub(crate) routes: bool,
     pub(crate) contexts: SharedContexts,
-    /// Databases that a user could change to, so that a login needs no server: user, NUL, database.
-    pub(crate) known_databases: RefCell<HashSet<Vec<u8>>>,
+    /// Databases that a user could change to, so that a login needs no server: user, NUL, database; and of which server of the home
+    /// shard this is known, after which change of its accounts.
+    pub(crate) known_databases: RefCell<HashMap<Vec<u8>, (usize, u64)>>,
     pub(crate) beginnings: Beginnings,
     pub(crate) idle: IdleWatch,
     pub(crate) texts: Texts,

@@ -123,7 +123,6 @@ pub struct Lane {
     counted: Rc<Counted>,
     /// The server's id of the connection.
     pub(super) thread_id: u32,
-    generation: u64,
 }
 
 impl Lane {
@@ -132,7 +131,6 @@ impl Lane {
         let now = Instant::now();
         Rc::new(Lane {
             thread_id: lease.thread_id,
-            generation: lease.generation,
             lease: RefCell::new(Some(lease)),
             line: RefCell::new(Line {
                 commands: VecDeque::new(),
@@ -168,9 +166,9 @@ impl Lane {
         self.in_flight.get()
     }
 
-    /// Whether its connection was made before global variables changed.
-    pub(super) fn is_outdated(&self, generation: u64) -> bool {
-        self.generation != generation
+    /// Whether its connection was made before global variables or the user's rights changed.
+    pub(super) fn is_outdated(&self) -> bool {
+        self.lease.borrow().as_ref().is_some_and(|connection| !connection.is_current())
     }
 
     /// For how long nothing has been in flight.

@@ -348,7 +348,6 @@ impl Lanes {
     fn check_all(&self, now: Instant) {
         let gone = self.pool.server.refusal().is_some();
         let waited_for = self.pool.is_waited_for();
-        let generation = self.pool.server.generation();
         let mut busy = false;
         for group in self.groups.borrow().values().flatten() {
             for lane in group.lanes.borrow().iter() {
@@ -364,7 +363,7 @@ impl Lanes {
                 }
                 let idle = lane.idle_for(now);
                 let not_needed = idle.is_some_and(|time| time > if waited_for { TICK * 2 } else { IDLE });
-                if not_needed || lane.is_outdated(generation) {
+                if not_needed || lane.is_outdated() {
                     lane.retire();
                 }
                 if lane.is_condemned() {
@@ -450,6 +449,9 @@ impl Group {
         let all = self.all.upgrade()?;
         let lanes = self.lanes.borrow();
         let wanted = self.pace.borrow().wanted();
+        for lane in lanes.iter().filter(|lane| lane.is_open() && lane.is_outdated()) {
+            lane.retire();
+        }
         // Those beyond are kept for a while: a trial may use them again.
         let open = || lanes.iter().filter(|lane| lane.is_open()).take(wanted);
         if open().count() < wanted {

@@ -17,7 +17,6 @@ use weir_wire::{Capabilities, Failure, Fault};
 use super::Session;
 use super::ride::Riding;
 use super::state::State;
-use crate::backends::Backends;
 use crate::client::Client;
 use crate::login::{self, LoggedIn, LoginError, Origin, PASSED};
 use crate::worker::{Incoming, Peer, Shared, Socket};
@@ -167,6 +166,7 @@ fn open(
         aside: None,
         chosen_shard: None,
         ignores_locks: false,
+        prepares_for_accounts: false,
         branches: Default::default(),
         place: None,
         target: Default::default(),
@@ -197,11 +197,9 @@ fn open(
 }
 
 impl Session {
-    /// Proves the password if nothing has yet, and enters the database.
+    /// Has a server say that the user may log in, and enters the database.
     pub(super) async fn enter(&mut self, logged_in: &LoggedIn) -> Result<(), Failure> {
-        if let Some(password) = &logged_in.unproved {
-            self.prove_on_server(password).await?;
-        }
+        self.verify(logged_in.unproved.is_some()).await?;
         if let Some(database) = &logged_in.database {
             self.enter_database(database).await?;
         }
@@ -215,26 +213,6 @@ impl Session {
             put_session_change(&mut changes, &SessionChange::Schema(database));
         }
         self.client.put_ok(&OkPacket { changes: &changes, ..OkPacket::plain(self.state.own_status()) });
-    }
-
-    /// Logs in to the server with a password that the client has told.
-    async fn prove_on_server(&mut self, password: &Password) -> Result<(), Failure> {
-        // Connections with an older password prove nothing about this one.
-        for backend in self.shared.shards.iter().flat_map(Backends::iter) {
-            backend.pool.close_idle_of(Some(self.user.as_bytes()));
-        }
-        let lent = self.lend_at_login(&Profile::default(), password).await;
-        match lent {
-            Ok(_) => {
-                self.endpoint.accounts.learn(&self.user, password.clone());
-                Ok(())
-            }
-            Err(failure) if failure.code == codes::ER_ACCESS_DENIED_ERROR => {
-                self.endpoint.metrics.denied.inc();
-                Err(login::access_denied(&self.user, &self.peer, !password.is_empty()))
-            }
-            Err(failure) => Err(failure),
-        }
     }
 
     /// A connection to whichever server of the home shard is there to be asked: the writer, or while it is gone a reader.
@@ -254,15 +232,19 @@ impl Session {
     async fn enter_database(&mut self, database: &[u8]) -> Result<(), Failure> {
         let profile = self.shared.beginnings.in_database(&self.state.profile, database);
         let known = [self.user.as_bytes(), b"\0", database].concat();
-        let is_known = self.shared.known_databases.borrow().contains(&known);
+        let writer = self.shared.home().writer();
+        let rights = &self.shared.home().at(writer).pool.server.rights;
+        let now = (writer, rights.now());
+        let entered = self.shared.known_databases.borrow().get(&known).copied();
+        let is_known = entered.is_some_and(|(at, since)| at == writer && rights.holds(self.user.as_bytes(), since));
         if !is_known {
             let mut lease = self.lend_at_login(&profile, &self.password.clone()).await?;
             lease.queue_state(&profile, true)?;
             lease.flush().await?;
             lease.confirm_state().await?;
             let mut all = self.shared.known_databases.borrow_mut();
-            if all.len() < MOST_KNOWN_DATABASES {
-                all.insert(known);
+            if all.len() < MOST_KNOWN_DATABASES || all.contains_key(&known) {
+                all.insert(known, now);
             }
         }
         self.state.profile = profile;

@@ -30,6 +30,7 @@ mod shard;
 mod sharded;
 mod state;
 mod statements;
+mod verify;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -106,6 +107,8 @@ pub(crate) struct Session {
     nonce: Scramble,
     user: String,
     password: Password,
+    /// A text was prepared by SQL that may change accounts.
+    prepares_for_accounts: bool,
     key: PoolKey,
     collation: u16,
     state: State,

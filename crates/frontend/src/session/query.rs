@@ -39,6 +39,7 @@ impl Session {
             return Box::pin(self.weir_statement(&statement)).await;
         }
         let ended = self.run_if_allowed(payload, at, &read).await;
+        self.note_accounts(&read.class);
         self.statement_ends(begun, &read.digested, &payload[at..], &ended);
         ended
     }

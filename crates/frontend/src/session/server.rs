@@ -143,8 +143,16 @@ impl Session {
     /// There is no connection to the server at hand: another reader is chosen, or a writer that is gone is waited for.
     async fn find_another_way(&mut self, failure: Failure, deadline: &mut Option<Instant>) -> Result<(), Stopped> {
         let is_proof = self.target.shard == HOME && self.target.index == self.backends().writer();
-        if failure.code == codes::ER_ACCESS_DENIED_ERROR && is_proof {
-            self.endpoint.accounts.forget(&self.user);
+        if failure.code == codes::ER_ACCESS_DENIED_ERROR {
+            // The password is another one now, and a later login has told it: a server would not ask an open session for it.
+            let known = self.endpoint.accounts.password(&self.user);
+            if let Some(newer) = known.filter(|known| *known != self.password) {
+                self.password = newer;
+                return Ok(());
+            }
+            if is_proof {
+                self.endpoint.accounts.forget(&self.user);
+            }
         }
         // A pool that is full says so itself: others need not be filled up too.
         if failure.fault != Fault::Weir && self.choose_another() {

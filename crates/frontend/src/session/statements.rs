@@ -206,12 +206,13 @@ impl Session {
     pub(super) async fn execute(&mut self, payload: &[u8]) -> Result<(), End> {
         let begun = self.statement_begins();
         let statement = statement_id(payload).ok().and_then(|id| self.statement(id, "mysqld_stmt_execute").ok());
-        let known = statement.map(|statement| (statement.digested.clone(), statement.key.clone()));
+        let known = statement.map(|s| (s.digested.clone(), s.key.clone(), s.class.clone()));
         let ended = match self.execute_statement(payload).await {
             Ok(()) => Ok(()),
             Err(stopped) => self.stopped(stopped),
         };
-        if let Some((digested, key)) = known {
+        if let Some((digested, key, class)) = known {
+            self.note_accounts(&class);
             self.statement_ends(begun, &digested, &key.text, &ended);
         }
         ended

@@ -56,6 +56,9 @@ bitflags! {
         /// May run statements that the text does not show: CALL, EXECUTE, a block, and whatever begins with no word that is
         /// known to do nothing of that. An error of it may be one of those statements.
         const RUNS_OTHERS = 1 << 22;
+        /// May change accounts, their passwords, rights or roles: GRANT, SET PASSWORD, FLUSH PRIVILEGES, and texts that may run such a
+        /// statement.
+        const CHANGES_ACCOUNTS = 1 << 23;
     }
 }
 

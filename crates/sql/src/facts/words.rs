@@ -134,7 +134,9 @@ fn meaning(word: Keyword, uses: &mut Uses) {
         kw::XA | kw::CHAIN | kw::SNAPSHOT | kw::TRANSACTION => Effects::STARTS_TRANSACTION_OTHER,
         kw::INFILE => Effects::LOCAL_INFILE,
         kw::STATEMENT => Effects::SETS_FOR_STATEMENT,
-        kw::CREATE | kw::ALTER | kw::DROP | kw::RENAME | kw::TRUNCATE | kw::GRANT | kw::REVOKE | kw::TABLES => {
+        kw::GRANT | kw::REVOKE => Effects::WRITES | Effects::IMPLICIT_COMMIT | Effects::CHANGES_ACCOUNTS,
+        kw::USER | kw::ROLE | kw::PASSWORD | kw::PRIVILEGES => Effects::CHANGES_ACCOUNTS,
+        kw::CREATE | kw::ALTER | kw::DROP | kw::RENAME | kw::TRUNCATE | kw::TABLES => {
             Effects::WRITES | Effects::IMPLICIT_COMMIT
         }
         _ => return,

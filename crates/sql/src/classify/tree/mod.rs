@@ -137,8 +137,9 @@ impl<'a> TreeReader<'a, '_> {
                 self.finder.effect(DEFINITION);
             }
             StatementKind::Backup(backup) => self.backup(backup),
-            StatementKind::Prepare(_) => {
+            StatementKind::Prepare(prepare) => {
                 self.finder.pin(Pins::TEXT_PREPARE);
+                self.text_to_run(&prepare.text);
                 self.with_effects(node, Effects::READS);
             }
             StatementKind::Execute(execute) => self.execute(node, execute),
@@ -160,14 +161,14 @@ impl<'a> TreeReader<'a, '_> {
             StatementKind::Reset(_)
             | StatementKind::TableUpkeep(_)
             | StatementKind::KeyCache(_)
-            | StatementKind::Install(_)
-            | StatementKind::Grant(_)
-            | StatementKind::Revoke(_)
-            | StatementKind::RenameUser(_) => self.with_effects(node, ADMINISTRATION),
+            | StatementKind::Install(_) => self.with_effects(node, ADMINISTRATION),
+            StatementKind::Grant(_) | StatementKind::Revoke(_) | StatementKind::RenameUser(_) => {
+                self.with_effects(node, ADMINISTRATION | Effects::CHANGES_ACCOUNTS);
+            }
             StatementKind::CreateUser(_)
             | StatementKind::AlterUser(_)
             | StatementKind::CreateRole(_)
-            | StatementKind::DropAccounts(_) => self.finder.effect(DEFINITION),
+            | StatementKind::DropAccounts(_) => self.finder.effect(DEFINITION | Effects::CHANGES_ACCOUNTS),
             _ => self.definition(statement),
         }
     }

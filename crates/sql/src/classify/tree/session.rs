@@ -6,9 +6,9 @@
 
 use super::{ADMINISTRATION, DEFINITION, TreeReader};
 use crate::ast::{
-    Backup, CallProcedure, Completion, Do, Execute, Explain, ExplainTarget, Expr, ExprKind, Flush, FlushLock,
-    FlushWhat, GetDiagnostics, Kill, KillWhom, Limit, Literal, Replication, ReplicationVerb, ServerControl, Show,
-    ShowKind, Span, StartTransaction, Statement, StatementKind, Transaction, VariableScope, Xa,
+    Backup, CallProcedure, Completion, Do, Execute, ExecuteSource, Explain, ExplainTarget, Expr, ExprKind, Flush,
+    FlushLock, FlushWhat, GetDiagnostics, Kill, KillWhom, Limit, Literal, Replication, ReplicationVerb, ServerControl,
+    Show, ShowKind, Span, StartTransaction, Statement, StatementKind, Transaction, VariableScope, Xa,
 };
 use crate::classify::{Diagnostics, Effects, KillTarget, Kind, Pins};
 use crate::facts::words;
@@ -154,11 +154,21 @@ impl<'a> TreeReader<'a, '_> {
         Some(Kind::Other)
     }
 
-    pub(super) fn execute(&mut self, node: Node<'a>, _: &Execute<'a>) {
+    pub(super) fn execute(&mut self, node: Node<'a>, execute: &Execute<'a>) {
+        if let ExecuteSource::Immediate(text) = &execute.source {
+            self.text_to_run(text);
+        }
         self.finder.uses.unknown_statement();
         self.finder.effect(Effects::RUNS_OTHERS);
         self.finder.pin(Pins::TEXT_PREPARE);
         self.finder.look(node);
+    }
+
+    /// A text that is prepared: it may be one that changes accounts, if it says so. What a variable holds is not known.
+    pub(super) fn text_to_run(&mut self, text: &Expr<'a>) {
+        if changes_accounts(text.span.text(self.finder.sql)) {
+            self.finder.effect(Effects::CHANGES_ACCOUNTS);
+        }
     }
 
     pub(super) fn call_procedure(&mut self, call: &'a CallProcedure<'a>) {
@@ -201,6 +211,11 @@ impl<'a> TreeReader<'a, '_> {
     pub(super) fn flush(&mut self, node: Node<'a>, flush: &Flush<'a>) {
         self.finder.effect(DEFINITION);
         self.finder.look(node);
+        if let FlushWhat::Options(options) = flush.what
+            && options.iter().any(|option| changes_accounts(option.name.text(self.finder.sql)))
+        {
+            self.finder.effect(Effects::CHANGES_ACCOUNTS);
+        }
         if let FlushWhat::Tables(tables) = flush.what
             && tables.lock != FlushLock::None
         {
@@ -243,4 +258,11 @@ impl<'a> TreeReader<'a, '_> {
         self.finder.effect(Effects::RUNS_OTHERS);
         Kind::Multiple
     }
+}
+
+/// Whether a statement that changes accounts could be in what this says.
+fn changes_accounts(text: &[u8]) -> bool {
+    const WORDS: [&[u8]; 6] = [b"grant", b"revoke", b"user", b"role", b"password", b"privileges"];
+    let lower = text.to_ascii_lowercase();
+    WORDS.iter().any(|word| lower.windows(word.len()).any(|window| window == *word))
 }

@@ -104,7 +104,7 @@ impl<'a> TreeReader<'a, '_> {
             }
             SetItemKind::Password(_) => {
                 done.others = true;
-                self.finder.effect(Effects::WRITES | Effects::IMPLICIT_COMMIT);
+                self.finder.effect(Effects::WRITES | Effects::IMPLICIT_COMMIT | Effects::CHANGES_ACCOUNTS);
             }
             SetItemKind::Role(_) => {
                 done.others = true;
@@ -112,7 +112,7 @@ impl<'a> TreeReader<'a, '_> {
             }
             SetItemKind::DefaultRole(_) => {
                 done.others = true;
-                self.finder.effect(Effects::WRITES);
+                self.finder.effect(Effects::WRITES | Effects::CHANGES_ACCOUNTS);
             }
             SetItemKind::ResourceGroup(_, threads) => {
                 done.others = true;
