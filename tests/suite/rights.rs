@@ -72,8 +72,8 @@ const TURNS: [Turn; 21] = [
     turn("ALTER USER somebody@'%' IDENTIFIED BY 'a secret'", Rows),
     turn("ALTER USER somebody@'%' PASSWORD EXPIRE", Error(1862)),
     turn("ALTER USER somebody@'%' IDENTIFIED BY 'a secret'", Rows),
-    turn("RENAME USER somebody@'%' TO else@'%'", Error(1045)),
-    turn("RENAME USER else@'%' TO somebody@'%'", Rows),
+    turn("RENAME USER somebody@'%' TO nobody@'%'", Error(1045)),
+    turn("RENAME USER nobody@'%' TO somebody@'%'", Rows),
     turn("DROP USER somebody@'%'", Error(1045)),
 ];
 
@@ -133,7 +133,9 @@ impl Shards {
                     }
                     wait_for_replica(&self.first.server, &self.replica, BOUND)?;
                 } else {
-                    eventually(BOUND, &what, || meets().is_ok())?;
+                    let mut last = String::new();
+                    let met = eventually(BOUND, &what, || meets().map_err(|error| last = format!("{error:?}")).is_ok());
+                    met.map_err(|error| format!("{error:?}; last: {last}"))?;
                 }
             }
         }
@@ -143,9 +145,9 @@ impl Shards {
     fn meets(&self, endpoint: &Endpoint, meets: Meets) -> Result<(), Failed> {
         let read = || -> mysql::Result<Option<u64>> {
             let mut session = connect(endpoint.port, USER, Some(DATABASE))?;
-            let read = session.query_first("SELECT a /*weir: primary */ FROM own WHERE a = 5")?;
+            let read = session.query_first("/*weir: primary */ SELECT a FROM own WHERE a = 5")?;
             for _ in 0..4 {
-                run(&mut session, "SELECT a /*weir: primary */ FROM own WHERE a = 5")?;
+                run(&mut session, "/*weir: primary */ SELECT a FROM own WHERE a = 5")?;
             }
             Ok(read)
         };

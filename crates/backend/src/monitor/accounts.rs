@@ -5,7 +5,8 @@
 //! accounts, sums over them by user say both. Tables that were changed by hand count from FLUSH PRIVILEGES on, so users whose rows
 //! have changed are told of again after the next FLUSH.
 //!
-//! What must always hold: what can't be told of one user is told of all. A statement is counted before it has its effect, so
+//! What must always hold: what can't be told of one user is told of all; so is what was counted and shows nowhere, for a right that is
+//! given and taken away between two looks leaves no trace but the connections that were made meanwhile. A statement is counted before it has its effect, so
 //! what it changes is looked for more than once.
 
 use std::collections::{HashMap, HashSet};
@@ -54,6 +55,8 @@ pub(super) struct Accounts {
     looks: u32,
     /// Those of them that follow a FLUSH.
     looks_after_flush: u32,
+    /// Statements that were counted, but for FLUSH, less the users who were seen to have changed since.
+    unexplained: i64,
     tables: Tables,
     sums: Option<Sums>,
     /// The tables are looked at again then, if nothing is counted.
@@ -97,6 +100,12 @@ impl Accounts {
                     self.compare(probe, &sums, roles, rights).await?;
                     self.next_sums = Some(Instant::now() + now.elapsed() * SHARE);
                 }
+                if self.unexplained > 0 {
+                    rights.changed();
+                }
+                if self.looks == 1 {
+                    self.unexplained = 0;
+                }
                 if self.looks_after_flush > 0 {
                     rights.changed_of(self.not_flushed.iter().map(Vec::as_slice));
                 }
@@ -121,11 +130,16 @@ impl Accounts {
         };
         let counts: Vec<_> = rows.into_iter().filter_map(pair).collect();
         let Some(before) = self.counts.replace(counts.clone()) else { return Ok(()) };
+        let sum = |counts: &[(String, String)], flushes: bool| -> i64 {
+            let wanted = counts.iter().filter(|(name, _)| (name == "Com_flush") == flushes);
+            wanted.filter_map(|(_, count)| count.parse::<i64>().ok()).sum()
+        };
         if before != counts {
             self.looks = LOOKS;
+            // Counts begin anew when the server does.
+            self.unexplained += (sum(&counts, false) - sum(&before, false)).abs();
         }
-        let flushes = |counts: &[(String, String)]| counts.iter().find(|(name, _)| name == "Com_flush").cloned();
-        if flushes(&before) != flushes(&counts) {
+        if sum(&before, true) != sum(&counts, true) {
             self.looks_after_flush = LOOKS;
         }
         Ok(())
@@ -174,6 +188,7 @@ impl Accounts {
         if changed.is_empty() {
             return Ok(());
         }
+        self.unexplained = self.unexplained.saturating_sub(i64::try_from(changed.len()).unwrap_or(i64::MAX)).max(0);
         let roles: HashSet<Vec<u8>> = probe.query(roles).await?.into_iter().flatten().flatten().collect();
         // Whoever has a role has changed with it; everybody has those of nobody.
         let is_common = |user: &Vec<u8>| user.is_empty() || *user == b"PUBLIC" || roles.contains(user);
