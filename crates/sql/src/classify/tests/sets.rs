@@ -64,6 +64,7 @@ fn assigned_variables_are_named() {
 #[test]
 fn effects_and_pins_of_sets() {
     let globals = Effects::CHANGES_GLOBALS | Effects::WRITES;
+    let password = Effects::WRITES | Effects::IMPLICIT_COMMIT | Effects::CHANGES_ACCOUNTS;
     for (sql, kind, effects, pins) in [
         ("SET autocommit=0", Kind::Set, Effects::empty(), Pins::empty()),
         ("SET GLOBAL a=1", Kind::Set, globals, Pins::empty()),
@@ -80,14 +81,9 @@ fn effects_and_pins_of_sets() {
         ("SET session_track_gtids=OWN_GTID", Kind::Set, Effects::empty(), Pins::SESSION_TRACKING),
         ("SET ROLE r", Kind::Other, Effects::empty(), Pins::ROLE),
         ("SET ROLE = 5", Kind::Set, Effects::empty(), Pins::empty()),
-        ("SET DEFAULT ROLE r TO u", Kind::Other, Effects::WRITES, Pins::empty()),
-        ("SET PASSWORD = 'x'", Kind::Other, Effects::WRITES | Effects::IMPLICIT_COMMIT, Pins::empty()),
-        (
-            "SET PASSWORD FOR u@h = PASSWORD('x')",
-            Kind::Other,
-            Effects::WRITES | Effects::IMPLICIT_COMMIT,
-            Pins::empty(),
-        ),
+        ("SET DEFAULT ROLE r TO u", Kind::Other, Effects::WRITES | Effects::CHANGES_ACCOUNTS, Pins::empty()),
+        ("SET PASSWORD = 'x'", Kind::Other, password, Pins::empty()),
+        ("SET PASSWORD FOR u@h = PASSWORD('x')", Kind::Other, password, Pins::empty()),
         ("SET a=@b", Kind::Set, Effects::USES_USER_VARIABLES, Pins::empty()),
     ] {
         let class = class(sql);

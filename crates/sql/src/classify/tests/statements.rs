@@ -90,8 +90,8 @@ fn known_verbs_do_not_pin() {
         ("CREATE TABLE t SELECT 1", DDL | Effects::READS | Effects::GENERATES_INSERT_ID),
         ("CREATE UNIQUE INDEX i ON t (a)", DDL),
         ("CREATE OR REPLACE ALGORITHM=MERGE DEFINER=`a`@`b` SQL SECURITY INVOKER VIEW v AS SELECT 1", DDL),
-        ("CREATE USER u IDENTIFIED BY 'x'", DDL),
-        ("ALTER USER CURRENT_USER() IDENTIFIED BY 'x'", DDL),
+        ("CREATE USER u IDENTIFIED BY 'x'", DDL | Effects::CHANGES_ACCOUNTS),
+        ("ALTER USER CURRENT_USER() IDENTIFIED BY 'x'", DDL | Effects::CHANGES_ACCOUNTS),
         ("ALTER TABLE t ADD COLUMN b INT", DDL),
         ("DROP TABLE t", DDL),
         ("DROP TEMPORARY TABLE t", DDL),
@@ -101,9 +101,10 @@ fn known_verbs_do_not_pin() {
         ("ANALYZE LOCAL TABLE t", ADMIN),
         ("CHECK TABLE t", ADMIN),
         ("OPTIMIZE TABLE t", ADMIN),
-        ("GRANT ALL ON d.* TO u", ADMIN),
-        ("REVOKE ALL ON d.* FROM u", ADMIN),
+        ("GRANT ALL ON d.* TO u", ADMIN | Effects::CHANGES_ACCOUNTS),
+        ("REVOKE ALL ON d.* FROM u", ADMIN | Effects::CHANGES_ACCOUNTS),
         ("FLUSH STATUS", DDL),
+        ("FLUSH STATUS, PRIVILEGES", DDL | Effects::CHANGES_ACCOUNTS),
         ("FLUSH TABLES", DDL),
         ("RESET MASTER", ADMIN),
         ("PURGE BINARY LOGS TO 'x'", ADMIN),
@@ -139,6 +140,32 @@ fn known_verbs_do_not_pin() {
     ] {
         let class = class(sql);
         assert_eq!((class.effects, class.pins), (effects, Pins::empty()), "{sql}");
+    }
+}
+
+#[test]
+fn texts_that_may_change_accounts_are_known() {
+    for sql in [
+        "CREATE ROLE r",
+        "DROP ROLE r",
+        "DROP USER u",
+        "RENAME USER a TO b",
+        "GRANT r TO u",
+        "REVOKE r FROM u",
+        "SELECT 1; DROP USER u",
+        "PREPARE s FROM 'GRANT ALL ON d.* TO u'",
+        "EXECUTE IMMEDIATE 'DROP USER u'",
+        "BEGIN NOT ATOMIC REVOKE r FROM u; END",
+        "SET STATEMENT max_statement_time = 1 FOR DROP USER u",
+        "ALTER USER u SOMETHING NEW 5",
+        "/*!50000 DROP USER u */",
+    ] {
+        assert!(class(sql).effects.contains(Effects::CHANGES_ACCOUNTS), "{sql}");
+    }
+    for sql in
+        ["SELECT user FROM t", "PREPARE s FROM 'SELECT 1'", "EXECUTE s", "CALL p()", "SET ROLE r", "FLUSH TABLES"]
+    {
+        assert!(!class(sql).effects.contains(Effects::CHANGES_ACCOUNTS), "{sql}");
     }
 }
 
