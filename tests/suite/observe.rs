@@ -33,6 +33,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     for &(word, rules, case) in rules::RULED {
         tests.add_for_weir(&format!("observe::{word}"), move |lab, flavor| rules::ruled(lab, flavor, rules, case));
     }
+    tests.add_for_weir("observe::rules_see_what_is_hidden_in_a_text", rules::hidden);
     tests.add_for_weir("observe::rules_route_and_replicas_are_counted", rules::route);
     for (word, refuses) in [("a_full_disk_loses_lines", false), ("a_full_disk_refuses_statements", true)] {
         tests.add_for_weir(&format!("observe::{word}"), move |lab, flavor| logs::full_disk(lab, flavor, refuses));

@@ -70,6 +70,10 @@ pub(crate) fn changes_data(text: &[u8], mode: LexMode, class: &Class, kind: Stat
     if !class.effects.contains(Effects::WRITES) {
         return false;
     }
+    // A block begins as a transaction does.
+    if class.effects.contains(Effects::RUNS_OTHERS) {
+        return true;
+    }
     match kind {
         // Locking rows, writing a file of the server's.
         StatementKind::Select | StatementKind::Transaction => class.pins.intersects(unknown),

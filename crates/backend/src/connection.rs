@@ -19,6 +19,7 @@ use lru::LruCache;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use weir_wire::auth::Password;
 use weir_wire::frame::put_packet;
+use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::query_payload;
 use weir_wire::{Capabilities, Command, Failure, Fault};
 
@@ -487,6 +488,16 @@ impl Connection {
         self.forget();
         self.insert_id = Some(0);
         Ok(())
+    }
+
+    /// COM_SET_OPTION: whether a text may have several statements.
+    ///
+    /// # Errors
+    /// The server's own error, or the connection's loss.
+    pub async fn take_several(&mut self, on: bool) -> Result<(), Failure> {
+        self.queue(&[Command::SetOption as u8, u8::from(!on), 0], true);
+        self.flush().await?;
+        self.own_reply_of(ReplyKind::Rows).await.map(drop)
     }
 
     pub(super) fn broken(&self, why: &str) -> Failure {

@@ -352,6 +352,11 @@ impl Client {
         replies.end(&mut self.output, self.capabilities, more)
     }
 
+    /// Takes back the latest of several replies if it is nothing but an error. Returns whether it was.
+    pub fn take_back_error(&mut self) -> bool {
+        self.replies.as_mut().is_some_and(|replies| replies.take_back_error(&mut self.output))
+    }
+
     /// The latest reply was the last.
     pub fn end_replies(&mut self) {
         if let Some(mut replies) = self.replies.take() {

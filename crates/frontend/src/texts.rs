@@ -6,7 +6,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use weir_admin::digests::{Digested, Table};
-use weir_sql::{Class, Digest, Effects, KnownTexts, LexMode, RoutingHint, classify, routing_hint, shape};
+use weir_sql::{
+    Class, Digest, Effects, First, KnownTexts, LexMode, RoutingHint, are_read_alike, classify, first_statement,
+    routing_hint, shape, trimmed,
+};
 
 /// A text that was read.
 #[derive(Debug)]
@@ -19,6 +22,31 @@ pub(crate) struct ReadText {
     pub(crate) hint: Option<RoutingHint>,
     /// What is counted of its runs.
     pub(crate) digested: Rc<Digested>,
+    /// Whether a server may find several statements in it.
+    pub(crate) several: Several,
+}
+
+/// Whether a text has several statements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Several {
+    /// It has one.
+    No,
+    /// It has several, and what one of them does never changes how those behind it are read.
+    Alike,
+    /// It may have several, which have to be read one by one.
+    Apart,
+}
+
+impl Several {
+    fn of(text: &[u8], mode: LexMode) -> Several {
+        let text = trimmed(text, mode);
+        match text.iter().find(|byte| **byte == b';') {
+            None => Several::No,
+            Some(_) if first_statement(text, mode) == First::Ends(text.len()) => Several::No,
+            Some(_) if are_read_alike(text, mode) => Several::Alike,
+            Some(_) => Several::Apart,
+        }
+    }
 }
 
 /// The texts that a worker knows.
@@ -36,7 +64,8 @@ impl Texts {
         let rides = if may_ride(&class) { shape(text, mode) } else { None };
         let hint = routing_hint(text, mode);
         let digested = counted.entry(text, mode, &class);
-        let read = Rc::new(ReadText { class, rides, hint, digested });
+        let several = Several::of(text, mode);
+        let read = Rc::new(ReadText { class, rides, hint, digested, several });
         if read.class.follows_from_shape() {
             known.keep(text, mode, read.clone());
         }

@@ -4,7 +4,6 @@
 //! only where no overflow, rounding or unsigned result is possible.
 
 use weir_catalog::{Constant, ShardId};
-use weir_sql::LeadBytes;
 use weir_sql::ast::{BinaryOp, Expr, ExprKind, Literal, Span, Temporal, UnaryOp};
 
 use crate::SessionFacts;
@@ -190,7 +189,7 @@ impl Folder<'_> {
             return Some(inner.to_vec());
         }
         // There a byte that looks like a backslash may be the second one of a character.
-        if self.session.mode.lead_bytes != LeadBytes::None {
+        if self.session.mode.lead_bytes.has_pairs() {
             return None;
         }
         let mut contents = Vec::with_capacity(inner.len());

@@ -12,7 +12,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
 use crate::lexer::{Lexer, Token, TokenKind};
-use crate::mode::{LeadBytes, LexMode};
+use crate::mode::LexMode;
 
 /// Longer texts are not kept.
 const LONGEST: usize = 2048;
@@ -41,7 +41,7 @@ struct Plain {
 impl Template {
     /// `None` for a text that is too long, or whose bytes are not all characters of their own.
     fn of(text: &[u8], mode: LexMode) -> Option<Template> {
-        if text.len() > LONGEST || mode.lead_bytes != LeadBytes::None {
+        if text.len() > LONGEST || mode.lead_bytes.has_pairs() {
             return None;
         }
         let mut literals: Vec<Plain> = Vec::new();

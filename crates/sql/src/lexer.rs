@@ -9,7 +9,7 @@
 //! between two marker tokens unless no server of the dialect runs them; [`Lexer::conditional`] tells whether any of
 //! them runs on some servers only.
 
-use crate::mode::{Dialect, LexMode};
+use crate::mode::{Dialect, LeadBytes, LexMode};
 
 /// What a token is. The text between `start` and `end` has the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,7 +194,7 @@ impl<'a> Lexer<'a> {
 
     /// At a point with a name directly behind it: the servers take any word before it for a name.
     pub(crate) fn at_qualified_name(&self) -> bool {
-        self.peek(0) == b'.' && is_name_byte(self.peek(1))
+        self.peek(0) == b'.' && self.is_name_byte(self.peek(1))
     }
 
     /// The next token; [`TokenKind::End`] from the end of the text on.
@@ -249,11 +249,19 @@ impl<'a> Lexer<'a> {
     }
 
     fn skip_space(&mut self) -> usize {
-        while self.pos < self.limit && CLASS[usize::from(self.sql[self.pos])] == SPACE {
+        while self.pos < self.limit && self.is_space(self.sql[self.pos]) {
             self.pos += 1;
             self.name_follows = false;
         }
         self.pos
+    }
+
+    fn is_space(&self, byte: u8) -> bool {
+        CLASS[usize::from(byte)] == SPACE || byte >= 0x80 && self.mode.lead_bytes.is_space(byte)
+    }
+
+    fn is_name_byte(&self, byte: u8) -> bool {
+        is_name_byte(byte) && !(byte >= 0x80 && self.mode.lead_bytes.is_space(byte))
     }
 
     /// The byte `ahead` of the position, 0 past the end.
@@ -278,7 +286,7 @@ impl<'a> Lexer<'a> {
     fn skip_name_bytes(&mut self) {
         while self.pos < self.limit {
             let byte = self.sql[self.pos];
-            if !is_name_byte(byte) {
+            if !self.is_name_byte(byte) {
                 return;
             }
             let pair = byte >= 0x80 && self.mode.lead_bytes.is_pair(byte, self.peek(1));
@@ -320,9 +328,12 @@ impl<'a> Lexer<'a> {
                 return None;
             }
             // A space or a control character must follow; the end of the text counts as one.
-            b'-' if self.peek(1) == b'-' && matches!(self.peek(2), 0..=b' ' | 0x7F) => {
+            b'-' if self.peek(1) == b'-' && self.begins_comment(self.peek(2)) => {
                 self.skip_line();
                 return None;
+            }
+            b'[' | b'\\' | b']' | b'^' | b'{' | b'|' | b'}' | b'~' if self.mode.lead_bytes == LeadBytes::Swe7 => {
+                return Some(self.unterminated());
             }
             b'/' if self.peek(1) == b'*' => return self.comment(),
             b'*' if self.in_code && self.peek(1) == b'/' => return Some(self.leave_code()),
@@ -336,6 +347,10 @@ impl<'a> Lexer<'a> {
             _ => {}
         }
         Some(self.operator(byte))
+    }
+
+    fn begins_comment(&self, byte: u8) -> bool {
+        matches!(byte, 0..=b' ' | 0x7F) || byte >= 0x80 && self.mode.lead_bytes.begins_comment(byte)
     }
 
     fn follows_word(&self) -> bool {
@@ -379,9 +394,9 @@ impl<'a> Lexer<'a> {
                     _ => TokenKind::UserVariable,
                 }
             }
-            byte if is_name_byte(byte) || byte == b'.' => {
+            byte if self.is_name_byte(byte) || byte == b'.' => {
                 self.pos += 1;
-                while is_name_byte(self.peek(0)) || self.peek(0) == b'.' {
+                while self.is_name_byte(self.peek(0)) || self.peek(0) == b'.' {
                     self.pos += 1;
                 }
                 TokenKind::UserVariable

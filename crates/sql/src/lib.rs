@@ -33,6 +33,7 @@ mod kw;
 mod lexer;
 mod mode;
 mod parse;
+mod parts;
 #[cfg(test)]
 mod random_texts;
 pub mod resolve;
@@ -54,6 +55,7 @@ pub use mode::{Dialect, LeadBytes, LexMode};
 pub use parse::{
     MAX_DEPTH, Parsed, SyntaxError, parse, parse_body, parse_expression, parse_query, parse_table_reference,
 };
+pub use parts::{First, are_read_alike, decides_reading, first_statement, trimmed, trimmed_start};
 pub use scopes::with_session_scopes;
 pub use splice::splice;
 pub use state_functions::{StateValues, replace_state_functions};

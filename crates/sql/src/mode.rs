@@ -17,7 +17,7 @@ pub struct LexMode {
     pub high_not_precedence: bool,
     /// `IGNORE_SPACE`: `COUNT (x)` calls the built-in function. Without it the server looks for a stored function.
     pub ignore_space: bool,
-    /// Multi-byte characters of `character_set_client` whose second byte may look like ASCII.
+    /// What bytes above ASCII are in `character_set_client`.
     pub lead_bytes: LeadBytes,
     /// The kind of server, which decides which functions are built in and which executable comments run.
     pub dialect: Dialect,
@@ -48,13 +48,15 @@ impl LexMode {
     }
 }
 
-/// Whether a byte of the client's character set can swallow a following ASCII-looking byte, such as `\` or a backquote.
+/// What the bytes above ASCII do to a lexer in the client's character set: a lead byte can swallow a following ASCII-looking
+/// byte, such as `\` or a backquote; some single bytes are spaces, and some begin a comment behind `--`.
 ///
-/// Every character set that a server allows as `character_set_client` and that isn't named here keeps ASCII bytes for
-/// ASCII characters.
+/// Both kinds of server have the same tables: `tests/sql-corpus` holds every byte, and every pair, against them. Every
+/// character set that a server allows as `character_set_client` and that isn't named here has ASCII bytes for ASCII
+/// characters, and only letters above them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LeadBytes {
-    /// `utf8mb4`, `utf8mb3`, `latin1`, `ascii`, `euckr`, `gb2312`, `ujis`, … and all other single-byte sets.
+    /// `utf8mb4`, `utf8mb3`, `ascii`, `euckr`, `gb2312`, `ujis`, `koi8r`, …
     #[default]
     None,
     /// `big5`.
@@ -63,6 +65,24 @@ pub enum LeadBytes {
     Gbk,
     /// `sjis` and `cp932`.
     Sjis,
+    /// `latin1`, `latin2`, `latin5`, `armscii8`, `dec8`, `geostd8`, `greek`: 0xA0 is a space.
+    SpaceA0,
+    /// `cp852`, `cp866`, `keybcs2`: 0xFF is a space.
+    SpaceFf,
+    /// `cp1250`.
+    Cp1250,
+    /// `cp850`.
+    Cp850,
+    /// `hebrew`.
+    Hebrew,
+    /// `hp8`.
+    Hp8,
+    /// `latin7`.
+    Latin7,
+    /// `macroman`.
+    Macroman,
+    /// `swe7`, where `[`, `\`, `]`, `^`, `{`, `|`, `}` and `~` are letters: they can't be read outside of quotes.
+    Swe7,
 }
 
 impl LeadBytes {
@@ -72,18 +92,62 @@ impl LeadBytes {
             "big5" => Self::Big5,
             "gbk" | "gb18030" => Self::Gbk,
             "sjis" | "cp932" => Self::Sjis,
+            "latin1" | "latin2" | "latin5" | "armscii8" | "dec8" | "geostd8" | "greek" => Self::SpaceA0,
+            "cp852" | "cp866" | "keybcs2" => Self::SpaceFf,
+            "cp1250" => Self::Cp1250,
+            "cp850" => Self::Cp850,
+            "hebrew" => Self::Hebrew,
+            "hp8" => Self::Hp8,
+            "latin7" => Self::Latin7,
+            "macroman" => Self::Macroman,
+            "swe7" => Self::Swe7,
             _ => Self::None,
         }
+    }
+
+    /// Whether some characters have two bytes of which the second may be ASCII.
+    pub fn has_pairs(self) -> bool {
+        matches!(self, Self::Big5 | Self::Gbk | Self::Sjis)
+    }
+
+    /// Whether bytes that look like ASCII are.
+    pub fn is_ascii(self) -> bool {
+        !self.has_pairs() && self != Self::Swe7
     }
 
     /// Whether these two bytes are one character.
     pub(crate) fn is_pair(self, lead: u8, trail: u8) -> bool {
         match self {
-            Self::None => false,
             Self::Big5 => matches!(lead, 0xA1..=0xF9) && matches!(trail, 0x40..=0x7E | 0xA1..=0xFE),
             Self::Gbk => matches!(lead, 0x81..=0xFE) && matches!(trail, 0x40..=0x7E | 0x80..=0xFE),
             Self::Sjis => matches!(lead, 0x81..=0x9F | 0xE0..=0xFC) && matches!(trail, 0x40..=0x7E | 0x80..=0xFC),
+            _ => false,
         }
+    }
+
+    /// Whether a byte above ASCII is a space.
+    pub(crate) fn is_space(self, byte: u8) -> bool {
+        match self {
+            Self::SpaceA0 | Self::Cp1250 | Self::Hebrew | Self::Latin7 => byte == 0xA0,
+            Self::SpaceFf => byte == 0xFF,
+            _ => false,
+        }
+    }
+
+    /// Whether a byte above ASCII makes a comment of `--` before it: a space or a control character.
+    pub(crate) fn begins_comment(self, byte: u8) -> bool {
+        let control = match self {
+            Self::Cp1250 => matches!(byte, 0x80 | 0x81 | 0x83 | 0x88 | 0x90 | 0x98),
+            Self::Cp850 => byte == 0xFF,
+            Self::Hebrew => matches!(byte, 0xFD | 0xFE),
+            Self::Hp8 => matches!(byte, 0x80..=0xA0 | 0xB1 | 0xB2 | 0xF2..=0xF5 | 0xFF),
+            Self::Latin7 => {
+                matches!(byte, 0x81 | 0x83 | 0x88 | 0x8A | 0x8C | 0x90 | 0x98 | 0x9A | 0x9C | 0x9F | 0xA1 | 0xA5)
+            }
+            Self::Macroman => matches!(byte, 0x80 | 0xCB | 0xE5),
+            _ => false,
+        };
+        control || self.is_space(byte)
     }
 }
 

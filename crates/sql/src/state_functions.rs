@@ -191,7 +191,7 @@ fn alias(text: &[u8], lead_bytes: LeadBytes) -> Vec<u8> {
     while fits < text.len() {
         // Never half a character: a lead byte at the end would take the closing quote for its second byte.
         let pair = text.get(fits + 1).is_some_and(|trail| lead_bytes.is_pair(text[fits], *trail));
-        let is_continuation = |byte: &&u8| lead_bytes == LeadBytes::None && **byte & 0xC0 == 0x80;
+        let is_continuation = |byte: &&u8| !lead_bytes.has_pairs() && **byte & 0xC0 == 0x80;
         let length = if pair { 2 } else { 1 + text[fits + 1..].iter().take_while(is_continuation).count() };
         let half = fits + 1 == text.len() && lead_bytes.is_pair(text[fits], b'`');
         if fits + length > LONGEST_ALIAS || half {

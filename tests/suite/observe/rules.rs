@@ -108,6 +108,76 @@ reason = "use an index"
     ("rules_change_while_statements_run", "", reload),
 ];
 
+/// Texts that delete all items where they are read as the server reads them, and hide that from who reads them as they begin.
+fn hidden_deletes(flavor: Flavor) -> Vec<String> {
+    let delete = "DELETE FROM items";
+    let mut texts = vec![
+        format!("SET sql_mode = 'NO_BACKSLASH_ESCAPES'; SELECT '\\'; {delete} -- '"),
+        format!("SET sql_mode = CONCAT('NO_BACKSLASH_', 'ESCAPES'); SELECT '\\'; {delete} -- '"),
+        format!("SET @m = 'NO_BACKSLASH_ESCAPES'; SET sql_mode = @m; SELECT '\\'; {delete} -- '"),
+        format!("PREPARE m FROM 'SET sql_mode = ''NO_BACKSLASH_ESCAPES'''; EXECUTE m; SELECT '\\'; {delete} -- '"),
+        format!("SET sql_mode = 'ANSI_QUOTES'; SELECT 1 AS \"\\\"; {delete} -- \""),
+        format!("SET sql_mode = ''; SET NAMES gbk; SELECT '中\\'; {delete} -- '"),
+        format!("SET sql_mode = ''; SET NAMES sjis; SELECT '丁\\'; {delete} -- '"),
+        format!("SET sql_mode = ''; SET NAMES big5; SELECT '中\\'; {delete} -- '"),
+        // Of one shape with what only reads, where the comment is run.
+        format!("SELECT 1 /*!99998 '*/; {delete}; #' */"),
+        format!("SELECT '{}'; {delete}", "x".repeat(20_000)),
+        format!("/* {} */ {delete}", "x".repeat(20_000)),
+        format!("SELECT 1; {delete}"),
+    ];
+    if flavor == Flavor::MySql {
+        texts.push(format!("SET NAMES gb18030; SELECT '中\\'; {delete} -- '"));
+    } else {
+        let set = "SET sql_mode = 'NO_BACKSLASH_ESCAPES'";
+        texts.push(format!("SET STATEMENT max_statement_time = 9 FOR {set}; SELECT '\\'; {delete} -- '"));
+        texts.push(format!("EXECUTE IMMEDIATE \"{set}\"; SELECT '\\'; {delete} -- '"));
+        texts.push(format!("BEGIN NOT ATOMIC {delete}; END"));
+    }
+    texts
+}
+
+/// Sends each of them in a session of its own. None of them may delete anything.
+fn try_hidden_deletes(endpoint: &Endpoint, site: &Site) -> Result<(), Failed> {
+    let direct = || connect(site.server.port(), APP, Some(DATABASE));
+    let count = || value(&mut direct()?, "SELECT COUNT(*) FROM items");
+    direct()?.query_drop("REPLACE INTO items VALUES (201, 'kept'), (202, 'kept')")?;
+    let before = count()?;
+    // What is known of texts of their shapes must not be taken for theirs.
+    app(endpoint)?.query_drop("SELECT 1 'a'")?;
+    app(endpoint)?.query_drop(format!("SELECT '{}'", "x".repeat(20_000)))?;
+    for text in hidden_deletes(site.flavor) {
+        let shown: String = text.chars().take(120).collect();
+        expect_equal(&shown, all_results(&mut app(endpoint)?, &text).is_err(), true)?;
+        expect_equal(&shown, count()?, before.clone())?;
+    }
+    Ok(())
+}
+
+/// Runs a text to the end of its last result.
+fn all_results(session: &mut Conn, text: &str) -> mysql::Result<()> {
+    let mut sets = session.query_iter(text)?;
+    while let Some(set) = sets.iter() {
+        set.collect::<mysql::Result<Vec<Row>>>()?;
+    }
+    Ok(())
+}
+
+/// Rules that block writes see those that are hidden in a text.
+pub(super) fn hidden(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let rules = [
+        "[[rules]]\nname = \"no deletes\"\naction = \"block\"\npattern = '(?i)DELETE FROM items'\n",
+        "[[rules]]\nname = \"reads only\"\naction = \"block\"\nkinds = [\"write\"]\n",
+    ];
+    let site = lab.site(flavor)?;
+    for rule in rules {
+        fill(site)?;
+        let weir = crate::weir::Weir::start_with(&lab.directory()?, &[&site.server], &[], rule)?;
+        lab.judge(Endpoint::of(weir), |endpoint| try_hidden_deletes(endpoint, site))?;
+    }
+    Ok(())
+}
+
 /// Runs a test against a Weir with rules.
 pub(super) fn ruled(
     lab: &Lab,
@@ -327,7 +397,8 @@ pub(super) fn route(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     })
 }
 
-fn read_only(_: &Site, endpoint: &mut Endpoint) -> Result<(), Failed> {
+fn read_only(site: &Site, endpoint: &mut Endpoint) -> Result<(), Failed> {
+    try_hidden_deletes(endpoint, site)?;
     let mut client = app(endpoint)?;
     for statement in ["INSERT INTO items VALUES (31, 'x')", "CREATE TABLE never (id INT)", "CALL nothing()"] {
         expect_error(statement, &run(&mut client, statement), 1290, "HY000")?;

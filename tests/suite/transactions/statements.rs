@@ -223,6 +223,23 @@ fn texts(_: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     let failed = all(&mut session, "UPDATE t SET v = 2; UPDATE t SET nothing = 3; UPDATE t SET v = 4").map(drop);
     expect_error("the second", &failed, 1054, "42S22")?;
     expect_equal("what ran before", value(&mut session, "SELECT SUM(v) FROM t")?, "80".to_owned())?;
+    // Read as each statement leaves the session, on all shards.
+    let hidden = [
+        "SET sql_mode = 'NO_BACKSLASH_ESCAPES'; SELECT '\\'; UPDATE t SET v = 5 -- '",
+        "SET sql_mode = CONCAT('ANSI_', 'QUOTES'); SELECT 1 AS \"\\\"; UPDATE t SET v = 6 -- \"",
+        "SET sql_mode = ''; SET NAMES gbk; SELECT '中\\'; UPDATE t SET v = 7 -- '",
+        "SET NAMES utf8mb4; PREPARE m FROM 'SET sql_mode = ''NO_BACKSLASH_ESCAPES'''; EXECUTE m; SELECT '\\'; UPDATE t SET v = 8 -- '",
+    ];
+    for (nth, text) in hidden.into_iter().enumerate() {
+        all(&mut session, text)?;
+        let everywhere = ((nth + 5) * 40).to_string();
+        expect_equal(text, value(&mut session, "SELECT SUM(v) FROM t")?, everywhere)?;
+    }
+    session.query_drop("SET sql_mode = DEFAULT")?;
+    // What stands before what can't be read runs.
+    let failed = all(&mut session, "UPDATE t SET v = 2; xyzzy; UPDATE t SET v = 4").map(drop);
+    expect_error("no statement", &failed, 1064, "42000")?;
+    expect_equal("what ran before", value(&mut session, "SELECT SUM(v) FROM t")?, "80".to_owned())?;
     // Larger than what is sent at once.
     let large = "SELECT REPEAT('x', 30000) FROM t; SELECT COUNT(*) FROM t; SELECT REPEAT('y', 40000) FROM t; SELECT 1";
     let answers = all(&mut session, large)?;

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
-use weir_sql::{Class, Digest, Effects, LexMode};
+use weir_sql::{Class, Digest, Effects, LexMode, Lexer};
 
 use crate::kind::{StatementKind, changes_data};
 use crate::rules::Candidates;
@@ -21,8 +21,22 @@ pub use text::{holds_secret, shown_text};
 
 /// The most digests that a worker keeps.
 pub const MOST: usize = 1000;
-/// A text that is longer than this, in bytes, is known by its beginning.
+/// A text that is longer than this, in bytes without spaces, comments and what literals hold, is known by its beginning.
 const LOOKED_AT: usize = 16 << 10;
+
+/// As much of a text as is looked at. What holds no word of a statement does not count: nobody can push words out of a rule's sight.
+fn beginning(text: &[u8], mode: LexMode) -> &[u8] {
+    if text.len() <= LOOKED_AT {
+        return text;
+    }
+    let mut left = LOOKED_AT;
+    let cut = Lexer::new(text, mode).find(|token| {
+        let length = if token.kind.is_literal() { 1 } else { token.range().len() };
+        left = left.saturating_sub(length);
+        left == 0
+    });
+    &text[..cut.map_or(text.len(), |token| token.end as usize)]
+}
 
 /// What is known of all statements of one digest.
 #[derive(Debug)]
@@ -49,6 +63,11 @@ pub struct Digested {
 }
 
 impl Digested {
+    /// Whether all that decides about whether a statement may run is the same.
+    fn is_judged_as(&self, other: &Digested) -> bool {
+        (self.kind, self.writes, self.changes_data) == (other.kind, other.writes, other.changes_data)
+    }
+
     fn new(digest: Digest, text: &[u8], mode: LexMode, class: &Class) -> Digested {
         let kind = StatementKind::of(text, mode, class);
         Digested {
@@ -101,12 +120,14 @@ impl Table {
 
     /// What is known of a text's digest. It gets a place in the table with its first run.
     pub fn entry(&self, text: &[u8], mode: LexMode, class: &Class) -> Rc<Digested> {
-        let text = &text[..text.len().min(LOOKED_AT)];
-        let digest = weir_sql::digest(text, mode);
-        if let Some(known) = self.known.borrow().get(&digest.0) {
-            return known.clone();
+        let text = beginning(text, mode);
+        let this = Digested::new(weir_sql::digest(text, mode), text, mode, class);
+        // A digest does not tell where executable comments end, nor what comes after the beginning of a long text: what is
+        // judged by rules and read-only mode is never taken from another text.
+        match self.known.borrow().get(&this.digest.0) {
+            Some(known) if known.is_judged_as(&this) => known.clone(),
+            _ => Rc::new(this),
         }
-        Rc::new(Digested::new(digest, text, mode, class))
     }
 
     /// Notes a run.

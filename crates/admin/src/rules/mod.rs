@@ -231,6 +231,11 @@ impl RuleBook {
         self.rules.load_full()
     }
 
+    /// Whether there are any.
+    pub fn has_some(&self) -> bool {
+        !self.rules.load().is_empty()
+    }
+
     /// The rule for a statement, if there is one.
     #[inline]
     pub fn rule_for(&self, entry: &Digested, from: From<'_>) -> Option<Arc<Rule>> {

@@ -196,8 +196,13 @@ impl Connection {
 
     /// Reads one reply to its end, for Weir's own use; before it, those to what was queued for the state.
     pub(super) async fn own_reply(&mut self) -> Result<OwnReply, Failure> {
+        self.own_reply_of(ReplyKind::Results).await
+    }
+
+    /// The same, of a command that is answered in this way.
+    pub(super) async fn own_reply_of(&mut self, kind: ReplyKind) -> Result<OwnReply, Failure> {
         self.confirm_state().await?;
-        let mut tracker = ReplyTracker::new(ReplyKind::Results, self.capabilities);
+        let mut tracker = ReplyTracker::new(kind, self.capabilities);
         let mut rows = RowCollector::default();
         let mut reply = OwnReply::default();
         let mut failure = None;

@@ -54,6 +54,18 @@ impl Replies {
         self.next_seq
     }
 
+    /// Takes back the latest reply if it is nothing but an error. Returns whether it was.
+    pub(super) fn take_back_error(&mut self, output: &mut BytesMut) -> bool {
+        self.number(output);
+        let is_error = output.get(self.last + HEADER..self.done).is_some_and(|packet| packet.first() == Some(&0xff));
+        if is_error {
+            output.truncate(self.last);
+            self.done = self.last;
+            self.next_seq = self.next_seq.wrapping_sub(1);
+        }
+        is_error
+    }
+
     /// A reply is at its end. Returns whether it is no error; then it says that another one follows, if it does.
     pub(super) fn end(&mut self, output: &mut BytesMut, capabilities: Capabilities, more: bool) -> bool {
         self.number(output);
@@ -71,6 +83,8 @@ impl Replies {
         if more {
             let set = u16::from_le_bytes([flags[0], flags[1]]) | StatusFlags::MORE_RESULTS_EXISTS.bits();
             flags.copy_from_slice(&set.to_le_bytes());
+            // Nothing of it is open any more.
+            self.last = self.done;
         }
         true
     }
@@ -110,6 +124,13 @@ mod tests {
 
     #[test]
     fn the_last_packet_waits_until_its_flags_are_known() {
+        let mut output = BytesMut::from(ERROR);
+        let mut replies = Replies::new(1);
+        assert!(replies.take_back_error(&mut output) && output.is_empty());
+        output.extend_from_slice(OK);
+        assert!(!replies.take_back_error(&mut output));
+        assert_eq!(output[3], 1);
+
         let mut output = BytesMut::from(&[OK, OK, &OK[..6]].concat()[..]);
         let mut replies = Replies::new(1);
         let mut held = replies.hold_back(&mut output);

@@ -23,6 +23,7 @@ impl Session {
         }
         self.note_residue(class, outcome);
         self.note_profile(class, outcome);
+        self.note_reading(class, outcome);
         let mut pins = class.pins - (Pins::FOUND_ROWS | Pins::ROW_COUNT);
         if let Some((code, _)) = outcome.error {
             pins = pins_left_by_failure(pins, code, runs_others(class));

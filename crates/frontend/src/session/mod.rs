@@ -26,6 +26,7 @@ mod ride;
 mod route;
 mod ruled;
 mod server;
+mod several;
 mod shard;
 mod sharded;
 mod state;

@@ -32,8 +32,12 @@ impl Session {
                 return Ok(());
             }
         };
-        let begun = self.statement_begins();
+        self.learn_reading(&payload[at..]).await?;
         let read = self.shared.read(&payload[at..], self.state.lex);
+        if self.is_read_apart(&read) {
+            return Box::pin(self.run_one_by_one(payload, at)).await;
+        }
+        let begun = self.statement_begins();
         if let Kind::Weir(range) = &read.class.kind {
             let statement = String::from_utf8_lossy(&payload[at..][range.clone()]).into_owned();
             return Box::pin(self.weir_statement(&statement)).await;
@@ -71,8 +75,8 @@ impl Session {
         let blanked = read.hint.and_then(|_| weir_sql::without_routing_hint(&payload[at..], self.state.lex));
         let blanked = blanked.map(|text| [&payload[..at], &text].concat());
         let payload = blanked.as_deref().unwrap_or(payload);
-        if let Some(statements) = self.statements_apart(class, &payload[at..]) {
-            return Box::pin(self.run_one_by_one(payload, at, statements)).await;
+        if self.runs_apart(class, &payload[at..]) {
+            return Box::pin(self.run_one_by_one(payload, at)).await;
         }
         if self.run_named(class, payload, at).await? {
             return Ok(());
@@ -171,7 +175,7 @@ impl Session {
     }
 
     /// Runs a WEIR statement.
-    async fn weir_statement(&mut self, statement: &str) -> Result<(), End> {
+    pub(super) async fn weir_statement(&mut self, statement: &str) -> Result<(), End> {
         if let Some(explained) = self.to_explain(statement) {
             return match self.explain(explained).await {
                 Ok(()) => Ok(()),

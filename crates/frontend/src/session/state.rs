@@ -90,6 +90,10 @@ pub(crate) struct State {
     /// Temporary tables of sharded databases, on the session's connection.
     pub(crate) temporary: BTreeSet<TableName>,
     pub(crate) lex: LexMode,
+    /// The session's connection may read texts in another way: to be asked before the next one is read.
+    pub(crate) reading_unsure: bool,
+    /// What the server last said of it.
+    pub(crate) told_reading: StatusFlags,
     /// As the server last said, without what belongs to one statement.
     pub(crate) status: StatusFlags,
     /// A transaction's start that the server has not heard of yet.
@@ -126,6 +130,8 @@ impl State {
             assigned_unseen: false,
             temporary: BTreeSet::new(),
             lex,
+            reading_unsure: false,
+            told_reading: StatusFlags::empty(),
             status: StatusFlags::AUTOCOMMIT,
             begin: None,
             warnings: 0,

@@ -64,6 +64,7 @@ impl Session {
             return Ok(());
         }
         let text = &payload[1..];
+        self.learn_reading(text).await?;
         let class = classify(text, self.state.lex);
         let digested = self.shared.statistics.table.entry(text, self.state.lex, &class);
         let rewritten = match self.text_to_prepare(&digested, text) {

@@ -34,7 +34,7 @@ impl Lexer<'_> {
                 if self.skip_exponent() { TokenKind::Float } else { TokenKind::Decimal }
             }
             b'e' | b'E' if self.skip_exponent() => TokenKind::Float,
-            byte if is_name_byte(byte) => self.word(),
+            byte if self.is_name_byte(byte) => self.word(),
             _ => TokenKind::Integer,
         }
     }
@@ -42,7 +42,7 @@ impl Lexer<'_> {
     /// `0x…` or `0b…`, or a name that begins so.
     pub(super) fn prefixed_digits(&mut self, kind: TokenKind, is_digit: fn(u8) -> bool) -> TokenKind {
         let digits = self.sql[self.pos + 2..self.limit].iter().take_while(|byte| is_digit(**byte)).count();
-        if digits > 0 && !is_name_byte(self.peek(2 + digits)) {
+        if digits > 0 && !self.is_name_byte(self.peek(2 + digits)) {
             self.pos += 2 + digits;
             return kind;
         }

@@ -88,6 +88,15 @@ pub(crate) fn parse_tokens<'a>(
     Ok((Parsed { statements, parameters: parser.parameters, conditional, parts, dollars }, found))
 }
 
+/// Where the first statement of a lexer's text ends: at its semicolon or the text's end; with the executable comments up to there.
+/// `None` for what can't be read.
+pub(crate) fn first_end(arena: &Bump, lexer: Lexer<'_>, mode: LexMode) -> (Option<usize>, Conditional) {
+    let mut parser = Parser::new(arena, lexer, mode);
+    let read = parser.statement().is_ok() && parser.at_end() && !parser.cursor.unreadable();
+    let end = read.then(|| parser.start() as usize);
+    (end, parser.cursor.conditional())
+}
+
 /// Reads an expression alone.
 ///
 /// # Errors

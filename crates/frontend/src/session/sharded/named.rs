@@ -13,7 +13,7 @@ use weir_backend::statement::StatementKey;
 use weir_catalog::Constant;
 use weir_exec::NAMED;
 use weir_sql::ast::{ExecuteSource, Expr, ExprKind, StatementKind};
-use weir_sql::{Bump, Class, Effects, Kind, LeadBytes, Pins, classify};
+use weir_sql::{Bump, Class, Effects, Kind, Pins, classify};
 use weir_wire::error::codes;
 use weir_wire::packets::OkPacket;
 use weir_wire::reply::ReplyKind;
@@ -180,9 +180,11 @@ impl Session {
     /// The character set of texts, if bytes of them that look like ASCII are.
     fn text_charset(&self) -> Result<String, Failure> {
         let charset = charset_of(self.state.profile.variable("character_set_client").unwrap_or("utf8mb4"));
-        match self.state.lex.lead_bytes {
-            LeadBytes::None => Ok(charset.to_owned()),
-            _ => Err(not_supported(format!("PREPARE of a text in character set {charset}: SET NAMES utf8mb4 first"))),
+        match self.state.lex.lead_bytes.is_ascii() {
+            true => Ok(charset.to_owned()),
+            false => {
+                Err(not_supported(format!("PREPARE of a text in character set {charset}: SET NAMES utf8mb4 first")))
+            }
         }
     }
 

@@ -1,9 +1,4 @@
-//! Texts of several statements that don't all run in one place: one statement after another, each with its own plan.
-//!
-//! What must always hold: to the client it is what one server does with such a text: the replies in their order, up to the first error;
-//! what ran before that stays done.
-
-use std::ops::Range;
+//! Texts of several statements that don't all run in one place: they run one by one ([`super::super::several`]), each with its own plan.
 
 use weir_plan::Plan;
 use weir_sql::ast::{Statement, StatementKind};
@@ -11,15 +6,18 @@ use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, Class, Kind};
 use weir_wire::Capabilities;
 
-use super::super::{End, Session};
+use super::super::Session;
 use super::Asked;
 
 impl Session {
-    /// The statements of a text, if they have to run one by one.
-    pub(in super::super) fn statements_apart(&mut self, class: &Class, text: &[u8]) -> Option<Vec<Range<usize>>> {
-        if class.kind != Kind::Multiple || !self.client.capabilities.contains(Capabilities::MULTI_STATEMENTS) {
-            return None;
-        }
+    /// Whether the statements of a text have to run one by one, because they don't all run in one place.
+    pub(in super::super) fn runs_apart(&mut self, class: &Class, text: &[u8]) -> bool {
+        class.kind == Kind::Multiple
+            && self.client.capabilities.contains(Capabilities::MULTI_STATEMENTS)
+            && self.is_in_several_places(class, text).unwrap_or(false)
+    }
+
+    fn is_in_several_places(&mut self, class: &Class, text: &[u8]) -> Option<bool> {
         let sharding = self.sharding()?;
         let catalog = sharding.catalog_now();
         let arena = Bump::new();
@@ -47,43 +45,13 @@ impl Session {
         };
         let named = parsed.statements.iter().any(by_name);
         if loads || parsed.statements.len() < 2 || !named && !parsed.statements.iter().any(names_sharded) {
-            return None;
+            return Some(false);
         }
         let asked = Asked { class, text, execution: None, values: None };
         let circumstances = self.circumstances();
-        match self.plan_with(&catalog, &sharding.weights(), &circumstances, asked, None) {
-            Ok(Ok(Plan::Home | Plan::Route(_))) if !named && !self.branches.are_several() => None,
-            _ => Some(parsed.statements.iter().map(|statement| statement.span.range()).collect()),
-        }
-    }
-
-    /// Runs the statements of a text one by one. `at`: where the text begins in the command.
-    pub(in super::super) async fn run_one_by_one(
-        &mut self,
-        payload: &[u8],
-        at: usize,
-        statements: Vec<Range<usize>>,
-    ) -> Result<(), End> {
-        self.client.begin_replies();
-        let ended = self.run_each(payload, at, statements).await;
-        self.client.end_replies();
-        ended
-    }
-
-    async fn run_each(&mut self, payload: &[u8], at: usize, statements: Vec<Range<usize>>) -> Result<(), End> {
-        let count = statements.len();
-        for (nth, range) in statements.into_iter().enumerate() {
-            let text = &payload[at..][range];
-            let command = [&payload[..at], text].concat();
-            let read = self.shared.read(text, self.state.lex);
-            self.run_text(&command, at, &read, None).await?;
-            let more = nth + 1 < count;
-            if !self.client.end_reply(more) || !more {
-                break;
-            }
-            self.settle().await?;
-            self.target_writer();
-        }
-        Ok(())
+        Some(match self.plan_with(&catalog, &sharding.weights(), &circumstances, asked, None) {
+            Ok(Ok(Plan::Home | Plan::Route(_))) => named || self.branches.are_several(),
+            _ => true,
+        })
     }
 }
