@@ -60,7 +60,7 @@ fn end_by_tokens(mut lexer: Lexer<'_>) -> (Option<usize>, Conditional) {
             // Nothing but comments stands before it: a syntax error, and no end.
             TokenKind::Semicolon if at_first => None,
             TokenKind::End | TokenKind::Semicolon => Some(token.start as usize),
-            TokenKind::Word if !text.starts_with(b"$") && !(at_first && WITH_BODY.contains(&Keyword::of(text))) => {
+            TokenKind::Word if !(text.starts_with(b"$") || at_first && WITH_BODY.contains(&Keyword::of(text))) => {
                 at_first = false;
                 continue;
             }
