@@ -104,6 +104,18 @@ pub enum Request<'a> {
     },
 }
 
+/// What a statement makes of LAST_INSERT_ID().
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LeftId {
+    /// It stays: there were no rows, or their values were explicit.
+    #[default]
+    Unchanged,
+    /// This.
+    Known(u64),
+    /// What the only part has now, which had the session's before.
+    OnPart,
+}
+
 /// What came of a statement on several shards, for the session.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
@@ -113,8 +125,10 @@ pub struct Outcome {
     pub sent: u64,
     /// Warnings, summed over the parts.
     pub warnings: u16,
-    /// LAST_INSERT_ID, if the statement made one.
+    /// The insert id that the client is told: also of explicit values.
     pub insert_id: u64,
+    /// What LAST_INSERT_ID() becomes.
+    pub left_id: LeftId,
     /// The status flags that came last, of all parts together.
     pub status: StatusFlags,
     /// The human-readable text of the OK (`Rows matched: 1  Changed: 1  Warnings: 0`).

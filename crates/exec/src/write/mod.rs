@@ -32,7 +32,7 @@ pub use load::{Source, load};
 pub use returned::Returned;
 pub use settle::{Generator, Settled, settle};
 
-use crate::{Outcome, Part, Sharding, read};
+use crate::{LeftId, Outcome, Part, Sharding, read};
 use counts::total;
 use send::{Order, Replied, Surroundings, Wanted, everywhere};
 
@@ -47,8 +47,10 @@ pub struct Session<'a> {
     /// The transaction is the client's: a statement that fails must leave what came before it. If it is not, the caller rolls the
     /// whole transaction back when there is an error.
     pub in_transaction: bool,
-    /// What `LAST_INSERT_ID()` is.
-    pub insert_id: u64,
+    /// What `LAST_INSERT_ID()` is, if the client's statement may read it, whatever its text has become.
+    pub insert_id: Option<u64>,
+    /// The statement calls `LAST_INSERT_ID(expr)`.
+    pub sets_id: bool,
     /// The first value that was generated for the statement ([`Settled::insert_id`]).
     pub generated: Option<u64>,
     /// Rows that are returned are to be in the binary format: the client has prepared the statement.
@@ -161,6 +163,14 @@ fn outcome(
         _ => total(&done, None),
     };
     outcome.insert_id = session.generated.unwrap_or_else(|| done.iter().map(|done| done.insert_id).max().unwrap_or(0));
+    outcome.left_id = match (kind, session.generated) {
+        (_, Some(generated)) => LeftId::Known(generated),
+        _ if outcome.insert_id == 0 => LeftId::Unchanged,
+        _ if session.sets_id => LeftId::Known(outcome.insert_id),
+        // Its server may have generated it.
+        (WriteKind::Everywhere(shards, _), None) if shards.len() == 1 => LeftId::OnPart,
+        _ => LeftId::Unchanged,
+    };
     outcome.status = done.last().map(|done| done.status).unwrap_or_default();
     outcome.sent = returned.as_ref().map(|returned| returned.rows.len() as u64).unwrap_or_default();
     outcome.returned = returned;

@@ -80,8 +80,7 @@ impl Surroundings {
             }
             _ => None,
         };
-        let insert_id = alike.insert_id.then_some(session.insert_id);
-        Ok(Surroundings { savepoint: session.in_transaction, time, insert_id })
+        Ok(Surroundings { savepoint: session.in_transaction, time, insert_id: session.insert_id })
     }
 
     /// The same behind the savepoint.
@@ -258,7 +257,7 @@ pub(super) async fn rest_of_reply(
     keeper: &mut Keeper,
 ) -> Result<Option<Replied>, Failure> {
     let mut replied = Ok(Done::default());
-    let mut wants_file = false;
+    let (mut wants_file, mut tells_id) = (false, false);
     while !tracker.is_done() {
         let taken = match tracker.advance(&part.lease.input) {
             Err(error) => return Err(lost(part, &error.to_string())),
@@ -273,6 +272,7 @@ pub(super) async fn rest_of_reply(
             Ok(Event::Packet(taken, ending)) => {
                 match ending {
                     Ending::Ok(ok) => {
+                        tells_id = ok.last_insert_id != 0;
                         replied = Ok(Done {
                             affected: ok.affected_rows,
                             insert_id: ok.last_insert_id,
@@ -293,6 +293,10 @@ pub(super) async fn rest_of_reply(
             }
         };
         part.lease.input.advance(taken);
+        if tells_id {
+            // Generated, or by `LAST_INSERT_ID(expr)`; or only told, of an explicit value.
+            part.lease.insert_id = None;
+        }
         if wants_file {
             return Ok(None);
         }

@@ -141,7 +141,8 @@ impl Both {
         let mut session = write::Session {
             reading: &reading,
             in_transaction: self.in_transaction,
-            insert_id: self.insert_id,
+            insert_id: Some(self.insert_id),
+            sets_id: text.contains("LAST_INSERT_ID("),
             generated: None,
             binary: false,
             sharding: None,

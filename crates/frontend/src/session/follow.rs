@@ -198,7 +198,7 @@ impl Session {
         let scoped = class.effects.contains(Effects::SETS_FOR_STATEMENT);
         let tracked = outcome.variables.iter().filter(|(name, _)| !scoped && !is_derived(name));
         let changes: Vec<_> = tracked.map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        if !changes.iter().all(|(name, value)| is_replayable(name, value)) {
+        if !changes.iter().all(|(name, value)| is_replayable(name, value) && !has_effect_once(name)) {
             self.state.pins |= Pins::SPECIAL_VARIABLE;
         } else if !changes.is_empty() {
             profile = Some(profile.as_ref().unwrap_or(&self.state.profile).with_variables(changes.iter().copied()));
@@ -268,6 +268,13 @@ fn is_derived(name: &str) -> bool {
     const DERIVED: [&str; 6] =
         ["character_set_database", "collation_database", "statement_id", "last_insert_id", "identity", "last_gtid"];
     DERIVED.contains(&name) || name.starts_with("session_track_")
+}
+
+/// Variables that the next statement uses up, or that have no DEFAULT to go back to: a connection that is given their value again
+/// would do again what they did.
+fn has_effect_once(name: &str) -> bool {
+    matches!(name, "insert_id" | "rand_seed1" | "rand_seed2" | "gtid_next" | "gtid_seq_no")
+        || name.starts_with("pseudo_")
 }
 
 /// A storage engine's variable, which MySQL does not report.

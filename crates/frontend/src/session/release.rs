@@ -247,7 +247,8 @@ impl Session {
 }
 
 /// The number that is a reply's only cell.
-fn only_number(reply: OwnReply) -> Option<u64> {
+/// The number that a reply consists of.
+pub(super) fn only_number(reply: OwnReply) -> Option<u64> {
     let cell = reply.rows.into_iter().flatten().next()??;
     std::str::from_utf8(&cell).ok()?.parse().ok()
 }

@@ -177,8 +177,6 @@ pub enum Form {
 pub struct Alike {
     /// The time of the statement's start: its text reads it, or a column may by its default.
     pub time: bool,
-    /// `LAST_INSERT_ID()`, which the text reads.
-    pub insert_id: bool,
 }
 
 /// What an INSERT does about rows whose keys are there already: decides what its counts mean.

@@ -80,7 +80,8 @@ impl<'a> Change<'a> {
                 "LIMIT in a change of a GLOBAL table: each copy could take other rows. Add ORDER BY of the whole primary key",
             ));
         }
-        if let Some((_, varies)) = self.varying.values.first() {
+        // The session's own values are brought to each copy's connection.
+        if let Some((_, varies)) = self.varying.values.iter().find(|(_, varies)| *varies != Varies::SESSION) {
             let what = if varies.contains(Varies::RANDOM) {
                 "a random value"
             } else {

@@ -39,9 +39,17 @@ impl Edits {
         self.0.push(Edit { range, pieces });
     }
 
-    /// Takes back what lies within a range, which is then replaced in whole.
+    /// Takes back what lies within a range, which is then replaced in whole. What is put in at its ends stays.
     pub(super) fn forget_within(&mut self, range: &Range<usize>) {
-        self.0.retain(|edit| edit.range.start < range.start || edit.range.end > range.end);
+        let beside = |edit: &Range<usize>| edit.is_empty() && (edit.start == range.start || edit.start == range.end);
+        self.0.retain(|edit| edit.range.start < range.start || edit.range.end > range.end || beside(&edit.range));
+    }
+
+    /// Whether a range is replaced already, with more or alone.
+    pub(super) fn covers(&self, range: &Range<usize>) -> bool {
+        self.0
+            .iter()
+            .any(|edit| edit.range.start <= range.start && range.end <= edit.range.end && !edit.range.is_empty())
     }
 
     pub(super) fn sort(&mut self) {
@@ -125,6 +133,19 @@ mod tests {
         edits.replace(2..7, b"X".to_vec());
         edits.sort();
         assert_eq!(edits.apply(b"a f(?) , ?"), b"a X, 2");
+    }
+
+    #[test]
+    fn what_is_put_in_beside_a_replacement_stays() {
+        let mut edits = Edits::default();
+        edits.replace(3..3, b"<".to_vec());
+        edits.replace(6..6, b">".to_vec());
+        edits.forget_within(&(3..6));
+        edits.replace(3..6, b"X".to_vec());
+        edits.sort();
+        assert_eq!(edits.apply(b"(1,f())"), b"(1,<X>)");
+        assert!(edits.covers(&(3..6)) && edits.covers(&(4..5)));
+        assert!(!edits.covers(&(0..2)) && !edits.covers(&(5..7)));
     }
 
     #[test]

@@ -167,6 +167,10 @@ impl<'i, 'a> Settling<'i, 'a> {
 
     /// A value of the text that is asked once and sent as a literal.
     pub(super) fn once(&mut self, range: Range<usize>) {
+        // A value that says where the row is has been asked for in whole.
+        if self.edits.covers(&range) {
+            return;
+        }
         let answer = Piece::Answer(self.ask(self.parameters.cut(self.input.text, range.clone())));
         self.replace_range(range, answer);
     }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use weir_sql::ast::{Call, Expr, ExprKind, Query};
+use weir_sql::ast::{Call, Expr, ExprKind, Query, VariableScope};
 use weir_sql::facts::Varies;
 use weir_sql::visit::{Flow, Node, walk};
 
@@ -52,7 +52,11 @@ impl Varying {
     fn expr(&mut self, input: &Input<'_>, expr: &Expr<'_>) -> Flow {
         match &expr.kind {
             ExprKind::Call(call) => return self.call(call, expr),
-            ExprKind::SystemVariable(_) => self.values.push((expr.span.range(), Varies::SERVER)),
+            ExprKind::SystemVariable(variable) => {
+                let varies =
+                    Varies::of_system_variable(variable.name.name, variable.scope == Some(VariableScope::Global));
+                self.values.push((expr.span.range(), varies));
+            }
             ExprKind::UserVariable(name) if (input.session.variable)(name.name).is_none() => {
                 self.variable = Some(String::from_utf8_lossy(name.name).into_owned());
             }
@@ -119,10 +123,7 @@ impl Varying {
             ));
         }
         let defaults = changes_rows && targets.iter().any(Target::may_take_time);
-        Ok(Alike {
-            time: defaults || self.varies.contains(Varies::TIME),
-            insert_id: self.varies.contains(Varies::SESSION),
-        })
+        Ok(Alike { time: defaults || self.varies.contains(Varies::TIME) })
     }
 }
 

@@ -77,7 +77,7 @@ impl Uses {
     /// A system variable that is read.
     pub(crate) fn system_variable(&mut self, name: &[u8], global: bool) {
         self.effects |= Effects::SERVER_STATE;
-        self.varies |= Varies::SERVER;
+        self.varies |= Varies::of_system_variable(name, global);
         if global {
             return;
         }

@@ -87,6 +87,14 @@ impl Varies {
         }
     }
 
+    /// Of a system variable that is read. `LAST_INSERT_ID()` by its other names is the session's, whichever server is asked.
+    pub fn of_system_variable(name: &[u8], global: bool) -> Self {
+        match Keyword::of(name) {
+            kw::LAST_INSERT_ID | kw::IDENTITY if !global => Self::SESSION,
+            _ => Self::SERVER,
+        }
+    }
+
     /// Whether it gives the same results on the same data, wherever and whenever it runs.
     pub fn is_nothing(self) -> bool {
         self.is_empty()

@@ -6,7 +6,7 @@
 use weir_backend::statement::StatementKey;
 use weir_catalog::ShardId;
 use weir_exec::write::Returned;
-use weir_exec::{Outcome, Request};
+use weir_exec::{LeftId, Outcome, Request};
 use weir_plan::{Read, Write, WriteKind};
 
 use super::super::Session;
@@ -52,6 +52,7 @@ impl Session {
         };
         if let Ok(outcome) = &mut ran {
             outcome.insert_id = generated.unwrap_or_default();
+            outcome.left_id = generated.map_or(LeftId::Unchanged, LeftId::Known);
             outcome.returned = Some(Returned::default());
         }
         if let Some(execution) = asked.execution {

@@ -12,7 +12,7 @@ use weir_backend::{PoolKey, Server};
 use weir_catalog::ShardId;
 use weir_exec::read::{self, Cancel, Collations};
 use weir_exec::write::{self, Settled};
-use weir_exec::{Outcome, Part, Request, Sharding};
+use weir_exec::{LeftId, Outcome, Part, Request, Sharding};
 use weir_plan::{Computed, Read, Settle, Union, Write, WriteKind};
 use weir_sql::{Class, Effects};
 use weir_wire::auth::Password;
@@ -23,8 +23,9 @@ use super::super::branches::Parts;
 use super::super::diagnostics::Condition;
 use super::super::killer::Killer;
 use super::super::relay::{self, KilledQuery};
+use super::super::release::only_number;
 use super::super::server::Stopped;
-use super::super::state::{Diagnostics, Left};
+use super::super::state::{Diagnostics, Left, needs_insert_id};
 use super::super::{End, Session};
 use super::sink::{ClientFile, ClientSink};
 use super::{Asked, Changed, returning};
@@ -151,10 +152,10 @@ impl Session {
         let mut lent = self.parts_for(&shards, true).await?;
         let within = lent.are_within_transaction();
         let ran = match &write.kind {
-            WriteKind::Load(_) => self.run_load(sharding, &mut lent.parts, write, within).await,
+            WriteKind::Load(_) => self.run_load(sharding, asked.class, &mut lent.parts, write, within).await,
             _ => {
                 let binary = asked.execution.is_some();
-                self.run_write(&mut lent.parts, write, generated, within, binary).await
+                self.run_write(asked.class, &mut lent.parts, write, generated, within, binary).await
             }
         };
         let outcome = match ran {
@@ -196,6 +197,7 @@ impl Session {
 
     async fn run_write(
         &mut self,
+        class: &Class,
         parts: &mut [Part],
         write: &Write,
         generated: Option<u64>,
@@ -208,7 +210,7 @@ impl Session {
         let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
         let reading = self.reading(&shared.collations, &cancel);
         let sharding = self.endpoint.sharding.clone();
-        let own = self.writing(&reading, generated);
+        let own = self.writing(class, &reading, generated);
         let session = write::Session { in_transaction: within, binary, sharding: sharding.as_deref(), ..own };
         let client = Some(&mut self.client);
         let ended = attend(&handle, &running, &killer, client, write::run(parts, write, &session)).await?;
@@ -219,6 +221,7 @@ impl Session {
     async fn run_load(
         &mut self,
         sharding: &Arc<Sharding>,
+        class: &Class,
         parts: &mut [Part],
         write: &Write,
         within: bool,
@@ -232,7 +235,7 @@ impl Session {
         let killer = killing.killer();
         let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
         let reading = self.reading(&shared.collations, &cancel);
-        let session = write::Session { in_transaction: within, ..self.writing(&reading, None) };
+        let session = write::Session { in_transaction: within, ..self.writing(class, &reading, None) };
         let mut source = ClientFile::new(&mut self.client);
         let loading = write::load(parts, write, &session, sharding, &mut source);
         let ended = attend(&handle, &running, &killer, None, loading).await;
@@ -255,10 +258,9 @@ impl Session {
         wanted: &Settle,
         asked: Asked<'_>,
     ) -> Result<Settled, Stopped> {
-        let text = asked.text;
         let shards = places(&write.shards());
         if shards.is_empty() {
-            return self.run_settle(sharding, &mut [], wanted, text).await;
+            return self.run_settle(sharding, &mut [], wanted, asked).await;
         }
         let mut lent = match write.is_transactional() {
             true => self.parts_to_begin(&shards).await?,
@@ -266,7 +268,7 @@ impl Session {
         };
         let timed = wanted.rows.as_ref().is_some_and(|rows| rows.pin_time);
         let settled = match self.make_alike(asked.class, timed, &mut lent).await {
-            Ok(()) => self.run_settle(sharding, &mut lent.parts, wanted, text).await,
+            Ok(()) => self.run_settle(sharding, &mut lent.parts, wanted, asked).await,
             Err(failure) => Err(failure.into()),
         };
         let failed =
@@ -281,14 +283,15 @@ impl Session {
         sharding: &Arc<Sharding>,
         parts: &mut [Part],
         wanted: &Settle,
-        text: &[u8],
+        asked: Asked<'_>,
     ) -> Result<Settled, Stopped> {
+        let (class, text) = (asked.class, asked.text);
         let shared = self.shared.clone();
         let (killing, running, handle) = (self.killing(), running(parts), self.handle.clone());
         let killer = killing.killer();
         let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
         let reading = self.reading(&shared.collations, &cancel);
-        let session = self.writing(&reading, None);
+        let session = self.writing(class, &reading, None);
         let settling = write::settle(parts, wanted, text, &session, &sharding.sequences);
         let ended = attend(&handle, &running, &killer, Some(&mut self.client), settling).await?;
         ended.map_err(|failure| Stopped::Refused(failure_told(&handle, failure)))
@@ -302,12 +305,16 @@ impl Session {
         read::Session { capabilities: self.client.capabilities, collations, cancel }
     }
 
-    fn writing<'a>(&self, reading: &'a read::Session<'a>, generated: Option<u64>) -> write::Session<'a> {
+    fn writing<'a>(&self, class: &Class, reading: &'a read::Session<'a>, generated: Option<u64>) -> write::Session<'a> {
         let insert_id = match self.state.last_insert_id {
-            Left::Known(id) => id,
-            Left::OnConnection => 0,
+            // What is generated by one shard beside others is told from what was there before.
+            Left::Known(id) if needs_insert_id(class) || class.effects.contains(Effects::GENERATES_INSERT_ID) => {
+                Some(id)
+            }
+            _ => None,
         };
-        write::Session { reading, in_transaction: false, insert_id, generated, binary: false, sharding: None }
+        let sets_id = class.effects.contains(Effects::SETS_LAST_INSERT_ID);
+        write::Session { reading, in_transaction: false, insert_id, sets_id, generated, binary: false, sharding: None }
     }
 
     pub(super) async fn run_read(
@@ -379,8 +386,8 @@ impl Session {
             if only_reads {
                 state.found_rows = Left::Known(outcome.sent);
             }
-            if outcome.insert_id != 0 {
-                state.last_insert_id = Left::Known(outcome.insert_id);
+            if let LeftId::Known(id) = outcome.left_id {
+                state.last_insert_id = Left::Known(id);
             }
         }
         state.warnings = if error.is_some() { outcome.warnings.max(1) } else { outcome.warnings };
@@ -395,6 +402,19 @@ impl Session {
             if !conditions.is_empty() {
                 self.state.diagnostics = Diagnostics::Learnt(conditions);
             }
+        }
+        if let (LeftId::OnPart, [part]) = (outcome.left_id, parts) {
+            self.learn_id_of(part).await;
+        }
+    }
+
+    /// One shard may have generated a value beside others: what LAST_INSERT_ID() is there is the session's.
+    async fn learn_id_of(&mut self, part: &mut Part) {
+        let Ok(reply) = part.lease.query("SELECT LAST_INSERT_ID()").await else { return };
+        let id = only_number(reply);
+        part.lease.insert_id = id;
+        if let Some(id) = id {
+            self.state.last_insert_id = Left::Known(id);
         }
     }
 }

@@ -37,10 +37,8 @@ const SPECIAL: &[&str] = &[
     "gtid_domain_id",
     "gtid_next",
     "gtid_seq_no",
-    "identity",
     "immediate_server_version",
     "insert_id",
-    "last_insert_id",
     "original_commit_timestamp",
     "original_server_version",
     "rand_seed1",
@@ -218,6 +216,11 @@ impl<'a> TreeReader<'a, '_> {
             name if name == "tx_read_only" => "transaction_read_only".to_owned(),
             name => name,
         };
+        if matches!(name.as_str(), "last_insert_id" | "identity") {
+            // As `DO LAST_INSERT_ID(value)` does.
+            self.finder.effect(Effects::SETS_LAST_INSERT_ID);
+            return;
+        }
         if name.starts_with("session_track") {
             self.finder.pin(Pins::SESSION_TRACKING);
         }
