@@ -134,8 +134,8 @@ pub(crate) struct RawLanes {
     /// The number of statements in flight on one lane.
     #[schemars(range(min = 1, max = 100_000))]
     pub(crate) max_depth: u32,
-    /// The time that a statement may occupy its lane; then the statements behind it are sent again on
-    /// other connections.
+    /// The time that a statement may occupy its lane while the server answers others; then the
+    /// statements behind it are sent again on other connections.
     pub(crate) stall_timeout: DurationText,
 }
 
