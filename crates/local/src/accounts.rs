@@ -54,14 +54,12 @@ pub(crate) fn ensure_monitor(writer: &Server, account: &Account) -> Result<(), L
     writer.create_user(&account.name, &account.password, &own_grants(writer.installation().flavor()), None)
 }
 
-/// Makes the application's account and its database on a writer: all rights on the database and on those whose names
-/// begin with its name and `_`, so that an application can make databases of its own.
+/// Makes the application's account and its database on a writer: all rights on all databases, to be passed on, so that whoever tries a
+/// cluster can make databases and users as the documentation shows. Nothing that is about the server itself.
 pub(crate) fn ensure_application(writer: &Server, account: &Account, database: &str) -> Result<(), LocalError> {
     crate::layout::check_name(database)?;
     writer.execute(&format!("CREATE DATABASE IF NOT EXISTS `{database}`"))?;
-    // In a grant's database name `_` is a wildcard unless escaped.
-    let pattern = database.replace('_', "\\_");
-    let grants = [format!("ALL ON `{pattern}`.*"), format!("ALL ON `{pattern}\\_%`.*")];
-    let grants: Vec<&str> = grants.iter().map(String::as_str).collect();
+    // On a pattern, ALL is what belongs to databases.
+    let grants = ["ALL ON `%`.*", "GRANT OPTION ON `%`.*", "CREATE USER, PROCESS, RELOAD, SHOW DATABASES ON *.*"];
     writer.create_user(&account.name, &account.password, &grants, None)
 }

@@ -206,6 +206,17 @@ fn cluster_life(flavor: Flavor) {
     connection.query_drop("CREATE DATABASE app_two").expect("a second database");
     assert!(connection.query_drop("CREATE DATABASE other").is_err(), "the application may do anything");
     connection.query_drop("INSERT INTO app.t VALUES (1)").expect("insert");
+    for own in [
+        "CREATE DATABASE newcomers",
+        "CREATE TABLE newcomers.t (id INT PRIMARY KEY)",
+        "CREATE USER newcomer IDENTIFIED BY 'a secret'",
+        "GRANT ALL ON newcomers.* TO newcomer",
+        "DROP USER newcomer",
+        "DROP DATABASE newcomers",
+    ] {
+        connection.query_drop(own).unwrap_or_else(|error| panic!("{own}: {error}"));
+    }
+    assert!(connection.query_drop("SET GLOBAL max_connections = 200").is_err(), "nothing of the server's own");
     group.wait_for_replicas(BOUND).expect("caught up");
     assert_eq!(group.replicas[0].query_value("SELECT id FROM app.t").expect("row").as_deref(), Some("1"));
     monitor_can_watch(&cluster, &spec.monitor);

@@ -156,7 +156,7 @@ impl Outcome {
             Some(address) => {
                 let _ = writeln!(text, "Connect with either shell (password {:?}, loopback only):\n", app.password);
                 let options = format!(
-                    "--host={} --port={} --user={} --password={} {database}",
+                    "--comments --host={} --port={} --user={} --password={} {database}",
                     address.ip(),
                     address.port(),
                     app.name,

@@ -1,13 +1,18 @@
 //! `WEIR EXPLAIN statement`: how a statement would run.
+//!
+//! What must hold: where a row is gets to know only who has a right on its table, which the servers say.
 
 use weir_plan::explain;
-use weir_sql::classify;
+use weir_sql::facts::facts;
+use weir_sql::resolve::Context;
+use weir_sql::{Bump, classify};
 use weir_wire::resultset::{Column, ResultSet};
-use weir_wire::{Failure, Fault};
+use weir_wire::{Failure, Fault, error::codes};
 
 use super::super::Session;
 use super::super::server::Stopped;
 use super::Asked;
+use crate::backends::ServerPlace;
 
 impl Session {
     /// The statement that a `WEIR …` text wants to be explained, if it does.
@@ -26,6 +31,7 @@ impl Session {
         };
         let class = classify(statement.as_bytes(), self.state.lex);
         let asked = Asked { class: &class, text: statement.as_bytes(), execution: None, values: None };
+        self.may_know_of_tables(statement, sharding.catalog().fold_case).await?;
         let planned = self.plan(&sharding, asked).await?;
         let rows = explain::rows(&planned.plan, &planned.catalog);
         let cell = |text: &str| Some(text.as_bytes().to_vec());
@@ -36,4 +42,64 @@ impl Session {
         self.result_here(&result);
         Ok(())
     }
+
+    /// Asks all shards about the tables that a statement names: SHOW COLUMNS needs any right on the table.
+    async fn may_know_of_tables(&mut self, statement: &str, fold_case: bool) -> Result<(), Stopped> {
+        let questions = self.questions_about_tables(statement.as_bytes(), fold_case);
+        if questions.is_empty() {
+            return Ok(());
+        }
+        for shard in 0..self.shared.shards.len() {
+            let place = ServerPlace { shard, index: self.shared.shards[shard].writer() };
+            let mut lease = self.lend(place).await??;
+            for question in &questions {
+                match lease.query(question).await {
+                    Err(failure) if failure.code == codes::CR_SERVER_LOST || is_denied(failure.code) => {
+                        return Err(failure.into());
+                    }
+                    // A table of another shard.
+                    Err(_) | Ok(_) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn questions_about_tables(&self, text: &[u8], fold_case: bool) -> Vec<Vec<u8>> {
+        let arena = Bump::new();
+        // The planner refuses what can't be read.
+        let Ok(parsed) = weir_sql::parse(&arena, text, self.state.lex) else { return Vec::new() };
+        let database = self.state.profile.database.as_deref();
+        let context = Context { database, dialect: self.state.lex.dialect, fold_case, columns: &() };
+        let mut questions: Vec<Vec<u8>> = Vec::new();
+        for statement in parsed.statements {
+            let facts = facts(statement, text, self.state.lex, &context);
+            for (_, table) in facts.names.tables() {
+                let Some(database) = table.database else { continue };
+                let name = [&quoted(database)[..], b".", &quoted(table.name)].concat();
+                let question = [b"SHOW COLUMNS FROM ", &name[..], b" LIKE ''"].concat();
+                if !questions.contains(&question) {
+                    questions.push(question);
+                }
+            }
+        }
+        questions
+    }
+}
+
+fn quoted(name: &[u8]) -> Vec<u8> {
+    let mut quoted = vec![b'`'];
+    for &byte in name {
+        quoted.push(byte);
+        if byte == b'`' {
+            quoted.push(byte);
+        }
+    }
+    quoted.push(b'`');
+    quoted
+}
+
+/// Access to a database, a table, a column denied.
+fn is_denied(code: u16) -> bool {
+    matches!(code, 1044 | 1142 | 1143)
 }
