@@ -11,7 +11,8 @@
 //! * `scatter`: reads of several shards; `locks`: LOCK TABLES and FLUSH TABLES.
 //! * [`explain`]: plans for people.
 //! * `information`: queries over `information_schema`; [`views`]: where views are.
-//! * `analysis`: tables, and what conditions say of their columns; `constant`: values; `place`: where values are.
+//! * `analysis`: tables, and what conditions say of their columns; `constant`: values; `place`: where values are; `effort`: how much work
+//!   there may be.
 //! * [`write`]: INSERT, REPLACE, UPDATE, DELETE and LOAD of several shards.
 #![forbid(unsafe_code)]
 
@@ -19,6 +20,7 @@ mod aggregate;
 mod analysis;
 mod block;
 mod constant;
+mod effort;
 pub mod explain;
 mod information;
 mod locks;
@@ -34,7 +36,8 @@ mod trace;
 pub mod views;
 pub mod write;
 
+pub use effort::Effort;
 pub use model::*;
 pub use session::SessionFacts;
-pub use statement::plan;
+pub use statement::{plan, plan_within};
 pub use template::{Given, Scratch, Template, Templates, plan_traced};

@@ -14,9 +14,10 @@ use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
 use crate::analysis::values::Values;
-use crate::analysis::{Analysis, Base, InstanceKind, Surroundings, gather};
+use crate::analysis::{Analysis, Base, InstanceKind, MOST_JOINED, Surroundings, gather};
 use crate::block;
 use crate::constant::{Folder, Known};
+use crate::effort::Effort;
 use crate::information;
 use crate::place::Places;
 use crate::route::{self, Meeting};
@@ -36,6 +37,7 @@ pub(crate) struct Planner<'a> {
     pub(crate) session: &'a SessionFacts<'a>,
     pub(crate) facts: &'a Facts<'a>,
     pub(crate) arena: &'a Bump,
+    pub(crate) effort: &'a Effort,
     /// Who takes down what the plan depends on.
     pub(crate) trace: Option<&'a Trace<'a>>,
     /// Expressions over aggregates may be computed behind what shards give: not again of what was made for that.
@@ -53,7 +55,22 @@ pub fn plan(
     weights: &Weights,
     session: &SessionFacts<'_>,
 ) -> Result<Plan, Refusal> {
-    planned(text, statement, catalog, weights, session, None, true)
+    plan_within(text, statement, catalog, weights, session, &Effort::of(text))
+}
+
+/// The same, with what it takes counted: statements of one text share an effort.
+///
+/// # Errors
+/// What can't be done, or what has to be known first.
+pub fn plan_within(
+    text: &[u8],
+    statement: &Statement<'_>,
+    catalog: &Catalog,
+    weights: &Weights,
+    session: &SessionFacts<'_>,
+    effort: &Effort,
+) -> Result<Plan, Refusal> {
+    planned(text, statement, catalog, weights, session, effort, None, true)
 }
 
 /// The same of a text that expressions over aggregates were taken out of.
@@ -63,17 +80,20 @@ pub(crate) fn plan_groups(
     catalog: &Catalog,
     weights: &Weights,
     session: &SessionFacts<'_>,
+    effort: &Effort,
 ) -> Result<Plan, Refusal> {
-    planned(text, statement, catalog, weights, session, None, false)
+    planned(text, statement, catalog, weights, session, effort, None, false)
 }
 
 /// The same, with what it depends on taken down. `computes`: expressions over aggregates may be computed by a server.
+#[expect(clippy::too_many_arguments, reason = "it is what a plan depends on")]
 pub(crate) fn planned(
     text: &[u8],
     statement: &Statement<'_>,
     catalog: &Catalog,
     weights: &Weights,
     session: &SessionFacts<'_>,
+    effort: &Effort,
     trace: Option<&Trace<'_>>,
     computes: bool,
 ) -> Result<Plan, Refusal> {
@@ -89,12 +109,23 @@ pub(crate) fn planned(
     let programs = programs(catalog, session);
     let facts = facts_with(statement, text, session.mode, &context, &programs);
     let arena = Bump::new();
-    Planner { text, statement, catalog, weights, session, facts: &facts, arena: &arena, trace, computes }.plan()
+    let planner =
+        Planner { text, statement, catalog, weights, session, facts: &facts, arena: &arena, effort, trace, computes };
+    let plan = planner.plan();
+    if effort.is_spent() { Err(too_complex()) } else { plan }
 }
 
 /// Something that Weir does not do.
 pub(crate) fn refused(reason: impl Into<String>) -> Refusal {
     Refusal::Failure(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", reason))
+}
+
+/// A statement that takes more than [`Effort`] allows.
+fn too_complex() -> Refusal {
+    refused(
+        "The statement takes too many steps to plan over shards: it is too long for what it compares with what. Send it in parts, or to one \
+         shard (SET weir_shard)",
+    )
 }
 
 impl<'a> Planner<'a> {
@@ -399,8 +430,20 @@ impl<'a> Planner<'a> {
             folder,
             pushes: !assigns && !varies.contains(Varies::STORED),
             arena: self.arena,
+            effort: self.effort,
         };
         let analysis = gather(self.statement, around);
+        if analysis.too_many_joined {
+            return Err(Refusal::Failure(Failure::new(
+                Fault::Client,
+                codes::ER_TOO_MANY_TABLES,
+                b"HY000",
+                format!(
+                    "Too many tables; {} can only use {MOST_JOINED} tables in a join",
+                    if self.session.mariadb { "MariaDB" } else { "MySQL" }
+                ),
+            )));
+        }
         if analysis.too_large {
             return Err(refused("The statement has too many tables, or queries within queries, to be planned"));
         }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use weir_catalog::{Bound, Catalog, Constant, Finder, Located, ShardId, Weights};
 use weir_sql::ast::{Statement, StatementKind};
 
+use crate::effort::Effort;
 use crate::scatter::Piece;
 use crate::statement::planned;
 use crate::trace::{Answer, Asking, End, Noted, Notes, Operand, Slot, Source, Trace};
@@ -60,7 +61,7 @@ pub fn plan_traced(
     if rows {
         trace.look_through(statement);
     }
-    let plan = planned(text, statement, catalog, weights, session, Some(&trace), true);
+    let plan = planned(text, statement, catalog, weights, session, &Effort::of(text), Some(&trace), true);
     let cacheable = session.hinted.is_none() && (rows || plan == Ok(Plan::Home));
     let template = plan.as_ref().ok().filter(|_| cacheable).and_then(|plan| {
         let parameters = session.parameters.unwrap_or_default();

@@ -66,6 +66,7 @@ pub mod codes {
     pub const ER_UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
     pub const ER_SPECIFIC_ACCESS_DENIED_ERROR: u16 = 1227;
     pub const ER_WRONG_VALUE_FOR_VAR: u16 = 1231;
+    pub const ER_TOO_MANY_TABLES: u16 = 1116;
     pub const ER_NOT_SUPPORTED_YET: u16 = 1235;
     pub const ER_UNKNOWN_STMT_HANDLER: u16 = 1243;
     pub const ER_QUERY_INTERRUPTED: u16 = 1317;

@@ -16,6 +16,11 @@ pub(crate) fn conjuncts<'a>(expr: &'a Expr<'a>) -> Vec<&'a Expr<'a>> {
     operands(expr, BinaryOp::And)
 }
 
+/// The operands of a chain of OR.
+pub(crate) fn disjuncts<'a>(expr: &'a Expr<'a>) -> Vec<&'a Expr<'a>> {
+    operands(expr, BinaryOp::Or)
+}
+
 fn operands<'a>(expr: &'a Expr<'a>, of: BinaryOp) -> Vec<&'a Expr<'a>> {
     let mut found = Vec::new();
     let mut stack = vec![expr];
@@ -274,7 +279,7 @@ impl<'a> Gatherer<'a> {
     /// `a OR b OR c`: what all of them limit.
     fn alternatives(&self, block: usize, within: Option<&[usize]>, expr: &'a Expr<'a>) -> Vec<Limit> {
         let mut branches = Vec::new();
-        for operand in operands(expr, BinaryOp::Or) {
+        for operand in disjuncts(expr) {
             let limits: Vec<Limit> =
                 conjuncts(operand).into_iter().flat_map(|conjunct| self.limits(block, within, conjunct)).collect();
             if limits.iter().all(|limit| !limit.columns.is_empty()) {

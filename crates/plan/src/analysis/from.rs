@@ -3,11 +3,13 @@
 //! What must always hold: a join's condition is noted only for the tables that it restricts. An outer join that a condition elsewhere
 //! makes an inner one (by refusing rows whose columns are NULL) is one.
 
+use std::collections::HashSet;
+
 use weir_sql::ast::{Expr, ExprKind, Join, JoinKind, TableRef, TableRefKind};
 use weir_sql::visit::Node;
 
 use super::gather::Gatherer;
-use super::{ColumnRef, InstanceKind};
+use super::{ColumnRef, InstanceKind, MOST_JOINED};
 
 /// Joins within joins.
 const DEEPEST: usize = 128;
@@ -45,10 +47,16 @@ impl Tree<'_> {
 impl<'a> Gatherer<'a> {
     /// The tables of FROM, in a block.
     pub(super) fn from(&mut self, block: usize, tables: &'a [TableRef<'a>]) -> Tree<'a> {
-        Tree::All(tables.iter().map(|table| self.tree(block, table, 0)).collect())
+        let trees = tables.iter().map(|table| self.tree(block, table, 0)).collect();
+        self.found.too_many_joined |= self.found.blocks[block].sources.len() > MOST_JOINED;
+        Tree::All(trees)
     }
 
     fn tree(&mut self, block: usize, table: &'a TableRef<'a>, depth: usize) -> Tree<'a> {
+        self.found.too_many_joined |= self.found.blocks[block].sources.len() > MOST_JOINED;
+        if self.is_done() {
+            return Tree::All(Vec::new());
+        }
         if depth > DEEPEST {
             self.found.too_large = true;
             return Tree::All(Vec::new());
@@ -107,7 +115,7 @@ impl<'a> Gatherer<'a> {
             let columns = side.iter().flat_map(|instance| self.found.star(*instance).unwrap_or_default());
             columns.map(|(name, _)| name.to_ascii_lowercase()).collect::<Vec<_>>()
         };
-        let (left, right) = (names(left), names(right));
+        let (left, right) = (names(left), names(right).into_iter().collect::<HashSet<_>>());
         left.into_iter().filter(|name| right.contains(name)).collect()
     }
 
@@ -134,7 +142,8 @@ impl<'a> Gatherer<'a> {
                 Tree::Leaf(_) => {}
                 Tree::All(trees) => {
                     // A condition of one of them refuses rows of itself only.
-                    stack.extend(trees.iter().map(|tree| (tree, scope.clone(), refused.clone())));
+                    let joins = trees.iter().filter(|tree| !matches!(tree, Tree::Leaf(_)));
+                    stack.extend(joins.map(|tree| (tree, scope.clone(), refused.clone())));
                 }
                 Tree::Join(join) => {
                     let (of_left, of_right) = (join.left.instances(), join.right.instances());

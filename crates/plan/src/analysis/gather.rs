@@ -17,6 +17,7 @@ use super::common::Frame;
 use super::{Analysis, Base, Block, Branch, ColumnRef, Derived, Edge, Instance, InstanceKind, OutColumn, Outcome};
 use crate::SessionFacts;
 use crate::constant::Folder;
+use crate::effort::Effort;
 
 /// Statements that name more tables are not analysed.
 const MOST_INSTANCES: usize = 512;
@@ -37,6 +38,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) pushes: bool,
     /// Where views' texts are parsed.
     pub(crate) arena: &'a Bump,
+    pub(crate) effort: &'a Effort,
 }
 
 /// See the module.
@@ -54,7 +56,7 @@ pub(super) struct Gatherer<'a> {
 pub(crate) fn gather<'a>(statement: &'a Statement<'a>, around: Surroundings<'a>) -> Analysis<'a> {
     let mut gatherer = Gatherer {
         around,
-        found: Analysis::default(),
+        found: Analysis { effort: Some(around.effort), ..Analysis::default() },
         common: Vec::new(),
         open: HashSet::new(),
         views: Vec::new(),
@@ -128,7 +130,7 @@ impl<'a> Gatherer<'a> {
         self.depth += 1;
         let frames = self.common.len();
         self.open_with(query.with, parent);
-        let outcome = if self.depth > DEEPEST {
+        let outcome = if self.depth > DEEPEST || self.is_done() {
             self.found.too_large = true;
             Outcome { branches: Vec::new() }
         } else {
@@ -263,6 +265,11 @@ impl<'a> Gatherer<'a> {
     }
 
     // --- Blocks and instances ---
+
+    /// Whether nothing that is still found can matter, as the statement is refused.
+    pub(super) fn is_done(&self) -> bool {
+        self.found.too_large || self.found.too_many_joined || self.around.effort.is_spent()
+    }
 
     pub(super) fn block(&mut self, parent: Option<usize>, select: Option<&'a Select<'a>>) -> usize {
         self.found.blocks.push(Block { parent, sources: Vec::new(), merged: Vec::new(), select });

@@ -17,15 +17,20 @@ mod gather;
 mod names;
 pub(crate) mod values;
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use weir_catalog::{ColumnType, Database, ShardId, Table};
 use weir_sql::ast::{Expr, Select};
 
-pub(crate) use conditions::conjuncts;
+pub(crate) use conditions::{conjuncts, disjuncts};
 pub(crate) use gather::{Surroundings, calls, gather, has_aggregates};
 
 use crate::constant::Known;
+use crate::effort::Effort;
+
+/// Servers join no more tables.
+pub(crate) const MOST_JOINED: usize = 61;
 
 /// All that was found.
 #[derive(Default)]
@@ -40,6 +45,10 @@ pub(crate) struct Analysis<'a> {
     pub(crate) outcome: Option<Outcome<'a>>,
     /// It names more tables, or nests deeper, than is looked at.
     pub(crate) too_large: bool,
+    /// A FROM has more than [`MOST_JOINED`] tables.
+    pub(crate) too_many_joined: bool,
+    /// Counts lookups.
+    pub(crate) effort: Option<&'a Effort>,
     /// A common table expression that is made of itself.
     pub(crate) recursive: bool,
 }
@@ -163,6 +172,25 @@ pub(crate) enum Part {
 }
 
 impl<'a> Analysis<'a> {
+    /// Counts steps; see [`Effort`].
+    pub(super) fn spend(&self, steps: usize) -> bool {
+        self.effort.is_none_or(|effort| effort.spend(steps))
+    }
+
+    /// For each column those whose rows that matter have its value.
+    pub(crate) fn followers(&self) -> HashMap<ColumnRef, BTreeSet<ColumnRef>> {
+        let mut next: HashMap<ColumnRef, BTreeSet<ColumnRef>> = HashMap::new();
+        for edge in &self.edges {
+            if edge.right_follows {
+                next.entry(edge.left).or_default().insert(edge.right);
+            }
+            if edge.left_follows {
+                next.entry(edge.right).or_default().insert(edge.left);
+            }
+        }
+        next
+    }
+
     pub(crate) fn base(&self, instance: usize) -> Option<&Base<'a>> {
         match &self.instances[instance].kind {
             InstanceKind::Base(base) => Some(base),

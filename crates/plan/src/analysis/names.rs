@@ -37,6 +37,9 @@ impl<'a> Analysis<'a> {
         let (mut at, mut within) = (Some(block), within);
         while let Some(block) = at {
             let sources = within.take().unwrap_or(&self.blocks[block].sources);
+            if !self.spend(1 + sources.len() + self.blocks[block].merged.len()) {
+                return None;
+            }
             let found = match name.table {
                 Some(table) => {
                     let database = name.database.map(|database| database.name);
@@ -102,6 +105,7 @@ impl<'a> Analysis<'a> {
             InstanceKind::Base(base) => base.table.column(column).map_or(Has::No, Has::Column),
             InstanceKind::Derived(derived) => match &derived.names {
                 None => Has::Unknown,
+                Some(names) if !self.spend(names.len()) => Has::Unknown,
                 Some(names) => {
                     names.iter().position(|name| name.eq_ignore_ascii_case(column)).map_or(Has::No, Has::Column)
                 }

@@ -2,7 +2,7 @@
 //!
 //! What must always hold: all of them are on the shards that are given; none given means that no row matters.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use weir_catalog::{Constant, Located, Method, Placement, ShardId};
 
@@ -30,21 +30,16 @@ impl<'a> Values<'a> {
                 fresh.push((column, place));
             }
         }
-        let mut next: HashMap<ColumnRef, Vec<ColumnRef>> = HashMap::new();
-        for edge in &analysis.edges {
-            if edge.right_follows {
-                next.entry(edge.left).or_default().push(edge.right);
-            }
-            if edge.left_follows {
-                next.entry(edge.right).or_default().push(edge.left);
-            }
-        }
+        let next = analysis.followers();
+        let mut known = HashSet::new();
         while let Some((column, limit)) = fresh.pop() {
-            let known = single.entry(column).or_default();
-            if known.contains(&limit) {
+            if !known.insert((column, limit)) {
                 continue;
             }
-            known.push(limit);
+            if !analysis.spend(1 + next.get(&column).map_or(0, BTreeSet::len)) {
+                break;
+            }
+            single.entry(column).or_default().push(limit);
             fresh.extend(next.get(&column).into_iter().flatten().map(|column| (*column, limit)));
         }
         Values { analysis, single }

@@ -57,7 +57,7 @@ pub struct GivenValue {
 }
 
 /// What an average is made of besides the sum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Averaged {
     /// The place of the count.
     pub count: usize,

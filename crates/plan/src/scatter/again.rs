@@ -6,11 +6,12 @@ use weir_catalog::{Catalog, Constant, Weights};
 use weir_sql::Bump;
 use weir_sql::ast::Statement;
 
+use crate::effort::Effort;
 use crate::statement::Planner;
 use crate::{Plan, Read, Refusal, SessionFacts};
 
 /// How it is planned.
-type How = fn(&[u8], &Statement<'_>, &Catalog, &Weights, &SessionFacts<'_>) -> Result<Plan, Refusal>;
+type How = fn(&[u8], &Statement<'_>, &Catalog, &Weights, &SessionFacts<'_>, &Effort) -> Result<Plan, Refusal>;
 
 /// The plan of a text; `places`: which of the client's parameters those of the text are. None if it is not one statement.
 pub(super) fn plan(planner: &Planner<'_>, text: &[u8], places: &[u32], how: How) -> Option<Result<Plan, Refusal>> {
@@ -24,7 +25,7 @@ pub(super) fn plan(planner: &Planner<'_>, text: &[u8], places: &[u32], how: How)
     let parsed = weir_sql::parse(&arena, text, session.mode);
     let Ok([statement]) = parsed.as_ref().map(|parsed| parsed.statements) else { return None };
     let own = |parameters: &[u32]| parameters.iter().filter_map(|own| places.get(*own as usize).copied()).collect();
-    Some(match how(text, statement, planner.catalog, planner.weights, &facts) {
+    Some(match how(text, statement, planner.catalog, planner.weights, &facts, planner.effort) {
         Ok(Plan::Read(read)) => Ok(Plan::Read(Read { parameters: own(&read.parameters), ..read })),
         planned => planned,
     })

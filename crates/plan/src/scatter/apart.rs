@@ -17,7 +17,7 @@ use super::union::{Order, compound, order_of};
 use super::{Obstacle, Question, again, limits, plain};
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, InstanceKind, has_aggregates};
-use crate::statement::{Planner, plan as plan_statement};
+use crate::statement::{Planner, plan_within as plan_statement};
 use crate::{Combine, Compare, Plan, Read, Refusal, SortKey, Union, UnionPart};
 
 /// Whether a query combines several, or makes one of equal rows of groups.

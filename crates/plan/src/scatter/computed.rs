@@ -7,6 +7,7 @@
 mod averages;
 mod made;
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use weir_sql::ast::{Expr, ExprKind, Query, Select, SelectItemKind};
@@ -24,7 +25,7 @@ use crate::analysis::values::Values;
 use crate::analysis::{Analysis, has_aggregates};
 use crate::statement::{Planner, plan_groups};
 use crate::{Computed, ComputedColumn, GIVEN_ROW, GIVEN_TABLE, Plan, Read, Refusal};
-use made::{Clause, Key, Made};
+use made::{Clause, Key, Known, Made};
 
 /// The plan of a query that folding alone does not answer: `why`.
 pub(super) fn plan(
@@ -117,16 +118,17 @@ struct Way<'w, 'q, 'p, 'a> {
 impl<'a> Way<'_, '_, '_, 'a> {
     /// Whether what folding is to do names nothing that is computed.
     fn is_open(&self) -> bool {
+        let computed: HashSet<Vec<u8>> =
+            self.computed.iter().map(|place| self.shown.columns[*place].name.to_ascii_lowercase()).collect();
         let names_computed = |expr: &'a Expr<'a>| {
-            column_names(expr).iter().any(|name| {
-                let named = |place: &usize| self.shown.columns[*place].name.eq_ignore_ascii_case(name.name.name);
-                name.table.is_none() && self.computed.iter().any(named)
-            })
+            column_names(expr)
+                .iter()
+                .any(|name| name.table.is_none() && computed.contains(&name.name.name.to_ascii_lowercase()))
         };
         let having = self.select.having.as_ref().filter(|_| self.folded.having);
         let order = self.query.order_by.iter().filter(|_| self.folded.order);
         let by_place = |expr: &'a Expr<'a>| match self.shown.ordered(expr, false) {
-            Ok(Ordered::Column(place)) => self.computed.contains(&place),
+            Ok(Ordered::Column(place)) => self.computed.binary_search(&place).is_ok(),
             _ => false,
         };
         !having.is_some_and(names_computed)
@@ -135,7 +137,14 @@ impl<'a> Way<'_, '_, '_, 'a> {
 
     fn plan(&self, planner: &Planner<'_>, why: &str) -> Result<Computed, Obstacle> {
         let keys = self.keys()?;
-        let mut made = Made { shown: self.shown, computed: self.computed, keys, given: Vec::new(), more: Vec::new() };
+        let mut made = Made {
+            shown: self.shown,
+            computed: self.computed,
+            keys,
+            given: Vec::new(),
+            more: Vec::new(),
+            known: Known::default(),
+        };
         let mut items = Vec::new();
         let mut columns: Vec<ComputedColumn> = (0..self.shown.columns.len()).map(ComputedColumn::Own).collect();
         for (nth, place) in self.computed.iter().enumerate() {
@@ -197,8 +206,10 @@ impl<'a> Way<'_, '_, '_, 'a> {
     /// What gives the groups.
     fn groups(&self, planner: &Planner<'_>, made: &Made<'_, '_, '_, 'a>, instead: &[Pieces]) -> Result<Read, Obstacle> {
         let mut edits = Edits::default();
+        // The computed columns are in the order of the items that they are.
+        let mut items = self.select.items.iter();
         for (place, instead) in self.computed.iter().zip(instead) {
-            let item = self.select.items.iter().find(|item| match (&item.kind, self.shown.columns[*place].expr) {
+            let item = items.find(|item| match (&item.kind, self.shown.columns[*place].expr) {
                 (SelectItemKind::Expr(expr, _), Some(of)) => std::ptr::eq(expr, of),
                 _ => false,
             });

@@ -302,6 +302,9 @@ impl<'a> Shown<'_, '_, 'a> {
 
     /// Whether two expressions are the same text, or the same column.
     pub(super) fn same(&self, one: &Expr<'a>, other: &Expr<'a>) -> bool {
+        if !self.spend(8) {
+            return false;
+        }
         if let (ExprKind::Column(one), ExprKind::Column(other)) = (&one.bare().kind, &other.bare().kind)
             && let (Some(one), Some(other)) = (self.lookup(one), self.lookup(other))
         {

@@ -140,6 +140,9 @@ fn order<'a>(
     }
     let mut placed = 0;
     for (means, descending) in &items {
+        if !shown.spend(keys.len()) {
+            return Ok(None);
+        }
         let known = keys[..placed].iter().any(|key| same_meaning(shown, &key.means, means));
         let Some(at) = keys[placed..].iter().position(|key| same_meaning(shown, &key.means, means)) else {
             if known || placed == keys.len() {

@@ -9,7 +9,7 @@ use super::fold::{aggregate, has_aggregate};
 use super::group::same_meaning;
 use super::shown::{Ordered, Shown};
 use super::text::{Edits, Pieces};
-use crate::analysis::conjuncts;
+use crate::analysis::{conjuncts, disjuncts};
 use crate::{Comparison, Condition, Fold};
 
 /// HAVING, split.
@@ -141,7 +141,7 @@ fn is_of_keys<'a>(shown: &Shown<'_, '_, 'a>, expr: &'a Expr<'a>, keys: &[&Ordere
     super::shown::column_names(expr).iter().all(|name| {
         let means = match (shown.lookup(name), shown.aliased(name)) {
             (Some(at), _) => {
-                let place = shown.columns.iter().position(|column| column.column == Some(at));
+                let place = shown.index().shows(at);
                 return keys.iter().any(|key| match key {
                     Ordered::Column(key) => Some(*key) == place || shown.columns[*key].column == Some(at),
                     Ordered::Expression(_, _, of, _) => *of == Some(at),
@@ -176,8 +176,13 @@ fn test<'a>(shown: &Shown<'_, '_, 'a>, expr: &'a Expr<'a>) -> Result<Test<'a>, O
         ))
     };
     match &expr.kind {
-        ExprKind::Binary(BinaryOp::And, left, right) => Ok(Test::All(vec![test(shown, left)?, test(shown, right)?])),
-        ExprKind::Binary(BinaryOp::Or, left, right) => Ok(Test::Any(vec![test(shown, left)?, test(shown, right)?])),
+        // A chain is as long as the text: it must not nest.
+        ExprKind::Binary(BinaryOp::And, ..) => {
+            Ok(Test::All(conjuncts(expr).into_iter().map(|expr| test(shown, expr)).collect::<Result<_, _>>()?))
+        }
+        ExprKind::Binary(BinaryOp::Or, ..) => {
+            Ok(Test::Any(disjuncts(expr).into_iter().map(|expr| test(shown, expr)).collect::<Result<_, _>>()?))
+        }
         ExprKind::Binary(op, left, right) => {
             let (comparison, turned) = comparisons(*op).ok_or_else(refused)?;
             match (number(left), number(right)) {
@@ -229,7 +234,6 @@ impl<'a> Shown<'_, '_, 'a> {
 
     /// The place of the client's column that is this expression.
     fn shown_place(&self, expr: &'a Expr<'a>) -> Option<usize> {
-        let meant = self.meant(expr);
-        self.columns.iter().position(|column| column.expr.is_some_and(|of| self.same(of, meant)))
+        self.place_of(self.meant(expr))
     }
 }

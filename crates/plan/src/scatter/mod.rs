@@ -6,7 +6,7 @@
 //! * `together`: whether shards can answer part by part; `gates`: what can't be asked on several connections.
 //! * `select`: one SELECT; `union`: several; `apart`: several that are each read alone; `group`: groups, `fold`: their aggregates, `having`: conditions on them;
 //!   `computed`: expressions over them.
-//! * `shown`: columns and how they sort; `text`: changes of the text; `again`: plans of changed texts.
+//! * `shown`: columns and how they sort; `index`: how columns are found; `text`: changes of the text; `again`: plans of changed texts.
 
 mod again;
 mod apart;
@@ -15,6 +15,7 @@ mod fold;
 mod gates;
 mod group;
 mod having;
+mod index;
 mod select;
 mod shown;
 mod text;

@@ -2,6 +2,8 @@
 //!
 //! What must always hold: what shards are asked for is sorted as the merge expects it, and has all rows that the merged result can have.
 
+use std::collections::HashSet;
+
 use weir_sql::ast::{Expr, ExprKind, Grouping, Limit, Query, Select};
 use weir_sql::facts::Varies;
 
@@ -177,8 +179,8 @@ fn all_columns(shown: &mut Shown<'_, '_, '_>, order: &[(usize, bool)]) -> Result
     for (place, descending) in order {
         keys.push(shown.key_of_column(*place, *descending)?);
     }
-    let behind: Vec<usize> =
-        (0..shown.columns.len()).filter(|place| !order.iter().any(|(ordered, _)| ordered == place)).collect();
+    let ordered: HashSet<usize> = order.iter().map(|(place, _)| *place).collect();
+    let behind: Vec<usize> = (0..shown.columns.len()).filter(|place| !ordered.contains(place)).collect();
     for place in &behind {
         keys.push(shown.key_of_column(*place, false)?);
     }

@@ -3,11 +3,15 @@
 //! What must always hold: a sort key orders rows exactly as the servers' ORDER BY of the expression does; where that isn't known before the
 //! server tells the type, the key says what to go by.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
 use weir_catalog::ColumnType;
-use weir_sql::ast::{BinaryOp, Call, ColumnName, Expr, ExprKind, Literal, Select, SelectItemKind, UnaryOp};
+use weir_sql::ast::{BinaryOp, Call, ColumnName, Expr, ExprKind, Literal, Select, SelectItem, SelectItemKind, UnaryOp};
 use weir_sql::visit::{Flow, Node, walk};
 
 use super::fold::{has_aggregate, has_window};
+use super::index::{Index, meaning};
 use super::text::{Edits, Pieces};
 use super::together::Question;
 use crate::analysis::{Branch, ColumnRef, OutColumn};
@@ -103,8 +107,9 @@ pub(crate) struct Shown<'q, 'p, 'a> {
     /// The client's columns.
     pub(crate) columns: &'q [OutColumn<'a>],
     hidden: Vec<Pieces>,
-    /// The texts of the hidden ones, not to have any twice.
-    texts: Vec<Vec<u8>>,
+    /// The places of the hidden ones by their texts, not to have any twice.
+    texts: HashMap<Vec<u8>, usize>,
+    index: OnceCell<Index>,
     /// Each hidden column has a place of its own: those of several SELECTs have to stand side by side.
     apart: bool,
     /// Rows are groups: what is made of a grouped expression is not seen by all servers to be the same for all of a group.
@@ -115,7 +120,16 @@ impl<'q, 'p, 'a> Shown<'q, 'p, 'a> {
     /// The columns of a SELECT, if they are known.
     pub(crate) fn of(question: &'q Question<'p, 'a>, branch: &'q Branch<'a>) -> Option<Self> {
         let columns = branch.columns.as_deref()?;
-        Some(Shown { question, branch, columns, hidden: Vec::new(), texts: Vec::new(), apart: false, grouped: false })
+        Some(Shown {
+            question,
+            branch,
+            columns,
+            hidden: Vec::new(),
+            texts: HashMap::new(),
+            index: OnceCell::new(),
+            apart: false,
+            grouped: false,
+        })
     }
 
     /// With a place for each hidden column.
@@ -137,13 +151,14 @@ impl<'q, 'p, 'a> Shown<'q, 'p, 'a> {
     /// The place of a hidden column, made if it is new.
     pub(crate) fn hide(&mut self, pieces: Pieces) -> usize {
         let text = pieces.shown(self.text());
-        let known = self.texts.iter().position(|known| *known == text);
+        let known = self.texts.get(&text).copied();
         let place = match known.filter(|_| !self.apart) {
             Some(place) => place,
             None => {
+                let place = self.hidden.len();
                 self.hidden.push(pieces);
-                self.texts.push(text);
-                self.hidden.len() - 1
+                self.texts.entry(text).or_insert(place);
+                place
             }
         };
         self.columns.len() + place
@@ -332,9 +347,7 @@ impl<'q, 'p, 'a> Shown<'q, 'p, 'a> {
             ExprKind::Column(name) => self.ordered_by_name(name, bare, columns_first),
             _ => {
                 let text = bare.span.text(self.text());
-                let same = self.columns.iter().position(|column| {
-                    column.expr.is_some_and(|expr| same_text(expr.bare().span.text(self.text()), text))
-                });
+                let same = self.index().written(text);
                 // Calls of chance are other values each time.
                 match same.filter(|_| self.names_only_columns(bare)) {
                     Some(place) => Ok(Ordered::Column(place)),
@@ -350,8 +363,7 @@ impl<'q, 'p, 'a> Shown<'q, 'p, 'a> {
         bare: &'a Expr<'a>,
         columns_first: bool,
     ) -> Result<Ordered<'a>, String> {
-        let named = |column: &OutColumn<'_>| column.name.eq_ignore_ascii_case(name.name.name);
-        let alias = self.columns.iter().position(named).filter(|_| name.table.is_none());
+        let alias = self.index().named(name.name.name).filter(|_| name.table.is_none());
         let found = self.lookup(name);
         if let Some(place) = alias.filter(|_| !columns_first || found.is_none()) {
             return Ok(Ordered::Column(place));
@@ -362,7 +374,7 @@ impl<'q, 'p, 'a> Shown<'q, 'p, 'a> {
                 None => Ok(Ordered::Expression(Pieces::own(bare.span.range()), Sorts::Unknown, None, bare)),
             };
         };
-        if let Some(place) = self.columns.iter().position(|column| column.column == Some(at)) {
+        if let Some(place) = self.index().shows(at) {
             return Ok(Ordered::Column(place));
         }
         let sorts = self.question.analysis.kind(at).map_or(Sorts::Unknown, sorts);
@@ -385,15 +397,37 @@ impl<'q, 'p, 'a> Shown<'q, 'p, 'a> {
     }
 
     pub(crate) fn aliased(&self, name: &ColumnName<'a>) -> Option<&'a Expr<'a>> {
-        let items = self.question.analysis.blocks[self.branch.block].select?.items;
-        items.iter().find_map(|item| match &item.kind {
-            SelectItemKind::Expr(expr, Some(alias))
-                if name.table.is_none() && alias.name.eq_ignore_ascii_case(name.name.name) =>
-            {
-                Some(expr)
-            }
+        let place = self.index().aliased(name.name.name).filter(|_| name.table.is_none())?;
+        match &self.items()[place].kind {
+            SelectItemKind::Expr(expr, _) => Some(expr),
             _ => None,
-        })
+        }
+    }
+
+    /// The place of one of the client's columns that is written as this expression, or is the same column of a table.
+    pub(super) fn place_of(&self, expr: &Expr<'a>) -> Option<usize> {
+        let at = match &expr.bare().kind {
+            ExprKind::Column(name) => self.lookup(name),
+            _ => None,
+        };
+        let place = match at {
+            Some(at) => self.index().shows(at),
+            None => self.index().written(expr.bare().span.text(self.text())),
+        };
+        place.filter(|place| self.columns[*place].expr.is_some())
+    }
+
+    fn items(&self) -> &'a [SelectItem<'a>] {
+        self.question.analysis.blocks[self.branch.block].select.map_or(&[], |select| select.items)
+    }
+
+    pub(super) fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::of(self.columns, self.items(), self.text()))
+    }
+
+    /// Counts steps; see [`crate::Effort`].
+    pub(super) fn spend(&self, steps: usize) -> bool {
+        self.question.planner.effort.spend(steps)
     }
 
     /// An expression with what aliases stand for, since the select list does not know its own.
@@ -450,8 +484,7 @@ fn is_number(expr: &Expr<'_>) -> bool {
 
 /// Whether two texts are the same expression: case matters in strings and quoted names.
 pub(crate) fn same_text(one: &[u8], other: &[u8]) -> bool {
-    let quotes = one.iter().any(|byte| matches!(byte, b'\'' | b'"' | b'`'));
-    if quotes { one == other } else { one.eq_ignore_ascii_case(other) }
+    one.len() == other.len() && meaning(one) == meaning(other)
 }
 
 /// A column, or what is made of aggregates: a server sees that it is the same for all of a group.

@@ -95,8 +95,9 @@ pub(crate) fn made_of(pieces: &[Piece], text: &[u8], statement: &Statement<'_>) 
         match piece {
             Piece::New(new) => out.extend_from_slice(new),
             Piece::Own(range) => {
-                let within = known.iter().filter(|(at, _)| range.contains(at)).map(|(_, place)| *place);
-                order.extend(within);
+                let first = known.partition_point(|(at, _)| *at < range.start);
+                let within = known[first..].iter().take_while(|(at, _)| *at < range.end);
+                order.extend(within.map(|(_, place)| *place));
                 out.extend_from_slice(&text[range.clone()]);
             }
         }

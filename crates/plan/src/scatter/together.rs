@@ -27,22 +27,14 @@ pub(crate) struct Question<'p, 'a> {
     pub(crate) analysis: &'p Analysis<'a>,
     pub(crate) values: &'p Values<'p>,
     pub(crate) planner: &'p Planner<'a>,
-    next: HashMap<ColumnRef, Vec<ColumnRef>>,
+    next: HashMap<ColumnRef, BTreeSet<ColumnRef>>,
     /// Of each block that is a derived table's: that table.
     tables_of: HashMap<usize, usize>,
 }
 
 impl<'p, 'a> Question<'p, 'a> {
     pub(crate) fn new(analysis: &'p Analysis<'a>, values: &'p Values<'p>, planner: &'p Planner<'a>) -> Self {
-        let mut next: HashMap<ColumnRef, Vec<ColumnRef>> = HashMap::new();
-        for edge in &analysis.edges {
-            if edge.right_follows {
-                next.entry(edge.left).or_default().push(edge.right);
-            }
-            if edge.left_follows {
-                next.entry(edge.right).or_default().push(edge.left);
-            }
-        }
+        let next = analysis.followers();
         let mut tables_of = HashMap::new();
         for (place, instance) in analysis.instances.iter().enumerate() {
             if let InstanceKind::Derived(derived) = &instance.kind {

@@ -4,10 +4,11 @@
 
 use std::sync::Arc;
 
+use weir_backend::profile::Profile;
 use weir_catalog::{Catalog, Constant, Placement, ShardId, Weights};
 use weir_exec::Sharding;
-use weir_plan::{Plan, Refusal, SessionFacts, views};
-use weir_sql::ast::StatementKind;
+use weir_plan::{Effort, Plan, Refusal, SessionFacts, views};
+use weir_sql::ast::{Statement, StatementKind};
 use weir_sql::resolve::{Context, resolve};
 use weir_sql::{Bump, LexMode, SyntaxError};
 use weir_wire::error::codes;
@@ -22,6 +23,9 @@ use crate::plans::{Circumstances, Wanted};
 /// How often weights are learnt for one statement: once for each collation that it has, and not for ever.
 const MOST_LESSONS: usize = 16;
 
+/// Texts of so many bytes are planned on threads of their own.
+const LONG: usize = 32 * 1024;
+
 /// A plan, with the catalog that it was made from.
 pub(super) struct Planned {
     pub(super) plan: Plan,
@@ -35,7 +39,11 @@ impl Session {
         for _ in 0..MOST_LESSONS {
             let (catalog, weights) = (sharding.catalog_now(), sharding.weights());
             let wanted = self.wanted(asked.text, &circumstances, &catalog, &weights);
-            match self.plan_with(&catalog, &weights, &circumstances, asked, Some(&wanted))? {
+            let planned = match asked.text.len() {
+                0..LONG => self.plan_with(&catalog, &weights, &circumstances, asked, Some(&wanted)),
+                _ => self.plan_elsewhere(&catalog, &weights, &circumstances, asked).await,
+            };
+            match planned? {
                 Ok(plan) => return Ok(Planned { plan, catalog }),
                 Err(Refusal::Failure(failure)) => return Err(failure.into()),
                 Err(Refusal::NeedsWorkbench(reason)) => {
@@ -59,69 +67,55 @@ impl Session {
         asked: Asked<'_>,
         kept: Option<&Wanted<'_>>,
     ) -> Result<Result<Plan, Refusal>, Failure> {
-        let arena = Bump::new();
-        let text = asked.text;
-        let parsed = match weir_sql::parse(&arena, text, self.state.lex) {
-            Ok(parsed) => parsed,
-            Err(error) => return Err(self.syntax_error(&error)),
-        };
-        let literals = &circumstances.literals;
-        let constants = match self.constants(literals, asked) {
-            Ok(constants) => constants,
-            Err(error) => return Err(super::super::statements::malformed(error)),
-        };
-        let home = self.home();
-        let default_collation = |charset: &str| literals.default_of(charset);
-        let variable = |name: &[u8]| {
-            let name = std::str::from_utf8(name).ok()?;
-            match self.state.profile.user_variable(&name.to_lowercase()) {
-                Some(literal) => variable(literal),
-                // Nobody has set it.
-                None => self.state.pins.is_empty().then_some(Constant::Null),
-            }
-        };
-        let facts = SessionFacts {
-            database: circumstances.database.as_deref(),
+        let own = self.own_facts(circumstances, asked)?;
+        let learns = || self.learns(kept, asked).zip(kept);
+        own.plan(asked.text, catalog, weights, &self.state.profile, |statement, facts| {
+            let (literals, kept) = learns()?;
+            let (plan, template) = weir_plan::plan_traced(asked.text, &literals, statement, catalog, weights, facts);
+            self.shared.plans.learn(kept, template);
+            Some(plan)
+        })
+    }
+
+    /// Plans a long text on a thread of its own: the worker's other sessions go on meanwhile.
+    async fn plan_elsewhere(
+        &self,
+        catalog: &Arc<Catalog>,
+        weights: &Arc<Weights>,
+        circumstances: &Circumstances,
+        asked: Asked<'_>,
+    ) -> Result<Result<Plan, Refusal>, Failure> {
+        let own = self.own_facts(circumstances, asked)?;
+        let (text, catalog, weights) = (asked.text.to_vec(), catalog.clone(), weights.clone());
+        let profile = Profile::clone(&self.state.profile);
+        let planned =
+            tokio::task::spawn_blocking(move || own.plan(&text, &catalog, &weights, &profile, |_, _| None)).await;
+        planned.unwrap_or_else(|error| {
+            let message = format!("The statement could not be planned: {error}");
+            Err(Failure::new(Fault::Weir, codes::ER_UNKNOWN_ERROR, b"HY000", message))
+        })
+    }
+
+    /// What plans of the session's statements depend on.
+    fn own_facts(&self, circumstances: &Circumstances, asked: Asked<'_>) -> Result<OwnFacts, Failure> {
+        let constants = self.constants(&circumstances.literals, asked);
+        Ok(OwnFacts {
+            database: circumstances.database.clone(),
             mode: self.state.lex,
-            sql_mode: &circumstances.sql_mode,
-            charset: &literals.charset,
-            collation: &literals.collation,
-            default_collation: &default_collation,
-            parameters: constants.as_deref(),
-            variable: &variable,
+            sql_mode: circumstances.sql_mode.clone(),
+            literals: circumstances.literals.clone(),
+            constants: constants.map_err(super::super::statements::malformed)?,
+            knows_unset: self.state.pins.is_empty(),
             temporary: !self.state.temporary.is_empty(),
             in_transaction: self.state.in_transaction(),
             mariadb: self.identity.mariadb,
-            home,
-            hinted: hinted(text, self.state.lex, catalog)?,
-        };
-        let plan = |statement| weir_plan::plan(text, statement, catalog, weights, &facts);
-        match parsed.statements {
-            [] => Ok(Ok(Plan::Home)),
-            [statement] => Ok(match (self.learns(kept, asked), kept) {
-                (Some(literals), Some(kept)) => {
-                    let (plan, template) = weir_plan::plan_traced(text, &literals, statement, catalog, weights, &facts);
-                    self.shared.plans.learn(kept, template);
-                    plan
-                }
-                _ => plan(statement),
-            }),
-            [first, others @ ..] => {
-                Ok(plan(first).and_then(|first| others.iter().map(plan).try_fold(first, one_place)))
-            }
-        }
+            home: self.home(),
+        })
     }
 
     /// A text that can't be read, in the words of the kind of server that the session's is.
     pub(super) fn syntax_error(&self, error: &SyntaxError) -> Failure {
-        let kind = if self.identity.mariadb { "MariaDB" } else { "MySQL" };
-        let message = error.to_string().replacen("your server version", &format!("your {kind} server version"), 1);
-        // What would have fitted is behind the place where the server's own words end.
-        let end = message.rfind("' at line ").map_or(message.len(), |at| {
-            let number = at + "' at line ".len();
-            number + message[number..].bytes().take_while(u8::is_ascii_digit).count()
-        });
-        Failure::new(Fault::Client, codes::ER_PARSE_ERROR, b"42000", &message[..end])
+        syntax_error(error, self.identity.mariadb)
     }
 
     /// A shard that has all tables of a text, as far as they are of sharded databases: this one, if it has them. `None` if it names none of them.
@@ -198,6 +192,80 @@ impl Session {
         let values = self.parameters(&execution);
         values.map(|value| value.map(|value| literals.constant(&value))).collect::<Result<_, _>>().map(Some)
     }
+}
+
+/// What a plan depends on of a session, without the session.
+struct OwnFacts {
+    database: Option<Box<[u8]>>,
+    mode: LexMode,
+    sql_mode: String,
+    literals: Literals,
+    constants: Option<Vec<Constant>>,
+    /// User variables that aren't known are NULL.
+    knows_unset: bool,
+    temporary: bool,
+    in_transaction: bool,
+    mariadb: bool,
+    home: ShardId,
+}
+
+impl OwnFacts {
+    /// Plans a text. `alone`: makes the plan of a text of one statement, if it wants to.
+    fn plan(
+        &self,
+        text: &[u8],
+        catalog: &Catalog,
+        weights: &Weights,
+        profile: &Profile,
+        alone: impl FnOnce(&Statement<'_>, &SessionFacts<'_>) -> Option<Result<Plan, Refusal>>,
+    ) -> Result<Result<Plan, Refusal>, Failure> {
+        let arena = Bump::new();
+        let parsed = weir_sql::parse(&arena, text, self.mode).map_err(|error| syntax_error(&error, self.mariadb))?;
+        let literals = &self.literals;
+        let default_collation = |charset: &str| literals.default_of(charset);
+        let variable = |name: &[u8]| {
+            let name = std::str::from_utf8(name).ok()?;
+            match profile.user_variable(&name.to_lowercase()) {
+                Some(literal) => variable(literal),
+                // Nobody has set it.
+                None => self.knows_unset.then_some(Constant::Null),
+            }
+        };
+        let facts = SessionFacts {
+            database: self.database.as_deref(),
+            mode: self.mode,
+            sql_mode: &self.sql_mode,
+            charset: &literals.charset,
+            collation: &literals.collation,
+            default_collation: &default_collation,
+            parameters: self.constants.as_deref(),
+            variable: &variable,
+            temporary: self.temporary,
+            in_transaction: self.in_transaction,
+            mariadb: self.mariadb,
+            home: self.home,
+            hinted: hinted(text, self.mode, catalog)?,
+        };
+        let effort = Effort::of(text);
+        let plan = |statement| weir_plan::plan_within(text, statement, catalog, weights, &facts, &effort);
+        Ok(match parsed.statements {
+            [] => Ok(Plan::Home),
+            [statement] => alone(statement, &facts).unwrap_or_else(|| plan(statement)),
+            [first, others @ ..] => plan(first).and_then(|first| others.iter().map(plan).try_fold(first, one_place)),
+        })
+    }
+}
+
+/// A text that can't be read, in the words of a kind of server.
+fn syntax_error(error: &SyntaxError, mariadb: bool) -> Failure {
+    let kind = if mariadb { "MariaDB" } else { "MySQL" };
+    let message = error.to_string().replacen("your server version", &format!("your {kind} server version"), 1);
+    // What would have fitted is behind the place where the server's own words end.
+    let end = message.rfind("' at line ").map_or(message.len(), |at| {
+        let number = at + "' at line ".len();
+        number + message[number..].bytes().take_while(u8::is_ascii_digit).count()
+    });
+    Failure::new(Fault::Client, codes::ER_PARSE_ERROR, b"42000", &message[..end])
 }
 
 /// The shard that a text names by a hint. A comment at its beginning is one if there is a shard of that name.

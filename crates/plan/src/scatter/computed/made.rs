@@ -2,6 +2,7 @@
 //!
 //! What must always hold: each value is given once; what shards select for it is the client's own text.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use weir_sql::ast::{Call, ColumnName, Expr, ExprKind, Query};
@@ -30,6 +31,13 @@ pub(super) struct Key<'a> {
     pub(super) expr: Option<&'a Expr<'a>>,
 }
 
+/// What is given or selected already, and where.
+#[derive(Default)]
+pub(super) struct Known {
+    given: HashMap<(usize, Option<Averaged>), usize>,
+    more: HashMap<Vec<u8>, usize>,
+}
+
 /// Expressions over what is given.
 pub(super) struct Made<'w, 'q, 'p, 'a> {
     pub(super) shown: &'w Shown<'q, 'p, 'a>,
@@ -38,6 +46,8 @@ pub(super) struct Made<'w, 'q, 'p, 'a> {
     pub(super) given: Vec<GivenValue>,
     /// What has to be selected besides the client's columns.
     pub(super) more: Vec<Pieces>,
+    /// The places in `given` and `more` of what is there already.
+    pub(super) known: Known,
 }
 
 impl<'a> Made<'_, '_, '_, 'a> {
@@ -101,6 +111,9 @@ impl<'a> Made<'_, '_, '_, 'a> {
             };
         }
         let names = column_names(expr);
+        if !self.shown.spend(8 + names.len() * (1 + self.keys.len())) {
+            return Err(unknown_columns());
+        }
         let is_value = !matches!(expr.kind, ExprKind::Row(_) | ExprKind::Interval(_) | ExprKind::Paren(_));
         let is_alias = |name: &&ColumnName<'a>| self.alias(name, clause).is_some() || self.shown.lookup(name).is_none();
         let of_keys = |name: &&ColumnName<'a>| {
@@ -166,15 +179,12 @@ impl<'a> Made<'_, '_, '_, 'a> {
 
     /// The place of a value in the groups.
     fn place(&mut self, text: Pieces, expr: Option<&'a Expr<'a>>) -> usize {
-        let own = (0..self.shown.columns.len()).find(|place| {
-            let same = |(one, other): (&'a Expr<'a>, &'a Expr<'a>)| self.shown.same(one, other);
-            !self.computed.contains(place) && self.shown.columns[*place].expr.zip(expr).is_some_and(same)
-        });
+        let own = expr.and_then(|expr| self.shown.place_of(expr));
+        let own = own.filter(|place| self.computed.binary_search(place).is_err());
         own.unwrap_or_else(|| {
             let wanted = text.shown(self.shown.text());
-            let known = self.more.iter().position(|more| more.shown(self.shown.text()) == wanted);
-            let nth = known.unwrap_or(self.more.len());
-            if known.is_none() {
+            let nth = *self.known.more.entry(wanted).or_insert(self.more.len());
+            if nth == self.more.len() {
                 self.more.push(text);
             }
             self.shown.columns.len() + nth
@@ -194,13 +204,14 @@ impl<'a> Made<'_, '_, '_, 'a> {
     }
 
     fn given(&mut self, column: usize, average: Option<Averaged>, sorts: Sorts, text: &Pieces) -> Pieces {
-        let known = self.given.iter().position(|given| given.column == column && given.average == average);
+        let known = self.known.given.get(&(column, average)).copied();
         let nth = known.unwrap_or_else(|| {
             let collation = match sorts {
                 Sorts::Text(collation) => Some(collation),
                 _ => None,
             };
             let text = String::from_utf8_lossy(&text.shown(self.shown.text())).into_owned();
+            self.known.given.insert((column, average), self.given.len());
             self.given.push(GivenValue { column, average, collation, text });
             self.given.len() - 1
         });
