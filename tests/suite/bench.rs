@@ -29,6 +29,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     tests.add_for_weir("bench::the_shortest_form_measures_all_points_and_leaves_nothing_behind", shortest_form);
     tests.add_for_weir("bench::reads_are_split_and_none_is_staler_than_its_level_allows", read_write_splitting);
     tests.add_for_weir("bench::partitions_cost_no_statement_and_ranges_one_for_each_shard", sharded);
+    tests.add_for_weir("bench::troubles_of_the_machine_are_met_and_end_with_the_run", troubles);
     tests.add_for_weir("bench::an_interrupted_run_records_what_it_has_and_leaves_nothing_behind", interrupted);
 }
 
@@ -223,6 +224,25 @@ fn look_at(page: &Path) -> Result<(), Failed> {
     }
     let said = [output.stdout, output.stderr].concat();
     Err(format!("look-at-report {}: {}", page.display(), String::from_utf8_lossy(&said)).into())
+}
+
+fn troubles(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let out = lab.directory()?;
+    let arguments = ["--contended", "--target", "weir", "--clients", "8", "--seconds", "2"];
+    let mut run = BenchRun::start(lab, flavor, "overhead", &out, &arguments)?;
+    let record = run.complete()?;
+    let met: Vec<_> = record.points.iter().map(|point| point.variant.as_deref().unwrap_or_default()).collect();
+    let told = ["quiet", "4 busy processes", "server works 34% of the time", "server stops for 2 s"];
+    expect_equal(
+        "troubles",
+        met,
+        told.map(|trouble| format!("machine={trouble}")).iter().map(String::as_str).collect(),
+    )?;
+    for run in record.points.iter().flat_map(|point| &point.runs) {
+        expect_equal("errors", run.errors, 0)?;
+        expect_equal("there are seconds", run.qps_by_second.is_empty(), false)?;
+    }
+    Ok(())
 }
 
 fn read_write_splitting(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {

@@ -27,6 +27,7 @@ mod sql;
 mod store;
 pub mod target;
 mod tools;
+mod trouble;
 mod turn;
 
 pub use catalogue::{Bench, list};

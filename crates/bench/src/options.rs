@@ -71,6 +71,8 @@ pub struct Selection {
     pub rounds: Option<u32>,
     /// Rows of the table.
     pub rows: Option<u32>,
+    /// With busy processes beside the run, and a server that is slow or stops.
+    pub contended: bool,
 }
 
 /// Everything that a run depends on.

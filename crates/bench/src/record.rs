@@ -104,6 +104,9 @@ pub struct Run {
     pub p95_us: f64,
     /// 99th percentile.
     pub p99_us: f64,
+    /// Queries of each second, where the run met trouble on the machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub qps_by_second: Vec<f64>,
     /// Errors that clients saw (for `storm` and `idle`: clients that saw one).
     pub errors: u64,
     /// Process (`server`, `proxy`, `client`, and `replica1`, …, `shard1`, … where there are any) to what it used.

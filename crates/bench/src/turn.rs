@@ -15,6 +15,7 @@ use crate::procfs;
 use crate::record::{Run, Usage};
 use crate::site::Site;
 use crate::target::{Launcher, Target, TargetKind};
+use crate::trouble::Troublemaker;
 
 /// Connections that may be open when a run begins: those of Weir's pool and monitor, from its last turn.
 const CONNECTIONS_BETWEEN_TURNS: u32 = 120;
@@ -101,8 +102,21 @@ impl Bench {
         let sample = || -> Sample { processes.iter().map(|(_, pid)| pid.and_then(procfs::cpu_seconds)).collect() };
         let counters_before = self.counters(&target)?;
         let mut begin = Sample::new();
-        let outcome = self.loads.run(&Load { point, target: &target, raw }, || begin = sample());
+        let server = self.site.processes().into_iter().find_map(|(name, pid)| pid.filter(|_| name == "server"));
+        let mut trouble = Ok(None);
+        let outcome = self.loads.run(&Load { point, target: &target, raw }, || {
+            begin = sample();
+            let beside = point.variation.and_then(Variation::trouble);
+            trouble = beside.map(|beside| Troublemaker::begin(beside, point.seconds, server)).transpose();
+        });
         let end = sample();
+        let outcome = match trouble {
+            Ok(ended) => {
+                drop(ended);
+                outcome
+            }
+            Err(error) => outcome.map(|_| Err(error.to_string())),
+        };
         let counters_after = self.counters(&target);
         let outcome = self.put_back(target, outcome)?;
         let (counted, client) = match outcome {
@@ -215,6 +229,7 @@ fn run_of(counted: &Counted) -> Run {
         p95_us: counted.p95_us,
         p99_us: counted.p99_us,
         errors: counted.errors,
+        qps_by_second: counted.qps_by_second.clone(),
         ..Run::default()
     }
 }

@@ -60,6 +60,10 @@ pub(crate) struct RunArgs {
     /// The shortest form, to see that everything works; its figures mean nothing
     #[arg(long, conflicts_with = "quick")]
     smoke: bool,
+    /// Of overhead: direct and through Weir on a machine that has other work, on a server that is slow, and on one that
+    /// stops in mid-run
+    #[arg(long)]
+    contended: bool,
     /// Where the record, the report and the tools' outputs go; made if it is not there
     #[arg(long, value_name = "DIR", default_value = "weir-bench")]
     out: PathBuf,
@@ -244,6 +248,7 @@ impl RunArgs {
             seconds: self.seconds,
             rounds: self.rounds,
             rows: self.rows,
+            contended: self.contended,
         };
         Ok(Options {
             bench: self.bench,

@@ -48,5 +48,6 @@ pub(super) fn parse(output: &str) -> Result<Counted, String> {
         p95_us: report.p95_us,
         p99_us: report.p99_us,
         freshness: report.freshness,
+        ..Counted::default()
     })
 }

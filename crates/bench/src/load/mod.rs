@@ -34,7 +34,7 @@ const PREPARING_THREADS: u32 = 4;
 const REASON_LENGTH: usize = 300;
 
 /// What a load tool counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Counted {
     /// Measured seconds.
     pub(crate) seconds: f64,
@@ -46,6 +46,8 @@ pub(crate) struct Counted {
     pub(crate) p50_us: f64,
     pub(crate) p95_us: f64,
     pub(crate) p99_us: f64,
+    /// Queries of each second, if they were asked for.
+    pub(crate) qps_by_second: Vec<f64>,
     /// What the clients counted who look for stale reads.
     pub(crate) freshness: Option<Freshness>,
 }
@@ -178,6 +180,9 @@ impl Loads {
         if !self.upstream.shards.is_empty() {
             // sysbench's own choice is a hundredth of the rows: many clients would measure their waits for each other.
             arguments.push("--rand-type=uniform".to_owned());
+        }
+        if load.point.variation.and_then(Variation::trouble).is_some() {
+            arguments.push(sysbench::BY_SECOND.to_owned());
         }
         arguments.extend(sysbench::run_options(load.point.clients, load.point.seconds, is_prepared));
         let child = Child { starts_with: Some(sysbench::STARTED), ..load.child(program, arguments) };

@@ -9,6 +9,8 @@ use crate::target::Upstream;
 
 /// What it prints when all clients are connected and the measured seconds begin.
 pub(super) const STARTED: &str = "Threads started!";
+/// Has it print the queries of each second.
+pub(super) const BY_SECOND: &str = "--report-interval=1";
 /// The file with the password.
 const OPTION_FILE: &str = "sysbench.cnf";
 /// Scripts that are written into the run's private directory: workload, whether it is for prepared statements only, file,
@@ -90,8 +92,16 @@ pub(super) fn parse(output: &str) -> Result<Counted, String> {
         p50_us: percentile(&histogram, 0.50),
         p95_us: percentile(&histogram, 0.95),
         p99_us: percentile(&histogram, 0.99),
+        qps_by_second: by_second(output),
         freshness: None,
     })
+}
+
+/// The lines `[ 3s ] thds: 256 tps: 15041.97 qps: 15041.97 (r/w/o: …`.
+fn by_second(output: &str) -> Vec<f64> {
+    let lines = output.lines().filter(|line| line.starts_with("[ "));
+    let read = |line: &str| line.split_once(" qps: ")?.1.split_whitespace().next()?.parse().ok();
+    lines.filter_map(read).collect()
 }
 
 /// The histogram's lines `   0.014 |**     4`: upper bound in ms, and count.

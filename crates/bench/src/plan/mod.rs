@@ -14,7 +14,7 @@ mod workload;
 
 use std::time::Duration;
 
-pub use variation::{Level, Variation};
+pub use variation::{Level, Trouble, Variation};
 pub use workload::{Tool, Workload};
 
 use crate::catalogue::Bench;
@@ -94,7 +94,11 @@ impl Plan {
     /// Errors: a selection that leaves nothing, or asks for a workload that the bench does not have.
     pub fn make(bench: Bench, length: Length, selection: &Selection) -> Result<Self, BenchError> {
         let plan = match bench {
+            Bench::Overhead if selection.contended => overhead::contended(length, selection),
             Bench::Overhead => overhead::plan(length, selection),
+            _ if selection.contended => {
+                return Err(BenchError::Options("--contended is a form of the bench overhead".to_owned()));
+            }
             Bench::Kingshard => kingshard::plan(length, selection),
             Bench::PolarDb => polardb::plan(length, selection),
             Bench::Radon => radon::plan(length, selection),
@@ -185,7 +189,7 @@ impl PointPlan {
             }
     }
 
-    /// Weir's setting that is varied, as the record says it.
+    /// What is varied, as the record says it.
     pub(crate) fn variant(&self) -> Option<String> {
         self.variation.map(|variation| variation.to_string())
     }

@@ -1,9 +1,11 @@
 //! The plan of `overhead`.
 
 use super::{
-    Plan, PointPlan, SPARE_CONNECTIONS, STOCK_MAX_CONNECTIONS, Tool, Workload, budget, by_length, chosen, targets,
+    Plan, PointPlan, SPARE_CONNECTIONS, STOCK_MAX_CONNECTIONS, Tool, Trouble, Variation, Workload, budget, by_length,
+    chosen, targets,
 };
 use crate::options::{Length, Prepared, Selection};
+use crate::target::TargetKind;
 
 /// What a length means.
 struct Scale {
@@ -74,6 +76,34 @@ pub(super) fn plan(length: Length, selection: &Selection) -> Plan {
     let has = |workload: &Workload| wanted.contains(workload) && FULL.workloads.contains(workload);
     let points = Workload::ALL.into_iter().filter(has).flat_map(|workload| scale.points(workload, selection)).collect();
     Plan { rows: selection.rows.unwrap_or(scale.rows), tables: 1, datasets: Vec::new(), points, budget: budget(length) }
+}
+
+/// Point selects beside the machine's troubles: on a machine that has other work, and on a server that is slow or stops.
+pub(super) fn contended(length: Length, selection: &Selection) -> Plan {
+    let (seconds, rounds, rows) = by_length(length, [(10, 3, 100_000), (8, 1, 50_000), (6, 1, 1_000)]);
+    let clients = chosen(&selection.clients, by_length(length, [&[256, 1_000][..], &[256, 1_000], &[16]]));
+    let wanted = chosen(&selection.workloads, &[Workload::PointSelect]);
+    let modes = selection.prepared.unwrap_or(Prepared::No).modes();
+    let point = |workload, prepared, clients: u32, trouble| PointPlan {
+        workload,
+        prepared: Some(prepared),
+        clients,
+        variation: Some(Variation::Trouble(trouble)),
+        targets: chosen(&selection.targets, &[TargetKind::Direct, TargetKind::Weir]),
+        seconds: selection.seconds.unwrap_or(seconds),
+        rounds: selection.rounds.unwrap_or(rounds),
+        server_connections: clients + Trouble::POOL + SPARE_CONNECTIONS,
+    };
+    let mut points = Vec::new();
+    let can = |workload: &&Workload| matches!(workload.tool(), Tool::Sysbench(_)) && !workload.writes();
+    for workload in wanted.iter().filter(can) {
+        for prepared in modes {
+            for clients in &clients {
+                points.extend(Trouble::ALL.map(|trouble| point(*workload, *prepared, *clients, trouble)));
+            }
+        }
+    }
+    Plan { rows: selection.rows.unwrap_or(rows), tables: 1, datasets: Vec::new(), points, budget: budget(length) }
 }
 
 impl Scale {

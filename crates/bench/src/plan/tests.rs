@@ -108,6 +108,7 @@ fn a_selection_replaces_what_the_bench_does_by_itself() {
         seconds: Some(9),
         rounds: Some(7),
         rows: Some(10),
+        contended: false,
     };
     let plan = Plan::make(Bench::Overhead, Length::Quick, &selection).expect("a plan");
     let points: Vec<_> = plan.points.iter().map(|p| (p.workload, p.prepared, p.clients, p.seconds, p.rounds)).collect();
@@ -215,4 +216,18 @@ fn shardings_are_databases_behind_one_process() {
     assert_eq!((sharding.of_process(), sharding.database("app").as_deref()), (None, Some("app_2x64")));
     let limit = Variation::PoolLimit(4);
     assert_eq!((limit.of_process(), limit.database("app")), (Some(limit), None));
+}
+
+#[test]
+fn troubles_are_met_directly_and_through_weir_by_turns() {
+    let selection = Selection { contended: true, ..Selection::default() };
+    let plan = Plan::make(Bench::Overhead, Length::Full, &selection).expect("a plan");
+    let met: Vec<_> = plan.points.iter().map(|point| (point.clients, point.variant().unwrap_or_default())).collect();
+    let told = ["quiet", "4 busy processes", "server works 34% of the time", "server stops for 2 s"];
+    let expected: Vec<_> =
+        [256, 1_000].iter().flat_map(|clients| told.map(|trouble| (*clients, format!("machine={trouble}")))).collect();
+    assert_eq!(met, expected);
+    assert!(plan.points.iter().all(|point| point.targets == [TargetKind::Direct, TargetKind::Weir]));
+    assert!(plan.points.iter().all(|point| point.pool_limit() == Some(500)));
+    assert!(Plan::make(Bench::Radon, Length::Full, &selection).is_err());
 }

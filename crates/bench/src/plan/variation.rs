@@ -1,8 +1,8 @@
-//! Settings of Weir that a bench varies.
+//! What a bench varies: settings of Weir, and the machine's troubles.
 
 use std::fmt;
 
-/// A setting of Weir that differs from point to point.
+/// What differs from point to point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variation {
     /// `pool.max_connections`.
@@ -21,6 +21,40 @@ pub enum Variation {
         /// The number in `PARTITIONS`.
         partitions: u32,
     },
+    /// What happens beside the run.
+    Trouble(Trouble),
+}
+
+/// What happens beside a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// Nothing.
+    None,
+    /// So many processes are busy.
+    Busy(u32),
+    /// The server works for so many percent of each 100 ms.
+    Slow(u32),
+    /// The server stops for two seconds in mid-run.
+    Stop,
+}
+
+impl Trouble {
+    /// All that `--contended` measures.
+    pub(crate) const ALL: [Self; 4] = [Self::None, Self::Busy(4), Self::Slow(34), Self::Stop];
+    /// Weir's `pool.max_connections` meanwhile.
+    pub(crate) const POOL: u32 = 500;
+}
+
+/// As records say it, behind `machine=`.
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("quiet"),
+            Self::Busy(processes) => write!(f, "{processes} busy processes"),
+            Self::Slow(percent) => write!(f, "server works {percent}% of the time"),
+            Self::Stop => f.write_str("server stops for 2 s"),
+        }
+    }
 }
 
 /// How fresh reads have to be: the values of `consistency` in `[[groups]]`.
@@ -52,10 +86,19 @@ impl Level {
 }
 
 impl Variation {
-    /// The limit of the pool, if it is what is varied.
+    /// What happens beside the run.
+    pub(crate) fn trouble(self) -> Option<Trouble> {
+        match self {
+            Self::Trouble(trouble) => Some(trouble),
+            Self::PoolLimit(_) | Self::Splitting { .. } | Self::Sharding { .. } => None,
+        }
+    }
+
+    /// The limit of the pool, if it is not the usual one.
     pub(crate) fn pool_limit(self) -> Option<u32> {
         match self {
             Self::PoolLimit(limit) => Some(limit),
+            Self::Trouble(_) => Some(Trouble::POOL),
             Self::Splitting { .. } | Self::Sharding { .. } => None,
         }
     }
@@ -63,7 +106,7 @@ impl Variation {
     /// How many replicas Weir reads from.
     pub(crate) fn replicas(self) -> u32 {
         match self {
-            Self::PoolLimit(_) | Self::Sharding { .. } => 0,
+            Self::PoolLimit(_) | Self::Sharding { .. } | Self::Trouble(_) => 0,
             Self::Splitting { replicas, .. } => replicas,
         }
     }
@@ -72,7 +115,7 @@ impl Variation {
     pub(crate) fn shards(self) -> u32 {
         match self {
             Self::Sharding { shards, .. } => shards,
-            Self::PoolLimit(_) | Self::Splitting { .. } => 0,
+            Self::PoolLimit(_) | Self::Splitting { .. } | Self::Trouble(_) => 0,
         }
     }
 
@@ -80,14 +123,14 @@ impl Variation {
     pub(crate) fn database(self, of_account: &str) -> Option<String> {
         match self {
             Self::Sharding { shards, partitions } => Some(format!("{of_account}_{shards}x{partitions}")),
-            Self::PoolLimit(_) | Self::Splitting { .. } => None,
+            Self::PoolLimit(_) | Self::Splitting { .. } | Self::Trouble(_) => None,
         }
     }
 
     /// What of it Weir has to be started with.
     pub(crate) fn of_process(self) -> Option<Self> {
         match self {
-            Self::PoolLimit(_) | Self::Splitting { .. } => Some(self),
+            Self::PoolLimit(_) | Self::Splitting { .. } | Self::Trouble(_) => Some(self),
             Self::Sharding { .. } => None,
         }
     }
@@ -98,17 +141,22 @@ impl Variation {
             Self::PoolLimit(limit) => format!("pool{limit}"),
             Self::Splitting { replicas, level } => format!("replicas{replicas}-{}", level.key()),
             Self::Sharding { shards, partitions } => format!("shards{shards}-partitions{partitions}"),
+            Self::Trouble(Trouble::None) => "quiet".to_owned(),
+            Self::Trouble(Trouble::Busy(processes)) => format!("busy{processes}"),
+            Self::Trouble(Trouble::Slow(percent)) => format!("slow{percent}"),
+            Self::Trouble(Trouble::Stop) => "stop".to_owned(),
         }
     }
 }
 
-/// As records say it: `pool.max_connections=16`, `replicas=3, session`, `shards=2, partitions=64`.
+/// As records say it: `machine=quiet`, `pool.max_connections=16`, `replicas=3, session`, `shards=2, partitions=64`.
 impl fmt::Display for Variation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::PoolLimit(limit) => write!(f, "pool.max_connections={limit}"),
             Self::Splitting { replicas, level } => write!(f, "replicas={replicas}, {}", level.key()),
             Self::Sharding { shards, partitions } => write!(f, "shards={shards}, partitions={partitions}"),
+            Self::Trouble(trouble) => write!(f, "machine={trouble}"),
         }
     }
 }

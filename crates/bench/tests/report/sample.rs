@@ -304,6 +304,7 @@ fn sweep_point((workload, server_us, writes): (&str, f64, bool), prepared: bool,
         }
         let commits = if writes { queries as i64 / 20 } else { 0 };
         Run {
+            qps_by_second: Vec::new(),
             round,
             seconds: 10.0,
             queries,
@@ -346,6 +347,7 @@ fn load_point(workload: &str, clients: u32, target: &str, served: u64, errors: u
             processes.push(("proxy", usage(seconds * cost.proxy.0 * 2.0, memory)));
         }
         Run {
+            qps_by_second: Vec::new(),
             round,
             seconds: 10.0,
             queries: served,

@@ -1,5 +1,6 @@
 //! The sections of a report, one module for each kind.
 
+pub(crate) mod contended;
 pub(crate) mod kingshard;
 pub(crate) mod load;
 pub(crate) mod memory;
@@ -21,7 +22,7 @@ pub(crate) fn own(record: &Record) -> Vec<Section> {
         kingshard::NAME => kingshard::sections(record),
         polardb::NAME => polardb::sections(record),
         radon::NAME => radon::sections(record),
-        _ => Vec::new(),
+        _ => contended::sections(record),
     }
 }
 
