@@ -26,8 +26,9 @@ type Case = fn(&mut Shards, &Endpoint) -> Result<(), Failed>;
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [(&str, Case); 3] = [
+    let cases: [(&str, Case); 4] = [
         ("statements_run_where_they_are_meant_to", everywhere),
+        ("definitions_of_many_sessions_end_all", defining),
         ("a_shard_that_is_gone_harms_no_other", gone),
         ("a_reload_and_a_new_writer_find_their_group", changed),
     ];
@@ -254,4 +255,34 @@ fn changed(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     expect_equal(&format!("{changes:?}"), waits && changes.len() > 4, true)?;
     let groups: Vec<_> = servers(endpoint)?.iter().map(|row| text(row, "group")).collect();
     expect_equal("groups", groups, vec!["s1".to_owned(), "s1".to_owned(), "s2".to_owned()])
+}
+
+/// Sessions that define things of their own at the same time.
+const DEFINING: usize = 8;
+
+/// None of them is refused because of the others.
+fn defining(_: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    app(endpoint)?.query_drop("CREATE DATABASE t_many")?;
+    let port = endpoint.port;
+    let define = |session: usize| -> mysql::Result<()> {
+        let mut conn = connect(port, APP, Some("t_many"))?;
+        for round in 0..2 {
+            let table = format!("t_{session}_{round}");
+            conn.query_drop(format!("CREATE TABLE {table} (id INT PRIMARY KEY, k INT)"))?;
+            conn.query_drop(format!("CREATE INDEX by_k ON {table} (k)"))?;
+            conn.query_drop(format!("DROP TABLE {table}"))?;
+            conn.query_drop(format!("CREATE TABLE {table} (id INT PRIMARY KEY)"))?;
+        }
+        Ok(())
+    };
+    let ended: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..DEFINING).map(|session| scope.spawn(move || define(session))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a session's thread panics nowhere")).collect()
+    });
+    for (session, ended) in ended.into_iter().enumerate() {
+        ended.map_err(|error| format!("session {session}: {error}"))?;
+    }
+    let mut conn = connect(port, APP, Some("t_many"))?;
+    expect_equal("tables", conn.query::<String, _>("SHOW TABLES")?.len(), DEFINING * 2)?;
+    expect_equal("nothing is under way", conn.query::<Row, _>("WEIR SHOW DDL")?.len(), 0)
 }

@@ -1,11 +1,11 @@
 //! Who may define what, within this process.
 //!
 //! What must always hold: of two definitions that run at once no object of one meets an object of the other. All objects of a
-//! definition are taken at once, so that no two wait for each other.
+//! definition are taken at once, so that no two wait for each other. Who has a turn to begin waits for nobody's objects.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::Notify;
+use tokio::sync::{MutexGuard, Notify};
 use weir_catalog::Object;
 
 /// The objects that are being defined, shared by all workers.
@@ -16,6 +16,7 @@ pub struct Locks(Arc<Shared>);
 struct Shared {
     taken: Mutex<Vec<Object>>,
     freed: Notify,
+    beginning: tokio::sync::Mutex<()>,
 }
 
 /// Objects taken; free again when it is dropped.
@@ -38,6 +39,12 @@ impl Locks {
             }
             freed.await;
         }
+    }
+
+    /// Waits for a turn to begin a definition, in the order of asking. While somebody has it no other one begins, so that the catalog
+    /// changes only by what is already under way: few times, however many definitions are asked for.
+    pub async fn turn(&self) -> MutexGuard<'_, ()> {
+        self.0.beginning.lock().await
     }
 
     fn try_take(&self, objects: &[Object]) -> Option<Taken> {

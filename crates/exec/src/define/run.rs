@@ -17,8 +17,9 @@ use super::{Asked, Intent, Locks, Records, intend, records, several, shards, und
 use crate::ask::{Answer, Reply, ask};
 use crate::{Outcome, Part, together};
 
-/// How often a definition is thought over when the catalog changes under it.
-const ATTEMPTS: usize = 10;
+/// How often a definition is thought over when the catalog changes under it. Each time another definition has come a step further, of
+/// this Weir only those that had begun before: the bound is for what nobody has thought of.
+const ATTEMPTS: usize = 10_000;
 
 /// Runs a definition of something sharded; `None` if it is about nothing that is. `parts`: connections to the shards that
 /// [`Intent::shards`] names, at least.
@@ -35,7 +36,11 @@ pub async fn define<R: Records>(
 ) -> Result<Option<Outcome>, Failure> {
     let Some(objects) = intend(asked, &records.catalog())?.map(|intent| intent.objects) else { return Ok(None) };
     let _taken = locks.take(&objects).await;
-    let Some((id, intent)) = begin(asked, records, &objects, parts).await? else { return Ok(None) };
+    let begun = {
+        let _turn = locks.turn().await;
+        begin(asked, records, &objects, parts).await?
+    };
+    let Some((id, intent)) = begun else { return Ok(None) };
     let (id, intent, told) = match first(records, id, &intent, parts).await? {
         First::Done(reply) => (id, intent, Ok(Some(outcome(reply)))),
         First::Missing(failure) => (id, intent, Err(failure)),
