@@ -55,8 +55,9 @@ impl Condition {
 }
 
 impl Session {
-    /// Called before a statement that asks for diagnostics is run. Returns whether the statement is answered already.
-    pub(super) async fn before_diagnostics(&mut self, class: &Class, text_protocol: bool) -> Result<bool, Stopped> {
+    /// Called before a statement that asks for diagnostics is run. `text`: of one that is not prepared. Returns whether the statement is
+    /// answered already.
+    pub(super) async fn before_diagnostics(&mut self, class: &Class, text: Option<&[u8]>) -> Result<bool, Stopped> {
         let asks = class.effects.contains(Effects::USES_WARNINGS) && class.kind != Kind::Multiple;
         let Diagnostics::Learnt(conditions) = &self.state.diagnostics else { return Ok(false) };
         if !asks {
@@ -72,8 +73,8 @@ impl Session {
             self.raise(&signal).await?;
             return Ok(false);
         }
-        match class.kind {
-            Kind::ShowWarnings(asked) if text_protocol => self.list_learnt(asked),
+        match (&class.kind, text) {
+            (Kind::ShowWarnings(asked), Some(text)) => self.list_learnt(*asked, text),
             _ => self.refuse_learnt(),
         }
         Ok(true)
@@ -103,7 +104,7 @@ impl Session {
         Ok(())
     }
 
-    fn list_learnt(&mut self, asked: Asked) {
+    fn list_learnt(&mut self, asked: Asked, text: &[u8]) {
         let Diagnostics::Learnt(conditions) = &self.state.diagnostics else { return };
         let errors_only = matches!(asked, Asked::Errors { .. } | Asked::CountErrors);
         let wanted = conditions.iter().filter(|condition| !errors_only || condition.level == b"Error");
@@ -118,7 +119,8 @@ impl Session {
                 }
             }
             Asked::CountWarnings | Asked::CountErrors => {
-                let name = if errors_only { "@@session.error_count" } else { "@@session.warning_count" };
+                let shown = if errors_only { "@@session.error_count" } else { "@@session.warning_count" };
+                let name = variable_of(text).unwrap_or(shown);
                 let count = wanted.count().to_string().into_bytes();
                 ResultSet { columns: vec![Column::integer(name)], rows: vec![vec![Some(count)]] }
             }
@@ -136,10 +138,30 @@ impl Session {
     }
 
     /// The same for a text: errors are told to the client.
-    pub(super) async fn before_diagnostics_of_text(&mut self, class: &Class) -> Result<bool, End> {
-        match self.before_diagnostics(class, true).await {
+    pub(super) async fn before_diagnostics_of_text(&mut self, class: &Class, text: &[u8]) -> Result<bool, End> {
+        match self.before_diagnostics(class, Some(text)).await {
             Ok(answered) => Ok(answered),
             Err(stopped) => self.stopped(stopped).map(|()| true),
         }
+    }
+}
+
+/// The system variable of a text that selects nothing else, as it is written there: servers name the column by it.
+fn variable_of(text: &[u8]) -> Option<&str> {
+    let start = text.windows(2).position(|two| two == b"@@")?;
+    let name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'@' | b'_' | b'.' | b'`');
+    let length = text[start..].iter().take_while(|byte| name(byte)).count();
+    std::str::from_utf8(&text[start..start + length]).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_is_named_as_it_is_written() {
+        assert_eq!(variable_of(b"SELECT @@warning_count"), Some("@@warning_count"));
+        assert_eq!(variable_of(b"select @@SESSION.error_count ;"), Some("@@SESSION.error_count"));
+        assert_eq!(variable_of(b"SHOW COUNT(*) WARNINGS"), None);
     }
 }

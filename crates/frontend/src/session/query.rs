@@ -111,7 +111,7 @@ impl Session {
                 Err(stopped) => return self.stopped(stopped),
             }
         }
-        if self.answer_here(class, text)? || self.before_diagnostics_of_text(class).await? {
+        if self.answer_here(class, text)? || self.before_diagnostics_of_text(class, text).await? {
             return Ok(());
         }
         let spliced = self.splice_state(class, text);

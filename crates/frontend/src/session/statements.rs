@@ -277,7 +277,7 @@ impl Session {
             }
         };
         self.route(&class, if cursor { Some(RoutingHint::Primary) } else { hint }).await?;
-        if self.answer_transaction_here(&class.kind, &key.text) || self.before_diagnostics(&class, false).await? {
+        if self.answer_transaction_here(&class.kind, &key.text) || self.before_diagnostics(&class, None).await? {
             return Ok(());
         }
         let rides = digest.filter(|_| !cursor && !untyped && payload.len() <= MAX_COMMAND);

@@ -14,8 +14,10 @@ use weir_sql::{Bump, LexMode};
 use weir_wire::Failure;
 
 use super::super::Session;
+use super::super::diagnostics::Condition;
 use super::super::server::Stopped;
-use super::several::places;
+use super::super::state::Diagnostics;
+use super::several::{conditions_of, places};
 use super::sink::ClientSink;
 use super::{Asked, Dispatched, not_supported};
 
@@ -62,7 +64,8 @@ impl Session {
         if let Some(database) = dropped_database(statement) {
             leave_database(&mut lent.parts, database, outcome.error.is_none());
         }
-        self.note_several(asked.class, &shards, &outcome, &mut lent.parts).await;
+        self.note_several(asked.class, &shards, &outcome, &mut []).await;
+        self.note_warnings_alike(&outcome, &mut lent.parts).await;
         self.parts_done(lent, outcome.error.clone()).await?;
         if let Some(failure) = outcome.error {
             return Err(failure.into());
@@ -70,6 +73,26 @@ impl Session {
         self.follow_definition(statement);
         self.answer_write(&outcome);
         Ok(Dispatched::Done)
+    }
+
+    /// Of a statement that shards run alike: what several of them warn of is told once.
+    async fn note_warnings_alike(&mut self, outcome: &Outcome, parts: &mut [Part]) {
+        if outcome.error.is_some() || outcome.warnings == 0 {
+            return;
+        }
+        let mut told: Vec<Condition> = Vec::new();
+        for part in parts {
+            let mut known = told.clone();
+            for condition in conditions_of(std::slice::from_mut(part)).await {
+                match known.iter().position(|other| *other == condition) {
+                    Some(at) => drop(known.swap_remove(at)),
+                    None => told.push(condition),
+                }
+            }
+        }
+        if !told.is_empty() {
+            self.state.diagnostics = Diagnostics::Learnt(told);
+        }
     }
 
     /// What a definition does to the session: a database that is dropped is nobody's default any more.

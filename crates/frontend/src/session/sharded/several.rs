@@ -506,7 +506,7 @@ async fn attend<T>(
 }
 
 /// What the latest statement left on each of these connections.
-async fn conditions_of(parts: &mut [Part]) -> Vec<Condition> {
+pub(super) async fn conditions_of(parts: &mut [Part]) -> Vec<Condition> {
     let mut all = Vec::new();
     for part in parts.iter_mut().filter(|part| part.lease.is_clean()) {
         let Ok(reply) = part.lease.query("SHOW WARNINGS").await else { continue };
