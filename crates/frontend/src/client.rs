@@ -341,6 +341,12 @@ impl Client {
         self.packets.set_next_seq(seq);
     }
 
+    /// The same for an execution of a prepared statement.
+    pub fn put_binary_result(&mut self, result: &ResultSet, status: StatusFlags) {
+        let seq = result.put_binary(&mut self.output, self.packets.next_seq(), self.capabilities, status);
+        self.packets.set_next_seq(seq);
+    }
+
     /// What is put from now on are replies to several statements, until [`Client::end_replies`]. Nothing has been put yet.
     pub fn begin_replies(&mut self) {
         self.replies = Some(Replies::new(self.packets.next_seq()));

@@ -45,3 +45,64 @@ INSERT INTO g VALUES (1, 1000), (2, 1000);
 SHOW WARNINGS;
 INSERT INTO g VALUES (3, 1000);
 SELECT @@warning_count;
+
+## names of keys
+CREATE TABLE t (id INT, a INT, CONSTRAINT pk PRIMARY KEY named (id)) /*weir: shard by hash(id) */;
+SHOW WARNINGS;
+
+## warnings of PREPARE
+-- text
+PREPARE p FROM "SELECT 1 AS ' a'";
+-- text
+SHOW WARNINGS;
+-- text
+PREPARE p FROM "SELECT 1 AS ' a', 2 AS ' b'";
+-- text
+SHOW COUNT(*) WARNINGS;
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+-- text
+PREPARE q FROM "SELECT id AS ' a' FROM t";
+-- text
+SHOW WARNINGS;
+-- text
+EXECUTE q;
+
+## where an unknown column is told
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+CREATE TABLE g (id INT PRIMARY KEY, a INT) /*weir: global */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3);
+UPDATE t SET nx = 1;
+UPDATE t SET a = nx;
+UPDATE t SET a = t.nx WHERE id = 1;
+UPDATE t SET a = 1 WHERE nx = 1;
+UPDATE t SET a = 1 ORDER BY nx LIMIT 1;
+UPDATE t SET a = nx ORDER BY id LIMIT 1;
+UPDATE t SET a = 1 WHERE nx = 1 LIMIT 1;
+UPDATE t SET a = RAND() * nx;
+UPDATE t SET id = nx WHERE id = 1;
+UPDATE t SET id = id + 1 WHERE nx = 1;
+UPDATE t SET id = id + 1, nx = 2;
+DELETE FROM t WHERE nx = 1;
+DELETE FROM t ORDER BY nx LIMIT 1;
+DELETE FROM t WHERE nx = 1 LIMIT 1;
+INSERT INTO t (id, nx) VALUES (1, 1);
+INSERT INTO t (id, a) VALUES (4, nx);
+INSERT INTO t (id, a) VALUES (4, 4) ON DUPLICATE KEY UPDATE nx = 1;
+INSERT INTO t (id, a) VALUES (4, 4) ON DUPLICATE KEY UPDATE a = nx;
+INSERT INTO t (id, a) SELECT id + 9, nx FROM t;
+INSERT INTO t (id, a) SELECT id + 9, a FROM t WHERE nx = 1;
+INSERT INTO g (id, a) SELECT id + 9, nx FROM g;
+UPDATE g SET a = nx;
+UPDATE g SET a = 1 WHERE nx = 1;
+DELETE FROM g WHERE nx = 1;
+SELECT nx FROM t;
+SELECT a + nx FROM t;
+SELECT SUM(nx) FROM t;
+SELECT id FROM t WHERE nx = 1;
+SELECT COUNT(*) FROM t GROUP BY nx;
+SELECT COUNT(*) FROM t GROUP BY a HAVING nx > 1;
+SELECT id FROM t ORDER BY nx;
+SELECT t.id FROM t JOIN g ON t.id = g.nx;
+SELECT t.id FROM t JOIN g USING (nx);
+SELECT t.nx FROM t;
+SELECT other.a FROM t;

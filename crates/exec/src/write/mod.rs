@@ -162,8 +162,13 @@ fn outcome(
         WriteKind::Split(_, duplicates) => total(&done, Some(*duplicates)),
         _ => total(&done, None),
     };
-    outcome.insert_id = session.generated.unwrap_or_else(|| done.iter().map(|done| done.insert_id).max().unwrap_or(0));
-    outcome.left_id = match (kind, session.generated) {
+    let told = done.iter().map(|done| done.insert_id).max().unwrap_or(0);
+    let generated = session.generated.filter(|id| match &returned {
+        Some(returned) => !returned.rows.is_empty(),
+        None => is_there(*id, kind, &done, outcome.affected),
+    });
+    outcome.insert_id = generated.unwrap_or(told);
+    outcome.left_id = match (kind, generated) {
         (_, Some(generated)) => LeftId::Known(generated),
         _ if outcome.insert_id == 0 => LeftId::Unchanged,
         _ if session.sets_id => LeftId::Known(outcome.insert_id),
@@ -175,6 +180,15 @@ fn outcome(
     outcome.sent = returned.as_ref().map(|returned| returned.rows.len() as u64).unwrap_or_default();
     outcome.returned = returned;
     Ok(outcome)
+}
+
+/// Whether the row of the first generated value was written: of a single row the server tells, of several only that none was.
+fn is_there(generated: u64, kind: &WriteKind, done: &[&send::Done], affected: u64) -> bool {
+    let alone = done.len() == 1 || matches!(kind, WriteKind::Global(..));
+    match done.first() {
+        Some(one) if alone && one.info.is_empty() => one.insert_id == generated,
+        _ => affected > 0,
+    }
 }
 
 /// The error that the client is told: one that has ended a transaction before others, else the first shard's.

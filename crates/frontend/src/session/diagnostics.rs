@@ -1,8 +1,7 @@
 //! The diagnostics of the latest statement, when the connection that ran it is gone or there never was one.
 //!
 //! A single condition is raised again by SIGNAL on whichever connection runs what asks for it, so that the server itself
-//! answers, in either protocol. Several conditions, or one that SIGNAL can't say, are listed by Weir in the text protocol;
-//! what else asks for them is refused.
+//! answers, in either protocol. Several conditions, or one that SIGNAL can't say, are listed by Weir; what else asks for them is refused.
 
 use weir_sql::{Class, Diagnostics as Asked, Effects, Kind};
 use weir_wire::error::codes;
@@ -12,6 +11,17 @@ use weir_wire::{Failure, Fault};
 use super::server::Stopped;
 use super::state::Diagnostics;
 use super::{End, Session};
+
+/// How the statement that asks for diagnostics came, and what its answer has to be like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AskedBy {
+    /// COM_QUERY.
+    Text,
+    /// COM_STMT_EXECUTE.
+    Execution,
+    /// COM_STMT_EXECUTE that opens a cursor, whose rows only a server can keep.
+    Cursor,
+}
 
 /// The most characters of SIGNAL's MESSAGE_TEXT.
 const SIGNAL_MESSAGE: usize = 128;
@@ -55,9 +65,13 @@ impl Condition {
 }
 
 impl Session {
-    /// Called before a statement that asks for diagnostics is run. `text`: of one that is not prepared. Returns whether the statement is
-    /// answered already.
-    pub(super) async fn before_diagnostics(&mut self, class: &Class, text: Option<&[u8]>) -> Result<bool, Stopped> {
+    /// Called before a statement that asks for diagnostics is run. Returns whether the statement is answered already.
+    pub(super) async fn before_diagnostics(
+        &mut self,
+        class: &Class,
+        text: &[u8],
+        by: AskedBy,
+    ) -> Result<bool, Stopped> {
         let asks = class.effects.contains(Effects::USES_WARNINGS) && class.kind != Kind::Multiple;
         let Diagnostics::Learnt(conditions) = &self.state.diagnostics else { return Ok(false) };
         if !asks {
@@ -73,8 +87,10 @@ impl Session {
             self.raise(&signal).await?;
             return Ok(false);
         }
-        match (&class.kind, text) {
-            (Kind::ShowWarnings(asked), Some(text)) => self.list_learnt(*asked, text),
+        match (&class.kind, by) {
+            // Servers open no cursor for SHOW.
+            (Kind::ShowWarnings(Asked::CountWarnings | Asked::CountErrors), AskedBy::Cursor) => self.refuse_learnt(),
+            (Kind::ShowWarnings(asked), by) => self.list_learnt(*asked, text, by),
             _ => self.refuse_learnt(),
         }
         Ok(true)
@@ -104,7 +120,7 @@ impl Session {
         Ok(())
     }
 
-    fn list_learnt(&mut self, asked: Asked, text: &[u8]) {
+    fn list_learnt(&mut self, asked: Asked, text: &[u8], by: AskedBy) {
         let Diagnostics::Learnt(conditions) = &self.state.diagnostics else { return };
         let errors_only = matches!(asked, Asked::Errors { .. } | Asked::CountErrors);
         let wanted = conditions.iter().filter(|condition| !errors_only || condition.level == b"Error");
@@ -113,10 +129,7 @@ impl Session {
                 let limit = limit.and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
                 let rows = wanted.skip(usize::try_from(offset).unwrap_or(usize::MAX)).take(limit);
                 let cells = |c: &Condition| [&c.level, &c.code, &c.message].map(|cell| Some(cell.clone())).to_vec();
-                ResultSet {
-                    columns: vec![Column::text("Level"), Column::integer("Code"), Column::text("Message")],
-                    rows: rows.map(cells).collect(),
-                }
+                ResultSet { columns: Column::of_warnings(self.identity.mariadb), rows: rows.map(cells).collect() }
             }
             Asked::CountWarnings | Asked::CountErrors => {
                 let shown = if errors_only { "@@session.error_count" } else { "@@session.warning_count" };
@@ -126,7 +139,11 @@ impl Session {
             }
         };
         self.endpoint.metrics.answered_here.inc();
-        self.client.put_result(&result, self.state.own_status());
+        let status = self.state.own_status();
+        match by {
+            AskedBy::Text => self.client.put_result(&result, status),
+            AskedBy::Execution | AskedBy::Cursor => self.client.put_binary_result(&result, status),
+        }
     }
 
     fn refuse_learnt(&mut self) {
@@ -139,7 +156,7 @@ impl Session {
 
     /// The same for a text: errors are told to the client.
     pub(super) async fn before_diagnostics_of_text(&mut self, class: &Class, text: &[u8]) -> Result<bool, End> {
-        match self.before_diagnostics(class, Some(text)).await {
+        match self.before_diagnostics(class, text, AskedBy::Text).await {
             Ok(answered) => Ok(answered),
             Err(stopped) => self.stopped(stopped).map(|()| true),
         }

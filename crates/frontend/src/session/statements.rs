@@ -14,6 +14,7 @@ use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::{Execute, settle_null_types, statement_id};
 use weir_wire::{Capabilities, Command, Failure, Fault, Malformed, StatusFlags};
 
+use super::diagnostics::AskedBy;
 use super::query::names_server_threads;
 use super::relay::Outcome;
 use super::ride::Rode;
@@ -277,7 +278,10 @@ impl Session {
             }
         };
         self.route(&class, if cursor { Some(RoutingHint::Primary) } else { hint }).await?;
-        if self.answer_transaction_here(&class.kind, &key.text) || self.before_diagnostics(&class, None).await? {
+        let by = if cursor { AskedBy::Cursor } else { AskedBy::Execution };
+        if self.answer_transaction_here(&class.kind, &key.text)
+            || self.before_diagnostics(&class, &key.text, by).await?
+        {
             return Ok(());
         }
         let rides = digest.filter(|_| !cursor && !untyped && payload.len() <= MAX_COMMAND);

@@ -85,6 +85,8 @@ impl Session {
                 ExecuteSource::Prepared(named) => {
                     Request::Execute { name: name(named.name), using: variables(execute.using) }
                 }
+                // MySQL does not know it, and says so.
+                ExecuteSource::Immediate(_) if !self.identity.mariadb => return None,
                 ExecuteSource::Immediate(text) => {
                     Request::Immediate { source: source(text), using: variables(execute.using) }
                 }
