@@ -92,6 +92,10 @@ impl<'a> Gatherer<'a> {
         let left = self.tree(block, &join.left, depth);
         let right = self.tree(block, &join.right, depth);
         let (of_left, of_right) = (left.instances(), right.instances());
+        if of_left.len() + of_right.len() > MOST_JOINED {
+            self.found.too_many_joined = true;
+            return Tree::All(Vec::new());
+        }
         let mut equal = Vec::new();
         for name in self.common_columns(join, &of_left, &of_right) {
             let (one, other) = (self.one_of(block, &of_left, &name), self.one_of(block, &of_right, &name));
@@ -115,8 +119,9 @@ impl<'a> Gatherer<'a> {
             let columns = side.iter().flat_map(|instance| self.found.star(*instance).unwrap_or_default());
             columns.map(|(name, _)| name.to_ascii_lowercase()).collect::<Vec<_>>()
         };
-        let (left, right) = (names(left), names(right).into_iter().collect::<HashSet<_>>());
-        left.into_iter().filter(|name| right.contains(name)).collect()
+        // What an earlier join has merged has its name on both of that join's sides.
+        let (left, mut right) = (names(left), names(right).into_iter().collect::<HashSet<_>>());
+        left.into_iter().filter(|name| right.remove(name)).collect()
     }
 
     /// The column of one side that a common name stands for.
