@@ -87,7 +87,6 @@ impl Site {
             "innodb-lock-wait-timeout=1",
             "max-connections=2000",
             "local-infile=1",
-            "log-bin-trust-function-creators=1",
             "max-allowed-packet=64M",
             "innodb-flush-log-at-trx-commit=2",
             "sync-binlog=0",

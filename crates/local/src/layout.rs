@@ -182,12 +182,14 @@ impl ServerFiles {
     }
 }
 
-/// Loopback only; a binary log with GTIDs, so that any server can have replicas; little memory.
+/// Loopback only; a binary log with GTIDs, so that any server can have replicas; little memory. Whoever may make functions and triggers
+/// may make all of them: without the option servers with a binary log want SUPER for it (1419), and rows are logged, not statements.
 const COMMON_OPTIONS: &str = "\
 bind-address=127.0.0.1
 report-host=127.0.0.1
 skip-name-resolve=ON
 log-bin=binlog
+log-bin-trust-function-creators=ON
 relay-log=relay
 max-connections=500
 innodb-buffer-pool-size=64M

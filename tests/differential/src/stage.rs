@@ -89,7 +89,6 @@ fn server(flavor: Flavor, directory: &Path, name: &str) -> Result<Server, Error>
         "innodb-lock-wait-timeout=5",
         "max-connections=500",
         "local-infile=1",
-        "log-bin-trust-function-creators=1",
         "innodb-flush-log-at-trx-commit=2",
         "sync-binlog=0",
         "max-binlog-size=64M",

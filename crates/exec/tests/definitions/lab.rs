@@ -48,9 +48,7 @@ impl Lab {
         let names: Vec<String> = (1..=shards).map(|n| format!("s{n}")).collect();
         let start = |name: &String| {
             let mut spec = ServerSpec { die_with_parent: true, ..ServerSpec::new(name) };
-            spec.options = ["innodb-flush-log-at-trx-commit=2", "log-bin-trust-function-creators=1", "sync-binlog=0"]
-                .map(str::to_owned)
-                .into();
+            spec.options = ["innodb-flush-log-at-trx-commit=2", "sync-binlog=0"].map(str::to_owned).into();
             Server::start(&installation, directory.path(), &spec).expect("a server starts")
         };
         let servers: Vec<Server> = names.iter().map(start).collect();
