@@ -12,7 +12,7 @@ help: ## This list
 
 demo: ## Install what is missing, build, start a local cluster, and show what Weir does
 	@scripts/install-deps --demo
-	@$(CARGO) build --release --locked --bin weir
+	@$(CARGO) build --profile demo --locked --bin weir
 	@scripts/demo
 
 test: ## Everything: lint, unit tests, fuzzing, and the suite on real MariaDB and MySQL servers
@@ -34,9 +34,11 @@ lint: ## Formatting and clippy, warnings are errors
 
 programs: ## All that the tests run, built
 	$(CARGO) build --workspace --all-targets --locked
+	@echo "Making the clients of the tests:"
+	@WEIR_TEST_MAKE=clients $(CARGO) test --quiet --workspace --locked --test suite
 
 unit: ## Unit tests, and the local cluster's own tests on real servers
-	$(CARGO) test --workspace --exclude weir-tests --locked
+	@scripts/unit
 
 suite: ## Weir in front of real servers against the servers themselves, with real clients
 	$(CARGO) build --locked --bin weir
@@ -65,4 +67,4 @@ sql-corpus: ## How much of SQL the parser reads, on the statements of MariaDB's 
 	@$(CARGO) run --quiet --locked -p weir-sql-corpus -- $(ARGS)
 
 clean-demo: ## Stop the demo's cluster and remove its directory
-	@$(TARGET)/release/weir down --dir demo-cluster --wipe
+	@$(TARGET)/demo/weir down --dir demo-cluster --wipe

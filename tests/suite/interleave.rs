@@ -1,7 +1,8 @@
 //! Sessions with random scripts, their steps interleaved, must see the same on shared server connections as on
 //! connections of their own.
 //!
-//! `WEIR_SEED` chooses the schedule (it is printed with a failure), `WEIR_INTERLEAVE_STEPS` how many steps a test runs.
+//! `WEIR_SEED` chooses the schedule (it is printed with a failure), `WEIR_INTERLEAVE_STEPS` how many steps a test runs, and
+//! `WEIR_INTERLEAVE_SECONDS` how long at most: what it has covered by then is printed.
 //! On a difference the schedule is cut down before it is printed.
 
 use std::time::{Duration, Instant};
@@ -23,6 +24,8 @@ const SCRIPT: usize = 60;
 const LEAST_RIDES: usize = 20;
 /// How long cutting down may take.
 const SHRINK_BOUND: Duration = Duration::from_secs(90);
+/// How long a test goes on without `WEIR_INTERLEAVE_SECONDS`: on a slow machine it runs fewer schedules, in the same order.
+const DEFAULT_SECONDS: u64 = 150;
 /// The schedules of a run without `WEIR_SEED`.
 const DEFAULT_SEED: u64 = 20_251_121;
 
@@ -167,7 +170,7 @@ pub(crate) fn interleaved(lab: &Lab, flavor: Flavor, protocol: Protocol) -> Resu
     // Every session may be pinned, one that was dropped may still hold its connection for a moment, and either worker may keep
     // idle ones of several users. Fewer, and sessions take connections from each other, by chance: docs/decisions.md, 13.
     lab.with_endpoint(site, &[("pool.max_connections", "24")], |endpoint| {
-        run_schedules(site, endpoint, protocol, Scripts::Any, steps)
+        run_schedules(site, endpoint, protocol, Scripts::Any, steps).map(drop)
     })
 }
 
@@ -178,8 +181,8 @@ pub(crate) fn riding(lab: &Lab, flavor: Flavor, protocol: Protocol) -> Result<()
     // One worker: what one session's statements have shown holds for the others'.
     let settings = [("pool.max_connections", "40"), ("workers.threads", "1")];
     lab.with_endpoint(site, &settings, |endpoint| {
-        run_schedules(site, endpoint, protocol, Scripts::Short, steps)?;
-        enough_rode(endpoint, steps)
+        let done = run_schedules(site, endpoint, protocol, Scripts::Short, steps)?;
+        enough_rode(endpoint, done)
     })
 }
 
@@ -199,7 +202,7 @@ fn run_schedules(
     protocol: Protocol,
     kind: Scripts,
     steps: usize,
-) -> Result<(), Failed> {
+) -> Result<usize, Failed> {
     let flavor = site.flavor;
     let mut seed = number_from_environment("WEIR_SEED", DEFAULT_SEED);
     let way = match protocol {
@@ -212,8 +215,11 @@ fn run_schedules(
         Scripts::Short => 's',
     };
     let sides = compare::sides(site, endpoint, &format!("{}{way}{what}", compare::letter(flavor)));
-    let mut done = 0;
-    while done < steps {
+    // Who names a number of steps wants them all.
+    let least = if std::env::var_os("WEIR_INTERLEAVE_STEPS").is_some() { u64::MAX } else { DEFAULT_SECONDS };
+    let (began, bound) = (Instant::now(), number_from_environment("WEIR_INTERLEAVE_SECONDS", least));
+    let (mut done, first) = (0, seed);
+    while done < steps && began.elapsed().as_secs() < bound {
         let schedule = Schedule::draw(seed, flavor, protocol, kind);
         done += schedule.steps.len();
         if let Some(found) = schedule.run(site, &sides)? {
@@ -222,7 +228,8 @@ fn run_schedules(
         }
         seed += 1;
     }
-    Ok(())
+    println!("interleaving on {flavor}: {done} of {steps} steps, seeds {first} to {}", seed - 1);
+    Ok(done)
 }
 
 /// Threads that run their own scripts at the same time, in databases of their own, as on a server of their own.

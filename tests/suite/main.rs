@@ -52,6 +52,9 @@ use weir_local::Flavor;
 use crate::interleave::Protocol;
 use crate::lab::{Holders, Lab, Shared, Target, name_of};
 
+/// Set to anything: no test is run, but what the client programs need is made.
+const MAKE: &str = "WEIR_TEST_MAKE";
+
 /// Tests of one kind of server, being collected.
 struct Collector {
     shared: Arc<Shared>,
@@ -131,6 +134,9 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
 fn main() -> ExitCode {
     if let Some(code) = sequences::taker() {
         return code;
+    }
+    if std::env::var_os(MAKE).is_some() {
+        return clients::make();
     }
     let arguments = Arguments::from_args();
     let prepared = Target::from_environment().and_then(|target| Shared::new(target).map_err(|error| error.to_string()));

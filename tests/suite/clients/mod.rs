@@ -8,7 +8,8 @@ mod programs;
 mod sharded;
 mod tools;
 
-use std::process::Command;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
 
 use libtest_mimic::Failed;
 use weir_local::Flavor;
@@ -36,6 +37,33 @@ pub(crate) fn collect(tests: &mut Collector) {
             });
         }
     }
+}
+
+/// Makes what the programs need, all at once: they are other projects' packages, and wait for each other's downloads and compilers little.
+/// A test makes what is missing itself.
+pub(crate) fn make() -> ExitCode {
+    let tools = match Tools::new() {
+        Ok(tools) => tools,
+        Err(error) => {
+            eprintln!("the clients' folder: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let make = |program: &Program| {
+        let began = Instant::now();
+        let made = (program.command)(&tools).map(drop);
+        let seconds = began.elapsed().as_secs();
+        match made {
+            Ok(()) => println!("{:>5} s  {}", seconds, program.name),
+            Err(failed) => println!("{:>5} s  {}: {}", seconds, program.name, failed.message().unwrap_or("failed")),
+        }
+    };
+    std::thread::scope(|scope| {
+        for program in programs::PROGRAMS {
+            scope.spawn(move || make(program));
+        }
+    });
+    ExitCode::SUCCESS
 }
 
 fn at_server(lab: &Lab, site: &Site, database: &str, program: &Program) -> Result<(), Failed> {
