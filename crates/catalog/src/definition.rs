@@ -126,6 +126,8 @@ pub enum Deed {
 pub enum Change {
     /// A database is sharded over these shards.
     AddDatabase(String, Vec<ShardId>),
+    /// Tables of a database without a clause are SINGLE from now on, or not.
+    DefaultSingle(String, bool),
     /// A database is gone.
     DropDatabase(String),
     /// A table is new. Its columns and keys are asked of the first shard.
@@ -174,6 +176,25 @@ pub struct Placed {
     pub unchecked: Vec<String>,
     /// The clause, as SHOW CREATE TABLE shows it.
     pub clause: String,
+    /// It is sharded because nothing else was said.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_default: bool,
+    /// What is to be said of it: why it is not where it would be by default.
+    #[serde(skip)]
+    pub note: Option<String>,
+}
+
+impl Placed {
+    /// Placed as asked.
+    pub fn new(placement: Placement, unchecked: Vec<String>, clause: impl Into<String>) -> Placed {
+        Placed { placement, unchecked, clause: clause.into(), by_default: false, note: None }
+    }
+
+    /// As a table is that there is.
+    pub fn of(table: &Table) -> Placed {
+        let placed = Placed::new(table.placement.clone(), table.unchecked.clone(), table.clause.clone());
+        Placed { by_default: table.by_default, ..placed }
+    }
 }
 
 impl Object {
@@ -279,8 +300,12 @@ impl Catalog {
                     slots: SlotMap::even(shards),
                     tables: BTreeMap::new(),
                     views: BTreeMap::new(),
+                    default_single: false,
                 };
                 self.databases.entry(name.clone()).or_insert_with(|| Arc::new(database));
+            }
+            Change::DefaultSingle(name, single) => {
+                self.within(&Object::database(name.clone()))?.default_single = *single;
             }
             Change::DropDatabase(name) => {
                 self.databases.remove(name);

@@ -53,6 +53,9 @@ pub struct Database {
     /// Its views: name, and the text of the query with names of databases spelt out.
     #[serde(default)]
     pub views: BTreeMap<String, String>,
+    /// Tables without a clause are SINGLE.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub default_single: bool,
 }
 
 /// The shard of each slot.
@@ -86,6 +89,9 @@ pub struct Table {
     pub auto_increment: Option<usize>,
     /// The shard clause, as SHOW CREATE TABLE shows it within `/*weir: … */`.
     pub clause: String,
+    /// It is sharded because nothing else was said: it may become SINGLE as long as it has no rows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_default: bool,
 }
 
 /// A foreign key.

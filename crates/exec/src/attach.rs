@@ -125,7 +125,7 @@ fn adopt(name: &str, seen: Vec<Seen>, catalog: &Catalog) -> Result<Database, Fai
         }
         views.extend(their_views);
     }
-    Ok(Database { slots: SlotMap::even(&shards), shards, tables, views })
+    Ok(Database { slots: SlotMap::even(&shards), shards, tables, views, default_single: false })
 }
 
 fn refused(message: String) -> Failure {

@@ -99,11 +99,7 @@ async fn check_shard(own: &Own, catalog: &Catalog, shard: ShardId, found: &mut F
         }
         let placed = |table: &str| {
             let known = database.tables.get(table)?;
-            Some(Placed {
-                placement: known.placement.clone(),
-                unchecked: known.unchecked.clone(),
-                clause: known.clause.clone(),
-            })
+            Some(Placed::of(known))
         };
         let there = inspect::tables(own, shard, name, placed).await?;
         compare(name, database, shard, &there, found);
@@ -217,14 +213,20 @@ mod tests {
             triggers: false,
             auto_increment: None,
             clause: String::new(),
+            by_default: false,
         }
     }
 
     #[test]
     fn tables_that_miss_are_more_or_differ_are_told() {
         let shards = vec![ShardId(0), ShardId(1)];
-        let mut database =
-            Database { slots: SlotMap::even(&shards), shards, tables: BTreeMap::new(), views: BTreeMap::new() };
+        let mut database = Database {
+            slots: SlotMap::even(&shards),
+            shards,
+            tables: BTreeMap::new(),
+            views: BTreeMap::new(),
+            default_single: false,
+        };
         let mut know = |name: &str, table: Table| database.tables.insert(name.to_owned(), Arc::new(table));
         know("everywhere", table(Placement::Global, &[("id", "int")]));
         know("elsewhere", table(Placement::Single(ShardId(1)), &[("id", "int")]));

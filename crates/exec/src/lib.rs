@@ -137,6 +137,8 @@ pub struct Outcome {
     pub returned: Option<write::Returned>,
     /// The shard on which user variables are that the statement has assigned: those of the last line of a file.
     pub assigned_on: Option<ShardId>,
+    /// A note of Weir's own, which is counted among the warnings.
+    pub note: Option<String>,
     /// An error of a server, told to the client as it is.
     pub error: Option<Failure>,
 }

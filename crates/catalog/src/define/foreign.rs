@@ -2,7 +2,7 @@
 //!
 //! What must always hold: the row that a foreign key refers to is on the shard of the row that has it.
 
-use weir_sql::ast::{ColumnAttributeKind, ReferenceAction, References, TableElement};
+use weir_sql::ast::{ColumnAttributeKind, CreateTable, ReferenceAction, References, TableElement};
 use weir_wire::{Failure, Fault};
 
 use super::{Setting, folded, text};
@@ -29,19 +29,50 @@ pub fn check_references(
     elements: &[TableElement<'_>],
     draft: &Draft<'_>,
 ) -> Result<(), Failure> {
+    for (columns, references) in references(elements) {
+        check_one(setting, draft, &columns, references)?;
+    }
+    Ok(())
+}
+
+/// The foreign keys among these elements: their columns, and what they refer to.
+pub fn references<'a>(elements: &[TableElement<'a>]) -> Vec<(Vec<String>, &'a References<'a>)> {
+    let mut found = Vec::new();
     for element in elements {
         match element {
             TableElement::ForeignKey(key) => {
-                check_one(setting, draft, &super::unique::whole_columns(key.columns), &key.references)?;
+                found.push((super::unique::whole_columns(key.columns), &key.references));
             }
             TableElement::Column(column) => {
                 for attribute in column.attributes {
                     if let ColumnAttributeKind::References(references) = attribute.kind {
-                        check_one(setting, draft, &[text(column.name.name)], references)?;
+                        found.push((vec![text(column.name.name)], references));
                     }
                 }
             }
             _ => {}
+        }
+    }
+    found
+}
+
+/// Refuses foreign keys to tables that are not there yet, as in a dump: nobody knows where their rows will be.
+pub(super) fn check_known(
+    setting: &Setting<'_>,
+    create: &CreateTable<'_>,
+    elements: &[TableElement<'_>],
+) -> Result<(), Failure> {
+    let own = folded(setting, create.name.name.name);
+    for (_, references) in references(elements) {
+        let database =
+            references.table.database.map_or_else(|| setting.database.into(), |name| folded(setting, name.name));
+        let name = folded(setting, references.table.name.name);
+        let known = setting.catalog.table(database.as_bytes(), name.as_bytes()).is_some();
+        if !known && (database != setting.database || name != own) {
+            return refused(format!(
+                "The foreign key refers to '{name}', which is not there yet: make '{name}' first, or say SHARD BY HASH(…) by the columns of \
+                 the foreign key"
+            ));
         }
     }
     Ok(())
@@ -91,8 +122,8 @@ fn check_one(
             changes_key(draft, key, columns, references, false)
         }
         _ => refused(format!(
-            "The foreign key refers to '{name}', whose rows are not on the same shards: make '{name}' GLOBAL, or shard both tables by \
-             the columns of the foreign key"
+            "The foreign key refers to '{name}', whose rows are not on the same shards: make '{name}' GLOBAL, shard both tables by the \
+             columns of the foreign key, or make both SINGLE (CREATE DATABASE … /*weir: default single */ makes all tables so)"
         )),
     }
 }

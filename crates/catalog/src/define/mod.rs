@@ -10,7 +10,7 @@ mod tests;
 mod types;
 mod unique;
 
-pub use foreign::{Draft, check_references, check_referring};
+pub use foreign::{Draft, check_references, check_referring, references};
 pub use unique::lacks;
 
 use weir_sql::ast::{
@@ -26,6 +26,9 @@ use crate::key::KeyKind;
 use crate::model::{Catalog, Column, Database, Method, Placement, ShardId, ShardKey};
 use crate::weights::Weights;
 
+/// The code of a refusal.
+const NOT_SUPPORTED: u16 = 1235;
+
 /// What a definition depends on, apart from itself.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
@@ -39,6 +42,8 @@ pub struct Setting<'a> {
     pub collation_of: &'a dyn Fn(&str) -> Option<String>,
     /// Collations whose weights are known have passed the check.
     pub weights: &'a Weights,
+    /// Collations that have not passed the check.
+    pub inexact: &'a [String],
     /// The statement's text, in UTF-8.
     pub text: &'a [u8],
     /// How it was read.
@@ -85,14 +90,24 @@ pub fn declare(setting: &Setting<'_>, create: &CreateTable<'_>) -> Result<Placed
         Some(PlacementKind::Single(None)) => on_one(setting, first_shard(database)?),
         Some(PlacementKind::Single(Some(name))) => on_one(setting, shard_of(setting, &text(name.name))?),
         Some(PlacementKind::Sharded(by)) => by_key(setting, definition, by)?,
-        None => by_default(setting, database, definition)?,
+        None => by_default(setting, database, create, definition)?,
     };
+    check_keys(setting, create, definition, &placed)?;
+    Ok(placed)
+}
+
+/// Checks the foreign keys from and to a table that is placed like this.
+fn check_keys(
+    setting: &Setting<'_>,
+    create: &CreateTable<'_>,
+    definition: &TableDefinition<'_>,
+    placed: &Placed,
+) -> Result<(), Failure> {
     let columns = types::columns(setting, definition);
     let name = folded(setting, create.name.name.name);
     let draft = Draft { name: &name, columns: &columns, placement: &placed.placement };
     check_references(setting, definition.elements(), &draft)?;
-    check_referring(setting, &draft)?;
-    Ok(placed)
+    check_referring(setting, &draft)
 }
 
 /// The columns of a definition, as the servers will have them as far as keys are concerned: lengths of integers and defaults that they add are
@@ -135,26 +150,53 @@ fn sharding_partitions<'a>(definition: &TableDefinition<'a>) -> Option<&'a weir_
     }
 }
 
+/// Without a clause: sharded by the hash of the primary key's first column, if that is exact and all of its keys allow it, and else SINGLE.
 fn by_default(
     setting: &Setting<'_>,
     database: &Database,
+    create: &CreateTable<'_>,
     definition: &TableDefinition<'_>,
 ) -> Result<Placed, Unplaced> {
-    let column = match sharding_partitions(definition) {
-        Some(hash) => match hash.expr.bare().kind {
-            ExprKind::Column(column) if !hash.linear => Some(column.name),
+    if let Some(hash) = sharding_partitions(definition) {
+        let column = match hash.expr.bare().kind {
+            ExprKind::Column(column) if !hash.linear => column.name,
             _ => {
                 return refused(
                     "PARTITION BY HASH in a sharded database means sharding, and takes one column: write SHARD BY HASH(column), or \
                      /*!50100 PARTITION BY … */ for partitions within each shard",
                 );
             }
-        },
-        None => definition.first_primary_column(),
+        };
+        return by_hash(setting, definition, column);
+    }
+    let single = on_one(setting, first_shard(database)?);
+    let Some(column) =
+        definition.first_primary_column().filter(|_| !database.default_single && database.shards.len() > 1)
+    else {
+        return Ok(single);
     };
-    let Some(column) = column else {
-        return Ok(on_one(setting, first_shard(database)?));
+    let sharded = by_hash(setting, definition, column).and_then(|placed| {
+        check_keys(setting, create, definition, &placed)?;
+        foreign::check_known(setting, create, definition.elements())?;
+        Ok(Placed { by_default: true, ..placed })
+    });
+    let why = match sharded {
+        Err(Unplaced::Refused(why)) if why.code == NOT_SUPPORTED => why.message,
+        Err(Unplaced::NeedsCheck { column, collation }) if setting.inexact.contains(&collation) => {
+            collation::refusal(&column, &collation).message
+        }
+        other => return other,
     };
+    let note = format!(
+        "Table '{}' is SINGLE, on shard '{}': without SHARD BY it would be sharded by its primary key ({}), but: {why}",
+        text(create.name.name.name),
+        setting.catalog.shard_name(first_shard(database)?),
+        text(column.name)
+    );
+    Ok(Placed { note: Some(note), ..single })
+}
+
+fn by_hash(setting: &Setting<'_>, definition: &TableDefinition<'_>, column: Ident<'_>) -> Result<Placed, Unplaced> {
     let columns = [column];
     by_key(setting, definition, &ShardBy { method: ShardMethod::Hash, columns: &columns, count: None, parts: &[] })
 }
@@ -187,7 +229,7 @@ fn by_key(setting: &Setting<'_>, definition: &TableDefinition<'_>, by: &ShardBy<
         );
     }
     let clause = format!("shard by {word}({}){shown}", names.join(", "));
-    Ok(Placed { placement: Placement::Sharded(ShardKey { columns: places, method }), unchecked, clause })
+    Ok(Placed::new(Placement::Sharded(ShardKey { columns: places, method }), unchecked, clause))
 }
 
 fn place_of(columns: &[Column], name: &Ident<'_>, before: &[usize]) -> Result<usize, Unplaced> {
@@ -243,12 +285,12 @@ pub(crate) fn unfit(column: &Column, why: &str) -> Failure {
 }
 
 fn everywhere() -> Placed {
-    Placed { placement: Placement::Global, unchecked: Vec::new(), clause: "global".to_owned() }
+    Placed::new(Placement::Global, Vec::new(), "global")
 }
 
 fn on_one(setting: &Setting<'_>, shard: ShardId) -> Placed {
     let clause = format!("single on shard '{}'", setting.catalog.shard_name(shard).replace('\'', "''"));
-    Placed { placement: Placement::Single(shard), unchecked: Vec::new(), clause }
+    Placed::new(Placement::Single(shard), Vec::new(), clause)
 }
 
 fn first_shard(database: &Database) -> Result<ShardId, Unplaced> {

@@ -10,7 +10,13 @@ use crate::weights::Learnt;
 
 fn catalog() -> Catalog {
     let shards = vec![ShardId(0), ShardId(1)];
-    let database = Database { slots: SlotMap::even(&shards), shards, tables: BTreeMap::new(), views: BTreeMap::new() };
+    let database = Database {
+        slots: SlotMap::even(&shards),
+        shards,
+        tables: BTreeMap::new(),
+        views: BTreeMap::new(),
+        default_single: false,
+    };
     let mut catalog = Catalog { shards: vec!["s1".into(), "s2".into(), "other".into()], ..Catalog::default() };
     catalog.databases.insert("d".into(), database.into());
     catalog
@@ -28,6 +34,7 @@ fn with<T>(catalog: &Catalog, sql: &str, work: impl FnOnce(&Setting<'_>, &Create
         collation: Some("utf8mb4_bin"),
         collation_of: &|charset| (charset == "utf8mb4").then(|| "utf8mb4_general_ci".to_owned()),
         weights: &weights,
+        inexact: &[],
         text: sql.as_bytes(),
         mode: LexMode::default(),
     };
@@ -53,6 +60,7 @@ fn add(catalog: &mut Catalog, sql: &str) {
         triggers: false,
         auto_increment: None,
         clause: placed.clause,
+        by_default: placed.by_default,
     };
     let name = sql.split_whitespace().nth(2).expect("name").to_owned();
     let mut database = Database::clone(&catalog.databases["d"]);
@@ -108,7 +116,12 @@ fn clauses_say_where_tables_are_and_restore_themselves() {
                 .expect("balanced")
         })];
         let again = place(&catalog, &format!("CREATE TABLE t {columns} /*weir: {clause} */"));
-        assert_eq!(again, Ok(placed), "{columns} {clause}");
+        let (again, placed) = (again.expect(columns), placed);
+        assert_eq!(
+            (again.placement, again.unchecked, again.clause),
+            (placed.placement, placed.unchecked, placed.clause),
+            "{columns} {clause}"
+        );
     }
 }
 
@@ -146,7 +159,15 @@ fn what_cant_be_is_refused_with_the_way_out() {
     ];
     let catalog = catalog();
     for (body, reason) in cases {
-        match place(&catalog, &format!("CREATE TABLE t {body}")) {
+        let clause = ["SHARD BY", "PARTITION BY", "SINGLE"].iter().any(|word| body.contains(word));
+        if !clause {
+            let placed = place(&catalog, &format!("CREATE TABLE t {body}")).expect(body);
+            assert_eq!((placed.placement, placed.by_default), (Placement::Single(ShardId(0)), false), "{body}");
+            let note = placed.note.expect(body);
+            assert!(note.starts_with("Table 't' is SINGLE, on shard 's1'") && note.contains(reason), "{body}: {note}");
+        }
+        let clause = if clause { "" } else { " SHARD BY HASH(id)" };
+        match place(&catalog, &format!("CREATE TABLE t {body}{clause}")) {
             Err(Unplaced::Refused(failure)) => {
                 assert_eq!((failure.code, failure.sqlstate), (1235, *b"42000"), "{body}");
                 assert!(failure.message.contains(reason), "{body}: {}", failure.message);
@@ -245,16 +266,43 @@ fn foreign_keys_stay_on_their_shard() {
         "(id INT PRIMARY KEY, u INT, FOREIGN KEY (u) REFERENCES users (id)) GLOBAL",
         "(u INT, FOREIGN KEY (u) REFERENCES users (id)) SINGLE",
         "(u INT, FOREIGN KEY (u) REFERENCES lone (id)) SINGLE ON SHARD 's1'",
-        "(id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES t (id))",
+        "(id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES t (id)) SHARD BY HASH(id)",
         "(id INT PRIMARY KEY, u INT, FOREIGN KEY (u) REFERENCES elsewhere.users (id))",
         "(id VARCHAR(9) COLLATE utf8mb4_bin PRIMARY KEY, FOREIGN KEY (id) REFERENCES texts (id))",
         "(u INT NULL, n INT, FOREIGN KEY (u) REFERENCES users (id) ON DELETE SET NULL) SHARD BY HASH(u)",
-        "(k INT PRIMARY KEY, FOREIGN KEY (k) REFERENCES kinds (id) ON UPDATE CASCADE)",
+        "(k INT PRIMARY KEY, FOREIGN KEY (k) REFERENCES kinds (id) ON UPDATE CASCADE) SHARD BY HASH(k)",
     ];
     for body in bad {
         let found = place(&catalog, &format!("CREATE TABLE t {body}"));
         assert!(matches!(&found, Err(Unplaced::Refused(failure)) if failure.code == 1235), "{body}: {found:?}");
     }
+    let single = [
+        "(id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES t (id))",
+        "(id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES later (id))",
+        "(k INT PRIMARY KEY, FOREIGN KEY (k) REFERENCES kinds (id) ON UPDATE CASCADE)",
+    ];
+    for body in single {
+        let placed = place(&catalog, &format!("CREATE TABLE t {body}")).expect(body);
+        assert!(placed.placement == Placement::Single(ShardId(0)) && placed.note.is_some(), "{body}: {placed:?}");
+    }
+}
+
+#[test]
+fn databases_say_what_tables_without_a_clause_are() {
+    let mut catalog = catalog();
+    let body = "(id INT PRIMARY KEY, u INT)";
+    assert!(place(&catalog, &format!("CREATE TABLE t {body}")).expect("placed").by_default);
+    let mut database = Database::clone(&catalog.databases["d"]);
+    database.default_single = true;
+    catalog.databases.insert("d".into(), database.clone().into());
+    let placed = place(&catalog, &format!("CREATE TABLE t {body}")).expect("placed");
+    assert_eq!((placed.clause.as_str(), placed.note), ("single on shard 's1'", None));
+    assert_eq!(place(&catalog, &format!("CREATE TABLE t {body} GLOBAL")).expect("placed").clause, "global");
+    database.default_single = false;
+    database.shards.truncate(1);
+    catalog.databases.insert("d".into(), database.into());
+    let placed = place(&catalog, "CREATE TABLE t (id INT PRIMARY KEY, u INT UNIQUE)").expect("placed");
+    assert_eq!((placed.clause.as_str(), placed.note), ("single on shard 's1'", None), "one shard needs no key rules");
 }
 
 /// As in a dump, which has tables by name.

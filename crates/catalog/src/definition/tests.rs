@@ -19,6 +19,7 @@ fn table() -> Table {
         triggers: false,
         auto_increment: None,
         clause: "global".into(),
+        by_default: false,
     }
 }
 
@@ -46,7 +47,7 @@ fn a_new_database_has_its_slots_spread_over_its_shards() {
 fn tables_come_change_their_names_and_go() {
     let mut catalog = catalog();
     let (t, u) = (Object::within("shop", "t"), Object::within("shop", "u"));
-    let placed = Placed { placement: Placement::Global, unchecked: Vec::new(), clause: "global".into() };
+    let placed = Placed::new(Placement::Global, Vec::new(), "global");
     let known = Told { tables: BTreeMap::from([(t.clone(), table())]), ..Told::default() };
     let steps = [
         (Change::AddTable(t.clone(), placed), vec!["t"]),
@@ -106,7 +107,7 @@ fn a_definition_comes_back_from_the_document() {
 fn foreign_keys_follow_the_table_that_they_refer_to() {
     let mut catalog = catalog();
     let [parent, elder, next, child] = ["parent", "elder", "next", "child"].map(|name| Object::within("shop", name));
-    let placed = || Placed { placement: Placement::Global, unchecked: Vec::new(), clause: "global".into() };
+    let placed = || Placed::new(Placement::Global, Vec::new(), "global");
     let key = crate::model::ForeignKey {
         name: "f".into(),
         columns: vec![0],

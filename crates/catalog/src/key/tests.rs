@@ -32,6 +32,7 @@ fn database() -> Database {
         slots: SlotMap((0..SLOTS as u16).map(ShardId).collect()),
         tables: BTreeMap::new(),
         views: BTreeMap::new(),
+        default_single: false,
     }
 }
 
@@ -55,6 +56,7 @@ fn table(types: &[&str], method: Method) -> Table {
         triggers: false,
         auto_increment: None,
         clause: String::new(),
+        by_default: false,
     }
 }
 

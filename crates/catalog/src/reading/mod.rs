@@ -100,7 +100,7 @@ pub fn tables(rows: &Rows, placed: &dyn Fn(&str) -> Option<Placed>) -> Result<BT
 /// A server's own view of a table, as a SINGLE one of a shard that becomes Weir's as it is.
 pub fn adopted(shard: crate::model::ShardId, shard_name: &str) -> Placed {
     let clause = format!("single on shard '{}'", shard_name.replace('\'', "''"));
-    Placed { placement: Placement::Single(shard), unchecked: Vec::new(), clause }
+    Placed::new(Placement::Single(shard), Vec::new(), clause)
 }
 
 fn empty(placed: &Placed) -> Table {
@@ -115,6 +115,7 @@ fn empty(placed: &Placed) -> Table {
         triggers: false,
         auto_increment: None,
         clause: placed.clause.clone(),
+        by_default: placed.by_default,
     }
 }
 

@@ -33,7 +33,13 @@ struct Lab {
 
 fn database() -> Database {
     let shards: Vec<ShardId> = (0..SLOTS).map(ShardId).collect();
-    Database { slots: SlotMap(shards.clone()), shards, tables: BTreeMap::new(), views: BTreeMap::new() }
+    Database {
+        slots: SlotMap(shards.clone()),
+        shards,
+        tables: BTreeMap::new(),
+        views: BTreeMap::new(),
+        default_single: false,
+    }
 }
 
 fn bytes(value: Value) -> Option<Vec<u8>> {
@@ -95,7 +101,7 @@ impl Lab {
         self.connection.query_drop(format!("CREATE TABLE t (id INT PRIMARY KEY, k {definition})")).expect("create");
         let mut tables = self.read("t", &|_| {
             let key = ShardKey { columns: vec![1], method: Method::Hash };
-            Some(Placed { placement: Placement::Sharded(key), unchecked: vec![], clause: String::new() })
+            Some(Placed::new(Placement::Sharded(key), vec![], ""))
         });
         tables.remove("t").expect("the table")
     }
@@ -303,6 +309,7 @@ fn definitions(flavor: Flavor) {
             collation: Some("utf8mb4_bin"),
             collation_of: &|_| None,
             weights: &weights,
+            inexact: &[],
             text: sql.as_bytes(),
             mode,
         };
@@ -379,8 +386,16 @@ fn define_one(catalog: &Catalog, sql: &str) -> Result<Placed, Unplaced> {
     let weights = Weights::default();
     let collation_of = |_: &str| None;
     let text = sql.as_bytes();
-    let setting =
-        Setting { catalog, database: "d", collation: None, collation_of: &collation_of, weights: &weights, text, mode };
+    let setting = Setting {
+        catalog,
+        database: "d",
+        collation: None,
+        collation_of: &collation_of,
+        weights: &weights,
+        inexact: &[],
+        text,
+        mode,
+    };
     define::declare(&setting, create)
 }
 

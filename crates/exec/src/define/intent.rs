@@ -17,7 +17,7 @@ use weir_wire::Failure;
 use super::knowledge::Knowledge;
 use super::names::{self, database, object, objects};
 use super::several::{self, Item};
-use super::{programs, shards, tables, undo, views};
+use super::{programs, shards, single, tables, undo, views};
 use crate::ask::not_supported;
 
 /// How much of a text is shown.
@@ -59,6 +59,12 @@ pub struct Intent {
     pub changes: Vec<Change>,
     /// How it is taken back.
     pub undo: Undo,
+    /// Tables that were sharded only by default, and have to become SINGLE before it.
+    pub singles: Vec<Object>,
+    /// Why they have to.
+    pub because: Option<Failure>,
+    /// What is to be said of it beside what servers say: a note.
+    pub note: Option<String>,
 }
 
 impl Intent {
@@ -74,12 +80,25 @@ impl Intent {
             if_not_exists: false,
             changes: Vec::new(),
             undo: Undo::Impossible,
+            singles: Vec::new(),
+            because: None,
+            note: None,
         }
     }
 
     pub(super) fn with(mut self, changes: Vec<Change>) -> Intent {
         self.changes = changes;
         self
+    }
+
+    /// The shards that have to be reached for it.
+    pub fn reached(&self, catalog: &Catalog) -> Vec<ShardId> {
+        let databases = self.singles.iter().map(|object| &object.database);
+        let mut all: Vec<ShardId> = databases.flat_map(|name| shards::of_database(catalog, name)).collect();
+        all.extend(&self.shards);
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// What a shard is sent.
@@ -158,11 +177,26 @@ pub(super) fn intend_knowing(
     catalog: &Catalog,
     knowledge: Option<&Knowledge>,
 ) -> Result<Option<Intent>, Unplaced> {
-    let intent = match asked.statement.kind {
-        StatementKind::CreateTable(create) => tables::create(asked, catalog, create, knowledge)?,
-        _ => intend_other(asked, catalog)?,
+    let intent = match intend_as_it_is(asked, catalog, knowledge) {
+        Err(Unplaced::Refused(failure)) => {
+            let instead = |settled: &Catalog| intend_as_it_is(asked, settled, knowledge).ok().flatten();
+            single::instead(asked, catalog, failure, instead)?
+        }
+        intent => intent?,
     };
     Ok(intent.map(|intent| Intent { undo: undo::of(asked, &intent), ..intent }))
+}
+
+fn intend_as_it_is(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    knowledge: Option<&Knowledge>,
+) -> Result<Option<Intent>, Unplaced> {
+    match asked.statement.kind {
+        StatementKind::CreateTable(create) => tables::create(asked, catalog, create, knowledge),
+        StatementKind::AlterDatabase(alter) => Ok(alter_database(asked, catalog, alter, knowledge)?),
+        _ => Ok(intend_other(asked, catalog)?),
+    }
 }
 
 fn intend_other(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Failure> {
@@ -175,7 +209,6 @@ fn intend_other(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, 
         StatementKind::DropIndex(index) => tables::change(asked, catalog, &index.table),
         StatementKind::CreateView(view) => views::create(asked, catalog, view),
         StatementKind::CreateDatabase(create) => create_database(asked, catalog, create),
-        StatementKind::AlterDatabase(alter) => Ok(alter_database(asked, catalog, alter)),
         StatementKind::DropDatabase(drop) => Ok(drop_database(asked, catalog, drop)),
         StatementKind::DefineSequence(sequence) => match object(asked, catalog, &sequence.name)? {
             Some(_) => Err(not_supported(
@@ -220,10 +253,10 @@ fn create_database(
     create: &CreateDatabase<'_>,
 ) -> Result<Option<Intent>, Failure> {
     let known = names::sharded(catalog, create.name.name);
-    let named = shards::named_in_comment(asked, catalog)?;
+    let shards::Wishes { shards: named, single } = shards::wishes(asked, catalog)?;
     let name = match &known {
         Some(name) => name.clone(),
-        None if named.is_none() && catalog.shards.len() < 2 => return Ok(None),
+        None if named.is_none() && single.is_none() && catalog.shards.len() < 2 => return Ok(None),
         None => names::utf8(create.name.name, catalog.fold_case)?,
     };
     let object = Object::database(name.clone());
@@ -234,6 +267,7 @@ fn create_database(
     }
     let shards = named.unwrap_or_else(|| shards::all(catalog));
     let mut changes = vec![Change::AddDatabase(name.clone(), shards.clone())];
+    changes.extend(single.map(|single| Change::DefaultSingle(name.clone(), single)));
     let deed = if create.or_replace { Deed::Again } else { Deed::Create };
     if known.is_some() {
         if shards != shards::of_database(catalog, &name) {
@@ -245,10 +279,28 @@ fn create_database(
     Ok(Some(Intent { if_not_exists: create.if_not_exists, ..intent }))
 }
 
-fn alter_database(asked: &Asked<'_>, catalog: &Catalog, alter: &AlterDatabase<'_>) -> Option<Intent> {
-    let name = database(asked, catalog, alter.name)?;
+fn alter_database(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    alter: &AlterDatabase<'_>,
+    knowledge: Option<&Knowledge>,
+) -> Result<Option<Intent>, Failure> {
+    let Some(name) = database(asked, catalog, alter.name) else { return Ok(None) };
+    let wishes = shards::wishes(asked, catalog)?;
+    if wishes.shards.is_some() {
+        return Err(not_supported(
+            "A database can't be moved to other shards: make a new one, and fill its tables with INSERT … SELECT",
+        ));
+    }
     let shards = shards::of_database(catalog, &name);
-    Some(Intent::new(asked, Deed::Again, vec![Object::database(name)], shards))
+    let mut intent = Intent::new(asked, Deed::Again, vec![Object::database(name.clone())], shards);
+    if alter.options.is_empty() {
+        // Servers need an option: what there is stays, and they say whether the client may change the database.
+        let collation = knowledge.and_then(|known| known.collation.as_deref()).unwrap_or("utf8mb4_general_ci");
+        intent.text = format!("ALTER DATABASE {} COLLATE {collation}", crate::own::name(&name)).into_bytes();
+    }
+    let changes = wishes.single.map(|single| Change::DefaultSingle(name, single));
+    Ok(Some(intent.with(changes.into_iter().collect())))
 }
 
 fn drop_database(asked: &Asked<'_>, catalog: &Catalog, drop: &DropDatabase<'_>) -> Option<Intent> {

@@ -18,6 +18,8 @@ use crate::ask::not_supported;
 pub(super) struct Knowledge {
     /// Of collations' weights.
     pub weights: Weights,
+    /// Collations that have not passed the check.
+    pub inexact: Vec<String>,
     /// The database's default collation.
     pub collation: Option<String>,
     /// The default collation of each character set.
@@ -40,7 +42,7 @@ impl Knowledge {
         let text = |cell: &Option<Vec<u8>>| cell.as_ref().map(|text| String::from_utf8_lossy(text).into_owned());
         let pair = |row: &Vec<Option<Vec<u8>>>| Some((text(row.first()?)?, text(row.get(1)?)?));
         let collations = rows.iter().filter_map(pair).collect();
-        Ok(Knowledge { weights: records.weights(), collation, collations })
+        Ok(Knowledge { weights: records.weights(), inexact: Vec::new(), collation, collations })
     }
 
     /// Checks a collation, and learns that it is exact.
@@ -53,9 +55,12 @@ impl Knowledge {
         column: &str,
         collation: &str,
     ) -> Result<(), Failure> {
-        let query = check_query(collation).ok_or_else(|| refusal(column, collation))?;
-        let differing = first_text(&records.ask(ShardId(0), query).await?);
+        let differing = match check_query(collation) {
+            Some(query) => first_text(&records.ask(ShardId(0), query).await?),
+            None => None,
+        };
         if differing.as_deref() != Some("0") {
+            self.inexact.push(collation.to_owned());
             return Err(refusal(column, collation));
         }
         self.learn(records, collation, &[]).await
@@ -105,7 +110,7 @@ pub(super) async fn check_key<R: Records>(records: &R, table: &Table) -> Result<
     Ok(())
 }
 
-fn first_text(rows: &[Vec<Option<Vec<u8>>>]) -> Option<String> {
+pub(super) fn first_text(rows: &[Vec<Option<Vec<u8>>>]) -> Option<String> {
     let cell = rows.first()?.first()?.as_ref()?;
     Some(String::from_utf8_lossy(cell).into_owned())
 }

@@ -27,11 +27,7 @@ impl Model<'_> {
     fn placed(&self) -> Placed {
         match self {
             Model::New(placed) => (*placed).clone(),
-            Model::Known(table) => Placed {
-                placement: table.placement.clone(),
-                unchecked: table.unchecked.clone(),
-                clause: table.clause.clone(),
-            },
+            Model::Known(table) => Placed::of(table),
         }
     }
 }

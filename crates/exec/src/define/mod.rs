@@ -8,6 +8,7 @@
 //! * [`run`]: one shard first, then the others at once; [`resume`]: what is left of a definition.
 //! * [`several`]: of statements about several tables, what each shard gets.
 //! * [`already`]: how a shard that has it is recognised; `undo`: how it is taken back where it was done.
+//! * [`single`]: tables that were sharded only by default, and become SINGLE.
 //! * [`locks`]: who may define what, within this process.
 
 pub mod already;
@@ -28,6 +29,7 @@ mod settle;
 mod several;
 mod sharding;
 pub(crate) mod shards;
+mod single;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use crate::ask::not_supported;
 
 /// A table that is everywhere.
 pub(super) fn global() -> Placed {
-    Placed { placement: Placement::Global, unchecked: Vec::new(), clause: "global".into() }
+    Placed::new(Placement::Global, Vec::new(), "global")
 }
 
 /// Where the table of a definition is. Without knowledge of the servers it may be said to be everywhere: on as many shards, and what it is
@@ -31,7 +31,7 @@ pub(super) fn declared(
     let collation_of = |charset: &str| known.collations.get(&charset.to_ascii_lowercase()).cloned();
     let setting = setting(asked, catalog, object, known, &collation_of);
     match declare(&setting, create) {
-        Err(_) if knowledge.is_none() => Ok(global()),
+        Err(_) | Ok(Placed { note: Some(_), .. }) if knowledge.is_none() => Ok(global()),
         placed => placed,
     }
 }
@@ -109,6 +109,7 @@ fn setting<'a>(
         collation: known.collation.as_deref(),
         collation_of,
         weights: &known.weights,
+        inexact: &known.inexact,
         text: asked.text,
         mode: asked.mode,
     }

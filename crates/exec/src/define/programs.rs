@@ -7,7 +7,7 @@ use weir_catalog::{Catalog, Change, Deed, Object, Placement, RoutineKind};
 use weir_sql::ast::{
     AlterRoutine, CreateRoutine, CreateTrigger, DropProgram, ObjectName, ProgramKind, RoutineBody, Span,
 };
-use weir_sql::{Lexer, TokenKind};
+use weir_sql::{LexMode, Lexer, TokenKind};
 use weir_wire::Failure;
 
 use super::intent::{Asked, Intent, whole_database};
@@ -151,22 +151,12 @@ impl Reach {
     fn of(asked: &Asked<'_>, catalog: &Catalog, body: Span, database: &str) -> Reach {
         const WRITES: [&str; 9] =
             ["insert", "update", "delete", "replace", "call", "load", "truncate", "execute", "handler"];
-        let text = body.text(asked.text);
         let mut reach = Reach::default();
-        let mut lexer = Lexer::new(text, asked.mode);
-        loop {
-            let token = lexer.next_token();
-            let name = match token.kind {
-                TokenKind::End => return reach,
-                TokenKind::Word => token.text(text),
-                TokenKind::QuotedIdent => unquoted(token.text(text)),
-                _ => continue,
-            };
-            let word = token.kind == TokenKind::Word;
-            reach.writes |= word && WRITES.iter().any(|write| name.eq_ignore_ascii_case(write.as_bytes()));
-            // The database that a name is in may be another one: all are looked at.
-            let homes = std::iter::once(database).chain(catalog.databases.keys().map(String::as_str));
-            for home in homes {
+        let names = names_in(body.text(asked.text), asked.mode);
+        let writes = |name: &[u8]| WRITES.iter().any(|write| name.eq_ignore_ascii_case(write.as_bytes()));
+        reach.writes = names.iter().any(|(name, word)| *word && writes(name));
+        for home in homes(catalog, &names, database) {
+            for (name, _) in &names {
                 if let Some((found, table)) = catalog.table(home.as_bytes(), name) {
                     match table.placement {
                         Placement::Global => reach.global = true,
@@ -174,15 +164,54 @@ impl Reach {
                         Placement::Sharded(_) => reach.sharded = Some(found.to_owned()),
                     }
                 }
-                let is_view = |views: &std::collections::BTreeMap<String, String>| {
-                    std::str::from_utf8(name).is_ok_and(|name| views.contains_key(name))
-                };
-                if catalog.database(home.as_bytes()).is_some_and(|(_, database)| is_view(&database.views)) {
-                    reach.sharded = Some(String::from_utf8_lossy(name).into_owned());
+                let view = std::str::from_utf8(name).ok();
+                let is_view =
+                    |view: &&str| catalog.databases.get(home).is_some_and(|all| all.views.contains_key(*view));
+                if let Some(view) = view.filter(is_view) {
+                    match weir_plan::views::shards(catalog, home, view)[..] {
+                        [shard] => reach.single.get_or_insert_default().push(shard),
+                        _ => reach.sharded = Some(view.to_owned()),
+                    }
                 }
             }
         }
+        reach
     }
+}
+
+/// The tables that a body may mean: those whose names are words in it.
+pub(super) fn tables_in(asked: &Asked<'_>, catalog: &Catalog, body: Span, database: &str) -> Vec<Object> {
+    let names = names_in(body.text(asked.text), asked.mode);
+    let in_home = |home: &str| -> Vec<Object> {
+        let known = names.iter().filter_map(|(name, _)| catalog.table(home.as_bytes(), name));
+        known.map(|(table, _)| Object::within(home, table)).collect()
+    };
+    homes(catalog, &names, database).into_iter().flat_map(in_home).collect()
+}
+
+/// The words of a body and its quoted names, and whether each is a word.
+fn names_in(text: &[u8], mode: LexMode) -> Vec<(&[u8], bool)> {
+    let mut names = Vec::new();
+    let mut lexer = Lexer::new(text, mode);
+    loop {
+        let token = lexer.next_token();
+        match token.kind {
+            TokenKind::End => break,
+            TokenKind::Word => names.push((token.text(text), true)),
+            TokenKind::QuotedIdent => names.push((unquoted(token.text(text)), false)),
+            _ => {}
+        }
+    }
+    names
+}
+
+/// The databases that names in a body can be in: its own, and those that it names.
+fn homes<'a>(catalog: &'a Catalog, names: &[(&[u8], bool)], database: &'a str) -> Vec<&'a str> {
+    let named = names.iter().filter_map(|(name, _)| catalog.database(name)).map(|(name, _)| name);
+    let mut homes: Vec<&str> = std::iter::once(database).chain(named).collect();
+    homes.sort_unstable();
+    homes.dedup();
+    homes
 }
 
 fn unquoted(name: &[u8]) -> &[u8] {

@@ -13,6 +13,7 @@ use super::already::{Verdict, verdict};
 use super::intent::intend_knowing;
 use super::knowledge::Knowledge;
 use super::settle::{self, Answered};
+use super::single;
 use super::{Asked, Intent, Locks, Records, intend, records, several, shards, undo};
 use crate::ask::{Answer, Reply, ask};
 use crate::{Outcome, Part, together};
@@ -34,19 +35,21 @@ pub async fn define<R: Records>(
     locks: &Locks,
     parts: &mut [Part],
 ) -> Result<Option<Outcome>, Failure> {
-    let Some(objects) = intend(asked, &records.catalog())?.map(|intent| intent.objects) else { return Ok(None) };
-    let _taken = locks.take(&objects).await;
-    let begun = {
-        let _turn = locks.turn().await;
-        begin(asked, records, &objects, parts).await?
-    };
-    let Some((id, intent)) = begun else { return Ok(None) };
+    let catalog = records.catalog();
+    let Some(objects) = intend(asked, &catalog)?.map(|intent| intent.objects) else { return Ok(None) };
+    let mut all = objects.clone();
+    all.extend(single::possible(asked, &catalog).into_iter().filter(|object| !objects.contains(object)));
+    let _taken = locks.take(&all).await;
+    let Some((id, intent)) = begin(asked, records, locks, (&objects, &all), parts).await? else { return Ok(None) };
     let (id, intent, told) = match first(records, id, &intent, parts).await? {
-        First::Done(reply) => (id, intent, Ok(Some(outcome(reply)))),
+        First::Done(reply) => {
+            let told = outcome(reply, intent.note.clone());
+            (id, intent, Ok(Some(told)))
+        }
         First::Missing(failure) => (id, intent, Err(failure)),
         First::ThereAlready(reply) => {
             records.change(move |catalog| forget(catalog, id)).await?;
-            return Ok(Some(outcome(reply)));
+            return Ok(Some(outcome(reply, None)));
         }
         First::Refused(failure) => match in_part(asked, records, id, &intent, parts).await? {
             Some((id, rest)) => (id, rest, Err(failure)),
@@ -66,7 +69,7 @@ pub async fn define<R: Records>(
             _ => None,
         });
         // What the first shard lacks and another one had is dropped now.
-        return told.or_else(|failure| made.map(|reply| Some(outcome(reply))).ok_or(failure));
+        return told.or_else(|failure| made.map(|reply| Some(outcome(reply, None))).ok_or(failure));
     }
     Err(not_everywhere(records, id, &intent, answers, parts).await?)
 }
@@ -118,20 +121,33 @@ async fn not_everywhere<R: Records>(
 async fn begin<R: Records>(
     asked: &Asked<'_>,
     records: &R,
-    objects: &[Object],
+    locks: &Locks,
+    (objects, taken): (&[Object], &[Object]),
     parts: &mut [Part],
 ) -> Result<Option<(u64, Intent)>, Failure> {
     let mut knowledge = None;
+    let mut said: Option<String> = None;
+    let mut turn = Some(locks.turn().await);
     for _ in 0..ATTEMPTS {
         let now = records.catalog();
-        if knowledge.is_none() && matches!(asked.statement.kind, StatementKind::CreateTable(_)) {
+        if knowledge.is_none()
+            && matches!(asked.statement.kind, StatementKind::CreateTable(_) | StatementKind::AlterDatabase(_))
+        {
             knowledge = Some(knowledge_for(records, &now, objects).await?);
         }
         let intent = match intend_knowing(asked, &now, knowledge.as_ref()) {
             Ok(intent) => intent,
             Err(Unplaced::Refused(failure)) => return Err(failure),
             Err(Unplaced::NeedsCheck { column, collation }) => {
-                knowledge.get_or_insert_default().check(records, &column, &collation).await?;
+                let known = knowledge.get_or_insert_default();
+                if known.inexact.contains(&collation) {
+                    return Err(weir_catalog::collation::refusal(&column, &collation));
+                }
+                match known.check(records, &column, &collation).await {
+                    // A table without a clause needs no such key.
+                    Err(_) if known.inexact.contains(&collation) => continue,
+                    checked => checked?,
+                }
                 continue;
             }
             Err(Unplaced::NeedsWeights(collation, chars)) => {
@@ -141,6 +157,22 @@ async fn begin<R: Records>(
         };
         let Some(mut intent) = intent.filter(|intent| intent.objects == objects) else { break };
         in_the_way(&now, objects)?;
+        if !intent.singles.is_empty() {
+            if !intent.singles.iter().all(|object| taken.contains(object)) {
+                break;
+            }
+            in_the_way(&now, &intent.singles)?;
+            // It waits for whoever uses these tables: others may begin meanwhile.
+            drop(turn.take());
+            single::make(records, &intent, parts).await?;
+            turn = Some(locks.turn().await);
+            said = intent.note;
+            continue;
+        }
+        intent.note = match (said.clone(), intent.note) {
+            (Some(said), Some(note)) => Some(format!("{said}. {note}")),
+            (said, note) => said.or(note),
+        };
         undo::capture(asked, &now, &mut intent, parts).await;
         let (record, version) = (intent.record(asked)?, now.version);
         let (told, number) = std::sync::mpsc::channel();
@@ -156,6 +188,7 @@ async fn begin<R: Records>(
             return Ok(Some((id, intent)));
         }
     }
+    drop(turn);
     let message = "What is defined was changed by other definitions meanwhile; try again";
     Err(Failure::new(Fault::Weir, 1412, b"HY000", message))
 }
@@ -346,10 +379,11 @@ pub(super) fn half_done(catalog: &Arc<Catalog>, id: u64) -> Failure {
     Failure::new(Fault::Server, 1105, b"HY000", message).maybe_done()
 }
 
-fn outcome(reply: Reply) -> Outcome {
+fn outcome(reply: Reply, note: Option<String>) -> Outcome {
     Outcome {
         affected: reply.affected,
-        warnings: reply.warnings,
+        warnings: reply.warnings.saturating_add(u16::from(note.is_some())),
+        note,
         insert_id: reply.insert_id,
         info: reply.info,
         status: reply.status,

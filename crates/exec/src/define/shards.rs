@@ -55,24 +55,61 @@ pub(crate) fn table<'a>(catalog: &'a Catalog, object: &Object) -> Option<&'a Tab
     catalog.table(object.database.as_bytes(), name.as_bytes()).map(|(_, table)| &**table)
 }
 
-/// The shards that a comment of the text names: `/*weir: shards (s1, s2) */`.
+/// What comments of Weir's say of a database: `/*weir: shards (s1, s2) default single */`.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wishes {
+    /// Its shards.
+    pub(crate) shards: Option<Vec<ShardId>>,
+    /// Whether tables without a clause are SINGLE.
+    pub(crate) single: Option<bool>,
+}
+
+/// The forms of a database's clause.
+const FORMS: &str =
+    "of a database it is /*weir: shards (s1, s2) */, /*weir: default single */ or /*weir: default sharded */";
+
+/// What the comments of the text say of a database.
 ///
 /// # Errors
-/// 1105 for a shard that there is not.
-pub(crate) fn named_in_comment(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Vec<ShardId>>, Failure> {
-    let mut end = 0;
+/// 1105 for a shard that there is not; 1064 for a clause that is none of a database's.
+pub(crate) fn wishes(asked: &Asked<'_>, catalog: &Catalog) -> Result<Wishes, Failure> {
+    let (mut found, mut end) = (Wishes::default(), 0);
     let mut lexer = Lexer::new(asked.text, asked.mode);
     loop {
         let token = lexer.next_token();
-        let gap = &asked.text[end..token.start as usize];
-        if let Some(names) = names_of_shards(gap) {
-            return names.iter().map(|name| shard(catalog, name)).collect::<Result<Vec<_>, _>>().map(Some);
+        for clause in clauses(&asked.text[end..token.start as usize]) {
+            wish(clause, catalog, &mut found)?;
         }
         if token.kind == TokenKind::End {
-            return Ok(None);
+            return Ok(found);
         }
         end = token.end as usize;
     }
+}
+
+fn wish(clause: &str, catalog: &Catalog, found: &mut Wishes) -> Result<(), Failure> {
+    let mut rest = clause.trim();
+    while !rest.is_empty() {
+        let list = after_word(rest, "shards").and_then(|rest| rest.trim_start().strip_prefix('('));
+        if let Some((names, after)) = list.and_then(|list| list.split_once(')')) {
+            let names = names.split(',').map(|name| name.trim().trim_matches(['\'', '`', '"']));
+            found.shards = Some(names.map(|name| shard(catalog, name)).collect::<Result<_, _>>()?);
+            rest = after;
+        } else if let Some(default) = after_word(rest, "default").map(str::trim_start) {
+            let single = after_word(default, "single");
+            found.single = Some(single.is_some());
+            rest = single.or_else(|| after_word(default, "sharded")).ok_or_else(|| unread(clause))?;
+        } else {
+            return Err(unread(clause));
+        }
+        rest = rest.trim_start_matches(|char: char| char.is_whitespace() || char == ',');
+    }
+    Ok(())
+}
+
+fn unread(clause: &str) -> Failure {
+    let message = format!("Weir does not know the clause '{}': {FORMS}", clause.trim());
+    Failure::new(Fault::Client, 1064, b"42000", message)
 }
 
 fn shard(catalog: &Catalog, name: &str) -> Result<ShardId, Failure> {
@@ -82,25 +119,16 @@ fn shard(catalog: &Catalog, name: &str) -> Result<ShardId, Failure> {
     })
 }
 
-/// The names in `/*weir: shards (…) */` among blanks and comments.
-fn names_of_shards(gap: &[u8]) -> Option<Vec<String>> {
-    let gap = std::str::from_utf8(gap).ok()?;
-    let mut rest = gap;
-    while let Some(start) = rest.find("/*") {
-        let body = &rest[start + 2..];
-        let length = body.find("*/")?;
-        if let Some(names) = names_of_comment(&body[..length]) {
-            return Some(names);
-        }
-        rest = &body[length + 2..];
+/// The clauses of Weir's in comments among blanks and comments.
+fn clauses(gap: &[u8]) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = std::str::from_utf8(gap).unwrap_or_default();
+    while let Some((_, body)) = rest.split_once("/*") {
+        let Some((body, after)) = body.split_once("*/") else { break };
+        found.extend(after_word(body.trim(), "weir:"));
+        rest = after;
     }
-    None
-}
-
-fn names_of_comment(body: &str) -> Option<Vec<String>> {
-    let body = after_word(body.trim(), "weir:")?;
-    let list = after_word(body.trim(), "shards")?.trim().strip_prefix('(')?.strip_suffix(')')?;
-    Some(list.split(',').map(|name| name.trim().trim_matches(['\'', '`', '"']).to_owned()).collect())
+    found
 }
 
 fn after_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {

@@ -38,7 +38,11 @@ pub(super) fn create(
         TableBody::Definition(definition) => {
             let placed = place::declared(asked, catalog, &object, create, knowledge)?;
             match definition.query {
-                Some(query) => filled(asked, catalog, &object, placed, query)?,
+                Some(query) => {
+                    let by_clause = matches!(placed.placement, Placement::Sharded(_)) && !placed.by_default;
+                    let chosen = definition.placement.is_some() || by_clause;
+                    filled(asked, catalog, (&object, chosen), placed, query)?
+                }
                 None => placed,
             }
         }
@@ -54,9 +58,10 @@ pub(super) fn create(
         .map(|next| Change::StartSequence(object.clone(), next))
         .into_iter()
         .collect();
+    let note = placed.note.clone();
     changes.push(Change::AddTable(object.clone(), placed));
     let intent = Intent::new(asked, deed, vec![object], shards).with(changes);
-    Ok(Some(Intent { text, if_not_exists: create.if_not_exists, ..intent }))
+    Ok(Some(Intent { text, note, if_not_exists: create.if_not_exists, ..intent }))
 }
 
 /// Where the sequence of a new table begins, if the definition says so.
@@ -87,7 +92,7 @@ fn like_placed(asked: &Asked<'_>, catalog: &Catalog, object: &Object, like: &Tab
     };
     same_home(catalog, &model, object, table)?;
     place::referring(asked, catalog, object, table)?;
-    Ok(Placed { placement: table.placement.clone(), unchecked: table.unchecked.clone(), clause: table.clause.clone() })
+    Ok(Placed::of(table))
 }
 
 /// Refuses what would have rows of one database where the other's slots don't say.
@@ -110,11 +115,11 @@ fn same_home(catalog: &Catalog, from: &Object, to: &Object, table: &Table) -> Re
     )))
 }
 
-/// A table that begins with the rows of a query: all of it has to be on one shard.
+/// A table that begins with the rows of a query: all of it has to be on one shard. Without a clause it is on that of the rows.
 fn filled(
     asked: &Asked<'_>,
     catalog: &Catalog,
-    object: &Object,
+    (object, chosen): (&Object, bool),
     placed: Placed,
     query: &Query<'_>,
 ) -> Result<Placed, Failure> {
@@ -124,26 +129,44 @@ fn filled(
              first, and fill it with INSERT … SELECT"
         )))
     };
-    if !matches!(placed.placement, Placement::Single(_)) {
-        return refusal(&format!("table {object} is not SINGLE"));
-    }
-    let Placement::Single(shard) = placed.placement else { return Ok(placed) };
     let context =
         Context { database: asked.database, dialect: asked.mode.dialect, fold_case: catalog.fold_case, columns: &() };
     let names = resolve(asked.statement, &context);
+    let mut sources = Vec::new();
     for (source, table) in names.tables() {
         if source.span.start < query.span.start || source.span.end > query.span.end {
             continue;
         }
-        let name = String::from_utf8_lossy(table.name).into_owned();
         let known = table.database.and_then(|database| catalog.table(database, table.name));
-        match known.map(|(_, table)| &table.placement) {
+        sources.push((table.name, known.map(|(_, table)| &table.placement)));
+    }
+    let of_rows = sources.iter().find_map(|(_, placement)| match placement {
+        Some(Placement::Single(at)) => Some(*at),
+        _ => None,
+    });
+    let at_home = || shards::of_database(catalog, &object.database).first().copied();
+    let shard = match placed.placement {
+        Placement::Single(shard) if chosen => shard,
+        _ if chosen => return refusal(&format!("table {object} is not SINGLE")),
+        _ => match of_rows.or_else(at_home) {
+            Some(shard) => shard,
+            None => return Ok(placed),
+        },
+    };
+    for (name, placement) in sources {
+        match placement {
             Some(Placement::Single(at)) if *at == shard => {}
             Some(Placement::Global) => {}
-            _ => return refusal(&format!("table {name} is not on shard {}", catalog.shard_name(shard))),
+            _ => {
+                let name = String::from_utf8_lossy(name);
+                return refusal(&format!("table {name} is not on shard {}", catalog.shard_name(shard)));
+            }
         }
     }
-    Ok(placed)
+    Ok(match chosen {
+        true => placed,
+        false => weir_catalog::reading::adopted(shard, catalog.shard_name(shard)),
+    })
 }
 
 /// RENAME TABLE.

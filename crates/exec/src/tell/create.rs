@@ -74,11 +74,18 @@ fn with_next(create: &[u8], next: u64) -> Vec<u8> {
 /// Names the shards of a database that is not on all of them.
 pub fn complete_database(reply: &mut Reply, catalog: &Catalog, name: &str) {
     let Some((_, database)) = catalog.database(name.as_bytes()) else { return };
-    if database.shards.len() == catalog.shards.len() {
+    let mut clauses = Vec::new();
+    if database.shards.len() != catalog.shards.len() {
+        let names: Vec<&str> = database.shards.iter().map(|shard| catalog.shard_name(*shard)).collect();
+        clauses.push(format!("shards ({})", names.join(", ")));
+    }
+    if database.default_single {
+        clauses.push("default single".to_owned());
+    }
+    if clauses.is_empty() {
         return;
     }
-    let names: Vec<&str> = database.shards.iter().map(|shard| catalog.shard_name(*shard)).collect();
     if let Some(Some(create)) = reply.rows.first_mut().and_then(|row| row.get_mut(1)) {
-        create.extend_from_slice(format!(" /*weir: shards ({}) */", names.join(", ")).as_bytes());
+        create.extend_from_slice(format!(" /*weir: {} */", clauses.join(" ")).as_bytes());
     }
 }

@@ -193,11 +193,11 @@ fn a_cancelled_definition_is_forgotten() {
 fn what_would_move_rows_or_split_uniqueness_is_refused_with_the_way_out() {
     on_both(2, |lab| async move {
         lab.done("CREATE DATABASE shop").await;
-        lab.done("CREATE TABLE t (id INT PRIMARY KEY, a INT)").await;
+        lab.done("CREATE TABLE t (id INT PRIMARY KEY, a INT) SHARD BY HASH(id)").await;
         lab.done("CREATE TABLE g (id INT PRIMARY KEY, a INT) GLOBAL").await;
         for text in [
-            "CREATE TABLE x (id INT PRIMARY KEY, a INT UNIQUE)",
-            "CREATE TABLE x (f DOUBLE PRIMARY KEY)",
+            "CREATE TABLE x (id INT PRIMARY KEY, a INT UNIQUE) SHARD BY HASH(id)",
+            "CREATE TABLE x (f DOUBLE PRIMARY KEY) SHARD BY HASH(f)",
             "ALTER TABLE t DROP COLUMN id",
             "ALTER TABLE t CHANGE id key_id INT",
             "ALTER TABLE t MODIFY id VARCHAR(20)",

@@ -83,12 +83,12 @@ fn keys_whose_equality_is_not_exact_are_refused_with_the_way_out() {
     on_both(2, |lab| async move {
         lab.done("CREATE DATABASE shop CHARACTER SET utf8mb4 COLLATE utf8mb4_czech_ci").await;
         for (columns, reason) in [
-            ("f FLOAT PRIMARY KEY", "use DECIMAL"),
-            ("f TIMESTAMP PRIMARY KEY", "use DATETIME"),
-            ("f ENUM('a', 'b') PRIMARY KEY", "use VARCHAR"),
-            ("f VARCHAR(9) PRIMARY KEY", "use utf8mb4_bin or utf8mb4_general_ci"),
+            ("f FLOAT PRIMARY KEY) SHARD BY HASH (f", "use DECIMAL"),
+            ("f TIMESTAMP PRIMARY KEY) SHARD BY HASH (f", "use DATETIME"),
+            ("f ENUM('a', 'b') PRIMARY KEY) SHARD BY HASH (f", "use VARCHAR"),
+            ("f VARCHAR(9) PRIMARY KEY) SHARD BY HASH (f", "use utf8mb4_bin or utf8mb4_general_ci"),
             ("id INT, f INT AS (id + 1) STORED) SHARD BY HASH (f", "it is generated"),
-            ("id INT PRIMARY KEY, a INT, UNIQUE u (a)", "UNIQUE UNCHECKED"),
+            ("id INT PRIMARY KEY, a INT, UNIQUE u (a)) SHARD BY HASH (id", "UNIQUE UNCHECKED"),
             ("id INT PRIMARY KEY) SHARD BY RANGE (id", "SHARD BY RANGE and LIST need their parts"),
             ("id INT PRIMARY KEY) SHARD BY YEAR (id", "DATE or DATETIME"),
         ] {
@@ -115,9 +115,9 @@ fn keys_whose_equality_is_not_exact_are_refused_with_the_way_out() {
 fn foreign_keys_stay_within_shards_however_they_come() {
     on_both(2, |lab| async move {
         lab.done("CREATE DATABASE shop").await;
-        lab.done("CREATE TABLE parent (id INT PRIMARY KEY)").await;
-        lab.done("CREATE TABLE other (id INT PRIMARY KEY, a INT, KEY (a))").await;
-        lab.done("CREATE TABLE child (id INT PRIMARY KEY, p INT, KEY (p))").await;
+        lab.done("CREATE TABLE parent (id INT PRIMARY KEY) SHARD BY HASH(id)").await;
+        lab.done("CREATE TABLE other (id INT PRIMARY KEY, a INT, KEY (a)) SHARD BY HASH(id)").await;
+        lab.done("CREATE TABLE child (id INT PRIMARY KEY, p INT, KEY (p)) SHARD BY HASH(id)").await;
         for text in [
             "CREATE TABLE x (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id))",
             "ALTER TABLE child ADD FOREIGN KEY (p) REFERENCES parent (id)",
@@ -137,5 +137,75 @@ fn foreign_keys_stay_within_shards_however_they_come() {
         assert_eq!(refers(&lab.catalog()).1.1, "elder", "it follows the table");
         lab.done("ALTER TABLE child ADD COLUMN z INT").await;
         assert_eq!(refers(&lab.catalog()).1.1, "elder", "servers say the same");
+    });
+}
+
+/// What installers do: tables first, then their unique and foreign keys, and triggers.
+#[test]
+fn tables_without_a_clause_become_single_where_their_keys_need_it() {
+    on_both(2, |lab| async move {
+        lab.done("CREATE DATABASE shop CHARACTER SET utf8mb4 COLLATE utf8mb4_czech_ci").await;
+        let single = |table: &str| {
+            lab.catalog().databases["shop"].tables[table].placement == weir_catalog::Placement::Single(ShardId(0))
+        };
+        for (table, text) in [
+            ("odd", "CREATE TABLE odd (name VARCHAR(9) PRIMARY KEY)"),
+            ("users", "CREATE TABLE users (id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(9) UNIQUE)"),
+            ("posts", "CREATE TABLE posts (id INT PRIMARY KEY, u INT, FOREIGN KEY (u) REFERENCES users (id))"),
+            ("tree", "CREATE TABLE tree (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES tree (id))"),
+        ] {
+            let outcome = lab.done(text).await;
+            assert!(outcome.note.is_some_and(|note| note.contains("SINGLE")) && outcome.warnings == 1, "{text}");
+            assert!(single(table), "{text}");
+        }
+        for table in ["parents", "children", "log", "many"] {
+            let text = format!("CREATE TABLE {table} (id INT AUTO_INCREMENT PRIMARY KEY, p INT, KEY (p))");
+            assert_eq!(lab.done(&text).await.note, None);
+        }
+        lab.sequences.borrow_mut().insert(weir_catalog::Object::within("shop", "parents"), 7);
+        for text in [
+            "ALTER TABLE children ADD CONSTRAINT c FOREIGN KEY (p) REFERENCES parents (id)",
+            "CREATE TRIGGER t AFTER INSERT ON posts FOR EACH ROW INSERT INTO log (p) VALUES (NEW.id)",
+        ] {
+            assert!(lab.done(text).await.note.is_some_and(|note| note.contains("SINGLE")), "{text}");
+        }
+        assert!(single("parents") && single("children") && single("log") && !single("many"));
+        assert_eq!(lab.tables_on(1).await, ["many"]);
+        assert!(lab.catalog().definitions.is_empty());
+        lab.on(0, "INSERT INTO shop.parents (p) VALUES (1)").await.expect("it is there");
+        let next = lab.on(0, "SELECT id FROM shop.parents").await.expect("it is there").rows;
+        assert_eq!(next, [[Some(b"7".to_vec())]], "the values of the sequence don't come again");
+
+        // A row on any shard keeps it where it is.
+        lab.on(1, "INSERT INTO shop.many VALUES (4, 4)").await.expect("it is there");
+        let failure = lab.refused("CREATE UNIQUE INDEX u ON many (p)").await;
+        assert_eq!(failure.code, 1235);
+        assert!(failure.message.contains("UNIQUE UNCHECKED") && failure.message.contains("it has rows"), "{failure}");
+        assert!(!single("many") && lab.catalog().definitions.is_empty());
+        assert_eq!(
+            lab.on(1, "SELECT COUNT(*) FROM shop.many").await.expect("it is there").rows,
+            [[Some(b"1".to_vec())]]
+        );
+    });
+}
+
+#[test]
+fn a_database_says_what_its_tables_are_without_a_clause() {
+    on_both(2, |lab| async move {
+        lab.done("CREATE DATABASE shop /*weir: default single */").await;
+        let clause = |table: &str| lab.catalog().databases["shop"].tables[table].clause.clone();
+        lab.done("CREATE TABLE a (id INT PRIMARY KEY)").await;
+        assert_eq!(clause("a"), "single on shard 's1'");
+        let shown = lab.told("SHOW CREATE DATABASE shop").await[0][1].clone().expect("it is there");
+        assert!(shown.ends_with(b" /*weir: default single */"));
+        lab.done("ALTER DATABASE shop /*weir: default sharded */").await;
+        lab.done("CREATE TABLE b (id INT PRIMARY KEY)").await;
+        assert_eq!(clause("b"), "shard by hash(id)");
+        lab.done("ALTER DATABASE shop COLLATE utf8mb4_bin /*weir: default single */").await;
+        assert!(lab.catalog().databases["shop"].default_single);
+        let failure = lab.refused("ALTER DATABASE shop /*weir: default singel */").await;
+        assert!(failure.code == 1064 && failure.message.contains("/*weir: default single */"), "{failure}");
+        lab.done("CREATE TABLE c AS SELECT id FROM a").await;
+        assert_eq!(clause("c"), "single on shard 's1'");
     });
 }

@@ -43,6 +43,11 @@ impl Condition {
         Some(Condition { level: level?, code: code?, message: message?, sqlstate: None })
     }
 
+    /// A note of Weir's own.
+    pub(crate) fn note(message: &str) -> Condition {
+        Condition { level: b"Note".to_vec(), code: b"1105".to_vec(), message: message.into(), sqlstate: None }
+    }
+
     /// The statement that raises it again, if there is one. `exactly`: its SQLSTATE will be looked at too.
     fn signal(&self, exactly: bool) -> Option<String> {
         let sqlstate = match (self.sqlstate, &self.level[..]) {

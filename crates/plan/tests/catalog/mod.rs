@@ -24,7 +24,8 @@ pub(crate) fn catalog() -> Catalog {
                 let (name, shards) = rest.split_once(" on ").expect("a database's shards");
                 let shards: Vec<ShardId> = shards.split(' ').map(|name| shard(&catalog, name)).collect();
                 let slots = SlotMap::even(&shards);
-                let known = Database { shards, slots, tables: BTreeMap::new(), views: BTreeMap::new() };
+                let known =
+                    Database { shards, slots, tables: BTreeMap::new(), views: BTreeMap::new(), default_single: false };
                 catalog.databases.insert(name.to_owned(), Arc::new(known));
                 database = Some(name.to_owned());
             }
@@ -90,6 +91,7 @@ fn table(catalog: &Catalog, text: &str) -> (String, Table) {
         triggers: false,
         auto_increment,
         clause: String::new(),
+        by_default: false,
     };
     (name.to_owned(), table)
 }

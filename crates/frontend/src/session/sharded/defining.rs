@@ -52,8 +52,7 @@ impl Session {
         let wanted = surroundings.asked(asked.text, statement);
         let Some(intent) = define::intend(&wanted, &sharding.catalog())? else { return Ok(Dispatched::Here(None)) };
         self.commit_for_definition().await?;
-        let mut shards: Vec<usize> = intent.shards.iter().map(|shard| usize::from(shard.0)).collect();
-        shards.sort_unstable();
+        let shards = places(&intent.reached(&sharding.catalog()));
         let mut lent = self.parts_alone(&shards).await?;
         let defined = define::define(&wanted, sharding, &sharding.definitions, &mut lent.parts).await;
         let outcome = match defined {
@@ -81,7 +80,9 @@ impl Session {
             return;
         }
         let mut told: Vec<Condition> = Vec::new();
-        for part in parts {
+        // Where servers have no warning a connection that was not needed may still have an older one.
+        let asked = if outcome.warnings > u16::from(outcome.note.is_some()) { parts } else { &mut [] };
+        for part in asked {
             let mut known = told.clone();
             for condition in conditions_of(std::slice::from_mut(part)).await {
                 match known.iter().position(|other| *other == condition) {
@@ -90,6 +91,7 @@ impl Session {
                 }
             }
         }
+        told.extend(outcome.note.as_deref().map(Condition::note));
         if !told.is_empty() {
             self.state.diagnostics = Diagnostics::Learnt(told);
         }

@@ -37,7 +37,11 @@ impl<'a> Parser<'a> {
 
     fn some_database_options(&mut self) -> Read<&'a [crate::ast::NamedOption]> {
         let options = self.database_options()?;
-        if options.is_empty() { self.stop(Expected::What("an option of the database")) } else { Ok(options) }
+        if options.is_empty() && !self.at_comment_of_weir() {
+            self.stop(Expected::What("an option of the database"))
+        } else {
+            Ok(options)
+        }
     }
 
     /// DROP DATABASE.

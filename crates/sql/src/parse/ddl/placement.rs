@@ -87,6 +87,12 @@ impl<'a> Parser<'a> {
     }
 
     /// `/*weir: clause */` between the token that was read last and the current one.
+    /// Whether a comment of Weir's stands here.
+    pub(super) fn at_comment_of_weir(&self) -> bool {
+        let gap = self.cursor.previous().token.end..self.start();
+        find_comment(self.text_of(Span { start: gap.start, end: gap.end })).is_some()
+    }
+
     fn placement_comment(&mut self) -> Read<Option<Placement<'a>>> {
         let gap = self.cursor.previous().token.end..self.start();
         let Some(comment) = find_comment(self.text_of(Span { start: gap.start, end: gap.end })) else {
