@@ -115,6 +115,9 @@ pub(crate) fn planned(
     if effort.is_spent() { Err(too_complex()) } else { plan }
 }
 
+/// The way out for what only a server can do, with all rows.
+const ON_ONE_SHARD: &str = "and only a server with all rows could do it: give it for SINGLE or GLOBAL tables, or on one shard with SET weir_shard = 'name'";
+
 /// Something that Weir does not do.
 pub(crate) fn refused(reason: impl Into<String>) -> Refusal {
     Refusal::Failure(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", reason))
@@ -409,14 +412,14 @@ impl<'a> Planner<'a> {
             let Some((_, database)) = self.catalog.database(database) else { continue };
             match (&found.placement, &database.shards[..]) {
                 (Placement::Single(shard), _) | (_, [shard]) => shards.push(*shard),
-                _ => return Err(refused(format!("{what}: the rows of {name} are on several shards"))),
+                _ => return Err(refused(format!("{what}: the rows of {name} are on several shards, {ON_ONE_SHARD}"))),
             }
         }
         shards.dedup();
         match shards[..] {
             [] => Ok(Plan::Home),
             [shard] => Ok(to_shard(shard, "all its tables are SINGLE, on this shard")),
-            _ => Err(refused(format!("{what}: its tables are on several shards"))),
+            _ => Err(refused(format!("{what}: its tables are on several shards, {ON_ONE_SHARD}"))),
         }
     }
 
@@ -445,7 +448,9 @@ impl<'a> Planner<'a> {
             )));
         }
         if analysis.too_large {
-            return Err(refused("The statement has too many tables, or queries within queries, to be planned"));
+            return Err(refused(
+                "The statement has too many tables, or queries within queries, to be planned: send it in parts, or to one shard (SET weir_shard)",
+            ));
         }
         Ok(analysis)
     }

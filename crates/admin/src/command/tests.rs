@@ -133,3 +133,15 @@ fn any_text_is_a_command_or_an_error() {
         }
     }
 }
+
+/// The reference's examples of commands; EXPLAIN and ATTACH's kind are read by others first, or here too.
+#[test]
+fn the_references_examples_are_commands() {
+    let page = include_str!("../../../../docs/reference.md");
+    let block = page.rsplit("```sql\n").next().expect("the last block has the statements");
+    let examples: Vec<_> = block.lines().filter_map(|line| line.strip_prefix("WEIR ")).collect();
+    assert!(examples.len() > 10, "{examples:?}");
+    for text in examples.iter().filter(|text| !text.starts_with("EXPLAIN ")) {
+        parsed(text.trim_end_matches(';'));
+    }
+}

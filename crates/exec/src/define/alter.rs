@@ -50,7 +50,9 @@ fn rename(
     intent: &mut Intent,
 ) -> Result<(), Failure> {
     let Some(to) = names::object(asked, catalog, name)? else {
-        return Err(not_supported("A table can't be renamed into a database that is not sharded"));
+        return Err(not_supported(
+            "A table can't be renamed into a database that is not sharded: make it there, and fill it with INSERT … SELECT",
+        ));
     };
     tables::renamed(asked, catalog, from, &to)?;
     // MySQL and MariaDB take renaming a table to its own name for nothing.

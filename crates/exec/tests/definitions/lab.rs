@@ -91,7 +91,7 @@ impl Lab {
         self.define_with(text, &mut self.parts().await).await
     }
 
-    fn mode(&self) -> LexMode {
+    pub(crate) fn mode(&self) -> LexMode {
         let dialect = match self.flavor {
             Flavor::MariaDb => Dialect::MariaDb,
             Flavor::MySql => Dialect::MySql,

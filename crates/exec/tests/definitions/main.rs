@@ -2,6 +2,7 @@
 
 mod lab;
 mod placing;
+mod reference;
 mod stuck;
 
 use lab::Lab;

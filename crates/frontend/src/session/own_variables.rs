@@ -192,6 +192,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_references_examples_set_what_they_name() {
+        let page = include_str!("../../../../docs/reference.md");
+        let examples: Vec<_> =
+            page.lines().filter(|line| line.starts_with("SET weir_") && line.ends_with(';')).collect();
+        assert!(examples.len() > 3, "{examples:?}");
+        for text in examples {
+            let (own, value) = only_value(text.as_bytes(), LexMode::default()).expect(text);
+            assert!(text.contains(own.name()), "{text}");
+            if let ("DEFAULT", _) | (_, Own::Shard) = (&value[..], own) {
+                continue;
+            }
+            let known = value.parse::<Level>().is_ok() || [REFUSE, IGNORE].contains(&&value[..]);
+            assert!(known, "{text}");
+        }
+    }
+
+    #[test]
     fn a_value_is_found_in_all_forms_of_set() {
         let cases = [
             ("SET weir_consistency = 'strong'", Some("strong")),

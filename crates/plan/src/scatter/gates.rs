@@ -32,10 +32,15 @@ pub(super) fn check(planner: &Planner<'_>, query: &Query<'_>) -> Result<(), Refu
     let found = of_effects.iter().find(|(effect, _)| effects.contains(*effect)).map(|(_, why)| why);
     let found = found.or(of_varies.iter().find(|(varying, _)| varies.contains(*varying)).map(|(_, why)| why));
     if let Some(why) = found {
-        return Err(refused(format!("{why}, and the rows are on several shards")));
+        return Err(refused(format!(
+            "{why}, and the rows are on several shards: name the shard key in WHERE, so that one shard has them all, or ask for it in a \
+             statement of its own"
+        )));
     }
     if writes_elsewhere(query) {
-        return Err(refused("INTO of rows that are on several shards: read them without it"));
+        return Err(refused(
+            "INTO of rows that are on several shards: read them without it, or name the shard key in WHERE",
+        ));
     }
     unknown_variable(planner)?;
     relevance(query)
@@ -84,7 +89,9 @@ fn relevance(query: &Query<'_>) -> Result<(), Refusal> {
         Flow::Descend
     });
     if shown {
-        return Err(refused("Full-text relevance depends on all rows of a table, which are on several shards"));
+        return Err(refused(
+            "Full-text relevance depends on all rows of a table, which are on several shards: use MATCH in WHERE alone, or name the shard key",
+        ));
     }
     Ok(())
 }

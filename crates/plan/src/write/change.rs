@@ -119,7 +119,11 @@ impl<'a> Change<'a> {
             return Ok(Plan::Route(Route { shard, text: None, raise: None, reason }));
         }
         if let Some(column) = self.moved_key() {
-            let [target] = &self.targets[..] else { return Err(refused("A change of a shard key, of several tables")) };
+            let [target] = &self.targets[..] else {
+                return Err(refused(
+                    "A change of a shard key, of several tables: change each in a statement of its own, in a transaction",
+                ));
+            };
             let alike = self.varying.alike(&self.targets, true)?;
             let kind = WriteKind::Move(plan_move(input, target)?);
             let reason = format!("'{column}' is of the shard key: rows move to the shards of their new keys");
@@ -142,7 +146,11 @@ impl<'a> Change<'a> {
     }
 
     fn gathered(&self, input: &Input<'_>) -> Result<Plan, Refusal> {
-        let [target] = &self.targets[..] else { return Err(refused("LIMIT in a change of several tables")) };
+        let [target] = &self.targets[..] else {
+            return Err(refused(
+                "LIMIT in a change of several tables: change each in a statement of its own, in a transaction",
+            ));
+        };
         let alike = self.varying.alike(&self.targets, self.is_update())?;
         let kind = WriteKind::Gather(plan_gather(input, target)?);
         let reason =
@@ -203,12 +211,14 @@ fn targets<'a>(input: &Input<'a>, facts: &Facts<'_>) -> Result<Vec<Target<'a>>, 
     let mut targets = Vec::new();
     for at in written {
         let SourceKind::Table(table) = &facts.names.sources[at].kind else {
-            return Err(refused("Only tables can be changed on several shards, no views or queries"));
+            return Err(refused(
+                "Only tables can be changed on several shards, no views or queries: name the table that has the rows",
+            ));
         };
         let known = Target::of(input.catalog, table.database.unwrap_or_default(), table.name);
         targets.push(known.ok_or_else(|| {
             let name = String::from_utf8_lossy(table.name);
-            refused(format!("'{name}' is no table that Weir knows as sharded: it can't be changed together with one"))
+            refused(format!("'{name}' is no table that Weir knows as sharded: it can't be changed together with one. Change each in a statement of its own, in a transaction"))
         })?);
     }
     Ok(targets)

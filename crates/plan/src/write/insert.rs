@@ -128,7 +128,7 @@ impl<'a> Changed<'_, 'a> {
         let places: Vec<usize> = key.iter().filter_map(|column| rows.place(*column)).collect();
         let mut shards = Vec::with_capacity(rows.len());
         let mut values: Vec<&Expr<'_>> = Vec::with_capacity(places.len());
-        let unknown = || refused("The value of a shard key is not known");
+        let unknown = || refused("The value of a shard key is not known: write it as a literal");
         for row in 0..rows.len() {
             values.clear();
             for place in &places {

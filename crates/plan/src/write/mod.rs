@@ -89,7 +89,9 @@ pub fn plan_write(input: &Input<'_>) -> Result<Plan, Refusal> {
         StatementKind::Insert(insert) => insert::plan_insert(input, insert),
         StatementKind::Update(_) | StatementKind::Delete(_) => change::plan_change(input),
         StatementKind::Load(load) => load::plan_load(input, load),
-        _ => Err(refused("This statement can't write to tables of several shards")),
+        _ => Err(refused(
+            "This statement can't write to tables of several shards: write with INSERT, UPDATE, DELETE, REPLACE or LOAD DATA",
+        )),
     }
 }
 

@@ -77,7 +77,11 @@ pub(super) fn plan_move(input: &Input<'_>, target: &Target<'_>) -> Result<Move, 
     let rows = match input.reads.query(&question)? {
         Plan::Read(rows) => rows,
         Plan::Route(route) => super::select::of_one(route.shard, route.text.unwrap_or(question)),
-        _ => return Err(refused("A change of a shard key by what is no plain condition")),
+        _ => {
+            return Err(refused(
+                "A change of a shard key by what is no plain condition: DELETE and INSERT the rows, in a transaction",
+            ));
+        }
     };
     let first_value = forms.len() + 1;
     let kept = |column: usize| table.columns[..column].iter().filter(|column| !column.generated).count();

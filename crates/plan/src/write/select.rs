@@ -27,7 +27,9 @@ pub(super) fn plan_select<'a>(
         return Err(refused("INSERT … SELECT with the query in parentheses: write it without them"));
     }
     if !insert.returning.is_empty() {
-        return Err(refused("RETURNING of INSERT … SELECT on several shards: the order of rows would be another one"));
+        return Err(refused(
+            "RETURNING of INSERT … SELECT on several shards: the order of rows would be another one. Read the rows afterwards, in a transaction",
+        ));
     }
     let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
     edits.sort();
@@ -47,7 +49,11 @@ pub(super) fn plan_select<'a>(
             (of_one(route.shard, route.text.unwrap_or(question)), shards)
         }
         Plan::Home => (of_one(input.session.home, question), None),
-        _ => return Err(refused("INSERT … SELECT of what is no plain query")),
+        _ => {
+            return Err(refused(
+                "INSERT … SELECT of what is no plain query: read the rows first, and insert them as values, in a transaction",
+            ));
+        }
     };
     let (stays, varying) = with_facts(input, |facts| {
         let stays = passes_key(input, insert, query, target, facts);

@@ -37,16 +37,22 @@ pub struct SyntaxError {
     /// The text from there on, up to 80 bytes, as the servers show it.
     near: String,
     expected: Expected,
+    form: Option<&'static str>,
 }
 
 impl SyntaxError {
-    pub(crate) fn at(span: Span, sql: &[u8], expected: Expected) -> Self {
+    pub(crate) fn at(span: Span, sql: &[u8], expected: Expected, form: Option<&'static str>) -> Self {
         const SHOWN: usize = 80;
         let start = (span.start as usize).min(sql.len());
         let rest = &sql[start..sql.len().min(start + SHOWN)];
         let line = 1 + memchr::memchr_iter(b'\n', &sql[..start]).count();
         let near = String::from_utf8_lossy(rest).into_owned();
-        Self { span, line: u32::try_from(line).unwrap_or(u32::MAX), near, expected }
+        Self { span, line: u32::try_from(line).unwrap_or(u32::MAX), near, expected, form }
+    }
+
+    /// How it is written, if what can't be read is Weir's own: the servers' manuals don't tell.
+    pub fn form(&self) -> Option<&'static str> {
+        self.form
     }
 
     /// What would have fitted at [`SyntaxError::span`].

@@ -139,6 +139,14 @@ pub fn parse_body<'a>(arena: &'a Bump, sql: &'a [u8], mode: LexMode) -> Result<&
     Ok(parser.pieces.take().map_or(&[][..], |pieces| pieces.into_bump_slice()))
 }
 
+/// Where and why reading stopped.
+struct Stopped {
+    span: Span,
+    expected: Expected,
+    /// How it is written, if it is Weir's own.
+    form: Option<&'static str>,
+}
+
 /// See the module.
 pub(crate) struct Parser<'a> {
     pub(crate) arena: &'a Bump,
@@ -153,7 +161,7 @@ pub(crate) struct Parser<'a> {
     /// What a body consists of, if somebody asks for it.
     pieces: Option<ArenaVec<'a, Piece<'a>>>,
     /// Where and why reading stopped last. The message is made once, at the end: attempts stop often.
-    stopped: Option<(Span, Expected)>,
+    stopped: Option<Stopped>,
 }
 
 impl<'a> Parser<'a> {
@@ -414,14 +422,24 @@ impl<'a> Parser<'a> {
     /// The current token does not fit.
     #[cold]
     pub(crate) fn stop<T>(&mut self, expected: Expected) -> Read<T> {
-        self.stopped = Some((Self::span_of(self.cursor.current()), expected));
+        self.stopped = Some(Stopped { span: Self::span_of(self.cursor.current()), expected, form: None });
         Err(Stop)
     }
 
+    /// Reads something of Weir's own, of which an error tells the form.
+    pub(crate) fn of_form<T>(&mut self, form: &'static str, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+        let result = read(self);
+        if let (Err(Stop), Some(stopped)) = (&result, &mut self.stopped) {
+            stopped.form.get_or_insert(form);
+        }
+        result
+    }
+
     fn error(&mut self) -> SyntaxError {
-        let here = (Self::span_of(self.cursor.current()), Expected::What("something else"));
-        let (span, expected) = self.stopped.take().unwrap_or(here);
-        SyntaxError::at(span, self.sql, expected)
+        let span = Self::span_of(self.cursor.current());
+        let here = Stopped { span, expected: Expected::What("something else"), form: None };
+        let Stopped { span, expected, form } = self.stopped.take().unwrap_or(here);
+        SyntaxError::at(span, self.sql, expected, form)
     }
 
     fn end_of_text(&mut self) -> Read<()> {

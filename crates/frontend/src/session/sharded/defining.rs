@@ -158,7 +158,9 @@ impl Session {
         let parsed = parsed.map_err(|error| self.syntax_error(&error))?;
         match parsed.statements {
             [statement] => Ok(statement),
-            _ => Err(not_supported("Such a statement of a sharded database is a text of its own")),
+            _ => Err(not_supported(
+                "Definitions of sharded databases can't stand among other statements: send each in a text of its own",
+            )),
         }
     }
 }

@@ -181,7 +181,7 @@ impl Session {
             known = self.cached_plan(sharding, Asked { text: &found.text, execution: None, values: None, ..asked });
             settled = Some(found);
         }
-        Err(not_supported("The statement's values can't be found out: it needs too many steps").into())
+        Err(not_supported("The statement's values can't be found out, as it needs too many steps: compute them first, and write them as literals").into())
     }
 
     /// Runs a plan that needs nothing else to be known. `changed`: its text is no longer the client's.

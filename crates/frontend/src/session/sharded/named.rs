@@ -176,7 +176,12 @@ impl Session {
         let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
         let bytes: Option<Vec<u8>> =
             digits.chunks_exact(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect();
-        bytes.ok_or_else(|| not_supported("The text of a PREPARE could not be read").into())
+        bytes.ok_or_else(|| {
+            not_supported(
+                "The text of a PREPARE could not be read: write it as a literal, or SET the user variable to one first",
+            )
+            .into()
+        })
     }
 
     /// The character set of texts, if bytes of them that look like ASCII are.
@@ -268,7 +273,10 @@ impl Session {
             self.learn_variables_named(names).await?;
         }
         let constants: Option<Vec<_>> = names.iter().map(|name| known(self, name).map(as_parameter)).collect();
-        constants.ok_or_else(|| not_supported("The value of a user variable of EXECUTE … USING is not known").into())
+        constants.ok_or_else(|| {
+            not_supported("The value of a user variable of EXECUTE … USING is not known: SET it to a literal first")
+                .into()
+        })
     }
 
     /// Runs a text with parameters: on several shards as planned, or on one by its server.

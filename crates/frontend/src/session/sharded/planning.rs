@@ -47,15 +47,15 @@ impl Session {
                 Ok(plan) => return Ok(Planned { plan, catalog }),
                 Err(Refusal::Failure(failure)) => return Err(failure.into()),
                 Err(Refusal::NeedsWorkbench(reason)) => {
-                    let message = format!(
-                        "This statement needs rows of several shards in one place, which Weir can't do yet: {reason}"
-                    );
-                    return Err(not_supported(message).into());
+                    return Err(apart(&reason).into());
                 }
                 Err(Refusal::NeedsWeights(collation, chars)) => sharding.learn(&collation, &chars).await?,
             }
         }
-        Err(not_supported("The statement's texts have too many collations").into())
+        Err(not_supported(
+            "The statement's texts have too many collations: write it in parts, or name the same COLLATE",
+        )
+        .into())
     }
 
     /// Plans with what is known. `kept`: what the plan is kept for, if it may be used again.
@@ -256,6 +256,16 @@ impl OwnFacts {
     }
 }
 
+/// A statement whose rows Weir would have to bring together.
+fn apart(reason: &str) -> Failure {
+    let message = format!(
+        "This statement needs rows of several shards in one place, which Weir can't do yet: {reason}. Name the shard keys in WHERE and ON, \
+         so that one shard has all of its rows (WEIR EXPLAIN tells where they are), make small tables that others are joined with GLOBAL, \
+         or read the rows with statements of one table each"
+    );
+    not_supported(message)
+}
+
 /// A text that can't be read, in the words of a kind of server.
 fn syntax_error(error: &SyntaxError, mariadb: bool) -> Failure {
     let kind = if mariadb { "MariaDB" } else { "MySQL" };
@@ -265,7 +275,8 @@ fn syntax_error(error: &SyntaxError, mariadb: bool) -> Failure {
         let number = at + "' at line ".len();
         number + message[number..].bytes().take_while(u8::is_ascii_digit).count()
     });
-    Failure::new(Fault::Client, codes::ER_PARSE_ERROR, b"42000", &message[..end])
+    let form = error.form().map(|form| format!(". This is Weir's own, written {form}")).unwrap_or_default();
+    Failure::new(Fault::Client, codes::ER_PARSE_ERROR, b"42000", format!("{}{form}", &message[..end]))
 }
 
 /// The shard that a text names by a hint. A comment at its beginning is one if there is a shard of that name.
@@ -297,4 +308,35 @@ fn one_place(first: Plan, next: Result<Plan, Refusal>) -> Result<Plan, Refusal> 
 /// A shard's id, from its place.
 pub(in super::super) fn shard_id(shard: usize) -> ShardId {
     ShardId(u16::try_from(shard).unwrap_or(u16::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_sql::Bump;
+
+    use super::*;
+
+    #[test]
+    fn a_statement_whose_rows_are_apart_is_told_what_to_do() {
+        let failure = apart("a UNION");
+        assert_eq!((failure.code, &failure.sqlstate), (1235, b"42000"));
+        for words in ["can't do yet: a UNION. ", "Name the shard keys", "WEIR EXPLAIN", "GLOBAL", "one table each"] {
+            assert!(failure.message.contains(words), "{}", failure.message);
+        }
+    }
+
+    #[test]
+    fn an_error_in_weirs_own_clause_shows_its_form_and_others_are_the_servers() {
+        let told = |text: &str| {
+            let arena = Bump::new();
+            let error = weir_sql::parse(&arena, text.as_bytes(), LexMode::default()).expect_err(text);
+            syntax_error(&error, true).message.clone()
+        };
+        let own = told("CREATE TABLE t (id INT) SHARD BY RANGE(id) (s1 LESS THAN 5)");
+        assert!(
+            own.contains("near 'LESS THAN 5)' at line 1. This is Weir's own, written SHARD BY RANGE(column)"),
+            "{own}"
+        );
+        assert!(told("SELECT FROM WHERE").ends_with("near 'FROM WHERE' at line 1"));
+    }
 }

@@ -9,6 +9,19 @@ use crate::cursor::Cursor;
 use crate::kw;
 use crate::lexer::{Lexer, TokenKind};
 
+/// What errors tell of the clause.
+const CLAUSE: &str = "SHARD BY HASH(column, …), SHARD BY RANGE(column) (shard VALUES LESS THAN (value), …), SHARD BY LIST(column) (shard VALUES \
+                      IN (value, …), …), SHARD BY YEAR(column), MONTH(column) or DAY(column), GLOBAL, SINGLE or SINGLE ON SHARD 'shard'";
+const HASH: &str = "SHARD BY HASH(column, …)";
+const RANGE: &str = "SHARD BY RANGE(column) (shard VALUES LESS THAN (value), …), the last part of which may be shard VALUES LESS THAN MAXVALUE";
+const LIST: &str = "SHARD BY LIST(column) (shard VALUES IN (value, …), …), one part of which may be shard DEFAULT";
+const PERIOD: &str = "SHARD BY YEAR(column), SHARD BY MONTH(column) or SHARD BY DAY(column)";
+const SINGLE: &str = "SINGLE or SINGLE ON SHARD 'shard'";
+const COMMENT: &str = "/*weir: clause */ with nothing else in it, where the clause is SHARD BY HASH(column, …), SHARD BY RANGE(column) (…), \
+                       SHARD BY LIST(column) (…), SHARD BY YEAR(column), MONTH(column) or DAY(column), GLOBAL or SINGLE";
+/// Words that begin what is meant for a clause, and is none.
+const MEANT: [&str; 6] = ["shard", "shards", "sharded", "sharding", "distributed", "distribute"];
+
 impl<'a> Parser<'a> {
     /// Weir's clauses and the comments that stand for them, as many as there are here. The last one counts.
     pub(super) fn placements(&mut self, placement: &mut Option<Placement<'a>>) -> Read<()> {
@@ -20,9 +33,17 @@ impl<'a> Parser<'a> {
                 return Ok(());
             }
             let start = self.start();
-            let kind = self.placement_kind()?;
+            let kind = self.of_form(CLAUSE, Self::placement_kind)?;
             *placement = Some(Placement { span: self.span_from(start), in_comment: false, kind, unchecked: &[] });
             self.eat_punct(b',');
+        }
+    }
+
+    /// Behind a table's definition, where no server reads one of these words: a clause of Weir's was meant.
+    pub(super) fn no_misspelt_placement(&mut self) -> Read<()> {
+        match MEANT.iter().any(|word| self.spelled(word)) {
+            true => self.of_form(CLAUSE, |parser| parser.stop(Expected::What("SHARD BY, GLOBAL or SINGLE"))),
+            false => Ok(()),
         }
     }
 
@@ -42,15 +63,19 @@ impl<'a> Parser<'a> {
             if !self.eat(kw::ON) {
                 return Ok(PlacementKind::Single(None));
             }
-            self.expect_spelled("shard")?;
-            return Ok(PlacementKind::Single(Some(self.ident_or_string()?)));
+            return self.of_form(SINGLE, |parser| {
+                parser.expect_spelled("shard")?;
+                Ok(PlacementKind::Single(Some(parser.ident_or_string()?)))
+            });
         }
         if self.eat_spelled("distributed") {
-            self.expect(kw::BY)?;
-            self.expect_punct(b'(')?;
-            let shard = self.ident_or_string()?;
-            self.expect_punct(b')')?;
-            return Ok(PlacementKind::Single(Some(shard)));
+            return self.of_form("DISTRIBUTED BY (shard)", |parser| {
+                parser.expect(kw::BY)?;
+                parser.expect_punct(b'(')?;
+                let shard = parser.ident_or_string()?;
+                parser.expect_punct(b')')?;
+                Ok(PlacementKind::Single(Some(shard)))
+            });
         }
         if !self.eat_spelled("shard") {
             return self.stop(Expected::What("SHARD BY, GLOBAL or SINGLE"));
@@ -61,18 +86,20 @@ impl<'a> Parser<'a> {
     }
 
     fn shard_by(&mut self) -> Read<ShardBy<'a>> {
-        let method = match self.expect_any(&[kw::HASH, kw::RANGE, kw::LIST, kw::YEAR, kw::MONTH, kw::DAY])? {
-            kw::HASH => ShardMethod::Hash,
-            kw::RANGE => ShardMethod::Range,
-            kw::LIST => ShardMethod::List,
-            kw::YEAR => ShardMethod::Year,
-            kw::MONTH => ShardMethod::Month,
-            _ => ShardMethod::Day,
+        let (method, form) = match self.expect_any(&[kw::HASH, kw::RANGE, kw::LIST, kw::YEAR, kw::MONTH, kw::DAY])? {
+            kw::HASH => (ShardMethod::Hash, HASH),
+            kw::RANGE => (ShardMethod::Range, RANGE),
+            kw::LIST => (ShardMethod::List, LIST),
+            kw::YEAR => (ShardMethod::Year, PERIOD),
+            kw::MONTH => (ShardMethod::Month, PERIOD),
+            _ => (ShardMethod::Day, PERIOD),
         };
-        let columns = self.names_in_parentheses()?;
-        let count = if self.eat(kw::PARTITIONS) { Some(self.expect_integer()?) } else { None };
-        let parts = if self.at_punct(b'(') { self.parenthesised(Self::shard_part)? } else { &[] };
-        Ok(ShardBy { method, columns, count, parts })
+        self.of_form(form, |parser| {
+            let columns = parser.names_in_parentheses()?;
+            let count = if parser.eat(kw::PARTITIONS) { Some(parser.expect_integer()?) } else { None };
+            let parts = if parser.at_punct(b'(') { parser.parenthesised(Self::shard_part)? } else { &[] };
+            Ok(ShardBy { method, columns, count, parts })
+        })
     }
 
     /// `shard VALUES LESS THAN (10)`, `shard VALUES IN (1, 2)`, `shard DEFAULT`.
@@ -94,6 +121,10 @@ impl<'a> Parser<'a> {
     }
 
     fn placement_comment(&mut self) -> Read<Option<Placement<'a>>> {
+        self.of_form(COMMENT, Self::read_placement_comment)
+    }
+
+    fn read_placement_comment(&mut self) -> Read<Option<Placement<'a>>> {
         let gap = self.cursor.previous().token.end..self.start();
         let Some(comment) = find_comment(self.text_of(Span { start: gap.start, end: gap.end })) else {
             return Ok(None);

@@ -53,6 +53,7 @@ impl<'a> Parser<'a> {
         let as_query = self.eat(kw::AS);
         let query = if as_query || duplicates.is_some() || self.query_begins() { Some(self.query()?) } else { None };
         self.placements(&mut placement)?;
+        self.no_misspelt_placement()?;
         let nothing = self.start() == start;
         let span = if nothing { crate::ast::Span { start, end: start } } else { self.span_from(start) };
         Ok(TableDefinition { span, elements, options, partitioning, placement, duplicates, query })

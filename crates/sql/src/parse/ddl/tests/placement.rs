@@ -112,6 +112,34 @@ fn a_comment_that_says_nothing_known_is_refused() {
 }
 
 #[test]
+fn errors_tell_the_form_of_what_was_meant() {
+    for (clause, form) in [
+        ("SHARD BY MAGIC(id)", "SHARD BY HASH(column, …), SHARD BY RANGE"),
+        ("SHARDED BY HASH(id)", "SHARD BY HASH(column, …), SHARD BY RANGE"),
+        ("SHARD (id)", "SHARD BY HASH(column, …), SHARD BY RANGE"),
+        ("SHARD BY HASH id", "SHARD BY HASH(column, …)"),
+        ("SHARD BY HASH(id + 1)", "SHARD BY HASH(column, …)"),
+        ("SHARD BY RANGE(id) (s1 LESS THAN 10)", "SHARD BY RANGE(column) (shard VALUES LESS THAN (value), …)"),
+        ("SHARD BY RANGE(id) (s1 VALUES LESS THAN (10)", "SHARD BY RANGE(column) (shard VALUES LESS THAN (value), …)"),
+        ("SHARD BY LIST(id) (s1 VALUES (1))", "SHARD BY LIST(column) (shard VALUES IN (value, …), …)"),
+        ("SHARD BY MONTH d", "SHARD BY YEAR(column)"),
+        ("SINGLE ON s1", "SINGLE or SINGLE ON SHARD 'shard'"),
+        ("DISTRIBUTED BY s1", "DISTRIBUTED BY (shard)"),
+        ("/*weir: global x */", "/*weir: clause */"),
+        ("/*weir: shard by list(id) (s1 in (2)) */", "SHARD BY LIST(column) (shard VALUES IN (value, …), …)"),
+        ("/*weir: */", "/*weir: clause */"),
+    ] {
+        let (arena, sql) = (Bump::new(), format!("CREATE TABLE t (id INT) {clause}"));
+        let error = read(&arena, &sql, Dialect::Either).expect_err(&sql);
+        assert!(error.form().is_some_and(|told| told.starts_with(form)), "{sql}: {:?}", error.form());
+    }
+    for sql in ["CREATE TABLE t (id INT) nonsense", "CREATE TABLE t (id INTT) SHARD BY HASH(id)", "SELECT FROM WHERE"] {
+        let arena = Bump::new();
+        assert_eq!(read(&arena, sql, Dialect::MySql).err().and_then(|error| error.form()), None, "{sql}");
+    }
+}
+
+#[test]
 fn radondbs_partitioning_is_the_servers_own() {
     for dialect in BOTH {
         let (arena, sql) = (Bump::new(), "CREATE TABLE t (id INT) PARTITION BY HASH(id) PARTITIONS 64");
