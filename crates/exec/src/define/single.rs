@@ -178,6 +178,7 @@ async fn locked<R: Records>(
     waits: &mut Vec<(ShardId, String)>,
 ) -> Result<(), Failure> {
     let catalog = records.catalog();
+    let singles = &children_first(&catalog, singles)[..];
     let Some(database) = singles.first().map(|object| object.database.clone()) else { return Ok(()) };
     let all = shards::of_database(&catalog, &database);
     let names: Vec<String> = singles.iter().map(full_name).collect();
@@ -217,6 +218,18 @@ async fn locked<R: Records>(
         records.set_sequence(object, None).await?;
     }
     Ok(())
+}
+
+/// These tables, each before those that its foreign keys refer to: MariaDB drops them one after another.
+fn children_first(catalog: &Catalog, singles: &[Object]) -> Vec<Object> {
+    let (mut ordered, mut left) = (Vec::new(), singles.to_vec());
+    while !left.is_empty() {
+        let free = |object: &Object| referring(catalog, object).all(|other| other == *object || !left.contains(&other));
+        // Where they refer to each other in a circle any one comes first, and the server says so.
+        let at = left.iter().position(free).unwrap_or(0);
+        ordered.push(left.remove(at));
+    }
+    ordered
 }
 
 /// The home's own AUTO_INCREMENT goes on where the sequence is.

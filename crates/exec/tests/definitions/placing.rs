@@ -162,6 +162,10 @@ fn tables_without_a_clause_become_single_where_their_keys_need_it() {
             let text = format!("CREATE TABLE {table} (id INT AUTO_INCREMENT PRIMARY KEY, p INT, KEY (p))");
             assert_eq!(lab.done(&text).await.note, None);
         }
+        lab.done("CREATE TABLE events (id INT PRIMARY KEY)").await;
+        lab.done("CREATE TABLE problems (id INT PRIMARY KEY, r INT, FOREIGN KEY (id) REFERENCES events (id))").await;
+        let tied = lab.done("ALTER TABLE problems ADD FOREIGN KEY (r) REFERENCES events (id)").await;
+        assert!(tied.note.is_some() && single("events") && single("problems"), "the child goes before its parent");
         lab.sequences.borrow_mut().insert(weir_catalog::Object::within("shop", "parents"), 7);
         for text in [
             "ALTER TABLE children ADD CONSTRAINT c FOREIGN KEY (p) REFERENCES parents (id)",
