@@ -106,3 +106,9 @@ SELECT t.id FROM t JOIN g ON t.id = g.nx;
 SELECT t.id FROM t JOIN g USING (nx);
 SELECT t.nx FROM t;
 SELECT other.a FROM t;
+
+## what a connection keeps for later
+SET optimizer_trace = 'enabled=on';
+SELECT 1;
+SELECT COUNT(*) > 0 FROM information_schema.optimizer_trace;
+SET optimizer_trace = 'enabled=off';

@@ -198,7 +198,7 @@ impl Session {
         let scoped = class.effects.contains(Effects::SETS_FOR_STATEMENT);
         let tracked = outcome.variables.iter().filter(|(name, _)| !scoped && !is_derived(name));
         let changes: Vec<_> = tracked.map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        if !changes.iter().all(|(name, value)| is_replayable(name, value) && !has_effect_once(name)) {
+        if !changes.iter().all(|(name, value)| is_replayable(name, value) && !has_effect_once(name, value)) {
             self.state.pins |= Pins::SPECIAL_VARIABLE;
         } else if !changes.is_empty() {
             profile = Some(profile.as_ref().unwrap_or(&self.state.profile).with_variables(changes.iter().copied()));
@@ -271,9 +271,10 @@ fn is_derived(name: &str) -> bool {
 }
 
 /// Variables that the next statement uses up, or that have no DEFAULT to go back to: a connection that is given their value again
-/// would do again what they did.
-fn has_effect_once(name: &str) -> bool {
+/// would do again what they did. And those that have a connection keep what is asked for later (`information_schema.optimizer_trace`).
+fn has_effect_once(name: &str, value: &str) -> bool {
     matches!(name, "insert_id" | "rand_seed1" | "rand_seed2" | "gtid_next" | "gtid_seq_no")
+        || name == "optimizer_trace" && value.contains("enabled=on")
         || name.starts_with("pseudo_")
 }
 
