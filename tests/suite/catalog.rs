@@ -29,7 +29,7 @@ type Case = fn(&Lab, Two) -> Result<(), Failed>;
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [(&str, Case); 7] = [
+    let cases: [(&str, Case); 8] = [
         ("a_lost_file_is_rebuilt_from_the_shards", rebuilt),
         ("an_exported_document_is_imported", imported),
         ("a_takeover_hands_the_file_over", handed_over),
@@ -37,6 +37,7 @@ pub(crate) fn collect(tests: &mut Collector) {
         ("rights_that_are_missing_are_named", rights),
         ("a_database_is_attached_as_it_is", attached),
         ("a_check_finds_what_differs", checked),
+        ("a_change_writes_little_and_what_is_lost_is_noticed", kept),
     ];
     for (word, case) in cases {
         tests.add_for_weir(&format!("catalog::{word}"), move |lab: &Lab, flavor| {
@@ -268,4 +269,93 @@ fn checked(lab: &Lab, two: Two) -> Result<(), Failed> {
         expect_equal("exit code", code, Some(1))?;
         contains("told", &text, "shard 's2': t_cat.there: is in the catalog, and not there")
     })
+}
+
+/// Tables beside the one that is changed.
+const BESIDE: [usize; 2] = [10, 150];
+/// The most that a definition may add to a shard's binary log, the definition itself included.
+const MOST_BYTES: u64 = 4096;
+/// Definitions that are measured.
+const DEFINITIONS: u64 = 20;
+
+fn log_size(server: &Server) -> Result<u64, Failed> {
+    let rows: Vec<Row> = server.admin()?.query("SHOW BINARY LOGS")?;
+    Ok(rows.iter().filter_map(|row| row.get::<u64, _>(1)).sum())
+}
+
+/// What definitions cost, with few tables and with many; then what becomes of a file and of a shard that go away while Weir runs.
+fn kept(_lab: &Lab, two: Two) -> Result<(), Failed> {
+    let weir = two.weir()?;
+    let mut session = connect(weir.port, APP, None)?;
+    session.query_drop("CREATE DATABASE t_kept")?;
+    session
+        .query_drop("CREATE TABLE t_kept.t (id INT PRIMARY KEY, a VARCHAR(20), b DECIMAL(9,2)) SHARD BY HASH(id)")?;
+    let mut there = 0;
+    for (nth, beside) in BESIDE.into_iter().enumerate() {
+        let tables: Vec<String> = (there..beside)
+            .map(|table| format!("CREATE TABLE {{db}}.t{table} (id INT PRIMARY KEY, a INT, b INT)"))
+            .collect();
+        let mut lines = vec!["CREATE DATABASE {db}"];
+        lines.extend(tables.iter().map(String::as_str));
+        let database = format!("t_beside{nth}");
+        two.first.fill(&database, &lines)?;
+        session.query_drop(format!("WEIR ATTACH DATABASE {database}"))?;
+        there = beside;
+        let before = [log_size(&two.first.server)?, log_size(&two.second.server)?];
+        for _ in 0..DEFINITIONS / 2 {
+            session.query_drop("DROP TABLE t_kept.t")?;
+            session.query_drop(
+                "CREATE TABLE t_kept.t (id INT PRIMARY KEY, a VARCHAR(20), b DECIMAL(9,2)) SHARD BY HASH(id)",
+            )?;
+        }
+        for (shard, before) in [&two.first, &two.second].iter().zip(before) {
+            let bytes = (log_size(&shard.server)? - before) / DEFINITIONS;
+            println!("{} bytes of binary log per definition beside {beside} tables on {:?}", bytes, shard.flavor);
+            if bytes > MOST_BYTES {
+                return Err(format!("a definition beside {beside} tables writes {bytes} bytes of binary log").into());
+            }
+        }
+    }
+    expect_equal("no difference", session.query::<Row, _>("WEIR CATALOG CHECK")?, vec![])?;
+    std::fs::remove_file(two.file())?;
+    let mut told = String::new();
+    let made = eventually(BOUND, "the file is made anew", || {
+        let checked = two.command("check", &[]);
+        told = format!("{checked:?}");
+        checked.is_ok_and(|(code, ..)| code == Some(0))
+    });
+    made.map_err(|failed| format!("{}: {told}", failed.message().unwrap_or_default()))?;
+    let shown = |session: &mut mysql::Conn| -> Result<Option<String>, Failed> {
+        let rows: Vec<Row> = session.query("WEIR SHOW SHARDS")?;
+        Ok(rows.get(1).and_then(|row| row.get(4)))
+    };
+    expect_equal("the second shard", shown(&mut session)?.as_deref(), Some("ready"))?;
+    for database in ["weir", "t_kept"] {
+        two.second.server.execute(&format!("DROP DATABASE {database}"))?;
+    }
+    eventually(BOUND, "the shard is not ready", || {
+        shown(&mut session)
+            .is_ok_and(|state| state.is_some_and(|state| state.contains("it was emptied, or is another server")))
+    })?;
+    // The other copy and the file hold all of it.
+    killed(weir)?;
+    std::fs::remove_file(two.file())?;
+    contains("rebuilt", &two.command("rebuild", &[])?.1, "shard 's1': version")?;
+    let weir = two.weir()?;
+    let rows = tables(weir.port)?;
+    expect_equal("tables, rebuilt", rows.len(), BESIDE[1] + 1)?;
+    let mut session = connect(weir.port, APP, None)?;
+    eventually(BOUND, "the shard is not ready", || {
+        shown(&mut session)
+            .is_ok_and(|state| state.is_some_and(|state| state.contains("it was emptied, or is another server")))
+    })?;
+    two.second.server.execute("CREATE DATABASE t_kept")?;
+    eventually(BOUND, "the shard is ready", || {
+        shown(&mut session).is_ok_and(|state| state.as_deref() == Some("ready"))
+    })?;
+    eventually(
+        BOUND,
+        "it has its copy",
+        || matches!((copies(&two.first), copies(&two.second)), (Ok(one), Ok(other)) if one == other),
+    )
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// How many slots rows of a hashed table fall into.
 pub const SLOTS: usize = 4096;
@@ -25,7 +25,7 @@ pub struct Catalog {
     /// The sharded databases. What is not here is on the home shard (shard 0) alone, and none of Weir's business.
     pub databases: BTreeMap<String, Arc<Database>>,
     /// Names of databases and tables don't depend on case: the servers' `lower_case_table_names` is not 0.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_false")]
     pub fold_case: bool,
     /// Definitions that not all of their shards have yet.
     #[serde(default)]
@@ -51,7 +51,7 @@ pub struct Database {
     /// Its tables.
     pub tables: BTreeMap<String, Arc<Table>>,
     /// Its views: name, and the text of the query with names of databases spelt out.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub views: BTreeMap<String, String>,
     /// Tables without a clause are SINGLE.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -59,8 +59,43 @@ pub struct Database {
 }
 
 /// The shard of each slot.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Vec<SlotRun>")]
 pub struct SlotMap(pub Vec<ShardId>);
+
+/// How slots are written: as runs. Once they were written one by one.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum SlotRun {
+    Run(ShardId, usize),
+    One(ShardId),
+}
+
+impl TryFrom<Vec<SlotRun>> for SlotMap {
+    type Error = &'static str;
+
+    fn try_from(runs: Vec<SlotRun>) -> Result<SlotMap, Self::Error> {
+        let mut slots = Vec::with_capacity(SLOTS);
+        for run in runs {
+            let (shard, count) = match run {
+                SlotRun::Run(shard, count) => (shard, count),
+                SlotRun::One(shard) => (shard, 1),
+            };
+            if count > SLOTS - slots.len().min(SLOTS) {
+                return Err("there are too many slots");
+            }
+            slots.resize(slots.len() + count, shard);
+        }
+        Ok(SlotMap(slots))
+    }
+}
+
+impl Serialize for SlotMap {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let runs = self.0.chunk_by(|one, next| one == next);
+        serializer.collect_seq(runs.map(|run| SlotRun::Run(run[0], run.len())))
+    }
+}
 
 /// A table. Columns and keys are what the servers say of it; the placement is Weir's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,20 +107,22 @@ pub struct Table {
     /// Its primary key's columns, by place; empty if it has none.
     pub primary_key: Vec<usize>,
     /// Its other unique keys: name, columns by place. A key over an expression or a prefix is not here but in `odd_unique`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unique_keys: Vec<(String, Vec<usize>)>,
     /// Unique keys that are over expressions or prefixes of columns, by name.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub odd_unique: Vec<String>,
     /// Unique keys (PRIMARY included) that don't hold the shard key and were allowed by `UNIQUE UNCHECKED`: unique in each shard only.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unchecked: Vec<String>,
     /// Its foreign keys.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub foreign_keys: Vec<ForeignKey>,
     /// It has triggers.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_false")]
     pub triggers: bool,
     /// The column that AUTO_INCREMENT fills, by place. Values come from the cluster-wide sequence, unless the table is on one shard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_increment: Option<usize>,
     /// The shard clause, as SHOW CREATE TABLE shows it within `/*weir: … */`.
     pub clause: String,
@@ -115,12 +152,16 @@ pub struct Column {
     /// Its type.
     pub kind: ColumnType,
     /// It may be NULL.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub nullable: bool,
     /// It has a default (NULL included, for a column that may be NULL).
+    #[serde(default, skip_serializing_if = "is_false")]
     pub has_default: bool,
     /// It is generated from others.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub generated: bool,
     /// `SELECT *` and INSERT without columns leave it out.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub invisible: bool,
 }
 
@@ -132,12 +173,16 @@ pub struct ColumnType {
     /// `COLUMN_TYPE`, whole: `int(10) unsigned`, `enum('a','b')`.
     pub full: String,
     /// `UNSIGNED` (or ZEROFILL, which implies it).
+    #[serde(default, skip_serializing_if = "is_false")]
     pub unsigned: bool,
     /// Characters of text, bytes of binary strings, digits of decimals, bits of BIT.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<u64>,
     /// Digits after the point of decimals, of the seconds of times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<u32>,
     /// The collation of text; `None` for all else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collation: Option<String>,
 }
 
@@ -226,6 +271,10 @@ impl Table {
             _ => None,
         }
     }
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn find<'a, T>(map: &'a BTreeMap<String, T>, name: &[u8], fold_case: bool) -> Option<(&'a str, &'a T)> {

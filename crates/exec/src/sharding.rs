@@ -13,7 +13,7 @@ use std::time::Duration;
 use arc_swap::{ArcSwap, Guard};
 use weir_catalog::collation::{MOST_CHARS, learn_query, learnt};
 use weir_catalog::{Catalog, Learnt, ShardId, Weights};
-use weir_meta::{Document, Follower, Store, StoreError};
+use weir_meta::{Chain, Document, Follower, Store, StoreError};
 use weir_topology::Group;
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
@@ -42,6 +42,8 @@ pub struct Sharding {
     holding: Mutex<Holding>,
     changing: tokio::sync::Mutex<()>,
     shards: Vec<Mutex<ShardState>>,
+    /// What was copied to each shard last; held while it is written to.
+    chains: Vec<tokio::sync::Mutex<Option<Chain>>>,
 }
 
 /// How this process has the store.
@@ -166,7 +168,11 @@ impl Sharding {
     }
 
     async fn copy(&self, shard: ShardId, document: &Document) {
-        let outcome = copies::write(&self.own, shard, document).await;
+        let outcome = {
+            let mut chain = self.chains[usize::from(shard.0)].lock().await;
+            let known = chain.take();
+            copies::write(&self.own, shard, known, document).await.map(|next| *chain = next)
+        };
         self.with_shard(shard, |state| match outcome {
             Ok(()) => {
                 state.copied = state.copied.max(document.version);

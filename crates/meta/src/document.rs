@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 use weir_catalog::Catalog;
 
 /// The format that this program writes.
-pub const FORMAT: u32 = 1;
+///
+/// Format 1 had slots one by one and nothing left out; format 2 has them as runs, and what has its usual value is left out. Stores keep
+/// versions of format 2 as changes of the version before: see [`crate::delta`].
+pub const FORMAT: u32 = 2;
 
 /// One version of the catalog, as JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +30,9 @@ pub enum DocumentError {
     /// A newer program has written it.
     #[error("the document has format {0}, and this Weir reads formats up to {FORMAT}: use a newer Weir")]
     Newer(u32),
+    /// What it is told by does not fit together.
+    #[error("version {0} can't be put together of the changes that are kept")]
+    Broken(u64),
 }
 
 #[derive(Serialize)]
@@ -52,7 +58,10 @@ impl Document {
     /// # Errors
     /// When the catalog can't be written as JSON.
     pub fn of(catalog: &Catalog) -> Result<Document, DocumentError> {
-        let text = serde_json::to_string(&Written { format: FORMAT, catalog })?;
+        // Keys in their order, which does not depend on how it came to be.
+        let mut value = serde_json::to_value(Written { format: FORMAT, catalog })?;
+        value.sort_all_objects();
+        let text = value.to_string();
         Ok(Document { version: catalog.version, text })
     }
 
@@ -107,11 +116,35 @@ mod tests {
     }
 
     #[test]
+    fn documents_of_the_first_format_are_read() {
+        let column = r#"{"name":"id","kind":{"base":"int","full":"int(11)","unsigned":false,"length":null,"scale":null,"collation":null},
+            "nullable":false,"has_default":false,"generated":false,"invisible":false}"#;
+        let table = format!(
+            r#"{{"placement":{{"Sharded":{{"columns":[0],"method":"Hash"}}}},"columns":[{column}],"primary_key":[0],"unique_keys":[],
+            "odd_unique":[],"unchecked":[],"foreign_keys":[],"triggers":false,"auto_increment":null,"clause":"shard by hash(id)"}}"#
+        );
+        let slots: Vec<String> = (0..4096).map(|slot| (slot / 2048).to_string()).collect();
+        let text = format!(
+            r#"{{"format":1,"catalog":{{"version":5,"shards":["a","b"],"databases":{{"d":{{"shards":[0,1],"slots":[{}],
+            "tables":{{"t":{table}}},"views":{{}}}}}},"fold_case":false,"definitions":[],"triggers":[],"routines":{{}},"last_definition":3}}}}"#,
+            slots.join(",")
+        );
+        let (old, catalog) = Document::parse(text).unwrap();
+        assert_eq!((old.version, catalog.last_definition), (5, 3));
+        let (_, database) = catalog.database(b"d").unwrap();
+        assert_eq!(database.slots, weir_catalog::SlotMap::even(&database.shards));
+        assert_eq!(database.tables["t"].columns[0].name, "id");
+        let new = Document::of(&catalog).unwrap();
+        assert_eq!(new.catalog().unwrap(), catalog);
+        assert!(new.text.len() < 700, "{}", new.text);
+    }
+
+    #[test]
     fn what_is_no_document_or_a_newer_one_is_refused() {
         let error = |text: &str| Document::parse(text.to_owned()).unwrap_err().to_string();
         assert!(error("").contains("no document"));
         assert!(error(r#"{"catalog":{}}"#).contains("no document"));
         assert!(error(r#"{"format":1,"catalog":{"version":"x"}}"#).contains("no document"));
-        assert!(error(r#"{"format":2,"anything":"else"}"#).contains("format 2"));
+        assert!(error(r#"{"format":3,"anything":"else"}"#).contains("format 3"));
     }
 }

@@ -1,14 +1,17 @@
 //! A store in one file of this machine.
 //!
 //! What must always hold: one process writes ([`Embedded`]), others may read beside it and follow ([`Follower`]); the file can be
-//! read by its owner only; each document has a checksum of its own, so that no bit that has turned is ever taken for the truth.
+//! read by its owner only; each entry has a checksum of its own, so that no bit that has turned is ever taken for the truth. After a
+//! failure (a full disk) the file is opened anew before anything is said of it: what was wrong for a time does no lasting harm. A file that
+//! is removed while it is in use is noticed, and made anew.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use redb::{
     Builder, ConcurrencyMode, Database, DatabaseError, ReadOnlyDatabase, ReadTransaction, ReadableDatabase,
@@ -16,7 +19,8 @@ use redb::{
 };
 use tokio::sync::watch;
 
-use crate::document::Document;
+use crate::delta::{self, Chain, checksum};
+use crate::document::{Document, DocumentError};
 use crate::store::{KEPT, Store, StoreError};
 
 /// Version to checksum and text.
@@ -34,8 +38,19 @@ fn builder() -> Builder {
 #[derive(Debug)]
 pub struct Embedded {
     path: PathBuf,
-    database: Database,
+    open: Mutex<Open>,
     newest: watch::Sender<u64>,
+}
+
+/// What is known of the file.
+#[derive(Debug)]
+struct Open {
+    /// `None` after a failure, until it can be opened again.
+    database: Option<Database>,
+    /// Which file it is, whatever bears its name by now.
+    inode: (u64, u64),
+    newest: Option<Document>,
+    chain: Option<Chain>,
 }
 
 impl Embedded {
@@ -44,58 +59,77 @@ impl Embedded {
     /// # Errors
     /// When another process writes it, when it is damaged, or the system refuses.
     pub fn open(path: &Path) -> Result<Embedded, StoreError> {
-        let at = Place(path);
-        at.guarded(|| {
-            at.make().map_err(|source| at.io(source))?;
-            let database = builder().set_check_integrity_on_open(true).create(path).map_err(|e| at.database(e))?;
-            let write = database.begin_write().map_err(|e| at.any(e.into()))?;
-            write.open_table(DOCUMENTS).map_err(|e| at.any(e.into()))?;
-            write.commit().map_err(|e| at.any(e.into()))?;
-            let store = Embedded { path: path.to_owned(), database, newest: watch::Sender::new(0) };
-            let version = store.newest()?.map_or(0, |document| document.version);
-            store.newest.send_replace(version);
-            Ok(store)
-        })
+        let open = Place(path).open()?;
+        let version = open.newest.as_ref().map_or(0, |document| document.version);
+        Ok(Embedded { path: path.to_owned(), open: Mutex::new(open), newest: watch::Sender::new(version) })
     }
 
-    fn at(&self) -> Place<'_> {
-        Place(&self.path)
+    /// Sees to it that the file is the one that bears the name. One that was removed or moved away is made anew.
+    ///
+    /// # Errors
+    /// When another file bears the name, or it can't be made.
+    pub fn keep(&self) -> Result<(), StoreError> {
+        self.with(|at, open| at.guarded(|| at.in_place(open)))
+    }
+
+    /// Works with the file, which is opened again if something failed before.
+    fn with<T>(&self, work: impl FnOnce(Place<'_>, &mut Open) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let at = Place(&self.path);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.database.is_none() {
+            // Removed meanwhile? Then it is not for this to begin a new one: what is known goes into it.
+            if at.inode().is_none() {
+                at.anew(&mut open)?;
+            } else {
+                *open = at.open()?;
+            }
+        }
+        let outcome = work(at, &mut open);
+        if !matches!(
+            outcome,
+            Ok(_) | Err(StoreError::Changed { .. } | StoreError::NotNewer { .. } | StoreError::Replaced { .. })
+        ) {
+            // The library goes on after no failure: what the file holds now, it is asked anew.
+            let database = open.database.take();
+            let _ = at.guarded(|| {
+                drop(database);
+                Ok(())
+            });
+        }
+        outcome
     }
 }
 
 impl Store for Embedded {
     fn newest(&self) -> Result<Option<Document>, StoreError> {
-        self.at().guarded(|| self.at().newest(&self.database))
+        self.with(|_, open| Ok(open.newest.clone()))
     }
 
     fn version(&self, version: u64) -> Result<Option<Document>, StoreError> {
-        self.at().guarded(|| self.at().version(&self.database, version))
+        self.with(|at, open| {
+            let Some(database) = &open.database else { return Ok(None) };
+            at.guarded(|| at.version(database, version))
+        })
     }
 
     fn put(&self, expected: u64, document: &Document) -> Result<(), StoreError> {
-        let at = self.at();
-        at.guarded(|| {
-            let write = self.database.begin_write().map_err(|e| at.any(e.into()))?;
-            {
-                let mut table = write.open_table(DOCUMENTS).map_err(|e| at.any(e.into()))?;
-                let found = table.last().map_err(|e| at.any(e.into()))?.map_or(0, |(version, _)| version.value());
-                if found != expected {
-                    return Err(StoreError::Changed { expected, found });
-                }
-                if document.version <= found {
-                    return Err(StoreError::NotNewer { new: document.version, newest: found });
-                }
-                table
-                    .insert(document.version, (checksum(&document.text), document.text.as_str()))
-                    .map_err(|e| at.any(e.into()))?;
-                let oldest = (document.version + 1).saturating_sub(KEPT);
-                table.retain_in(..oldest, |_, _| false).map_err(|e| at.any(e.into()))?;
+        self.with(|at, open| {
+            at.guarded(|| at.in_place(open))?;
+            let found = open.newest.as_ref().map_or(0, |newest| newest.version);
+            if found != expected {
+                return Err(StoreError::Changed { expected, found });
             }
-            // Durable: the default of the library, which returns from here after fsync.
-            write.commit().map_err(|e| at.any(e.into()))
+            if document.version <= found {
+                return Err(StoreError::NotNewer { new: document.version, newest: found });
+            }
+            at.guarded(|| at.put(open, document))
         })?;
         self.newest.send_replace(document.version);
         Ok(())
+    }
+
+    fn keep(&self) -> Result<(), StoreError> {
+        Embedded::keep(self)
     }
 
     fn watch(&self) -> watch::Receiver<u64> {
@@ -107,6 +141,7 @@ impl Store for Embedded {
 pub struct Follower {
     path: PathBuf,
     database: ReadOnlyDatabase,
+    seen: Mutex<Option<Document>>,
 }
 
 impl fmt::Debug for Follower {
@@ -129,7 +164,7 @@ impl Follower {
             opened = at.guarded(|| Ok(builder().open_read_only(path)))?;
         }
         match opened {
-            Ok(database) => Ok(Follower { path: path.to_owned(), database }),
+            Ok(database) => Ok(Follower { path: path.to_owned(), database, seen: Mutex::default() }),
             Err(DatabaseError::Storage(StorageError::Io(e))) if e.kind() == io::ErrorKind::NotFound => {
                 Err(StoreError::Missing { path: path.to_owned() })
             }
@@ -143,7 +178,12 @@ impl Follower {
     /// When it can't be read.
     pub fn newest(&self) -> Result<Option<Document>, StoreError> {
         let at = Place(&self.path);
-        at.guarded(|| at.newest(&self.database))
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = at.guarded(|| at.last(&self.database))?;
+        if last != seen.as_ref().map(|document| document.version) {
+            *seen = at.guarded(|| at.newest(&self.database))?.map(|(document, _)| document);
+        }
+        Ok(seen.clone())
     }
 }
 
@@ -166,25 +206,126 @@ impl Place<'_> {
         }
     }
 
-    fn newest(self, database: &impl ReadableDatabase) -> Result<Option<Document>, StoreError> {
-        self.read(database, |table| {
-            let last = table.last().map_err(|e| self.any(e.into()))?;
-            last.map(|(version, value)| self.checked(version.value(), value.value())).transpose()
+    /// Opens the file to write, and reads what is newest.
+    fn open(self) -> Result<Open, StoreError> {
+        self.guarded(|| {
+            self.make().map_err(|source| self.io(source))?;
+            let inode = self.inode().unwrap_or_default();
+            let database = builder().set_check_integrity_on_open(true).create(self.0).map_err(|e| self.database(e))?;
+            if self.read(&database, |_| Ok(Some(())))?.is_none() {
+                let write = database.begin_write().map_err(|e| self.any(e.into()))?;
+                write.open_table(DOCUMENTS).map_err(|e| self.any(e.into()))?;
+                write.commit().map_err(|e| self.any(e.into()))?;
+            }
+            let (newest, chain) = self.newest(&database)?.map_or((None, None), |(newest, chain)| (Some(newest), chain));
+            Ok(Open { database: Some(database), inode, newest, chain })
         })
+    }
+
+    /// Which file bears the name.
+    fn inode(self) -> Option<(u64, u64)> {
+        fs::metadata(self.0).ok().map(|found| (found.dev(), found.ino()))
+    }
+
+    /// See [`Embedded::keep`].
+    fn in_place(self, open: &mut Open) -> Result<(), StoreError> {
+        match self.inode() {
+            Some(inode) if inode == open.inode => Ok(()),
+            Some(_) => Err(StoreError::Replaced { path: self.0.to_owned() }),
+            None => {
+                tracing::error!(
+                    path = %self.0.display(), "the catalog's file was removed or moved away: it is made anew from what Weir knows"
+                );
+                self.anew(open)
+            }
+        }
+    }
+
+    /// A new file with the newest version that is known.
+    fn anew(self, open: &mut Open) -> Result<(), StoreError> {
+        let mut new = self.open()?;
+        if new.newest.is_some() {
+            return Err(StoreError::Replaced { path: self.0.to_owned() });
+        }
+        if let Some(document) = &open.newest {
+            self.guarded(|| self.put(&mut new, document))?;
+        }
+        *open = new;
+        Ok(())
+    }
+
+    fn put(self, open: &mut Open, document: &Document) -> Result<(), StoreError> {
+        let Some(database) = &open.database else {
+            return Err(self.io(io::Error::other("it is not open")));
+        };
+        let changed = open.chain.as_ref().and_then(|chain| chain.next(document));
+        let (entry, chain) = match changed {
+            Some((entry, chain)) => (entry, Some(chain)),
+            None => (document.text.clone(), Chain::begin(document)),
+        };
+        let write = database.begin_write().map_err(|e| self.any(e.into()))?;
+        {
+            let mut table = write.open_table(DOCUMENTS).map_err(|e| self.any(e.into()))?;
+            table.insert(document.version, (checksum(&entry), entry.as_str())).map_err(|e| self.any(e.into()))?;
+            let oldest = (document.version + 1).saturating_sub(KEPT);
+            // What is kept of an old version is of use with its base only.
+            let first = table.range(..=oldest).map_err(|e| self.any(e.into()))?.next_back().transpose();
+            let first = first.map_err(|e| self.any(e.into()))?;
+            let first = first.map(|(version, value)| delta::base(value.value().1).unwrap_or_else(|| version.value()));
+            if let Some(first) = first {
+                table.retain_in(..first, |_, _| false).map_err(|e| self.any(e.into()))?;
+            }
+        }
+        // Durable: the default of the library, which returns from here after fsync.
+        write.commit().map_err(|e| self.any(e.into()))?;
+        (open.newest, open.chain) = (Some(document.clone()), chain);
+        Ok(())
+    }
+
+    fn last(self, database: &impl ReadableDatabase) -> Result<Option<u64>, StoreError> {
+        self.read(database, |table| {
+            Ok(table.last().map_err(|e| self.any(e.into()))?.map(|(version, _)| version.value()))
+        })
+    }
+
+    fn newest(self, database: &impl ReadableDatabase) -> Result<Option<(Document, Option<Chain>)>, StoreError> {
+        match self.last(database)? {
+            Some(version) => self.entries(database, version),
+            None => Ok(None),
+        }
     }
 
     fn version(self, database: &impl ReadableDatabase, version: u64) -> Result<Option<Document>, StoreError> {
+        Ok(self.entries(database, version)?.map(|(document, _)| document))
+    }
+
+    /// A version, put together of its entries.
+    fn entries(
+        self,
+        database: &impl ReadableDatabase,
+        version: u64,
+    ) -> Result<Option<(Document, Option<Chain>)>, StoreError> {
         self.read(database, |table| {
-            let found = table.get(version).map_err(|e| self.any(e.into()))?;
-            found.map(|value| self.checked(version, value.value())).transpose()
+            let Some(found) = table.get(version).map_err(|e| self.any(e.into()))? else { return Ok(None) };
+            let base = delta::base(found.value().1).unwrap_or(version);
+            let mut entries = Vec::new();
+            for entry in table.range(base..=version).map_err(|e| self.any(e.into()))? {
+                let (version, value) = entry.map_err(|e| self.any(e.into()))?;
+                entries.push((version.value(), self.checked(version.value(), value.value())?));
+            }
+            let read = Chain::read(entries);
+            read.map(Some).map_err(|source| match source {
+                DocumentError::Newer(_) => StoreError::Document { path: self.0.to_owned(), source },
+                source => self.damaged(source.to_string()),
+            })
         })
     }
 
-    fn read(
+    fn read<T>(
         self,
         database: &impl ReadableDatabase,
-        read: impl FnOnce(redb::ReadOnlyTable<u64, (u64, &'static str)>) -> Result<Option<Document>, StoreError>,
-    ) -> Result<Option<Document>, StoreError> {
+        read: impl FnOnce(redb::ReadOnlyTable<u64, (u64, &'static str)>) -> Result<Option<T>, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
         let transaction: ReadTransaction = database.begin_read().map_err(|e| self.any(e.into()))?;
         match transaction.open_table(DOCUMENTS) {
             Ok(table) => read(table),
@@ -193,9 +334,9 @@ impl Place<'_> {
         }
     }
 
-    fn checked(self, version: u64, (sum, text): (u64, &str)) -> Result<Document, StoreError> {
+    fn checked(self, version: u64, (sum, text): (u64, &str)) -> Result<String, StoreError> {
         match checksum(text) == sum {
-            true => Ok(Document { version, text: text.to_owned() }),
+            true => Ok(text.to_owned()),
             false => Err(self.damaged(format!("version {version} has a wrong checksum"))),
         }
     }
@@ -233,15 +374,13 @@ impl Place<'_> {
                 self.damaged(e.to_string())
             }
             redb::Error::Io(e) => self.io(e),
+            redb::Error::PreviousIo => self.io(io::Error::other("it could not be read or written before")),
             other => self.damaged(other.to_string()),
         }
     }
 }
 
-/// FNV-1a, 64 bits: against turned bits, not against people.
-fn checksum(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trouble;

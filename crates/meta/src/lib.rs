@@ -3,14 +3,17 @@
 //! What must always hold: a change is a compare-and-swap on the version; what was said to be stored is on the disk.
 //!
 //! * [`document`]: the catalog as text, with its version, and back.
+//! * [`delta`]: versions as changes of the version before.
 //! * [`store`]: what a store can do, and how it fails.
 //! * [`embedded`]: a store in one file.
 #![forbid(unsafe_code)]
 
+pub mod delta;
 pub mod document;
 pub mod embedded;
 pub mod store;
 
+pub use delta::Chain;
 pub use document::{Document, DocumentError};
 pub use embedded::{Embedded, Follower};
 pub use store::{Store, StoreError};

@@ -34,6 +34,12 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// it was stored: [`Store::newest`] tells.
     fn put(&self, expected: u64, document: &Document) -> Result<(), StoreError>;
 
+    /// Sees to it that what was stored is still where it belongs, as far as that can be seen without reading it.
+    ///
+    /// # Errors
+    /// When it is not, and can't be put back.
+    fn keep(&self) -> Result<(), StoreError>;
+
     /// Tells the newest version whenever it changes.
     fn watch(&self) -> watch::Receiver<u64>;
 }
@@ -72,6 +78,14 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// Another file bears its name.
+    #[error(
+        "the catalog {} was replaced by another file while Weir runs: nothing is changed any more. Move the other one away, and Weir          writes its own again; or end Weir, and start it with the other one", path.display()
+    )]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file is not what was written to it.
     #[error(
         "the catalog {} is damaged ({why}): move it away, and make it anew from the copies in the shards with \
@@ -92,11 +106,21 @@ pub enum StoreError {
         source: DocumentError,
     },
     /// The system refuses.
-    #[error("the catalog {}: {source}", path.display())]
+    #[error("the catalog {}: {source}{}", path.display(), hint(source))]
     Io {
         /// The file.
         path: PathBuf,
         /// What it said.
         source: std::io::Error,
     },
+}
+
+/// What helps against an error of the system.
+fn hint(source: &std::io::Error) -> &'static str {
+    match source.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded | std::io::ErrorKind::FileTooLarge => {
+            ". Nothing is lost, and statements run on: make room, and definitions work again"
+        }
+        _ => "",
+    }
 }

@@ -9,11 +9,13 @@ use tokio::time::Instant;
 use weir_catalog::ShardId;
 use weir_meta::{Document, Embedded, Follower, Store, StoreError};
 
-use super::{Holding, Sharding, open};
-use crate::schema;
+use super::{Holding, ShardState, Sharding, open};
+use crate::{copies, inspect, schema};
 
 /// Pause between two looks at a shard that lacks something.
 const RETRY: Duration = Duration::from_secs(1);
+/// Pause between two looks at what a shard that lacks nothing has.
+const LOOK: Duration = Duration::from_secs(2);
 /// Pause between two looks at a store that another process writes.
 const FOLLOW: Duration = Duration::from_millis(20);
 /// How long a process that takes over waits for the store.
@@ -35,6 +37,11 @@ impl Sharding {
         let Holding::Writes(store) = self.holding() else { return };
         let state = self.shard(shard);
         if !state.ready {
+            // A server without the data is not to look as if it were a shard.
+            match self.emptied(shard).await {
+                Ok(None) => {}
+                Ok(Some(why)) | Err(why) => return self.with_shard(shard, |state| state.trouble = Some(why)),
+            }
             match schema::ensure(&self.own, shard).await {
                 Ok(_) => self.with_shard(shard, |state| (state.ready, state.trouble) = (true, None)),
                 Err(error) => return self.with_shard(shard, |state| state.trouble = Some(error.to_string())),
@@ -46,6 +53,43 @@ impl Sharding {
         {
             self.copy(shard, &document).await;
         }
+    }
+
+    /// What a shard lacks of the databases that the catalog has on it, if it has no copy of the catalog either.
+    async fn emptied(&self, shard: ShardId) -> Result<Option<String>, String> {
+        let copies = copies::last(&self.own, shard).await.map_err(|failure| failure.to_string())?;
+        let catalog = self.catalog_now();
+        let mut missing = Vec::new();
+        for (name, _) in
+            catalog.databases.iter().filter(|(_, database)| copies == 0 && database.shards.contains(&shard))
+        {
+            let found = inspect::database(&self.own, shard, name).await.map_err(|failure| failure.to_string())?;
+            if found.is_none() {
+                missing.push(name.as_str());
+            }
+        }
+        Ok((!missing.is_empty()).then(|| {
+            format!(
+                "it was emptied, or is another server: it has neither the schema weir nor the databases {}. Restore it, or DROP the databases",
+                missing.join(", ")
+            )
+        }))
+    }
+
+    /// Sees whether a shard still has what it had.
+    async fn look(&self, shard: ShardId) {
+        let Holding::Writes(_) = self.holding() else { return };
+        let had = self.shard(shard).copied;
+        let Ok(has) = copies::last(&self.own, shard).await else { return };
+        if has >= had {
+            return;
+        }
+        let why = format!(
+            "its newest copy of the catalog is version {has}, and was {had}: it was emptied, or restored from a backup"
+        );
+        tracing::error!(shard = shard.0, has, had, "the shard has lost copies of the catalog");
+        *self.chains[usize::from(shard.0)].lock().await = None;
+        self.with_shard(shard, |state| *state = ShardState { ready: false, copied: has, trouble: Some(why) });
     }
 
     /// The predecessor has let go of the store: this process writes it from now on.
@@ -92,7 +136,12 @@ impl Sharding {
 }
 
 async fn keep_shard(sharding: Weak<Sharding>, shard: ShardId) {
+    let mut looked = Instant::now();
     while let Some(sharding) = sharding.upgrade() {
+        if sharding.shard(shard).ready && looked.elapsed() >= LOOK {
+            sharding.look(shard).await;
+            looked = Instant::now();
+        }
         let state = sharding.shard(shard);
         if !state.ready || state.trouble.is_some() || state.copied < sharding.catalog().version {
             sharding.complete(shard).await;
@@ -103,9 +152,21 @@ async fn keep_shard(sharding: Weak<Sharding>, shard: ShardId) {
 }
 
 async fn follow(sharding: Weak<Sharding>) {
+    // Told once, not with every look.
+    let mut trouble = None;
     while let Some(sharding) = sharding.upgrade() {
         let pause = match sharding.holding() {
-            Holding::Writes(_) => RETRY,
+            Holding::Writes(store) => {
+                let kept = super::blocking(move || store.keep()).await.err().map(|failure| failure.message);
+                if kept != trouble {
+                    match &kept {
+                        Some(error) => tracing::error!(%error, "the catalog's file is not as it should be"),
+                        None => tracing::info!("the catalog's file is as it should be again"),
+                    }
+                    trouble = kept;
+                }
+                RETRY
+            }
             Holding::Follows(follower) => {
                 let looked = follower.newest().and_then(|newest| match newest {
                     Some(document) => sharding.publish(&document),

@@ -169,6 +169,7 @@ impl Sharding {
             settings,
             holding: Mutex::new(holding),
             changing: tokio::sync::Mutex::default(),
+            chains: states.iter().map(|_| tokio::sync::Mutex::default()).collect(),
             shards: states.into_iter().map(Mutex::new).collect(),
         });
         sharding.keep();
@@ -222,6 +223,10 @@ async fn go_on(
     }
     check_copies(&settings.path, own, catalog.version, &asked)?;
     note(&asked, states);
+    // One without any copy may have been emptied while Weir was away: the keeper looks at it before it is called ready.
+    for state in states.iter_mut().filter(|state| state.copied == 0) {
+        state.ready = false;
+    }
     if added {
         let expected = catalog.version;
         catalog.shards = names(own);
