@@ -133,7 +133,7 @@ pub(super) const PROGRAMS: &[Program] = &[
 ];
 
 /// WordPress, as `scripts/install-deps --test` has unpacked it.
-fn wordpress(tools: &Tools) -> Result<Command, Failed> {
+pub(super) fn wordpress(tools: &Tools) -> Result<Command, Failed> {
     let code = weir_local::cache_dir().join("wordpress/usr/share/wordpress");
     if !code.exists() {
         return Err(format!("WordPress is not in {}: scripts/install-deps --test unpacks it", code.display()).into());
