@@ -16,6 +16,9 @@ const OUT_PARAMETERS: u16 = 0x1000;
 /// "Metadata changed" depends on when the server re-prepared, "query was slow" on its clock.
 const NOT_OF_THE_ANSWER: u16 = 0x0400 | 0x0800;
 
+/// Status and warnings of the EOF after column definitions, where the protocol has one.
+pub(crate) type ColumnsEnd = Option<(u16, u16)>;
+
 /// An OK packet, or the OK at the end of rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Summary {
@@ -24,6 +27,9 @@ pub(crate) struct Summary {
     pub(crate) status: u16,
     pub(crate) warnings: u16,
     pub(crate) info: Vec<u8>,
+    pub(crate) columns_end: ColumnsEnd,
+    /// It came as an EOF packet.
+    pub(crate) is_eof: bool,
     /// Session state records: type and data.
     pub(crate) track: Vec<(u8, Vec<u8>)>,
 }
@@ -119,19 +125,30 @@ pub(crate) fn decode_ok(packet: &[u8], capabilities: u32) -> Result<Summary> {
     };
     // The flag says that there are records.
     let told = if track.is_empty() { 0x4000 } else { 0 };
-    Ok(Summary { affected, insert_id, status: status & !(NOT_OF_THE_ANSWER | told), warnings, info, track })
+    Ok(Summary {
+        affected,
+        insert_id,
+        status: status & !(NOT_OF_THE_ANSWER | told),
+        warnings,
+        info,
+        track,
+        ..Summary::default()
+    })
 }
 
 fn decode_eof(packet: &[u8], capabilities: u32) -> Result<Summary> {
-    if capabilities & caps::DEPRECATE_EOF != 0 {
+    // MySQL ends rows that an error has cut off by an EOF packet always.
+    if capabilities & caps::DEPRECATE_EOF != 0 && packet.len() != EOF_LENGTH {
         return decode_ok(packet, capabilities);
     }
     let mut fields = Fields(&packet[1..]);
     let warnings = fields.int(2)? as u16;
     // "Session state changed": an EOF packet has no room for what it announces, and Weir does not pass the flag on.
     let status = fields.int(2)? as u16 & !(NOT_OF_THE_ANSWER | 0x4000);
-    Ok(Summary { status, warnings, ..Summary::default() })
+    Ok(Summary { status, warnings, is_eof: true, ..Summary::default() })
 }
+
+const EOF_LENGTH: usize = 5;
 
 fn is_eof(packet: &[u8], capabilities: u32) -> bool {
     let limit = if capabilities & caps::DEPRECATE_EOF != 0 { 0xff_ffff } else { 9 };
@@ -208,10 +225,12 @@ fn decode_binary_row(packet: &[u8], columns: &[Column]) -> Result<Vec<Cell>> {
 pub(crate) enum Rows {
     Text,
     Binary,
+    /// As `Binary`, and a cursor was asked for.
+    OfCursor,
 }
 
-/// Reads column definitions, and the EOF after them where the protocol has one (its status is returned).
-fn read_columns(packets: &mut Packets, capabilities: u32, count: u64) -> Result<(Vec<Column>, u16)> {
+/// Reads column definitions, and the EOF after them where the protocol has one.
+fn read_columns(packets: &mut Packets, capabilities: u32, count: u64) -> Result<(Vec<Column>, ColumnsEnd)> {
     let mut columns = Vec::new();
     for _ in 0..count {
         columns.push(decode_column(&packets.read()?)?);
@@ -221,9 +240,10 @@ fn read_columns(packets: &mut Packets, capabilities: u32, count: u64) -> Result<
         if !is_eof(&end, capabilities) {
             return Err(broken("no EOF after column definitions"));
         }
-        return Ok((columns, decode_eof(&end, capabilities)?.status));
+        let end = decode_eof(&end, capabilities)?;
+        return Ok((columns, Some((end.status, end.warnings))));
     }
-    Ok((columns, 0))
+    Ok((columns, None))
 }
 
 /// Reads rows up to the packet that ends them.
@@ -244,7 +264,7 @@ pub(crate) fn read_rows(
         }
         all.push(match rows {
             Rows::Text => decode_text_row(&packet, columns)?,
-            Rows::Binary => decode_binary_row(&packet, columns)?,
+            Rows::Binary | Rows::OfCursor => decode_binary_row(&packet, columns)?,
         });
     }
 }
@@ -266,13 +286,19 @@ pub(crate) fn read_reply(packets: &mut Packets, capabilities: u32, rows: Rows, i
             }
             Some(_) => {
                 let count = Fields(&first).lenenc()?;
-                let (columns, status) = read_columns(packets, capabilities, count)?;
-                if status & CURSOR_EXISTS != 0 {
+                let (columns, columns_end) = read_columns(packets, capabilities, count)?;
+                let (status, warnings) = columns_end.unwrap_or_default();
+                // A routine's own cursor raises the flag too; more results follow those of a routine.
+                if rows == Rows::OfCursor && status & (CURSOR_EXISTS | MORE_RESULTS) == CURSOR_EXISTS {
                     // The EOF after the columns is the only one: rows wait for COM_STMT_FETCH.
-                    let end = Set::Ok(Summary { status, ..Summary::default() });
+                    let end = Set::Ok(Summary { status, warnings, is_eof: true, ..Summary::default() });
                     Set::Rows(columns, Vec::new(), Box::new(end))
                 } else {
                     let (all, mut end) = read_rows(packets, capabilities, rows, &columns)?;
+                    if let Set::Ok(ok) = &mut end {
+                        // Of a text that Weir reads statement by statement, only the end says that more results follow.
+                        ok.columns_end = columns_end.map(|(status, warnings)| (status & !MORE_RESULTS, warnings));
+                    }
                     if let Set::Ok(ok) = &mut end
                         && status & OUT_PARAMETERS != 0
                     {

@@ -9,7 +9,7 @@ use weir_local::Flavor;
 use crate::Collector;
 use crate::compare::{self, Pair, Side};
 use crate::lab::{APP, Endpoint, Lab, Site};
-use crate::login::{self, Login, Opening};
+use crate::login::{self, Login, Opening, caps};
 use crate::reply::Set;
 use crate::script;
 use crate::step::HABITS;
@@ -44,6 +44,10 @@ pub(crate) fn collect(tests: &mut Collector) {
             });
         }
     }
+    for binary in [false, true] {
+        let way = if binary { "binary" } else { "text" };
+        tests.add(&format!("same::bodies::{way}"), move |lab, flavor| bodies(lab, flavor, binary));
+    }
     tests.add("same::by_unix_socket", by_unix_socket);
     tests.add("same::greeting", same_greeting);
     tests.add("same::refused_logins", refused_logins);
@@ -76,6 +80,23 @@ fn by_unix_socket(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         sides[1].address = crate::client::Address::Socket(endpoint.socket.clone());
         let steps = "SELECT 1\nSELECT DATABASE()\nINSERT INTO log (who) VALUES (5)\nSELECT LAST_INSERT_ID()";
         compare_steps(site, &sides, &Login::new(APP.0, APP.1), steps, false)
+    })
+}
+
+/// All that a routine can send, packet by packet, to clients with and without EOF packets and tracked session state.
+fn bodies(lab: &Lab, flavor: Flavor, binary: bool) -> Result<(), Failed> {
+    let site = lab.site(flavor)?;
+    lab.with_endpoint(site, &[], |endpoint| {
+        let name = format!("{}bodies{}", compare::letter(flavor), if binary { "b" } else { "t" });
+        let sides = compare::sides(site, endpoint, &name);
+        for capabilities in [0, caps::DEPRECATE_EOF, caps::SESSION_TRACK, caps::DEPRECATE_EOF | caps::SESSION_TRACK] {
+            let login = Login { capabilities: caps::BASE | capabilities, ..Login::new(APP.0, APP.1) };
+            let steps = include_str!("../same/bodies.steps");
+            compare_steps(site, &sides, &login, steps, binary).map_err(|failed| {
+                format!("capabilities {capabilities:#x}\n{}", failed.message().unwrap_or_default())
+            })?;
+        }
+        Ok(())
     })
 }
 

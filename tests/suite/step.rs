@@ -288,7 +288,8 @@ impl Session {
         payload.push(flags);
         payload.extend_from_slice(&1_u32.to_le_bytes());
         encode_values(&mut payload, &values, &long);
-        let sets = self.command_with(0x17, &payload, Rows::Binary)?;
+        let rows = if flags == READ_ONLY_CURSOR { Rows::OfCursor } else { Rows::Binary };
+        let sets = self.command_with(0x17, &payload, rows)?;
         if let (Some(Set::Rows(columns, ..)), Some(statement)) = (sets.first(), self.statements.get_mut(name)) {
             statement.columns.clone_from(columns);
         }

@@ -240,6 +240,9 @@ pub struct EofPacket {
 }
 
 impl EofPacket {
+    /// The length of its payload. An OK packet in its place is longer.
+    pub const LENGTH: usize = 5;
+
     /// Reads a payload that begins with 0xFE.
     pub fn parse(payload: &[u8]) -> Result<EofPacket, Malformed> {
         let mut r = Reader::new(payload);
@@ -251,7 +254,7 @@ impl EofPacket {
     }
 
     /// The payload.
-    pub fn encode(self) -> [u8; 5] {
+    pub fn encode(self) -> [u8; Self::LENGTH] {
         let [w0, w1] = self.warnings.to_le_bytes();
         let [s0, s1] = self.status.bits().to_le_bytes();
         [0xfe, w0, w1, s0, s1]

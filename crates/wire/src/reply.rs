@@ -15,6 +15,8 @@ use crate::packets::{EofPacket, ErrPacket, OkPacket};
 pub enum ReplyKind {
     /// OK, ERR, LOCAL INFILE or result sets: COM_QUERY, COM_STMT_EXECUTE, and all that only get OK or ERR.
     Results,
+    /// The same for a COM_STMT_EXECUTE that asks for a cursor: columns may come without rows.
+    Cursor,
     /// COM_STMT_PREPARE.
     Prepare,
     /// Rows and their end: COM_STMT_FETCH; column definitions and their end: COM_FIELD_LIST.
@@ -90,13 +92,15 @@ pub struct ReplyTracker {
     status: StatusFlags,
     /// The rows are OUT parameters: MySQL says before them that a result follows, and not after them.
     out_params: bool,
+    /// The command asked for a cursor.
+    cursor: bool,
 }
 
 impl ReplyTracker {
     /// Expects a reply of `kind` from a server with which `capabilities` were negotiated.
     pub fn new(kind: ReplyKind, capabilities: Capabilities) -> Self {
         let state = match kind {
-            ReplyKind::Results => State::First,
+            ReplyKind::Results | ReplyKind::Cursor => State::First,
             ReplyKind::Prepare => State::PrepareFirst,
             ReplyKind::Rows => State::Rows,
             ReplyKind::Text => State::LastText,
@@ -109,6 +113,7 @@ impl ReplyTracker {
             rows: 0,
             status: StatusFlags::empty(),
             out_params: false,
+            cursor: kind == ReplyKind::Cursor,
         }
     }
 
@@ -229,7 +234,7 @@ impl ReplyTracker {
                 self.status = eof.status;
                 self.out_params = eof.status.contains(StatusFlags::PS_OUT_PARAMS | StatusFlags::MORE_RESULTS_EXISTS);
                 self.state = self.after_columns(after);
-                if after == AfterColumns::Rows && eof.status.contains(StatusFlags::CURSOR_EXISTS) {
+                if after == AfterColumns::Rows && self.is_cursor(eof.status) {
                     self.state = State::Done;
                     return Ok(Event::Packet(len, Ending::Eof(eof)));
                 }
@@ -262,6 +267,14 @@ impl ReplyTracker {
         }
     }
 
+    /// Whether the end of the columns is the end of the reply, because the rows wait for COM_STMT_FETCH. The flag alone
+    /// doesn't say so: a routine's own open cursor raises it on each result that the routine sends, rows and all. Those are
+    /// followed by the routine's OK, and what has a cursor is the only result of its command.
+    fn is_cursor(&self, status: StatusFlags) -> bool {
+        self.cursor
+            && status & (StatusFlags::CURSOR_EXISTS | StatusFlags::MORE_RESULTS_EXISTS) == StatusFlags::CURSOR_EXISTS
+    }
+
     fn prepare_packet<'a>(&mut self, len: usize, payload: &'a [u8]) -> Result<Event<'a>, Malformed> {
         if payload.len() < crate::stmt::PrepareOk::SHORTEST {
             // MySQL 9 answers so to the PREPARE of some statements (SET GLOBAL max_connections): nothing is prepared.
@@ -279,7 +292,8 @@ impl ReplyTracker {
     }
 
     fn end_of_rows<'a>(&mut self, len: usize, payload: &'a [u8]) -> Result<Event<'a>, Malformed> {
-        let ending = if self.deprecates_eof() {
+        // Also a server that deprecates EOF may send one: after rows that an error has cut off and a handler has caught.
+        let ending = if self.deprecates_eof() && payload.len() != EofPacket::LENGTH {
             let ok = OkPacket::parse(payload, self.capabilities)?;
             self.end_result(ok.status);
             Ending::Ok(ok)

@@ -330,7 +330,9 @@ impl Session {
             lease.close_statement(&key);
         }
         let says = |flag| outcome.status.is_some_and(|status| status.contains(flag));
-        let open = cursor && outcome.error.is_none() && says(StatusFlags::CURSOR_EXISTS);
+        // What ends in an OK of its own, as CALL does, has sent all rows; a routine's own cursor raises the flag there too.
+        let rows_last = outcome.error.is_none() && outcome.found_rows.is_some();
+        let open = cursor && rows_last && says(StatusFlags::CURSOR_EXISTS);
         let statement = self.statement(id, "mysqld_stmt_execute")?;
         if statement.long_data || statement.cursor || open {
             statement.cursor = open;
@@ -380,7 +382,8 @@ impl Session {
             self.scratch = forwarded;
         }
         sent?;
-        self.forward_reply(ReplyKind::Results, class, None).await
+        let kind = if execute.opens_cursor() { ReplyKind::Cursor } else { ReplyKind::Results };
+        self.forward_reply(kind, class, None).await
     }
 
     /// The lanes that the session's statements may ride now, if their settings read the text as it was prepared.

@@ -125,11 +125,57 @@ fn an_error_ends_rows_and_column_definitions() {
 #[test]
 fn an_open_cursor_has_no_rows() {
     let reply = packets(&[b"\x01", b"\x03def", &eof(StatusFlags::CURSOR_EXISTS)]);
-    let (endings, tracker) = same_for_all_cuts(ReplyKind::Results, CLASSIC, &reply);
+    let (endings, tracker) = same_for_all_cuts(ReplyKind::Cursor, CLASSIC, &reply);
     assert_eq!((endings.len(), tracker.rows(), tracker.status()), (1, 0, StatusFlags::CURSOR_EXISTS));
     let reply = packets(&[b"\x01", b"\x03def", &ok(0xfe, StatusFlags::CURSOR_EXISTS)]);
-    let (endings, tracker) = same_for_all_cuts(ReplyKind::Results, MODERN, &reply);
+    let (endings, tracker) = same_for_all_cuts(ReplyKind::Cursor, MODERN, &reply);
     assert_eq!((endings.len(), tracker.rows(), tracker.status()), (1, 0, StatusFlags::CURSOR_EXISTS));
+}
+
+/// Which flags a packet has decides nothing but whether more results come, and with a cursor that was asked for, rows.
+#[test]
+fn no_other_flag_ends_a_reply() {
+    let ends = StatusFlags::MORE_RESULTS_EXISTS;
+    for bit in 0..16 {
+        let flag = StatusFlags::from_bits_retain(1 << bit);
+        if flag == ends {
+            continue;
+        }
+        // An OK that tells of no changes has no flag for them.
+        let last = flag - StatusFlags::SESSION_STATE_CHANGED;
+        for kind in [ReplyKind::Results, ReplyKind::Cursor] {
+            let columns = if kind == ReplyKind::Cursor { flag | ends } else { flag };
+            // OUT parameters: an OK follows, whatever the rows' end says.
+            let classic = packets(&[
+                b"\x01",
+                b"\x03def",
+                &eof(columns),
+                b"\x01a",
+                &eof(flag | ends),
+                &OkPacket::plain(last).encode(CLASSIC),
+            ]);
+            let (endings, tracker) = same_for_all_cuts(kind, CLASSIC, &classic);
+            assert_eq!((endings.len(), tracker.rows(), tracker.status()), (2, 1, last), "{flag:?} {kind:?}");
+            let modern = packets(&[b"\x01", b"\x03def", b"\x01a", &ok(0xfe, last | ends), &ok(0, last)]);
+            let (endings, tracker) = same_for_all_cuts(kind, MODERN, &modern);
+            assert_eq!((endings.len(), tracker.rows(), tracker.status()), (2, 1, last), "{flag:?} {kind:?}");
+        }
+    }
+}
+
+/// MySQL ends rows that an error has cut off, and a handler caught, by an EOF also where it has promised none.
+#[test]
+fn rows_that_were_cut_off_end_in_an_eof_always() {
+    let more = StatusFlags::MORE_RESULTS_EXISTS;
+    let cut_off = EofPacket { warnings: 0, status: more }.encode();
+    for rows in 0..2 {
+        let mut parts: Vec<&[u8]> = vec![b"\x01", b"\x03def"];
+        parts.extend((0..rows).map(|_| &b"\x01x"[..]));
+        let end = ok(0, StatusFlags::empty());
+        parts.extend([&cut_off[..], &end]);
+        let (endings, tracker) = same_for_all_cuts(ReplyKind::Results, MODERN, &packets(&parts));
+        assert_eq!((endings.len(), tracker.rows()), (2, rows));
+    }
 }
 
 #[test]
