@@ -3,7 +3,7 @@
 //! What must always hold: one process writes ([`Embedded`]), others may read beside it and follow ([`Follower`]); the file can be
 //! read by its owner only; each entry has a checksum of its own, so that no bit that has turned is ever taken for the truth. After a
 //! failure (a full disk) the file is opened anew before anything is said of it: what was wrong for a time does no lasting harm. A file that
-//! is removed while it is in use is noticed, and made anew.
+//! is removed or truncated while it is in use is noticed, and made anew.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -49,6 +49,8 @@ struct Open {
     database: Option<Database>,
     /// Which file it is, whatever bears its name by now.
     inode: (u64, u64),
+    /// How long it was after the last change: only this store changes it.
+    length: u64,
     newest: Option<Document>,
     chain: Option<Chain>,
 }
@@ -77,11 +79,11 @@ impl Embedded {
         let at = Place(&self.path);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.database.is_none() {
-            // Removed meanwhile? Then it is not for this to begin a new one: what is known goes into it.
-            if at.inode().is_none() {
-                at.anew(&mut open)?;
-            } else {
-                *open = at.open()?;
+            // Removed or replaced meanwhile? Then what is known goes into a new one, or nothing is done.
+            match at.inode() {
+                None => at.anew(&mut open)?,
+                Some(inode) if inode == open.inode => at.again(&mut open)?,
+                Some(_) => return Err(StoreError::Replaced { path: self.path.clone() }),
             }
         }
         let outcome = work(at, &mut open);
@@ -95,6 +97,8 @@ impl Embedded {
                 drop(database);
                 Ok(())
             });
+            // Closing may give room back.
+            open.length = at.length();
         }
         outcome
     }
@@ -218,7 +222,7 @@ impl Place<'_> {
                 write.commit().map_err(|e| self.any(e.into()))?;
             }
             let (newest, chain) = self.newest(&database)?.map_or((None, None), |(newest, chain)| (Some(newest), chain));
-            Ok(Open { database: Some(database), inode, newest, chain })
+            Ok(Open { database: Some(database), inode, length: self.length(), newest, chain })
         })
     }
 
@@ -227,10 +231,15 @@ impl Place<'_> {
         fs::metadata(self.0).ok().map(|found| (found.dev(), found.ino()))
     }
 
+    fn length(self) -> u64 {
+        fs::metadata(self.0).map_or(0, |found| found.len())
+    }
+
     /// See [`Embedded::keep`].
     fn in_place(self, open: &mut Open) -> Result<(), StoreError> {
         match self.inode() {
-            Some(inode) if inode == open.inode => Ok(()),
+            Some(inode) if inode == open.inode && self.length() >= open.length => Ok(()),
+            Some(inode) if inode == open.inode => self.cut_short(open),
             Some(_) => Err(StoreError::Replaced { path: self.0.to_owned() }),
             None => {
                 tracing::error!(
@@ -239,6 +248,32 @@ impl Place<'_> {
                 self.anew(open)
             }
         }
+    }
+
+    /// The file was truncated: what is left of it goes aside.
+    fn cut_short(self, open: &mut Open) -> Result<(), StoreError> {
+        let mut aside = self.0.as_os_str().to_owned();
+        aside.push(".truncated");
+        tracing::error!(
+            path = %self.0.display(), "the catalog's file was truncated: what is left of it is moved aside, to a name that ends in \
+             .truncated, and it is made anew from what Weir knows"
+        );
+        fs::rename(self.0, aside).map_err(|source| self.io(source))?;
+        self.anew(open)
+    }
+
+    /// Opens the file again after a failure. It must have what it had.
+    fn again(self, open: &mut Open) -> Result<(), StoreError> {
+        if self.length() < open.length {
+            return self.cut_short(open);
+        }
+        let new = self.open()?;
+        let version = |open: &Open| open.newest.as_ref().map_or(0, |document| document.version);
+        if version(&new) < version(open) {
+            return Err(StoreError::Replaced { path: self.0.to_owned() });
+        }
+        *open = new;
+        Ok(())
     }
 
     /// A new file with the newest version that is known.
@@ -278,7 +313,7 @@ impl Place<'_> {
         }
         // Durable: the default of the library, which returns from here after fsync.
         write.commit().map_err(|e| self.any(e.into()))?;
-        (open.newest, open.chain) = (Some(document.clone()), chain);
+        (open.newest, open.chain, open.length) = (Some(document.clone()), chain, self.length());
         Ok(())
     }
 

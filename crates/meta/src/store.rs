@@ -80,7 +80,8 @@ pub enum StoreError {
     },
     /// Another file bears its name.
     #[error(
-        "the catalog {} was replaced by another file while Weir runs: nothing is changed any more. Move the other one away, and Weir          writes its own again; or end Weir, and start it with the other one", path.display()
+        "the catalog {} was replaced by another file while Weir runs: nothing is changed any more. Move the other one away, and Weir \
+         writes its own again; or end Weir, and start it with the other one", path.display()
     )]
     Replaced {
         /// The file.

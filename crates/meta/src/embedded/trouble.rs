@@ -71,6 +71,26 @@ fn a_file_that_is_removed_is_made_anew_and_one_in_its_place_is_left_alone() {
     assert_eq!(Embedded::open(&path).unwrap().newest().unwrap(), Some(small(4)));
 }
 
+#[test]
+fn a_file_that_is_truncated_is_made_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("catalog");
+    let store = Embedded::open(&path).unwrap();
+    store.put(0, &small(1)).unwrap();
+    let whole = fs::metadata(&path).unwrap().len();
+    for (version, left) in [(1, 0), (2, whole / 2), (3, 100)] {
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(left).unwrap();
+        if version % 2 == 0 {
+            store.keep().unwrap();
+        }
+        store.put(version, &small(version + 1)).unwrap();
+        assert_eq!(Follower::open(&path).unwrap().newest().unwrap(), Some(small(version + 1)));
+        assert!(directory.path().join("catalog.truncated").exists());
+    }
+    drop(store);
+    assert_eq!(Embedded::open(&path).unwrap().newest().unwrap(), Some(small(4)));
+}
+
 const CHILD: &str = "WEIR_META_TEST_FULL";
 
 /// Not a test of its own: what the next one runs in a process whose files may not grow.
