@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
-use crate::{bench, catalog, cluster, config, ctl, logging, serve};
+use crate::{advise, bench, catalog, cluster, config, ctl, logging, serve};
 
 /// The command did what it was asked for.
 const SUCCESS: u8 = 0;
@@ -65,6 +65,7 @@ Examples:
   weir down --wipe   stop it, and remove it with its data")]
     Down(cluster::DownArgs),
     Status(cluster::StatusArgs),
+    Advise(advise::AdviseArgs),
     /// Look at and mend the catalog of sharded databases
     #[command(subcommand, arg_required_else_help = true)]
     Catalog(catalog::CatalogCommand),
@@ -148,6 +149,8 @@ enum CommandError {
     #[error(transparent)]
     Cluster(Box<cluster::ClusterError>),
     #[error(transparent)]
+    Advise(#[from] advise::AdviseError),
+    #[error(transparent)]
     Bench(Box<bench::CommandError>),
     #[error("standard output: {0}")]
     Output(#[from] io::Error),
@@ -169,7 +172,9 @@ impl CommandError {
     fn exit_code(&self) -> u8 {
         match self {
             // The reader had enough, as `head` has.
-            Self::Output(error) | Self::Ctl(ctl::CtlError::Output(error))
+            Self::Output(error)
+            | Self::Ctl(ctl::CtlError::Output(error))
+            | Self::Advise(advise::AdviseError::Output(error))
                 if error.kind() == io::ErrorKind::BrokenPipe =>
             {
                 SUCCESS
@@ -235,6 +240,7 @@ fn execute(command: Command, out: &mut dyn Write) -> Result<(), CommandError> {
         Command::Up(args) => Ok(cluster::up(args)?),
         Command::Down(args) => Ok(cluster::down(args)?),
         Command::Status(args) => Ok(cluster::status(args)?),
+        Command::Advise(args) => Ok(advise::run(&args, out)?),
         Command::Catalog(command) => Ok(catalog::run(&command, out)?),
         Command::Bench(command) => Ok(bench::run(command, out)?),
         Command::Version => {

@@ -5,6 +5,7 @@
 //! standard error as lines that begin with `weir: `.
 #![forbid(unsafe_code)]
 
+mod advise;
 mod bench;
 mod catalog;
 mod cli;

@@ -11,7 +11,7 @@ mod types;
 mod unique;
 
 pub use foreign::{Draft, check_references, check_referring, references};
-pub use unique::lacks;
+pub use unique::{lacks, unique_keys};
 
 use weir_sql::ast::{
     ColumnAttributeKind, CreateTable, ExprKind, Ident, PartitionMethod, PlacementKind, ShardBy, ShardMethod, Span,

@@ -45,6 +45,11 @@ pub fn lacks(name: &str, shard_key: &[&str]) -> String {
     )
 }
 
+/// The unique keys of a definition, the primary key included: names, and the columns that they hold as a whole.
+pub fn unique_keys(definition: &TableDefinition<'_>) -> Vec<(String, Vec<String>)> {
+    all(definition).into_iter().map(|unique| (unique.name, unique.columns)).collect()
+}
+
 fn all(definition: &TableDefinition<'_>) -> Vec<Unique> {
     let mut found: Vec<Unique> = Vec::new();
     let mut names: Vec<String> = Vec::new();
