@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 FUZZ_SECONDS ?= 5
+# Everything is built as one workspace: for a part of it cargo chooses other features of the same libraries, and builds them once more.
 # Where cargo builds, also if the environment says so.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -41,17 +42,18 @@ unit: ## Unit tests, and the local cluster's own tests on real servers
 	@scripts/unit
 
 suite: ## Weir in front of real servers against the servers themselves, with real clients
-	$(CARGO) build --locked --bin weir
-	$(CARGO) test -p weir-tests --locked
+	$(CARGO) build --locked --workspace --all-targets
+	$(CARGO) test --locked --workspace --test allocations --test suite
 
 differential: ## Statements on one plain server and through Weir over 1, 2 and 4 shards (ARGS='--filter route --server mysql')
 	@scripts/get-mysql > /dev/null
-	@$(CARGO) build --quiet --locked --bin weir
-	@$(CARGO) run --quiet --locked -p weir-differential -- $(ARGS)
+	@$(CARGO) build --quiet --locked --workspace --all-targets
+	@$(TARGET)/debug/differential $(ARGS)
 
 sql-check: ## The SQL parser against both servers, on the statements of MariaDB's tests
 	@scripts/get-sql-corpus
-	@$(CARGO) run --quiet --locked -p weir-sql-corpus -- all
+	@$(CARGO) build --quiet --locked --workspace --all-targets
+	@$(TARGET)/debug/sql-corpus all
 
 fuzz: ## Every decoder's fuzz target, FUZZ_SECONDS each
 	scripts/fuzz $(FUZZ_SECONDS)
@@ -64,7 +66,8 @@ bench: ## The quick bench: direct, HAProxy, MySQL Router and Weir in turn (see d
 sql-corpus: ## How much of SQL the parser reads, on the statements of MariaDB's tests (ARGS='table --causes 30 --class select')
 	@scripts/get-mysql > /dev/null
 	@scripts/get-sql-corpus > /dev/null
-	@$(CARGO) run --quiet --locked -p weir-sql-corpus -- $(ARGS)
+	@$(CARGO) build --quiet --locked --workspace --all-targets
+	@$(TARGET)/debug/sql-corpus $(ARGS)
 
 clean-demo: ## Stop the demo's cluster and remove its directory
 	@$(TARGET)/demo/weir down --dir demo-cluster --wipe

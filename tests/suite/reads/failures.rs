@@ -275,7 +275,8 @@ fn ahead_of_the_writer(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), 
         replica.execute("START REPLICA IO_THREAD")?;
     }
     writer.execute("SET GLOBAL rpl_semi_sync_source_wait_for_replica_count = 2")?;
-    writer.execute("SET GLOBAL rpl_semi_sync_source_timeout = 10000")?;
+    // Longer than the test takes: what ends the writer's wait is the second acknowledgement, whatever the machine's speed.
+    writer.execute("SET GLOBAL rpl_semi_sync_source_timeout = 120000")?;
     writer.execute("SET GLOBAL rpl_semi_sync_source_enabled = ON")?;
     eventually(BOUND, "both replicas acknowledge", || {
         let clients = writer.query("SHOW STATUS LIKE 'Rpl_semi_sync_source_clients'");
@@ -300,8 +301,15 @@ fn ahead_of_the_writer(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), 
             site.writer.server.query_value(&format!("SELECT v FROM {DATABASE}.counters WHERE id = 7"))?,
             Some("0".to_owned()),
         )?;
+        let replica = &site.replicas[1];
+        let acknowledged = scope.spawn(move || {
+            // The read is to have come meanwhile.
+            std::thread::sleep(Duration::from_secs(1));
+            replica.execute("START REPLICA IO_THREAD")
+        });
         let there = value(&mut reader, "SELECT /*+ WEIR_PRIMARY */ v FROM counters WHERE id = 7")?;
         expect_equal("what the writer shows after that", there, "77".into())?;
+        acknowledged.join().map_err(|_| "the replica's thread panicked")??;
         in_transaction.query_drop("BEGIN")?;
         expect_equal("in a transaction", value(&mut in_transaction, read)?, "77".into())?;
         in_transaction.query_drop("COMMIT")?;
