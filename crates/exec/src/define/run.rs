@@ -41,12 +41,16 @@ pub async fn define<R: Records>(
     all.extend(single::possible(asked, &catalog).into_iter().filter(|object| !objects.contains(object)));
     let _taken = locks.take(&all).await;
     let Some((id, intent)) = begin(asked, records, locks, (&objects, &all), parts).await? else { return Ok(None) };
+    let mut is_missing = false;
     let (id, intent, told) = match first(records, id, &intent, parts).await? {
         First::Done(reply) => {
             let told = outcome(reply, intent.note.clone());
             (id, intent, Ok(Some(told)))
         }
-        First::Missing(failure) => (id, intent, Err(failure)),
+        First::Missing(failure) => {
+            is_missing = true;
+            (id, intent, Err(failure))
+        }
         First::ThereAlready(reply) => {
             records.change(move |catalog| forget(catalog, id)).await?;
             return Ok(Some(outcome(reply, None)));
@@ -68,7 +72,8 @@ pub async fn define<R: Records>(
             Answered::Made(reply) => Some(reply),
             _ => None,
         });
-        // What the first shard lacks and another one had is dropped now.
+        // What the first shard lacks and another one had is dropped now. What was refused of a list is still told.
+        let made = made.filter(|_| is_missing);
         return told.or_else(|failure| made.map(|reply| Some(outcome(reply, None))).ok_or(failure));
     }
     Err(not_everywhere(records, id, &intent, answers, parts).await?)

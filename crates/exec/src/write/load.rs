@@ -271,6 +271,7 @@ impl<'p> Loading<'p> {
         let done: Vec<&Done> = replies.iter().flatten().collect();
         let mut outcome = total(&done, None);
         outcome.insert_id = generated.unwrap_or(0);
+        outcome.left_id = generated.map_or(crate::LeftId::Unchanged, crate::LeftId::Known);
         outcome.assigned_on = self.latest;
         outcome.status = done.last().map(|done| done.status).unwrap_or_default();
         Ok(outcome)
