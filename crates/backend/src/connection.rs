@@ -71,6 +71,8 @@ pub struct Connection {
     pub input: BytesMut,
     /// Prepared statements, least recently used last.
     pub statements: LruCache<Rc<StatementKey>, Prepared>,
+    /// How many of them it keeps that have no cursor.
+    most_statements: NonZeroUsize,
     /// When it was given back.
     pub idle_since: Instant,
     /// The server's generation when it was made.
@@ -161,6 +163,7 @@ impl Connection {
             server,
             input: BytesMut::new(),
             statements: LruCache::new(statements),
+            most_statements: statements,
             idle_since: Instant::now(),
             generation,
             rights,
@@ -472,6 +475,7 @@ impl Connection {
 
     fn forget(&mut self) {
         self.statements.clear();
+        self.statements.resize(self.most_statements);
         self.tracking = false;
         let database = self.profile.database.clone();
         self.profile = Rc::new(self.after_reset.with_database(database.as_deref()));
@@ -511,8 +515,21 @@ impl Connection {
         }
     }
 
-    /// Keeps a statement prepared here. A statement that has to make room is closed on the server.
+    /// Keeps a statement prepared here. A statement that has to make room is closed on the server: never one with a cursor or with
+    /// values in pieces, for which there is room in any case.
     pub fn remember(&mut self, key: Rc<StatementKey>, prepared: Prepared) {
+        if self.statements.peek(&key).is_some_and(|kept| kept.held) {
+            self.queue(&[&[Command::StmtClose as u8][..], &prepared.id.to_le_bytes()].concat(), false);
+            return;
+        }
+        let full = self.statements.len() >= self.statements.cap().get() && !self.statements.contains(&key);
+        if full && self.statements.peek_lru().is_some_and(|(_, oldest)| oldest.held) {
+            let free = self.statements.iter().rev().find(|(_, kept)| !kept.held).map(|(key, _)| key.clone());
+            match free {
+                Some(free) => self.close_statement(&free),
+                None => self.statements.resize(self.statements.cap().saturating_add(1)),
+            }
+        }
         if let Some((_, old)) = self.statements.push(key, prepared) {
             let close = [&[Command::StmtClose as u8][..], &old.id.to_le_bytes()].concat();
             self.queue(&close, false);

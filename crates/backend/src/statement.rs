@@ -22,21 +22,40 @@ pub struct StatementKey {
     pub text: Box<[u8]>,
     /// The profile under which the text is read: [`Profile::parsing`](crate::Profile::parsing) at the time of PREPARE.
     pub parsing: SharedProfile,
+    /// The client's statement that is alone to have it; 0 for a key that all have who have prepared the text.
+    alone: u64,
     hash: u64,
 }
 
 impl StatementKey {
     /// The key of a text that is read under `parsing`.
     pub fn new(text: Box<[u8]>, parsing: SharedProfile) -> StatementKey {
+        Self::with(text, parsing, 0)
+    }
+
+    fn with(text: Box<[u8]>, parsing: SharedProfile, alone: u64) -> StatementKey {
         let mut hasher = DefaultHasher::new();
-        (&text, parsing.key()).hash(&mut hasher);
-        StatementKey { text, parsing, hash: hasher.finish() }
+        (&text, parsing.key(), alone).hash(&mut hasher);
+        StatementKey { text, parsing, alone, hash: hasher.finish() }
+    }
+
+    /// A key of the same text that only this statement of this session has: a server keeps a cursor, and values that came in
+    /// pieces, with its own id of a statement, which two statements of a client can't have in common then.
+    pub fn alone(&self, session: u32, statement: u32) -> StatementKey {
+        let alone = u64::from(session) << 32 | u64::from(statement);
+        Self::with(self.text.clone(), self.parsing.clone(), alone)
+    }
+
+    /// Whether only one statement of one session has it.
+    pub fn is_alone(&self) -> bool {
+        self.alone != 0
     }
 }
 
 impl PartialEq for StatementKey {
     fn eq(&self, other: &Self) -> bool {
-        let same = || self.hash == other.hash && self.text == other.text && self.parsing == other.parsing;
+        let heads = |key: &Self| (key.hash, key.alone);
+        let same = || heads(self) == heads(other) && self.text == other.text && self.parsing == other.parsing;
         std::ptr::eq(self, other) || same()
     }
 }
@@ -58,6 +77,15 @@ pub struct Prepared {
     pub types: Option<Rc<[u8]>>,
     /// The session that has executed it here, if any; `u32::MAX` for several.
     pub executed_by: Option<u32>,
+    /// It has a cursor or values in pieces, which closing it would lose.
+    pub held: bool,
+}
+
+impl Prepared {
+    /// Just prepared as `id`.
+    pub fn new(id: u32) -> Prepared {
+        Prepared { id, types: None, executed_by: None, held: false }
+    }
 }
 
 /// One execution of a prepared statement, as a session wants it.
@@ -73,6 +101,8 @@ pub struct Execution<'a> {
     pub untyped: bool,
     /// The session.
     pub session: u32,
+    /// It may be a CALL, whose parameters MariaDB leaves with the types of the OUT values that came back.
+    pub retypes: bool,
 }
 
 impl Connection {
@@ -81,13 +111,30 @@ impl Connection {
     pub fn close_if_unfit(&mut self, execution: &Execution<'_>, mariadb: bool) {
         let Some(prepared) = self.statements.peek(execution.key) else { return };
         let others = prepared.executed_by.is_some_and(|session| session != execution.session);
-        if !mariadb && others && (execution.untyped || prepared.types.as_ref() != execution.types) {
+        if !mariadb && others && !prepared.held && (execution.untyped || prepared.types.as_ref() != execution.types) {
             self.close_statement(execution.key);
         }
     }
 
-    /// Writes the execution of a statement that is prepared here as `id`, with the types of its parameters if they are others than those
-    /// of its last execution here.
+    /// Before the first piece of a value is sent, with which nobody knows the types yet that the execution will bring: closes the
+    /// statement here if another session has executed it. Later [`Connection::close_if_unfit`] would take the value away.
+    pub fn close_if_others(&mut self, key: &StatementKey, session: u32, mariadb: bool) {
+        let others = |prepared: &Prepared| !prepared.held && prepared.executed_by.is_some_and(|by| by != session);
+        if !mariadb && self.statements.peek(key).is_some_and(others) {
+            self.close_statement(key);
+        }
+    }
+
+    /// A statement's cursor, or its values in pieces, have come or gone.
+    pub fn hold_statement(&mut self, key: &StatementKey, held: bool) {
+        if let Some(prepared) = self.statements.peek_mut(key) {
+            prepared.held = held;
+        }
+    }
+
+    /// Writes the execution of a statement that is prepared here as `id`, with the types of its parameters if the client brings them, or
+    /// if they are others than those of its last execution here. What the client brings is never left out as known: a server may have
+    /// changed the types of its parameters meanwhile, and would read the values by those.
     pub fn encode_execution(&mut self, execution: &Execution<'_>, id: u32, out: &mut Vec<u8>) {
         let Execution { key, execute, types, session, .. } = *execution;
         let Some(prepared) = self.statements.peek_mut(key) else {
@@ -95,9 +142,9 @@ impl Connection {
             return;
         };
         let same = matches!((&prepared.types, types), (Some(a), Some(b)) if Rc::ptr_eq(a, b) || a == b);
-        let send = types.filter(|_| !same && execute.params > 0);
+        let send = types.filter(|_| execute.params > 0 && (execute.types.is_some() || !same));
         execute.encode_into(out, id, send.map(|types| &types[..]));
-        prepared.types = types.cloned();
+        prepared.types = types.filter(|_| !execution.retypes).cloned();
         let by = |before| if before == session { session } else { u32::MAX };
         prepared.executed_by = Some(prepared.executed_by.map_or(session, by));
     }
@@ -144,7 +191,7 @@ mod tests {
         let keys = StatementKeys::default();
         let one = keys.share(key("SELECT 1", "a"));
         assert!(Rc::ptr_eq(&one, &keys.share(key("SELECT 1", "a"))));
-        for other in [key("SELECT 2", "a"), key("SELECT 1", "b")] {
+        for other in [key("SELECT 2", "a"), key("SELECT 1", "b"), one.alone(1, 1), one.alone(1, 2)] {
             assert_ne!(*one, other);
             assert!(!Rc::ptr_eq(&one, &keys.share(other)));
         }

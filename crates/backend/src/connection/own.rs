@@ -175,9 +175,7 @@ impl Connection {
                 Event::Pass(n) => n,
                 Event::Packet(n, ending) => {
                     match ending {
-                        Ending::Prepared(ok) => {
-                            outcome = Some(Ok(Prepared { id: ok.id, types: None, executed_by: None }))
-                        }
+                        Ending::Prepared(ok) => outcome = Some(Ok(Prepared::new(ok.id))),
                         Ending::Err(err) => outcome = Some(Err(server_failure(&err))),
                         _ => {}
                     }

@@ -208,7 +208,7 @@ impl Lane {
         if types_must_agree && !same && prepared.executed_by.is_some() {
             return false;
         }
-        let send_types = types.filter(|_| !same && execute.params > 0);
+        let send_types = types.filter(|_| execute.params > 0 && (execute.types.is_some() || !same));
         let mut payload = self.scratch.borrow_mut();
         payload.clear();
         execute.encode_into(&mut payload, prepared.id, send_types.map(|types| &types[..]));
@@ -476,7 +476,7 @@ impl Lane {
             InFlight::Prepare(key) => {
                 if let Some(id) = line.prepared.take() {
                     self.not_prepared.borrow_mut().retain(|pending| *pending != key);
-                    connection.remember(key, Prepared { id, types: None, executed_by: None });
+                    connection.remember(key, Prepared::new(id));
                 }
             }
         }

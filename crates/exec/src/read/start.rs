@@ -42,7 +42,7 @@ pub(super) async fn send(parts: &mut [&mut Part], read: &Read, request: &Request
             let own = picked.as_ref().map(|picked| (picked.execute(), &picked.types));
             let (execute, types) = own.as_ref().map_or((*execute, types), |(execute, types)| (execute, Some(*types)));
             let untyped = types.is_some_and(|types| has_untyped(types, named));
-            let execution = Execution { key: &key, execute, types, untyped, session };
+            let execution = Execution { key: &key, execute, types, untyped, session, retypes: false };
             queue_executions(parts, &execution, parsing).await?;
             Format::Binary
         }

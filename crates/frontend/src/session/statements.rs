@@ -14,6 +14,8 @@ use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::{Execute, settle_null_types, statement_id};
 use weir_wire::{Capabilities, Command, Failure, Fault, Malformed, StatusFlags};
 
+use held::in_pieces;
+
 use super::diagnostics::AskedBy;
 use super::query::names_server_threads;
 use super::relay::Outcome;
@@ -24,6 +26,8 @@ use super::sharded::{self, Asked, Dispatched};
 use super::state::Statement;
 use super::{End, SMALL_COMMAND, Session};
 use crate::texts::may_ride;
+
+mod held;
 
 /// The most statements that one client may have prepared: `max_prepared_stmt_count` of a stock server.
 pub(super) const MOST_STATEMENTS: usize = 16_382;
@@ -99,6 +103,7 @@ impl Session {
         let parsing = Rc::new(self.state.profile.parsing());
         let key = self.shared.statement_keys.share(StatementKey::new(text, parsing));
         let id = self.next_statement_id();
+        let key = self.key_beside_busy(id, &key).unwrap_or(key);
         let aimed = match self.aim_preparation(&class, &key.text).await {
             Ok(()) => self.route(&class, hint).await,
             Err(stopped) => Err(stopped),
@@ -167,7 +172,7 @@ impl Session {
         let prepared = outcome.prepared;
         self.note(&class, &outcome);
         let Some(ok) = prepared else { return Ok(None) };
-        self.connection().remember(key.clone(), Prepared { id: ok.id, types: None, executed_by: None });
+        self.connection().remember(key.clone(), Prepared::new(ok.id));
         Ok(Some(ok.params))
     }
 
@@ -213,6 +218,9 @@ impl Session {
             Ok(()) => Ok(()),
             Err(stopped) => self.stopped(stopped),
         };
+        if let Ok(id) = statement_id(payload) {
+            self.forget_pieces(id);
+        }
         if let Some((digested, key, class)) = known {
             self.note_accounts(&class);
             self.statement_ends(begun, &digested, &key.text, &ended);
@@ -224,6 +232,7 @@ impl Session {
         let capabilities = self.client.capabilities;
         let id = statement_id(payload).map_err(malformed)?;
         let mariadb = self.identity.mariadb;
+        self.set_apart(id);
         let statement = self.statement(id, "mysqld_stmt_execute")?;
         if let Some(failure) = statement.failed.take() {
             return Err(failure.into());
@@ -270,10 +279,13 @@ impl Session {
             return Ok(());
         }
         let params = self.statement(id, "mysqld_stmt_execute")?.params;
+        let mut execute = execute;
         let key = match self.dispatch_execution(&class, &key, &execute, types.as_ref(), params, long_data).await? {
             Dispatched::Done => return Ok(()),
             Dispatched::Here(None) => key,
+            Dispatched::Here(Some(_)) if long_data => return Err(in_pieces().into()),
             Dispatched::Here(Some(text)) => {
+                execute = execute.without_cursor();
                 self.shared.statement_keys.share(StatementKey::new(text.into(), key.parsing.clone()))
             }
         };
@@ -301,6 +313,13 @@ impl Session {
         let counts = Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
         let spliced = if class.effects.intersects(counts) { self.splice_state(&class, &key.text) } else { None };
         let once = spliced.is_some();
+        if once && long_data {
+            return Err(in_pieces().into());
+        }
+        if once {
+            // Such a text is closed at once, and a cursor with it: the rows come with the reply, as servers send those of SHOW.
+            execute = execute.without_cursor();
+        }
         let key = match spliced {
             Some(text) => Rc::new(StatementKey::new(text.into(), key.parsing.clone())),
             None => key,
@@ -338,6 +357,7 @@ impl Session {
             statement.cursor = open;
             statement.long_data = false;
             self.state.learn_busy_statements();
+            self.hold_statement(&key, open);
         }
         Ok(())
     }
@@ -369,7 +389,8 @@ impl Session {
     async fn execute_once(&mut self, run: &Execution<'_>) -> Result<Outcome, Stopped> {
         let Execution { key, class, execute, types, untyped } = *run;
         let (mariadb, session) = (self.identity.mariadb, self.handle.id);
-        let execution = statement::Execution { key, execute, types: types.as_ref(), untyped, session };
+        let retypes = mariadb && class.effects.contains(Effects::RUNS_OTHERS);
+        let execution = statement::Execution { key, execute, types: types.as_ref(), untyped, session, retypes };
         self.have_connection().await?;
         self.connection().close_if_unfit(&execution, mariadb);
         let server_id = self.have_statement(key).await?;
@@ -402,114 +423,5 @@ impl Session {
     /// Shows the statement's text as what the session runs.
     fn handle_statement(&self, key: &StatementKey) {
         self.handle.begin(Command::StmtExecute.process_name(), &key.text, self.shared.idle.now());
-    }
-
-    /// COM_STMT_FETCH.
-    pub(super) async fn fetch(&mut self, payload: &[u8]) -> Result<(), End> {
-        match self.fetch_rows(payload).await {
-            Ok(()) => Ok(()),
-            Err(stopped) => self.stopped(stopped),
-        }
-    }
-
-    async fn fetch_rows(&mut self, payload: &[u8]) -> Result<(), Stopped> {
-        let id = statement_id(payload).map_err(malformed)?;
-        let rows = payload.get(5..9).ok_or_else(|| malformed(Malformed("number of rows")))?.to_vec();
-        let statement = self.statement(id, "mysqld_stmt_fetch")?;
-        if !statement.cursor {
-            let end = if self.identity.mariadb { "" } else { "." };
-            let message = format!("The statement ({id}) has no open cursor{end}");
-            return Err(Failure::new(Fault::Client, 1421, b"HY000", message).into());
-        }
-        let key = statement.key.clone();
-        let server_id = self.have_statement(&key).await?;
-        let mut payload = Self::statement_command(Command::StmtFetch, server_id);
-        payload.extend_from_slice(&rows);
-        let class = Class { effects: Effects::READS, ..Class::default() };
-        self.send(&class, &payload).await?;
-        let outcome = self.forward_reply(ReplyKind::Rows, &class, None).await?;
-        self.note(&class, &outcome);
-        let last = outcome.status.is_some_and(|status| status.contains(StatusFlags::LAST_ROW_SENT));
-        let ended = outcome.error.is_some() || last;
-        self.statement(id, "mysqld_stmt_fetch")?.cursor = !ended;
-        self.state.learn_busy_statements();
-        Ok(())
-    }
-
-    /// COM_STMT_RESET: closes the cursor, and forgets what was sent in pieces.
-    pub(super) async fn reset_statement(&mut self, payload: &[u8]) -> Result<(), End> {
-        match self.reset_on_server(payload).await {
-            Ok(true) => Ok(()),
-            Ok(false) => {
-                self.done_here();
-                Ok(())
-            }
-            Err(stopped) => self.stopped(stopped),
-        }
-    }
-
-    /// Returns whether the server has answered.
-    async fn reset_on_server(&mut self, payload: &[u8]) -> Result<bool, Stopped> {
-        let id = statement_id(payload).map_err(malformed)?;
-        let statement = self.statement(id, "mysqld_stmt_reset")?;
-        statement.failed = None;
-        if !statement.cursor && !statement.long_data {
-            return Ok(false);
-        }
-        let key = statement.key.clone();
-        let server_id = self.have_statement(&key).await?;
-        let class = Class::default();
-        self.send(&class, &Self::statement_command(Command::StmtReset, server_id)).await?;
-        let outcome = self.forward_reply(ReplyKind::Results, &class, None).await?;
-        self.note(&class, &outcome);
-        let statement = self.statement(id, "mysqld_stmt_reset")?;
-        statement.cursor = false;
-        statement.long_data = false;
-        self.state.learn_busy_statements();
-        Ok(true)
-    }
-
-    /// COM_STMT_CLOSE, which has no reply. Connections keep the statement prepared for the next session that
-    /// prepares the same text, unless a cursor or a value in pieces is left on it.
-    pub(super) fn close_statement(&mut self, payload: &[u8]) -> Result<(), End> {
-        let Ok(id) = statement_id(payload) else { return Ok(()) };
-        let Some(statement) = self.state.statements.remove(&id) else { return Ok(()) };
-        if statement.cursor || statement.long_data {
-            if let Some(lease) = &mut self.lease {
-                lease.close_statement(&statement.key);
-            }
-            self.state.learn_busy_statements();
-        }
-        Ok(())
-    }
-
-    /// COM_STMT_SEND_LONG_DATA, which has no reply: a failure is told by the next execution.
-    pub(super) async fn long_data(&mut self, payload: &[u8]) -> Result<(), End> {
-        let Ok(id) = statement_id(payload) else { return Ok(()) };
-        let Ok(statement) = self.statement(id, "mysqld_stmt_send_long_data") else { return Ok(()) };
-        if statement.failed.is_some() {
-            return Ok(());
-        }
-        let key = statement.key.clone();
-        let sent = match self.have_statement(&key).await {
-            Ok(server_id) => {
-                let mut forwarded = payload.to_vec();
-                forwarded[1..5].copy_from_slice(&server_id.to_le_bytes());
-                self.send_unanswered(&forwarded).await.map_err(Stopped::from)
-            }
-            Err(stopped) => Err(stopped),
-        };
-        let failure = match sent {
-            Ok(()) => None,
-            Err(Stopped::Refused(failure) | Stopped::ReadOnly(failure)) => Some(failure),
-            Err(Stopped::Late) => Some(self.behind()),
-            Err(Stopped::Ended(end)) => return Err(end),
-        };
-        if let Ok(statement) = self.statement(id, "mysqld_stmt_send_long_data") {
-            statement.long_data = failure.is_none();
-            statement.failed = failure;
-            self.state.learn_busy_statements();
-        }
-        Ok(())
     }
 }
