@@ -296,8 +296,7 @@ pub(crate) fn read_reply(packets: &mut Packets, capabilities: u32, rows: Rows, i
                 } else {
                     let (all, mut end) = read_rows(packets, capabilities, rows, &columns)?;
                     if let Set::Ok(ok) = &mut end {
-                        // Of a text that Weir reads statement by statement, only the end says that more results follow.
-                        ok.columns_end = columns_end.map(|(status, warnings)| (status & !MORE_RESULTS, warnings));
+                        ok.columns_end = columns_end;
                     }
                     if let Set::Ok(ok) = &mut end
                         && status & OUT_PARAMETERS != 0

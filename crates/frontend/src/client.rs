@@ -259,6 +259,9 @@ impl Client {
                 && self.input.len() >= HEADER + header.len
             {
                 self.packets.set_next_seq(header.seq.wrapping_add(1));
+                if let Some(replies) = &mut self.replies {
+                    replies.go_on_at(header.seq.wrapping_add(1));
+                }
                 if let Some(compressed) = &mut self.compressed {
                     compressed.writer.set_next_seq(compressed.reader.next_seq());
                 }
@@ -352,6 +355,13 @@ impl Client {
         self.replies = Some(Replies::new(self.packets.next_seq()));
     }
 
+    /// One of several replies begins. `more`: another one will follow, as far as is known.
+    pub fn begin_reply(&mut self, more: bool) {
+        if let Some(replies) = &mut self.replies {
+            replies.begin(self.capabilities, more);
+        }
+    }
+
     /// A reply is at its end; `more`: another one follows. Returns whether it is no error.
     pub fn end_reply(&mut self, more: bool) -> bool {
         let Some(replies) = &mut self.replies else { return false };
@@ -381,6 +391,17 @@ impl Client {
             self.output = held;
         }
         sent
+    }
+
+    /// Sends what is to be sent, the last packet of which asks for a file. Not cancel-safe.
+    ///
+    /// # Errors
+    /// As [`Client::flush`].
+    pub async fn flush_request(&mut self) -> Result<(), ClientError> {
+        if let Some(replies) = &mut self.replies {
+            replies.send_all(&mut self.output);
+        }
+        self.flush().await
     }
 
     async fn flush_output(&mut self) -> Result<(), ClientError> {

@@ -1,13 +1,15 @@
 //! The replies to several statements of one command, each made as if it were alone.
 //!
 //! What must always hold: the packets that are sent have consecutive numbers, and the last one of each reply says whether another reply
-//! follows. So that one stays unsent until that is known.
+//! follows. So that one stays unsent until that is known. The EOF behind column definitions says it too, where the protocol has one.
 
 use bytes::BytesMut;
 use weir_wire::{Capabilities, StatusFlags};
 
 /// A packet's length and number.
 const HEADER: usize = 4;
+/// The length of a frame that the next one continues.
+const MAX_FRAME: usize = 0xff_ffff;
 
 /// See the module.
 #[derive(Debug)]
@@ -17,12 +19,32 @@ pub(super) struct Replies {
     done: usize,
     /// Where the last whole packet begins.
     last: usize,
+    /// Where the next packet stands in its reply, if that matters: columns end with an EOF packet, and another reply follows.
+    at: Option<At>,
+    /// The next frame continues the packet of the one before.
+    continued: bool,
+}
+
+/// Where in a result a packet stands.
+#[derive(Debug, Clone, Copy)]
+enum At {
+    First,
+    /// One of so many column definitions.
+    Columns(u64),
+    ColumnsEnd,
+    Rows,
 }
 
 impl Replies {
     /// The output is empty; its first packet will have this number.
     pub(super) fn new(next_seq: u8) -> Replies {
-        Replies { next_seq, done: 0, last: 0 }
+        Replies { next_seq, done: 0, last: 0, at: None, continued: false }
+    }
+
+    /// A reply begins. `more`: as far as is known, another one follows.
+    pub(super) fn begin(&mut self, capabilities: Capabilities, more: bool) {
+        self.at = (more && !capabilities.contains(Capabilities::DEPRECATE_EOF)).then_some(At::First);
+        self.continued = false;
     }
 
     /// Gives all whole packets their numbers.
@@ -36,7 +58,22 @@ impl Replies {
             }
             self.next_seq = self.next_seq.wrapping_add(1);
             (self.last, self.done) = (self.done, end);
+            let continues = std::mem::replace(&mut self.continued, length == MAX_FRAME);
+            if let (Some(at), false, Some(packet)) = (self.at, continues, output.get_mut(self.last + HEADER..end)) {
+                self.at = Some(behind(at, packet));
+            }
         }
+    }
+
+    /// The last packet asks the client for a file: it is sent, as nothing is to be said in it.
+    pub(super) fn send_all(&mut self, output: &mut BytesMut) {
+        self.number(output);
+        self.last = self.done;
+    }
+
+    /// The client has sent a packet: the next one has this number.
+    pub(super) fn go_on_at(&mut self, next_seq: u8) {
+        self.next_seq = next_seq;
     }
 
     /// Takes away what may not be sent yet.
@@ -90,6 +127,32 @@ impl Replies {
     }
 }
 
+/// Where the next packet stands behind this one. An EOF behind column definitions is told that another reply follows.
+fn behind(at: At, packet: &mut [u8]) -> At {
+    let length = packet.len();
+    match (at, packet) {
+        (_, [] | [0xff, ..]) | (At::First, [0x00 | 0xfb, ..]) => At::First,
+        (At::First, count) => At::Columns(number(count)),
+        (At::Columns(left @ 2..), _) => At::Columns(left - 1),
+        (At::Columns(_), _) => At::ColumnsEnd,
+        (At::ColumnsEnd, [0xfe, _, _, flags, ..]) => {
+            *flags |= StatusFlags::MORE_RESULTS_EXISTS.bits().to_le_bytes()[0];
+            At::Rows
+        }
+        (At::Rows, [0xfe, ..]) if length < 9 => At::First,
+        (At::ColumnsEnd | At::Rows, _) => At::Rows,
+    }
+}
+
+/// A length-encoded number, as far as numbers of columns go.
+fn number(bytes: &[u8]) -> u64 {
+    match bytes {
+        [0xfc, low, high, ..] => u64::from(u16::from_le_bytes([*low, *high])),
+        [byte, ..] => u64::from(*byte),
+        [] => 0,
+    }
+}
+
 /// How many bytes a length-encoded number takes.
 fn length_of_number(bytes: &[u8]) -> usize {
     match bytes.first() {
@@ -138,6 +201,42 @@ mod tests {
         held.extend_from_slice(&OK[6..]);
         assert!(replies.end(&mut held, Capabilities::empty(), false));
         assert_eq!((held[3], held[OK.len() + 3], held[OK.len() + 7]), (2, 3, 2));
+    }
+
+    #[test]
+    fn the_end_of_columns_says_that_more_follow() {
+        let column = [2, 0, 0, 0, 3, b'd'];
+        let row = [2, 0, 0, 0, 1, b'x'];
+        let result = [&[1, 0, 0, 1, 2][..], &column, &column, EOF, &row, EOF].concat();
+        let eof_at = 5 + 6 + 6 + 7;
+        for (capabilities, more, flags) in [
+            (Capabilities::empty(), true, 10),
+            (Capabilities::empty(), false, 2),
+            (Capabilities::DEPRECATE_EOF, true, 2),
+        ] {
+            let mut replies = Replies::new(1);
+            replies.begin(capabilities, more);
+            let mut output = BytesMut::new();
+            for byte in &result {
+                output.extend_from_slice(&[*byte]);
+                replies.number(&mut output);
+            }
+            assert_eq!(output[eof_at], flags, "{more}");
+            assert_eq!(output[output.len() - 2], 2, "the end waits until it is known");
+        }
+    }
+
+    #[test]
+    fn a_request_for_a_file_is_sent_and_numbers_go_on_behind_the_file() {
+        let mut replies = Replies::new(1);
+        let mut output = BytesMut::from(&[OK, &[2, 0, 0, 9, 0xfb, b'f']].concat()[..]);
+        replies.send_all(&mut output);
+        assert!(replies.hold_back(&mut output).is_empty());
+        assert_eq!(output[14], 2);
+        let mut output = BytesMut::from(OK);
+        replies.go_on_at(7);
+        assert!(replies.end(&mut output, Capabilities::empty(), false));
+        assert_eq!(output[3], 7);
     }
 
     #[test]

@@ -170,8 +170,8 @@ impl Relay<'_> {
                         self.client.flush().await?;
                     }
                 }
-                Step::SendFile => {
-                    self.send_file().await?;
+                Step::SendFile(seq) => {
+                    self.send_file(seq).await?;
                     tracker.infile_sent();
                 }
                 Step::Wait => {
@@ -279,9 +279,10 @@ impl Relay<'_> {
                         client.output[start..][PrepareOk::ID_AT].copy_from_slice(&id.to_le_bytes());
                     }
                     Ending::LocalInfile => {
+                        let seq = input[3];
                         client.output.extend_from_slice(&input[..n]);
                         self.lease.input.advance(n);
-                        return Ok(Step::SendFile);
+                        return Ok(Step::SendFile(seq));
                     }
                 }
                 n
@@ -339,12 +340,15 @@ impl Relay<'_> {
         Ok(())
     }
 
-    /// Hands the client's file to the server, frame by frame, up to the empty one that ends it.
-    async fn send_file(&mut self) -> Result<(), Broken> {
-        self.client.flush().await?;
+    /// Hands the client's file to the server, frame by frame, up to the empty one that ends it. To the server the frames go on behind its
+    /// request; the client's own numbers differ from those among the replies to several statements.
+    async fn send_file(&mut self, mut seq: u8) -> Result<(), Broken> {
+        self.client.flush_request().await?;
         loop {
-            let frame = self.client.frame().await?;
+            let mut frame = self.client.frame().await?;
             let last = frame.len() == weir_wire::frame::HEADER;
+            seq = seq.wrapping_add(1);
+            frame[3] = seq;
             self.lease.queue_raw(&frame);
             self.lease.flush().await.map_err(|failure| Broken::Server { failure, said: true })?;
             if last {
@@ -385,7 +389,8 @@ pub(super) fn deadlock_in_place_of(handle: &SessionHandle, code: u16) -> Option<
 enum Step {
     Taken,
     ReadOnly(Failure),
-    SendFile,
+    /// The server asks for a file, in a packet of this number.
+    SendFile(u8),
     Wait,
 }
 

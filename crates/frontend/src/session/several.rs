@@ -9,7 +9,7 @@ use std::rc::Rc;
 use weir_sql::{Class, Effects, First, Kind, Pins, decides_reading, first_statement, trimmed, trimmed_start};
 use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
-use weir_wire::{Capabilities, Failure, Fault, StatusFlags};
+use weir_wire::{Capabilities, Failure, StatusFlags};
 
 use super::relay::Outcome;
 use super::{End, Session};
@@ -49,6 +49,8 @@ impl Session {
                 First::Ends(0) | First::Unknown => (rest, None),
                 First::Ends(end) => (&rest[..end], rest.get(end + 1..)),
             };
+            let follows = behind.is_some_and(|behind| !trimmed_start(behind, self.state.lex).is_empty());
+            self.client.begin_reply(follows);
             let command = [head, statement].concat();
             let syntax_error = Box::pin(self.run_one(&command, head.len(), behind.is_none())).await?;
             if syntax_error && behind.is_some_and(|behind| !behind.is_empty()) && self.client.take_back_error() {
@@ -77,13 +79,8 @@ impl Session {
             self.weir_statement(&statement).await?;
             return Ok(false);
         }
-        let ended = match read.class.effects.contains(Effects::LOCAL_INFILE) {
-            // A file that the client sends is part of the exchange of packets.
-            true => {
-                self.refuse(&loads_a_file());
-                Ok(())
-            }
-            false if last && text.contains(&b';') => self.run_alone(payload, at, &read).await,
+        let ended = match last && text.contains(&b';') {
+            true => self.run_alone(payload, at, &read).await,
             false => self.run_if_allowed(payload, at, &read).await,
         };
         self.statement_ends(begun, &read.digested, text, &ended);
@@ -200,9 +197,4 @@ impl Session {
         self.state.learn_lex_mode(&self.identity);
         Ok(())
     }
-}
-
-fn loads_a_file() -> Failure {
-    let message = "LOAD DATA LOCAL among several statements is not supported; send it in a text of its own";
-    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
 }

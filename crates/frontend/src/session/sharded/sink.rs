@@ -119,7 +119,7 @@ impl Source for ClientFile<'_> {
     async fn open(&mut self, name: &[u8]) -> Result<(), Failure> {
         self.client.put(&[&[0xfb], name].concat());
         self.open = true;
-        self.client.flush().await.map_err(|error| self.gone(error))
+        self.client.flush_request().await.map_err(|error| self.gone(error))
     }
 
     async fn read(&mut self) -> Result<Option<BytesMut>, Failure> {
