@@ -69,6 +69,8 @@ pub struct ShardHint<'t> {
     pub name: &'t [u8],
     /// What the servers don't know and would warn of; none for a plain comment, which may be no hint at all.
     pub blank: Option<Range<usize>>,
+    /// It has no name in parentheses: to be refused, as a statement that somebody wants on one shard must not run on others.
+    pub malformed: bool,
 }
 
 /// The shard that a text names by a hint.
@@ -78,7 +80,7 @@ pub fn shard_hint(text: &[u8], mode: LexMode) -> Option<ShardHint<'_>> {
         let end = memchr::memmem::find(comment, b"*/")?;
         let name = comment[..end].trim_ascii();
         if !name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(byte)) {
-            return Some(ShardHint { name, blank: None });
+            return Some(ShardHint { name, blank: None, malformed: false });
         }
     }
     memchr::memmem::find(text, b"/*+")?;
@@ -89,10 +91,10 @@ pub fn shard_hint(text: &[u8], mode: LexMode) -> Option<ShardHint<'_>> {
             TokenKind::HintStart => start = Some(token.range().start),
             TokenKind::HintEnd => start = None,
             TokenKind::Word if start.is_some() && token.text(text).eq_ignore_ascii_case(b"WEIR_SHARD") => {
-                tokens.next().filter(|open| open.kind == TokenKind::Punct(b'('))?;
-                let name = tokens.next()?.text(text);
-                let close = tokens.next().filter(|close| close.kind == TokenKind::Punct(b')'))?;
-                let word = token.range().start..close.range().end;
+                let Some((name, close)) = in_parentheses(&mut tokens, text) else {
+                    return Some(ShardHint { name: b"", blank: Some(token.range()), malformed: true });
+                };
+                let word = token.range().start..close;
                 // The whole comment, if there is nothing else in it.
                 let alone = text[start.unwrap_or(word.start) + 3..word.start].trim_ascii().is_empty();
                 let end = tokens.next().filter(|end| alone && end.kind == TokenKind::HintEnd);
@@ -102,12 +104,20 @@ pub fn shard_hint(text: &[u8], mode: LexMode) -> Option<ShardHint<'_>> {
                     [first, inner @ .., last] if first == last && quotes.contains(first) => inner,
                     name => name,
                 };
-                return Some(ShardHint { name: inner, blank: Some(blank) });
+                return Some(ShardHint { name: inner, blank: Some(blank), malformed: false });
             }
             _ => {}
         }
     }
     None
+}
+
+/// The word in the parentheses that follow, and where they end.
+fn in_parentheses<'t>(tokens: &mut Lexer<'t>, text: &'t [u8]) -> Option<(&'t [u8], usize)> {
+    tokens.next().filter(|open| open.kind == TokenKind::Punct(b'('))?;
+    let name = tokens.next()?.text(text);
+    let close = tokens.next().filter(|close| close.kind == TokenKind::Punct(b')'))?;
+    Some((name, close.range().end))
 }
 
 #[cfg(test)]
@@ -129,6 +139,19 @@ mod tests {
         assert_eq!(hint("/*!50000 SELECT */ 1"), None);
         assert_eq!(hint("SELECT '/*+ WEIR_SHARD(s1) */'"), None);
         assert_eq!(hint("SELECT 1"), None);
+    }
+
+    #[test]
+    fn a_hint_without_a_name_in_parentheses_is_malformed() {
+        let malformed = |text: &str| shard_hint(text.as_bytes(), LexMode::default()).map(|hint| hint.malformed);
+        for hint in
+            ["WEIR_SHARD s1", "weir_shard", "WEIR_SHARD()", "WEIR_SHARD(s1", "WEIR_SHARD(s1, s2)", "WEIR_SHARD=s1"]
+        {
+            assert_eq!(malformed(&format!("SELECT /*+ {hint} */ 1")), Some(true), "{hint}");
+        }
+        assert_eq!(malformed("SELECT /*+ WEIR_SHARD(s1) */ 1"), Some(false));
+        assert_eq!(malformed("SELECT /* WEIR_SHARD s1 */ 1"), None);
+        assert_eq!(malformed("SELECT '/*+ WEIR_SHARD s1 */'"), None);
     }
 
     #[test]

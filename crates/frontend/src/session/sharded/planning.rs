@@ -282,6 +282,12 @@ fn syntax_error(error: &SyntaxError, mariadb: bool) -> Failure {
 /// The shard that a text names by a hint. A comment at its beginning is one if there is a shard of that name.
 fn hinted(text: &[u8], mode: LexMode, catalog: &Catalog) -> Result<Option<ShardId>, Failure> {
     let Some(hint) = weir_sql::shard_hint(text, mode) else { return Ok(None) };
+    if hint.malformed {
+        let shards = catalog.shards.join(", ");
+        let message =
+            format!("A hint names its shard in parentheses, /*+ WEIR_SHARD(name) */: the shards are {shards}");
+        return Err(Failure::new(Fault::Client, codes::ER_UNKNOWN_ERROR, b"HY000", message));
+    }
     let name = String::from_utf8_lossy(hint.name);
     match catalog.shard(&name) {
         None if hint.blank.is_some() => {
