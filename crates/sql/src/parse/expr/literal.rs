@@ -91,14 +91,14 @@ impl<'a> Parser<'a> {
     }
 
     /// At a word that the server takes for an introducer: `_utf8mb4`.
-    pub(super) fn at_introducer(&self) -> bool {
+    pub(in crate::parse) fn at_introducer(&self) -> bool {
         let [b'_', name @ ..] = self.cursor.text(self.cursor.current()) else { return false };
         CHARSETS.iter().any(|charset| charset.eq_ignore_ascii_case(name))
     }
 
     /// At an introducer: what follows it must be a string.
     #[inline(never)]
-    pub(super) fn introduced(&mut self) -> Read<Expr<'a>> {
+    pub(in crate::parse) fn introduced(&mut self) -> Read<Expr<'a>> {
         let introducer = self.take_ident();
         let first = Self::span_of(self.cursor.current());
         match self.kind() {

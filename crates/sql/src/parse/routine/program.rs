@@ -99,9 +99,10 @@ impl<'a> Parser<'a> {
         })))
     }
 
-    /// `'…'`, `$$…$$`, or a hexadecimal number.
+    /// `'…'`, `$$…$$`, a hexadecimal number; a character set may stand before it, as in `_binary x'…'`.
     fn external_text(&mut self) -> Read<Span> {
         match self.kind() {
+            TokenKind::Word if self.at_introducer() => Ok(self.introduced()?.span),
             TokenKind::String | TokenKind::DollarQuoted | TokenKind::Hex => Ok(Self::span_of(self.take())),
             _ => self.stop(Expected::What("a string")),
         }

@@ -176,6 +176,10 @@ fn other_languages_have_a_text() {
             assert_eq!((text(library.name.span), text(library.body)), ("d.l".to_owned(), "$$ ; $$".to_owned()));
         },
     );
+    with("CREATE LIBRARY l LANGUAGE WASM AS _binary X'0061736D'", Dialect::MySql, |kind, text| {
+        let StatementKind::CreateLibrary(library) = kind else { panic!("{kind:?}") };
+        assert_eq!(text(library.body), "_binary X'0061736D'");
+    });
     assert_eq!(split("CREATE PROCEDURE p() LANGUAGE SQL AS 'x'", Dialect::MySql), Err("AS 'x'".to_owned()));
 }
 
