@@ -63,6 +63,19 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Says so if the table does not have all columns that are named: before a server misses a value, it looks for the columns.
+    pub(super) fn are_of_columns(&self, insert: &Insert<'a>) -> Result<(), Refusal> {
+        let Some(unknown) = self.columns.iter().position(Option::is_none) else { return Ok(()) };
+        let name = match self.rows {
+            RowsIn::Values(_) => insert.columns.and_then(|columns| columns.get(unknown)),
+            RowsIn::Set(assignments) => assignments.get(unknown).map(|one| &one.column),
+        };
+        let Some(name) = name else { return Ok(()) };
+        let words = [name.database, name.table, Some(name.name)].into_iter().flatten();
+        let words: Vec<_> = words.map(|word| String::from_utf8_lossy(word.name)).collect();
+        Err(mistake(1054, b"42S22", format!("Unknown column '{}' in 'field list'", words.join("."))))
+    }
+
     pub(super) fn len(&self) -> usize {
         match self.rows {
             RowsIn::Values(rows) => rows.len(),

@@ -47,6 +47,9 @@ impl<'i, 'a> Settling<'i, 'a> {
         let mut columns: Vec<usize> = key.to_vec();
         columns.extend(auto.filter(|auto| !key.contains(auto)));
         let missing: Vec<usize> = columns.iter().copied().filter(|column| rows.place(*column).is_none()).collect();
+        if missing.iter().any(|column| !self.is_auto(*column)) {
+            rows.are_of_columns(insert)?;
+        }
         for row in 0..rows.len() {
             let mut more = Vec::new();
             for &column in &columns {
