@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use weir_sql::ast::{Call, Expr, ExprKind, Grouping, OrderItem, Query, Select};
+use weir_sql::ast::{Call, Expr, ExprKind, Grouping, Literal, OrderItem, Query, Select};
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Lexer, TokenKind};
 
@@ -86,7 +86,15 @@ fn keys<'a>(shown: &Shown<'_, '_, 'a>, select: &'a Select<'a>) -> Result<Vec<Key
     for item in select.group_by {
         let means = shown.ordered(&item.expr, true)?;
         if matches!(means, Ordered::Constant) {
-            return Err("GROUP BY of a constant".to_owned().into());
+            if select.grouping != Grouping::Plain {
+                return Err("GROUP BY of a constant WITH ROLLUP".to_owned().into());
+            }
+            // The shards get a parameter's value as a literal, and take a number for the place of a column.
+            let literal = matches!(&item.expr.bare().kind, ExprKind::Literal(literal) if *literal != Literal::Integer);
+            if !literal {
+                return Err("GROUP BY of a constant that is no literal: leave it out".to_owned().into());
+            }
+            continue;
         }
         if let ExprKind::Column(name) = &item.expr.bare().kind
             && shown.clashes(name)
@@ -100,6 +108,10 @@ fn keys<'a>(shown: &Shown<'_, '_, 'a>, select: &'a Select<'a>) -> Result<Vec<Key
             return Err("GROUP BY of a function of chance".to_owned().into());
         }
         keys.push(Key { item, means, descending: item.descending });
+    }
+    if keys.is_empty() && !select.group_by.is_empty() {
+        // Without rows it has no group, unlike aggregates without GROUP BY.
+        return Err("GROUP BY of constants only: leave it out".to_owned().into());
     }
     Ok(keys)
 }
