@@ -16,6 +16,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(replace_state_functions(sql, mode, &StateValues::default()), None);
     let values = StateValues {
         connection_id: (known & 1 != 0).then_some(u64::MAX),
+        pseudo_thread_id: (known & 8 != 0).then_some(7),
         row_count: (known & 2 != 0).then_some(-1),
         found_rows: (known & 4 != 0).then_some(42),
     };

@@ -161,6 +161,7 @@ impl Site {
         let login = Login {
             user: USER.as_bytes().into(),
             password: Password::new(PASSWORD.as_bytes()),
+            database: None,
             capabilities: Capabilities::DEPRECATE_EOF,
         };
         let connected = std::thread::scope(|scope| {

@@ -20,7 +20,7 @@ type Case = (&'static str, fn(&Endpoint) -> Result<(), Failed>);
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [Case; 10] = [
+    let cases: [Case; 11] = [
         ("query_of_a_transactions_first_statement_leaves_the_transaction", first_statement),
         ("query_ends_the_running_statement_with_1317", running_statement),
         ("query_of_an_idle_session_changes_nothing", idle_statement),
@@ -31,7 +31,12 @@ pub(crate) fn collect(tests: &mut Collector) {
         ("of_an_unknown_id_is_1094", unknown_id),
         ("of_another_users_session_is_1095", foreign_session),
         ("ids_are_those_of_the_process_list", process_list),
+        ("names_its_session_by_an_expression", by_expression),
     ];
+    // On the servers themselves it would end the sessions of other tests.
+    tests.add_for_weir("kill::user_ends_all_of_the_users_sessions", |lab: &Lab, flavor| {
+        with_fixture(lab, flavor, if flavor == Flavor::MariaDb { all_of_a_user } else { no_kill_user })
+    });
     for (word, case) in cases {
         tests.add(&format!("kill::{word}"), move |lab, flavor| with_fixture(lab, flavor, case));
     }
@@ -220,4 +225,58 @@ fn process_list(endpoint: &Endpoint) -> Result<(), Failed> {
     }
     drop(results);
     expect_equal("CONNECTION_ID() in a second statement", last, own)
+}
+
+/// As a text, prepared, and among other statements.
+fn by_expression(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut killer = app(endpoint)?;
+    let mut idle = app(endpoint)?;
+    let id = idle.connection_id();
+    killer.query_drop(format!("SET @victim = {id}"))?;
+    killer.query_drop("KILL QUERY @victim")?;
+    killer.query_drop(format!("KILL QUERY {id} + 0"))?;
+    expect_equal("only a statement was meant", value(&mut idle, "SELECT 'alive'")?, "alive".into())?;
+    expect_error("oneself", &run(&mut killer, "KILL QUERY CONNECTION_ID()"), 1317, "70100")?;
+    expect_error("nobody", &run(&mut killer, "KILL QUERY 4000000000 + 1"), 1094, "HY000")?;
+    for kill in ["KILL @victim", "KILL CONNECTION 1 * {id}", "SELECT 1; KILL {id}"] {
+        let mut idle = app(endpoint)?;
+        killer.query_drop(format!("SET @victim = {}", idle.connection_id()))?;
+        killer.query_drop(kill.replace("{id}", &idle.connection_id().to_string()))?;
+        eventually(BOUND, kill, || idle.ping().is_err())?;
+    }
+    let prepared = killer.exec_drop("KILL ?", (idle.connection_id(),));
+    // MySQL prepares no KILL of a parameter.
+    if server_error(&prepared).map(|(code, _)| code) != Some(6413) {
+        prepared?;
+        eventually(BOUND, "a parameter names it", || idle.ping().is_err())?;
+    }
+    expect_equal("the killer", value(&mut killer, "SELECT 'alive'")?, "alive".into())
+}
+
+fn all_of_a_user(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut admin = app(endpoint)?;
+    let mut others = [
+        connect(endpoint.port, PLAIN, None)?,
+        connect(endpoint.port, PLAIN, None)?,
+        connect(endpoint.port, PLAIN, None)?,
+    ];
+    admin.query_drop("KILL QUERY USER plain")?;
+    expect_equal("how many", admin.affected_rows(), 3)?;
+    for other in &mut others {
+        expect_equal("only a statement was meant", value(other, "SELECT 'alive'")?, "alive".into())?;
+    }
+    expect_error("another user's", &run(&mut others[0], "KILL USER app"), 1095, "HY000")?;
+    admin.query_drop("KILL USER plain@'192.0.2.1'")?;
+    expect_equal("from elsewhere", admin.affected_rows(), 0)?;
+    admin.query_drop("KILL USER 'plain'@'127.0.0.1'")?;
+    expect_equal("all of them", admin.affected_rows(), 3)?;
+    for other in &mut others {
+        eventually(BOUND, "it has ended", || other.ping().is_err())?;
+    }
+    expect_equal("the killer", value(&mut admin, "SELECT 'alive'")?, "alive".into())
+}
+
+/// MySQL has no such statement.
+fn no_kill_user(endpoint: &Endpoint) -> Result<(), Failed> {
+    expect_error("KILL USER", &run(&mut app(endpoint)?, "KILL USER plain"), 1064, "42000")
 }

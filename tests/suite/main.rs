@@ -25,6 +25,7 @@ mod misuse;
 mod observe;
 mod pace;
 mod packaging;
+mod packets;
 mod reads;
 mod reload;
 mod reply;

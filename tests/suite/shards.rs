@@ -10,6 +10,7 @@ use weir_local::{Flavor, Server, wait_for_replica};
 use crate::Collector;
 use crate::driver::{connect, expect_equal, expect_error, run, server_error, value};
 use crate::lab::{APP, Endpoint, Lab, Site, eventually};
+use crate::packets;
 use crate::weir::{Weir, servers_of_shard, text_with, write_config};
 
 const BOUND: Duration = Duration::from_secs(60);
@@ -58,7 +59,9 @@ impl Shards {
             let fill = format!("INSERT INTO {{db}}.own VALUES ('{name}')");
             let table = "CREATE TABLE {db}.own (shard VARCHAR(10) PRIMARY KEY)";
             let numbers = "CREATE TABLE {db}.numbers (id INT AUTO_INCREMENT PRIMARY KEY, v INT NOT NULL)";
-            site.fill(DATABASE, &["CREATE DATABASE {db}", table, numbers, &fill])?;
+            // For limits of servers, which are set through Weir too.
+            let all = format!("GRANT ALL ON *.* TO '{}'@'%'", APP.0);
+            site.fill(DATABASE, &["CREATE DATABASE {db}", table, numbers, &fill, &all])?;
         }
         wait_for_replica(&shards.first.server, &shards.replica, BOUND)?;
         Ok(shards)
@@ -104,6 +107,7 @@ fn everywhere(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     bound(endpoint)?;
     residue(endpoint)?;
     riding(endpoint)?;
+    packets::limits_of_servers(endpoint)?;
     let second: u64 =
         shards.second.server.query_value("SELECT COUNT(*) FROM t_shards.numbers")?.ok_or("a count")?.parse()?;
     let first: u64 =

@@ -380,6 +380,38 @@ impl Commands {
     }
 }
 
+impl Commands {
+    /// `KILL [QUERY] USER user[@host]`: all sessions of a user but `by`'s own. Returns how many, and whether that one is among them.
+    ///
+    /// # Errors
+    /// 1095 for another user's sessions without the admin right.
+    pub fn kill_user(
+        &self,
+        user: &str,
+        host: Option<&str>,
+        why: Interrupt,
+        (by, caller): (u32, Caller<'_>),
+    ) -> Result<(usize, bool), Failure> {
+        let host = host.filter(|host| *host != "%");
+        let is_one = |handle: &Arc<SessionHandle>| {
+            let info = handle.info();
+            // Behind the host of a client on TCP is its port.
+            let from = info.host.rsplit_once(':').map_or(&*info.host, |(host, _)| host);
+            info.user == user && host.is_none_or(|host| host == from)
+        };
+        let mut all = self.registry.all();
+        all.retain(is_one);
+        if !caller.admin && user != caller.user && !all.is_empty() {
+            let message = format!("You are not owner of the sessions of user {user}");
+            return Err(Failure::new(Fault::Client, codes::ER_KILL_DENIED_ERROR, b"HY000", message));
+        }
+        let found = all.len();
+        all.retain(|handle| handle.id != by);
+        all.iter().for_each(|handle| handle.interrupt(why));
+        Ok((all.len(), all.len() < found))
+    }
+}
+
 /// Whether a group's writer is there and can write, as far as is known.
 fn can_write(group: &Group) -> bool {
     let is_up = |server: &Server| server.facts().health == Health::Up;

@@ -53,6 +53,8 @@ pub struct Login {
     pub user: Arc<[u8]>,
     /// The password.
     pub password: Password,
+    /// The default database, if it has one from the beginning: `init_connect` runs in it.
+    pub database: Option<Box<[u8]>>,
     /// The capabilities that the session needs beyond [`ALWAYS`].
     pub capabilities: Capabilities,
 }
@@ -80,8 +82,12 @@ async fn connect_unbounded(server: &Server, login: &Login) -> Result<Connected, 
         // Clear tells MariaDB that the extended capabilities are meant.
         capabilities.remove(Capabilities::LONG_PASSWORD);
     }
+    if login.database.is_some() {
+        capabilities.insert(Capabilities::CONNECT_WITH_DB);
+    }
     let mut response = HandshakeResponse {
         capabilities,
+        database: login.database.as_deref().map(<[u8]>::to_vec),
         max_packet: 1 << 30,
         collation: HANDSHAKE_COLLATION,
         user: login.user.to_vec(),

@@ -17,26 +17,30 @@ use std::time::Instant;
 use bytes::{Buf, BytesMut};
 use lru::LruCache;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use weir_wire::auth::Password;
 use weir_wire::frame::put_packet;
 use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::query_payload;
 use weir_wire::{Capabilities, Command, Failure, Fault};
 
-use crate::connect::{self, Login};
-use crate::limits::Permit;
 use crate::pool::PoolKey;
-use crate::profile::{CLIENT_TRACKS, Profile, SharedProfile};
+use crate::profile::{CLIENT_TRACKS, Profile, SharedProfile, set_texts};
 use crate::server::Server;
 use crate::statement::{Prepared, StatementKey};
 use crate::transport::Stream;
 
+mod open;
 mod own;
 
+pub use open::{Opening, Place};
 pub use own::OwnReply;
 
 /// Bytes read from a server at a time.
 const READ_CHUNK: usize = 64 * 1024;
+
+/// The most bytes of a SET of Weir's own, unless one value has more. Servers take 16 MiB and more in a text unless they are told otherwise.
+const MOST_SET: usize = 1024 * 1024;
+/// The same on a server that takes little: the least `max_allowed_packet` is 1,024.
+const MOST_SET_OF_LITTLE: usize = 900;
 
 /// Bytes of an OK packet that tells nothing, its header included.
 const PLAIN_OK: usize = 11;
@@ -52,6 +56,25 @@ enum Step {
     DoubtfulBegin,
     /// Waiting for a replication position.
     Wait,
+}
+
+/// Which changes of the session a server tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tracking {
+    /// Those that the client has asked for, or the server's own choice.
+    #[default]
+    Clients,
+    /// All.
+    All,
+    /// All but MariaDB's last GTID. In an EOF packet there is only a flag for what has changed, which each commit would raise.
+    AllButGtid,
+}
+
+impl From<bool> for Tracking {
+    /// Whether Weir follows the session.
+    fn from(all: bool) -> Tracking {
+        if all { Tracking::All } else { Tracking::Clients }
+    }
 }
 
 /// A connection to a server.
@@ -97,104 +120,12 @@ pub struct Connection {
     profile: SharedProfile,
     goal: Option<SharedProfile>,
     after_reset: SharedProfile,
-    tracking: bool,
-    goal_tracking: bool,
-    _place: Place,
-}
-
-/// A connection's place within the limits; free again when it is dropped.
-#[derive(Debug)]
-pub struct Place {
-    _permit: Permit,
-    open: Rc<Cell<usize>>,
-}
-
-impl Place {
-    /// Counts one more in `open` for as long as the place is taken.
-    pub fn take(permit: Permit, open: &Rc<Cell<usize>>) -> Place {
-        open.set(open.get() + 1);
-        Place { _permit: permit, open: open.clone() }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.open.set(self.open.get() - 1);
-    }
-}
-
-/// What a new connection will be.
-#[derive(Debug)]
-pub struct Opening {
-    /// Its id.
-    pub id: u64,
-    /// The server to connect to.
-    pub server: Arc<Server>,
-    /// The user, and what is asked of the server.
-    pub key: PoolKey,
-    /// The database that it starts in.
-    pub database: Option<Box<[u8]>>,
-    /// Prepared statements that it keeps.
-    pub statements: NonZeroUsize,
-    /// Its place within the limits.
-    pub place: Place,
+    tracking: Tracking,
+    goal_tracking: Tracking,
+    place: Place,
 }
 
 impl Connection {
-    /// Connects, logs in, and switches on the session tracking that Weir needs.
-    ///
-    /// # Errors
-    /// As [`connect::connect`].
-    pub async fn open(opening: Opening, password: &Password) -> Result<Connection, Failure> {
-        let Opening { id, server, key, database, statements, place } = opening;
-        let login = Login { user: key.user.clone(), password: password.clone(), capabilities: key.capabilities };
-        let generation = server.generation();
-        let rights = Cell::new(server.rights.now());
-        let connected = connect::connect(&server, &login).await?;
-        let identity = server.facts().identity.clone();
-        let collation = identity.as_ref().and_then(|i| i.handshake_collation(connect::HANDSHAKE_COLLATION));
-        let profile = Rc::new(Profile::new(None, collation));
-        // COM_RESET_CONNECTION goes back to the handshake's character set on MariaDB, to the global one on MySQL.
-        let after_reset = if connected.greeting.is_mariadb() { profile.clone() } else { Rc::new(Profile::default()) };
-        let mut connection = Connection {
-            id,
-            thread_id: connected.greeting.connection_id,
-            capabilities: connected.capabilities,
-            server,
-            input: BytesMut::new(),
-            statements: LruCache::new(statements),
-            most_statements: statements,
-            idle_since: Instant::now(),
-            generation,
-            rights,
-            retired: false,
-            untold_changes_of: None,
-            has_found_rows: false,
-            insert_id: Some(0),
-            late: false,
-            stream: connected.stream,
-            output: BytesMut::new(),
-            unanswered: 0,
-            steps: VecDeque::new(),
-            profile: profile.clone(),
-            goal: None,
-            after_reset,
-            tracking: false,
-            goal_tracking: false,
-            key,
-            _place: place,
-        };
-        if let Some(database) = database {
-            let wanted = Rc::new(profile.with_database(Some(&database)));
-            connection.queue_state(&wanted, true)?;
-        } else {
-            connection.queue_state(&profile, true)?;
-        }
-        connection.flush().await?;
-        connection.confirm_state().await?;
-        Ok(connection)
-    }
-
     /// Whether a login would give what this connection was given: neither global variables nor the user's rights have changed.
     pub fn is_current(&self) -> bool {
         let rights = &self.server.rights;
@@ -205,6 +136,11 @@ impl Connection {
             self.rights.set(now);
         }
         holds && self.generation == self.server.generation()
+    }
+
+    /// Which changes of the session the server tells of.
+    pub fn tracking(&self) -> Tracking {
+        self.tracking
     }
 
     /// The profile that the server has confirmed.
@@ -219,7 +155,7 @@ impl Connection {
 
     /// Whether the server tells Weir of every change of a session variable.
     pub fn tracks(&self) -> bool {
-        self.tracking
+        self.tracking != Tracking::Clients
     }
 
     /// The session on this connection has changed its own state, and the server has said so.
@@ -276,10 +212,9 @@ impl Connection {
         if self.output.capacity() > READ_CHUNK {
             self.output = BytesMut::new();
         }
-        sent.map_err(|e| {
-            self.retired = true;
-            self.lost(&e)
-        })
+        let Err(error) = sent else { return Ok(()) };
+        self.retired = true;
+        Err(self.last_word().await.unwrap_or_else(|| self.lost(&error)))
     }
 
     /// Has the socket report itself readable only when so many bytes have come.
@@ -344,7 +279,8 @@ impl Connection {
     ///
     /// # Errors
     /// When there is no way from the connection's profile to `wanted`: the caller takes another connection.
-    pub fn queue_state(&mut self, wanted: &SharedProfile, tracking: bool) -> Result<(), Failure> {
+    pub fn queue_state(&mut self, wanted: &SharedProfile, tracking: impl Into<Tracking>) -> Result<(), Failure> {
+        let tracking = tracking.into();
         let difference = self.profile.difference(wanted, &self.after_reset);
         if difference.impossible {
             return Err(Failure::new(Fault::Weir, 1105, b"HY000", "the connection can't leave its database"));
@@ -357,13 +293,15 @@ impl Connection {
         if let Some(database) = difference.database {
             self.queue_step(Step::Database, &[&[Command::InitDb as u8], database.as_ref()].concat());
         }
-        let tracked = self.tracking && !difference.reset;
+        let tracked = if difference.reset { Tracking::Clients } else { self.tracking };
         let from = if difference.reset { &self.after_reset } else { &*self.profile };
-        let others = !tracking && from.variable(CLIENT_TRACKS) != wanted.variable(CLIENT_TRACKS);
+        let others = tracking == Tracking::Clients && from.variable(CLIENT_TRACKS) != wanted.variable(CLIENT_TRACKS);
         let variables = (tracked != tracking || others).then(|| self.tracking_variables(tracking, wanted));
-        let set = set_with_tracking(difference.set, variables);
-        if let Some(set) = set {
-            self.queue_step(Step::Set, &query_payload(set.as_bytes(), self.capabilities));
+        let mut items = difference.set;
+        items.extend(variables);
+        let most = if self.server.takes_little() { MOST_SET_OF_LITTLE } else { MOST_SET };
+        for text in set_texts(&items, most) {
+            self.queue_step(Step::Set, &query_payload(text.as_bytes(), self.capabilities));
         }
         if !self.steps.is_empty() {
             self.goal = Some(wanted.clone());
@@ -374,16 +312,20 @@ impl Connection {
         Ok(())
     }
 
-    fn tracking_variables(&self, on: bool, wanted: &Profile) -> String {
+    fn tracking_variables(&self, tracking: Tracking, wanted: &Profile) -> String {
         let identity = self.server.facts().identity.clone();
         // MariaDB tells its last GTID among the variables.
         let gtids = self.server.settings.track_gtids && identity.as_ref().is_some_and(|identity| !identity.mariadb);
-        let (names, state_change, own_gtid) = match on {
-            true => {
-                let names = identity.map_or_else(|| "*".to_owned(), |i| i.tracked_variables.clone());
-                (format!("'{names}'"), "ON", "OWN_GTID")
+        let (names, state_change, own_gtid) = match tracking {
+            Tracking::All | Tracking::AllButGtid => {
+                let listed = identity.filter(|_| !self.server.takes_little());
+                let names = listed.map(|identity| match &identity.tracked_but_gtid {
+                    Some(names) if tracking == Tracking::AllButGtid => names.clone(),
+                    _ => identity.tracked_variables.clone(),
+                });
+                (format!("'{}'", names.as_deref().unwrap_or("*")), "ON", "OWN_GTID")
             }
-            false => {
+            Tracking::Clients => {
                 let clients = wanted.variable(CLIENT_TRACKS).map(|names| format!("'{names}'"));
                 (clients.unwrap_or_else(|| "DEFAULT".to_owned()), "DEFAULT", "DEFAULT")
             }
@@ -476,7 +418,7 @@ impl Connection {
     fn forget(&mut self) {
         self.statements.clear();
         self.statements.resize(self.most_statements);
-        self.tracking = false;
+        self.tracking = Tracking::Clients;
         let database = self.profile.database.clone();
         self.profile = Rc::new(self.after_reset.with_database(database.as_deref()));
     }
@@ -515,6 +457,15 @@ impl Connection {
         }
     }
 
+    /// Closes half of the statements here, those that were used longest ago, but for those in use. Returns how many.
+    pub fn close_old_statements(&mut self, in_use: &dyn Fn(&StatementKey) -> bool) -> usize {
+        let half = self.statements.len().div_ceil(2);
+        let free = self.statements.iter().rev().filter(|(key, kept)| !kept.held && !in_use(key)).map(|(key, _)| key);
+        let old: Vec<_> = free.take(half).cloned().collect();
+        old.iter().for_each(|key| self.close_statement(key));
+        old.len()
+    }
+
     /// Keeps a statement prepared here. A statement that has to make room is closed on the server: never one with a cursor or with
     /// values in pieces, for which there is room in any case.
     pub fn remember(&mut self, key: Rc<StatementKey>, prepared: Prepared) {
@@ -534,13 +485,5 @@ impl Connection {
             let close = [&[Command::StmtClose as u8][..], &old.id.to_le_bytes()].concat();
             self.queue(&close, false);
         }
-    }
-}
-
-fn set_with_tracking(set: Option<String>, tracking: Option<String>) -> Option<String> {
-    match (set, tracking) {
-        (Some(set), Some(tracking)) => Some(format!("{set},{tracking}")),
-        (None, Some(tracking)) => Some(format!("SET {tracking}")),
-        (set, None) => set,
     }
 }

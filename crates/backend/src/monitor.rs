@@ -235,7 +235,9 @@ impl Probe {
     /// As [`connect`].
     pub async fn open(server: &Server, settings: &MonitorSettings) -> Result<Probe, Failure> {
         let (user, password) = (settings.user.clone(), settings.password.clone());
-        Ok(Probe::new(connect(server, &Login { user, password, capabilities: Capabilities::empty() }).await?))
+        Ok(Probe::new(
+            connect(server, &Login { user, password, database: None, capabilities: Capabilities::empty() }).await?,
+        ))
     }
 
     /// Runs a query and returns its rows.
@@ -375,6 +377,7 @@ impl Probe {
         let mariadb = greeting.is_mariadb();
         let (version, capabilities, collation) = (greeting.version.clone(), greeting.capabilities, greeting.collation);
         let tracked_variables = if mariadb { "*".to_owned() } else { self.mysql_variables().await? };
+        let tracked_but_gtid = if mariadb { Some(self.mariadb_variables().await?) } else { None };
         let row = self.query("SELECT @@GLOBAL.session_track_system_variables").await?;
         let tracked = row.into_iter().flatten().next().map(text).unwrap_or_default();
         let row = self.query("SELECT @@GLOBAL.sql_mode").await?;
@@ -393,6 +396,7 @@ impl Probe {
             sql_mode,
             collations,
             tracked_variables,
+            tracked_but_gtid,
             client_tracked,
             client_tracks_gtids,
         })
@@ -404,6 +408,14 @@ impl Probe {
         let names = rows.into_iter().filter_map(|row| row.into_iter().next().map(text));
         let tracked: Vec<_> = names.filter(|name| !NOT_TRACKED.iter().any(|prefix| name.starts_with(prefix))).collect();
         Ok(tracked.join(","))
+    }
+
+    async fn mariadb_variables(&mut self) -> Result<String, Failure> {
+        const NAMES: &str = "SELECT LOWER(VARIABLE_NAME) FROM information_schema.SYSTEM_VARIABLES \
+                             WHERE VARIABLE_SCOPE LIKE 'SESSION%' AND VARIABLE_NAME <> 'LAST_GTID'";
+        let rows = self.query(NAMES).await?;
+        let names: Vec<_> = rows.into_iter().filter_map(|row| row.into_iter().next().map(text)).collect();
+        Ok(names.join(","))
     }
 }
 

@@ -6,6 +6,7 @@
 //! holds more than its share gives way.
 
 mod prove;
+mod statements;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};

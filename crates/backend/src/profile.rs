@@ -45,8 +45,8 @@ pub struct Difference {
     pub reset: bool,
     /// The database to change to.
     pub database: Option<Box<[u8]>>,
-    /// The `SET` statement, if any.
-    pub set: Option<String>,
+    /// The items of its `SET` statement, in their order.
+    pub set: Vec<String>,
 }
 
 impl Profile {
@@ -93,6 +93,11 @@ impl Profile {
     /// The literal that a user variable is set to, if it is known.
     pub fn user_variable(&self, name: &str) -> Option<&str> {
         self.user_variables.get(name).map(AsRef::as_ref)
+    }
+
+    /// The bytes of the literals that user variables are set to.
+    pub fn user_variable_bytes(&self) -> usize {
+        self.user_variables.values().map(|literal| literal.len()).sum()
     }
 
     /// Whether any user variable is set.
@@ -178,10 +183,10 @@ impl Profile {
             Some(database) if self.database.as_ref() != Some(database) => Some(database.clone()),
             _ => None,
         };
-        Difference { impossible: false, reset, database, set: from.set_statement(wanted) }
+        Difference { impossible: false, reset, database, set: from.assignments(wanted) }
     }
 
-    fn set_statement(&self, wanted: &Profile) -> Option<String> {
+    fn assignments(&self, wanted: &Profile) -> Vec<String> {
         let mut items = Vec::new();
         // Only NAMES gives a character set variable another collation than its default.
         let collation = CHARACTER_SETS.iter().find_map(|name| {
@@ -193,7 +198,7 @@ impl Profile {
             items.push(format!("NAMES '{}' COLLATE '{collation}'", charset_of(collation)));
         }
         after_names.as_ref().unwrap_or(self).add_assignments(wanted, &mut items);
-        (!items.is_empty()).then(|| format!("SET {}", items.join(",")))
+        items
     }
 
     fn add_assignments(&self, wanted: &Profile, items: &mut Vec<String>) {
@@ -257,6 +262,21 @@ pub fn is_replayable(name: &str, value: &str) -> bool {
     plain_name && plain_value
 }
 
+/// `SET` statements of these items, of at most `most` bytes each, unless one item alone has more.
+pub fn set_texts(items: &[String], most: usize) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for item in items {
+        match texts.last_mut() {
+            Some(text) if text.len() + 1 + item.len() <= most => {
+                text.push(',');
+                text.push_str(item);
+            }
+            _ => texts.push(format!("SET {item}")),
+        }
+    }
+    texts
+}
+
 /// A value as it is written in a `SET`: numbers bare, all else quoted.
 fn literal(name: &str, value: &str) -> String {
     if name == "character_set_results" && value.is_empty() {
@@ -278,7 +298,11 @@ mod tests {
     const LATIN1: Option<&str> = Some("latin1_swedish_ci");
 
     fn set(from: &Profile, to: &Profile) -> Option<String> {
-        from.difference(to, &Profile::default()).set
+        joined(&from.difference(to, &Profile::default()))
+    }
+
+    fn joined(difference: &Difference) -> Option<String> {
+        set_texts(&difference.set, usize::MAX).pop()
     }
 
     #[test]
@@ -352,7 +376,18 @@ mod tests {
         let to = Profile::default().with_variables([("sql_mode", "ANSI")]).with_user_variables([("y", "'a'")]);
         let difference = from.difference(&to, &Profile::default());
         assert!(difference.reset);
-        assert_eq!(difference.set.as_deref(), Some("SET @@SESSION.sql_mode='ANSI',@`y`='a'"));
+        assert_eq!(joined(&difference).as_deref(), Some("SET @@SESSION.sql_mode='ANSI',@`y`='a'"));
+    }
+
+    #[test]
+    fn what_is_set_is_cut_into_texts_that_a_server_takes() {
+        let items: Vec<String> = ["a=1", "b=2", "c='long enough'", "d=4"].map(String::from).into();
+        assert_eq!(set_texts(&items, 11), ["SET a=1,b=2", "SET c='long enough'", "SET d=4"]);
+        assert_eq!(set_texts(&items, 10), ["SET a=1", "SET b=2", "SET c='long enough'", "SET d=4"]);
+        assert_eq!(set_texts(&items, 1000), ["SET a=1,b=2,c='long enough',d=4"]);
+        assert!(set_texts(&[], 10).is_empty());
+        let profile = Profile::default().with_user_variables([("a", "'abc'"), ("b", "1")]);
+        assert_eq!(profile.user_variable_bytes(), 6);
     }
 
     #[test]

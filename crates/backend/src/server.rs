@@ -3,7 +3,7 @@
 //! The facts are immutable snapshots that the monitor replaces and the workers read without locks.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -70,6 +70,8 @@ pub struct Identity {
     pub collations: HashMap<u16, String>,
     /// The value of `session_track_system_variables` with which Weir learns every change of a session variable.
     pub tracked_variables: String,
+    /// MariaDB: the same as a list, without `last_gtid`, which changes with each commit.
+    pub tracked_but_gtid: Option<String>,
     /// The variables whose changes a client is told of unless it asks for others.
     pub client_tracked: Vec<String>,
     /// Whether a client is told of GTIDs unless it asks for something else.
@@ -151,6 +153,7 @@ pub struct Server {
     facts: ArcSwap<Facts>,
     observation: ArcSwapOption<Observation>,
     generation: AtomicU64,
+    takes_little: AtomicBool,
     received: AtomicU64,
     sent: AtomicU64,
     pool_counts: Mutex<Vec<PoolCounts>>,
@@ -170,6 +173,7 @@ impl Server {
             facts: ArcSwap::from_pointee(facts),
             observation: ArcSwapOption::empty(),
             generation: AtomicU64::new(0),
+            takes_little: AtomicBool::new(false),
             received: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             pool_counts: Mutex::new(vec![PoolCounts::default(); workers]),
@@ -232,6 +236,17 @@ impl Server {
     /// Global variables were changed: see [`Server::generation`].
     pub fn retire_connections(&self) {
         self.generation.fetch_add(1, Ordering::Relaxed);
+        self.takes_little.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether its `max_allowed_packet` is so small that Weir has to be brief, as far as it is known.
+    pub fn takes_little(&self) -> bool {
+        self.takes_little.load(Ordering::Relaxed)
+    }
+
+    /// It has refused a usual text of Weir's as too large.
+    pub(crate) fn note_takes_little(&self) {
+        self.takes_little.store(true, Ordering::Relaxed);
     }
 
     /// A worker tells the numbers of its pool.

@@ -38,6 +38,21 @@ impl Stream {
         }
     }
 
+    /// The cipher suite and the version of its TLS, by their names in OpenSSL, if it has any.
+    pub fn tls(&self) -> Option<(String, &'static str)> {
+        let state = match self {
+            Stream::Tls(s) => s.get_ref().1,
+            Stream::TlsUnix(s) => s.get_ref().1,
+            Stream::Tcp(_) | Stream::Unix(_) | Stream::Closed => return None,
+        };
+        let version = match state.protocol_version()? {
+            rustls::ProtocolVersion::TLSv1_2 => "TLSv1.2",
+            _ => "TLSv1.3",
+        };
+        let suite = format!("{:?}", state.negotiated_cipher_suite()?.suite());
+        Some((openssl_name(&suite), version))
+    }
+
     /// Puts TLS around the stream, as its client.
     ///
     /// # Errors
@@ -76,6 +91,19 @@ impl Stream {
             Stream::Closed => return true,
         };
         !matches!(outcome, Err(e) if e.kind() == io::ErrorKind::WouldBlock)
+    }
+}
+
+/// The name that OpenSSL gives a cipher suite, of the standard's, or of rustls' for TLS 1.3.
+fn openssl_name(suite: &str) -> String {
+    if let Some(rest) = suite.strip_prefix("TLS13_") {
+        return format!("TLS_{rest}");
+    }
+    let name = suite.strip_prefix("TLS_").unwrap_or(suite).replace("_WITH_", "_").replace("AES_", "AES");
+    let name = name.replace('_', "-");
+    match name.strip_suffix("-SHA256") {
+        Some(short) if short.ends_with("POLY1305") => short.to_owned(),
+        _ => name,
     }
 }
 
@@ -120,5 +148,24 @@ impl AsyncWrite for Stream {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         each!(self, s => Pin::new(s).poll_shutdown(cx))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::openssl_name;
+
+    #[test]
+    fn cipher_suites_have_the_names_of_openssl() {
+        let cases = [
+            ("TLS13_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384"),
+            ("TLS13_CHACHA20_POLY1305_SHA256", "TLS_CHACHA20_POLY1305_SHA256"),
+            ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"),
+            ("TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "ECDHE-ECDSA-AES256-GCM-SHA384"),
+            ("TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-CHACHA20-POLY1305"),
+        ];
+        for (suite, name) in cases {
+            assert_eq!(openssl_name(suite), name);
+        }
     }
 }

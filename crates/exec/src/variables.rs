@@ -1,6 +1,7 @@
 //! User variables: their values on one connection, as literals that make them on another.
 //!
-//! What must always hold: a variable that is set to its literal has the same value, type and collation as the one that was read.
+//! What must always hold: a variable that is set to its literal has the same value, type and collation as the one that was read; the reply
+//! is read to its end, whatever is in it.
 
 use weir_backend::profile::charset_of;
 use weir_plan::Read;
@@ -10,29 +11,58 @@ use weir_wire::{Failure, Fault};
 use crate::read::{self, Collations, Kind};
 use crate::{Part, Request};
 
-/// The most digits of a string's bytes that are sent to each connection again.
-const MOST_DIGITS: usize = 128 * 1024;
+/// The longest literal that is sent to each connection again: of a string that is asked of a server, half a million bytes.
+pub const MOST_LITERAL: usize = 1024 * 1024;
 
-/// The values of variables. `names`: in lower case, without backquotes.
+/// The longest values that are asked for at once.
+const MOST_AT_ONCE: usize = 4 * 1024 * 1024;
+
+/// The most bytes of all of a session's literals.
+pub const MOST_LITERALS: usize = 8 * 1024 * 1024;
+
+/// The values of variables; `None` is one that is too long to be sent on. `names`: in lower case, without backquotes.
 ///
 /// # Errors
-/// The server's, its loss, or that a value is too long to be sent on.
-pub async fn values(part: &mut Part, names: &[String], collations: &Collations) -> Result<Vec<String>, Failure> {
-    let items: Vec<String> =
-        names.iter().map(|name| format!("@`{name}`,COLLATION(@`{name}`),HEX(@`{name}`)")).collect();
-    let list = format!("SELECT {}", items.join(",")).into_bytes();
-    let question = Read::of_one(part.shard, list, Vec::new(), String::new());
-    let mut rows = read::open(std::slice::from_mut(part), &question, &Request::Text, collations).await?;
+/// The server's, or its loss.
+pub async fn values(
+    part: &mut Part,
+    names: &[String],
+    collations: &Collations,
+) -> Result<Vec<Option<String>>, Failure> {
+    if let Some(literals) = ask(part, names, MOST_AT_ONCE, collations).await? {
+        return Ok(literals);
+    }
     let mut literals = Vec::with_capacity(names.len());
-    while let Some(row) = rows.next_row().await? {
-        for (nth, name) in names.iter().enumerate() {
-            let [value, collation, digits] = [0, 1, 2].map(|more| row.field(nth * 3 + more).and_then(text));
-            let kind = row.columns().get(nth * 3).map(|column| column.kind);
-            let literal = literal(kind.unwrap_or(Kind::Bytes), value, collation, digits);
-            literals.push(literal.ok_or_else(|| too_long(name))?);
-        }
+    for name in names {
+        let literal = ask(part, std::slice::from_ref(name), MOST_LITERAL / 2, collations).await?;
+        literals.push(literal.and_then(|mut only| only.pop()?));
     }
     Ok(literals)
+}
+
+/// The values of variables, or `None` if they have more than `most` bytes together.
+async fn ask(
+    part: &mut Part,
+    names: &[String],
+    most: usize,
+    collations: &Collations,
+) -> Result<Option<Vec<Option<String>>>, Failure> {
+    let items: Vec<String> =
+        names.iter().map(|name| format!("@`{name}`,COLLATION(@`{name}`),HEX(@`{name}`)")).collect();
+    let lengths: Vec<String> = names.iter().map(|name| format!("COALESCE(LENGTH(@`{name}`),0)")).collect();
+    let list = format!("SELECT {} FROM DUAL WHERE {}<={most}", items.join(","), lengths.join("+")).into_bytes();
+    let question = Read::of_one(part.shard, list, Vec::new(), String::new());
+    let mut rows = read::open(std::slice::from_mut(part), &question, &Request::Text, collations).await?;
+    let mut found = None;
+    while let Some(row) = rows.next_row().await? {
+        let literals = found.get_or_insert_with(|| Vec::with_capacity(names.len()));
+        for nth in 0..names.len() {
+            let [value, collation, digits] = [0, 1, 2].map(|more| row.field(nth * 3 + more).and_then(text));
+            let kind = row.columns().get(nth * 3).map(|column| column.kind);
+            literals.push(literal(kind.unwrap_or(Kind::Bytes), value, collation, digits));
+        }
+    }
+    Ok(found)
 }
 
 fn text(field: &[u8]) -> Option<&str> {
@@ -41,7 +71,9 @@ fn text(field: &[u8]) -> Option<&str> {
 }
 
 fn literal(kind: Kind, value: Option<&str>, collation: Option<&str>, digits: Option<&str>) -> Option<String> {
-    let (Some(value), Some(digits)) = (value, digits) else { return Some("NULL".to_owned()) };
+    let Some(value) = value else { return Some("NULL".to_owned()) };
+    // What is longer than the server's own limit of a function's result has no digits.
+    let digits = digits?;
     match kind {
         Kind::Integer { unsigned: true, .. } => Some(format!("CAST({value} AS UNSIGNED)")),
         Kind::Integer { .. } => Some(value.to_owned()),
@@ -50,7 +82,7 @@ fn literal(kind: Kind, value: Option<&str>, collation: Option<&str>, digits: Opt
         Kind::Decimal => Some(value.to_owned()),
         Kind::Double | Kind::Float if value.contains(['e', 'E']) => Some(value.to_owned()),
         Kind::Double | Kind::Float => Some(format!("{value}e0")),
-        _ if digits.len() > MOST_DIGITS => None,
+        _ if digits.len() > MOST_LITERAL => None,
         _ => match collation {
             Some("binary") | None => Some(format!("_binary x'{digits}'")),
             Some(collation) => Some(format!("_{} x'{digits}' COLLATE {collation}", charset_of(collation))),
@@ -58,7 +90,8 @@ fn literal(kind: Kind, value: Option<&str>, collation: Option<&str>, digits: Opt
     }
 }
 
-fn too_long(name: &str) -> Failure {
+/// A statement needs the value of a variable elsewhere than where it is.
+pub fn too_long(name: &str) -> Failure {
     let message = format!(
         "The value of @{name} is on one connection, and too long to be sent to others: write it as a parameter of a prepared statement"
     );
@@ -87,6 +120,6 @@ mod tests {
             assert_eq!(literal(kind, Some(value), Some(collation), Some(digits)).as_deref(), Some(wanted));
         }
         assert_eq!(literal(Kind::Bytes, None, Some("utf8mb4_bin"), None).as_deref(), Some("NULL"));
-        assert_eq!(literal(Kind::Bytes, Some(""), Some("binary"), Some(&"0".repeat(MOST_DIGITS + 2))), None);
+        assert_eq!(literal(Kind::Bytes, Some(""), Some("binary"), Some(&"0".repeat(MOST_LITERAL + 2))), None);
     }
 }

@@ -70,6 +70,9 @@ async fn at_once<F: Future>(future: F) -> Option<F::Output> {
     .await
 }
 
+/// The most bytes that [`Client::hold_output`] keeps.
+const MOST_HELD: usize = 1024 * 1024;
+
 /// Compression contexts of a worker, lent to whichever session needs them.
 pub type SharedContexts = Rc<RefCell<Contexts>>;
 
@@ -108,6 +111,8 @@ pub struct Client {
     compressed: Option<Box<Compressed>>,
     /// Replies to several statements are put.
     replies: Option<Replies>,
+    /// What is put is not sent yet: it may be changed.
+    held: bool,
 }
 
 impl Client {
@@ -124,6 +129,7 @@ impl Client {
             traffic: (0, 0),
             compressed: None,
             replies: None,
+            held: false,
         }
     }
 
@@ -328,6 +334,17 @@ impl Client {
         self.packets.set_next_seq(mark.next_seq);
     }
 
+    /// What is put from now on is not sent, until [`Client::let_output_go`] or until it is too much. Returns where it begins.
+    pub fn hold_output(&mut self) -> usize {
+        self.held = true;
+        self.output.len()
+    }
+
+    /// Ends that. Returns whether nothing was sent meanwhile.
+    pub fn let_output_go(&mut self) -> bool {
+        std::mem::take(&mut self.held)
+    }
+
     /// Appends an error.
     pub fn put_failure(&mut self, failure: &Failure) {
         self.put(&encode_failure(failure));
@@ -385,6 +402,10 @@ impl Client {
     /// # Errors
     /// When the connection breaks, or makes no progress for the bound.
     pub async fn flush(&mut self) -> Result<(), ClientError> {
+        self.held &= self.output.len() < MOST_HELD;
+        if self.held {
+            return Ok(());
+        }
         let held = self.replies.as_mut().map(|replies| replies.hold_back(&mut self.output));
         let sent = self.flush_output().await;
         if let Some(held) = held {

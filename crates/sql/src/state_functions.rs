@@ -10,7 +10,9 @@ use std::ops::Range;
 
 use bumpalo::Bump;
 
-use crate::ast::{Call, Expr, ExprKind, SelectItem, SelectItemKind, Span, Statement, StatementKind, SystemVariable};
+use crate::ast::{
+    Call, Expr, ExprKind, SelectItem, SelectItemKind, Span, Statement, StatementKind, SystemVariable, VariableScope,
+};
 use crate::keyword::Keyword;
 use crate::kw;
 use crate::mode::{LeadBytes, LexMode};
@@ -23,6 +25,8 @@ use crate::visit::{Flow, Node, Visitor, walk};
 pub struct StateValues {
     /// `CONNECTION_ID()`, as BIGINT UNSIGNED.
     pub connection_id: Option<u64>,
+    /// `@@pseudo_thread_id`: the same until it is set.
+    pub pseudo_thread_id: Option<u64>,
     /// `ROW_COUNT()`, as BIGINT.
     pub row_count: Option<i64>,
     /// `FOUND_ROWS()`, as BIGINT.
@@ -154,11 +158,15 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// `@@pseudo_thread_id` is `CONNECTION_ID()` by another name.
+    /// `@@pseudo_thread_id` is `CONNECTION_ID()` by another name, until it is set.
     fn system_variable(&mut self, variable: &SystemVariable<'a>, span: Span) {
-        let Some(id) = self.values.connection_id else { return };
-        if variable.scope.is_none() && span.text(self.sql).eq_ignore_ascii_case(b"@@pseudo_thread_id") {
-            self.replace(span, format!("COALESCE(NULLIF(CAST({id} AS UNSIGNED), 0), @@pseudo_thread_id)"));
+        const FORMS: [&str; 3] = ["@@pseudo_thread_id", "@@session.pseudo_thread_id", "@@local.pseudo_thread_id"];
+        let Some(id) = self.values.pseudo_thread_id else { return };
+        let of_session = matches!(variable.scope, None | Some(VariableScope::Session));
+        let text = span.text(self.sql);
+        let form = FORMS.into_iter().find(|form| text.eq_ignore_ascii_case(form.as_bytes()));
+        if let Some(form) = form.filter(|_| of_session) {
+            self.replace(span, format!("COALESCE(NULLIF(CAST({id} AS UNSIGNED), 0), {form})"));
         }
     }
 }

@@ -287,10 +287,17 @@ impl ChangeUser {
     pub fn parse(payload: &[u8], capabilities: Capabilities) -> Result<ChangeUser, Malformed> {
         let mut r = Reader::new(payload);
         let user = r.nul_bytes("user name")?.to_vec();
-        let n = r.u8("length of the authentication response")?;
-        let auth = r.bytes(usize::from(n), "authentication response")?.to_vec();
-        let database = Some(r.nul_bytes("database")?).filter(|db| !db.is_empty()).map(<[u8]>::to_vec);
-        let collation = if r.is_empty() { None } else { Some(r.u16("collation")?) };
+        let auth = match capabilities.contains(Capabilities::SECURE_CONNECTION) {
+            true => {
+                let n = r.u8("length of the authentication response")?;
+                r.bytes(usize::from(n), "authentication response")?
+            }
+            // Of a client that knows the old password protocol only.
+            false => r.nul_bytes("authentication response")?,
+        };
+        let auth = auth.to_vec();
+        let database = Some(r.nul_or_rest()).filter(|db| !db.is_empty()).map(<[u8]>::to_vec);
+        let collation = if r.rest().len() < 2 { None } else { Some(r.u16("collation")?) };
         let auth_plugin = match capabilities.contains(Capabilities::PLUGIN_AUTH) {
             true => r.nul_or_rest().to_vec(),
             false => Vec::new(),
@@ -317,6 +324,23 @@ impl ChangeUser {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_of_user_is_read_from_clients_of_any_age() {
+        let old = ChangeUser::parse(b"bob\0scramble\0shop\0", Capabilities::PROTOCOL_41).expect("it is well formed");
+        assert_eq!(
+            (&old.user[..], &old.auth[..], old.database.as_deref()),
+            (&b"bob"[..], &b"scramble"[..], Some(&b"shop"[..]))
+        );
+        assert_eq!((old.collation, &old.auth_plugin[..]), (None, &b""[..]));
+        let new = Capabilities::PROTOCOL_41 | Capabilities::SECURE_CONNECTION;
+        let read = ChangeUser::parse(b"bob\0\x03abcshop\0\x2d\0", new).expect("it is well formed");
+        assert_eq!(
+            (&read.auth[..], read.database.as_deref(), read.collation),
+            (&b"abc"[..], Some(&b"shop"[..]), Some(45))
+        );
+        assert!(ChangeUser::parse(b"bob\0\x09abc", new).is_err());
+    }
 
     fn greeting(capabilities: Capabilities) -> Greeting {
         Greeting {

@@ -267,3 +267,16 @@ SET timestamp = 1700000000;
 SELECT id, NOW(6) FROM t ORDER BY id;
 SET timestamp = DEFAULT;
 SELECT COUNT(*) FROM t WHERE at > NOW() - INTERVAL 1 HOUR AND at <= NOW(6);
+
+## the default database is dropped by a session that something binds
+SELECT GET_LOCK('weir_dropped', 0);
+DROP DATABASE d;
+SELECT DATABASE();
+SELECT 1 + 1;
+CREATE DATABASE d;
+USE d;
+SELECT DATABASE(), IS_USED_LOCK('weir_dropped') IS NOT NULL;
+CREATE TABLE t (id INT PRIMARY KEY);
+INSERT INTO t VALUES (1), (2), (3);
+SELECT COUNT(*) FROM t;
+SELECT RELEASE_LOCK('weir_dropped');

@@ -235,3 +235,42 @@ INSERT INTO t (a) VALUES (LAST_INSERT_ID()), (LAST_INSERT_ID());
 INSERT INTO t VALUES (1000, LAST_INSERT_ID()), (1001, LAST_INSERT_ID()), (1002, LAST_INSERT_ID());
 SELECT a FROM t WHERE id < 1000 ORDER BY id;
 SELECT a FROM t WHERE id >= 1000 ORDER BY id;
+
+## long values of user variables
+CREATE TABLE t (id INT PRIMARY KEY, v LONGTEXT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z'), (4, 'w');
+SET @t = (SELECT REPEAT('a', 70000));
+SELECT COUNT(*) FROM t;
+UPDATE t SET v = @t WHERE id = 2;
+SELECT id, LENGTH(v) FROM t WHERE LENGTH(v) = LENGTH(@t) OR id = 3 ORDER BY id;
+SET @big = REPEAT('b', 900000);
+SELECT COUNT(*) FROM t;
+SELECT LENGTH(@big), LENGTH(@t);
+-- refused: too long to be sent to others
+SELECT COUNT(*) FROM t WHERE LENGTH(v) = LENGTH(@big);
+SELECT COUNT(*) FROM t WHERE LENGTH(v) = LENGTH(@t);
+SET @big = CONCAT('sm', 'all');
+SELECT COUNT(*) FROM t WHERE LENGTH(v) <> LENGTH(@big);
+
+## a transaction after rows of one shard have been returned
+CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v INT) /*weir: shard by hash(id) */;
+CREATE TABLE s (id INT PRIMARY KEY AUTO_INCREMENT, v INT) /*weir: single on shard '{s2}' */;
+CREATE TABLE h (id INT PRIMARY KEY AUTO_INCREMENT, v INT) /*weir: single */;
+-- mariadb
+INSERT INTO s (id, v) VALUES (7, 1) RETURNING id, v;
+-- mariadb
+INSERT INTO h (id, v) VALUES (7, 1) RETURNING id;
+BEGIN;
+INSERT INTO s (v) VALUES (2);
+INSERT INTO h (v) VALUES (3);
+INSERT INTO t (id, v) VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+COMMIT;
+SELECT COUNT(*) FROM t;
+-- mariadb
+CREATE TRIGGER tr BEFORE INSERT ON s FOR EACH ROW SET @seen = NEW.v;
+-- mariadb
+INSERT INTO s (id, v) VALUES (70, 5) RETURNING id, v;
+-- mariadb
+SELECT id, v + @seen FROM t ORDER BY id;
+-- mariadb
+SELECT @seen;

@@ -1,8 +1,10 @@
 //! Commands of Weir's own on a connection: small queries, and statements that a session has prepared elsewhere.
 
+use std::time::Duration;
+
 use bytes::{Buf, BytesMut};
 use weir_wire::frame::{HEADER, Header};
-use weir_wire::packets::{OkPacket, SessionChange, SessionChanges};
+use weir_wire::packets::{ErrPacket, OkPacket, SessionChange, SessionChanges};
 use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
 use weir_wire::resultset::parse_text_row;
 use weir_wire::stmt::query_payload;
@@ -28,6 +30,8 @@ pub struct OwnReply {
     pub status: StatusFlags,
     /// The GTIDs of what it committed, as the server told them last.
     pub gtids: Option<String>,
+    /// Session variables that it says have changed, but for GTIDs.
+    pub variables: Vec<(String, String)>,
 }
 
 impl OwnReply {
@@ -41,6 +45,10 @@ impl OwnReply {
                 {
                     self.gtids = Some(String::from_utf8_lossy(gtids).into_owned());
                 }
+                SessionChange::Variable { name, value } if name != b"last_gtid" => {
+                    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                    self.variables.push((text(name), text(value)));
+                }
                 _ => {}
             }
         }
@@ -48,7 +56,19 @@ impl OwnReply {
     }
 }
 
+/// The longest wait for what a server says before it closes a connection on which it takes nothing more.
+const LAST_WORD: Duration = Duration::from_secs(1);
+
 impl Connection {
+    /// The error with which a server has closed the connection while a command was still being sent: what it says of a packet that is too
+    /// large, it says before it has read it.
+    pub(super) async fn last_word(&mut self) -> Option<Failure> {
+        let heard = async { while self.fill().await.is_ok() && first_error(&self.input).is_none() {} };
+        // What has come is enough, however the wait ends.
+        let _ = tokio::time::timeout(LAST_WORD, heard).await;
+        first_error(&self.input)
+    }
+
     /// Runs a query for Weir's own use.
     ///
     /// # Errors
@@ -269,5 +289,38 @@ impl RowCollector {
             }
         }
         Ok(rows)
+    }
+}
+
+/// The first error packet among whole packets: no other packet of a reply begins with its header.
+fn first_error(mut input: &[u8]) -> Option<Failure> {
+    while let Some(header) = Header::peek(input) {
+        let payload = input.get(HEADER..HEADER + header.len)?;
+        if payload.first() == Some(&0xff) {
+            return ErrPacket::parse(payload).ok().map(|err| server_failure(&err));
+        }
+        input = &input[HEADER + header.len..];
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_wire::frame::put_packet;
+
+    use super::*;
+
+    #[test]
+    fn the_first_error_among_what_has_come_is_found() {
+        let mut bytes = BytesMut::new();
+        assert!(first_error(&bytes).is_none());
+        put_packet(&mut bytes, 1, &[0, 0, 0, 2, 0, 0, 0]);
+        assert!(first_error(&bytes).is_none());
+        put_packet(&mut bytes, 3, b"\xff\x81\x04#08S01Got a packet bigger than 'max_allowed_packet' bytes");
+        let whole = bytes.len();
+        put_packet(&mut bytes, 4, b"\xff\x01\x04#HY000later");
+        let failure = first_error(&bytes).expect("there is one");
+        assert_eq!((failure.code, &failure.sqlstate), (1153, b"08S01"));
+        assert!(first_error(&bytes[..whole - 1]).is_none(), "it has not come to its end");
     }
 }

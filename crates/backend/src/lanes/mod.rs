@@ -287,7 +287,7 @@ impl Lanes {
         if end == End::Abandoned {
             self.metrics.lane_kills.inc();
             let capabilities = weir_wire::Capabilities::empty();
-            let login = Login { user: group.key.user.clone(), password, capabilities };
+            let login = Login { user: group.key.user.clone(), password, database: None, capabilities };
             if let Err(error) = kill(&self.pool.server, &login, lane.thread_id, Kill::Connection).await {
                 tracing::debug!(%error, thread = lane.thread_id, "a statement that nobody waits for was not killed");
             }

@@ -43,7 +43,7 @@ impl Pool {
             // All connections are busy: nobody waits for one only to be let in.
             Err(_) => {
                 let capabilities = Capabilities::empty();
-                let login = Login { user: key.user.clone(), password: password.clone(), capabilities };
+                let login = Login { user: key.user.clone(), password: password.clone(), database: None, capabilities };
                 let mut probe = Probe::new(connect(&self.server, &login).await?);
                 let bound = self.server.reach().connect_timeout;
                 let asked = tokio::time::timeout(bound, probe.run(DEFINITION)).await;

@@ -4,6 +4,7 @@
 //! is bounded.
 
 use weir_backend::Profile;
+use weir_backend::profile::set_texts;
 use weir_plan::write::literal::{put_binary_hex, put_text_hex};
 use weir_plan::{Form, Gather, Read};
 use weir_wire::error::codes;
@@ -86,8 +87,9 @@ pub(super) async fn rows(
         confirm(part).await?;
         let own = part.lease.profile().clone();
         let reading = own.with_variables([("character_set_results", CHARSET)]);
-        let none = Profile::default();
-        if let (Some(there), Some(again)) = (own.difference(&reading, &none).set, reading.difference(&own, &none).set) {
+        let set =
+            |from: &Profile, to: &Profile| set_texts(&from.difference(to, &Profile::default()).set, usize::MAX).pop();
+        if let (Some(there), Some(again)) = (set(&own, &reading), set(&reading, &own)) {
             part.lease.query(&there).await?;
             back.push((at, again));
         }

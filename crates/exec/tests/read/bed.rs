@@ -127,6 +127,7 @@ impl Bed {
                 let login = weir_backend::connect::Login {
                     user: b"root"[..].into(),
                     password: Password::new(""),
+                    database: None,
                     capabilities,
                 };
                 monitor::kill(&target.server, &login, target.thread_id, monitor::Kill::Query).await.is_ok()
@@ -179,6 +180,7 @@ fn pool(server: &Server, flavor: Flavor) -> Rc<Pool> {
         sql_mode: String::new(),
         collations: [(45, "utf8mb4_general_ci".to_owned())].into(),
         tracked_variables: "autocommit".to_owned(),
+        tracked_but_gtid: None,
         client_tracked: Vec::new(),
         client_tracks_gtids: false,
     };

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use weir_backend::profile::{CLIENT_TRACKS, is_replayable};
 use weir_sql::{Class, Effects, Kind, LexMode, Lexer, Pins, Token, TokenKind};
+use weir_wire::Failure;
 use weir_wire::StatusFlags;
 
 use super::Session;
@@ -100,6 +101,22 @@ impl Session {
         if again.is_err() || lease.confirm_state().await.is_err() {
             lease.retired = true;
         }
+    }
+
+    /// The server tells what it had no room for: it does with the next change that it has room to tell of, which this SET is.
+    ///
+    /// # Errors
+    /// The loss of the connection.
+    pub(super) async fn hear_untold(&mut self) -> Result<(), Failure> {
+        let id = self.handle.id;
+        let Some(lease) = self.lease.as_mut().filter(|lease| lease.untold_changes_of == Some(id)) else {
+            return Ok(());
+        };
+        let told = lease.query("SET @@SESSION.autocommit = @@SESSION.autocommit").await?;
+        lease.untold_changes_of = None;
+        let outcome = Outcome { variables: told.variables, ..Outcome::default() };
+        self.note_profile(&Class::default(), &outcome);
+        Ok(())
     }
 
     /// A text has let the session's clock go on: what the server reports then is the time at which it did.
@@ -204,6 +221,11 @@ impl Session {
             profile = Some(profile.as_ref().unwrap_or(&self.state.profile).with_variables(changes.iter().copied()));
         }
         let has = |wanted: &str| changes.iter().any(|(name, _)| *name == wanted);
+        let named = class.assigned.iter().any(|name| &**name == PSEUDO_THREAD_ID) && outcome.error.is_none() && !scoped;
+        if named || has(PSEUDO_THREAD_ID) {
+            let told = changes.iter().rfind(|(name, _)| *name == PSEUDO_THREAD_ID);
+            self.state.pseudo_thread_id = Some(told.and_then(|(_, value)| value.parse().ok()));
+        }
         if has("character_set_connection") && !has("collation_connection") {
             self.state.collation_unknown = true;
         }
@@ -231,8 +253,11 @@ impl Session {
     }
 }
 
+/// The variable that names a session in the binary log's temporary tables.
+const PSEUDO_THREAD_ID: &str = "pseudo_thread_id";
+
 /// Whether rows that a statement sends are those that it has written (RETURNING): `FOUND_ROWS()` does not count them.
-fn returns_rows(class: &Class) -> bool {
+pub(super) fn returns_rows(class: &Class) -> bool {
     let others = Effects::IMPLICIT_COMMIT | Effects::RUNS_OTHERS | Effects::LOCKING_READ;
     class.kind == Kind::Other && class.effects.contains(Effects::WRITES) && !class.effects.intersects(others)
 }

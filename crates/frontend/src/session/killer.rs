@@ -36,7 +36,7 @@ impl Killer<'_> {
 
     fn login(&self) -> Login {
         let capabilities = weir_wire::Capabilities::empty();
-        Login { user: self.key.user.clone(), password: self.password.clone(), capabilities }
+        Login { user: self.key.user.clone(), password: self.password.clone(), database: None, capabilities }
     }
 }
 

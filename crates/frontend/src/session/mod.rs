@@ -14,6 +14,7 @@ mod commands;
 mod diagnostics;
 mod follow;
 mod killer;
+mod kills;
 mod login;
 mod observe;
 mod own_variables;
@@ -31,6 +32,7 @@ mod shard;
 mod sharded;
 mod state;
 mod statements;
+mod tls_status;
 mod verify;
 
 use std::rc::Rc;
@@ -48,6 +50,7 @@ use weir_topology::Level;
 use weir_wire::auth::{Password, Scramble};
 use weir_wire::error::codes;
 use weir_wire::packets::OkPacket;
+use weir_wire::stmt::query_text_at;
 use weir_wire::{Command, Failure, Fault};
 
 use crate::backends::ServerPlace;
@@ -72,6 +75,8 @@ pub(crate) enum End {
     Client(ClientError),
     /// The client is told this, and the connection is closed.
     Told(Failure),
+    /// The client has been told why already, and the connection is closed.
+    Said,
     /// Killed.
     Killed,
 }
@@ -346,7 +351,9 @@ impl Session {
             return Ok(());
         };
         let text = match command {
-            Command::Query | Command::StmtPrepare => payload.get(1..),
+            // Behind the attributes that clients may send with a query.
+            Command::Query => query_text_at(payload, self.client.capabilities).ok().and_then(|at| payload.get(at..)),
+            Command::StmtPrepare => payload.get(1..),
             _ => None,
         };
         self.handle.begin(command.process_name(), text.unwrap_or_default(), self.shared.idle.now());
@@ -404,7 +411,7 @@ impl Session {
         self.count_bytes();
         self.audit(Event::Disconnect);
         match &end {
-            End::Quit | End::Killed => {}
+            End::Quit | End::Said | End::Killed => {}
             End::Told(failure) => self.client.put_failure(failure),
             End::Client(error) => {
                 match error {
@@ -418,7 +425,7 @@ impl Session {
         // Out of the registry before the socket closes, so that a client that sees the close finds its place free.
         shared.endpoint.registry.leave(&handle);
         // TLS ends with a notice: without one, clients report a broken connection rather than a closed one.
-        if matches!(end, End::Told(_) | End::Killed) {
+        if matches!(end, End::Told(_) | End::Said | End::Killed) {
             client.close().await;
         }
     }

@@ -157,6 +157,6 @@ fn error_of(end: &End) -> Option<u16> {
         End::Told(failure) => Some(failure.code),
         End::Killed => Some(codes::ER_QUERY_INTERRUPTED),
         End::Client(_) => Some(codes::ER_NET_READ_ERROR),
-        End::Quit => None,
+        End::Quit | End::Said => None,
     }
 }

@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use weir_admin::Caller;
-use weir_admin::sessions::Interrupt;
 use weir_backend::profile::charset_of;
+use weir_exec::variables;
 use weir_sql::facts::nothing_ran;
-use weir_sql::{Class, Effects, KillTarget, Kind, Pins, RoutingHint, StateValues, TokenKind};
+use weir_sql::{Class, Effects, Kind, Pins, RoutingHint, StateValues, TokenKind};
 use weir_wire::error::codes;
 use weir_wire::packets::{OkPacket, SessionChange, put_session_change};
 use weir_wire::reply::ReplyKind;
@@ -14,6 +14,7 @@ use weir_wire::resultset::ResultSet;
 use weir_wire::stmt::query_text_at;
 use weir_wire::{Failure, Fault};
 
+use super::kills::not_understood;
 use super::relay::Outcome;
 use super::ride::Rode;
 use super::server::Stopped;
@@ -50,7 +51,8 @@ impl Session {
 
     /// The text that begins at `at` in a command, as far as the rules let it run.
     pub(super) async fn run_if_allowed(&mut self, payload: &[u8], at: usize, read: &ReadText) -> Result<(), End> {
-        match self.may_run(&read.digested) {
+        let held = self.hold_status(&read.class, &payload[at..]);
+        let ended = match self.may_run(&read.digested) {
             Ok(()) => match self.rule_for(&read.digested) {
                 None => self.run_text(payload, at, read, None).await,
                 Some(rule) => Box::pin(self.run_ruled(payload, at, read, rule)).await,
@@ -59,7 +61,9 @@ impl Session {
                 self.refuse(&failure);
                 Ok(())
             }
-        }
+        };
+        self.tell_own_tls(held, false);
+        ended
     }
 
     /// The text that begins at `at` in a command. `to`: where a rule wants it to run.
@@ -111,7 +115,7 @@ impl Session {
                 Err(stopped) => return self.stopped(stopped),
             }
         }
-        if self.answer_here(class, text)? || self.before_diagnostics_of_text(class, text).await? {
+        if self.answer_here(class, text).await? || self.before_diagnostics_of_text(class, text).await? {
             return Ok(());
         }
         let spliced = self.splice_state(class, text);
@@ -158,17 +162,20 @@ impl Session {
     }
 
     /// Answers what needs no server. Returns whether it did.
-    fn answer_here(&mut self, class: &Class, text: &[u8]) -> Result<bool, End> {
+    async fn answer_here(&mut self, class: &Class, text: &[u8]) -> Result<bool, End> {
         if self.answer_transaction_here(&class.kind, text) || self.answer_own_variable(class, text) {
             return Ok(true);
         }
         match &class.kind {
-            Kind::Kill(target) => self.kill_by_text(*target, text)?,
+            Kind::Kill(target) => match Box::pin(self.kill_by_text(*target, text, None)).await {
+                Ok(()) => {}
+                Err(stopped) => self.stopped(stopped)?,
+            },
             Kind::ShowProcesslist { full } => {
                 let result = self.endpoint.commands.process_list(*full, self.caller());
                 self.result_here(&result);
             }
-            Kind::Multiple if has_kill(text, self.state.lex) => self.refuse_kill(),
+            Kind::Multiple if has_kill(text, self.state.lex) => self.refuse(&not_understood()),
             _ => return Ok(false),
         }
         Ok(true)
@@ -211,7 +218,7 @@ impl Session {
         true
     }
 
-    fn caller(&self) -> Caller<'_> {
+    pub(super) fn caller(&self) -> Caller<'_> {
         Caller { user: &self.user, admin: self.endpoint.accounts.is_admin(&self.user) }
     }
 
@@ -231,21 +238,6 @@ impl Session {
         self.transaction_ok_here(b"T_______");
     }
 
-    pub(super) fn kill_by_text(&mut self, target: KillTarget, text: &[u8]) -> Result<(), End> {
-        let (id, why) = match target {
-            KillTarget::Connection(id) => (id, Interrupt::Connection),
-            KillTarget::Query(id) => (id, Interrupt::Query),
-            KillTarget::Other => match self.own_id_in(text) {
-                Some(target) => target,
-                None => {
-                    self.refuse_kill();
-                    return Ok(());
-                }
-            },
-        };
-        self.kill(id, why)
-    }
-
     /// OK to a transaction's start or end that no server has heard of. MySQL tells clients that track their session of
     /// the transaction's state (type 5), in eight characters.
     pub(super) fn transaction_ok_here(&mut self, transaction: &[u8; 8]) {
@@ -259,49 +251,9 @@ impl Session {
         self.client.put_ok(&OkPacket { changes: &changes, ..OkPacket::plain(self.state.own_status()) });
     }
 
-    /// The ids that a client knows are not those of the server: such a KILL would hit somebody else.
-    fn refuse_kill(&mut self) {
-        let message = "KILL takes the connection id of a Weir session, as SHOW PROCESSLIST shows it, in a statement of \
-                       its own; KILL USER and KILL QUERY ID are not supported";
-        self.refuse(&Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message));
-    }
-
     /// In MariaDB's sql_mode ORACLE, BEGIN starts a block and not a transaction: the server judges it.
     fn begin_is_a_block(&self) -> bool {
         self.state.profile.variable("sql_mode").unwrap_or(&self.identity.sql_mode).contains("ORACLE")
-    }
-
-    /// `KILL CONNECTION_ID()`, in its forms.
-    fn own_id_in(&self, text: &[u8]) -> Option<(u64, Interrupt)> {
-        let words: Vec<u8> =
-            text.iter().filter(|b| !b.is_ascii_whitespace() && **b != b';').map(u8::to_ascii_uppercase).collect();
-        let own = u64::from(self.handle.id);
-        match &words[..] {
-            b"KILLCONNECTION_ID()" | b"KILLCONNECTIONCONNECTION_ID()" => Some((own, Interrupt::Connection)),
-            b"KILLQUERYCONNECTION_ID()" => Some((own, Interrupt::Query)),
-            _ => None,
-        }
-    }
-
-    /// Kills a session or its statement. One that kills itself is told so at once.
-    pub(super) fn kill(&mut self, id: u64, why: Interrupt) -> Result<(), End> {
-        if id == u64::from(self.handle.id) {
-            let failure = Self::interrupted_failure();
-            if why == Interrupt::Connection {
-                return Err(End::Told(failure));
-            }
-            self.refuse(&failure);
-            return Ok(());
-        }
-        match self.endpoint.commands.kill(id, why, self.caller()) {
-            Ok(()) => {
-                self.endpoint.metrics.kills.inc();
-                self.state.answered_here();
-                self.ok_here();
-            }
-            Err(failure) => self.refuse(&failure),
-        }
-        Ok(())
     }
 
     /// The text with the values of functions whose answer is the session's, not the connection's.
@@ -321,7 +273,9 @@ impl Session {
             Left::Known(rows) if !there => Some(rows),
             _ => None,
         };
-        let values = StateValues { connection_id, row_count: Some(self.state.row_count), found_rows };
+        let pseudo_thread_id = self.pseudo_thread_id().filter(|_| connection_id.is_some());
+        let row_count = Some(self.state.row_count);
+        let values = StateValues { connection_id, pseudo_thread_id, row_count, found_rows };
         if class.kind != Kind::Multiple {
             return weir_sql::replace_state_functions(text, self.state.lex, &values);
         }
@@ -336,19 +290,35 @@ impl Session {
         Some([replaced.as_deref().unwrap_or(first), replaced_rest.as_deref().unwrap_or(rest)].concat())
     }
 
+    /// `@@pseudo_thread_id`, unless only the session's connection knows it.
+    pub(super) fn pseudo_thread_id(&self) -> Option<u64> {
+        self.state.pseudo_thread_id.unwrap_or(Some(u64::from(self.handle.id)))
+    }
+
     /// A SET of user variables to literals was run: the profile takes them, in a form whose meaning no later SET
     /// changes. Where there is no such form the session is pinned.
-    fn note_user_variables(&mut self, text: &[u8], variables: &[weir_sql::UserVariable]) {
+    fn note_user_variables(&mut self, text: &[u8], assigned: &[weir_sql::UserVariable]) {
         if self.state.row_count < 0 {
             return;
         }
         let form =
             |v: &weir_sql::UserVariable| Some((v.name.to_string(), self.lasting_literal(&text[v.literal.clone()])?));
-        let Some(literals) = variables.iter().map(form).collect::<Option<Vec<_>>>() else {
+        let Some(literals) = assigned.iter().map(form).collect::<Option<Vec<_>>>() else {
             self.state.pins |= Pins::COMPUTED_USER_VARIABLE;
             self.note_assigned_in(text);
             return;
         };
+        let lengths = literals.iter().map(|(_, literal)| literal.len());
+        let all = self.state.profile.user_variable_bytes() + lengths.clone().sum::<usize>();
+        if all > variables::MOST_LITERALS || lengths.max() > Some(variables::MOST_LITERAL) {
+            // Too much to be sent with a statement.
+            self.state.pins |= Pins::COMPUTED_USER_VARIABLE;
+            self.note_assigned_in(text);
+            return;
+        }
+        literals.iter().for_each(|(name, _)| {
+            self.state.kept.remove(name);
+        });
         let literals = literals.iter().map(|(name, literal)| (name.as_str(), literal.as_str()));
         let profile = Rc::new(self.state.profile.with_user_variables(literals));
         self.state.profile = profile.clone();
@@ -369,17 +339,6 @@ impl Session {
         let charset = charset_of(self.state.profile.variable("character_set_connection")?);
         let collation = self.state.profile.variable("collation_connection")?;
         Some(format!("_{charset}'{value}' COLLATE {collation}"))
-    }
-
-    /// COM_PROCESS_KILL.
-    pub(super) fn process_kill(&mut self, payload: &[u8]) -> Result<(), End> {
-        match weir_wire::stmt::statement_id(payload) {
-            Ok(id) => self.kill(u64::from(id), Interrupt::Connection),
-            Err(error) => {
-                self.refuse(&Failure::new(Fault::Client, codes::ER_MALFORMED_PACKET, b"HY000", error.to_string()));
-                Ok(())
-            }
-        }
     }
 
     /// An OK of Weir's own, after which the session's latest statement is one that changed nothing.

@@ -5,8 +5,10 @@ use std::rc::Rc;
 use weir_backend::Lease;
 use weir_backend::connection::OwnReply;
 use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use super::diagnostics::Condition;
+use super::relay::Outcome;
 use super::server::Stopped;
 use super::state::{Diagnostics, Left, OUTLAST_RESET};
 use super::{End, Session};
@@ -110,6 +112,21 @@ impl Session {
         self.handle.info().server = Some((lease.server.clone(), lease.thread_id));
         self.lease = Some(lease);
         self.at = at;
+    }
+
+    /// A server that is sent more than it takes says so, and closes the connection; the same error may be a statement's own.
+    ///
+    /// # Errors
+    /// The session's end: what was bound to the connection is gone, and the client has been told why.
+    pub(super) async fn see_whether_closed(&mut self, outcome: &Outcome) -> Result<(), End> {
+        let too_large = outcome.error.is_some_and(|(code, _)| code == codes::ER_NET_PACKET_TOO_LARGE);
+        let Some(lease) = self.lease.as_mut().filter(|_| too_large) else { return Ok(()) };
+        if lease.ping().await.is_ok() {
+            return Ok(());
+        }
+        let bound = self.state.is_bound();
+        self.lose_lease();
+        if bound { Err(End::Said) } else { Ok(()) }
     }
 
     /// The connection is lost, and with it what earlier statements have left there.

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use weir_admin::sessions::{Interrupt, SessionHandle};
+use weir_backend::connection::Tracking;
 use weir_backend::monitor::Kill;
 use weir_backend::pool::Request;
 use weir_backend::profile::CLIENT_TRACKS;
@@ -10,8 +11,9 @@ use weir_backend::{Lease, Position};
 use weir_sql::{Class, Effects, Pins};
 use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
-use weir_wire::{Command, Failure, Fault, StatusFlags};
+use weir_wire::{Capabilities, Command, Failure, Fault, StatusFlags};
 
+use super::follow::returns_rows;
 use super::killer::Killer;
 use super::relay::{Broken, ER_OPTION_PREVENTS_STATEMENT, Outcome, Relay};
 use super::state::{Left, needs_insert_id};
@@ -348,8 +350,16 @@ impl Session {
             return Err(Failure::new(Fault::Weir, codes::ER_NOT_SUPPORTED_YET, b"42000", message).into());
         }
         let (before, after) = self.take_unsent(class, begin.is_some());
+        let only_flag = self.identity.mariadb && !self.client_has(Capabilities::DEPRECATE_EOF) && returns_rows(class);
         let connection = self.connection();
-        connection.queue_state(&profile, !own_tracking)?;
+        let tracking = match () {
+            () if own_tracking => Tracking::Clients,
+            () if only_flag => Tracking::AllButGtid,
+            // Another choice would have the server forget what it has not told yet.
+            () if connection.untold_changes_of.is_some() => connection.tracking(),
+            () => Tracking::All,
+        };
+        connection.queue_state(&profile, tracking)?;
         if let Some(id) = insert_id {
             connection.queue_insert_id(id);
         }
@@ -449,6 +459,7 @@ impl Session {
         match done {
             Ok(outcome) => {
                 self.note(class, &outcome);
+                self.see_whether_closed(&outcome).await?;
                 Ok(Some(outcome))
             }
             Err(stopped) => self.stopped(stopped).map(|()| None),

@@ -85,8 +85,12 @@ pub(crate) struct State {
     pub(crate) pins: Pins,
     /// The user variables that texts have assigned on the session's connection, since their values were known last.
     pub(crate) assigned: BTreeSet<String>,
+    /// Those of them that are too long, or too many, to be sent to other connections.
+    pub(crate) kept: BTreeSet<String>,
     /// Others may have been assigned there out of sight.
     pub(crate) assigned_unseen: bool,
+    /// `@@pseudo_thread_id`, once it was set: a value, or what the session's connection has. Until then it is the session's id.
+    pub(crate) pseudo_thread_id: Option<Option<u64>>,
     /// Temporary tables of sharded databases, on the session's connection.
     pub(crate) temporary: BTreeSet<TableName>,
     pub(crate) lex: LexMode,
@@ -127,7 +131,9 @@ impl State {
             initial,
             pins: Pins::empty(),
             assigned: BTreeSet::new(),
+            kept: BTreeSet::new(),
             assigned_unseen: false,
+            pseudo_thread_id: None,
             temporary: BTreeSet::new(),
             lex,
             reading_unsure: false,

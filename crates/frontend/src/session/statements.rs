@@ -10,6 +10,7 @@ use weir_backend::lanes::{Group, Lane, MAX_COMMAND, Ride, SharedLearnt};
 use weir_backend::statement::{self, Prepared, StatementKey};
 use weir_sql::{Class, Effects, Kind, Pins, RoutingHint, StateValues, classify};
 use weir_wire::error::codes;
+use weir_wire::params::parameters;
 use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::{Execute, settle_null_types, statement_id};
 use weir_wire::{Capabilities, Command, Failure, Fault, Malformed, StatusFlags};
@@ -31,6 +32,8 @@ mod held;
 
 /// The most statements that one client may have prepared: `max_prepared_stmt_count` of a stock server.
 pub(super) const MOST_STATEMENTS: usize = 16_382;
+/// `max_prepared_stmt_count` is reached.
+const TOO_MANY_STATEMENTS: u16 = 1461;
 /// MariaDB: "the statement prepared last".
 const LAST_PREPARED: u32 = u32::MAX;
 
@@ -43,7 +46,7 @@ fn unknown_statement(id: u32, command: &str, mariadb: bool) -> Failure {
 pub(super) fn too_many_statements() -> Failure {
     let message =
         format!("Can't create more than max_prepared_stmt_count statements (current value: {MOST_STATEMENTS})");
-    Failure::new(Fault::Client, 1461, b"42000", message)
+    Failure::new(Fault::Client, TOO_MANY_STATEMENTS, b"42000", message)
 }
 
 pub(super) fn malformed(error: Malformed) -> Failure {
@@ -93,7 +96,9 @@ impl Session {
         if matches!(class.kind, Kind::SetUserVariables(_)) {
             class.pins |= Pins::COMPUTED_USER_VARIABLE;
         }
-        let id_only = StateValues { connection_id: Some(u64::from(self.handle.id)), row_count: None, found_rows: None };
+        let connection_id = Some(u64::from(self.handle.id));
+        let pseudo_thread_id = self.pseudo_thread_id();
+        let id_only = StateValues { connection_id, pseudo_thread_id, row_count: None, found_rows: None };
         let own_id = class.effects.contains(Effects::USES_CONNECTION_ID) && !names_server_threads(&payload[1..]);
         let spliced = match own_id {
             true => weir_sql::replace_state_functions(&payload[1..], self.state.lex, &id_only),
@@ -159,12 +164,19 @@ impl Session {
         let class = Class { effects: Effects::READS | asks, ..Class::default() };
         let payload = [&[Command::StmtPrepare as u8], &key.text[..]].concat();
         let mut retries = self.retries(&class);
+        let mut room_made = false;
+        let before = self.client.mark();
         let outcome = loop {
             let prepared = async {
                 self.send(&class, &payload).await?;
                 self.forward_reply(ReplyKind::Prepare, &class, Some(id)).await
             };
             match prepared.await {
+                Ok(outcome) if outcome.error.is_some_and(|(code, _)| code == TOO_MANY_STATEMENTS) && !room_made => {
+                    self.client.take_back(before);
+                    room_made = true;
+                    self.make_room_for_statements().await;
+                }
                 Ok(outcome) => break outcome,
                 Err(stopped) => self.again(stopped, &mut retries).await?,
             }
@@ -196,11 +208,27 @@ impl Session {
         connection.queue_state(&as_prepared, tracking)?;
         connection.flush().await?;
         self.confirm_state().await?;
-        let connection = self.connection();
-        let prepared = connection.prepare(&key.text).await?;
+        let prepared = match self.connection().prepare(&key.text).await {
+            Err(failure) if failure.code == TOO_MANY_STATEMENTS => {
+                self.make_room_for_statements().await;
+                self.connection().prepare(&key.text).await?
+            }
+            prepared => prepared?,
+        };
         let id = prepared.id;
-        connection.remember(key.clone(), prepared);
+        self.connection().remember(key.clone(), prepared);
         Ok(id)
+    }
+
+    /// The server has as many prepared statements as it takes, most of which connections keep for nobody in particular: the session's
+    /// closes those that were used longest ago, or idle ones do.
+    async fn make_room_for_statements(&mut self) {
+        let busy = self.state.statements.values().filter(|statement| statement.cursor || statement.long_data);
+        let busy: Vec<_> = busy.map(|statement| statement.key.clone()).collect();
+        let in_use = |key: &StatementKey| busy.iter().any(|busy| **busy == *key);
+        if self.connection().close_old_statements(&in_use) == 0 {
+            self.shared.at(self.at).pool.close_old_statements().await;
+        }
     }
 
     fn statement(&mut self, id: u32, command: &str) -> Result<&mut Statement, Failure> {
@@ -214,6 +242,7 @@ impl Session {
         let begun = self.statement_begins();
         let statement = statement_id(payload).ok().and_then(|id| self.statement(id, "mysqld_stmt_execute").ok());
         let known = statement.map(|s| (s.digested.clone(), s.key.clone(), s.class.clone()));
+        let held = known.as_ref().and_then(|(_, key, class)| self.hold_status(class, &key.text));
         let ended = match self.execute_statement(payload).await {
             Ok(()) => Ok(()),
             Err(stopped) => self.stopped(stopped),
@@ -221,6 +250,7 @@ impl Session {
         if let Ok(id) = statement_id(payload) {
             self.forget_pieces(id);
         }
+        self.tell_own_tls(held, true);
         if let Some((digested, key, class)) = known {
             self.note_accounts(&class);
             self.statement_ends(begun, &digested, &key.text, &ended);
@@ -268,7 +298,11 @@ impl Session {
         };
         let hint = allowed.hint.filter(|_| !long_data).or(hint);
         if let Kind::Kill(target) = class.kind {
-            return self.kill_by_text(target, &key.text).map_err(Stopped::Ended);
+            let named = self.client_has(Capabilities::QUERY_ATTRIBUTES);
+            let own = usize::from(execute.params > 0);
+            let mut values = parameters(&execute, types.as_deref().unwrap_or_default(), named, own);
+            let parameter = values.next().transpose().map_err(malformed)?;
+            return Box::pin(self.kill_by_text(target, &key.text, parameter)).await;
         }
         let cursor = execute.opens_cursor();
         // A cursor binds the session to its server, which has to be the writer.
@@ -340,6 +374,7 @@ impl Session {
         if outcome.error.is_none() {
             self.learn_unreported(&class, &outcome, bound).await;
         }
+        self.see_whether_closed(&outcome).await.map_err(Stopped::Ended)?;
         self.note_assigned(&class, &key.text);
         self.note_clock(&class, &key.text);
         if outcome.error.is_none() {

@@ -4,7 +4,8 @@ use super::{StateValues, replace_state_functions};
 use crate::lexer::tests::Random;
 use crate::mode::{LeadBytes, LexMode};
 
-const VALUES: StateValues = StateValues { connection_id: Some(7), row_count: Some(-1), found_rows: Some(3) };
+const VALUES: StateValues =
+    StateValues { connection_id: Some(7), pseudo_thread_id: Some(7), row_count: Some(-1), found_rows: Some(3) };
 
 fn replaced(sql: &str) -> Option<String> {
     replace_state_functions(sql.as_bytes(), LexMode::default(), &VALUES)

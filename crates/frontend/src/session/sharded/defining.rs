@@ -13,10 +13,10 @@ use weir_sql::ast::{Statement, StatementKind, UpkeepVerb};
 use weir_sql::{Bump, LexMode};
 use weir_wire::Failure;
 
-use super::super::Session;
 use super::super::diagnostics::Condition;
 use super::super::server::Stopped;
 use super::super::state::Diagnostics;
+use super::super::{End, Session};
 use super::several::{conditions_of, places};
 use super::sink::ClientSink;
 use super::{Asked, Dispatched, not_supported};
@@ -54,15 +54,21 @@ impl Session {
         self.commit_for_definition().await?;
         let shards = places(&intent.reached(&sharding.catalog()));
         let mut lent = self.parts_alone(&shards).await?;
+        let own = dropped_database(statement).and_then(|database| self.swap_own(database, &mut lent.parts));
         let defined = define::define(&wanted, sharding, &sharding.definitions, &mut lent.parts).await;
+        let done = matches!(defined, Ok(Some(_)));
+        if let Some(database) = dropped_database(statement).filter(|_| done) {
+            leave_database(&mut lent.parts, database, true);
+        }
+        self.swap_back(own, &mut lent.parts)?;
+        if let Some(database) = dropped_database(statement).filter(|_| !done) {
+            leave_database(&mut lent.parts, database, false);
+        }
         let outcome = match defined {
             Ok(Some(outcome)) => outcome,
             Ok(None) => return self.parts_done(lent, None).await.map(|()| Dispatched::Here(None)),
             Err(failure) => Outcome { error: Some(failure), ..Outcome::default() },
         };
-        if let Some(database) = dropped_database(statement) {
-            leave_database(&mut lent.parts, database, outcome.error.is_none());
-        }
         self.note_several(asked.class, &shards, &outcome, &mut []).await;
         self.note_warnings_alike(&outcome, &mut lent.parts).await;
         self.parts_done(lent, outcome.error.clone()).await?;
@@ -72,6 +78,37 @@ impl Session {
         self.follow_definition(statement);
         self.answer_write(&outcome);
         Ok(Dispatched::Done)
+    }
+
+    /// A session that something binds drops its own default database: the connection that it is bound to runs that on its shard. It would
+    /// have that database for ever, as there is no other way to leave one. Returns the part that has it now.
+    fn swap_own(&mut self, database: &[u8], parts: &mut [Part]) -> Option<usize> {
+        let bound = self.state.is_bound();
+        let (at, lease) = (self.at, self.lease.as_mut().filter(|lease| bound && lease.is_clean())?);
+        if lease.profile().database.as_deref() != Some(database) {
+            return None;
+        }
+        let is_there = |part: &Part| usize::from(part.shard.0) == at.shard && part.index == at.index;
+        let own = parts.iter().position(is_there)?;
+        std::mem::swap(lease, &mut parts[own].lease);
+        Some(own)
+    }
+
+    /// The session's connection is its own again.
+    ///
+    /// # Errors
+    /// The session's end: the connection has been lost, and what was bound to it.
+    fn swap_back(&mut self, own: Option<usize>, parts: &mut [Part]) -> Result<(), Stopped> {
+        let (Some(part), Some(lease)) = (own.and_then(|own| parts.get_mut(own)), self.lease.as_mut()) else {
+            return Ok(());
+        };
+        std::mem::swap(lease, &mut part.lease);
+        if lease.is_clean() {
+            return Ok(());
+        }
+        let failure = lease.server.lost("the connection to which the session was bound broke");
+        self.lose_lease();
+        Err(Stopped::Ended(End::Told(failure)))
     }
 
     /// Of a statement that shards run alike: what several of them warn of is told once.

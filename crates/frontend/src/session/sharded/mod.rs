@@ -8,7 +8,7 @@ mod defining;
 mod explain;
 mod locks;
 mod named;
-mod planning;
+pub(super) mod planning;
 mod programs;
 mod returning;
 mod several;

@@ -196,7 +196,7 @@ impl Session {
     }
 
     /// A connection that is in the session's profile.
-    async fn be_in_profile(&mut self) -> Result<(), Stopped> {
+    pub(in super::super) async fn be_in_profile(&mut self) -> Result<(), Stopped> {
         self.have_connection().await?;
         let profile = self.state.profile.clone();
         let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);

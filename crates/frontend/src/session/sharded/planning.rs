@@ -267,7 +267,7 @@ fn apart(reason: &str) -> Failure {
 }
 
 /// A text that can't be read, in the words of a kind of server.
-fn syntax_error(error: &SyntaxError, mariadb: bool) -> Failure {
+pub(in super::super) fn syntax_error(error: &SyntaxError, mariadb: bool) -> Failure {
     let kind = if mariadb { "MariaDB" } else { "MySQL" };
     let message = error.to_string().replacen("your server version", &format!("your {kind} server version"), 1);
     // What would have fitted is behind the place where the server's own words end.

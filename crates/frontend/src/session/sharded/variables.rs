@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use weir_exec::{Outcome, Part, variables};
 use weir_plan::LoadFile;
-use weir_sql::visit::{Flow, Node, walk};
+use weir_sql::visit::{Flow, NameRole, Node, walk};
 use weir_sql::{Bump, Class, Effects, LexMode, Lexer, Pins, TokenKind};
 use weir_wire::Failure;
 
@@ -57,20 +57,22 @@ impl Session {
         if asks_id && self.state.last_insert_id == Left::OnConnection {
             self.learn_values_left().await?;
         }
-        if self.state.pins.contains(Pins::COMPUTED_USER_VARIABLE) && self.names_tables(asked.text) {
+        if self.state.pins.contains(Pins::COMPUTED_USER_VARIABLE) && self.names_tables(asked) {
             let of_body = self.variables_of_call(asked.class, asked.text);
             self.learn_user_variables(asked.text, of_body).await?;
         }
         Ok(())
     }
 
-    fn names_tables(&self, text: &[u8]) -> bool {
+    fn names_tables(&self, asked: Asked<'_>) -> bool {
         let arena = Bump::new();
-        let Ok(parsed) = weir_sql::parse(&arena, text, self.state.lex) else { return false };
+        let Ok(parsed) = weir_sql::parse(&arena, asked.text, self.state.lex) else { return false };
+        // A function that is built in reads no tables.
+        let routines = asked.class.pins.intersects(Pins::CALL | Pins::UNKNOWN_FUNCTION);
         let mut found = false;
         for statement in parsed.statements {
             walk(Node::Statement(statement), &mut |node: Node<'_>| {
-                found |= matches!(node, Node::Name(..));
+                found |= matches!(node, Node::Name(_, role) if routines || role != NameRole::Routine);
                 if found { Flow::Stop } else { Flow::Descend }
             });
         }
@@ -79,33 +81,91 @@ impl Session {
 
     /// `others`: variables that the statement may read besides those of its text.
     pub(super) async fn learn_user_variables(&mut self, text: &[u8], others: BTreeSet<String>) -> Result<(), Stopped> {
+        if self.state.assigned_unseen {
+            self.learn_names_of_variables().await?;
+        }
         let opaque = self.state.assigned_unseen || self.state.pins.intersects(OUT_OF_SIGHT);
+        let named: BTreeSet<String> = variables_of(text, self.state.lex).chain(others).collect();
         let names: Vec<String> = match opaque {
-            true => variables_of(text, self.state.lex).chain(others).collect(),
+            true => named.iter().cloned().collect(),
             false => self.state.assigned.iter().cloned().collect(),
         };
+        let mut left = BTreeSet::new();
         if !names.is_empty() {
             self.learn_values_left().await?;
-            self.learn_variables_named(&names).await?;
+            left = self.learn_variables(&names).await?;
         }
+        self.state.kept.extend(left);
         if !opaque {
             self.state.assigned.clear();
-            self.state.pins -= Pins::COMPUTED_USER_VARIABLE;
+            if self.state.kept.is_empty() {
+                self.state.pins -= Pins::COMPUTED_USER_VARIABLE;
+            }
+        }
+        let kept = &self.state.kept;
+        let needed = kept.iter().find(|name| named.contains(*name));
+        needed.map_or(Ok(()), |name| Err(variables::too_long(name).into()))
+    }
+
+    /// What was assigned out of sight is among the variables that there are, where the server tells their names.
+    async fn learn_names_of_variables(&mut self) -> Result<(), Stopped> {
+        if !self.identity.mariadb || self.lease.is_none() {
+            return Ok(());
+        }
+        self.learn_values_left().await?;
+        self.hear_untold().await?;
+        let lease = self.connection();
+        lease.has_found_rows = false;
+        // A temporary table of a trigger can't be asked for, but whether there was ever one on the connection can.
+        const LIST: &str = "SELECT CAST(VARIABLE_NAME AS BINARY) FROM information_schema.USER_VARIABLES UNION ALL \
+                            SELECT '`' FROM information_schema.SESSION_STATUS \
+                            WHERE VARIABLE_NAME = 'COM_CREATE_TEMPORARY_TABLE' AND VARIABLE_VALUE <> '0'";
+        let Ok(reply) = lease.query(LIST).await else { return Ok(()) };
+        let name = |cell: Option<Vec<u8>>| {
+            let name = String::from_utf8(cell?).ok()?;
+            (!name.contains(['`', '\'', '"', '\\'])).then(|| name.to_lowercase())
+        };
+        if let Some(names) = reply.rows.into_iter().flatten().map(name).collect::<Option<BTreeSet<_>>>() {
+            self.state.assigned.extend(names);
+            self.state.assigned_unseen = false;
         }
         Ok(())
     }
 
-    /// Takes the values that variables have on the session's connection into the profile.
+    /// As [`Session::learn_variables`].
+    ///
+    /// # Errors
+    /// Also when one is too long to be taken.
     pub(super) async fn learn_variables_named(&mut self, names: &[String]) -> Result<(), Stopped> {
+        let left = self.learn_variables(names).await?;
+        left.first().map_or(Ok(()), |name| Err(variables::too_long(name).into()))
+    }
+
+    /// Takes the values that variables have on the session's connection into the profile. Returns those that are too long, or too many,
+    /// to be sent to other connections: they stay where they are.
+    async fn learn_variables(&mut self, names: &[String]) -> Result<BTreeSet<String>, Stopped> {
         let literals = self.read_user_variables(names).await?;
-        let known = names.iter().map(String::as_str).zip(literals.iter().map(String::as_str));
+        let mut left = BTreeSet::new();
+        let mut known = Vec::new();
+        // Those that are known already count too: a value that takes another's place counts twice, which is not much.
+        let mut room = variables::MOST_LITERALS.saturating_sub(self.state.profile.user_variable_bytes());
+        for (name, literal) in names.iter().zip(&literals) {
+            match literal.as_deref().filter(|literal| literal.len() <= room) {
+                Some(literal) => {
+                    room -= literal.len();
+                    self.state.kept.remove(name);
+                    known.push((name.as_str(), literal));
+                }
+                None => drop(left.insert(name.clone())),
+            }
+        }
         let profile = Rc::new(self.state.profile.with_user_variables(known));
         self.state.profile = profile.clone();
         self.connection().set_profile(profile);
-        Ok(())
+        Ok(left)
     }
 
-    async fn read_user_variables(&mut self, names: &[String]) -> Result<Vec<String>, Failure> {
+    async fn read_user_variables(&mut self, names: &[String]) -> Result<Vec<Option<String>>, Failure> {
         let Some(lease) = self.lease.take() else { return Ok(Vec::new()) };
         let mut part = Part { shard: shard_id(self.at.shard), index: self.at.index, lease };
         let read = variables::values(&mut part, names, &self.shared.collations).await;
@@ -141,7 +201,9 @@ impl Session {
         let latest = outcome.assigned_on.filter(|_| outcome.error.is_none());
         let Some(part) = parts.iter_mut().find(|part| Some(part.shard) == latest) else { return Ok(()) };
         let literals = variables::values(part, &file.variables, &self.shared.collations).await?;
-        let known = names().zip(literals.iter().map(String::as_str));
+        let known: Option<Vec<_>> =
+            names().zip(&literals).map(|(name, value)| Some((name, value.as_deref()?))).collect();
+        let known = known.ok_or_else(|| variables::too_long("variable of a file"))?;
         self.state.profile = Rc::new(self.state.profile.with_user_variables(known));
         Ok(())
     }

@@ -12,6 +12,7 @@ use crate::ast::{Kill, KillWhom, Purge, ServerControl, StatementKind};
 use crate::keyword::Keyword;
 use crate::kw;
 use crate::lexer::TokenKind;
+use crate::mode::Dialect;
 
 impl<'a> Parser<'a> {
     /// KILL.
@@ -30,9 +31,10 @@ impl<'a> Parser<'a> {
         Ok(StatementKind::Kill(self.alloc(Kill { hard, query, target })))
     }
 
-    /// Moves past one of these words if something follows it.
+    /// Moves past one of these words, which only MariaDB has here, if something follows it.
     fn eat_unless_last(&mut self, words: &[Keyword]) -> Option<Keyword> {
-        if self.cursor.next_is_end() { None } else { self.eat_any(words) }
+        let none = self.cursor.next_is_end() || self.mode.dialect == Dialect::MySql;
+        if none { None } else { self.eat_any(words) }
     }
 
     /// A statement that is only known by its kind.

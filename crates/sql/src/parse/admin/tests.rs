@@ -89,6 +89,7 @@ fn kill_says_what_and_whose() {
         ("KILL QUERY CONNECTION_ID()", MYSQL, "None true CONNECTION_ID()"),
         ("KILL HARD QUERY ID 4", MARIADB, "Some(true) true id 4"),
         ("KILL SOFT USER u@h", MARIADB, "Some(false) false user u@h"),
+        ("KILL QUERY USER", MYSQL, "None true USER"),
     ] {
         assert_eq!(shown(sql, mode), expected, "{sql}");
     }
