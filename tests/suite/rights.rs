@@ -96,6 +96,16 @@ pub(crate) fn collect(tests: &mut Collector) {
     });
 }
 
+/// What the user reads.
+fn read(port: u16) -> mysql::Result<Option<u64>> {
+    let mut session = connect(port, USER, Some(DATABASE))?;
+    let read = session.query_first("/*weir: primary */ SELECT a FROM own WHERE a = 5")?;
+    for _ in 0..4 {
+        run(&mut session, "/*weir: primary */ SELECT a FROM own WHERE a = 5")?;
+    }
+    Ok(read)
+}
+
 impl Shards {
     fn start(flavor: Flavor, lab: &Lab) -> Result<Self, Failed> {
         let parent = lab.directory()?;
@@ -131,6 +141,14 @@ impl Shards {
                     for round in 0..3 {
                         meets().map_err(|error| format!("{what}, login {round}: {error:?}"))?;
                     }
+                    // All shards know it, but what is said of a table of the home shard. How a server itself refuses a client is another
+                    // matter.
+                    let of_home = text.contains("t_rights.own");
+                    for site in sites.iter().take(if of_home { 1 } else { sites.len() }) {
+                        let there = read(site.server.port());
+                        let rows = matches!(turn.meets, Rows);
+                        expect_equal(&format!("{what}, on a server: {there:?}"), there.is_ok(), rows)?;
+                    }
                     wait_for_replica(&self.first.server, &self.replica, BOUND)?;
                 } else {
                     let mut last = String::new();
@@ -143,16 +161,8 @@ impl Shards {
     }
 
     fn meets(&self, endpoint: &Endpoint, meets: Meets) -> Result<(), Failed> {
-        let read = || -> mysql::Result<Option<u64>> {
-            let mut session = connect(endpoint.port, USER, Some(DATABASE))?;
-            let read = session.query_first("/*weir: primary */ SELECT a FROM own WHERE a = 5")?;
-            for _ in 0..4 {
-                run(&mut session, "/*weir: primary */ SELECT a FROM own WHERE a = 5")?;
-            }
-            Ok(read)
-        };
         let code = match meets {
-            Rows => return expect_equal("rows", read()?, Some(5)),
+            Rows => return expect_equal("rows", read(endpoint.port)?, Some(5)),
             Error(code) => code,
             Errors(mariadb, mysql) => {
                 if self.first.flavor == Flavor::MariaDb {
@@ -162,7 +172,7 @@ impl Shards {
                 }
             }
         };
-        let got = read();
+        let got = read(endpoint.port);
         expect_equal(&format!("the error in {got:?}"), server_error(&got).map(|(code, _)| code), Some(code))
     }
 

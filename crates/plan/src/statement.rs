@@ -202,6 +202,7 @@ impl<'a> Planner<'a> {
             | Kind::CreateView(_)
             | Kind::DefineSequence(_)
             | Kind::CreateRoutine(_)
+            | Kind::CreateLibrary(_)
             | Kind::CreateTrigger(_)
             | Kind::CreateEvent(_)
             | Kind::AlterRoutine(_)
@@ -213,7 +214,12 @@ impl<'a> Planner<'a> {
             | Kind::CreateRole(_)
             | Kind::DropAccounts(_)
             | Kind::Grant(_)
-            | Kind::Revoke(_) => Ok(self.defining(self.catalog.shards.len() > 1)),
+            | Kind::Revoke(_)
+            | Kind::ServerObject(_)
+            | Kind::CreateLoadableFunction(_) => Ok(self.defining(self.catalog.shards.len() > 1)),
+            Kind::Set(set) if set.items.iter().any(|item| item.kind.is_of_account()) => {
+                Ok(self.defining(self.catalog.shards.len() > 1))
+            }
             Kind::Call(call) => plan_call(&self, call),
             Kind::Load(load) => self.load(&load.table),
             Kind::LockTables(lock) => self.lock_tables(lock),

@@ -414,7 +414,7 @@ mod tests {
 
     #[test]
     fn a_change_of_user_comes_back() {
-        let capabilities = Capabilities::PLUGIN_AUTH | Capabilities::CONNECT_ATTRS;
+        let capabilities = Capabilities::SECURE_CONNECTION | Capabilities::PLUGIN_AUTH | Capabilities::CONNECT_ATTRS;
         let request = ChangeUser {
             user: b"joe".to_vec(),
             auth: vec![3; 20],

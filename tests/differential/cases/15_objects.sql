@@ -166,3 +166,24 @@ BEGIN NOT ATOMIC CREATE TABLE inner_one (id INT PRIMARY KEY); END;
 IF 1 THEN EXECUTE IMMEDIATE 'CREATE TABLE inner_one (id INT PRIMARY KEY)'; END IF;
 DROP TABLE t;
 SHOW TABLES;
+
+## libraries are on all shards
+-- mysql
+CREATE LIBRARY counting LANGUAGE JAVASCRIPT AS 'export function next(n) { return n + 1 }';
+-- mysql
+ALTER LIBRARY counting COMMENT 'it counts';
+-- mysql
+SHOW CREATE LIBRARY counting;
+-- mysql
+CREATE LIBRARY IF NOT EXISTS counting LANGUAGE JAVASCRIPT AS 'x';
+-- mysql
+CREATE LIBRARY raw LANGUAGE WASM AS _binary X'0061736D';
+-- mysql
+DROP LIBRARY raw;
+-- mysql
+DROP LIBRARY counting;
+-- mysql
+DROP LIBRARY counting;
+-- mysql
+DROP LIBRARY IF EXISTS counting;
+SELECT 1;

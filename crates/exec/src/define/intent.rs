@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use weir_catalog::define::Unplaced;
 use weir_catalog::{Catalog, Change, Deed, Object, Progress, Sent, ShardId, Undo};
 use weir_sql::ast::{
-    AlterDatabase, CreateDatabase, DropDatabase, DropKind, DropTables, GrantLevel, Granted, ObjectName, ProgramKind,
-    Statement, StatementKind, Truncate, Verb,
+    AlterDatabase, Authentication, CreateDatabase, DropDatabase, DropKind, DropTables, GrantLevel, Granted, ObjectName,
+    ProgramKind, Secret, SetItem, SetItemKind, Statement, StatementKind, Truncate, Verb,
 };
 use weir_sql::{LexMode, splice};
 use weir_wire::Failure;
@@ -352,6 +352,16 @@ fn accounts(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Fail
     if catalog.shards.len() < 2 {
         return Ok(None);
     }
+    if has_random_password(&asked.statement.kind) {
+        return Err(not_supported(
+            "Each shard would make up a password of its own: choose one, and give it IDENTIFIED BY",
+        ));
+    }
+    if matches!(asked.statement.kind, StatementKind::Set(set) if set.items.len() > 1) {
+        return Err(not_supported(
+            "SET PASSWORD and SET DEFAULT ROLE concern all shards: give them apart from other settings, in statements of their own",
+        ));
+    }
     let (deed, secret) = match asked.statement.kind {
         StatementKind::CreateUser(create) => (if create.or_replace { Deed::Again } else { Deed::Create }, true),
         StatementKind::CreateRole(create) => (if create.or_replace { Deed::Again } else { Deed::Create }, false),
@@ -386,6 +396,23 @@ fn accounts(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Fail
         _ => Vec::new(),
     };
     Ok(Some(Intent { secret, ..Intent::new(asked, deed, objects, shards).with(changes) }))
+}
+
+/// Whether a server is to make up a password (MySQL).
+fn has_random_password(kind: &StatementKind<'_>) -> bool {
+    let is_random = |one: &Authentication<'_>| {
+        one.secret == Some(Secret::Random) || one.initial.is_some_and(|first| first.secret == Some(Secret::Random))
+    };
+    let users = match kind {
+        StatementKind::CreateUser(create) => create.users,
+        StatementKind::AlterUser(alter) => alter.users,
+        StatementKind::Set(set) => {
+            let random = |item: &SetItem<'_>| matches!(item.kind, SetItemKind::Password(set) if set.password.is_none());
+            return set.items.iter().any(random);
+        }
+        _ => return false,
+    };
+    users.iter().flat_map(|user| user.authentication).any(is_random)
 }
 
 /// The table or routine that a GRANT or REVOKE is about.

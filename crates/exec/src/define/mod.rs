@@ -43,7 +43,7 @@ pub use records::Records;
 pub use resume::{Cancelled, cancel, resume};
 pub use run::define;
 
-use weir_sql::ast::{DropTables, SetItemKind, StatementKind};
+use weir_sql::ast::{DropTables, StatementKind};
 
 /// Whether a statement is a definition. Those of objects of unsharded databases are none of ours all the same: [`intend`] says so.
 pub fn is_definition(kind: &StatementKind<'_>) -> bool {
@@ -51,9 +51,7 @@ pub fn is_definition(kind: &StatementKind<'_>) -> bool {
         StatementKind::CreateTable(create) => !create.temporary,
         StatementKind::DropTables(DropTables { temporary, .. }) => !temporary,
         StatementKind::DefineSequence(sequence) => !sequence.temporary,
-        StatementKind::Set(set) => {
-            set.items.iter().any(|item| matches!(item.kind, SetItemKind::Password(_) | SetItemKind::DefaultRole(_)))
-        }
+        StatementKind::Set(set) => set.items.iter().any(|item| item.kind.is_of_account()),
         StatementKind::AlterTable(_)
         | StatementKind::Truncate(_)
         | StatementKind::RenameTables(_)

@@ -9,6 +9,7 @@ use lab::Lab;
 use weir_catalog::{Placement, Progress, ShardId};
 use weir_exec::define::Records;
 use weir_local::Flavor;
+use weir_sql::Dialect;
 
 const BOTH: [Flavor; 2] = [Flavor::MariaDb, Flavor::MySql];
 
@@ -239,6 +240,14 @@ fn accounts_are_made_on_all_shards_and_no_password_is_kept() {
                 String::from_utf8_lossy(&grants.rows.concat().into_iter().flatten().flatten().collect::<Vec<_>>())
                     .contains("SELECT")
             );
+        }
+        if lab.mode().dialect == Dialect::MariaDb {
+            assert_eq!(lab.refused("SET @a = 1, PASSWORD FOR ann = PASSWORD('x')").await.code, 1235);
+        }
+        for random in ["CREATE USER bob IDENTIFIED BY RANDOM PASSWORD", "SET PASSWORD FOR ann TO RANDOM"] {
+            if lab.mode().dialect == Dialect::MySql {
+                assert_eq!(lab.refused(random).await.code, 1235, "{random}");
+            }
         }
         lab.servers.borrow_mut()[1].kill().expect("it is killed");
         lab.refused("ALTER USER 'ann'@'%' IDENTIFIED BY 'another secret'").await;

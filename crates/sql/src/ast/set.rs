@@ -50,6 +50,13 @@ pub enum SetItemKind<'a> {
     ResourceGroup(Ident<'a>, &'a [Expr<'a>]),
 }
 
+impl SetItemKind<'_> {
+    /// Whether it changes an account, and not the session or the server's variables.
+    pub fn is_of_account(&self) -> bool {
+        matches!(self, SetItemKind::Password(_) | SetItemKind::DefaultRole(_))
+    }
+}
+
 /// `[scope] variable = value`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SetVariable<'a> {

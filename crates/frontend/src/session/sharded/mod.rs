@@ -318,9 +318,9 @@ impl Session {
         Ok(())
     }
 
-    /// A statement that may make a database or a table sharded.
+    /// A statement that may make a database or a table sharded, or is about accounts, which all shards have.
     fn may_define(&self, class: &Class) -> bool {
-        class.effects.contains(Effects::IMPLICIT_COMMIT) || class.kind == Kind::Multiple
+        class.effects.intersects(Effects::IMPLICIT_COMMIT | Effects::CHANGES_ACCOUNTS) || class.kind == Kind::Multiple
     }
 }
 

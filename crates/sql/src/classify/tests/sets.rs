@@ -81,7 +81,7 @@ fn effects_and_pins_of_sets() {
         ("SET session_track_gtids=OWN_GTID", Kind::Set, Effects::empty(), Pins::SESSION_TRACKING),
         ("SET ROLE r", Kind::Other, Effects::empty(), Pins::ROLE),
         ("SET ROLE = 5", Kind::Set, Effects::empty(), Pins::empty()),
-        ("SET DEFAULT ROLE r TO u", Kind::Other, Effects::WRITES | Effects::CHANGES_ACCOUNTS, Pins::empty()),
+        ("SET DEFAULT ROLE r TO u", Kind::Other, password, Pins::empty()),
         ("SET PASSWORD = 'x'", Kind::Other, password, Pins::empty()),
         ("SET PASSWORD FOR u@h = PASSWORD('x')", Kind::Other, password, Pins::empty()),
         ("SET a=@b", Kind::Set, Effects::USES_USER_VARIABLES, Pins::empty()),

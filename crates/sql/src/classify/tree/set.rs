@@ -110,7 +110,7 @@ impl<'a> TreeReader<'a, '_> {
             }
             SetItemKind::DefaultRole(_) => {
                 done.others = true;
-                self.finder.effect(Effects::WRITES | Effects::CHANGES_ACCOUNTS);
+                self.finder.effect(Effects::WRITES | Effects::IMPLICIT_COMMIT | Effects::CHANGES_ACCOUNTS);
             }
             SetItemKind::ResourceGroup(_, threads) => {
                 done.others = true;
