@@ -209,3 +209,38 @@ SELECT * FROM t AS a JOIN t AS b ON a.id = b.id WHERE a.id = NULL;
 UPDATE t SET v = 0 WHERE id = NULL;
 DELETE FROM t WHERE id = NULL;
 SELECT * FROM t ORDER BY id;
+
+## places of columns, in parentheses, behind signs, and in parameters
+CREATE TABLE t (id INT PRIMARY KEY, b INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 50), (2, 40), (3, 30), (4, 20), (5, 10);
+SELECT b, id FROM t ORDER BY (2) DESC, b;
+SELECT b, id FROM t ORDER BY ((1)), id;
+SELECT b, id FROM t ORDER BY +2 DESC, b;
+SELECT b, id FROM t ORDER BY -2, id;
+SELECT b, id FROM t ORDER BY 2 + 0, id;
+SELECT b, id FROM t ORDER BY TRUE, id;
+SELECT b, id FROM t ORDER BY '1', id;
+SELECT b, id FROM t ORDER BY 18446744073709551616, id;
+SELECT DISTINCT b, id FROM t ORDER BY (1) LIMIT 3;
+(SELECT b, id FROM t WHERE id < 3) UNION (SELECT b, id FROM t WHERE id > 2) ORDER BY (2) DESC;
+SELECT b, COUNT(*) FROM t GROUP BY (1) ORDER BY (1);
+SET @two = 2;
+PREPARE s FROM 'SELECT b, id FROM t ORDER BY ?, id';
+-- mysql
+EXECUTE s USING @two;
+-- mariadb
+-- text
+-- refused: a column's place if it is a number
+EXECUTE s USING @two;
+-- mysql
+-- binary
+-- params: 2
+SELECT b, id FROM t ORDER BY ?, id;
+-- mariadb
+-- binary
+-- params: 2
+-- refused: a column's place if it is a number
+SELECT b, id FROM t ORDER BY ?, id;
+PREPARE s FROM 'SELECT GROUP_CONCAT(b ORDER BY ?) FROM t WHERE id = 1';
+EXECUTE s USING @two;
+DEALLOCATE PREPARE s;

@@ -16,6 +16,7 @@ mod gates;
 mod group;
 mod having;
 mod index;
+mod place;
 mod select;
 mod shown;
 mod text;

@@ -12,6 +12,7 @@ use weir_sql::visit::{Flow, Node, walk};
 
 use super::fold::{has_aggregate, has_window};
 use super::index::{Index, meaning};
+use super::place;
 use super::text::{Edits, Pieces};
 use super::together::Question;
 use crate::analysis::{Branch, ColumnRef, OutColumn};
@@ -335,14 +336,13 @@ impl<'q, 'p, 'a> Shown<'q, 'p, 'a> {
     /// What an item of ORDER BY (or GROUP BY, if columns come before aliases there) means.
     pub(crate) fn ordered(&self, expr: &'a Expr<'a>, columns_first: bool) -> Result<Ordered<'a>, String> {
         let bare = expr.bare();
+        if let Some(place) = place::named(self.question.planner, bare)? {
+            return match place.checked_sub(1).filter(|place| *place < self.columns.len()) {
+                Some(place) => Ok(Ordered::Column(place)),
+                None => Err("ORDER BY names a column by a place that isn't there".to_owned()),
+            };
+        }
         match &bare.kind {
-            ExprKind::Literal(Literal::Integer) if std::ptr::eq(bare, expr) => {
-                let place = self.question.planner.folder().count(bare).and_then(|place| usize::try_from(place).ok());
-                match place.and_then(|place| place.checked_sub(1)).filter(|place| *place < self.columns.len()) {
-                    Some(place) => Ok(Ordered::Column(place)),
-                    None => Err("ORDER BY names a column by a place that isn't there".to_owned()),
-                }
-            }
             _ if self.question.planner.folder().fold(bare).is_some() => Ok(Ordered::Constant),
             ExprKind::Column(name) => self.ordered_by_name(name, bare, columns_first),
             _ => {
