@@ -184,7 +184,9 @@ impl ReplyTracker {
         match self.state {
             State::First | State::PrepareFirst | State::ColumnsEof { .. } => true,
             State::Rows => (first == 0xfe || first == 0xff) && header.len < MAX_FRAME,
-            State::Columns { .. } => first == 0xff,
+            State::Columns { .. } if first == 0xff => true,
+            State::Columns { after: AfterColumns::PreparedColumns(_), .. } if self.deprecates_eof() => true,
+            State::Columns { after, .. } => after != AfterColumns::Rows && is_eof(header, first),
             State::LastText => first == 0xff,
             State::Infile | State::Done => false,
         }
@@ -238,6 +240,17 @@ impl ReplyTracker {
                     self.state = State::Done;
                     return Ok(Event::Packet(len, Ending::Eof(eof)));
                 }
+                Ok(Event::Pass(len))
+            }
+            State::Columns { after, .. } if is_eof(header, payload[0]) => {
+                self.state = self.after_columns(after);
+                Ok(Event::Pass(len))
+            }
+            State::Columns { after: AfterColumns::PreparedColumns(columns), .. } => {
+                if columns > 0 && !is_of_parameter(payload)? {
+                    self.state = State::Columns { left: columns, after: AfterColumns::End };
+                }
+                self.pass_packet();
                 Ok(Event::Pass(len))
             }
             _ => self.end_of_rows(len, payload),
@@ -319,6 +332,21 @@ impl ReplyTracker {
             self.state = State::First;
         }
     }
+}
+
+/// MySQL counts parameters that it then does not define, as it has optimized them away (`GROUP_CONCAT(a ORDER BY ?)`): their definitions end
+/// before the number is reached.
+fn is_eof(header: Header, first: u8) -> bool {
+    first == 0xfe && header.len == EofPacket::LENGTH
+}
+
+/// Whether a definition is a parameter's, and not a column's: servers name each parameter `?`.
+fn is_of_parameter(definition: &[u8]) -> Result<bool, Malformed> {
+    let mut reader = Reader::new(definition);
+    for part in ["catalog", "database", "table", "original table"] {
+        reader.lenenc_bytes(part)?;
+    }
+    Ok(reader.lenenc_bytes("name")? == b"?")
 }
 
 #[cfg(test)]

@@ -187,7 +187,7 @@ fn a_prepared_statement_has_parameters_and_columns_or_either_or_none() {
             let end = eof(none);
             let mut parts: Vec<&[u8]> = vec![&head];
             for count in [params, columns] {
-                parts.extend((0..count).map(|_| &b"\x03def"[..]));
+                parts.extend((0..count).map(|_| &b"\x03def\0\0\0\x01?\0\x0c"[..]));
                 if count > 0 && capabilities == CLASSIC {
                     parts.push(&end);
                 }
@@ -195,6 +195,24 @@ fn a_prepared_statement_has_parameters_and_columns_or_either_or_none() {
             let (endings, _) = same_for_all_cuts(ReplyKind::Prepare, capabilities, &packets(&parts));
             assert_eq!(endings.len(), 1, "{params} parameters, {columns} columns");
         }
+    }
+}
+
+#[test]
+fn parameters_that_are_counted_but_not_defined_are_not_waited_for() {
+    let head = PrepareOk { id: 7, columns: 2, params: 2, warnings: 0 }.encode();
+    let end = eof(StatusFlags::empty());
+    let (parameter, column) = (&b"\x03def\0\0\0\x01?\0\x0c"[..], &b"\x03def\0\x01t\x01t\x01a\x01a\x0c"[..]);
+    for (capabilities, parts) in [
+        (CLASSIC, vec![&head[..], &end, column, column, &end]),
+        (CLASSIC, vec![&head, parameter, &end, column, column, &end]),
+        (CLASSIC, vec![&head, parameter, parameter, &end, column, column, &end]),
+        (MODERN, vec![&head, column, column]),
+        (MODERN, vec![&head, parameter, column, column]),
+        (MODERN, vec![&head, parameter, parameter, column, parameter]),
+    ] {
+        let (endings, _) = same_for_all_cuts(ReplyKind::Prepare, capabilities, &packets(&parts));
+        assert_eq!(endings.len(), 1, "{parts:?}");
     }
 }
 
