@@ -85,11 +85,13 @@ pub(crate) struct Packets {
     stream: BufReader<Stream>,
     /// The sequence id that the next packet must have, in either direction.
     pub(crate) sequence: u8,
+    /// The packets that were read since they were taken last, as they are to be compared; none are kept if this is `None`.
+    pub(crate) kept: Option<Vec<Vec<u8>>>,
 }
 
 impl Packets {
     pub(crate) fn new(stream: Stream) -> Self {
-        Self { stream: BufReader::with_capacity(1 << 16, stream), sequence: 0 }
+        Self { stream: BufReader::with_capacity(1 << 16, stream), sequence: 0, kept: None }
     }
 
     pub(crate) fn stream(&self) -> &Stream {
@@ -139,8 +141,18 @@ impl Packets {
             body.resize(start + length, 0);
             self.stream.read_exact(&mut body[start..])?;
             if length < MAX_BODY {
+                if let Some(kept) = &mut self.kept {
+                    kept.push(body.clone());
+                }
                 return Ok(body);
             }
+        }
+    }
+
+    /// Changes as what the packet read last is kept.
+    pub(crate) fn keep_as(&mut self, change: impl FnOnce(&[u8]) -> Vec<u8>) {
+        if let Some(last) = self.kept.as_mut().and_then(|kept| kept.last_mut()) {
+            *last = change(last);
         }
     }
 

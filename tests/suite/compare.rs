@@ -47,6 +47,7 @@ impl Pair {
         let open = |side: &Side| {
             let mut session = Session::new(&side.address, login, &side.database);
             session.binary = binary;
+            session.raw = true;
             session
         };
         Self { sessions: [open(&sides[0]), open(&sides[1])] }
@@ -63,7 +64,13 @@ impl Pair {
         if expected.iter().any(|set| matches!(set, Set::Lost(_))) {
             return Err(format!("the server itself gave no answer\n{}", difference(step, &expected, &got)));
         }
-        if expected == got { Ok(()) } else { Err(difference(step, &expected, &got)) }
+        if expected != got {
+            return Err(difference(step, &expected, &got));
+        }
+        match crate::raw::difference(step, &direct.take_packets(), &tested.take_packets()) {
+            Some(difference) => Err(difference),
+            None => Ok(()),
+        }
     }
 }
 

@@ -26,6 +26,7 @@ mod observe;
 mod pace;
 mod packaging;
 mod packets;
+mod raw;
 mod reads;
 mod reload;
 mod reply;

@@ -6,6 +6,7 @@ use std::io::Result;
 
 use crate::client::{Fields, Packets, broken};
 use crate::login::caps;
+use crate::raw;
 
 /// More result sets follow.
 pub(crate) const MORE_RESULTS: u16 = 0x0008;
@@ -15,6 +16,9 @@ pub(crate) const CURSOR_EXISTS: u16 = 0x0040;
 const OUT_PARAMETERS: u16 = 0x1000;
 /// "Metadata changed" depends on when the server re-prepared, "query was slow" on its clock.
 const NOT_OF_THE_ANSWER: u16 = 0x0400 | 0x0800;
+
+/// Session state has changed; in an OK packet, records follow.
+pub(crate) const SESSION_STATE_CHANGED: u16 = 0x4000;
 
 /// Status and warnings of the EOF after column definitions, where the protocol has one.
 pub(crate) type ColumnsEnd = Option<(u16, u16)>;
@@ -103,7 +107,7 @@ pub(crate) fn decode_ok(packet: &[u8], capabilities: u32) -> Result<Summary> {
     let mut track = Vec::new();
     let info = if capabilities & caps::SESSION_TRACK != 0 {
         let info = if fields.0.is_empty() { Vec::new() } else { fields.lenenc_bytes()?.to_vec() };
-        if status & 0x4000 != 0 {
+        if status & SESSION_STATE_CHANGED != 0 {
             let mut records = Fields(fields.lenenc_bytes()?);
             while !records.0.is_empty() {
                 let kind = records.int(1)? as u8;
@@ -124,7 +128,7 @@ pub(crate) fn decode_ok(packet: &[u8], capabilities: u32) -> Result<Summary> {
         fields.rest().to_vec()
     };
     // The flag says that there are records.
-    let told = if track.is_empty() { 0x4000 } else { 0 };
+    let told = if track.is_empty() { SESSION_STATE_CHANGED } else { 0 };
     Ok(Summary {
         affected,
         insert_id,
@@ -144,8 +148,26 @@ fn decode_eof(packet: &[u8], capabilities: u32) -> Result<Summary> {
     let mut fields = Fields(&packet[1..]);
     let warnings = fields.int(2)? as u16;
     // "Session state changed": an EOF packet has no room for what it announces, and Weir does not pass the flag on.
-    let status = fields.int(2)? as u16 & !(NOT_OF_THE_ANSWER | 0x4000);
+    let status = fields.int(2)? as u16 & !(NOT_OF_THE_ANSWER | SESSION_STATE_CHANGED);
     Ok(Summary { status, warnings, is_eof: true, ..Summary::default() })
+}
+
+/// Decodes an OK packet that was just read.
+fn read_ok(packets: &mut Packets, packet: &[u8], capabilities: u32) -> Result<Summary> {
+    let ok = decode_ok(packet, capabilities)?;
+    raw::keep_ok(packets, capabilities, &ok);
+    Ok(ok)
+}
+
+/// Decodes the packet that ends rows, which was just read.
+fn read_end(packets: &mut Packets, packet: &[u8], capabilities: u32) -> Result<Summary> {
+    let end = decode_eof(packet, capabilities)?;
+    if end.is_eof {
+        raw::keep_eof(packets, end.status);
+    } else {
+        raw::keep_ok(packets, capabilities, &end);
+    }
+    Ok(end)
 }
 
 const EOF_LENGTH: usize = 5;
@@ -241,6 +263,8 @@ fn read_columns(packets: &mut Packets, capabilities: u32, count: u64) -> Result<
             return Err(broken("no EOF after column definitions"));
         }
         let end = decode_eof(&end, capabilities)?;
+        // Of a text that Weir reads statement by statement, only the end says that more results follow.
+        raw::keep_eof(packets, end.status & !MORE_RESULTS);
         return Ok((columns, Some((end.status, end.warnings))));
     }
     Ok((columns, None))
@@ -257,7 +281,7 @@ pub(crate) fn read_rows(
     loop {
         let packet = packets.read()?;
         if is_eof(&packet, capabilities) {
-            return Ok((all, Set::Ok(decode_eof(&packet, capabilities)?)));
+            return Ok((all, Set::Ok(read_end(packets, &packet, capabilities)?)));
         }
         if packet.first() == Some(&0xff) {
             return Ok((all, decode_error(&packet)?));
@@ -275,7 +299,7 @@ pub(crate) fn read_reply(packets: &mut Packets, capabilities: u32, rows: Rows, i
     loop {
         let first = packets.read()?;
         let set = match first.first() {
-            Some(0x00) => Set::Ok(decode_ok(&first, capabilities)?),
+            Some(0x00) => Set::Ok(read_ok(packets, &first, capabilities)?),
             Some(0xff) => decode_error(&first)?,
             Some(0xfb) => {
                 if !infile.is_empty() {
@@ -327,8 +351,9 @@ pub(crate) fn read_prepared(packets: &mut Packets, capabilities: u32) -> Result<
     }
     if first.len() < PREPARE_OK_LENGTH {
         // MySQL 9.7 does this to `SET GLOBAL` without the privilege.
-        return Ok((0, Set::Ok(decode_ok(&first, capabilities)?)));
+        return Ok((0, Set::Ok(read_ok(packets, &first, capabilities)?)));
     }
+    raw::keep_prepared(packets);
     let mut fields = Fields(&first);
     fields.bytes(1)?;
     let id = fields.int(4)? as u32;
@@ -350,14 +375,14 @@ pub(crate) fn read_field_list(packets: &mut Packets, capabilities: u32) -> Resul
             return decode_error(&packet);
         }
         if is_eof(&packet, capabilities) {
-            return Ok(Set::Rows(columns, Vec::new(), Box::new(Set::Ok(decode_eof(&packet, capabilities)?))));
+            return Ok(Set::Rows(columns, Vec::new(), Box::new(Set::Ok(read_end(packets, &packet, capabilities)?))));
         }
         columns.push(decode_column(&packet)?);
     }
 }
 
 /// Replaces `from` by `to`, of the same length, wherever it occurs.
-fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
+pub(crate) fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
     assert_eq!(from.len(), to.len(), "lengths would betray the name");
     let mut start = 0;
     while start + from.len() <= bytes.len() {

@@ -29,6 +29,7 @@ use std::time::{Duration, Instant};
 
 use crate::client::{Address, Packets, put_lenenc_bytes};
 use crate::login::{self, Greeting, Login, Opening, caps};
+use crate::raw;
 use crate::reply::{Column, Rows, Set, read_prepared, read_reply, read_rows};
 
 /// COM_STMT_EXECUTE's flag for a read-only cursor.
@@ -59,6 +60,8 @@ pub(crate) struct Session {
     database: String,
     /// Statements go by the binary protocol where the server can prepare them.
     pub(crate) binary: bool,
+    /// The bytes of packets are kept for [`Session::take_packets`].
+    pub(crate) raw: bool,
     connected: Option<Connected>,
     statements: HashMap<String, Statement>,
     infile: Vec<u8>,
@@ -75,11 +78,19 @@ impl Session {
             login,
             database: database.into(),
             binary: false,
+            raw: false,
             connected: None,
             statements: HashMap::new(),
             infile: Vec::new(),
             locks: BTreeSet::new(),
         }
+    }
+
+    /// The packets of the last step's answers, to be compared.
+    pub(crate) fn take_packets(&mut self) -> Vec<Vec<u8>> {
+        let placeholder = "#".repeat(self.database.len());
+        let kept = self.connected.as_mut().and_then(|connected| connected.packets.kept.replace(Vec::new()));
+        raw::taken(kept.unwrap_or_default(), self.database.as_bytes(), placeholder.as_bytes())
     }
 
     /// The connection id of the handshake, 0 before it.
@@ -95,6 +106,7 @@ impl Session {
         }
         if self.connected.is_some() {
             let text = self.expand(step);
+            self.connected().packets.kept = self.raw.then(Vec::new);
             self.note_locks(&text);
             match self.dispatch(&text) {
                 Ok(more) => sets.extend(more),
@@ -170,6 +182,7 @@ impl Session {
             "reconnect" => {
                 let held = self.held_locks();
                 self.connected = None;
+                // Nothing is kept: how often is asked for locks is chance.
                 let set = self.connect();
                 self.wait_until_free(&held);
                 Ok(set.into_iter().collect())
@@ -334,7 +347,10 @@ impl Session {
         let clear_text = matches!(self.address, Address::Socket(_));
         let Connected { packets, greeting, capabilities } = self.connected();
         packets.command(0x11, &login::change_user(&login, greeting))?;
-        Ok(vec![login::authenticate(packets, &login, *capabilities, clear_text)?])
+        let set = login::authenticate(packets, &login, *capabilities, clear_text)?;
+        // Scrambles differ.
+        packets.kept = None;
+        Ok(vec![set])
     }
 
     fn set_option(&mut self, option: u16) -> std::io::Result<Vec<Set>> {
