@@ -8,6 +8,9 @@ use crate::client::{Fields, Packets};
 use crate::login::caps;
 use crate::reply::{SESSION_STATE_CHANGED, Summary};
 
+/// It depends on the server's clock.
+const QUERY_WAS_SLOW: u16 = 0x0800;
+
 /// Packets longer than this are data: they are compared decoded.
 const LONGEST: usize = 100_000;
 
@@ -22,7 +25,9 @@ pub(crate) fn keep_ok(packets: &mut Packets, capabilities: u32, decoded: &Summar
         let before = packet.len() - fields.0.len();
         let (Ok(status), Ok(warnings)) = (fields.int(2), fields.bytes(2)) else { return packet.to_vec() };
         let mut kept = packet[..before].to_vec();
-        kept.extend_from_slice(&decoded.status.to_le_bytes());
+        // Records that are compared nowhere raise the flag too.
+        let untold = if decoded.track.is_empty() { SESSION_STATE_CHANGED } else { 0 };
+        kept.extend_from_slice(&(status as u16 & !(untold | QUERY_WAS_SLOW)).to_le_bytes());
         kept.extend_from_slice(warnings);
         let told = status as u16 & SESSION_STATE_CHANGED != 0;
         // An empty text is written before records only.
@@ -38,11 +43,12 @@ pub(crate) fn keep_ok(packets: &mut Packets, capabilities: u32, decoded: &Summar
 }
 
 /// An EOF packet as it is compared.
-pub(crate) fn keep_eof(packets: &mut Packets, status: u16) {
+pub(crate) fn keep_eof(packets: &mut Packets) {
     packets.keep_as(|packet| {
         let mut kept = packet.to_vec();
-        if let Some(place) = kept.get_mut(3..5) {
-            place.copy_from_slice(&status.to_le_bytes());
+        if let Some([low, high]) = kept.get_mut(3..5) {
+            let status = u16::from_le_bytes([*low, *high]) & !(SESSION_STATE_CHANGED | QUERY_WAS_SLOW);
+            [*low, *high] = status.to_le_bytes();
         }
         kept
     });

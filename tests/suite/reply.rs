@@ -163,7 +163,7 @@ fn read_ok(packets: &mut Packets, packet: &[u8], capabilities: u32) -> Result<Su
 fn read_end(packets: &mut Packets, packet: &[u8], capabilities: u32) -> Result<Summary> {
     let end = decode_eof(packet, capabilities)?;
     if end.is_eof {
-        raw::keep_eof(packets, end.status);
+        raw::keep_eof(packets);
     } else {
         raw::keep_ok(packets, capabilities, &end);
     }
@@ -263,8 +263,7 @@ fn read_columns(packets: &mut Packets, capabilities: u32, count: u64) -> Result<
             return Err(broken("no EOF after column definitions"));
         }
         let end = decode_eof(&end, capabilities)?;
-        // Of a text that Weir reads statement by statement, only the end says that more results follow.
-        raw::keep_eof(packets, end.status & !MORE_RESULTS);
+        raw::keep_eof(packets);
         return Ok((columns, Some((end.status, end.warnings))));
     }
     Ok((columns, None))
