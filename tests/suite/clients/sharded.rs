@@ -9,7 +9,7 @@ use weir_local::Flavor;
 
 use super::passes;
 use crate::Collector;
-use crate::driver::{connect, expect_equal, server_error};
+use crate::driver::{connect, expect_equal, server_error, value};
 use crate::lab::{APP, Endpoint, Lab, MONITOR, Site, eventually};
 use crate::weir::Weir;
 
@@ -39,6 +39,9 @@ fn unmodified(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     over_two(lab, flavor, ("t_single", "/*weir: default single */"), |endpoint| {
         for (name, text) in schemas {
             install(endpoint, name, text).map_err(|error| format!("{name}: {error:?}"))?;
+        }
+        for (schema, largest) in schemas.iter().zip(&LARGEST) {
+            largest.judge(endpoint, *schema).map_err(|error| format!("{}, largest tables: {error:?}", schema.0))?;
         }
         run_all(lab, endpoint, flavor, "t_single", &programs)
     })
@@ -74,6 +77,106 @@ fn install(endpoint: &Endpoint, name: &str, text: &str) -> Result<(), Failed> {
         expect_equal("its items", session.query::<u32, _>("SELECT itemid FROM items")?, vec![])?;
     }
     Ok(())
+}
+
+/// The largest tables of an application, by clauses that stand in comments of its dump, and what it asks of them.
+struct Largest {
+    clauses: &'static [(&'static str, &'static str)],
+    writes: &'static [&'static str],
+    reads: &'static [(&'static str, &'static str)],
+}
+
+const LARGEST: [Largest; 3] = [
+    Largest {
+        clauses: &[("revision", "shard by hash(rev_id)"), ("text", "shard by hash(old_id)")],
+        writes: &[
+            "INSERT INTO text (old_text, old_flags) VALUES ('one', ''), ('two', ''), ('three', ''), ('four', ''), ('five', ''), ('six', '')",
+        ],
+        reads: &[
+            ("SELECT COUNT(*) FROM text", "6"),
+            ("SELECT old_text FROM text WHERE old_id = 3 LIMIT 1", "three"),
+            ("SELECT MAX(old_id) FROM text", "6"),
+            ("SELECT COUNT(*) FROM revision WHERE rev_page = 1", "0"),
+        ],
+    },
+    Largest {
+        clauses: &[("domains", "global"), ("records", "shard by hash(id)")],
+        writes: &[
+            "INSERT INTO domains (name, type) VALUES ('example.org', 'NATIVE'), ('example.net', 'NATIVE')",
+            "INSERT INTO records (domain_id, name, type, content, ttl) VALUES (1, 'example.org', 'SOA', 'ns', 60), \
+             (1, 'www.example.org', 'A', '192.0.2.1', 60), (1, 'www.example.org', 'A', '192.0.2.2', 60), \
+             (2, 'example.net', 'SOA', 'ns', 60), (2, 'www.example.net', 'A', '192.0.2.3', 60), (2, 'example.net', 'MX', 'mail', 60)",
+        ],
+        reads: &[
+            (
+                "SELECT GROUP_CONCAT(content ORDER BY content) FROM records \
+                 WHERE disabled = 0 AND type = 'A' AND name = 'www.example.org'",
+                "192.0.2.1,192.0.2.2",
+            ),
+            ("SELECT COUNT(*) FROM records WHERE domain_id = 2", "3"),
+            ("SELECT name FROM domains WHERE id = 2", "example.net"),
+        ],
+    },
+    Largest {
+        clauses: &[
+            ("history", "shard by hash(itemid)"),
+            ("history_text", "shard by hash(itemid)"),
+            ("trends", "shard by hash(itemid)"),
+        ],
+        writes: &[
+            "INSERT INTO history (itemid, clock, value, ns) VALUES (1, 10, 1.5, 1), (2, 10, 2.5, 2), (3, 10, 3.5, 3), (4, 10, 4.5, 4), \
+             (1, 20, 10, 1), (2, 20, 20, 2)",
+            "INSERT INTO history_text (itemid, clock, value, ns) VALUES (1, 10, 'a', 1), (2, 10, 'b', 2), (3, 10, 'c', 3), (4, 10, 'd', 4)",
+            "INSERT INTO trends (itemid, clock, num, value_avg) VALUES (1, 0, 2, 5.75), (2, 0, 2, 11.25), (3, 0, 1, 3.5), (4, 0, 1, 4.5)",
+            "DELETE FROM history WHERE itemid = 3",
+        ],
+        reads: &[
+            ("SELECT value FROM history WHERE itemid = 2 AND clock > 5 ORDER BY clock DESC LIMIT 1", "20"),
+            ("SELECT COUNT(*) FROM history", "5"),
+            ("SELECT MAX(clock) FROM history WHERE itemid IN (1, 2, 4)", "20"),
+            ("SELECT SUM(num) FROM trends WHERE clock BETWEEN 0 AND 3600", "6"),
+            ("SELECT h.value FROM history_text h JOIN trends t ON t.itemid = h.itemid WHERE h.itemid = 4", "d"),
+        ],
+    },
+];
+
+impl Largest {
+    fn judge(&self, endpoint: &Endpoint, (name, text): (&str, &str)) -> Result<(), Failed> {
+        let mut session = connect(endpoint.port, APP, None)?;
+        let database = format!("t_{name}_large");
+        session.query_drop(format!("CREATE DATABASE {database} /*weir: default single */"))?;
+        session.query_drop(format!("USE {database}"))?;
+        for statement in text.split(";\n").filter(|statement| !statement.trim().is_empty()) {
+            let made = |table: &str| {
+                let names = [format!("CREATE TABLE {table} "), format!("CREATE TABLE `{table}` ")];
+                names.iter().any(|name| statement.contains(name))
+            };
+            let clause = self.clauses.iter().find(|(table, _)| made(table));
+            let clause = clause.map(|(_, clause)| format!(" /*weir: {clause} */")).unwrap_or_default();
+            session.query_drop(format!("{statement}{clause}")).map_err(|error| format!("{statement}: {error}"))?;
+        }
+        for statement in self.writes {
+            session.query_drop(statement).map_err(|error| format!("{statement}: {error}"))?;
+        }
+        for (question, answer) in self.reads {
+            expect_equal(question, value(&mut session, question)?, (*answer).into())?;
+        }
+        let written =
+            |(table, _): &&(&str, &str)| self.writes.iter().any(|text| text.contains(&format!("INTO {table} ")));
+        for (table, _) in self.clauses.iter().filter(written) {
+            for shard in ["s1", "s2"] {
+                session.query_drop(format!("SET weir_shard = '{shard}'"))?;
+                let has = value(&mut session, &format!("SELECT COUNT(*) > 0 FROM {table}"))?;
+                expect_equal(&format!("{table} has rows on {shard}"), has, "1".into())?;
+            }
+            session.query_drop("SET weir_shard = DEFAULT")?;
+        }
+        if name == "powerdns" {
+            session.query_drop("DELETE FROM domains WHERE id = 1")?;
+            expect_equal("its records", value(&mut session, "SELECT COUNT(*) FROM records")?, "3".into())?;
+        }
+        Ok(())
+    }
 }
 
 /// Runs programs one after another.
