@@ -91,7 +91,7 @@ fn bodies(lab: &Lab, flavor: Flavor, binary: bool) -> Result<(), Failed> {
         let sides = compare::sides(site, endpoint, &name);
         for capabilities in [0, caps::DEPRECATE_EOF, caps::SESSION_TRACK, caps::DEPRECATE_EOF | caps::SESSION_TRACK] {
             let login = Login { capabilities: caps::BASE | capabilities, ..Login::new(APP.0, APP.1) };
-            let steps = include_str!("../same/bodies.steps");
+            let steps = concat!(include_str!("../same/bodies.steps"), "\n", include_str!("../same/flags.steps"));
             compare_steps(site, &sides, &login, steps, binary).map_err(|failed| {
                 format!("capabilities {capabilities:#x}\n{}", failed.message().unwrap_or_default())
             })?;
