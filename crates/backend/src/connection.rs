@@ -153,6 +153,11 @@ impl Connection {
         self.server.facts().identity.as_ref().is_some_and(|identity| identity.mariadb)
     }
 
+    /// What kind of reply a COM_STMT_PREPARE gets here.
+    pub fn prepare_kind(&self) -> ReplyKind {
+        if self.is_mariadb() { ReplyKind::Prepare } else { ReplyKind::MysqlPrepare }
+    }
+
     /// Whether the server tells Weir of every change of a session variable.
     pub fn tracks(&self) -> bool {
         self.tracking != Tracking::Clients

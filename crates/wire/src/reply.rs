@@ -19,6 +19,9 @@ pub enum ReplyKind {
     Cursor,
     /// COM_STMT_PREPARE.
     Prepare,
+    /// COM_STMT_PREPARE of MySQL, which counts parameters that it then does not define, as it has optimized them away
+    /// (`GROUP_CONCAT(a ORDER BY ?)`). It names each parameter `?`; MariaDB gives one its column's name.
+    MysqlPrepare,
     /// Rows and their end: COM_STMT_FETCH; column definitions and their end: COM_FIELD_LIST.
     Rows,
     /// One packet of text: COM_STATISTICS.
@@ -94,6 +97,8 @@ pub struct ReplyTracker {
     out_params: bool,
     /// The command asked for a cursor.
     cursor: bool,
+    /// Parameters may be fewer than are counted.
+    undefined_parameters: bool,
 }
 
 impl ReplyTracker {
@@ -101,7 +106,7 @@ impl ReplyTracker {
     pub fn new(kind: ReplyKind, capabilities: Capabilities) -> Self {
         let state = match kind {
             ReplyKind::Results | ReplyKind::Cursor => State::First,
-            ReplyKind::Prepare => State::PrepareFirst,
+            ReplyKind::Prepare | ReplyKind::MysqlPrepare => State::PrepareFirst,
             ReplyKind::Rows => State::Rows,
             ReplyKind::Text => State::LastText,
         };
@@ -114,6 +119,7 @@ impl ReplyTracker {
             status: StatusFlags::empty(),
             out_params: false,
             cursor: kind == ReplyKind::Cursor,
+            undefined_parameters: kind == ReplyKind::MysqlPrepare,
         }
     }
 
@@ -185,10 +191,11 @@ impl ReplyTracker {
             State::First | State::PrepareFirst | State::ColumnsEof { .. } => true,
             State::Rows => (first == 0xfe || first == 0xff) && header.len < MAX_FRAME,
             State::Columns { .. } if first == 0xff => true,
-            State::Columns { after: AfterColumns::PreparedColumns(_), .. } if self.deprecates_eof() => true,
-            State::Columns { after, .. } => after != AfterColumns::Rows && is_eof(header, first),
+            State::Columns { after: AfterColumns::PreparedColumns(_), .. } if self.undefined_parameters => {
+                self.deprecates_eof() || is_eof(header, first)
+            }
             State::LastText => first == 0xff,
-            State::Infile | State::Done => false,
+            State::Columns { .. } | State::Infile | State::Done => false,
         }
     }
 
@@ -334,13 +341,11 @@ impl ReplyTracker {
     }
 }
 
-/// MySQL counts parameters that it then does not define, as it has optimized them away (`GROUP_CONCAT(a ORDER BY ?)`): their definitions end
-/// before the number is reached.
 fn is_eof(header: Header, first: u8) -> bool {
     first == 0xfe && header.len == EofPacket::LENGTH
 }
 
-/// Whether a definition is a parameter's, and not a column's: servers name each parameter `?`.
+/// Whether a definition is a parameter's, and not a column's, on MySQL.
 fn is_of_parameter(definition: &[u8]) -> Result<bool, Malformed> {
     let mut reader = Reader::new(definition);
     for part in ["catalog", "database", "table", "original table"] {

@@ -188,7 +188,7 @@ impl Connection {
     /// As [`Connection::prepare`].
     pub async fn prepared(&mut self) -> Result<Prepared, Failure> {
         self.confirm_state().await?;
-        let mut tracker = ReplyTracker::new(ReplyKind::Prepare, self.capabilities);
+        let mut tracker = ReplyTracker::new(self.prepare_kind(), self.capabilities);
         let mut outcome = None;
         while !tracker.is_done() {
             let taken = match tracker.advance(&self.input).map_err(|e| self.broken(&e.to_string()))? {

@@ -417,7 +417,7 @@ impl Lane {
         while let Some(head) = line.commands.front() {
             let kind = match head {
                 InFlight::Ride(_) => ReplyKind::Results,
-                InFlight::Prepare(_) => ReplyKind::Prepare,
+                InFlight::Prepare(_) => connection.prepare_kind(),
             };
             let tracker = line.tracker.get_or_insert_with(|| ReplyTracker::new(kind, connection.capabilities));
             match tracker.advance(&connection.input[line.seen..])? {

@@ -222,7 +222,7 @@ async fn returning_reply(part: &mut Part, wanted: Wanted<'_>, keeper: &mut Keepe
     let capabilities = part.lease.capabilities;
     let mut prepared = Ok(Done::default());
     if wanted.prepares() {
-        let mut tracker = ReplyTracker::new(ReplyKind::Prepare, capabilities);
+        let mut tracker = ReplyTracker::new(part.lease.prepare_kind(), capabilities);
         prepared = rest_of_reply(part, &mut tracker, &mut Keeper::of_nothing()).await?.unwrap_or(prepared);
     }
     let mut tracker = ReplyTracker::new(ReplyKind::Results, capabilities);

@@ -257,7 +257,7 @@ impl Session {
 const PSEUDO_THREAD_ID: &str = "pseudo_thread_id";
 
 /// Whether rows that a statement sends are those that it has written (RETURNING): `FOUND_ROWS()` does not count them.
-pub(super) fn returns_rows(class: &Class) -> bool {
+fn returns_rows(class: &Class) -> bool {
     let others = Effects::IMPLICIT_COMMIT | Effects::RUNS_OTHERS | Effects::LOCKING_READ;
     class.kind == Kind::Other && class.effects.contains(Effects::WRITES) && !class.effects.intersects(others)
 }

@@ -13,7 +13,6 @@ use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
 use weir_wire::{Capabilities, Command, Failure, Fault, StatusFlags};
 
-use super::follow::returns_rows;
 use super::killer::Killer;
 use super::relay::{Broken, ER_OPTION_PREVENTS_STATEMENT, Outcome, Relay};
 use super::state::{Left, needs_insert_id};
@@ -350,7 +349,9 @@ impl Session {
             return Err(Failure::new(Fault::Weir, codes::ER_NOT_SUPPORTED_YET, b"42000", message).into());
         }
         let (before, after) = self.take_unsent(class, begin.is_some());
-        let only_flag = self.identity.mariadb && !self.client_has(Capabilities::DEPRECATE_EOF) && returns_rows(class);
+        let only_flag = self.identity.mariadb
+            && !self.client_has(Capabilities::DEPRECATE_EOF)
+            && class.effects.contains(Effects::RETURNING);
         let connection = self.connection();
         let tracking = match () {
             () if own_tracking => Tracking::Clients,

@@ -169,7 +169,8 @@ impl Session {
         let outcome = loop {
             let prepared = async {
                 self.send(&class, &payload).await?;
-                self.forward_reply(ReplyKind::Prepare, &class, Some(id)).await
+                let kind = self.connection().prepare_kind();
+                self.forward_reply(kind, &class, Some(id)).await
             };
             match prepared.await {
                 Ok(outcome) if outcome.error.is_some_and(|(code, _)| code == TOO_MANY_STATEMENTS) && !room_made => {

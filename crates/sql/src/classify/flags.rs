@@ -59,6 +59,8 @@ bitflags! {
         /// May change accounts, their passwords, rights or roles: GRANT, SET PASSWORD, FLUSH PRIVILEGES, and texts that may run such a
         /// statement.
         const CHANGES_ACCOUNTS = 1 << 23;
+        /// A write that returns rows: RETURNING.
+        const RETURNING = 1 << 24;
     }
 }
 

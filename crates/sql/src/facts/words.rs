@@ -133,6 +133,7 @@ fn meaning(word: Keyword, uses: &mut Uses) {
         kw::USE | kw::DATABASE | kw::SCHEMA => Effects::CHANGES_DATABASE,
         kw::XA | kw::CHAIN | kw::SNAPSHOT | kw::TRANSACTION => Effects::STARTS_TRANSACTION_OTHER,
         kw::INFILE => Effects::LOCAL_INFILE,
+        kw::RETURNING => Effects::RETURNING,
         kw::STATEMENT => Effects::SETS_FOR_STATEMENT,
         kw::GRANT | kw::REVOKE => Effects::WRITES | Effects::IMPLICIT_COMMIT | Effects::CHANGES_ACCOUNTS,
         kw::USER | kw::ROLE | kw::PASSWORD | kw::PRIVILEGES => Effects::CHANGES_ACCOUNTS,

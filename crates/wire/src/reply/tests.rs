@@ -211,9 +211,17 @@ fn parameters_that_are_counted_but_not_defined_are_not_waited_for() {
         (MODERN, vec![&head, parameter, column, column]),
         (MODERN, vec![&head, parameter, parameter, column, parameter]),
     ] {
-        let (endings, _) = same_for_all_cuts(ReplyKind::Prepare, capabilities, &packets(&parts));
+        let (endings, _) = same_for_all_cuts(ReplyKind::MysqlPrepare, capabilities, &packets(&parts));
         assert_eq!(endings.len(), 1, "{parts:?}");
     }
+}
+
+#[test]
+fn a_parameter_may_have_a_columns_name() {
+    let head = PrepareOk { id: 7, columns: 1, params: 2, warnings: 0 }.encode();
+    let named = b"\x03def\0\0\0\x04told\0\x0c";
+    let (endings, _) = same_for_all_cuts(ReplyKind::Prepare, MODERN, &packets(&[&head, named, named, named]));
+    assert_eq!(endings.len(), 1);
 }
 
 #[test]

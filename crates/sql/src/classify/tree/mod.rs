@@ -87,6 +87,11 @@ pub(crate) fn class_of_statement<'a>(
     (class, uses.varies)
 }
 
+/// The effect of what stands behind RETURNING.
+fn returned<T>(items: &[T]) -> Effects {
+    if items.is_empty() { Effects::empty() } else { Effects::RETURNING }
+}
+
 /// Gathers what the statements of a text do.
 pub(super) struct TreeReader<'a, 'p> {
     pub(super) finder: Finder<'a, 'p>,
@@ -98,9 +103,14 @@ impl<'a> TreeReader<'a, '_> {
         let node = Node::Statement(statement);
         match &statement.kind {
             StatementKind::Query(query) => return Some(self.query(query)),
-            StatementKind::Insert(_) => self.with_effects(node, Effects::WRITES | Effects::GENERATES_INSERT_ID),
-            StatementKind::Update(_) | StatementKind::Delete(_) => {
-                self.with_effects(node, Effects::READS | Effects::WRITES);
+            StatementKind::Insert(insert) => {
+                self.with_effects(node, Effects::WRITES | Effects::GENERATES_INSERT_ID | returned(insert.returning));
+            }
+            StatementKind::Update(update) => {
+                self.with_effects(node, Effects::READS | Effects::WRITES | returned(update.returning));
+            }
+            StatementKind::Delete(delete) => {
+                self.with_effects(node, Effects::READS | Effects::WRITES | returned(delete.returning));
             }
             StatementKind::Load(load) => self.load(load),
             StatementKind::Set(set) => return Some(self.set(set)),
