@@ -79,12 +79,14 @@ pub struct Prepared {
     pub executed_by: Option<u32>,
     /// It has a cursor or values in pieces, which closing it would lose.
     pub held: bool,
+    /// The server has warned when it was prepared.
+    pub warned: bool,
 }
 
 impl Prepared {
-    /// Just prepared as `id`.
+    /// Just prepared as `id`, without a warning.
     pub fn new(id: u32) -> Prepared {
-        Prepared { id, types: None, executed_by: None, held: false }
+        Prepared { id, types: None, executed_by: None, held: false, warned: false }
     }
 }
 
@@ -121,6 +123,13 @@ impl Connection {
     pub fn close_if_others(&mut self, key: &StatementKey, session: u32, mariadb: bool) {
         let others = |prepared: &Prepared| !prepared.held && prepared.executed_by.is_some_and(|by| by != session);
         if !mariadb && self.statements.peek(key).is_some_and(others) {
+            self.close_statement(key);
+        }
+    }
+
+    /// Closes the statement here if the server warned when it was prepared: prepared again, it warns again.
+    pub fn close_if_warned(&mut self, key: &StatementKey) {
+        if self.statements.peek(key).is_some_and(|prepared| prepared.warned && !prepared.held) {
             self.close_statement(key);
         }
     }

@@ -35,12 +35,15 @@ pub fn first_statement(sql: &[u8], mode: LexMode) -> First {
         Conditional::Mixed => None,
     };
     match with {
-        // At the very end of a text the servers take a NUL for the text's end, before more of it for an error.
-        Some(end) if end < sql.len() && sql[..end].ends_with(b"\0") => First::Unknown,
+        // At the very end of a text the servers take a NUL for the text's end, and `--` for a comment; before more of it neither is.
+        Some(end) if end < sql.len() && ENDS_A_TEXT.iter().any(|last| sql[..end].ends_with(last)) => First::Unknown,
         Some(end) if with == without => First::Ends(end),
         _ => First::Unknown,
     }
 }
+
+/// What means something else at the end of a text than within it.
+const ENDS_A_TEXT: [&[u8]; 2] = [b"\0", b"--"];
 
 fn end_in(arena: &Bump, lexer: Lexer<'_>, mode: LexMode) -> (Option<usize>, Conditional) {
     match first_end(arena, lexer, mode) {
@@ -96,7 +99,12 @@ const WITH_BODY: [Keyword; 11] = [
 pub fn are_read_alike(sql: &[u8], mode: LexMode) -> bool {
     let arena = Bump::new();
     let Ok(parsed) = parse(&arena, sql, mode) else { return false };
-    if parsed.conditional || parsed.dollars || parsed.parts as usize != parsed.statements.len() {
+    // Comments behind one statement have a reply of their own, and the one is not seen to be one of several.
+    if parsed.statements.len() < 2
+        || parsed.conditional
+        || parsed.dollars
+        || parsed.parts as usize != parsed.statements.len()
+    {
         return false;
     }
     let last = parsed.statements.len().saturating_sub(1);

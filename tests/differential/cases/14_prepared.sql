@@ -244,3 +244,11 @@ SELECT b, id FROM t ORDER BY ?, id;
 PREPARE s FROM 'SELECT GROUP_CONCAT(b ORDER BY ?) FROM t WHERE id = 1';
 EXECUTE s USING @two;
 DEALLOCATE PREPARE s;
+-- mysql
+PREPARE s FROM 'SELECT _utf8mb3''a''';
+-- mysql
+SHOW WARNINGS;
+-- mysql
+PREPARE s FROM 'SELECT _utf8mb3''a''';
+-- mysql
+SELECT @@warning_count;

@@ -274,3 +274,21 @@ INSERT INTO s (id, v) VALUES (70, 5) RETURNING id, v;
 SELECT id, v + @seen FROM t ORDER BY id;
 -- mariadb
 SELECT @seen;
+
+## SET NAMES in a transaction
+CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(60)) /*weir: shard by hash(id) */;
+BEGIN;
+INSERT INTO t VALUES (1, COLLATION('a'));
+SET NAMES latin1;
+INSERT INTO t VALUES (2, COLLATION('a'));
+INSERT INTO t VALUES (3, COLLATION('a'));
+INSERT INTO t VALUES (4, COLLATION('a'));
+INSERT INTO t VALUES (5, COLLATION('a'));
+SET NAMES utf8mb4 COLLATE utf8mb4_bin;
+INSERT INTO t VALUES (6, COLLATION('a'));
+INSERT INTO t VALUES (7, COLLATION('a'));
+INSERT INTO t VALUES (8, COLLATION('a'));
+SELECT @@collation_connection;
+COMMIT;
+SET NAMES utf8mb4;
+SELECT id, a FROM t ORDER BY id;

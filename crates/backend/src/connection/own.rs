@@ -122,7 +122,8 @@ impl Connection {
         let mut tracker = ReplyTracker::new(ReplyKind::Results, self.capabilities);
         let (taken, reply) = match tracker.advance(&self.input).map_err(|e| self.broken(&e.to_string()))? {
             Event::NeedMore => return Ok(false),
-            Event::Packet(n, Ending::Ok(_)) => (n, Ok(true)),
+            // If another one follows it is a text of several statements, whose other replies would be taken for those to what comes next.
+            Event::Packet(n, Ending::Ok(ok)) if !ok.status.contains(StatusFlags::MORE_RESULTS_EXISTS) => (n, Ok(true)),
             Event::Packet(n, Ending::Err(err)) => (n, Err(server_failure(&err))),
             _ => return Err(self.broken("a change of the session's state was answered with more than OK")),
         };
@@ -195,7 +196,9 @@ impl Connection {
                 Event::Pass(n) => n,
                 Event::Packet(n, ending) => {
                     match ending {
-                        Ending::Prepared(ok) => outcome = Some(Ok(Prepared::new(ok.id))),
+                        Ending::Prepared(ok) => {
+                            outcome = Some(Ok(Prepared { warned: ok.warnings > 0, ..Prepared::new(ok.id) }));
+                        }
                         Ending::Err(err) => outcome = Some(Err(server_failure(&err))),
                         _ => {}
                     }

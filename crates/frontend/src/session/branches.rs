@@ -335,7 +335,7 @@ impl Session {
             Wording::Snapshot(read_only) => {
                 self.branches.begin_anew();
                 self.commit_before().await?;
-                return self.begin_with_snapshot(text, read_only).await;
+                return self.begin_with_snapshot(read_only).await;
             }
             Wording::Autocommit(on) => {
                 let begins = on && !self.state.status.contains(StatusFlags::AUTOCOMMIT);

@@ -199,7 +199,14 @@ impl Session {
         let left = outcome.warnings > 0 || outcome.error.is_some();
         // MariaDB clears them only for statements that read tables, and does not say so.
         let may_stay = self.identity.mariadb && state.diagnostics == Diagnostics::OnConnection;
-        state.diagnostics = if left || may_stay { Diagnostics::OnConnection } else { Diagnostics::Empty };
+        // MariaDB clears them for what names tables.
+        let tables = Effects::READS | Effects::WRITES | Effects::IMPLICIT_COMMIT | Effects::RUNS_OTHERS;
+        let stays = self.identity.mariadb && class.kind != Kind::Multiple && !class.effects.intersects(tables);
+        if left || may_stay {
+            state.diagnostics = Diagnostics::OnConnection;
+        } else if !stays {
+            state.diagnostics = Diagnostics::Empty;
+        }
     }
 
     /// Takes over the session variables and the database that the server says have changed. What can't be set again

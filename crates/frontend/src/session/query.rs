@@ -205,9 +205,12 @@ impl Session {
 
     /// Answers the start of a transaction, and the end of one that no server has heard of. Returns whether it did.
     pub(super) fn answer_transaction_here(&mut self, kind: &Kind, text: &[u8]) -> bool {
+        // MySQL warns of such comments.
+        let comment = || !self.identity.mariadb && text.windows(3).any(|three| three == b"/*!");
         match kind {
+            Kind::Begin { .. } | Kind::Commit | Kind::Rollback if comment() => return false,
             Kind::Begin { read_only } if (self.lease.is_none() || self.held) && !self.begin_is_a_block() => {
-                self.begin_lazily(text, *read_only);
+                self.begin_lazily(*read_only);
             }
             Kind::Commit | Kind::Rollback if self.state.begin.is_some() => {
                 self.state.begin = None;
@@ -231,10 +234,10 @@ impl Session {
     }
 
     /// A transaction begins: the server hears of it with the first statement.
-    fn begin_lazily(&mut self, text: &[u8], read_only: Option<bool>) {
-        let may_be_refused = read_only == Some(false);
+    fn begin_lazily(&mut self, read_only: Option<bool>) {
+        let begin = Begin::of("START TRANSACTION", " ", read_only);
         let read_only = read_only.unwrap_or_else(|| self.state.transactions_are_read_only());
-        self.state.begin = Some(Begin { text: text.into(), read_only, may_be_refused });
+        self.state.begin = Some(Begin { read_only, ..begin });
         self.transaction_ok_here(b"T_______");
     }
 

@@ -57,6 +57,9 @@ impl Session {
             return;
         }
         if self.state.is_bound() {
+            if self.endpoint.sharding.is_some() && self.state.collation_unknown {
+                self.learn_collation_while_bound().await;
+            }
             return;
         }
         if std::mem::take(&mut self.kill_on_its_way) {
@@ -200,24 +203,35 @@ impl Session {
         Ok(())
     }
 
-    /// Gives the connection back, after asking for the collation that the session has now if that is not known.
+    /// Gives the connection back.
     pub(super) async fn release(&mut self) {
-        if self.state.collation_unknown {
-            let Some(connection) = self.lease.as_mut() else { return };
-            match connection.query("SELECT @@SESSION.collation_connection").await {
-                Ok(reply) => {
-                    let cell = reply.rows.into_iter().flatten().next().flatten().unwrap_or_default();
-                    let value = String::from_utf8_lossy(&cell).into_owned();
-                    let profile =
-                        Rc::new(self.state.profile.with_variables([("collation_connection", value.as_str())]));
-                    connection.set_profile(profile.clone());
-                    self.state.profile = profile;
-                    self.state.collation_unknown = false;
-                }
-                Err(error) => tracing::debug!(%error, "the collation of a session could not be asked"),
-            }
-        }
+        self.learn_collation().await;
         self.lease = None;
+    }
+
+    /// What the session does next may need other shards' connections, which are to read it alike.
+    async fn learn_collation_while_bound(&mut self) {
+        if self.state.left_something() && self.learn_what_was_left(true).await.is_err() {
+            return;
+        }
+        self.connection().has_found_rows = false;
+        self.learn_collation().await;
+    }
+
+    /// Asks for the collation that the session has now, if that is not known.
+    async fn learn_collation(&mut self) {
+        let Some(connection) = self.lease.as_mut().filter(|_| self.state.collation_unknown) else { return };
+        match connection.query("SELECT @@SESSION.collation_connection").await {
+            Ok(reply) => {
+                let cell = reply.rows.into_iter().flatten().next().flatten().unwrap_or_default();
+                let value = String::from_utf8_lossy(&cell).into_owned();
+                let profile = Rc::new(self.state.profile.with_variables([("collation_connection", value.as_str())]));
+                connection.set_profile(profile.clone());
+                self.state.profile = profile;
+                self.state.collation_unknown = false;
+            }
+            Err(error) => tracing::debug!(%error, "the collation of a session could not be asked"),
+        }
     }
 
     /// Lets the connection go at the session's end, or when it begins anew: what is bound to it is cleared away in

@@ -6,12 +6,15 @@
 
 use std::rc::Rc;
 
-use weir_sql::{Class, Effects, First, Kind, Pins, decides_reading, first_statement, trimmed, trimmed_start};
+use weir_sql::{
+    Bump, Class, Effects, First, Kind, Pins, decides_reading, first_statement, parse, trimmed, trimmed_start,
+};
 use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
 use weir_wire::{Capabilities, Failure, StatusFlags};
 
 use super::relay::Outcome;
+use super::sharded::not_supported;
 use super::{End, Session};
 use crate::texts::{ReadText, Several};
 
@@ -104,8 +107,14 @@ impl Session {
         Ok(())
     }
 
-    /// Runs what must be one statement, on a connection that takes no more than one.
+    /// Runs what must be one statement, on a connection that takes no more than one: the server judges whether it is.
     async fn run_alone(&mut self, payload: &[u8], at: usize, read: &ReadText) -> Result<(), End> {
+        if self.is_judged_here(&read.class, &payload[at..]) {
+            let message = "Where this statement of several ends can't be told: send it in a text of its own, without comments that only \
+                           some versions of servers run";
+            self.refuse(&not_supported(message));
+            return Ok(());
+        }
         if let Err(failure) = self.take_several(false).await {
             return self.stopped(failure.into());
         }
@@ -114,6 +123,15 @@ impl Session {
             self.lose_lease();
         }
         ended
+    }
+
+    /// Whether Weir would have to know what the statement is before a server has judged it: to find its shards, or to put the session's
+    /// values in.
+    fn is_judged_here(&self, class: &Class, text: &[u8]) -> bool {
+        let values = Effects::USES_CONNECTION_ID | Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
+        let arena = Bump::new();
+        class.effects.intersects(values)
+            || self.endpoint.sharding.is_some() && parse(&arena, text, self.state.lex).is_ok()
     }
 
     /// Whether the session's connections take several statements in a text.

@@ -36,13 +36,29 @@ pub(crate) enum Diagnostics {
     Learnt(Vec<Condition>),
 }
 
-/// BEGIN or START TRANSACTION.
+/// BEGIN or START TRANSACTION, in words of Weir's own: a client's may have a comment behind its semicolon, which has a reply of its own.
 #[derive(Debug, Clone)]
 pub(crate) struct Begin {
     pub(crate) text: Box<[u8]>,
     pub(crate) read_only: bool,
     /// It says READ WRITE, which a read-only server refuses.
     pub(crate) may_be_refused: bool,
+}
+
+impl Begin {
+    /// `start` with READ ONLY or READ WRITE behind a separator, if it says so.
+    pub(crate) fn of(start: &str, separator: &str, read_only: Option<bool>) -> Begin {
+        let text = match read_only {
+            None => start.to_owned(),
+            Some(true) => format!("{start}{separator}READ ONLY"),
+            Some(false) => format!("{start}{separator}READ WRITE"),
+        };
+        Begin {
+            text: text.into_bytes().into(),
+            read_only: read_only == Some(true),
+            may_be_refused: read_only == Some(false),
+        }
+    }
 }
 
 /// A statement prepared by the client.

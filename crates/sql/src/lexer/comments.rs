@@ -109,7 +109,8 @@ impl Lexer<'_> {
 
     fn skip_executable(&mut self, body: usize) -> Option<TokenKind> {
         let end = self.find_comment_end(body).unwrap_or(self.limit);
-        if self.sql[body..end].windows(2).any(|pair| pair == b"/*") {
+        // Also the one whose `*` is that of the end: `/*/`.
+        if self.sql[body..self.limit.min(end + 1)].windows(2).any(|pair| pair == b"/*") {
             self.conditional = Conditional::Mixed;
         }
         self.skip_comment(body)

@@ -21,7 +21,7 @@ fn first(sql: &[u8], mode: LexMode) -> Option<String> {
 
 #[test]
 fn the_first_statement_ends_where_the_server_ends_it() {
-    let cases: [(&str, &str); 11] = [
+    let cases: [(&str, &str); 18] = [
         ("SELECT 1; SELECT 2", "SELECT 1"),
         ("SELECT ';'; SELECT 2", "SELECT ';'"),
         ("SELECT 1", "SELECT 1"),
@@ -37,6 +37,13 @@ fn the_first_statement_ends_where_the_server_ends_it() {
         ),
         ("SELECT '\\'; DELETE FROM vic -- '", "SELECT '\\'; DELETE FROM vic -- '"),
         ("KILL 1; SELECT 2", "KILL 1"),
+        ("SELECT 1 --", "SELECT 1 --"),
+        ("SELECT '--'; SELECT 2", "SELECT '--'"),
+        ("BEGIN; /* open", "BEGIN"),
+        ("SET @a = 1; 'open", "SET @a = 1"),
+        ("SET @a = 1; $$ SELECT 1 $$", "SET @a = 1"),
+        ("SELECT 1; /*!99999 ; SELECT /**/ 2 */", "SELECT 1"),
+        ("SELECT 1; /*!99999 SELECT 2 */ /*!99998 SELECT 3 */", "SELECT 1"),
         ("-- ;\nSELECT 1; x", "-- ;\nSELECT 1"),
         ("", ""),
     ];
@@ -57,6 +64,7 @@ fn what_is_not_certain_is_unknown() {
         // Run, the comment ends behind the string; skipped, within it.
         "SELECT 1 /*!99998 '*/; DELETE FROM vic; #' */",
         "SELECT 1 /*!99998 ; DELETE FROM vic */",
+        "SELECT 1 /*!999999 x /*/ ; DELETE FROM vic /*/",
         "SELECT 1 /*!99998 */ /*!99997 */; SELECT 2",
         "CREATE PROCEDURE p() xyzzy; SELECT 2; END",
         "SELECT 'open; SELECT 2",
@@ -64,6 +72,9 @@ fn what_is_not_certain_is_unknown() {
         "; SELECT 1",
         "/* nothing */; SELECT 1",
         "SELECT 1\0; SELECT 2",
+        // A comment at a text's end, and two signs here.
+        "SELECT 1 --; SELECT 2",
+        "--; SELECT 2\n",
     ];
     for sql in cases {
         assert_eq!(first(sql.as_bytes(), MYSQL), None, "{sql}");
@@ -106,7 +117,9 @@ fn only_the_last_statement_may_change_how_texts_are_read() {
         ("SELECT 1; xyzzy", false),
         ("SELECT 1 /*!101102 + 1 */; SELECT 2", false),
         ("SELECT 1;; SELECT 2", false),
-        ("SELECT 1; -- x", true),
+        ("SELECT 1; SELECT 2; -- x", true),
+        ("SELECT 1; -- x", false),
+        ("BEGIN; /* x */", false),
     ];
     for (sql, alike) in cases {
         assert_eq!(are_read_alike(sql.as_bytes(), MARIADB), alike, "{sql}");

@@ -60,8 +60,7 @@ impl Session {
             false => drop(self.end_parts(false).await),
         }
         if ends.chain {
-            let text: &[u8] = if read_only { b"START TRANSACTION READ ONLY" } else { b"START TRANSACTION" };
-            self.state.begin = Some(Begin { text: text.into(), read_only, may_be_refused: false });
+            self.state.begin = Some(Begin::of("START TRANSACTION", " ", read_only.then_some(true)));
             self.branches.unsent = !characteristics.is_empty();
             self.branches.characteristics = characteristics;
         }

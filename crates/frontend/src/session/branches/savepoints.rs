@@ -3,7 +3,7 @@
 //! What must always hold: a part that joins late has the savepoints that the others have, in their order.
 
 use weir_exec::transaction::everywhere;
-use weir_sql::{Class, Effects, Pins};
+use weir_sql::{Class, Effects, First, LexMode, Pins, first_statement};
 use weir_wire::StatusFlags;
 
 use super::super::server::Stopped;
@@ -70,7 +70,7 @@ impl Session {
             self.give_way().await;
         }
         let bound = self.lease.is_some();
-        self.branches.characteristics.push(String::from_utf8_lossy(text).into_owned());
+        self.branches.characteristics.push(only_statement(text, self.state.lex));
         if bound {
             return Ok(false);
         }
@@ -89,4 +89,13 @@ impl Session {
         let savepoints = self.branches.savepoints.iter().map(|savepoint| savepoint.text.clone()).collect();
         (self.branches.characteristics.clone(), savepoints)
     }
+}
+
+/// The statement of a text, without what else may stand behind it.
+fn only_statement(text: &[u8], lex: LexMode) -> String {
+    let end = match first_statement(text, lex) {
+        First::Ends(end) => end,
+        First::Unknown => text.len(),
+    };
+    String::from_utf8_lossy(&text[..end]).into_owned()
 }

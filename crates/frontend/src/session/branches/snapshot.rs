@@ -21,7 +21,7 @@ const MOST_TRIED: usize = 64;
 
 impl Session {
     /// Begins the transaction on all shards of sharded databases. Returns whether it did: if not, the statement is to be run as any other.
-    pub(super) async fn begin_with_snapshot(&mut self, text: &[u8], read_only: Option<bool>) -> Result<bool, Stopped> {
+    pub(super) async fn begin_with_snapshot(&mut self, read_only: Option<bool>) -> Result<bool, Stopped> {
         let Some(sharding) = self.sharding() else { return Ok(false) };
         let catalog = sharding.catalog();
         if catalog.databases.is_empty() || !(self.state.pins - super::HARMLESS).is_empty() {
@@ -31,7 +31,7 @@ impl Session {
         if self.held {
             self.give_way().await;
         }
-        let begun = self.begin_on_all(text, read_only, &catalog).await;
+        let begun = self.begin_on_all(read_only, &catalog).await;
         if begun.is_err() {
             self.state.begin = None;
             self.end_parts(false).await;
@@ -41,9 +41,8 @@ impl Session {
         Ok(true)
     }
 
-    async fn begin_on_all(&mut self, text: &[u8], read_only: Option<bool>, catalog: &Catalog) -> Result<(), Stopped> {
-        let (may_be_refused, read_only) = (read_only == Some(false), read_only == Some(true));
-        self.state.begin = Some(Begin { text: text.into(), read_only, may_be_refused });
+    async fn begin_on_all(&mut self, read_only: Option<bool>, catalog: &Catalog) -> Result<(), Stopped> {
+        self.state.begin = Some(Begin::of("START TRANSACTION WITH CONSISTENT SNAPSHOT", ", ", read_only));
         let first = if self.lease.is_some() { self.at.shard } else { HOME };
         self.begin_on_first(first, false).await?;
         let shards: BTreeSet<usize> = catalog

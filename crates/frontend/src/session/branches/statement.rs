@@ -171,8 +171,7 @@ impl Session {
         self.target = Target::writer_of(&self.shared.shards, shard);
         if own {
             let read_only = self.branches.of_look;
-            let text: &[u8] = if read_only { b"START TRANSACTION READ ONLY" } else { b"START TRANSACTION" };
-            self.state.begin = Some(Begin { text: text.into(), read_only, may_be_refused: false });
+            self.state.begin = Some(Begin::of("START TRANSACTION", " ", read_only.then_some(true)));
         }
         let begun = self.begin_now().await;
         if begun.is_err() && own {

@@ -325,6 +325,6 @@ impl Session {
 }
 
 /// What Weir does not do.
-fn not_supported(message: impl Into<String>) -> Failure {
+pub(super) fn not_supported(message: impl Into<String>) -> Failure {
     Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
 }

@@ -20,8 +20,10 @@ use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::query_payload;
 use weir_wire::{Failure, Fault};
 
+use super::super::diagnostics::Condition;
 use super::super::relay::Outcome;
 use super::super::server::Stopped;
+use super::super::state::Diagnostics;
 use super::super::statements::{MOST_STATEMENTS, too_many_statements};
 use super::super::{End, Session};
 use super::variables::OUT_OF_SIGHT;
@@ -112,12 +114,12 @@ impl Session {
                 if named.len() >= MOST_STATEMENTS {
                     return Err(too_many_statements().into());
                 }
-                let named = self.prepare_source(&source, class).await?;
+                let (named, warnings) = self.prepare_source(&source, class).await?;
                 self.state.named.insert(name.to_lowercase(), Rc::new(named));
-                self.ok_for_name(b"Statement prepared");
+                self.ok_for_name(b"Statement prepared", warnings);
             }
             Request::Deallocate { name } => match named.remove(&name.to_lowercase()) {
-                Some(_) => self.ok_for_name(b""),
+                Some(_) => self.ok_for_name(b"", Vec::new()),
                 None if elsewhere => return Ok(false),
                 None => return Err(unknown(&name, "DEALLOCATE PREPARE").into()),
             },
@@ -127,22 +129,26 @@ impl Session {
                 None => return Err(unknown(&name, "EXECUTE").into()),
             },
             Request::Immediate { source, using } => {
-                let named = self.prepare_source(&source, class).await?;
+                let (named, _) = self.prepare_source(&source, class).await?;
                 self.execute_named(&named, using, payload, at).await?;
             }
         }
         Ok(true)
     }
 
-    fn ok_for_name(&mut self, info: &'static [u8]) {
+    fn ok_for_name(&mut self, info: &'static [u8], warnings: Vec<Condition>) {
         self.state.answered_here();
         self.endpoint.metrics.answered_here.inc();
-        let ok = OkPacket { info, ..OkPacket::plain(self.state.own_status()) };
+        self.state.warnings = u16::try_from(warnings.len()).unwrap_or(u16::MAX);
+        let ok = OkPacket { info, warnings: self.state.warnings, ..OkPacket::plain(self.state.own_status()) };
         self.client.put_ok(&ok);
+        if !warnings.is_empty() {
+            self.state.diagnostics = Diagnostics::Learnt(warnings);
+        }
     }
 
-    /// Has a server look at the text that an expression of the client's is.
-    async fn prepare_source(&mut self, source: &[u8], class: &Class) -> Result<Named, Stopped> {
+    /// Has a server look at the text that an expression of the client's is, with its warnings.
+    async fn prepare_source(&mut self, source: &[u8], class: &Class) -> Result<(Named, Vec<Condition>), Stopped> {
         let calls = Pins::UNKNOWN_FUNCTION | Pins::SEQUENCE | Pins::USER_LOCK | Pins::COMPUTED_USER_VARIABLE;
         if class.pins.intersects(calls) {
             let message =
@@ -156,9 +162,22 @@ impl Session {
         let read = Class { effects: Effects::READS, ..Class::default() };
         self.route(&read, None).await?;
         let key = self.shared.statement_keys.share(StatementKey::new(text.clone().into(), parsing.clone()));
+        self.have_connection().await?;
+        self.connection().close_if_warned(&key);
         self.have_statement(&key).await?;
+        let warnings = self.warnings_of_statement(&key).await?;
         let parsed = weir_sql::parse(&arena, &text, self.state.lex).map_err(|error| self.syntax_error(&error))?;
-        Ok(Named { parameters: parsed.parameters as usize, text: text.into(), parsing })
+        Ok((Named { parameters: parsed.parameters as usize, text: text.into(), parsing }, warnings))
+    }
+
+    /// What the server has warned of in a statement that it has just prepared.
+    async fn warnings_of_statement(&mut self, key: &StatementKey) -> Result<Vec<Condition>, Stopped> {
+        let lease = self.connection();
+        if !lease.statements.peek(key).is_some_and(|prepared| prepared.warned) {
+            return Ok(Vec::new());
+        }
+        let rows = lease.query("SHOW WARNINGS").await?.rows;
+        Ok(rows.into_iter().filter_map(Condition::of_row).collect())
     }
 
     /// The text that an expression is, in the client's character set. NULL is read as the word, as servers do.

@@ -10,10 +10,11 @@ use super::super::Session;
 use super::Asked;
 
 impl Session {
-    /// Whether the statements of a text have to run one by one, because they don't all run in one place.
+    /// Whether the statements of a text have to run one by one, because they don't all run in one place. Not while the session's
+    /// connections take one statement only: such a text is what can't be taken further apart.
     pub(in super::super) fn runs_apart(&mut self, class: &Class, text: &[u8]) -> bool {
         class.kind == Kind::Multiple
-            && self.client.capabilities.contains(Capabilities::MULTI_STATEMENTS)
+            && self.key.capabilities.contains(Capabilities::MULTI_STATEMENTS)
             && self.is_in_several_places(class, text).unwrap_or(false)
     }
 

@@ -67,8 +67,9 @@ impl Session {
     fn names_tables(&self, asked: Asked<'_>) -> bool {
         let arena = Bump::new();
         let Ok(parsed) = weir_sql::parse(&arena, asked.text, self.state.lex) else { return false };
-        // A function that is built in reads no tables.
-        let routines = asked.class.pins.intersects(Pins::CALL | Pins::UNKNOWN_FUNCTION);
+        // A function that is built in reads no tables. Those whose bodies are known have left no pin in the statement's class.
+        let read = self.shared.read(asked.text, self.state.lex);
+        let routines = read.class.pins.intersects(Pins::CALL | Pins::UNKNOWN_FUNCTION);
         let mut found = false;
         for statement in parsed.statements {
             walk(Node::Statement(statement), &mut |node: Node<'_>| {
