@@ -19,6 +19,7 @@ use weir_local::{Flavor, Installation, Server, ServerSpec, own_grants, replicate
 
 use crate::client::Address;
 use crate::clients::Tools;
+use crate::driver::connect;
 use crate::login::{self, Login, Opening};
 use crate::pace::Pace;
 use crate::script;
@@ -311,6 +312,29 @@ impl Lab {
             Target::Weir => Endpoint::of(Weir::start(&self.directory()?, &site.server, settings)?),
         };
         self.judge(endpoint, test)
+    }
+
+    /// Runs a test against a Weir over two shards that has a new database.
+    pub(crate) fn over_two(
+        &self,
+        flavor: Flavor,
+        (database, clause): (&str, &str),
+        test: impl FnOnce(&Endpoint) -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
+        let parent = self.directory()?;
+        let sites = [Site::start(flavor, &parent, "s1", &[])?, Site::start(flavor, &parent, "s2", &[])?];
+        for site in &sites {
+            site.server.execute(&format!("GRANT ALL ON *.* TO '{}'@'%' WITH GRANT OPTION", MONITOR.0))?;
+        }
+        let servers = [("s1", vec![&sites[0].server]), ("s2", vec![&sites[1].server])];
+        let weir = Weir::start_shards(&self.directory()?, &servers, &[])?;
+        self.judge(Endpoint::of(weir), |endpoint| {
+            eventually(Duration::from_secs(60), "a sharded database can be made", || {
+                connect(endpoint.port, APP, None)
+                    .is_ok_and(|mut session| session.query_drop(format!("CREATE DATABASE {database} {clause}")).is_ok())
+            })?;
+            test(endpoint)
+        })
     }
 
     /// Runs a test against an endpoint that must still be there afterwards.

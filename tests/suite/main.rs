@@ -14,6 +14,7 @@ mod definitions;
 mod driver;
 mod dump;
 mod faults;
+mod hostile;
 mod interleave;
 mod kills;
 mod lab;
@@ -105,6 +106,7 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
         tests.add("interleaving::concurrent", interleave::concurrent);
         rights::collect(&mut tests);
         same::collect(&mut tests);
+        hostile::collect(&mut tests);
         kills::collect(&mut tests);
         limits::collect(&mut tests);
         transport::collect(&mut tests);

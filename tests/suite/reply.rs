@@ -77,6 +77,42 @@ impl Set {
         }
     }
 
+    /// Its rows, if it has some.
+    pub(crate) fn rows(&self) -> Vec<Vec<Cell>> {
+        match self {
+            Self::Rows(_, rows, _) => rows.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Takes flags out of the status, wherever it stands.
+    pub(crate) fn without_status(&mut self, flags: u16) {
+        match self {
+            Self::Ok(ok) => {
+                ok.status &= !flags;
+                if let Some((status, _)) = &mut ok.columns_end {
+                    *status &= !flags;
+                }
+            }
+            Self::Rows(.., end) => end.without_status(flags),
+            _ => {}
+        }
+    }
+
+    /// Takes the number of warnings out.
+    pub(crate) fn without_warnings(&mut self) {
+        match self {
+            Self::Ok(ok) => {
+                ok.warnings = 0;
+                if let Some((_, warnings)) = &mut ok.columns_end {
+                    *warnings = 0;
+                }
+            }
+            Self::Rows(.., end) => end.without_warnings(),
+            _ => {}
+        }
+    }
+
     /// The status flags, where the set has them.
     pub(crate) fn status(&self) -> u16 {
         match self {

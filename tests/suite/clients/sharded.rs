@@ -1,7 +1,6 @@
 //! Applications' frameworks in a database over two shards: migrations, models, and what they ask of `information_schema`.
 
 use std::process::Command;
-use std::time::Duration;
 
 use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
@@ -10,10 +9,7 @@ use weir_local::Flavor;
 use super::passes;
 use crate::Collector;
 use crate::driver::{connect, expect_equal, server_error, value};
-use crate::lab::{APP, Endpoint, Lab, MONITOR, Site, eventually};
-use crate::weir::Weir;
-
-const BOUND: Duration = Duration::from_secs(60);
+use crate::lab::{APP, Endpoint, Lab};
 
 /// Adds this module's tests.
 pub(super) fn collect(tests: &mut Collector) {
@@ -24,7 +20,7 @@ pub(super) fn collect(tests: &mut Collector) {
 
 fn over_shards(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let programs = [("sharded", lab.tools.python("sharded_client.py")?)];
-    over_two(lab, flavor, ("t_app", ""), |endpoint| run_all(lab, endpoint, flavor, "t_app", &programs))
+    lab.over_two(flavor, ("t_app", ""), |endpoint| run_all(lab, endpoint, flavor, "t_app", &programs))
 }
 
 /// Applications that know nothing of shards, as they are.
@@ -36,7 +32,7 @@ fn unmodified(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     ];
     let programs =
         [("django", lab.tools.python("django_client.py")?), ("wordpress", super::programs::wordpress(&lab.tools)?)];
-    over_two(lab, flavor, ("t_single", "/*weir: default single */"), |endpoint| {
+    lab.over_two(flavor, ("t_single", "/*weir: default single */"), |endpoint| {
         for (name, text) in schemas {
             install(endpoint, name, text).map_err(|error| format!("{name}: {error:?}"))?;
         }
@@ -189,27 +185,4 @@ fn run_all(
 ) -> Result<(), Failed> {
     let mut each = programs.iter();
     each.try_for_each(|(name, program)| passes(lab, endpoint, database, flavor, false, name, program))
-}
-
-/// Works with a Weir over two shards that has a new database.
-fn over_two(
-    lab: &Lab,
-    flavor: Flavor,
-    (database, clause): (&str, &str),
-    work: impl Fn(&Endpoint) -> Result<(), Failed>,
-) -> Result<(), Failed> {
-    let parent = lab.directory()?;
-    let sites = [Site::start(flavor, &parent, "s1", &[])?, Site::start(flavor, &parent, "s2", &[])?];
-    for site in &sites {
-        site.server.execute(&format!("GRANT ALL ON *.* TO '{}'@'%' WITH GRANT OPTION", MONITOR.0))?;
-    }
-    let servers = [("s1", vec![&sites[0].server]), ("s2", vec![&sites[1].server])];
-    let weir = Weir::start_shards(&lab.directory()?, &servers, &[])?;
-    lab.judge(Endpoint::of(weir), |endpoint| {
-        eventually(BOUND, "a sharded database can be made", || {
-            connect(endpoint.port, APP, None)
-                .is_ok_and(|mut session| session.query_drop(format!("CREATE DATABASE {database} {clause}")).is_ok())
-        })?;
-        work(endpoint)
-    })
 }
