@@ -252,3 +252,18 @@ SHOW WARNINGS;
 PREPARE s FROM 'SELECT _utf8mb3''a''';
 -- mysql
 SELECT @@warning_count;
+-- mysql
+PREPARE s FROM 'SELECT COUNT(*), SUM(b) FROM t GROUP BY b > 2, ? ORDER BY 1, 2';
+SET @two = 2, @x = 'x';
+-- mysql
+EXECUTE s USING @two;
+-- mysql
+EXECUTE s USING @x;
+-- mysql
+-- params: 2
+SELECT COUNT(*), SUM(b) FROM t GROUP BY ?, b > 2 ORDER BY 1, 2;
+-- mysql
+-- params: 'x'
+SELECT b > 2, COUNT(*) FROM t GROUP BY b > 2, (?) ORDER BY 1;
+-- params: 1, 'a', 2
+SELECT COUNT(*), b > ? FROM t GROUP BY b > 2, CONCAT(?, 'b'), 2 + ? ORDER BY 1, 2;
