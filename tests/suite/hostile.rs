@@ -34,8 +34,14 @@ const REFUSED: u64 = 8;
 const REFUSED_OVER_SHARDS: u64 = 60;
 /// Texts between two looks at what has run where nothing may run.
 const BETWEEN_LOOKS: u64 = 200;
-/// Each third text goes by a client that reads EOF packets.
-const EOF_CLIENTS: u64 = 3;
+/// The clients that take turns: half of the texts come from those of today, the others from clients that read EOF packets, and from those
+/// that don't send several statements in a text, to whom all but the first is an error.
+const CLIENTS: [u32; 4] = [
+    caps::BASE | caps::DEPRECATE_EOF,
+    caps::BASE,
+    caps::BASE | caps::DEPRECATE_EOF,
+    (caps::BASE | caps::DEPRECATE_EOF) & !caps::MULTI_STATEMENTS,
+];
 
 const RULE: &str = "[[rules]]\nname = \"reads only\"\naction = \"block\"\nkinds = [\"write\"]\n";
 
@@ -248,11 +254,10 @@ struct Comparison {
 impl Comparison {
     fn run(&self) -> Result<(), Failed> {
         let mut run = Run::begin();
-        let mut pairs = [caps::BASE | caps::DEPRECATE_EOF, caps::BASE]
-            .map(|capabilities| self.sides.each_ref().map(|side| Client::new(side, capabilities)));
+        let mut pairs = CLIENTS.map(|capabilities| self.sides.each_ref().map(|side| Client::new(side, capabilities)));
         let mut differences = Vec::new();
         while let Some(text) = run.next(self.flavor) {
-            let [server, weir] = &mut pairs[usize::from(run.done.is_multiple_of(EOF_CLIENTS))];
+            let [server, weir] = &mut pairs[run.done as usize % CLIENTS.len()];
             let (bytes, markers) = (text.bytes(), markers_of(run.done));
             let expected = server.run(&bytes, &markers)?;
             let got = weir.run(&bytes, &markers)?;

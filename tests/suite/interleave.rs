@@ -265,7 +265,7 @@ fn run_alone(
     compare::fill(site, &sides, &script::content())?;
     let mut dice = Dice::new(seed.wrapping_add(session as u64));
     let login = Login { capabilities: *dice.pick(&HABITS), ..Login::new(APP.0, APP.1) };
-    let mut pair = Pair::new(&sides, &login, dice.percent(50));
+    let mut pair = Pair::new(&sides, &login, dice.percent(50)).decoded();
     let script = script::draw(&mut dice, flavor, session, steps);
     // Which connection a statement gets depends on the clock here, and with it whether a difference shows that is known and
     // written down (docs/decisions.md, 13).

@@ -15,6 +15,7 @@ use weir_wire::{Capabilities, Failure, StatusFlags};
 
 use super::relay::Outcome;
 use super::sharded::not_supported;
+use super::state::Diagnostics;
 use super::{End, Session};
 use crate::texts::{ReadText, Several};
 
@@ -30,7 +31,10 @@ impl Session {
         };
         let apart = match read.several {
             Several::No => false,
-            Several::Alike => judged(),
+            // What MariaDB keeps of the diagnostics depends on each statement.
+            Several::Alike => {
+                judged() || self.identity.mariadb && matches!(self.state.diagnostics, Diagnostics::Learnt(_))
+            }
             Several::Apart => true,
         };
         apart && self.client.capabilities.contains(Capabilities::MULTI_STATEMENTS)
