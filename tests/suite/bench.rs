@@ -232,7 +232,7 @@ fn troubles(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let mut run = BenchRun::start(lab, flavor, "overhead", &out, &arguments)?;
     let record = run.complete()?;
     let met: Vec<_> = record.points.iter().map(|point| point.variant.as_deref().unwrap_or_default()).collect();
-    let told = ["quiet", "4 busy processes", "server works 34% of the time", "server stops for 2 s"];
+    let told = ["quiet", "4 busy processes", "server gets 34% of the CPU", "server stops for 2 s"];
     expect_equal(
         "troubles",
         met,

@@ -1,20 +1,23 @@
-//! Trouble that a run meets: busy processes beside it, a server that works only by turns or stops for a while.
+//! Trouble that a run meets: busy processes beside it, a server that gets little processor time or stops for a while.
 //!
 //! Must always hold: when the [`Troublemaker`] is dropped, its processes have ended and the server goes on.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
+use nix::time::ClockId;
 use nix::unistd::Pid;
 
 use crate::error::BenchError;
 use crate::plan::Trouble;
 
-/// The period in which a slowed server works and stops: the kernel's own for quotas.
+/// The period in which a slowed server may use its share: the kernel's own for quotas.
 const PERIOD: Duration = Duration::from_millis(100);
+/// The shortest time between two looks at what a slowed server has used.
+const LOOK: Duration = Duration::from_micros(500);
 /// For how long a server stops in mid-run.
 const STOP: Duration = Duration::from_secs(2);
 
@@ -38,29 +41,56 @@ impl Troublemaker {
                 maker.busy.push(busy().map_err(|error| failed(error.to_string()))?);
             }
         }
-        let (first, works, stops, again) = match trouble {
-            Trouble::None | Trouble::Busy(_) => return Ok(maker),
-            Trouble::Slow(percent) => {
-                let works = PERIOD * percent / 100;
-                (Duration::ZERO, works, PERIOD.saturating_sub(works), true)
-            }
-            Trouble::Stop => (Duration::from_secs(u64::from(seconds)) / 2, Duration::ZERO, STOP, false),
-        };
+        if matches!(trouble, Trouble::None | Trouble::Busy(_)) {
+            return Ok(maker);
+        }
         let pid = server.ok_or_else(|| failed("the server's process is not known".to_owned()))?;
         let pid = Pid::from_raw(pid);
+        let clock = ClockId::pid_cpu_clock_id(pid).map_err(|error| failed(error.to_string()))?;
+        let processors =
+            std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
         let (end, ended) = channel();
-        let thread = std::thread::spawn(move || {
-            let mut goes_on = waits(&ended, first);
-            while goes_on {
-                goes_on = waits(&ended, works) && kill(pid, Signal::SIGSTOP).is_ok();
-                goes_on = goes_on && waits(&ended, stops);
-                let _it_has_ended = kill(pid, Signal::SIGCONT);
-                goes_on &= again;
-            }
+        let thread = std::thread::spawn(move || match trouble {
+            Trouble::Slow(percent) => slow(pid, clock, &ended, PERIOD * processors * percent / 100, processors),
+            _ if waits(&ended, Duration::from_secs(u64::from(seconds)) / 2) => drop(stop(pid, &ended, STOP)),
+            _ => {}
         });
         maker.server = Some((end, thread));
         Ok(maker)
     }
+}
+
+/// Lets a process use so much processor time in each period, as the kernel's quotas do: when it is used up the process stops until the next
+/// one, which what was used too much is taken from.
+fn slow(pid: Pid, clock: ClockId, ended: &Receiver<()>, share: Duration, processors: u32) {
+    let used = || clock.now().map(Duration::from);
+    let Ok(mut paid) = used() else { return };
+    loop {
+        let end = Instant::now() + PERIOD;
+        loop {
+            let Ok(used) = used() else { return };
+            let left = (paid + share).saturating_sub(used);
+            let rest = end.saturating_duration_since(Instant::now());
+            if rest.is_zero() {
+                // What is left is not kept.
+                paid = used.min(paid + share);
+                break;
+            }
+            let goes_on = match left.is_zero() {
+                true => stop(pid, ended, rest),
+                false => waits(ended, (left / processors).max(LOOK).min(rest)),
+            };
+            if !goes_on {
+                return;
+            }
+        }
+    }
+}
+
+/// Stops a process for some time. False if it is gone, or the trouble is to end.
+fn stop(pid: Pid, ended: &Receiver<()>, time: Duration) -> bool {
+    let goes_on = kill(pid, Signal::SIGSTOP).is_ok() && waits(ended, time);
+    kill(pid, Signal::SIGCONT).is_ok() && goes_on
 }
 
 /// Waits; false if it is to end.
@@ -101,7 +131,7 @@ mod tests {
     fn a_process_that_was_slowed_goes_on_in_the_end() {
         let mut child = busy().expect("a process");
         let pid = child.id().cast_signed();
-        let trouble = Troublemaker::begin(Trouble::Slow(34), 1, Some(pid)).expect("trouble");
+        let trouble = Troublemaker::begin(Trouble::Slow(1), 1, Some(pid)).expect("trouble");
         while state(pid) != Some('T') {
             std::thread::sleep(Duration::from_millis(1));
         }

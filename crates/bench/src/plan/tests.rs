@@ -223,7 +223,7 @@ fn troubles_are_met_directly_and_through_weir_by_turns() {
     let selection = Selection { contended: true, ..Selection::default() };
     let plan = Plan::make(Bench::Overhead, Length::Full, &selection).expect("a plan");
     let met: Vec<_> = plan.points.iter().map(|point| (point.clients, point.variant().unwrap_or_default())).collect();
-    let told = ["quiet", "4 busy processes", "server works 34% of the time", "server stops for 2 s"];
+    let told = ["quiet", "4 busy processes", "server gets 34% of the CPU", "server stops for 2 s"];
     let expected: Vec<_> =
         [256, 1_000].iter().flat_map(|clients| told.map(|trouble| (*clients, format!("machine={trouble}")))).collect();
     assert_eq!(met, expected);

@@ -32,7 +32,7 @@ pub enum Trouble {
     None,
     /// So many processes are busy.
     Busy(u32),
-    /// The server works for so many percent of each 100 ms.
+    /// The server gets so many percent of the machine's processor time.
     Slow(u32),
     /// The server stops for two seconds in mid-run.
     Stop,
@@ -51,7 +51,7 @@ impl fmt::Display for Trouble {
         match self {
             Self::None => f.write_str("quiet"),
             Self::Busy(processes) => write!(f, "{processes} busy processes"),
-            Self::Slow(percent) => write!(f, "server works {percent}% of the time"),
+            Self::Slow(percent) => write!(f, "server gets {percent}% of the CPU"),
             Self::Stop => f.write_str("server stops for 2 s"),
         }
     }

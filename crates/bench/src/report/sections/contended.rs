@@ -20,8 +20,8 @@ pub(crate) fn sections(record: &Record) -> Vec<Section> {
     }
     let mut all = Section::new("On a machine with other work, and on a server that is slow or stops");
     all.blocks.push(Block::Text(
-        "Queries per second. A server that works 34% of the time is stopped for 66 of each 100 ms, whoever asks; one that \
-         stops does so in the middle of the run."
+        "Queries per second. A server that gets 34% of the CPU may use as much of each 100 ms of all processors, and stops when \
+         it has, as under a quota of the kernel's; one that stops does so in the middle of the run."
             .to_owned(),
     ));
     all.blocks.extend(troubled.iter().map(|group| Block::Table(by_trouble(group))));
