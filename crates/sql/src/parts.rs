@@ -37,8 +37,28 @@ pub fn first_statement(sql: &[u8], mode: LexMode) -> First {
     match with {
         // At the very end of a text the servers take a NUL for the text's end, and `--` for a comment; before more of it neither is.
         Some(end) if end < sql.len() && ENDS_A_TEXT.iter().any(|last| sql[..end].ends_with(last)) => First::Unknown,
+        Some(end) if end < sql.len() && is_within_code(lexer, end) => First::Unknown,
         Some(end) if with == without => First::Ends(end),
         _ => First::Unknown,
+    }
+}
+
+/// Whether a semicolon stands in an executable comment, which a statement that ends there leaves open.
+fn is_within_code(mut lexer: Lexer<'_>, semicolon: usize) -> bool {
+    if !lexer.sql[..semicolon].windows(2).any(|two| two == b"/*") {
+        return false;
+    }
+    let mut within = false;
+    loop {
+        let token = lexer.next_token();
+        if token.start as usize >= semicolon {
+            return within;
+        }
+        match token.kind {
+            TokenKind::CodeStart => within = true,
+            TokenKind::CodeEnd => within = false,
+            _ => {}
+        }
     }
 }
 

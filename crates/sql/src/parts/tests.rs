@@ -72,6 +72,7 @@ fn what_is_not_certain_is_unknown() {
         "; SELECT 1",
         "/* nothing */; SELECT 1",
         "SELECT 1\0; SELECT 2",
+        "SELECT 1 /*!50000 ; SELECT 2 */",
         // A comment at a text's end, and two signs here.
         "SELECT 1 --; SELECT 2",
         "--; SELECT 2\n",
