@@ -59,7 +59,8 @@ fn track(kind: ReplyKind, capabilities: Capabilities, stream: &[u8], cuts: &[u8]
 
 fuzz_target!(|data: &[u8]| {
     let mut input = Input(data);
-    let kind = input.pick(&[ReplyKind::Results, ReplyKind::Prepare, ReplyKind::MysqlPrepare, ReplyKind::Rows, ReplyKind::Text]);
+    let kinds = [ReplyKind::Results, ReplyKind::Prepare, ReplyKind::MysqlPrepare, ReplyKind::Rows, ReplyKind::Text];
+    let kind = input.pick(&kinds);
     let capabilities = input.capabilities();
     let cuts = input.short_block();
     let stream = input.0;

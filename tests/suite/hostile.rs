@@ -31,7 +31,7 @@ use crate::weir::Weir;
 
 /// Of a hundred texts, at most so many may be refused that the server runs: by Weir over one server, and over shards.
 const REFUSED: u64 = 8;
-const REFUSED_OVER_SHARDS: u64 = 60;
+const REFUSED_OVER_SHARDS: u64 = 35;
 /// Texts between two looks at what has run where nothing may run.
 const BETWEEN_LOOKS: u64 = 200;
 /// The clients that take turns: half of the texts come from those of today, the others from clients that read EOF packets, and from those

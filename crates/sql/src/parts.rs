@@ -37,28 +37,8 @@ pub fn first_statement(sql: &[u8], mode: LexMode) -> First {
     match with {
         // At the very end of a text the servers take a NUL for the text's end, and `--` for a comment; before more of it neither is.
         Some(end) if end < sql.len() && ENDS_A_TEXT.iter().any(|last| sql[..end].ends_with(last)) => First::Unknown,
-        Some(end) if end < sql.len() && is_within_code(lexer, end) => First::Unknown,
         Some(end) if with == without => First::Ends(end),
         _ => First::Unknown,
-    }
-}
-
-/// Whether a semicolon stands in an executable comment, which a statement that ends there leaves open.
-fn is_within_code(mut lexer: Lexer<'_>, semicolon: usize) -> bool {
-    if !lexer.sql[..semicolon].windows(2).any(|two| two == b"/*") {
-        return false;
-    }
-    let mut within = false;
-    loop {
-        let token = lexer.next_token();
-        if token.start as usize >= semicolon {
-            return within;
-        }
-        match token.kind {
-            TokenKind::CodeStart => within = true,
-            TokenKind::CodeEnd => within = false,
-            _ => {}
-        }
     }
 }
 
@@ -74,14 +54,17 @@ fn end_in(arena: &Bump, lexer: Lexer<'_>, mode: LexMode) -> (Option<usize>, Cond
 
 /// The first semicolon of a statement that has no grammar here, unless it is of a kind that may have semicolons within.
 fn end_by_tokens(mut lexer: Lexer<'_>) -> (Option<usize>, Conditional) {
-    let mut at_first = true;
+    let (mut at_first, mut in_comment) = (true, false);
     loop {
         let token = lexer.next_token();
         let text = token.text(lexer.sql);
         let end = match token.kind {
-            TokenKind::CodeStart | TokenKind::CodeEnd => continue,
-            // Nothing but comments stands before it: a syntax error, and no end.
-            TokenKind::Semicolon if at_first => None,
+            TokenKind::CodeStart | TokenKind::CodeEnd => {
+                in_comment = token.kind == TokenKind::CodeStart;
+                continue;
+            }
+            // Nothing but comments stands before it: a syntax error, and no end. In an executable comment it would leave that open.
+            TokenKind::Semicolon if at_first || in_comment => None,
             TokenKind::End | TokenKind::Semicolon => Some(token.start as usize),
             TokenKind::Word if !(text.starts_with(b"$") || at_first && WITH_BODY.contains(&Keyword::of(text))) => {
                 at_first = false;

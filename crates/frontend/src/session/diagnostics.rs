@@ -3,6 +3,7 @@
 //! A single condition is raised again by SIGNAL on whichever connection runs what asks for it, so that the server itself
 //! answers, in either protocol. Several conditions, or one that SIGNAL can't say, are listed by Weir; what else asks for them is refused.
 
+use weir_backend::connection::Connection;
 use weir_sql::{Class, Diagnostics as Asked, Effects, Kind};
 use weir_wire::error::codes;
 use weir_wire::resultset::{Column, ResultSet};
@@ -37,6 +38,15 @@ pub(crate) struct Condition {
 }
 
 impl Condition {
+    /// What the latest statement has left on a connection.
+    ///
+    /// # Errors
+    /// The connection's loss.
+    pub(crate) async fn all_on(connection: &mut Connection) -> Result<Vec<Condition>, Failure> {
+        let rows = connection.query("SHOW WARNINGS").await?.rows;
+        Ok(rows.into_iter().filter_map(Condition::of_row).collect())
+    }
+
     /// A row of SHOW WARNINGS.
     pub(crate) fn of_row(row: Vec<Option<Vec<u8>>>) -> Option<Condition> {
         let [level, code, message] = row.try_into().ok()?;

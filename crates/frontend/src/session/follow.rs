@@ -197,9 +197,9 @@ impl Session {
         // An error is a condition too.
         state.warnings = if outcome.error.is_some() { outcome.warnings.max(1) } else { outcome.warnings };
         let left = outcome.warnings > 0 || outcome.error.is_some();
-        // MariaDB clears them only for statements that read tables, and does not say so.
+        // MariaDB clears them only for statements that name tables, and does not say so: its connection is asked, and of what Weir has
+        // learnt it is told by the class.
         let may_stay = self.identity.mariadb && state.diagnostics == Diagnostics::OnConnection;
-        // MariaDB clears them for what names tables.
         let tables = Effects::READS | Effects::WRITES | Effects::IMPLICIT_COMMIT | Effects::RUNS_OTHERS;
         let stays = self.identity.mariadb && class.kind != Kind::Multiple && !class.effects.intersects(tables);
         if left || may_stay {

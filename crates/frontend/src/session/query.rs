@@ -235,7 +235,7 @@ impl Session {
 
     /// A transaction begins: the server hears of it with the first statement.
     fn begin_lazily(&mut self, read_only: Option<bool>) {
-        let begin = Begin::of("START TRANSACTION", " ", read_only);
+        let begin = Begin::plain(read_only);
         let read_only = read_only.unwrap_or_else(|| self.state.transactions_are_read_only());
         self.state.begin = Some(Begin { read_only, ..begin });
         self.transaction_ok_here(b"T_______");

@@ -171,8 +171,7 @@ impl Session {
         let Some(connection) = self.lease.as_mut() else { return Ok(()) };
         let had_diagnostics = self.state.diagnostics != Diagnostics::Empty;
         if self.state.diagnostics == Diagnostics::OnConnection {
-            let rows = connection.query("SHOW WARNINGS").await?.rows;
-            let mut conditions: Vec<_> = rows.into_iter().filter_map(Condition::of_row).collect();
+            let mut conditions = Condition::all_on(connection).await?;
             if let (Some((code, sqlstate)), [only]) = (self.state.latest_error, &mut conditions[..])
                 && only.level == b"Error"
                 && only.code == code.to_string().into_bytes()

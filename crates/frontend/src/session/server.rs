@@ -366,7 +366,7 @@ impl Session {
         }
         before.iter().for_each(|text| connection.queue_begin(text.as_bytes(), false));
         if let Some(begin) = begin {
-            connection.queue_begin(&begin.text, begin.may_be_refused);
+            connection.queue_begin(begin.text.as_bytes(), begin.may_be_refused);
         }
         after.iter().for_each(|text| connection.queue_begin(text.as_bytes(), false));
         Ok(())

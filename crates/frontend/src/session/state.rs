@@ -36,28 +36,34 @@ pub(crate) enum Diagnostics {
     Learnt(Vec<Condition>),
 }
 
-/// BEGIN or START TRANSACTION, in words of Weir's own: a client's may have a comment behind its semicolon, which has a reply of its own.
+/// The start of a transaction, in words of Weir's own: a client's may have a comment behind its semicolon, which has a reply of its own.
 #[derive(Debug, Clone)]
 pub(crate) struct Begin {
-    pub(crate) text: Box<[u8]>,
+    pub(crate) text: &'static str,
     pub(crate) read_only: bool,
     /// It says READ WRITE, which a read-only server refuses.
     pub(crate) may_be_refused: bool,
 }
 
 impl Begin {
-    /// `start` with READ ONLY or READ WRITE behind a separator, if it says so.
-    pub(crate) fn of(start: &str, separator: &str, read_only: Option<bool>) -> Begin {
-        let text = match read_only {
-            None => start.to_owned(),
-            Some(true) => format!("{start}{separator}READ ONLY"),
-            Some(false) => format!("{start}{separator}READ WRITE"),
-        };
-        Begin {
-            text: text.into_bytes().into(),
-            read_only: read_only == Some(true),
-            may_be_refused: read_only == Some(false),
-        }
+    /// READ ONLY or READ WRITE, if it says so.
+    pub(crate) fn plain(read_only: Option<bool>) -> Begin {
+        Begin::of(read_only, "START TRANSACTION", "START TRANSACTION READ ONLY", "START TRANSACTION READ WRITE")
+    }
+
+    /// The same, WITH CONSISTENT SNAPSHOT.
+    pub(crate) fn with_snapshot(read_only: Option<bool>) -> Begin {
+        Begin::of(
+            read_only,
+            "START TRANSACTION WITH CONSISTENT SNAPSHOT",
+            "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+            "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ WRITE",
+        )
+    }
+
+    fn of(read_only: Option<bool>, either: &'static str, reads: &'static str, writes: &'static str) -> Begin {
+        let text = read_only.map_or(either, |reads_only| if reads_only { reads } else { writes });
+        Begin { text, read_only: read_only == Some(true), may_be_refused: read_only == Some(false) }
     }
 }
 

@@ -14,6 +14,7 @@ mod ddl;
 mod definition;
 mod diagnostics;
 mod dml;
+mod end;
 mod error;
 mod expr;
 mod names;
@@ -30,6 +31,7 @@ mod transaction;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
 
+pub(crate) use end::first_end;
 pub use error::SyntaxError;
 use error::{Expected, Stop};
 
@@ -86,36 +88,6 @@ pub(crate) fn parse_tokens<'a>(
     let conditional = found != Conditional::None;
     let dollars = parser.cursor.unreadable();
     Ok((Parsed { statements, parameters: parser.parameters, conditional, parts, dollars }, found))
-}
-
-/// Where the first statement of a lexer's text ends: at its semicolon or the text's end; with the executable comments up to there.
-/// `None` for what can't be read.
-pub(crate) fn first_end(arena: &Bump, lexer: Lexer<'_>, mode: LexMode) -> (Option<usize>, Conditional) {
-    let mut parser = Parser::new(arena, lexer, mode);
-    let read = parser.statement().is_ok() && parser.at_end();
-    let (cursor, end) = (parser.cursor, parser.start() as usize);
-    match (cursor.conditional(), cursor.unreadable()) {
-        (conditional, _) if !read => (None, conditional),
-        (Conditional::None, false) => (Some(end), Conditional::None),
-        // The parser has looked beyond the end.
-        _ => seen_until(lexer, end),
-    }
-}
-
-/// A statement's end, if what stands before it can be read with certainty, and its executable comments.
-fn seen_until(mut lexer: Lexer<'_>, end: usize) -> (Option<usize>, Conditional) {
-    let mut readable = true;
-    loop {
-        let token = lexer.next_token();
-        if token.start as usize >= end {
-            return (readable.then_some(end), lexer.conditional());
-        }
-        readable &= match token.kind {
-            TokenKind::Unterminated | TokenKind::DollarQuoted => false,
-            TokenKind::Word => !token.text(lexer.sql).starts_with(b"$"),
-            _ => true,
-        };
-    }
 }
 
 /// Reads an expression alone.

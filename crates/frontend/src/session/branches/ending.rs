@@ -60,7 +60,7 @@ impl Session {
             false => drop(self.end_parts(false).await),
         }
         if ends.chain {
-            self.state.begin = Some(Begin::of("START TRANSACTION", " ", read_only.then_some(true)));
+            self.state.begin = Some(Begin::plain(read_only.then_some(true)));
             self.branches.unsent = !characteristics.is_empty();
             self.branches.characteristics = characteristics;
         }

@@ -171,7 +171,7 @@ impl Session {
         self.target = Target::writer_of(&self.shared.shards, shard);
         if own {
             let read_only = self.branches.of_look;
-            self.state.begin = Some(Begin::of("START TRANSACTION", " ", read_only.then_some(true)));
+            self.state.begin = Some(Begin::plain(read_only.then_some(true)));
         }
         let begun = self.begin_now().await;
         if begun.is_err() && own {

@@ -176,8 +176,7 @@ impl Session {
         if !lease.statements.peek(key).is_some_and(|prepared| prepared.warned) {
             return Ok(Vec::new());
         }
-        let rows = lease.query("SHOW WARNINGS").await?.rows;
-        Ok(rows.into_iter().filter_map(Condition::of_row).collect())
+        Ok(Condition::all_on(lease).await?)
     }
 
     /// The text that an expression is, in the client's character set. NULL is read as the word, as servers do.

@@ -509,8 +509,7 @@ async fn attend<T>(
 pub(super) async fn conditions_of(parts: &mut [Part]) -> Vec<Condition> {
     let mut all = Vec::new();
     for part in parts.iter_mut().filter(|part| part.lease.is_clean()) {
-        let Ok(reply) = part.lease.query("SHOW WARNINGS").await else { continue };
-        all.extend(reply.rows.into_iter().filter_map(Condition::of_row));
+        all.extend(Condition::all_on(&mut part.lease).await.unwrap_or_default());
     }
     all
 }
