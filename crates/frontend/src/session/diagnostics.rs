@@ -4,14 +4,15 @@
 //! answers, in either protocol. Several conditions, or one that SIGNAL can't say, are listed by Weir; what else asks for them is refused.
 
 use weir_backend::connection::Connection;
-use weir_sql::{Class, Diagnostics as Asked, Effects, Kind};
+use weir_sql::{Diagnostics as Asked, Effects, Kind};
 use weir_wire::error::codes;
 use weir_wire::resultset::{Column, ResultSet};
 use weir_wire::{Failure, Fault};
 
+use super::Session;
 use super::server::Stopped;
 use super::state::Diagnostics;
-use super::{End, Session};
+use super::statement::Statement;
 
 /// How the statement that asks for diagnostics came, and what its answer has to be like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,12 +82,8 @@ impl Condition {
 
 impl Session {
     /// Called before a statement that asks for diagnostics is run. Returns whether the statement is answered already.
-    pub(super) async fn before_diagnostics(
-        &mut self,
-        class: &Class,
-        text: &[u8],
-        by: AskedBy,
-    ) -> Result<bool, Stopped> {
+    pub(super) async fn before_diagnostics(&mut self, statement: &Statement<'_>) -> Result<bool, Stopped> {
+        let (class, by) = (statement.class, statement.asked_by());
         let asks = class.effects.contains(Effects::USES_WARNINGS) && class.kind != Kind::Multiple;
         let Diagnostics::Learnt(conditions) = &self.state.diagnostics else { return Ok(false) };
         if !asks {
@@ -105,7 +102,7 @@ impl Session {
         match (&class.kind, by) {
             // Servers open no cursor for SHOW.
             (Kind::ShowWarnings(Asked::CountWarnings | Asked::CountErrors), AskedBy::Cursor) => self.refuse_learnt(),
-            (Kind::ShowWarnings(asked), by) => self.list_learnt(*asked, text, by),
+            (Kind::ShowWarnings(asked), by) => self.list_learnt(*asked, statement.text, by),
             _ => self.refuse_learnt(),
         }
         Ok(true)
@@ -167,14 +164,6 @@ impl Session {
         let failure = Failure::new(Fault::Weir, codes::ER_NOT_SUPPORTED_YET, b"42000", message);
         self.endpoint.metrics.errors.inc();
         self.client.put_failure(&failure);
-    }
-
-    /// The same for a text: errors are told to the client.
-    pub(super) async fn before_diagnostics_of_text(&mut self, class: &Class, text: &[u8]) -> Result<bool, End> {
-        match self.before_diagnostics(class, text, AskedBy::Text).await {
-            Ok(answered) => Ok(answered),
-            Err(stopped) => self.stopped(stopped).map(|()| true),
-        }
     }
 }
 

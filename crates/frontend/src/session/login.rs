@@ -15,8 +15,8 @@ use weir_wire::packets::{OkPacket, SessionChange, put_session_change};
 use weir_wire::{Capabilities, Failure, Fault};
 
 use super::Session;
-use super::ride::Riding;
 use super::state::State;
+use super::statement::lane::Riding;
 use crate::client::Client;
 use crate::login::{self, LoggedIn, LoginError, Origin, PASSED};
 use crate::worker::{Incoming, Peer, Shared, Socket};

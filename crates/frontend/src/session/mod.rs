@@ -20,18 +20,14 @@ mod observe;
 mod own_variables;
 mod parts;
 mod places;
-mod query;
 mod relay;
 mod release;
-mod ride;
 mod route;
-mod ruled;
 mod server;
-mod several;
 mod shard;
 mod sharded;
 mod state;
-mod statements;
+mod statement;
 mod tls_status;
 mod verify;
 
@@ -143,7 +139,7 @@ pub(crate) struct Session {
     level: Level,
     /// What the session has written and seen, on each shard.
     seen: SeenByShard,
-    riding: ride::Riding,
+    riding: statement::lane::Riding,
     /// What plans depend on, for the profile that the session had when one was last made.
     circumstances: Option<(SharedProfile, Rc<Circumstances>)>,
     idle: Rc<IdleState>,
@@ -163,7 +159,7 @@ pub(crate) struct Session {
     /// The place that is kept in the audit log for the statement at hand.
     audit_slot: Option<Slot>,
     /// When the statement at hand is ended, if a rule bounds it.
-    deadline: ruled::Deadline,
+    deadline: statement::admit::Deadline,
     /// A statement that takes at least so long is in the slow log.
     slow_time: Option<Duration>,
     /// When the latest command was sent to a server.

@@ -16,7 +16,7 @@ const IGNORE: &str = "ignore";
 
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Own {
+pub(super) enum Own {
     /// How fresh reads have to be.
     Consistency,
     /// The shard that all statements run on, whatever they are about.
@@ -56,30 +56,48 @@ impl Own {
     }
 }
 
+/// What a text does with one of them.
+#[derive(Debug)]
+pub(super) enum OwnVariable {
+    /// Sets it, to its default if there is no value; or can't.
+    Set(Result<(Own, Option<String>), Failure>),
+    /// Reads it, into a column of this name.
+    Read(Own, String),
+}
+
+/// What a text does with one of Weir's own variables, if it is about one.
+pub(super) fn read(class: &Class, text: &[u8], lex: LexMode) -> Option<OwnVariable> {
+    match class.kind {
+        Kind::Set if class.assigned.iter().any(|name| name.starts_with(PREFIX)) => {
+            Some(OwnVariable::Set(set_value(class, text, lex)))
+        }
+        Kind::Select if class.effects == Effects::SERVER_STATE => {
+            asked_column(text, lex).map(|(own, name)| OwnVariable::Read(own, name))
+        }
+        _ => None,
+    }
+}
+
 impl Session {
-    /// Answers a text that sets or reads one of Weir's own variables. Returns whether it did.
-    pub(super) fn answer_own_variable(&mut self, class: &Class, text: &[u8]) -> bool {
-        if matches!(class.kind, Kind::Set) && class.assigned.iter().any(|name| name.starts_with(PREFIX)) {
-            match set_value(class, text, self.state.lex).and_then(|(own, value)| self.set_own(own, value.as_deref())) {
-                Ok(()) => {
-                    self.endpoint.metrics.answered_here.inc();
-                    self.done_here();
-                }
-                Err(failure) => self.refuse(&failure),
+    /// Answers a text that sets or reads one of Weir's own variables.
+    pub(super) fn answer_own_variable(&mut self, asked: OwnVariable) -> Result<(), Failure> {
+        let (own, name) = match asked {
+            OwnVariable::Set(set) => {
+                let (own, value) = set?;
+                self.set_own(own, value.as_deref())?;
+                self.endpoint.metrics.answered_here.inc();
+                self.done_here();
+                return Ok(());
             }
-            return true;
-        }
-        let may_ask = class.kind == Kind::Select && class.effects == Effects::SERVER_STATE;
-        if let Some((own, name)) = may_ask.then(|| asked_column(text, self.state.lex)).flatten() {
-            let cell = match own {
-                Own::Consistency => Some(self.level.name().as_bytes().to_vec()),
-                Own::Shard => self.chosen_shard.map(|shard| self.name_of_shard(shard).into_bytes()),
-                Own::LockTables => Some(if self.ignores_locks { IGNORE } else { REFUSE }.as_bytes().to_vec()),
-            };
-            self.result_here(&ResultSet { columns: vec![Column::text(&name)], rows: vec![vec![cell]] });
-            return true;
-        }
-        false
+            OwnVariable::Read(own, name) => (own, name),
+        };
+        let cell = match own {
+            Own::Consistency => Some(self.level.name().as_bytes().to_vec()),
+            Own::Shard => self.chosen_shard.map(|shard| self.name_of_shard(shard).into_bytes()),
+            Own::LockTables => Some(if self.ignores_locks { IGNORE } else { REFUSE }.as_bytes().to_vec()),
+        };
+        self.result_here(&ResultSet { columns: vec![Column::text(&name)], rows: vec![vec![cell]] });
+        Ok(())
     }
 
     /// `value`: `None` for the default.

@@ -20,7 +20,7 @@ use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
 use weir_wire::stmt::PrepareOk;
 use weir_wire::{Capabilities, Failure, Fault, Malformed, StatusFlags};
 
-use super::ruled::Deadline;
+use super::statement::admit::Deadline;
 use crate::client::{Client, ClientError, FLUSH_AT};
 
 /// How a reply ended, and what it said of the session.

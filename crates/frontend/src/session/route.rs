@@ -301,7 +301,7 @@ impl Session {
     }
 
     /// Another transaction begins: as on one server, that ends the one before.
-    async fn end_transaction_on_reader(&mut self) -> Result<(), Stopped> {
+    pub(super) async fn end_transaction_on_reader(&mut self) -> Result<(), Stopped> {
         let ended = self.connection().query("COMMIT").await;
         self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
         self.on_reader = None;

@@ -12,11 +12,15 @@ use weir_backend::lanes::Group;
 use weir_backend::profile::SharedProfile;
 use weir_backend::statement::StatementKey;
 use weir_sql::{Class, Dialect, Effects, Kind, LexMode, Pins, RoutingHint};
-use weir_wire::{Failure, StatusFlags};
+use weir_wire::error::codes;
+use weir_wire::stmt::{Execute, settle_null_types};
+use weir_wire::{Failure, Fault, StatusFlags};
 
 use super::beginning::{Beginning, lex_mode};
 use super::diagnostics::Condition;
-use super::sharded::{Named, TableName};
+use super::sharded::TableName;
+use super::statement::prepared::malformed;
+use super::statement::sql_prepare::SqlPrepared;
 
 /// A value of the latest statement: known, or to be asked of the connection that ran it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +73,7 @@ impl Begin {
 
 /// A statement prepared by the client.
 #[derive(Debug)]
-pub(crate) struct Statement {
+pub(crate) struct PreparedStatement {
     pub(crate) key: Rc<StatementKey>,
     pub(crate) class: Rc<Class>,
     pub(crate) params: u16,
@@ -93,6 +97,31 @@ pub(crate) struct Statement {
     pub(crate) digest: Option<u128>,
     /// The lanes whose settings were last found to be those that it was prepared with.
     pub(crate) lanes: Weak<Group>,
+}
+
+impl PreparedStatement {
+    /// Takes the types that an execution brings for its parameters. Returns whether those of some are not known.
+    ///
+    /// # Errors
+    /// There are none, neither with this execution nor from an earlier one.
+    pub(crate) fn take_types(&mut self, execute: &Execute<'_>, named: bool, mariadb: bool) -> Result<bool, Failure> {
+        let first = self.types.is_none();
+        let brought = execute.types.map(<[u8]>::to_vec);
+        let Some(mut types) = brought.or_else(|| if first { execute.types_of_nulls(named) } else { None }) else {
+            if execute.params > 0 && first {
+                let message = "Incorrect arguments to mysqld_stmt_execute";
+                return Err(Failure::new(Fault::Client, codes::ER_WRONG_ARGUMENTS, b"HY000", message));
+            }
+            return Ok(false);
+        };
+        let mut untyped = false;
+        if !mariadb {
+            untyped = settle_null_types(&mut types, &mut self.known_types, named).map_err(malformed)?;
+        }
+        self.retyped |= self.types.as_ref().is_some_and(|before| before[..] != types[..]);
+        self.types = Some(types.into());
+        Ok(untyped)
+    }
 }
 
 /// Pins, whether a transaction is open, cursors and values in pieces.
@@ -136,10 +165,10 @@ pub(crate) struct State {
     pub(crate) collation_unknown: bool,
     /// The characteristics of the next transaction were set, and that transaction has begun.
     pub(crate) set_transaction_used: bool,
-    pub(crate) statements: HashMap<u32, Statement>,
+    pub(crate) statements: HashMap<u32, PreparedStatement>,
     pub(crate) next_statement: u32,
     /// What names of statements stand for that texts have prepared, in lower case.
-    pub(crate) named: HashMap<String, Rc<Named>>,
+    pub(crate) sql_prepared: HashMap<String, Rc<SqlPrepared>>,
     /// Whether a prepared statement has a cursor on the server, and whether one has values in pieces.
     busy_statements: (bool, bool),
 }
@@ -172,7 +201,7 @@ impl State {
             set_transaction_used: false,
             statements: HashMap::new(),
             next_statement: 0,
-            named: HashMap::new(),
+            sql_prepared: HashMap::new(),
             busy_statements: (false, false),
         }
     }

@@ -14,21 +14,22 @@ use weir_wire::params::{Parameter, parameters};
 use weir_wire::{Capabilities, Malformed};
 
 use super::super::Session;
-use super::{Asked, Execution, shard_id};
+use super::super::statement::{Execution, Statement};
+use super::shard_id;
 use crate::backends::HOME;
 use crate::literals::Literals;
 use crate::plans::{Circumstances, Wanted};
 
 impl Session {
     /// Whether something has to be done or looked at before a plan is the statement's.
-    pub(super) fn needs_more_than_plan(&self, asked: Asked<'_>) -> bool {
+    pub(super) fn needs_more_than_plan(&self, asked: &Statement<'_>) -> bool {
         let temporary = !self.state.temporary.is_empty() || asked.class.pins.contains(Pins::TEMPORARY_TABLE);
         temporary || self.lacks_values_for(asked)
     }
 
     /// The plan of a statement like one that was planned before, without its reason.
-    pub(super) fn cached_plan(&mut self, sharding: &Sharding, asked: Asked<'_>) -> Option<Plan> {
-        if asked.values.is_some() || asked.execution.is_some_and(|execution| execution.long_data) {
+    pub(super) fn cached_plan(&mut self, sharding: &Sharding, asked: &Statement<'_>) -> Option<Plan> {
+        if asked.values().is_some() || asked.execution().is_some_and(|execution| execution.long_data) {
             return None;
         }
         let circumstances = self.circumstances();
@@ -36,7 +37,7 @@ impl Session {
         let wanted = self.wanted(asked.text, &circumstances, &catalog, &weights);
         let literals = &circumstances.literals;
         self.shared.plans.plan(&wanted, |constants| {
-            let Some(execution) = &asked.execution else { return true };
+            let Some(execution) = asked.execution() else { return true };
             self.parameters(execution).all(|value| value.map(|value| constants.push(literals.constant(&value))).is_ok())
         })
     }
@@ -53,9 +54,9 @@ impl Session {
     }
 
     /// Where the literals of a statement stand that is planned now, if the plan is worth keeping.
-    pub(super) fn learns(&self, wanted: Option<&Wanted<'_>>, asked: Asked<'_>) -> Option<Vec<Range<usize>>> {
-        let in_pieces = asked.execution.is_some_and(|execution| execution.long_data);
-        wanted.filter(|_| !in_pieces && asked.values.is_none()).and_then(|wanted| self.shared.plans.may_learn(wanted))
+    pub(super) fn learns(&self, wanted: Option<&Wanted<'_>>, asked: &Statement<'_>) -> Option<Vec<Range<usize>>> {
+        let in_pieces = asked.execution().is_some_and(|execution| execution.long_data);
+        wanted.filter(|_| !in_pieces && asked.values().is_none()).and_then(|wanted| self.shared.plans.may_learn(wanted))
     }
 
     /// What plans depend on besides the statement and the catalog.
@@ -82,7 +83,7 @@ impl Session {
     }
 
     /// The values of an execution's parameters.
-    pub(super) fn parameters<'a>(
+    pub(in crate::session) fn parameters<'a>(
         &self,
         execution: &Execution<'a>,
     ) -> impl Iterator<Item = Result<Parameter<'a>, Malformed>> + use<'a> {

@@ -9,17 +9,19 @@ use std::sync::Arc;
 
 use weir_exec::{Outcome, Part, Sharding, define, tell};
 use weir_plan::Inform;
+use weir_sql::LexMode;
 use weir_sql::ast::{Statement, StatementKind, UpkeepVerb};
-use weir_sql::{Bump, LexMode};
 use weir_wire::Failure;
 
 use super::super::diagnostics::Condition;
 use super::super::server::Stopped;
 use super::super::state::Diagnostics;
+use super::super::statement::Statement as OnItsWay;
+use super::super::statement::decide::OneServer;
 use super::super::{End, Session};
+use super::not_supported;
 use super::several::{conditions_of, places};
 use super::sink::ClientSink;
-use super::{Asked, Dispatched, not_supported};
 
 /// What of a session decides what a definition means.
 struct Surroundings {
@@ -41,16 +43,17 @@ impl Session {
     }
 
     /// Runs a definition on all shards that it concerns.
-    pub(super) async fn define(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Dispatched, Stopped> {
-        let arena = Bump::new();
+    pub(super) async fn define(&mut self, sharding: &Arc<Sharding>, asked: &OnItsWay<'_>) -> Result<(), Stopped> {
         // Settings for its time alone stay in the text that servers are sent.
-        let statement = match self.only_statement(&arena, asked.text)? {
+        let statement = match self.only_statement(asked)? {
             Statement { kind: StatementKind::SetStatement(set), .. } => set.statement,
             statement => statement,
         };
         let surroundings = self.surroundings();
         let wanted = surroundings.asked(asked.text, statement);
-        let Some(intent) = define::intend(&wanted, &sharding.catalog())? else { return Ok(Dispatched::Here(None)) };
+        let Some(intent) = define::intend(&wanted, &sharding.catalog())? else {
+            return Box::pin(self.run_on_server(asked, OneServer::default())).await;
+        };
         self.commit_for_definition().await?;
         let shards = places(&intent.reached(&sharding.catalog()));
         let mut lent = self.parts_alone(&shards).await?;
@@ -66,7 +69,10 @@ impl Session {
         }
         let outcome = match defined {
             Ok(Some(outcome)) => outcome,
-            Ok(None) => return self.parts_done(lent, None).await.map(|()| Dispatched::Here(None)),
+            Ok(None) => {
+                self.parts_done(lent, None).await?;
+                return Box::pin(self.run_on_server(asked, OneServer::default())).await;
+            }
             Err(failure) => Outcome { error: Some(failure), ..Outcome::default() },
         };
         self.note_several(asked.class, &shards, &outcome, &mut []).await;
@@ -77,7 +83,7 @@ impl Session {
         }
         self.follow_definition(statement);
         self.answer_write(&outcome);
-        Ok(Dispatched::Done)
+        Ok(())
     }
 
     /// A session that something binds drops its own default database: the connection that it is bound to runs that on its shard. It would
@@ -144,9 +150,8 @@ impl Session {
     }
 
     /// Answers a statement about logical tables.
-    pub(super) async fn tell(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Dispatched, Stopped> {
-        let arena = Bump::new();
-        let statement = self.only_statement(&arena, asked.text)?;
+    pub(super) async fn tell(&mut self, sharding: &Arc<Sharding>, asked: &OnItsWay<'_>) -> Result<(), Stopped> {
+        let statement = self.only_statement(asked)?;
         let surroundings = self.surroundings();
         let wanted = surroundings.asked(asked.text, statement);
         let shards = places(&tell::shards(&wanted, &sharding.catalog())?);
@@ -160,7 +165,7 @@ impl Session {
             }
             _ => self.parts_alone(&shards).await?,
         };
-        let client = tell::Client { capabilities: self.client.capabilities, binary: asked.execution.is_some() };
+        let client = tell::Client { capabilities: self.client.capabilities, binary: asked.execution().is_some() };
         let mut sink = ClientSink::new(&mut self.client, &self.handle);
         let told = tell::tell(&wanted, sharding, client, &mut lent.parts, &mut sink).await;
         let told = told.map_err(|failure| match sink.into_error() {
@@ -168,7 +173,7 @@ impl Session {
             None => Stopped::Refused(failure),
         });
         self.read_done(asked.class, &shards, lent, told).await?;
-        Ok(Dispatched::Done)
+        Ok(())
     }
 
     /// Puts into the text of a query over `information_schema` what other shards tell. These are asked outside of the session's transaction,
@@ -176,23 +181,23 @@ impl Session {
     pub(super) async fn inform(
         &mut self,
         sharding: &Arc<Sharding>,
-        asked: Asked<'_>,
+        asked: &OnItsWay<'_>,
         inform: &Inform,
-    ) -> Result<Dispatched, Stopped> {
+    ) -> Result<(), Stopped> {
         let shards = places(&inform.shards());
         let mut lent = self.parts_alone(&shards).await?;
         let capabilities = self.client.capabilities;
         let completed = tell::information::complete(inform, asked.text, capabilities, sharding, &mut lent.parts).await;
         let failed = completed.as_ref().err().cloned();
         self.parts_done(lent, failed).await?;
-        self.set_shard(usize::from(inform.home.0));
-        Ok(Dispatched::Here(Some(completed?)))
+        let home = usize::from(inform.home.0);
+        let course = OneServer { shard: Some(home), text: Some(completed?), raise: None };
+        Box::pin(self.run_on_server(asked, course)).await
     }
 
     /// The statement of a text that has one.
-    fn only_statement<'a>(&self, arena: &'a Bump, text: &'a [u8]) -> Result<&'a Statement<'a>, Failure> {
-        let parsed = weir_sql::parse(arena, text, self.state.lex);
-        let parsed = parsed.map_err(|error| self.syntax_error(&error))?;
+    fn only_statement<'a>(&self, asked: &OnItsWay<'a>) -> Result<&'a Statement<'a>, Failure> {
+        let parsed = asked.parsed().map_err(|error| self.syntax_error(error))?;
         match parsed.statements {
             [statement] => Ok(statement),
             _ => Err(not_supported(

@@ -11,7 +11,7 @@ use weir_wire::{Failure, Fault, error::codes};
 
 use super::super::Session;
 use super::super::server::Stopped;
-use super::Asked;
+use super::super::statement::{Form, Statement};
 use crate::backends::ServerPlace;
 
 impl Session {
@@ -30,7 +30,8 @@ impl Session {
             return Err(Failure::new(Fault::Client, 1235, b"42000", message).into());
         };
         let class = classify(statement.as_bytes(), self.state.lex);
-        let asked = Asked { class: &class, text: statement.as_bytes(), execution: None, values: None };
+        let arena = Bump::new();
+        let asked = &Statement::new(&arena, statement.as_bytes(), &class, self.state.lex, Form::Resolved);
         self.may_know_of_tables(statement, sharding.catalog().fold_case).await?;
         let planned = self.plan(&sharding, asked).await?;
         let rows = explain::rows(&planned.plan, &planned.catalog);

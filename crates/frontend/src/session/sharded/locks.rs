@@ -3,9 +3,8 @@
 //! What must always hold: only who asked for it goes without locks, and is told of each lock that was not taken. The statement commits
 //! what is open, as it does on one server.
 
-use weir_catalog::Catalog;
+use weir_sql::Pins;
 use weir_sql::ast::StatementKind;
-use weir_sql::{Bump, Pins};
 use weir_wire::error::codes;
 use weir_wire::packets::OkPacket;
 
@@ -13,14 +12,11 @@ use super::super::Session;
 use super::super::diagnostics::Condition;
 use super::super::server::Stopped;
 use super::super::state::Diagnostics;
-use super::Asked;
+use super::super::statement::Statement;
 
 impl Session {
-    /// Answers LOCK TABLES of tables of sharded databases without taking locks, if the session wants that. Returns whether it did.
-    pub(super) async fn ignore_locks(&mut self, catalog: &Catalog, asked: Asked<'_>) -> Result<bool, Stopped> {
-        if !asked.class.pins.contains(Pins::LOCK_TABLES) || !self.locks_sharded(catalog, asked) {
-            return Ok(false);
-        }
+    /// Answers LOCK TABLES of tables of sharded databases without taking locks.
+    pub(in crate::session) async fn ignore_locks(&mut self) -> Result<(), Stopped> {
         self.commit_for_definition().await?;
         let condition = Condition {
             level: b"Warning".to_vec(),
@@ -34,14 +30,19 @@ impl Session {
         self.state.diagnostics = Diagnostics::Learnt(vec![condition]);
         let status = self.state.own_status();
         self.client.put_ok(&OkPacket { warnings: 1, ..OkPacket::plain(status) });
-        Ok(true)
+        Ok(())
     }
 
-    fn locks_sharded(&self, catalog: &Catalog, asked: Asked<'_>) -> bool {
-        let arena = Bump::new();
-        let Ok(parsed) = weir_sql::parse(&arena, asked.text, self.state.lex) else { return false };
-        let [statement] = parsed.statements else { return false };
-        let StatementKind::LockTables(lock) = statement.kind else { return false };
+    /// Whether a statement is LOCK TABLES of tables of sharded databases.
+    pub(in crate::session) fn locks_sharded_tables(&self, statement: &Statement<'_>) -> bool {
+        if !statement.class.pins.contains(Pins::LOCK_TABLES) {
+            return false;
+        }
+        let Some(sharding) = self.sharding() else { return false };
+        let catalog = sharding.catalog();
+        let Some(StatementKind::LockTables(lock)) = statement.only().map(|statement| statement.kind) else {
+            return false;
+        };
         lock.tables.iter().any(|locked| {
             let database = locked.table.database.map(|database| database.name);
             let database = database.or(self.state.profile.database.as_deref());

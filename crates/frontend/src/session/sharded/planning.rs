@@ -16,7 +16,9 @@ use weir_wire::{Failure, Fault, Malformed};
 
 use super::super::Session;
 use super::super::server::Stopped;
-use super::{Asked, not_supported};
+use super::super::statement::Statement as OnItsWay;
+use super::super::statement::prepared::malformed;
+use super::not_supported;
 use crate::literals::{Literals, variable};
 use crate::plans::{Circumstances, Wanted};
 
@@ -34,7 +36,7 @@ pub(super) struct Planned {
 
 impl Session {
     /// Plans a statement. What has to be learnt first is.
-    pub(super) async fn plan(&mut self, sharding: &Arc<Sharding>, asked: Asked<'_>) -> Result<Planned, Stopped> {
+    pub(super) async fn plan(&mut self, sharding: &Arc<Sharding>, asked: &OnItsWay<'_>) -> Result<Planned, Stopped> {
         let circumstances = self.circumstances();
         for _ in 0..MOST_LESSONS {
             let (catalog, weights) = (sharding.catalog_now(), sharding.weights());
@@ -64,7 +66,7 @@ impl Session {
         catalog: &Catalog,
         weights: &Weights,
         circumstances: &Circumstances,
-        asked: Asked<'_>,
+        asked: &OnItsWay<'_>,
         kept: Option<&Wanted<'_>>,
     ) -> Result<Result<Plan, Refusal>, Failure> {
         let own = self.own_facts(circumstances, asked)?;
@@ -83,7 +85,7 @@ impl Session {
         catalog: &Arc<Catalog>,
         weights: &Arc<Weights>,
         circumstances: &Circumstances,
-        asked: Asked<'_>,
+        asked: &OnItsWay<'_>,
     ) -> Result<Result<Plan, Refusal>, Failure> {
         let own = self.own_facts(circumstances, asked)?;
         let (text, catalog, weights) = (asked.text.to_vec(), catalog.clone(), weights.clone());
@@ -97,14 +99,14 @@ impl Session {
     }
 
     /// What plans of the session's statements depend on.
-    fn own_facts(&self, circumstances: &Circumstances, asked: Asked<'_>) -> Result<OwnFacts, Failure> {
+    fn own_facts(&self, circumstances: &Circumstances, asked: &OnItsWay<'_>) -> Result<OwnFacts, Failure> {
         let constants = self.constants(&circumstances.literals, asked);
         Ok(OwnFacts {
             database: circumstances.database.clone(),
             mode: self.state.lex,
             sql_mode: circumstances.sql_mode.clone(),
             literals: circumstances.literals.clone(),
-            constants: constants.map_err(super::super::statements::malformed)?,
+            constants: constants.map_err(malformed)?,
             knows_unset: self.state.pins.is_empty(),
             temporary: !self.state.temporary.is_empty(),
             in_transaction: self.state.in_transaction(),
@@ -114,7 +116,7 @@ impl Session {
     }
 
     /// A text that can't be read, in the words of the kind of server that the session's is.
-    pub(super) fn syntax_error(&self, error: &SyntaxError) -> Failure {
+    pub(in crate::session) fn syntax_error(&self, error: &SyntaxError) -> Failure {
         syntax_error(error, self.identity.mariadb)
     }
 
@@ -184,12 +186,12 @@ impl Session {
     }
 
     /// The values of an execution's parameters.
-    fn constants(&self, literals: &Literals, asked: Asked<'_>) -> Result<Option<Vec<Constant>>, Malformed> {
-        if let Some(values) = asked.values {
+    fn constants(&self, literals: &Literals, asked: &OnItsWay<'_>) -> Result<Option<Vec<Constant>>, Malformed> {
+        if let Some(values) = asked.values() {
             return Ok(Some(values.constants.clone()));
         }
-        let Some(execution) = asked.execution.filter(|execution| !execution.long_data) else { return Ok(None) };
-        let values = self.parameters(&execution);
+        let Some(execution) = asked.execution().filter(|execution| !execution.long_data) else { return Ok(None) };
+        let values = self.parameters(execution);
         values.map(|value| value.map(|value| literals.constant(&value))).collect::<Result<_, _>>().map(Some)
     }
 }

@@ -11,9 +11,9 @@ use weir_plan::{Read, Write, WriteKind};
 
 use super::super::Session;
 use super::super::server::Stopped;
+use super::super::statement::{Execution, Statement};
 use super::several::{Reading, places};
 use super::sink::ClientSink;
-use super::{Asked, Execution};
 
 /// The shard and the text of a write that returns rows and runs on one shard.
 pub(super) fn of_one(write: &Write) -> Option<(ShardId, &[u8])> {
@@ -31,18 +31,16 @@ impl Session {
     /// Runs it, and hands its rows to the client. `generated`: the first of its AUTO_INCREMENT values.
     pub(super) async fn return_of_one(
         &mut self,
-        asked: Asked<'_>,
+        asked: &Statement<'_>,
         shard: ShardId,
         text: &[u8],
         generated: Option<u64>,
     ) -> Result<(), Stopped> {
         // Its parameters are in the text.
         let read = Read::of_one(shard, text.to_vec(), Vec::new(), String::new());
-        let request = match asked.execution {
-            None => Request::Text,
-            Some(Execution { execute, types, parsing, session, .. }) => {
-                Request::Execute { parsing, execute, types, session }
-            }
+        let request = match asked.values() {
+            Some(_) => Request::Text,
+            None => asked.request(),
         };
         let shards = places(&[shard]);
         let mut lent = self.parts_for(&shards, true).await?;
@@ -55,9 +53,9 @@ impl Session {
             outcome.left_id = generated.map_or(LeftId::Unchanged, LeftId::Known);
             outcome.returned = Some(Returned::default());
         }
-        if let Some(execution) = asked.execution {
+        if let Some(Execution { key, .. }) = asked.execution() {
             // Nobody executes a text with these values again.
-            let key = StatementKey::new(text.into(), execution.parsing.clone());
+            let key = StatementKey::new(text.into(), key.parsing.clone());
             lent.parts.iter_mut().for_each(|part| part.lease.close_statement(&key));
         }
         self.read_done(asked.class, &shards, lent, ran).await

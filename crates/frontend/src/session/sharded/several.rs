@@ -26,9 +26,10 @@ use super::super::relay::{self, KilledQuery};
 use super::super::release::only_number;
 use super::super::server::Stopped;
 use super::super::state::{Diagnostics, Left, needs_insert_id};
+use super::super::statement::Statement;
 use super::super::{End, Session};
 use super::sink::{ClientFile, ClientSink};
-use super::{Asked, Changed, returning};
+use super::{Changed, returning};
 use crate::client::{Client, ClientError};
 use crate::endpoint::Endpoint;
 
@@ -139,24 +140,27 @@ impl Session {
     pub(super) async fn write_several(
         &mut self,
         sharding: &Arc<Sharding>,
-        asked: Asked<'_>,
+        asked: &Statement<'_>,
         write: &Write,
-        changed: Option<&Changed<'_>>,
+        changed: Option<&Changed<'_, '_>>,
     ) -> Result<(), Stopped> {
-        let asked = changed.map_or(asked, |changed| changed.asked);
+        let (class, binary) = match changed {
+            None => (asked.class, asked.execution().is_some()),
+            Some(changed) => (changed.asked.class, changed.asked.execution().is_some()),
+        };
         let generated = changed.and_then(|changed| changed.insert_id);
         if let Some((shard, text)) = returning::of_one(write) {
-            return self.return_of_one(asked, shard, text, generated).await;
+            return match changed {
+                None => self.return_of_one(asked, shard, text, generated).await,
+                Some(changed) => self.return_of_one(changed.asked, shard, text, generated).await,
+            };
         }
         let shards = places(&write.shards());
         let mut lent = self.parts_for(&shards, true).await?;
         let within = lent.are_within_transaction();
         let ran = match &write.kind {
-            WriteKind::Load(_) => self.run_load(sharding, asked.class, &mut lent.parts, write, within).await,
-            _ => {
-                let binary = asked.execution.is_some();
-                self.run_write(asked.class, &mut lent.parts, write, generated, within, binary).await
-            }
+            WriteKind::Load(_) => self.run_load(sharding, class, &mut lent.parts, write, within).await,
+            _ => self.run_write(class, &mut lent.parts, write, generated, within, binary).await,
         };
         let outcome = match ran {
             Ok(outcome) => outcome,
@@ -168,7 +172,7 @@ impl Session {
         };
         // All copies of a GLOBAL table warn of the same.
         let warned = if matches!(write.kind, WriteKind::Global(..)) { 1 } else { lent.parts.len() };
-        self.note_several(asked.class, &shards, &outcome, &mut lent.parts[..warned]).await;
+        self.note_several(class, &shards, &outcome, &mut lent.parts[..warned]).await;
         if let WriteKind::Load(file) = &write.kind
             && let Err(failure) = self.take_variables(file, &outcome, &mut lent.parts).await
         {
@@ -256,7 +260,7 @@ impl Session {
         sharding: &Arc<Sharding>,
         write: &Write,
         wanted: &Settle,
-        asked: Asked<'_>,
+        asked: &Statement<'_>,
     ) -> Result<Settled, Stopped> {
         let shards = places(&write.shards());
         if shards.is_empty() {
@@ -283,7 +287,7 @@ impl Session {
         sharding: &Arc<Sharding>,
         parts: &mut [Part],
         wanted: &Settle,
-        asked: Asked<'_>,
+        asked: &Statement<'_>,
     ) -> Result<Settled, Stopped> {
         let (class, text) = (asked.class, asked.text);
         let shared = self.shared.clone();

@@ -16,7 +16,8 @@ use weir_wire::Failure;
 
 use super::super::Session;
 use super::super::server::Stopped;
-use super::{Asked, Dispatched, not_supported};
+use super::super::statement::Statement as OnItsWay;
+use super::not_supported;
 
 /// A table's database and name, as they are compared.
 pub(in super::super) type TableName = (Vec<u8>, Vec<u8>);
@@ -65,20 +66,19 @@ impl Session {
         Some((folded(database), folded(name.name.name)))
     }
 
-    /// Dispatches a statement that names a temporary table of a sharded database, or makes one. `None`: it is none of them.
-    pub(super) async fn dispatch_temporary(
+    /// The plan of a statement that names a temporary table of a sharded database, or makes one. `None`: it is none of them.
+    pub(super) async fn plan_with_temporary(
         &mut self,
         sharding: &Arc<Sharding>,
-        asked: Asked<'_>,
-    ) -> Result<Option<Dispatched>, Stopped> {
+        asked: &OnItsWay<'_>,
+    ) -> Result<Option<Plan>, Stopped> {
         if self.state.temporary.is_empty() && !asked.class.pins.contains(Pins::TEMPORARY_TABLE) {
             return Ok(None);
         }
         let catalog = sharding.catalog_now();
         let hidden = {
-            let arena = Bump::new();
             // What can't be read is refused where it is planned.
-            let Ok(parsed) = weir_sql::parse(&arena, asked.text, self.state.lex) else { return Ok(None) };
+            let Ok(parsed) = asked.parsed() else { return Ok(None) };
             let mut named = Named::default();
             parsed.statements.iter().for_each(|statement| self.names(statement, &catalog, &mut named));
             if named.temporary.is_empty() {
@@ -89,19 +89,18 @@ impl Session {
             };
             self.check_form(statement, asked, &named)?;
             if named.others.is_empty() {
-                return Ok(Some(Dispatched::Here(None)));
+                return Ok(Some(Plan::Home));
             }
             hide(&catalog, &named.temporary)
         };
         match self.plan_hidden(sharding, &hidden, asked).await? {
-            Plan::Home => Ok(Some(Dispatched::Here(None))),
-            Plan::Route(Route { shard, text: None, raise: None, .. }) => {
+            Plan::Home => Ok(Some(Plan::Home)),
+            Plan::Route(route @ Route { text: None, raise: None, .. }) => {
                 let bound = self.lease.is_some() && self.state.is_bound();
-                if bound && self.at.shard != usize::from(shard.0) {
+                if bound && self.at.shard != usize::from(route.shard.0) {
                     return Err(elsewhere().into());
                 }
-                self.set_shard(usize::from(shard.0));
-                Ok(Some(Dispatched::Here(None)))
+                Ok(Some(Plan::Route(route)))
             }
             _ => Err(elsewhere().into()),
         }
@@ -111,7 +110,7 @@ impl Session {
         &mut self,
         sharding: &Arc<Sharding>,
         catalog: &Catalog,
-        asked: Asked<'_>,
+        asked: &OnItsWay<'_>,
     ) -> Result<Plan, Stopped> {
         let circumstances = self.circumstances();
         loop {
@@ -159,7 +158,7 @@ impl Session {
     }
 
     /// Refuses what could leave other temporary tables than those that are known.
-    fn check_form(&self, statement: &Statement<'_>, asked: Asked<'_>, named: &Named) -> Result<(), Failure> {
+    fn check_form(&self, statement: &Statement<'_>, asked: &OnItsWay<'_>, named: &Named) -> Result<(), Failure> {
         if named.others.iter().any(|(_, view)| *view) {
             return Err(refused("is used together with a view, which may be about a table that it hides"));
         }

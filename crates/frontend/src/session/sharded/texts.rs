@@ -1,28 +1,27 @@
 //! Texts of several statements that don't all run in one place: they run one by one ([`super::super::several`]), each with its own plan.
 
 use weir_plan::Plan;
+use weir_sql::Kind;
 use weir_sql::ast::{Statement, StatementKind};
 use weir_sql::visit::{Flow, Node, walk};
-use weir_sql::{Bump, Class, Kind};
 use weir_wire::Capabilities;
 
 use super::super::Session;
-use super::Asked;
+use super::super::statement::Statement as OnItsWay;
 
 impl Session {
     /// Whether the statements of a text have to run one by one, because they don't all run in one place. Not while the session's
     /// connections take one statement only: such a text is what can't be taken further apart.
-    pub(in super::super) fn runs_apart(&mut self, class: &Class, text: &[u8]) -> bool {
-        class.kind == Kind::Multiple
+    pub(in super::super) fn runs_apart(&mut self, statement: &OnItsWay<'_>) -> bool {
+        statement.class.kind == Kind::Multiple
             && self.key.capabilities.contains(Capabilities::MULTI_STATEMENTS)
-            && self.is_in_several_places(class, text).unwrap_or(false)
+            && self.is_in_several_places(statement).unwrap_or(false)
     }
 
-    fn is_in_several_places(&mut self, class: &Class, text: &[u8]) -> Option<bool> {
+    fn is_in_several_places(&mut self, statement: &OnItsWay<'_>) -> Option<bool> {
         let sharding = self.sharding()?;
         let catalog = sharding.catalog_now();
-        let arena = Bump::new();
-        let parsed = weir_sql::parse(&arena, text, self.state.lex).ok()?;
+        let parsed = statement.parsed().ok()?;
         let names_sharded = |statement| {
             let mut found = false;
             walk(Node::Statement(statement), &mut |node: Node<'_>| {
@@ -48,9 +47,8 @@ impl Session {
         if loads || parsed.statements.len() < 2 || !named && !parsed.statements.iter().any(names_sharded) {
             return Some(false);
         }
-        let asked = Asked { class, text, execution: None, values: None };
         let circumstances = self.circumstances();
-        Some(match self.plan_with(&catalog, &sharding.weights(), &circumstances, asked, None) {
+        Some(match self.plan_with(&catalog, &sharding.weights(), &circumstances, statement, None) {
             Ok(Ok(Plan::Home | Plan::Route(_))) => named || self.branches.are_several(),
             _ => true,
         })

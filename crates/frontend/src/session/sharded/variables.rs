@@ -9,17 +9,18 @@ use std::rc::Rc;
 use weir_exec::{Outcome, Part, variables};
 use weir_plan::LoadFile;
 use weir_sql::visit::{Flow, NameRole, Node, walk};
-use weir_sql::{Bump, Class, Effects, LexMode, Lexer, Pins, TokenKind};
+use weir_sql::{Class, Effects, LexMode, Lexer, Pins, TokenKind};
 use weir_wire::Failure;
 
 use super::super::Session;
 use super::super::branches::Parts;
 use super::super::server::Stopped;
 use super::super::state::Left;
-use super::{Asked, shard_id};
+use super::super::statement::Statement;
+use super::shard_id;
 
 /// What may assign variables that its text does not show.
-pub(super) const OUT_OF_SIGHT: Pins =
+pub(in crate::session) const OUT_OF_SIGHT: Pins =
     Pins::CALL.union(Pins::UNKNOWN_FUNCTION).union(Pins::UNKNOWN_STATEMENT).union(Pins::TEXT_PREPARE);
 
 impl Session {
@@ -42,14 +43,14 @@ impl Session {
     }
 
     /// Whether a statement may need what has to be read from the session's connection first.
-    pub(super) fn lacks_values_for(&self, asked: Asked<'_>) -> bool {
+    pub(super) fn lacks_values_for(&self, asked: &Statement<'_>) -> bool {
         let asks_id = asked.class.effects.contains(Effects::USES_LAST_INSERT_ID);
         let computed = self.state.pins.contains(Pins::COMPUTED_USER_VARIABLE);
         self.lease.is_some() && (asks_id && self.state.last_insert_id == Left::OnConnection || computed)
     }
 
     /// Before a statement that may run elsewhere: what it needs of the session's connection is read from there.
-    pub(super) async fn learn_values_for(&mut self, asked: Asked<'_>) -> Result<(), Stopped> {
+    pub(super) async fn learn_values_for(&mut self, asked: &Statement<'_>) -> Result<(), Stopped> {
         if !self.lacks_values_for(asked) {
             return Ok(());
         }
@@ -64,9 +65,8 @@ impl Session {
         Ok(())
     }
 
-    fn names_tables(&self, asked: Asked<'_>) -> bool {
-        let arena = Bump::new();
-        let Ok(parsed) = weir_sql::parse(&arena, asked.text, self.state.lex) else { return false };
+    fn names_tables(&self, asked: &Statement<'_>) -> bool {
+        let Ok(parsed) = asked.parsed() else { return false };
         // A function that is built in reads no tables. Those whose bodies are known have left no pin in the statement's class.
         let read = self.shared.read(asked.text, self.state.lex);
         let routines = read.class.pins.intersects(Pins::CALL | Pins::UNKNOWN_FUNCTION);
@@ -81,7 +81,11 @@ impl Session {
     }
 
     /// `others`: variables that the statement may read besides those of its text.
-    pub(super) async fn learn_user_variables(&mut self, text: &[u8], others: BTreeSet<String>) -> Result<(), Stopped> {
+    pub(in crate::session) async fn learn_user_variables(
+        &mut self,
+        text: &[u8],
+        others: BTreeSet<String>,
+    ) -> Result<(), Stopped> {
         if self.state.assigned_unseen {
             self.learn_names_of_variables().await?;
         }
@@ -137,7 +141,7 @@ impl Session {
     ///
     /// # Errors
     /// Also when one is too long to be taken.
-    pub(super) async fn learn_variables_named(&mut self, names: &[String]) -> Result<(), Stopped> {
+    pub(in crate::session) async fn learn_variables_named(&mut self, names: &[String]) -> Result<(), Stopped> {
         let left = self.learn_variables(names).await?;
         left.first().map_or(Ok(()), |name| Err(variables::too_long(name).into()))
     }

@@ -11,28 +11,24 @@ use std::rc::Rc;
 use weir_backend::profile::{SharedProfile, charset_of};
 use weir_backend::statement::StatementKey;
 use weir_catalog::Constant;
-use weir_exec::NAMED;
 use weir_sql::ast::{ExecuteSource, Expr, ExprKind, StatementKind};
 use weir_sql::{Bump, Class, Effects, Kind, Pins, classify};
 use weir_wire::error::codes;
 use weir_wire::packets::OkPacket;
-use weir_wire::reply::ReplyKind;
-use weir_wire::stmt::query_payload;
 use weir_wire::{Failure, Fault};
 
+use super::super::Session;
 use super::super::diagnostics::Condition;
-use super::super::relay::Outcome;
 use super::super::server::Stopped;
+use super::super::sharded::{OUT_OF_SIGHT, not_supported};
 use super::super::state::Diagnostics;
-use super::super::statements::{MOST_STATEMENTS, too_many_statements};
-use super::super::{End, Session};
-use super::variables::OUT_OF_SIGHT;
-use super::{Asked, Dispatched, not_supported};
+use super::prepared::{MOST_STATEMENTS, too_many_statements};
+use super::{Form, Statement};
 use crate::literals::variable;
 
-/// A text that a name stands for.
+/// A text that a client has prepared by SQL.
 #[derive(Debug)]
-pub(in super::super) struct Named {
+pub(in crate::session) struct SqlPrepared {
     text: Box<[u8]>,
     parameters: usize,
     /// The settings under which it was prepared.
@@ -41,99 +37,97 @@ pub(in super::super) struct Named {
 
 /// The values of an execution's parameters: the client's user variables.
 #[derive(Debug)]
-pub(in super::super) struct Values {
+pub(in crate::session) struct Values {
     /// Their names, in lower case.
-    pub(super) names: Vec<String>,
-    pub(super) constants: Vec<Constant>,
+    pub(in crate::session) names: Vec<String>,
+    pub(in crate::session) constants: Vec<Constant>,
 }
 
-/// What a text asks for.
-enum Request {
+/// What a text does with a prepared one.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::session) enum SqlPrepare {
+    /// PREPARE: the name, and the expression whose value the text is.
     Prepare { name: String, source: Vec<u8> },
+    /// EXECUTE: the name, and the user variables, unless something else is among them.
     Execute { name: String, using: Option<Vec<String>> },
+    /// EXECUTE IMMEDIATE.
     Immediate { source: Vec<u8>, using: Option<Vec<String>> },
+    /// DEALLOCATE PREPARE.
     Deallocate { name: String },
 }
 
-impl Session {
-    /// Runs a text if it prepares, runs or forgets a statement by its name. Returns whether it did.
-    pub(in super::super) async fn run_named(&mut self, class: &Class, payload: &[u8], at: usize) -> Result<bool, End> {
-        let about_names = class.pins.contains(Pins::TEXT_PREPARE) || class.effects.is_empty();
-        if class.kind != Kind::Other || !about_names || !self.has_sharded_databases() {
-            return Ok(false);
-        }
-        let Some(request) = self.read_request(&payload[at..]) else { return Ok(false) };
-        match Box::pin(self.run_request(request, class, payload, at)).await {
-            Ok(done) => Ok(done),
-            Err(stopped) => self.stopped(stopped).map(|()| true),
-        }
+impl SqlPrepare {
+    /// What servers say of its name, if it has to be known and is not.
+    pub(super) fn unknown_name(&self, is_prepared: impl Fn(&str) -> bool) -> Option<Failure> {
+        let (name, command) = match self {
+            SqlPrepare::Execute { name, .. } => (name, "EXECUTE"),
+            SqlPrepare::Deallocate { name } => (name, "DEALLOCATE PREPARE"),
+            SqlPrepare::Prepare { .. } | SqlPrepare::Immediate { .. } => return None,
+        };
+        (!is_prepared(&name.to_lowercase())).then(|| unknown(name, command))
     }
+}
 
-    fn has_sharded_databases(&self) -> bool {
+/// What a statement does with prepared texts, if it is about them.
+pub(super) fn request(statement: &Statement<'_>, mariadb: bool) -> Option<SqlPrepare> {
+    let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+    let source = |expr: &Expr<'_>| expr.span.text(statement.text).to_vec();
+    Some(match statement.only()?.kind {
+        StatementKind::Prepare(prepare) => {
+            SqlPrepare::Prepare { name: name(prepare.name.name), source: source(&prepare.text) }
+        }
+        StatementKind::Execute(execute) => match &execute.source {
+            ExecuteSource::Prepared(prepared) => {
+                SqlPrepare::Execute { name: name(prepared.name), using: variables(execute.using) }
+            }
+            // MySQL does not know it, and says so.
+            ExecuteSource::Immediate(_) if !mariadb => return None,
+            ExecuteSource::Immediate(text) => {
+                SqlPrepare::Immediate { source: source(text), using: variables(execute.using) }
+            }
+        },
+        StatementKind::Deallocate(prepared) => SqlPrepare::Deallocate { name: name(prepared.name) },
+        _ => return None,
+    })
+}
+
+impl Session {
+    pub(super) fn has_sharded_databases(&self) -> bool {
         self.endpoint.sharding.as_ref().is_some_and(|sharding| !sharding.catalog().databases.is_empty())
     }
 
-    fn read_request(&self, text: &[u8]) -> Option<Request> {
-        let arena = Bump::new();
-        let parsed = weir_sql::parse(&arena, text, self.state.lex).ok()?;
-        let [statement] = parsed.statements else { return None };
-        let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
-        let source = |expr: &Expr<'_>| expr.span.text(text).to_vec();
-        Some(match statement.kind {
-            StatementKind::Prepare(prepare) => {
-                Request::Prepare { name: name(prepare.name.name), source: source(&prepare.text) }
-            }
-            StatementKind::Execute(execute) => match &execute.source {
-                ExecuteSource::Prepared(named) => {
-                    Request::Execute { name: name(named.name), using: variables(execute.using) }
-                }
-                // MySQL does not know it, and says so.
-                ExecuteSource::Immediate(_) if !self.identity.mariadb => return None,
-                ExecuteSource::Immediate(text) => {
-                    Request::Immediate { source: source(text), using: variables(execute.using) }
-                }
-            },
-            StatementKind::Deallocate(named) => Request::Deallocate { name: name(named.name) },
-            _ => return None,
-        })
-    }
-
-    async fn run_request(
+    /// Prepares, runs or forgets a text.
+    pub(super) async fn run_sql_prepare(
         &mut self,
-        request: Request,
-        class: &Class,
-        payload: &[u8],
-        at: usize,
-    ) -> Result<bool, Stopped> {
-        // Prepared before there were sharded databases, on the connection that the session is bound to.
-        let elsewhere = self.state.pins.contains(Pins::TEXT_PREPARE);
-        let named = &mut self.state.named;
+        statement: &Statement<'_>,
+        request: SqlPrepare,
+    ) -> Result<(), Stopped> {
+        let prepared = &mut self.state.sql_prepared;
         match request {
-            Request::Prepare { name, source } => {
-                named.remove(&name.to_lowercase());
-                if named.len() >= MOST_STATEMENTS {
+            SqlPrepare::Prepare { name, source } => {
+                prepared.remove(&name.to_lowercase());
+                if prepared.len() >= MOST_STATEMENTS {
                     return Err(too_many_statements().into());
                 }
-                let (named, warnings) = self.prepare_source(&source, class).await?;
-                self.state.named.insert(name.to_lowercase(), Rc::new(named));
+                let (prepared, warnings) = self.prepare_source(&source, statement.class).await?;
+                self.state.sql_prepared.insert(name.to_lowercase(), Rc::new(prepared));
                 self.ok_for_name(b"Statement prepared", warnings);
             }
-            Request::Deallocate { name } => match named.remove(&name.to_lowercase()) {
-                Some(_) => self.ok_for_name(b"", Vec::new()),
-                None if elsewhere => return Ok(false),
-                None => return Err(unknown(&name, "DEALLOCATE PREPARE").into()),
-            },
-            Request::Execute { name, using } => match named.get(&name.to_lowercase()).cloned() {
-                Some(named) => self.execute_named(&named, using, payload, at).await?,
-                None if elsewhere => return Ok(false),
-                None => return Err(unknown(&name, "EXECUTE").into()),
-            },
-            Request::Immediate { source, using } => {
-                let (named, _) = self.prepare_source(&source, class).await?;
-                self.execute_named(&named, using, payload, at).await?;
+            SqlPrepare::Deallocate { name } => {
+                prepared.remove(&name.to_lowercase());
+                self.ok_for_name(b"", Vec::new());
+            }
+            SqlPrepare::Execute { name, using } => {
+                let known = prepared.get(&name.to_lowercase()).cloned();
+                let known = known.ok_or_else(|| unknown(&name, "EXECUTE"))?;
+                self.execute_prepared(&known, using, statement).await?;
+            }
+            SqlPrepare::Immediate { source, using } => {
+                let (prepared, _) = self.prepare_source(&source, statement.class).await?;
+                self.execute_prepared(&prepared, using, statement).await?;
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     fn ok_for_name(&mut self, info: &'static [u8], warnings: Vec<Condition>) {
@@ -148,7 +142,7 @@ impl Session {
     }
 
     /// Has a server look at the text that an expression of the client's is, with its warnings.
-    async fn prepare_source(&mut self, source: &[u8], class: &Class) -> Result<(Named, Vec<Condition>), Stopped> {
+    async fn prepare_source(&mut self, source: &[u8], class: &Class) -> Result<(SqlPrepared, Vec<Condition>), Stopped> {
         let calls = Pins::UNKNOWN_FUNCTION | Pins::SEQUENCE | Pins::USER_LOCK | Pins::COMPUTED_USER_VARIABLE;
         if class.pins.intersects(calls) {
             let message =
@@ -167,7 +161,7 @@ impl Session {
         self.have_statement(&key).await?;
         let warnings = self.warnings_of_statement(&key).await?;
         let parsed = weir_sql::parse(&arena, &text, self.state.lex).map_err(|error| self.syntax_error(&error))?;
-        Ok((Named { parameters: parsed.parameters as usize, text: text.into(), parsing }, warnings))
+        Ok((SqlPrepared { parameters: parsed.parameters as usize, text: text.into(), parsing }, warnings))
     }
 
     /// What the server has warned of in a statement that it has just prepared.
@@ -203,7 +197,7 @@ impl Session {
     }
 
     /// The character set of texts, if bytes of them that look like ASCII are.
-    fn text_charset(&self) -> Result<String, Failure> {
+    pub(super) fn text_charset(&self) -> Result<String, Failure> {
         let charset = charset_of(self.state.profile.variable("character_set_client").unwrap_or("utf8mb4"));
         match self.state.lex.lead_bytes.is_ascii() {
             true => Ok(charset.to_owned()),
@@ -214,7 +208,7 @@ impl Session {
     }
 
     /// A connection that is in the session's profile.
-    pub(in super::super) async fn be_in_profile(&mut self) -> Result<(), Stopped> {
+    pub(in crate::session) async fn be_in_profile(&mut self) -> Result<(), Stopped> {
         self.have_connection().await?;
         let profile = self.state.profile.clone();
         let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);
@@ -228,35 +222,33 @@ impl Session {
         self.confirm_state().await
     }
 
-    async fn execute_named(
+    async fn execute_prepared(
         &mut self,
-        named: &Named,
+        prepared: &SqlPrepared,
         using: Option<Vec<String>>,
-        payload: &[u8],
-        at: usize,
+        by: &Statement<'_>,
     ) -> Result<(), Stopped> {
         let Some(names) = using else {
             return Err(not_supported("EXECUTE … USING of what is no user variable: assign it to one first").into());
         };
-        if names.len() != named.parameters {
+        if names.len() != prepared.parameters {
             let message = "Incorrect arguments to EXECUTE";
             return Err(Failure::new(Fault::Client, codes::ER_WRONG_ARGUMENTS, b"HY000", message).into());
         }
-        if self.state.profile.parsing() != *named.parsing {
+        if self.state.profile.parsing() != *prepared.parsing {
             let message = "The default database, sql_mode or the character sets have changed since this statement was prepared: PREPARE it again";
             return Err(not_supported(message).into());
         }
-        if names.is_empty() {
-            let command = [&payload[..at], &named.text].concat();
-            let read = self.shared.read(&named.text, self.state.lex);
-            return Box::pin(self.run_if_allowed(&command, at, &read)).await.map_err(Stopped::Ended);
+        let read = self.shared.read(&prepared.text, self.state.lex);
+        if let (true, Form::Text(text)) = (names.is_empty(), &by.form) {
+            let command = [text.head, &prepared.text].concat();
+            return Box::pin(self.run_text(&command, text.head.len(), &read)).await.map_err(Stopped::Ended);
         }
-        let read = self.shared.read(&named.text, self.state.lex);
         self.may_run(&read.digested)?;
         if self.rule_for(&read.digested).is_some() {
             return Err(not_supported("A rule is about this statement: send it as a text of its own").into());
         }
-        let mut class = classify(&named.text, self.state.lex);
+        let mut class = classify(&prepared.text, self.state.lex);
         let counts = Effects::USES_WARNINGS | Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
         if class.effects.intersects(counts) || class.pins.contains(Pins::TEXT_PREPARE) {
             let message = "EXECUTE … USING of a statement that asks for what the one before it has left: send it as a text of its own";
@@ -266,11 +258,14 @@ impl Session {
             class.pins |= Pins::COMPUTED_USER_VARIABLE;
             self.state.assigned.extend(names.iter().cloned());
         }
-        if let Some(known) = self.class_by_programs(&class, &named.text) {
+        if let Some(known) = self.class_by_programs(&class, &prepared.text) {
             class = Class { pins: known.pins | class.pins & Pins::COMPUTED_USER_VARIABLE, ..known };
         }
-        let constants = self.values_of(&names, &named.text).await?;
-        self.execute_with(&class, &named.text, Values { names, constants }).await
+        let constants = self.values_of(&names, &prepared.text).await?;
+        let values = Values { names, constants };
+        let arena = Bump::new();
+        let statement = Statement::new(&arena, &prepared.text, &class, self.state.lex, Form::SqlPrepared(&values));
+        Box::pin(self.run_statement(&statement)).await
     }
 
     /// The values of user variables, as parameters. What is not known is asked of the session's connection.
@@ -295,45 +290,6 @@ impl Session {
             not_supported("The value of a user variable of EXECUTE … USING is not known: SET it to a literal first")
                 .into()
         })
-    }
-
-    /// Runs a text with parameters: on several shards as planned, or on one by its server.
-    async fn execute_with(&mut self, class: &Class, text: &[u8], values: Values) -> Result<(), Stopped> {
-        if self.across_shards(class, text).await? {
-            return Ok(());
-        }
-        let asked = Asked { class, text, execution: None, values: Some(&values) };
-        let changed = match self.dispatch(asked).await? {
-            Dispatched::Done => return Ok(()),
-            Dispatched::Here(text) => text,
-        };
-        let text = changed.as_deref().unwrap_or(text);
-        self.route(class, None).await?;
-        let mut retries = self.retries(class);
-        let outcome = loop {
-            match self.execute_named_once(class, text, &values.names).await {
-                Ok(outcome) => break outcome,
-                Err(stopped) => self.again(stopped, &mut retries).await?,
-            }
-        };
-        self.note(class, &outcome);
-        self.note_assigned(class, text);
-        self.note_clock(class, text);
-        if outcome.error.is_none() {
-            self.note_temporary(class, text);
-        }
-        Ok(())
-    }
-
-    async fn execute_named_once(&mut self, class: &Class, text: &[u8], names: &[String]) -> Result<Outcome, Stopped> {
-        self.text_charset()?;
-        self.be_in_profile().await?;
-        let prepare = NAMED.prepare(text, !self.state.lex.no_backslash_escapes);
-        self.connection().query(&prepare).await?;
-        let execute = NAMED.execute(names.iter().map(String::as_str));
-        let payload = query_payload(&execute, self.connection().capabilities);
-        self.send(class, &payload).await?;
-        self.forward_reply(ReplyKind::Results, class, None).await
     }
 }
 

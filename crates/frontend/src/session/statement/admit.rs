@@ -12,21 +12,20 @@ use tokio::task::AbortHandle;
 use weir_admin::digests::Digested;
 use weir_admin::rules::{Action, From, Rule, Turn};
 use weir_admin::sessions::Interrupt;
-use weir_sql::RoutingHint;
+use weir_sql::{LexMode, RoutingHint};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
-use super::server::Stopped;
-use super::{End, Session};
-use crate::texts::ReadText;
+use super::super::Session;
+use super::super::server::Stopped;
 
 /// Ends a statement that takes too long: the rule says so, and whether it has.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Deadline(Option<Rc<(Arc<Rule>, Cell<bool>)>>);
+pub(in crate::session) struct Deadline(Option<Rc<(Arc<Rule>, Cell<bool>)>>);
 
 impl Deadline {
     /// What the client hears in place of this error, if the deadline is what caused it.
-    pub(super) fn in_place_of(&self, code: u16) -> Option<Failure> {
+    pub(in crate::session) fn in_place_of(&self, code: u16) -> Option<Failure> {
         let (rule, passed) = self.0.as_deref()?;
         (code == codes::ER_QUERY_INTERRUPTED && passed.get()).then(|| rule.timed_out())
     }
@@ -34,9 +33,10 @@ impl Deadline {
 
 /// What a rule has given a statement, for as long as the statement runs.
 #[derive(Debug, Default)]
-pub(super) struct Allowed {
+pub(super) struct Admitted {
     /// Where it is to run.
     pub(super) hint: Option<RoutingHint>,
+    rule: Option<Arc<Rule>>,
     _turn: Option<Turn>,
     _timer: Option<Timer>,
 }
@@ -51,39 +51,31 @@ impl Drop for Timer {
     }
 }
 
+impl Admitted {
+    /// The text that the rule has run in place of a client's, if it wants another one.
+    pub(super) fn rewritten(&self, text: &[u8], lex: LexMode) -> Result<Option<Vec<u8>>, Failure> {
+        let Some(rule) = &self.rule else { return Ok(None) };
+        match &rule.action {
+            Action::Rewrite(rewrite) => rewrite.apply(text, lex).map(Some).map_err(|error| rule.unfit(&error)),
+            _ => Ok(None),
+        }
+    }
+}
+
 impl Session {
-    /// The rule for a statement, if there is one.
-    pub(super) fn rule_for(&self, entry: &Digested) -> Option<Arc<Rule>> {
-        let from = From { user: &self.user, address: self.peer.ip(), database: self.state.profile.database.as_deref() };
-        self.endpoint.oversight.rules.rule_for(entry, from)
+    /// Lets a statement run, as read-only mode and the rules allow: now, or when it is its turn.
+    pub(super) async fn admit(&mut self, entry: &Digested) -> Result<Admitted, Stopped> {
+        self.may_run(entry)?;
+        match self.rule_for(entry) {
+            None => Ok(Admitted::default()),
+            Some(rule) => Box::pin(self.allow(rule)).await,
+        }
     }
 
-    /// Runs a text as a rule says.
-    pub(super) async fn run_ruled(
-        &mut self,
-        payload: &[u8],
-        at: usize,
-        read: &ReadText,
-        rule: Arc<Rule>,
-    ) -> Result<(), End> {
-        let allowed = match self.allow(&rule).await {
-            Ok(allowed) => allowed,
-            Err(stopped) => return self.stopped(stopped),
-        };
-        let Action::Rewrite(rewrite) = &rule.action else {
-            return self.run_text(payload, at, read, allowed.hint).await;
-        };
-        match rewrite.apply(&payload[at..], self.state.lex) {
-            Ok(text) => {
-                let payload = [&payload[..at], &text].concat();
-                let read = self.shared.read(&text, self.state.lex);
-                self.run_text(&payload, at, &read, None).await
-            }
-            Err(error) => {
-                self.refuse(&rule.unfit(&error));
-                Ok(())
-            }
-        }
+    /// The rule for a statement, if there is one.
+    pub(in crate::session) fn rule_for(&self, entry: &Digested) -> Option<Arc<Rule>> {
+        let from = From { user: &self.user, address: self.peer.ip(), database: self.state.profile.database.as_deref() };
+        self.endpoint.oversight.rules.rule_for(entry, from)
     }
 
     /// The text to prepare in place of a client's, if a rule says so.
@@ -102,13 +94,14 @@ impl Session {
     }
 
     /// What a rule gives a statement before it may run.
-    pub(super) async fn allow(&mut self, rule: &Arc<Rule>) -> Result<Allowed, Stopped> {
+    async fn allow(&mut self, rule: Arc<Rule>) -> Result<Admitted, Stopped> {
         rule.applied();
+        let mut admitted = Admitted::default();
         match &rule.action {
-            Action::Block => Err(Stopped::Refused(rule.blocked())),
-            Action::Route(hint) => Ok(Allowed { hint: Some(*hint), ..Allowed::default() }),
-            Action::Rewrite(_) => Ok(Allowed::default()),
-            Action::Timeout(time) => Ok(Allowed { _timer: Some(self.start_timer(rule, *time)), ..Allowed::default() }),
+            Action::Block => return Err(Stopped::Refused(rule.blocked())),
+            Action::Route(hint) => admitted.hint = Some(*hint),
+            Action::Rewrite(_) => {}
+            Action::Timeout(time) => admitted._timer = Some(self.start_timer(&rule, *time)),
             Action::Limit(limit) => {
                 self.handle.set_state("Waiting for its turn by a rule");
                 let mut turning = std::pin::pin!(limit.turn());
@@ -122,12 +115,10 @@ impl Session {
                     }
                 };
                 self.handle.set_state("");
-                match turn {
-                    Some(turn) => Ok(Allowed { _turn: Some(turn), ..Allowed::default() }),
-                    None => Err(Stopped::Refused(rule.limited())),
-                }
+                admitted._turn = Some(turn.ok_or_else(|| rule.limited())?);
             }
         }
+        Ok(Admitted { rule: Some(rule), ..admitted })
     }
 
     /// Has the statement at hand killed after a time.

@@ -13,10 +13,12 @@ use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
 use weir_wire::{Capabilities, Failure, StatusFlags};
 
-use super::relay::Outcome;
-use super::sharded::not_supported;
-use super::state::Diagnostics;
-use super::{End, Session};
+use super::super::relay::Outcome;
+use super::super::server::Stopped;
+use super::super::sharded::not_supported;
+use super::super::state::Diagnostics;
+use super::super::{End, Session};
+use super::{Form, Statement};
 use crate::texts::{ReadText, Several};
 
 /// Flags by which servers tell how they read texts.
@@ -46,6 +48,13 @@ impl Session {
         let ended = self.run_each(&payload[..at], &payload[at..]).await;
         self.client.end_replies();
         ended
+    }
+
+    /// The same for a text whose statements turn out to be of several places.
+    pub(super) async fn run_parts(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
+        let Form::Text(text) = &statement.form else { return Ok(()) };
+        let command = [text.head, statement.text].concat();
+        self.run_one_by_one(&command, text.head.len()).await.map_err(Stopped::Ended)
     }
 
     async fn run_each(&mut self, head: &[u8], text: &[u8]) -> Result<(), End> {
@@ -88,7 +97,7 @@ impl Session {
         }
         let ended = match last && text.contains(&b';') {
             true => self.run_alone(payload, at, &read).await,
-            false => self.run_if_allowed(payload, at, &read).await,
+            false => self.run_text(payload, at, &read).await,
         };
         self.statement_ends(begun, &read.digested, text, &ended);
         // Or what it has run could not be read.
@@ -112,7 +121,7 @@ impl Session {
     }
 
     /// Runs what must be one statement, on a connection that takes no more than one: the server judges whether it is.
-    async fn run_alone(&mut self, payload: &[u8], at: usize, read: &ReadText) -> Result<(), End> {
+    async fn run_alone(&mut self, payload: &[u8], at: usize, read: &Rc<ReadText>) -> Result<(), End> {
         if self.is_judged_here(&read.class, &payload[at..]) {
             let message = "Where this statement of several ends can't be told: send it in a text of its own, without comments that only \
                            some versions of servers run";
@@ -122,7 +131,7 @@ impl Session {
         if let Err(failure) = self.take_several(false).await {
             return self.stopped(failure.into());
         }
-        let ended = self.run_if_allowed(payload, at, read).await;
+        let ended = self.run_text(payload, at, read).await;
         if self.take_several(true).await.is_err() {
             self.lose_lease();
         }
@@ -150,7 +159,7 @@ impl Session {
     }
 
     /// Takes down whether a statement may have changed how texts are read without telling of it.
-    pub(super) fn note_reading(&mut self, class: &Class, outcome: &Outcome) {
+    pub(in crate::session) fn note_reading(&mut self, class: &Class, outcome: &Outcome) {
         let told = |name: &str| outcome.variables.iter().any(|(told, _)| told == name);
         let others = class.effects.contains(Effects::RUNS_OTHERS) && !class.pins.contains(Pins::CALL);
         let flags = outcome.status.map_or(self.state.told_reading, |status| status & TOLD);
@@ -166,7 +175,7 @@ impl Session {
     }
 
     /// Before a text is read: asks the server how it reads texts, if that is not known and matters.
-    pub(super) async fn learn_reading(&mut self, text: &[u8]) -> Result<(), End> {
+    pub(in crate::session) async fn learn_reading(&mut self, text: &[u8]) -> Result<(), End> {
         if !self.state.reading_unsure || !self.depends_on_reading(text) {
             return Ok(());
         }

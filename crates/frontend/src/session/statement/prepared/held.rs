@@ -12,13 +12,13 @@ use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::statement_id;
 use weir_wire::{Command, Failure, Fault, Malformed, StatusFlags};
 
-use super::super::server::Stopped;
-use super::super::state::Statement;
-use super::super::{End, Session};
+use super::super::super::server::Stopped;
+use super::super::super::state::PreparedStatement;
+use super::super::super::{End, Session};
 use super::{LAST_PREPARED, malformed};
 
 /// A statement with values in pieces would run with another text than the one that has them.
-pub(super) fn in_pieces() -> Failure {
+pub(in crate::session) fn in_pieces() -> Failure {
     let message = "Values sent in pieces (COM_STMT_SEND_LONG_DATA) to a statement that Weir has to change, as it uses ROW_COUNT(), \
                    FOUND_ROWS() or a generated key, are not supported; send them with the execution";
     Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
@@ -26,17 +26,17 @@ pub(super) fn in_pieces() -> Failure {
 
 impl Session {
     /// A key for this statement alone, if another of the same key has a cursor or values in pieces.
-    pub(super) fn key_beside_busy(&self, id: u32, key: &Rc<StatementKey>) -> Option<Rc<StatementKey>> {
+    pub(in crate::session) fn key_beside_busy(&self, id: u32, key: &Rc<StatementKey>) -> Option<Rc<StatementKey>> {
         if !self.state.has_busy_statements() {
             return None;
         }
-        let busy = |statement: &Statement| (statement.cursor || statement.long_data) && statement.key == *key;
+        let busy = |statement: &PreparedStatement| (statement.cursor || statement.long_data) && statement.key == *key;
         let taken = self.state.statements.iter().any(|(other, statement)| *other != id && busy(statement));
         taken.then(|| Rc::new(key.alone(self.handle.id, id)))
     }
 
     /// Sets a statement apart from another of its text that has a cursor or values in pieces.
-    pub(super) fn set_apart(&mut self, id: u32) {
+    pub(in crate::session) fn set_apart(&mut self, id: u32) {
         let id = if id == LAST_PREPARED { self.last_prepared } else { id };
         let Some(statement) = self.state.statements.get(&id) else { return };
         let Some(key) = self.key_beside_busy(id, &statement.key) else { return };
@@ -46,15 +46,15 @@ impl Session {
     }
 
     /// A statement's cursor, or its values in pieces, have come or gone.
-    pub(super) fn hold_statement(&mut self, key: &StatementKey, held: bool) {
+    pub(in crate::session) fn hold_statement(&mut self, key: &StatementKey, held: bool) {
         if let Some(lease) = &mut self.lease {
             lease.hold_statement(key, held);
         }
     }
 
     /// After an execution: the pieces that came for it are not those of the next one, also if it was not run.
-    pub(super) fn forget_pieces(&mut self, id: u32) {
-        let Ok(statement) = self.statement(id, "mysqld_stmt_execute") else { return };
+    pub(in crate::session) fn forget_pieces(&mut self, id: u32) {
+        let Ok(statement) = self.prepared_statement(id, "mysqld_stmt_execute") else { return };
         if !std::mem::take(&mut statement.long_data) {
             return;
         }
@@ -67,7 +67,7 @@ impl Session {
     }
 
     /// COM_STMT_FETCH.
-    pub(in super::super) async fn fetch(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(in crate::session) async fn fetch(&mut self, payload: &[u8]) -> Result<(), End> {
         match self.fetch_rows(payload).await {
             Ok(()) => Ok(()),
             Err(stopped) => self.stopped(stopped),
@@ -77,7 +77,7 @@ impl Session {
     async fn fetch_rows(&mut self, payload: &[u8]) -> Result<(), Stopped> {
         let id = statement_id(payload).map_err(malformed)?;
         let rows = payload.get(5..9).ok_or_else(|| malformed(Malformed("number of rows")))?.to_vec();
-        let statement = self.statement(id, "mysqld_stmt_fetch")?;
+        let statement = self.prepared_statement(id, "mysqld_stmt_fetch")?;
         if !statement.cursor {
             let end = if self.identity.mariadb { "" } else { "." };
             let message = format!("The statement ({id}) has no open cursor{end}");
@@ -93,14 +93,14 @@ impl Session {
         self.note(&class, &outcome);
         let last = outcome.status.is_some_and(|status| status.contains(StatusFlags::LAST_ROW_SENT));
         let ended = outcome.error.is_some() || last;
-        self.statement(id, "mysqld_stmt_fetch")?.cursor = !ended;
+        self.prepared_statement(id, "mysqld_stmt_fetch")?.cursor = !ended;
         self.state.learn_busy_statements();
         self.hold_statement(&key, !ended);
         Ok(())
     }
 
     /// COM_STMT_RESET: closes the cursor, and forgets what was sent in pieces.
-    pub(in super::super) async fn reset_statement(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(in crate::session) async fn reset_statement(&mut self, payload: &[u8]) -> Result<(), End> {
         match self.reset_on_server(payload).await {
             Ok(true) => Ok(()),
             Ok(false) => {
@@ -114,7 +114,7 @@ impl Session {
     /// Returns whether the server has answered.
     async fn reset_on_server(&mut self, payload: &[u8]) -> Result<bool, Stopped> {
         let id = statement_id(payload).map_err(malformed)?;
-        let statement = self.statement(id, "mysqld_stmt_reset")?;
+        let statement = self.prepared_statement(id, "mysqld_stmt_reset")?;
         statement.failed = None;
         if !statement.cursor && !statement.long_data {
             return Ok(false);
@@ -125,7 +125,7 @@ impl Session {
         self.send(&class, &Self::statement_command(Command::StmtReset, server_id)).await?;
         let outcome = self.forward_reply(ReplyKind::Results, &class, None).await?;
         self.note(&class, &outcome);
-        let statement = self.statement(id, "mysqld_stmt_reset")?;
+        let statement = self.prepared_statement(id, "mysqld_stmt_reset")?;
         statement.cursor = false;
         statement.long_data = false;
         self.state.learn_busy_statements();
@@ -135,7 +135,7 @@ impl Session {
 
     /// COM_STMT_CLOSE, which has no reply. Connections keep the statement prepared for the next session that
     /// prepares the same text, unless a cursor or a value in pieces is left on it.
-    pub(in super::super) fn close_statement(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(in crate::session) fn close_statement(&mut self, payload: &[u8]) -> Result<(), End> {
         let Ok(id) = statement_id(payload) else { return Ok(()) };
         let Some(statement) = self.state.statements.remove(&id) else { return Ok(()) };
         if statement.cursor || statement.long_data || statement.key.is_alone() {
@@ -148,15 +148,15 @@ impl Session {
     }
 
     /// COM_STMT_SEND_LONG_DATA, which has no reply: a failure is told by the next execution.
-    pub(in super::super) async fn long_data(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(in crate::session) async fn long_data(&mut self, payload: &[u8]) -> Result<(), End> {
         let Ok(id) = statement_id(payload) else { return Ok(()) };
-        let Ok(statement) = self.statement(id, "mysqld_stmt_send_long_data") else { return Ok(()) };
+        let Ok(statement) = self.prepared_statement(id, "mysqld_stmt_send_long_data") else { return Ok(()) };
         if statement.failed.is_some() {
             return Ok(());
         }
         let begun = statement.long_data || statement.cursor;
         self.set_apart(id);
-        let Ok(statement) = self.statement(id, "mysqld_stmt_send_long_data") else { return Ok(()) };
+        let Ok(statement) = self.prepared_statement(id, "mysqld_stmt_send_long_data") else { return Ok(()) };
         let key = statement.key.clone();
         let (session, mariadb) = (self.handle.id, self.identity.mariadb);
         if let Some(lease) = self.lease.as_mut().filter(|_| !begun) {
@@ -176,7 +176,7 @@ impl Session {
             Err(Stopped::Late) => Some(self.behind()),
             Err(Stopped::Ended(end)) => return Err(end),
         };
-        if let Ok(statement) = self.statement(id, "mysqld_stmt_send_long_data") {
+        if let Ok(statement) = self.prepared_statement(id, "mysqld_stmt_send_long_data") {
             statement.long_data = failure.is_none();
             statement.failed = failure;
             let held = statement.long_data || statement.cursor;

@@ -15,15 +15,15 @@ use weir_backend::profile::SharedProfile;
 use weir_sql::Class;
 use weir_wire::{Failure, StatusFlags};
 
-use super::relay::Outcome;
-use super::server::Stopped;
-use super::state::Diagnostics;
-use super::{End, Session};
-use crate::texts::ReadText;
+use super::super::relay::Outcome;
+use super::super::server::Stopped;
+use super::super::state::Diagnostics;
+use super::super::{End, Session};
+use super::{Execution, Form, Statement, Text};
 
 /// What a session keeps for its rides.
 #[derive(Debug, Default)]
-pub(super) struct Riding {
+pub(in crate::session) struct Riding {
     ride: Rc<Ride>,
     /// For each server of all shards, the lanes of the profile that the session had when it last looked.
     groups: Vec<Option<(SharedProfile, Rc<Group>)>>,
@@ -31,12 +31,12 @@ pub(super) struct Riding {
 
 impl Riding {
     /// Frees memory: the session has been idle for a while.
-    pub(super) fn rest(&self) {
+    pub(in crate::session) fn rest(&self) {
         self.ride.rest();
     }
 
     /// The session's user or capabilities have changed.
-    pub(super) fn forget_lanes(&mut self) {
+    pub(in crate::session) fn forget_lanes(&mut self) {
         self.groups.clear();
     }
 
@@ -56,12 +56,29 @@ pub(super) enum Rode {
 }
 
 impl Session {
-    /// The lanes that a text may ride, and what is known of texts like it.
-    pub(super) fn lanes_for_text(&mut self, text: &ReadText) -> Option<(Rc<Group>, SharedLearnt)> {
-        let shape = text.rides?;
-        let group = self.lanes()?;
-        let learnt = group.learnt(shape.0);
+    /// The lanes that a statement may ride, and what is known of statements like it, if it may.
+    pub(super) fn lanes_for(&mut self, statement: &Statement<'_>) -> Option<(Rc<Group>, SharedLearnt)> {
+        let (digest, group) = match &statement.form {
+            Form::Text(text) => (text.rides?.0, self.lanes()?),
+            Form::Prepared(execution) => (execution.rides?, self.lanes_for_execution(execution)?),
+            Form::SqlPrepared(_) | Form::Resolved => return None,
+        };
+        let learnt = group.learnt(digest);
         Some((group, learnt))
+    }
+
+    /// The lanes that an execution may ride now, if their settings read the text as it was prepared.
+    fn lanes_for_execution(&mut self, execution: &Execution<'_>) -> Option<Rc<Group>> {
+        let group = self.lanes()?;
+        let prepared = self.prepared_statement(execution.id, "mysqld_stmt_execute").ok()?;
+        if prepared.lanes.as_ptr() != Rc::as_ptr(&group) {
+            if group.parsing != execution.key.parsing {
+                return None;
+            }
+            prepared.lanes = Rc::downgrade(&group);
+        }
+        self.handle_statement(execution.key);
+        Some(group)
     }
 
     /// Takes down how a statement ran on a connection of its own.
@@ -104,40 +121,40 @@ impl Session {
         }
     }
 
-    /// Lets a text ride, if there is a lane for it.
-    pub(super) async fn ride_text(
+    /// Lets a statement ride, if statements like it do, and there is a lane for it.
+    pub(super) async fn ride(
         &mut self,
+        statement: &Statement<'_>,
         group: &Rc<Group>,
         learnt: &SharedLearnt,
-        payload: &[u8],
-    ) -> Result<Rode, Stopped> {
-        if !learnt.get().rides() || payload.len() > MAX_COMMAND {
-            return Ok(Rode::NotYet(None));
-        }
-        let Some(lane) = group.lane(&self.password) else { return Ok(Rode::NotYet(None)) };
-        lane.query(&self.riding.ride, learnt, payload);
-        self.ride(learnt).await
-    }
-
-    /// Lets an execution ride, if there is a lane for it on which its text is prepared.
-    pub(super) async fn ride_execution(
-        &mut self,
-        group: &Rc<Group>,
-        learnt: &SharedLearnt,
-        put: impl FnOnce(&Lane, &Rc<Ride>, &SharedLearnt) -> bool,
     ) -> Result<Rode, Stopped> {
         if !learnt.get().rides() {
             return Ok(Rode::NotYet(None));
         }
+        let query = |lane: &Lane, ride: &Rc<Ride>, command: &[u8]| {
+            let fits = command.len() <= MAX_COMMAND;
+            if fits {
+                lane.query(ride, learnt, command);
+            }
+            fits
+        };
+        let put = |lane: &Lane, ride: &Rc<Ride>| match &statement.form {
+            Form::Text(Text { command: Some(command), .. }) => query(lane, ride, command),
+            Form::Text(text) => query(lane, ride, &[text.head, statement.text].concat()),
+            Form::Prepared(Execution { key, execute, types, .. }) => {
+                lane.execute(ride, learnt, key, execute, *types, !self.identity.mariadb)
+            }
+            Form::SqlPrepared(_) | Form::Resolved => false,
+        };
         let Some(lane) = group.lane(&self.password) else { return Ok(Rode::NotYet(None)) };
-        if !put(&lane, &self.riding.ride, learnt) {
-            return Ok(Rode::NotYet(None));
+        match put(&lane, &self.riding.ride) {
+            true => self.end_of_ride(learnt).await,
+            false => Ok(Rode::NotYet(None)),
         }
-        self.ride(learnt).await
     }
 
     /// Waits for a statement that is on a lane.
-    async fn ride(&mut self, learnt: &SharedLearnt) -> Result<Rode, Stopped> {
+    async fn end_of_ride(&mut self, learnt: &SharedLearnt) -> Result<Rode, Stopped> {
         self.endpoint.backend_metrics.lane_rides.inc();
         let ride = self.riding.ride.clone();
         let ended = loop {

@@ -1,0 +1,97 @@
+//! What Weir answers itself, without a server.
+
+use weir_admin::Caller;
+use weir_wire::packets::{OkPacket, SessionChange, put_session_change};
+use weir_wire::resultset::ResultSet;
+
+use super::super::server::Stopped;
+use super::super::state::{Begin, Left};
+use super::super::{End, Session};
+use super::Statement;
+use super::decide::Answer;
+
+impl Session {
+    /// Answers a statement.
+    pub(super) async fn answer(&mut self, statement: &Statement<'_>, answer: Answer) -> Result<(), Stopped> {
+        match answer {
+            Answer::Begin(read_only) => self.begin_lazily(read_only),
+            Answer::End => {
+                self.state.begin = None;
+                self.transaction_ok_here(b"________");
+            }
+            Answer::OwnVariable(asked) => self.answer_own_variable(asked)?,
+            Answer::ProcessList { full } => {
+                let result = self.endpoint.commands.process_list(full, self.caller());
+                self.result_here(&result);
+            }
+            Answer::IgnoreLocks => Box::pin(self.ignore_locks()).await?,
+            Answer::Kill(target) => {
+                let parameter = self.first_parameter(statement)?;
+                Box::pin(self.kill_by_text(target, statement.text, parameter)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a WEIR statement.
+    pub(in crate::session) async fn weir_statement(&mut self, statement: &str) -> Result<(), End> {
+        if let Some(explained) = self.to_explain(statement) {
+            return match self.explain(explained).await {
+                Ok(()) => Ok(()),
+                Err(stopped) => self.stopped(stopped),
+            };
+        }
+        let answered = self.endpoint.commands.run_text(statement, self.caller()).await;
+        let error = answered.as_ref().err().map(|failure| failure.code);
+        self.endpoint.commands.note_admin(self.who(), format!("WEIR {statement}"), error);
+        match answered.map(|answer| answer.to_result_set()) {
+            Ok(Some(result)) => self.result_here(&result),
+            Ok(None) => {
+                self.state.answered_here();
+                self.ok_here();
+            }
+            Err(failure) => self.refuse(&failure),
+        }
+        Ok(())
+    }
+
+    pub(in crate::session) fn caller(&self) -> Caller<'_> {
+        Caller { user: &self.user, admin: self.endpoint.accounts.is_admin(&self.user) }
+    }
+
+    pub(in crate::session) fn result_here(&mut self, result: &ResultSet) {
+        self.endpoint.metrics.answered_here.inc();
+        self.client.put_result(result, self.state.own_status());
+        self.state.answered_here();
+        self.state.row_count = -1;
+        self.state.found_rows = Left::Known(result.rows.len() as u64);
+    }
+
+    /// A transaction begins: the server hears of it with the first statement.
+    fn begin_lazily(&mut self, read_only: Option<bool>) {
+        let begin = Begin::plain(read_only);
+        let read_only = read_only.unwrap_or_else(|| self.state.transactions_are_read_only());
+        self.state.begin = Some(Begin { read_only, ..begin });
+        self.transaction_ok_here(b"T_______");
+    }
+
+    /// OK to a transaction's start or end that no server has heard of. MySQL tells clients that track their session of
+    /// the transaction's state (type 5), in eight characters.
+    pub(in crate::session) fn transaction_ok_here(&mut self, transaction: &[u8; 8]) {
+        self.state.answered_here();
+        self.endpoint.metrics.answered_here.inc();
+        let mut changes = Vec::new();
+        if !self.identity.mariadb {
+            let data = [&[8][..], transaction].concat();
+            put_session_change(&mut changes, &SessionChange::Other { kind: 5, data: &data });
+        }
+        self.client.put_ok(&OkPacket { changes: &changes, ..OkPacket::plain(self.state.own_status()) });
+    }
+
+    /// An OK of Weir's own, after which the session's latest statement is one that changed nothing.
+    pub(in crate::session) fn done_here(&mut self) {
+        self.state.answered_here();
+        let ok = OkPacket::plain(self.state.own_status());
+        self.client.put_ok(&ok);
+    }
+}

@@ -1,0 +1,198 @@
+//! Where a statement's course is decided.
+//!
+//! What must always hold: the decision is a pure function of the statement, of facts about the session, and of its plan. What has to be
+//! waited for (a value, a weight, a commit) has been waited for before.
+
+use weir_plan::{Alike, Plan, Raise, Read, Returns, Route, Write, WriteKind};
+use weir_sql::ast::StatementKind;
+use weir_sql::{Effects, KillTarget, Kind, LexMode, Lexer, Pins, TokenKind};
+use weir_wire::{Failure, Fault, error::codes};
+
+use super::super::own_variables::{self, OwnVariable};
+use super::sql_prepare::{self, SqlPrepare};
+use super::{Form, Statement};
+use crate::session::kills::not_understood;
+
+/// What is done with a statement.
+#[derive(Debug)]
+pub(in crate::session) enum Course {
+    /// Its text has several statements, which take courses of their own.
+    OneByOne,
+    /// The session keeps, runs or forgets a text that a client has prepared by SQL.
+    SqlPrepare(SqlPrepare),
+    /// Weir answers it.
+    Answer(Answer),
+    /// One server runs it.
+    OneServer(OneServer),
+    /// Several shards run it, or shards are asked before it runs: as planned.
+    MultiShard(Plan),
+    /// Nobody runs it.
+    Refuse(Failure),
+}
+
+/// A course on one server.
+#[derive(Debug, Default, PartialEq)]
+pub(in crate::session) struct OneServer {
+    /// The shard, if something says which.
+    pub(in crate::session) shard: Option<usize>,
+    /// What the server gets in place of the client's text.
+    pub(in crate::session) text: Option<Vec<u8>>,
+    /// An explicit value of the table's AUTO_INCREMENT column: its sequence goes on behind it.
+    pub(in crate::session) raise: Option<Raise>,
+}
+
+/// What Weir answers itself.
+#[derive(Debug)]
+pub(in crate::session) enum Answer {
+    /// A transaction begins: a server hears of it with the next statement. READ ONLY or not, if it says so.
+    Begin(Option<bool>),
+    /// A transaction ends that no server has heard of.
+    End,
+    /// A variable of Weir's own is set or read.
+    OwnVariable(OwnVariable),
+    /// Sessions are killed.
+    Kill(KillTarget),
+    /// SHOW PROCESSLIST.
+    ProcessList { full: bool },
+    /// LOCK TABLES that takes none, as the session wants it.
+    IgnoreLocks,
+}
+
+/// What decides besides the statement and its plan.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::session) struct Facts {
+    pub(in crate::session) mariadb: bool,
+    /// There are sharded databases.
+    pub(in crate::session) sharded: bool,
+    /// The shard to which the session's connection leads, if the session can't run anything elsewhere: not as a new participant of its
+    /// transaction either.
+    pub(in crate::session) confined_to: Option<usize>,
+    /// A transaction is open, or begun without a server's knowing.
+    pub(in crate::session) in_transaction: bool,
+    /// One is begun that no server knows of.
+    pub(in crate::session) begun_here: bool,
+    /// A replica serves the transaction.
+    pub(in crate::session) on_replica: bool,
+    pub(in crate::session) autocommit: bool,
+    /// The session has a connection that it can't let go.
+    pub(in crate::session) keeps_connection: bool,
+    /// BEGIN starts a block.
+    pub(in crate::session) begin_is_a_block: bool,
+    /// The session's connection may have texts that were prepared by SQL.
+    pub(in crate::session) prepared_on_connection: bool,
+}
+
+/// The course of a statement that is planned.
+pub(in crate::session) fn by_plan(statement: &Statement<'_>, facts: &Facts, plan: Plan) -> Course {
+    match plan {
+        Plan::Home => Course::OneServer(OneServer::default()),
+        Plan::Route(route) => routed(statement, facts, route),
+        plan => Course::MultiShard(plan),
+    }
+}
+
+/// A statement of one shard: there, or beside the connection to which the session is bound.
+fn routed(statement: &Statement<'_>, facts: &Facts, route: Route) -> Course {
+    let shard = usize::from(route.shard.0);
+    if facts.confined_to.is_none_or(|bound| bound == shard) {
+        return Course::OneServer(OneServer { shard: Some(shard), text: route.text, raise: route.raise });
+    }
+    let class = statement.class;
+    let leaves = !class.pins.is_empty() || class.effects.contains(Effects::USES_WARNINGS);
+    // Where the session would have to be to run it, it is refused.
+    let refused = OneServer { shard: Some(shard), ..OneServer::default() };
+    if leaves || facts.in_transaction {
+        return Course::OneServer(refused);
+    }
+    let text = |text: Option<Vec<u8>>| text.unwrap_or_else(|| statement.text.to_vec());
+    if !class.effects.contains(Effects::WRITES) {
+        let parameters = (0..u32::from(statement.parameters())).collect();
+        return Course::MultiShard(Plan::Read(Read::of_one(route.shard, text(route.text), parameters, route.reason)));
+    }
+    let Some(returns) = may_write_beside(statement, facts) else { return Course::OneServer(refused) };
+    let kind = WriteKind::Everywhere(vec![route.shard], text(route.text));
+    let returns = returns.then_some(Returns::All);
+    Course::MultiShard(Plan::Write(Write {
+        kind,
+        alike: Alike::default(),
+        raise: route.raise,
+        returns,
+        reason: route.reason,
+    }))
+}
+
+/// Whether a change of one shard can run on another connection than that to which the session is bound: it is a transaction of its
+/// own there. And whether it returns rows then.
+fn may_write_beside(statement: &Statement<'_>, facts: &Facts) -> Option<bool> {
+    let returning = match statement.only()?.kind {
+        StatementKind::Insert(insert) => insert.returning,
+        StatementKind::Update(update) => update.returning,
+        StatementKind::Delete(delete) => delete.returning,
+        _ => return None,
+    };
+    (statement.parameters() == 0 && facts.autocommit).then_some(!returning.is_empty())
+}
+
+/// The course of a statement that prepares, runs or forgets a text by its name.
+pub(in crate::session) fn sql_prepare(
+    statement: &Statement<'_>,
+    facts: &Facts,
+    is_prepared: impl Fn(&str) -> bool,
+) -> Option<Course> {
+    let class = statement.class;
+    let about_names = class.pins.contains(Pins::TEXT_PREPARE) || class.effects.is_empty();
+    if !facts.sharded || class.kind != Kind::Other || !about_names || !matches!(statement.form, Form::Text(_)) {
+        return None;
+    }
+    let request = sql_prepare::request(statement, facts.mariadb)?;
+    match request.unknown_name(is_prepared) {
+        None => Some(Course::SqlPrepare(request)),
+        // Prepared before there were sharded databases, on the connection that the session is bound to.
+        Some(_) if facts.prepared_on_connection => None,
+        Some(failure) => Some(Course::Refuse(failure)),
+    }
+}
+
+/// The course of a statement that no server runs.
+pub(in crate::session) fn answer(statement: &Statement<'_>, facts: &Facts) -> Option<Course> {
+    if statement.opens_cursor() && facts.on_replica {
+        // A cursor binds the session to its server, which has to be the writer.
+        return Some(Course::Refuse(not_on_replica()));
+    }
+    let (class, text) = (statement.class, statement.text);
+    // MySQL warns of such comments.
+    let comment = || !facts.mariadb && text.windows(3).any(|three| three == b"/*!");
+    let as_text = matches!(statement.form, Form::Text(_));
+    let answer = match class.kind {
+        Kind::Begin { read_only } if !facts.keeps_connection && !facts.begin_is_a_block && !comment() => {
+            Answer::Begin(read_only)
+        }
+        Kind::Commit | Kind::Rollback if facts.begun_here && !comment() => Answer::End,
+        Kind::Kill(target) => Answer::Kill(target),
+        Kind::ShowProcesslist { full } if as_text => Answer::ProcessList { full },
+        Kind::Multiple if as_text && has_kill(text, statement.mode()) => return Some(Course::Refuse(not_understood())),
+        Kind::Set | Kind::Select if as_text => Answer::OwnVariable(own_variables::read(class, text, statement.mode())?),
+        _ => return None,
+    };
+    Some(Course::Answer(answer))
+}
+
+/// Whether one of a text's statements is a KILL, within a block too: the word is reserved, and no name but after a point.
+fn has_kill(text: &[u8], lex: LexMode) -> bool {
+    let mut after_point = false;
+    Lexer::new(text, lex).any(|token| {
+        let kill = !after_point && token.kind == TokenKind::Word && token.text(text).eq_ignore_ascii_case(b"KILL");
+        after_point = token.kind == TokenKind::Punct(b'.');
+        kill
+    })
+}
+
+/// What can't be done in a transaction that a replica serves.
+pub(in crate::session) fn not_on_replica() -> Failure {
+    let message = "This statement belongs to the writer, and a replica serves this READ ONLY transaction. COMMIT first, or \
+                   begin the transaction without READ ONLY or with weir_consistency = 'primary'";
+    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,296 @@
+//! Prepared statements: the client's ids, and the connections that have each statement prepared.
+//!
+//! A statement stays prepared: the client's COM_STMT_EXECUTE is forwarded with another id, and its binary rows come
+//! back as they are. A connection that lacks the statement prepares it first, under the profile that the text was
+//! prepared with. Parameter types that the client sent once are sent again to a connection that has not seen them.
+
+use std::rc::{Rc, Weak};
+
+use weir_backend::lanes::MAX_COMMAND;
+use weir_backend::statement::{Prepared, StatementKey};
+use weir_sql::{Bump, Class, Effects, Kind, Pins, StateValues, classify};
+use weir_wire::error::codes;
+use weir_wire::params::Parameter;
+use weir_wire::stmt::{Execute, statement_id};
+use weir_wire::{Capabilities, Command, Failure, Fault, Malformed};
+
+use super::super::server::Stopped;
+use super::super::state::PreparedStatement;
+use super::super::{End, Session};
+use super::{Execution, Form, Statement, names_server_threads};
+use crate::texts::may_ride;
+
+mod held;
+
+pub(super) use held::in_pieces;
+
+/// The most statements that one client may have prepared: `max_prepared_stmt_count` of a stock server.
+pub(in crate::session) const MOST_STATEMENTS: usize = 16_382;
+/// `max_prepared_stmt_count` is reached.
+const TOO_MANY_STATEMENTS: u16 = 1461;
+/// MariaDB: "the statement prepared last".
+const LAST_PREPARED: u32 = u32::MAX;
+
+fn unknown_statement(id: u32, command: &str, mariadb: bool) -> Failure {
+    let command = if mariadb { command } else { "mysql_stmt_precheck" };
+    let message = format!("Unknown prepared statement handler ({id}) given to {command}");
+    Failure::new(Fault::Client, codes::ER_UNKNOWN_STMT_HANDLER, b"HY000", message)
+}
+
+pub(in crate::session) fn too_many_statements() -> Failure {
+    let message =
+        format!("Can't create more than max_prepared_stmt_count statements (current value: {MOST_STATEMENTS})");
+    Failure::new(Fault::Client, TOO_MANY_STATEMENTS, b"42000", message)
+}
+
+pub(in crate::session) fn malformed(error: Malformed) -> Failure {
+    Failure::new(Fault::Client, codes::ER_MALFORMED_PACKET, b"HY000", error.to_string())
+}
+
+impl Session {
+    /// COM_STMT_PREPARE.
+    pub(in crate::session) async fn prepare(&mut self, payload: &[u8]) -> Result<(), End> {
+        if self.state.statements.len() >= MOST_STATEMENTS {
+            self.refuse(&too_many_statements());
+            return Ok(());
+        }
+        let text = &payload[1..];
+        self.learn_reading(text).await?;
+        let class = classify(text, self.state.lex);
+        let digested = self.shared.statistics.table.entry(text, self.state.lex, &class);
+        let rewritten = match self.text_to_prepare(&digested, text) {
+            Ok(text) => text.map(|text| [&payload[..1], &text].concat()),
+            Err(failure) => {
+                self.refuse(&failure);
+                return Ok(());
+            }
+        };
+        let payload = rewritten.as_deref().unwrap_or(payload);
+        let hint = weir_sql::routing_hint(&payload[1..], self.state.lex);
+        let blanked = hint.and_then(|_| weir_sql::without_routing_hint(&payload[1..], self.state.lex));
+        let blanked = blanked.map(|text| [&payload[..1], &text].concat());
+        let payload = blanked.as_deref().unwrap_or(payload);
+        let mut class = classify(&payload[1..], self.state.lex);
+        if matches!(class.kind, Kind::Weir(_)) {
+            let message = "This command is not supported in the prepared statement protocol yet";
+            self.refuse(&Failure::new(Fault::Client, 1295, b"HY000", message));
+            return Ok(());
+        }
+        if matches!(class.kind, Kind::SetUserVariables(_)) {
+            class.pins |= Pins::COMPUTED_USER_VARIABLE;
+        }
+        let connection_id = Some(u64::from(self.handle.id));
+        let pseudo_thread_id = self.pseudo_thread_id();
+        let id_only = StateValues { connection_id, pseudo_thread_id, row_count: None, found_rows: None };
+        let own_id = class.effects.contains(Effects::USES_CONNECTION_ID) && !names_server_threads(&payload[1..]);
+        let spliced = match own_id {
+            true => weir_sql::replace_state_functions(&payload[1..], self.state.lex, &id_only),
+            false => None,
+        };
+        let text: Box<[u8]> = spliced.map_or_else(|| payload[1..].into(), Vec::into_boxed_slice);
+        let parsing = Rc::new(self.state.profile.parsing());
+        let key = self.shared.statement_keys.share(StatementKey::new(text, parsing));
+        let id = self.next_statement_id();
+        let key = self.key_beside_busy(id, &key).unwrap_or(key);
+        let aimed = match self.aim_preparation(&class, &key.text).await {
+            Ok(()) => self.route(&class, hint).await,
+            Err(stopped) => Err(stopped),
+        };
+        if let Err(stopped) = aimed {
+            return self.stopped(stopped);
+        }
+        match self.prepare_for_client(&key, &class, id).await {
+            Ok(Some(params)) => {
+                self.last_prepared = id;
+                let digest = may_ride(&class).then(|| weir_sql::digest(&key.text, self.state.lex).0);
+                let statement = PreparedStatement {
+                    hint,
+                    digest,
+                    digested,
+                    key,
+                    class: Rc::new(class),
+                    params,
+                    types: None,
+                    retyped: false,
+                    known_types: vec![None; usize::from(params)],
+                    cursor: false,
+                    long_data: false,
+                    failed: None,
+                    lanes: Weak::new(),
+                };
+                self.state.statements.insert(id, statement);
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(stopped) => self.stopped(stopped),
+        }
+    }
+
+    fn next_statement_id(&mut self) -> u32 {
+        loop {
+            self.state.next_statement = self.state.next_statement.wrapping_add(1);
+            let id = self.state.next_statement;
+            if id != 0 && id != LAST_PREPARED && !self.state.statements.contains_key(&id) {
+                return id;
+            }
+        }
+    }
+
+    /// Prepares on a server and forwards its answer. Returns the number of parameters, or `None` after an error.
+    async fn prepare_for_client(
+        &mut self,
+        key: &Rc<StatementKey>,
+        prepared: &Class,
+        id: u32,
+    ) -> Result<Option<u16>, Stopped> {
+        let asks = prepared.effects & Effects::USES_WARNINGS;
+        let class = Class { effects: Effects::READS | asks, ..Class::default() };
+        let payload = [&[Command::StmtPrepare as u8], &key.text[..]].concat();
+        let mut retries = self.retries(&class);
+        let mut room_made = false;
+        let before = self.client.mark();
+        let outcome = loop {
+            let prepared = async {
+                self.send(&class, &payload).await?;
+                let kind = self.connection().prepare_kind();
+                self.forward_reply(kind, &class, Some(id)).await
+            };
+            match prepared.await {
+                Ok(outcome) if outcome.error.is_some_and(|(code, _)| code == TOO_MANY_STATEMENTS) && !room_made => {
+                    self.client.take_back(before);
+                    room_made = true;
+                    self.make_room_for_statements().await;
+                }
+                Ok(outcome) => break outcome,
+                Err(stopped) => self.again(stopped, &mut retries).await?,
+            }
+        };
+        let prepared = outcome.prepared;
+        self.note(&class, &outcome);
+        let Some(ok) = prepared else { return Ok(None) };
+        self.connection().remember(key.clone(), Prepared::new(ok.id));
+        Ok(Some(ok.params))
+    }
+
+    /// The server's id of a statement on the session's connection; prepares it there if need be.
+    pub(in crate::session) async fn have_statement(&mut self, key: &Rc<StatementKey>) -> Result<u32, Stopped> {
+        self.have_connection().await?;
+        let current = self.state.profile.clone();
+        let connection = self.connection();
+        if connection.profile().has_others_user_variables(&current) {
+            // Now, and not with the command: the reset takes all statements away.
+            connection.reset().await?;
+        }
+        if let Some(prepared) = connection.statements.get(key) {
+            return Ok(prepared.id);
+        }
+        self.endpoint.backend_metrics.prepares.inc();
+        let as_prepared = Rc::new(current.parsed_as(&key.parsing));
+        let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);
+        self.queue_wait();
+        let connection = self.connection();
+        connection.queue_state(&as_prepared, tracking)?;
+        connection.flush().await?;
+        self.confirm_state().await?;
+        let prepared = match self.connection().prepare(&key.text).await {
+            Err(failure) if failure.code == TOO_MANY_STATEMENTS => {
+                self.make_room_for_statements().await;
+                self.connection().prepare(&key.text).await?
+            }
+            prepared => prepared?,
+        };
+        let id = prepared.id;
+        self.connection().remember(key.clone(), prepared);
+        Ok(id)
+    }
+
+    /// The server has as many prepared statements as it takes, most of which connections keep for nobody in particular: the session's
+    /// closes those that were used longest ago, or idle ones do.
+    async fn make_room_for_statements(&mut self) {
+        let busy = self.state.statements.values().filter(|statement| statement.cursor || statement.long_data);
+        let busy: Vec<_> = busy.map(|statement| statement.key.clone()).collect();
+        let in_use = |key: &StatementKey| busy.iter().any(|busy| **busy == *key);
+        if self.connection().close_old_statements(&in_use) == 0 {
+            self.shared.at(self.at).pool.close_old_statements().await;
+        }
+    }
+
+    pub(super) fn prepared_statement(&mut self, id: u32, command: &str) -> Result<&mut PreparedStatement, Failure> {
+        let id = if id == LAST_PREPARED { self.last_prepared } else { id };
+        let mariadb = self.identity.mariadb;
+        self.state.statements.get_mut(&id).ok_or_else(|| unknown_statement(id, command, mariadb))
+    }
+
+    /// COM_STMT_EXECUTE.
+    pub(in crate::session) async fn execute(&mut self, payload: &[u8]) -> Result<(), End> {
+        let begun = self.statement_begins();
+        let statement =
+            statement_id(payload).ok().and_then(|id| self.prepared_statement(id, "mysqld_stmt_execute").ok());
+        let known = statement.map(|s| (s.digested.clone(), s.key.clone(), s.class.clone()));
+        let held = known.as_ref().and_then(|(_, key, class)| self.hold_status(class, &key.text));
+        let ended = match self.execute_statement(payload).await {
+            Ok(()) => Ok(()),
+            Err(stopped) => self.stopped(stopped),
+        };
+        if let Ok(id) = statement_id(payload) {
+            self.forget_pieces(id);
+        }
+        self.tell_own_tls(held, true);
+        if let Some((digested, key, class)) = known {
+            self.note_accounts(&class);
+            self.statement_ends(begun, &digested, &key.text, &ended);
+        }
+        ended
+    }
+
+    /// The execution becomes a statement, as far as the rules let it run.
+    async fn execute_statement(&mut self, payload: &[u8]) -> Result<(), Stopped> {
+        let capabilities = self.client.capabilities;
+        let id = statement_id(payload).map_err(malformed)?;
+        self.set_apart(id);
+        let mariadb = self.identity.mariadb;
+        let prepared = self.prepared_statement(id, "mysqld_stmt_execute")?;
+        if let Some(failure) = prepared.failed.take() {
+            return Err(failure.into());
+        }
+        let execute = Execute::parse(payload, prepared.params, capabilities).map_err(malformed)?;
+        let untyped = prepared.take_types(&execute, capabilities.contains(Capabilities::QUERY_ATTRIBUTES), mariadb)?;
+        let PreparedStatement { params, long_data, .. } = *prepared;
+        // MySQL keeps something of the types of earlier executions: on a lane those would be other sessions'.
+        let fits = !long_data && !prepared.cursor && (!prepared.retyped || mariadb);
+        let rides = prepared.digest.filter(|_| fits && !untyped && payload.len() <= MAX_COMMAND);
+        // Values in pieces are on the connection that has them.
+        let hint = prepared.hint.filter(|_| !long_data);
+        let (key, class, types) = (prepared.key.clone(), prepared.class.clone(), prepared.types.clone());
+        let digested = prepared.digested.clone();
+        let class = self.class_by_programs(&class, &key.text).map_or(class, Rc::new);
+        let admitted = self.admit(&digested).await?;
+        let execution = Execution {
+            id,
+            key: &key,
+            execute: &execute,
+            uncursored: &execute.without_cursor(),
+            types: types.as_ref(),
+            untyped,
+            params,
+            session: self.handle.id,
+            long_data,
+            rides: rides.filter(|_| !execute.opens_cursor()),
+        };
+        let arena = Bump::new();
+        let statement = Statement::new(&arena, &key.text, &class, self.state.lex, Form::Prepared(execution));
+        self.run_statement(&statement.hinted(admitted.hint.filter(|_| !long_data).or(hint))).await
+    }
+
+    /// The first value of an execution.
+    pub(super) fn first_parameter<'a>(&self, statement: &Statement<'a>) -> Result<Option<Parameter<'a>>, Stopped> {
+        let Some(execution) = statement.execution() else { return Ok(None) };
+        let first = self.parameters(execution).next().transpose().map_err(malformed)?;
+        Ok(first)
+    }
+
+    /// Shows the statement's text as what the session runs.
+    pub(super) fn handle_statement(&self, key: &StatementKey) {
+        self.handle.begin(Command::StmtExecute.process_name(), &key.text, self.shared.idle.now());
+    }
+}

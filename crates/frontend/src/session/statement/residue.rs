@@ -1,0 +1,112 @@
+//! What a statement leaves in its session.
+//!
+//! What must always hold: it is taken over once, when the statement has ended on its server, and only what the reply proves.
+
+use std::rc::Rc;
+
+use weir_backend::profile::charset_of;
+use weir_exec::variables;
+use weir_sql::facts::nothing_ran;
+use weir_sql::{Kind, Pins};
+use weir_wire::StatusFlags;
+
+use super::super::Session;
+use super::super::relay::Outcome;
+use super::super::server::Stopped;
+use super::{Execution, Form, Statement};
+
+impl Session {
+    /// Takes over what a statement has left. `bound`: the pins before it.
+    pub(super) async fn take_residue(
+        &mut self,
+        statement: &Statement<'_>,
+        outcome: &Outcome,
+        bound: Pins,
+    ) -> Result<(), Stopped> {
+        let (class, text) = (statement.class, statement.text);
+        self.note(class, outcome);
+        self.see_whether_closed(outcome).await.map_err(Stopped::Ended)?;
+        match (outcome.error, statement.form) {
+            (None, _) => self.learn_unreported(class, outcome, bound).await,
+            (Some((code, _)), Form::Text(_)) => {
+                let nothing = nothing_ran(text, self.state.lex, class, code, &outcome.message);
+                self.state.pins &= if nothing { bound } else { Pins::all() };
+            }
+            _ => {}
+        }
+        if let (Kind::SetUserVariables(variables), Form::Text(_)) = (&class.kind, statement.form) {
+            self.note_user_variables(text, variables);
+        }
+        self.note_assigned(class, text);
+        self.note_clock(class, text);
+        if outcome.error.is_none() {
+            self.note_temporary(class, text);
+        }
+        match &statement.form {
+            Form::Prepared(execution) => self.note_execution(execution, outcome),
+            _ => Ok(()),
+        }
+    }
+
+    /// After an execution: a cursor may be open, and values that came in pieces have been used.
+    fn note_execution(&mut self, execution: &Execution<'_>, outcome: &Outcome) -> Result<(), Stopped> {
+        let says = |flag| outcome.status.is_some_and(|status| status.contains(flag));
+        // What ends in an OK of its own, as CALL does, has sent all rows; a routine's own cursor raises the flag there too.
+        let rows_last = outcome.error.is_none() && outcome.found_rows.is_some();
+        let open = execution.execute.opens_cursor() && rows_last && says(StatusFlags::CURSOR_EXISTS);
+        let prepared = self.prepared_statement(execution.id, "mysqld_stmt_execute")?;
+        if prepared.long_data || prepared.cursor || open {
+            prepared.cursor = open;
+            prepared.long_data = false;
+            self.state.learn_busy_statements();
+            self.hold_statement(execution.key, open);
+        }
+        Ok(())
+    }
+
+    /// A SET of user variables to literals was run: the profile takes them, in a form whose meaning no later SET
+    /// changes. Where there is no such form the session is pinned.
+    fn note_user_variables(&mut self, text: &[u8], assigned: &[weir_sql::UserVariable]) {
+        if self.state.row_count < 0 {
+            return;
+        }
+        let form =
+            |v: &weir_sql::UserVariable| Some((v.name.to_string(), self.lasting_literal(&text[v.literal.clone()])?));
+        let Some(literals) = assigned.iter().map(form).collect::<Option<Vec<_>>>() else {
+            self.state.pins |= Pins::COMPUTED_USER_VARIABLE;
+            self.note_assigned_in(text);
+            return;
+        };
+        let lengths = literals.iter().map(|(_, literal)| literal.len());
+        let all = self.state.profile.user_variable_bytes() + lengths.clone().sum::<usize>();
+        if all > variables::MOST_LITERALS || lengths.max() > Some(variables::MOST_LITERAL) {
+            // Too much to be sent with a statement.
+            self.state.pins |= Pins::COMPUTED_USER_VARIABLE;
+            self.note_assigned_in(text);
+            return;
+        }
+        literals.iter().for_each(|(name, _)| {
+            self.state.kept.remove(name);
+        });
+        let literals = literals.iter().map(|(name, literal)| (name.as_str(), literal.as_str()));
+        let profile = Rc::new(self.state.profile.with_user_variables(literals));
+        self.state.profile = profile.clone();
+        if let Some(lease) = &mut self.lease {
+            lease.set_profile(profile);
+        }
+    }
+
+    /// A literal with the character set and the collation that it has now, if it is a string.
+    fn lasting_literal(&self, literal: &[u8]) -> Option<String> {
+        let literal = std::str::from_utf8(literal).ok()?;
+        let quote = literal.chars().next().filter(|c| matches!(c, '\'' | '"'));
+        let Some(quote) = quote else { return Some(literal.to_owned()) };
+        let value = literal.strip_prefix(quote)?.strip_suffix(quote)?;
+        if value.contains('\'') || self.state.collation_unknown {
+            return None;
+        }
+        let charset = charset_of(self.state.profile.variable("character_set_connection")?);
+        let collation = self.state.profile.variable("collation_connection")?;
+        Some(format!("_{charset}'{value}' COLLATE {collation}"))
+    }
+}

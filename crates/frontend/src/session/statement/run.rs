@@ -1,0 +1,90 @@
+//! Running a statement's course.
+//!
+//! What must always hold: a statement takes one course, and the client is answered once, by whatever runs it.
+
+use weir_plan::Plan;
+use weir_sql::{Kind, Pins};
+use weir_wire::StatusFlags;
+
+use super::super::Session;
+use super::super::server::Stopped;
+use super::Statement;
+use super::decide::{self, Answer, Course, Facts};
+
+impl Session {
+    /// The way of a statement that may run: decides its course, and runs it.
+    pub(super) async fn run_statement(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
+        // Shards plan a text that has the session's values in it.
+        match self.endpoint.sharding.is_some().then(|| self.splice_state(statement)).flatten() {
+            None => self.run_as_planned(statement, statement).await,
+            Some(text) => {
+                let planned = statement.with(&text, statement.form);
+                Box::pin(self.run_as_planned(statement, &planned)).await
+            }
+        }
+    }
+
+    /// `planned`: the statement with the text that shards plan.
+    async fn run_as_planned(&mut self, statement: &Statement<'_>, planned: &Statement<'_>) -> Result<(), Stopped> {
+        let Some(course) = self.course(statement, planned).await? else { return Ok(()) };
+        match course {
+            Course::OneServer(place) => self.run_on_server(statement, place).await,
+            Course::MultiShard(plan) => Box::pin(self.run_plan(planned, plan)).await,
+            Course::Answer(answer) => self.answer(statement, answer).await,
+            Course::SqlPrepare(request) => Box::pin(self.run_sql_prepare(statement, request)).await,
+            Course::OneByOne => Box::pin(self.run_parts(statement)).await,
+            Course::Refuse(failure) => Err(failure.into()),
+        }
+    }
+
+    /// The course of a statement; none if it was about the transaction as a whole, and has been run. `planned`: the same with the text
+    /// that shards plan.
+    async fn course(&mut self, statement: &Statement<'_>, planned: &Statement<'_>) -> Result<Option<Course>, Stopped> {
+        if self.runs_apart(statement) {
+            return Ok(Some(Course::OneByOne));
+        }
+        let is_prepared = |name: &str| self.state.sql_prepared.contains_key(name);
+        if let Some(course) = decide::sql_prepare(statement, &self.facts(), is_prepared) {
+            return Ok(Some(course));
+        }
+        if self.across_shards(statement.class, statement.text).await? {
+            return Ok(None);
+        }
+        if self.on_reader.is_some() && matches!(statement.class.kind, Kind::Begin { .. }) {
+            self.end_transaction_on_reader().await?;
+        }
+        if let Some(course) = decide::answer(statement, &self.facts()) {
+            return Ok(Some(course));
+        }
+        if self.ignores_locks && self.locks_sharded_tables(statement) {
+            return Ok(Some(Course::Answer(Answer::IgnoreLocks)));
+        }
+        let plan = match self.endpoint.sharding.is_some() {
+            true => self.plan_statement(planned).await?,
+            false => Plan::Home,
+        };
+        Ok(Some(decide::by_plan(statement, &self.facts(), plan)))
+    }
+
+    /// What decides of the session.
+    fn facts(&self) -> Facts {
+        let bound = self.lease.is_some() && self.state.is_bound();
+        Facts {
+            mariadb: self.identity.mariadb,
+            sharded: self.has_sharded_databases(),
+            confined_to: (bound && !self.may_change_shard()).then_some(self.at.shard),
+            in_transaction: self.state.in_transaction(),
+            begun_here: self.state.begin.is_some(),
+            on_replica: self.on_reader.is_some(),
+            autocommit: self.state.status.contains(StatusFlags::AUTOCOMMIT),
+            keeps_connection: self.lease.is_some() && !self.held,
+            begin_is_a_block: self.begin_is_a_block(),
+            prepared_on_connection: self.state.pins.contains(Pins::TEXT_PREPARE),
+        }
+    }
+
+    /// In MariaDB's sql_mode ORACLE, BEGIN starts a block and not a transaction: the server judges it.
+    fn begin_is_a_block(&self) -> bool {
+        self.state.profile.variable("sql_mode").unwrap_or(&self.identity.sql_mode).contains("ORACLE")
+    }
+}

@@ -1,0 +1,79 @@
+//! COM_QUERY: a text becomes a statement.
+//!
+//! What must always hold: whatever a text does, it is counted once, and what the client is told of it is put out here.
+
+use std::rc::Rc;
+
+use weir_sql::{Bump, Kind};
+use weir_wire::error::codes;
+use weir_wire::stmt::query_text_at;
+use weir_wire::{Failure, Fault};
+
+use super::super::server::Stopped;
+use super::super::{End, Session};
+use super::{Form, Statement, Text};
+use crate::texts::ReadText;
+
+impl Session {
+    /// A text.
+    pub(in crate::session) async fn query(&mut self, payload: &[u8]) -> Result<(), End> {
+        let at = match query_text_at(payload, self.client.capabilities) {
+            Ok(at) => at,
+            Err(error) => {
+                self.refuse(&Failure::new(Fault::Client, codes::ER_MALFORMED_PACKET, b"HY000", error.to_string()));
+                return Ok(());
+            }
+        };
+        self.learn_reading(&payload[at..]).await?;
+        let read = self.shared.read(&payload[at..], self.state.lex);
+        if self.is_read_apart(&read) {
+            return Box::pin(self.run_one_by_one(payload, at)).await;
+        }
+        let begun = self.statement_begins();
+        if let Kind::Weir(range) = &read.class.kind {
+            let statement = String::from_utf8_lossy(&payload[at..][range.clone()]).into_owned();
+            return Box::pin(self.weir_statement(&statement)).await;
+        }
+        let ended = self.run_text(payload, at, &read).await;
+        self.note_accounts(&read.class);
+        self.statement_ends(begun, &read.digested, &payload[at..], &ended);
+        ended
+    }
+
+    /// Runs the text that begins at `at` in a command, and answers the client.
+    pub(super) async fn run_text(&mut self, payload: &[u8], at: usize, read: &Rc<ReadText>) -> Result<(), End> {
+        let held = self.hold_status(&read.class, &payload[at..]);
+        let ended = match self.run_admitted_text(payload, at, read).await {
+            Ok(()) => Ok(()),
+            Err(stopped) => self.stopped(stopped),
+        };
+        self.tell_own_tls(held, false);
+        ended
+    }
+
+    /// The text that begins at `at` in a command, as far as the rules let it run.
+    pub(super) async fn run_admitted_text(
+        &mut self,
+        payload: &[u8],
+        at: usize,
+        read: &Rc<ReadText>,
+    ) -> Result<(), Stopped> {
+        let admitted = self.admit(&read.digested).await?;
+        let (head, text) = payload.split_at(at);
+        let rewritten = admitted.rewritten(text, self.state.lex)?;
+        let read = match &rewritten {
+            Some(text) => &self.shared.read(text, self.state.lex),
+            None => read,
+        };
+        let text = rewritten.as_deref().unwrap_or(text);
+        let blanked = read.hint.and_then(|_| weir_sql::without_routing_hint(text, self.state.lex));
+        let command = (rewritten.is_none() && blanked.is_none()).then_some(payload);
+        // The programs that it calls may say more than the text alone.
+        let known = self.class_by_programs(&read.class, text);
+        let form = Form::Text(Text { head, command, rides: read.rides });
+        let arena = Bump::new();
+        let text = blanked.as_deref().unwrap_or(text);
+        let statement = Statement::new(&arena, text, known.as_ref().unwrap_or(&read.class), self.state.lex, form);
+        self.run_statement(&statement.hinted(admitted.hint.or(read.hint))).await
+    }
+}
