@@ -19,13 +19,13 @@ use weir_backend::monitor::{MonitorSettings, watch};
 use weir_backend::pool::PoolSettings;
 use weir_backend::server::{Health, Tls};
 use weir_backend::{Address, Places, Reach, Replaceable, Server, ServerSettings, Stream};
-use weir_exec::transaction::Coordinator;
 use weir_frontend::worker::{Peer, Socket};
 use weir_frontend::{
     Accounts, Compression, ConfiguredUser, Endpoint, Incoming, Place, Settings, Worker, WorkerSettings,
 };
 use weir_local::{Flavor, Installation, ServerSpec};
 use weir_topology::{Group, GroupSettings, MemberSettings, Role};
+use weir_txn::Coordinator;
 use weir_wire::auth::{AuthPlugin, Password};
 use weir_wire::frame::put_packet;
 use weir_wire::reply::{Event, ReplyKind, ReplyTracker};

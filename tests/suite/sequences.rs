@@ -16,7 +16,7 @@ use weir_backend::monitor::MonitorSettings;
 use weir_backend::server::Tls;
 use weir_backend::{Address, Reach, Server, ServerSettings};
 use weir_catalog::ShardId;
-use weir_exec::{Own, SequenceName, Sequences, schema};
+use weir_shards::{Own, SequenceName, Sequences, schema};
 use weir_topology::{Group, GroupSettings, MemberSettings, Role};
 use weir_wire::auth::Password;
 
@@ -217,7 +217,7 @@ async fn decide(own: &Own, site: &Site) -> Result<(), Failed> {
         crate::driver::run(&mut session, statement)?;
     }
     let row = own.run(ShardId(0), "SELECT outcome, connection FROM weir.decisions WHERE gid = 'weir,test,1'").await?;
-    let outcome = row.rows.first().map(|row| weir_exec::own::text(row.first()));
+    let outcome = row.rows.first().map(|row| weir_shards::own::text(row.first()));
     expect_equal("decided", outcome, Some("commit".to_owned()))?;
     let again = crate::driver::run(&mut session, &call);
     let code = crate::driver::server_error(&again).map(|(code, _)| code);

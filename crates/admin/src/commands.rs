@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use weir_backend::Server;
 use weir_backend::server::Health;
-use weir_exec::transaction::Coordinator;
-use weir_exec::{Sharding, attach};
+use weir_ddl::attach;
+use weir_shards::Sharding;
 use weir_topology::{Group, Member, SetWriterError, View};
+use weir_txn::Coordinator;
 use weir_wire::error::codes;
 use weir_wire::resultset::{Column, ResultSet};
 use weir_wire::{Failure, Fault};

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use weir_catalog::{Catalog, Database, Method, Placement, ShardId, Table as Known};
-use weir_exec::define::{self, WithOwnAccount};
-use weir_exec::{Sharding, check};
+use weir_ddl::check;
+use weir_ddl::define::{self, WithOwnAccount};
+use weir_shards::Sharding;
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 

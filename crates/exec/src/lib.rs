@@ -1,36 +1,15 @@
-//! Runs plans on server connections: reads of several shards and their merge, writes, distributed transactions, definitions.
+//! Runs plans on server connections: reads of several shards and their merge, and writes.
 //!
 //! What must always hold: it knows no client sockets; what a client gets goes into a [`Sink`]. A connection is taken for broken until its
 //! reply has been read to its end.
 //!
-//! * [`define`]: definitions; [`ask`]: statements whose replies are read whole.
-//! * [`own`]: Weir's own connections to the shards.
-//! * [`schema`]: what Weir keeps in each shard; [`copies`]: the catalog there.
-//! * [`sharding`]: what everything shares that concerns several shards.
-//! * [`sequence`]: AUTO_INCREMENT of sharded tables.
-//! * [`clock`]: one time for a statement on all shards.
-//! * [`tell`]: SHOW, ANALYZE and the like; [`variables`]: values of user variables.
+//! * [`read`](mod@read): reads of several shards, merged.
 //! * [`write`](mod@write): writes on several shards.
-//! * [`inspect`], [`check`], [`attach`], [`rebuild`]: the catalog and what the servers have.
+//! * [`variables`]: values of user variables.
 #![forbid(unsafe_code)]
 
-pub mod ask;
-pub mod attach;
-pub mod check;
-pub mod clock;
-pub mod copies;
-pub mod define;
-pub mod inspect;
 mod named;
-pub mod own;
 pub mod read;
-pub mod rebuild;
-pub mod routine;
-pub mod schema;
-pub mod sequence;
-pub mod sharding;
-pub mod tell;
-mod together;
 pub mod variables;
 pub mod write;
 
@@ -43,11 +22,6 @@ use weir_wire::stmt::Execute;
 use weir_wire::{Failure, StatusFlags};
 
 pub use named::{NAMED, Named};
-pub use own::Own;
-pub use sequence::{SequenceName, Sequences};
-pub use sharding::Sharding;
-
-pub mod transaction;
 
 /// Where a merged result goes.
 ///

@@ -1,7 +1,7 @@
 //! Ends deadlocks over several shards: one of the sessions that wait for each other gets error 1213, as one server would give it.
 //!
 //! What must always hold: servers are asked only while at least two sessions that have connections to several of them have waited for a
-//! while; a session is ended only for a circle of waits that two looks have seen ([`weir_exec::transaction::deadlock`]).
+//! while; a session is ended only for a circle of waits that two looks have seen ([`weir_txn::deadlock`]).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::Server;
-use weir_exec::transaction::deadlock::{LockWait, LockWaits, circle};
+use weir_txn::deadlock::{LockWait, LockWaits, circle};
 
 use crate::endpoint::Endpoint;
 

@@ -11,8 +11,8 @@ use weir_admin::{Commands, Oversight};
 use weir_backend::monitor::MonitorSettings;
 use weir_backend::server::Identity;
 use weir_backend::{Places, Replaceable, Server};
-use weir_exec::transaction::Coordinator;
 use weir_topology::{Group, Level};
+use weir_txn::Coordinator;
 use weir_wire::auth::RsaKeyPair;
 
 use crate::accounts::Accounts;
@@ -63,7 +63,7 @@ pub struct Endpoint {
     /// The shards: a group of servers each. There is one at least.
     pub groups: Vec<Arc<Group>>,
     /// What is known of databases over several shards; `None` if there is one shard.
-    pub sharding: Option<Arc<weir_exec::Sharding>>,
+    pub sharding: Option<Arc<weir_shards::Sharding>>,
     /// How they are watched, and with which account.
     pub monitor: Replaceable<MonitorSettings>,
     /// Who may have connections to several shards.

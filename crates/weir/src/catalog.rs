@@ -11,9 +11,10 @@ use arc_swap::ArcSwap;
 use clap::{Args, Subcommand};
 use tokio::runtime::Runtime;
 use weir_catalog::Catalog;
-use weir_exec::rebuild::{self, Undecided};
-use weir_exec::{Own, check};
+use weir_ddl::check;
+use weir_ddl::rebuild::{self, Undecided};
 use weir_meta::{Document, DocumentError, Embedded, Follower, Store, StoreError};
+use weir_shards::Own;
 
 use crate::config::{self, CheckedConfig};
 use crate::serve;

@@ -45,6 +45,11 @@ impl Failure {
     }
 }
 
+/// The refusal of what Weir does not do: MySQL's 1235, ER_NOT_SUPPORTED_YET. The message says what to do instead.
+pub fn not_supported(message: impl Into<String>) -> Failure {
+    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+}
+
 /// MySQL's error codes that Weir itself sends. Source: MySQL Error Message Reference.
 #[expect(missing_docs, reason = "the names are the manual's")]
 pub mod codes {

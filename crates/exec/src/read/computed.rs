@@ -16,9 +16,9 @@ use super::row::{self, Format, Span};
 use super::telling::Telling;
 use super::value::{self, Value, integer};
 use super::{SORT_LIMIT, Session, Stopped, put_end};
-use crate::ask::not_supported;
 use crate::{Outcome, Part, Request, Sink};
 use given::{Batch, Document, Types};
+use weir_wire::error::not_supported;
 
 /// Runs it on parts of all of its shards, as [`super::run`] does a read.
 ///

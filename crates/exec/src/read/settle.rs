@@ -12,7 +12,7 @@ use weir_backend::Server;
 
 use super::feed::{Feed, Step};
 use super::link::Link;
-use crate::together;
+use futures_util::future::join_all;
 
 /// How long a reply may take to end by itself.
 const GRACE: Duration = Duration::from_millis(20);
@@ -53,9 +53,9 @@ pub(super) async fn settle<'f, L: Link + 'f>(feeds: impl Iterator<Item = &'f mut
             None => Box::pin(std::future::ready(false)),
         }
     };
-    let kills = open.iter().map(kill).collect();
+    let kills: Vec<_> = open.iter().map(kill).collect();
     let both = async {
-        let (killed, ()) = tokio::join!(together::all(kills), drain(&mut open, usize::MAX));
+        let (killed, ()) = tokio::join!(join_all(kills), drain(&mut open, usize::MAX));
         killed
     };
     let killed = tokio::time::timeout(BOUND, both).await;

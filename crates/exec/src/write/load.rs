@@ -15,9 +15,11 @@ use super::lines::{Field, Line, Lines};
 use super::returned::Keeper;
 use super::send::{self, Done, Order, Replied, Surroundings};
 use super::{Session, internal, worst};
-use crate::ask::{ask, not_supported};
-use crate::sequence::SequenceName;
-use crate::{Outcome, Part, Sharding};
+use crate::{Outcome, Part};
+use weir_shards::Sharding;
+use weir_shards::ask::ask;
+use weir_shards::sequence::SequenceName;
+use weir_wire::error::not_supported;
 
 /// So many bytes go into one packet.
 const PACKET: usize = 64 * 1024;

@@ -32,9 +32,10 @@ pub use load::{Source, load};
 pub use returned::Returned;
 pub use settle::{Generator, Settled, settle};
 
-use crate::{LeftId, Outcome, Part, Sharding, read};
+use crate::{LeftId, Outcome, Part, read};
 use counts::total;
 use send::{Order, Replied, Surroundings, Wanted, everywhere};
+use weir_shards::Sharding;
 
 /// Errors after which a server has rolled back the transaction: a deadlock, and that of an XA branch.
 const ENDS_TRANSACTION: [u16; 2] = [1213, 1614];

@@ -13,9 +13,9 @@ use super::gather::{CHARSET, put_key, rows};
 use super::send::{Order, Surroundings, Wanted, everywhere, undo};
 use super::value::{constant_of, put_value};
 use super::{Session, internal, only_read, worst};
-use crate::ask::ask;
 use crate::read::Row;
 use crate::{Outcome, Part};
+use weir_shards::ask::ask;
 
 /// How often weights are learnt for one key: once for each collation that it has, and not for ever.
 const MOST_LESSONS: usize = 16;

@@ -13,7 +13,7 @@ use weir_wire::{Capabilities, Failure, Fault, Reader, StatusFlags};
 use super::internal;
 use super::send::Done;
 use crate::Sink;
-use crate::ask::not_supported;
+use weir_wire::error::not_supported;
 
 /// The most bytes that all parts of a statement may return.
 pub(super) const MOST: usize = 64 * 1024 * 1024;

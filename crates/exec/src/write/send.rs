@@ -76,7 +76,7 @@ impl Surroundings {
         let time = match parts.first_mut() {
             Some(part) if alike.time && orders > 1 && part.lease.profile().variable("timestamp").is_none() => {
                 confirm(part).await?;
-                Some(crate::clock::now(&mut part.lease).await?)
+                Some(weir_txn::clock::now(&mut part.lease).await?)
             }
             _ => None,
         };

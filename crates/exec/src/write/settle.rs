@@ -9,7 +9,8 @@ use weir_wire::Failure;
 use super::value::literal_of;
 use super::{Session, gather, internal};
 use crate::read::{self, Collations};
-use crate::{Outcome, Part, Request, SequenceName, Sequences};
+use crate::{Outcome, Part, Request};
+use weir_shards::{SequenceName, Sequences};
 
 /// Where values of AUTO_INCREMENT come from.
 pub trait Generator {

@@ -12,9 +12,9 @@ mod wording;
 
 use weir_admin::sessions::Interrupt;
 use weir_backend::Lease;
-use weir_exec::transaction::{Role, Taken, TransactionId};
-use weir_exec::transaction::{is_in_transaction, join_texts};
 use weir_sql::{Class, Effects, Kind, Pins};
+use weir_txn::{Role, Taken, TransactionId};
+use weir_txn::{is_in_transaction, join_texts};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault, StatusFlags};
 

@@ -1,7 +1,7 @@
 //! `weir advise`: reads a dump and tells, before anything is made, where each of its tables would be in a sharded database, which shard keys
 //! would suit it, and all that will be refused.
 //!
-//! What must always hold: the rules are those of the server itself (`weir_catalog::define`, `weir_exec::define`), never a second copy of
+//! What must always hold: the rules are those of the server itself (`weir_catalog::define`, `weir_ddl::define`), never a second copy of
 //! them. Nothing is connected to.
 
 mod keys;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weir_catalog::{Catalog, Database, Object, ShardId, SlotMap, Told};
-use weir_exec::define::{Asked, intend};
+use weir_ddl::define::{Asked, intend};
 use weir_sql::ast::{AlterActionKind, CreateTable, KeyKind, ObjectName, StatementKind, TableBody, TableElement};
 use weir_sql::{Bump, LexMode, Lexer, TokenKind, parse};
 
@@ -195,7 +195,7 @@ pub(super) fn judged(
     database: &str,
     catalog: &Catalog,
     mode: LexMode,
-) -> Result<Option<weir_exec::define::Intent>, weir_wire::Failure> {
+) -> Result<Option<weir_ddl::define::Intent>, weir_wire::Failure> {
     let arena = Bump::new();
     let Ok(parsed) = parse(&arena, text, mode) else { return Ok(None) };
     let [statement] = parsed.statements else { return Ok(None) };

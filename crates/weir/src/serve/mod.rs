@@ -28,9 +28,9 @@ use weir_backend::monitor::{MonitorSettings, watch};
 use weir_backend::pool::PoolSettings;
 use weir_backend::server::Health;
 use weir_backend::{Places, Reach, Replaceable, Server, ServerSettings};
-use weir_exec::transaction::{Coordinator, TransactionSettings};
 use weir_frontend::{Accounts, Compression, ConfiguredUser, Endpoint, Place, Settings, Worker, WorkerSettings};
 use weir_topology::{Group, GroupSettings, Level, MemberSettings, Role};
+use weir_txn::{Coordinator, TransactionSettings};
 use weir_wire::auth::{AuthPlugin, Password};
 
 use crate::config::CheckedConfig;
@@ -63,7 +63,7 @@ pub(crate) enum ServeError {
     /// The catalog can't be used, or a shard lacks what sharding takes.
     // Boxed for its size.
     #[error("{0}")]
-    Sharding(Box<weir_exec::sharding::OpenError>),
+    Sharding(Box<weir_shards::sharding::OpenError>),
     /// A log can't be opened.
     #[error("{0}")]
     Log(#[from] weir_admin::logs::LogError),

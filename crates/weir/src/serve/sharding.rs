@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use weir_backend::Replaceable;
 use weir_backend::monitor::MonitorSettings;
-use weir_exec::Sharding;
-use weir_exec::sharding::Settings;
+use weir_shards::Sharding;
+use weir_shards::sharding::Settings;
 use weir_topology::Group;
 
 use super::ServeError;

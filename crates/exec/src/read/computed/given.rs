@@ -16,7 +16,7 @@ use super::super::merge::internal;
 use super::super::row::{self, Format, Span};
 use super::super::value::{float, integer};
 use crate::Request;
-use crate::ask::not_supported;
+use weir_wire::error::not_supported;
 
 /// The most bytes of a document: as digits they are twice as many, and servers take statements of 16 MiB by default.
 const MOST: usize = 6 * 1024 * 1024;

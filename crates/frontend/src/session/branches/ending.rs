@@ -3,8 +3,8 @@
 //! What must always hold: the parts end alike, and nothing is left of the transaction in the session afterwards, whatever came of it.
 
 use weir_backend::Position;
-use weir_exec::transaction::{Ended, Party, Role, Verdict};
 use weir_sql::Pins;
+use weir_txn::{Ended, Party, Role, Verdict};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault, StatusFlags};
 

@@ -2,8 +2,8 @@
 //!
 //! What must always hold: a part that joins late has the savepoints that the others have, in their order.
 
-use weir_exec::transaction::everywhere;
 use weir_sql::{Class, Effects, First, LexMode, Pins, first_statement};
+use weir_txn::everywhere;
 use weir_wire::StatusFlags;
 
 use super::super::server::Stopped;

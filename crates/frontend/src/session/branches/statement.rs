@@ -3,7 +3,8 @@
 //! What must always hold: a statement that writes on several shards is done on all of them or on none. Without a transaction it gets one;
 //! in a transaction, what it did on some shards is undone when it fails on another.
 
-use weir_exec::{Part, clock};
+use weir_exec::Part;
+use weir_txn::clock;
 use weir_wire::error::codes;
 use weir_wire::{Failure, StatusFlags};
 

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use weir_catalog::{Catalog, ShardId, Weights};
-use weir_exec::Sharding;
 use weir_plan::Plan;
+use weir_shards::Sharding;
 use weir_sql::Pins;
 use weir_wire::params::{Parameter, parameters};
 use weir_wire::{Capabilities, Malformed};

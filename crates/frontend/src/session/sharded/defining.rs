@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use weir_exec::{Outcome, Part, Sharding, define, tell};
+use weir_ddl::{define, show};
+use weir_exec::{Outcome, Part};
 use weir_plan::Inform;
+use weir_shards::Sharding;
 use weir_sql::LexMode;
 use weir_sql::ast::{Statement, StatementKind, UpkeepVerb};
 use weir_wire::Failure;
@@ -19,9 +21,9 @@ use super::super::state::Diagnostics;
 use super::super::statement::Statement as OnItsWay;
 use super::super::statement::decide::OneServer;
 use super::super::{End, Session};
-use super::not_supported;
 use super::several::{conditions_of, places};
 use super::sink::ClientSink;
+use weir_wire::error::not_supported;
 
 /// What of a session decides what a definition means.
 struct Surroundings {
@@ -154,7 +156,7 @@ impl Session {
         let statement = self.only_statement(asked)?;
         let surroundings = self.surroundings();
         let wanted = surroundings.asked(asked.text, statement);
-        let shards = places(&tell::shards(&wanted, &sharding.catalog())?);
+        let shards = places(&show::shards(&wanted, &sharding.catalog())?);
         let reads = matches!(statement.kind, StatementKind::TableUpkeep(upkeep) if upkeep.verb == UpkeepVerb::Checksum);
         let mut lent = match (statement.kind, reads) {
             // It reads rows, as the session's transaction sees them.
@@ -165,9 +167,9 @@ impl Session {
             }
             _ => self.parts_alone(&shards).await?,
         };
-        let client = tell::Client { capabilities: self.client.capabilities, binary: asked.execution().is_some() };
+        let client = show::Client { capabilities: self.client.capabilities, binary: asked.execution().is_some() };
         let mut sink = ClientSink::new(&mut self.client, &self.handle);
-        let told = tell::tell(&wanted, sharding, client, &mut lent.parts, &mut sink).await;
+        let told = show::answer(&wanted, sharding, client, &mut lent.parts, &mut sink).await;
         let told = told.map_err(|failure| match sink.into_error() {
             Some(error) => Stopped::Ended(error.into()),
             None => Stopped::Refused(failure),
@@ -187,7 +189,7 @@ impl Session {
         let shards = places(&inform.shards());
         let mut lent = self.parts_alone(&shards).await?;
         let capabilities = self.client.capabilities;
-        let completed = tell::information::complete(inform, asked.text, capabilities, sharding, &mut lent.parts).await;
+        let completed = show::information::complete(inform, asked.text, capabilities, sharding, &mut lent.parts).await;
         let failed = completed.as_ref().err().cloned();
         self.parts_done(lent, failed).await?;
         let home = usize::from(inform.home.0);

@@ -19,12 +19,11 @@ mod variables;
 use std::sync::Arc;
 
 use weir_catalog::ShardId;
-use weir_exec::Sharding;
 use weir_exec::write::Generator;
 use weir_plan::{Alike, Plan, Returns, Route, Write, WriteKind};
+use weir_shards::Sharding;
 use weir_sql::{Bump, Class, Effects, Kind};
-use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
+use weir_wire::error::not_supported;
 
 use super::Session;
 use super::server::Stopped;
@@ -208,9 +207,4 @@ fn not_by_sql_prepare(plan: &Plan) -> Option<&'static str> {
 /// A statement that may make a database or a table sharded, or is about accounts, which all shards have.
 fn may_define(class: &Class) -> bool {
     class.effects.intersects(Effects::IMPLICIT_COMMIT | Effects::CHANGES_ACCOUNTS) || class.kind == Kind::Multiple
-}
-
-/// What Weir does not do.
-pub(super) fn not_supported(message: impl Into<String>) -> Failure {
-    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use weir_backend::profile::Profile;
 use weir_catalog::{Catalog, Constant, Placement, ShardId, Weights};
-use weir_exec::Sharding;
 use weir_plan::{Effort, Plan, Refusal, SessionFacts, views};
+use weir_shards::Sharding;
 use weir_sql::ast::{Statement, StatementKind};
 use weir_sql::resolve::{Context, resolve};
 use weir_sql::{Bump, LexMode, SyntaxError};
@@ -18,9 +18,9 @@ use super::super::Session;
 use super::super::server::Stopped;
 use super::super::statement::Statement as OnItsWay;
 use super::super::statement::prepared::malformed;
-use super::not_supported;
 use crate::literals::{Literals, variable};
 use crate::plans::{Circumstances, Wanted};
+use weir_wire::error::not_supported;
 
 /// How often weights are learnt for one statement: once for each collation that it has, and not for ever.
 const MOST_LESSONS: usize = 16;

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_catalog::Catalog;
-use weir_exec::Sharding;
 use weir_plan::{Plan, Refusal, Route};
+use weir_shards::Sharding;
 use weir_sql::ast::{DropKind, ObjectName, Statement, StatementKind};
 use weir_sql::visit::{Flow, NameRole, Node, Object, walk};
 use weir_sql::{Bump, Class, Kind, Pins, TokenKind};
@@ -17,7 +17,7 @@ use weir_wire::Failure;
 use super::super::Session;
 use super::super::server::Stopped;
 use super::super::statement::Statement as OnItsWay;
-use super::not_supported;
+use weir_wire::error::not_supported;
 
 /// A table's database and name, as they are compared.
 pub(in super::super) type TableName = (Vec<u8>, Vec<u8>);

@@ -20,11 +20,12 @@ use weir_wire::{Failure, Fault};
 use super::super::Session;
 use super::super::diagnostics::Condition;
 use super::super::server::Stopped;
-use super::super::sharded::{OUT_OF_SIGHT, not_supported};
+use super::super::sharded::OUT_OF_SIGHT;
 use super::super::state::Diagnostics;
 use super::prepared::{MOST_STATEMENTS, too_many_statements};
 use super::{Form, Statement};
 use crate::literals::variable;
+use weir_wire::error::not_supported;
 
 /// A text that a client has prepared by SQL.
 #[derive(Debug)]

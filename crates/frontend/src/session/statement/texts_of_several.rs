@@ -15,11 +15,11 @@ use weir_wire::{Capabilities, Failure, StatusFlags};
 
 use super::super::relay::Outcome;
 use super::super::server::Stopped;
-use super::super::sharded::not_supported;
 use super::super::state::Diagnostics;
 use super::super::{End, Session};
 use super::{Form, Statement};
 use crate::texts::{ReadText, Several};
+use weir_wire::error::not_supported;
 
 /// Flags by which servers tell how they read texts.
 const TOLD: StatusFlags = StatusFlags::NO_BACKSLASH_ESCAPES.union(StatusFlags::ANSI_QUOTES);

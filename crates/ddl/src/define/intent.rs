@@ -1,0 +1,440 @@
+//! From a statement to what is to be done: which shards, which text, what the catalog becomes.
+//!
+//! What must always hold: it is a pure function of the statement and a snapshot, so that it can be asked again when the snapshot is old.
+//! A text for servers is the client's own, with Weir's clauses cut out.
+
+use std::collections::BTreeMap;
+
+use weir_catalog::define::Unplaced;
+use weir_catalog::{Catalog, Change, Deed, Object, Progress, Sent, ShardId, Undo};
+use weir_sql::ast::{
+    AlterDatabase, Authentication, CreateDatabase, DropDatabase, DropKind, DropTables, GrantLevel, Granted, ObjectName,
+    ProgramKind, Secret, SetItem, SetItemKind, Statement, StatementKind, Truncate, Verb,
+};
+use weir_sql::{LexMode, splice};
+use weir_wire::Failure;
+
+use super::knowledge::Knowledge;
+use super::names::{self, database, object, objects};
+use super::several::{self, Item};
+use super::{programs, shards, single, tables, undo, views};
+use weir_wire::error::not_supported;
+
+/// How much of a text is shown.
+const SHOWN: usize = 200;
+
+/// A statement, and what of its session decides what it means.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The text.
+    pub text: &'a [u8],
+    /// The statement: all of the text.
+    pub statement: &'a Statement<'a>,
+    /// The default database.
+    pub database: Option<&'a [u8]>,
+    /// How the servers read the text.
+    pub mode: LexMode,
+    /// Session variables that decide how it is read, for a later time: `sql_mode`, `character_set_client` and the like.
+    pub settings: &'a BTreeMap<String, String>,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Intent {
+    /// What kind of thing it is.
+    pub deed: Deed,
+    /// What it is about.
+    pub objects: Vec<Object>,
+    /// The shards, in the order in which they are asked: the first one alone.
+    pub shards: Vec<ShardId>,
+    /// What they are sent.
+    pub text: Vec<u8>,
+    /// What these of them are sent instead.
+    pub own: Vec<(ShardId, Vec<u8>)>,
+    /// The text holds a password.
+    pub secret: bool,
+    /// It makes something only if it is not there (IF NOT EXISTS): a first shard that warns has it, and it ends there.
+    pub if_not_exists: bool,
+    /// What the catalog becomes.
+    pub changes: Vec<Change>,
+    /// How it is taken back.
+    pub undo: Undo,
+    /// Tables that were sharded only by default, and have to become SINGLE before it.
+    pub singles: Vec<Object>,
+    /// Why they have to.
+    pub because: Option<Failure>,
+    /// What is to be said of it beside what servers say: a note.
+    pub note: Option<String>,
+}
+
+impl Intent {
+    /// An intent that sends the client's own text.
+    pub(super) fn new(asked: &Asked<'_>, deed: Deed, objects: Vec<Object>, shards: Vec<ShardId>) -> Intent {
+        Intent {
+            deed,
+            objects,
+            shards,
+            text: asked.text.to_vec(),
+            own: Vec::new(),
+            secret: false,
+            if_not_exists: false,
+            changes: Vec::new(),
+            undo: Undo::Impossible,
+            singles: Vec::new(),
+            because: None,
+            note: None,
+        }
+    }
+
+    pub(super) fn with(mut self, changes: Vec<Change>) -> Intent {
+        self.changes = changes;
+        self
+    }
+
+    /// The shards that have to be reached for it.
+    pub fn reached(&self, catalog: &Catalog) -> Vec<ShardId> {
+        let databases = self.singles.iter().map(|object| &object.database);
+        let mut all: Vec<ShardId> = databases.flat_map(|name| shards::of_database(catalog, name)).collect();
+        all.extend(&self.shards);
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// What a shard is sent.
+    pub(super) fn text_for(&self, shard: ShardId) -> &[u8] {
+        self.own.iter().find(|(of, _)| *of == shard).map_or(&self.text, |(_, text)| text)
+    }
+
+    /// The record of it, with all shards pending.
+    ///
+    /// # Errors
+    /// 1235 for a text that is not UTF-8.
+    pub fn record(&self, asked: &Asked<'_>) -> Result<weir_catalog::Definition, Failure> {
+        let unreadable =
+            || not_supported("Definitions in sharded databases are UTF-8 texts: say SET NAMES utf8mb4 first");
+        let charset = asked.settings.get("character_set_client");
+        if !self.text.is_ascii() && charset.is_some_and(|charset| !charset.to_ascii_lowercase().starts_with("utf8")) {
+            return Err(unreadable());
+        }
+        let readable = |text: &[u8]| String::from_utf8(text.to_vec()).map_err(|_| unreadable());
+        let text = readable(&self.text)?;
+        let own = self.own.iter().map(|(shard, text)| Ok((*shard, readable(text)?))).collect::<Result<_, Failure>>()?;
+        let shown = if self.secret { first_words(&text, 3) } else { text.chars().take(SHOWN).collect() };
+        let database = asked.database.map(|name| names::utf8(name, false)).transpose()?;
+        let definer = takes_rights(asked);
+        let text = (!self.secret).then_some(text);
+        let statement = Sent { text, own, shown, database, settings: asked.settings.clone(), definer };
+        Ok(weir_catalog::Definition {
+            id: 0,
+            statement,
+            deed: self.deed,
+            objects: self.objects.clone(),
+            shards: self.shards.iter().map(|shard| (*shard, Progress::Pending)).collect(),
+            changes: self.changes.clone(),
+            undo: self.undo.clone(),
+        })
+    }
+}
+
+/// Whether the statement gives an object the rights of who runs it.
+fn takes_rights(asked: &Asked<'_>) -> bool {
+    match asked.statement.kind {
+        StatementKind::CreateView(view) => view.definer.is_none(),
+        StatementKind::CreateRoutine(routine) => routine.definer.is_none(),
+        StatementKind::CreateTrigger(trigger) => trigger.definer.is_none(),
+        StatementKind::CreateEvent(event) => event.definer.is_none(),
+        StatementKind::AlterEvent(event) => event.definer.is_none(),
+        _ => false,
+    }
+}
+
+fn first_words(text: &str, count: usize) -> String {
+    let words: Vec<&str> = text.split_whitespace().take(count).collect();
+    format!("{} …", words.join(" "))
+}
+
+/// What a definition does as far as it can be said without asking servers: on which shards, above all. `None` if it is about nothing that
+/// is sharded: it runs where the session is.
+///
+/// # Errors
+/// What can't be done exactly, with the way out.
+pub fn intend(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Failure> {
+    match intend_knowing(asked, catalog, None) {
+        Ok(intent) => Ok(intent),
+        Err(Unplaced::Refused(failure)) => Err(failure),
+        // Only who knows something is told what is missing.
+        Err(_) => Err(not_supported("The shard key's collation is not known")),
+    }
+}
+
+/// The same, with what is known of the servers.
+///
+/// # Errors
+/// What can't be done exactly, or what has to be known first.
+pub(super) fn intend_knowing(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    knowledge: Option<&Knowledge>,
+) -> Result<Option<Intent>, Unplaced> {
+    let intent = match intend_as_it_is(asked, catalog, knowledge) {
+        Err(Unplaced::Refused(failure)) => {
+            let instead = |settled: &Catalog| intend_as_it_is(asked, settled, knowledge).ok().flatten();
+            single::instead(asked, catalog, failure, instead)?
+        }
+        intent => intent?,
+    };
+    Ok(intent.map(|intent| Intent { undo: undo::of(asked, &intent), ..intent }))
+}
+
+fn intend_as_it_is(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    knowledge: Option<&Knowledge>,
+) -> Result<Option<Intent>, Unplaced> {
+    match asked.statement.kind {
+        StatementKind::CreateTable(create) => tables::create(asked, catalog, create, knowledge),
+        StatementKind::AlterDatabase(alter) => Ok(alter_database(asked, catalog, alter, knowledge)?),
+        _ => Ok(intend_other(asked, catalog)?),
+    }
+}
+
+fn intend_other(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Failure> {
+    match asked.statement.kind {
+        StatementKind::AlterTable(alter) => tables::alter(asked, catalog, alter),
+        StatementKind::DropTables(drop) => drop_tables(asked, catalog, drop),
+        StatementKind::Truncate(truncate) => self::truncate(asked, catalog, truncate),
+        StatementKind::RenameTables(rename) => tables::rename(asked, catalog, rename),
+        StatementKind::CreateIndex(index) => tables::create_index(asked, catalog, index),
+        StatementKind::DropIndex(index) => tables::change(asked, catalog, &index.table),
+        StatementKind::CreateView(view) => views::create(asked, catalog, view),
+        StatementKind::CreateDatabase(create) => create_database(asked, catalog, create),
+        StatementKind::DropDatabase(drop) => Ok(drop_database(asked, catalog, drop)),
+        StatementKind::DefineSequence(sequence) => match object(asked, catalog, &sequence.name)? {
+            Some(_) => Err(not_supported(
+                "SEQUENCE objects can't be in a sharded database: use AUTO_INCREMENT, or a database that is not sharded",
+            )),
+            None => Ok(None),
+        },
+        StatementKind::CreateRoutine(routine) => {
+            let deed = if routine.or_replace { Deed::Again } else { Deed::Create };
+            programs::create_routine(asked, catalog, routine, deed)
+        }
+        StatementKind::CreateLibrary(library) => whole_database(asked, catalog, &library.name, Deed::Create),
+        StatementKind::AlterRoutine(routine) => programs::alter_routine(asked, catalog, routine),
+        StatementKind::CreateTrigger(trigger) => programs::create_trigger(asked, catalog, trigger),
+        StatementKind::CreateEvent(event) => {
+            programs::event(asked, catalog, &event.name, Some(event.body), Deed::Create)
+        }
+        StatementKind::AlterEvent(event) => programs::event(asked, catalog, &event.name, event.body, Deed::Again),
+        StatementKind::DropProgram(drop) if drop.kind == ProgramKind::Trigger => {
+            programs::drop_trigger(asked, catalog, &drop.name)
+        }
+        StatementKind::DropProgram(drop) => programs::drop_routine(asked, catalog, drop),
+        _ => accounts(asked, catalog),
+    }
+}
+
+/// Something of a database that all of its shards have.
+pub(super) fn whole_database(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    name: &ObjectName<'_>,
+    deed: Deed,
+) -> Result<Option<Intent>, Failure> {
+    let Some(object) = object(asked, catalog, name)? else { return Ok(None) };
+    let shards = shards::of_database(catalog, &object.database);
+    Ok(Some(Intent::new(asked, deed, vec![object], shards)))
+}
+
+fn create_database(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    create: &CreateDatabase<'_>,
+) -> Result<Option<Intent>, Failure> {
+    let known = names::sharded(catalog, create.name.name);
+    let shards::Wishes { shards: named, single } = shards::wishes(asked, catalog)?;
+    let name = match &known {
+        Some(name) => name.clone(),
+        None if named.is_none() && single.is_none() && catalog.shards.len() < 2 => return Ok(None),
+        None => names::utf8(create.name.name, catalog.fold_case)?,
+    };
+    let object = Object::database(name.clone());
+    if known.is_some() && !create.or_replace {
+        // The servers say that it exists; what they are asked does not matter to the catalog.
+        let shards = shards::of_database(catalog, &name);
+        return Ok(Some(Intent::new(asked, Deed::Again, vec![object], shards)));
+    }
+    let shards = named.unwrap_or_else(|| shards::all(catalog));
+    let mut changes = vec![Change::AddDatabase(name.clone(), shards.clone())];
+    changes.extend(single.map(|single| Change::DefaultSingle(name.clone(), single)));
+    let deed = if create.or_replace { Deed::Again } else { Deed::Create };
+    if known.is_some() {
+        if shards != shards::of_database(catalog, &name) {
+            return Err(not_supported("OR REPLACE can't move a database to other shards: drop it first"));
+        }
+        changes.insert(0, Change::DropDatabase(name));
+    }
+    let intent = Intent::new(asked, deed, vec![object], shards).with(changes);
+    Ok(Some(Intent { if_not_exists: create.if_not_exists, ..intent }))
+}
+
+fn alter_database(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    alter: &AlterDatabase<'_>,
+    knowledge: Option<&Knowledge>,
+) -> Result<Option<Intent>, Failure> {
+    let Some(name) = database(asked, catalog, alter.name) else { return Ok(None) };
+    let wishes = shards::wishes(asked, catalog)?;
+    if wishes.shards.is_some() {
+        return Err(not_supported(
+            "A database can't be moved to other shards: make a new one, and fill its tables with INSERT … SELECT",
+        ));
+    }
+    let shards = shards::of_database(catalog, &name);
+    let mut intent = Intent::new(asked, Deed::Again, vec![Object::database(name.clone())], shards);
+    if alter.options.is_empty() {
+        // Servers need an option: what there is stays, and they say whether the client may change the database.
+        let collation = knowledge.and_then(|known| known.collation.as_deref()).unwrap_or("utf8mb4_general_ci");
+        intent.text = format!("ALTER DATABASE {} COLLATE {collation}", weir_shards::own::name(&name)).into_bytes();
+    }
+    let changes = wishes.single.map(|single| Change::DefaultSingle(name, single));
+    Ok(Some(intent.with(changes.into_iter().collect())))
+}
+
+fn drop_database(asked: &Asked<'_>, catalog: &Catalog, drop: &DropDatabase<'_>) -> Option<Intent> {
+    let name = database(asked, catalog, Some(drop.name))?;
+    let shards = shards::of_database(catalog, &name);
+    let change = Change::DropDatabase(name.clone());
+    Some(Intent::new(asked, Deed::Drop, vec![Object::database(name)], shards).with(vec![change]))
+}
+
+fn drop_tables(asked: &Asked<'_>, catalog: &Catalog, drop: &DropTables<'_>) -> Result<Option<Intent>, Failure> {
+    let Some(objects) = objects(asked, catalog, drop.names.iter())? else { return Ok(None) };
+    let change = match drop.kind {
+        DropKind::View => Change::DropView,
+        DropKind::Table | DropKind::Sequence => Change::DropTable,
+    };
+    let items: Vec<Item> = objects
+        .iter()
+        .zip(drop.names)
+        .map(|(object, name)| Item { home: dropped_from(catalog, object, drop.kind), range: name.span.range() })
+        .collect();
+    let nowhere = objects.first().map(|first| shards::of_database(catalog, &first.database)).unwrap_or_default();
+    let (shards, own) = several::spread(asked, &items, nowhere);
+    let changes = objects.iter().cloned().map(change).collect();
+    Ok(Some(Intent { own, ..Intent::new(asked, Deed::Drop, objects, shards).with(changes) }))
+}
+
+/// The shards that may have something that is dropped. Where a view is follows from the tables that it shows, which may be gone or
+/// elsewhere by now: all are asked, those first that have it as far as is known.
+fn dropped_from(catalog: &Catalog, object: &Object, kind: DropKind) -> Option<Vec<ShardId>> {
+    let mut home = shards::home(catalog, object)?;
+    if kind == DropKind::View && shards::table(catalog, object).is_none() {
+        let others = shards::of_database(catalog, &object.database);
+        let others: Vec<_> = others.into_iter().filter(|shard| !home.contains(shard)).collect();
+        home.extend(others);
+    }
+    Some(home)
+}
+
+fn truncate(asked: &Asked<'_>, catalog: &Catalog, truncate: &Truncate<'_>) -> Result<Option<Intent>, Failure> {
+    let Some(object) = object(asked, catalog, &truncate.table)? else { return Ok(None) };
+    let shards = shards::of_object(catalog, &object);
+    let reset = shards::table(catalog, &object).is_some_and(|table| table.auto_increment.is_some());
+    let changes = reset.then(|| Change::ResetSequence(object.clone())).into_iter().collect();
+    Ok(Some(Intent::new(asked, Deed::Again, vec![object], shards).with(changes)))
+}
+
+/// Accounts, privileges, and what belongs to servers: on all shards.
+fn accounts(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Failure> {
+    if catalog.shards.len() < 2 {
+        return Ok(None);
+    }
+    if has_random_password(&asked.statement.kind) {
+        return Err(not_supported(
+            "Each shard would make up a password of its own: choose one, and give it IDENTIFIED BY",
+        ));
+    }
+    if matches!(asked.statement.kind, StatementKind::Set(set) if set.items.len() > 1) {
+        return Err(not_supported(
+            "SET PASSWORD and SET DEFAULT ROLE concern all shards: give them apart from other settings, in statements of their own",
+        ));
+    }
+    let (deed, secret) = match asked.statement.kind {
+        StatementKind::CreateUser(create) => (if create.or_replace { Deed::Again } else { Deed::Create }, true),
+        StatementKind::CreateRole(create) => (if create.or_replace { Deed::Again } else { Deed::Create }, false),
+        StatementKind::DropAccounts(_) => (Deed::Drop, false),
+        StatementKind::RenameUser(_) => (Deed::Create, false),
+        StatementKind::AlterUser(_) | StatementKind::Set(_) => (Deed::Again, true),
+        StatementKind::Grant(_) => (Deed::Again, true),
+        StatementKind::Revoke(_) => (Deed::Drop, false),
+        StatementKind::ServerObject(server) => match server.verb {
+            // Its options may hold a password.
+            Verb::Create => (Deed::Create, true),
+            Verb::Alter => (Deed::Again, true),
+            Verb::Drop => (Deed::Drop, false),
+        },
+        StatementKind::CreateLoadableFunction(_) => (Deed::Create, false),
+        _ => return Ok(None),
+    };
+    let shards = match granted_object(asked) {
+        None => shards::all(catalog),
+        Some(name) => match object(asked, catalog, name)? {
+            Some(object) => shards::of_object(catalog, &object),
+            // A table of an unsharded database: only its shard knows it.
+            None => return Ok(None),
+        },
+    };
+    // Privileges may be given by several at once; what servers do of them they do one after another.
+    let objects = vec![Object::within("", "accounts")];
+    let changes = match asked.statement.kind {
+        StatementKind::CreateLoadableFunction(function) => {
+            vec![Change::HideFunctions(names::utf8(function.name.name.name, false)?)]
+        }
+        _ => Vec::new(),
+    };
+    Ok(Some(Intent { secret, ..Intent::new(asked, deed, objects, shards).with(changes) }))
+}
+
+/// Whether a server is to make up a password (MySQL).
+fn has_random_password(kind: &StatementKind<'_>) -> bool {
+    let is_random = |one: &Authentication<'_>| {
+        one.secret == Some(Secret::Random) || one.initial.is_some_and(|first| first.secret == Some(Secret::Random))
+    };
+    let users = match kind {
+        StatementKind::CreateUser(create) => create.users,
+        StatementKind::AlterUser(alter) => alter.users,
+        StatementKind::Set(set) => {
+            let random = |item: &SetItem<'_>| matches!(item.kind, SetItemKind::Password(set) if set.password.is_none());
+            return set.items.iter().any(random);
+        }
+        _ => return false,
+    };
+    users.iter().flat_map(|user| user.authentication).any(is_random)
+}
+
+/// The table or routine that a GRANT or REVOKE is about.
+fn granted_object<'a>(asked: &Asked<'a>) -> Option<&'a ObjectName<'a>> {
+    let what = match &asked.statement.kind {
+        StatementKind::Grant(grant) => &grant.what,
+        StatementKind::Revoke(revoke) => &revoke.what,
+        _ => return None,
+    };
+    match what {
+        Granted::Privileges(_, target) => match &target.level {
+            GrantLevel::Object(name) => Some(name),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The client's text without these bytes of it.
+pub(super) fn cut(asked: &Asked<'_>, spans: &[weir_sql::ast::Span]) -> Vec<u8> {
+    let mut ranges: Vec<_> = spans.iter().map(|span| span.range()).collect();
+    ranges.sort_by_key(|range| range.start);
+    let edits: Vec<_> = ranges.into_iter().map(|range| (range, &b""[..])).collect();
+    splice(asked.text, &edits)
+}

@@ -1,0 +1,82 @@
+//! Definitions of logical objects: CREATE, ALTER, DROP and the like, on all shards that have the object.
+//!
+//! What must always hold: no shard hears of a definition before its record is in the catalog; what not all shards have is shown
+//! ([`weir_catalog::Definition`]) and refused to other definitions until it is resumed or cancelled; the catalog changes in one go
+//! with the record's end.
+//!
+//! * [`intent`]: from a statement to what is to be done, a pure function.
+//! * [`run`]: one shard first, then the others at once; [`resume`]: what is left of a definition.
+//! * [`several`]: of statements about several tables, what each shard gets.
+//! * [`already`]: how a shard that has it is recognised; `undo`: how it is taken back where it was done.
+//! * [`single`]: tables that were sharded only by default, and become SINGLE.
+//! * [`locks`]: who may define what, within this process.
+
+pub mod already;
+mod alter;
+pub mod intent;
+mod knowledge;
+mod learn;
+
+pub(crate) mod names;
+mod place;
+mod programs;
+pub mod reach;
+pub mod records;
+mod restore;
+pub mod resume;
+pub mod run;
+mod settle;
+mod several;
+mod sharding;
+pub(crate) mod shards;
+mod single;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod undo;
+mod views;
+
+pub use intent::{Asked, Intent, intend};
+
+pub use reach::{Reach, WithOwnAccount};
+pub use records::Records;
+pub use resume::{Cancelled, cancel, resume};
+pub use run::define;
+
+use weir_sql::ast::{DropTables, StatementKind};
+
+/// Whether a statement is a definition. Those of objects of unsharded databases are none of ours all the same: [`intend`] says so.
+pub fn is_definition(kind: &StatementKind<'_>) -> bool {
+    match kind {
+        StatementKind::CreateTable(create) => !create.temporary,
+        StatementKind::DropTables(DropTables { temporary, .. }) => !temporary,
+        StatementKind::DefineSequence(sequence) => !sequence.temporary,
+        StatementKind::Set(set) => set.items.iter().any(|item| item.kind.is_of_account()),
+        StatementKind::AlterTable(_)
+        | StatementKind::Truncate(_)
+        | StatementKind::RenameTables(_)
+        | StatementKind::CreateIndex(_)
+        | StatementKind::DropIndex(_)
+        | StatementKind::CreateView(_)
+        | StatementKind::CreateDatabase(_)
+        | StatementKind::AlterDatabase(_)
+        | StatementKind::DropDatabase(_)
+        | StatementKind::ServerObject(_)
+        | StatementKind::CreateRoutine(_)
+        | StatementKind::CreateLoadableFunction(_)
+        | StatementKind::CreateLibrary(_)
+        | StatementKind::CreateTrigger(_)
+        | StatementKind::CreateEvent(_)
+        | StatementKind::AlterRoutine(_)
+        | StatementKind::AlterEvent(_)
+        | StatementKind::DropProgram(_)
+        | StatementKind::CreateUser(_)
+        | StatementKind::AlterUser(_)
+        | StatementKind::RenameUser(_)
+        | StatementKind::CreateRole(_)
+        | StatementKind::DropAccounts(_)
+        | StatementKind::Grant(_)
+        | StatementKind::Revoke(_) => true,
+        _ => false,
+    }
+}

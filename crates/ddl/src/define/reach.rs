@@ -1,0 +1,96 @@
+//! The ways to the shards of a definition that is resumed: a session's connections, or Weir's own.
+//!
+//! What must always hold: what is resumed with Weir's own account does not become its property: who runs it must not matter.
+
+use std::collections::BTreeMap;
+
+use weir_catalog::{Definition, ShardId};
+use weir_wire::error::codes;
+use weir_wire::{Failure, Fault};
+
+use super::run::part_of;
+use weir_exec::Part;
+use weir_shards::ask::{Answer, Reply, ask};
+use weir_shards::own::{Own, name, quoted};
+use weir_wire::error::not_supported;
+
+/// A way to shards.
+pub trait Reach {
+    /// Asks a shard's writer.
+    fn ask(&mut self, shard: ShardId, text: &str) -> impl Future<Output = Answer>;
+}
+
+impl Reach for [Part] {
+    async fn ask(&mut self, shard: ShardId, text: &str) -> Answer {
+        match part_of(self, shard) {
+            Some(part) => ask(&mut part.lease, text.as_bytes()).await,
+            None => Answer::Lost(Failure::new(Fault::Weir, 1105, b"HY000", "there is no connection to the shard")),
+        }
+    }
+}
+
+/// Weir's own connections, with the settings that a definition was given under.
+#[derive(Debug)]
+pub struct WithOwnAccount {
+    own: Own,
+    database: Option<String>,
+    settings: BTreeMap<String, String>,
+}
+
+impl WithOwnAccount {
+    /// For a definition.
+    ///
+    /// # Errors
+    /// 1235 for one that gets the rights of who runs it.
+    pub fn new(own: &Own, definition: &Definition) -> Result<WithOwnAccount, Failure> {
+        if definition.statement.definer {
+            return Err(not_supported(format!(
+                "Definition {0} gives an object the rights of who defines it, which Weir's own account must not: undo it where it was done, \
+                 WEIR CANCEL DDL {0}, and give the statement again",
+                definition.id
+            )));
+        }
+        let Definition { statement, .. } = definition;
+        Ok(WithOwnAccount {
+            own: own.clone(),
+            database: statement.database.clone(),
+            settings: statement.settings.clone(),
+        })
+    }
+
+    /// For taking a definition back, which gives nobody any rights: views and programs are dropped.
+    pub fn to_undo(own: &Own, definition: Option<&Definition>) -> WithOwnAccount {
+        // Names are spelt out, and the default database may be what is dropped.
+        let settings = definition.map(|definition| definition.statement.settings.clone()).unwrap_or_default();
+        WithOwnAccount { own: own.clone(), database: None, settings }
+    }
+
+    /// The statements around one: its settings before, those of Weir's own connections after.
+    fn around(&self, text: &str) -> Vec<String> {
+        let mut all: Vec<String> = self.database.iter().map(|database| format!("USE {}", name(database))).collect();
+        let set: Vec<String> =
+            self.settings.iter().map(|(variable, value)| format!("SESSION {variable} = {}", quoted(value))).collect();
+        if !set.is_empty() {
+            all.push(format!("SET {}", set.join(", ")));
+        }
+        all.push(text.to_owned());
+        all.push("SET NAMES utf8mb4, SESSION sql_mode = 'STRICT_ALL_TABLES'".to_owned());
+        all
+    }
+}
+
+impl Reach for WithOwnAccount {
+    async fn ask(&mut self, shard: ShardId, text: &str) -> Answer {
+        match self.own.run_long(shard, self.around(text)).await {
+            Ok(replies) => {
+                // The last one is that of the settings.
+                let rows = replies.into_iter().rev().nth(1).map(|reply| reply.rows).unwrap_or_default();
+                Answer::Reply(Reply { rows, ..Reply::default() })
+            }
+            Err(failure) if [codes::CR_SERVER_LOST, codes::CR_CONN_HOST_ERROR].contains(&failure.code) => {
+                Answer::Lost(failure)
+            }
+            Err(failure) => Answer::Refused(failure),
+        }
+    }
+}

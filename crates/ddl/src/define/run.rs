@@ -1,0 +1,404 @@
+//! A definition's course: recorded, asked of one shard, then of the others at once, made known.
+//!
+//! What must always hold: what the first shard refuses leaves no trace; what any other has not is kept in the record, with its error.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use weir_catalog::define::Unplaced;
+use weir_catalog::{Catalog, Change, Deed, Definition, Object, Progress, ShardId, Told};
+use weir_shards::Locks;
+use weir_sql::ast::StatementKind;
+use weir_wire::{Failure, Fault};
+
+use super::already::{Verdict, verdict};
+use super::intent::intend_knowing;
+use super::knowledge::Knowledge;
+use super::settle::{self, Answered};
+use super::single;
+use super::{Asked, Intent, Records, intend, records, several, shards, undo};
+use weir_exec::{Outcome, Part};
+use weir_shards::ask::{Answer, Reply, ask};
+
+/// How often a definition is thought over when the catalog changes under it. Each time another definition has come a step further, of
+/// this Weir only those that had begun before: the bound is for what nobody has thought of.
+const ATTEMPTS: usize = 10_000;
+
+/// Runs a definition of something sharded; `None` if it is about nothing that is. `parts`: connections to the shards that
+/// [`Intent::shards`] names, at least.
+///
+/// Not cancel-safe: dropped, it leaves the record, with what shards have said so far.
+///
+/// # Errors
+/// The first shard's refusal, after which nothing was done; or what shards have it and which don't, with the way on.
+pub async fn define<R: Records>(
+    asked: &Asked<'_>,
+    records: &R,
+    locks: &Locks,
+    parts: &mut [Part],
+) -> Result<Option<Outcome>, Failure> {
+    let catalog = records.catalog();
+    let Some(objects) = intend(asked, &catalog)?.map(|intent| intent.objects) else { return Ok(None) };
+    let mut all = objects.clone();
+    all.extend(single::possible(asked, &catalog).into_iter().filter(|object| !objects.contains(object)));
+    let _taken = locks.take(&all).await;
+    let Some((id, intent)) = begin(asked, records, locks, (&objects, &all), parts).await? else { return Ok(None) };
+    let mut is_missing = false;
+    let (id, intent, told) = match first(records, id, &intent, parts).await? {
+        First::Done(reply) => {
+            let told = outcome(reply, intent.note.clone());
+            (id, intent, Ok(Some(told)))
+        }
+        First::Missing(failure) => {
+            is_missing = true;
+            (id, intent, Err(failure))
+        }
+        First::ThereAlready(reply) => {
+            records.change(move |catalog| forget(catalog, id)).await?;
+            return Ok(Some(outcome(reply, None)));
+        }
+        First::Refused(failure) => match in_part(asked, records, id, &intent, parts).await? {
+            Some((id, rest)) => (id, rest, Err(failure)),
+            None => return Err(failure),
+        },
+    };
+    let mut answers = others(asked, &intent, parts).await;
+    let catalog = records.catalog();
+    if let Some(definition) = catalog.definition(id) {
+        settle::look_again(definition, &catalog, &mut answers, parts).await;
+    }
+    let news: Vec<_> = answers.iter().map(|(shard, answer)| (*shard, answer.progress())).collect();
+    if news.iter().all(|(_, progress)| *progress == Progress::Done) {
+        finish(records, id, &news).await?;
+        let made = answers.into_iter().find_map(|(_, answer)| match answer {
+            Answered::Made(reply) => Some(reply),
+            _ => None,
+        });
+        // What the first shard lacks and another one had is dropped now. What was refused of a list is still told.
+        let made = made.filter(|_| is_missing);
+        return told.or_else(|failure| made.map(|reply| Some(outcome(reply, None))).ok_or(failure));
+    }
+    Err(not_everywhere(records, id, &intent, answers, parts).await?)
+}
+
+/// What a client is told of a definition that not all shards have done. If none can have it, or can be left with it, the record is gone.
+async fn not_everywhere<R: Records>(
+    records: &R,
+    id: u64,
+    intent: &Intent,
+    answers: Vec<(ShardId, Answered)>,
+    parts: &mut [Part],
+) -> Result<Failure, Failure> {
+    let lost = answers.iter().any(|(_, answer)| matches!(answer, Answered::Lost(_)));
+    let mut news: Vec<_> = answers.iter().map(|(shard, answer)| (*shard, answer.progress())).collect();
+    let catalog = records.catalog();
+    if !lost && intent.objects.iter().all(|object| object.database.is_empty()) && intent.undo.is_impossible() {
+        // Of accounts: it may be given again, and stands in nobody's way.
+        records.change(move |catalog| forget(catalog, id)).await?;
+        return settle::refused(&catalog, &answers, false).ok_or_else(no_part);
+    }
+    if !lost && !intent.undo.is_impossible() {
+        let others = answers.iter().filter(|(_, answer)| matches!(answer, Answered::Made(_))).map(|(shard, _)| *shard);
+        let made: Vec<ShardId> = intent.shards.first().copied().into_iter().chain(others).collect();
+        let undone = made.iter().map(|shard| (*shard, Progress::Lost("it is being taken back".to_owned())));
+        let noted: Vec<_> = news.iter().filter(|(shard, _)| !made.contains(shard)).cloned().chain(undone).collect();
+        let catalog = records.change(move |catalog| note(catalog, id, &noted)).await?;
+        let Some(definition) = catalog.definition(id) else { return Ok(no_part()) };
+        match settle::take_back(definition, &catalog, &made, parts).await {
+            Ok(()) => {
+                records.change(move |catalog| forget(catalog, id)).await?;
+                return settle::refused(&catalog, &answers, true).ok_or_else(no_part);
+            }
+            Err(left) => {
+                tracing::warn!(id, ?left, "a definition that a shard has refused could not be taken back");
+                let state = |shard: &ShardId| match left.iter().any(|(of, _)| of == shard) {
+                    true => Progress::Done,
+                    false => Progress::Failed("it was taken back".to_owned()),
+                };
+                news.retain(|(shard, _)| !made.contains(shard));
+                news.extend(made.iter().map(|shard| (*shard, state(shard))));
+            }
+        }
+    }
+    let catalog = records.change(move |catalog| note(catalog, id, &news)).await?;
+    Ok(half_done(&catalog, id))
+}
+
+/// Records a definition, before anything is sent. What it does follows from the catalog that it is recorded in.
+async fn begin<R: Records>(
+    asked: &Asked<'_>,
+    records: &R,
+    locks: &Locks,
+    (objects, taken): (&[Object], &[Object]),
+    parts: &mut [Part],
+) -> Result<Option<(u64, Intent)>, Failure> {
+    let mut knowledge = None;
+    let mut said: Option<String> = None;
+    let mut turn = Some(locks.turn().await);
+    for _ in 0..ATTEMPTS {
+        let now = records.catalog();
+        if knowledge.is_none()
+            && matches!(asked.statement.kind, StatementKind::CreateTable(_) | StatementKind::AlterDatabase(_))
+        {
+            knowledge = Some(knowledge_for(records, &now, objects).await?);
+        }
+        let intent = match intend_knowing(asked, &now, knowledge.as_ref()) {
+            Ok(intent) => intent,
+            Err(Unplaced::Refused(failure)) => return Err(failure),
+            Err(Unplaced::NeedsCheck { column, collation }) => {
+                let known = knowledge.get_or_insert_default();
+                if known.inexact.contains(&collation) {
+                    return Err(weir_catalog::collation::refusal(&column, &collation));
+                }
+                match known.check(records, &column, &collation).await {
+                    // A table without a clause needs no such key.
+                    Err(_) if known.inexact.contains(&collation) => continue,
+                    checked => checked?,
+                }
+                continue;
+            }
+            Err(Unplaced::NeedsWeights(collation, chars)) => {
+                knowledge.get_or_insert_default().learn(records, &collation, &chars).await?;
+                continue;
+            }
+        };
+        let Some(mut intent) = intent.filter(|intent| intent.objects == objects) else { break };
+        in_the_way(&now, objects)?;
+        if !intent.singles.is_empty() {
+            if !intent.singles.iter().all(|object| taken.contains(object)) {
+                break;
+            }
+            in_the_way(&now, &intent.singles)?;
+            // It waits for whoever uses these tables: others may begin meanwhile.
+            drop(turn.take());
+            single::make(records, &intent, parts).await?;
+            turn = Some(locks.turn().await);
+            said = intent.note;
+            continue;
+        }
+        intent.note = match (said.clone(), intent.note) {
+            (Some(said), Some(note)) => Some(format!("{said}. {note}")),
+            (said, note) => said.or(note),
+        };
+        undo::capture(asked, &now, &mut intent, parts).await;
+        let (record, version) = (intent.record(asked)?, now.version);
+        let (told, number) = std::sync::mpsc::channel();
+        let begun = records.change(move |catalog| {
+            if catalog.version == version {
+                // The receiver lives as long as the future that awaits this.
+                let _ = told.send(catalog.begin_definition(record));
+            }
+            Ok(())
+        });
+        begun.await?;
+        if let Ok(id) = number.try_recv() {
+            return Ok(Some((id, intent)));
+        }
+    }
+    drop(turn);
+    let message = "What is defined was changed by other definitions meanwhile; try again";
+    Err(Failure::new(Fault::Weir, 1412, b"HY000", message))
+}
+
+/// What is known of the servers that a new table will be on.
+async fn knowledge_for<R: Records>(records: &R, catalog: &Catalog, objects: &[Object]) -> Result<Knowledge, Failure> {
+    let Some(object) = objects.first() else { return Ok(Knowledge::default()) };
+    let shard = shards::of_database(catalog, &object.database).first().copied().unwrap_or(ShardId(0));
+    Knowledge::of(records, &object.database, shard).await
+}
+
+/// Refuses a definition of what another one has not ended with.
+fn in_the_way(catalog: &Catalog, objects: &[Object]) -> Result<(), Failure> {
+    // Accounts don't stand in each other's way: what is half done can be done again.
+    let Some(other) = catalog.definition_in_the_way(objects).filter(|other| !is_about_accounts(other)) else {
+        return Ok(());
+    };
+    let (with, without) = other.sides(catalog);
+    let message = format!(
+        "Definition {} has not ended (shards with it: {}; without it: {}): {}",
+        other.id,
+        listed(&with),
+        listed(&without),
+        way_on(other.id)
+    );
+    Err(Failure::new(Fault::Client, 1105, b"HY000", message))
+}
+
+fn is_about_accounts(definition: &Definition) -> bool {
+    definition.objects.iter().all(|object| object.database.is_empty())
+}
+
+/// What is left to be done of a definition that the first shard has refused, recorded in its place. `None` if it has done nothing: the
+/// record is gone.
+async fn in_part<R: Records>(
+    asked: &Asked<'_>,
+    records: &R,
+    id: u64,
+    intent: &Intent,
+    parts: &mut [Part],
+) -> Result<Option<(u64, Intent)>, Failure> {
+    let rest = match intent.deed {
+        Deed::Drop => several::dropped_in_part(&records.catalog(), intent, parts).await,
+        _ => None,
+    };
+    let Some(rest) = rest else {
+        records.change(move |catalog| forget(catalog, id)).await?;
+        return Ok(None);
+    };
+    let (record, first) = (rest.record(asked)?, rest.shards.first().copied());
+    let (told, number) = std::sync::mpsc::channel();
+    let begun = records.change(move |catalog| {
+        forget(catalog, id)?;
+        let id = catalog.begin_definition(record);
+        // The receiver lives as long as the future that awaits this.
+        let _ = told.send(id);
+        note(catalog, id, &first.map(|first| (first, Progress::Done)).into_iter().collect::<Vec<_>>())
+    });
+    begun.await?;
+    Ok(number.try_recv().ok().map(|id| (id, rest)))
+}
+
+enum First {
+    Done(Reply),
+    /// It has not what is to be dropped; others may have it.
+    Missing(Failure),
+    /// It was refused; the record is still there.
+    Refused(Failure),
+    /// IF NOT EXISTS, and it exists: nothing is left to be done.
+    ThereAlready(Reply),
+}
+
+/// Asks the first shard.
+async fn first<R: Records>(records: &R, id: u64, intent: &Intent, parts: &mut [Part]) -> Result<First, Failure> {
+    let answer = match intent.shards.first().and_then(|shard| part_of(parts, *shard)) {
+        Some(part) => ask(&mut part.lease, intent.text_for(part.shard)).await,
+        None => Answer::Refused(no_part()),
+    };
+    match answer {
+        Answer::Reply(reply) if intent.if_not_exists && reply.warnings > 0 => Ok(First::ThereAlready(reply)),
+        Answer::Reply(reply) => {
+            if intent.shards.len() > 1 {
+                let news = [(intent.shards[0], Progress::Done)];
+                records.change(move |catalog| note(catalog, id, &news)).await?;
+            }
+            Ok(First::Done(reply))
+        }
+        Answer::Refused(failure)
+            if intent.shards.len() > 1
+                && intent.objects.len() == 1
+                && intent.deed == Deed::Drop
+                && verdict(intent.deed, &failure) == Verdict::Done =>
+        {
+            Ok(First::Missing(failure))
+        }
+        Answer::Refused(failure) => Ok(First::Refused(failure)),
+        Answer::Lost(failure) => {
+            let news = [(intent.shards[0], Progress::Lost(failure.message.clone()))];
+            records.change(move |catalog| note(catalog, id, &news)).await?;
+            let message = format!("{}; whether it was done is not known: {}", failure.message, way_on(id));
+            Err(Failure { message, ..failure })
+        }
+    }
+}
+
+/// Asks the other shards at once.
+async fn others(asked: &Asked<'_>, intent: &Intent, parts: &mut [Part]) -> Vec<(ShardId, Answered)> {
+    let shards = intent.shards.get(1..).unwrap_or_default();
+    let reached = parts.iter_mut().filter(|part| shards.contains(&part.shard));
+    let reached: Vec<std::pin::Pin<Box<dyn Future<Output = _> + '_>>> = reached
+        .map(|part| -> std::pin::Pin<Box<dyn Future<Output = _> + '_>> {
+            Box::pin(async move { (part.shard, ask(&mut part.lease, intent.text_for(part.shard)).await) })
+        })
+        .collect();
+    let answers = join_all(reached).await;
+    let mut answers: Vec<_> =
+        answers.into_iter().map(|(shard, answer)| (shard, Answered::of(asked, intent, answer))).collect();
+    let missing = shards.iter().filter(|shard| !answers.iter().any(|(told, _)| told == *shard));
+    let missing: Vec<_> = missing.map(|shard| (*shard, Answered::Lost(no_part()))).collect();
+    answers.extend(missing);
+    answers
+}
+
+/// All shards have it: the record ends, and the catalog becomes what it says, in one change.
+pub(super) async fn finish<R: Records>(records: &R, id: u64, news: &[(ShardId, Progress)]) -> Result<(), Failure> {
+    let catalog = records.catalog();
+    let Some(definition) = catalog.definition(id) else { return Ok(()) };
+    let changes = definition.changes.clone();
+    let (shared, owned) = (changes.clone(), news.to_vec());
+    let told = match told(records, &changes).await {
+        Ok(told) => told,
+        Err(failure) => {
+            records.change(move |catalog| note(catalog, id, &owned)).await?;
+            let message =
+                format!("All shards have it, but it can't be made known: {}; {}", failure.message, way_on(id));
+            return Err(Failure { message, ..failure }.maybe_done());
+        }
+    };
+    let end = records.change(move |catalog| {
+        catalog.forget_definition(id);
+        catalog.apply_changes(&shared, &told)
+    });
+    end.await.map(|_| ())
+}
+
+/// What servers say of what has changed.
+async fn told<R: Records>(records: &R, changes: &[Change]) -> Result<Told, Failure> {
+    records::sequences(records, changes).await?;
+    let tables = records::tables(records, changes).await?;
+    Ok(Told { tables, routines: records::routines(records, changes).await? })
+}
+
+pub(super) fn forget(catalog: &mut Catalog, id: u64) -> Result<(), Failure> {
+    catalog.forget_definition(id);
+    Ok(())
+}
+
+pub(super) fn note(catalog: &mut Catalog, id: u64, news: &[(ShardId, Progress)]) -> Result<(), Failure> {
+    catalog.note_progress(id, news);
+    Ok(())
+}
+
+pub(super) fn part_of(parts: &mut [Part], shard: ShardId) -> Option<&mut Part> {
+    parts.iter_mut().find(|part| part.shard == shard)
+}
+
+fn no_part() -> Failure {
+    Failure::new(Fault::Weir, 1105, b"HY000", "there is no connection to the shard")
+}
+
+fn way_on(id: u64) -> String {
+    format!("WEIR RESUME DDL {id} goes on with it, WEIR CANCEL DDL {id} forgets it")
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// What a client is told of a definition that not all shards have.
+pub(super) fn half_done(catalog: &Arc<Catalog>, id: u64) -> Failure {
+    let (with, without) = catalog.definition(id).map(|found| found.sides(catalog)).unwrap_or_default();
+    let message = format!(
+        "Definition {id} was not done everywhere: shards with it: {}; without it: {}. Until it is, its objects can't be defined again: {}",
+        listed(&with),
+        listed(&without),
+        way_on(id)
+    );
+    Failure::new(Fault::Server, 1105, b"HY000", message).maybe_done()
+}
+
+fn outcome(reply: Reply, note: Option<String>) -> Outcome {
+    Outcome {
+        affected: reply.affected,
+        warnings: reply.warnings.saturating_add(u16::from(note.is_some())),
+        note,
+        insert_id: reply.insert_id,
+        info: reply.info,
+        status: reply.status,
+        ..Outcome::default()
+    }
+}
+
+/// Whether a definition only makes a table known again, and may be left out when all shards are equal.
+pub(super) fn compares(deed: Deed) -> bool {
+    matches!(deed, Deed::CreateTable | Deed::ChangeTable)
+}

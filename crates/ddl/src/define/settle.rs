@@ -1,0 +1,130 @@
+//! What the answers of a definition's shards mean, and what follows: it is done, taken back, or left to RESUME.
+//!
+//! What must always hold: a shard's refusal is no end of its own: what the others did is taken back, or the record stays; a record stays
+//! only where it can't be said, or not be undone, what a shard has.
+
+use weir_catalog::{Catalog, Deed, Definition, Progress, ShardId};
+use weir_sql::ast::StatementKind;
+use weir_wire::{Failure, Fault};
+
+use super::already::{Verdict, verdict};
+use super::intent::{Asked, Intent};
+use super::resume::{self, drop_rest};
+use super::undo;
+use weir_exec::Part;
+use weir_shards::ask::{Answer, Reply};
+
+/// A shard's answer.
+#[derive(Debug)]
+pub(super) enum Answered {
+    /// It has done it.
+    Made(Reply),
+    /// It had it already, from elsewhere.
+    There,
+    /// It has refused: nothing was done.
+    Refused(Failure),
+    /// It may have done it or not.
+    Lost(Failure),
+}
+
+impl Answered {
+    /// What an answer means by itself.
+    pub(super) fn of(asked: &Asked<'_>, intent: &Intent, answer: Answer) -> Answered {
+        match answer {
+            Answer::Reply(reply) if reply.warnings > 0 && makes_if_not_there(asked) => match intent.deed {
+                // One that nobody knows of, with rows perhaps that belong elsewhere.
+                Deed::CreateTable => Answered::Refused(there_already(intent)),
+                _ => Answered::There,
+            },
+            Answer::Reply(reply) => Answered::Made(reply),
+            Answer::Refused(failure) => Answered::Refused(failure),
+            Answer::Lost(failure) => Answered::Lost(failure),
+        }
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        match self {
+            Answered::Made(_) | Answered::There => Progress::Done,
+            Answered::Refused(failure) => Progress::Failed(failure.to_string()),
+            Answered::Lost(failure) => Progress::Lost(failure.to_string()),
+        }
+    }
+}
+
+fn there_already(intent: &Intent) -> Failure {
+    let object = intent.objects.first().map(ToString::to_string).unwrap_or_default();
+    let message = format!(
+        "Table '{object}' already exists there, and the catalog does not have it: DROP TABLE IF EXISTS removes it, RENAME on that server \
+         keeps it"
+    );
+    Failure::new(Fault::Client, 1050, b"42S01", message)
+}
+
+/// Whether a warning of the statement may mean that the thing was there before.
+fn makes_if_not_there(asked: &Asked<'_>) -> bool {
+    match asked.statement.kind {
+        StatementKind::CreateTable(create) => create.if_not_exists,
+        StatementKind::CreateDatabase(create) => create.if_not_exists,
+        StatementKind::CreateView(create) => create.conditional,
+        StatementKind::CreateUser(create) => create.if_not_exists,
+        StatementKind::CreateRole(create) => create.if_not_exists,
+        StatementKind::CreateLibrary(create) => create.if_not_exists,
+        StatementKind::CreateRoutine(create) => create.if_not_exists,
+        StatementKind::CreateTrigger(create) => create.if_not_exists,
+        StatementKind::CreateEvent(create) => create.if_not_exists,
+        StatementKind::CreateLoadableFunction(create) => create.if_not_exists,
+        _ => false,
+    }
+}
+
+/// Looks at refusals once more: a shard that has it already has done it.
+pub(super) async fn look_again(
+    definition: &Definition,
+    catalog: &Catalog,
+    answers: &mut [(ShardId, Answered)],
+    parts: &mut [Part],
+) {
+    for (shard, answer) in answers {
+        let Answered::Refused(failure) = answer else { continue };
+        let there = match (definition.deed, verdict(definition.deed, failure)) {
+            (Deed::Drop, Verdict::Done) => drop_rest(definition, *shard, parts).await,
+            (Deed::ChangeTable, _) => resume::has_change(definition, *shard, parts).await,
+            (Deed::Rename, _) => resume::is_renamed(definition, catalog, *shard, parts).await,
+            _ => false,
+        };
+        if there {
+            *answer = Answered::There;
+        }
+    }
+}
+
+/// What a client is told of a definition that a shard has refused and that is nowhere now.
+pub(super) fn refused(catalog: &Catalog, answers: &[(ShardId, Answered)], taken_back: bool) -> Option<Failure> {
+    answers.iter().find_map(|(shard, answer)| match answer {
+        Answered::Refused(failure) => {
+            let others = if taken_back { "it was taken back on the others" } else { "the others have done it" };
+            let message = format!("{} (shard {}; {others})", failure.message, catalog.shard_name(*shard));
+            Some(Failure { message, ..failure.clone() })
+        }
+        _ => None,
+    })
+}
+
+/// Takes a definition back on these shards.
+///
+/// # Errors
+/// The shards that have it still, and why.
+pub(super) async fn take_back(
+    definition: &Definition,
+    catalog: &Catalog,
+    made: &[ShardId],
+    parts: &mut [Part],
+) -> Result<(), Vec<(ShardId, Failure)>> {
+    let mut left = Vec::new();
+    for shard in made {
+        if let Err(failure) = undo::undo(&definition.undo, catalog, &definition.changes, *shard, parts).await {
+            left.push((*shard, failure));
+        }
+    }
+    if left.is_empty() { Ok(()) } else { Err(left) }
+}

@@ -1,0 +1,308 @@
+//! Tables that were sharded only because nothing else was said, and become SINGLE because a later definition needs it: a unique key, a
+//! foreign key.
+//!
+//! What must always hold: no row is ever where nobody looks. Only tables without rows become SINGLE, while they are locked on all shards; the
+//! catalog says so before a copy goes and before a lock does, so that a statement that was planned before finds no table there and fails.
+//! What of the copies is left when Weir is killed is recorded, and empty.
+
+use std::sync::Arc;
+
+use weir_catalog::define::references;
+use weir_catalog::{Catalog, Deed, Definition, Object, Placement, Progress, Sent, ShardId, Table};
+use weir_catalog::{Undo, reading};
+use weir_sql::ast::{AlterActionKind, StatementKind, TableElement};
+use weir_wire::error::codes;
+use weir_wire::{Failure, Fault};
+
+use super::intent::{Asked, Intent};
+use super::{Records, names, programs, run, shards};
+use weir_exec::Part;
+use weir_shards::ask::ask;
+use weir_shards::own::name;
+use weir_wire::error::not_supported;
+
+/// What a refused definition would be if tables that were sharded by default were SINGLE; the refusal, if that doesn't help.
+pub(super) fn instead(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    refusal: Failure,
+    intend: impl Fn(&Catalog) -> Option<Intent>,
+) -> Result<Option<Intent>, Failure> {
+    if refusal.code != codes::ER_NOT_SUPPORTED_YET {
+        return Err(refusal);
+    }
+    let singles = possible(asked, catalog);
+    let settled = if singles.is_empty() { None } else { settled(catalog, &singles) };
+    let Some(intent) = settled.and_then(|settled| intend(&settled)) else { return Err(refusal) };
+    let listed: Vec<String> = singles.iter().map(ToString::to_string).collect();
+    let note = format!("Without SHARD BY and without rows, {} became SINGLE: {}", listed.join(", "), refusal.message);
+    Ok(Some(Intent { singles, because: Some(refusal), note: Some(note), ..intent }))
+}
+
+/// The tables that may become SINGLE for this definition, with all that are tied to them by foreign keys.
+pub(super) fn possible(asked: &Asked<'_>, catalog: &Catalog) -> Vec<Object> {
+    let (mut found, mut in_body): (Vec<Object>, Vec<Object>) = Default::default();
+    let mut add = |name: &weir_sql::ast::ObjectName<'_>| {
+        if let Ok(Some(object)) = names::object(asked, catalog, name)
+            && shards::table(catalog, &object).is_some_and(|table| table.by_default)
+            && !found.contains(&object)
+        {
+            found.push(object);
+        }
+    };
+    let add_referenced = |elements: &[TableElement<'_>], add: &mut dyn FnMut(&weir_sql::ast::ObjectName<'_>)| {
+        references(elements).iter().for_each(|(_, references)| add(&references.table));
+    };
+    match asked.statement.kind {
+        StatementKind::CreateTable(create) => {
+            if let Some(definition) = create.definition() {
+                add_referenced(definition.elements(), &mut add);
+            }
+        }
+        StatementKind::CreateIndex(index) => add(&index.table),
+        StatementKind::CreateTrigger(trigger) => {
+            add(&trigger.table);
+            if let Ok(Some(table)) = names::object(asked, catalog, &trigger.table) {
+                let named = programs::tables_in(asked, catalog, trigger.body, &table.database);
+                let by_default = |object: &Object| shards::table(catalog, object).is_some_and(|table| table.by_default);
+                in_body.extend(named.into_iter().filter(by_default));
+            }
+        }
+        StatementKind::AlterTable(alter) => {
+            add(&alter.table);
+            for action in alter.actions {
+                match &action.kind {
+                    AlterActionKind::AddForeignKey(key) => add(&key.references.table),
+                    AlterActionKind::AddElements(elements) => add_referenced(elements, &mut add),
+                    AlterActionKind::AddColumn(column) => {
+                        add_referenced(&[TableElement::Column(&column.definition)], &mut add);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        _ => {}
+    }
+    found.extend(in_body);
+    found.sort();
+    found.dedup();
+    together(catalog, found)
+}
+
+/// These tables, and all by default that foreign keys tie to them; none if others are tied to them that stay where they are.
+fn together(catalog: &Catalog, mut found: Vec<Object>) -> Vec<Object> {
+    let mut at = 0;
+    while let Some(object) = found.get(at).cloned() {
+        at += 1;
+        let Some(table) = shards::table(catalog, &object) else { continue };
+        let referenced = table.foreign_keys.iter().map(|key| Object::within(key.table.0.clone(), key.table.1.clone()));
+        for other in referenced.chain(referring(catalog, &object)) {
+            let Some(tied) = shards::table(catalog, &other) else { continue };
+            match tied.placement {
+                _ if found.contains(&other) => {}
+                _ if tied.by_default && other.database == object.database => found.push(other),
+                Placement::Sharded(_) => return Vec::new(),
+                Placement::Global | Placement::Single(_) => {}
+            }
+        }
+    }
+    found
+}
+
+/// The tables whose foreign keys refer to this one.
+fn referring<'a>(catalog: &'a Catalog, object: &'a Object) -> impl Iterator<Item = Object> + 'a {
+    let refers = move |table: &Table| {
+        table
+            .foreign_keys
+            .iter()
+            .any(|key| key.table.0 == object.database && Some(&key.table.1) == object.name.as_ref())
+    };
+    catalog.databases.iter().flat_map(move |(database, known)| {
+        let tables = known.tables.iter().filter(move |(_, table)| refers(table));
+        tables.map(move |(name, _)| Object::within(database.clone(), name.clone()))
+    })
+}
+
+/// The catalog with these tables on their database's home shard; `None` if a view would be on fewer shards then.
+fn settled(catalog: &Catalog, singles: &[Object]) -> Option<Catalog> {
+    let mut settled = catalog.clone();
+    settle(&mut settled, singles)?;
+    let views = catalog.databases.iter().flat_map(|(name, known)| known.views.keys().map(move |view| (name, view)));
+    let mut same = views.map(|(name, view)| {
+        weir_plan::views::shards(catalog, name, view) == weir_plan::views::shards(&settled, name, view)
+    });
+    same.all(|same| same).then_some(settled)
+}
+
+fn settle(catalog: &mut Catalog, singles: &[Object]) -> Option<()> {
+    for object in singles {
+        let home = *shards::of_database(catalog, &object.database).first()?;
+        let placed = reading::adopted(home, catalog.shard_name(home));
+        let database = Arc::make_mut(catalog.databases.get_mut(&object.database)?);
+        let table = Arc::make_mut(database.tables.get_mut(object.name.as_ref()?)?);
+        if !table.by_default {
+            return None;
+        }
+        (table.placement, table.clause, table.by_default) = (placed.placement, placed.clause, false);
+        table.unchecked.clear();
+    }
+    Some(())
+}
+
+/// How many seconds a shard waits for those who use a table: without a bound, one who waits for the other shard's lock would wait for long.
+const WAIT: u32 = 50;
+
+/// Makes these tables of one database SINGLE, if they have no rows.
+///
+/// # Errors
+/// 1235 if one has rows; what servers say, after which nothing was done; or what a shard still has of them, with the way on.
+pub(super) async fn make<R: Records>(records: &R, intent: &Intent, parts: &mut [Part]) -> Result<(), Failure> {
+    let mut waits = Vec::new();
+    let made = locked(records, (&intent.singles, intent.because.as_ref()), parts, &mut waits).await;
+    for (shard, wait) in waits {
+        let Ok(part) = part_of(parts, shard) else { continue };
+        // What can't be unlocked is closed instead.
+        let restored = async {
+            ask(&mut part.lease, b"UNLOCK TABLES").await.ok()?;
+            ask(&mut part.lease, format!("SET SESSION lock_wait_timeout = {wait}").as_bytes()).await.ok()
+        };
+        let restored = restored.await.is_ok();
+        part.lease.retired = !restored;
+    }
+    made
+}
+
+async fn locked<R: Records>(
+    records: &R,
+    (singles, because): (&[Object], Option<&Failure>),
+    parts: &mut [Part],
+    waits: &mut Vec<(ShardId, String)>,
+) -> Result<(), Failure> {
+    let catalog = records.catalog();
+    let singles = &children_first(&catalog, singles)[..];
+    let Some(database) = singles.first().map(|object| object.database.clone()) else { return Ok(()) };
+    let all = shards::of_database(&catalog, &database);
+    let names: Vec<String> = singles.iter().map(full_name).collect();
+    let locks: Vec<String> = names.iter().map(|name| format!("{name} WRITE")).collect();
+    for shard in &all {
+        let part = part_of(parts, *shard)?;
+        let wait = ask(&mut part.lease, b"SELECT @@SESSION.lock_wait_timeout").await.ok()?;
+        let wait = super::knowledge::first_text(&wait.rows).unwrap_or_default();
+        part.lease.retired = true;
+        waits.push((*shard, wait));
+        ask(&mut part.lease, format!("SET SESSION lock_wait_timeout = {WAIT}").as_bytes()).await.ok()?;
+        ask(&mut part.lease, format!("LOCK TABLES {}", locks.join(", ")).as_bytes()).await.ok()?;
+        for (object, name) in singles.iter().zip(&names) {
+            let rows = ask(&mut part.lease, format!("SELECT 1 FROM {name} LIMIT 1").as_bytes()).await.ok()?;
+            if !rows.rows.is_empty() {
+                return Err(has_rows(object, because));
+            }
+        }
+    }
+    let [home, others @ ..] = &all[..] else { return Ok(()) };
+    go_on(records, &catalog, (singles, &names), part_of(parts, *home)?).await?;
+    let id = record(records, singles, &names, others).await?;
+    let mut news = Vec::new();
+    for shard in others {
+        let part = part_of(parts, *shard)?;
+        let dropped = ask(&mut part.lease, drop_text(&names).as_bytes()).await.ok();
+        news.push((*shard, dropped.map_or_else(|why| Progress::Failed(why.to_string()), |_| Progress::Done)));
+    }
+    let done = news.iter().all(|(_, progress)| *progress == Progress::Done);
+    let changed =
+        records.change(move |catalog| if done { run::forget(catalog, id) } else { run::note(catalog, id, &news) });
+    let changed = changed.await?;
+    if !done {
+        return Err(run::half_done(&changed, id));
+    }
+    for object in singles {
+        records.set_sequence(object, None).await?;
+    }
+    Ok(())
+}
+
+/// These tables, each before those that its foreign keys refer to: MariaDB drops them one after another.
+fn children_first(catalog: &Catalog, singles: &[Object]) -> Vec<Object> {
+    let (mut ordered, mut left) = (Vec::new(), singles.to_vec());
+    while !left.is_empty() {
+        let free = |object: &Object| referring(catalog, object).all(|other| other == *object || !left.contains(&other));
+        // Where they refer to each other in a circle any one comes first, and the server says so.
+        let at = left.iter().position(free).unwrap_or(0);
+        ordered.push(left.remove(at));
+    }
+    ordered
+}
+
+/// The home's own AUTO_INCREMENT goes on where the sequence is.
+async fn go_on<R: Records>(
+    records: &R,
+    catalog: &Catalog,
+    (singles, names): (&[Object], &[String]),
+    home: &mut Part,
+) -> Result<(), Failure> {
+    for (object, name) in singles.iter().zip(names) {
+        if shards::table(catalog, object).is_none_or(|table| table.auto_increment.is_none()) {
+            continue;
+        }
+        let next = records.sequence(object).await?;
+        if next > 1 {
+            ask(&mut home.lease, format!("ALTER TABLE {name} AUTO_INCREMENT = {next}").as_bytes()).await.ok()?;
+        }
+    }
+    Ok(())
+}
+
+/// Says in the catalog that these are SINGLE, and that their copies are to go.
+async fn record<R: Records>(
+    records: &R,
+    singles: &[Object],
+    names: &[String],
+    others: &[ShardId],
+) -> Result<u64, Failure> {
+    let text = drop_text(names);
+    let statement = Sent { text: Some(text.clone()), shown: text, ..Sent::default() };
+    let definition = Definition {
+        id: 0,
+        statement,
+        deed: Deed::Drop,
+        objects: singles.to_vec(),
+        shards: others.iter().map(|shard| (*shard, Progress::Pending)).collect(),
+        changes: Vec::new(),
+        undo: Undo::Impossible,
+    };
+    let singles = singles.to_vec();
+    let (told, number) = std::sync::mpsc::channel();
+    let begun = records.change(move |catalog| {
+        settle(catalog, &singles).ok_or_else(meanwhile)?;
+        // The receiver lives as long as the future that awaits this.
+        let _ = told.send(catalog.begin_definition(definition));
+        Ok(())
+    });
+    begun.await?;
+    number.try_recv().map_err(|_| meanwhile())
+}
+
+fn drop_text(names: &[String]) -> String {
+    format!("DROP TABLE IF EXISTS {}", names.join(", "))
+}
+
+fn full_name(object: &Object) -> String {
+    format!("{}.{}", name(&object.database), name(object.name.as_deref().unwrap_or_default()))
+}
+
+fn part_of(parts: &mut [Part], shard: ShardId) -> Result<&mut Part, Failure> {
+    run::part_of(parts, shard)
+        .ok_or_else(|| Failure::new(Fault::Weir, 1105, b"HY000", "There is no connection to the shard; try again"))
+}
+
+fn meanwhile() -> Failure {
+    Failure::new(Fault::Weir, 1412, b"HY000", "What is defined was changed by other definitions meanwhile; try again")
+}
+
+fn has_rows(object: &Object, because: Option<&Failure>) -> Failure {
+    let because = because.map_or_else(String::new, |failure| format!("{}. ", failure.message));
+    not_supported(format!(
+        "{because}Table {object} is sharded only by default and would become SINGLE for this, but it has rows: make a new table as it shall \
+         be, fill it with INSERT … SELECT, and give it the name with RENAME TABLE"
+    ))
+}

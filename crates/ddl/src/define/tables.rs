@@ -1,0 +1,258 @@
+//! CREATE TABLE, RENAME TABLE, indexes: what is to be done.
+
+use std::collections::BTreeMap;
+
+use weir_catalog::define::{Unplaced, server_text};
+use weir_catalog::{Catalog, Change, Deed, Object, Placed, Placement, ShardId, Table};
+use weir_sql::ast::{
+    CreateIndex, CreateTable, KeyKind, ObjectName, Query, RenameTables, TableBody, TableLike, TableOptionKind,
+};
+use weir_sql::resolve::{Context, resolve};
+use weir_wire::{Failure, Fault};
+
+use super::intent::{Asked, Intent, cut};
+use super::knowledge::Knowledge;
+use super::several::{self, Item};
+use super::{names, place, shards};
+use weir_wire::error::not_supported;
+
+pub(super) use super::alter::alter;
+
+/// CREATE TABLE in all its forms.
+pub(super) fn create(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    create: &CreateTable<'_>,
+    knowledge: Option<&Knowledge>,
+) -> Result<Option<Intent>, Unplaced> {
+    let Some(object) = names::object(asked, catalog, &create.name)? else { return Ok(None) };
+    let known = shards::table(catalog, &object);
+    let there = shards::home(catalog, &object).filter(|_| known.is_none() || !create.or_replace);
+    if let Some(shards) = there {
+        // The servers say that it is there, as an error or as a warning; the catalog stays as it is.
+        let text = server_text(asked.text, create);
+        return Ok(Some(Intent { text, ..Intent::new(asked, Deed::Again, vec![object], shards) }));
+    }
+    let placed = match create.body {
+        TableBody::Like(like) => like_placed(asked, catalog, &object, like)?,
+        TableBody::Definition(definition) => {
+            let placed = place::declared(asked, catalog, &object, create, knowledge)?;
+            match definition.query {
+                Some(query) => {
+                    let by_clause = matches!(placed.placement, Placement::Sharded(_)) && !placed.by_default;
+                    let chosen = definition.placement.is_some() || by_clause;
+                    filled(asked, catalog, (&object, chosen), placed, query)?
+                }
+                None => placed,
+            }
+        }
+    };
+    let of_database = shards::of_database(catalog, &object.database);
+    let shards = shards::of_placement(&of_database, &placed.placement);
+    if known.is_some() && shards != shards::of_object(catalog, &object) {
+        return Err(not_supported("OR REPLACE can't move a table to other shards: drop it first").into());
+    }
+    let deed = if create.or_replace { Deed::Again } else { Deed::CreateTable };
+    let text = server_text(asked.text, create);
+    let mut changes: Vec<Change> = first_value(asked, &placed, create)
+        .map(|next| Change::StartSequence(object.clone(), next))
+        .into_iter()
+        .collect();
+    let note = placed.note.clone();
+    changes.push(Change::AddTable(object.clone(), placed));
+    let intent = Intent::new(asked, deed, vec![object], shards).with(changes);
+    Ok(Some(Intent { text, note, if_not_exists: create.if_not_exists, ..intent }))
+}
+
+/// Where the sequence of a new table begins, if the definition says so.
+fn first_value(asked: &Asked<'_>, placed: &Placed, create: &CreateTable<'_>) -> Option<u64> {
+    if matches!(placed.placement, Placement::Single(_)) {
+        return None;
+    }
+    let options = create.definition()?.options;
+    options.iter().rev().find_map(|option| match option.kind {
+        TableOptionKind::AutoIncrement(number) => std::str::from_utf8(number.text(asked.text)).ok()?.parse().ok(),
+        _ => None,
+    })
+}
+
+/// The placement of a table that is made as another one.
+fn like_placed(asked: &Asked<'_>, catalog: &Catalog, object: &Object, like: &TableLike<'_>) -> Result<Placed, Failure> {
+    if like.placement.is_some() {
+        return Err(not_supported(
+            "CREATE TABLE … LIKE has the placement of its model: write the columns out for another one",
+        ));
+    }
+    let Some(model) = names::object(asked, catalog, &like.table)? else {
+        return Err(not_supported("CREATE TABLE … LIKE needs a model in a sharded database: write the columns out"));
+    };
+    let Some(table) = shards::table(catalog, &model) else {
+        // No such table: the server says so.
+        return Ok(place::global());
+    };
+    same_home(catalog, &model, object, table)?;
+    place::referring(asked, catalog, object, table)?;
+    Ok(Placed::of(table))
+}
+
+/// Refuses what would have rows of one database where the other's slots don't say.
+fn same_home(catalog: &Catalog, from: &Object, to: &Object, table: &Table) -> Result<(), Failure> {
+    let home = |object: &Object| catalog.database(object.database.as_bytes()).map(|(_, found)| found);
+    let same = match (home(from), home(to)) {
+        (Some(from), Some(to)) => match &table.placement {
+            Placement::Single(shard) => to.shards.contains(shard),
+            Placement::Global => from.shards == to.shards,
+            Placement::Sharded(_) => from.shards == to.shards && from.slots == to.slots,
+        },
+        _ => false,
+    };
+    if same {
+        return Ok(());
+    }
+    Err(not_supported(format!(
+        "Databases '{}' and '{}' are on different shards: make the table there, and fill it with INSERT … SELECT",
+        from.database, to.database
+    )))
+}
+
+/// A table that begins with the rows of a query: all of it has to be on one shard. Without a clause it is on that of the rows.
+fn filled(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    (object, chosen): (&Object, bool),
+    placed: Placed,
+    query: &Query<'_>,
+) -> Result<Placed, Failure> {
+    let refusal = |why: &str| {
+        Err(not_supported(format!(
+            "CREATE TABLE … SELECT in a sharded database needs all of its tables on one shard ({why}): make the table \
+             first, and fill it with INSERT … SELECT"
+        )))
+    };
+    let context =
+        Context { database: asked.database, dialect: asked.mode.dialect, fold_case: catalog.fold_case, columns: &() };
+    let names = resolve(asked.statement, &context);
+    let mut sources = Vec::new();
+    for (source, table) in names.tables() {
+        if source.span.start < query.span.start || source.span.end > query.span.end {
+            continue;
+        }
+        let known = table.database.and_then(|database| catalog.table(database, table.name));
+        sources.push((table.name, known.map(|(_, table)| &table.placement)));
+    }
+    let of_rows = sources.iter().find_map(|(_, placement)| match placement {
+        Some(Placement::Single(at)) => Some(*at),
+        _ => None,
+    });
+    let at_home = || shards::of_database(catalog, &object.database).first().copied();
+    let shard = match placed.placement {
+        Placement::Single(shard) if chosen => shard,
+        _ if chosen => return refusal(&format!("table {object} is not SINGLE")),
+        _ => match of_rows.or_else(at_home) {
+            Some(shard) => shard,
+            None => return Ok(placed),
+        },
+    };
+    for (name, placement) in sources {
+        match placement {
+            Some(Placement::Single(at)) if *at == shard => {}
+            Some(Placement::Global) => {}
+            _ => {
+                let name = String::from_utf8_lossy(name);
+                return refusal(&format!("table {name} is not on shard {}", catalog.shard_name(shard)));
+            }
+        }
+    }
+    Ok(match chosen {
+        true => placed,
+        false => weir_catalog::reading::adopted(shard, catalog.shard_name(shard)),
+    })
+}
+
+/// RENAME TABLE.
+pub(super) fn rename(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    rename: &RenameTables<'_>,
+) -> Result<Option<Intent>, Failure> {
+    let all_names = rename.renames.iter().flat_map(|rename| [&rename.from, &rename.to]);
+    let Some(objects) = names::objects(asked, catalog, all_names)? else { return Ok(None) };
+    // The names that earlier ones have changed, and what bears them now: its shards, and the table if it is one.
+    let mut now: BTreeMap<&Object, Named<'_>> = BTreeMap::new();
+    let (mut items, mut changes) = (Vec::new(), Vec::new());
+    for (pair, rename) in objects.chunks_exact(2).zip(rename.renames) {
+        let (from, to) = (&pair[0], &pair[1]);
+        let named =
+            |of| now.get(of).cloned().unwrap_or_else(|| (shards::home(catalog, of), shards::table(catalog, of)));
+        let (home, table) = named(from);
+        if home.is_some() && from != to && named(to).0.is_some() {
+            return Err(exists(to));
+        }
+        if let Some(table) = table {
+            same_home(catalog, from, to, table)?;
+            referring(asked, catalog, to, table)?;
+        }
+        items.push(Item { home: home.clone(), range: rename.span.range() });
+        now.insert(from, (None, None));
+        now.insert(to, (home, table));
+        changes.push(Change::Rename(from.clone(), to.clone()));
+    }
+    let nowhere = objects.first().map(|first| shards::of_database(catalog, &first.database)).unwrap_or_default();
+    let (shards, own) = several::spread(asked, &items, nowhere);
+    let mut taken = objects.clone();
+    taken.sort();
+    taken.dedup();
+    Ok(Some(Intent { own, ..Intent::new(asked, Deed::Rename, taken, shards).with(changes) }))
+}
+
+/// What bears a name: its shards, if there is any, and the table, if it is one.
+type Named<'c> = (Option<Vec<ShardId>>, Option<&'c Table>);
+
+/// A name that is taken, perhaps on other shards than the statement is for.
+fn exists(object: &Object) -> Failure {
+    let name = object.name.as_deref().unwrap_or_default();
+    Failure::new(Fault::Client, 1050, b"42S01", format!("Table '{name}' already exists"))
+}
+
+/// Whether renaming is possible, for ALTER TABLE … RENAME.
+pub(super) fn renamed(asked: &Asked<'_>, catalog: &Catalog, from: &Object, to: &Object) -> Result<(), Failure> {
+    if from != to && shards::table(catalog, from).is_some() && shards::home(catalog, to).is_some() {
+        return Err(exists(to));
+    }
+    match shards::table(catalog, from) {
+        Some(table) => same_home(catalog, from, to, table).and_then(|()| referring(asked, catalog, to, table)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a name that foreign keys refer to, for a table that is elsewhere. If there is a table of this name, they stay with it.
+fn referring(asked: &Asked<'_>, catalog: &Catalog, to: &Object, table: &Table) -> Result<(), Failure> {
+    match shards::table(catalog, to) {
+        Some(_) => Ok(()),
+        None => place::referring(asked, catalog, to, table),
+    }
+}
+
+/// A statement that makes a table another one, as it is.
+pub(super) fn change(asked: &Asked<'_>, catalog: &Catalog, name: &ObjectName<'_>) -> Result<Option<Intent>, Failure> {
+    let Some(object) = names::object(asked, catalog, name)? else { return Ok(None) };
+    let shards = shards::of_object(catalog, &object);
+    let changes = vec![Change::RereadTable(object.clone())];
+    Ok(Some(Intent::new(asked, Deed::ChangeTable, vec![object], shards).with(changes)))
+}
+
+/// CREATE INDEX.
+pub(super) fn create_index(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    index: &CreateIndex<'_>,
+) -> Result<Option<Intent>, Failure> {
+    let Some(intent) = change(asked, catalog, &index.table)? else { return Ok(None) };
+    if let (KeyKind::Unique, None, Some(table)) =
+        (index.kind, index.unchecked, shards::table(catalog, &intent.objects[0]))
+    {
+        place::holds_shard_key(table, &String::from_utf8_lossy(index.name.name), index.parts)?;
+    }
+    let text = cut(asked, index.unchecked.as_slice());
+    Ok(Some(Intent { text, ..intent }))
+}

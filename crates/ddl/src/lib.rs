@@ -1,0 +1,16 @@
+//! Definitions on several shards, and what tells of logical objects.
+//!
+//! What must always hold: it knows no client sockets; a shard and the catalog disagree over an object only while a definition's record says
+//! so.
+//!
+//! * [`define`]: CREATE, ALTER, DROP and the like; [`routine`]: stored procedures and functions.
+//! * [`show`]: SHOW, ANALYZE, `information_schema`.
+//! * [`check`], [`attach`], [`rebuild`]: the catalog and what the servers have.
+#![forbid(unsafe_code)]
+
+pub mod attach;
+pub mod check;
+pub mod define;
+pub mod rebuild;
+pub mod routine;
+pub mod show;

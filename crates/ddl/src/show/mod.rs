@@ -1,0 +1,191 @@
+//! What tells about logical tables, and what looks after them: SHOW, DESCRIBE, ANALYZE, CHECKSUM and the like.
+//!
+//! What must always hold: an answer is that of one server with all of the tables: each table once, counts over all shards. What can't be
+//! put together exactly is refused.
+//!
+//! * [`plan`]: which shards are asked, and how their replies become one; a pure function.
+//! * [`merge`]: the replies as one.
+//! * [`create`]: SHOW CREATE TABLE with Weir's clause.
+//! * [`mod@information`][]: `information_schema`.
+//! * [`binary`]: rows for clients that have prepared the statement.
+
+pub mod binary;
+pub mod create;
+pub mod information;
+pub mod merge;
+pub mod plan;
+#[cfg(test)]
+mod tests;
+
+use futures_util::future::join_all;
+use weir_sql::ast::StatementKind;
+use weir_wire::codec::{put_lenenc, put_lenenc_bytes};
+use weir_wire::packets::{EofPacket, OkPacket, encode_failure};
+use weir_wire::{Capabilities, Failure};
+
+pub use plan::{Telling, plan, shards};
+
+use crate::define::{Asked, Records};
+use weir_exec::{Outcome, Part, Sink};
+use weir_shards::ask::{Answer, Reply, Row, ask};
+
+/// Whether a statement tells about objects, or looks after tables.
+pub fn shows(kind: &StatementKind<'_>) -> bool {
+    matches!(
+        kind,
+        StatementKind::Show(_)
+            | StatementKind::DescribeTable(_)
+            | StatementKind::TableUpkeep(_)
+            | StatementKind::Flush(_)
+    )
+}
+
+/// How the client wants its rows.
+#[derive(Debug, Clone, Copy)]
+pub struct Client {
+    /// What was negotiated with it, and with the servers for it.
+    pub capabilities: Capabilities,
+    /// It has prepared the statement: rows are binary.
+    pub binary: bool,
+}
+
+/// Answers a statement about something sharded. `parts`: connections to the shards that [`shards`] names, at least. A server's refusal is
+/// handed to the client, and is in the outcome.
+///
+/// # Errors
+/// When the client is gone, or does not read.
+pub async fn answer<R: Records>(
+    asked: &Asked<'_>,
+    records: &R,
+    client: Client,
+    parts: &mut [Part],
+    sink: &mut impl Sink,
+) -> Result<Outcome, Failure> {
+    let answer = match whole_reply(asked, records, parts).await {
+        Ok(reply) => packets(&reply, client).map(|packets| (reply, packets)),
+        Err(failure) => Err(failure),
+    };
+    match answer {
+        Ok((reply, packets)) => {
+            for packet in &packets {
+                sink.put(packet);
+                if sink.is_full() {
+                    sink.flush().await?;
+                }
+            }
+            let (warnings, status) = (reply.warnings, reply.status);
+            Ok(Outcome { sent: reply.rows.len() as u64, warnings, status, ..Outcome::default() })
+        }
+        Err(failure) => {
+            sink.put(&encode_failure(&failure));
+            Ok(Outcome { error: Some(failure), ..Outcome::default() })
+        }
+    }
+}
+
+/// The whole answer.
+async fn whole_reply<R: Records>(asked: &Asked<'_>, records: &R, parts: &mut [Part]) -> Result<Reply, Failure> {
+    let catalog = records.catalog();
+    match plan(asked, &catalog)? {
+        Telling::One(shard) => {
+            let replies = replies(asked.text, &[shard], parts).await?;
+            first(replies)
+        }
+        Telling::CreateTable(shard, object) => {
+            let mut reply = first(replies(asked.text, &[shard], parts).await?)?;
+            create::complete(&mut reply, &catalog, &object, records).await?;
+            Ok(reply)
+        }
+        Telling::CreateDatabase(shard, name) => {
+            let mut reply = first(replies(asked.text, &[shard], parts).await?)?;
+            create::complete_database(&mut reply, &catalog, &name);
+            Ok(reply)
+        }
+        Telling::Names(shards) => Ok(merge::names(replies(asked.text, &shards, parts).await?)),
+        Telling::Status(shards, database) => {
+            let mut reply = merge::status(replies(asked.text, &shards, parts).await?, &catalog, &database);
+            merge::auto_increments(&mut reply, &catalog, &database, records).await?;
+            Ok(reply)
+        }
+        Telling::Flush(tables) => {
+            let mut last = None;
+            for (text, shards) in tables {
+                last = replies(&text, &shards, parts).await?.into_iter().next();
+            }
+            last.ok_or_else(nobody)
+        }
+        Telling::Upkeep(tables) => {
+            let mut whole: Option<Reply> = None;
+            for table in tables {
+                let replies = replies(&table.text, &table.shards, parts).await?;
+                let reply = merge::upkeep(replies, &table);
+                whole = Some(match whole {
+                    None => reply,
+                    Some(before) => merge::appended(before, reply),
+                });
+            }
+            whole.ok_or_else(nobody)
+        }
+    }
+}
+
+fn first(replies: Vec<Reply>) -> Result<Reply, Failure> {
+    replies.into_iter().next().ok_or_else(nobody)
+}
+
+fn nobody() -> Failure {
+    Failure::new(weir_wire::Fault::Weir, 1105, b"HY000", "no shard was asked")
+}
+
+/// Asks these shards at once; their replies in their order.
+async fn replies(text: &[u8], shards: &[weir_catalog::ShardId], parts: &mut [Part]) -> Result<Vec<Reply>, Failure> {
+    let mut asked: Vec<&mut Part> = parts.iter_mut().filter(|part| shards.contains(&part.shard)).collect();
+    asked.sort_by_key(|part| shards.iter().position(|shard| *shard == part.shard));
+    let questions: Vec<_> = asked
+        .into_iter()
+        .map(|part| -> std::pin::Pin<Box<dyn Future<Output = Answer> + '_>> { Box::pin(ask(&mut part.lease, text)) })
+        .collect();
+    join_all(questions).await.into_iter().map(Answer::ok).collect()
+}
+
+/// A reply as the client's packets, the end included.
+fn packets(reply: &Reply, client: Client) -> Result<Vec<Vec<u8>>, Failure> {
+    let Client { capabilities, binary } = client;
+    let status = reply.status;
+    if reply.columns.is_empty() {
+        let ok = OkPacket { affected_rows: reply.affected, warnings: reply.warnings, ..OkPacket::plain(status) };
+        return Ok(vec![ok.encode(capabilities)]);
+    }
+    let deprecates_eof = capabilities.contains(Capabilities::DEPRECATE_EOF);
+    let mut count = Vec::with_capacity(3);
+    put_lenenc(&mut count, reply.columns.len() as u64);
+    let mut packets = vec![count];
+    packets.extend(reply.columns.iter().map(|definition| definition.to_vec()));
+    if !deprecates_eof {
+        packets.push(EofPacket { warnings: 0, status }.encode().to_vec());
+    }
+    let kinds = binary.then(|| binary::kinds(&reply.columns, capabilities)).transpose()?;
+    for row in &reply.rows {
+        packets.push(match &kinds {
+            Some(kinds) => binary::row(row, kinds)?,
+            None => text_row(row),
+        });
+    }
+    packets.push(if deprecates_eof {
+        OkPacket { header: 0xfe, warnings: reply.warnings, ..OkPacket::plain(status) }.encode(capabilities)
+    } else {
+        EofPacket { warnings: reply.warnings, status }.encode().to_vec()
+    });
+    Ok(packets)
+}
+
+fn text_row(row: &Row) -> Vec<u8> {
+    let mut payload = Vec::new();
+    for cell in row {
+        match cell {
+            Some(bytes) => put_lenenc_bytes(&mut payload, bytes),
+            None => payload.push(0xfb),
+        }
+    }
+    payload
+}

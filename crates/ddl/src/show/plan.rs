@@ -1,0 +1,202 @@
+//! Which shards are asked, and how their replies become one.
+
+use weir_catalog::{Catalog, Object, Placement, ShardId};
+use weir_sql::ast::{
+    DescribeTable, Expr, ExprKind, Flush, FlushTables, FlushWhat, ObjectName, Show, ShowCreate, ShowFilter, ShowKind,
+    ShowTable, Span, StatementKind, TableUpkeep, UpkeepVerb,
+};
+use weir_sql::splice;
+use weir_sql::visit::{Flow, Node, walk};
+use weir_wire::Failure;
+
+use crate::define::Asked;
+use crate::define::names;
+use crate::define::shards as placed;
+use weir_wire::error::not_supported;
+
+/// How a statement is answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Telling {
+    /// As this shard answers.
+    One(ShardId),
+    /// As this shard answers, with Weir's clause and the sequence.
+    CreateTable(ShardId, Object),
+    /// As this shard answers, with the database's shards.
+    CreateDatabase(ShardId, String),
+    /// All rows of these shards, each first value once.
+    Names(Vec<ShardId>),
+    /// SHOW TABLE STATUS of a database: each table once, with sums.
+    Status(Vec<ShardId>, String),
+    /// One table after the other.
+    Upkeep(Vec<Care>),
+    /// One after the other, each on the shards that have it: the text for it alone, and its shards.
+    Flush(Vec<(Vec<u8>, Vec<ShardId>)>),
+}
+
+/// What is done to one table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Care {
+    /// The statement for it alone.
+    pub text: Vec<u8>,
+    /// Its shards.
+    pub shards: Vec<ShardId>,
+    /// What is done.
+    pub verb: UpkeepVerb,
+    /// Checksums of its shards are added.
+    pub adds: bool,
+}
+
+/// The shards that a statement about sharded objects is for.
+///
+/// # Errors
+/// As [`plan`].
+pub fn shards(asked: &Asked<'_>, catalog: &Catalog) -> Result<Vec<ShardId>, Failure> {
+    let mut shards = match plan(asked, catalog)? {
+        Telling::One(shard) | Telling::CreateTable(shard, _) | Telling::CreateDatabase(shard, _) => vec![shard],
+        Telling::Names(shards) | Telling::Status(shards, _) => shards,
+        Telling::Upkeep(tables) => tables.into_iter().flat_map(|table| table.shards).collect(),
+        Telling::Flush(tables) => tables.into_iter().flat_map(|(_, shards)| shards).collect(),
+    };
+    shards.sort();
+    shards.dedup();
+    Ok(shards)
+}
+
+/// How a statement is answered.
+///
+/// # Errors
+/// 1235 for what can't be put together.
+pub fn plan(asked: &Asked<'_>, catalog: &Catalog) -> Result<Telling, Failure> {
+    match asked.statement.kind {
+        StatementKind::Show(show) => self::show(asked, catalog, show),
+        StatementKind::DescribeTable(DescribeTable { table, .. }) => of_table(asked, catalog, *table),
+        StatementKind::TableUpkeep(upkeep) => self::upkeep(asked, catalog, upkeep),
+        StatementKind::Flush(Flush { what: FlushWhat::Tables(flush), .. }) => self::flush(asked, catalog, flush),
+        _ => Ok(Telling::One(ShardId(0))),
+    }
+}
+
+fn show(asked: &Asked<'_>, catalog: &Catalog, show: &Show<'_>) -> Result<Telling, Failure> {
+    let all_of = |name| match names::database(asked, catalog, name) {
+        Some(database) => (placed::of_database(catalog, &database), database),
+        None => (vec![ShardId(0)], String::new()),
+    };
+    match show.kind {
+        ShowKind::Tables(name) | ShowKind::Triggers(name) | ShowKind::Events(name) | ShowKind::OpenTables(name) => {
+            Ok(Telling::Names(all_of(name).0))
+        }
+        ShowKind::TableStatus(name) => {
+            if let Some(ShowFilter::Where(condition)) = &show.filter {
+                status_filter(condition)?;
+            }
+            let (shards, database) = all_of(name);
+            Ok(Telling::Status(shards, database))
+        }
+        ShowKind::Columns(table) | ShowKind::Index(table) => {
+            let ShowTable { table, database } = table;
+            of_table(asked, catalog, ObjectName { database: database.or(table.database), ..table })
+        }
+        ShowKind::Create(create) => match create {
+            ShowCreate::Table(name) => match of_table(asked, catalog, *name)? {
+                Telling::One(shard) => match names::object(asked, catalog, name)? {
+                    Some(object) if placed::table(catalog, &object).is_some() => {
+                        Ok(Telling::CreateTable(shard, object))
+                    }
+                    _ => Ok(Telling::One(shard)),
+                },
+                other => Ok(other),
+            },
+            ShowCreate::View(name) | ShowCreate::Sequence(name) => of_table(asked, catalog, *name),
+            ShowCreate::Trigger(name) => {
+                let object = names::object(asked, catalog, name)?;
+                let known = catalog.triggers.iter().find(|(trigger, _)| Some(trigger) == object.as_ref());
+                let of = known.map(|(_, table)| table.clone()).or(object);
+                Ok(Telling::One(of.map_or(ShardId(0), |of| one_of(catalog, &of))))
+            }
+            ShowCreate::Routine(_, name) | ShowCreate::Event(name) => of_table(asked, catalog, *name),
+            ShowCreate::Database(name) => {
+                let (shards, database) = all_of(Some(*name));
+                let shard = shards.first().copied().unwrap_or(ShardId(0));
+                Ok(Telling::CreateDatabase(shard, database))
+            }
+            ShowCreate::User(_) => Ok(Telling::One(ShardId(0))),
+        },
+        _ => Ok(Telling::One(ShardId(0))),
+    }
+}
+
+/// Refuses a filter on what is a sum.
+fn status_filter(condition: &Expr<'_>) -> Result<(), Failure> {
+    const SAME_EVERYWHERE: [&str; 7] =
+        ["name", "engine", "version", "row_format", "collation", "create_options", "comment"];
+    let mut odd = None;
+    walk(Node::Expr(condition), &mut |node: Node<'_>| {
+        match node {
+            Node::Expr(Expr { kind: ExprKind::Column(column), .. })
+                if !SAME_EVERYWHERE.iter().any(|known| column.name.is(known)) =>
+            {
+                odd = Some(String::from_utf8_lossy(column.name.name).into_owned());
+            }
+            Node::Query(_) => odd = Some("a subquery".to_owned()),
+            _ => {}
+        }
+        if odd.is_some() { Flow::Stop } else { Flow::Descend }
+    });
+    match odd {
+        None => Ok(()),
+        Some(what) => Err(not_supported(format!(
+            "SHOW TABLE STATUS of a sharded database can't be filtered by {what}, which is put together of several shards: filter by \
+             the name"
+        ))),
+    }
+}
+
+fn of_table(asked: &Asked<'_>, catalog: &Catalog, name: ObjectName<'_>) -> Result<Telling, Failure> {
+    let object = names::object(asked, catalog, &name)?;
+    Ok(Telling::One(object.map_or(ShardId(0), |object| one_of(catalog, &object))))
+}
+
+/// A shard that has it.
+fn one_of(catalog: &Catalog, object: &Object) -> ShardId {
+    placed::of_object(catalog, object).first().copied().unwrap_or(ShardId(0))
+}
+
+/// FLUSH TABLES t, u, without a lock.
+fn flush(asked: &Asked<'_>, catalog: &Catalog, flush: &FlushTables<'_>) -> Result<Telling, Failure> {
+    let (Some(first), Some(last)) = (flush.tables.first(), flush.tables.last()) else {
+        return Ok(Telling::One(ShardId(0)));
+    };
+    let list = first.span.range().start..last.span.range().end;
+    let mut each = Vec::new();
+    for table in flush.tables {
+        let shards = match names::object(asked, catalog, table)? {
+            Some(object) => placed::of_object(catalog, &object),
+            None => vec![ShardId(0)],
+        };
+        each.push((splice(asked.text, &[(list.clone(), table.span.text(asked.text))]), shards));
+    }
+    Ok(Telling::Flush(each))
+}
+
+fn upkeep(asked: &Asked<'_>, catalog: &Catalog, upkeep: &TableUpkeep<'_>) -> Result<Telling, Failure> {
+    let spans: Vec<Span> = upkeep.tables.iter().map(|table| table.span).collect();
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Ok(Telling::One(ShardId(0))) };
+    let list = first.range().start..last.range().end;
+    let mut cares = Vec::new();
+    for (table, span) in upkeep.tables.iter().zip(&spans) {
+        let object = names::object(asked, catalog, &table.name)?;
+        let known = object.as_ref().and_then(|object| placed::table(catalog, object));
+        let mut shards = match &object {
+            Some(object) => placed::of_object(catalog, object),
+            None => vec![ShardId(0)],
+        };
+        // What is not known is missing everywhere; a checksum of copies is that of one.
+        let copies = known.is_some_and(|table| table.placement == Placement::Global);
+        if known.is_none() || copies && upkeep.verb == UpkeepVerb::Checksum {
+            shards.truncate(1);
+        }
+        let text = splice(asked.text, &[(list.clone(), span.text(asked.text))]);
+        cares.push(Care { text, shards, verb: upkeep.verb, adds: upkeep.verb == UpkeepVerb::Checksum });
+    }
+    Ok(Telling::Upkeep(cares))
+}

@@ -1,0 +1,243 @@
+//! Bringing transactions to their end whose Weir or server has died: steadily, by any Weir, whosever they are.
+//!
+//! What must always hold: see [`action`]. Only a branch's absence from XA RECOVER means that it is over: MariaDB answers 1397 to others
+//! while the connection that prepared it is alive, and 1402 for a branch that has only locked.
+
+mod clean;
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::time::timeout;
+use weir_backend::Server;
+use weir_backend::monitor::Probe;
+use weir_catalog::ShardId;
+use weir_wire::{Failure, Fault};
+
+use super::decision::{self, Decision, unknown_shard};
+use super::{BranchId, Coordinator, InDoubt, TransactionId};
+use futures_util::future::join_all;
+
+/// Bound on one question to a server.
+const ANSWER: Duration = Duration::from_secs(5);
+/// The wait between two looks while this Weir has left something.
+const SOON: Duration = Duration::from_millis(300);
+/// Decisions that have become old are looked for so often.
+const CLEAN: Duration = Duration::from_secs(60);
+
+/// What is known of the decision about a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// The deciding shard could not be asked.
+    Nothing,
+    /// There is none.
+    Absent,
+    /// To commit.
+    Commit,
+    /// To roll back.
+    Abort,
+}
+
+/// What is done about a prepared branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing yet.
+    Wait,
+    /// A decision to roll back is written, unless one comes before it; then that is done which is decided.
+    Settle,
+    /// It is committed.
+    Commit,
+    /// It is rolled back.
+    RollBack,
+}
+
+/// Whether a branch may be looked after: it has been there for the grace, or this Weir itself has left it.
+pub fn is_due(seen_for: Duration, left: bool, grace: Duration) -> bool {
+    left || seen_for >= grace
+}
+
+/// What is done about a prepared branch that is due.
+pub fn action(known: Known) -> Action {
+    match known {
+        Known::Nothing => Action::Wait,
+        Known::Absent => Action::Settle,
+        Known::Commit => Action::Commit,
+        Known::Abort => Action::RollBack,
+    }
+}
+
+/// What recovery knows from one look to the next.
+struct Recovery<'a> {
+    coordinator: &'a Coordinator,
+    lines: Vec<Line>,
+    /// Since when each branch has been seen.
+    seen: HashMap<BranchId, Instant>,
+    cleaned: Instant,
+}
+
+/// Weir's own connection to a shard's writer.
+#[derive(Default)]
+pub(super) struct Line {
+    open: Option<(Arc<Server>, Probe)>,
+}
+
+impl Coordinator {
+    /// Looks after what is left, until the future is dropped.
+    pub async fn recover(self: Arc<Self>) {
+        let lines = self.groups.iter().map(|_| Line::default()).collect();
+        let mut recovery = Recovery { coordinator: &self, lines, seen: HashMap::new(), cleaned: Instant::now() };
+        loop {
+            let all = recovery.look().await;
+            if all && recovery.cleaned.elapsed() >= CLEAN.min(self.settings.load().keep) {
+                recovery.clean().await;
+                recovery.cleaned = Instant::now();
+            }
+            let interval = self.settings.load().interval;
+            let pause = if self.lock_left().is_empty() { interval } else { interval.min(SOON) };
+            // Cancel-safe: a bell keeps its ring, and a sleep is nothing to lose.
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = self.woken.notified() => {}
+            }
+        }
+    }
+}
+
+impl Recovery<'_> {
+    /// One look at all shards. Returns whether all of them have answered.
+    async fn look(&mut self) -> bool {
+        let coordinator = self.coordinator;
+        // Before the shards are asked: what is left later may have branches that the answers lack.
+        let left = coordinator.lock_left().clone();
+        let lists = join_all(self.lines.iter_mut().enumerate().map(|(shard, line)| async move {
+            let listed = line.list(coordinator, shard).await;
+            (shard, listed)
+        }))
+        .await;
+        let all = lists.iter().all(|(_, listed)| listed.is_ok());
+        let now = Instant::now();
+        for (shard, listed) in lists {
+            match listed {
+                Ok(branches) => self.note(shard, &branches, now),
+                Err(error) => tracing::debug!(shard, %error, "prepared branches could not be listed"),
+            }
+        }
+        let grace = coordinator.settings.load().grace;
+        let seen: Vec<_> = self.seen.iter().map(|(branch, since)| (*branch, now.duration_since(*since))).collect();
+        let mut in_doubt = Vec::new();
+        for (branch, seen_for) in seen {
+            let due = is_due(seen_for, left.contains(&branch.transaction), grace);
+            let ended = if due { self.end(&branch).await } else { Ok(false) };
+            match ended {
+                Ok(true) => {}
+                other => in_doubt.push(InDoubt { branch, seen_for, why: other.err().map(|error| error.message) }),
+            }
+        }
+        if all {
+            let open: BTreeSet<TransactionId> = self.seen.keys().map(|branch| branch.transaction).collect();
+            coordinator.lock_left().retain(|id| open.contains(id) || !left.contains(id));
+        }
+        in_doubt.sort_by_key(|doubt| doubt.branch);
+        coordinator.in_doubt.store(Arc::new(in_doubt));
+        all
+    }
+
+    /// Takes down which branches a shard has.
+    fn note(&mut self, shard: usize, branches: &[BranchId], now: Instant) {
+        self.seen.retain(|branch, _| usize::from(branch.shard.0) != shard || branches.contains(branch));
+        for branch in branches {
+            self.seen.entry(*branch).or_insert(now);
+        }
+    }
+
+    /// Ends a branch as it was decided. Returns whether its server says that it has.
+    async fn end(&mut self, branch: &BranchId) -> Result<bool, Failure> {
+        let id = branch.transaction;
+        let known = self.known(&id).await?;
+        let decided = match action(known) {
+            Action::Wait => return Ok(false),
+            Action::Settle => self.settle(&id).await?,
+            Action::Commit => Decision::Commit,
+            Action::RollBack => Decision::Abort,
+        };
+        let verb = if decided == Decision::Commit { "COMMIT" } else { "ROLLBACK" };
+        let text = format!("XA {verb} {}", id.branch(branch.shard));
+        self.line(branch.shard, &id)?.query(&text).await?;
+        let metrics = &self.coordinator.metrics;
+        match decided {
+            Decision::Commit => metrics.recovered_committed.inc(),
+            Decision::Abort => metrics.recovered_rolled_back.inc(),
+        };
+        tracing::info!(transaction = %id, shard = branch.shard.0, decided = verb, "a prepared branch was brought to its end");
+        Ok(true)
+    }
+
+    async fn known(&mut self, id: &TransactionId) -> Result<Known, Failure> {
+        let line = self.line(id.decider, id)?;
+        let Some((_, probe)) = &mut line.open else { return Ok(Known::Nothing) };
+        let found = timeout(ANSWER, decision::look(probe, id)).await;
+        Ok(match line.checked(found)? {
+            None => Known::Absent,
+            Some(Decision::Commit) => Known::Commit,
+            Some(Decision::Abort) => Known::Abort,
+        })
+    }
+
+    async fn settle(&mut self, id: &TransactionId) -> Result<Decision, Failure> {
+        let line = self.line(id.decider, id)?;
+        let Some((_, probe)) = &mut line.open else { return Err(not_asked()) };
+        let settled = timeout(ANSWER, decision::settle(probe, id)).await;
+        line.checked(settled)
+    }
+
+    fn line(&mut self, shard: ShardId, id: &TransactionId) -> Result<&mut Line, Failure> {
+        self.lines.get_mut(usize::from(shard.0)).ok_or_else(|| unknown_shard(id))
+    }
+}
+
+impl Line {
+    /// Has a connection to the shard's writer.
+    pub(super) async fn connect(&mut self, coordinator: &Coordinator, shard: usize) -> Result<(), Failure> {
+        let writer = coordinator.groups[shard].writer();
+        if self.open.as_ref().is_none_or(|(server, _)| !Arc::ptr_eq(server, &writer)) {
+            self.open = None;
+            let monitor = coordinator.monitor.load_full();
+            let probe = timeout(ANSWER, decision::connect(&writer, &monitor)).await.map_err(|_| not_asked())??;
+            self.open = Some((writer, probe));
+        }
+        Ok(())
+    }
+
+    /// Weir's branches on a shard.
+    async fn list(&mut self, coordinator: &Coordinator, shard: usize) -> Result<Vec<BranchId>, Failure> {
+        self.connect(coordinator, shard).await?;
+        let rows = self.query("XA RECOVER").await?;
+        // What another shard's server shows here is a copy of it, or was: not this shard's to end.
+        let here = |branch: &BranchId| usize::from(branch.shard.0) == shard;
+        Ok(rows.iter().filter_map(|row| BranchId::of_row(row)).filter(here).collect())
+    }
+
+    pub(super) async fn query(&mut self, text: &str) -> Result<Vec<Vec<Option<Vec<u8>>>>, Failure> {
+        let Some((_, probe)) = &mut self.open else { return Err(not_asked()) };
+        let answer = timeout(ANSWER, probe.query(text)).await;
+        self.checked(answer)
+    }
+
+    /// A connection that did not answer, or was lost, is not used again.
+    fn checked<T>(&mut self, answer: Result<Result<T, Failure>, tokio::time::error::Elapsed>) -> Result<T, Failure> {
+        let answer = answer.unwrap_or_else(|_| Err(not_asked()));
+        if answer.as_ref().is_err_and(|failure| failure.code == weir_wire::error::codes::CR_SERVER_LOST) {
+            self.open = None;
+        }
+        answer
+    }
+}
+
+fn not_asked() -> Failure {
+    let code = weir_wire::error::codes::CR_SERVER_LOST;
+    Failure::new(Fault::Server, code, b"HY000", "the shard's writer could not be asked")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,431 @@
+//! Ending a transaction on the connections of its parts.
+//!
+//! What must always hold: a connection whose branch may be left prepared is closed, never lent again; once the deciding COMMIT is sent,
+//! nobody stops the rest: neither the client's end nor a kill.
+
+use std::time::Duration;
+
+use weir_backend::connection::OwnReply;
+use weir_backend::{Connection, Server};
+use weir_catalog::ShardId;
+use weir_wire::{Failure, Fault, StatusFlags};
+
+use super::crash::Point;
+use super::decision::{Decision, ER_DUP_ENTRY};
+use super::machine::{self, Role, Step, Taken, Verdict, Went};
+use super::{Coordinator, TransactionId, schema};
+use futures_util::future::join_all;
+
+/// How often it is looked whether a server that does not answer has been found to hang.
+const LOOK: Duration = Duration::from_millis(100);
+/// "XA_RBROLLBACK": MariaDB's answer to the commit of a branch that changed nothing.
+const XA_RBROLLBACK: u16 = 1402;
+
+/// How far a part has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Active,
+    /// XA END.
+    Idle,
+    /// Prepared, or perhaps.
+    Prepared,
+    Done,
+}
+
+/// A part of a transaction that ends.
+#[derive(Debug)]
+pub struct Party<'a> {
+    /// Its shard.
+    pub shard: ShardId,
+    /// How it has taken part.
+    pub taken: Taken,
+    /// The connection.
+    pub connection: &'a mut Connection,
+    /// The GTIDs of what it committed, if the server has told them.
+    pub gtids: Option<String>,
+    phase: Phase,
+}
+
+impl<'a> Party<'a> {
+    /// A part that is active.
+    pub fn new(shard: ShardId, taken: Taken, connection: &'a mut Connection) -> Party<'a> {
+        Party { shard, taken, connection, gtids: None, phase: Phase::Active }
+    }
+
+    fn is_first(&self) -> bool {
+        self.taken.role == Role::First
+    }
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// Committed or not.
+    pub verdict: Verdict,
+    /// What the client is told, unless it is committed.
+    pub failure: Option<Failure>,
+}
+
+/// The texts that make a branch join: characteristics of the transaction, its start, and the savepoints that are open.
+pub fn join_texts(
+    id: &TransactionId,
+    shard: ShardId,
+    characteristics: impl IntoIterator<Item = String>,
+    savepoints: impl IntoIterator<Item = String>,
+) -> Vec<String> {
+    let start = format!("XA START {}", id.branch(shard));
+    characteristics.into_iter().chain([start]).chain(savepoints).collect()
+}
+
+/// Whether a connection is there, and in a transaction. Diagnostics and counts stay.
+pub async fn is_in_transaction(connection: &mut Connection) -> bool {
+    let server = connection.server.clone();
+    let answer = unless_gone(&server, connection.ping()).await;
+    judge(connection, answer).is_ok_and(|reply| reply.status.contains(StatusFlags::IN_TRANS))
+}
+
+/// Runs a text on several connections at once: as soon as one fails, its error is the answer.
+///
+/// # Errors
+/// The first of the servers'.
+pub async fn everywhere<'a>(
+    connections: impl IntoIterator<Item = &'a mut Connection>,
+    text: &str,
+) -> Result<(), Failure> {
+    let text = [text.to_owned()];
+    let all = join_all(connections.into_iter().map(|connection| run(connection, &text))).await;
+    all.into_iter().collect::<Result<Vec<_>, _>>().map(drop).map_err(|(_, failure)| failure)
+}
+
+impl Coordinator {
+    /// Commits on all parts, or on none. `id`: the transaction's name, if it has branches.
+    pub async fn commit(&self, id: Option<TransactionId>, parties: &mut [Party<'_>]) -> Ended {
+        let taken: Vec<Taken> = parties.iter().map(|party| party.taken).collect();
+        let decided = machine::needs_decision(taken.iter().copied());
+        let mut failure = None;
+        let mut step = machine::begin(&taken);
+        if decided {
+            self.crash.here(Point::BeforePrepare);
+        }
+        loop {
+            let went = match (step, id) {
+                (Step::Over(verdict), _) => {
+                    self.count(verdict, decided);
+                    // What is not ended may be open, or prepared.
+                    for party in parties.iter_mut().filter(|party| party.phase != Phase::Done) {
+                        party.connection.retired = true;
+                    }
+                    let failure = failure.filter(|_| verdict != Verdict::Committed);
+                    return Ended { verdict, failure };
+                }
+                (Step::RollBack, id) => {
+                    self.roll_back(id, parties).await;
+                    Went::Well
+                }
+                (Step::Prepare, Some(id)) => went(self.prepare(&id, parties).await, &mut failure),
+                (Step::Decide, Some(_)) => went(self.decide(parties).await, &mut failure),
+                (Step::LookUp, Some(id)) => self.settle(&id, &mut failure).await,
+                (Step::Check, id) => went(check(id, parties).await, &mut failure),
+                (Step::CommitOnly, id) => went(commit_only(id, parties).await, &mut failure),
+                (Step::Finish, id) => {
+                    self.finish(id, parties).await;
+                    Went::Well
+                }
+                (Step::Prepare | Step::Decide | Step::LookUp, None) => {
+                    failure.get_or_insert_with(without_first);
+                    Went::Refused
+                }
+            };
+            step = machine::next(step, went);
+        }
+    }
+
+    /// Rolls back on all parts. What can't be is recovery's, or ends with its connection.
+    pub async fn roll_back(&self, id: Option<TransactionId>, parties: &mut [Party<'_>]) {
+        let ends = parties.iter_mut().filter(|party| party.phase != Phase::Done).map(|party| async move {
+            let texts = match (party.taken.role, id, party.phase) {
+                (Role::First, ..) => vec!["ROLLBACK".to_owned()],
+                (Role::Branch, Some(id), Phase::Active) => {
+                    let branch = id.branch(party.shard);
+                    vec![format!("XA END {branch}"), format!("XA ROLLBACK {branch}")]
+                }
+                (Role::Branch, Some(id), _) => vec![format!("XA ROLLBACK {}", id.branch(party.shard))],
+                (Role::Branch, None, _) => vec!["ROLLBACK".to_owned()],
+            };
+            let was_prepared = party.phase == Phase::Prepared;
+            // XA END is refused where a deadlock has ended the branch: it is the last answer that counts.
+            let done = run_each(party.connection, &texts).await;
+            party.phase = Phase::Done;
+            if done.is_err() {
+                party.connection.retired = true;
+            }
+            done.is_err() && was_prepared
+        });
+        if join_all(ends).await.contains(&true)
+            && let Some(id) = id
+        {
+            self.leave(id);
+        }
+    }
+
+    async fn prepare(&self, id: &TransactionId, parties: &mut [Party<'_>]) -> Result<(), (Went, Failure)> {
+        let prepared = join_all(parties.iter_mut().map(|party| async move {
+            if party.is_first() {
+                let done = self.write_decision(id, party.connection).await;
+                self.crash.here(Point::AfterDecisionRow);
+                return done;
+            }
+            let branch = id.branch(party.shard);
+            let mut texts = vec![format!("XA END {branch}")];
+            if party.taken.wrote {
+                texts.push(format!("XA PREPARE {branch}"));
+            }
+            let done = run(party.connection, &texts).await.map(drop);
+            match &done {
+                Ok(()) if party.taken.wrote => {
+                    party.phase = Phase::Prepared;
+                    self.crash.here(Point::MidPrepare);
+                }
+                Ok(()) => party.phase = Phase::Idle,
+                Err((Went::Lost, _)) if party.taken.wrote => party.phase = Phase::Prepared,
+                Err(_) => {}
+            }
+            done
+        }))
+        .await;
+        prepared.into_iter().collect::<Result<(), _>>()?;
+        self.crash.here(Point::AfterPrepare);
+        Ok(())
+    }
+
+    /// Writes the decision into the first part's transaction. Where an account gets the right to when it first needs it, that is now.
+    async fn write_decision(&self, id: &TransactionId, connection: &mut Connection) -> Result<(), (Went, Failure)> {
+        let text = [schema::decide(id)];
+        let refused = match run(connection, &text).await {
+            Err((Went::Refused, failure)) if failure.code == ER_PROCACCESS_DENIED => failure,
+            Err((Went::Refused, failure)) if failure.code == ER_DUP_ENTRY => return Err((Went::Refused, too_late())),
+            done => return done.map(drop),
+        };
+        let user =
+            run(connection, &["SELECT CURRENT_USER()".to_owned()]).await?.rows.into_iter().flatten().next().flatten();
+        let user = String::from_utf8_lossy(&user.unwrap_or_default()).into_owned();
+        if let Err(error) = self.allow_to_decide(id, &user).await {
+            tracing::warn!(user, %error, "a user may not write decisions, and could not be given the right to");
+            return Err((Went::Refused, refused));
+        }
+        run(connection, &text).await.map(drop)
+    }
+
+    /// The commit of the first part, which has the decision in it.
+    async fn decide(&self, parties: &mut [Party<'_>]) -> Result<(), (Went, Failure)> {
+        let Some(first) = parties.iter_mut().find(|party| party.is_first()) else {
+            return Err((Went::Refused, without_first()));
+        };
+        let done = run(first.connection, &["COMMIT".to_owned()]).await;
+        first.phase = Phase::Done;
+        match done {
+            Ok(reply) => {
+                first.gtids = reply.gtids;
+                self.crash.here(Point::AfterDecision);
+                Ok(())
+            }
+            Err(refused) => {
+                // Nothing of it may stay open: who looks up the decision waits for it.
+                first.connection.retired = true;
+                if refused.0 == Went::Refused {
+                    let _ = run(first.connection, &["ROLLBACK".to_owned()]).await;
+                }
+                Err(refused)
+            }
+        }
+    }
+
+    async fn settle(&self, id: &TransactionId, failure: &mut Option<Failure>) -> Went {
+        match self.look_up(id).await {
+            Ok(Decision::Commit) => Went::FoundCommitted,
+            Ok(Decision::Abort) => Went::FoundAborted,
+            Err(error) => {
+                self.leave(*id);
+                *failure = Some(outcome_unknown(id, &error));
+                Went::NotFound
+            }
+        }
+    }
+
+    /// Commits the prepared branches, and ends the parts that only read.
+    async fn finish(&self, id: Option<TransactionId>, parties: &mut [Party<'_>]) {
+        let ends = parties.iter_mut().filter(|party| party.phase != Phase::Done).map(|party| async move {
+            let was_prepared = party.phase == Phase::Prepared;
+            let texts = match (party.taken.role, id, party.phase) {
+                (Role::Branch, Some(id), Phase::Active) => one_phase(&id.branch(party.shard)).to_vec(),
+                (Role::Branch, Some(id), Phase::Idle) => {
+                    vec![format!("XA COMMIT {} ONE PHASE", id.branch(party.shard))]
+                }
+                (Role::Branch, Some(id), _) => vec![format!("XA COMMIT {}", id.branch(party.shard))],
+                _ => vec!["COMMIT".to_owned()],
+            };
+            let done = run(party.connection, &texts).await;
+            party.phase = Phase::Done;
+            match done {
+                Ok(reply) => {
+                    party.gtids = reply.gtids;
+                    if was_prepared {
+                        self.crash.here(Point::MidFinish);
+                    }
+                    false
+                }
+                // It has changed nothing, and is gone.
+                Err((_, failure)) if failure.code == XA_RBROLLBACK && was_prepared => {
+                    party.connection.retired = true;
+                    true
+                }
+                Err((_, error)) => {
+                    tracing::warn!(shard = party.shard.0, %error, "a part of a committed transaction was not ended");
+                    party.connection.retired = true;
+                    was_prepared
+                }
+            }
+        });
+        let left = join_all(ends).await.contains(&true);
+        if let (Some(id), true) = (id, left) {
+            self.leave(id);
+        }
+        self.crash.here(Point::AfterFinish);
+    }
+
+    fn count(&self, verdict: Verdict, decided: bool) {
+        match verdict {
+            Verdict::Committed if decided => self.metrics.decided.inc(),
+            Verdict::Committed => 0,
+            Verdict::RolledBack => self.metrics.failed.inc(),
+            Verdict::Unknown => self.metrics.unknown.inc(),
+        };
+    }
+}
+
+/// Whether the parts that only read are still there; their branches are ended.
+async fn check(id: Option<TransactionId>, parties: &mut [Party<'_>]) -> Result<(), (Went, Failure)> {
+    let checks = parties.iter_mut().filter(|party| !party.taken.wrote).map(|party| async move {
+        match (party.taken.role, id) {
+            (Role::Branch, Some(id)) => {
+                run(party.connection, &[format!("XA END {}", id.branch(party.shard))]).await?;
+                party.phase = Phase::Idle;
+            }
+            _ => is_there(party.connection).await?,
+        }
+        Ok(())
+    });
+    join_all(checks).await.into_iter().collect()
+}
+
+async fn commit_only(id: Option<TransactionId>, parties: &mut [Party<'_>]) -> Result<(), (Went, Failure)> {
+    let Some(party) = parties.iter_mut().find(|party| party.taken.wrote) else { return Ok(()) };
+    let texts = match (party.taken.role, id) {
+        (Role::Branch, Some(id)) => one_phase(&id.branch(party.shard)).to_vec(),
+        _ => vec!["COMMIT".to_owned()],
+    };
+    let reply = run(party.connection, &texts).await?;
+    party.gtids = reply.gtids;
+    party.phase = Phase::Done;
+    Ok(())
+}
+
+fn one_phase(branch: &str) -> [String; 2] {
+    [format!("XA END {branch}"), format!("XA COMMIT {branch} ONE PHASE")]
+}
+
+fn went(done: Result<(), (Went, Failure)>, failure: &mut Option<Failure>) -> Went {
+    match done {
+        Ok(()) => Went::Well,
+        Err((went, error)) => {
+            // What began the trouble is what the client hears of.
+            failure.get_or_insert(error);
+            went
+        }
+    }
+}
+
+/// Runs texts in one write. An error says whether the server has refused one or is gone.
+async fn run(connection: &mut Connection, texts: &[String]) -> Result<OwnReply, (Went, Failure)> {
+    let server = connection.server.clone();
+    let answer = unless_gone(&server, connection.queries(texts)).await;
+    judge(connection, answer)
+}
+
+/// The same, where only the last of several counts.
+async fn run_each(connection: &mut Connection, texts: &[String]) -> Result<(), (Went, Failure)> {
+    let (last, before) = texts.split_last().ok_or_else(|| (Went::Refused, without_first()))?;
+    if !before.is_empty()
+        && let Err((Went::Lost, failure)) = run(connection, before).await
+    {
+        return Err((Went::Lost, failure));
+    }
+    run(connection, std::slice::from_ref(last)).await.map(drop)
+}
+
+/// Asks for a sign of life.
+async fn is_there(connection: &mut Connection) -> Result<(), (Went, Failure)> {
+    let server = connection.server.clone();
+    let answer = unless_gone(&server, connection.ping()).await;
+    judge(connection, answer).map(drop)
+}
+
+/// Waits for an answer as long as its server is not found to be gone. What is not waited for is never read: its connection is closed.
+async fn unless_gone(
+    server: &Server,
+    answer: impl Future<Output = Result<OwnReply, Failure>>,
+) -> Option<Result<OwnReply, Failure>> {
+    tokio::select! {
+        biased;
+        answer = answer => Some(answer),
+        () = gone(server) => None,
+    }
+}
+
+fn judge(connection: &mut Connection, answer: Option<Result<OwnReply, Failure>>) -> Result<OwnReply, (Went, Failure)> {
+    let lost = |failure| (Went::Lost, failure);
+    let failed = match answer {
+        Some(Ok(reply)) => return Ok(reply),
+        Some(Err(failure)) if connection.is_clean() => return Err((Went::Refused, failure)),
+        Some(Err(failure)) => lost(failure),
+        None => lost(connection.server.lost("it has stopped answering")),
+    };
+    connection.retired = true;
+    Err(failed)
+}
+
+/// Ends when the server is found to be gone or to hang.
+async fn gone(server: &Server) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if server.refusal().is_some() {
+            return;
+        }
+    }
+}
+
+/// A transaction with branches has a first part: where it has none, nothing was sent.
+fn without_first() -> Failure {
+    Failure::new(Fault::Weir, 1105, b"HY000", "the transaction has no deciding part")
+}
+
+/// Recovery was before it.
+fn too_late() -> Failure {
+    let message = "The transaction was rolled back on all shards: its commit took longer than transactions.recovery_grace; try \
+                   restarting transaction";
+    Failure::new(Fault::Weir, 1213, b"40001", message)
+}
+
+fn outcome_unknown(id: &TransactionId, why: &Failure) -> Failure {
+    let message = format!(
+        "The outcome of the transaction is unknown: the answer to COMMIT was lost, and the deciding shard could not be asked ({}). \
+         It is committed or rolled back on all shards: weir.decisions of shard number {} has it under '{id}'",
+        why.message, id.decider.0
+    );
+    Failure::new(Fault::Server, ER_ERROR_DURING_COMMIT, b"HY000", message).maybe_done()
+}
+
+/// "execute command denied to user … for routine".
+const ER_PROCACCESS_DENIED: u16 = 1370;
+/// "Got error … during COMMIT".
+const ER_ERROR_DURING_COMMIT: u16 = 1180;
