@@ -173,13 +173,18 @@ impl Session {
     /// Makes the part of a shard the session's connection: the shard joins the transaction if it has no part yet, at the latest when
     /// `joins` says.
     pub(super) async fn enter_shard(&mut self, shard: usize, joins: Joins) -> Result<(), Stopped> {
+        self.enter_shard_by(shard, joins, None).await
+    }
+
+    /// The same by a connection that is there for it, if there is one.
+    async fn enter_shard_by(&mut self, shard: usize, joins: Joins, ready: Option<Part>) -> Result<(), Stopped> {
         if self.at.shard == shard && self.lease.is_some() {
             return Ok(());
         }
         self.learn_values_left().await?;
         let mut entered = match self.take_parked(shard) {
             Some(parked) => parked,
-            None => self.join(shard, joins).await?,
+            None => self.join(shard, joins, ready).await?,
         };
         self.park_current();
         self.lease = entered.lease.take();
@@ -220,14 +225,17 @@ impl Session {
     }
 
     /// A new part of the open transaction: a branch, after whatever the transaction's beginning and savepoints are.
-    async fn join(&mut self, shard: usize, joins: Joins) -> Result<Parked, Stopped> {
+    async fn join(&mut self, shard: usize, joins: Joins, ready: Option<Part>) -> Result<Parked, Stopped> {
         if !self.branches.are_several() {
             self.branches.first = self.at.shard;
             self.branches.read_only = self.is_read_only();
         }
         self.have_place_for_several().await?;
         let texts = self.texts_to_join(shard);
-        let Part { index, mut lease, _shown, .. } = self.lend_part(shard).await?;
+        let Part { index, mut lease, _shown, .. } = match ready {
+            Some(part) => part,
+            None => self.lend_part(shard).await?,
+        };
         texts.iter().for_each(|text| lease.queue_begin(text.as_bytes(), false));
         match joins {
             Joins::WithStatement => {}

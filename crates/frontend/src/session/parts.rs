@@ -8,10 +8,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures_util::future::join_all;
 use weir_admin::sessions::{Interrupt, SessionHandle};
+use weir_backend::pool::Request;
 use weir_backend::profile::SharedProfile;
 use weir_backend::{Lease, Server};
 use weir_sql::Pins;
+use weir_wire::Failure;
 use weir_wire::error::codes;
 
 use super::Session;
@@ -73,13 +76,89 @@ impl Session {
         self.lend_part_in(shard, &profile).await
     }
 
+    /// The same for several shards, all at the same time.
+    pub(super) async fn lend_parts(&mut self, shards: &[usize]) -> Result<Vec<Part>, Stopped> {
+        let profile = self.state.profile.clone();
+        self.lend_parts_in(shards, &profile).await
+    }
+
     /// The same for what runs outside of transactions, which `autocommit = 0` would begin.
-    pub(super) async fn lend_part_alone(&mut self, shard: usize) -> Result<Part, Stopped> {
+    pub(super) async fn lend_parts_alone(&mut self, shards: &[usize]) -> Result<Vec<Part>, Stopped> {
         let profile = match self.state.profile.variable("autocommit") {
             None => self.state.profile.clone(),
             Some(_) => Rc::new(self.state.profile.with_variables([("autocommit", "ON")])),
         };
-        self.lend_part_in(shard, &profile).await
+        self.lend_parts_in(shards, &profile).await
+    }
+
+    async fn lend_parts_in(&mut self, shards: &[usize], profile: &SharedProfile) -> Result<Vec<Part>, Stopped> {
+        if let [shard] = shards {
+            return Ok(vec![self.lend_part_in(*shard, profile).await?]);
+        }
+        if self.held {
+            self.give_way().await;
+        }
+        let mut ready = self.lend_writers(shards).await?;
+        let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);
+        for part in ready.iter_mut().flatten() {
+            part.lease.queue_state(profile, tracking)?;
+            if part.lease.state_changes() {
+                self.endpoint.backend_metrics.profile_changes.inc();
+            }
+        }
+        let confirmed = self.confirm_on_all(ready.iter_mut().flatten().map(|part| &mut part.lease).collect()).await?;
+        let mut confirmed = confirmed.into_iter();
+        let mut parts = Vec::with_capacity(shards.len());
+        for (shard, part) in shards.iter().zip(ready) {
+            let usable = match part.is_some().then(|| confirmed.next()).flatten() {
+                Some(Ok(())) => part,
+                // Its server had closed it while it was idle.
+                Some(Err(failure)) if failure.code == codes::CR_SERVER_LOST => None,
+                Some(Err(failure)) => return Err(failure.into()),
+                None => None,
+            };
+            parts.push(match usable {
+                Some(part) => part,
+                None => self.lend_part_in(*shard, profile).await?,
+            });
+        }
+        Ok(parts)
+    }
+
+    /// Connections to the writers of several shards, asked for at the same time; none for a shard whose writer can't be reached now.
+    async fn lend_writers(&mut self, shards: &[usize]) -> Result<Vec<Option<Part>>, Stopped> {
+        self.handle.set_state("Waiting for a server connection");
+        let profile = self.state.profile.clone();
+        let request = || Request { key: &self.key, password: &self.password, profile: &profile, patient: false };
+        let place = |shard: &usize| ServerPlace { shard: *shard, index: self.shared.shards[*shard].writer() };
+        let places: Vec<ServerPlace> = shards.iter().map(place).collect();
+        let mut lending = join_all(places.iter().map(|place| self.shared.at(*place).pool.lend(request())));
+        let lent = loop {
+            // Cancel-safe: a dropped `lend` gives up its place, `gone` keeps what was read, a bell keeps its ring.
+            tokio::select! {
+                biased;
+                lent = &mut lending => break lent,
+                () = self.handle.bell.rung() => self.stops_waiting()?,
+                error = self.client.gone() => return Err(Stopped::Ended(error.into())),
+            }
+        };
+        drop(lending);
+        self.handle.set_state("");
+        places.iter().zip(lent).map(|(place, lent)| self.leased_writer(*place, lent)).collect()
+    }
+
+    fn leased_writer(&self, place: ServerPlace, lent: Result<Lease, Failure>) -> Result<Option<Part>, Stopped> {
+        match lent {
+            // While it was waited for, the writer has become another one.
+            Ok(_) if place.index != self.shared.shards[place.shard].writer() => Ok(None),
+            Ok(mut lease) => {
+                lease.has_found_rows = false;
+                let _shown = Shown::new(&self.handle, &lease);
+                Ok(Some(Part { shard: place.shard, index: place.index, lease, _shown }))
+            }
+            Err(failure) if failure.code == codes::CR_CONN_HOST_ERROR => Ok(None),
+            Err(failure) => Err(failure.into()),
+        }
     }
 
     async fn lend_part_in(&mut self, shard: usize, profile: &SharedProfile) -> Result<Part, Stopped> {
@@ -146,11 +225,42 @@ impl Session {
         Ok(())
     }
 
+    /// The same on several connections, at the same time. Returns what each server has said.
+    pub(super) async fn confirm_on_all(
+        &mut self,
+        leases: Vec<&mut Lease>,
+    ) -> Result<Vec<Result<(), Failure>>, Stopped> {
+        let servers: Vec<Arc<Server>> = leases.iter().map(|lease| lease.server.clone()).collect();
+        let mut confirming = join_all(leases.into_iter().map(confirm));
+        loop {
+            // Cancel-safe: what has come stays with its connection, `gone` keeps what was read, a bell keeps its ring.
+            tokio::select! {
+                biased;
+                confirmed = &mut confirming => return Ok(confirmed),
+                () = self.handle.bell.rung() => servers.iter().try_for_each(|server| self.stops_with(server))?,
+                error = self.client.gone() => return Err(Stopped::Ended(error.into())),
+            }
+        }
+    }
+
     /// The bell has rung while a part's server is waited for.
     pub(super) fn stops_on(&self, lease: &Lease) -> Result<(), Stopped> {
-        if self.handle.has(Interrupt::ServerLost) && lease.server.refusal().is_some() {
-            return Err(lease.server.lost("it has stopped answering").into());
+        self.stops_with(&lease.server)
+    }
+
+    fn stops_with(&self, server: &Server) -> Result<(), Stopped> {
+        if self.handle.has(Interrupt::ServerLost) && server.refusal().is_some() {
+            return Err(server.lost("it has stopped answering").into());
         }
         self.stops_waiting()
     }
+}
+
+/// Sends what is queued for the state of a connection, and waits until its server has confirmed it.
+///
+/// # Errors
+/// The server's, and the loss of the connection.
+pub(super) async fn confirm(lease: &mut Lease) -> Result<(), Failure> {
+    lease.flush().await?;
+    lease.confirm_state().await
 }

@@ -3,7 +3,9 @@
 //! What must always hold: a statement that writes on several shards is done on all of them or on none. Without a transaction it gets one;
 //! in a transaction, what it did on some shards is undone when it fails on another.
 
+use futures_util::future::join_all;
 use weir_exec::Part;
+use weir_sql::Pins;
 use weir_txn::clock;
 use weir_wire::error::codes;
 use weir_wire::{Failure, StatusFlags};
@@ -104,13 +106,11 @@ impl Session {
             self.set_shard(other);
             self.stay_on_shard()?;
         }
-        for shard in shards {
-            let entered = Box::pin(self.enter_shard(*shard, Joins::Meanwhile)).await;
-            if entered.is_err() && own {
-                self.end_parts(false).await;
-            }
-            entered?;
+        let entered = Box::pin(self.enter_shards(shards)).await;
+        if entered.is_err() && own {
+            self.end_parts(false).await;
         }
+        entered?;
         let mut parts = self.take_parts(shards, how, writes);
         match self.bring_up_to_date(&mut parts).await {
             Ok(()) => Ok(parts),
@@ -120,6 +120,30 @@ impl Session {
                 Err(stopped)
             }
         }
+    }
+
+    /// Has these shards in the transaction. Those that have no part yet join at the same time.
+    async fn enter_shards(&mut self, shards: &[usize]) -> Result<(), Stopped> {
+        let has_part = |shard: &usize| {
+            let current = self.lease.is_some() && self.at.shard == *shard;
+            current || self.branches.parked.iter().any(|parked| parked.place.shard == *shard)
+        };
+        let missing: Vec<usize> = shards.iter().copied().filter(|shard| !has_part(shard)).collect();
+        let mut ready = match missing[..] {
+            // What the latest statement has left is read before the connections of others are waited for.
+            [_, _, ..] => {
+                self.learn_values_left().await?;
+                self.have_place_for_several().await?;
+                self.lend_parts(&missing).await?
+            }
+            _ => Vec::new(),
+        };
+        for shard in shards {
+            let at = ready.iter().position(|part| part.shard == *shard);
+            let part = at.map(|at| ready.swap_remove(at));
+            self.enter_shard_by(*shard, Joins::Meanwhile, part).await?;
+        }
+        Ok(())
     }
 
     /// A statement's own transaction leaves the connection alone to which the session is bound: it is not ended with its parts.
@@ -141,12 +165,15 @@ impl Session {
     /// What the session has set since they joined.
     async fn bring_up_to_date(&mut self, parts: &mut Parts) -> Result<(), Stopped> {
         let profile = self.state.profile.clone();
+        let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);
         for part in &mut parts.parts {
-            self.bring_into_profile(&mut part.lease, &profile).await?;
-            // Those that have joined for this statement have done so at the same time.
-            self.confirm_on(&mut part.lease).await?;
+            part.lease.queue_state(&profile, tracking)?;
+            if part.lease.state_changes() {
+                self.endpoint.backend_metrics.profile_changes.inc();
+            }
         }
-        Ok(())
+        let confirmed = self.confirm_on_all(parts.parts.iter_mut().map(|part| &mut part.lease).collect()).await?;
+        confirmed.into_iter().collect::<Result<(), _>>().map_err(Stopped::from)
     }
 
     /// Connections of the statement's own, whatever transaction is open.
@@ -156,8 +183,8 @@ impl Session {
         }
         let mut all =
             Parts { parts: Vec::with_capacity(shards.len()), how: How::Alone, stopped: false, _shown: Vec::new() };
-        for shard in shards {
-            let (part, shown) = self.lend_part_alone(*shard).await?.apart();
+        for part in self.lend_parts_alone(shards).await? {
+            let (part, shown) = part.apart();
             all.parts.push(part);
             all._shown.push(shown);
         }
@@ -327,10 +354,9 @@ impl Parts {
 
 /// Whether all of the parts are still in their transaction.
 async fn transaction_lives(parts: &mut Parts) -> bool {
-    for part in &mut parts.parts {
-        if !part.lease.is_clean() || !super::is_in_transaction(&mut part.lease).await {
-            return false;
-        }
+    if !parts.parts.iter().all(|part| part.lease.is_clean()) {
+        return false;
     }
-    true
+    let all = parts.parts.iter_mut().map(|part| super::is_in_transaction(&mut part.lease));
+    join_all(all).await.into_iter().all(|lives| lives)
 }

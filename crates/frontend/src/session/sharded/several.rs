@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures_util::future::join_all;
 use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::monitor::Kill;
 use weir_backend::{PoolKey, Server};
@@ -512,9 +513,7 @@ async fn attend<T>(
 
 /// What the latest statement left on each of these connections.
 pub(super) async fn conditions_of(parts: &mut [Part]) -> Vec<Condition> {
-    let mut all = Vec::new();
-    for part in parts.iter_mut().filter(|part| part.lease.is_clean()) {
-        all.extend(Condition::all_on(&mut part.lease).await.unwrap_or_default());
-    }
-    all
+    let clean = parts.iter_mut().filter(|part| part.lease.is_clean());
+    let all = join_all(clean.map(|part| Condition::all_on(&mut part.lease))).await;
+    all.into_iter().flatten().flatten().collect()
 }

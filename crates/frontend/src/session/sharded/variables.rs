@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use futures_util::future::join_all;
 use weir_exec::{Outcome, Part, variables};
 use weir_plan::LoadFile;
 use weir_sql::visit::{Flow, NameRole, Node, walk};
@@ -14,6 +15,7 @@ use weir_wire::Failure;
 
 use super::super::Session;
 use super::super::branches::Parts;
+use super::super::parts::confirm;
 use super::super::server::Stopped;
 use super::super::state::Left;
 use super::super::statement::Statement;
@@ -217,10 +219,7 @@ impl Session {
     pub(super) async fn make_alike(&self, class: &Class, timed: bool, lent: &mut Parts) -> Result<(), Failure> {
         self.hand_over(class, &mut lent.parts).await?;
         if timed && lent.parts.len() > 1 && self.state.profile.variable("timestamp").is_none() {
-            for part in &mut lent.parts {
-                part.lease.flush().await?;
-                part.lease.confirm_state().await?;
-            }
+            confirm_all(&mut lent.parts).await?;
             lent.stop_clocks().await?;
         }
         Ok(())
@@ -232,13 +231,14 @@ impl Session {
         if !class.effects.contains(Effects::USES_LAST_INSERT_ID) {
             return Ok(());
         }
-        for part in parts {
-            part.lease.queue_insert_id(id);
-            part.lease.flush().await?;
-            part.lease.confirm_state().await?;
-        }
-        Ok(())
+        parts.iter_mut().for_each(|part| part.lease.queue_insert_id(id));
+        confirm_all(parts).await
     }
+}
+
+/// Has what is queued for the state of connections confirmed, on all of them at the same time.
+async fn confirm_all(parts: &mut [Part]) -> Result<(), Failure> {
+    join_all(parts.iter_mut().map(|part| confirm(&mut part.lease))).await.into_iter().collect()
 }
 
 /// The names of a text's user variables, in lower case. One with an escaped quote is left out: it stays unknown.
