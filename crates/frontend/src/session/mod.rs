@@ -9,7 +9,6 @@
 
 mod again;
 mod beginning;
-mod branches;
 mod commands;
 mod diagnostics;
 mod follow;
@@ -18,8 +17,6 @@ mod kills;
 mod login;
 mod observe;
 mod own_variables;
-mod parts;
-mod places;
 mod relay;
 mod release;
 mod route;
@@ -29,6 +26,7 @@ mod sharded;
 mod state;
 mod statement;
 mod tls_status;
+mod transaction;
 mod verify;
 
 use std::rc::Rc;
@@ -124,7 +122,7 @@ pub(crate) struct Session {
     /// LOCK TABLES of sharded databases is answered without locks: `weir_lock_tables`.
     ignores_locks: bool,
     /// The transaction's parts on other shards.
-    branches: branches::Branches,
+    branches: transaction::Branches,
     /// Its place among transactions and statements over several shards.
     place: Option<Place>,
     /// Where the statement at hand runs.

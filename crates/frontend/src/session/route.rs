@@ -11,11 +11,11 @@ use weir_sql::{Class, Effects, Kind, Pins, RoutingHint, is_servers_schema};
 use weir_topology::{Choice, Level, choose};
 use weir_wire::{Failure, Fault, StatusFlags, error::codes};
 
-use super::branches::Joins;
 use super::relay::Outcome;
 use super::server::Stopped;
 use super::shard::NOTHING_SEEN;
 use super::state::{Diagnostics, Left};
+use super::transaction::Joins;
 use super::{Session, State};
 use crate::backends::{Backends, HOME, Reading, ServerPlace};
 

@@ -21,7 +21,6 @@ use weir_wire::auth::Password;
 use weir_wire::packets::OkPacket;
 use weir_wire::{Capabilities, Failure, Fault};
 
-use super::super::branches::Parts;
 use super::super::diagnostics::Condition;
 use super::super::killer::Killer;
 use super::super::relay::{self, KilledQuery};
@@ -29,6 +28,7 @@ use super::super::release::only_number;
 use super::super::server::Stopped;
 use super::super::state::{Diagnostics, Left, needs_insert_id};
 use super::super::statement::Statement;
+use super::super::transaction::Parts;
 use super::super::{End, Session};
 use super::sink::{ClientFile, ClientSink};
 use super::{Changed, returning};

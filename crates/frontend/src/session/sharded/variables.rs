@@ -14,11 +14,11 @@ use weir_sql::{Class, Effects, LexMode, Lexer, Pins, TokenKind};
 use weir_wire::Failure;
 
 use super::super::Session;
-use super::super::branches::Parts;
-use super::super::parts::confirm;
 use super::super::server::Stopped;
 use super::super::state::Left;
 use super::super::statement::Statement;
+use super::super::transaction::Parts;
+use super::super::transaction::lease::confirm;
 use super::shard_id;
 
 /// What may assign variables that its text does not show.

@@ -5,10 +5,12 @@
 
 use weir_plan::{Alike, Plan, Raise, Read, Returns, Route, Write, WriteKind};
 use weir_sql::ast::StatementKind;
-use weir_sql::{Effects, KillTarget, Kind, LexMode, Lexer, Pins, TokenKind};
-use weir_wire::{Failure, Fault, error::codes};
+use weir_sql::{Class, Effects, KillTarget, Kind, LexMode, Lexer, Pins, TokenKind};
+use weir_wire::Failure;
+use weir_wire::error::not_supported;
 
 use super::super::own_variables::{self, OwnVariable};
+use super::super::transaction::kind::{Ends, TransactionStatement};
 use super::sql_prepare::{self, SqlPrepare};
 use super::{Form, Statement};
 use crate::session::kills::not_understood;
@@ -20,6 +22,8 @@ pub(in crate::session) enum Course {
     OneByOne,
     /// The session keeps, runs or forgets a text that a client has prepared by SQL.
     SqlPrepare(SqlPrepare),
+    /// It concerns the transaction as a whole, on all of its participants.
+    Transaction(TransactionAct),
     /// Weir answers it.
     Answer(Answer),
     /// One server runs it.
@@ -39,6 +43,32 @@ pub(in crate::session) struct OneServer {
     pub(in crate::session) text: Option<Vec<u8>>,
     /// An explicit value of the table's AUTO_INCREMENT column: its sequence goes on behind it.
     pub(in crate::session) raise: Option<Raise>,
+}
+
+/// What is done for the transaction before a statement takes its course.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) struct First {
+    /// What is known of a transaction of one participant ends.
+    pub(in crate::session) begins_anew: bool,
+    /// What is open on several participants is committed.
+    pub(in crate::session) commits: bool,
+    /// The transaction that a replica serves is ended.
+    pub(in crate::session) ends_on_replica: bool,
+    /// What the statement says of the next transaction is kept for shards that join it.
+    pub(in crate::session) keeps_characteristics: bool,
+}
+
+/// What concerns the transaction as a whole.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::session) enum TransactionAct {
+    /// It begins on all shards, READ ONLY or not, if it says so.
+    Snapshot(Option<bool>),
+    /// It ends.
+    End(Ends),
+    /// SET TRANSACTION for the next one.
+    Characteristics,
+    /// SAVEPOINT and what belongs to it. `unheard`: no server knows of the transaction yet.
+    Savepoint { kind: TransactionStatement, unheard: bool },
 }
 
 /// What Weir answers itself.
@@ -80,6 +110,122 @@ pub(in crate::session) struct Facts {
     pub(in crate::session) begin_is_a_block: bool,
     /// The session's connection may have texts that were prepared by SQL.
     pub(in crate::session) prepared_on_connection: bool,
+    /// There are several shards.
+    pub(in crate::session) many_shards: bool,
+    /// The transaction has several participants.
+    pub(in crate::session) several: bool,
+    /// A transaction is open that a server knows of.
+    pub(in crate::session) open: bool,
+    /// The session has a connection.
+    pub(in crate::session) has_connection: bool,
+    /// Something else than a transaction keeps the session on its connection.
+    pub(in crate::session) pinned: bool,
+    /// Nothing but a transaction would miss something if the session ran on other connections.
+    pub(in crate::session) movable: bool,
+    /// The session has locked tables.
+    pub(in crate::session) locks_tables: bool,
+}
+
+impl Facts {
+    /// The facts once what comes first has been done.
+    fn after(self, first: First) -> Facts {
+        if first.commits || first.ends_on_replica {
+            let (in_transaction, begun_here, several, open, on_replica) = Default::default();
+            let keeps_connection = self.keeps_connection && self.pinned;
+            return Facts { in_transaction, begun_here, several, open, on_replica, keeps_connection, ..self };
+        }
+        self
+    }
+}
+
+/// What the session knows by name.
+pub(in crate::session) struct Names<'a> {
+    /// Whether a text is prepared by this name, in lower case.
+    pub(in crate::session) prepared: &'a dyn Fn(&str) -> bool,
+    /// Whether there is a savepoint of this name, in lower case.
+    pub(in crate::session) savepoint: &'a dyn Fn(&[u8]) -> bool,
+}
+
+/// What comes first, and the course of a statement that needs no plan, if it is one.
+pub(in crate::session) fn without_plan(
+    statement: &Statement<'_>,
+    facts: &Facts,
+    names: &Names<'_>,
+) -> (First, Option<Course>) {
+    if let Some(course) = sql_prepare(statement, facts, names.prepared) {
+        return (First::default(), Some(course));
+    }
+    let (first, course) = transaction(statement, facts, names);
+    (first, course.or_else(|| answer(statement, &facts.after(first))))
+}
+
+/// What a statement is for the transaction beyond one shard.
+fn transaction(statement: &Statement<'_>, facts: &Facts, names: &Names<'_>) -> (First, Option<Course>) {
+    let class = statement.class;
+    let ends_on_replica = facts.on_replica && !facts.several && matches!(class.kind, Kind::Begin { .. });
+    let mut first = First { ends_on_replica, ..First::default() };
+    if !facts.many_shards {
+        return (first, None);
+    }
+    let act = |act| Some(Course::Transaction(act));
+    match TransactionStatement::of(statement) {
+        TransactionStatement::Other => {}
+        TransactionStatement::Begin => {
+            return (First { begins_anew: true, commits: facts.several, ..first }, None);
+        }
+        TransactionStatement::Snapshot(read_only) => {
+            let everywhere = facts.sharded && facts.movable;
+            first = First { begins_anew: true, commits: facts.several, ..first };
+            return (first, act(TransactionAct::Snapshot(read_only)).filter(|_| everywhere));
+        }
+        TransactionStatement::Autocommit(on) => first.commits = on && !facts.autocommit && facts.several,
+        TransactionStatement::End(ends) if facts.several => return (first, act(TransactionAct::End(ends))),
+        TransactionStatement::End(_) => return (First { begins_anew: true, ..first }, None),
+        // The server says that it is too late.
+        TransactionStatement::SetTransaction if facts.open || facts.begun_here => return (first, None),
+        TransactionStatement::SetTransaction if facts.keeps_connection => {
+            return (First { keeps_characteristics: true, ..first }, None);
+        }
+        TransactionStatement::SetTransaction => return (first, act(TransactionAct::Characteristics)),
+        kind => return (first, savepoint(kind, facts, names).and_then(act)),
+    }
+    let locks = class.pins.intersects(Pins::LOCK_TABLES);
+    // UNLOCK TABLES commits only what began under table locks: mysqldump sends it within its snapshot.
+    let unlocks_nothing = class.releases.contains(Pins::LOCK_TABLES) && !facts.locks_tables;
+    if facts.several && class.pins.contains(Pins::TEMPORARY_TABLE) {
+        let message = "CREATE TEMPORARY TABLE in a transaction with several shards: the table would be on one of them. COMMIT first";
+        return (First::default(), Some(Course::Refuse(not_supported(message))));
+    }
+    first.commits |= facts.several && (class.effects.contains(Effects::IMPLICIT_COMMIT) && !unlocks_nothing || locks);
+    let refusal = if facts.several && !first.commits { refused_among_several(class) } else { None };
+    (first, refusal.map(|message| Course::Refuse(not_supported(message))))
+}
+
+/// Why a transaction with several participants can't run a statement, if it can't.
+fn refused_among_several(class: &Class) -> Option<&'static str> {
+    if class.pins.contains(Pins::CALL) {
+        return Some(
+            "CALL in a transaction with several shards: a routine that commits or rolls back would do so on one of them alone. COMMIT \
+             first, or CALL it before other shards take part",
+        );
+    }
+    class.pins.contains(Pins::UNKNOWN_STATEMENT).then_some(
+        "This statement is not known to Weir: in a transaction with several shards it could end the transaction on one of them alone. \
+         COMMIT first",
+    )
+}
+
+/// A savepoint of a transaction that no server knows of is kept; that of an open one is run by all participants.
+fn savepoint(kind: TransactionStatement, facts: &Facts, names: &Names<'_>) -> Option<TransactionAct> {
+    let waits = facts.begun_here || !facts.open && !facts.autocommit;
+    let unheard = match &kind {
+        TransactionStatement::Savepoint(..) => waits,
+        TransactionStatement::RollbackTo(name) | TransactionStatement::Release(name) => {
+            waits && (names.savepoint)(name)
+        }
+        _ => false,
+    };
+    (unheard || facts.open && facts.has_connection).then_some(TransactionAct::Savepoint { kind, unheard })
 }
 
 /// The course of a statement that is planned.
@@ -134,11 +280,7 @@ fn may_write_beside(statement: &Statement<'_>, facts: &Facts) -> Option<bool> {
 }
 
 /// The course of a statement that prepares, runs or forgets a text by its name.
-pub(in crate::session) fn sql_prepare(
-    statement: &Statement<'_>,
-    facts: &Facts,
-    is_prepared: impl Fn(&str) -> bool,
-) -> Option<Course> {
+fn sql_prepare(statement: &Statement<'_>, facts: &Facts, is_prepared: impl Fn(&str) -> bool) -> Option<Course> {
     let class = statement.class;
     let about_names = class.pins.contains(Pins::TEXT_PREPARE) || class.effects.is_empty();
     if !facts.sharded || class.kind != Kind::Other || !about_names || !matches!(statement.form, Form::Text(_)) {
@@ -154,7 +296,7 @@ pub(in crate::session) fn sql_prepare(
 }
 
 /// The course of a statement that no server runs.
-pub(in crate::session) fn answer(statement: &Statement<'_>, facts: &Facts) -> Option<Course> {
+fn answer(statement: &Statement<'_>, facts: &Facts) -> Option<Course> {
     if statement.opens_cursor() && facts.on_replica {
         // A cursor binds the session to its server, which has to be the writer.
         return Some(Course::Refuse(not_on_replica()));
@@ -191,7 +333,7 @@ fn has_kill(text: &[u8], lex: LexMode) -> bool {
 pub(in crate::session) fn not_on_replica() -> Failure {
     let message = "This statement belongs to the writer, and a replica serves this READ ONLY transaction. COMMIT first, or \
                    begin the transaction without READ ONLY or with weir_consistency = 'primary'";
-    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+    not_supported(message)
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@ use weir_wire::StatusFlags;
 
 use super::super::Session;
 use super::super::server::Stopped;
+use super::super::transaction::HARMLESS;
 use super::Statement;
-use super::decide::{self, Answer, Course, Facts};
+use super::decide::{self, Answer, Course, Facts, First, Names};
 
 impl Session {
     /// The way of a statement that may run: decides its course, and runs it.
@@ -26,10 +27,10 @@ impl Session {
 
     /// `planned`: the statement with the text that shards plan.
     async fn run_as_planned(&mut self, statement: &Statement<'_>, planned: &Statement<'_>) -> Result<(), Stopped> {
-        let Some(course) = self.course(statement, planned).await? else { return Ok(()) };
-        match course {
+        match self.course(statement, planned).await? {
             Course::OneServer(place) => self.run_on_server(statement, place).await,
             Course::MultiShard(plan) => Box::pin(self.run_plan(planned, plan)).await,
+            Course::Transaction(act) => Box::pin(self.transact(act, statement)).await,
             Course::Answer(answer) => self.answer(statement, answer).await,
             Course::SqlPrepare(request) => Box::pin(self.run_sql_prepare(statement, request)).await,
             Course::OneByOne => Box::pin(self.run_parts(statement)).await,
@@ -37,37 +38,33 @@ impl Session {
         }
     }
 
-    /// The course of a statement; none if it was about the transaction as a whole, and has been run. `planned`: the same with the text
-    /// that shards plan.
-    async fn course(&mut self, statement: &Statement<'_>, planned: &Statement<'_>) -> Result<Option<Course>, Stopped> {
+    /// The course of a statement. `planned`: the same with the text that shards plan.
+    async fn course(&mut self, statement: &Statement<'_>, planned: &Statement<'_>) -> Result<Course, Stopped> {
         if self.runs_apart(statement) {
-            return Ok(Some(Course::OneByOne));
+            return Ok(Course::OneByOne);
         }
-        let is_prepared = |name: &str| self.state.sql_prepared.contains_key(name);
-        if let Some(course) = decide::sql_prepare(statement, &self.facts(), is_prepared) {
-            return Ok(Some(course));
+        let prepared = |name: &str| self.state.sql_prepared.contains_key(name);
+        let savepoint = |name: &[u8]| self.branches.has_savepoint(name);
+        let names = Names { prepared: &prepared, savepoint: &savepoint };
+        let (first, course) = decide::without_plan(statement, &self.facts(statement), &names);
+        if first != First::default() {
+            Box::pin(self.begin_course(first, statement)).await?;
         }
-        if self.across_shards(statement.class, statement.text).await? {
-            return Ok(None);
-        }
-        if self.on_reader.is_some() && matches!(statement.class.kind, Kind::Begin { .. }) {
-            self.end_transaction_on_reader().await?;
-        }
-        if let Some(course) = decide::answer(statement, &self.facts()) {
-            return Ok(Some(course));
+        if let Some(course) = course {
+            return Ok(course);
         }
         if self.ignores_locks && self.locks_sharded_tables(statement) {
-            return Ok(Some(Course::Answer(Answer::IgnoreLocks)));
+            return Ok(Course::Answer(Answer::IgnoreLocks));
         }
         let plan = match self.endpoint.sharding.is_some() {
             true => self.plan_statement(planned).await?,
             false => Plan::Home,
         };
-        Ok(Some(decide::by_plan(statement, &self.facts(), plan)))
+        Ok(decide::by_plan(statement, &self.facts(statement), plan))
     }
 
     /// What decides of the session.
-    fn facts(&self) -> Facts {
+    fn facts(&self, statement: &Statement<'_>) -> Facts {
         let bound = self.lease.is_some() && self.state.is_bound();
         Facts {
             mariadb: self.identity.mariadb,
@@ -78,8 +75,15 @@ impl Session {
             on_replica: self.on_reader.is_some(),
             autocommit: self.state.status.contains(StatusFlags::AUTOCOMMIT),
             keeps_connection: self.lease.is_some() && !self.held,
-            begin_is_a_block: self.begin_is_a_block(),
+            begin_is_a_block: matches!(statement.class.kind, Kind::Begin { .. }) && self.begin_is_a_block(),
             prepared_on_connection: self.state.pins.contains(Pins::TEXT_PREPARE),
+            many_shards: self.shared.shards.len() > 1,
+            several: self.branches.are_several(),
+            open: self.has_open_transaction(),
+            has_connection: self.lease.is_some(),
+            pinned: !self.state.pins.is_empty() || self.state.has_busy_statements(),
+            movable: (self.state.pins - HARMLESS).is_empty(),
+            locks_tables: self.state.pins.contains(Pins::LOCK_TABLES),
         }
     }
 

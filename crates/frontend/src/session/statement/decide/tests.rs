@@ -19,7 +19,18 @@ const FREE: Facts = Facts {
     keeps_connection: false,
     begin_is_a_block: false,
     prepared_on_connection: false,
+    many_shards: true,
+    several: false,
+    open: false,
+    has_connection: false,
+    pinned: false,
+    movable: true,
+    locks_tables: false,
 };
+
+/// A session in a transaction with several participants.
+const SEVERAL: Facts =
+    Facts { several: true, open: true, in_transaction: true, has_connection: true, keeps_connection: true, ..FREE };
 
 /// What a course is, in short.
 fn told(course: &Course) -> String {
@@ -35,6 +46,7 @@ fn told(course: &Course) -> String {
         Course::MultiShard(Plan::Read(read)) => format!("read {:?} ({})", read.shards, read.parameters.len()),
         Course::MultiShard(plan) => format!("{plan:?}"),
         Course::Answer(answer) => format!("{answer:?}"),
+        Course::Transaction(act) => format!("{act:?}"),
         Course::SqlPrepare(request) => format!("{request:?}"),
         Course::Refuse(failure) => format!("error {}", failure.code),
         Course::OneByOne => "one by one".to_owned(),
@@ -144,5 +156,60 @@ fn texts_prepared_by_sql_are_the_sessions_where_there_are_sharded_databases() {
     for (text, facts, course) in cases {
         let decided = with_statement(text, &facts, |statement| sql_prepare(statement, &facts, |name| name == "known"));
         assert_eq!(decided.map_or("none".to_owned(), |course| told(&course)), course, "{text}");
+    }
+}
+
+#[test]
+fn what_a_statement_is_for_the_transaction_comes_before_its_course() {
+    let on_replica = Facts { on_replica: true, open: true, in_transaction: true, ..FREE };
+    let one_shard = Facts { many_shards: false, ..on_replica };
+    let bound = Facts { has_connection: true, keeps_connection: true, pinned: true, movable: false, ..FREE };
+    let begun = Facts { begun_here: true, in_transaction: true, ..FREE };
+    let open = Facts { several: false, ..SEVERAL };
+    let pinned = Facts { pinned: true, movable: false, ..SEVERAL };
+    let without_autocommit = Facts { autocommit: false, ..SEVERAL };
+    let cases = [
+        ("BEGIN", FREE, "forget", "Begin(None)"),
+        ("BEGIN", SEVERAL, "forget commit", "Begin(None)"),
+        // The connection stays, and its server hears of it.
+        ("BEGIN", pinned, "forget commit", "planned"),
+        ("BEGIN", on_replica, "forget end_on_replica", "Begin(None)"),
+        ("BEGIN", one_shard, "end_on_replica", "Begin(None)"),
+        ("START TRANSACTION WITH CONSISTENT SNAPSHOT", FREE, "forget", "Snapshot(None)"),
+        ("START TRANSACTION WITH CONSISTENT SNAPSHOT", bound, "forget", "planned"),
+        ("COMMIT", FREE, "forget", "planned"),
+        ("COMMIT", SEVERAL, "", "End(Ends { commit: true, chain: false, release: false })"),
+        ("SET autocommit = 1", without_autocommit, "commit", "planned"),
+        ("SET autocommit = 1", SEVERAL, "", "planned"),
+        ("SET TRANSACTION READ ONLY", FREE, "", "Characteristics"),
+        ("SET TRANSACTION READ ONLY", bound, "keep", "planned"),
+        ("SET TRANSACTION READ ONLY", open, "", "planned"),
+        ("SAVEPOINT a", begun, "", "Savepoint { kind: Savepoint([97], \"SAVEPOINT a\"), unheard: true }"),
+        ("SAVEPOINT a", SEVERAL, "", "Savepoint { kind: Savepoint([97], \"SAVEPOINT a\"), unheard: false }"),
+        ("SAVEPOINT a", FREE, "", "planned"),
+        ("ROLLBACK TO other", begun, "", "planned"),
+        ("ROLLBACK TO known", begun, "", "Savepoint { kind: RollbackTo([107, 110, 111, 119, 110]), unheard: true }"),
+        ("CREATE TABLE t (id INT)", SEVERAL, "commit", "planned"),
+        ("CREATE TABLE t (id INT)", open, "", "planned"),
+        ("UNLOCK TABLES", SEVERAL, "", "planned"),
+        ("UNLOCK TABLES", Facts { locks_tables: true, ..SEVERAL }, "commit", "planned"),
+        ("LOCK TABLES t READ", SEVERAL, "commit", "planned"),
+        ("CREATE TEMPORARY TABLE t (id INT)", SEVERAL, "", "error 1235"),
+        ("CALL p()", SEVERAL, "", "error 1235"),
+        ("CALL p()", open, "", "planned"),
+        ("SELECT 1", SEVERAL, "", "planned"),
+    ];
+    for (text, facts, wanted, course) in cases {
+        let names = Names { prepared: &|_| false, savepoint: &|name| name == b"known" };
+        let (first, decided) = with_statement(text, &facts, |statement| without_plan(statement, &facts, &names));
+        let told_first = [
+            (first.begins_anew, "forget"),
+            (first.commits, "commit"),
+            (first.ends_on_replica, "end_on_replica"),
+            (first.keeps_characteristics, "keep"),
+        ];
+        let told_first: Vec<&str> = told_first.iter().filter(|(set, _)| *set).map(|(_, word)| *word).collect();
+        assert_eq!(told_first.join(" "), wanted, "{text} {facts:?}");
+        assert_eq!(decided.map_or("planned".to_owned(), |course| told(&course)), course, "{text} {facts:?}");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! What must always hold: a part is a connection that is clean and in the session's profile when it is lent; it goes back to its
 //! pool when it is dropped clean, and is closed when it is dropped in the middle of a reply. Whoever has one
-//! and wants another has a place for several shards first ([`super::places`]): then nobody waits for one who waits for him.
+//! and wants another has a place for several shards first ([`super::admission`]): then nobody waits for one who waits for him.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,39 +17,39 @@ use weir_sql::Pins;
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
-use super::Session;
-use super::server::{Stopped, Woken};
-use super::sharded::shard_id;
+use super::super::Session;
+use super::super::server::{Stopped, Woken};
+use super::super::sharded::shard_id;
 use crate::backends::ServerPlace;
 
 /// A connection to a shard's writer, for one statement.
-pub(super) struct Part {
+pub(in crate::session) struct Part {
     /// The shard.
-    pub(super) shard: usize,
+    pub(in crate::session) shard: usize,
     /// The server's index in the shard's group.
-    pub(super) index: usize,
+    pub(in crate::session) index: usize,
     /// The connection.
-    pub(super) lease: Lease,
-    pub(super) _shown: Shown,
+    pub(in crate::session) lease: Lease,
+    pub(in crate::session) _shown: Shown,
 }
 
 impl Part {
     /// For plans: the connection, and that the session has it.
-    pub(super) fn apart(self) -> (weir_exec::Part, Shown) {
+    pub(in crate::session) fn apart(self) -> (weir_exec::Part, Shown) {
         let Part { shard, index, lease, _shown } = self;
         (weir_exec::Part { shard: shard_id(shard), index, lease }, _shown)
     }
 }
 
 /// That the session has the connection, as others see it: whoever watches servers rings the session when this one hangs.
-pub(super) struct Shown {
+pub(in crate::session) struct Shown {
     handle: Arc<SessionHandle>,
     server: Arc<Server>,
     thread: u32,
 }
 
 impl Shown {
-    pub(super) fn new(handle: &Arc<SessionHandle>, lease: &Lease) -> Shown {
+    pub(in crate::session) fn new(handle: &Arc<SessionHandle>, lease: &Lease) -> Shown {
         let (handle, server, thread) = (handle.clone(), lease.server.clone(), lease.thread_id);
         handle.info().parts.push((server.clone(), thread));
         Shown { handle, server, thread }
@@ -71,19 +71,19 @@ impl Session {
     /// What the session's latest statement has left on its own connection is read first, and that connection given back, unless it is
     /// bound. What the statement leaves on the connection (warnings, an insert id) is not the session's: whoever needs it reads it
     /// before the part is dropped.
-    pub(super) async fn lend_part(&mut self, shard: usize) -> Result<Part, Stopped> {
+    pub(in crate::session) async fn lend_part(&mut self, shard: usize) -> Result<Part, Stopped> {
         let profile = self.state.profile.clone();
         self.lend_part_in(shard, &profile).await
     }
 
     /// The same for several shards, all at the same time.
-    pub(super) async fn lend_parts(&mut self, shards: &[usize]) -> Result<Vec<Part>, Stopped> {
+    pub(in crate::session) async fn lend_parts(&mut self, shards: &[usize]) -> Result<Vec<Part>, Stopped> {
         let profile = self.state.profile.clone();
         self.lend_parts_in(shards, &profile).await
     }
 
     /// The same for what runs outside of transactions, which `autocommit = 0` would begin.
-    pub(super) async fn lend_parts_alone(&mut self, shards: &[usize]) -> Result<Vec<Part>, Stopped> {
+    pub(in crate::session) async fn lend_parts_alone(&mut self, shards: &[usize]) -> Result<Vec<Part>, Stopped> {
         let profile = match self.state.profile.variable("autocommit") {
             None => self.state.profile.clone(),
             Some(_) => Rc::new(self.state.profile.with_variables([("autocommit", "ON")])),
@@ -198,7 +198,7 @@ impl Session {
     }
 
     /// Brings a connection into a profile, and waits until the server has said that it is.
-    pub(super) async fn bring_into_profile(
+    pub(in crate::session) async fn bring_into_profile(
         &mut self,
         lease: &mut Lease,
         profile: &SharedProfile,
@@ -213,7 +213,7 @@ impl Session {
     }
 
     /// Sends what is queued for the state of a connection, and waits until the server has confirmed it.
-    pub(super) async fn confirm_on(&mut self, lease: &mut Lease) -> Result<(), Stopped> {
+    pub(in crate::session) async fn confirm_on(&mut self, lease: &mut Lease) -> Result<(), Stopped> {
         lease.flush().await?;
         while !lease.confirm_arrived()? {
             match Woken::by(lease, &self.handle, &mut self.client).await? {
@@ -226,7 +226,7 @@ impl Session {
     }
 
     /// The same on several connections, at the same time. Returns what each server has said.
-    pub(super) async fn confirm_on_all(
+    pub(in crate::session) async fn confirm_on_all(
         &mut self,
         leases: Vec<&mut Lease>,
     ) -> Result<Vec<Result<(), Failure>>, Stopped> {
@@ -244,7 +244,7 @@ impl Session {
     }
 
     /// The bell has rung while a part's server is waited for.
-    pub(super) fn stops_on(&self, lease: &Lease) -> Result<(), Stopped> {
+    pub(in crate::session) fn stops_on(&self, lease: &Lease) -> Result<(), Stopped> {
         self.stops_with(&lease.server)
     }
 
@@ -260,7 +260,7 @@ impl Session {
 ///
 /// # Errors
 /// The server's, and the loss of the connection.
-pub(super) async fn confirm(lease: &mut Lease) -> Result<(), Failure> {
+pub(in crate::session) async fn confirm(lease: &mut Lease) -> Result<(), Failure> {
     lease.flush().await?;
     lease.confirm_state().await
 }

@@ -8,12 +8,12 @@ use weir_backend::places::Place;
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault, StatusFlags};
 
-use super::server::Stopped;
-use super::{End, Session};
+use super::super::server::Stopped;
+use super::super::{End, Session};
 
 impl Session {
     /// The connection that is wanted next is to the target's shard: if it begins a transaction, the session has a place for it.
-    pub(super) async fn have_place_to_begin(&mut self) -> Result<(), Stopped> {
+    pub(in crate::session) async fn have_place_to_begin(&mut self) -> Result<(), Stopped> {
         let alone = self.shared.shards.len() == 1 || self.place.is_some();
         if alone || !self.is_or_begins_transaction() || self.lease.is_some() && self.state.is_bound() {
             return Ok(());
@@ -28,7 +28,7 @@ impl Session {
     }
 
     /// The session has a place for several shards.
-    pub(super) async fn have_place_for_several(&mut self) -> Result<(), Stopped> {
+    pub(in crate::session) async fn have_place_for_several(&mut self) -> Result<(), Stopped> {
         if self.place.as_ref().is_some_and(Place::is_for_several) {
             return Ok(());
         }
@@ -73,7 +73,7 @@ impl Session {
     }
 
     /// After a statement: the place is given up, unless a transaction is open.
-    pub(super) fn settle_place(&mut self) {
+    pub(in crate::session) fn settle_place(&mut self) {
         if !self.state.status.contains(StatusFlags::IN_TRANS) {
             self.place = None;
         }

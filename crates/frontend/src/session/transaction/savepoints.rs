@@ -4,48 +4,44 @@
 
 use weir_sql::{Class, Effects, First, LexMode, Pins, first_statement};
 use weir_txn::everywhere;
-use weir_wire::StatusFlags;
 
 use super::super::server::Stopped;
+use super::super::statement::Statement;
 use super::super::{End, Session};
 use super::Savepoint;
-use super::wording::Wording;
+use super::kind::TransactionStatement;
 
 impl Session {
-    /// SAVEPOINT, ROLLBACK TO, RELEASE: on all parts alike.
-    pub(super) async fn savepoint(&mut self, wording: &Wording, text: &[u8]) -> Result<bool, Stopped> {
-        let waits = self.state.begin.is_some()
-            || !self.has_open_transaction() && !self.state.status.contains(StatusFlags::AUTOCOMMIT);
-        let known = |name: &Vec<u8>| self.branches.savepoints.iter().any(|savepoint| savepoint.name == *name);
-        let heard_here = match wording {
-            Wording::Savepoint(..) => waits,
-            Wording::RollbackTo(name) | Wording::Release(name) => waits && known(name),
-            _ => false,
-        };
-        if !heard_here {
-            if !self.has_open_transaction() || self.lease.is_none() {
-                return Ok(false);
-            }
+    /// SAVEPOINT, ROLLBACK TO, RELEASE: on all parts alike. `unheard`: the transaction has not begun on any server.
+    pub(super) async fn savepoint(
+        &mut self,
+        kind: &TransactionStatement,
+        unheard: bool,
+        text: &[u8],
+    ) -> Result<(), Stopped> {
+        if !unheard {
             self.run_on_all_parts(&String::from_utf8_lossy(text)).await?;
         }
-        self.branches.unsent |= heard_here;
+        self.branches.unsent |= unheard;
         let savepoints = &mut self.branches.savepoints;
         let at = |savepoints: &[Savepoint], name: &[u8]| savepoints.iter().position(|one| one.name == name);
-        match wording {
-            Wording::Savepoint(name, statement) => {
+        match kind {
+            TransactionStatement::Savepoint(name, statement) => {
                 if let Some(at) = at(savepoints, name) {
                     savepoints.remove(at);
                 }
                 savepoints.push(Savepoint { name: name.clone(), text: statement.clone() });
             }
-            Wording::RollbackTo(name) => {
+            TransactionStatement::RollbackTo(name) => {
                 savepoints.truncate(at(savepoints, name).map_or(savepoints.len(), |at| at + 1))
             }
-            Wording::Release(name) => savepoints.truncate(at(savepoints, name).unwrap_or(savepoints.len())),
+            TransactionStatement::Release(name) => {
+                savepoints.truncate(at(savepoints, name).unwrap_or(savepoints.len()))
+            }
             _ => {}
         }
         self.done_here();
-        Ok(true)
+        Ok(())
     }
 
     /// Runs a statement on each part. One that is lost takes the transaction with it.
@@ -60,24 +56,21 @@ impl Session {
         Err(failure.into())
     }
 
-    /// SET TRANSACTION for the next transaction: kept until that begins, wherever it does.
-    pub(super) async fn set_transaction(&mut self, text: &[u8]) -> Result<bool, Stopped> {
-        if self.has_open_transaction() || self.state.begin.is_some() {
-            // The server says that it is too late.
-            return Ok(false);
-        }
+    /// SET TRANSACTION for the next transaction, of a session without a connection: kept until that begins, wherever it does.
+    pub(super) async fn set_transaction(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
         if self.held {
             self.give_way().await;
         }
-        let bound = self.lease.is_some();
-        self.branches.characteristics.push(only_statement(text, self.state.lex));
-        if bound {
-            return Ok(false);
-        }
+        self.keep_characteristics(statement);
         self.branches.unsent = true;
         self.state.pins |= Pins::SET_TRANSACTION;
         self.done_here();
-        Ok(true)
+        Ok(())
+    }
+
+    /// Shards that join the next transaction have to hear of its characteristics.
+    pub(super) fn keep_characteristics(&mut self, statement: &Statement<'_>) {
+        self.branches.characteristics.push(only_statement(statement.text, statement.mode()));
     }
 
     /// Whether the server has to hear of more than BEGIN before the statement at hand, which begins a transaction.

@@ -4,32 +4,35 @@
 //! the statement at hand runs as it would without shards, and the others are parked here. A parked connection never goes back to its
 //! pool with its part open. A transaction with one part is the server's own: nothing here is in its way.
 
-mod ending;
+mod admission;
+mod end;
+pub(super) mod kind;
+pub(super) mod lease;
+mod participants;
 mod savepoints;
 mod snapshot;
-mod statement;
-mod wording;
 
 use weir_admin::sessions::Interrupt;
 use weir_backend::Lease;
 use weir_sql::{Class, Effects, Kind, Pins};
 use weir_txn::{Role, Taken, TransactionId};
 use weir_txn::{is_in_transaction, join_texts};
+use weir_wire::StatusFlags;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault, StatusFlags};
 
 use super::Session;
-use super::parts::{Part, Shown};
 use super::relay::Outcome;
 use super::server::Stopped;
 use super::sharded::shard_id;
 use super::state::{Diagnostics, Left};
+use super::statement::Statement;
+use super::statement::decide::{First, TransactionAct};
 use crate::backends::ServerPlace;
-pub(super) use statement::Parts;
-use wording::Wording;
+use lease::{Part, Shown};
+pub(super) use participants::Parts;
 
 /// Pins that say nothing of a connection that later statements of a transaction could miss.
-const HARMLESS: Pins = Pins::SET_TRANSACTION.union(Pins::FOUND_ROWS).union(Pins::ROW_COUNT);
+pub(super) const HARMLESS: Pins = Pins::SET_TRANSACTION.union(Pins::FOUND_ROWS).union(Pins::ROW_COUNT);
 
 /// "XA_RBROLLBACK".
 const ER_XA_RBROLLBACK: u16 = 1402;
@@ -133,6 +136,11 @@ impl Branches {
         self.unsent = unsent;
     }
 
+    /// Whether a savepoint of this name, in lower case, is open.
+    pub(super) fn has_savepoint(&self, name: &[u8]) -> bool {
+        self.savepoints.iter().any(|savepoint| savepoint.name == name)
+    }
+
     fn role(&self, shard: usize) -> Role {
         if self.id.is_some() && shard != self.first { Role::Branch } else { Role::First }
     }
@@ -160,7 +168,7 @@ fn works_or_ends(class: &Class) -> bool {
 
 impl Session {
     /// Whether a transaction is open that a server knows of.
-    fn has_open_transaction(&self) -> bool {
+    pub(super) fn has_open_transaction(&self) -> bool {
         self.state.status.contains(StatusFlags::IN_TRANS)
     }
 
@@ -328,57 +336,31 @@ impl Session {
         self.end_parts(self.branches.ended_by_itself).await;
     }
 
-    /// What concerns the transaction as a whole. Returns whether the client has been answered; if not, the statement is to be run
-    /// where it belongs.
-    pub(super) async fn across_shards(&mut self, class: &Class, text: &[u8]) -> Result<bool, Stopped> {
-        if self.shared.shards.len() == 1 {
-            return Ok(false);
+    /// What comes before a statement for the transaction's sake.
+    pub(super) async fn begin_course(&mut self, first: First, statement: &Statement<'_>) -> Result<(), Stopped> {
+        if first.begins_anew {
+            self.branches.begin_anew();
         }
-        match Wording::of(class, text, self.state.lex) {
-            Wording::Other => {}
-            Wording::Begin => {
-                self.branches.begin_anew();
-                return self.commit_before().await.map(|()| false);
-            }
-            Wording::Snapshot(read_only) => {
-                self.branches.begin_anew();
-                self.commit_before().await?;
-                return self.begin_with_snapshot(read_only).await;
-            }
-            Wording::Autocommit(on) => {
-                let begins = on && !self.state.status.contains(StatusFlags::AUTOCOMMIT);
-                if begins {
-                    self.commit_before().await?;
-                }
-            }
-            Wording::End(ends) => return self.end_by_statement(&ends).await,
-            Wording::SetTransaction => return self.set_transaction(text).await,
-            Wording::Savepoint(..) | Wording::RollbackTo(_) | Wording::Release(_) => {
-                return self.savepoint(&Wording::of(class, text, self.state.lex), text).await;
-            }
-        }
-        if self.branches.are_several() && class.pins.contains(Pins::TEMPORARY_TABLE) {
-            let message = "CREATE TEMPORARY TABLE in a transaction with several shards: the table would be on one of them. COMMIT first";
-            return Err(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message).into());
-        }
-        let locks = class.pins.intersects(Pins::LOCK_TABLES);
-        // UNLOCK TABLES commits only what began under table locks: mysqldump sends it within its snapshot.
-        let unlocks_nothing =
-            class.releases.contains(Pins::LOCK_TABLES) && !self.state.pins.contains(Pins::LOCK_TABLES);
-        if (class.effects.contains(Effects::IMPLICIT_COMMIT) && !unlocks_nothing) || locks {
+        if first.commits {
             self.commit_before().await?;
         }
-        if self.branches.are_several() && class.pins.contains(Pins::CALL) {
-            let message = "CALL in a transaction with several shards: a routine that commits or rolls back would do so on one of them alone. \
-                           COMMIT first, or CALL it before other shards take part";
-            return Err(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message).into());
+        if first.ends_on_replica {
+            self.end_transaction_on_reader().await?;
         }
-        if self.branches.are_several() && class.pins.contains(Pins::UNKNOWN_STATEMENT) {
-            let message = "This statement is not known to Weir: in a transaction with several shards it could end the transaction on \
-                           one of them alone. COMMIT first";
-            return Err(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message).into());
+        if first.keeps_characteristics {
+            self.keep_characteristics(statement);
         }
-        Ok(false)
+        Ok(())
+    }
+
+    /// Runs what concerns the transaction as a whole, and answers the client.
+    pub(super) async fn transact(&mut self, act: TransactionAct, statement: &Statement<'_>) -> Result<(), Stopped> {
+        match act {
+            TransactionAct::Snapshot(read_only) => self.begin_with_snapshot(read_only).await,
+            TransactionAct::End(ends) => self.end_by_statement(&ends).await,
+            TransactionAct::Characteristics => self.set_transaction(statement).await,
+            TransactionAct::Savepoint { kind, unheard } => self.savepoint(&kind, unheard, statement.text).await,
+        }
     }
 
     /// The session leaves its connections: what is open on the parked ones is rolled back.

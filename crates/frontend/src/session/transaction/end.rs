@@ -13,7 +13,7 @@ use super::super::sharded::shard_id;
 use super::super::state::Begin;
 use super::super::{End, Session};
 use super::ER_XA_RBROLLBACK;
-use super::wording::Ends;
+use super::kind::Ends;
 
 impl Session {
     /// A statement that commits what is open before it runs.
@@ -47,12 +47,8 @@ impl Session {
         Ok(())
     }
 
-    /// COMMIT and ROLLBACK, in all their forms.
-    pub(super) async fn end_by_statement(&mut self, ends: &Ends) -> Result<bool, Stopped> {
-        if !self.branches.are_several() {
-            self.branches.begin_anew();
-            return Ok(false);
-        }
+    /// COMMIT and ROLLBACK, in all their forms, of a transaction with several participants.
+    pub(super) async fn end_by_statement(&mut self, ends: &Ends) -> Result<(), Stopped> {
         let characteristics = self.branches.characteristics.clone();
         let read_only = self.branches.read_only;
         match ends.commit {
@@ -69,7 +65,7 @@ impl Session {
             self.client.flush().await.map_err(|error| Stopped::Ended(error.into()))?;
             return Err(Stopped::Ended(End::Quit));
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Commits on all parts.

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use weir_catalog::{Catalog, Placement, ShardId};
 use weir_plan::write::literal::put_name;
 use weir_wire::Failure;
+use weir_wire::error::not_supported;
 
 use super::super::Session;
 use super::super::server::Stopped;
@@ -20,13 +21,10 @@ use crate::backends::HOME;
 const MOST_TRIED: usize = 64;
 
 impl Session {
-    /// Begins the transaction on all shards of sharded databases. Returns whether it did: if not, the statement is to be run as any other.
-    pub(super) async fn begin_with_snapshot(&mut self, read_only: Option<bool>) -> Result<bool, Stopped> {
-        let Some(sharding) = self.sharding() else { return Ok(false) };
+    /// Begins the transaction on all shards of sharded databases.
+    pub(super) async fn begin_with_snapshot(&mut self, read_only: Option<bool>) -> Result<(), Stopped> {
+        let Some(sharding) = self.sharding() else { return Err(not_supported("There are no shards").into()) };
         let catalog = sharding.catalog();
-        if catalog.databases.is_empty() || !(self.state.pins - super::HARMLESS).is_empty() {
-            return Ok(false);
-        }
         self.commit_for_definition().await?;
         if self.held {
             self.give_way().await;
@@ -38,7 +36,7 @@ impl Session {
         }
         begun?;
         self.transaction_ok_here(b"T_______");
-        Ok(true)
+        Ok(())
     }
 
     async fn begin_on_all(&mut self, read_only: Option<bool>, catalog: &Catalog) -> Result<(), Stopped> {

@@ -1,0 +1,143 @@
+//! Which statements concern the transaction as a whole.
+//!
+//! What must always hold: what is not read as one of them here is none of them, or is one that only the server judges.
+
+use weir_sql::ast::{Completion, StatementKind, Transaction};
+use weir_sql::{Effects, Kind, LexMode, Lexer, TokenKind};
+
+use super::super::statement::Statement;
+
+/// How a transaction is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) struct Ends {
+    pub(in crate::session) commit: bool,
+    pub(in crate::session) chain: bool,
+    pub(in crate::session) release: bool,
+}
+
+/// What a statement is for the transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::session) enum TransactionStatement {
+    /// BEGIN, START TRANSACTION.
+    Begin,
+    /// START TRANSACTION WITH CONSISTENT SNAPSHOT; READ ONLY or not, if it says so.
+    Snapshot(Option<bool>),
+    /// COMMIT, ROLLBACK.
+    End(Ends),
+    /// The name, and the statement itself.
+    Savepoint(Vec<u8>, String),
+    RollbackTo(Vec<u8>),
+    Release(Vec<u8>),
+    /// SET TRANSACTION, for the next one.
+    SetTransaction,
+    /// SET autocommit; whether on.
+    Autocommit(bool),
+    Other,
+}
+
+impl TransactionStatement {
+    /// What a statement is for the transaction.
+    pub(in crate::session) fn of(statement: &Statement<'_>) -> TransactionStatement {
+        let (class, text, lex) = (statement.class, statement.text, statement.mode());
+        match class.kind {
+            Kind::Begin { .. } => return TransactionStatement::Begin,
+            Kind::Commit => return TransactionStatement::End(Ends { commit: true, chain: false, release: false }),
+            Kind::Rollback => return TransactionStatement::End(Ends { commit: false, chain: false, release: false }),
+            Kind::Set if class.effects.contains(Effects::SET_TRANSACTION_ONCE) && class.assigned.is_empty() => {
+                return TransactionStatement::SetTransaction;
+            }
+            Kind::Set if class.assigned.iter().any(|name| &**name == "autocommit") => {
+                return TransactionStatement::Autocommit(turns_autocommit_on(text, lex));
+            }
+            Kind::Other => {}
+            _ => return TransactionStatement::Other,
+        }
+        if !begins_so(text, lex) {
+            return TransactionStatement::Other;
+        }
+        let Some(statement) = statement.only() else { return TransactionStatement::Other };
+        let StatementKind::Transaction(transaction) = statement.kind else { return TransactionStatement::Other };
+        let named = |name: &[u8]| name.to_ascii_lowercase();
+        let ends = |commit: bool, completion: &Completion| {
+            let set = |flag: Option<bool>| flag == Some(true);
+            TransactionStatement::End(Ends { commit, chain: set(completion.chain), release: set(completion.release) })
+        };
+        match transaction {
+            Transaction::Start(start) if start.consistent_snapshot => TransactionStatement::Snapshot(start.read_only),
+            Transaction::Begin | Transaction::Start(_) => TransactionStatement::Begin,
+            Transaction::Commit(completion) => ends(true, completion),
+            Transaction::Rollback(completion) => ends(false, completion),
+            Transaction::Savepoint(name) => {
+                let statement = String::from_utf8_lossy(statement.span.text(text)).into_owned();
+                TransactionStatement::Savepoint(named(name.name), statement)
+            }
+            Transaction::RollbackTo(name) => TransactionStatement::RollbackTo(named(name.name)),
+            Transaction::ReleaseSavepoint(name) => TransactionStatement::Release(named(name.name)),
+        }
+    }
+}
+
+/// Whether the first word is one that such statements begin with.
+fn begins_so(text: &[u8], lex: LexMode) -> bool {
+    const WORDS: [&str; 6] = ["SAVEPOINT", "ROLLBACK", "RELEASE", "COMMIT", "START", "BEGIN"];
+    let first = Lexer::new(text, lex).next();
+    first.is_some_and(|token| WORDS.iter().any(|word| token.text(text).eq_ignore_ascii_case(word.as_bytes())))
+}
+
+/// Of a SET that has autocommit among its variables. In doubt it is on: that commits, as MySQL may.
+fn turns_autocommit_on(text: &[u8], lex: LexMode) -> bool {
+    let mut tokens = Lexer::new(text, lex).skip_while(|token| {
+        let word = token.text(text);
+        let word = word.strip_prefix(b"@@").unwrap_or(word);
+        !word.eq_ignore_ascii_case(b"autocommit")
+    });
+    tokens.next();
+    let value =
+        tokens.find(|token| !matches!(token.kind, TokenKind::Punct(_) | TokenKind::Operator | TokenKind::Assign));
+    let off =
+        |word: &[u8]| [&b"0"[..], b"OFF", b"FALSE", b"'OFF'", b"'0'"].iter().any(|o| word.eq_ignore_ascii_case(o));
+    !value.is_some_and(|token| off(token.text(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_sql::{Bump, Dialect, classify};
+
+    use crate::session::statement::Form;
+
+    fn read(text: &str) -> TransactionStatement {
+        let lex = LexMode { dialect: Dialect::MySql, ..LexMode::default() };
+        let (class, arena) = (classify(text.as_bytes(), lex), Bump::new());
+        TransactionStatement::of(&Statement::new(&arena, text.as_bytes(), &class, lex, Form::Resolved))
+    }
+
+    #[test]
+    fn statements_about_the_transaction_are_told_from_others() {
+        let ends = |commit, chain, release| TransactionStatement::End(Ends { commit, chain, release });
+        let name = |name: &str| name.as_bytes().to_vec();
+        let cases = [
+            ("BEGIN", TransactionStatement::Begin),
+            ("start transaction with consistent snapshot", TransactionStatement::Snapshot(None)),
+            ("START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT", TransactionStatement::Snapshot(Some(true))),
+            ("COMMIT", ends(true, false, false)),
+            ("commit work and chain", ends(true, true, false)),
+            ("ROLLBACK RELEASE", ends(false, false, true)),
+            ("rollback and no chain no release", ends(false, false, false)),
+            ("savepoint `A b`", TransactionStatement::Savepoint(name("a b"), "savepoint `A b`".to_owned())),
+            ("ROLLBACK WORK TO SAVEPOINT Sp1", TransactionStatement::RollbackTo(name("sp1"))),
+            ("rollback to x", TransactionStatement::RollbackTo(name("x"))),
+            ("RELEASE SAVEPOINT x", TransactionStatement::Release(name("x"))),
+            ("SET autocommit = 0", TransactionStatement::Autocommit(false)),
+            ("SET SESSION autocommit=ON", TransactionStatement::Autocommit(true)),
+            ("SET @@autocommit := OFF, sql_mode = ''", TransactionStatement::Autocommit(false)),
+            ("SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY", TransactionStatement::SetTransaction),
+            ("SET SESSION TRANSACTION READ ONLY", TransactionStatement::Other),
+            ("SELECT 1", TransactionStatement::Other),
+            ("INSERT INTO savepoint_ VALUES (1)", TransactionStatement::Other),
+        ];
+        for (text, wording) in cases {
+            assert_eq!(read(text), wording, "{text}");
+        }
+    }
+}
