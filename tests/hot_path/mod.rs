@@ -18,7 +18,7 @@ use weir_backend::lanes::LaneSettings;
 use weir_backend::monitor::{MonitorSettings, watch};
 use weir_backend::pool::PoolSettings;
 use weir_backend::server::{Health, Tls};
-use weir_backend::{Address, Places, Reach, Replaceable, Server, ServerSettings, Stream};
+use weir_backend::{Address, Admission, Reach, Replaceable, Server, ServerSettings, Stream};
 use weir_frontend::worker::{Peer, Socket};
 use weir_frontend::{
     Accounts, Compression, ConfiguredUser, Endpoint, Incoming, Place, Settings, Worker, WorkerSettings,
@@ -79,7 +79,7 @@ fn endpoint(server: Arc<Server>, monitor: Replaceable<MonitorSettings>) -> Endpo
         vec![Arc::new(Group::new(group, vec![server], vec![MemberSettings { role: Role::Writer, weight: None }]))];
     let transactions = Arc::new(Coordinator::new(groups.clone(), monitor.clone(), Default::default()));
     Endpoint {
-        places: Arc::new(Places::new(64, 0, 1)),
+        admission: Arc::new(Admission::new(64, 0, 1)),
         settings: ArcSwap::from_pointee(Settings {
             handshake_timeout: Duration::from_secs(10),
             wait_timeout: LONG,

@@ -9,6 +9,7 @@
 //! Pools belong to one worker thread and are never locked; what workers share is a semaphore per limit.
 
 pub mod address;
+pub mod admission;
 pub mod connect;
 pub mod connection;
 pub mod gtid;
@@ -16,7 +17,6 @@ pub mod lanes;
 pub mod limits;
 pub mod metrics;
 pub mod monitor;
-pub mod places;
 pub mod pool;
 pub mod profile;
 pub mod pulse;
@@ -26,11 +26,11 @@ pub mod statement;
 pub mod transport;
 
 pub use address::Address;
+pub use admission::Admission;
 pub use connection::{Connection, OwnReply};
 pub use gtid::Position;
 pub use lanes::Lanes;
 pub use metrics::Metrics;
-pub use places::Places;
 pub use pool::{Lease, Pool, PoolKey};
 pub use profile::Profile;
 pub use rights::Rights;

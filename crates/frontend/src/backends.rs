@@ -20,7 +20,7 @@ pub(crate) const HOME: usize = 0;
 
 /// A server: its shard's number, and its index in the shard's group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ServerPlace {
+pub(crate) struct ServerId {
     pub(crate) shard: usize,
     pub(crate) index: usize,
 }

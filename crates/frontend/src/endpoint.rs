@@ -10,7 +10,7 @@ use weir_admin::sessions::Registry;
 use weir_admin::{Commands, Oversight};
 use weir_backend::monitor::MonitorSettings;
 use weir_backend::server::Identity;
-use weir_backend::{Places, Replaceable, Server};
+use weir_backend::{Admission, Replaceable, Server};
 use weir_topology::{Group, Level};
 use weir_txn::Coordinator;
 use weir_wire::auth::RsaKeyPair;
@@ -67,7 +67,7 @@ pub struct Endpoint {
     /// How they are watched, and with which account.
     pub monitor: Replaceable<MonitorSettings>,
     /// Who may have connections to several shards.
-    pub places: Arc<Places>,
+    pub admission: Arc<Admission>,
     /// Ends transactions that have parts on several shards.
     pub transactions: Arc<Coordinator>,
     /// The sessions.

@@ -25,7 +25,7 @@ use weir_exec::read::Collations;
 use weir_sql::LexMode;
 use weir_topology::Positions;
 
-use crate::backends::{Backend, Backends, HOME, ServerPlace};
+use crate::backends::{Backend, Backends, HOME, ServerId};
 use crate::client::SharedContexts;
 use crate::endpoint::Endpoint;
 use crate::idle::IdleWatch;
@@ -136,7 +136,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// The way to a server.
-    pub(crate) fn at(&self, place: ServerPlace) -> &Backend {
+    pub(crate) fn at(&self, place: ServerId) -> &Backend {
         self.shards[place.shard].at(place.index)
     }
 

@@ -34,7 +34,7 @@ pub(super) struct Retries {
 impl Session {
     /// Before a statement is run.
     pub(super) fn retries(&self, class: &Class) -> Retries {
-        let free = self.lease.is_none() || self.at != self.target.place() && !self.state.is_bound();
+        let free = self.current.lease.is_none() || self.current.server != self.target.place() && !self.state.is_bound();
         let begins_nothing = self.state.begin.as_ref().is_none_or(|begin| begin.read_only);
         let repeatable = free && begins_nothing && !class.effects.contains(Effects::WRITES);
         Retries {
@@ -42,7 +42,7 @@ impl Session {
             writer_again: false,
             lost: None,
             begin: self.state.begin.clone(),
-            unsent: self.branches.unsent(),
+            unsent: self.transaction.unsent(),
             deadline: None,
         }
     }
@@ -61,7 +61,7 @@ impl Session {
                     });
                 }
                 self.state.begin.clone_from(&retries.begin);
-                self.branches.set_unsent(retries.unsent);
+                self.transaction.set_unsent(retries.unsent);
                 self.choose_one_in_time();
                 Ok(())
             }
@@ -73,7 +73,7 @@ impl Session {
 
     /// A read whose connection has broken: the server had closed it while it was idle, or has died.
     fn after_loss(&mut self, failure: Failure, retries: &mut Retries) -> Result<(), Stopped> {
-        let broken = self.lease.as_ref().is_none_or(|lease| !lease.is_clean());
+        let broken = self.current.lease.as_ref().is_none_or(|lease| !lease.is_clean());
         let lost = failure.code == codes::CR_SERVER_LOST;
         if !lost || !retries.repeatable || !broken || self.handle.has(Interrupt::Query) {
             // A server that is not there any more: what the client hears of is the loss.
@@ -83,7 +83,7 @@ impl Session {
         }
         self.lose_lease();
         self.state.begin.clone_from(&retries.begin);
-        self.branches.set_unsent(retries.unsent);
+        self.transaction.set_unsent(retries.unsent);
         if !self.choose_another() {
             if retries.writer_again {
                 return Err(Stopped::Refused(failure));
@@ -97,7 +97,7 @@ impl Session {
 
     /// The writer refuses to write: it is being replaced by hand, perhaps. Waits for another one, up to the bound.
     async fn on_another_writer(&mut self, failure: Failure, retries: &mut Retries) -> Result<(), Stopped> {
-        let refused = self.at.index;
+        let refused = self.current.server.index;
         // What the statement has left there is not to be the next session's; what earlier ones have left is the session's own.
         let _ = self.learn_what_was_left(true).await;
         self.lose_lease();
@@ -110,7 +110,7 @@ impl Session {
                     // As on the server itself, the transaction stays open; here, unheard of again.
                     Stopped::Refused(_) if had_begin => {
                         self.state.begin.clone_from(&retries.begin);
-                        self.branches.set_unsent(retries.unsent);
+                        self.transaction.set_unsent(retries.unsent);
                         Stopped::Refused(failure)
                     }
                     stopped => stopped,
@@ -118,7 +118,7 @@ impl Session {
             }
         }
         self.state.begin.clone_from(&retries.begin);
-        self.branches.set_unsent(retries.unsent);
+        self.transaction.set_unsent(retries.unsent);
         self.target_writer_again();
         Ok(())
     }
@@ -130,8 +130,8 @@ impl Session {
             Pins::CALL.union(Pins::TEXT_PREPARE).union(Pins::UNKNOWN_FUNCTION).union(Pins::UNKNOWN_STATEMENT);
         let several = class.pins.intersects(RUNS_SEVERAL) || class.effects.contains(Effects::RUNS_OTHERS);
         let one = class.kind != Kind::Multiple && !several;
-        let on_writer = !self.target.on_reader && self.on_reader.is_none();
-        let free = self.begun_with_statement || !self.state.is_bound();
+        let on_writer = !self.target.on_reader && self.current.reader_life.is_none();
+        let free = self.transaction.begun_with_statement || !self.state.is_bound();
         self.backends().splits && one && on_writer && free
     }
 

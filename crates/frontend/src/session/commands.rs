@@ -45,10 +45,10 @@ impl Session {
         self.client.capabilities.set(Capabilities::MULTI_STATEMENTS, on);
         self.key.capabilities = self.client.capabilities & PASSED;
         self.riding.forget_lanes();
-        if self.lease.is_some() {
+        if self.current.lease.is_some() {
             self.run_command(&Class::default(), payload, ReplyKind::Rows, None).await?;
             let key = self.key.clone();
-            if let Some(lease) = &mut self.lease {
+            if let Some(lease) = &mut self.current.lease {
                 lease.key = key;
             }
             return Ok(());

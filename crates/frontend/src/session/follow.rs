@@ -38,8 +38,8 @@ impl Session {
         }
         self.note_position(class, outcome);
         self.note_branches(class, outcome);
-        if self.on_reader.is_some() && !self.state.status.contains(StatusFlags::IN_TRANS) {
-            self.on_reader = None;
+        if self.current.reader_life.is_some() && !self.state.status.contains(StatusFlags::IN_TRANS) {
+            self.current.reader_life = None;
         }
     }
 
@@ -70,7 +70,7 @@ impl Session {
         if !told || !names.iter().all(can_be_asked) || tracks && !names.contains(&CLIENT_TRACKS) {
             return;
         }
-        let Some(lease) = &mut self.lease else { return };
+        let Some(lease) = &mut self.current.lease else { return };
         let items: Vec<String> = names.iter().map(|name| format!("@@SESSION.{name}")).collect();
         lease.has_found_rows = false;
         let Ok(reply) = lease.query(&format!("SELECT {}", items.join(","))).await else { return };
@@ -93,7 +93,7 @@ impl Session {
     async fn track_for_client(&mut self) {
         self.state.pins -= Pins::SESSION_TRACKING;
         self.state.learn_lex_mode(&self.identity);
-        let Some(lease) = &mut self.lease else { return };
+        let Some(lease) = &mut self.current.lease else { return };
         let again = match lease.queue_state(&self.state.profile, true) {
             Ok(()) => lease.flush().await,
             Err(failure) => Err(failure),
@@ -109,7 +109,7 @@ impl Session {
     /// The loss of the connection.
     pub(super) async fn hear_untold(&mut self) -> Result<(), Failure> {
         let id = self.handle.id;
-        let Some(lease) = self.lease.as_mut().filter(|lease| lease.untold_changes_of == Some(id)) else {
+        let Some(lease) = self.current.lease.as_mut().filter(|lease| lease.untold_changes_of == Some(id)) else {
             return Ok(());
         };
         let told = lease.query("SET @@SESSION.autocommit = @@SESSION.autocommit").await?;
@@ -129,7 +129,7 @@ impl Session {
         if lets_clock_go_on(text, self.state.lex) {
             let profile = Rc::new(self.state.profile.without_variable("timestamp"));
             self.state.profile = profile.clone();
-            if let Some(lease) = &mut self.lease {
+            if let Some(lease) = &mut self.current.lease {
                 lease.set_profile(profile);
             }
         }
@@ -177,14 +177,14 @@ impl Session {
         } else if let Some(rows) = outcome.found_rows.filter(|_| !returned) {
             state.found_rows = Left::Known(rows);
         }
-        if let Some(lease) = &mut self.lease {
+        if let Some(lease) = &mut self.current.lease {
             lease.has_found_rows |= opaque || cursor || outcome.found_rows.is_some() && !returned;
         }
         // The end of a result does not tell of the value that was generated for its rows.
         let generated = outcome.insert_id || returned && class.effects.contains(Effects::GENERATES_INSERT_ID);
         if generated || class.effects.contains(Effects::SETS_LAST_INSERT_ID) {
             state.last_insert_id = Left::OnConnection;
-            if let Some(lease) = &mut self.lease {
+            if let Some(lease) = &mut self.current.lease {
                 lease.insert_id = None;
             }
         }

@@ -108,7 +108,7 @@ async fn admit(
         Ok(()) => {
             session.learn_audited();
             session.audit(Event::Connect);
-            session.handle.end(session.shared.idle.now(), session.lease.is_some());
+            session.handle.end(session.shared.idle.now(), session.current.lease.is_some());
             Ok(session)
         }
         Err(error) => Err(Box::new((session.client, error.into()))),
@@ -161,17 +161,13 @@ fn open(
         key,
         collation: logged_in.collation,
         state,
-        lease: None,
-        at: Default::default(),
+        current: Default::default(),
         aside: None,
         chosen_shard: None,
         ignores_locks: false,
         prepares_for_accounts: false,
-        branches: Default::default(),
-        place: None,
+        transaction: Default::default(),
         target: Default::default(),
-        begun_with_statement: false,
-        on_reader: None,
         kill_on_its_way: false,
         level,
         seen: Default::default(),

@@ -37,7 +37,6 @@ use bytes::BytesMut;
 use tokio::sync::Notify;
 use weir_admin::logs::{Event, Slot};
 use weir_admin::sessions::{Interrupt, SessionHandle, UserEntry};
-use weir_backend::places::Place;
 use weir_backend::profile::SharedProfile;
 use weir_backend::{Identity, Lease, PoolKey};
 use weir_topology::Level;
@@ -47,7 +46,7 @@ use weir_wire::packets::OkPacket;
 use weir_wire::stmt::query_text_at;
 use weir_wire::{Command, Failure, Fault};
 
-use crate::backends::ServerPlace;
+use crate::backends::ServerId;
 use crate::client::{Client, ClientError};
 use crate::endpoint::Endpoint;
 use crate::idle::{Due, IdleState};
@@ -112,27 +111,20 @@ pub(crate) struct Session {
     key: PoolKey,
     collation: u16,
     state: State,
-    lease: Option<Lease>,
-    /// The place of the lease's server.
-    at: ServerPlace,
+    /// Where its statements run.
+    current: transaction::Participant,
     /// A connection that is kept softly while a read runs on another server, and its server's place.
-    aside: Option<(ServerPlace, Lease)>,
+    aside: Option<(ServerId, Lease)>,
     /// The shard that the session has chosen for all that it runs, if it has.
     chosen_shard: Option<usize>,
     /// LOCK TABLES of sharded databases is answered without locks: `weir_lock_tables`.
     ignores_locks: bool,
-    /// The transaction's parts on other shards.
-    branches: transaction::Branches,
-    /// Its place among transactions and statements over several shards.
-    place: Option<Place>,
+    /// Its transaction, as far as it is more than the server's own.
+    transaction: transaction::Transaction,
     /// Where the statement at hand runs.
     target: route::Target,
-    /// The transaction that is open began with the statement at hand.
-    begun_with_statement: bool,
     /// A KILL QUERY was sent to the session's connection, and may hit whatever runs there next.
     kill_on_its_way: bool,
-    /// The open transaction is a READ ONLY one on a reader, in this of its lives.
-    on_reader: Option<u64>,
     /// How fresh reads have to be.
     level: Level,
     /// What the session has written and seen, on each shard.
@@ -275,7 +267,7 @@ impl Session {
         }
         if self.handle.has(Interrupt::ServerLost) {
             self.handle.clear(Interrupt::ServerLost);
-            let hung = self.lease.as_ref().filter(|lease| lease.server.refusal().is_some());
+            let hung = self.current.lease.as_ref().filter(|lease| lease.server.refusal().is_some());
             if let Some(failure) = hung.map(|lease| lease.server.lost("it has stopped answering")) {
                 self.lose_lease();
                 if self.state.is_bound() {
@@ -297,9 +289,9 @@ impl Session {
 
     fn show_idle(&mut self) {
         self.count_bytes();
-        self.handle.end(self.shared.idle.now(), self.lease.is_some());
+        self.handle.end(self.shared.idle.now(), self.current.lease.is_some());
         self.handle.set_in_transaction(self.state.in_transaction());
-        let pinned = self.lease.is_some() && !self.held;
+        let pinned = self.current.lease.is_some() && !self.held;
         if pinned != self.counted_as_pinned {
             self.counted_as_pinned = pinned;
             if pinned {

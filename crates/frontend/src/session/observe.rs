@@ -15,7 +15,7 @@ use weir_wire::{Failure, Fault};
 
 use super::relay::{ER_OPTION_PREVENTS_STATEMENT, Outcome};
 use super::{End, Session};
-use crate::backends::ServerPlace;
+use crate::backends::ServerId;
 
 /// What is known so far of the statement at hand.
 #[derive(Debug, Default, Clone, Copy)]
@@ -26,13 +26,13 @@ pub(super) struct Ran {
     /// The code of the error that the client was told.
     pub(super) error: Option<u16>,
     /// The place of the server that ran it.
-    at: Option<ServerPlace>,
+    at: Option<ServerId>,
     pub(super) on_lane: bool,
 }
 
 impl Ran {
     /// A server has answered.
-    pub(super) fn note(&mut self, at: ServerPlace, outcome: &Outcome) {
+    pub(super) fn note(&mut self, at: ServerId, outcome: &Outcome) {
         self.rows_sent += outcome.rows_sent;
         self.rows_affected += outcome.rows_affected;
         self.bytes += outcome.bytes;

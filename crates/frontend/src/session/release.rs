@@ -20,11 +20,11 @@ impl Session {
     /// # Errors
     /// The session's end: a transaction that has begun for nothing but a statement that was refused is lost with its connection.
     pub(super) async fn settle(&mut self) -> Result<(), End> {
-        if self.lease.as_ref().is_some_and(|lease| lease.only_awaits_state()) {
+        if self.current.lease.as_ref().is_some_and(|lease| lease.only_awaits_state()) {
             self.settle_state().await?;
         }
         self.settle_connection().await;
-        self.settle_place();
+        self.release_permit();
         Ok(())
     }
 
@@ -51,7 +51,7 @@ impl Session {
         if self.held {
             return;
         }
-        let Some(lease) = &self.lease else { return };
+        let Some(lease) = &self.current.lease else { return };
         if !lease.is_clean() {
             self.lose_lease();
             return;
@@ -67,14 +67,14 @@ impl Session {
             if self.state.left_something() && self.learn_what_was_left(true).await.is_err() {
                 self.forget_what_was_left();
             }
-            if let Some(lease) = self.lease.take() {
+            if let Some(lease) = self.current.lease.take() {
                 lease.close();
             }
             return;
         }
         if self.state.left_something() {
             self.held = true;
-            self.shared.at(self.at).pool.hold(u64::from(self.handle.id), self.let_go.clone());
+            self.shared.at(self.current.server).pool.hold(u64::from(self.handle.id), self.let_go.clone());
             return;
         }
         self.release().await;
@@ -84,7 +84,7 @@ impl Session {
     pub(super) fn end_hold(&mut self) {
         if self.held {
             self.held = false;
-            self.shared.at(self.at).pool.end_hold(u64::from(self.handle.id));
+            self.shared.at(self.current.server).pool.end_hold(u64::from(self.handle.id));
         }
     }
 
@@ -94,7 +94,7 @@ impl Session {
         self.end_hold();
         let to_reader = self.target.index != self.backends().writer();
         if to_reader && self.state.begin.is_none() && self.state.diagnostics != Diagnostics::OnConnection {
-            self.aside = self.lease.take().map(|lease| (self.at, lease));
+            self.aside = self.current.lease.take().map(|lease| (self.current.server, lease));
         } else {
             self.give_way().await;
         }
@@ -104,7 +104,7 @@ impl Session {
     async fn take_up_again(&mut self) {
         let Some((at, mut lease)) = self.aside.take() else { return };
         let left = self.state.diagnostics == Diagnostics::OnConnection || self.state.found_rows == Left::OnConnection;
-        if self.lease.as_ref().is_some_and(|lease| lease.is_clean()) && left {
+        if self.current.lease.as_ref().is_some_and(|lease| lease.is_clean()) && left {
             // One connection is kept: what the read has left is read at once.
             if self.learn_what_was_left(false).await.is_err() {
                 self.state.diagnostics = Diagnostics::Empty;
@@ -113,8 +113,8 @@ impl Session {
         }
         lease.has_found_rows = false;
         self.handle.info().server = Some((lease.server.clone(), lease.thread_id));
-        self.lease = Some(lease);
-        self.at = at;
+        self.current.lease = Some(lease);
+        self.current.server = at;
     }
 
     /// A server that is sent more than it takes says so, and closes the connection; the same error may be a statement's own.
@@ -123,7 +123,7 @@ impl Session {
     /// The session's end: what was bound to the connection is gone, and the client has been told why.
     pub(super) async fn see_whether_closed(&mut self, outcome: &Outcome) -> Result<(), End> {
         let too_large = outcome.error.is_some_and(|(code, _)| code == codes::ER_NET_PACKET_TOO_LARGE);
-        let Some(lease) = self.lease.as_mut().filter(|_| too_large) else { return Ok(()) };
+        let Some(lease) = self.current.lease.as_mut().filter(|_| too_large) else { return Ok(()) };
         if lease.ping().await.is_ok() {
             return Ok(());
         }
@@ -135,7 +135,7 @@ impl Session {
     /// The connection is lost, and with it what earlier statements have left there.
     pub(super) fn lose_lease(&mut self) {
         self.end_hold();
-        if let Some(lease) = self.lease.take() {
+        if let Some(lease) = self.current.lease.take() {
             lease.close();
         }
         self.forget_what_was_left();
@@ -168,7 +168,7 @@ impl Session {
 
     /// `insert_id`: the insert id too.
     pub(super) async fn learn_what_was_left(&mut self, insert_id: bool) -> Result<(), Failure> {
-        let Some(connection) = self.lease.as_mut() else { return Ok(()) };
+        let Some(connection) = self.current.lease.as_mut() else { return Ok(()) };
         let had_diagnostics = self.state.diagnostics != Diagnostics::Empty;
         if self.state.diagnostics == Diagnostics::OnConnection {
             let mut conditions = Condition::all_on(connection).await?;
@@ -205,7 +205,7 @@ impl Session {
     /// Gives the connection back.
     pub(super) async fn release(&mut self) {
         self.learn_collation().await;
-        self.lease = None;
+        self.current.lease = None;
     }
 
     /// What the session does next may need other shards' connections, which are to read it alike.
@@ -219,7 +219,7 @@ impl Session {
 
     /// Asks for the collation that the session has now, if that is not known.
     async fn learn_collation(&mut self) {
-        let Some(connection) = self.lease.as_mut().filter(|_| self.state.collation_unknown) else { return };
+        let Some(connection) = self.current.lease.as_mut().filter(|_| self.state.collation_unknown) else { return };
         match connection.query("SELECT @@SESSION.collation_connection").await {
             Ok(reply) => {
                 let cell = reply.rows.into_iter().flatten().next().flatten().unwrap_or_default();
@@ -248,7 +248,7 @@ impl Session {
     /// The connection, if something of the session has to be cleared away from it; else it is given back or closed.
     fn take_dirty_lease(&mut self) -> Option<Lease> {
         self.end_hold();
-        let lease = self.lease.take()?;
+        let lease = self.current.lease.take()?;
         if self.state.pins.intersects(OUTLAST_RESET) {
             lease.close();
             return None;

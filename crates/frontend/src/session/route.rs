@@ -17,7 +17,7 @@ use super::shard::NOTHING_SEEN;
 use super::state::{Diagnostics, Left};
 use super::transaction::Joins;
 use super::{Session, State};
-use crate::backends::{Backends, HOME, Reading, ServerPlace};
+use crate::backends::{Backends, HOME, Reading, ServerId};
 
 /// Where the statement at hand runs.
 #[derive(Debug, Default)]
@@ -53,22 +53,22 @@ pub(super) struct Target {
 
 impl Target {
     /// A server, of which nothing more is asked.
-    fn at(place: ServerPlace) -> Target {
+    fn at(place: ServerId) -> Target {
         Target { shard: place.shard, index: place.index, ..Target::default() }
     }
 
     /// A shard's writer, of which nothing more is asked.
     pub(super) fn writer_of(shards: &[Backends], shard: usize) -> Target {
-        Target::at(ServerPlace { shard, index: shards[shard].writer() })
+        Target::at(ServerId { shard, index: shards[shard].writer() })
     }
 
     /// The server.
-    pub(super) fn place(&self) -> ServerPlace {
-        ServerPlace { shard: self.shard, index: self.index }
+    pub(super) fn place(&self) -> ServerId {
+        ServerId { shard: self.shard, index: self.index }
     }
 
     /// The session's connection is there.
-    pub(super) fn follow(&mut self, place: ServerPlace) {
+    pub(super) fn follow(&mut self, place: ServerId) {
         (self.shard, self.index) = (place.shard, place.index);
     }
 
@@ -93,8 +93,8 @@ impl Session {
         if !self.shared.routes {
             return;
         }
-        if self.lease.is_some() && self.state.is_bound() {
-            self.target = Target::at(self.at);
+        if self.current.lease.is_some() && self.state.is_bound() {
+            self.target = Target::at(self.current.server);
             if let Some(shard) = self.chosen_shard.filter(|_| self.may_change_shard()) {
                 self.set_shard(shard);
             }
@@ -120,7 +120,10 @@ impl Session {
 
     /// Whether the writer is to be asked to finish its commits before the statement at hand.
     pub(super) fn must_catch_up(&self) -> bool {
-        self.target.exact && self.seen.of(self.target.shard).ahead && !self.target.on_reader && self.on_reader.is_none()
+        self.target.exact
+            && self.seen.of(self.target.shard).ahead
+            && !self.target.on_reader
+            && self.current.reader_life.is_none()
     }
 
     /// Decides where a statement runs.
@@ -137,7 +140,7 @@ impl Session {
 
     /// Whether the statement at hand takes another shard into the transaction, or back to one that has joined.
     fn is_for_another_shard(&self) -> bool {
-        self.target.named && self.target.shard != self.at.shard && self.may_change_shard()
+        self.target.named && self.target.shard != self.current.server.shard && self.may_change_shard()
     }
 
     async fn choose_place(&mut self, class: &Class, hint: Option<RoutingHint>) -> Result<(), Stopped> {
@@ -145,33 +148,33 @@ impl Session {
             true => Joins::First,
             false => Joins::WithStatement,
         };
-        if self.on_reader.is_some() {
+        if self.current.reader_life.is_some() {
             let begins = matches!(class.kind, Kind::Begin { .. });
             if !begins && !class.effects.contains(Effects::STARTS_TRANSACTION_OTHER) {
                 if self.is_for_another_shard() {
                     return Box::pin(self.enter_shard(self.target.shard, joins)).await;
                 }
                 self.stay_on_shard()?;
-                self.target.follow(self.at);
+                self.target.follow(self.current.server);
                 return self.check_transaction_on_reader(class).map_err(Stopped::Refused);
             }
             self.end_transaction_on_reader().await?;
         }
         if self.state.is_bound() {
-            if self.lease.is_some() {
+            if self.current.lease.is_some() {
                 if self.is_for_another_shard() {
                     return Box::pin(self.enter_shard(self.target.shard, joins)).await;
                 }
                 self.stay_on_shard()?;
-                self.target.follow(self.at);
+                self.target.follow(self.current.server);
             }
             return Ok(());
         }
-        let elsewhere = self.target.named && self.target.shard != self.at.shard;
-        if class.effects.contains(Effects::USES_WARNINGS) && self.lease.is_some() && !elsewhere {
+        let elsewhere = self.target.named && self.target.shard != self.current.server.shard;
+        if class.effects.contains(Effects::USES_WARNINGS) && self.current.lease.is_some() && !elsewhere {
             // What it asks for is there.
-            self.target.follow(self.at);
-            self.target.on_reader = self.at.index != self.backends().writer();
+            self.target.follow(self.current.server);
+            self.target.on_reader = self.current.server.index != self.backends().writer();
             self.target.timeless = true;
             return Ok(());
         }
@@ -304,7 +307,7 @@ impl Session {
     pub(super) async fn end_transaction_on_reader(&mut self) -> Result<(), Stopped> {
         let ended = self.connection().query("COMMIT").await;
         self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
-        self.on_reader = None;
+        self.current.reader_life = None;
         ended?;
         self.give_way().await;
         self.target_writer_again();
@@ -321,7 +324,7 @@ impl Session {
         let seen = self.seen.of_mut(shard);
         let now = Instant::now();
         let reads = class.effects.contains(Effects::READS);
-        if let Some(life) = self.on_reader.filter(|_| !self.begun_with_statement) {
+        if let Some(life) = self.current.reader_life.filter(|_| !self.transaction.begun_with_statement) {
             self.endpoint.metrics.reads_on_readers.inc();
             let own = seen.reader.is_some_and(|last| (last.index, last.life) == (self.target.index, life));
             match own {

@@ -17,7 +17,7 @@ use super::killer::Killer;
 use super::relay::{Broken, ER_OPTION_PREVENTS_STATEMENT, Outcome, Relay};
 use super::state::{Left, needs_insert_id};
 use super::{End, Session};
-use crate::backends::{HOME, ServerPlace};
+use crate::backends::{HOME, ServerId};
 use crate::client::{Client, ClientError};
 
 /// How often a writer that is gone is tried again, unless something changes before.
@@ -84,12 +84,12 @@ impl Session {
 
     /// Has a connection that suits the session and the statement at hand, waiting for one if needed; a kill ends the wait.
     pub(super) async fn have_connection(&mut self) -> Result<(), Stopped> {
-        if self.lease.is_some() && self.at != self.target.place() && !self.state.is_bound() {
+        if self.current.lease.is_some() && self.current.server != self.target.place() && !self.state.is_bound() {
             self.leave_connection().await;
         }
-        self.have_place_to_begin().await?;
+        self.have_permit_to_begin().await?;
         self.end_hold();
-        if self.lease.is_some() {
+        if self.current.lease.is_some() {
             return Ok(());
         }
         let mut deadline = None;
@@ -102,8 +102,8 @@ impl Session {
                 Ok(mut lease) => {
                     lease.has_found_rows = false;
                     self.handle.info().server = Some((lease.server.clone(), lease.thread_id));
-                    self.lease = Some(lease);
-                    self.at = self.target.place();
+                    self.current.lease = Some(lease);
+                    self.current.server = self.target.place();
                     return Ok(());
                 }
                 Err(failure) => self.find_another_way(failure, &mut deadline).await?,
@@ -112,7 +112,7 @@ impl Session {
     }
 
     /// A connection to a server, under the session's user; a kill or the client's end ends the wait for it.
-    pub(super) async fn lend(&mut self, place: ServerPlace) -> Result<Result<Lease, Failure>, Stopped> {
+    pub(super) async fn lend(&mut self, place: ServerId) -> Result<Result<Lease, Failure>, Stopped> {
         self.handle.set_state("Waiting for a server connection");
         let profile = self.state.profile.clone();
         let request = Request { key: &self.key, password: &self.password, profile: &profile, patient: false };
@@ -206,7 +206,7 @@ impl Session {
 
     /// The connection that [`Session::have_connection`] got.
     pub(super) fn connection(&mut self) -> &mut Lease {
-        self.lease.as_mut().expect("the session has a connection while a command runs")
+        self.current.lease.as_mut().expect("the session has a connection while a command runs")
     }
 
     /// Gets a connection, brings it into the session's state, queues the command that `payload` makes, and sends all
@@ -216,14 +216,14 @@ impl Session {
     pub(super) async fn send(&mut self, class: &Class, payload: &[u8]) -> Result<(), Stopped> {
         self.have_connection().await?;
         let begin = self.state.begin.clone();
-        self.begun_with_statement = begin.is_some();
+        self.transaction.begun_with_statement = begin.is_some();
         let sent = self.send_on_connection(class, payload).await;
         let Some(begin) = begin else { return sent };
         match sent {
             Ok(()) => {
                 // An error packet has no status flags: if the statement fails, the transaction is open all the same.
                 self.state.status |= StatusFlags::IN_TRANS;
-                self.on_reader = self.target.on_reader.then_some(self.target.life);
+                self.current.reader_life = self.target.on_reader.then_some(self.target.life);
                 Ok(())
             }
             // START TRANSACTION READ WRITE on a writer that is being replaced.
@@ -291,7 +291,7 @@ impl Session {
                 Err(_) if connection.late => return Err(Stopped::Late),
                 Err(failure) => return Err(failure.into()),
             }
-            let lease = self.lease.as_mut().expect("the session has a connection while a command runs");
+            let lease = self.current.lease.as_mut().expect("the session has a connection while a command runs");
             let stopped = match Woken::by(lease, &self.handle, &mut self.client).await? {
                 Woken::Filled => continue,
                 Woken::Rung => self.stops_confirming(),
@@ -309,7 +309,7 @@ impl Session {
     fn stops_confirming(&self) -> Option<Stopped> {
         if self.handle.has(Interrupt::ServerLost) {
             self.handle.clear(Interrupt::ServerLost);
-            let server = &self.shared.at(self.at).pool.server;
+            let server = &self.shared.at(self.current.server).pool.server;
             if server.refusal().is_some() {
                 let failure = server.lost("it has stopped answering");
                 return Some(match self.state.is_bound() {
@@ -380,14 +380,14 @@ impl Session {
         statement_id: Option<u32>,
     ) -> Result<Outcome, Stopped> {
         let killer = Killer { endpoint: &self.endpoint, key: &self.key, password: &self.password };
-        let server = &self.shared.at(self.at).pool.server;
+        let server = &self.shared.at(self.current.server).pool.server;
         let kill = |thread: u32, what: Kill| killer.kill(server, thread, what);
         let track_all = self.state.pins.contains(Pins::SESSION_TRACKING) || class.pins.contains(Pins::SESSION_TRACKING);
         let harmless = !class.effects.contains(Effects::WRITES) && !self.state.status.contains(StatusFlags::IN_TRANS);
         // Only the time of what may ride is of interest, and a clock is not free.
         self.sent_at = harmless.then(Instant::now);
         let keep_read_only = self.can_be_run_on_another_writer(class);
-        let lease = self.lease.as_mut().expect("a command was sent on the session's connection");
+        let lease = self.current.lease.as_mut().expect("a command was sent on the session's connection");
         let mut relay = Relay {
             client: &mut self.client,
             lease,
@@ -413,7 +413,7 @@ impl Session {
             Err(Broken::Server { failure, said }) => {
                 if !harmless {
                     // It may have been done.
-                    self.seen.of_mut(self.at.shard).saw_writer(Instant::now());
+                    self.seen.of_mut(self.current.server.shard).saw_writer(Instant::now());
                 }
                 Err(self.server_broke(failure, said))
             }
@@ -424,8 +424,8 @@ impl Session {
     /// ends, as it would on a direct connection; another one goes on.
     pub(super) fn server_broke(&mut self, failure: Failure, said: bool) -> Stopped {
         // A READ ONLY transaction that has just begun has shown nothing: it can begin again.
-        if !said && self.on_reader.is_some() && self.begun_with_statement {
-            self.on_reader = None;
+        if !said && self.current.reader_life.is_some() && self.transaction.begun_with_statement {
+            self.current.reader_life = None;
             self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
         }
         let bound = self.state.is_bound() || self.state.in_transaction();
@@ -479,7 +479,8 @@ impl Session {
             Stopped::Late => self.stopped(Stopped::Refused(self.behind())),
             Stopped::Refused(failure) | Stopped::ReadOnly(failure) => {
                 // A statement may be refused before it is sent: what was queued before it is settled afterwards.
-                let broken = self.lease.as_ref().is_some_and(|lease| !lease.is_clean() && !lease.only_awaits_state());
+                let broken =
+                    self.current.lease.as_ref().is_some_and(|lease| !lease.is_clean() && !lease.only_awaits_state());
                 if broken {
                     self.lose_lease();
                     if self.state.is_bound() {

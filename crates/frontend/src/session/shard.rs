@@ -61,7 +61,7 @@ impl Session {
 
     /// All that the session runs from now on is for this shard.
     pub(super) fn choose_shard(&mut self, shard: usize) -> Result<(), Failure> {
-        let elsewhere = self.lease.is_some() && self.state.is_bound() && self.at.shard != shard;
+        let elsewhere = self.current.lease.is_some() && self.state.is_bound() && self.current.server.shard != shard;
         if elsewhere && !self.may_change_shard() {
             return Err(self.bound_elsewhere(shard));
         }
@@ -71,14 +71,14 @@ impl Session {
 
     /// The session is bound to its connection: refuses a statement that is for another shard.
     pub(super) fn stay_on_shard(&self) -> Result<(), Failure> {
-        if !self.target.named || self.target.shard == self.at.shard {
+        if !self.target.named || self.target.shard == self.current.server.shard {
             return Ok(());
         }
         Err(self.bound_elsewhere(self.target.shard))
     }
 
     fn bound_elsewhere(&self, wanted: usize) -> Failure {
-        let (wanted, bound) = (self.name_of_shard(wanted), self.name_of_shard(self.at.shard));
+        let (wanted, bound) = (self.name_of_shard(wanted), self.name_of_shard(self.current.server.shard));
         let message = format!(
             "This statement is for shard '{wanted}', and the session is bound to a connection of shard '{bound}'. End what \
              binds it first: WEIR SHOW SESSIONS names it"

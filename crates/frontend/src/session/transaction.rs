@@ -14,6 +14,7 @@ mod snapshot;
 
 use weir_admin::sessions::Interrupt;
 use weir_backend::Lease;
+use weir_backend::admission::AdmissionPermit;
 use weir_sql::{Class, Effects, Kind, Pins};
 use weir_txn::{Role, Taken, TransactionId};
 use weir_txn::{is_in_transaction, join_texts};
@@ -27,7 +28,7 @@ use super::sharded::shard_id;
 use super::state::{Diagnostics, Left};
 use super::statement::Statement;
 use super::statement::decide::{First, TransactionAct};
-use crate::backends::ServerPlace;
+use crate::backends::ServerId;
 use lease::{Part, Shown};
 pub(super) use participants::Parts;
 
@@ -57,19 +58,27 @@ struct Savepoint {
     text: String,
 }
 
-/// A part that the statement at hand does not run on. Dropped with its connection, the connection is closed.
+/// A server with which the session runs statements: that of its connection, or of another part of its transaction.
+#[derive(Default)]
+pub(super) struct Participant {
+    pub(super) server: ServerId,
+    /// The connection, if there is one.
+    pub(super) lease: Option<Lease>,
+    /// The transaction may have changed something there.
+    pub(super) wrote: bool,
+    /// In which life of the server a READ ONLY transaction began that it serves as a replica.
+    pub(super) reader_life: Option<u64>,
+}
+
+/// A participant that the statement at hand does not run on. Dropped with its connection, the connection is closed.
 pub(super) struct Parked {
-    place: ServerPlace,
-    lease: Option<Lease>,
-    wrote: bool,
-    /// As [`Session::on_reader`].
-    on_reader: Option<u64>,
+    participant: Participant,
     _shown: Shown,
 }
 
 impl Drop for Parked {
     fn drop(&mut self) {
-        if let Some(lease) = &mut self.lease {
+        if let Some(lease) = &mut self.participant.lease {
             lease.retired = true;
         }
     }
@@ -77,13 +86,12 @@ impl Drop for Parked {
 
 /// See the module.
 #[derive(Default)]
-pub(super) struct Branches {
+pub(super) struct Transaction {
     /// The transaction's name, once it may write on a second shard.
     id: Option<TransactionId>,
     /// The shard where it began, once it has several parts.
     first: usize,
-    /// The part of the session's connection may have changed something.
-    wrote: bool,
+    /// Its participants but the session's current one.
     parked: Vec<Parked>,
     /// In the order in which they were set.
     savepoints: Vec<Savepoint>,
@@ -94,7 +102,7 @@ pub(super) struct Branches {
     /// The one that it begins now only looks.
     of_look: bool,
     /// The connection that something else binds the session to, while the statement's own transaction runs on others.
-    kept: Option<(ServerPlace, Lease)>,
+    kept: Option<(ServerId, Lease)>,
     /// No server has heard of the savepoints and the characteristics yet.
     unsent: bool,
     /// The transaction is a READ ONLY one.
@@ -105,20 +113,17 @@ pub(super) struct Branches {
     ended_by_itself: bool,
     /// A statement was killed because the session waited in a circle with others.
     deadlocked: bool,
+    /// It began with the statement at hand.
+    pub(super) begun_with_statement: bool,
+    /// The session's permit among transactions and statements over several shards. It outlives the transaction by the statement.
+    permit: Option<AdmissionPermit>,
 }
 
-impl Branches {
+impl Transaction {
     /// The transaction is over.
     fn forget(&mut self) {
-        *self = Branches::default();
-    }
-
-    /// A transaction of one part ends, or begins in place of another one.
-    fn begin_anew(&mut self) {
-        if !self.are_several() {
-            self.savepoints.clear();
-            self.wrote = false;
-        }
+        let (permit, begun_with_statement) = (self.permit.take(), self.begun_with_statement);
+        *self = Transaction { permit, begun_with_statement, ..Transaction::default() };
     }
 
     /// Whether several shards take part.
@@ -178,6 +183,20 @@ impl Session {
         self.has_open_transaction() && (self.state.pins - HARMLESS).is_empty() && !self.state.has_busy_statements()
     }
 
+    /// The transaction is over.
+    fn forget_transaction(&mut self) {
+        self.transaction.forget();
+        self.current.wrote = false;
+    }
+
+    /// A transaction of one part ends, or begins in place of another one.
+    fn begin_anew(&mut self) {
+        if !self.transaction.are_several() {
+            self.transaction.savepoints.clear();
+            self.current.wrote = false;
+        }
+    }
+
     /// Makes the part of a shard the session's connection: the shard joins the transaction if it has no part yet, at the latest when
     /// `joins` says.
     pub(super) async fn enter_shard(&mut self, shard: usize, joins: Joins) -> Result<(), Stopped> {
@@ -186,7 +205,7 @@ impl Session {
 
     /// The same by a connection that is there for it, if there is one.
     async fn enter_shard_by(&mut self, shard: usize, joins: Joins, ready: Option<Part>) -> Result<(), Stopped> {
-        if self.at.shard == shard && self.lease.is_some() {
+        if self.current.server.shard == shard && self.current.lease.is_some() {
             return Ok(());
         }
         self.learn_values_left().await?;
@@ -195,29 +214,27 @@ impl Session {
             None => self.join(shard, joins, ready).await?,
         };
         self.park_current();
-        self.lease = entered.lease.take();
-        self.at = entered.place;
-        self.branches.wrote = entered.wrote;
-        self.on_reader = entered.on_reader;
-        if let Some(lease) = &mut self.lease {
+        self.current = std::mem::take(&mut entered.participant);
+        if let Some(lease) = &mut self.current.lease {
             lease.has_found_rows = false;
             self.handle.info().server = Some((lease.server.clone(), lease.thread_id));
         }
-        self.target.follow(self.at);
+        self.target.follow(self.current.server);
         Ok(())
     }
 
     fn take_parked(&mut self, shard: usize) -> Option<Parked> {
-        let at = self.branches.parked.iter().position(|parked| parked.place.shard == shard)?;
-        Some(self.branches.parked.swap_remove(at))
+        let at = self.transaction.parked.iter().position(|parked| parked.participant.server.shard == shard)?;
+        Some(self.transaction.parked.swap_remove(at))
     }
 
     /// The session's connection becomes a parked part.
     fn park_current(&mut self) {
-        if let Some(lease) = self.lease.take() {
-            let _shown = Shown::new(&self.handle, &lease);
-            let (place, wrote, on_reader) = (self.at, self.branches.wrote, self.on_reader.take());
-            self.branches.parked.push(Parked { place, lease: Some(lease), wrote, on_reader, _shown });
+        if let Some(lease) = &self.current.lease {
+            let _shown = Shown::new(&self.handle, lease);
+            let server = self.current.server;
+            let participant = std::mem::replace(&mut self.current, Participant { server, ..Participant::default() });
+            self.transaction.parked.push(Parked { participant, _shown });
         }
     }
 
@@ -234,11 +251,11 @@ impl Session {
 
     /// A new part of the open transaction: a branch, after whatever the transaction's beginning and savepoints are.
     async fn join(&mut self, shard: usize, joins: Joins, ready: Option<Part>) -> Result<Parked, Stopped> {
-        if !self.branches.are_several() {
-            self.branches.first = self.at.shard;
-            self.branches.read_only = self.is_read_only();
+        if !self.transaction.are_several() {
+            self.transaction.first = self.current.server.shard;
+            self.transaction.read_only = self.is_read_only();
         }
-        self.have_place_for_several().await?;
+        self.have_permit_for_several().await?;
         let texts = self.texts_to_join(shard);
         let Part { index, mut lease, _shown, .. } = match ready {
             Some(part) => part,
@@ -250,24 +267,25 @@ impl Session {
             Joins::Meanwhile => lease.flush().await?,
             Joins::First => self.confirm_on(&mut lease).await?,
         }
-        let place = ServerPlace { shard, index };
-        Ok(Parked { place, lease: Some(lease), wrote: false, on_reader: None, _shown })
+        let server = ServerId { shard, index };
+        Ok(Parked { participant: Participant { server, lease: Some(lease), ..Participant::default() }, _shown })
     }
 
     fn is_read_only(&self) -> bool {
-        self.on_reader.is_some() || self.state.status.contains(StatusFlags::IN_TRANS_READONLY)
+        self.current.reader_life.is_some() || self.state.status.contains(StatusFlags::IN_TRANS_READONLY)
     }
 
     fn texts_to_join(&mut self, shard: usize) -> Vec<String> {
-        let savepoints: Vec<String> = self.branches.savepoints.iter().map(|savepoint| savepoint.text.clone()).collect();
-        let characteristics = self.branches.characteristics.clone();
-        if self.branches.read_only {
+        let savepoints: Vec<String> =
+            self.transaction.savepoints.iter().map(|savepoint| savepoint.text.clone()).collect();
+        let characteristics = self.transaction.characteristics.clone();
+        if self.transaction.read_only {
             // It can't write, so it needs no name and no decision.
             let start = "START TRANSACTION READ ONLY".to_owned();
             return characteristics.into_iter().chain([start]).chain(savepoints).collect();
         }
-        let first = shard_id(self.branches.first);
-        let id = *self.branches.id.get_or_insert_with(|| self.endpoint.transactions.new_id(first));
+        let first = shard_id(self.transaction.first);
+        let id = *self.transaction.id.get_or_insert_with(|| self.endpoint.transactions.new_id(first));
         join_texts(&id, shard_id(shard), characteristics, savepoints)
     }
 
@@ -277,25 +295,25 @@ impl Session {
             return;
         }
         let open = self.has_open_transaction();
-        self.branches.wrote |= may_change(class);
+        self.current.wrote |= may_change(class);
         let deadlock = outcome.error.is_some_and(|(code, _)| code == codes::ER_LOCK_DEADLOCK);
-        self.branches.deadlocked |= deadlock && self.handle.has(Interrupt::Deadlock);
-        match (open, self.branches.are_several()) {
-            (true, _) => self.branches.in_doubt |= outcome.error.is_some(),
+        self.transaction.deadlocked |= deadlock && self.handle.has(Interrupt::Deadlock);
+        match (open, self.transaction.are_several()) {
+            (true, _) => self.transaction.in_doubt |= outcome.error.is_some(),
             // What its parts elsewhere are is known: they go the same way.
             (false, true) => {
-                self.branches.in_doubt = true;
-                self.branches.ended_by_itself = outcome.error.is_none();
+                self.transaction.in_doubt = true;
+                self.transaction.ended_by_itself = outcome.error.is_none();
             }
             // What neither works nor ends a transaction leaves what was said of the next one.
             (false, false) if !works_or_ends(class) => {}
             (false, false) => {
-                let unsent = self.branches.unsent;
-                if !unsent && !self.branches.characteristics.is_empty() {
+                let unsent = self.transaction.unsent;
+                if !unsent && !self.transaction.characteristics.is_empty() {
                     self.state.pins -= Pins::SET_TRANSACTION;
                 }
                 if !unsent && self.state.begin.is_none() {
-                    self.branches.forget();
+                    self.forget_transaction();
                 }
             }
         }
@@ -303,15 +321,17 @@ impl Session {
 
     /// After a statement that may have ended the transaction on one shard: if it has, the others follow.
     pub(super) async fn look_after_branches(&mut self) {
-        if !std::mem::take(&mut self.branches.in_doubt) || !self.branches.are_several() && self.lease.is_none() {
+        if !std::mem::take(&mut self.transaction.in_doubt)
+            || !self.transaction.are_several() && self.current.lease.is_none()
+        {
             return;
         }
-        if std::mem::take(&mut self.branches.deadlocked) {
+        if std::mem::take(&mut self.transaction.deadlocked) {
             // The server has ended the statement only.
             self.end_parts(false).await;
             return;
         }
-        let lives = match &mut self.lease {
+        let lives = match &mut self.current.lease {
             Some(lease) if lease.is_clean() => is_in_transaction(lease).await,
             _ => false,
         };
@@ -319,27 +339,27 @@ impl Session {
             self.state.status |= StatusFlags::IN_TRANS;
             return;
         }
-        if !self.branches.are_several() {
-            if self.lease.as_ref().is_some_and(|lease| lease.is_clean()) {
+        if !self.transaction.are_several() {
+            if self.current.lease.as_ref().is_some_and(|lease| lease.is_clean()) {
                 self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
-                self.on_reader = None;
-                self.branches.forget();
+                self.current.reader_life = None;
+                self.forget_transaction();
             }
             return;
         }
-        if self.branches.ended_by_itself {
+        if self.transaction.ended_by_itself {
             tracing::warn!(
                 session = self.handle.id,
                 "a statement has ended its transaction on one shard: the others follow"
             );
         }
-        self.end_parts(self.branches.ended_by_itself).await;
+        self.end_parts(self.transaction.ended_by_itself).await;
     }
 
     /// What comes before a statement for the transaction's sake.
     pub(super) async fn begin_course(&mut self, first: First, statement: &Statement<'_>) -> Result<(), Stopped> {
         if first.begins_anew {
-            self.branches.begin_anew();
+            self.begin_anew();
         }
         if first.commits {
             self.commit_before().await?;
@@ -365,9 +385,9 @@ impl Session {
 
     /// The session leaves its connections: what is open on the parked ones is rolled back.
     pub(super) fn leave_branches(&mut self) -> Vec<Lease> {
-        let mut parked = std::mem::take(&mut self.branches.parked);
-        let kept = self.branches.kept.take().map(|(_, lease)| lease);
-        self.branches.forget();
-        parked.iter_mut().filter_map(|part| part.lease.take()).chain(kept).collect()
+        let mut parked = std::mem::take(&mut self.transaction.parked);
+        let kept = self.transaction.kept.take().map(|(_, lease)| lease);
+        self.forget_transaction();
+        parked.iter_mut().filter_map(|part| part.participant.lease.take()).chain(kept).collect()
     }
 }

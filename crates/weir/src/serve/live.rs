@@ -161,7 +161,7 @@ impl Live {
         endpoint.transactions.configure(super::transaction_settings(config));
         self.pool.store(Arc::new(super::pool_settings(config)));
         let (max, max_user) = super::server_limits(config);
-        endpoint.places.set(max, max_user);
+        endpoint.admission.set(max, max_user);
         for server in endpoint.servers() {
             server.limits.set(max, max_user);
             let connect_timeout = config.pool.connect_timeout;

@@ -27,7 +27,7 @@ use weir_backend::lanes::LaneSettings;
 use weir_backend::monitor::{MonitorSettings, watch};
 use weir_backend::pool::PoolSettings;
 use weir_backend::server::Health;
-use weir_backend::{Places, Reach, Replaceable, Server, ServerSettings};
+use weir_backend::{Admission, Reach, Replaceable, Server, ServerSettings};
 use weir_frontend::{Accounts, Compression, ConfiguredUser, Endpoint, Place, Settings, Worker, WorkerSettings};
 use weir_topology::{Group, GroupSettings, Level, MemberSettings, Role};
 use weir_txn::{Coordinator, TransactionSettings};
@@ -117,7 +117,7 @@ fn endpoint(config: &CheckedConfig, control: &tokio::runtime::Runtime, takeover:
     let commands = Arc::new(Commands::new(registry.clone(), groups.clone(), oversight.clone()));
     commands.tell_of_transactions(transactions.clone());
     let (max_connections, max_user_connections) = server_limits(config);
-    let places = Arc::new(Places::new(max_connections, max_user_connections, groups.len()));
+    let admission = Arc::new(Admission::new(max_connections, max_user_connections, groups.len()));
     Ok(Endpoint {
         settings: ArcSwap::from_pointee(settings(config)),
         accounts: Accounts::new(users, learns, default_plugin),
@@ -125,7 +125,7 @@ fn endpoint(config: &CheckedConfig, control: &tokio::runtime::Runtime, takeover:
         groups,
         sharding,
         monitor,
-        places,
+        admission,
         transactions,
         registry,
         oversight,

@@ -78,8 +78,8 @@ impl Session {
 
     /// Where statements run that name no sharded table.
     pub(super) fn home(&self) -> ShardId {
-        let bound = self.lease.is_some() && self.state.is_bound();
-        shard_id(if bound { self.at.shard } else { HOME })
+        let bound = self.current.lease.is_some() && self.state.is_bound();
+        shard_id(if bound { self.current.server.shard } else { HOME })
     }
 
     /// The values of an execution's parameters.

@@ -92,7 +92,7 @@ impl Session {
     /// have that database for ever, as there is no other way to leave one. Returns the part that has it now.
     fn swap_own(&mut self, database: &[u8], parts: &mut [Part]) -> Option<usize> {
         let bound = self.state.is_bound();
-        let (at, lease) = (self.at, self.lease.as_mut().filter(|lease| bound && lease.is_clean())?);
+        let (at, lease) = (self.current.server, self.current.lease.as_mut().filter(|lease| bound && lease.is_clean())?);
         if lease.profile().database.as_deref() != Some(database) {
             return None;
         }
@@ -107,7 +107,7 @@ impl Session {
     /// # Errors
     /// The session's end: the connection has been lost, and what was bound to it.
     fn swap_back(&mut self, own: Option<usize>, parts: &mut [Part]) -> Result<(), Stopped> {
-        let (Some(part), Some(lease)) = (own.and_then(|own| parts.get_mut(own)), self.lease.as_mut()) else {
+        let (Some(part), Some(lease)) = (own.and_then(|own| parts.get_mut(own)), self.current.lease.as_mut()) else {
             return Ok(());
         };
         std::mem::swap(lease, &mut part.lease);

@@ -12,7 +12,7 @@ use weir_wire::{Failure, Fault, error::codes};
 use super::super::Session;
 use super::super::server::Stopped;
 use super::super::statement::{Form, Statement};
-use crate::backends::ServerPlace;
+use crate::backends::ServerId;
 
 impl Session {
     /// The statement that a `WEIR …` text wants to be explained, if it does.
@@ -51,7 +51,7 @@ impl Session {
             return Ok(());
         }
         for shard in 0..self.shared.shards.len() {
-            let place = ServerPlace { shard, index: self.shared.shards[shard].writer() };
+            let place = ServerId { shard, index: self.shared.shards[shard].writer() };
             let mut lease = self.lend(place).await??;
             for question in &questions {
                 match lease.query(question).await {

@@ -165,8 +165,8 @@ impl Session {
 
     /// Whether the session is bound to another shard than this one, and can't leave it.
     fn is_bound_elsewhere(&self, shard: ShardId) -> bool {
-        let bound = self.lease.is_some() && self.state.is_bound();
-        bound && self.at.shard != usize::from(shard.0) && !self.may_change_shard()
+        let bound = self.current.lease.is_some() && self.state.is_bound();
+        bound && self.current.server.shard != usize::from(shard.0) && !self.may_change_shard()
     }
 
     /// A statement is to be prepared: on a shard that has its tables. In a transaction that shard joins it, as it does for the execution.
@@ -175,8 +175,8 @@ impl Session {
     /// No shard has all of them.
     pub(super) async fn aim_preparation(&mut self, class: &Class, text: &[u8]) -> Result<(), Stopped> {
         let Some(sharding) = self.sharding() else { return Ok(()) };
-        let bound = |session: &Session| session.lease.is_some() && session.state.is_bound();
-        let here = bound(self).then(|| shard_id(self.at.shard));
+        let bound = |session: &Session| session.current.lease.is_some() && session.state.is_bound();
+        let here = bound(self).then(|| shard_id(self.current.server.shard));
         let Some(shard) = self.shard_with_tables(&sharding.catalog(), text, here)? else { return Ok(()) };
         if self.is_bound_elsewhere(shard) {
             // Values that can be taken along bind it no longer.

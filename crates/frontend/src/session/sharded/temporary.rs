@@ -96,8 +96,8 @@ impl Session {
         match self.plan_hidden(sharding, &hidden, asked).await? {
             Plan::Home => Ok(Some(Plan::Home)),
             Plan::Route(route @ Route { text: None, raise: None, .. }) => {
-                let bound = self.lease.is_some() && self.state.is_bound();
-                if bound && self.at.shard != usize::from(route.shard.0) {
+                let bound = self.current.lease.is_some() && self.state.is_bound();
+                if bound && self.current.server.shard != usize::from(route.shard.0) {
                     return Err(elsewhere().into());
                 }
                 Ok(Some(Plan::Route(route)))

@@ -48,7 +48,7 @@ impl Session {
     pub(super) fn lacks_values_for(&self, asked: &Statement<'_>) -> bool {
         let asks_id = asked.class.effects.contains(Effects::USES_LAST_INSERT_ID);
         let computed = self.state.pins.contains(Pins::COMPUTED_USER_VARIABLE);
-        self.lease.is_some() && (asks_id && self.state.last_insert_id == Left::OnConnection || computed)
+        self.current.lease.is_some() && (asks_id && self.state.last_insert_id == Left::OnConnection || computed)
     }
 
     /// Before a statement that may run elsewhere: what it needs of the session's connection is read from there.
@@ -116,7 +116,7 @@ impl Session {
 
     /// What was assigned out of sight is among the variables that there are, where the server tells their names.
     async fn learn_names_of_variables(&mut self) -> Result<(), Stopped> {
-        if !self.identity.mariadb || self.lease.is_none() {
+        if !self.identity.mariadb || self.current.lease.is_none() {
             return Ok(());
         }
         self.learn_values_left().await?;
@@ -173,11 +173,11 @@ impl Session {
     }
 
     async fn read_user_variables(&mut self, names: &[String]) -> Result<Vec<Option<String>>, Failure> {
-        let Some(lease) = self.lease.take() else { return Ok(Vec::new()) };
-        let mut part = Part { shard: shard_id(self.at.shard), index: self.at.index, lease };
+        let Some(lease) = self.current.lease.take() else { return Ok(Vec::new()) };
+        let mut part = Part { shard: shard_id(self.current.server.shard), index: self.current.server.index, lease };
         let read = variables::values(&mut part, names, &self.shared.collations).await;
-        self.lease = Some(part.lease);
-        if let Some(lease) = &mut self.lease {
+        self.current.lease = Some(part.lease);
+        if let Some(lease) = &mut self.current.lease {
             lease.has_found_rows = false;
         }
         read

@@ -95,7 +95,7 @@ impl Session {
     pub(super) fn lanes(&mut self) -> Option<Rc<Group>> {
         let (state, place) = (&self.state, self.target.place());
         // What is kept on another server's connection is not touched by a read.
-        let free = (self.lease.is_none() || self.at != place)
+        let free = (self.current.lease.is_none() || self.current.server != place)
             && state.begin.is_none()
             && state.status.contains(StatusFlags::AUTOCOMMIT)
             && !state.is_bound()
@@ -215,7 +215,7 @@ impl Session {
     pub(super) fn note_ride(&mut self, class: &Class, outcome: &Outcome) {
         self.note(class, outcome);
         self.ran.on_lane = true;
-        if let Some(lease) = &mut self.lease {
+        if let Some(lease) = &mut self.current.lease {
             lease.has_found_rows = false;
         }
     }

@@ -211,7 +211,7 @@ impl Session {
         let busy: Vec<_> = busy.map(|statement| statement.key.clone()).collect();
         let in_use = |key: &StatementKey| busy.iter().any(|busy| **busy == *key);
         if self.connection().close_old_statements(&in_use) == 0 {
-            self.shared.at(self.at).pool.close_old_statements().await;
+            self.shared.at(self.current.server).pool.close_old_statements().await;
         }
     }
 

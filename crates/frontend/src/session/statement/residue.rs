@@ -91,7 +91,7 @@ impl Session {
         let literals = literals.iter().map(|(name, literal)| (name.as_str(), literal.as_str()));
         let profile = Rc::new(self.state.profile.with_user_variables(literals));
         self.state.profile = profile.clone();
-        if let Some(lease) = &mut self.lease {
+        if let Some(lease) = &mut self.current.lease {
             lease.set_profile(profile);
         }
     }

@@ -44,7 +44,7 @@ impl Session {
             return Ok(Course::OneByOne);
         }
         let prepared = |name: &str| self.state.sql_prepared.contains_key(name);
-        let savepoint = |name: &[u8]| self.branches.has_savepoint(name);
+        let savepoint = |name: &[u8]| self.transaction.has_savepoint(name);
         let names = Names { prepared: &prepared, savepoint: &savepoint };
         let (first, course) = decide::without_plan(statement, &self.facts(statement), &names);
         if first != First::default() {
@@ -65,22 +65,22 @@ impl Session {
 
     /// What decides of the session.
     fn facts(&self, statement: &Statement<'_>) -> Facts {
-        let bound = self.lease.is_some() && self.state.is_bound();
+        let bound = self.current.lease.is_some() && self.state.is_bound();
         Facts {
             mariadb: self.identity.mariadb,
             sharded: self.has_sharded_databases(),
-            confined_to: (bound && !self.may_change_shard()).then_some(self.at.shard),
+            confined_to: (bound && !self.may_change_shard()).then_some(self.current.server.shard),
             in_transaction: self.state.in_transaction(),
             begun_here: self.state.begin.is_some(),
-            on_replica: self.on_reader.is_some(),
+            on_replica: self.current.reader_life.is_some(),
             autocommit: self.state.status.contains(StatusFlags::AUTOCOMMIT),
-            keeps_connection: self.lease.is_some() && !self.held,
+            keeps_connection: self.current.lease.is_some() && !self.held,
             begin_is_a_block: matches!(statement.class.kind, Kind::Begin { .. }) && self.begin_is_a_block(),
             prepared_on_connection: self.state.pins.contains(Pins::TEXT_PREPARE),
             many_shards: self.shared.shards.len() > 1,
-            several: self.branches.are_several(),
+            several: self.transaction.are_several(),
             open: self.has_open_transaction(),
-            has_connection: self.lease.is_some(),
+            has_connection: self.current.lease.is_some(),
             pinned: !self.state.pins.is_empty() || self.state.has_busy_statements(),
             movable: (self.state.pins - HARMLESS).is_empty(),
             locks_tables: self.state.pins.contains(Pins::LOCK_TABLES),

@@ -67,7 +67,7 @@ impl Session {
                 let new = self.new_text(statement, text, false)?;
                 let ran = self.run_on_connection(&statement.changed(&new), lost).await;
                 // Nobody executes a text with these values again.
-                if let (Some(key), Some(lease)) = (&new.key, &mut self.lease) {
+                if let (Some(key), Some(lease)) = (&new.key, &mut self.current.lease) {
                     lease.close_statement(key);
                 }
                 ran

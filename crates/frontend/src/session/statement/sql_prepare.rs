@@ -272,7 +272,7 @@ impl Session {
     /// The values of user variables, as parameters. What is not known is asked of the session's connection.
     async fn values_of(&mut self, names: &[String], text: &[u8]) -> Result<Vec<Constant>, Stopped> {
         let opaque = self.state.pins.intersects(OUT_OF_SIGHT | Pins::COMPUTED_USER_VARIABLE);
-        if self.lease.is_some() && opaque {
+        if self.current.lease.is_some() && opaque {
             let named: Vec<String> = names.iter().map(|name| format!("@`{name}` ")).collect();
             self.learn_user_variables(&[named.concat().as_bytes(), text].concat(), BTreeSet::new()).await?;
         }

@@ -24,8 +24,8 @@ impl Session {
         // Where server threads are named by their own ids, the session's id must be of the same kind.
         let connection_id = (!names_server_threads(text)).then_some(u64::from(self.handle.id));
         // On the connection that read the rows the server's own answer is right.
-        let stays = self.at == self.target.place() || self.state.is_bound();
-        let there = stays && self.lease.as_ref().is_some_and(|lease| lease.has_found_rows);
+        let stays = self.current.server == self.target.place() || self.state.is_bound();
+        let there = stays && self.current.lease.as_ref().is_some_and(|lease| lease.has_found_rows);
         let found_rows = match self.state.found_rows {
             Left::Known(rows) if !there => Some(rows),
             _ => None,

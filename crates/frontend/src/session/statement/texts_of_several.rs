@@ -152,7 +152,7 @@ impl Session {
         self.key.capabilities.set(Capabilities::MULTI_STATEMENTS, on);
         self.riding.forget_lanes();
         let key = self.key.clone();
-        let Some(lease) = &mut self.lease else { return Ok(()) };
+        let Some(lease) = &mut self.current.lease else { return Ok(()) };
         lease.take_several(on).await?;
         lease.key = key;
         Ok(())
@@ -200,7 +200,7 @@ impl Session {
     }
 
     async fn ask_reading(&mut self) -> Result<(), Failure> {
-        if self.lease.is_none() {
+        if self.current.lease.is_none() {
             // Whatever connection it gets is brought into its profile.
             self.state.learn_lex_mode(&self.identity);
             return Ok(());

@@ -12,17 +12,17 @@ use super::super::server::Stopped;
 use super::super::sharded::shard_id;
 use super::super::state::Begin;
 use super::super::{End, Session};
-use super::ER_XA_RBROLLBACK;
 use super::kind::Ends;
+use super::{ER_XA_RBROLLBACK, Participant};
 
 impl Session {
     /// A statement that commits what is open before it runs.
     pub(super) async fn commit_before(&mut self) -> Result<(), Stopped> {
-        if !self.branches.are_several() {
+        if !self.transaction.are_several() {
             return Ok(());
         }
         let committed = self.commit_parts().await;
-        if self.lease.is_some() && !self.state.is_bound() {
+        if self.current.lease.is_some() && !self.state.is_bound() {
             match self.state.left_something() {
                 true => self.give_way().await,
                 false => self.release().await,
@@ -38,27 +38,27 @@ impl Session {
     pub(in super::super) async fn commit_for_definition(&mut self) -> Result<(), Stopped> {
         self.commit_before().await?;
         self.state.begin = None;
-        if self.has_open_transaction() && self.lease.is_some() {
+        if self.has_open_transaction() && self.current.lease.is_some() {
             self.connection().query("COMMIT").await?;
             self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
-            self.on_reader = None;
-            self.branches.forget();
+            self.current.reader_life = None;
+            self.forget_transaction();
         }
         Ok(())
     }
 
     /// COMMIT and ROLLBACK, in all their forms, of a transaction with several participants.
     pub(super) async fn end_by_statement(&mut self, ends: &Ends) -> Result<(), Stopped> {
-        let characteristics = self.branches.characteristics.clone();
-        let read_only = self.branches.read_only;
+        let characteristics = self.transaction.characteristics.clone();
+        let read_only = self.transaction.read_only;
         match ends.commit {
             true => self.commit_parts().await?,
             false => drop(self.end_parts(false).await),
         }
         if ends.chain {
             self.state.begin = Some(Begin::plain(read_only.then_some(true)));
-            self.branches.unsent = !characteristics.is_empty();
-            self.branches.characteristics = characteristics;
+            self.transaction.unsent = !characteristics.is_empty();
+            self.transaction.characteristics = characteristics;
         }
         self.transaction_ok_here(if ends.chain { b"T_______" } else { b"________" });
         if ends.release {
@@ -90,23 +90,26 @@ impl Session {
     /// Ends the transaction on all parts. Nothing stops it: neither the client's end nor a kill.
     pub(super) async fn end_parts(&mut self, commit: bool) -> Ended {
         let coordinator = self.endpoint.transactions.clone();
-        let id = self.branches.id;
-        let mut parked = std::mem::take(&mut self.branches.parked);
-        let mut lease = self.lease.take();
+        let id = self.transaction.id;
+        let mut parked = std::mem::take(&mut self.transaction.parked);
+        let mut lease = self.current.lease.take();
         if !commit {
             // What is in the middle of a reply hears nothing: its part ends with its connection.
             lease = lease.filter(|lease| lease.is_clean());
-            parked.iter_mut().for_each(|part| part.lease = part.lease.take().filter(|lease| lease.is_clean()));
+            for part in &mut parked {
+                part.participant.lease = part.participant.lease.take().filter(|lease| lease.is_clean());
+            }
         }
         let mut parties = Vec::with_capacity(parked.len() + 1);
         if let Some(lease) = &mut lease {
-            let taken = self.branches.taken(self.at.shard, self.branches.wrote);
-            parties.push(Party::new(shard_id(self.at.shard), taken, lease));
+            let taken = self.transaction.taken(self.current.server.shard, self.current.wrote);
+            parties.push(Party::new(shard_id(self.current.server.shard), taken, lease));
         }
         for part in &mut parked {
-            let (shard, wrote) = (part.place.shard, part.wrote);
-            if let Some(lease) = &mut part.lease {
-                parties.push(Party::new(shard_id(shard), self.branches.taken(shard, wrote), lease));
+            let Participant { server, lease, wrote, .. } = &mut part.participant;
+            if let Some(lease) = lease {
+                let taken = self.transaction.taken(server.shard, *wrote);
+                parties.push(Party::new(shard_id(server.shard), taken, lease));
             }
         }
         parties.sort_by_key(|party| (party.taken.role == Role::Branch, party.shard));
@@ -127,24 +130,24 @@ impl Session {
                 self.note_written(shard, gtids.as_deref());
             }
         }
-        self.lease = lease;
+        self.current.lease = lease;
         // What is clean goes back to its pool; what is not is closed.
-        parked.iter_mut().for_each(|part| drop(part.lease.take()));
-        let kept = self.branches.kept.take();
+        parked.iter_mut().for_each(|part| drop(part.participant.lease.take()));
+        let kept = self.transaction.kept.take();
         self.transaction_is_over();
-        self.branches.kept = kept;
+        self.transaction.kept = kept;
         self.take_up_kept_connection();
         ended
     }
 
     fn transaction_is_over(&mut self) {
-        self.branches.forget();
+        self.forget_transaction();
         self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
         self.state.pins -= Pins::SET_TRANSACTION;
         self.state.set_transaction_used = false;
         self.state.begin = None;
-        self.on_reader = None;
-        if self.lease.as_ref().is_some_and(|lease| !lease.is_clean()) {
+        self.current.reader_life = None;
+        if self.current.lease.as_ref().is_some_and(|lease| !lease.is_clean()) {
             self.lose_lease();
         }
     }

@@ -20,7 +20,7 @@ use weir_wire::error::codes;
 use super::super::Session;
 use super::super::server::{Stopped, Woken};
 use super::super::sharded::shard_id;
-use crate::backends::ServerPlace;
+use crate::backends::ServerId;
 
 /// A connection to a shard's writer, for one statement.
 pub(in crate::session) struct Part {
@@ -130,8 +130,8 @@ impl Session {
         self.handle.set_state("Waiting for a server connection");
         let profile = self.state.profile.clone();
         let request = || Request { key: &self.key, password: &self.password, profile: &profile, patient: false };
-        let place = |shard: &usize| ServerPlace { shard: *shard, index: self.shared.shards[*shard].writer() };
-        let places: Vec<ServerPlace> = shards.iter().map(place).collect();
+        let place = |shard: &usize| ServerId { shard: *shard, index: self.shared.shards[*shard].writer() };
+        let places: Vec<ServerId> = shards.iter().map(place).collect();
         let mut lending = join_all(places.iter().map(|place| self.shared.at(*place).pool.lend(request())));
         let lent = loop {
             // Cancel-safe: a dropped `lend` gives up its place, `gone` keeps what was read, a bell keeps its ring.
@@ -147,7 +147,7 @@ impl Session {
         places.iter().zip(lent).map(|(place, lent)| self.leased_writer(*place, lent)).collect()
     }
 
-    fn leased_writer(&self, place: ServerPlace, lent: Result<Lease, Failure>) -> Result<Option<Part>, Stopped> {
+    fn leased_writer(&self, place: ServerId, lent: Result<Lease, Failure>) -> Result<Option<Part>, Stopped> {
         match lent {
             // While it was waited for, the writer has become another one.
             Ok(_) if place.index != self.shared.shards[place.shard].writer() => Ok(None),
@@ -181,7 +181,7 @@ impl Session {
     async fn lend_writer(&mut self, shard: usize, deadline: &mut Option<Instant>) -> Result<Part, Stopped> {
         loop {
             let index = self.shared.shards[shard].writer();
-            match self.lend(ServerPlace { shard, index }).await? {
+            match self.lend(ServerId { shard, index }).await? {
                 // While it was waited for, the writer has become another one.
                 Ok(_) if index != self.shared.shards[shard].writer() => {}
                 Ok(mut lease) => {

@@ -15,7 +15,6 @@ use super::super::route::Target;
 use super::super::server::Stopped;
 use super::super::state::Begin;
 use super::{HARMLESS, Joins, Shown, shard_id};
-use crate::backends::ServerPlace;
 
 /// The connections of a statement on several shards.
 pub(in super::super) struct Parts {
@@ -41,7 +40,7 @@ impl Session {
     /// Connections for a statement on several shards. They are parts of the session's transaction if it has one or, by autocommit = 0,
     /// begins one; of one of the statement's own if it writes on several. To be given to [`Session::parts_done`] in any case.
     pub(in super::super) async fn parts_for(&mut self, shards: &[usize], writes: bool) -> Result<Parts, Stopped> {
-        let how = match (self.branches.of_statement, self.is_or_begins_transaction(), writes && shards.len() > 1) {
+        let how = match (self.transaction.of_statement, self.is_or_begins_transaction(), writes && shards.len() > 1) {
             (true, ..) if writes => How::Implicit,
             (true, ..) | (_, true, _) => How::Within,
             (_, false, true) => How::Implicit,
@@ -56,21 +55,21 @@ impl Session {
     /// The same for what a statement reads before it writes: without the session's transaction it begins its own, in which it goes on.
     /// To be ended by [`Session::end_statement`].
     pub(in super::super) async fn parts_to_begin(&mut self, shards: &[usize]) -> Result<Parts, Stopped> {
-        self.branches.of_statement |= !self.is_or_begins_transaction();
+        self.transaction.of_statement |= !self.is_or_begins_transaction();
         self.parts_within(shards, How::Within, false).await
     }
 
     /// The same for what only reads, and takes no locks.
     pub(in super::super) async fn parts_to_look(&mut self, shards: &[usize]) -> Result<Parts, Stopped> {
-        self.branches.of_look = true;
+        self.transaction.of_look = true;
         let parts = self.parts_to_begin(shards).await;
-        self.branches.of_look = false;
+        self.transaction.of_look = false;
         parts
     }
 
     /// The end of a statement that may have begun a transaction of its own, and has not ended it.
     pub(in super::super) async fn end_statement(&mut self, commit: bool) -> Result<(), Stopped> {
-        match std::mem::take(&mut self.branches.of_statement) {
+        match std::mem::take(&mut self.transaction.of_statement) {
             true if commit => self.commit_parts().await,
             true => {
                 self.end_parts(false).await;
@@ -87,10 +86,12 @@ impl Session {
     }
 
     async fn parts_within(&mut self, shards: &[usize], how: How, writes: bool) -> Result<Parts, Stopped> {
-        let own = how == How::Implicit || self.branches.of_statement;
-        let elsewhere = self.lease.is_some() && !self.held && shards.iter().any(|shard| *shard != self.at.shard);
+        let own = how == How::Implicit || self.transaction.of_statement;
+        let elsewhere = self.current.lease.is_some()
+            && !self.held
+            && shards.iter().any(|shard| *shard != self.current.server.shard);
         if shards.len() > 1 || elsewhere {
-            self.have_place_for_several().await?;
+            self.have_permit_for_several().await?;
         }
         if !self.has_open_transaction() {
             if own {
@@ -101,8 +102,8 @@ impl Session {
                 self.take_up_kept_connection();
             }
             begun?;
-        } else if !own && !self.may_change_shard() && shards.iter().any(|shard| *shard != self.at.shard) {
-            let other = shards.iter().find(|shard| **shard != self.at.shard).copied().unwrap_or_default();
+        } else if !own && !self.may_change_shard() && shards.iter().any(|shard| *shard != self.current.server.shard) {
+            let other = shards.iter().find(|shard| **shard != self.current.server.shard).copied().unwrap_or_default();
             self.set_shard(other);
             self.stay_on_shard()?;
         }
@@ -125,15 +126,15 @@ impl Session {
     /// Has these shards in the transaction. Those that have no part yet join at the same time.
     async fn enter_shards(&mut self, shards: &[usize]) -> Result<(), Stopped> {
         let has_part = |shard: &usize| {
-            let current = self.lease.is_some() && self.at.shard == *shard;
-            current || self.branches.parked.iter().any(|parked| parked.place.shard == *shard)
+            let current = self.current.lease.is_some() && self.current.server.shard == *shard;
+            current || self.transaction.parked.iter().any(|parked| parked.participant.server.shard == *shard)
         };
         let missing: Vec<usize> = shards.iter().copied().filter(|shard| !has_part(shard)).collect();
         let mut ready = match missing[..] {
             // What the latest statement has left is read before the connections of others are waited for.
             [_, _, ..] => {
                 self.learn_values_left().await?;
-                self.have_place_for_several().await?;
+                self.have_permit_for_several().await?;
                 self.lend_parts(&missing).await?
             }
             _ => Vec::new(),
@@ -150,15 +151,15 @@ impl Session {
     fn keep_bound_connection(&mut self) {
         let bound = !(self.state.pins - HARMLESS).is_empty() || self.state.has_busy_statements();
         if bound && !self.held {
-            self.branches.kept = self.lease.take().map(|lease| (self.at, lease));
+            self.transaction.kept = self.current.lease.take().map(|lease| (self.current.server, lease));
         }
     }
 
     /// The statement's own transaction is over.
     pub(super) fn take_up_kept_connection(&mut self) {
-        let Some((place, lease)) = self.branches.kept.take() else { return };
+        let Some((place, lease)) = self.transaction.kept.take() else { return };
         self.handle.info().server = Some((lease.server.clone(), lease.thread_id));
-        (self.lease, self.at) = (Some(lease), place);
+        (self.current.lease, self.current.server) = (Some(lease), place);
         self.target.follow(place);
     }
 
@@ -178,8 +179,8 @@ impl Session {
 
     /// Connections of the statement's own, whatever transaction is open.
     pub(in super::super) async fn parts_alone(&mut self, shards: &[usize]) -> Result<Parts, Stopped> {
-        if shards.len() > 1 || self.lease.is_some() && !self.held {
-            self.have_place_for_several().await?;
+        if shards.len() > 1 || self.current.lease.is_some() && !self.held {
+            self.have_permit_for_several().await?;
         }
         let mut all =
             Parts { parts: Vec::with_capacity(shards.len()), how: How::Alone, stopped: false, _shown: Vec::new() };
@@ -193,17 +194,17 @@ impl Session {
 
     /// The transaction begins on a shard: by the client's own text, or one for the statement alone.
     pub(super) async fn begin_on_first(&mut self, shard: usize, own: bool) -> Result<(), Stopped> {
-        if self.lease.is_some() {
+        if self.current.lease.is_some() {
             self.stay_with(shard).await?;
         }
         self.target = Target::writer_of(&self.shared.shards, shard);
         if own {
-            let read_only = self.branches.of_look;
+            let read_only = self.transaction.of_look;
             self.state.begin = Some(Begin::plain(read_only.then_some(true)));
         }
         let begun = self.begin_now().await;
         if begun.is_err() && own {
-            self.branches.of_statement = false;
+            self.transaction.of_statement = false;
             self.state.begin = None;
         }
         begun
@@ -254,13 +255,14 @@ impl Session {
         self.park_current();
         let mut parts = Vec::with_capacity(shards.len());
         for shard in shards {
-            let Some(at) = self.branches.parked.iter().position(|parked| parked.place.shard == *shard) else {
+            let Some(at) = self.transaction.parked.iter().position(|parked| parked.participant.server.shard == *shard)
+            else {
                 continue;
             };
-            let parked = &mut self.branches.parked[at];
-            parked.wrote |= writes;
-            if let Some(lease) = parked.lease.take() {
-                parts.push(Part { shard: shard_id(*shard), index: parked.place.index, lease });
+            let parked = &mut self.transaction.parked[at];
+            parked.participant.wrote |= writes;
+            if let Some(lease) = parked.participant.lease.take() {
+                parts.push(Part { shard: shard_id(*shard), index: parked.participant.server.index, lease });
             }
         }
         Parts { parts, how, stopped: false, _shown: Vec::new() }
@@ -271,20 +273,19 @@ impl Session {
         let mut last = None;
         for part in parts.parts.drain(..) {
             let shard = usize::from(part.shard.0);
-            if let Some(parked) = self.branches.parked.iter_mut().find(|parked| parked.place.shard == shard) {
-                parked.lease = Some(part.lease);
+            if let Some(parked) =
+                self.transaction.parked.iter_mut().find(|parked| parked.participant.server.shard == shard)
+            {
+                parked.participant.lease = Some(part.lease);
                 last = Some(shard);
             }
         }
         if let Some(mut parked) = last.and_then(|shard| self.take_parked(shard)) {
-            self.lease = parked.lease.take();
-            self.at = parked.place;
-            self.branches.wrote = parked.wrote;
-            self.on_reader = parked.on_reader;
-            if let Some(lease) = &self.lease {
+            self.current = std::mem::take(&mut parked.participant);
+            if let Some(lease) = &self.current.lease {
                 self.handle.info().server = Some((lease.server.clone(), lease.thread_id));
             }
-            self.target.follow(ServerPlace { shard: parked.place.shard, index: parked.place.index });
+            self.target.follow(self.current.server);
         }
     }
 

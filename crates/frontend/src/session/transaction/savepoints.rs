@@ -22,8 +22,8 @@ impl Session {
         if !unheard {
             self.run_on_all_parts(&String::from_utf8_lossy(text)).await?;
         }
-        self.branches.unsent |= unheard;
-        let savepoints = &mut self.branches.savepoints;
+        self.transaction.unsent |= unheard;
+        let savepoints = &mut self.transaction.savepoints;
         let at = |savepoints: &[Savepoint], name: &[u8]| savepoints.iter().position(|one| one.name == name);
         match kind {
             TransactionStatement::Savepoint(name, statement) => {
@@ -46,11 +46,15 @@ impl Session {
 
     /// Runs a statement on each part. One that is lost takes the transaction with it.
     async fn run_on_all_parts(&mut self, text: &str) -> Result<(), Stopped> {
-        let parked = self.branches.parked.iter_mut().filter_map(|part| part.lease.as_deref_mut());
-        let all = self.lease.as_deref_mut().into_iter().chain(parked);
+        let parked = self.transaction.parked.iter_mut().filter_map(|part| part.participant.lease.as_deref_mut());
+        let all = self.current.lease.as_deref_mut().into_iter().chain(parked);
         let Err(failure) = everywhere(all, text).await else { return Ok(()) };
-        let lost = self.branches.parked.iter().any(|part| part.lease.as_ref().is_none_or(|lease| !lease.is_clean()));
-        if lost || self.lease.as_ref().is_none_or(|lease| !lease.is_clean()) {
+        let lost = self
+            .transaction
+            .parked
+            .iter()
+            .any(|part| part.participant.lease.as_ref().is_none_or(|lease| !lease.is_clean()));
+        if lost || self.current.lease.as_ref().is_none_or(|lease| !lease.is_clean()) {
             return Err(Stopped::Ended(End::Told(failure)));
         }
         Err(failure.into())
@@ -62,7 +66,7 @@ impl Session {
             self.give_way().await;
         }
         self.keep_characteristics(statement);
-        self.branches.unsent = true;
+        self.transaction.unsent = true;
         self.state.pins |= Pins::SET_TRANSACTION;
         self.done_here();
         Ok(())
@@ -70,17 +74,17 @@ impl Session {
 
     /// Shards that join the next transaction have to hear of its characteristics.
     pub(super) fn keep_characteristics(&mut self, statement: &Statement<'_>) {
-        self.branches.characteristics.push(only_statement(statement.text, statement.mode()));
+        self.transaction.characteristics.push(only_statement(statement.text, statement.mode()));
     }
 
     /// Whether the server has to hear of more than BEGIN before the statement at hand, which begins a transaction.
     pub(in super::super) fn take_unsent(&mut self, class: &Class, begins: bool) -> (Vec<String>, Vec<String>) {
         let works = begins || class.effects.intersects(Effects::READS | Effects::WRITES);
-        if !works || !std::mem::take(&mut self.branches.unsent) {
+        if !works || !std::mem::take(&mut self.transaction.unsent) {
             return Default::default();
         }
-        let savepoints = self.branches.savepoints.iter().map(|savepoint| savepoint.text.clone()).collect();
-        (self.branches.characteristics.clone(), savepoints)
+        let savepoints = self.transaction.savepoints.iter().map(|savepoint| savepoint.text.clone()).collect();
+        (self.transaction.characteristics.clone(), savepoints)
     }
 }
 

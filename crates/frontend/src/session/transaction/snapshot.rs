@@ -41,7 +41,7 @@ impl Session {
 
     async fn begin_on_all(&mut self, read_only: Option<bool>, catalog: &Catalog) -> Result<(), Stopped> {
         self.state.begin = Some(Begin::with_snapshot(read_only));
-        let first = if self.lease.is_some() { self.at.shard } else { HOME };
+        let first = if self.current.lease.is_some() { self.current.server.shard } else { HOME };
         self.begin_on_first(first, false).await?;
         let shards: BTreeSet<usize> = catalog
             .databases

@@ -47,7 +47,7 @@ impl Session {
 
     /// A statement's cursor, or its values in pieces, have come or gone.
     pub(in crate::session) fn hold_statement(&mut self, key: &StatementKey, held: bool) {
-        if let Some(lease) = &mut self.lease {
+        if let Some(lease) = &mut self.current.lease {
             lease.hold_statement(key, held);
         }
     }
@@ -60,7 +60,7 @@ impl Session {
         }
         statement.cursor = false;
         let key = statement.key.clone();
-        if let Some(lease) = &mut self.lease {
+        if let Some(lease) = &mut self.current.lease {
             lease.close_statement(&key);
         }
         self.state.learn_busy_statements();
@@ -139,7 +139,7 @@ impl Session {
         let Ok(id) = statement_id(payload) else { return Ok(()) };
         let Some(statement) = self.state.statements.remove(&id) else { return Ok(()) };
         if statement.cursor || statement.long_data || statement.key.is_alone() {
-            if let Some(lease) = &mut self.lease {
+            if let Some(lease) = &mut self.current.lease {
                 lease.close_statement(&statement.key);
             }
             self.state.learn_busy_statements();
@@ -159,7 +159,7 @@ impl Session {
         let Ok(statement) = self.prepared_statement(id, "mysqld_stmt_send_long_data") else { return Ok(()) };
         let key = statement.key.clone();
         let (session, mariadb) = (self.handle.id, self.identity.mariadb);
-        if let Some(lease) = self.lease.as_mut().filter(|_| !begun) {
+        if let Some(lease) = self.current.lease.as_mut().filter(|_| !begun) {
             lease.close_if_others(&key, session, mariadb);
         }
         let sent = match self.have_statement(&key).await {

@@ -1,10 +1,10 @@
-//! Places for sessions that keep a connection to one shard while they may come to want one to another.
+//! Admission for sessions that keep a connection to one shard while they may come to want one to another.
 //!
 //! Pools alone would let them wait for each other: two transactions that have all of a shard's connections each, and want one of the
 //! other shard's. So whoever begins a transaction takes a place first, and another kind of place before a second shard takes part.
 //!
 //! What must always hold: whoever has a place for several shards finds a connection on each of them, sooner or later, and waits for no
-//! place any more. For that, transactions that may have one shard only leave half of each shard's connections to the others. Places
+//! place any more. For that, transactions that may have one shard only leave half of each shard's connections to the others. Admission
 //! are waited for in one order (a user's before all users', those for one shard before those for several), so nobody waits for one who
 //! waits for him. Statements outside of transactions end by themselves, and need no place unless they ask several shards.
 
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::limits::{Bound, Held};
 
-/// Places within one limit of connections to each server.
+/// Admission within one limit of connections to each server.
 #[derive(Debug)]
 struct Room {
     /// For transactions that have one shard, per shard.
@@ -55,13 +55,13 @@ enum Kind {
 
 /// A session's place. Free again when it is dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct AdmissionPermit {
     kind: Kind,
     _all: Held,
     _user: Option<(Held, Arc<Room>)>,
 }
 
-impl Place {
+impl AdmissionPermit {
     /// Whether several shards may take part.
     pub fn is_for_several(&self) -> bool {
         self.kind == Kind::Several
@@ -70,7 +70,7 @@ impl Place {
 
 /// The places of all sessions.
 #[derive(Debug)]
-pub struct Places {
+pub struct Admission {
     shards: usize,
     all: Room,
     /// The most connections of one user to a server; 0: no limit.
@@ -78,13 +78,13 @@ pub struct Places {
     users: Mutex<HashMap<Box<[u8]>, Arc<Room>>>,
 }
 
-impl Places {
-    /// Places for shards whose servers take `max` connections each, `per_user` of one user (0: no limit).
-    pub fn new(max: usize, per_user: usize, shards: usize) -> Places {
-        Places { shards, all: Room::new(max, shards), per_user: AtomicUsize::new(per_user), users: Mutex::default() }
+impl Admission {
+    /// Admission for shards whose servers take `max` connections each, `per_user` of one user (0: no limit).
+    pub fn new(max: usize, per_user: usize, shards: usize) -> Admission {
+        Admission { shards, all: Room::new(max, shards), per_user: AtomicUsize::new(per_user), users: Mutex::default() }
     }
 
-    /// Changes the limits. Places beyond stay until they are free again.
+    /// Changes the limits. Admission beyond stay until they are free again.
     pub fn set(&self, max: usize, per_user: usize) {
         let mut users = self.users();
         self.all.set_max(max);
@@ -114,30 +114,30 @@ impl Places {
         Some(room)
     }
 
-    fn try_take(&self, user: Option<&Arc<Room>>, kind: Kind) -> Option<Place> {
+    fn try_take(&self, user: Option<&Arc<Room>>, kind: Kind) -> Option<AdmissionPermit> {
         let of_user = match user {
             Some(room) => Some((room.bound(kind).try_take()?, room.clone())),
             None => None,
         };
-        Some(Place { kind, _all: self.all.bound(kind).try_take()?, _user: of_user })
+        Some(AdmissionPermit { kind, _all: self.all.bound(kind).try_take()?, _user: of_user })
     }
 
-    async fn take(&self, user: Option<&Arc<Room>>, kind: Kind) -> Place {
+    async fn take(&self, user: Option<&Arc<Room>>, kind: Kind) -> AdmissionPermit {
         let of_user = match user {
             Some(room) => Some((room.bound(kind).take().await, room.clone())),
             None => None,
         };
-        Place { kind, _all: self.all.bound(kind).take().await, _user: of_user }
+        AdmissionPermit { kind, _all: self.all.bound(kind).take().await, _user: of_user }
     }
 
     /// A place for a transaction that begins on a shard, if one is free now.
-    pub fn try_first(&self, user: &[u8], shard: usize) -> Option<Place> {
+    pub fn try_first(&self, user: &[u8], shard: usize) -> Option<AdmissionPermit> {
         let room = self.room_of(user);
         self.try_take(room.as_ref(), Kind::First(shard)).or_else(|| self.try_take(room.as_ref(), Kind::Several))
     }
 
     /// A place for a transaction that begins on a shard, as soon as one is free. Cancel-safe.
-    pub async fn first(&self, user: &[u8], shard: usize) -> Place {
+    pub async fn first(&self, user: &[u8], shard: usize) -> AdmissionPermit {
         let room = self.room_of(user);
         tokio::select! {
             biased;
@@ -147,12 +147,12 @@ impl Places {
     }
 
     /// A place for several shards, if one is free now.
-    pub fn try_several(&self, user: &[u8]) -> Option<Place> {
+    pub fn try_several(&self, user: &[u8]) -> Option<AdmissionPermit> {
         self.try_take(self.room_of(user).as_ref(), Kind::Several)
     }
 
     /// A place for several shards, as soon as one is free. Cancel-safe.
-    pub async fn several(&self, user: &[u8]) -> Place {
+    pub async fn several(&self, user: &[u8]) -> AdmissionPermit {
         self.take(self.room_of(user).as_ref(), Kind::Several).await
     }
 
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn transactions_with_one_shard_leave_room_for_those_with_several() {
-        let places = Places::new(5, 0, 2);
+        let places = Admission::new(5, 0, 2);
         // Two for one shard, and three that may have several.
         let mut held: Vec<_> = std::iter::from_fn(|| places.try_first(b"a", 0)).collect();
         let several = held.iter().filter(|place| place.is_for_several()).count();
@@ -184,14 +184,14 @@ mod tests {
 
     #[test]
     fn one_connection_to_each_server_is_enough() {
-        let places = Places::new(1, 0, 2);
+        let places = Admission::new(1, 0, 2);
         let place = places.try_first(b"a", 0).expect("free");
         assert!(place.is_for_several() && places.try_first(b"a", 1).is_none());
     }
 
     #[test]
     fn a_users_limit_holds_for_places() {
-        let places = Places::new(100, 2, 2);
+        let places = Admission::new(100, 2, 2);
         let _held = [places.try_first(b"a", 0).expect("free"), places.try_several(b"a").expect("free")];
         assert!(places.try_several(b"a").is_none() && places.try_first(b"a", 0).is_none());
         assert!(places.try_several(b"b").is_some());
@@ -201,7 +201,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_place_that_is_waited_for_comes_when_one_is_free() {
-        let places = Places::new(2, 0, 2);
+        let places = Admission::new(2, 0, 2);
         let several = places.try_several(b"a").expect("free");
         let first = places.try_first(b"a", 0).expect("free");
         let waits = async { (places.first(b"a", 0).await.is_for_several(), places.several(b"a").await) };
