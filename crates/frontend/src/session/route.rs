@@ -9,13 +9,13 @@ use std::time::Instant;
 use weir_backend::Position;
 use weir_sql::{Class, Effects, Kind, Pins, RoutingHint, is_servers_schema};
 use weir_topology::{Choice, Level, choose};
-use weir_wire::{Failure, Fault, StatusFlags, error::codes};
+use weir_wire::StatusFlags;
 
 use super::relay::Outcome;
 use super::server::Stopped;
 use super::shard::NOTHING_SEEN;
 use super::state::{Diagnostics, Left};
-use super::transaction::Joins;
+use super::statement::place::{self, Place, PlaceFacts, ReadPlace};
 use super::{Session, State};
 use crate::backends::{Backends, HOME, Reading, ServerId};
 
@@ -78,9 +78,6 @@ impl Target {
     }
 }
 
-/// A server answers for reads of one kind for all.
-const ELSEWHERE: Effects = Effects::READS.union(Effects::USES_USER_VARIABLES);
-
 impl Session {
     /// The ways to the shard of the statement at hand.
     pub(super) fn backends(&self) -> &Backends {
@@ -126,70 +123,58 @@ impl Session {
             && self.current.reader_life.is_none()
     }
 
-    /// Decides where a statement runs.
+    /// Decides where a statement runs, and takes the session there.
     pub(super) async fn route(&mut self, class: &Class, hint: Option<RoutingHint>) -> Result<(), Stopped> {
         if !self.shared.routes {
             return Ok(());
         }
-        // What locks or writes meets the locks of unfinished commits. MariaDB has no way to wait for them.
-        let reads = class.effects.contains(Effects::READS) && !class.effects.contains(Effects::WRITES);
-        let exact = !matches!(self.level, Level::Eventual | Level::Primary);
-        self.target.exact = reads && exact && !self.identity.mariadb;
-        self.choose_place(class, hint).await
+        let facts = self.place_facts();
+        self.target.exact = place::must_be_exact(class, &facts);
+        match place::place(class, hint, &facts) {
+            Place::Target => Ok(()),
+            Place::Join(joins) => Box::pin(self.enter_shard(self.target.shard, joins)).await,
+            Place::Connection => {
+                self.target.follow(self.current.server);
+                Ok(())
+            }
+            Place::Diagnostics => {
+                self.target.follow(self.current.server);
+                self.target.on_reader = self.current.server.index != self.backends().writer();
+                self.target.timeless = true;
+                Ok(())
+            }
+            Place::Read(read) => self.route_read(read).await,
+            Place::Elsewhere => self.stay_on_shard().map_err(Stopped::from),
+            Place::Refused(failure) => Err(failure.into()),
+        }
     }
 
-    /// Whether the statement at hand takes another shard into the transaction, or back to one that has joined.
-    fn is_for_another_shard(&self) -> bool {
-        self.target.named && self.target.shard != self.current.server.shard && self.may_change_shard()
+    fn place_facts(&self) -> PlaceFacts {
+        let connection = self.current.lease.as_ref().map(|_| self.current.server.shard);
+        PlaceFacts {
+            mariadb: self.identity.mariadb,
+            wanted_shard: self.target.named.then_some(self.target.shard),
+            connection,
+            bound: self.state.is_bound(),
+            may_change_shard: connection.is_some() && self.may_change_shard(),
+            on_replica: self.current.reader_life.is_some(),
+            splits: self.backends().splits,
+            level: self.level,
+            begun_here: self.state.begin.is_some(),
+            may_leave_writer: may_leave_writer(&self.state),
+            in_servers_schema: self.state.profile.database.as_deref().is_some_and(is_servers_schema),
+        }
     }
 
-    async fn choose_place(&mut self, class: &Class, hint: Option<RoutingHint>) -> Result<(), Stopped> {
-        let joins = match class.effects.contains(Effects::WRITES) {
-            true => Joins::First,
-            false => Joins::WithStatement,
-        };
-        if self.current.reader_life.is_some() {
-            let begins = matches!(class.kind, Kind::Begin { .. });
-            if !begins && !class.effects.contains(Effects::STARTS_TRANSACTION_OTHER) {
-                if self.is_for_another_shard() {
-                    return Box::pin(self.enter_shard(self.target.shard, joins)).await;
-                }
-                self.stay_on_shard()?;
-                self.target.follow(self.current.server);
-                return self.check_transaction_on_reader(class).map_err(Stopped::Refused);
-            }
-            self.end_transaction_on_reader().await?;
-        }
-        if self.state.is_bound() {
-            if self.current.lease.is_some() {
-                if self.is_for_another_shard() {
-                    return Box::pin(self.enter_shard(self.target.shard, joins)).await;
-                }
-                self.stay_on_shard()?;
-                self.target.follow(self.current.server);
-            }
-            return Ok(());
-        }
-        let elsewhere = self.target.named && self.target.shard != self.current.server.shard;
-        if class.effects.contains(Effects::USES_WARNINGS) && self.current.lease.is_some() && !elsewhere {
-            // What it asks for is there.
-            self.target.follow(self.current.server);
-            self.target.on_reader = self.current.server.index != self.backends().writer();
-            self.target.timeless = true;
-            return Ok(());
-        }
-        if !self.backends().splits {
-            return Ok(());
-        }
-        let Some(level) = self.level_of_read(class, hint) else { return Ok(()) };
-        // The first statement of a transaction decides for all of it.
-        let timeless = !class.effects.contains(Effects::READS) && self.state.begin.is_none();
+    /// Chooses the server for a read.
+    async fn route_read(&mut self, read: ReadPlace) -> Result<(), Stopped> {
+        let ReadPlace { level, wanted, timeless } = read;
         if level == Level::Strong && !timeless {
             let position = Box::pin(self.position_of_writer()).await?;
             self.seen.of_mut(self.target.shard).covered_by(position);
         }
         self.target.level = Some(level);
-        self.target.wanted = hint == Some(RoutingHint::Replica);
+        self.target.wanted = wanted;
         self.target.timeless = timeless;
         if self.choose() == Choice::Ask
             && let Ok(position) = Box::pin(self.backends().positions.clone().of_writer()).await
@@ -198,20 +183,6 @@ impl Session {
             self.choose();
         }
         Ok(())
-    }
-
-    /// The level at which a statement may be read elsewhere than on the writer, if it may.
-    fn level_of_read(&self, class: &Class, hint: Option<RoutingHint>) -> Option<Level> {
-        let level = match (hint, self.level) {
-            (Some(RoutingHint::Primary), _) | (None, Level::Primary) => return None,
-            (Some(RoutingHint::Replica), Level::Primary) => Level::Session,
-            (_, level) => level,
-        };
-        let asked_for = hint == Some(RoutingHint::Replica);
-        let allowed = if asked_for { ELSEWHERE | Effects::SERVER_STATE } else { ELSEWHERE };
-        let may = class.is_plain_read() && (class.effects - allowed).is_empty();
-        let in_own_schema = || self.state.profile.database.as_deref().is_some_and(is_servers_schema);
-        (may && may_leave_writer(&self.state) && (asked_for || !in_own_schema())).then_some(level)
     }
 
     /// Chooses a server for the read at hand, among those that have not failed it.
@@ -279,28 +250,6 @@ impl Session {
                 Err(failure) => self.wait_for_writer(self.target.shard, failure, &mut deadline).await?,
             }
         }
-    }
-
-    /// In a READ ONLY transaction that a reader serves, what belongs to the writer or would bind the session to the reader is refused,
-    /// and writes as the writer would refuse them.
-    fn check_transaction_on_reader(&self, class: &Class) -> Result<(), Failure> {
-        let stays = !(class.pins - (Pins::FOUND_ROWS | Pins::ROW_COUNT)).is_empty();
-        if stays || class.effects.intersects(Effects::LOCKING_READ | Effects::CHANGES_GLOBALS) {
-            return Err(Self::not_on_reader());
-        }
-        if class.effects.intersects(Effects::WRITES | Effects::IMPLICIT_COMMIT) {
-            let end = if self.identity.mariadb { "" } else { "." };
-            let message = format!("Cannot execute statement in a READ ONLY transaction{end}");
-            return Err(Failure::new(Fault::Client, codes::ER_CANT_EXECUTE_IN_READ_ONLY, b"25006", message));
-        }
-        Ok(())
-    }
-
-    /// What can't be done in a transaction that a reader serves.
-    pub(super) fn not_on_reader() -> Failure {
-        let message = "This statement belongs to the writer, and a replica serves this READ ONLY transaction. COMMIT first, or \
-                       begin the transaction without READ ONLY or with weir_consistency = 'primary'";
-        Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
     }
 
     /// Another transaction begins: as on one server, that ends the one before.

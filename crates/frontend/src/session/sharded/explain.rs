@@ -32,7 +32,7 @@ impl Session {
         let class = classify(statement.as_bytes(), self.state.lex);
         let arena = Bump::new();
         let asked = &Statement::new(&arena, statement.as_bytes(), &class, self.state.lex, Form::Resolved);
-        self.may_know_of_tables(statement, sharding.catalog().fold_case).await?;
+        self.may_know_of_tables(asked, sharding.catalog().fold_case).await?;
         let planned = self.plan(&sharding, asked).await?;
         let rows = explain::rows(&planned.plan, &planned.catalog);
         let cell = |text: &str| Some(text.as_bytes().to_vec());
@@ -45,8 +45,8 @@ impl Session {
     }
 
     /// Asks all shards about the tables that a statement names: SHOW COLUMNS needs any right on the table.
-    async fn may_know_of_tables(&mut self, statement: &str, fold_case: bool) -> Result<(), Stopped> {
-        let questions = self.questions_about_tables(statement.as_bytes(), fold_case);
+    async fn may_know_of_tables(&mut self, asked: &Statement<'_>, fold_case: bool) -> Result<(), Stopped> {
+        let questions = self.questions_about_tables(asked, fold_case);
         if questions.is_empty() {
             return Ok(());
         }
@@ -66,15 +66,14 @@ impl Session {
         Ok(())
     }
 
-    fn questions_about_tables(&self, text: &[u8], fold_case: bool) -> Vec<Vec<u8>> {
-        let arena = Bump::new();
+    fn questions_about_tables(&self, asked: &Statement<'_>, fold_case: bool) -> Vec<Vec<u8>> {
         // The planner refuses what can't be read.
-        let Ok(parsed) = weir_sql::parse(&arena, text, self.state.lex) else { return Vec::new() };
+        let Ok(parsed) = asked.parsed() else { return Vec::new() };
         let database = self.state.profile.database.as_deref();
         let context = Context { database, dialect: self.state.lex.dialect, fold_case, columns: &() };
         let mut questions: Vec<Vec<u8>> = Vec::new();
         for statement in parsed.statements {
-            let facts = facts(statement, text, self.state.lex, &context);
+            let facts = facts(statement, asked.text, self.state.lex, &context);
             for (_, table) in facts.names.tables() {
                 let Some(database) = table.database else { continue };
                 let name = [&quoted(database)[..], b".", &quoted(table.name)].concat();

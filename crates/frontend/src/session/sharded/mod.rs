@@ -22,13 +22,13 @@ use weir_catalog::ShardId;
 use weir_exec::write::Generator;
 use weir_plan::{Alike, Plan, Returns, Route, Write, WriteKind};
 use weir_shards::Sharding;
-use weir_sql::{Bump, Class, Effects, Kind};
+use weir_sql::{Class, Effects, Kind};
 use weir_wire::error::not_supported;
 
 use super::Session;
 use super::server::Stopped;
+use super::statement::Statement;
 use super::statement::decide::OneServer;
-use super::statement::{Form, Statement};
 pub(super) use planning::shard_id;
 pub(super) use temporary::TableName;
 pub(super) use variables::OUT_OF_SIGHT;
@@ -173,14 +173,14 @@ impl Session {
     ///
     /// # Errors
     /// No shard has all of them.
-    pub(super) async fn aim_preparation(&mut self, class: &Class, text: &[u8]) -> Result<(), Stopped> {
+    pub(super) async fn aim_preparation(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
         let Some(sharding) = self.sharding() else { return Ok(()) };
         let bound = |session: &Session| session.current.lease.is_some() && session.state.is_bound();
         let here = bound(self).then(|| shard_id(self.current.server.shard));
-        let Some(shard) = self.shard_with_tables(&sharding.catalog(), text, here)? else { return Ok(()) };
+        let Some(shard) = self.shard_with_tables(&sharding.catalog(), statement, here)? else { return Ok(()) };
         if self.is_bound_elsewhere(shard) {
             // Values that can be taken along bind it no longer.
-            self.learn_values_for(&Statement::new(&Bump::new(), text, class, self.state.lex, Form::Resolved)).await?;
+            self.learn_values_for(statement).await?;
         }
         // Temporary tables are where the session is. Whatever else binds it: there it would only be said that a table does not exist.
         if !self.is_bound_elsewhere(shard) || self.state.temporary.is_empty() {

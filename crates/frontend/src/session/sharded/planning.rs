@@ -10,7 +10,7 @@ use weir_plan::{Effort, Plan, Refusal, SessionFacts, views};
 use weir_shards::Sharding;
 use weir_sql::ast::{Statement, StatementKind};
 use weir_sql::resolve::{Context, resolve};
-use weir_sql::{Bump, LexMode, SyntaxError};
+use weir_sql::{Bump, LexMode, Parsed, SyntaxError};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault, Malformed};
 
@@ -71,7 +71,8 @@ impl Session {
     ) -> Result<Result<Plan, Refusal>, Failure> {
         let own = self.own_facts(circumstances, asked)?;
         let learns = || self.learns(kept, asked).zip(kept);
-        own.plan(asked.text, catalog, weights, &self.state.profile, |statement, facts| {
+        let parsed = asked.parsed().map_err(|error| self.syntax_error(error))?;
+        own.plan(asked.text, parsed, catalog, weights, &self.state.profile, |statement, facts| {
             let (literals, kept) = learns()?;
             let (plan, template) = weir_plan::plan_traced(asked.text, &literals, statement, catalog, weights, facts);
             self.shared.plans.learn(kept, template);
@@ -90,8 +91,13 @@ impl Session {
         let own = self.own_facts(circumstances, asked)?;
         let (text, catalog, weights) = (asked.text.to_vec(), catalog.clone(), weights.clone());
         let profile = Profile::clone(&self.state.profile);
-        let planned =
-            tokio::task::spawn_blocking(move || own.plan(&text, &catalog, &weights, &profile, |_, _| None)).await;
+        let planned = tokio::task::spawn_blocking(move || {
+            let arena = Bump::new();
+            let parsed = weir_sql::parse(&arena, &text, own.mode);
+            let parsed = parsed.map_err(|error| syntax_error(&error, own.mariadb))?;
+            own.plan(&text, &parsed, &catalog, &weights, &profile, |_, _| None)
+        });
+        let planned = planned.await;
         planned.unwrap_or_else(|error| {
             let message = format!("The statement could not be planned: {error}");
             Err(Failure::new(Fault::Weir, codes::ER_UNKNOWN_ERROR, b"HY000", message))
@@ -120,18 +126,17 @@ impl Session {
         syntax_error(error, self.identity.mariadb)
     }
 
-    /// A shard that has all tables of a text, as far as they are of sharded databases: this one, if it has them. `None` if it names none of them.
+    /// A shard that has all tables of a statement, as far as they are of sharded databases: this one, if it has them. `None` if it names none of them.
     ///
     /// # Errors
     /// There is none.
     pub(super) fn shard_with_tables(
         &self,
         catalog: &Catalog,
-        text: &[u8],
+        asked: &OnItsWay<'_>,
         wanted: Option<ShardId>,
     ) -> Result<Option<ShardId>, Failure> {
-        let arena = Bump::new();
-        let Ok(parsed) = weir_sql::parse(&arena, text, self.state.lex) else { return Ok(None) };
+        let Ok(parsed) = asked.parsed() else { return Ok(None) };
         let context = Context {
             database: self.state.profile.database.as_deref(),
             dialect: self.state.lex.dialect,
@@ -212,17 +217,16 @@ struct OwnFacts {
 }
 
 impl OwnFacts {
-    /// Plans a text. `alone`: makes the plan of a text of one statement, if it wants to.
+    /// Plans a text that was parsed. `alone`: makes the plan of a text of one statement, if it wants to.
     fn plan(
         &self,
         text: &[u8],
+        parsed: &Parsed<'_>,
         catalog: &Catalog,
         weights: &Weights,
         profile: &Profile,
         alone: impl FnOnce(&Statement<'_>, &SessionFacts<'_>) -> Option<Result<Plan, Refusal>>,
     ) -> Result<Result<Plan, Refusal>, Failure> {
-        let arena = Bump::new();
-        let parsed = weir_sql::parse(&arena, text, self.mode).map_err(|error| syntax_error(&error, self.mariadb))?;
         let literals = &self.literals;
         let default_collation = |charset: &str| literals.default_of(charset);
         let variable = |name: &[u8]| {

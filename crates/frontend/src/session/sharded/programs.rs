@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 
 use weir_plan::routines::KnownPrograms;
 use weir_sql::ast::StatementKind;
-use weir_sql::{Bump, Class, Kind, Pins, classify_with};
+use weir_sql::{Class, Kind, Pins, classify_with};
 
 use super::super::Session;
+use super::super::statement::Statement;
 
 impl Session {
     /// What a statement does that calls stored programs, if more is known than its text says.
@@ -22,14 +23,13 @@ impl Session {
     }
 
     /// User variables that the body of a called procedure names.
-    pub(super) fn variables_of_call(&self, class: &Class, text: &[u8]) -> BTreeSet<String> {
-        if !class.effects.contains(weir_sql::Effects::RUNS_OTHERS) {
+    pub(super) fn variables_of_call(&self, asked: &Statement<'_>) -> BTreeSet<String> {
+        if !asked.class.effects.contains(weir_sql::Effects::RUNS_OTHERS) {
             return BTreeSet::new();
         }
-        let arena = Bump::new();
-        let Ok(parsed) = weir_sql::parse(&arena, text, self.state.lex) else { return BTreeSet::new() };
-        let [statement] = parsed.statements else { return BTreeSet::new() };
-        let StatementKind::Call(call) = statement.kind else { return BTreeSet::new() };
+        let Some(StatementKind::Call(call)) = asked.only().map(|statement| statement.kind) else {
+            return BTreeSet::new();
+        };
         let known = self.with_programs(|programs| programs.procedure(&call.name).ok()).flatten();
         known.map(|understood| understood.variables).unwrap_or_default()
     }

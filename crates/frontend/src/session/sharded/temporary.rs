@@ -11,7 +11,7 @@ use weir_plan::{Plan, Refusal, Route};
 use weir_shards::Sharding;
 use weir_sql::ast::{DropKind, ObjectName, Statement, StatementKind};
 use weir_sql::visit::{Flow, NameRole, Node, Object, walk};
-use weir_sql::{Bump, Class, Kind, Pins, TokenKind};
+use weir_sql::{Kind, Pins, TokenKind};
 use weir_wire::Failure;
 
 use super::super::Session;
@@ -33,14 +33,13 @@ struct Named {
 
 impl Session {
     /// A statement was run, without an error: temporary tables have come or gone.
-    pub(in super::super) fn note_temporary(&mut self, class: &Class, text: &[u8]) {
+    pub(in super::super) fn note_temporary(&mut self, asked: &OnItsWay<'_>) {
         let Some(sharding) = self.sharding() else { return };
-        let makes = class.pins.contains(Pins::TEMPORARY_TABLE);
+        let makes = asked.class.pins.contains(Pins::TEMPORARY_TABLE);
         if !makes && self.state.temporary.is_empty() {
             return;
         }
-        let arena = Bump::new();
-        let Ok(parsed) = weir_sql::parse(&arena, text, self.state.lex) else { return };
+        let Ok(parsed) = asked.parsed() else { return };
         let catalog = sharding.catalog();
         for statement in parsed.statements {
             match statement.kind {

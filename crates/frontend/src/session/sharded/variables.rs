@@ -27,11 +27,11 @@ pub(in crate::session) const OUT_OF_SIGHT: Pins =
 
 impl Session {
     /// A statement was run: the variables that it may have assigned are on its connection.
-    pub(in super::super) fn note_assigned(&mut self, class: &Class, text: &[u8]) {
-        if class.pins.contains(Pins::COMPUTED_USER_VARIABLE) {
-            self.note_assigned_in(text);
+    pub(in super::super) fn note_assigned(&mut self, statement: &Statement<'_>) {
+        if statement.class.pins.contains(Pins::COMPUTED_USER_VARIABLE) {
+            self.note_assigned_in(statement.text);
             if self.endpoint.sharding.is_some() {
-                let of_body = self.variables_of_call(class, text);
+                let of_body = self.variables_of_call(statement);
                 self.state.assigned.extend(of_body);
             }
         }
@@ -61,7 +61,7 @@ impl Session {
             self.learn_values_left().await?;
         }
         if self.state.pins.contains(Pins::COMPUTED_USER_VARIABLE) && self.names_tables(asked) {
-            let of_body = self.variables_of_call(asked.class, asked.text);
+            let of_body = self.variables_of_call(asked);
             self.learn_user_variables(asked.text, of_body).await?;
         }
         Ok(())

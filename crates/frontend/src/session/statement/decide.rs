@@ -162,7 +162,8 @@ pub(in crate::session) fn without_plan(
 /// What a statement is for the transaction beyond one shard.
 fn transaction(statement: &Statement<'_>, facts: &Facts, names: &Names<'_>) -> (First, Option<Course>) {
     let class = statement.class;
-    let ends_on_replica = facts.on_replica && !facts.several && matches!(class.kind, Kind::Begin { .. });
+    let begins = matches!(class.kind, Kind::Begin { .. }) || class.effects.contains(Effects::STARTS_TRANSACTION_OTHER);
+    let ends_on_replica = facts.on_replica && !facts.several && begins;
     let mut first = First { ends_on_replica, ..First::default() };
     if !facts.many_shards {
         return (first, None);

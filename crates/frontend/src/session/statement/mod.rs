@@ -14,6 +14,7 @@ pub(in crate::session) mod admit;
 mod answer;
 pub(in crate::session) mod decide;
 pub(in crate::session) mod lane;
+pub(in crate::session) mod place;
 pub(in crate::session) mod prepared;
 mod residue;
 mod run;

@@ -92,7 +92,9 @@ impl Session {
         let key = self.shared.statement_keys.share(StatementKey::new(text, parsing));
         let id = self.next_statement_id();
         let key = self.key_beside_busy(id, &key).unwrap_or(key);
-        let aimed = match self.aim_preparation(&class, &key.text).await {
+        let arena = Bump::new();
+        let statement = Statement::new(&arena, &key.text, &class, self.state.lex, Form::Resolved);
+        let aimed = match self.aim_preparation(&statement).await {
             Ok(()) => self.route(&class, hint).await,
             Err(stopped) => Err(stopped),
         };

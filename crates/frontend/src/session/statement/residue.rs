@@ -37,10 +37,10 @@ impl Session {
         if let (Kind::SetUserVariables(variables), Form::Text(_)) = (&class.kind, statement.form) {
             self.note_user_variables(text, variables);
         }
-        self.note_assigned(class, text);
+        self.note_assigned(statement);
         self.note_clock(class, text);
         if outcome.error.is_none() {
-            self.note_temporary(class, text);
+            self.note_temporary(statement);
         }
         match &statement.form {
             Form::Prepared(execution) => self.note_execution(execution, outcome),

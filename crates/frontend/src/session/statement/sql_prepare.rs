@@ -151,9 +151,10 @@ impl Session {
             return Err(not_supported(message).into());
         }
         let text = self.value_of_source(source).await?;
-        let arena = Bump::new();
         let parsing = Rc::new(self.state.profile.parsing());
-        self.aim_preparation(&classify(&text, self.state.lex), &text).await?;
+        let (class, arena) = (classify(&text, self.state.lex), Bump::new());
+        let statement = Statement::new(&arena, &text, &class, self.state.lex, Form::Resolved);
+        self.aim_preparation(&statement).await?;
         let read = Class { effects: Effects::READS, ..Class::default() };
         self.route(&read, None).await?;
         let key = self.shared.statement_keys.share(StatementKey::new(text.clone().into(), parsing.clone()));
@@ -161,8 +162,8 @@ impl Session {
         self.connection().close_if_warned(&key);
         self.have_statement(&key).await?;
         let warnings = self.warnings_of_statement(&key).await?;
-        let parsed = weir_sql::parse(&arena, &text, self.state.lex).map_err(|error| self.syntax_error(&error))?;
-        Ok((SqlPrepared { parameters: parsed.parameters as usize, text: text.into(), parsing }, warnings))
+        let parsed = statement.parsed().map_err(|error| self.syntax_error(error))?;
+        Ok((SqlPrepared { parameters: parsed.parameters as usize, text: text.as_slice().into(), parsing }, warnings))
     }
 
     /// What the server has warned of in a statement that it has just prepared.
