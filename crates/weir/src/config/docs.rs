@@ -16,8 +16,8 @@ const REFERENCE_INTRODUCTION: &str = "\
 # Configuration
 
 Weir reads one TOML file: `weir serve --config weir.toml`. To begin with one, `weir config example`
-prints a file with all keys and their defaults; `weir config check weir.toml` says all that is wrong
-with a file without starting anything; `weir config show weir.toml` prints the configuration with
+prints a file with all keys and their defaults; `weir config check weir.toml` reports all errors in
+a file without starting anything; `weir config show weir.toml` prints the configuration with
 the defaults filled in.
 
 The smallest configuration names one server and Weir's own account:
@@ -32,22 +32,22 @@ role = \"writer\"
 password_file = \"monitor.password\"
 ```
 
-- A key or a section that Weir doesn't know is an error.
+- An unknown key or section is an error.
 - **Durations** are strings of a whole number and a unit: `ms`, `s`, `m`, `h` or `d`, as in
-  `\"500ms\"`; at most `\"365d\"`. Where not said otherwise they must be more than zero.
+  `\"500ms\"`; at most `\"365d\"`. Unless stated otherwise they must be greater than zero.
 - **Sizes** are strings of a whole number and a unit: `KiB`, `MiB` or `GiB`, powers of 1,024, as in
   `\"64MiB\"`. `K`, `M` and `G` mean the same, as in MySQL's option files.
-- **Paths** that are not absolute begin at the directory of the configuration file. Sockets need
+- **Paths** that are not absolute are relative to the directory of the configuration file. Sockets need
   absolute paths.
-- **Passwords** are given in plain text, by a file, or by an environment variable. A file that holds
-  one, this file included, must not be accessible to its group or to others (`chmod 600`); but a
-  file of root may be readable by the group of the service (`chown root:weir`, `chmod 640`). Weir
-  shows `***` for them everywhere.
+- **Passwords** are given in plain text, by a file, or by an environment variable. A file that contains
+  one, including this file, must not be accessible to its group or to others (`chmod 600`). However, a
+  file owned by root may be readable by the group of the service (`chown root:weir`, `chmod 640`). Weir
+  shows `***` for passwords everywhere.
 ";
 
 const EXAMPLE_INTRODUCTION: &str = "\
 # The configuration of Weir: all keys, with their defaults. A key with a `#` before it has no
-# default; its value is an example. As this file holds passwords, only its owner may have access
+# default; its value is an example. This file contains passwords, so only its owner may have access
 # to it: chmod 600 weir.toml
 ";
 

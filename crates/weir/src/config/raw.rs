@@ -47,9 +47,9 @@ pub(crate) struct RawConfig {
     pub(crate) servers: Vec<RawServer>,
     /// The shards. Each is a group of servers: one writer, and the replicas that follow it. With one shard a section is needed only
     /// to change a default; several have one `[[groups]]` section each, and each of the `[[servers]]` names its group. The first
-    /// one is the home shard: statements run there for which nothing says another one.
+    /// one is the home shard, where statements run that belong to no other shard.
     pub(crate) groups: Vec<RawGroup>,
-    /// What Weir keeps of databases that are sharded.
+    /// Where Weir keeps the catalog of sharded databases.
     pub(crate) sharding: RawSharding,
     /// TLS between Weir and the servers, by TCP; Unix sockets need none.
     pub(crate) server_tls: RawServerTls,
@@ -58,30 +58,30 @@ pub(crate) struct RawConfig {
     /// Lanes: server connections that the short reads of many sessions share, with several statements in flight.
     /// Statements that take long, change something or leave something behind have connections of their own.
     pub(crate) lanes: RawLanes,
-    /// How Weir watches the servers, and the account that it does this with.
+    /// How Weir monitors the servers, and the account that it uses for this.
     pub(crate) monitor: RawMonitor,
     /// The HTTP endpoint for monitoring: Prometheus metrics at `/metrics`, and `/health`.
     pub(crate) metrics: RawMetrics,
-    /// The REST interface: what the `WEIR …` statements do, over HTTP, for `weir ctl` and for tools.
+    /// The REST interface: the `WEIR …` statements over HTTP, for `weir ctl` and for tools.
     pub(crate) api: RawApi,
     /// Weir's own log.
     pub(crate) log: RawLog,
-    /// The slow log: statements that took long. It never holds statements up: lines that come faster than the disk
-    /// takes them are lost, and counted in a metric.
+    /// The slow log: statements that took long. It never delays statements: lines that come faster than the disk
+    /// can write them are lost, and counted in a metric.
     pub(crate) slow_log: RawSlowLog,
     /// The audit log: who did what.
     pub(crate) audit_log: RawAuditLog,
-    /// Rules about statements, one `[[rules]]` section each. They are tried in their order, and only the first one that
-    /// matches counts. A rule is for the statements for which all is so that it says; one that says nothing is for all,
-    /// which to block or to rewrite is an error.
-    /// The statements of `WEIR` have no rules.
+    /// Rules about statements, one `[[rules]]` section each. Weir tries them in order, and only the first one that
+    /// matches applies. A rule applies to statements that meet all of its conditions; a rule without conditions applies to all
+    /// statements, and then must not block or rewrite.
+    /// Rules do not apply to `WEIR` statements.
     #[schemars(extend("example_only" = true))]
     pub(crate) rules: Vec<RawRule>,
-    /// How transactions with several shards end, and how those are brought to their end whose Weir or server died.
+    /// How transactions over several shards end, and how Weir recovers transactions whose Weir or server died.
     pub(crate) transactions: RawTransactions,
     /// How Weir stops.
     pub(crate) shutdown: RawShutdown,
-    /// How a new process takes the listening sockets over from this one (`weir serve --takeover`), for upgrades that refuse
+    /// How a new process takes over the listening sockets from this one (`weir serve --takeover`), for upgrades that refuse
     /// no client.
     pub(crate) takeover: RawTakeover,
 }
@@ -108,8 +108,8 @@ pub(crate) struct RawListen {
     /// as a connection from the address in it. No other connection may send one.
     #[schemars(extend("format" = "network"), example = ["10.0.0.0/8"])]
     pub(crate) proxy_protocol_networks: Vec<String>,
-    /// The networks that clients may connect from, by the addresses in PROXY protocol headers where there are any; others
-    /// get error 1130. Empty: from everywhere. Clients on the Unix socket may always connect.
+    /// The networks that clients may connect from, by the addresses in PROXY protocol headers where there are any; other
+    /// clients get error 1130. Empty: from anywhere. Clients on the Unix socket may always connect.
     #[schemars(extend("format" = "network"), example = ["10.0.0.0/8"])]
     pub(crate) allow: Vec<String>,
 }
@@ -131,11 +131,11 @@ impl Default for RawListen {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Scheduling {
-    /// A worker that wakes up does not push another thread from its processor (`SCHED_BATCH` of Linux): more
+    /// A worker that wakes up does not displace another thread from its processor (`SCHED_BATCH` of Linux): more
     /// throughput where servers or clients run on the same machine, and no difference where a processor is idle.
     #[default]
     Batch,
-    /// As other programs.
+    /// Like other programs.
     Normal,
 }
 
@@ -154,12 +154,12 @@ pub(crate) struct RawWorkers {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum TlsMode {
-    /// A self-signed certificate is made at each start; clients can encrypt, but not verify Weir.
+    /// Weir generates a self-signed certificate at each start; clients can encrypt, but not verify Weir.
     #[default]
     Generate,
     /// The certificate and its key are read from `certificate` and `key`.
     Files,
-    /// Clients can't use TLS.
+    /// Clients cannot use TLS.
     Off,
 }
 
@@ -173,11 +173,11 @@ pub(crate) struct RawTls {
     /// `"files"` only.
     #[schemars(extend("format" = "path"), example = "/etc/weir/server-cert.pem")]
     pub(crate) certificate: Option<PathBuf>,
-    /// The private key of the certificate, PEM, not encrypted (`ssl_key` in MySQL). Others than
-    /// its owner and group must not be able to read it. With mode `"files"` only.
+    /// The private key of the certificate, PEM, not encrypted (`ssl_key` in MySQL). Only
+    /// its owner and group may be able to read it. With mode `"files"` only.
     #[schemars(extend("format" = "path"), example = "/etc/weir/server-key.pem")]
     pub(crate) key: Option<PathBuf>,
-    /// Refuse TCP connections that don't use TLS (`require_secure_transport` in MySQL). Unix
+    /// Refuse TCP connections that do not use TLS (`require_secure_transport` in MySQL). Unix
     /// sockets count as secure.
     pub(crate) require: bool,
 }
@@ -198,29 +198,29 @@ pub(crate) enum Compression {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RawClients {
-    /// The number of client connections in all; one more is refused with error 1040 (Too many
+    /// The maximum number of client connections in total; one more gets error 1040 (Too many
     /// connections).
     #[schemars(range(min = 1, max = 1_000_000))]
     pub(crate) max_connections: u32,
-    /// The number of client connections per user; one more is refused with error 1203. 0: no
+    /// The maximum number of client connections per user; one more gets error 1203. 0: no
     /// limit of its own. A user's own `max_connections` takes precedence.
     #[schemars(range(max = 1_000_000))]
     pub(crate) max_user_connections: u32,
-    /// The time from accepting a connection to the end of its authentication (`connect_timeout` in
+    /// The maximum time from accepting a connection to the end of its authentication (`connect_timeout` in
     /// MySQL).
     pub(crate) handshake_timeout: DurationText,
     /// The time after which an idle client connection is closed.
     pub(crate) wait_timeout: DurationText,
-    /// The time that a client which does not read its reply is waited for before its connection is
-    /// closed (`net_write_timeout` in MySQL).
+    /// How long Weir waits for a client that does not read its reply before it closes the
+    /// connection (`net_write_timeout` in MySQL).
     pub(crate) write_timeout: DurationText,
     /// The largest packet that a client may send; a larger one gets error 1153. The servers' own
     /// `max_allowed_packet` should be no smaller.
     pub(crate) max_allowed_packet: SizeText,
     /// The compressions that a client may choose from (`protocol_compression_algorithms` in MySQL).
     pub(crate) compression: Vec<Compression>,
-    /// Refuse statements that change data with error 1290, as MySQL's `--read-only`: also what may change data for all
-    /// that Weir can know, such as calls of stored routines. `WEIR SET READ_ONLY` changes it while Weir runs.
+    /// Refuse statements that change data with error 1290, like MySQL's `--read-only`. This includes statements that might change data
+    /// without Weir seeing it, such as calls of stored routines. `WEIR SET READ_ONLY` changes it while Weir runs.
     pub(crate) read_only: bool,
 }
 
@@ -246,9 +246,9 @@ pub(crate) enum AuthPlugin {
     /// The default of MySQL since 8.0.
     #[default]
     CachingSha2Password,
-    /// The older method, for clients that know no other.
+    /// The older method, for clients that support no other.
     MysqlNativePassword,
-    /// MariaDB's signature method; its clients only.
+    /// MariaDB's signature method; for its clients only.
     #[serde(rename = "client_ed25519")]
     ClientEd25519,
 }
@@ -260,8 +260,8 @@ pub(crate) struct RawAccounts {
     /// Accept users that are not listed: the client sends its password in a full authentication,
     /// Weir tries it on the writer, and keeps it in memory only.
     pub(crate) learn: bool,
-    /// The authentication method offered to users that have no `plugin` of their own. Unset: as the
-    /// server does, which is `caching_sha2_password` in front of MySQL; in front of MariaDB
+    /// The authentication method offered to users that have no `plugin` of their own. Unset: the
+    /// server's method, which is `caching_sha2_password` in front of MySQL; in front of MariaDB it is
     /// `mysql_native_password`, and `caching_sha2_password` for clients that ask for it and for users
     /// that are not listed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -287,7 +287,7 @@ pub(crate) struct RawUser {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = "change me")]
     pub(crate) password: Option<Secret>,
-    /// A file that holds the password; a line break at its end does not count. It must be readable
+    /// A file that contains the password; a trailing line break is ignored. It must be readable
     /// by its owner only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "path"), example = "/etc/weir/app.password")]
@@ -307,12 +307,12 @@ pub(crate) struct RawUser {
     #[serde(default)]
     #[schemars(range(max = 1_000_000))]
     pub(crate) max_connections: u32,
-    /// How fresh this user's reads have to be, unless a session says otherwise. Unset: as the group says.
+    /// The consistency of this user's reads, unless a session sets another level. Unset: the group's level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = Consistency::Eventual)]
     pub(crate) consistency: Option<Consistency>,
-    /// The networks that this user may log in from; elsewhere the login is refused as if the password were wrong. Empty:
-    /// wherever `listen.allow` lets clients in.
+    /// The networks that this user may log in from; a login from elsewhere fails as if the password were wrong. Empty:
+    /// from anywhere that `listen.allow` permits.
     #[serde(default)]
     #[schemars(extend("format" = "network"), example = ["10.0.0.0/8"])]
     pub(crate) allow: Vec<String>,
@@ -322,7 +322,7 @@ pub(crate) struct RawUser {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RawMetrics {
-    /// The IP address and TCP port of the HTTP endpoint. It asks for no password: choose an
+    /// The IP address and TCP port of the HTTP endpoint. It requires no password: choose an
     /// address that only your monitoring can reach. Unset: no endpoint.
     #[schemars(extend("format" = "IP address:port"), example = "127.0.0.1:4407")]
     pub(crate) address: Option<String>,
@@ -332,17 +332,17 @@ pub(crate) struct RawMetrics {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RawApi {
-    /// The IP address and TCP port of the REST interface. It speaks plain HTTP: choose an address on loopback, or on
-    /// a network that nobody listens to. Unset: no interface.
+    /// The IP address and TCP port of the REST interface. It uses plain HTTP: choose an address on loopback, or on
+    /// a network that nobody can listen to. Unset: no interface.
     #[schemars(extend("format" = "IP address:port"), example = "127.0.0.1:4408")]
     pub(crate) address: Option<String>,
-    /// The token that clients must send, 16 to 1,024 visible characters of ASCII: who has it has the admin right. Exactly one
+    /// The token that clients must send, 16 to 1,024 visible ASCII characters. It grants the admin right. Exactly one
     /// of `token`, `token_file` and `token_env` is set if there is an `address`; a file with a token in it must be
     /// readable by its owner only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = "change me")]
     pub(crate) token: Option<Secret>,
-    /// A file that holds the token; a line break at its end does not count. It must be readable by its owner only.
+    /// A file that contains the token; a trailing line break is ignored. It must be readable by its owner only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "path"), example = "/etc/weir/api.token")]
     pub(crate) token_file: Option<PathBuf>,
@@ -356,16 +356,16 @@ pub(crate) struct RawApi {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum LogLevel {
-    /// What failed and needs a person.
+    /// Failures that need an operator.
     Error,
-    /// What failed and was worked around.
+    /// Failures that Weir worked around.
     Warn,
-    /// What changed: start, stop, servers that come and go.
+    /// Changes: start, stop, servers that come and go.
     #[default]
     Info,
     /// Each connection.
     Debug,
-    /// Each statement's way; not for production.
+    /// Each statement's path; not for production.
     Trace,
 }
 
@@ -373,7 +373,7 @@ pub(crate) enum LogLevel {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum LogFormat {
-    /// For people.
+    /// Text for people.
     #[default]
     Text,
     /// One JSON object per line.
@@ -384,10 +384,10 @@ pub(crate) enum LogFormat {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RawLog {
-    /// How much is logged. The environment variable `WEIR_LOG` overrides it, and can choose a level
-    /// per part of the program: `WEIR_LOG=info,weir_backend=debug`.
+    /// How much is logged. The environment variable `WEIR_LOG` overrides it, and can set a level
+    /// for each part of the program: `WEIR_LOG=info,weir_backend=debug`.
     pub(crate) level: LogLevel,
-    /// The form of a log line.
+    /// The format of a log line.
     pub(crate) format: LogFormat,
     /// A file to append the log to. Unset: standard error.
     #[schemars(extend("format" = "path"), example = "/var/log/weir/weir.log")]
@@ -398,8 +398,8 @@ pub(crate) struct RawLog {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RawShutdown {
-    /// The time that open transactions have to end after Weir was told to stop; what is still open
-    /// then is rolled back.
+    /// The time that open transactions have to end when Weir stops; transactions that are still open
+    /// then are rolled back.
     pub(crate) grace: DurationText,
 }
 
@@ -417,8 +417,8 @@ pub(crate) struct RawTakeover {
     /// Unset: beside the configuration file, with its name and the ending `.takeover`, if Weir may write there.
     #[schemars(extend("format" = "path"), example = "/run/weir/takeover.sock")]
     pub(crate) socket: Option<PathBuf>,
-    /// The time that a session of the old process must be idle, outside of transactions and with nothing that binds it to a
-    /// server connection, before it is told error 1053 and closed: its client comes back to the new process.
+    /// The time for which a session of the old process must be idle, outside transactions and with nothing that binds it to a
+    /// server connection, before it gets error 1053 and is closed: its client then connects to the new process.
     pub(crate) idle: DurationText,
     /// The time that sessions of the old process have to leave; then it stops as at SIGTERM.
     pub(crate) grace: DurationText,

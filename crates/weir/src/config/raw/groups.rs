@@ -16,10 +16,10 @@ pub(crate) const UNNAMED_GROUP: &str = "main";
 pub(crate) enum Consistency {
     /// A replica that is not further behind than `max_lag`.
     Eventual,
-    /// A session reads what it has written, and never older data than it has read before.
+    /// A session reads its own writes, and never older data than it has read before.
     #[default]
     Session,
-    /// Every read sees all that anybody was told to be committed before it.
+    /// Every read sees all commits that were acknowledged to anybody before it.
     Strong,
     /// All reads go to the writer.
     Primary,
@@ -29,22 +29,22 @@ pub(crate) enum Consistency {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RawGroup {
-    /// The group's name, which is the shard's name too. It stays: what is kept of the shards names them.
+    /// The group's name, which is also the shard's name. It cannot change: Weir's records of the shards use it.
     #[schemars(example = &"main")]
     pub(crate) name: String,
-    /// How fresh reads have to be, unless a user (`consistency` in `[[users]]`) or a session (`SET
-    /// weir_consistency = …`) says otherwise. Of several groups, what the first one says is for the reads of all.
+    /// The consistency of reads, unless a user (`consistency` in `[[users]]`) or a session (`SET
+    /// weir_consistency = …`) sets another level. With several groups, the first one's setting applies to all.
     pub(crate) consistency: Consistency,
-    /// A replica that may lack transactions acknowledged longer ago than this takes no reads. It comes back when it
-    /// is within half of it.
+    /// A replica that may lack transactions acknowledged longer ago than this takes no reads. It returns when its lag
+    /// is below half of it.
     pub(crate) max_lag: DurationText,
-    /// The longest that a read waits for a replica to have what its session must find there; then the writer answers.
+    /// The maximum time that a read waits for a replica to have what its session must find there; then the writer answers.
     pub(crate) read_wait: DurationText,
-    /// The longest that a statement waits for the writer while it is gone or being replaced, before it gets error 2003.
+    /// The maximum time that a statement waits for the writer while it is gone or being replaced, before it gets error 2003.
     /// May be zero.
     pub(crate) writer_wait: DurationText,
-    /// The time between two looks at the servers' positions, if there are replicas; `monitor.interval` applies if it is shorter. Of
-    /// several groups with replicas, the shortest is for all.
+    /// How often Weir reads the servers' positions, if there are replicas; `monitor.interval` applies if it is shorter. With
+    /// several groups with replicas, the shortest applies to all.
     pub(crate) position_interval: DurationText,
 }
 
@@ -66,8 +66,8 @@ impl Default for RawGroup {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RawSharding {
     /// The directory where Weir keeps the catalog: which databases and tables are sharded, and how. Only Weir's user needs access to
-    /// it; it is made when it is needed first. Unset: `weir-catalog`, in the directory of the configuration file. Set with one group, it
-    /// lets databases be sharded from the beginning, so that other shards can be added later.
+    /// it; Weir creates it on first use. Unset: `weir-catalog`, in the directory of the configuration file. If it is set with one group,
+    /// databases can be sharded from the beginning, so that other shards can be added later.
     #[schemars(extend("format" = "path"), example = "/var/lib/weir/catalog")]
     pub(crate) directory: Option<PathBuf>,
 }
@@ -76,18 +76,18 @@ pub(crate) struct RawSharding {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RawTransactions {
-    /// The time between two looks for transactions that were left prepared. With several shards only.
+    /// How often Weir looks for transactions that were left prepared. With several shards only.
     pub(crate) recovery_interval: DurationText,
-    /// A branch that has been seen prepared for this time is committed or rolled back, as its transaction was decided. Longer than any
-    /// commit should take: one that takes longer is rolled back.
+    /// Weir commits or rolls back a branch that it has seen prepared for this time, according to the transaction's decision. Choose it longer than any
+    /// commit should take: a commit that takes longer is rolled back.
     pub(crate) recovery_grace: DurationText,
-    /// The longest that a client waits to learn what was decided, when its transaction's deciding server was lost in the middle of
-    /// COMMIT. Then it is told that the outcome is unknown.
+    /// The maximum time that a client waits for the outcome if its transaction's deciding server was lost in the middle of
+    /// COMMIT. After that it gets an error that says that the outcome is unknown.
     pub(crate) outcome_timeout: DurationText,
-    /// Decisions stay in `weir.decisions` for this time. No replica may become a writer that is further behind.
+    /// Decisions stay in `weir.decisions` for this time. A replica that is further behind must not become a writer.
     pub(crate) keep_decisions: DurationText,
-    /// The time between two looks for deadlocks over several shards, which no server sees: one of the transactions ends with error 1213.
-    /// Servers are asked only while transactions over several shards wait. 0: deadlocks end by the servers' `innodb_lock_wait_timeout`.
+    /// How often Weir looks for deadlocks over several shards, which no server can see: one of the transactions ends with error 1213.
+    /// Weir asks the servers only while transactions over several shards wait. 0: deadlocks end by the servers' `innodb_lock_wait_timeout`.
     pub(crate) deadlock_interval: DurationText,
 }
 

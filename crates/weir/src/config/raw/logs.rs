@@ -34,12 +34,12 @@ pub(crate) struct RawSlowLog {
     /// The file to append to, one JSON object per line. Unset: no slow log.
     #[schemars(extend("format" = "path"), example = "/var/log/weir/slow.log")]
     pub(crate) file: Option<PathBuf>,
-    /// A statement that takes at least so long, from its arrival to the end of its reply, is logged
-    /// (`long_query_time` in MySQL). May be zero: all statements.
+    /// Statements that take at least this long, from arrival to the end of the reply, are logged
+    /// (`long_query_time` in MySQL). Zero logs all statements.
     pub(crate) min_time: DurationText,
-    /// Show literals too. A statement that speaks of passwords never shows them.
+    /// Show literals too. A statement that mentions passwords never shows them.
     pub(crate) literals: bool,
-    /// The size at which the file is renamed to `file.1` and a new one is begun.
+    /// The size at which the file is renamed to `file.1` and a new one is started.
     pub(crate) max_size: SizeText,
     /// How many renamed files are kept.
     #[schemars(range(max = 1_000))]
@@ -62,7 +62,7 @@ pub(crate) enum AuditEvent {
     Disconnect,
     /// Logins that were refused.
     FailedLogin,
-    /// Commands of Weir's own, by SQL and REST.
+    /// Weir's own commands, by SQL and REST.
     Admin,
     /// Statements, when they have ended.
     Statements,
@@ -72,10 +72,10 @@ pub(crate) enum AuditEvent {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum AuditFailure {
-    /// They run; the lines are lost and counted.
+    /// The statements run; their lines are lost and counted.
     #[default]
     Drop,
-    /// They are refused with error 3164 before they run. What has run is written as soon as it can be.
+    /// They are refused with error 3164 before they run. Lines of statements that have run are written as soon as possible.
     Refuse,
 }
 
@@ -88,16 +88,16 @@ pub(crate) struct RawAuditLog {
     pub(crate) file: Option<PathBuf>,
     /// What is logged.
     pub(crate) events: Vec<AuditEvent>,
-    /// Only what these users do is logged. Empty: what everybody does.
+    /// Only actions of these users are logged. Empty: of all users.
     #[schemars(extend("format" = "user"), example = ["app"])]
     pub(crate) users: Vec<String>,
     /// Only statements of these kinds are logged. Empty: all kinds.
     pub(crate) kinds: Vec<StatementKind>,
-    /// Show literals too. A statement that speaks of passwords never shows them.
+    /// Show literals too. A statement that mentions passwords never shows them.
     pub(crate) literals: bool,
-    /// What becomes of statements while their lines can't be written: the disk is full, or too slow.
+    /// What happens to statements while their lines cannot be written because the disk is full or too slow.
     pub(crate) on_failure: AuditFailure,
-    /// The size at which the file is renamed to `file.1` and a new one is begun.
+    /// The size at which the file is renamed to `file.1` and a new one is started.
     pub(crate) max_size: SizeText,
     /// How many renamed files are kept.
     #[schemars(range(max = 1_000))]

@@ -9,15 +9,15 @@ use super::super::units::DurationText;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RuleAction {
-    /// They are refused with error 1148.
+    /// Refuse the statements with error 1148.
     Block,
-    /// They are limited to `rate` per second or `concurrency` at a time; beyond, error 1226.
+    /// Limit them to `rate` per second or `concurrency` at a time; beyond that, error 1226.
     Limit,
-    /// They run on the server that `to` says, where they may.
+    /// Run them on the server that `to` names, where possible.
     Route,
-    /// The text of `replace` is run in their place.
+    /// Run the text of `replace` instead.
     Rewrite,
-    /// They are ended after `timeout`, with error 3024.
+    /// Kill them after `timeout`, with error 3024.
     Timeout,
 }
 
@@ -27,7 +27,7 @@ pub(crate) enum RuleAction {
 pub(crate) enum RuleTarget {
     /// The writer.
     Primary,
-    /// A replica, for reads outside of transactions that write; others stay on the writer.
+    /// A replica, for reads outside transactions that write; others stay on the writer.
     Replica,
 }
 
@@ -35,9 +35,9 @@ pub(crate) enum RuleTarget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RuleKind {
-    /// Whatever changes nothing.
+    /// Statements that change nothing.
     Read,
-    /// Whatever may change something: DDL, locking reads and calls of stored routines too.
+    /// Statements that may change something, including DDL, locking reads and calls of stored routines.
     Write,
     /// SELECT, WITH … SELECT, VALUES, TABLE.
     Select,
@@ -65,12 +65,12 @@ pub(crate) struct RawRule {
     /// What it does.
     #[schemars(example = RuleAction::Block)]
     pub(crate) action: RuleAction,
-    /// Only statements of this digest, as `WEIR SHOW DIGESTS` tells it.
+    /// Only statements of this digest, as `WEIR SHOW DIGESTS` shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "32 hexadecimal digits"), example = &"0123456789abcdef0123456789abcdef")]
     pub(crate) digest: Option<String>,
     /// Only statements whose text without literals has a match of this regular expression: `?` stands for each literal
-    /// and `(...)` for lists of them, as `WEIR SHOW DIGESTS` shows the text. The first 1,024 bytes of it count.
+    /// and `(...)` for lists of them, as `WEIR SHOW DIGESTS` shows the text. Only its first 1,024 bytes count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "regular expression"), example = &"^SELECT \\* FROM items$")]
     pub(crate) pattern: Option<String>,
@@ -81,7 +81,7 @@ pub(crate) struct RawRule {
     #[serde(default)]
     #[schemars(extend("format" = "user"), example = ["app"])]
     pub(crate) users: Vec<String>,
-    /// Only statements of clients in one of these networks; no client on a Unix socket is.
+    /// Only statements of clients in one of these networks. Clients on a Unix socket are in none.
     #[serde(default)]
     #[schemars(extend("format" = "network"), example = ["10.0.0.0/8"])]
     pub(crate) clients: Vec<String>,
@@ -89,28 +89,28 @@ pub(crate) struct RawRule {
     #[serde(default)]
     #[schemars(extend("format" = "database"), example = ["shop"])]
     pub(crate) databases: Vec<String>,
-    /// Why, for the clients whose statements are refused.
+    /// The reason, shown to clients whose statements are refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"ask for a page, not for the table")]
     pub(crate) reason: Option<String>,
-    /// With action `"limit"`: statements per second, of all clients together. Up to one second's worth may come at once.
+    /// With action `"limit"`: statements per second, over all clients. Up to one second's worth may come at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000), example = 100)]
     pub(crate) rate: Option<u32>,
-    /// With action `"limit"`: statements at a time, of all clients together.
+    /// With action `"limit"`: statements at a time, over all clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000), example = 4)]
     pub(crate) concurrency: Option<u32>,
-    /// With action `"limit"`: the longest that a statement waits for its turn before it is refused. Unset: it does not wait.
+    /// With action `"limit"`: the maximum time that a statement waits for its turn before it is refused. Unset: it does not wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = "500ms")]
     pub(crate) wait: Option<DurationText>,
-    /// With action `"route"`: where to.
+    /// With action `"route"`: the destination.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = RuleTarget::Replica)]
     pub(crate) to: Option<RuleTarget>,
     /// With action `"rewrite"`: the statement to run. `$1` stands for the first literal of the client's statement, and so on;
-    /// the parameters of a prepared statement have to stay in their order.
+    /// the parameters of a prepared statement must stay in their order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "SQL"), example = &"SELECT * FROM items LIMIT 100")]
     pub(crate) replace: Option<String>,

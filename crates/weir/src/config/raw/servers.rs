@@ -12,7 +12,7 @@ use super::super::units::DurationText;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Role {
-    /// Takes all writes of its group, and the reads that no replica can.
+    /// Takes all writes of its group, and the reads that no replica can take.
     Writer,
     /// Replicates from its group's writer with GTIDs, and takes reads.
     Replica,
@@ -31,12 +31,12 @@ pub(crate) struct RawServer {
     /// What the server is for.
     #[schemars(example = Role::Writer)]
     pub(crate) role: Role,
-    /// The name of its group, one of the `[[groups]]`. Needed where there are several; with one or none it is that one, or `main`.
+    /// The name of its group, one of the `[[groups]]`. Required if there are several; the default is the only group, or `main`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"main")]
     pub(crate) group: Option<String>,
-    /// Its share of the reads, against the other servers' shares; 0 for none. Unset: 1 for a replica, 0 for the writer, which
-    /// takes all reads that no replica can.
+    /// Its share of the reads, relative to the other servers' shares; 0 for none. Unset: 1 for a replica, 0 for the writer, which
+    /// takes all reads that no replica can take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1_000), example = 1)]
     pub(crate) weight: Option<u32>,
@@ -48,14 +48,14 @@ pub(crate) struct RawServer {
 pub(crate) enum ServerTlsMode {
     /// Never.
     Off,
-    /// Where the server offers it, without verifying the server.
+    /// If the server offers it, without verifying the server.
     #[default]
     Preferred,
     /// Always, without verifying the server.
     Required,
     /// Always, and the server's certificate must be signed by `ca`.
     VerifyCa,
-    /// As `verify-ca`, and the certificate must be for the host in the server's `address`.
+    /// Like `verify-ca`, and the certificate must be for the host in the server's `address`.
     VerifyIdentity,
 }
 
@@ -73,8 +73,8 @@ pub(crate) struct RawServerTls {
     /// A certificate that Weir shows to the servers, PEM, for accounts that `REQUIRE X509`.
     #[schemars(extend("format" = "path"), example = "/etc/weir/client-cert.pem")]
     pub(crate) certificate: Option<PathBuf>,
-    /// The private key of `certificate`, PEM, not encrypted. Others than its owner and group must
-    /// not be able to read it.
+    /// The private key of `certificate`, PEM, not encrypted. Only its owner and group may
+    /// be able to read it.
     #[schemars(extend("format" = "path"), example = "/etc/weir/client-key.pem")]
     pub(crate) key: Option<PathBuf>,
 }
@@ -83,26 +83,26 @@ pub(crate) struct RawServerTls {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RawPool {
-    /// The number of connections that Weir opens to each server, all users together. Leave the
-    /// server some of its own `max_connections` for monitoring and for people.
+    /// The maximum number of connections that Weir opens to each server, over all users. Leave the
+    /// server some of its own `max_connections` for monitoring and administration.
     #[schemars(range(min = 1, max = 100_000))]
     pub(crate) max_connections: u32,
-    /// The number of connections per server and user. 0: no limit of its own.
+    /// The maximum number of connections per server and user. 0: no limit of its own.
     #[schemars(range(max = 100_000))]
     pub(crate) max_user_connections: u32,
-    /// The number of statements that may wait for a connection to a server; one more gets error
+    /// The maximum number of statements that wait for a connection to a server; one more gets error
     /// 1040 at once.
     #[schemars(range(max = 1_000_000))]
     pub(crate) max_queue: u32,
-    /// The time that a statement waits for a connection before it gets error 1040.
+    /// The maximum time that a statement waits for a connection before it gets error 1040.
     pub(crate) queue_timeout: DurationText,
     /// The time after which an unused connection to a server is closed. It should be shorter than
     /// the servers' own `wait_timeout`.
     pub(crate) idle_timeout: DurationText,
-    /// The time to connect to a server, authentication included.
+    /// The maximum time to connect to a server, including authentication.
     pub(crate) connect_timeout: DurationText,
-    /// The number of prepared statements kept on each server connection; the one unused for
-    /// longest gives way.
+    /// The maximum number of prepared statements kept on each server connection; the least recently
+    /// used one is closed first.
     #[schemars(range(min = 1, max = 16_384))]
     pub(crate) prepared_statements: u32,
 }
@@ -125,16 +125,16 @@ impl Default for RawPool {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RawLanes {
-    /// Whether statements ride lanes at all. Without, each statement takes a connection of its own.
+    /// Whether statements use lanes at all. Without lanes, each statement takes a connection of its own.
     pub(crate) enabled: bool,
-    /// The number of lanes to each server, all users together. Lanes are among `pool.max_connections`
+    /// The maximum number of lanes to each server, over all users. Lanes count towards `pool.max_connections`
     /// and never take more than half of them; each worker has an equal share.
     #[schemars(range(min = 1, max = 10_000))]
     pub(crate) max_lanes: u32,
-    /// The number of statements in flight on one lane.
+    /// The maximum number of statements in flight on one lane.
     #[schemars(range(min = 1, max = 100_000))]
     pub(crate) max_depth: u32,
-    /// The time that a statement may occupy its lane while the server answers others; then the
+    /// How long a statement may occupy its lane while the server answers others. After that, the
     /// statements behind it are sent again on other connections.
     pub(crate) stall_timeout: DurationText,
 }
@@ -156,7 +156,7 @@ pub(crate) struct RawMonitor {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = "change me")]
     pub(crate) password: Option<Secret>,
-    /// A file that holds the password; a line break at its end does not count. It must be readable
+    /// A file that contains the password; a trailing line break is ignored. It must be readable
     /// by its owner only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "path"), example = "/etc/weir/monitor.password")]
@@ -165,11 +165,11 @@ pub(crate) struct RawMonitor {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "variable"), example = &"WEIR_MONITOR_PASSWORD")]
     pub(crate) password_env: Option<String>,
-    /// The time between two probes of a server.
+    /// How often Weir probes a server.
     pub(crate) interval: DurationText,
-    /// The time that a probe may take before it counts as failed.
+    /// The time after which a probe counts as failed.
     pub(crate) timeout: DurationText,
-    /// The time after which a server that answers no probe is taken for hung: statements that wait
+    /// The time after which a server that answers no probe is considered hung: statements that wait
     /// for it get an error. At least `timeout`.
     pub(crate) hang_timeout: DurationText,
 }
