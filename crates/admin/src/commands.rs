@@ -423,7 +423,9 @@ fn can_write(group: &Group) -> bool {
 fn reads(view: &View, index: usize) -> String {
     match &view.members[index] {
         Member { unusable: Some(why), .. } => format!("no: {why}"),
-        Member { weight: 0, .. } if index == view.writer && !view.has_readers => "yes: no replica does".to_owned(),
+        Member { weight: 0, .. } if index == view.writer && !view.has_readers => {
+            "yes: no replica takes reads".to_owned()
+        }
         Member { weight: 0, .. } => "no: its weight is 0".to_owned(),
         _ => "yes".to_owned(),
     }

@@ -70,7 +70,7 @@ pub(crate) fn definitions(catalog: &Catalog) -> Table {
 pub(crate) async fn resume(sharding: &Arc<Sharding>, id: u64) -> Result<(), Failure> {
     let catalog = sharding.catalog_now();
     let definition = catalog.definition(id).ok_or_else(|| {
-        let message = format!("There is no definition {id} under way: see WEIR SHOW DDL");
+        let message = format!("There is no definition {id} in progress: see WEIR SHOW DDL");
         Failure::new(Fault::Client, codes::ER_UNKNOWN_ERROR, b"HY000", message)
     })?;
     let mut shards = WithOwnAccount::new(&sharding.own, definition)?;

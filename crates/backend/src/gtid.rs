@@ -13,7 +13,7 @@ pub use set::GtidSet;
 
 /// A text that is no position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no GTID position")]
+#[error("'{0}' is not a GTID position")]
 pub struct NoPosition(pub String);
 
 /// A replication position.

@@ -71,9 +71,7 @@ impl FromStr for Bench {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|bench| bench.name() == name);
-        found.ok_or_else(|| {
-            format!("there is no bench of this name; there are {}", Self::ALL.map(Self::name).join(", "))
-        })
+        found.ok_or_else(|| format!("unknown bench; the benches are {}", Self::ALL.map(Self::name).join(", ")))
     }
 }
 

@@ -23,7 +23,7 @@ pub enum BenchError {
         source: Box<mysql::Error>,
     },
     /// A program that no point can do without.
-    #[error("{program} is not installed, and no bench can do without it: scripts/install-deps installs it")]
+    #[error("{program} is not installed, but every bench needs it: scripts/install-deps installs it")]
     NoTool {
         /// Its name.
         program: &'static str,

@@ -28,7 +28,7 @@ pub fn read(path: &Path) -> Result<Record, BenchError> {
     if format > Some(u64::from(FORMAT)) {
         return Err(no_record(path, "it was written by a later version of Weir".to_owned()));
     }
-    serde_json::from_value(value).map_err(|error| no_record(path, format!("it is no record of a bench ({error})")))
+    serde_json::from_value(value).map_err(|error| no_record(path, format!("it is not the record of a bench ({error})")))
 }
 
 /// Makes the reports of all records in `dir` again; tells which files were written.
@@ -81,7 +81,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("x.json");
         for (text, reason) in [
-            ("{}", "no record of a bench"),
+            ("{}", "not the record of a bench"),
             ("not JSON", "expected"),
             (r#"{"format": 2, "points": "unknown"}"#, "later version"),
         ] {

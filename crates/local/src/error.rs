@@ -152,7 +152,7 @@ pub enum LocalError {
         wanted: String,
     },
     /// Another command works in the same directory.
-    #[error("another weir command is at work in {}; wait for it, or interrupt it", dir.display())]
+    #[error("another weir command is running in {}; wait for it, or interrupt it", dir.display())]
     Busy {
         /// The directory.
         dir: PathBuf,

@@ -141,7 +141,7 @@ impl Installation {
         let printed = version_text(binary)?;
         let unusable = |reason: String| LocalError::Unusable { binary: binary.into(), reason };
         let version = Version::parse(&printed)
-            .ok_or_else(|| unusable(format!("says no version that can be read: {:?}", printed.trim_end())))?;
+            .ok_or_else(|| unusable(format!("printed no readable version: {:?}", printed.trim_end())))?;
         let flavor = if printed.contains("MariaDB") { Flavor::MariaDb } else { Flavor::MySql };
         let (major, minor) = flavor.oldest();
         if (version.major, version.minor) < (major, minor) {

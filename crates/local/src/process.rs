@@ -141,7 +141,7 @@ impl Process {
         })?;
         let Some(id) = ProcessId::of(child.id().cast_signed()) else {
             let status = child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-            return Err(not_started(launch.name, launch.log, 0, format!("it ended at once ({status})")));
+            return Err(not_started(launch.name, launch.log, 0, format!("it exited at once ({status})")));
         };
         Ok(Self { name: launch.name.to_owned(), id, mark: launch.mark, child: Some(child) })
     }

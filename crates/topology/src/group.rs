@@ -53,7 +53,7 @@ impl Default for GroupSettings {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SetWriterError {
     /// No such server.
-    #[error("there is no server '{0}'; WEIR SHOW SERVERS lists them")]
+    #[error("there is no server '{0}'; WEIR SHOW SERVERS lists the servers")]
     Unknown(String),
     /// It can't take writes.
     #[error("server '{server}' can't be the writer: {why}")]
@@ -178,12 +178,12 @@ impl Group {
             None => Some("it has not been asked yet".to_owned()),
             Some(observation) if observation.read_only => {
                 let promote =
-                    "it is read-only. Let it catch up with the present writer, and then SET GLOBAL read_only = 0 there";
+                    "it is read-only. Let it catch up with the current writer, then SET GLOBAL read_only = 0 there";
                 Some(promote.to_owned())
             }
             Some(_) if writes_on => {
                 let old = &self.servers[present].settings.name;
-                Some(format!("the present writer, '{old}', takes writes. SET GLOBAL read_only = 1 there first"))
+                Some(format!("the current writer, '{old}', still takes writes; SET GLOBAL read_only = 1 there first"))
             }
             Some(observation) => self.lacks(&observation.visible),
         };
@@ -200,7 +200,7 @@ impl Group {
         let view = self.view.load();
         let position = view.writer_position.as_ref().map(|writer| &writer.position)?;
         (!has.covers(position))
-            .then(|| format!("it has not applied all of the present writer's transactions ({position})"))
+            .then(|| format!("it has not applied all of the current writer's transactions ({position})"))
     }
 
     fn facts(&self, history: &History, now: Instant) -> Vec<Fact> {

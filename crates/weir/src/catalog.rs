@@ -87,9 +87,9 @@ pub(crate) enum CatalogError {
     Read { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Undecided(#[from] Undecided),
-    #[error("the document is of the shards {}, and the configuration has the groups {}", known.join(", "), configured.join(", "))]
+    #[error("the document describes the shards {}, but the configuration has the groups {}", known.join(", "), configured.join(", "))]
     OtherShards { known: Vec<String>, configured: Vec<String> },
-    #[error("the catalog {} is there, with version {version}: nothing is lost. Move it away if it is to be made anew", path.display())]
+    #[error("the catalog {} is there, with version {version}: nothing is lost. To rebuild it anyway, move the file away first", path.display())]
     There { path: PathBuf, version: u64 },
     #[error("the catalog {} is empty", path.display())]
     Empty { path: PathBuf },

@@ -32,11 +32,11 @@ const USAGE: u8 = 2;
     max_term_width = 100,
     after_help = "\
 Examples:
-  weir config example > weir.toml && chmod 600 weir.toml   begin with a configuration
-  weir config check weir.toml                              say all that is wrong with it
+  weir config example > weir.toml && chmod 600 weir.toml   create a configuration
+  weir config check weir.toml                              report all errors in it
   weir serve --config weir.toml                            run the server
   weir up                                                  try it: real servers, Weir in front
-  weir ctl sessions                                        look at a running Weir
+  weir ctl sessions                                        show the sessions of a running Weir
   weir bench run overhead --quick                          measure it on this machine
 
 Exit codes: 0 success, 1 failure, 2 wrong command line, 130 interrupted."
@@ -66,7 +66,7 @@ Examples:
     Down(cluster::DownArgs),
     Status(cluster::StatusArgs),
     Advise(advise::AdviseArgs),
-    /// Look at and mend the catalog of sharded databases
+    /// Inspect and repair the catalog of sharded databases
     #[command(subcommand, arg_required_else_help = true)]
     Catalog(catalog::CatalogCommand),
     /// Measure Weir beside direct connections and other proxies
@@ -107,7 +107,7 @@ struct ServeArgs {
 
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
-    /// Check a configuration file: say all that is wrong with it
+    /// Check a configuration file: report all errors in it
     ///
     /// Passwords and certificates are read; nothing is listened on or connected to.
     Check(FileArgs),

@@ -280,7 +280,7 @@ fn limit(endpoint: &mut Endpoint) -> Result<(), Failed> {
     expect_equal("the first two", outcomes[..2].iter().all(Result::is_ok), true)?;
     let refused = outcomes.iter().find(|outcome| outcome.is_err()).ok_or("none of ten at once was refused")?;
     expect_error("too many", refused, 1226, "42000")?;
-    let expected = "Too many statements of this kind: they are limited by rule 'few' of Weir";
+    let expected = "Too many statements of this kind: limited by rule 'few' of Weir";
     expect_equal("message", message(refused), expected.to_owned())
 }
 

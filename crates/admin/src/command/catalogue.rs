@@ -11,11 +11,14 @@ use crate::sessions::Interrupt;
 pub(super) const PATTERN: Argument = Argument {
     name: "pattern",
     kind: ArgumentKind::Text,
-    about: "What to show, as in MySQL's LIKE: `%` is any text, `_` one character",
+    about: "What to show, as in MySQL's LIKE: `%` matches any text, `_` one character",
 };
 const STATE: Argument = Argument { name: "state", kind: ArgumentKind::Text, about: "`ON` or `OFF`" };
-const LIMIT: Argument =
-    Argument { name: "limit", kind: ArgumentKind::Integer, about: "The most rows to show; 100 if not given" };
+const LIMIT: Argument = Argument {
+    name: "limit",
+    kind: ArgumentKind::Integer,
+    about: "The maximum number of rows to show; 100 if not given",
+};
 const ID: Argument =
     Argument { name: "id", kind: ArgumentKind::Integer, about: "The connection id of a session: `CONNECTION_ID()`" };
 
@@ -57,7 +60,7 @@ pub static CATALOGUE: &[Spec] = &[
         path: "/api/v1/sessions",
         arguments: &[PATTERN],
         shape: Shape::Rows(columns::SESSIONS),
-        about: "The sessions, by user, what each does, and what binds it to a server connection",
+        about: "The sessions, by user, with what each does and what binds it to a server connection",
         build: |arguments| Ok(Command::ShowSessions(arguments.pattern())),
     },
     Spec {
@@ -77,7 +80,7 @@ pub static CATALOGUE: &[Spec] = &[
         path: "/api/v1/transactions",
         arguments: &[PATTERN],
         shape: Shape::Rows(columns::TRANSACTIONS),
-        about: "Prepared branches of transactions with several shards, by name: left by a Weir or a server that died",
+        about: "Prepared branches of transactions over several shards, by name, that a Weir or a server that died has left",
         build: |arguments| Ok(Command::ShowTransactions(arguments.pattern())),
     },
     Spec {
@@ -87,7 +90,7 @@ pub static CATALOGUE: &[Spec] = &[
         path: "/api/v1/digests",
         arguments: &[PATTERN, LIMIT],
         shape: Shape::Rows(columns::DIGESTS),
-        about: "What statements cost, by their text without literals, those with the most time first",
+        about: "The cost of statements, by their text without literals, in order of total time",
         build: |arguments| {
             let limit = arguments.optional_integer(LIMIT.name)?;
             Ok(Command::ShowDigests { like: arguments.pattern(), limit })
@@ -100,7 +103,7 @@ pub static CATALOGUE: &[Spec] = &[
         path: "/api/v1/digests",
         arguments: &[],
         shape: Shape::Done,
-        about: "Forget what was counted of digests",
+        about: "Reset the statistics of all digests",
         build: |_| Ok(Command::ResetDigests),
     },
     Spec {
@@ -140,7 +143,7 @@ pub static CATALOGUE: &[Spec] = &[
         path: "/api/v1/reload",
         arguments: &[],
         shape: Shape::Rows(columns::RELOAD),
-        about: "Read the configuration file again, and apply what can be applied without a restart",
+        about: "Read the configuration file again, and apply everything that does not need a restart",
         build: |_| Ok(Command::Reload),
     },
     Spec {
@@ -165,7 +168,7 @@ pub static CATALOGUE: &[Spec] = &[
         arguments: &[Argument {
             name: "server",
             kind: ArgumentKind::Text,
-            about: "The server's name. It must take writes (read_only = 0) and have all that the present writer has committed",
+            about: "The server's name. It must take writes (read_only = 0) and have everything that the current writer has committed",
         }],
         shape: Shape::Done,
         about: "Send writes to another server of the group from now on",
@@ -188,7 +191,7 @@ pub static CATALOGUE: &[Spec] = &[
         path: "/api/v1/read-only",
         arguments: &[STATE],
         shape: Shape::Done,
-        about: "Refuse statements that change data (ON), or no longer (OFF), until the next start",
+        about: "Refuse (ON) or allow (OFF) statements that change data, until the next start",
         build: |arguments| Ok(Command::SetReadOnly(arguments.on_or_off(STATE.name)?)),
     },
     Spec {
@@ -198,7 +201,7 @@ pub static CATALOGUE: &[Spec] = &[
         path: "/api/v1/logs/rotate",
         arguments: &[],
         shape: Shape::Done,
-        about: "Begin new files of the slow log and the audit log",
+        about: "Start new files of the slow log and the audit log",
         build: |_| Ok(Command::RotateLogs),
     },
     Spec {
@@ -208,7 +211,7 @@ pub static CATALOGUE: &[Spec] = &[
         path: "/api/v1/shards",
         arguments: &[PATTERN],
         shape: Shape::Rows(columns::SHARDS),
-        about: "The shards, by name, and which version of the catalog each has a copy of",
+        about: "The shards, by name, and the version of the catalog that each has a copy of",
         build: |arguments| Ok(Command::ShowShards(arguments.pattern())),
     },
     Spec {
@@ -218,7 +221,7 @@ pub static CATALOGUE: &[Spec] = &[
         path: "/api/v1/definitions",
         arguments: &[],
         shape: Shape::Rows(columns::DEFINITIONS),
-        about: "The definitions that are under way, or that some shards have and some don't",
+        about: "The definitions that are in progress, or that only some shards have",
         build: |_| Ok(Command::ShowDefinitions),
     },
     Spec {
@@ -228,7 +231,7 @@ pub static CATALOGUE: &[Spec] = &[
         path: "/api/v1/definitions/{id}/resume",
         arguments: &[DEFINITION],
         shape: Shape::Done,
-        about: "Go on with a definition on the shards that don't have it",
+        about: "Resume a definition on the shards that do not have it",
         build: |arguments| Ok(Command::ResumeDefinition(arguments.integer(DEFINITION.name)?)),
     },
     Spec {
@@ -238,7 +241,7 @@ pub static CATALOGUE: &[Spec] = &[
         path: "/api/v1/definitions/{id}",
         arguments: &[DEFINITION],
         shape: Shape::Rows(columns::CANCELLED),
-        about: "Undo a definition where it was done, as far as it can be, and forget it: what each shard is left with",
+        about: "Undo a definition where it ran, as far as possible, and remove it; shows what each shard is left with",
         build: |arguments| Ok(Command::CancelDefinition(arguments.integer(DEFINITION.name)?)),
     },
     Spec {
@@ -258,7 +261,7 @@ pub static CATALOGUE: &[Spec] = &[
         path: "/api/v1/catalog/differences",
         arguments: &[],
         shape: Shape::Rows(columns::DIFFERENCES),
-        about: "Compare the catalog with what the servers have: no rows if they agree",
+        about: "Compare the catalog with the servers: no rows if they agree",
         build: |_| Ok(Command::CheckCatalog),
     },
     Spec {
@@ -268,7 +271,7 @@ pub static CATALOGUE: &[Spec] = &[
         path: "/api/v1/databases/{database}",
         arguments: &[DATABASE],
         shape: Shape::Done,
-        about: "Adopt a database that is on the servers as it is: each of its tables is SINGLE on its shard",
+        about: "Adopt a database of the servers as it is: each of its tables is SINGLE on its shard",
         build: |arguments| Ok(Command::Attach(arguments.text(DATABASE.name)?)),
     },
     Spec {
@@ -278,7 +281,7 @@ pub static CATALOGUE: &[Spec] = &[
         path: "/api/v1/databases/{database}",
         arguments: &[DATABASE],
         shape: Shape::Done,
-        about: "Forget a database whose tables are SINGLE; they stay where they are",
+        about: "Remove a database whose tables are SINGLE from the catalog; the tables stay where they are",
         build: |arguments| Ok(Command::Detach(arguments.text(DATABASE.name)?)),
     },
     Spec {

@@ -199,14 +199,14 @@ impl Arguments {
 
     fn integer(&self, name: &str) -> Result<u64, Failure> {
         let text = self.text(name)?;
-        text.parse().map_err(|_| wrong_argument(&format!("`{name}` is a whole number, not `{text}`")))
+        text.parse().map_err(|_| wrong_argument(&format!("`{name}` must be a whole number, not `{text}`")))
     }
 
     fn on_or_off(&self, name: &str) -> Result<bool, Failure> {
         match self.text(name)?.to_ascii_uppercase().as_str() {
             "ON" | "1" => Ok(true),
             "OFF" | "0" => Ok(false),
-            other => Err(wrong_argument(&format!("`{name}` is ON or OFF, not `{other}`"))),
+            other => Err(wrong_argument(&format!("`{name}` must be ON or OFF, not `{other}`"))),
         }
     }
 

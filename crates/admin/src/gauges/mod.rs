@@ -69,7 +69,7 @@ impl Gauges {
             let family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             self.encode_each(family, |of| Some(ConstGauge::new(i64::from(read(of.view, of.index)))))?;
         }
-        let help = "How long ago at most the replica had everything that was committed";
+        let help = "Upper bound of the replica's lag";
         let family = encoder.encode_descriptor("weir_server_lag", help, Some(&Unit::Seconds), MetricType::Gauge)?;
         self.encode_each(family, |of| {
             let as_of = of.view.members[of.index].as_of.filter(|_| of.index != of.view.writer)?;

@@ -43,7 +43,7 @@ impl Collector for Statements {
 }
 
 fn encode_places(encoder: &mut DescriptorEncoder<'_>, totals: &[(StatementKind, Totals)]) -> fmt::Result {
-    let help = "Statements, by kind, by who answered, and whether they rode a lane";
+    let help = "Statements, by kind, by who answered, and whether they used a lane";
     let mut family = encoder.encode_descriptor("weir_statements", help, None, MetricType::Counter)?;
     for (kind, totals) in totals {
         for place in Place::ALL {
@@ -111,7 +111,7 @@ fn encode_logs(encoder: &mut DescriptorEncoder<'_>, oversight: &Oversight) -> fm
             ConstCounter::new(read(writer)).encode(family.encode_family(&[("log", log)])?)?;
         }
     }
-    let help = "Whether the log can't be written now";
+    let help = "Whether the log cannot be written now";
     let mut family = encoder.encode_descriptor("weir_log_failing", help, None, MetricType::Gauge)?;
     for (log, writer) in oversight.logs.writers() {
         ConstGauge::new(i64::from(writer.failing().is_some())).encode(family.encode_family(&[("log", log)])?)?;
@@ -120,7 +120,7 @@ fn encode_logs(encoder: &mut DescriptorEncoder<'_>, oversight: &Oversight) -> fm
 }
 
 fn encode_errors(encoder: &mut DescriptorEncoder<'_>, (counts, other): (Vec<(u16, u64)>, u64)) -> fmt::Result {
-    let help = "Errors that statements ended in, by MySQL's code: servers' and Weir's own";
+    let help = "Statements that ended in an error, by MySQL's code: the servers' errors and Weir's own";
     let mut family = encoder.encode_descriptor("weir_errors", help, None, MetricType::Counter)?;
     let counts = counts.into_iter().map(|(code, count)| (code.to_string(), count));
     for (code, count) in counts.chain([("other".to_owned(), other)]) {

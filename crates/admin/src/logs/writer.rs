@@ -121,7 +121,7 @@ impl Writer {
         }
         match self.state.reserve() {
             true => Ok(Slot(Some(self.state.clone()))),
-            false => Err(format!("{MOST_WAITING} lines wait to be written")),
+            false => Err(format!("{MOST_WAITING} lines are waiting to be written")),
         }
     }
 

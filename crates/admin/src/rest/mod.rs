@@ -167,7 +167,7 @@ async fn read_body(spec: &Spec, body: Body, arguments: &mut Arguments) -> Result
         let text = match (argument.kind, value) {
             (ArgumentKind::Text, Json::String(text)) => text,
             (ArgumentKind::Integer, Json::Number(number)) => number.to_string(),
-            _ => return Err(Problem::bad_request(&format!("the field `{name}` is of another type"))),
+            _ => return Err(Problem::bad_request(&format!("the field `{name}` has the wrong type"))),
         };
         arguments.set(argument.name, text);
     }

@@ -31,12 +31,12 @@ impl Problem {
     }
 
     pub(super) fn not_found(path: &str) -> Problem {
-        let detail = format!("there is nothing at {path}: {} lists what there is", super::DOCUMENT_PATH);
+        let detail = format!("there is nothing at {path}: {} lists all paths", super::DOCUMENT_PATH);
         Problem::new(StatusCode::NOT_FOUND, detail)
     }
 
     pub(super) fn method_not_allowed(allowed: String) -> Problem {
-        let detail = format!("this takes {allowed} only");
+        let detail = format!("only {allowed} is supported here");
         Problem { header: Some((header::ALLOW, allowed)), ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
     }
 
@@ -51,7 +51,7 @@ impl Problem {
     }
 
     pub(super) fn too_large(limit: usize) -> Problem {
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body is larger than {limit} bytes, or broke off"))
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body is larger than {limit} bytes, or incomplete"))
     }
 }
 

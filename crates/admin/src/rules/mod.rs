@@ -196,18 +196,18 @@ impl Rule {
 
     /// There are too many of its like.
     pub fn limited(&self) -> Failure {
-        self.refuse(LIMITED, b"42000", "Too many statements of this kind: they are limited")
+        self.refuse(LIMITED, b"42000", "Too many statements of this kind: limited")
     }
 
     /// It took too long.
     pub fn timed_out(&self) -> Failure {
-        let what = "Query execution was interrupted, maximum statement execution time exceeded: it is bounded";
+        let what = "Query execution was interrupted, maximum statement execution time exceeded: limited";
         self.refuse(TIMED_OUT, b"HY000", what)
     }
 
     /// Its rewrite does not fit.
     pub fn unfit(&self, error: &RewriteError) -> Failure {
-        self.refuse(BLOCKED, b"42000", &format!("The statement can't be rewritten ({error}) as it is to be"))
+        self.refuse(BLOCKED, b"42000", &format!("The statement cannot be rewritten ({error}), as required"))
     }
 }
 

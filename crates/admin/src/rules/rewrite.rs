@@ -9,13 +9,13 @@ use weir_sql::{Class, Kind, LexMode, Lexer, TokenKind, classify};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RewriteError {
     /// `$0`, or a number too large.
-    #[error("`{0}` is not the number of a literal: they are counted from $1")]
+    #[error("`{0}` is not the number of a literal: numbers start at $1")]
     NoNumber(String),
     /// Not exactly one statement.
     #[error("the new text is not one statement")]
     NotOneStatement,
     /// The statement has fewer literals.
-    #[error("it has {has} literals, and ${wanted} is wanted")]
+    #[error("it has {has} literals, but the new text uses ${wanted}")]
     Missing {
         /// The number in the new text.
         wanted: usize,
@@ -23,7 +23,7 @@ pub enum RewriteError {
         has: usize,
     },
     /// A prepared statement's parameters.
-    #[error("its parameters would be in another order, or not all there")]
+    #[error("its parameters would be in another order or incomplete")]
     Parameters,
 }
 

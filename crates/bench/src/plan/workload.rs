@@ -138,8 +138,6 @@ impl FromStr for Workload {
 
     fn from_str(key: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|workload| workload.key() == key);
-        found.ok_or_else(|| {
-            format!("there is no workload of this name; there are {}", Self::ALL.map(Self::key).join(", "))
-        })
+        found.ok_or_else(|| format!("unknown workload; the workloads are {}", Self::ALL.map(Self::key).join(", ")))
     }
 }

@@ -103,9 +103,7 @@ impl FromStr for TargetKind {
 
     fn from_str(key: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|kind| kind.key() == key);
-        found.ok_or_else(|| {
-            format!("there is no target of this name; there are {}", Self::ALL.map(Self::key).join(", "))
-        })
+        found.ok_or_else(|| format!("unknown target; the targets are {}", Self::ALL.map(Self::key).join(", ")))
     }
 }
 

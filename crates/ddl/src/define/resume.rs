@@ -131,7 +131,7 @@ fn is_not_there(definition: &Definition, failure: &Failure) -> bool {
 }
 
 fn known(catalog: &Arc<Catalog>, id: u64) -> Result<Definition, Failure> {
-    let message = || format!("There is no definition {id} under way: see WEIR SHOW DDL");
+    let message = || format!("There is no definition {id} in progress: see WEIR SHOW DDL");
     catalog.definition(id).cloned().ok_or_else(|| failure(message()))
 }
 

@@ -139,7 +139,7 @@ impl ClusterState {
         let unreadable = |reason: String| not_a_cluster(dir, format!("its {STATE_FILE} can't be read: {reason}"));
         let state: Self = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
         if state.weir_cluster != FORMAT {
-            return Err(unreadable(format!("it is of format {}, not {FORMAT}", state.weir_cluster)));
+            return Err(unreadable(format!("it has format {}, not {FORMAT}", state.weir_cluster)));
         }
         state.servers().try_for_each(|server| check_name(&server.name))?;
         Ok(Some(state))

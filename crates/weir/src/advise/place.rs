@@ -178,7 +178,7 @@ fn placed(table: &Declared, schema: &Schema, servers: &mut Servers, places: &[Pl
     with_create(&table.text, servers.mode, |create| {
         servers.declare(&schema.catalog, &table.object.database, &table.text, create)
     })
-    .unwrap_or_else(|| Err("With the keys that later statements add it can't be read".to_owned()))
+    .unwrap_or_else(|| Err("It cannot be parsed together with the keys that later statements add".to_owned()))
 }
 
 /// A foreign key in CREATE TABLE itself to a table that comes later, or is not in the file.
@@ -188,7 +188,7 @@ fn later_reference(table: &Declared, after: &[Declared], all: &[Declared]) -> Op
     };
     let object = table.own_references.iter().find(unknown)?;
     Some(format!(
-        "Its foreign key refers to {object}, which is not there yet when it is made: move its definition before this one"
+        "Its foreign key refers to {object}, which does not exist yet at this point: move its definition before this one"
     ))
 }
 

@@ -31,7 +31,7 @@ fn a_wrong_command_line_is_a_usage_error_on_standard_error() {
         (&["ctl"], "Look at a running Weir"),
         (&["ctl", "staus"], "weir: `staus` is not a command here: expected attach, cancel"),
         (&["bench"], "Measure Weir"),
-        (&["bench", "run", "speed"], "weir: invalid value 'speed' for '<NAME>': there is no bench of this name"),
+        (&["bench", "run", "speed"], "weir: invalid value 'speed' for '<NAME>': unknown bench"),
         (&["bench", "run", "overhead", "--target", "weir,x"], "weir: invalid value 'x' for '--target <NAME,…>'"),
         (
             &["bench", "run", "overhead", "--server", "db:3306"],

@@ -99,7 +99,7 @@ pub(super) fn listen_address(dir: &Path) -> Result<Option<SocketAddr>, ClusterEr
     let first = config.get("listen").and_then(|listen| listen.get("address")?.get(0)?.as_str());
     let first = first.ok_or_else(|| bad("[listen] has no address".to_owned()))?;
     let address: SocketAddr =
-        first.parse().map_err(|_| bad(format!("[listen] address {first:?} is no IP address and port")))?;
+        first.parse().map_err(|_| bad(format!("[listen] address {first:?} is not an IP address and port")))?;
     Ok(Some(connectable(address)))
 }
 

@@ -188,7 +188,7 @@ impl Checker<'_> {
         let token = self.secret(section, keys, ways, |token| {
             let is_fit = TOKEN_LENGTH.contains(&token.len()) && token.bytes().all(|byte| byte.is_ascii_graphic());
             let (min, max) = (TOKEN_LENGTH.start(), TOKEN_LENGTH.end());
-            is_fit.then_some(()).ok_or_else(|| format!("a token has {min} to {max} visible characters of ASCII"))
+            is_fit.then_some(()).ok_or_else(|| format!("a token has {min} to {max} visible ASCII characters"))
         });
         Some(Api { address: address?, token })
     }
@@ -238,7 +238,7 @@ impl Checker<'_> {
         let mut seen = HashMap::new();
         for (number, value) in values.enumerate() {
             if seen.insert(value, number).is_some() {
-                self.report.add(Place::entry(section, number).key(key), format!("`{value}` is there twice"));
+                self.report.add(Place::entry(section, number).key(key), format!("`{value}` is duplicated"));
             }
         }
     }

@@ -56,12 +56,12 @@ impl Content {
     /// read one through its group.
     pub(crate) fn refuse_group_and_others(&self, path: &Path) -> Result<(), String> {
         let bits = refused_bits(self.owner, nix::unistd::geteuid().as_raw());
-        self.refuse(bits, "a password, but not only its owner", path)
+        self.refuse(bits, "a password, but users other than its owner have", path)
     }
 
     /// A complaint when anyone on the machine may do anything with a file that holds a private key.
     fn refuse_others(&self, path: &Path) -> Result<(), String> {
-        self.refuse(OTHERS, "a private key, but everyone", path)
+        self.refuse(OTHERS, "a private key, but everyone has", path)
     }
 
     fn refuse(&self, bits: u32, what_and_who: &str, path: &Path) -> Result<(), String> {
@@ -69,7 +69,7 @@ impl Content {
             return Ok(());
         }
         Err(format!(
-            "holds {what_and_who} has access to it (mode {:04o}): run `chmod 600 {}`",
+            "contains {what_and_who} access to it (mode {:04o}): run `chmod 600 {}`",
             self.mode,
             path.display(),
         ))
@@ -121,7 +121,7 @@ pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'stati
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| about(path, format!("is not a PEM file: {error}")))?;
     if certificates.is_empty() {
-        return Err(about(path, "holds no certificate in PEM form"));
+        return Err(about(path, "contains no certificate in PEM format"));
     }
     Ok(certificates)
 }
@@ -131,7 +131,7 @@ pub(crate) fn read_private_key(path: &Path) -> Result<PrivateKeyDer<'static>, St
     let content = Content::read(path, MAX_PEM_FILE).map_err(|error| about(path, error))?;
     content.refuse_others(path).map_err(|message| about(path, message))?;
     PrivateKeyDer::from_pem_slice(&content.bytes)
-        .map_err(|_| about(path, "holds no private key in PEM form that isn't encrypted"))
+        .map_err(|_| about(path, "contains no unencrypted private key in PEM format"))
 }
 
 /// Checks that the TLS library can use the key, and that it belongs to the first certificate.

@@ -73,7 +73,7 @@ pub(crate) fn api_of(path: &Path) -> Result<(SocketAddr, Secret), String> {
         (Some(token), None, None) => token.to_owned(),
         (None, Some(file), None) => read_password(&path.parent().unwrap_or(Path::new("")).join(file))?,
         (None, None, Some(name)) => {
-            std::env::var(name).map_err(|_| about(&format!("the environment has no `{name}`")))?
+            std::env::var(name).map_err(|_| about(&format!("the environment variable `{name}` is not set")))?
         }
         _ => return Err(about("[api] needs exactly one of `token`, `token_file`, `token_env`")),
     };

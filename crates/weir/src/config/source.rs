@@ -100,9 +100,9 @@ impl Reader<'_> {
         } else {
             let advice = match self.section_of_key(name) {
                 Some(header) => format!("it belongs in {header}"),
-                None => "keys stand in a section, such as [listen]".to_owned(),
+                None => "keys belong in a section, such as [listen]".to_owned(),
             };
-            (format!("unknown key `{name}` outside of a section"), advice)
+            (format!("unknown key `{name}` outside a section"), advice)
         };
         let problem = Problem::new(subject, Some(line), advice);
         self.report.add_unreadable(name, problem);

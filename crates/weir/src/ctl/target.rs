@@ -51,7 +51,7 @@ impl Target {
 }
 
 fn token(file: Option<&Path>, variable: Option<String>) -> Result<Secret, CtlError> {
-    let missing = "which token? Give --token-file FILE, or set WEIR_TOKEN";
+    let missing = "no token is given: use --token-file FILE, or set WEIR_TOKEN";
     match (file, variable) {
         (Some(file), _) => config::read_password(file).map(Secret::new).map_err(CtlError::Target),
         (None, Some(token)) => Ok(Secret::new(token)),

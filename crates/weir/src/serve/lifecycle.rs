@@ -243,7 +243,7 @@ impl Process {
         match tokio::task::block_in_place(|| successor.hand_over(next_id)) {
             Ok(()) => true,
             Err(error) => {
-                tracing::warn!(pid, %error, "the new process has not taken over: this one goes on");
+                tracing::warn!(pid, %error, "the new process has not taken over: this one continues");
                 false
             }
         }

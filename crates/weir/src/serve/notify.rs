@@ -21,7 +21,7 @@ pub(super) fn stopping() {
 fn tell(state: &str) {
     let Ok(name) = std::env::var(SOCKET_VARIABLE) else { return };
     if let Err(error) = send(&name, state) {
-        tracing::warn!(%error, "the service manager can't be told");
+        tracing::warn!(%error, "the service manager could not be notified");
     }
 }
 

@@ -22,7 +22,7 @@ impl Checker<'_> {
         for text in &raw.address {
             let address = self.socket_address(section.key("address"), text);
             if address.is_some_and(|a| a.port() != 0 && addresses.contains(&a)) {
-                self.report.add(section.key("address"), format!("`{text}` is there twice"));
+                self.report.add(section.key("address"), format!("`{text}` is duplicated"));
             }
             addresses.extend(address);
         }

@@ -29,7 +29,7 @@ impl Checker<'_> {
             && raw.kinds.is_empty()
             && [&raw.users, &raw.clients, &raw.databases].into_iter().all(Vec::is_empty);
         if is_for_all && matches!(raw.action, raw::RuleAction::Block | raw::RuleAction::Rewrite) {
-            self.report.add(section, "is for all statements: say for which");
+            self.report.add(section, "applies to all statements: add a condition, such as `pattern`");
         }
         let matches = self.matches(section, raw);
         let action = self.rule_action(section, raw);

@@ -26,7 +26,7 @@ const CATALOG: &str = "weir-catalog";
 impl Checker<'_> {
     pub(super) fn groups(&mut self, raw: &[RawGroup], raw_servers: &[RawServer], own: &[SocketAddr]) -> Vec<Group> {
         if raw.len() > MOST_GROUPS {
-            self.report.add(Place::all("groups"), format!("there can be {MOST_GROUPS} at most, found {}", raw.len()));
+            self.report.add(Place::all("groups"), format!("at most {MOST_GROUPS} are supported, found {}", raw.len()));
         }
         self.all_different("groups", "name", raw.iter().map(|group| group.name.as_str()));
         let default = [RawGroup::default()];
@@ -68,7 +68,7 @@ impl Checker<'_> {
                 self.report.add(Place::all("servers"), message);
             }
             if own.len() > MOST_SERVERS {
-                let message = format!("{of_group}there can be {MOST_SERVERS} at most, found {}", own.len());
+                let message = format!("{of_group}at most {MOST_SERVERS} are supported, found {}", own.len());
                 self.report.add(Place::all("servers"), message);
             }
         }

@@ -27,8 +27,8 @@ fn unknown_keys_and_sections_come_with_a_suggestion() {
             ("[shutdown]\nxyz = 5", &["unknown key `xyz` in [shutdown], line 2: its keys are grace"]),
             ("[pools]", &["unknown section [pools], line 1: did you mean `pool`?"]),
             ("[xyz]\na = 1", &["unknown section [xyz], line 1: no such section"]),
-            ("backlog = 5", &["unknown key `backlog` outside of a section, line 1: it belongs in [listen]"]),
-            ("xyz = 5", &["unknown key `xyz` outside of a section, line 1: keys stand in a section, such as [listen]"]),
+            ("backlog = 5", &["unknown key `backlog` outside a section, line 1: it belongs in [listen]"]),
+            ("xyz = 5", &["unknown key `xyz` outside a section, line 1: keys belong in a section, such as [listen]"]),
             (
                 "[[users]]\nname = \"a\"\npassword = \"b\"\nadmim = true",
                 &["unknown key `admim` in [[users]], line 4: did you mean `admin`?"],
@@ -110,7 +110,7 @@ fn sections_that_contradict_themselves_are_refused() {
             ),
             (
                 "[listen]\naddress = [\"[::]:1\", \"[::]:1\"]",
-                &["`address` in [listen], line 2: `[::]:1` is there twice"],
+                &["`address` in [listen], line 2: `[::]:1` is duplicated"],
             ),
             (
                 "[listen]\nsocket = \"weir.sock\"\nsocket_mode = \"rw\"",
@@ -168,7 +168,7 @@ fn users_must_differ_and_keep_within_the_limits() {
         &[
             (
                 "[[users]]\nname = \"a\"\npassword = \"b\"\n[[users]]\nname = \"a\"\npassword = \"b\"",
-                &["`name` in [[users]], line 5: `a` is there twice"],
+                &["`name` in [[users]], line 5: `a` is duplicated"],
             ),
             (
                 "[[users]]\nname = \"\"\npassword = \"b\\u0000\"\nmax_connections = 10001",
@@ -193,8 +193,8 @@ fn servers_must_differ_and_one_of_them_is_the_writer() {
                 "[[servers]]\nname = \"a\"\naddress = \"h1\"\nrole = \"writer\"
 [[servers]]\nname = \"a\"\naddress = \"h1:3306\"\nrole = \"writer\"",
                 &[
-                    "`name` in [[servers]], line 6: `a` is there twice",
-                    "`address` in [[servers]], line 7: `h1:3306` is there twice",
+                    "`name` in [[servers]], line 6: `a` is duplicated",
+                    "`address` in [[servers]], line 7: `h1:3306` is duplicated",
                     "[[servers]]: exactly one needs role = \"writer\", found 2",
                 ],
             ),
@@ -267,8 +267,11 @@ fn a_rest_interface_needs_a_token_and_an_address_of_its_own() {
     assert!(with(&format!("address = \"127.0.0.1:4408\"\n{token}")).is_empty());
     for (keys, said) in [
         ("address = \"127.0.0.1:4408\"", "needs exactly one of `token`, `token_file`, `token_env`"),
-        ("address = \"127.0.0.1:4408\"\ntoken = \"short\"", "a token has 16 to 1024 visible characters"),
-        ("address = \"127.0.0.1:4408\"\ntoken = \"sixteen and a space\"", "a token has 16 to 1024 visible characters"),
+        ("address = \"127.0.0.1:4408\"\ntoken = \"short\"", "a token has 16 to 1024 visible ASCII characters"),
+        (
+            "address = \"127.0.0.1:4408\"\ntoken = \"sixteen and a space\"",
+            "a token has 16 to 1024 visible ASCII characters",
+        ),
         ("address = \"127.0.0.1:4408\"\ntoken_file = \"/nonexistent\"", "`token_file` in [api]"),
         (&format!("address = \"127.0.0.1:4406\"\n{token}"), "is an `address` in [listen] too"),
         (&format!("address = \"127.0.0.1:4407\"\n{token}"), "is the `address` in [metrics] too"),

@@ -60,12 +60,12 @@ fn groups_that_lack_something_are_named() {
         (
             TWO_GROUPS.replace("\"s2\"", "\"s1\""),
             vec![
-                "`name` in [[groups]], line 6: `s1` is there twice",
+                "`name` in [[groups]], line 6: `s1` is duplicated",
                 "`name` in [[groups]], line 6: no server is in group `s1`: in [[servers]], `group = \"s1\"` puts one there",
                 "[[servers]]: of group `s1`, exactly one needs role = \"writer\", found 2",
             ],
         ),
-        (TWO_GROUPS.replace("db2", "db1"), vec!["`name` in [[servers]], line 15: `db1` is there twice"]),
+        (TWO_GROUPS.replace("db2", "db1"), vec!["`name` in [[servers]], line 15: `db1` is duplicated"]),
     ];
     for (text, expected) in cases {
         assert_eq!(complaints(&with_monitor(&text)), expected, "{text}");

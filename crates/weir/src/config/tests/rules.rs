@@ -5,7 +5,7 @@ use super::{MINIMAL, complaints};
 #[test]
 fn rules_that_can_not_be_are_refused() {
     let cases = [
-        ("action = \"block\"", "is for all statements: say for which"),
+        ("action = \"block\"", "applies to all statements: add a condition, such as `pattern`"),
         ("action = \"block\"\ndigest = \"12\"", "`12` is not a digest"),
         ("action = \"block\"\npattern = \"(\"", "is not a regular expression: unclosed group"),
         ("action = \"block\"\nclients = [\"10.0.0.1/8\"]", "did you mean `10.0.0.0/8`?"),
@@ -15,11 +15,11 @@ fn rules_that_can_not_be_are_refused() {
         ("action = \"route\"", "needs `to`"),
         ("action = \"timeout\"\ntimeout = \"0s\"", "must be more than zero"),
         ("action = \"rewrite\"\nusers = [\"u\"]", "needs `replace`"),
-        ("action = \"rewrite\"\nusers = [\"u\"]\nreplace = \"SELECT $0\"", "counted from $1"),
+        ("action = \"rewrite\"\nusers = [\"u\"]\nreplace = \"SELECT $0\"", "numbers start at $1"),
         ("action = \"rewrite\"\nusers = [\"u\"]\nreplace = \"SELECT 1; SELECT 2\"", "not one statement"),
         (
             "action = \"rewrite\"\npattern = '^SELECT a FROM t WHERE b = \\?$'\nreplace = \"SELECT $2\"",
-            "it has 1 literals, and $2 is wanted",
+            "it has 1 literals, but the new text uses $2",
         ),
         ("action = \"blck\"\nusers = [\"u\"]", "did you mean `block`?"),
     ];
@@ -29,7 +29,7 @@ fn rules_that_can_not_be_are_refused() {
     }
     let twice = "[[rules]]\nname = \"r\"\naction = \"timeout\"\ntimeout = \"1s\"\n".repeat(2);
     let said = complaints(&format!("{MINIMAL}\n{twice}")).join("\n");
-    assert!(said.contains("`r` is there twice"), "{said}");
+    assert!(said.contains("`r` is duplicated"), "{said}");
 }
 
 #[test]

@@ -67,8 +67,8 @@ fn a_password_file_that_others_have_access_to_is_refused_with_the_remedy() {
         assert_eq!(
             complaints_about(&path),
             [format!(
-                "`password_file` in [monitor], line 8: {file}: holds a password, but not only its \
-                 owner has access to it (mode {mode:04o}): run `chmod 600 {file}`"
+                "`password_file` in [monitor], line 8: {file}: contains a password, but users other than its \
+                 owner have access to it (mode {mode:04o}): run `chmod 600 {file}`"
             )]
         );
     }
@@ -87,7 +87,7 @@ fn a_configuration_with_a_password_that_others_have_access_to_is_refused_with_th
     assert_eq!(
         complaints_about(&path),
         [format!(
-            "holds a password, but not only its owner has access to it (mode 0640): run \
+            "contains a password, but users other than its owner have access to it (mode 0640): run \
              `chmod 600 {shown}`"
         )]
     );

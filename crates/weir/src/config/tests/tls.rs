@@ -43,13 +43,13 @@ fn files_that_do_not_fit_are_refused_with_the_reason() {
         (
             "[tls]\nmode = \"files\"\ncertificate = \"a.key\"\nkey = \"a.crt\"",
             &[
-                "`certificate` in [tls], line 3: DIR/a.key: holds no certificate in PEM form",
-                "`key` in [tls], line 4: DIR/a.crt: holds a private key, but everyone has access to it (mode 0644): run `chmod 600 DIR/a.crt`",
+                "`certificate` in [tls], line 3: DIR/a.key: contains no certificate in PEM format",
+                "`key` in [tls], line 4: DIR/a.crt: contains a private key, but everyone has access to it (mode 0644): run `chmod 600 DIR/a.crt`",
             ],
         ),
         (
             "[tls]\nmode = \"files\"\ncertificate = \"a.crt\"\nkey = \"weir.toml\"",
-            &["`key` in [tls], line 4: DIR/weir.toml: holds no private key in PEM form that isn't encrypted"],
+            &["`key` in [tls], line 4: DIR/weir.toml: contains no unencrypted private key in PEM format"],
         ),
         ("[tls]\nmode = \"files\"\ncertificate = \"c.crt\"", &["[tls], line 1: mode = \"files\" needs `key`"]),
         (

@@ -46,7 +46,7 @@ impl Offer {
         if sockets.is_empty() {
             let reason = "this Weir is stopping".to_owned();
             send(stream, &Message::Refused { reason })?;
-            return Err(io::Error::other("it came too late"));
+            return Err(io::Error::other("the request came too late"));
         }
         let names = sockets.iter().map(|(name, _)| name.clone()).collect();
         let fds: Vec<_> = sockets.iter().map(|(_, socket)| socket.as_fd()).collect();
@@ -104,7 +104,7 @@ impl ControlSocket {
                         Ok(()) => {}
                         Err(_) => return,
                     },
-                    Err(error) => tracing::warn!(%error, "a takeover came to nothing: this process goes on"),
+                    Err(error) => tracing::warn!(%error, "a takeover failed: this process continues"),
                 }
             }
         };
@@ -130,7 +130,7 @@ fn negotiate(mut stream: UnixStream, offer: &Offer) -> io::Result<Successor> {
         Message::Hello { protocol: PROTOCOL, pid, version } => (pid, version),
         Message::Hello { version, .. } => {
             let own = env!("CARGO_PKG_VERSION");
-            let reason = format!("Weir {version} can't take over from Weir {own}: stop it and start anew");
+            let reason = format!("Weir {version} can't take over from Weir {own}: stop it and start the new one");
             send(&mut stream, &Message::Refused { reason: reason.clone() })?;
             return Err(io::Error::other(reason));
         }
