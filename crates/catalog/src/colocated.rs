@@ -4,7 +4,9 @@
 //! are on the same shard.
 
 use crate::key::KeyKind;
-use crate::model::{ColumnType, Database, Method, Table};
+use crate::model::Database;
+use crate::placement::Method;
+use crate::table::{ColumnType, Table};
 
 /// Whether these two tables of one database, both with a shard key, have rows with equal keys on the same shard.
 pub fn colocated(_database: &Database, one: &Table, two: &Table) -> bool {

@@ -4,13 +4,13 @@
 //! that makes its effect known. Of two definitions in the catalog no object is in both, unless neither changes what is known of it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use weir_wire::{Failure, Fault};
 
-use crate::model::{Catalog, Database, Placement, ShardId, SlotMap, Table};
+use crate::object::Object;
+use crate::placement::{Placement, ShardId};
 use crate::routine::{Routine, RoutineKind};
+use crate::table::Table;
 
 /// A definition that not all of its shards have yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -93,15 +93,6 @@ pub enum Progress {
     Failed(String),
     /// It was lost while it did it, and may have it or not: the error.
     Lost(String),
-}
-
-/// A database (no name within it), or something in it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Object {
-    /// The database; empty for accounts, which belong to none.
-    pub database: String,
-    /// The table, view or program; `None`: the database as a whole.
-    pub name: Option<String>,
 }
 
 /// What a definition does, as far as it matters for knowing whether a shard has it already.
@@ -197,32 +188,6 @@ impl Placed {
     }
 }
 
-impl Object {
-    /// A database.
-    pub fn database(name: impl Into<String>) -> Object {
-        Object { database: name.into(), name: None }
-    }
-
-    /// Something in a database.
-    pub fn within(database: impl Into<String>, name: impl Into<String>) -> Object {
-        Object { database: database.into(), name: Some(name.into()) }
-    }
-
-    /// Whether a definition of one stands in the way of a definition of the other: they are the same, or one is the other's database.
-    pub fn meets(&self, other: &Object) -> bool {
-        self.database == other.database && (self.name.is_none() || other.name.is_none() || self.name == other.name)
-    }
-}
-
-impl std::fmt::Display for Object {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.name {
-            Some(name) => write!(f, "{}.{name}", self.database),
-            None => f.write_str(&self.database),
-        }
-    }
-}
-
 impl Definition {
     /// Whether all shards have it.
     pub fn is_done(&self) -> bool {
@@ -233,164 +198,4 @@ impl Definition {
     pub fn is_begun(&self) -> bool {
         self.shards.iter().any(|(_, progress)| *progress == Progress::Done)
     }
-
-    /// Names of the shards that have it, and of those that don't, each with its error if there is one.
-    pub fn sides(&self, catalog: &Catalog) -> (Vec<String>, Vec<String>) {
-        let (mut with, mut without) = (Vec::new(), Vec::new());
-        for (shard, progress) in &self.shards {
-            let name = catalog.shard_name(*shard);
-            match progress {
-                Progress::Done => with.push(name.to_owned()),
-                Progress::Pending => without.push(name.to_owned()),
-                Progress::Failed(why) | Progress::Lost(why) => without.push(format!("{name} ({why})")),
-            }
-        }
-        (with, without)
-    }
 }
-
-impl Catalog {
-    /// The definition that stands in the way of another one of these objects.
-    pub fn definition_in_the_way(&self, objects: &[Object]) -> Option<&Definition> {
-        let meets = |known: &&Definition| known.objects.iter().any(|a| objects.iter().any(|b| a.meets(b)));
-        self.definitions.iter().find(meets)
-    }
-
-    /// A definition by its number.
-    pub fn definition(&self, id: u64) -> Option<&Definition> {
-        self.definitions.iter().find(|definition| definition.id == id)
-    }
-
-    /// Takes a definition in, and gives it its number.
-    pub fn begin_definition(&mut self, mut definition: Definition) -> u64 {
-        self.last_definition += 1;
-        definition.id = self.last_definition;
-        self.definitions.push(definition);
-        self.last_definition
-    }
-
-    /// Notes how far shards of a definition are.
-    pub fn note_progress(&mut self, id: u64, news: &[(ShardId, Progress)]) {
-        let Some(definition) = self.definitions.iter_mut().find(|definition| definition.id == id) else { return };
-        for (shard, progress) in &mut definition.shards {
-            if let Some((_, new)) = news.iter().find(|(told, _)| told == shard) {
-                *progress = new.clone();
-            }
-        }
-    }
-
-    /// Removes a definition.
-    pub fn forget_definition(&mut self, id: u64) {
-        self.definitions.retain(|definition| definition.id != id);
-    }
-
-    /// Makes what a definition does known. `told`: what servers say of what it adds or changes.
-    ///
-    /// # Errors
-    /// 1049 when a database is not (or no longer) known.
-    pub fn apply_changes(&mut self, changes: &[Change], told: &Told) -> Result<(), Failure> {
-        changes.iter().try_for_each(|change| self.apply_change(change, told))
-    }
-
-    fn apply_change(&mut self, change: &Change, told: &Told) -> Result<(), Failure> {
-        match change {
-            Change::AddDatabase(name, shards) => {
-                let database = Database {
-                    shards: shards.clone(),
-                    slots: SlotMap::even(shards),
-                    tables: BTreeMap::new(),
-                    views: BTreeMap::new(),
-                    default_single: false,
-                };
-                self.databases.entry(name.clone()).or_insert_with(|| Arc::new(database));
-            }
-            Change::DefaultSingle(name, single) => {
-                self.within(&Object::database(name.clone()))?.default_single = *single;
-            }
-            Change::DropDatabase(name) => {
-                self.databases.remove(name);
-                self.triggers.retain(|(trigger, _)| trigger.database != *name);
-                self.routines.remove(name);
-            }
-            Change::AddTable(object, _) | Change::RereadTable(object) => {
-                if let Some(table) = told.tables.get(object) {
-                    self.within(object)?.tables.insert(name_of(object), Arc::new(table.clone()));
-                }
-            }
-            Change::DropTable(object) => {
-                self.within(object)?.tables.remove(&name_of(object));
-                self.triggers.retain(|(_, table)| table != object);
-            }
-            Change::PutTrigger(object, table) => {
-                self.triggers.retain(|(known, _)| known != object);
-                self.triggers.push((object.clone(), table.clone()));
-            }
-            Change::RereadRoutine(object, kind) => {
-                self.within(object)?;
-                let routine = told.routines.get(&(object.clone(), *kind)).cloned();
-                self.put_routine(object, *kind, routine);
-            }
-            Change::DropRoutine(object, kind) => self.put_routine(object, *kind, None),
-            Change::HideFunctions(name) => self.hide_functions(name),
-            Change::DropTrigger(object) => self.triggers.retain(|(known, _)| known != object),
-            // Sequences are not in the catalog.
-            Change::StartSequence(..) | Change::ResetSequence(_) => {}
-            Change::PutView(object, query) => {
-                self.within(object)?.views.insert(name_of(object), query.clone());
-            }
-            Change::DropView(object) => {
-                self.within(object)?.views.remove(&name_of(object));
-            }
-            Change::Rename(from, to) => self.rename(from, to)?,
-        }
-        Ok(())
-    }
-
-    fn rename(&mut self, from: &Object, to: &Object) -> Result<(), Failure> {
-        let database = self.within(from)?;
-        let table = database.tables.remove(&name_of(from));
-        let view = database.views.remove(&name_of(from));
-        for (_, of) in self.triggers.iter_mut().filter(|(_, of)| of == from) {
-            *of = to.clone();
-        }
-        self.refer(from, to);
-        let database = self.within(to)?;
-        if let Some(table) = table {
-            database.tables.insert(name_of(to), table);
-        }
-        if let Some(view) = view {
-            database.views.insert(name_of(to), view);
-        }
-        Ok(())
-    }
-
-    /// Foreign keys follow the table that they refer to, as they do on the servers.
-    fn refer(&mut self, from: &Object, to: &Object) {
-        let old = (from.database.clone(), name_of(from));
-        let refers = |table: &Arc<Table>| table.foreign_keys.iter().any(|key| key.table == old);
-        for database in self.databases.values_mut().filter(|database| database.tables.values().any(refers)) {
-            for table in Arc::make_mut(database).tables.values_mut().filter(|table| refers(table)) {
-                for key in Arc::make_mut(table).foreign_keys.iter_mut().filter(|key| key.table == old) {
-                    key.table = (to.database.clone(), name_of(to));
-                }
-            }
-        }
-    }
-
-    fn within(&mut self, object: &Object) -> Result<&mut Database, Failure> {
-        match self.databases.get_mut(&object.database) {
-            Some(database) => Ok(Arc::make_mut(database)),
-            None => {
-                let message = format!("Unknown database '{}'", object.database);
-                Err(Failure::new(Fault::Client, 1049, b"42000", message))
-            }
-        }
-    }
-}
-
-fn name_of(object: &Object) -> String {
-    object.name.clone().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests;

@@ -4,7 +4,7 @@
 //! the key's normalised encoding, mixed by MurmurHash3's finaliser (FNV alone leaves the high bits of short keys poor); the slot is its
 //! upper twelve bits. The tests hold fixed values.
 
-use crate::model::SLOTS;
+use crate::placement::SLOTS;
 
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;

@@ -3,12 +3,13 @@
 //! What must always hold: a [`Catalog`] is an immutable snapshot with a version; a change makes another one. Nothing in this crate
 //! does I/O. What a value's shard is depends on the value, never on how it is spelt or sent ([`key`]).
 //!
-//! * [`model`]: databases, tables, columns, placements, the slot map.
-//! * [`definition`]: definitions under way.
+//! * [`model`]: the catalog and its databases; [`table`]: tables; [`placement`]: shards, the slot map, where rows are.
+//! * [`definition`]: definitions under way, and what they will change.
 //! * [`key`]: constants, and which key value and slot they are.
 //! * [`Weights`]: collation weights of characters, as learnt from the servers; [`collation`]: how they are asked for.
 #![forbid(unsafe_code)]
 
+mod changes;
 mod charset;
 pub mod collation;
 mod colocated;
@@ -19,18 +20,25 @@ pub mod key;
 pub mod model;
 mod moment;
 mod number;
+mod object;
+pub mod placement;
 pub mod reading;
 pub mod routine;
+mod routines;
+pub mod table;
 mod weights;
 
 pub use charset::Charset;
 pub use colocated::colocated;
-pub use definition::{Change, Deed, Definition, Object, Placed, Progress, Sent, Told, Undo};
+pub use definition::{Change, Deed, Definition, Placed, Progress, Sent, Told, Undo};
 pub use key::{
     Bound, Constant, Finder, Located, Reach, locate, locate_null_safe, locate_range, locate_stored, ranges_are_unsure,
 };
-pub use model::{Catalog, Column, ColumnType, Database, Method, Placement, ShardId, ShardKey, SlotMap, Table};
+pub use model::{Catalog, Database};
+pub use object::Object;
+pub use placement::{Method, Placement, SLOTS, ShardId, ShardKey, SlotMap};
 pub use routine::{Routine, RoutineKind, Routines};
+pub use table::{Column, ColumnType, ForeignKey, Table};
 pub use weights::{Learnt, Weights};
 
 use weir_wire::{Failure, Fault};

@@ -7,7 +7,8 @@ use weir_wire::{Failure, Fault};
 
 use super::{Setting, folded, text};
 use crate::colocated::keys_meet;
-use crate::model::{Column, ColumnType, ForeignKey, Placement, ShardKey, Table};
+use crate::placement::{Placement, ShardKey};
+use crate::table::{Column, ColumnType, ForeignKey, Table};
 
 /// A table as it is to be: a new one, or one that is there and is changed.
 #[derive(Debug, Clone, Copy)]

@@ -23,7 +23,9 @@ use weir_wire::{Failure, Fault};
 use crate::collation::{self, Exactness};
 use crate::definition::Placed;
 use crate::key::KeyKind;
-use crate::model::{Catalog, Column, Database, Method, Placement, ShardId, ShardKey};
+use crate::model::{Catalog, Database};
+use crate::placement::{Method, Placement, ShardId, ShardKey};
+use crate::table::Column;
 use crate::weights::Weights;
 
 /// The code of a refusal.

@@ -8,7 +8,8 @@ use weir_sql::ast::{Expr, ExprKind, Ident, Literal, PartitionValue, PartitionVal
 
 use super::{Setting, Unplaced, refused};
 use crate::key::{KeyKind, Normal, normal};
-use crate::model::{Column, Method, ShardId};
+use crate::placement::{Method, ShardId};
+use crate::table::Column;
 use weir_wire::{Failure, Fault};
 
 /// The method of a clause, and the text of its parts.

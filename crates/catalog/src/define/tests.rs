@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use weir_sql::ast::StatementKind;
 
 use super::*;
-use crate::model::{SlotMap, Table};
+use crate::placement::SlotMap;
+use crate::table::Table;
 use crate::weights::Learnt;
 
 fn catalog() -> Catalog {
@@ -312,7 +313,7 @@ fn a_table_that_comes_after_those_that_refer_to_it_goes_where_they_are() {
     add(&mut catalog, "CREATE TABLE child (p INT, n INT, PRIMARY KEY (p, n))");
     let mut database = Database::clone(&catalog.databases["d"]);
     let mut child = Table::clone(&database.tables["child"]);
-    child.foreign_keys.push(crate::model::ForeignKey {
+    child.foreign_keys.push(crate::table::ForeignKey {
         name: "f".into(),
         columns: vec![0],
         table: ("d".into(), "parent".into()),

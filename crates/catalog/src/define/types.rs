@@ -6,7 +6,7 @@
 use weir_sql::ast::{ColumnAttributeKind, ColumnDefinition, KeyKind, KeyPart, TableDefinition, TableOptionKind};
 
 use super::Setting;
-use crate::model::{Column, ColumnType};
+use crate::table::{Column, ColumnType};
 
 /// The columns, in order.
 pub(super) fn columns(setting: &Setting<'_>, definition: &TableDefinition<'_>) -> Vec<Column> {

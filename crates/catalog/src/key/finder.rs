@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::part::{self, Parts};
 use super::{Bound, Constant, Located, Reach, Way, find};
-use crate::model::{Database, Table};
+use crate::model::Database;
+use crate::table::Table;
 use crate::weights::Weights;
 
 /// A table whose rows are looked for.
@@ -49,6 +50,6 @@ impl Finder {
 
 /// Whether where a range lies in a table by hashes or lists is never known, whatever its ends, as long as they are not NULL.
 pub fn ranges_are_unsure(table: &Table) -> bool {
-    use crate::model::Method;
+    use crate::placement::Method;
     !table.shard_key().is_some_and(|key| !matches!(key.method, Method::Hash | Method::List(..)))
 }

@@ -3,7 +3,7 @@
 //! What must always hold: a type is here only if the equality of its values can be hashed exactly.
 
 use crate::charset::Charset;
-use crate::model::ColumnType;
+use crate::table::ColumnType;
 
 /// The type of a key's column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,9 @@ pub(crate) use kind::KeyKind;
 use value::{Read, Value};
 
 use crate::hash::KeyHasher;
-use crate::model::{Database, Method, ShardId, ShardKey, Table};
+use crate::model::Database;
+use crate::placement::{Method, ShardId, ShardKey};
+use crate::table::Table;
 use crate::weights::Weights;
 
 /// A value in a statement, or a parameter's.
@@ -168,7 +170,7 @@ fn only_column<'a>(table: &'a Table, key: &ShardKey) -> Option<KeyKind<'a>> {
 /// The value of a literal of a clause in a column of this type, if the column can hold it exactly; `null` is NULL. `Err`: a collation, and the
 /// characters whose weights have to be learnt first.
 pub(crate) fn normal(
-    column: &crate::model::ColumnType,
+    column: &crate::table::ColumnType,
     text: &str,
     weights: &Weights,
 ) -> Result<Option<Normal>, (String, Vec<char>)> {

@@ -9,9 +9,11 @@ use super::kind::KeyKind;
 use super::value::{self, Read, Value};
 use super::{Constant, Located, only_column, shard_of};
 use crate::hash::KeyHasher;
-use crate::model::{Database, Method, ShardId, ShardKey, Table};
+use crate::model::Database;
 use crate::moment::Moment;
 use crate::number::Number;
+use crate::placement::{Method, ShardId, ShardKey};
+use crate::table::Table;
 use crate::weights::Weights;
 
 /// More periods than these are not counted out: nearly all shards have some of them anyway.

@@ -5,7 +5,8 @@ mod parts;
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::model::{Column, ColumnType, Placement, SLOTS, SlotMap};
+use crate::placement::{Placement, SLOTS, SlotMap};
+use crate::table::{Column, ColumnType};
 use crate::weights::Learnt;
 
 fn column_type(full: &str) -> ColumnType {

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use weir_wire::{Failure, Fault};
 
 use crate::definition::Placed;
-use crate::model::{Column, ColumnType, ForeignKey, Placement, Table};
+use crate::placement::Placement;
+use crate::table::{Column, ColumnType, ForeignKey, Table};
 
 /// A row of a query's reply: each value as text, NULL as `None`.
 pub type TextRow = Vec<Option<String>>;
@@ -98,7 +99,7 @@ pub fn tables(rows: &Rows, placed: &dyn Fn(&str) -> Option<Placed>) -> Result<BT
 }
 
 /// A server's own view of a table, as a SINGLE one of a shard that becomes Weir's as it is.
-pub fn adopted(shard: crate::model::ShardId, shard_name: &str) -> Placed {
+pub fn adopted(shard: crate::placement::ShardId, shard_name: &str) -> Placed {
     let clause = format!("single on shard '{}'", shard_name.replace('\'', "''"));
     Placed::new(Placement::Single(shard), Vec::new(), clause)
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weir_catalog::model::ForeignKey;
+use weir_catalog::table::ForeignKey;
 use weir_catalog::{
     Catalog, Column, ColumnType, Database, Method, Placement, Routine, RoutineKind, ShardId, ShardKey, SlotMap, Table,
 };

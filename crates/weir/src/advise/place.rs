@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use weir_catalog::define::{Draft, Setting, Unplaced, check_references, columns, declare, references};
-use weir_catalog::model::ForeignKey;
+use weir_catalog::table::ForeignKey;
 use weir_catalog::{Catalog, Column, Learnt, Object, Placed, Placement, ShardId, Table, Told, Weights, reading};
 use weir_sql::ast::{CreateTable, StatementKind, TableElement};
 use weir_sql::{Bump, Dialect, LexMode, parse};

@@ -1,4 +1,6 @@
 use super::*;
+use crate::definition::{Deed, Placed, Sent, Undo};
+use crate::placement::Placement;
 
 fn catalog() -> Catalog {
     let mut catalog = Catalog { shards: vec!["s1".into(), "s2".into()], ..Catalog::default() };
@@ -108,7 +110,7 @@ fn foreign_keys_follow_the_table_that_they_refer_to() {
     let mut catalog = catalog();
     let [parent, elder, next, child] = ["parent", "elder", "next", "child"].map(|name| Object::within("shop", name));
     let placed = || Placed::new(Placement::Global, Vec::new(), "global");
-    let key = crate::model::ForeignKey {
+    let key = crate::table::ForeignKey {
         name: "f".into(),
         columns: vec![0],
         table: ("shop".into(), "parent".into()),
