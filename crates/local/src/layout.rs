@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::geteuid;
 
 use crate::process::CommandMark;
-use crate::{Flavor, Installation, LocalError, template};
+use crate::{Flavor, Installation, LocalError};
 
 /// `sun_path` has 108 bytes (unix(7)); MariaDB keeps some of them for itself.
 const LONGEST_SOCKET_PATH: usize = 99;
@@ -93,7 +93,7 @@ impl ServerFiles {
 
     /// The command line of the copy that makes the data directory.
     pub(crate) fn copy_mark(&self) -> CommandMark {
-        let target = template::copy_target(&self.data()).display().to_string();
+        let target = copy_target(&self.data()).display().to_string();
         CommandMark { programs: vec!["cp".to_owned()], words: vec![target] }
     }
 
@@ -336,6 +336,11 @@ pub(crate) fn remove_if_there(path: &Path) -> Result<(), LocalError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         other => other.map_err(LocalError::io("remove", path)),
     }
+}
+
+/// Where a data directory is until its copy is complete.
+pub(crate) fn copy_target(data: &Path) -> PathBuf {
+    data.with_extension("partial")
 }
 
 #[cfg(test)]

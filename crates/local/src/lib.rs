@@ -24,6 +24,7 @@ mod process;
 mod progress;
 mod replication;
 mod server;
+mod start;
 mod template;
 mod tool;
 mod wait;

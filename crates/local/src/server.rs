@@ -13,7 +13,7 @@ use crate::ports::{free_port, is_port_free};
 use crate::process::{Launch, Lifetime, Process, ProcessId, not_started};
 use crate::tool::file_tail;
 use crate::wait::{Cancel, wait_until};
-use crate::{Installation, LocalError, PortChoice, template};
+use crate::{Installation, LocalError, PortChoice};
 
 /// How long a server may take to end by itself when it is asked to.
 const STOP_BOUND: Duration = Duration::from_secs(30);
@@ -68,22 +68,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server in `parent/<name>` and waits until it answers. Data that is there is used; else it starts empty,
-    /// with only `root`, who needs no password and can log in over the unix socket only.
-    ///
-    /// Errors: [`LocalError::AlreadyRunning`] when a server runs on this directory, [`LocalError::PortTaken`],
-    /// [`LocalError::NotStarted`] with the end of the error log.
-    pub fn start(installation: &Installation, parent: &Path, spec: &ServerSpec) -> Result<Self, LocalError> {
-        let mut server = Self::launch(installation, parent, spec)?;
-        server.wait_ready()?;
-        Ok(server)
-    }
-
-    /// The first half of [`Server::start`]: the process is started, and may still fail. Several servers are launched
-    /// first and awaited afterwards, so that they start side by side.
-    pub(crate) fn launch(installation: &Installation, parent: &Path, spec: &ServerSpec) -> Result<Self, LocalError> {
+    /// A server in `parent/<name>` that does not run yet: its directories are there, but for the data directory.
+    pub(crate) fn prepare(installation: &Installation, parent: &Path, spec: &ServerSpec) -> Result<Self, LocalError> {
         fs::create_dir_all(parent).map_err(LocalError::io("create", parent))?;
-        let mut server = Self {
+        let server = Self {
             installation: installation.clone(),
             files: ServerFiles::new(&resolved(parent)?, &spec.name)?,
             spec: spec.clone(),
@@ -94,12 +82,18 @@ impl Server {
         };
         server.refuse_if_running()?;
         server.files.prepare()?;
-        if !server.files.data().is_dir() {
-            template::copy_to(installation, &server.files.data(), &spec.cancel)?;
-        }
-        server.port = free_port(spec.port)?;
-        server.spawn()?;
         Ok(server)
+    }
+
+    /// Where its data is.
+    pub(crate) fn data_directory(&self) -> PathBuf {
+        self.files.data()
+    }
+
+    /// Starts the process on the data that is there; it may still fail.
+    pub(crate) fn launch_on_data(&mut self) -> Result<(), LocalError> {
+        self.port = free_port(self.spec.port)?;
+        self.spawn()
     }
 
     /// The server of `parent/<name>` that an earlier command started, running or not; never stopped on drop.

@@ -12,7 +12,7 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::geteuid;
 
-use crate::layout::{ServerFiles, make_private_dir, remove_if_there};
+use crate::layout::{ServerFiles, copy_target, make_private_dir, remove_if_there};
 use crate::server::{Server, ServerSpec};
 use crate::tool::run_logged;
 use crate::wait::{Cancel, wait_until};
@@ -36,11 +36,6 @@ pub(crate) fn copy_to(installation: &Installation, data: &Path, cancel: &Cancel)
     run_logged(Path::new("cp"), &arguments, &output, COPY_BOUND, cancel)?;
     remove_if_there(&output)?;
     fs::rename(&partial, data).map_err(LocalError::io("create", data))
-}
-
-/// Where a data directory is until its copy is complete.
-pub(crate) fn copy_target(data: &Path) -> PathBuf {
-    data.with_extension("partial")
 }
 
 /// The template's data directory.
@@ -133,7 +128,9 @@ fn first_start(installation: &Installation, workspace: &Path, cancel: &Cancel) -
         cancel: cancel.clone(),
         ..ServerSpec::new("template")
     };
-    let mut server = Server::start(installation, workspace, &spec)?;
+    let mut server = Server::prepare(installation, workspace, &spec)?;
+    server.launch_on_data()?;
+    server.wait_ready()?;
     let remote_roots = "SELECT host FROM mysql.user WHERE user = 'root' AND host <> 'localhost'";
     for host in server.query(remote_roots)?.into_iter().flatten().flatten() {
         server.execute(&format!("DROP USER 'root'@{}", crate::admin::quoted(&host)))?;
