@@ -2,9 +2,6 @@
 
 use std::str::FromStr;
 
-use crate::options::{Length, Selection};
-use crate::plan::Plan;
-
 /// A bench.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bench {
@@ -54,7 +51,7 @@ impl Bench {
     }
 
     /// What it measures, in a few words.
-    fn about(self) -> &'static str {
+    pub(crate) fn about(self) -> &'static str {
         match self {
             Self::Overhead => "sysbench's OLTP workloads at 1 to 1,000 clients, churn, a storm of 5,000, 10,000 idle",
             Self::Kingshard => "select, insert, read/write 4:1 at 16 to 512 clients, and pool limits of 16 to 512",
@@ -72,27 +69,5 @@ impl FromStr for Bench {
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|bench| bench.name() == name);
         found.ok_or_else(|| format!("unknown bench; the benches are {}", Self::ALL.map(Self::name).join(", ")))
-    }
-}
-
-/// One line per bench, with how long it takes with all targets.
-pub fn list() -> String {
-    let duration = |bench, length| {
-        let plan = Plan::make(bench, length, &Selection::default());
-        plan.map_or_else(|_| "-".to_owned(), |plan| duration(plan.expected_seconds()))
-    };
-    let line = |bench: Bench| {
-        let (full, quick) = (duration(bench, Length::Full), duration(bench, Length::Quick));
-        format!("{:<10}  {full:>8}, --quick {quick:>7}  {}\n", bench.name(), bench.about())
-    };
-    Bench::ALL.into_iter().map(line).collect()
-}
-
-/// `48 s`, `12 min`, `1.5 h`.
-pub(crate) fn duration(seconds: f64) -> String {
-    match seconds {
-        s if s < 100.0 => format!("{s:.0} s"),
-        s if s < 5_400.0 => format!("{:.0} min", s / 60.0),
-        s => format!("{:.1} h", s / 3600.0),
     }
 }

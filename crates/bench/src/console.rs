@@ -6,8 +6,6 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use weir_local::Progress;
 
-use crate::catalogue::duration;
-
 const TICK: Duration = Duration::from_millis(200);
 
 /// Shows the progress of a run.
@@ -116,6 +114,15 @@ impl TimeLeft {
         let pace = (elapsed + TRUSTED) / (self.passed + TRUSTED);
         let pace = if self.passed > 0.0 { pace.clamp(0.2, 5.0) } else { 1.0 };
         (self.planned - self.passed).max(0.0) * pace
+    }
+}
+
+/// `48 s`, `12 min`, `1.5 h`.
+pub(crate) fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 100.0 => format!("{s:.0} s"),
+        s if s < 5_400.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
     }
 }
 

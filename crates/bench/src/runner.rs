@@ -10,8 +10,7 @@ use std::time::{Instant, SystemTime};
 
 use weir_local::Progress;
 
-use crate::catalogue::duration;
-use crate::console::Console;
+use crate::console::{Console, duration};
 use crate::error::BenchError;
 use crate::load::{Loads, Tables};
 use crate::options::Options;

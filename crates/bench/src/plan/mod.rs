@@ -10,7 +10,7 @@ mod radon;
 #[cfg(test)]
 mod tests;
 mod variation;
-mod workload;
+pub(crate) mod workload;
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub use workload::{Tool, Workload};
 
 use crate::catalogue::Bench;
 use crate::error::BenchError;
-use crate::options::{Length, Selection};
+use crate::selection::{Length, Selection};
 use crate::target::TargetKind;
 
 /// `max_connections` of a server that nobody has configured.

@@ -4,7 +4,7 @@ use super::{
     Plan, PointPlan, SPARE_CONNECTIONS, STOCK_MAX_CONNECTIONS, Tool, Trouble, Variation, Workload, budget, by_length,
     chosen, targets,
 };
-use crate::options::{Length, Prepared, Selection};
+use crate::selection::{Length, Prepared, Selection};
 use crate::target::TargetKind;
 
 /// What a length means.

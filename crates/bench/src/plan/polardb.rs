@@ -1,7 +1,7 @@
 //! The plan of `polardb`: reads and writes apart, with more and more replicas, at each level of consistency.
 
 use super::{Level, Plan, PointPlan, SPARE_CONNECTIONS, Tool, Variation, Workload, budget, by_length, chosen, targets};
-use crate::options::{Length, Prepared, Selection};
+use crate::selection::{Length, Prepared, Selection};
 use crate::target::TargetKind;
 
 /// What a length means.

@@ -2,7 +2,7 @@
 //! one server with the same rows; then what a scatter and a merge cost Weir.
 
 use super::{Dataset, Plan, PointPlan, SPARE_CONNECTIONS, Variation, Workload, budget, by_length, chosen};
-use crate::options::{Length, Prepared, Selection};
+use crate::selection::{Length, Prepared, Selection};
 use crate::target::TargetKind;
 
 /// Tables of the published test.

@@ -1,7 +1,7 @@
 //! Plans: which points, in which order, how long.
 
 use super::*;
-use crate::options::Prepared;
+use crate::selection::Prepared;
 
 fn plan(bench: Bench, length: Length) -> Plan {
     Plan::make(bench, length, &Selection::default()).expect("the bench's own plan")

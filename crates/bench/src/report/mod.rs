@@ -6,6 +6,7 @@
 //! A record becomes a [`document::Document`] (sections of texts, [`table`]s and [`chart`]s), and that is written out twice.
 
 mod chart;
+mod compose;
 mod document;
 mod format;
 mod group;
