@@ -11,11 +11,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use weir_sql::{Class, Digest, Effects, LexMode, Lexer};
 
 use crate::kind::{StatementKind, changes_data};
-use crate::rules::Candidates;
+use crate::rules::{self, Candidates, Rule, RuleBook, Shape};
 pub use counts::{Counts, Run};
 pub use text::{holds_secret, shown_text};
 
@@ -54,7 +55,7 @@ pub struct Digested {
     /// Its literals are not to be shown to anybody: one of them may be a password.
     pub secret: bool,
     /// The rules that may be meant for it.
-    pub candidates: Candidates,
+    candidates: Candidates,
     counts: RefCell<Counts>,
     /// It has a place in its table.
     kept: Cell<bool>,
@@ -66,6 +67,13 @@ impl Digested {
     /// Whether all that decides about whether a statement may run is the same.
     fn is_judged_as(&self, other: &Digested) -> bool {
         (self.kind, self.writes, self.changes_data) == (other.kind, other.writes, other.changes_data)
+    }
+
+    /// The rule for a statement of this digest, if there is one.
+    #[inline]
+    pub fn rule_in(&self, book: &RuleBook, from: rules::From<'_>) -> Option<Arc<Rule>> {
+        let shape = Shape { digest: self.digest, text: &self.text, kind: self.kind, writes: self.writes };
+        book.rule_for(&self.candidates, shape, from)
     }
 
     fn new(digest: Digest, text: &[u8], mode: LexMode, class: &Class) -> Digested {

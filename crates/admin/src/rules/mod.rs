@@ -19,7 +19,6 @@ use regex::Regex;
 use weir_sql::{Digest, RoutingHint};
 use weir_wire::{Failure, Fault};
 
-use crate::digests::Digested;
 use crate::kind::StatementKind;
 use crate::network::{Network, allows};
 pub use limit::{Limit, LimitBy, Turn};
@@ -60,16 +59,29 @@ pub struct Matches {
     pub databases: Vec<String>,
 }
 
+/// What rules look at of a statement, whoever sends it: all statements of one digest have it in common.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape<'a> {
+    /// The digest.
+    pub digest: Digest,
+    /// The text without its literals.
+    pub text: &'a str,
+    /// What kind of statement it is.
+    pub kind: StatementKind,
+    /// It may change something.
+    pub writes: bool,
+}
+
 impl Matches {
-    fn shape(&self, entry: &Digested) -> bool {
+    fn shape(&self, of: &Shape<'_>) -> bool {
         let of_kind = |kind: &KindMatch| match kind {
-            KindMatch::Is(kind) => *kind == entry.kind,
-            KindMatch::Reads => !entry.writes,
-            KindMatch::Writes => entry.writes,
+            KindMatch::Is(kind) => *kind == of.kind,
+            KindMatch::Reads => !of.writes,
+            KindMatch::Writes => of.writes,
         };
-        self.digest.is_none_or(|digest| digest == entry.digest)
+        self.digest.is_none_or(|digest| digest == of.digest)
             && (self.kinds.is_empty() || self.kinds.iter().any(of_kind))
-            && self.pattern.as_ref().is_none_or(|pattern| pattern.is_match(&entry.text))
+            && self.pattern.as_ref().is_none_or(|pattern| pattern.is_match(of.text))
     }
 
     fn session(&self, from: &From<'_>) -> bool {
@@ -236,13 +248,12 @@ impl RuleBook {
         !self.rules.load().is_empty()
     }
 
-    /// The rule for a statement, if there is one.
+    /// The rule for a statement of this shape, if there is one. `candidates`: those of its digest.
     #[inline]
-    pub fn rule_for(&self, entry: &Digested, from: From<'_>) -> Option<Arc<Rule>> {
+    pub fn rule_for(&self, candidates: &Candidates, shape: Shape<'_>, from: From<'_>) -> Option<Arc<Rule>> {
         let generation = self.generation.load(Ordering::Acquire);
-        let candidates = &entry.candidates;
         if candidates.generation.get() != generation {
-            candidates.learn(generation, &self.rules.load(), entry);
+            candidates.learn(generation, &self.rules.load(), shape);
         }
         if candidates.none.get() { None } else { candidates.choose(&from) }
     }
@@ -264,8 +275,8 @@ impl Default for Candidates {
 
 impl Candidates {
     #[cold]
-    fn learn(&self, generation: u64, rules: &[Arc<Rule>], entry: &Digested) {
-        let fitting: Rc<[Arc<Rule>]> = rules.iter().filter(|rule| rule.matches.shape(entry)).cloned().collect();
+    fn learn(&self, generation: u64, rules: &[Arc<Rule>], shape: Shape<'_>) {
+        let fitting: Rc<[Arc<Rule>]> = rules.iter().filter(|rule| rule.matches.shape(&shape)).cloned().collect();
         self.none.set(fitting.is_empty());
         *self.rules.borrow_mut() = fitting;
         self.generation.set(generation);

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use weir_sql::LexMode;
 
 use super::*;
-use crate::digests::Table;
+use crate::digests::{Digested, Table};
 
 fn entry(text: &str) -> std::rc::Rc<Digested> {
     let mode = LexMode::default();
@@ -52,7 +52,7 @@ fn the_first_rule_that_fits_counts() {
     ];
     for (text, user, address, database, expected) in cases {
         let from = From { user, address, database: database.map(str::as_bytes) };
-        let found = book.rule_for(&entry(text), from).inspect(|rule| rule.applied()).map(|rule| rule.name.clone());
+        let found = entry(text).rule_in(&book, from).inspect(|rule| rule.applied()).map(|rule| rule.name.clone());
         assert_eq!(found.as_deref(), expected, "{text} of {user} at {address:?} in {database:?}");
     }
     let hits: Vec<_> = book.rules().iter().map(|rule| rule.hits()).collect();
@@ -63,11 +63,11 @@ fn the_first_rule_that_fits_counts() {
 fn new_rules_count_for_statements_that_are_known() {
     let (book, entry) = (RuleBook::default(), entry("SELECT 1"));
     let from = From { user: "x", address: None, database: None };
-    assert!(book.rule_for(&entry, from).is_none());
+    assert!(entry.rule_in(&book, from).is_none());
     book.set(vec![rule("all", Matches::default())]);
-    assert!(book.rule_for(&entry, from).is_some());
+    assert!(entry.rule_in(&book, from).is_some());
     book.set(Vec::new());
-    assert!(book.rule_for(&entry, from).is_none());
+    assert!(entry.rule_in(&book, from).is_none());
 }
 
 #[test]

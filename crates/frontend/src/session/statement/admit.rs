@@ -75,7 +75,7 @@ impl Session {
     /// The rule for a statement, if there is one.
     pub(in crate::session) fn rule_for(&self, entry: &Digested) -> Option<Arc<Rule>> {
         let from = From { user: &self.user, address: self.peer.ip(), database: self.state.profile.database.as_deref() };
-        self.endpoint.oversight.rules.rule_for(entry, from)
+        entry.rule_in(&self.endpoint.oversight.rules, from)
     }
 
     /// The text to prepare in place of a client's, if a rule says so.
