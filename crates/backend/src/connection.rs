@@ -22,7 +22,7 @@ use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::query_payload;
 use weir_wire::{Capabilities, Command, Failure, Fault};
 
-use crate::pool::PoolKey;
+use crate::pool_key::PoolKey;
 use crate::profile::{CLIENT_TRACKS, Profile, SharedProfile, set_texts};
 use crate::server::Server;
 use crate::statement::{Prepared, StatementKey};
@@ -30,8 +30,9 @@ use crate::transport::Stream;
 
 mod open;
 mod own;
+mod statements;
 
-pub use open::{Opening, Place};
+pub use open::{ConnectionSlot, Opening};
 pub use own::OwnReply;
 
 /// Bytes read from a server at a time.
@@ -47,7 +48,7 @@ const PLAIN_OK: usize = 11;
 
 /// A command that Weir has put before a session's statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum PreludeStep {
     Reset,
     Database,
     Set,
@@ -116,13 +117,13 @@ pub struct Connection {
     stream: Stream,
     output: BytesMut,
     unanswered: usize,
-    steps: VecDeque<Step>,
+    steps: VecDeque<PreludeStep>,
     profile: SharedProfile,
     goal: Option<SharedProfile>,
     after_reset: SharedProfile,
     tracking: Tracking,
     goal_tracking: Tracking,
-    place: Place,
+    slot: ConnectionSlot,
 }
 
 impl Connection {
@@ -291,12 +292,12 @@ impl Connection {
             return Err(Failure::new(Fault::Weir, 1105, b"HY000", "the connection can't leave its database"));
         }
         if difference.reset {
-            self.queue_step(Step::Reset, &[Command::ResetConnection as u8]);
+            self.queue_step(PreludeStep::Reset, &[Command::ResetConnection as u8]);
             // Here, and not when it is confirmed: another may be queued behind it.
             self.insert_id = Some(0);
         }
         if let Some(database) = difference.database {
-            self.queue_step(Step::Database, &[&[Command::InitDb as u8], database.as_ref()].concat());
+            self.queue_step(PreludeStep::Database, &[&[Command::InitDb as u8], database.as_ref()].concat());
         }
         let tracked = if difference.reset { Tracking::Clients } else { self.tracking };
         let from = if difference.reset { &self.after_reset } else { &*self.profile };
@@ -306,7 +307,7 @@ impl Connection {
         items.extend(variables);
         let most = if self.server.takes_little() { MOST_SET_OF_LITTLE } else { MOST_SET };
         for text in set_texts(&items, most) {
-            self.queue_step(Step::Set, &query_payload(text.as_bytes(), self.capabilities));
+            self.queue_step(PreludeStep::Set, &query_payload(text.as_bytes(), self.capabilities));
         }
         if !self.steps.is_empty() {
             self.goal = Some(wanted.clone());
@@ -344,36 +345,36 @@ impl Connection {
     /// Queues the question whether a position is reached ([`crate::Position::wait_query`]), to be confirmed with the rest of
     /// the state. If it is not, [`Connection::late`] is set and the confirmation fails.
     pub fn queue_wait(&mut self, question: &str) {
-        self.queue_step(Step::Wait, &query_payload(question.as_bytes(), self.capabilities));
+        self.queue_step(PreludeStep::Wait, &query_payload(question.as_bytes(), self.capabilities));
     }
 
     /// Queues a transaction's start, to be confirmed with the rest of the state, or by the next command of Weir's own.
     /// `may_be_refused`: by a server in whose present state it is not allowed.
     pub fn queue_begin(&mut self, text: &[u8], may_be_refused: bool) {
-        let step = if may_be_refused { Step::DoubtfulBegin } else { Step::Begin };
+        let step = if may_be_refused { PreludeStep::DoubtfulBegin } else { PreludeStep::Begin };
         self.queue_step(step, &query_payload(text, self.capabilities));
     }
 
     /// Queues what makes `LAST_INSERT_ID()` on this connection `id`, to be confirmed with the rest of the state.
     pub fn queue_insert_id(&mut self, id: u64) {
         let payload = query_payload(format!("DO LAST_INSERT_ID({id})").as_bytes(), self.capabilities);
-        self.queue_step(Step::Set, &payload);
+        self.queue_step(PreludeStep::Set, &payload);
         self.insert_id = Some(id);
     }
 
-    fn queue_step(&mut self, step: Step, payload: &[u8]) {
+    fn queue_step(&mut self, step: PreludeStep, payload: &[u8]) {
         self.queue(payload, true);
         self.steps.push_back(step);
     }
 
     /// Whether something was queued that the server may refuse, and that has to be confirmed.
     pub fn state_changes(&self) -> bool {
-        self.steps.iter().any(|step| !matches!(step, Step::Begin | Step::Wait))
+        self.steps.iter().any(|step| !matches!(step, PreludeStep::Begin | PreludeStep::Wait))
     }
 
     /// Whether all that is queued before the session's statement is a transaction's start that no server refuses.
     pub fn only_begins(&self) -> bool {
-        self.steps.len() == 1 && self.steps.front() == Some(&Step::Begin)
+        self.steps.len() == 1 && self.steps.front() == Some(&PreludeStep::Begin)
     }
 
     /// Whether what was queued before a statement is to be confirmed, and nothing else: no statement has followed.
@@ -398,13 +399,13 @@ impl Connection {
     /// As [`Connection::confirm_state`].
     pub fn confirm_arrived(&mut self) -> Result<bool, Failure> {
         while let Some(step) = self.steps.front().copied() {
-            let reply = if step == Step::Wait { self.reached() } else { self.single_reply() };
+            let reply = if step == PreludeStep::Wait { self.reached() } else { self.single_reply() };
             let confirmed = reply.inspect_err(|_| self.retired = true)?;
             if !confirmed {
                 return Ok(false);
             }
             self.steps.pop_front();
-            if step == Step::Reset {
+            if step == PreludeStep::Reset {
                 self.forget();
             }
         }

@@ -18,13 +18,14 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, oneshot};
 use weir_wire::auth::Password;
-use weir_wire::{Capabilities, Failure, Fault, error::codes};
+use weir_wire::{Failure, Fault, error::codes};
 
 use crate::Replaceable;
-use crate::connection::{Connection, Opening, Place};
-use crate::lanes::LaneCounts;
+use crate::connection::{Connection, ConnectionSlot, Opening};
+use crate::counts::{LaneCounts, PoolCounts};
 use crate::limits::{Full, Permit};
 use crate::metrics::Metrics;
+use crate::pool_key::PoolKey;
 use crate::profile::Profile;
 use crate::server::Server;
 
@@ -32,15 +33,6 @@ pub use prove::is_full;
 
 /// How many idle connections are looked at for one whose profile already matches.
 const LOOK_FOR_MATCH: usize = 16;
-
-/// Which connections can stand in for each other.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct PoolKey {
-    /// The user that they are logged in as.
-    pub user: Arc<[u8]>,
-    /// What was asked of the server beyond Weir's own needs.
-    pub capabilities: Capabilities,
-}
 
 /// Bounds of a pool.
 #[derive(Debug, Clone)]
@@ -67,7 +59,7 @@ struct Waiter {
 pub type HoldBell = Rc<Notify>;
 
 #[derive(Debug, Default)]
-struct State {
+struct PoolState {
     idle: Idle,
     waiters: VecDeque<Waiter>,
     /// Sessions that keep a connection softly, longest first.
@@ -81,25 +73,10 @@ pub struct Pool {
     worker: usize,
     settings: Replaceable<PoolSettings>,
     metrics: Metrics,
-    state: RefCell<State>,
+    state: RefCell<PoolState>,
     open: Rc<Cell<usize>>,
     next_id: Cell<u64>,
     lanes: RefCell<Option<Weak<dyn GivesWay>>>,
-}
-
-/// Numbers of a pool, for `WEIR SHOW POOLS`.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct PoolCounts {
-    /// Open connections of this worker.
-    pub open: usize,
-    /// Those that nobody uses.
-    pub idle: usize,
-    /// Statements that wait.
-    pub waiting: usize,
-    /// Connections kept for what a statement left.
-    pub held: usize,
-    /// Lanes.
-    pub lanes: LaneCounts,
 }
 
 /// Who asks for a connection, and for what.
@@ -246,7 +223,7 @@ impl Pool {
             key: request.key.clone(),
             database: request.profile.database.clone(),
             statements: self.settings.load().prepared_statements,
-            place: Place::take(permit, &self.open),
+            slot: ConnectionSlot::take(permit, &self.open),
         };
         match Box::pin(Connection::open(opening, request.password)).await {
             Ok(connection) => {

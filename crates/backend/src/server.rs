@@ -12,9 +12,9 @@ use rustls::ClientConfig;
 use weir_wire::{Capabilities, Failure, Fault, error::codes};
 
 use crate::address::Address;
+use crate::counts::PoolCounts;
 use crate::gtid::Position;
 use crate::limits::Limits;
-use crate::pool::PoolCounts;
 use crate::pulse::Pulse;
 use crate::rights::Rights;
 

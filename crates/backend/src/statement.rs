@@ -9,7 +9,6 @@ use std::rc::{Rc, Weak};
 
 use weir_wire::stmt::Execute;
 
-use crate::connection::Connection;
 use crate::profile::SharedProfile;
 
 /// Entries above which those that nobody has any more are looked for.
@@ -105,58 +104,6 @@ pub struct Execution<'a> {
     pub session: u32,
     /// It may be a CALL, whose parameters MariaDB leaves with the types of the OUT values that came back.
     pub retypes: bool,
-}
-
-impl Connection {
-    /// Closes the statement here if it can't be executed as it was prepared: MySQL takes the types of expressions from what was executed
-    /// before, which were another session's.
-    pub fn close_if_unfit(&mut self, execution: &Execution<'_>, mariadb: bool) {
-        let Some(prepared) = self.statements.peek(execution.key) else { return };
-        let others = prepared.executed_by.is_some_and(|session| session != execution.session);
-        if !mariadb && others && !prepared.held && (execution.untyped || prepared.types.as_ref() != execution.types) {
-            self.close_statement(execution.key);
-        }
-    }
-
-    /// Before the first piece of a value is sent, with which nobody knows the types yet that the execution will bring: closes the
-    /// statement here if another session has executed it. Later [`Connection::close_if_unfit`] would take the value away.
-    pub fn close_if_others(&mut self, key: &StatementKey, session: u32, mariadb: bool) {
-        let others = |prepared: &Prepared| !prepared.held && prepared.executed_by.is_some_and(|by| by != session);
-        if !mariadb && self.statements.peek(key).is_some_and(others) {
-            self.close_statement(key);
-        }
-    }
-
-    /// Closes the statement here if the server warned when it was prepared: prepared again, it warns again.
-    pub fn close_if_warned(&mut self, key: &StatementKey) {
-        if self.statements.peek(key).is_some_and(|prepared| prepared.warned && !prepared.held) {
-            self.close_statement(key);
-        }
-    }
-
-    /// A statement's cursor, or its values in pieces, have come or gone.
-    pub fn hold_statement(&mut self, key: &StatementKey, held: bool) {
-        if let Some(prepared) = self.statements.peek_mut(key) {
-            prepared.held = held;
-        }
-    }
-
-    /// Writes the execution of a statement that is prepared here as `id`, with the types of its parameters if the client brings them, or
-    /// if they are others than those of its last execution here. What the client brings is never left out as known: a server may have
-    /// changed the types of its parameters meanwhile, and would read the values by those.
-    pub fn encode_execution(&mut self, execution: &Execution<'_>, id: u32, out: &mut Vec<u8>) {
-        let Execution { key, execute, types, session, .. } = *execution;
-        let Some(prepared) = self.statements.peek_mut(key) else {
-            execute.encode_into(out, id, types.map(|types| &types[..]).filter(|_| execute.params > 0));
-            return;
-        };
-        let same = matches!((&prepared.types, types), (Some(a), Some(b)) if Rc::ptr_eq(a, b) || a == b);
-        let send = types.filter(|_| execute.params > 0 && (execute.types.is_some() || !same));
-        execute.encode_into(out, id, send.map(|types| &types[..]));
-        prepared.types = types.filter(|_| !execution.retypes).cloned();
-        let by = |before| if before == session { session } else { u32::MAX };
-        prepared.executed_by = Some(prepared.executed_by.map_or(session, by));
-    }
 }
 
 /// The keys of a worker's sessions. Equal ones are one and the same, so that connections find most of them by their address.

@@ -1,6 +1,6 @@
-//! Making a connection: its place within the limits, login, and the session tracking that Weir needs.
+//! Making a connection: its slot within the limits, login, and the session tracking that Weir needs.
 //!
-//! What must always hold: a connection that is lent has begun; one that could not begin gives its place up.
+//! What must always hold: a connection that is lent has begun; one that could not begin gives its slot up.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -18,26 +18,26 @@ use weir_wire::error::codes;
 use super::{Connection, Tracking};
 use crate::connect::{self, Login};
 use crate::limits::Permit;
-use crate::pool::PoolKey;
+use crate::pool_key::PoolKey;
 use crate::profile::Profile;
 use crate::server::Server;
 
-/// A connection's place within the limits; free again when it is dropped.
+/// A connection's slot within the limits; free again when it is dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct ConnectionSlot {
     _permit: Permit,
     open: Rc<Cell<usize>>,
 }
 
-impl Place {
-    /// Counts one more in `open` for as long as the place is taken.
-    pub fn take(permit: Permit, open: &Rc<Cell<usize>>) -> Place {
+impl ConnectionSlot {
+    /// Counts one more in `open` for as long as the slot is taken.
+    pub fn take(permit: Permit, open: &Rc<Cell<usize>>) -> ConnectionSlot {
         open.set(open.get() + 1);
-        Place { _permit: permit, open: open.clone() }
+        ConnectionSlot { _permit: permit, open: open.clone() }
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.open.set(self.open.get() - 1);
     }
@@ -56,8 +56,8 @@ pub struct Opening {
     pub database: Option<Box<[u8]>>,
     /// Prepared statements that it keeps.
     pub statements: NonZeroUsize,
-    /// Its place within the limits.
-    pub place: Place,
+    /// Its slot within the limits.
+    pub slot: ConnectionSlot,
 }
 
 impl Connection {
@@ -79,10 +79,10 @@ impl Connection {
         }
     }
 
-    /// What makes the same connection once more, in its place.
+    /// What makes the same connection once more, in its slot.
     fn reopening(self) -> Opening {
-        let Connection { id, server, key, profile, most_statements, place, .. } = self;
-        Opening { id, server, key, database: profile.database.clone(), statements: most_statements, place }
+        let Connection { id, server, key, profile, most_statements, slot, .. } = self;
+        Opening { id, server, key, database: profile.database.clone(), statements: most_statements, slot }
     }
 
     /// Switches session tracking on.
@@ -94,7 +94,7 @@ impl Connection {
     }
 
     async fn log_in(opening: Opening, password: &Password) -> Result<Connection, Failure> {
-        let Opening { id, server, key, database, statements, place } = opening;
+        let Opening { id, server, key, database, statements, slot } = opening;
         let (user, password, capabilities) = (key.user.clone(), password.clone(), key.capabilities);
         let login = Login { user, password, database: database.clone(), capabilities };
         let generation = server.generation();
@@ -131,7 +131,7 @@ impl Connection {
             tracking: Tracking::Clients,
             goal_tracking: Tracking::Clients,
             key,
-            place,
+            slot,
         })
     }
 }

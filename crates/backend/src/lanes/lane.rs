@@ -7,7 +7,6 @@
 //! bound, they are told to run elsewhere, the lane takes no more, and what still comes on it is the head's alone.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
@@ -15,12 +14,12 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use bytes::Buf;
-use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
+use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::Execute;
-use weir_wire::{Command, Malformed, StatusFlags};
+use weir_wire::{Command, Malformed};
 
-use super::SharedLearnt;
-use super::learn::Unfit;
+use super::learn::{SharedLearnt, Unfit};
+use super::line::{Counted, InFlight, Line};
 use super::ride::{Arrived, Elsewhere, Ride};
 use crate::connection::Connection;
 use crate::pool::Lease;
@@ -38,18 +37,9 @@ const SHORTEST_REPLY: usize = 13;
 /// Commands in the server's hands from which on replies are let gather in the socket.
 const GATHER_FROM: usize = 16;
 
-/// What a command in flight is for.
-#[derive(Debug)]
-enum InFlight {
-    /// A session's statement.
-    Ride(Rc<Ride>),
-    /// A text that is prepared so that sessions may execute it here.
-    Prepare(Rc<StatementKey>),
-}
-
 /// How a lane ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum LaneEnd {
     /// Nothing was in flight.
     Idle,
     /// A reply that nobody waits for is still to come: the server should stop working on it.
@@ -59,41 +49,12 @@ pub(super) enum End {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum LaneState {
     Open,
     /// Takes no more statements, and ends when all replies have come.
     Retiring,
     /// Held up: only the head's reply is still waited for.
     Condemned,
-}
-
-/// The commands in flight, and how much of the head's reply has been seen.
-#[derive(Debug)]
-struct Line {
-    commands: VecDeque<InFlight>,
-    tracker: Option<ReplyTracker>,
-    /// Bytes at the front of the input that belong to the head's reply and have been looked at.
-    seen: usize,
-    /// Bytes of the head's reply that have been dropped.
-    dropped: usize,
-    /// The head's reply is clean so far, and its final status flags.
-    clean: bool,
-    status: StatusFlags,
-    /// The server's id and answer, when the head is a PREPARE.
-    prepared: Option<u32>,
-    /// Since when the head is the head.
-    head_since: Instant,
-}
-
-/// Numbers of a window of time, shared by the lanes of a group.
-#[derive(Debug, Default)]
-pub(super) struct Counted {
-    pub(super) replies: Cell<u64>,
-    pub(super) writes: Cell<u64>,
-    /// Commands in flight, summed over the writes.
-    pub(super) depths: Cell<u64>,
-    /// A statement found all lanes at their depth limit.
-    pub(super) full: Cell<bool>,
 }
 
 fn add(cell: &Cell<u64>, n: u64) {
@@ -105,7 +66,7 @@ fn add(cell: &Cell<u64>, n: u64) {
 pub struct Lane {
     lease: RefCell<Option<Lease>>,
     line: RefCell<Line>,
-    state: Cell<State>,
+    state: Cell<LaneState>,
     /// The head that became one at this time holds the line up.
     overdue: Cell<Option<Instant>>,
     /// A statement left something on the connection: it is not given back.
@@ -132,17 +93,8 @@ impl Lane {
         Rc::new(Lane {
             thread_id: lease.thread_id,
             lease: RefCell::new(Some(lease)),
-            line: RefCell::new(Line {
-                commands: VecDeque::new(),
-                tracker: None,
-                seen: 0,
-                dropped: 0,
-                clean: true,
-                status: StatusFlags::empty(),
-                prepared: None,
-                head_since: now,
-            }),
-            state: Cell::new(State::Open),
+            line: RefCell::new(Line::new(now)),
+            state: Cell::new(LaneState::Open),
             overdue: Cell::new(None),
             soiled: Cell::new(false),
             in_flight: Cell::new(0),
@@ -158,7 +110,7 @@ impl Lane {
 
     /// Whether it takes statements.
     pub(super) fn is_open(&self) -> bool {
-        self.state.get() == State::Open
+        self.state.get() == LaneState::Open
     }
 
     /// Commands in flight.
@@ -238,10 +190,7 @@ impl Lane {
         let connection = lease.as_deref_mut().expect("a lane that takes statements has its connection");
         connection.queue(payload, true);
         let mut line = self.line.borrow_mut();
-        if line.commands.is_empty() {
-            line.head_since = Instant::now();
-        }
-        line.commands.push_back(command);
+        line.push(command);
         self.in_flight.set(line.commands.len());
         self.unsent.set(self.unsent.get() + 1);
         self.wake();
@@ -256,8 +205,8 @@ impl Lane {
 
     /// Takes no more statements, and ends when all replies have come.
     pub(super) fn retire(&self) {
-        if self.state.get() == State::Open {
-            self.state.set(State::Retiring);
+        if self.state.get() == LaneState::Open {
+            self.state.set(LaneState::Retiring);
             self.wake();
         }
     }
@@ -278,17 +227,17 @@ impl Lane {
     /// The server is gone, or has stopped answering: nothing more is waited for.
     pub(super) fn give_up(&self) {
         self.divert_all(Elsewhere::Lost);
-        self.state.set(State::Condemned);
+        self.state.set(LaneState::Condemned);
         self.wake();
     }
 
     /// Serves the lane until it ends.
-    pub(super) async fn run(&self) -> End {
+    pub(super) async fn run(&self) -> LaneEnd {
         let end = std::future::poll_fn(|cx| self.poll(cx)).await;
-        self.state.set(State::Condemned);
-        self.divert_all(if end == End::Lost { Elsewhere::Lost } else { Elsewhere::HeldUp });
+        self.state.set(LaneState::Condemned);
+        self.divert_all(if end == LaneEnd::Lost { Elsewhere::Lost } else { Elsewhere::HeldUp });
         if let Some(lease) = self.lease.borrow_mut().take()
-            && (end != End::Idle || self.soiled.get())
+            && (end != LaneEnd::Idle || self.soiled.get())
         {
             lease.close();
         }
@@ -296,25 +245,21 @@ impl Lane {
     }
 
     fn divert_all(&self, why: Elsewhere) {
-        for command in &self.line.borrow().commands {
-            if let InFlight::Ride(ride) = command {
-                ride.divert(why);
-            }
-        }
+        self.line.borrow().divert_all(why);
     }
 
-    fn poll(&self, cx: &mut Context<'_>) -> Poll<End> {
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<LaneEnd> {
         self.keep_waker(cx);
         let mut lease = self.lease.borrow_mut();
-        let Some(connection) = lease.as_deref_mut() else { return Poll::Ready(End::Lost) };
+        let Some(connection) = lease.as_deref_mut() else { return Poll::Ready(LaneEnd::Lost) };
         loop {
             if self.send(connection, cx).is_err() {
-                return Poll::Ready(End::Lost);
+                return Poll::Ready(LaneEnd::Lost);
             }
             let filled = pin!(connection.fill()).poll(cx);
             match filled {
                 Poll::Ready(Ok(())) => {}
-                Poll::Ready(Err(_)) => return Poll::Ready(End::Lost),
+                Poll::Ready(Err(_)) => return Poll::Ready(LaneEnd::Lost),
                 Poll::Pending => {
                     self.let_replies_gather(connection);
                     break;
@@ -322,11 +267,11 @@ impl Lane {
             }
             let mut line = self.line.borrow_mut();
             if self.hand_out(connection, &mut line).is_err() {
-                return Poll::Ready(End::Lost);
+                return Poll::Ready(LaneEnd::Lost);
             }
             self.in_flight.set(line.commands.len());
             if line.dropped > MAX_DROPPED {
-                return Poll::Ready(End::Abandoned);
+                return Poll::Ready(LaneEnd::Abandoned);
             }
         }
         self.end_of_turn()
@@ -374,42 +319,37 @@ impl Lane {
     }
 
     /// Nothing more can be read now: is the line held up, is the lane at its end?
-    fn end_of_turn(&self) -> Poll<End> {
+    fn end_of_turn(&self) -> Poll<LaneEnd> {
         let mut line = self.line.borrow_mut();
         if let Some(since) = self.overdue.take()
-            && self.state.get() != State::Condemned
+            && self.state.get() != LaneState::Condemned
             && !line.commands.is_empty()
             && line.head_since == since
         {
             self.condemn(&mut line);
         }
         match (self.state.get(), line.commands.front()) {
-            (State::Open, _) => Poll::Pending,
-            (State::Retiring, Some(_)) => Poll::Pending,
-            (State::Retiring, None) => Poll::Ready(End::Idle),
+            (LaneState::Open, _) => Poll::Pending,
+            (LaneState::Retiring, Some(_)) => Poll::Pending,
+            (LaneState::Retiring, None) => Poll::Ready(LaneEnd::Idle),
             // Commands behind the head were sent, and their replies would come: the connection is closed instead.
-            (State::Condemned, None) => Poll::Ready(End::Abandoned),
-            (State::Condemned, Some(InFlight::Ride(ride))) if ride.is_riding() && !ride.is_abandoned() => Poll::Pending,
-            (State::Condemned, Some(_)) => Poll::Ready(End::Abandoned),
+            (LaneState::Condemned, None) => Poll::Ready(LaneEnd::Abandoned),
+            (LaneState::Condemned, Some(InFlight::Ride(ride))) if ride.is_riding() && !ride.is_abandoned() => {
+                Poll::Pending
+            }
+            (LaneState::Condemned, Some(_)) => Poll::Ready(LaneEnd::Abandoned),
         }
     }
 
     fn condemn(&self, line: &mut Line) {
-        self.state.set(State::Condemned);
-        if let Some(InFlight::Ride(head)) = line.commands.front() {
-            head.holds_up(Instant::now());
-        }
-        for command in line.commands.drain(1..) {
-            if let InFlight::Ride(ride) = command {
-                ride.divert(Elsewhere::HeldUp);
-            }
-        }
+        self.state.set(LaneState::Condemned);
+        line.leave_head_alone();
         self.in_flight.set(line.commands.len());
     }
 
     /// Whether the head has held the others up.
     pub(super) fn is_condemned(&self) -> bool {
-        self.state.get() == State::Condemned
+        self.state.get() == LaneState::Condemned
     }
 
     fn hand_out(&self, connection: &mut Connection, line: &mut Line) -> Result<(), Malformed> {
@@ -419,36 +359,13 @@ impl Lane {
                 InFlight::Ride(_) => ReplyKind::Results,
                 InFlight::Prepare(_) => connection.prepare_kind(),
             };
-            let tracker = line.tracker.get_or_insert_with(|| ReplyTracker::new(kind, connection.capabilities));
-            match tracker.advance(&connection.input[line.seen..])? {
-                Event::NeedMore => break,
-                Event::Pass(n) => line.seen += n,
-                Event::Packet(n, ending) => {
-                    line.seen += n;
-                    match ending {
-                        Ending::Ok(ok) => {
-                            line.status = ok.status;
-                            let plain = ok.header == 0xfe && ok.info.is_empty();
-                            line.clean &= plain && ok.warnings == 0 && leaves_nothing(ok.status);
-                        }
-                        Ending::Eof(eof) => {
-                            line.status = eof.status;
-                            line.clean &= eof.warnings == 0 && leaves_nothing(eof.status);
-                        }
-                        Ending::Prepared(ok) => {
-                            line.prepared = Some(ok.id);
-                            line.clean &= ok.warnings == 0;
-                        }
-                        Ending::Err(_) => line.clean = false,
-                        Ending::LocalInfile => return Err(Malformed("a file is asked for on a lane")),
-                    }
-                }
+            if !line.advance(&connection.input, kind, connection.capabilities)? {
+                break;
             }
-            if tracker.is_done() {
-                let rows = tracker.rows();
+            if let Some(rows) = line.rows_of_whole_reply() {
                 self.hand_out_head(connection, line, rows, now);
             } else if line.seen > MAX_REPLY {
-                if let InFlight::Ride(ride) = head {
+                if let Some(InFlight::Ride(ride)) = line.commands.front() {
                     ride.divert(Elsewhere::Unfit(Unfit::Large));
                 }
                 connection.input.advance(line.seen);
@@ -486,23 +403,9 @@ impl Lane {
         connection.input.advance(line.seen);
         connection.reply_done();
         add(&self.counted.replies, 1);
-        line.tracker = None;
-        line.seen = 0;
-        line.dropped = 0;
-        line.clean = true;
-        line.head_since = now;
+        line.next_head(now);
         if line.commands.is_empty() {
             self.used.set(now);
         }
     }
-}
-
-/// Whether the final status says that there is no more to come, and that the session's state is as it was.
-fn leaves_nothing(status: StatusFlags) -> bool {
-    !status.intersects(
-        StatusFlags::MORE_RESULTS_EXISTS
-            | StatusFlags::SESSION_STATE_CHANGED
-            | StatusFlags::IN_TRANS
-            | StatusFlags::CURSOR_EXISTS,
-    )
 }

@@ -9,6 +9,8 @@
 //!   fails again soon. A digest whose cost depends on its literals so spends next to all of its time elsewhere.
 //! - What leaves errors or warnings behind, or replies too large, has to show more clean runs in a row each time.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// A run no longer than this is short on any machine.
@@ -255,6 +257,9 @@ impl Learnt {
 fn rest(failures: u32) -> Duration {
     FIRST_REST * (1 << failures.saturating_sub(1).min(MOST_DOUBLINGS))
 }
+
+/// The fitness of one digest, shared by the statements of one group that have it.
+pub type SharedLearnt = Rc<Cell<Learnt>>;
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@
 
 mod lane;
 pub mod learn;
+mod line;
 pub mod pace;
 mod ride;
 
@@ -21,15 +22,19 @@ use weir_wire::Failure;
 use weir_wire::auth::Password;
 
 pub use lane::Lane;
-use lane::{Counted, End};
-use learn::{Learnt, Rode, Run, SHORT_TIME, Scale, Unfit};
+use lane::LaneEnd;
+pub use learn::SharedLearnt;
+use learn::{Rode, Run, SHORT_TIME, Scale, Unfit};
+use line::Counted;
 use pace::{Pace, Window};
 pub use ride::{Arrived, Elsewhere, Ride};
 
 use crate::connect::Login;
+use crate::counts::LaneCounts;
 use crate::metrics::Metrics;
 use crate::monitor::{Kill, kill};
-use crate::pool::{GivesWay, Pool, PoolKey, Request};
+use crate::pool::{GivesWay, Pool, Request};
+use crate::pool_key::PoolKey;
 use crate::profile::SharedProfile;
 use crate::pulse::Delays;
 
@@ -64,24 +69,6 @@ pub struct LaneSettings {
     /// A statement that holds a lane up for longer has the others sent elsewhere.
     pub stall_timeout: Duration,
 }
-
-/// Numbers of a worker's lanes, for `WEIR SHOW POOLS` and metrics.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct LaneCounts {
-    /// Lanes.
-    pub lanes: usize,
-    /// Statements in flight on them.
-    pub in_flight: usize,
-    /// Statements in flight on a lane when it was written to, on average over the last second.
-    pub depth: f64,
-    /// Statements sent with one write, on average over the last second.
-    pub batch: f64,
-    /// Statements that left a lane because one before them held it up, since the start.
-    pub stalls: usize,
-}
-
-/// The fitness of one digest, shared by the statements of one group that have it.
-pub type SharedLearnt = Rc<Cell<Learnt>>;
 
 /// The lanes of the sessions with one user, profile and capabilities.
 #[derive(Debug)]
@@ -284,7 +271,7 @@ impl Lanes {
         self.open.set(self.open.get() - 1);
         self.metrics.lanes_closed.inc();
         group.lanes.borrow_mut().retain(|other| !Rc::ptr_eq(other, &lane));
-        if end == End::Abandoned {
+        if end == LaneEnd::Abandoned {
             self.metrics.lane_kills.inc();
             let capabilities = weir_wire::Capabilities::empty();
             let login = Login { user: group.key.user.clone(), password, database: None, capabilities };

@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 use weir_wire::StatusFlags;
 
-use super::SharedLearnt;
-use super::learn::Unfit;
+use super::learn::{SharedLearnt, Unfit};
 
 /// A reply that has come whole, clean, and within the bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +38,7 @@ pub enum Elsewhere {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum State {
+enum RideState {
     #[default]
     Idle,
     Riding,
@@ -50,7 +49,7 @@ enum State {
 /// One statement in flight. A session has one, and uses it again for each of its statements.
 #[derive(Debug, Default)]
 pub struct Ride {
-    state: Cell<State>,
+    state: Cell<RideState>,
     /// What is known of statements like it.
     learnt: RefCell<Option<SharedLearnt>>,
     reply: RefCell<BytesMut>,
@@ -60,7 +59,7 @@ pub struct Ride {
 impl Ride {
     /// A new statement is put on a lane; `learnt` is what is known of statements like it.
     pub(super) fn begin(&self, learnt: &SharedLearnt) {
-        self.state.set(State::Riding);
+        self.state.set(RideState::Riding);
         *self.learnt.borrow_mut() = Some(learnt.clone());
         self.reply.borrow_mut().clear();
     }
@@ -82,22 +81,22 @@ impl Ride {
     /// The reply has come.
     pub(super) fn arrive(&self, reply: &[u8], arrived: Arrived) {
         self.reply.borrow_mut().extend_from_slice(reply);
-        self.end(State::Arrived(arrived));
+        self.end(RideState::Arrived(arrived));
     }
 
     /// The statement has to be run elsewhere. Says nothing to a ride that has ended already.
     pub(super) fn divert(&self, why: Elsewhere) {
-        if self.state.get() == State::Riding {
-            self.end(State::Elsewhere(why));
+        if self.state.get() == RideState::Riding {
+            self.end(RideState::Elsewhere(why));
         }
     }
 
     /// Whether its session still waits for it.
     pub(super) fn is_riding(&self) -> bool {
-        self.state.get() == State::Riding
+        self.state.get() == RideState::Riding
     }
 
-    fn end(&self, state: State) {
+    fn end(&self, state: RideState) {
         self.state.set(state);
         if let Some(waker) = &*self.waker.borrow() {
             waker.wake_by_ref();
@@ -107,9 +106,9 @@ impl Ride {
     /// Resolves when the statement has ended one way or the other. Cancel-safe.
     pub fn poll_end(&self, cx: &mut Context<'_>) -> Poll<Result<Arrived, Elsewhere>> {
         match self.state.get() {
-            State::Arrived(arrived) => Poll::Ready(Ok(arrived)),
-            State::Elsewhere(why) => Poll::Ready(Err(why)),
-            State::Idle | State::Riding => {
+            RideState::Arrived(arrived) => Poll::Ready(Ok(arrived)),
+            RideState::Elsewhere(why) => Poll::Ready(Err(why)),
+            RideState::Idle | RideState::Riding => {
                 let mut waker = self.waker.borrow_mut();
                 match &*waker {
                     Some(known) if known.will_wake(cx.waker()) => {}

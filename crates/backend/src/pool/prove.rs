@@ -8,9 +8,10 @@ use std::rc::Rc;
 use weir_wire::auth::Password;
 use weir_wire::{Capabilities, Failure, Fault, error::codes};
 
-use super::{Pool, PoolKey, Request};
+use super::{Pool, Request};
 use crate::connect::{Login, connect};
 use crate::monitor::Probe;
+use crate::pool_key::PoolKey;
 use crate::profile::Profile;
 
 /// Tells an account's own definition to whoever is logged in to it, without any right.
