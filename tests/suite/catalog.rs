@@ -205,7 +205,7 @@ fn rights(_lab: &Lab, two: Two) -> Result<(), Failed> {
         site.server.execute(&format!("REVOKE ALL PRIVILEGES, GRANT OPTION FROM {own}"))?;
     }
     let (_, said) = serve_refused(&two.home, &two.text())?;
-    contains("the account", &said, &format!("account {own} may not do on shard 's1'"))?;
+    contains("the account", &said, &format!("account {own} lacks rights on shard 's1'"))?;
     let grants: Vec<&str> = said.lines().filter_map(|line| line.find("GRANT ").map(|at| &line[at..])).collect();
     expect_equal("statements", grants.len(), 2)?;
     for site in [&two.first, &two.second] {
@@ -267,7 +267,7 @@ fn checked(lab: &Lab, two: Two) -> Result<(), Failed> {
         contains("the column", &rows[0].2, "column v is varchar(10)")?;
         let (code, text, _) = two.command("check", &[])?;
         expect_equal("exit code", code, Some(1))?;
-        contains("told", &text, "shard 's2': t_cat.there: is in the catalog, and not there")
+        contains("told", &text, "shard 's2': t_cat.there: is in the catalog, but missing there")
     })
 }
 

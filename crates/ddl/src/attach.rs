@@ -26,10 +26,10 @@ const ER_DB_CREATE_EXISTS: u16 = 1007;
 /// 1049 when no shard has it, 1007 when the catalog has it already, 1235 when it can't be told what is meant; the servers' own.
 pub async fn attach(sharding: &Arc<Sharding>, name: &str) -> Result<(), Failure> {
     if inspect::is_own(name) {
-        return Err(refused(format!("Database '{name}' is not for users' tables: it can't be attached")));
+        return Err(refused(format!("Database '{name}' is a system database: it can't be attached")));
     }
     if let Some((known, _)) = sharding.catalog().database(name.as_bytes()) {
-        let message = format!("Database '{known}' is in the catalog already; WEIR DETACH DATABASE forgets it");
+        let message = format!("Database '{known}' is already in the catalog; WEIR DETACH DATABASE removes it");
         return Err(Failure::new(Fault::Client, ER_DB_CREATE_EXISTS, b"HY000", message));
     }
     let mut seen = Vec::new();
@@ -51,7 +51,7 @@ pub async fn attach(sharding: &Arc<Sharding>, name: &str) -> Result<(), Failure>
     sharding
         .change(move |now| {
             if now.database(database.as_bytes()).is_some() {
-                let message = format!("Database '{database}' is in the catalog already");
+                let message = format!("Database '{database}' is already in the catalog");
                 return Err(Failure::new(Fault::Client, ER_DB_CREATE_EXISTS, b"HY000", message));
             }
             let mut next = now.clone();

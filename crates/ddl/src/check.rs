@@ -37,7 +37,7 @@ pub async fn check(own: &Own, catalog: &Catalog) -> Vec<Difference> {
     for shard in own.shards() {
         let mut found = Found { shard: catalog.shard_name(shard).to_owned(), all: Vec::new(), views };
         if let Err(failure) = check_shard(own, catalog, shard, &mut found).await {
-            found.add("the shard", format!("can't be looked at: {}", failure.message));
+            found.add("the shard", format!("can't be checked: {}", failure.message));
         }
         differences.append(&mut found.all);
         views = found.views;
@@ -46,7 +46,7 @@ pub async fn check(own: &Own, catalog: &Catalog) -> Vec<Difference> {
     for (name, database) in &catalog.databases {
         for view in database.views.keys().filter(|view| !views.contains(&(name.clone(), (*view).clone()))) {
             let on: Vec<_> = database.shards.iter().map(|shard| catalog.shard_name(*shard)).collect();
-            let what = "is a view in the catalog, and not there".to_owned();
+            let what = "is a view in the catalog, but missing there".to_owned();
             differences.push(Difference { shard: on.join(", "), object: format!("{name}.{view}"), what });
         }
     }
@@ -124,7 +124,7 @@ async fn check_copy(own: &Own, catalog: &Catalog, shard: ShardId, found: &mut Fo
         _ => false,
     };
     if !same {
-        found.add("weir.catalog", format!("version {copy} is not the same as the catalog's"));
+        found.add("weir.catalog", format!("version {copy} differs from the catalog's"));
     }
     Ok(())
 }
@@ -139,8 +139,8 @@ fn compare(name: &str, database: &Database, shard: ShardId, there: &BTreeMap<Str
     for table in names {
         let object = format!("{name}.{table}");
         match (database.tables.get(table).filter(|table| belongs(table)), there.get(table)) {
-            (Some(_), None) => found.add(object, "is in the catalog, and not there"),
-            (None, Some(_)) => found.add(object, "is there, and the catalog does not have it on this shard"),
+            (Some(_), None) => found.add(object, "is in the catalog, but missing there"),
+            (None, Some(_)) => found.add(object, "exists there, but the catalog does not have it on this shard"),
             (Some(known), Some(seen)) => {
                 for what in unlike(known, seen) {
                     found.add(&object, what);
@@ -243,11 +243,11 @@ mod tests {
         assert_eq!(
             told,
             [
-                "shard 's1': d.elsewhere: is there, and the catalog does not have it on this shard",
+                "shard 's1': d.elsewhere: exists there, but the catalog does not have it on this shard",
                 "shard 's1': d.everywhere: column id is bigint NOT NULL, and the catalog has int NOT NULL",
-                "shard 's1': d.gone: is in the catalog, and not there",
+                "shard 's1': d.gone: is in the catalog, but missing there",
                 "shard 's1': d.here: has the columns id, and the catalog has id, v",
-                "shard 's1': d.unheard: is there, and the catalog does not have it on this shard",
+                "shard 's1': d.unheard: exists there, but the catalog does not have it on this shard",
             ]
         );
         database.tables.remove("gone");

@@ -93,7 +93,7 @@ fn literal(kind: Kind, value: Option<&str>, collation: Option<&str>, digits: Opt
 /// A statement needs the value of a variable elsewhere than where it is.
 pub fn too_long(name: &str) -> Failure {
     let message = format!(
-        "The value of @{name} is on one connection, and too long to be sent to others: write it as a parameter of a prepared statement"
+        "The value of @{name} is on one connection and too long to be sent to others: pass it as a parameter of a prepared statement"
     );
     Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
 }

@@ -140,7 +140,7 @@ pub async fn last(own: &Own, shard: ShardId) -> Result<u64, Failure> {
 /// The server's; 1105 when its entries don't fit together.
 pub async fn read(own: &Own, shard: ShardId, version: u64) -> Result<Option<Document>, Failure> {
     let broken = |error: DocumentError| {
-        let message = format!("the shard's copies of the catalog don't fit together: {error}");
+        let message = format!("the shard's copies of the catalog are inconsistent: {error}");
         Failure::new(Fault::Weir, codes::ER_UNKNOWN_ERROR, b"HY000", message)
     };
     let found = entries(own, shard, version).await?.transpose().map_err(broken)?;

@@ -72,7 +72,7 @@ const OBJECTS: [(&str, &str); 4] = [
 pub enum SchemaError {
     /// Weir's own account lacks rights.
     #[error(
-        "Weir's own account {account} may not do on shard '{shard}' what sharding takes ({said}). On the shard's writer:\n  {}",
+        "Weir's own account {account} lacks rights on shard '{shard}' that sharding requires ({said}). Run on the shard's writer:\n  {}",
         grants.join("\n  ")
     )]
     Rights {

@@ -105,7 +105,7 @@ impl Sharding {
         for chars in chars.chunks(MOST_CHARS) {
             let reply = self.own.run(ShardId(0), learn_query(collation, chars)).await?;
             let told = reply.rows.first().and_then(|row| learnt(chars, row));
-            let told = told.ok_or_else(|| not_supported(format!("The server tells no weights of {collation}")))?;
+            let told = told.ok_or_else(|| not_supported(format!("The server returns no weights for {collation}")))?;
             self.learnt(collation, &told);
         }
         Ok(())
@@ -234,6 +234,7 @@ fn not_stored(error: &dyn std::fmt::Display) -> Failure {
 }
 
 fn written_by_another() -> Failure {
-    let message = "Another process of this Weir has taken over, or has not handed over yet: definitions are changed there. Connect again";
+    let message =
+        "Another process of this Weir has taken over, or has not handed over yet: definitions run there. Connect again";
     Failure::new(Fault::Weir, codes::ER_OPTION_PREVENTS_STATEMENT, b"HY000", message)
 }

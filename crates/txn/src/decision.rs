@@ -38,7 +38,7 @@ pub(super) async fn look(probe: &mut Probe, id: &TransactionId) -> Result<Option
         None => Ok(None),
         Some(b"commit") => Ok(Some(Decision::Commit)),
         Some(b"abort") => Ok(Some(Decision::Abort)),
-        Some(_) => Err(Failure::new(Fault::Server, 1105, b"HY000", "weir.decisions has an outcome that is none")),
+        Some(_) => Err(Failure::new(Fault::Server, 1105, b"HY000", "weir.decisions has an unknown outcome")),
     }
 }
 

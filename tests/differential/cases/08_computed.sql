@@ -113,7 +113,7 @@ SELECT g, COUNT(*) + RAND() FROM t GROUP BY g;
 SELECT g, COUNT(*) + (SELECT 1) FROM t GROUP BY g;
 -- refused: UNIX_TIMESTAMP
 SELECT g, UNIX_TIMESTAMP(MAX(d)) FROM t GROUP BY g;
--- refused: is of a type
+-- refused: has a type
 SELECT g, MAX(y) + 1 FROM t GROUP BY g;
 -- refused: assigns
 SELECT g, @x := COUNT(*) + 1 FROM t GROUP BY g;

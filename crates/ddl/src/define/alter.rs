@@ -14,7 +14,7 @@ use super::{names, place, shards, tables};
 use weir_wire::error::not_supported;
 
 const BY_A_NEW_TABLE: &str =
-    "make a new table as it shall be, fill it with INSERT … SELECT, and give it the name with RENAME TABLE";
+    "create the new table, fill it with INSERT … SELECT, and give it the name with RENAME TABLE";
 
 /// ALTER TABLE.
 pub(super) fn alter(asked: &Asked<'_>, catalog: &Catalog, alter: &AlterTable<'_>) -> Result<Option<Intent>, Failure> {
@@ -98,7 +98,7 @@ fn check(
         }
         AlterActionKind::Partitions(operation) => partitions(operation)?,
         AlterActionKind::DiscardTablespace | AlterActionKind::ImportTablespace => {
-            return Err(not_supported("Tablespaces are each server's own: do it on the servers"));
+            return Err(not_supported("Tablespaces belong to each server: run the statement on the servers"));
         }
         AlterActionKind::AddColumn(column) => {
             added_column(table, &column.definition)?;
@@ -134,7 +134,7 @@ fn partitions(operation: &PartitionOperation<'_>) -> Result<(), Failure> {
             ))
         }
         PartitionOperation::DiscardTablespace(_) | PartitionOperation::ImportTablespace(_) => {
-            Err(not_supported("Tablespaces are each server's own: do it on the servers"))
+            Err(not_supported("Tablespaces belong to each server: run the statement on the servers"))
         }
         _ => Ok(()),
     }

@@ -112,7 +112,7 @@ impl Intent {
     /// 1235 for a text that is not UTF-8.
     pub fn record(&self, asked: &Asked<'_>) -> Result<weir_catalog::Definition, Failure> {
         let unreadable =
-            || not_supported("Definitions in sharded databases are UTF-8 texts: say SET NAMES utf8mb4 first");
+            || not_supported("Definitions in sharded databases must be UTF-8: run SET NAMES utf8mb4 first");
         let charset = asked.settings.get("character_set_client");
         if !self.text.is_ascii() && charset.is_some_and(|charset| !charset.to_ascii_lowercase().starts_with("utf8")) {
             return Err(unreadable());
@@ -354,12 +354,12 @@ fn accounts(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Fail
     }
     if has_random_password(&asked.statement.kind) {
         return Err(not_supported(
-            "Each shard would make up a password of its own: choose one, and give it IDENTIFIED BY",
+            "Each shard would generate a password of its own: choose one, and use IDENTIFIED BY",
         ));
     }
     if matches!(asked.statement.kind, StatementKind::Set(set) if set.items.len() > 1) {
         return Err(not_supported(
-            "SET PASSWORD and SET DEFAULT ROLE concern all shards: give them apart from other settings, in statements of their own",
+            "SET PASSWORD and SET DEFAULT ROLE affect all shards: run them separately from other settings, in statements of their own",
         ));
     }
     let (deed, secret) = match asked.statement.kind {

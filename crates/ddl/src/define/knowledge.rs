@@ -81,7 +81,7 @@ impl Knowledge {
             let (some, more) = rest.split_at(rest.len().min(MOST_CHARS));
             let rows = records.ask(ShardId(0), learn_query(collation, some)).await?;
             let told = rows.first().and_then(|row| learnt(some, row));
-            let told = told.ok_or_else(|| not_supported(format!("The server tells no weights of {collation}")))?;
+            let told = told.ok_or_else(|| not_supported(format!("The server returns no weights for {collation}")))?;
             records.learnt(collation, &told);
             self.weights = self.weights.with(collation, told);
             rest = more;

@@ -10,7 +10,7 @@ use weir_wire::error::not_supported;
 /// A name as the catalog writes it: that of a known thing, or of a new one.
 pub(crate) fn utf8(name: &[u8], fold_case: bool) -> Result<String, Failure> {
     let name = std::str::from_utf8(name)
-        .map_err(|_| not_supported("Names in sharded databases are UTF-8: say SET NAMES utf8mb4 first"))?;
+        .map_err(|_| not_supported("Names in sharded databases must be UTF-8: run SET NAMES utf8mb4 first"))?;
     Ok(if fold_case { name.to_lowercase() } else { name.to_owned() })
 }
 

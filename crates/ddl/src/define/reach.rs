@@ -45,7 +45,7 @@ impl WithOwnAccount {
     pub fn new(own: &Own, definition: &Definition) -> Result<WithOwnAccount, Failure> {
         if definition.statement.definer {
             return Err(not_supported(format!(
-                "Definition {0} gives an object the rights of who defines it, which Weir's own account must not: undo it where it was done, \
+                "Definition {0} gives an object the rights of its definer, which must not be Weir's own account: undo it where it ran, \
                  WEIR CANCEL DDL {0}, and give the statement again",
                 definition.id
             )));

@@ -31,7 +31,7 @@ pub async fn resume<R: Records>(
     let definition = known(&records.catalog(), id)?;
     if definition.statement.text.is_none() {
         return Err(failure(format!(
-            "Definition {id} holds a password, which is kept nowhere: run the statement again on the shards that don't have it, or \
+            "Definition {id} contains a password, which Weir does not keep: run the statement again on the shards that don't have it, or \
              through Weir in a form that may be repeated (IF NOT EXISTS, ALTER USER), then WEIR CANCEL DDL {id}"
         )));
     }
@@ -102,12 +102,12 @@ async fn taken_back(
 ) -> Result<(), String> {
     let way_on = match definition.deed {
         Deed::Drop => "DROP … IF EXISTS through Weir drops it on the others too",
-        Deed::Again => "give the statement again through Weir",
+        Deed::Again => "run the statement again through Weir",
         _ => "undo it there by hand",
     };
     let accounts = definition.objects.iter().all(|object| object.database.is_empty());
     if !has_it && (accounts || definition.undo.is_impossible()) {
-        return Err(format!("whether it has it is not known; if so, {way_on}"));
+        return Err(format!("whether the shard has it is unknown; if so, {way_on}"));
     }
     if definition.deed == Deed::Rename && !has_it && !is_renamed(definition, catalog, shard, shards).await {
         return Ok(());
@@ -115,9 +115,10 @@ async fn taken_back(
     match undo::undo(&definition.undo, catalog, &definition.changes, shard, shards).await {
         Ok(()) => Ok(()),
         Err(failure) if is_not_there(definition, &failure) => Ok(()),
-        Err(failure) => {
-            Err(format!("{} ({failure}); {way_on}", if has_it { "it has it still" } else { "it may have it" }))
-        }
+        Err(failure) => Err(format!(
+            "{} ({failure}); {way_on}",
+            if has_it { "the shard still has it" } else { "the shard may have it" }
+        )),
     }
 }
 

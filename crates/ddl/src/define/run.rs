@@ -100,7 +100,7 @@ async fn not_everywhere<R: Records>(
     if !lost && !intent.undo.is_impossible() {
         let others = answers.iter().filter(|(_, answer)| matches!(answer, Answered::Made(_))).map(|(shard, _)| *shard);
         let made: Vec<ShardId> = intent.shards.first().copied().into_iter().chain(others).collect();
-        let undone = made.iter().map(|shard| (*shard, Progress::Lost("it is being taken back".to_owned())));
+        let undone = made.iter().map(|shard| (*shard, Progress::Lost("it is being undone".to_owned())));
         let noted: Vec<_> = news.iter().filter(|(shard, _)| !made.contains(shard)).cloned().chain(undone).collect();
         let catalog = records.change(move |catalog| note(catalog, id, &noted)).await?;
         let Some(definition) = catalog.definition(id) else { return Ok(no_part()) };
@@ -113,7 +113,7 @@ async fn not_everywhere<R: Records>(
                 tracing::warn!(id, ?left, "a definition that a shard has refused could not be taken back");
                 let state = |shard: &ShardId| match left.iter().any(|(of, _)| of == shard) {
                     true => Progress::Done,
-                    false => Progress::Failed("it was taken back".to_owned()),
+                    false => Progress::Failed("it was undone".to_owned()),
                 };
                 news.retain(|(shard, _)| !made.contains(shard));
                 news.extend(made.iter().map(|shard| (*shard, state(shard))));
@@ -196,7 +196,7 @@ async fn begin<R: Records>(
         }
     }
     drop(turn);
-    let message = "What is defined was changed by other definitions meanwhile; try again";
+    let message = "Other definitions have changed the object meanwhile; try again";
     Err(Failure::new(Fault::Weir, 1412, b"HY000", message))
 }
 
@@ -295,7 +295,7 @@ async fn first<R: Records>(records: &R, id: u64, intent: &Intent, parts: &mut [P
         Answer::Lost(failure) => {
             let news = [(intent.shards[0], Progress::Lost(failure.message.clone()))];
             records.change(move |catalog| note(catalog, id, &news)).await?;
-            let message = format!("{}; whether it was done is not known: {}", failure.message, way_on(id));
+            let message = format!("{}; whether it ran is unknown: {}", failure.message, way_on(id));
             Err(Failure { message, ..failure })
         }
     }
@@ -329,8 +329,11 @@ pub(super) async fn finish<R: Records>(records: &R, id: u64, news: &[(ShardId, P
         Ok(told) => told,
         Err(failure) => {
             records.change(move |catalog| note(catalog, id, &owned)).await?;
-            let message =
-                format!("All shards have it, but it can't be made known: {}; {}", failure.message, way_on(id));
+            let message = format!(
+                "All shards have it, but the catalog could not be updated: {}; {}",
+                failure.message,
+                way_on(id)
+            );
             return Err(Failure { message, ..failure }.maybe_done());
         }
     };
@@ -367,7 +370,7 @@ fn no_part() -> Failure {
 }
 
 fn way_on(id: u64) -> String {
-    format!("WEIR RESUME DDL {id} goes on with it, WEIR CANCEL DDL {id} forgets it")
+    format!("WEIR RESUME DDL {id} resumes it, WEIR CANCEL DDL {id} cancels it")
 }
 
 fn listed(names: &[String]) -> String {
@@ -378,7 +381,7 @@ fn listed(names: &[String]) -> String {
 pub(super) fn half_done(catalog: &Arc<Catalog>, id: u64) -> Failure {
     let (with, without) = catalog.definition(id).map(|found| found.sides(catalog)).unwrap_or_default();
     let message = format!(
-        "Definition {id} was not done everywhere: shards with it: {}; without it: {}. Until it is, its objects can't be defined again: {}",
+        "Definition {id} did not run on all shards: shards with it: {}; without it: {}. Until it does, its objects can't be defined again: {}",
         listed(&with),
         listed(&without),
         way_on(id)

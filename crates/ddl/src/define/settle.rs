@@ -102,7 +102,7 @@ pub(super) async fn look_again(
 pub(super) fn refused(catalog: &Catalog, answers: &[(ShardId, Answered)], taken_back: bool) -> Option<Failure> {
     answers.iter().find_map(|(shard, answer)| match answer {
         Answered::Refused(failure) => {
-            let others = if taken_back { "it was taken back on the others" } else { "the others have done it" };
+            let others = if taken_back { "it was undone on the others" } else { "the others have done it" };
             let message = format!("{} (shard {}; {others})", failure.message, catalog.shard_name(*shard));
             Some(Failure { message, ..failure.clone() })
         }

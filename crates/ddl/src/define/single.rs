@@ -296,13 +296,12 @@ fn part_of(parts: &mut [Part], shard: ShardId) -> Result<&mut Part, Failure> {
 }
 
 fn meanwhile() -> Failure {
-    Failure::new(Fault::Weir, 1412, b"HY000", "What is defined was changed by other definitions meanwhile; try again")
+    Failure::new(Fault::Weir, 1412, b"HY000", "Other definitions have changed the object meanwhile; try again")
 }
 
 fn has_rows(object: &Object, because: Option<&Failure>) -> Failure {
     let because = because.map_or_else(String::new, |failure| format!("{}. ", failure.message));
     not_supported(format!(
-        "{because}Table {object} is sharded only by default and would become SINGLE for this, but it has rows: make a new table as it shall \
-         be, fill it with INSERT … SELECT, and give it the name with RENAME TABLE"
+        "{because}Table {object} is sharded only by default and would become SINGLE for this, but it has rows: create the new table, fill it with INSERT … SELECT, and give it the name with RENAME TABLE"
     ))
 }

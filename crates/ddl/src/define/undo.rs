@@ -165,5 +165,5 @@ async fn restore(
 }
 
 fn left(why: &str) -> Failure {
-    Failure::new(Fault::Weir, 1105, b"HY000", format!("it can't be taken back: {why}"))
+    Failure::new(Fault::Weir, 1105, b"HY000", format!("it can't be undone: {why}"))
 }

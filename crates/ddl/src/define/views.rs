@@ -24,7 +24,7 @@ pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>
             table.database.is_some_and(|database| catalog.database(database).is_some())
         };
         if sources().any(|(_, table)| sharded(table)) {
-            return Err(not_supported("A view of sharded tables has to be in a sharded database: make it in theirs"));
+            return Err(not_supported("A view of sharded tables must be in a sharded database: create it in theirs"));
         }
         return Ok(None);
     };
@@ -43,7 +43,7 @@ pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>
         let Some(database) = table.database else { continue };
         let Some((database, _)) = catalog.database(database) else {
             return Err(not_supported(format!(
-                "A view in a sharded database can't show '{}', which is not in one: make the table in a sharded database",
+                "A view in a sharded database can't use '{}', which is not in one: create the table in a sharded database",
                 String::from_utf8_lossy(table.name)
             )));
         };
@@ -56,7 +56,7 @@ pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>
     }
     if on.is_empty() {
         return Err(not_supported(
-            "The view's tables are SINGLE ones of different shards, and no server has all of them: make one of them GLOBAL, or a view for each",
+            "The view's tables are SINGLE on different shards, and no server has all of them: make one of them GLOBAL, or create a view for each",
         ));
     }
     if view.alter && known.as_ref().is_some_and(|known| *known != on) {

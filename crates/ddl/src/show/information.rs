@@ -59,7 +59,7 @@ pub async fn complete<R: Records>(
     let text = splice(text, &edits);
     if text.len() > LONGEST {
         return Err(not_supported(
-            "There is too much to tell of all shards at once: ask for fewer columns, or SET weir_shard = 'name' to ask one shard",
+            "The result over all shards is too large: select fewer columns, or SET weir_shard = 'name' to ask one shard",
         ));
     }
     Ok(text)

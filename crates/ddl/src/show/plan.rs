@@ -145,7 +145,7 @@ fn status_filter(condition: &Expr<'_>) -> Result<(), Failure> {
     match odd {
         None => Ok(()),
         Some(what) => Err(not_supported(format!(
-            "SHOW TABLE STATUS of a sharded database can't be filtered by {what}, which is put together of several shards: filter by \
+            "SHOW TABLE STATUS of a sharded database can't be filtered by {what}, which is combined from several shards: filter by \
              the name"
         ))),
     }

@@ -183,7 +183,7 @@ fn a_cancelled_definition_is_forgotten() {
         let id = lab.catalog().definitions[0].id;
         assert!(lab.cancel(id + 1).await.is_err());
         let cancelled = lab.cancel(id).await.expect("it is there");
-        assert_eq!(cancelled[0].state, Ok(()), "it was taken back");
+        assert_eq!(cancelled[0].state, Ok(()), "it was undone");
         assert!(cancelled[1].state.is_err(), "it is not known of the one that is gone");
         assert_eq!(lab.tables_on(0).await, [""; 0]);
         assert!(lab.catalog().definitions.is_empty());

@@ -77,7 +77,7 @@ fn what_a_shard_refuses_is_taken_back_on_the_others() {
             let databases = lab.catalog().databases.clone();
             let failure = lab.refused(text).await;
             assert_eq!(failure.code, code, "{text}: {failure}");
-            assert!(failure.message.contains("shard s2; it was taken back"), "{text}: {failure}");
+            assert!(failure.message.contains("shard s2; it was undone"), "{text}: {failure}");
             assert!(lab.catalog().definitions.is_empty(), "{text}");
             assert_eq!(lab.catalog().databases, databases, "{text}");
             nowhere(&lab, what, text).await;

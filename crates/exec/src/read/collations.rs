@@ -168,6 +168,6 @@ fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
 /// Whether a collation pads, and with what.
 pub(super) fn space_of(weights: &Weights, collation: &str) -> Result<Option<Space>, Failure> {
     weights.get(collation).copied().ok_or_else(|| {
-        internal(&format!("nothing is known of collation '{collation}'; order by a binary form of the text, as HEX(…)"))
+        internal(&format!("collation '{collation}' is unknown; order by a binary form of the text, as HEX(…)"))
     })
 }

@@ -213,7 +213,7 @@ impl<'a> Maker<'a> {
             let conversion = conversion.or_else(|| of_more_digits(own, to, averages));
             conversions.push(conversion.ok_or_else(|| {
                 not_supported(format!(
-                    "Column {} is computed from the groups of several shards, in another type than one server gives it: CAST it",
+                    "Column {} is computed from the groups of several shards, with another type than on one server: CAST it",
                     at + 1
                 ))
             })?);

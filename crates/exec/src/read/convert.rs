@@ -84,7 +84,7 @@ impl Conversion {
             Conversion::Integer => {
                 let value = integer(from, format, field)?;
                 if !fits(value, to.kind) {
-                    return Err(refused("a number is beyond the type that the column has in the whole"));
+                    return Err(refused("a number exceeds the column's type in the whole"));
                 }
                 Value::Integer(value)
             }
@@ -127,7 +127,7 @@ fn fits(value: i128, kind: Kind) -> bool {
 /// The refusal of what is not sure to become what a server would make of it.
 pub(super) fn refused(why: &str) -> Failure {
     let message = format!(
-        "The queries of a UNION give a column in types that Weir can't make one of exactly: {why}. CAST it to one type in each query"
+        "The queries of a UNION give a column types that Weir can't combine exactly: {why}. CAST it to one type in each query"
     );
     Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
 }

@@ -262,7 +262,7 @@ impl<L: Link> Merge<L> {
         let columns = head.columns.len();
         if self.columns.is_some_and(|known| known != columns) || self.hidden >= columns || self.wanted > columns {
             return Err(internal(&format!(
-                "they have {columns} columns, others than the catalog knows; a table was changed without Weir"
+                "they have {columns} columns, unlike the catalog; a table was changed without Weir"
             )));
         }
         if self.all_fields {

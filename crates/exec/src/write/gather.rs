@@ -121,7 +121,7 @@ pub(super) async fn rows(
 
 fn too_many() -> Failure {
     let message = format!(
-        "The rows that this statement reads to write them are more than {} MiB of text: write them in several statements, by ranges of the key",
+        "The rows that this statement reads and writes are more than {} MiB of text: write them in several statements, by ranges of the key",
         MOST_BYTES >> 20
     );
     Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)

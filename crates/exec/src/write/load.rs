@@ -302,7 +302,7 @@ impl Router<'_> {
     async fn route(&mut self, line: &[u8], fields: &[Field]) -> Result<Option<ShardId>, Failure> {
         self.line += 1;
         if matches!(self.charset, Charset::Utf8mb4 | Charset::Utf8mb3) && std::str::from_utf8(line).is_err() {
-            return Err(self.refused("it is not UTF-8, which the file is said to be"));
+            return Err(self.refused("it is not UTF-8, the file's declared character set"));
         }
         let generated = self.generate(fields).await?;
         self.out.clear();
@@ -337,7 +337,7 @@ impl Router<'_> {
                 Located::Shard(shard) => return Ok(shard),
                 Located::Nowhere => return Err(no_part(&format!("of line {}", self.line))),
                 Located::Unsure => {
-                    return Err(self.refused("what the server makes of its shard key can't be told from the text"));
+                    return Err(self.refused("the server's conversion of its shard key can't be predicted"));
                 }
                 Located::NeedsWeights(collation, chars) => {
                     self.sharding.learn(&collation, &chars).await?;
@@ -375,7 +375,7 @@ impl Router<'_> {
                 fields.get(place).ok_or_else(|| self.refused("it has no field for the AUTO_INCREMENT column"))?;
             if let Some(text) = &field.value {
                 let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<i128>().ok());
-                match number.ok_or_else(|| self.refused("its AUTO_INCREMENT value is no integer"))? {
+                match number.ok_or_else(|| self.refused("its AUTO_INCREMENT value is not an integer"))? {
                     0 if !self.file.keeps_zero => {}
                     number => {
                         self.greatest = self.greatest.max(u64::try_from(number).unwrap_or(0));

@@ -89,12 +89,12 @@ fn put_string(out: &mut Vec<u8>, bytes: &[u8], column: &Column, charset: Option<
 }
 
 fn float() -> Failure {
-    let message = "A FLOAT value has to be sent on, and servers show only six digits of it: select CAST(column AS DOUBLE), or column + 0e0";
+    let message = "A FLOAT value would have to pass through Weir, but servers show only six digits of it: select CAST(column AS DOUBLE), or column + 0e0";
     Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
 }
 
 fn unknown_charset() -> Failure {
-    let message = "A text value has to be sent on, and its character set is not known: SET NAMES, with character_set_results other than NULL";
+    let message = "A text value would have to pass through Weir, but its character set is not known: run SET NAMES, with character_set_results other than NULL";
     Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Target {
     pub(super) waits: bool,
     /// It reads, and must not miss what the session has seen: a writer has to finish the commits that it is busy with.
     pub(super) exact: bool,
-    /// The question that the server is asked is that one.
+    /// The wait that was queued is for the writer to finish its commits (see `exact`).
     pub(super) catches_up: bool,
     /// The statement may run on a reader, at this level.
     pub(super) level: Option<Level>,

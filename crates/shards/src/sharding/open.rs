@@ -45,7 +45,7 @@ pub enum OpenError {
     Schema(#[from] SchemaError),
     /// The configuration has other shards than the catalog.
     #[error(
-        "the catalog {} knows the shards {}, and the configuration has the groups {}: {why}. Groups keep their names and their \
+        "the catalog {} knows the shards {}, but the configuration has the groups {}: {why}. Groups keep their names and their \
          order; new ones are added at the end", path.display(), known.join(", "), configured.join(", ")
     )]
     OtherShards {
@@ -76,7 +76,7 @@ pub enum OpenError {
     },
     /// A new catalog can't be begun.
     #[error(
-        "there is no catalog at {} yet, and it can't be begun before every shard was asked for copies of one: {reason}",
+        "there is no catalog at {} yet, and it can't be created before every shard has been asked for copies of one: {reason}",
         path.display()
     )]
     NotAsked {
@@ -87,7 +87,7 @@ pub enum OpenError {
     },
     /// Servers that can't be one database.
     #[error(
-        "shard '{one}' has lower_case_table_names = 0 and shard '{other}' has not: names would mean different things. Set it to the \
+        "shard '{one}' has lower_case_table_names = 0 and shard '{other}' does not: names would have different meanings. Set it to the \
          same value on all servers"
     )]
     FoldCase {
@@ -197,7 +197,7 @@ fn check_shards(path: &Path, catalog: &Catalog, configured: &[String]) -> Result
         match configured.get(at) {
             Some(name) if name == known => {}
             _ if !configured.contains(known) => return Err(other(format!("group '{known}' is missing"))),
-            _ => return Err(other(format!("group '{known}' is not number {} any more", at + 1))),
+            _ => return Err(other(format!("group '{known}' is no longer number {}", at + 1))),
         }
     }
     Ok(configured.len() > catalog.shards.len())
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(check(&["a", "b"]), Ok(false));
         assert_eq!(check(&["a", "b", "c"]), Ok(true));
         assert!(check(&["a"]).unwrap_err().contains("group 'b' is missing"));
-        assert!(check(&["b", "a"]).unwrap_err().contains("group 'a' is not number 1 any more"));
-        assert!(check(&["c", "a", "b"]).unwrap_err().contains("group 'a' is not number 1 any more"));
+        assert!(check(&["b", "a"]).unwrap_err().contains("group 'a' is no longer number 1"));
+        assert!(check(&["c", "a", "b"]).unwrap_err().contains("group 'a' is no longer number 1"));
     }
 }

@@ -53,8 +53,8 @@ impl<'a> Types<'a> {
             let why = match (column.kind, type_given(given, columns)) {
                 (Kind::Bytes, Some(_)) => unfit_charset(charset.as_deref(), given.collation.as_deref()),
                 (_, Some(_)) => None,
-                (Kind::Bytes, None) => Some("is no text of a column"),
-                (_, None) => Some("is of a type that can't be given to a server exactly"),
+                (Kind::Bytes, None) => Some("is not the text of a column"),
+                (_, None) => Some("has a type that can't be passed to a server exactly"),
             };
             if let Some(why) = why {
                 let text = &given.text;

@@ -203,7 +203,7 @@ impl Session {
         match parsed.statements {
             [statement] => Ok(statement),
             _ => Err(not_supported(
-                "Definitions of sharded databases can't stand among other statements: send each in a text of its own",
+                "Definitions of sharded databases can't be combined with other statements: send each in a text of its own",
             )),
         }
     }

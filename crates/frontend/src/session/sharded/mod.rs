@@ -123,7 +123,10 @@ impl Session {
             }
             text = Some(found.text);
         }
-        Err(not_supported("The statement's values can't be found out, as it needs too many steps: compute them first, and write them as literals").into())
+        Err(not_supported(
+            "The statement's values take too many steps to compute: compute them first, and write them as literals",
+        )
+        .into())
     }
 
     /// Runs a plan that needs nothing else to be known. `changed`: its text is no longer the client's.

@@ -211,7 +211,7 @@ fn refused_among_several(class: &Class) -> Option<&'static str> {
         );
     }
     class.pins.contains(Pins::UNKNOWN_STATEMENT).then_some(
-        "This statement is not known to Weir: in a transaction with several shards it could end the transaction on one of them alone. \
+        "Weir does not know this statement: in a transaction with several shards it could end the transaction on one of them alone. \
          COMMIT first",
     )
 }

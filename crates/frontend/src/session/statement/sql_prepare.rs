@@ -231,7 +231,7 @@ impl Session {
         by: &Statement<'_>,
     ) -> Result<(), Stopped> {
         let Some(names) = using else {
-            return Err(not_supported("EXECUTE … USING of what is no user variable: assign it to one first").into());
+            return Err(not_supported("EXECUTE … USING needs user variables: assign the value to one first").into());
         };
         if names.len() != prepared.parameters {
             let message = "Incorrect arguments to EXECUTE";
@@ -248,12 +248,13 @@ impl Session {
         }
         self.may_run(&read.digested)?;
         if self.rule_for(&read.digested).is_some() {
-            return Err(not_supported("A rule is about this statement: send it as a text of its own").into());
+            return Err(not_supported("A rule applies to this statement: send it as a text of its own").into());
         }
         let mut class = classify(&prepared.text, self.state.lex);
         let counts = Effects::USES_WARNINGS | Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
         if class.effects.intersects(counts) || class.pins.contains(Pins::TEXT_PREPARE) {
-            let message = "EXECUTE … USING of a statement that asks for what the one before it has left: send it as a text of its own";
+            let message =
+                "EXECUTE … USING of a statement that uses what the previous one has left: send it as a text of its own";
             return Err(not_supported(message).into());
         }
         if class.pins.contains(Pins::CALL) || matches!(class.kind, Kind::SetUserVariables(_)) {
