@@ -19,30 +19,33 @@ use crate::limits::{Bound, Held};
 struct Room {
     /// For transactions that have one shard, per shard.
     first: Vec<Arc<Bound>>,
-    several: Arc<Bound>,
+    multi_shard: Arc<Bound>,
 }
 
 /// Of so many connections to each server, how many are for sessions with several shards.
-fn for_several(max: usize) -> usize {
+fn for_multi_shard(max: usize) -> usize {
     max.div_ceil(2)
 }
 
 impl Room {
     fn new(max: usize, shards: usize) -> Room {
-        let several = for_several(max);
-        Room { first: (0..shards).map(|_| Bound::new(max - several)).collect(), several: Bound::new(several) }
+        let multi_shard = for_multi_shard(max);
+        Room {
+            first: (0..shards).map(|_| Bound::new(max - multi_shard)).collect(),
+            multi_shard: Bound::new(multi_shard),
+        }
     }
 
     fn set_max(&self, max: usize) {
-        let several = for_several(max);
-        self.first.iter().for_each(|bound| bound.set_max(max - several));
-        self.several.set_max(several);
+        let multi_shard = for_multi_shard(max);
+        self.first.iter().for_each(|bound| bound.set_max(max - multi_shard));
+        self.multi_shard.set_max(multi_shard);
     }
 
     fn bound(&self, kind: Kind) -> &Arc<Bound> {
         match kind {
             Kind::First(shard) => &self.first[shard],
-            Kind::Several => &self.several,
+            Kind::MultiShard => &self.multi_shard,
         }
     }
 }
@@ -50,7 +53,7 @@ impl Room {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     First(usize),
-    Several,
+    MultiShard,
 }
 
 /// A session's place. Free again when it is dropped.
@@ -63,8 +66,8 @@ pub struct AdmissionPermit {
 
 impl AdmissionPermit {
     /// Whether several shards may take part.
-    pub fn is_for_several(&self) -> bool {
-        self.kind == Kind::Several
+    pub fn is_multi_shard(&self) -> bool {
+        self.kind == Kind::MultiShard
     }
 }
 
@@ -133,7 +136,7 @@ impl Admission {
     /// A place for a transaction that begins on a shard, if one is free now.
     pub fn try_first(&self, user: &[u8], shard: usize) -> Option<AdmissionPermit> {
         let room = self.room_of(user);
-        self.try_take(room.as_ref(), Kind::First(shard)).or_else(|| self.try_take(room.as_ref(), Kind::Several))
+        self.try_take(room.as_ref(), Kind::First(shard)).or_else(|| self.try_take(room.as_ref(), Kind::MultiShard))
     }
 
     /// A place for a transaction that begins on a shard, as soon as one is free. Cancel-safe.
@@ -142,25 +145,25 @@ impl Admission {
         tokio::select! {
             biased;
             place = self.take(room.as_ref(), Kind::First(shard)) => place,
-            place = self.take(room.as_ref(), Kind::Several) => place,
+            place = self.take(room.as_ref(), Kind::MultiShard) => place,
         }
     }
 
     /// A place for several shards, if one is free now.
-    pub fn try_several(&self, user: &[u8]) -> Option<AdmissionPermit> {
-        self.try_take(self.room_of(user).as_ref(), Kind::Several)
+    pub fn try_multi_shard(&self, user: &[u8]) -> Option<AdmissionPermit> {
+        self.try_take(self.room_of(user).as_ref(), Kind::MultiShard)
     }
 
     /// A place for several shards, as soon as one is free. Cancel-safe.
-    pub async fn several(&self, user: &[u8]) -> AdmissionPermit {
-        self.take(self.room_of(user).as_ref(), Kind::Several).await
+    pub async fn multi_shard(&self, user: &[u8]) -> AdmissionPermit {
+        self.take(self.room_of(user).as_ref(), Kind::MultiShard).await
     }
 
     /// How many sessions can have several shards at once.
-    pub fn most_with_several(&self) -> usize {
+    pub fn most_multi_shard(&self) -> usize {
         let per_user = self.per_user.load(Ordering::Relaxed);
-        let all = self.all.several.max();
-        if per_user == 0 { all } else { all.min(for_several(per_user)) }
+        let all = self.all.multi_shard.max();
+        if per_user == 0 { all } else { all.min(for_multi_shard(per_user)) }
     }
 }
 
@@ -173,38 +176,38 @@ mod tests {
         let places = Admission::new(5, 0, 2);
         // Two for one shard, and three that may have several.
         let mut held: Vec<_> = std::iter::from_fn(|| places.try_first(b"a", 0)).collect();
-        let several = held.iter().filter(|place| place.is_for_several()).count();
-        assert_eq!((held.len(), several, places.most_with_several()), (5, 3, 3));
+        let multi_shard = held.iter().filter(|place| place.is_multi_shard()).count();
+        assert_eq!((held.len(), multi_shard, places.most_multi_shard()), (5, 3, 3));
         // The other shard's own are free still.
-        assert!(places.try_first(b"b", 1).is_some_and(|place| !place.is_for_several()));
-        assert!(places.try_several(b"a").is_none());
-        held.retain(|place| !place.is_for_several());
-        assert!(places.try_several(b"a").is_some());
+        assert!(places.try_first(b"b", 1).is_some_and(|place| !place.is_multi_shard()));
+        assert!(places.try_multi_shard(b"a").is_none());
+        held.retain(|place| !place.is_multi_shard());
+        assert!(places.try_multi_shard(b"a").is_some());
     }
 
     #[test]
     fn one_connection_to_each_server_is_enough() {
         let places = Admission::new(1, 0, 2);
         let place = places.try_first(b"a", 0).expect("free");
-        assert!(place.is_for_several() && places.try_first(b"a", 1).is_none());
+        assert!(place.is_multi_shard() && places.try_first(b"a", 1).is_none());
     }
 
     #[test]
     fn a_users_limit_holds_for_places() {
         let places = Admission::new(100, 2, 2);
-        let _held = [places.try_first(b"a", 0).expect("free"), places.try_several(b"a").expect("free")];
-        assert!(places.try_several(b"a").is_none() && places.try_first(b"a", 0).is_none());
-        assert!(places.try_several(b"b").is_some());
+        let _held = [places.try_first(b"a", 0).expect("free"), places.try_multi_shard(b"a").expect("free")];
+        assert!(places.try_multi_shard(b"a").is_none() && places.try_first(b"a", 0).is_none());
+        assert!(places.try_multi_shard(b"b").is_some());
         places.set(100, 0);
-        assert!(places.try_several(b"a").is_some());
+        assert!(places.try_multi_shard(b"a").is_some());
     }
 
     #[tokio::test]
     async fn a_place_that_is_waited_for_comes_when_one_is_free() {
         let places = Admission::new(2, 0, 2);
-        let several = places.try_several(b"a").expect("free");
+        let several = places.try_multi_shard(b"a").expect("free");
         let first = places.try_first(b"a", 0).expect("free");
-        let waits = async { (places.first(b"a", 0).await.is_for_several(), places.several(b"a").await) };
+        let waits = async { (places.first(b"a", 0).await.is_multi_shard(), places.multi_shard(b"a").await) };
         let frees = async {
             tokio::task::yield_now().await;
             drop(first);
@@ -212,6 +215,6 @@ mod tests {
             drop(several);
         };
         let ((has_several, last), ()) = tokio::join!(waits, frees);
-        assert!(!has_several && last.is_for_several());
+        assert!(!has_several && last.is_multi_shard());
     }
 }

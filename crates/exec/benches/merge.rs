@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use weir_catalog::ShardId;
-use weir_exec::read::{Format, Known, Memory, Rows, Space, Step};
+use weir_exec::read::{FeedStep, Format, Memory, MergeSettings, Rows, Space};
 use weir_plan::{Compare, Merge, Read, SortKey};
 use weir_wire::Capabilities;
 use weir_wire::codec::put_lenenc_bytes;
@@ -60,31 +60,33 @@ fn read(merge: Merge) -> Read {
 }
 
 /// Copies all rows into one buffer, as a client's sink does.
-fn pump(links: Vec<Memory>, read: &Read, known: &Known, out: &mut Vec<u8>) -> usize {
+fn pump(links: Vec<Memory>, read: &Read, known: &MergeSettings, out: &mut Vec<u8>) -> usize {
     let mut rows = Rows::new(links, read, Format::Text, known).expect("the plan can be run");
     let mut waker = std::task::Context::from_waker(std::task::Waker::noop());
     let mut count = 0;
     loop {
         match rows.step().expect("no shard fails") {
-            Step::Row => {
+            FeedStep::Row => {
                 count += 1;
                 if out.len() > PIECE {
                     out.clear();
                 }
                 out.extend_from_slice(rows.payload());
             }
-            Step::Wait => {
+            FeedStep::Wait => {
                 let filled = std::pin::pin!(rows.fill()).poll(&mut waker);
                 assert!(filled.is_ready(), "memory is always ready");
             }
-            Step::End => return black_box(count),
+            FeedStep::End => return black_box(count),
         }
     }
 }
 
 fn merge(criterion: &mut Criterion) {
-    let known =
-        Known { weights: Rc::new([("utf8mb4_general_ci".into(), Space::new(&[0, 0x20]))].into()), ..Known::default() };
+    let known = MergeSettings {
+        weights: Rc::new([("utf8mb4_general_ci".into(), Space::new(&[0, 0x20]))].into()),
+        ..MergeSettings::default()
+    };
     let by = |column, by| Merge::Sorted(vec![SortKey { column, descending: false, by }]);
     let plans = [
         ("sorted by a number", by(0, Compare::Value)),

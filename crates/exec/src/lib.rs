@@ -8,8 +8,8 @@
 //! * [`variables`]: values of user variables.
 #![forbid(unsafe_code)]
 
-mod named;
 pub mod read;
+mod sql_prepare;
 pub mod variables;
 pub mod write;
 
@@ -21,7 +21,7 @@ use weir_catalog::ShardId;
 use weir_wire::stmt::Execute;
 use weir_wire::{Failure, StatusFlags};
 
-pub use named::{NAMED, Named};
+pub use sql_prepare::{PreparedName, SQL_PREPARED};
 
 /// Where a merged result goes.
 ///
@@ -44,7 +44,7 @@ pub trait Sink {
 
 /// A connection to a shard's writer, in a session's state: lent for one statement, or for a transaction.
 #[derive(Debug)]
-pub struct Part {
+pub struct ShardLease {
     /// The shard.
     pub shard: ShardId,
     /// The server's place in its group.
@@ -70,7 +70,7 @@ pub enum Request<'a> {
         session: u32,
     },
     /// A text with parameters that are the session's user variables, which the parts have: rows come back in the text format.
-    Named {
+    SqlPrepared {
         /// The variables, in the order of the client's parameters.
         variables: &'a [String],
         /// Backslashes mean something in strings.

@@ -9,7 +9,7 @@ use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
 use crate::read::{self, Collations, Kind};
-use crate::{Part, Request};
+use crate::{Request, ShardLease};
 
 /// The longest literal that is sent to each connection again: of a string that is asked of a server, half a million bytes.
 pub const MOST_LITERAL: usize = 1024 * 1024;
@@ -25,7 +25,7 @@ pub const MOST_LITERALS: usize = 8 * 1024 * 1024;
 /// # Errors
 /// The server's, or its loss.
 pub async fn values(
-    part: &mut Part,
+    part: &mut ShardLease,
     names: &[String],
     collations: &Collations,
 ) -> Result<Vec<Option<String>>, Failure> {
@@ -42,7 +42,7 @@ pub async fn values(
 
 /// The values of variables, or `None` if they have more than `most` bytes together.
 async fn ask(
-    part: &mut Part,
+    part: &mut ShardLease,
     names: &[String],
     most: usize,
     collations: &Collations,

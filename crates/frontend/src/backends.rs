@@ -122,18 +122,18 @@ impl Backends {
     /// `wanted` says that it asks for a reader.
     pub(crate) fn readers(&self, failed: u64, wanted: bool) -> impl Readers + '_ {
         self.turn.set(self.turn.get().wrapping_add(1));
-        Known { backends: self, failed, wanted, now: Instant::now() }
+        KnownReaders { backends: self, failed, wanted, now: Instant::now() }
     }
 }
 
-struct Known<'a> {
+struct KnownReaders<'a> {
     backends: &'a Backends,
     failed: u64,
     wanted: bool,
     now: Instant,
 }
 
-impl Readers for Known<'_> {
+impl Readers for KnownReaders<'_> {
     fn load(&self, index: usize) -> usize {
         self.backends.at(index).reads.get()
     }

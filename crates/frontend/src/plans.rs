@@ -41,10 +41,10 @@ pub(crate) struct Wanted<'a> {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct Plans(RefCell<Known>);
+pub(crate) struct Plans(RefCell<KnownPlans>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownPlans {
     catalog: Option<Arc<Catalog>>,
     shapes: KnownTexts<Shape>,
     circumstances: Vec<Rc<Circumstances>>,
@@ -63,7 +63,7 @@ impl Shape {
     }
 }
 
-impl Known {
+impl KnownPlans {
     /// Plans are of one catalog.
     fn turn_to(&mut self, catalog: &Arc<Catalog>) {
         if !self.catalog.as_ref().is_some_and(|known| Arc::ptr_eq(known, catalog)) {

@@ -3,8 +3,8 @@
 use weir_catalog::{Catalog, ShardId};
 
 use crate::{
-    Combine, Compare, Comparison, Computed, ComputedColumn, Condition, Fold, Grouped, Inform, Merge, Plan, Read,
-    Returns, Route, Settle, SortKey, Union, Write, WriteKind,
+    Combine, Compare, Comparison, Computed, ComputedColumn, Condition, Fold, Grouped, InformationQuery, Merge, Plan,
+    Read, Resolve, Returns, Route, SortKey, Union, Write, WriteKind,
 };
 
 /// A row: what, and how it is.
@@ -24,8 +24,8 @@ pub fn rows(plan: &Plan, catalog: &Catalog) -> Vec<Row> {
         Plan::Computed(computed) => rows.computed(computed),
         Plan::Write(write) => rows.write(write),
         Plan::Define => rows.add("kind", "definition"),
-        Plan::Tell => rows.add("kind", "about logical tables"),
-        Plan::Inform(inform) => rows.inform(inform),
+        Plan::Show => rows.add("kind", "about logical tables"),
+        Plan::InformationSchema(inform) => rows.inform(inform),
     }
     rows.rows
 }
@@ -45,7 +45,7 @@ impl Rows<'_> {
         names.join(", ")
     }
 
-    fn inform(&mut self, inform: &Inform) {
+    fn inform(&mut self, inform: &InformationQuery) {
         self.add("kind", "information_schema");
         self.add("shards", self.shards(&[inform.home]));
         for table in &inform.tables {
@@ -168,7 +168,7 @@ impl Rows<'_> {
     fn write(&mut self, write: &Write) {
         self.add("kind", "write");
         match &write.kind {
-            WriteKind::Settle(settle) => self.settle(settle),
+            WriteKind::Resolve(resolve) => self.resolve(resolve),
             WriteKind::Split(texts, _) => {
                 for (shard, text) in texts {
                     self.add("shard", self.shards(&[*shard]));
@@ -201,7 +201,7 @@ impl Rows<'_> {
             self.add("time", "the same on all shards");
         }
         if let Some(returns) = &write.returns
-            && !matches!(write.kind, WriteKind::Settle(_))
+            && !matches!(write.kind, WriteKind::Resolve(_))
         {
             let returned = match returns {
                 Returns::All => "rows as they come",
@@ -216,15 +216,15 @@ impl Rows<'_> {
         self.add("why", &*write.reason);
     }
 
-    fn settle(&mut self, settle: &Settle) {
-        if let Some((shard, text)) = &settle.ask {
+    fn resolve(&mut self, resolve: &Resolve) {
+        if let Some((shard, text)) = &resolve.ask {
             self.add("asked first", String::from_utf8_lossy(text));
             self.add("on shard", self.shards(&[*shard]));
         }
-        if let Some(rows) = &settle.rows {
+        if let Some(rows) = &resolve.rows {
             self.read(rows);
         }
-        if let Some(generate) = &settle.generate {
+        if let Some(generate) = &resolve.generate {
             self.add("sequence", format!("{} values of {}.{}", generate.count, generate.database, generate.table));
         }
     }

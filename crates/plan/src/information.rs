@@ -14,12 +14,12 @@ use weir_catalog::ShardId;
 use weir_sql::ast::StatementKind;
 
 use crate::statement::{Planner, refused};
-use crate::{Inform, Refusal};
+use crate::{InformationQuery, Refusal};
 
 const SCHEMA: &[u8] = b"information_schema";
 
 /// What a statement needs of other servers than the one that it runs on, if it names a table of `information_schema` that is not whole there.
-pub(crate) fn wanted(planner: &Planner<'_>) -> Result<Option<Inform>, Refusal> {
+pub(crate) fn wanted(planner: &Planner<'_>) -> Result<Option<InformationQuery>, Refusal> {
     if planner.catalog.databases.is_empty() {
         return Ok(None);
     }
@@ -75,5 +75,5 @@ pub(crate) fn wanted(planner: &Planner<'_>) -> Result<Option<Inform>, Refusal> {
     }
     let edits = edits::edits(planner, &informed);
     let reason = "information_schema of one server does not tell of all shards".to_owned();
-    Ok(Some(Inform { home, tables: informed, edits, reason }))
+    Ok(Some(InformationQuery { home, tables: informed, edits, reason }))
 }

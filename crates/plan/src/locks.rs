@@ -49,7 +49,7 @@ impl Planner<'_> {
     /// FLUSH TABLES t, u: each shard flushes what it has. With a lock it binds the session to one server.
     pub(crate) fn flush_tables(self, flush: FlushTables<'_>) -> Result<Plan, Refusal> {
         if flush.lock == FlushLock::None {
-            return Ok(if self.names_sharded() { Plan::Tell } else { Plan::Home });
+            return Ok(if self.names_sharded() { Plan::Show } else { Plan::Home });
         }
         self.on_one_shard(
             "FLUSH TABLES with a lock, which is a server's own (name its tables on the servers themselves, or read with START TRANSACTION \

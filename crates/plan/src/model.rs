@@ -31,25 +31,25 @@ pub enum Plan {
     /// It defines something: see `exec`'s room for definitions, which works from the statement itself.
     Define,
     /// It tells about logical tables, or administers them: SHOW, DESCRIBE, ANALYZE, CHECKSUM and the like.
-    Tell,
+    Show,
     /// It reads `information_schema`, of which one server has a part only.
-    Inform(Inform),
+    InformationSchema(InformationQuery),
 }
 
 /// A query over `information_schema`: other shards are asked for what is missing, and it runs on one with that put into its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inform {
+pub struct InformationQuery {
     /// Where it runs.
     pub home: ShardId,
     /// The tables that are not whole there.
-    pub tables: Vec<Informed>,
+    pub tables: Vec<InformationTable>,
     /// Where its text changes, in order.
-    pub edits: Vec<(Range<usize>, InformEdit)>,
+    pub edits: Vec<(Range<usize>, InformationEdit)>,
     /// Why, for EXPLAIN.
     pub reason: String,
 }
 
-impl Inform {
+impl InformationQuery {
     /// The shards that are asked first, each once, in order.
     pub fn shards(&self) -> Vec<ShardId> {
         let mut shards: Vec<ShardId> =
@@ -62,7 +62,7 @@ impl Inform {
 
 /// A table of `information_schema` that is made whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Informed {
+pub struct InformationTable {
     /// Its name.
     pub name: String,
     /// What shards are asked for rows of it, in the order of the shards.
@@ -86,7 +86,7 @@ pub struct Known {
 
 /// What stands in a changed text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum InformEdit {
+pub enum InformationEdit {
     /// This.
     Text(Vec<u8>),
     /// The table at this place, as a query in parentheses, and its alias, if the text gives it none.

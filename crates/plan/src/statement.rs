@@ -141,7 +141,7 @@ impl<'a> Planner<'a> {
         match self.session.hinted {
             Some(shard) if rows => self.hinted(shard),
             _ => match information::wanted(&self)? {
-                Some(inform) => Ok(Plan::Inform(inform)),
+                Some(inform) => Ok(Plan::InformationSchema(inform)),
                 None => self.of_kind(),
             },
         }
@@ -186,7 +186,7 @@ impl<'a> Planner<'a> {
             Kind::Compound(_) => self.block(),
             Kind::Show(show) => Ok(self.show(show)),
             Kind::DescribeTable(describe) => Ok(self.telling(&describe.table)),
-            Kind::TableUpkeep(_) => Ok(if self.names_sharded() { Plan::Tell } else { Plan::Home }),
+            Kind::TableUpkeep(_) => Ok(if self.names_sharded() { Plan::Show } else { Plan::Home }),
             Kind::CreateTable(CreateTable { temporary: true, .. }) => self.on_one_shard("CREATE TEMPORARY TABLE"),
             Kind::DropTables(DropTables { temporary: true, .. }) => Ok(Plan::Home),
             Kind::CreateDatabase(_) => Ok(self.defining(self.catalog.shards.len() > 1)),
@@ -327,7 +327,7 @@ impl<'a> Planner<'a> {
                 self.on_one_shard("SET STATEMENT")
             }
             _ => match (Planner { statement, ..self }).of_kind() {
-                Ok(Plan::Tell) => Err(refused(
+                Ok(Plan::Show) => Err(refused(
                     "SET STATEMENT before what tells of a sharded database is not supported: leave SET STATEMENT out",
                 )),
                 Ok(plan @ (Plan::Home | Plan::Route(_) | Plan::Define)) => Ok(plan),
@@ -374,11 +374,11 @@ impl<'a> Planner<'a> {
     }
 
     fn telling(self, name: &ObjectName<'_>) -> Plan {
-        if self.is_sharded(name.database) { Plan::Tell } else { Plan::Home }
+        if self.is_sharded(name.database) { Plan::Show } else { Plan::Home }
     }
 
     fn show(self, show: &Show<'_>) -> Plan {
-        let of_database = |name| if self.is_sharded(name) { Plan::Tell } else { Plan::Home };
+        let of_database = |name| if self.is_sharded(name) { Plan::Show } else { Plan::Home };
         match show.kind {
             ShowKind::Tables(name)
             | ShowKind::TableStatus(name)

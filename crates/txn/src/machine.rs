@@ -24,7 +24,7 @@ pub struct Taken {
 
 /// What is to be done next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum CommitStep {
     /// Branches that wrote are prepared and the decision is written; the others show that they are still there. All at once.
     Prepare,
     /// Parts that only read show that they are still there: what they have locked is still locked.
@@ -77,36 +77,36 @@ pub fn needs_decision(parts: impl IntoIterator<Item = Taken>) -> bool {
 }
 
 /// The first step of a commit.
-pub fn begin(parts: &[Taken]) -> Step {
+pub fn begin(parts: &[Taken]) -> CommitStep {
     let writers = parts.iter().filter(|part| part.wrote).count();
     match writers {
-        0 => Step::Finish,
-        1 if parts.len() == 1 => Step::CommitOnly,
-        1 => Step::Check,
-        _ => Step::Prepare,
+        0 => CommitStep::Finish,
+        1 if parts.len() == 1 => CommitStep::CommitOnly,
+        1 => CommitStep::Check,
+        _ => CommitStep::Prepare,
     }
 }
 
 /// What follows from how a step went.
-pub fn next(step: Step, went: Went) -> Step {
+pub fn next(step: CommitStep, went: Went) -> CommitStep {
     match (step, went) {
-        (Step::Prepare, Went::Well) => Step::Decide,
-        (Step::Check, Went::Well) => Step::CommitOnly,
-        (Step::Prepare | Step::Check, _) => Step::RollBack,
-        (Step::Decide, Went::Well) => Step::Finish,
+        (CommitStep::Prepare, Went::Well) => CommitStep::Decide,
+        (CommitStep::Check, Went::Well) => CommitStep::CommitOnly,
+        (CommitStep::Prepare | CommitStep::Check, _) => CommitStep::RollBack,
+        (CommitStep::Decide, Went::Well) => CommitStep::Finish,
         // An error's meaning for the transaction is the server's; the decision's presence is not open to doubt.
-        (Step::Decide, _) => Step::LookUp,
-        (Step::LookUp, Went::FoundCommitted) => Step::Finish,
-        (Step::LookUp, Went::FoundAborted) => Step::RollBack,
-        (Step::LookUp, _) => Step::Over(Verdict::Unknown),
-        (Step::CommitOnly, Went::Well) => Step::Finish,
-        (Step::CommitOnly, Went::Refused) => Step::RollBack,
+        (CommitStep::Decide, _) => CommitStep::LookUp,
+        (CommitStep::LookUp, Went::FoundCommitted) => CommitStep::Finish,
+        (CommitStep::LookUp, Went::FoundAborted) => CommitStep::RollBack,
+        (CommitStep::LookUp, _) => CommitStep::Over(Verdict::Unknown),
+        (CommitStep::CommitOnly, Went::Well) => CommitStep::Finish,
+        (CommitStep::CommitOnly, Went::Refused) => CommitStep::RollBack,
         // As with one server: nobody can tell.
-        (Step::CommitOnly, _) => Step::Over(Verdict::Unknown),
+        (CommitStep::CommitOnly, _) => CommitStep::Over(Verdict::Unknown),
         // What is not done is recovery's: it is decided.
-        (Step::Finish, _) => Step::Over(Verdict::Committed),
-        (Step::RollBack, _) => Step::Over(Verdict::RolledBack),
-        (Step::Over(verdict), _) => Step::Over(verdict),
+        (CommitStep::Finish, _) => CommitStep::Over(Verdict::Committed),
+        (CommitStep::RollBack, _) => CommitStep::Over(Verdict::RolledBack),
+        (CommitStep::Over(verdict), _) => CommitStep::Over(verdict),
     }
 }
 

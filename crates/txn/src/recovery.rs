@@ -28,7 +28,7 @@ const CLEAN: Duration = Duration::from_secs(60);
 
 /// What is known of the decision about a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub enum KnownDecision {
     /// The deciding shard could not be asked.
     Nothing,
     /// There is none.
@@ -58,12 +58,12 @@ pub fn is_due(seen_for: Duration, left: bool, grace: Duration) -> bool {
 }
 
 /// What is done about a prepared branch that is due.
-pub fn action(known: Known) -> Action {
+pub fn action(known: KnownDecision) -> Action {
     match known {
-        Known::Nothing => Action::Wait,
-        Known::Absent => Action::Settle,
-        Known::Commit => Action::Commit,
-        Known::Abort => Action::RollBack,
+        KnownDecision::Nothing => Action::Wait,
+        KnownDecision::Absent => Action::Settle,
+        KnownDecision::Commit => Action::Commit,
+        KnownDecision::Abort => Action::RollBack,
     }
 }
 
@@ -173,14 +173,14 @@ impl Recovery<'_> {
         Ok(true)
     }
 
-    async fn known(&mut self, id: &TransactionId) -> Result<Known, Failure> {
+    async fn known(&mut self, id: &TransactionId) -> Result<KnownDecision, Failure> {
         let line = self.line(id.decider, id)?;
-        let Some((_, probe)) = &mut line.open else { return Ok(Known::Nothing) };
+        let Some((_, probe)) = &mut line.open else { return Ok(KnownDecision::Nothing) };
         let found = timeout(ANSWER, decision::look(probe, id)).await;
         Ok(match line.checked(found)? {
-            None => Known::Absent,
-            Some(Decision::Commit) => Known::Commit,
-            Some(Decision::Abort) => Known::Abort,
+            None => KnownDecision::Absent,
+            Some(Decision::Commit) => KnownDecision::Commit,
+            Some(Decision::Abort) => KnownDecision::Abort,
         })
     }
 

@@ -12,7 +12,7 @@ use weir_wire::{Failure, Fault, StatusFlags};
 
 use super::crash::Point;
 use super::decision::{Decision, ER_DUP_ENTRY};
-use super::machine::{self, Role, Step, Taken, Verdict, Went};
+use super::machine::{self, CommitStep, Role, Taken, Verdict, Went};
 use super::{Coordinator, TransactionId, schema};
 use futures_util::future::join_all;
 
@@ -109,7 +109,7 @@ impl Coordinator {
         }
         loop {
             let went = match (step, id) {
-                (Step::Over(verdict), _) => {
+                (CommitStep::Over(verdict), _) => {
                     self.count(verdict, decided);
                     // What is not ended may be open, or prepared.
                     for party in parties.iter_mut().filter(|party| party.phase != Phase::Done) {
@@ -118,20 +118,20 @@ impl Coordinator {
                     let failure = failure.filter(|_| verdict != Verdict::Committed);
                     return Ended { verdict, failure };
                 }
-                (Step::RollBack, id) => {
+                (CommitStep::RollBack, id) => {
                     self.roll_back(id, parties).await;
                     Went::Well
                 }
-                (Step::Prepare, Some(id)) => went(self.prepare(&id, parties).await, &mut failure),
-                (Step::Decide, Some(_)) => went(self.decide(parties).await, &mut failure),
-                (Step::LookUp, Some(id)) => self.settle(&id, &mut failure).await,
-                (Step::Check, id) => went(check(id, parties).await, &mut failure),
-                (Step::CommitOnly, id) => went(commit_only(id, parties).await, &mut failure),
-                (Step::Finish, id) => {
+                (CommitStep::Prepare, Some(id)) => went(self.prepare(&id, parties).await, &mut failure),
+                (CommitStep::Decide, Some(_)) => went(self.decide(parties).await, &mut failure),
+                (CommitStep::LookUp, Some(id)) => self.settle(&id, &mut failure).await,
+                (CommitStep::Check, id) => went(check(id, parties).await, &mut failure),
+                (CommitStep::CommitOnly, id) => went(commit_only(id, parties).await, &mut failure),
+                (CommitStep::Finish, id) => {
                     self.finish(id, parties).await;
                     Went::Well
                 }
-                (Step::Prepare | Step::Decide | Step::LookUp, None) => {
+                (CommitStep::Prepare | CommitStep::Decide | CommitStep::LookUp, None) => {
                     failure.get_or_insert_with(without_first);
                     Went::Refused
                 }

@@ -15,8 +15,8 @@ use weir_sql::{LexMode, splice};
 use weir_wire::Failure;
 
 use super::knowledge::Knowledge;
+use super::multi_object::{self, Item};
 use super::names::{self, database, object, objects};
-use super::several::{self, Item};
 use super::{programs, shards, single, tables, undo, views};
 use weir_wire::error::not_supported;
 
@@ -322,7 +322,7 @@ fn drop_tables(asked: &Asked<'_>, catalog: &Catalog, drop: &DropTables<'_>) -> R
         .map(|(object, name)| Item { home: dropped_from(catalog, object, drop.kind), range: name.span.range() })
         .collect();
     let nowhere = objects.first().map(|first| shards::of_database(catalog, &first.database)).unwrap_or_default();
-    let (shards, own) = several::spread(asked, &items, nowhere);
+    let (shards, own) = multi_object::spread(asked, &items, nowhere);
     let changes = objects.iter().cloned().map(change).collect();
     Ok(Some(Intent { own, ..Intent::new(asked, Deed::Drop, objects, shards).with(changes) }))
 }

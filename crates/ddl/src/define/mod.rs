@@ -17,6 +17,7 @@ pub mod intent;
 mod knowledge;
 mod learn;
 
+mod multi_object;
 pub(crate) mod names;
 mod place;
 mod programs;
@@ -26,7 +27,6 @@ mod restore;
 pub mod resume;
 pub mod run;
 mod settle;
-mod several;
 mod sharding;
 pub(crate) mod shards;
 mod single;

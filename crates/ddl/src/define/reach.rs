@@ -9,7 +9,7 @@ use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
 use super::run::part_of;
-use weir_exec::Part;
+use weir_exec::ShardLease;
 use weir_shards::ask::{Answer, Reply, ask};
 use weir_shards::own::{Own, name, quoted};
 use weir_wire::error::not_supported;
@@ -20,7 +20,7 @@ pub trait Reach {
     fn ask(&mut self, shard: ShardId, text: &str) -> impl Future<Output = Answer>;
 }
 
-impl Reach for [Part] {
+impl Reach for [ShardLease] {
     async fn ask(&mut self, shard: ShardId, text: &str) -> Answer {
         match part_of(self, shard) {
             Some(part) => ask(&mut part.lease, text.as_bytes()).await,

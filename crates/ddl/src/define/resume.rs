@@ -11,7 +11,7 @@ use weir_wire::{Failure, Fault};
 use super::already::{Verdict, comparable, verdict};
 use super::reach::Reach;
 use super::run::{finish, forget, half_done, note};
-use super::{Records, several, undo};
+use super::{Records, multi_object, undo};
 use weir_shards::Locks;
 use weir_shards::ask::Answer;
 
@@ -220,7 +220,7 @@ pub(super) async fn drop_rest(definition: &Definition, shard: ShardId, shards: &
     if definition.objects.len() < 2 {
         return true;
     }
-    match several::drop_if_there(definition.changes.iter()) {
+    match multi_object::drop_if_there(definition.changes.iter()) {
         Some(text) => matches!(shards.ask(shard, &text).await, Answer::Reply(_)),
         None => true,
     }
@@ -244,7 +244,7 @@ pub(super) async fn is_renamed(
     shards: &mut (impl Reach + ?Sized),
 ) -> bool {
     // Of several, the names may go round: what is there then says nothing.
-    let [(from, to)] = several::renames_on(catalog, &definition.changes, shard)[..] else { return false };
+    let [(from, to)] = multi_object::renames_on(catalog, &definition.changes, shard)[..] else { return false };
     let gone = exists(from, shard, shards).await == Some(false);
     gone && exists(to, shard, shards).await == Some(true)
 }

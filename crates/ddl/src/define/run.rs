@@ -16,8 +16,8 @@ use super::intent::intend_knowing;
 use super::knowledge::Knowledge;
 use super::settle::{self, Answered};
 use super::single;
-use super::{Asked, Intent, Records, intend, records, several, shards, undo};
-use weir_exec::{Outcome, Part};
+use super::{Asked, Intent, Records, intend, multi_object, records, shards, undo};
+use weir_exec::{Outcome, ShardLease};
 use weir_shards::ask::{Answer, Reply, ask};
 
 /// How often a definition is thought over when the catalog changes under it. Each time another definition has come a step further, of
@@ -35,7 +35,7 @@ pub async fn define<R: Records>(
     asked: &Asked<'_>,
     records: &R,
     locks: &Locks,
-    parts: &mut [Part],
+    parts: &mut [ShardLease],
 ) -> Result<Option<Outcome>, Failure> {
     let catalog = records.catalog();
     let Some(objects) = intend(asked, &catalog)?.map(|intent| intent.objects) else { return Ok(None) };
@@ -87,7 +87,7 @@ async fn not_everywhere<R: Records>(
     id: u64,
     intent: &Intent,
     answers: Vec<(ShardId, Answered)>,
-    parts: &mut [Part],
+    parts: &mut [ShardLease],
 ) -> Result<Failure, Failure> {
     let lost = answers.iter().any(|(_, answer)| matches!(answer, Answered::Lost(_)));
     let mut news: Vec<_> = answers.iter().map(|(shard, answer)| (*shard, answer.progress())).collect();
@@ -130,7 +130,7 @@ async fn begin<R: Records>(
     records: &R,
     locks: &Locks,
     (objects, taken): (&[Object], &[Object]),
-    parts: &mut [Part],
+    parts: &mut [ShardLease],
 ) -> Result<Option<(u64, Intent)>, Failure> {
     let mut knowledge = None;
     let mut said: Option<String> = None;
@@ -235,10 +235,10 @@ async fn in_part<R: Records>(
     records: &R,
     id: u64,
     intent: &Intent,
-    parts: &mut [Part],
+    parts: &mut [ShardLease],
 ) -> Result<Option<(u64, Intent)>, Failure> {
     let rest = match intent.deed {
-        Deed::Drop => several::dropped_in_part(&records.catalog(), intent, parts).await,
+        Deed::Drop => multi_object::dropped_in_part(&records.catalog(), intent, parts).await,
         _ => None,
     };
     let Some(rest) = rest else {
@@ -269,7 +269,7 @@ enum First {
 }
 
 /// Asks the first shard.
-async fn first<R: Records>(records: &R, id: u64, intent: &Intent, parts: &mut [Part]) -> Result<First, Failure> {
+async fn first<R: Records>(records: &R, id: u64, intent: &Intent, parts: &mut [ShardLease]) -> Result<First, Failure> {
     let answer = match intent.shards.first().and_then(|shard| part_of(parts, *shard)) {
         Some(part) => ask(&mut part.lease, intent.text_for(part.shard)).await,
         None => Answer::Refused(no_part()),
@@ -302,7 +302,7 @@ async fn first<R: Records>(records: &R, id: u64, intent: &Intent, parts: &mut [P
 }
 
 /// Asks the other shards at once.
-async fn others(asked: &Asked<'_>, intent: &Intent, parts: &mut [Part]) -> Vec<(ShardId, Answered)> {
+async fn others(asked: &Asked<'_>, intent: &Intent, parts: &mut [ShardLease]) -> Vec<(ShardId, Answered)> {
     let shards = intent.shards.get(1..).unwrap_or_default();
     let reached = parts.iter_mut().filter(|part| shards.contains(&part.shard));
     let reached: Vec<std::pin::Pin<Box<dyn Future<Output = _> + '_>>> = reached
@@ -361,7 +361,7 @@ pub(super) fn note(catalog: &mut Catalog, id: u64, news: &[(ShardId, Progress)])
     Ok(())
 }
 
-pub(super) fn part_of(parts: &mut [Part], shard: ShardId) -> Option<&mut Part> {
+pub(super) fn part_of(parts: &mut [ShardLease], shard: ShardId) -> Option<&mut ShardLease> {
     parts.iter_mut().find(|part| part.shard == shard)
 }
 

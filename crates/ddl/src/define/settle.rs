@@ -11,7 +11,7 @@ use super::already::{Verdict, verdict};
 use super::intent::{Asked, Intent};
 use super::resume::{self, drop_rest};
 use super::undo;
-use weir_exec::Part;
+use weir_exec::ShardLease;
 use weir_shards::ask::{Answer, Reply};
 
 /// A shard's answer.
@@ -82,7 +82,7 @@ pub(super) async fn look_again(
     definition: &Definition,
     catalog: &Catalog,
     answers: &mut [(ShardId, Answered)],
-    parts: &mut [Part],
+    parts: &mut [ShardLease],
 ) {
     for (shard, answer) in answers {
         let Answered::Refused(failure) = answer else { continue };
@@ -118,7 +118,7 @@ pub(super) async fn take_back(
     definition: &Definition,
     catalog: &Catalog,
     made: &[ShardId],
-    parts: &mut [Part],
+    parts: &mut [ShardLease],
 ) -> Result<(), Vec<(ShardId, Failure)>> {
     let mut left = Vec::new();
     for shard in made {

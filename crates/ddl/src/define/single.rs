@@ -16,7 +16,7 @@ use weir_wire::{Failure, Fault};
 
 use super::intent::{Asked, Intent};
 use super::{Records, names, programs, run, shards};
-use weir_exec::Part;
+use weir_exec::ShardLease;
 use weir_shards::ask::ask;
 use weir_shards::own::name;
 use weir_wire::error::not_supported;
@@ -156,7 +156,7 @@ const WAIT: u32 = 50;
 ///
 /// # Errors
 /// 1235 if one has rows; what servers say, after which nothing was done; or what a shard still has of them, with the way on.
-pub(super) async fn make<R: Records>(records: &R, intent: &Intent, parts: &mut [Part]) -> Result<(), Failure> {
+pub(super) async fn make<R: Records>(records: &R, intent: &Intent, parts: &mut [ShardLease]) -> Result<(), Failure> {
     let mut waits = Vec::new();
     let made = locked(records, (&intent.singles, intent.because.as_ref()), parts, &mut waits).await;
     for (shard, wait) in waits {
@@ -175,7 +175,7 @@ pub(super) async fn make<R: Records>(records: &R, intent: &Intent, parts: &mut [
 async fn locked<R: Records>(
     records: &R,
     (singles, because): (&[Object], Option<&Failure>),
-    parts: &mut [Part],
+    parts: &mut [ShardLease],
     waits: &mut Vec<(ShardId, String)>,
 ) -> Result<(), Failure> {
     let catalog = records.catalog();
@@ -238,7 +238,7 @@ async fn go_on<R: Records>(
     records: &R,
     catalog: &Catalog,
     (singles, names): (&[Object], &[String]),
-    home: &mut Part,
+    home: &mut ShardLease,
 ) -> Result<(), Failure> {
     for (object, name) in singles.iter().zip(names) {
         if shards::table(catalog, object).is_none_or(|table| table.auto_increment.is_none()) {
@@ -290,7 +290,7 @@ fn full_name(object: &Object) -> String {
     format!("{}.{}", name(&object.database), name(object.name.as_deref().unwrap_or_default()))
 }
 
-fn part_of(parts: &mut [Part], shard: ShardId) -> Result<&mut Part, Failure> {
+fn part_of(parts: &mut [ShardLease], shard: ShardId) -> Result<&mut ShardLease, Failure> {
     run::part_of(parts, shard)
         .ok_or_else(|| Failure::new(Fault::Weir, 1105, b"HY000", "There is no connection to the shard; try again"))
 }

@@ -12,7 +12,7 @@ use weir_wire::{Failure, Fault};
 
 use super::intent::{Asked, Intent, cut};
 use super::knowledge::Knowledge;
-use super::several::{self, Item};
+use super::multi_object::{self, Item};
 use super::{names, place, shards};
 use weir_wire::error::not_supported;
 
@@ -198,7 +198,7 @@ pub(super) fn rename(
         changes.push(Change::Rename(from.clone(), to.clone()));
     }
     let nowhere = objects.first().map(|first| shards::of_database(catalog, &first.database)).unwrap_or_default();
-    let (shards, own) = several::spread(asked, &items, nowhere);
+    let (shards, own) = multi_object::spread(asked, &items, nowhere);
     let mut taken = objects.clone();
     taken.sort();
     taken.dedup();

@@ -12,7 +12,7 @@ use super::already::comparable;
 use super::intent::{Asked, Intent};
 use super::reach::Reach;
 use super::resume::quoted;
-use super::{names, restore, several};
+use super::{multi_object, names, restore};
 
 /// How the servers are asked to take a definition back, as far as its text tells.
 pub(super) fn of(asked: &Asked<'_>, intent: &Intent) -> Undo {
@@ -122,7 +122,7 @@ pub(super) async fn undo(
         Undo::DropEmpty(object) => drop_empty(object, shard, shards).await,
         Undo::Restore(object, before) => restore(object, before, shard, shards).await,
         Undo::Rename => {
-            let renames = several::renames_on(catalog, changes, shard);
+            let renames = multi_object::renames_on(catalog, changes, shard);
             let pairs: Vec<String> =
                 renames.iter().rev().map(|(from, to)| format!("{} TO {}", quoted(to), quoted(from))).collect();
             match pairs.is_empty() {

@@ -3,13 +3,13 @@
 //! What must always hold: a table that takes the place of one of `information_schema` has the same columns, in the same order.
 
 use weir_catalog::Object;
-use weir_plan::{Inform, InformEdit, Informed};
+use weir_plan::{InformationEdit, InformationQuery, InformationTable};
 use weir_sql::splice;
 use weir_wire::{Capabilities, Failure};
 
 use super::{binary, merge};
 use crate::define::Records;
-use weir_exec::Part;
+use weir_exec::ShardLease;
 use weir_exec::read::Kind;
 use weir_shards::ask::{Reply, Row};
 use weir_wire::error::not_supported;
@@ -32,11 +32,11 @@ const COUNTS: merge::Counts<'static> = merge::Counts {
 /// # Errors
 /// A shard's refusal or loss; 1235 when there is too much to be told.
 pub async fn complete<R: Records>(
-    inform: &Inform,
+    inform: &InformationQuery,
     text: &[u8],
     capabilities: Capabilities,
     records: &R,
-    parts: &mut [Part],
+    parts: &mut [ShardLease],
 ) -> Result<Vec<u8>, Failure> {
     let mut queries = Vec::with_capacity(inform.tables.len());
     let mariadb = parts.first().is_some_and(|part| part.lease.is_mariadb());
@@ -65,10 +65,10 @@ pub async fn complete<R: Records>(
     Ok(text)
 }
 
-fn replacement(edit: &InformEdit, queries: &[Vec<u8>]) -> Vec<u8> {
+fn replacement(edit: &InformationEdit, queries: &[Vec<u8>]) -> Vec<u8> {
     match edit {
-        InformEdit::Text(text) => text.clone(),
-        InformEdit::Table(table, alias) => {
+        InformationEdit::Text(text) => text.clone(),
+        InformationEdit::Table(table, alias) => {
             let query = queries.get(*table).map_or(&[][..], Vec::as_slice);
             let alias = alias.as_ref().map(|alias| [b" AS ", &alias[..]].concat()).unwrap_or_default();
             [b"(", query, b")", &alias[..]].concat()
@@ -77,7 +77,7 @@ fn replacement(edit: &InformEdit, queries: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// The rows of all shards, each thing once.
-fn merged(table: &Informed, replies: Vec<Reply>) -> Reply {
+fn merged(table: &InformationTable, replies: Vec<Reply>) -> Reply {
     if table.adds {
         let identity = |reply: &Reply| IDENTITY.iter().filter_map(|name| reply.column(name)).collect();
         return merge::counted(replies, identity, &COUNTS, |_| true);
@@ -101,7 +101,12 @@ fn put_next(reply: &mut Reply, of: (&str, &str), next: u64) {
 }
 
 /// The table's own rows but those that are replaced, and these.
-fn query(table: &Informed, reply: &Reply, capabilities: Capabilities, mariadb: bool) -> Result<Vec<u8>, Failure> {
+fn query(
+    table: &InformationTable,
+    reply: &Reply,
+    capabilities: Capabilities,
+    mariadb: bool,
+) -> Result<Vec<u8>, Failure> {
     let mut query = format!("SELECT * FROM information_schema.{}", table.name);
     if let Some(replaced) = &table.replaced {
         query.push_str(&format!(" WHERE NOT ({replaced})"));

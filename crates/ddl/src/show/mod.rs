@@ -26,7 +26,7 @@ use weir_wire::{Capabilities, Failure};
 pub use plan::{Telling, plan, shards};
 
 use crate::define::{Asked, Records};
-use weir_exec::{Outcome, Part, Sink};
+use weir_exec::{Outcome, ShardLease, Sink};
 use weir_shards::ask::{Answer, Reply, Row, ask};
 
 /// Whether a statement tells about objects, or looks after tables.
@@ -58,7 +58,7 @@ pub async fn answer<R: Records>(
     asked: &Asked<'_>,
     records: &R,
     client: Client,
-    parts: &mut [Part],
+    parts: &mut [ShardLease],
     sink: &mut impl Sink,
 ) -> Result<Outcome, Failure> {
     let answer = match whole_reply(asked, records, parts).await {
@@ -84,7 +84,7 @@ pub async fn answer<R: Records>(
 }
 
 /// The whole answer.
-async fn whole_reply<R: Records>(asked: &Asked<'_>, records: &R, parts: &mut [Part]) -> Result<Reply, Failure> {
+async fn whole_reply<R: Records>(asked: &Asked<'_>, records: &R, parts: &mut [ShardLease]) -> Result<Reply, Failure> {
     let catalog = records.catalog();
     match plan(asked, &catalog)? {
         Telling::One(shard) => {
@@ -138,8 +138,12 @@ fn nobody() -> Failure {
 }
 
 /// Asks these shards at once; their replies in their order.
-async fn replies(text: &[u8], shards: &[weir_catalog::ShardId], parts: &mut [Part]) -> Result<Vec<Reply>, Failure> {
-    let mut asked: Vec<&mut Part> = parts.iter_mut().filter(|part| shards.contains(&part.shard)).collect();
+async fn replies(
+    text: &[u8],
+    shards: &[weir_catalog::ShardId],
+    parts: &mut [ShardLease],
+) -> Result<Vec<Reply>, Failure> {
+    let mut asked: Vec<&mut ShardLease> = parts.iter_mut().filter(|part| shards.contains(&part.shard)).collect();
     asked.sort_by_key(|part| shards.iter().position(|shard| *shard == part.shard));
     let questions: Vec<_> = asked
         .into_iter()

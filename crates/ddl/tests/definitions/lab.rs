@@ -17,7 +17,7 @@ use weir_backend::{Address, Pool, PoolKey, Profile, Reach, ServerSettings};
 use weir_catalog::{Catalog, Learnt, Object, ShardId, Weights};
 use weir_ddl::define::{self, Asked, Cancelled, Records};
 use weir_ddl::show::{self, Client};
-use weir_exec::{Outcome, Part, Sink};
+use weir_exec::{Outcome, ShardLease, Sink};
 use weir_local::{Flavor, Installation, Server, ServerSpec};
 use weir_shards::Locks;
 use weir_shards::ask::{Reply, Row, ask};
@@ -69,17 +69,17 @@ impl Lab {
         }
     }
 
-    pub(crate) async fn part(&self, shard: usize) -> Result<Part, Failure> {
+    pub(crate) async fn part(&self, shard: usize) -> Result<ShardLease, Failure> {
         let key = PoolKey { user: Arc::from(&b"root"[..]), capabilities: Capabilities::empty() };
         let (password, profile) = (Password::new(""), Profile::default());
         let request = Request { key: &key, password: &password, profile: &profile, patient: false };
         let lease = self.pools[shard].lend(request).await?;
         let id = ShardId(u16::try_from(shard).expect("a test has few shards"));
-        Ok(Part { shard: id, index: 0, lease })
+        Ok(ShardLease { shard: id, index: 0, lease })
     }
 
     /// Connections to the shards that answer.
-    pub(crate) async fn parts(&self) -> Vec<Part> {
+    pub(crate) async fn parts(&self) -> Vec<ShardLease> {
         let mut parts = Vec::new();
         for shard in 0..self.pools.len() {
             parts.extend(self.part(shard).await);
@@ -119,7 +119,7 @@ impl Lab {
         sink.rows()
     }
 
-    pub(crate) async fn define_with(&self, text: &str, parts: &mut [Part]) -> Result<Option<Outcome>, Failure> {
+    pub(crate) async fn define_with(&self, text: &str, parts: &mut [ShardLease]) -> Result<Option<Outcome>, Failure> {
         let mode = self.mode();
         let arena = Bump::new();
         let parsed = weir_sql::parse(&arena, text.as_bytes(), mode).expect("the test's statements can be read");

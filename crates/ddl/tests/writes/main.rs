@@ -11,7 +11,7 @@ use weir_catalog::{Constant, Weights};
 use weir_ddl::define::Records;
 use weir_exec::read::{Cancel, Collations};
 use weir_exec::write::{self, Generator};
-use weir_exec::{Outcome, Part, read};
+use weir_exec::{Outcome, ShardLease, read};
 use weir_local::Flavor;
 use weir_plan::{Generate, Plan, Raise, Refusal, SessionFacts, WriteKind};
 use weir_shards::ask::ask;
@@ -32,8 +32,8 @@ const TABLES: [(&str, &str); 5] = [
 /// A session over two shards, and a database of its own for the same tables on one server.
 struct Both {
     lab: Lab,
-    parts: Vec<Part>,
-    plain: Part,
+    parts: Vec<ShardLease>,
+    plain: ShardLease,
     in_transaction: bool,
     next: Next,
     insert_id: u64,
@@ -156,12 +156,12 @@ impl Both {
             match plan {
                 Plan::Write(write) => {
                     let shards = write.shards();
-                    let mut parts: Vec<Part> = Vec::new();
+                    let mut parts: Vec<ShardLease> = Vec::new();
                     let (wanted, others) = self.parts.drain(..).partition(|part| shards.contains(&part.shard));
-                    parts.extend::<Vec<Part>>(wanted);
+                    parts.extend::<Vec<ShardLease>>(wanted);
                     let done = match &write.kind {
-                        WriteKind::Settle(settle) => {
-                            match write::settle(&mut parts, settle, &text, &session, &self.next).await {
+                        WriteKind::Resolve(resolve) => {
+                            match write::resolve(&mut parts, resolve, &text, &session, &self.next).await {
                                 Err(failure) => Err(failure),
                                 Ok(settled) => {
                                     session.generated = session.generated.or(settled.insert_id);
@@ -179,7 +179,7 @@ impl Both {
                         }
                     };
                     self.parts.extend(parts);
-                    self.parts.extend::<Vec<Part>>(others);
+                    self.parts.extend::<Vec<ShardLease>>(others);
                     self.parts.sort_by_key(|part| part.shard);
                     if let Some(outcome) = done? {
                         return Ok(outcome);

@@ -3,21 +3,21 @@
 //! What must always hold: columns are told as one server tells them; what the server computes from has the type, the digits and the
 //! collation that it has in the client's query; what is not sure to is refused. Groups are in memory, within a bound.
 
-mod given;
+mod json_input;
 
 use weir_plan::{Computed, ComputedColumn, Read};
 use weir_wire::{Failure, Fault};
 
 use super::columns::{Column, Kind};
 use super::convert::Conversion;
-use super::feed::Step;
+use super::feed::FeedStep;
 use super::merge::internal;
 use super::row::{self, Format, Span};
 use super::telling::Telling;
 use super::value::{self, Value, integer};
 use super::{SORT_LIMIT, Session, Stopped, put_end};
-use crate::{Outcome, Part, Request, Sink};
-use given::{Batch, Document, Types};
+use crate::{Outcome, Request, ShardLease, Sink};
+use json_input::{Batch, Document, Types};
 use weir_wire::error::not_supported;
 
 /// Runs it on parts of all of its shards, as [`super::run`] does a read.
@@ -25,7 +25,7 @@ use weir_wire::error::not_supported;
 /// # Errors
 /// As [`super::run`].
 pub async fn run(
-    parts: &mut [Part],
+    parts: &mut [ShardLease],
     computed: &Computed,
     request: &Request<'_>,
     session: &Session<'_>,
@@ -56,7 +56,7 @@ struct Groups {
 }
 
 impl<S: Sink> Running<'_, S> {
-    async fn all(&mut self, parts: &mut [Part]) -> Result<(), Stopped> {
+    async fn all(&mut self, parts: &mut [ShardLease]) -> Result<(), Stopped> {
         let (mut to, mut definitions, status) = self.telling.asked_head(parts, &self.computed.head).await?;
         let groups = self.groups(parts).await?;
         let Some(format) = groups.format else { return Err(Stopped::Failed(internal("groups have no columns"))) };
@@ -87,13 +87,13 @@ impl<S: Sink> Running<'_, S> {
     }
 
     /// Reads the groups.
-    async fn groups(&mut self, parts: &mut [Part]) -> Result<Groups, Stopped> {
+    async fn groups(&mut self, parts: &mut [ShardLease]) -> Result<Groups, Stopped> {
         let mut rows = self.telling.open(parts, &self.computed.groups).await?;
         let mut groups = Groups::default();
         let mut bytes = 0;
         let ended = loop {
             match rows.step() {
-                Ok(Step::Row) => {
+                Ok(FeedStep::Row) => {
                     let row = rows.payload().to_vec();
                     bytes += size_of::<Vec<u8>>() + row.capacity();
                     groups.rows.push(row);
@@ -101,8 +101,8 @@ impl<S: Sink> Running<'_, S> {
                         break Err(Stopped::Failed(too_many()));
                     }
                 }
-                Ok(Step::Wait) => self.telling.wait(&mut rows).await?,
-                Ok(Step::End) => break Ok(()),
+                Ok(FeedStep::Wait) => self.telling.wait(&mut rows).await?,
+                Ok(FeedStep::End) => break Ok(()),
                 Err(failure) => break Err(Stopped::Failed(failure)),
             }
         };
@@ -117,7 +117,7 @@ impl<S: Sink> Running<'_, S> {
     /// Has some of the groups computed, and sends what comes of them.
     async fn batch(
         &mut self,
-        parts: &mut [Part],
+        parts: &mut [ShardLease],
         types: &Types<'_>,
         batch: Batch,
         rows: &[Vec<u8>],
@@ -126,7 +126,7 @@ impl<S: Sink> Running<'_, S> {
         let Some(shard) = self.computed.computes() else {
             return Err(Stopped::Failed(internal("the plan names no shard")));
         };
-        let named = |part: &Part| part.lease.capabilities.contains(weir_wire::Capabilities::QUERY_ATTRIBUTES);
+        let named = |part: &ShardLease| part.lease.capabilities.contains(weir_wire::Capabilities::QUERY_ATTRIBUTES);
         let named = parts.iter().find(|part| part.shard == shard).is_some_and(named);
         let document = Document::new(self.telling.request, &self.computed.parameters, batch.document, named);
         let document = document.map_err(Stopped::Failed)?;
@@ -139,12 +139,12 @@ impl<S: Sink> Running<'_, S> {
         let mut maker: Option<Maker<'_>> = None;
         let ended = loop {
             match computed.step() {
-                Ok(Step::Row) => {}
-                Ok(Step::Wait) => {
+                Ok(FeedStep::Row) => {}
+                Ok(FeedStep::Wait) => {
                     self.telling.wait(&mut computed).await?;
                     continue;
                 }
-                Ok(Step::End) => break Ok(()),
+                Ok(FeedStep::End) => break Ok(()),
                 Err(failure) => break Err(Stopped::Failed(failure)),
             }
             if self.skip > 0 {

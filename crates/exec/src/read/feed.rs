@@ -14,7 +14,7 @@ use super::columns::Column;
 use super::link::Link;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum FeedState {
     /// What was queued before the statement is not confirmed yet.
     Confirming,
     /// The column count comes.
@@ -31,7 +31,7 @@ enum State {
 
 /// What comes next of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum FeedStep {
     /// A row is at hand.
     Row,
     /// More bytes are needed.
@@ -53,7 +53,7 @@ pub(super) struct Head {
 
 /// What a result's end says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct End {
+pub struct FeedEnd {
     /// The status flags.
     pub status: StatusFlags,
     /// Warnings.
@@ -65,7 +65,7 @@ pub struct End {
 pub(super) struct Feed<L> {
     /// Where it comes from.
     pub link: L,
-    state: State,
+    state: FeedState,
     deprecates_eof: bool,
     /// The head, as far as it has come.
     pub head: Head,
@@ -80,7 +80,7 @@ pub(super) struct Feed<L> {
     /// It can't go on without more bytes.
     pub waits: bool,
     /// Set when it is done.
-    pub end: Option<End>,
+    pub end: Option<FeedEnd>,
 }
 
 impl<L: Link> Feed<L> {
@@ -89,7 +89,7 @@ impl<L: Link> Feed<L> {
         let deprecates_eof = link.capabilities().contains(Capabilities::DEPRECATE_EOF);
         Feed {
             link,
-            state: State::Confirming,
+            state: FeedState::Confirming,
             deprecates_eof,
             head: Head::default(),
             row: 0,
@@ -103,7 +103,7 @@ impl<L: Link> Feed<L> {
 
     /// Whether its reply has been read to its end.
     pub(super) fn is_done(&self) -> bool {
-        self.state == State::Done
+        self.state == FeedState::Done
     }
 
     /// The row at hand.
@@ -117,7 +117,7 @@ impl<L: Link> Feed<L> {
     /// # Errors
     /// As [`Feed::next`].
     pub(super) fn open(&mut self) -> Result<bool, Failure> {
-        while !matches!(self.state, State::Rows | State::Done) {
+        while !matches!(self.state, FeedState::Rows | FeedState::Done) {
             if !self.advance()? {
                 return Ok(false);
             }
@@ -130,26 +130,26 @@ impl<L: Link> Feed<L> {
     /// # Errors
     /// The server's error, after which the link is clean, or its loss.
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Step, Failure> {
+    pub(super) fn next(&mut self) -> Result<FeedStep, Failure> {
         self.drop_row();
-        if self.state != State::Rows && !self.open()? {
-            return Ok(Step::Wait);
+        if self.state != FeedState::Rows && !self.open()? {
+            return Ok(FeedStep::Wait);
         }
-        if self.state == State::Done {
-            return Ok(Step::End);
+        if self.state == FeedState::Done {
+            return Ok(FeedStep::End);
         }
         match self.packet() {
             Some(row) if !self.ends_rows(row) => {
                 self.row = row;
-                Ok(Step::Row)
+                Ok(FeedStep::Row)
             }
-            Some(end) => self.finish(end).map(|()| Step::End),
+            Some(end) => self.finish(end).map(|()| FeedStep::End),
             None => self.more(),
         }
     }
 
     /// The next packet is not whole, or is the first frame of a large row.
-    fn more(&mut self) -> Result<Step, Failure> {
+    fn more(&mut self) -> Result<FeedStep, Failure> {
         while let Some(header) = Header::peek(self.link.input()) {
             let len = HEADER + header.len;
             if header.len < MAX_FRAME && !self.continued || self.link.input().len() < len {
@@ -159,11 +159,11 @@ impl<L: Link> Feed<L> {
             self.link.take(len);
             self.continued = header.len == MAX_FRAME;
             if !self.continued {
-                return Ok(Step::Row);
+                return Ok(FeedStep::Row);
             }
         }
         self.waits = true;
-        Ok(Step::Wait)
+        Ok(FeedStep::Wait)
     }
 
     #[inline]
@@ -186,7 +186,7 @@ impl<L: Link> Feed<L> {
         if let Poll::Ready(outcome) = &filled {
             self.waits = false;
             if outcome.is_err() {
-                self.state = State::Done;
+                self.state = FeedState::Done;
             }
         }
         filled
@@ -213,10 +213,10 @@ impl<L: Link> Feed<L> {
 
     /// Takes one packet of the head. Returns whether there was one.
     fn advance(&mut self) -> Result<bool, Failure> {
-        if self.state == State::Confirming {
-            let confirmed = self.link.confirm().inspect_err(|_| self.state = State::Done)?;
+        if self.state == FeedState::Confirming {
+            let confirmed = self.link.confirm().inspect_err(|_| self.state = FeedState::Done)?;
             if confirmed {
-                self.state = State::First;
+                self.state = FeedState::First;
             }
             self.waits = !confirmed;
             return Ok(confirmed);
@@ -237,25 +237,25 @@ impl<L: Link> Feed<L> {
         Ok(true)
     }
 
-    fn head_packet(&mut self, len: usize) -> Result<State, Malformed> {
+    fn head_packet(&mut self, len: usize) -> Result<FeedState, Malformed> {
         let payload = self.link.input().get(HEADER..len).unwrap_or_default();
         match self.state {
-            State::First => match payload.first() {
+            FeedState::First => match payload.first() {
                 None | Some(0x00 | 0xfb) => Err(Malformed("a read was answered without rows")),
-                Some(_) => Ok(State::Columns(Reader::new(payload).lenenc("column count")?)),
+                Some(_) => Ok(FeedState::Columns(Reader::new(payload).lenenc("column count")?)),
             },
-            State::Columns(left) => {
+            FeedState::Columns(left) => {
                 self.head.columns.push(Column::parse(payload, self.link.capabilities())?);
                 self.head.definitions.push(payload.to_vec());
                 Ok(match left {
-                    2.. => State::Columns(left - 1),
-                    _ if self.deprecates_eof => State::Rows,
-                    _ => State::ColumnsEof,
+                    2.. => FeedState::Columns(left - 1),
+                    _ if self.deprecates_eof => FeedState::Rows,
+                    _ => FeedState::ColumnsEof,
                 })
             }
-            State::ColumnsEof => {
+            FeedState::ColumnsEof => {
                 self.head.status = EofPacket::parse(payload)?.status;
-                Ok(State::Rows)
+                Ok(FeedState::Rows)
             }
             state => Ok(state),
         }
@@ -267,8 +267,8 @@ impl<L: Link> Feed<L> {
         let ended = match payload.first() {
             Some(0xff) => ErrPacket::parse(payload).map(|err| Err(server_failure(&err))),
             _ if self.deprecates_eof => OkPacket::parse(payload, self.link.capabilities())
-                .map(|ok| Ok(End { status: ok.status, warnings: ok.warnings })),
-            _ => EofPacket::parse(payload).map(|eof| Ok(End { status: eof.status, warnings: eof.warnings })),
+                .map(|ok| Ok(FeedEnd { status: ok.status, warnings: ok.warnings })),
+            _ => EofPacket::parse(payload).map(|eof| Ok(FeedEnd { status: eof.status, warnings: eof.warnings })),
         };
         self.link.take(len);
         self.drained += len;
@@ -278,7 +278,7 @@ impl<L: Link> Feed<L> {
                 Err(self.broken("a read was answered with several results"))
             }
             Ok(ended) => {
-                self.state = State::Done;
+                self.state = FeedState::Done;
                 self.waits = false;
                 self.link.done();
                 self.end = Some(ended?);
@@ -289,7 +289,7 @@ impl<L: Link> Feed<L> {
 
     /// The connection can't be used on.
     pub(super) fn broken(&mut self, why: &str) -> Failure {
-        self.state = State::Done;
+        self.state = FeedState::Done;
         self.waits = false;
         self.link.broken(why)
     }

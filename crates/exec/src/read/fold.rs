@@ -11,7 +11,7 @@ use weir_wire::Failure;
 use super::collations::Weights;
 use super::columns::{Column, Kind};
 use super::decimal::Decimal;
-use super::key::{self, Part};
+use super::key::{self, KeyPart};
 use super::merge::internal;
 use super::row::{Format, Span};
 use super::value::{Value, add, float, integer};
@@ -40,7 +40,7 @@ impl<'a> Input<'a> {
 pub(super) struct Folder {
     fold: Fold,
     /// What is compared: MIN, MAX, and what makes sub-groups equal.
-    parts: Vec<Part>,
+    parts: Vec<KeyPart>,
     key: Vec<u8>,
     inner: Option<Box<Folder>>,
     /// The decimals of the result.
@@ -49,7 +49,7 @@ pub(super) struct Folder {
 
 /// What has come of a group's rows so far.
 #[derive(Debug, Clone)]
-pub(super) enum State {
+pub(super) enum FoldState {
     First(Option<Option<Vec<u8>>>),
     Sum(Option<Decimal>),
     Count(i128),
@@ -60,7 +60,7 @@ pub(super) enum State {
     Bits(u64),
     Variance { count: f64, mean: f64, squares: f64 },
     Concat { text: Option<Vec<u8>>, cut: bool },
-    Distinct { last: Option<Vec<u8>>, inner: Box<State> },
+    Distinct { last: Option<Vec<u8>>, inner: Box<FoldState> },
 }
 
 impl Folder {
@@ -78,7 +78,8 @@ impl Folder {
         if places(fold).into_iter().any(|column| column >= columns.len()) {
             return Err(internal("there is no column to fold"));
         }
-        let part = |key: &SortKey| Part::new(&SortKey { descending: false, ..key.clone() }, columns, format, weights);
+        let part =
+            |key: &SortKey| KeyPart::new(&SortKey { descending: false, ..key.clone() }, columns, format, weights);
         let fold = &by_type(fold, columns);
         let (keys, inner) = match fold {
             Fold::Min { key, .. } | Fold::Max { key, .. } => (std::slice::from_ref(key), None),
@@ -103,22 +104,22 @@ impl Folder {
     }
 
     /// A group without rows.
-    pub(super) fn start(&self) -> State {
+    pub(super) fn start(&self) -> FoldState {
         match &self.fold {
-            Fold::First(_) => State::First(None),
-            Fold::Sum(_) => State::Sum(None),
-            Fold::Count(_) => State::Count(0),
-            Fold::SumFloat(_) => State::Float(None),
-            Fold::Min { .. } | Fold::Max { .. } => State::Extreme { key: Vec::new(), value: None },
-            Fold::Average { float: false, .. } => State::Average { sum: Decimal::default(), count: 0 },
-            Fold::Average { float: true, .. } => State::AverageFloat { sum: 0.0, count: 0 },
-            Fold::BitAnd(_) => State::Bits(u64::MAX),
-            Fold::BitOr(_) | Fold::BitXor(_) => State::Bits(0),
-            Fold::Variance { .. } => State::Variance { count: 0.0, mean: 0.0, squares: 0.0 },
-            Fold::Concat { .. } => State::Concat { text: None, cut: false },
+            Fold::First(_) => FoldState::First(None),
+            Fold::Sum(_) => FoldState::Sum(None),
+            Fold::Count(_) => FoldState::Count(0),
+            Fold::SumFloat(_) => FoldState::Float(None),
+            Fold::Min { .. } | Fold::Max { .. } => FoldState::Extreme { key: Vec::new(), value: None },
+            Fold::Average { float: false, .. } => FoldState::Average { sum: Decimal::default(), count: 0 },
+            Fold::Average { float: true, .. } => FoldState::AverageFloat { sum: 0.0, count: 0 },
+            Fold::BitAnd(_) => FoldState::Bits(u64::MAX),
+            Fold::BitOr(_) | Fold::BitXor(_) => FoldState::Bits(0),
+            Fold::Variance { .. } => FoldState::Variance { count: 0.0, mean: 0.0, squares: 0.0 },
+            Fold::Concat { .. } => FoldState::Concat { text: None, cut: false },
             Fold::Distinct { .. } | Fold::InOrder { .. } => {
-                let inner = self.inner.as_ref().map_or(State::Count(0), |inner| inner.start());
-                State::Distinct { last: None, inner: Box::new(inner) }
+                let inner = self.inner.as_ref().map_or(FoldState::Count(0), |inner| inner.start());
+                FoldState::Distinct { last: None, inner: Box::new(inner) }
             }
         }
     }
@@ -127,9 +128,9 @@ impl Folder {
     ///
     /// # Errors
     /// When a value is not one of its column's type.
-    pub(super) fn fold(&mut self, state: &mut State, input: Input<'_>) -> Result<(), Failure> {
+    pub(super) fn fold(&mut self, state: &mut FoldState, input: Input<'_>) -> Result<(), Failure> {
         match (&self.fold, state) {
-            (Fold::Min { value, key }, State::Extreme { key: best, value: shown }) => {
+            (Fold::Min { value, key }, FoldState::Extreme { key: best, value: shown }) => {
                 if input.field(key.column).is_some() {
                     key::encode(&mut self.parts, input.row, input.spans, &mut self.key)?;
                     if shown.is_none() || self.key < *best {
@@ -137,7 +138,7 @@ impl Folder {
                     }
                 }
             }
-            (Fold::Max { value, key }, State::Extreme { key: best, value: shown }) => {
+            (Fold::Max { value, key }, FoldState::Extreme { key: best, value: shown }) => {
                 if input.field(key.column).is_some() {
                     key::encode(&mut self.parts, input.row, input.spans, &mut self.key)?;
                     if shown.is_none() || self.key > *best {
@@ -145,7 +146,7 @@ impl Folder {
                     }
                 }
             }
-            (Fold::Distinct { by, .. }, State::Distinct { last, inner }) => {
+            (Fold::Distinct { by, .. }, FoldState::Distinct { last, inner }) => {
                 key::encode(&mut self.parts, input.row, input.spans, &mut self.key)?;
                 if last.as_ref() == Some(&self.key) {
                     return Ok(());
@@ -161,16 +162,16 @@ impl Folder {
     }
 
     /// Folds the first of equal sub-groups.
-    fn fold_distinct(&mut self, state: &mut State, input: Input<'_>, has_null: bool) -> Result<(), Failure> {
+    fn fold_distinct(&mut self, state: &mut FoldState, input: Input<'_>, has_null: bool) -> Result<(), Failure> {
         match (&self.fold, state) {
-            (Fold::Count(_), State::Count(count)) => *count += i128::from(!has_null),
-            (Fold::Average { sum: column, .. }, State::Average { sum, count }) => {
+            (Fold::Count(_), FoldState::Count(count)) => *count += i128::from(!has_null),
+            (Fold::Average { sum: column, .. }, FoldState::Average { sum, count }) => {
                 if let Some(field) = input.field(*column) {
                     add(sum, input.column(*column)?, input.format, field)?;
                     *count += 1;
                 }
             }
-            (Fold::Average { sum: column, .. }, State::AverageFloat { sum, count }) => {
+            (Fold::Average { sum: column, .. }, FoldState::AverageFloat { sum, count }) => {
                 if let Some(field) = input.field(*column) {
                     *sum += float(input.column(*column)?, input.format, field)?;
                     *count += 1;
@@ -182,19 +183,19 @@ impl Folder {
     }
 
     /// The group's value.
-    pub(super) fn value(&self, state: &State) -> Value {
+    pub(super) fn value(&self, state: &FoldState) -> Value {
         match (&self.fold, state) {
-            (_, State::First(value)) => value.clone().flatten().map_or(Value::Null, Value::Field),
-            (_, State::Extreme { value, .. }) => value.clone().map_or(Value::Null, Value::Field),
-            (_, State::Sum(sum)) => sum.clone().map_or(Value::Null, Value::Decimal),
-            (_, State::Count(count)) => Value::Integer(*count),
-            (_, State::Float(sum)) => sum.map_or(Value::Null, Value::Float),
-            (_, State::Average { count: 0, .. } | State::AverageFloat { count: 0, .. }) => Value::Null,
-            (_, State::Average { sum, count }) => Value::Digits(sum.average(*count, self.decimals)),
-            (_, State::AverageFloat { sum, count }) => Value::Float(sum / *count as f64),
-            (_, State::Bits(bits)) => Value::Integer(i128::from(*bits)),
-            (_, State::Concat { text, .. }) => text.clone().map_or(Value::Null, Value::Text),
-            (Fold::Variance { sample, root, .. }, State::Variance { count, squares, .. }) => {
+            (_, FoldState::First(value)) => value.clone().flatten().map_or(Value::Null, Value::Field),
+            (_, FoldState::Extreme { value, .. }) => value.clone().map_or(Value::Null, Value::Field),
+            (_, FoldState::Sum(sum)) => sum.clone().map_or(Value::Null, Value::Decimal),
+            (_, FoldState::Count(count)) => Value::Integer(*count),
+            (_, FoldState::Float(sum)) => sum.map_or(Value::Null, Value::Float),
+            (_, FoldState::Average { count: 0, .. } | FoldState::AverageFloat { count: 0, .. }) => Value::Null,
+            (_, FoldState::Average { sum, count }) => Value::Digits(sum.average(*count, self.decimals)),
+            (_, FoldState::AverageFloat { sum, count }) => Value::Float(sum / *count as f64),
+            (_, FoldState::Bits(bits)) => Value::Integer(i128::from(*bits)),
+            (_, FoldState::Concat { text, .. }) => text.clone().map_or(Value::Null, Value::Text),
+            (Fold::Variance { sample, root, .. }, FoldState::Variance { count, squares, .. }) => {
                 let divisor = if *sample { count - 1.0 } else { *count };
                 if divisor <= 0.0 {
                     return Value::Null;
@@ -202,16 +203,18 @@ impl Folder {
                 let variance = squares / divisor;
                 Value::Float(if *root { variance.sqrt() } else { variance })
             }
-            (_, State::Distinct { inner, .. }) => self.inner.as_ref().map_or(Value::Null, |folder| folder.value(inner)),
-            (_, State::Variance { .. }) => Value::Null,
+            (_, FoldState::Distinct { inner, .. }) => {
+                self.inner.as_ref().map_or(Value::Null, |folder| folder.value(inner))
+            }
+            (_, FoldState::Variance { .. }) => Value::Null,
         }
     }
 }
 
-impl State {
+impl FoldState {
     /// Whether GROUP_CONCAT has left something out.
     pub(super) fn was_cut(&self) -> bool {
-        matches!(self, State::Concat { cut: true, .. })
+        matches!(self, FoldState::Concat { cut: true, .. })
     }
 }
 
@@ -254,42 +257,42 @@ fn take_extreme(key: &[u8], best: &mut Vec<u8>, shown: &mut Option<Vec<u8>>, val
     shown.extend_from_slice(value.unwrap_or_default());
 }
 
-fn fold_simple(fold: &Fold, state: &mut State, input: Input<'_>) -> Result<(), Failure> {
+fn fold_simple(fold: &Fold, state: &mut FoldState, input: Input<'_>) -> Result<(), Failure> {
     let format = input.format;
     match (fold, state) {
-        (Fold::First(column), State::First(value)) => {
+        (Fold::First(column), FoldState::First(value)) => {
             if value.is_none() {
                 *value = Some(input.field(*column).map(<[u8]>::to_vec));
             }
         }
-        (Fold::Sum(column), State::Sum(sum)) => {
+        (Fold::Sum(column), FoldState::Sum(sum)) => {
             if let Some(field) = input.field(*column) {
                 add(sum.get_or_insert_default(), input.column(*column)?, format, field)?;
             }
         }
-        (Fold::Count(column), State::Count(count)) => {
+        (Fold::Count(column), FoldState::Count(count)) => {
             if let Some(field) = input.field(*column) {
                 *count += integer(input.column(*column)?, format, field)?;
             }
         }
-        (Fold::SumFloat(column), State::Float(sum)) => {
+        (Fold::SumFloat(column), FoldState::Float(sum)) => {
             if let Some(field) = input.field(*column) {
                 *sum.get_or_insert_default() += float(input.column(*column)?, format, field)?;
             }
         }
-        (Fold::Average { sum: from, count: counts, .. }, State::Average { sum, count }) => {
+        (Fold::Average { sum: from, count: counts, .. }, FoldState::Average { sum, count }) => {
             if let Some(field) = input.field(*from) {
                 add(sum, input.column(*from)?, format, field)?;
                 *count += count_of(input, *counts)?;
             }
         }
-        (Fold::Average { sum: from, count: counts, .. }, State::AverageFloat { sum, count }) => {
+        (Fold::Average { sum: from, count: counts, .. }, FoldState::AverageFloat { sum, count }) => {
             if let Some(field) = input.field(*from) {
                 *sum += float(input.column(*from)?, format, field)?;
                 *count += count_of(input, *counts)?;
             }
         }
-        (Fold::BitAnd(column) | Fold::BitOr(column) | Fold::BitXor(column), State::Bits(bits)) => {
+        (Fold::BitAnd(column) | Fold::BitOr(column) | Fold::BitXor(column), FoldState::Bits(bits)) => {
             if let Some(field) = input.field(*column) {
                 let value = integer(input.column(*column)?, format, field)? as u64;
                 match fold {
@@ -299,7 +302,7 @@ fn fold_simple(fold: &Fold, state: &mut State, input: Input<'_>) -> Result<(), F
                 }
             }
         }
-        (Fold::Variance { count, mean, variance, .. }, State::Variance { count: all, mean: middle, squares }) => {
+        (Fold::Variance { count, mean, variance, .. }, FoldState::Variance { count: all, mean: middle, squares }) => {
             let number = |at: usize| match input.field(at) {
                 Some(field) => float(input.column(at)?, format, field).map(Some),
                 None => Ok(None),
@@ -314,7 +317,7 @@ fn fold_simple(fold: &Fold, state: &mut State, input: Input<'_>) -> Result<(), F
                 *all = total;
             }
         }
-        (Fold::Concat { column, separator, limit }, State::Concat { text, cut }) => {
+        (Fold::Concat { column, separator, limit }, FoldState::Concat { text, cut }) => {
             if let Some(field) = input.field(*column) {
                 let most = count_of(input, *limit)?;
                 append(text, field, separator, usize::try_from(most).unwrap_or(usize::MAX), cut);

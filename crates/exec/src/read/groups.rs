@@ -12,8 +12,8 @@ use weir_wire::{Failure, Fault};
 use super::collations::Weights;
 use super::columns::{Column, Kind};
 use super::decimal::Decimal;
-use super::fold::{Folder, Input, State};
-use super::key::{self, Part};
+use super::fold::{FoldState, Folder, Input};
+use super::key::{self, KeyPart};
 use super::merge::{Shape, internal};
 use super::row::{self, Format, Span};
 use super::value::{self, Value};
@@ -29,12 +29,12 @@ pub(super) struct Groups {
     columns: Vec<Column>,
     having: Option<Having>,
     folders: Vec<Folder>,
-    parts: Vec<Part>,
+    parts: Vec<KeyPart>,
     /// The present row's key, and where each prefix of it ends.
     key: Vec<u8>,
     ends: Vec<usize>,
     /// The groups in progress, by how many of the keys they have: only the last, unless there is a ROLLUP.
-    levels: Vec<Vec<State>>,
+    levels: Vec<Vec<FoldState>>,
     /// Their key.
     of: Option<Vec<u8>>,
     ready: VecDeque<Vec<u8>>,
@@ -48,7 +48,7 @@ pub(super) struct Groups {
 /// By what folded rows are sorted, and within which bounds.
 #[derive(Debug)]
 struct Sort {
-    parts: Vec<Part>,
+    parts: Vec<KeyPart>,
     rows: Vec<(Vec<u8>, Vec<u8>)>,
     bytes: usize,
     /// No more than these first rows are wanted.
@@ -114,7 +114,7 @@ impl Groups {
         }
         let columns = all[..folded].to_vec();
         let parts = |keys: &[SortKey], columns: &[Column]| {
-            keys.iter().map(|key| Part::new(key, columns, format, &weights)).collect::<Result<Vec<_>, _>>()
+            keys.iter().map(|key| KeyPart::new(key, columns, format, &weights)).collect::<Result<Vec<_>, _>>()
         };
         let sort = match &plan.order {
             Some(order) => {
@@ -223,7 +223,7 @@ impl Groups {
     }
 
     /// A group of which `kept` keys are told is complete.
-    fn end_group(&mut self, states: &[State], kept: usize) -> Result<(), Failure> {
+    fn end_group(&mut self, states: &[FoldState], kept: usize) -> Result<(), Failure> {
         let mut values: Vec<Value> =
             self.folders.iter().zip(states).map(|(folder, state)| folder.value(state)).collect();
         for column in self.plan.rollup.iter().flatten().skip(kept).flatten() {

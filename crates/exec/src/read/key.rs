@@ -25,7 +25,7 @@ use super::row::{Format, Span};
 
 /// How one part of a key is made.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct KeyPart {
     /// The column.
     pub(super) column: usize,
     descending: bool,
@@ -63,7 +63,7 @@ enum How {
 /// Weights in a piece of a padded string.
 const PIECE: usize = 8;
 
-impl Part {
+impl KeyPart {
     /// How the part of `key` is made of rows of these columns.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl Part {
         columns: &[Column],
         format: Format,
         weights: &Rc<Weights>,
-    ) -> Result<Part, Failure> {
+    ) -> Result<KeyPart, Failure> {
         let Some(column) = columns.get(key.column) else { return Err(internal("there is no column of a sort key")) };
         let mut by_collation = None;
         let how = match &key.by {
@@ -86,7 +86,7 @@ impl Part {
                 How::of_values(column.kind, format)
             }
         };
-        Ok(Part { column: key.column, descending: key.descending, how, by_collation })
+        Ok(KeyPart { column: key.column, descending: key.descending, how, by_collation })
     }
 
     /// Appends this part for a row.
@@ -145,9 +145,9 @@ impl ByCollation {
 /// Makes a row's key, in place of what `out` has.
 ///
 /// # Errors
-/// As [`Part::put`].
+/// As [`KeyPart::put`].
 #[inline]
-pub(super) fn encode(parts: &mut [Part], row: &[u8], spans: &[Span], out: &mut Vec<u8>) -> Result<(), Failure> {
+pub(super) fn encode(parts: &mut [KeyPart], row: &[u8], spans: &[Span], out: &mut Vec<u8>) -> Result<(), Failure> {
     out.clear();
     parts.iter_mut().try_for_each(|part| part.put(row, spans, out))
 }

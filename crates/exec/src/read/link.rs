@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 use bytes::Buf;
 use weir_wire::{Capabilities, Failure};
 
-use super::settle::Target;
-use crate::Part;
+use super::drain::Target;
+use crate::ShardLease;
 
 /// A reply as it comes in.
 pub trait Link {
@@ -38,7 +38,7 @@ pub trait Link {
     fn target(&self) -> Option<Target>;
 }
 
-impl Link for &mut Part {
+impl Link for &mut ShardLease {
     fn capabilities(&self) -> Capabilities {
         self.lease.capabilities
     }

@@ -11,8 +11,8 @@ use weir_wire::{Failure, Fault, StatusFlags, error::codes};
 
 use super::collations::Weights;
 use super::columns::{Column, Kind};
-use super::feed::{End, Feed, Head, Step};
-use super::key::{self, Part, reach};
+use super::feed::{Feed, FeedEnd, FeedStep, Head};
+use super::key::{self, KeyPart, reach};
 use super::link::Link;
 use super::row::{self, Format, Span};
 
@@ -41,7 +41,7 @@ enum Choice {
     Any,
     Sorted {
         keys: Vec<SortKey>,
-        parts: Vec<Part>,
+        parts: Vec<KeyPart>,
         /// Slots with a row at hand, the one with the least key last.
         order: Vec<usize>,
         /// Slots whose next row is not known.
@@ -139,31 +139,31 @@ impl<L: Link> Merge<L> {
     /// # Errors
     /// A server's error or loss; columns of the shards that do not agree; a value that is none of its type.
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Step, Failure> {
+    pub(super) fn next(&mut self) -> Result<FeedStep, Failure> {
         match self.choice {
             Choice::Any => self.next_of_any(),
             Choice::Sorted { .. } => self.next_sorted(),
         }
     }
 
-    fn next_of_any(&mut self) -> Result<Step, Failure> {
+    fn next_of_any(&mut self) -> Result<FeedStep, Failure> {
         let mut waits = false;
         for _ in 0..self.slots.len() {
             match self.step(self.current)? {
-                Step::Row => {
+                FeedStep::Row => {
                     self.chosen = true;
-                    return Ok(Step::Row);
+                    return Ok(FeedStep::Row);
                 }
-                Step::Wait => waits = true,
-                Step::End => {}
+                FeedStep::Wait => waits = true,
+                FeedStep::End => {}
             }
             self.current = (self.current + 1) % self.slots.len();
         }
         self.chosen = false;
-        Ok(if waits { Step::Wait } else { Step::End })
+        Ok(if waits { FeedStep::Wait } else { FeedStep::End })
     }
 
-    fn next_sorted(&mut self) -> Result<Step, Failure> {
+    fn next_sorted(&mut self) -> Result<FeedStep, Failure> {
         if std::mem::take(&mut self.chosen)
             && let Choice::Sorted { pending, order, .. } = &mut self.choice
         {
@@ -172,7 +172,7 @@ impl<L: Link> Merge<L> {
         }
         let mut at = 0;
         while let Some(slot) = self.pending(at) {
-            if self.step(slot)? == Step::Wait {
+            if self.step(slot)? == FeedStep::Wait {
                 at += 1;
                 continue;
             }
@@ -186,13 +186,13 @@ impl<L: Link> Merge<L> {
                 order.insert(place, slot);
             }
         }
-        let Choice::Sorted { order, pending, .. } = &self.choice else { return Ok(Step::End) };
+        let Choice::Sorted { order, pending, .. } = &self.choice else { return Ok(FeedStep::End) };
         if !pending.is_empty() {
-            return Ok(Step::Wait);
+            return Ok(FeedStep::Wait);
         }
-        let Some(least) = order.last() else { return Ok(Step::End) };
+        let Some(least) = order.last() else { return Ok(FeedStep::End) };
         (self.current, self.chosen) = (*least, true);
-        Ok(Step::Row)
+        Ok(FeedStep::Row)
     }
 
     fn pending(&self, at: usize) -> Option<usize> {
@@ -204,15 +204,15 @@ impl<L: Link> Merge<L> {
 
     /// Goes on in one slot.
     #[inline]
-    fn step(&mut self, at: usize) -> Result<Step, Failure> {
+    fn step(&mut self, at: usize) -> Result<FeedStep, Failure> {
         let step = self.slots[at].feed.next()?;
-        if step == Step::Wait {
+        if step == FeedStep::Wait {
             return Ok(step);
         }
         if !self.slots[at].agreed {
             self.agree(at)?;
         }
-        if step == Step::Row && self.wanted > 0 {
+        if step == FeedStep::Row && self.wanted > 0 {
             self.read(at)?;
         }
         Ok(step)
@@ -271,7 +271,7 @@ impl<L: Link> Merge<L> {
             self.wanted = self.wanted.max(columns - self.hidden);
         }
         if let Choice::Sorted { keys, parts, .. } = &mut self.choice {
-            let part = |key| Part::new(key, &head.columns, self.format, &self.weights);
+            let part = |key| KeyPart::new(key, &head.columns, self.format, &self.weights);
             *parts = keys.iter().map(part).collect::<Result<_, _>>()?;
         }
         let kinds = head.columns.iter().map(|column| column.kind).collect();
@@ -320,9 +320,9 @@ impl<L: Link> Merge<L> {
     }
 
     /// What the ends of all results say together, as far as they have come.
-    pub(super) fn end(&self) -> End {
+    pub(super) fn end(&self) -> FeedEnd {
         let own = StatusFlags::SESSION_STATE_CHANGED | StatusFlags::CURSOR_EXISTS | StatusFlags::LAST_ROW_SENT;
-        self.slots.iter().filter_map(|slot| slot.feed.end).fold(End::default(), |all, one| End {
+        self.slots.iter().filter_map(|slot| slot.feed.end).fold(FeedEnd::default(), |all, one| FeedEnd {
             status: all.status | (one.status - own),
             warnings: all.warnings.saturating_add(one.warnings),
         })

@@ -16,6 +16,7 @@ mod columns;
 mod computed;
 mod convert;
 mod decimal;
+mod drain;
 mod feed;
 mod float;
 mod fold;
@@ -26,7 +27,6 @@ mod memory;
 mod merge;
 mod row;
 mod rows;
-mod settle;
 mod start;
 mod telling;
 #[cfg(test)]
@@ -42,15 +42,15 @@ use weir_wire::{Capabilities, Failure, StatusFlags};
 pub use collations::{Collations, Space, Weights};
 pub use columns::{ANY_DECIMALS, Column, Kind};
 pub use computed::run as run_computed;
-pub use feed::{End, Step};
+pub use drain::{Cancel, Target};
+pub use feed::{FeedEnd, FeedStep};
 pub use link::Link;
 pub use memory::Memory;
 pub use row::Format;
-pub use rows::{Known, Row, Rows};
-pub use settle::{Cancel, Target};
+pub use rows::{MergeSettings, Row, Rows};
 pub use union::run as run_union;
 
-use crate::{Outcome, Part, Request, Sink};
+use crate::{Outcome, Request, ShardLease, Sink};
 
 /// What a read needs to know of its session.
 #[derive(Clone, Copy)]
@@ -74,7 +74,7 @@ pub const SORT_LIMIT: usize = 64 * 1024 * 1024;
 /// # Errors
 /// When the client is gone, or does not read.
 pub async fn run(
-    parts: &mut [Part],
+    parts: &mut [ShardLease],
     read: &Read,
     request: &Request<'_>,
     session: &Session<'_>,
@@ -90,7 +90,7 @@ pub async fn run(
         }
     };
     let ended = pump(&mut rows, session.capabilities, sink, &mut outcome).await;
-    rows.settle(session.cancel).await;
+    rows.drain(session.cancel).await;
     let end = rows.end();
     (outcome.status, outcome.warnings) = (end.status, end.warnings);
     put_end(ended, outcome, session.capabilities, sink)
@@ -123,26 +123,26 @@ fn put_end(
 /// # Errors
 /// The loss of a connection; a server's refusal to prepare the text. Parts that were asked are retired then.
 pub async fn open<'p>(
-    parts: &'p mut [Part],
+    parts: &'p mut [ShardLease],
     read: &Read,
     request: &Request<'_>,
     collations: &Collations,
-) -> Result<Rows<&'p mut Part>, Failure> {
+) -> Result<Rows<&'p mut ShardLease>, Failure> {
     open_on(parts.iter_mut().collect(), read, request, collations).await
 }
 
 /// Asks these parts, which may be some of all.
 async fn open_on<'p>(
-    mut parts: Vec<&'p mut Part>,
+    mut parts: Vec<&'p mut ShardLease>,
     read: &Read,
     request: &Request<'_>,
     collations: &Collations,
-) -> Result<Rows<&'p mut Part>, Failure> {
+) -> Result<Rows<&'p mut ShardLease>, Failure> {
     let asked = async {
         let Some(first) = parts.first_mut() else { return Err(merge::internal("the plan names no shard")) };
         let weights = collations.needed(read, &mut first.lease).await?;
         let mariadb = first.lease.is_mariadb();
-        let known = Known { weights, sort_limit: SORT_LIMIT, mariadb };
+        let known = MergeSettings { weights, sort_limit: SORT_LIMIT, mariadb };
         Ok((start::send(&mut parts, read, request).await?, known))
     };
     match asked.await {
@@ -174,19 +174,19 @@ async fn pump<L: Link>(
     let mut begun = false;
     loop {
         let step = rows.step().map_err(Stopped::Failed)?;
-        if step != Step::Wait && !begun {
+        if step != FeedStep::Wait && !begun {
             begun = true;
             put_head(rows, capabilities, sink);
         }
         match step {
-            Step::Row => {
+            FeedStep::Row => {
                 sink.put(rows.payload());
                 outcome.sent += 1;
                 if sink.is_full() {
                     sink.flush().await.map_err(Stopped::Client)?;
                 }
             }
-            Step::Wait => {
+            FeedStep::Wait => {
                 sink.flush().await.map_err(Stopped::Client)?;
                 // Cancel-safe, both of them.
                 tokio::select! {
@@ -195,7 +195,7 @@ async fn pump<L: Link>(
                     failure = sink.gone() => return Err(Stopped::Client(failure)),
                 }
             }
-            Step::End => return Ok(()),
+            FeedStep::End => return Ok(()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The rows of a read's result, one at a time: merged, folded, without those that OFFSET and LIMIT leave out.
 //!
 //! [`super::run`] pumps them into a client's sink; others read them by [`Rows::next_row`]. What must always hold: whoever stops before the
-//! end calls [`Rows::settle`], or the connections close when they are given back.
+//! end calls [`Rows::drain`], or the connections close when they are given back.
 
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -11,16 +11,16 @@ use weir_wire::{Failure, StatusFlags};
 
 use super::collations::Weights;
 use super::columns::Column;
-use super::feed::{End, Head, Step};
+use super::drain::{self, Cancel};
+use super::feed::{FeedEnd, FeedStep, Head};
 use super::groups::{Groups, Setting, merge_keys};
 use super::link::Link;
 use super::merge::{Merge, Wants, internal};
 use super::row::{self, Format, Span};
-use super::settle::{self, Cancel};
 
 /// What merging has to know apart from the plan.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct MergeSettings {
     /// The servers' collations.
     pub weights: Rc<Weights>,
     /// The most bytes of folded rows that are sorted.
@@ -29,9 +29,9 @@ pub struct Known {
     pub mariadb: bool,
 }
 
-impl Default for Known {
-    fn default() -> Known {
-        Known { weights: Rc::default(), sort_limit: super::SORT_LIMIT, mariadb: false }
+impl Default for MergeSettings {
+    fn default() -> MergeSettings {
+        MergeSettings { weights: Rc::default(), sort_limit: super::SORT_LIMIT, mariadb: false }
     }
 }
 
@@ -62,7 +62,7 @@ impl<L: Link> Rows<L> {
     ///
     /// # Errors
     /// When the plan can't be run.
-    pub fn new(links: Vec<L>, read: &Read, format: Format, known: &Known) -> Result<Rows<L>, Failure> {
+    pub fn new(links: Vec<L>, read: &Read, format: Format, known: &MergeSettings) -> Result<Rows<L>, Failure> {
         let (keys, fold) = match &read.merge {
             Plan::Concatenate => (Vec::new(), Fold::Not),
             Plan::Sorted(keys) => (keys.clone(), Fold::Not),
@@ -95,25 +95,25 @@ impl<L: Link> Rows<L> {
     ///
     /// # Errors
     /// As [`Merge::next`].
-    pub fn step(&mut self) -> Result<Step, Failure> {
+    pub fn step(&mut self) -> Result<FeedStep, Failure> {
         loop {
             if self.left == 0 && self.merge.shape().is_some() {
-                return Ok(Step::End);
+                return Ok(FeedStep::End);
             }
             let step = self.next()?;
-            if step != Step::Row || self.left == 0 {
-                return Ok(if self.left == 0 && step == Step::Row { Step::End } else { step });
+            if step != FeedStep::Row || self.left == 0 {
+                return Ok(if self.left == 0 && step == FeedStep::Row { FeedStep::End } else { step });
             }
             if self.skip == 0 {
                 self.left -= 1;
-                return Ok(Step::Row);
+                return Ok(FeedStep::Row);
             }
             self.skip -= 1;
         }
     }
 
     /// The next row, whether it is left out or not.
-    fn next(&mut self) -> Result<Step, Failure> {
+    fn next(&mut self) -> Result<FeedStep, Failure> {
         if matches!(self.fold, Fold::Not) {
             return self.merge.next();
         }
@@ -121,10 +121,10 @@ impl<L: Link> Rows<L> {
             if let Fold::Groups { groups, ended } = &mut self.fold {
                 if let Some(row) = groups.next() {
                     self.scratch = row;
-                    return Ok(Step::Row);
+                    return Ok(FeedStep::Row);
                 }
                 if *ended {
-                    return Ok(Step::End);
+                    return Ok(FeedStep::End);
                 }
             }
             let step = self.merge.next()?;
@@ -135,12 +135,12 @@ impl<L: Link> Rows<L> {
             }
             let Fold::Groups { groups, ended } = &mut self.fold else { return Ok(step) };
             match step {
-                Step::Wait => return Ok(Step::Wait),
-                Step::Row => {
+                FeedStep::Wait => return Ok(FeedStep::Wait),
+                FeedStep::Row => {
                     let (row, spans) = self.merge.chosen();
                     groups.take(shape, row, spans)?;
                 }
-                Step::End => {
+                FeedStep::End => {
                     groups.finish()?;
                     *ended = true;
                 }
@@ -181,9 +181,9 @@ impl<L: Link> Rows<L> {
     pub async fn next_row(&mut self) -> Result<Option<Row<'_>>, Failure> {
         loop {
             match self.step()? {
-                Step::Row => break,
-                Step::Wait => self.fill().await?,
-                Step::End => return Ok(None),
+                FeedStep::Row => break,
+                FeedStep::Wait => self.fill().await?,
+                FeedStep::End => return Ok(None),
             }
         }
         let format = self.merge.format();
@@ -209,17 +209,17 @@ impl<L: Link> Rows<L> {
     }
 
     /// What the ends of the shards' results say, as far as they were read.
-    pub fn end(&self) -> End {
+    pub fn end(&self) -> FeedEnd {
         let end = self.merge.end();
         match &self.fold {
-            Fold::Groups { groups, .. } => End { warnings: end.warnings.saturating_add(groups.cut), ..end },
+            Fold::Groups { groups, .. } => FeedEnd { warnings: end.warnings.saturating_add(groups.cut), ..end },
             _ => end,
         }
     }
 
-    /// Reads what is left of the shards' replies, or ends them: see [`settle`].
-    pub async fn settle(&mut self, cancel: &Cancel<'_>) {
-        settle::settle(self.merge.feeds(), cancel).await;
+    /// Reads what is left of the shards' replies, or ends them: see [`drain`].
+    pub async fn drain(&mut self, cancel: &Cancel<'_>) {
+        drain::drain(self.merge.feeds(), cancel).await;
     }
 }
 

@@ -14,13 +14,13 @@ use weir_wire::{Capabilities, Failure};
 
 use super::merge::internal;
 use super::row::Format;
-use crate::{NAMED, Part, Request};
+use crate::{Request, SQL_PREPARED, ShardLease};
 
 /// Sends what the plan says to all parts. Returns the format of the rows that will come.
 ///
 /// # Errors
 /// The loss of a connection; a server's refusal to prepare the text.
-pub(super) async fn send(parts: &mut [&mut Part], read: &Read, request: &Request<'_>) -> Result<Format, Failure> {
+pub(super) async fn send(parts: &mut [&mut ShardLease], read: &Read, request: &Request<'_>) -> Result<Format, Failure> {
     let format = match request {
         Request::Text => {
             for part in parts.iter_mut() {
@@ -29,14 +29,14 @@ pub(super) async fn send(parts: &mut [&mut Part], read: &Read, request: &Request
             }
             Format::Text
         }
-        Request::Named { variables, backslashes } => {
+        Request::SqlPrepared { variables, backslashes } => {
             queue_named(parts, read, variables, *backslashes).await?;
             Format::Text
         }
         Request::Execute { parsing, execute, types, session } => {
             let key = Rc::new(StatementKey::new(read.text.as_slice().into(), (*parsing).clone()));
             let (types, session) = (*types, *session);
-            let attributes = |part: &&mut Part| part.lease.capabilities.contains(Capabilities::QUERY_ATTRIBUTES);
+            let attributes = |part: &&mut ShardLease| part.lease.capabilities.contains(Capabilities::QUERY_ATTRIBUTES);
             let named = parts.first().is_some_and(attributes);
             let picked = pick(read, execute, types, named)?;
             let own = picked.as_ref().map(|picked| (picked.execute(), &picked.types));
@@ -53,7 +53,7 @@ pub(super) async fn send(parts: &mut [&mut Part], read: &Read, request: &Request
 
 /// Has all parts prepare the text, and queues its execution with the variables that it has as parameters.
 async fn queue_named(
-    parts: &mut [&mut Part],
+    parts: &mut [&mut ShardLease],
     read: &Read,
     variables: &[String],
     backslashes: bool,
@@ -62,8 +62,8 @@ async fn queue_named(
         read.parameters.iter().map(|place| variables.get(*place as usize).map(String::as_str)).collect();
     let names = names.ok_or_else(|| internal("a parameter has no variable"))?;
     confirm(parts).await?;
-    let prepare = NAMED.prepare(&read.text, backslashes);
-    let execute = NAMED.execute(names);
+    let prepare = SQL_PREPARED.prepare(&read.text, backslashes);
+    let execute = SQL_PREPARED.execute(names);
     for part in parts {
         part.lease.query(&prepare).await?;
         let payload = query_payload(&execute, part.lease.capabilities);
@@ -83,7 +83,7 @@ fn pick(read: &Read, execute: &Execute<'_>, types: Option<&Rc<[u8]>>, named: boo
 }
 
 async fn queue_executions(
-    parts: &mut [&mut Part],
+    parts: &mut [&mut ShardLease],
     execution: &Execution<'_>,
     parsing: &SharedProfile,
 ) -> Result<(), Failure> {
@@ -92,7 +92,7 @@ async fn queue_executions(
         part.lease.close_if_unfit(execution, mariadb);
     }
     let all = parts.iter_mut().map(|part| &mut **part);
-    let mut lacking: Vec<&mut Part> = all.filter(|part| !part.lease.statements.contains(execution.key)).collect();
+    let mut lacking: Vec<&mut ShardLease> = all.filter(|part| !part.lease.statements.contains(execution.key)).collect();
     if !lacking.is_empty() {
         prepare(&mut lacking, execution.key, parsing).await?;
     }
@@ -110,7 +110,11 @@ async fn queue_executions(
 }
 
 /// Prepares a statement on connections that lack it, on all of them at once.
-async fn prepare(parts: &mut [&mut Part], key: &Rc<StatementKey>, parsing: &SharedProfile) -> Result<(), Failure> {
+async fn prepare(
+    parts: &mut [&mut ShardLease],
+    key: &Rc<StatementKey>,
+    parsing: &SharedProfile,
+) -> Result<(), Failure> {
     // First what is queued for the session's state, then the settings that the text was prepared with.
     confirm(parts).await?;
     let before: Vec<SharedProfile> = parts.iter().map(|part| part.lease.profile().clone()).collect();
@@ -146,7 +150,7 @@ async fn prepare(parts: &mut [&mut Part], key: &Rc<StatementKey>, parsing: &Shar
 }
 
 /// Sends what is queued for the state, and awaits that the servers have taken it.
-async fn confirm(parts: &mut [&mut Part]) -> Result<(), Failure> {
+async fn confirm(parts: &mut [&mut ShardLease]) -> Result<(), Failure> {
     flush(parts.iter_mut().map(|part| &mut **part)).await?;
     for part in parts.iter_mut() {
         part.lease.confirm_state().await?;
@@ -155,8 +159,8 @@ async fn confirm(parts: &mut [&mut Part]) -> Result<(), Failure> {
 }
 
 /// Sends what is queued on all connections, on each as fast as it takes it.
-async fn flush<'p>(parts: impl Iterator<Item = &'p mut Part>) -> Result<(), Failure> {
-    let mut parts: Vec<&mut Part> = parts.collect();
+async fn flush<'p>(parts: impl Iterator<Item = &'p mut ShardLease>) -> Result<(), Failure> {
+    let mut parts: Vec<&mut ShardLease> = parts.collect();
     std::future::poll_fn(|cx| {
         let mut left = false;
         for part in &mut parts {

@@ -7,12 +7,12 @@ use weir_plan::Read;
 use weir_wire::StatusFlags;
 
 use super::columns::Column;
-use super::feed::Step;
+use super::feed::FeedStep;
 use super::link::Link;
 use super::merge::internal;
 use super::rows::Rows;
 use super::{Session, Stopped, open_on, put_definitions};
-use crate::{Outcome, Part, Request, Sink};
+use crate::{Outcome, Request, ShardLease, Sink};
 
 /// What is told so far.
 pub(super) struct Telling<'a, S> {
@@ -35,7 +35,7 @@ impl<'a, S: Sink> Telling<'a, S> {
     }
 
     /// Asks what the columns are, and tells the client.
-    pub(super) async fn head(&mut self, parts: &mut [Part], head: &Read) -> Result<Vec<Column>, Stopped> {
+    pub(super) async fn head(&mut self, parts: &mut [ShardLease], head: &Read) -> Result<Vec<Column>, Stopped> {
         let (columns, definitions, status) = self.asked_head(parts, head).await?;
         self.tell(&definitions, status);
         Ok(columns)
@@ -49,20 +49,20 @@ impl<'a, S: Sink> Telling<'a, S> {
     /// Asks what the columns are: they, their definitions, and the status flags behind these.
     pub(super) async fn asked_head(
         &mut self,
-        parts: &mut [Part],
+        parts: &mut [ShardLease],
         head: &Read,
     ) -> Result<(Vec<Column>, Vec<Vec<u8>>, StatusFlags), Stopped> {
         let mut rows = self.open(parts, head).await?;
         let ended = loop {
             match rows.step() {
                 // Only VALUES has any here.
-                Ok(Step::Row) => {}
-                Ok(Step::Wait) => self.wait(&mut rows).await?,
-                Ok(Step::End) => break Ok(()),
+                Ok(FeedStep::Row) => {}
+                Ok(FeedStep::Wait) => self.wait(&mut rows).await?,
+                Ok(FeedStep::End) => break Ok(()),
                 Err(failure) => break Err(Stopped::Failed(failure)),
             }
         };
-        rows.settle(self.session.cancel).await;
+        rows.drain(self.session.cancel).await;
         ended?;
         let columns = rows.columns().map(<[Column]>::to_vec).unwrap_or_default();
         self.outcome.status = rows.end().status - self.untold;
@@ -73,23 +73,27 @@ impl<'a, S: Sink> Telling<'a, S> {
     }
 
     /// Asks the shards of a read.
-    pub(super) async fn open<'p>(&self, parts: &'p mut [Part], read: &Read) -> Result<Rows<&'p mut Part>, Stopped> {
+    pub(super) async fn open<'p>(
+        &self,
+        parts: &'p mut [ShardLease],
+        read: &Read,
+    ) -> Result<Rows<&'p mut ShardLease>, Stopped> {
         self.open_as(parts, read, self.request).await
     }
 
     /// The same, asked in another way than the client's statement.
     pub(super) async fn open_as<'p>(
         &self,
-        parts: &'p mut [Part],
+        parts: &'p mut [ShardLease],
         read: &Read,
         request: &Request<'_>,
-    ) -> Result<Rows<&'p mut Part>, Stopped> {
+    ) -> Result<Rows<&'p mut ShardLease>, Stopped> {
         open_on(those(parts, read), read, request, self.session.collations).await.map_err(Stopped::Failed)
     }
 
     /// A read has come to its end, or is left there.
     pub(super) async fn ended<L: Link>(&mut self, rows: &mut Rows<L>) {
-        rows.settle(self.session.cancel).await;
+        rows.drain(self.session.cancel).await;
         let end = rows.end();
         self.outcome.warnings = self.outcome.warnings.saturating_add(end.warnings);
         self.outcome.status = end.status - self.untold;
@@ -118,6 +122,6 @@ impl<'a, S: Sink> Telling<'a, S> {
 }
 
 /// The parts that a read is asked on.
-pub(super) fn those<'p>(parts: &'p mut [Part], read: &Read) -> Vec<&'p mut Part> {
+pub(super) fn those<'p>(parts: &'p mut [ShardLease], read: &Read) -> Vec<&'p mut ShardLease> {
     parts.iter_mut().filter(|part| read.shards.contains(&part.shard)).collect()
 }

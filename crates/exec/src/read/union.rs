@@ -13,8 +13,8 @@ use weir_wire::{Failure, StatusFlags};
 use super::collations::Weights;
 use super::columns::{Column, Kind};
 use super::convert::{Conversion, refused};
-use super::feed::Step;
-use super::key::{self, Part as KeyPart};
+use super::feed::FeedStep;
+use super::key::{self, KeyPart};
 use super::link::Link;
 use super::merge::internal;
 use super::row::{self, Format, Span};
@@ -22,7 +22,7 @@ use super::rows::Rows;
 use super::telling::{Telling, those};
 use super::value::{self, Value};
 use super::{SORT_LIMIT, Session, Stopped, put_end};
-use crate::{Outcome, Part, Request, Sink};
+use crate::{Outcome, Request, ShardLease, Sink};
 use kept::Kept;
 
 /// Runs it on parts of all of its shards, as [`super::run`] does a read. `own`: the transaction that it runs in is the statement's, of
@@ -31,7 +31,7 @@ use kept::Kept;
 /// # Errors
 /// As [`super::run`].
 pub async fn run(
-    parts: &mut [Part],
+    parts: &mut [ShardLease],
     union: &Union,
     request: &Request<'_>,
     session: &Session<'_>,
@@ -67,7 +67,7 @@ enum To {
 }
 
 impl<S: Sink> Running<'_, S> {
-    async fn all(&mut self, parts: &mut [Part]) -> Result<(), Stopped> {
+    async fn all(&mut self, parts: &mut [ShardLease]) -> Result<(), Stopped> {
         let whole = self.head(parts).await?;
         let (skip, left) = (self.union.skip, self.union.take.unwrap_or(u64::MAX));
         let mut to = match self.union.keys[..] {
@@ -95,7 +95,7 @@ impl<S: Sink> Running<'_, S> {
     }
 
     /// Asks what the columns are, and tells the client.
-    async fn head(&mut self, parts: &mut [Part]) -> Result<Whole, Stopped> {
+    async fn head(&mut self, parts: &mut [ShardLease]) -> Result<Whole, Stopped> {
         let head = &self.union.head;
         let weights = match those(parts, head).first_mut() {
             Some(part) => self.telling.session.collations.needed_by(&self.union.keys, &mut part.lease).await,
@@ -106,7 +106,13 @@ impl<S: Sink> Running<'_, S> {
     }
 
     /// Reads the rows of one of the queries.
-    async fn part(&mut self, parts: &mut [Part], part: &UnionPart, whole: &Whole, to: &mut To) -> Result<(), Stopped> {
+    async fn part(
+        &mut self,
+        parts: &mut [ShardLease],
+        part: &UnionPart,
+        whole: &Whole,
+        to: &mut To,
+    ) -> Result<(), Stopped> {
         let mut rows = self.telling.open(parts, &part.read).await?;
         let ended = self.rows(&mut rows, whole, to).await;
         self.telling.ended(&mut rows).await;
@@ -117,12 +123,12 @@ impl<S: Sink> Running<'_, S> {
         let mut maker: Option<Maker> = None;
         loop {
             match rows.step().map_err(Stopped::Failed)? {
-                Step::Row => {}
-                Step::Wait => {
+                FeedStep::Row => {}
+                FeedStep::Wait => {
                     self.telling.wait(rows).await?;
                     continue;
                 }
-                Step::End => return Ok(()),
+                FeedStep::End => return Ok(()),
             }
             if maker.is_none() {
                 let from = rows.columns().unwrap_or_default();

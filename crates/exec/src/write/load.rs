@@ -15,7 +15,7 @@ use super::lines::{Field, Line, Lines};
 use super::returned::Keeper;
 use super::send::{self, Done, Order, Replied, Surroundings};
 use super::{Session, internal, worst};
-use crate::{Outcome, Part};
+use crate::{Outcome, ShardLease};
 use weir_shards::Sharding;
 use weir_shards::ask::ask;
 use weir_shards::sequence::SequenceName;
@@ -48,7 +48,7 @@ pub trait Source {
 /// # Errors
 /// As [`super::run`]; or when the client is gone.
 pub async fn load(
-    parts: &mut [Part],
+    parts: &mut [ShardLease],
     write: &Write,
     session: &Session<'_>,
     sharding: &Sharding,
@@ -79,7 +79,7 @@ pub async fn load(
 }
 
 /// The file's character set.
-async fn charset(parts: &mut [Part], file: &LoadFile) -> Result<Charset, Failure> {
+async fn charset(parts: &mut [ShardLease], file: &LoadFile) -> Result<Charset, Failure> {
     let named = match (&file.charset, parts.first_mut()) {
         (Some(named), _) => named.clone(),
         (None, Some(part)) => {
@@ -103,7 +103,7 @@ async fn charset(parts: &mut [Part], file: &LoadFile) -> Result<Charset, Failure
 
 /// The shards, which take their lines.
 struct Loading<'p> {
-    parts: &'p mut [Part],
+    parts: &'p mut [ShardLease],
     /// How each of them answers; `Some` if it has already.
     replies: Vec<(ReplyTracker, Option<Replied>)>,
     /// Lines that are not sent yet, and the number of the next packet.
@@ -116,7 +116,11 @@ struct Loading<'p> {
 
 impl<'p> Loading<'p> {
     /// Tells all shards to ask for a file.
-    async fn begin(parts: &'p mut [Part], file: &LoadFile, around: &Surroundings) -> Result<Loading<'p>, Failure> {
+    async fn begin(
+        parts: &'p mut [ShardLease],
+        file: &LoadFile,
+        around: &Surroundings,
+    ) -> Result<Loading<'p>, Failure> {
         for part in parts.iter_mut() {
             send::confirm(part).await?;
             for text in around.before() {

@@ -8,17 +8,17 @@
 //!
 //! * `send`: what goes to a part, and what comes back; `counts`: affected rows and infos of all parts as one.
 //! * `returned`: rows that the parts return (RETURNING).
-//! * `settle`: values that a text needs before it can be planned; `gather`: rows
+//! * `resolve`: values that a text needs before it can be planned; `gather`: rows
 //!   that are read first; `load`: a client's file, whose `lines` go to their shards; `moving`: rows whose shard key changes; `value`: a server's values as literals.
 
 mod counts;
-mod gather;
 mod lines;
 mod load;
 mod moving;
+mod resolve;
 mod returned;
+mod rows_before;
 mod send;
-mod settle;
 mod value;
 
 pub(crate) use value::results_charset;
@@ -29,10 +29,10 @@ use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
 pub use load::{Source, load};
+pub use resolve::{Generator, Resolved, resolve};
 pub use returned::Returned;
-pub use settle::{Generator, Settled, settle};
 
-use crate::{LeftId, Outcome, Part, read};
+use crate::{LeftId, Outcome, ShardLease, read};
 use counts::total;
 use send::{Order, Replied, Surroundings, Wanted, everywhere};
 use weir_shards::Sharding;
@@ -52,7 +52,7 @@ pub struct Session<'a> {
     pub insert_id: Option<u64>,
     /// The statement calls `LAST_INSERT_ID(expr)`.
     pub sets_id: bool,
-    /// The first value that was generated for the statement ([`Settled::insert_id`]).
+    /// The first value that was generated for the statement ([`Resolved::insert_id`]).
     pub generated: Option<u64>,
     /// Rows that are returned are to be in the binary format: the client has prepared the statement.
     pub binary: bool,
@@ -69,10 +69,10 @@ pub struct Session<'a> {
 /// # Errors
 /// What the whole transaction has to be rolled back for: a part was lost, or could not undo the statement (its server has rolled the
 /// transaction back already: after a deadlock, say).
-pub async fn run(parts: &mut [Part], write: &Write, session: &Session<'_>) -> Result<Outcome, Failure> {
+pub async fn run(parts: &mut [ShardLease], write: &Write, session: &Session<'_>) -> Result<Outcome, Failure> {
     let gathered;
     let kind = match &write.kind {
-        WriteKind::Gather(gather) => match gather::changing(parts, gather, session).await {
+        WriteKind::Gather(gather) => match rows_before::changing(parts, gather, session).await {
             Ok(text) => {
                 gathered = WriteKind::Everywhere(gather.rows.shards.clone(), text);
                 &gathered
@@ -108,13 +108,13 @@ pub async fn run(parts: &mut [Part], write: &Write, session: &Session<'_>) -> Re
 }
 
 /// A read before the write has failed: nothing was changed, unless the server has ended the transaction.
-fn only_read(parts: &[Part], failure: Failure) -> Result<Outcome, Failure> {
+fn only_read(parts: &[ShardLease], failure: Failure) -> Result<Outcome, Failure> {
     let whole = parts.iter().all(|part| part.lease.is_clean()) && !ENDS_TRANSACTION.contains(&failure.code);
     if whole { Ok(Outcome { error: Some(failure), ..Outcome::default() }) } else { Err(failure) }
 }
 
 /// What each part is told.
-fn orders<'w>(parts: &[Part], kind: &'w WriteKind) -> Result<Vec<Order<'w>>, Failure> {
+fn orders<'w>(parts: &[ShardLease], kind: &'w WriteKind) -> Result<Vec<Order<'w>>, Failure> {
     let part = |shard: ShardId| {
         let found = parts.iter().position(|part| part.shard == shard);
         found.ok_or_else(|| internal("a write was given no connection to one of its shards"))
@@ -126,7 +126,7 @@ fn orders<'w>(parts: &[Part], kind: &'w WriteKind) -> Result<Vec<Order<'w>>, Fai
         WriteKind::Everywhere(shards, text) | WriteKind::Global(shards, text) => {
             shards.iter().map(|shard| Ok(Order { part: part(*shard)?, text })).collect()
         }
-        WriteKind::Settle(_) | WriteKind::Gather(_) | WriteKind::Move(_) | WriteKind::Load(_) => {
+        WriteKind::Resolve(_) | WriteKind::Gather(_) | WriteKind::Move(_) | WriteKind::Load(_) => {
             Err(internal("a text was run that is not there yet"))
         }
     }
@@ -138,7 +138,7 @@ fn internal(message: &str) -> Failure {
 
 /// What the parts' replies are together.
 fn outcome(
-    parts: &[Part],
+    parts: &[ShardLease],
     kind: &WriteKind,
     replies: &mut [Replied],
     returns: Option<&Returns>,
@@ -199,7 +199,7 @@ fn worst(replies: &[Replied]) -> Option<Failure> {
     failures().find(|failure| ends.contains(&failure.code)).or_else(|| failures().next()).cloned()
 }
 
-fn copies_differ(parts: &[Part], shards: &[ShardId], copies: &[(u64, &[u8])]) -> Failure {
+fn copies_differ(parts: &[ShardLease], shards: &[ShardId], copies: &[(u64, &[u8])]) -> Failure {
     let name = |shard: &ShardId| {
         let part = parts.iter().find(|part| part.shard == *shard);
         part.map_or_else(String::new, |part| part.lease.server.settings.name.clone())

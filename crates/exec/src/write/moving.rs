@@ -9,12 +9,12 @@ use weir_plan::Move;
 use weir_wire::error::codes;
 use weir_wire::{Capabilities, Failure, Fault};
 
-use super::gather::{CHARSET, put_key, rows};
+use super::rows_before::{CHARSET, put_key, rows};
 use super::send::{Order, Surroundings, Wanted, everywhere, undo};
 use super::value::{constant_of, put_value};
 use super::{Session, internal, only_read, worst};
 use crate::read::Row;
-use crate::{Outcome, Part};
+use crate::{Outcome, ShardLease};
 use weir_shards::ask::ask;
 
 /// How often weights are learnt for one key: once for each collation that it has, and not for ever.
@@ -37,7 +37,7 @@ struct Found {
 /// # Errors
 /// As [`super::run`].
 pub(super) async fn run(
-    parts: &mut [Part],
+    parts: &mut [ShardLease],
     moved: &Move,
     around: Surroundings,
     session: &Session<'_>,
@@ -47,7 +47,7 @@ pub(super) async fn run(
     }
     let mut found = Found::default();
     // Those that are read from come first for that time.
-    let is_read = |part: &Part| moved.rows.shards.contains(&part.shard);
+    let is_read = |part: &ShardLease| moved.rows.shards.contains(&part.shard);
     parts.sort_by_key(|part| !is_read(part));
     let read = parts.iter().filter(|part| is_read(part)).count();
     let put = |row: &Row<'_>| put(&mut found, row, moved);
@@ -157,7 +157,7 @@ fn unsure() -> Failure {
 }
 
 /// A column that changes by itself at an UPDATE would not at DELETE and INSERT.
-async fn refuse_on_update(parts: &mut [Part], moved: &Move) -> Result<(), Failure> {
+async fn refuse_on_update(parts: &mut [ShardLease], moved: &Move) -> Result<(), Failure> {
     let (Some(check), Some(part)) = (&moved.check, parts.first_mut()) else { return Ok(()) };
     super::send::confirm(part).await?;
     match ask(&mut part.lease, check).await.ok()?.rows.first() {

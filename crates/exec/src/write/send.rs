@@ -13,7 +13,7 @@ use weir_wire::{Command, Failure, Fault, StatusFlags};
 
 use super::Session;
 use super::returned::{self, Keeper, Returned};
-use crate::Part;
+use crate::ShardLease;
 
 /// The savepoint before a statement. Setting it again moves it. It has a space, so that it is none of the client's.
 const SAVEPOINT: &str = "`weir statement`";
@@ -68,7 +68,7 @@ pub(super) struct Surroundings {
 
 impl Surroundings {
     pub(super) async fn of(
-        parts: &mut [Part],
+        parts: &mut [ShardLease],
         alike: Alike,
         session: &Session<'_>,
         orders: usize,
@@ -104,7 +104,7 @@ impl Surroundings {
 /// # Errors
 /// The loss of a part, or one that could not be prepared for the statement: the transaction has to be rolled back.
 pub(super) async fn everywhere(
-    parts: &mut [Part],
+    parts: &mut [ShardLease],
     orders: &[Order<'_>],
     around: &Surroundings,
     wanted: Wanted<'_>,
@@ -158,7 +158,7 @@ pub(super) async fn everywhere(
 ///
 /// # Errors
 /// When one can't.
-pub(super) async fn undo(parts: &mut [Part], orders: &[Order<'_>], around: &Surroundings) -> Result<(), ()> {
+pub(super) async fn undo(parts: &mut [ShardLease], orders: &[Order<'_>], around: &Surroundings) -> Result<(), ()> {
     if !around.savepoint {
         return Ok(());
     }
@@ -177,18 +177,18 @@ pub(super) async fn undo(parts: &mut [Part], orders: &[Order<'_>], around: &Surr
 }
 
 /// A write must not run under another profile than its session's: what is queued for that is confirmed first.
-pub(super) async fn confirm(part: &mut Part) -> Result<(), Failure> {
+pub(super) async fn confirm(part: &mut ShardLease) -> Result<(), Failure> {
     part.lease.flush().await?;
     part.lease.confirm_state().await
 }
 
-pub(super) fn queue(part: &mut Part, text: &[u8]) {
+pub(super) fn queue(part: &mut ShardLease, text: &[u8]) {
     let payload = query_payload(text, part.lease.capabilities);
     part.lease.queue(&payload, true);
 }
 
 /// Sends what is queued on all parts, to each as fast as it takes it.
-pub(super) async fn flush(parts: &mut [Part]) -> Result<(), Failure> {
+pub(super) async fn flush(parts: &mut [ShardLease]) -> Result<(), Failure> {
     std::future::poll_fn(|cx| {
         let mut left = false;
         for part in parts.iter_mut() {
@@ -207,7 +207,7 @@ pub(super) async fn flush(parts: &mut [Part]) -> Result<(), Failure> {
 }
 
 /// Queues a statement as one that is prepared, executed and forgotten.
-fn queue_prepared(part: &mut Part, text: &[u8]) {
+fn queue_prepared(part: &mut ShardLease, text: &[u8]) {
     /// The statement that was prepared last. Source: MariaDB, "COM_STMT_EXECUTE"; only MariaDB returns rows.
     const LAST: [u8; 4] = [0xff; 4];
     part.lease.queue_prepare(text);
@@ -218,7 +218,7 @@ fn queue_prepared(part: &mut Part, text: &[u8]) {
 }
 
 /// Reads the reply to a statement whose rows are wanted, if there are any.
-async fn returning_reply(part: &mut Part, wanted: Wanted<'_>, keeper: &mut Keeper) -> Result<Replied, Failure> {
+async fn returning_reply(part: &mut ShardLease, wanted: Wanted<'_>, keeper: &mut Keeper) -> Result<Replied, Failure> {
     let capabilities = part.lease.capabilities;
     let mut prepared = Ok(Done::default());
     if wanted.prepares() {
@@ -243,7 +243,7 @@ async fn returning_reply(part: &mut Part, wanted: Wanted<'_>, keeper: &mut Keepe
 ///
 /// # Errors
 /// The loss of the connection.
-pub(super) async fn reply(part: &mut Part) -> Result<Replied, Failure> {
+pub(super) async fn reply(part: &mut ShardLease) -> Result<Replied, Failure> {
     returning_reply(part, Wanted::default(), &mut Keeper::of_nothing()).await
 }
 
@@ -252,7 +252,7 @@ pub(super) async fn reply(part: &mut Part) -> Result<Replied, Failure> {
 /// # Errors
 /// The loss of the connection.
 pub(super) async fn rest_of_reply(
-    part: &mut Part,
+    part: &mut ShardLease,
     tracker: &mut ReplyTracker,
     keeper: &mut Keeper,
 ) -> Result<Option<Replied>, Failure> {
@@ -305,7 +305,7 @@ pub(super) async fn rest_of_reply(
     Ok(Some(replied))
 }
 
-pub(super) fn lost(part: &mut Part, why: &str) -> Failure {
+pub(super) fn lost(part: &mut ShardLease, why: &str) -> Failure {
     part.lease.retired = true;
     part.lease.server.lost(why).maybe_done()
 }

@@ -11,7 +11,7 @@ use weir_backend::server::{Health, Identity, Reach, Server as Backend, ServerSet
 use weir_backend::{Address, Metrics, Pool, PoolKey, Profile, monitor};
 use weir_catalog::ShardId;
 use weir_exec::read::{self, Collations, Session, Target};
-use weir_exec::{Outcome, Part, Request, Sink};
+use weir_exec::{Outcome, Request, ShardLease, Sink};
 use weir_local::{Flavor, Installation, Server, ServerSpec};
 use weir_plan::{Merge, Read};
 use weir_wire::auth::Password;
@@ -87,7 +87,7 @@ impl Bed {
         }
     }
 
-    pub(crate) async fn part(&self, at: usize) -> Part {
+    pub(crate) async fn part(&self, at: usize) -> ShardLease {
         let key = PoolKey { user: b"root"[..].into(), capabilities: self.capabilities };
         let profile = Profile::new(Some(b"d"), None);
         let password = Password::new("");
@@ -95,15 +95,15 @@ impl Bed {
         let mut lease = self.pools[at].lend(ask).await.expect("a connection");
         let profile = Rc::new(lease.profile().with_database(Some(b"d")));
         lease.queue_state(&profile, true).expect("there is a way");
-        Part { shard: ShardId(at as u16), index: 0, lease }
+        ShardLease { shard: ShardId(at as u16), index: 0, lease }
     }
 
-    pub(crate) async fn shards(&self) -> Vec<Part> {
+    pub(crate) async fn shards(&self) -> Vec<ShardLease> {
         vec![self.part(0).await, self.part(1).await]
     }
 
     /// What a client gets of a read on these parts.
-    pub(crate) async fn run(&self, parts: &mut [Part], read: &Read, request: &Request<'_>) -> (Outcome, Packets) {
+    pub(crate) async fn run(&self, parts: &mut [ShardLease], read: &Read, request: &Request<'_>) -> (Outcome, Packets) {
         let mut sink = Packets::default();
         let outcome = self.run_into(parts, read, request, &mut sink).await.expect("the sink takes all");
         for part in parts.iter().filter(|_| outcome.error.is_none()) {
@@ -114,7 +114,7 @@ impl Bed {
 
     pub(crate) async fn run_into(
         &self,
-        parts: &mut [Part],
+        parts: &mut [ShardLease],
         read: &Read,
         request: &Request<'_>,
         sink: &mut impl Sink,

@@ -19,7 +19,7 @@ pub(crate) async fn all(flavor: Flavor) {
 }
 
 /// Both connections still answer, each with its own reply.
-async fn answer(parts: &mut [weir_exec::Part]) {
+async fn answer(parts: &mut [weir_exec::ShardLease]) {
     for (at, part) in parts.iter_mut().enumerate() {
         assert!(part.lease.is_clean(), "connection {at} is not clean");
         let reply = part.lease.query(&format!("SELECT {at} + 100")).await.expect("an answer");

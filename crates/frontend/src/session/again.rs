@@ -12,7 +12,7 @@ use weir_wire::{Failure, Fault, StatusFlags};
 
 use super::server::Stopped;
 use super::state::Begin;
-use super::{End, Session};
+use super::{Session, SessionEnd};
 
 /// What is left to try for one statement.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Session {
                     // In the middle of a transaction its connection is lost with what was not to be heard.
                     let failure = self.behind();
                     return Err(match self.state.is_bound() {
-                        true => Stopped::Ended(End::Told(failure)),
+                        true => Stopped::Ended(SessionEnd::Told(failure)),
                         false => Stopped::Refused(failure),
                     });
                 }

@@ -10,30 +10,30 @@ use weir_wire::packets::{EofPacket, OkPacket};
 use weir_wire::reply::ReplyKind;
 use weir_wire::{Failure, Fault};
 
-use super::state::State;
-use super::{End, Session};
+use super::state::SessionState;
+use super::{Session, SessionEnd};
 use crate::login::{self, LoggedIn, LoginError, PASSED};
 
 impl Session {
     /// COM_INIT_DB.
-    pub(super) async fn init_db(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(super) async fn init_db(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
         let class = Class { effects: Effects::CHANGES_DATABASE, ..Class::default() };
         self.run_command(&class, payload, ReplyKind::Results, None).await.map(drop)
     }
 
     /// COM_FIELD_LIST.
-    pub(super) async fn field_list(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(super) async fn field_list(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
         let class = Class { effects: Effects::READS, ..Class::default() };
         self.run_command(&class, payload, ReplyKind::Rows, None).await.map(drop)
     }
 
     /// COM_STATISTICS.
-    pub(super) async fn statistics(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(super) async fn statistics(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
         self.run_command(&Class::default(), payload, ReplyKind::Text, None).await.map(drop)
     }
 
     /// COM_SET_OPTION: several statements in one text, or not.
-    pub(super) async fn set_option(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(super) async fn set_option(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
         let on = match payload.get(1..3) {
             Some([0, 0]) => true,
             Some([1, 0]) => false,
@@ -63,7 +63,7 @@ impl Session {
     }
 
     /// COM_RESET_CONNECTION.
-    pub(super) async fn reset_connection(&mut self) -> Result<(), End> {
+    pub(super) async fn reset_connection(&mut self) -> Result<(), SessionEnd> {
         if self.state.pins.contains(Pins::ROLE) && self.keep_role_through_reset().await.is_ok() {
             let found_rows = self.state.found_rows;
             self.state.reset(&self.identity);
@@ -84,12 +84,12 @@ impl Session {
     }
 
     /// COM_CHANGE_USER: a new login on the same connection.
-    pub(super) async fn change_user(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(super) async fn change_user(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
         let request = match ChangeUser::parse(&payload[1..], self.client.capabilities) {
             Ok(request) => request,
             Err(error) => {
                 let failure = Failure::new(Fault::Client, codes::ER_MALFORMED_PACKET, b"HY000", error.to_string());
-                return Err(End::Told(failure));
+                return Err(SessionEnd::Told(failure));
             }
         };
         self.leave_server_cleared().await;
@@ -103,11 +103,11 @@ impl Session {
                 self.login_ok();
                 Ok(())
             }
-            Ok(Err(LoginError::Refused(failure))) => Err(End::Told(failure)),
+            Ok(Err(LoginError::Refused(failure))) => Err(SessionEnd::Told(failure)),
             Ok(Err(LoginError::Client(error))) => Err(error.into()),
             Err(_) => {
                 let message = "The new login took longer than clients.handshake_timeout";
-                Err(End::Told(Failure::new(Fault::Client, codes::ER_HANDSHAKE_ERROR, b"08S01", message)))
+                Err(SessionEnd::Told(Failure::new(Fault::Client, codes::ER_HANDSHAKE_ERROR, b"08S01", message)))
             }
         }
     }
@@ -148,7 +148,7 @@ impl Session {
         // A new login forgets the client's flag on MariaDB.
         let forgotten = if self.identity.mariadb { Capabilities::IGNORE_SPACE } else { Capabilities::empty() };
         let flags = self.client.capabilities - forgotten;
-        self.state = State::new(self.shared.beginnings.of(&self.identity, flags, self.collation));
+        self.state = SessionState::new(self.shared.beginnings.of(&self.identity, flags, self.collation));
         {
             let mut info = self.handle.info();
             info.user.clone_from(&user);

@@ -8,12 +8,12 @@ use weir_wire::Failure;
 use weir_wire::StatusFlags;
 
 use super::Session;
-use super::relay::Outcome;
+use super::relay::ReplyOutcome;
 use super::state::{Diagnostics, Left, pins_left_by_failure, runs_others};
 
 impl Session {
     /// Follows what a statement did to the session.
-    pub(super) fn note(&mut self, class: &Class, outcome: &Outcome) {
+    pub(super) fn note(&mut self, class: &Class, outcome: &ReplyOutcome) {
         self.ran.note(self.target.place(), outcome);
         let failed = outcome.error.is_some();
         match outcome.status {
@@ -47,7 +47,7 @@ impl Session {
     ///
     /// Only variables of which the value that a server tells is all that there is to them; and, but for what the client tracks, only where
     /// several shards want the session elsewhere: else the pin costs less than the question.
-    pub(super) async fn learn_unreported(&mut self, class: &Class, outcome: &Outcome, bound: Pins) {
+    pub(super) async fn learn_unreported(&mut self, class: &Class, outcome: &ReplyOutcome, bound: Pins) {
         let new = self.state.pins - bound;
         let tracks = new.contains(Pins::SESSION_TRACKING);
         let pinned = tracks || self.endpoint.sharding.is_some() && new.contains(Pins::SPECIAL_VARIABLE);
@@ -114,7 +114,7 @@ impl Session {
         };
         let told = lease.query("SET @@SESSION.autocommit = @@SESSION.autocommit").await?;
         lease.untold_changes_of = None;
-        let outcome = Outcome { variables: told.variables, ..Outcome::default() };
+        let outcome = ReplyOutcome { variables: told.variables, ..ReplyOutcome::default() };
         self.note_profile(&Class::default(), &outcome);
         Ok(())
     }
@@ -136,7 +136,7 @@ impl Session {
     }
 
     /// The characteristics of the next transaction end with it.
-    fn note_next_transaction(&mut self, outcome: &Outcome) {
+    fn note_next_transaction(&mut self, outcome: &ReplyOutcome) {
         if !self.state.pins.contains(Pins::SET_TRANSACTION) || outcome.error.is_some() {
             return;
         }
@@ -147,7 +147,7 @@ impl Session {
         self.state.set_transaction_used = open;
     }
 
-    fn note_residue(&mut self, class: &Class, outcome: &Outcome) {
+    fn note_residue(&mut self, class: &Class, outcome: &ReplyOutcome) {
         let state = &mut self.state;
         if outcome.prepared.is_some() {
             // Preparing is no statement: the counts stay those of the latest one.
@@ -211,7 +211,7 @@ impl Session {
 
     /// Takes over the session variables and the database that the server says have changed. What can't be set again
     /// elsewhere pins.
-    fn note_profile(&mut self, class: &Class, outcome: &Outcome) {
+    fn note_profile(&mut self, class: &Class, outcome: &ReplyOutcome) {
         let mut profile = None;
         if let Some(schema) = &outcome.schema {
             let database = Some(&schema[..]).filter(|name| !name.is_empty());

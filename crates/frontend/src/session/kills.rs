@@ -13,7 +13,7 @@ use weir_wire::{Failure, Fault};
 
 use super::server::Stopped;
 use super::sharded::planning::syntax_error;
-use super::{End, Session};
+use super::{Session, SessionEnd};
 
 /// Whom a KILL names, beyond a number.
 #[derive(Debug, PartialEq, Eq)]
@@ -93,11 +93,11 @@ impl Session {
     }
 
     /// Kills a session or its statement. One that kills itself is told so at once.
-    pub(super) fn kill(&mut self, id: u64, why: Interrupt) -> Result<(), End> {
+    pub(super) fn kill(&mut self, id: u64, why: Interrupt) -> Result<(), SessionEnd> {
         if id == u64::from(self.handle.id) {
             let failure = Self::interrupted_failure();
             if why == Interrupt::Connection {
-                return Err(End::Told(failure));
+                return Err(SessionEnd::Told(failure));
             }
             self.refuse(&failure);
             return Ok(());
@@ -114,7 +114,7 @@ impl Session {
     }
 
     /// COM_PROCESS_KILL.
-    pub(super) fn process_kill(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(super) fn process_kill(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
         match weir_wire::stmt::statement_id(payload) {
             Ok(id) => self.kill(u64::from(id), Interrupt::Connection),
             Err(error) => {

@@ -15,7 +15,7 @@ use weir_wire::packets::{OkPacket, SessionChange, put_session_change};
 use weir_wire::{Capabilities, Failure, Fault};
 
 use super::Session;
-use super::state::State;
+use super::state::SessionState;
 use super::statement::lane::Riding;
 use crate::client::Client;
 use crate::login::{self, LoggedIn, LoginError, Origin, PASSED};
@@ -141,7 +141,7 @@ fn open(
             return Err(Box::new((client, failure.into())));
         }
     };
-    let state = State::new(shared.beginnings.of(&identity, client.capabilities, logged_in.collation));
+    let state = SessionState::new(shared.beginnings.of(&identity, client.capabilities, logged_in.collation));
     let key = PoolKey { user: user.as_bytes().into(), capabilities: client.capabilities & PASSED };
     let level = endpoint.level_of(&user);
     {
@@ -218,7 +218,7 @@ impl Session {
             let request = Request { key: &self.key, password, profile, patient: false };
             match backend.pool.lend(request).await {
                 Err(failure) if failure.code == codes::CR_CONN_HOST_ERROR => refusal = refusal.or(Some(failure)),
-                lent => return lent,
+                leased => return leased,
             }
         }
         Err(refusal.unwrap_or_else(|| self.endpoint.home().writer().unreachable("there is no server")))

@@ -1,7 +1,7 @@
 //! One client's session, from its first byte to its last.
 //!
 //! What must always hold: the session has a server connection (`lease`) only while a statement runs on it, while
-//! something binds it (a transaction, a lock, a temporary table: [`state::State::is_bound`]), or softly, while the
+//! something binds it (a transaction, a lock, a temporary table: [`state::SessionState::is_bound`]), or softly, while the
 //! latest statement left something there that the client may still ask for. A soft hold ends when another session
 //! waits for a connection: what was left is read and kept here.
 //!
@@ -54,14 +54,14 @@ use crate::plans::Circumstances;
 use crate::worker::{Incoming, Peer, Shared};
 pub(crate) use beginning::Beginnings;
 use shard::SeenByShard;
-use state::{BindingFlags, State};
+use state::{BindingFlags, SessionState};
 
 /// A session keeps a buffer for commands of so many bytes from one to the next.
 const SMALL_COMMAND: usize = 16 * 1024;
 
 /// Why a session ends.
 #[derive(Debug)]
-pub(crate) enum End {
+pub(crate) enum SessionEnd {
     /// The client said goodbye, or has gone.
     Quit,
     /// Its connection can't be served on.
@@ -74,23 +74,23 @@ pub(crate) enum End {
     Killed,
 }
 
-impl From<ClientError> for End {
+impl From<ClientError> for SessionEnd {
     fn from(error: ClientError) -> Self {
         match error {
-            ClientError::Gone => End::Quit,
-            ClientError::Frame(weir_wire::frame::FrameError::TooLarge { .. }) => End::Told(Failure::new(
+            ClientError::Gone => SessionEnd::Quit,
+            ClientError::Frame(weir_wire::frame::FrameError::TooLarge { .. }) => SessionEnd::Told(Failure::new(
                 Fault::Client,
                 codes::ER_NET_PACKET_TOO_LARGE,
                 b"08S01",
                 "Got a packet bigger than 'max_allowed_packet' bytes",
             )),
-            ClientError::Frame(weir_wire::frame::FrameError::OutOfOrder { .. }) => End::Told(Failure::new(
+            ClientError::Frame(weir_wire::frame::FrameError::OutOfOrder { .. }) => SessionEnd::Told(Failure::new(
                 Fault::Client,
                 codes::ER_NET_PACKETS_OUT_OF_ORDER,
                 b"08S01",
                 "Got packets out of order",
             )),
-            other => End::Client(other),
+            other => SessionEnd::Client(other),
         }
     }
 }
@@ -110,7 +110,7 @@ pub(crate) struct Session {
     prepares_for_accounts: bool,
     key: PoolKey,
     collation: u16,
-    state: State,
+    state: SessionState,
     /// Where its statements run.
     current: transaction::Participant,
     /// A connection that is kept softly while a read runs on another server, and its server's place.
@@ -167,7 +167,7 @@ pub(crate) async fn serve(shared: Rc<Shared>, incoming: Incoming, handle: Arc<Se
 }
 
 impl Session {
-    async fn run(&mut self) -> End {
+    async fn run(&mut self) -> SessionEnd {
         let mut payload = BytesMut::new();
         loop {
             if let Err(end) = self.next_command(&mut payload).await {
@@ -185,9 +185,9 @@ impl Session {
                 return error.into();
             }
             if self.client.discard {
-                return End::Quit;
+                return SessionEnd::Quit;
             }
-            if let Err(end) = self.settle().await {
+            if let Err(end) = self.finish_command().await {
                 return end;
             }
             self.client.shrink();
@@ -196,7 +196,7 @@ impl Session {
     }
 
     /// Waits for the next command, and meanwhile for whatever else may concern an idle session.
-    async fn next_command(&mut self, payload: &mut BytesMut) -> Result<(), End> {
+    async fn next_command(&mut self, payload: &mut BytesMut) -> Result<(), SessionEnd> {
         self.client.begin_command();
         let (limit, write_timeout, wait_timeout) = {
             let settings = self.endpoint.settings.load();
@@ -254,16 +254,16 @@ impl Session {
         }
     }
 
-    fn idle_for_too_long(&self) -> End {
+    fn idle_for_too_long(&self) -> SessionEnd {
         self.endpoint.metrics.dropped.inc();
         let message = "The client was disconnected by the server because of inactivity. See wait_timeout and \
                        interactive_timeout for configuring this behavior.";
-        End::Told(Failure::new(Fault::Client, codes::ER_CLIENT_INTERACTION_TIMEOUT, b"HY000", message))
+        SessionEnd::Told(Failure::new(Fault::Client, codes::ER_CLIENT_INTERACTION_TIMEOUT, b"HY000", message))
     }
 
-    fn idle_interrupts(&mut self) -> Result<(), End> {
+    fn idle_interrupts(&mut self) -> Result<(), SessionEnd> {
         if self.handle.has(Interrupt::Connection) {
-            return Err(End::Killed);
+            return Err(SessionEnd::Killed);
         }
         if self.handle.has(Interrupt::ServerLost) {
             self.handle.clear(Interrupt::ServerLost);
@@ -271,7 +271,7 @@ impl Session {
             if let Some(failure) = hung.map(|lease| lease.server.lost("it has stopped answering")) {
                 self.lose_lease();
                 if self.state.is_bound() {
-                    return Err(End::Told(failure));
+                    return Err(SessionEnd::Told(failure));
                 }
             }
         }
@@ -282,9 +282,9 @@ impl Session {
         Ok(())
     }
 
-    fn stopping() -> End {
+    fn stopping() -> SessionEnd {
         let message = "Server shutdown in progress";
-        End::Told(Failure::new(Fault::Weir, codes::ER_SERVER_SHUTDOWN, b"08S01", message))
+        SessionEnd::Told(Failure::new(Fault::Weir, codes::ER_SERVER_SHUTDOWN, b"08S01", message))
     }
 
     fn show_idle(&mut self) {
@@ -323,10 +323,10 @@ impl Session {
     }
 
     /// One command. An error ends the session.
-    async fn command(&mut self, payload: &[u8]) -> Result<(), End> {
+    async fn command(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
         // Whoever has the OK to a KILL may rely on it.
         if self.handle.has(Interrupt::Connection) {
-            return Err(End::Killed);
+            return Err(SessionEnd::Killed);
         }
         self.handle.clear(Interrupt::Query);
         self.handle.clear(Interrupt::Deadlock);
@@ -344,7 +344,7 @@ impl Session {
         };
         self.handle.begin(command.process_name(), text.unwrap_or_default(), self.shared.idle.now());
         match command {
-            Command::Quit => Err(End::Quit),
+            Command::Quit => Err(SessionEnd::Quit),
             Command::Ping => {
                 self.endpoint.metrics.answered_here.inc();
                 // MySQL repeats the warnings of the statement before.
@@ -389,7 +389,7 @@ impl Session {
     }
 
     /// Ends the session: the client is told, the connection cleared.
-    async fn finish(mut self, end: End) {
+    async fn finish(mut self, end: SessionEnd) {
         if self.counted_as_pinned {
             self.endpoint.metrics.pinned.dec();
         }
@@ -397,9 +397,9 @@ impl Session {
         self.count_bytes();
         self.audit(Event::Disconnect);
         match &end {
-            End::Quit | End::Said | End::Killed => {}
-            End::Told(failure) => self.client.put_failure(failure),
-            End::Client(error) => {
+            SessionEnd::Quit | SessionEnd::Said | SessionEnd::Killed => {}
+            SessionEnd::Told(failure) => self.client.put_failure(failure),
+            SessionEnd::Client(error) => {
                 match error {
                     ClientError::Stalled => self.endpoint.metrics.stalled.inc(),
                     _ => self.endpoint.metrics.dropped.inc(),
@@ -411,13 +411,13 @@ impl Session {
         // Out of the registry before the socket closes, so that a client that sees the close finds its place free.
         shared.endpoint.registry.leave(&handle);
         // TLS ends with a notice: without one, clients report a broken connection rather than a closed one.
-        if matches!(end, End::Told(_) | End::Said | End::Killed) {
+        if matches!(end, SessionEnd::Told(_) | SessionEnd::Said | SessionEnd::Killed) {
             client.close().await;
         }
     }
 }
 
 /// `Command::served` names no other commands.
-fn unreachable_command() -> Result<(), End> {
+fn unreachable_command() -> Result<(), SessionEnd> {
     Ok(())
 }

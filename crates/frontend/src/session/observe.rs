@@ -13,8 +13,8 @@ use weir_admin::logs::{Ended, Event, Line, Who, text_of};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
-use super::relay::{ER_OPTION_PREVENTS_STATEMENT, Outcome};
-use super::{End, Session};
+use super::relay::{ER_OPTION_PREVENTS_STATEMENT, ReplyOutcome};
+use super::{Session, SessionEnd};
 use crate::backends::ServerId;
 
 /// What is known so far of the statement at hand.
@@ -32,7 +32,7 @@ pub(super) struct Ran {
 
 impl Ran {
     /// A server has answered.
-    pub(super) fn note(&mut self, at: ServerId, outcome: &Outcome) {
+    pub(super) fn note(&mut self, at: ServerId, outcome: &ReplyOutcome) {
         self.rows_sent += outcome.rows_sent;
         self.rows_affected += outcome.rows_affected;
         self.bytes += outcome.bytes;
@@ -70,7 +70,7 @@ impl Session {
         begun: Instant,
         entry: &Rc<Digested>,
         text: &[u8],
-        ended: &Result<(), End>,
+        ended: &Result<(), SessionEnd>,
     ) {
         let now = Instant::now();
         if let Err(end) = ended {
@@ -152,11 +152,11 @@ impl Session {
 }
 
 /// The error that a client hears of, or would, when a statement ends its session.
-fn error_of(end: &End) -> Option<u16> {
+fn error_of(end: &SessionEnd) -> Option<u16> {
     match end {
-        End::Told(failure) => Some(failure.code),
-        End::Killed => Some(codes::ER_QUERY_INTERRUPTED),
-        End::Client(_) => Some(codes::ER_NET_READ_ERROR),
-        End::Quit | End::Said => None,
+        SessionEnd::Told(failure) => Some(failure.code),
+        SessionEnd::Killed => Some(codes::ER_QUERY_INTERRUPTED),
+        SessionEnd::Client(_) => Some(codes::ER_NET_READ_ERROR),
+        SessionEnd::Quit | SessionEnd::Said => None,
     }
 }

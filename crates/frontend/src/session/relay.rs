@@ -25,7 +25,7 @@ use crate::client::{Client, ClientError, FLUSH_AT};
 
 /// How a reply ended, and what it said of the session.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct ReplyOutcome {
     /// The status flags that came last; an error alone brings none.
     pub(crate) status: Option<StatusFlags>,
     /// Warnings of the last result.
@@ -151,30 +151,30 @@ impl KilledQuery {
 
 impl Relay<'_> {
     /// Forwards one reply.
-    pub(crate) async fn run(&mut self, kind: ReplyKind) -> Result<Outcome, Broken> {
+    pub(crate) async fn run(&mut self, kind: ReplyKind) -> Result<ReplyOutcome, Broken> {
         let mut tracker = ReplyTracker::new(kind, self.lease.capabilities);
-        let mut outcome = Outcome::default();
+        let mut outcome = ReplyOutcome::default();
         let mut said = false;
         let mut killed = None;
         self.confirm_begin(&mut killed).await?;
         while !tracker.is_done() {
             let step = self.step(&mut tracker, &mut outcome);
             match step.map_err(|e| self.lost(&e.to_string(), said))? {
-                Step::ReadOnly(failure) => {
+                RelayStep::ReadOnly(failure) => {
                     self.lease.reply_done();
                     return Err(Broken::ReadOnly(failure));
                 }
-                Step::Taken => {
+                RelayStep::Taken => {
                     said = true;
                     if self.client.output.len() >= FLUSH_AT {
                         self.client.flush().await?;
                     }
                 }
-                Step::SendFile(seq) => {
+                RelayStep::SendFile(seq) => {
                     self.send_file(seq).await?;
                     tracker.infile_sent();
                 }
-                Step::Wait => {
+                RelayStep::Wait => {
                     self.client.flush().await?;
                     self.wait(&mut killed, said).await?;
                 }
@@ -211,12 +211,12 @@ impl Relay<'_> {
         Broken::Server { failure: self.lease.server.lost(why), said }
     }
 
-    fn step(&mut self, tracker: &mut ReplyTracker, outcome: &mut Outcome) -> Result<Step, Malformed> {
+    fn step(&mut self, tracker: &mut ReplyTracker, outcome: &mut ReplyOutcome) -> Result<RelayStep, Malformed> {
         let mut untold = self.lease.untold_changes_of;
         let input = &self.lease.input;
         let client = &mut *self.client;
         let taken = match tracker.advance(input)? {
-            Event::NeedMore => return Ok(Step::Wait),
+            Event::NeedMore => return Ok(RelayStep::Wait),
             Event::Pass(n) => {
                 client.output.extend_from_slice(&input[..n]);
                 n
@@ -237,7 +237,7 @@ impl Relay<'_> {
                     Ending::Err(err) if self.keep_read_only && tracker.rows() == 0 && says_read_only(&err) => {
                         let failure = server_failure(&err);
                         self.lease.input.advance(n);
-                        return Ok(Step::ReadOnly(failure));
+                        return Ok(RelayStep::ReadOnly(failure));
                     }
                     Ending::Err(err) => match in_place_of(self.handle, self.deadline, err.code) {
                         None => {
@@ -282,7 +282,7 @@ impl Relay<'_> {
                         let seq = input[3];
                         client.output.extend_from_slice(&input[..n]);
                         self.lease.input.advance(n);
-                        return Ok(Step::SendFile(seq));
+                        return Ok(RelayStep::SendFile(seq));
                     }
                 }
                 n
@@ -291,7 +291,7 @@ impl Relay<'_> {
         outcome.bytes += taken as u64;
         self.lease.input.advance(taken);
         self.lease.untold_changes_of = untold;
-        Ok(Step::Taken)
+        Ok(RelayStep::Taken)
     }
 
     /// Waits for the server, and for whatever may make waiting pointless.
@@ -386,7 +386,7 @@ pub(super) fn deadlock_in_place_of(handle: &SessionHandle, code: u16) -> Option<
         .then(|| Failure::new(Fault::Client, codes::ER_LOCK_DEADLOCK, b"40001", message))
 }
 
-enum Step {
+enum RelayStep {
     Taken,
     ReadOnly(Failure),
     /// The server asks for a file, in a packet of this number.
@@ -394,7 +394,7 @@ enum Step {
     Wait,
 }
 
-impl Outcome {
+impl ReplyOutcome {
     /// Whether it was a success that left nothing on its connection that the session could ask for.
     pub(crate) fn left_nothing(&self) -> bool {
         let quiet = self.error.is_none() && self.warnings == 0 && !self.insert_id;

@@ -8,10 +8,10 @@ use weir_wire::Failure;
 use weir_wire::error::codes;
 
 use super::diagnostics::Condition;
-use super::relay::Outcome;
+use super::relay::ReplyOutcome;
 use super::server::Stopped;
 use super::state::{Diagnostics, Left, OUTLAST_RESET};
-use super::{End, Session};
+use super::{Session, SessionEnd};
 
 impl Session {
     /// After a command: keeps the connection if something binds it, holds it softly if something was left on it,
@@ -19,30 +19,32 @@ impl Session {
     ///
     /// # Errors
     /// The session's end: a transaction that has begun for nothing but a statement that was refused is lost with its connection.
-    pub(super) async fn settle(&mut self) -> Result<(), End> {
+    pub(super) async fn finish_command(&mut self) -> Result<(), SessionEnd> {
         if self.current.lease.as_ref().is_some_and(|lease| lease.only_awaits_state()) {
-            self.settle_state().await?;
+            self.confirm_queued_state().await?;
         }
-        self.settle_connection().await;
+        self.keep_or_release().await;
         self.release_permit();
         Ok(())
     }
 
     /// The server is told what was queued for a statement that it has not got.
-    async fn settle_state(&mut self) -> Result<(), End> {
+    async fn confirm_queued_state(&mut self) -> Result<(), SessionEnd> {
         let confirmed = match self.connection().flush().await {
             Ok(()) => self.confirm_state().await,
             Err(failure) => Err(failure.into()),
         };
         match confirmed {
             Err(Stopped::Ended(end)) => Err(end),
-            Err(stopped) if self.state.is_bound() => Err(stopped.failure().map_or(End::Killed, End::Told)),
+            Err(stopped) if self.state.is_bound() => {
+                Err(stopped.failure().map_or(SessionEnd::Killed, SessionEnd::Told))
+            }
             // What is not clean is given up.
             _ => Ok(()),
         }
     }
 
-    async fn settle_connection(&mut self) {
+    async fn keep_or_release(&mut self) {
         self.target.end_read();
         self.look_after_branches().await;
         if self.aside.is_some() {
@@ -121,7 +123,7 @@ impl Session {
     ///
     /// # Errors
     /// The session's end: what was bound to the connection is gone, and the client has been told why.
-    pub(super) async fn see_whether_closed(&mut self, outcome: &Outcome) -> Result<(), End> {
+    pub(super) async fn see_whether_closed(&mut self, outcome: &ReplyOutcome) -> Result<(), SessionEnd> {
         let too_large = outcome.error.is_some_and(|(code, _)| code == codes::ER_NET_PACKET_TOO_LARGE);
         let Some(lease) = self.current.lease.as_mut().filter(|_| too_large) else { return Ok(()) };
         if lease.ping().await.is_ok() {
@@ -129,7 +131,7 @@ impl Session {
         }
         let bound = self.state.is_bound();
         self.lose_lease();
-        if bound { Err(End::Said) } else { Ok(()) }
+        if bound { Err(SessionEnd::Said) } else { Ok(()) }
     }
 
     /// The connection is lost, and with it what earlier statements have left there.

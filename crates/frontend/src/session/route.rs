@@ -11,12 +11,12 @@ use weir_sql::{Class, Effects, Kind, Pins, RoutingHint, is_servers_schema};
 use weir_topology::{Choice, Level, choose};
 use weir_wire::StatusFlags;
 
-use super::relay::Outcome;
+use super::relay::ReplyOutcome;
 use super::server::Stopped;
 use super::shard::NOTHING_SEEN;
 use super::state::{Diagnostics, Left};
 use super::statement::place::{self, Place, PlaceFacts, ReadPlace};
-use super::{Session, State};
+use super::{Session, SessionState};
 use crate::backends::{Backends, HOME, Reading, ServerId};
 
 /// Where the statement at hand runs.
@@ -264,7 +264,7 @@ impl Session {
     }
 
     /// Takes down what a statement has let the session see, and what it has written.
-    pub(super) fn note_position(&mut self, class: &Class, outcome: &Outcome) {
+    pub(super) fn note_position(&mut self, class: &Class, outcome: &ReplyOutcome) {
         let shard = self.target.shard;
         let backends = &self.shared.shards[shard];
         if !backends.splits {
@@ -329,7 +329,7 @@ impl Session {
 }
 
 /// Whether a session's next read needs nothing that is on its connection or in its transaction.
-fn may_leave_writer(state: &State) -> bool {
+fn may_leave_writer(state: &SessionState) -> bool {
     let free = match &state.begin {
         Some(begin) => begin.read_only,
         None => state.status.contains(StatusFlags::AUTOCOMMIT),

@@ -14,9 +14,9 @@ use weir_wire::reply::ReplyKind;
 use weir_wire::{Capabilities, Command, Failure, Fault, StatusFlags};
 
 use super::killer::Killer;
-use super::relay::{Broken, ER_OPTION_PREVENTS_STATEMENT, Outcome, Relay};
+use super::relay::{Broken, ER_OPTION_PREVENTS_STATEMENT, Relay, ReplyOutcome};
 use super::state::{Left, needs_insert_id};
-use super::{End, Session};
+use super::{Session, SessionEnd};
 use crate::backends::{HOME, ServerId};
 use crate::client::{Client, ClientError};
 
@@ -32,14 +32,14 @@ pub(super) enum Stopped {
     /// The client is told, and the session goes on.
     Refused(Failure),
     /// The session ends.
-    Ended(End),
+    Ended(SessionEnd),
 }
 
 impl Stopped {
     /// What the client is told, if it is an error.
     pub(super) fn failure(&self) -> Option<Failure> {
         match self {
-            Stopped::ReadOnly(failure) | Stopped::Refused(failure) | Stopped::Ended(End::Told(failure)) => {
+            Stopped::ReadOnly(failure) | Stopped::Refused(failure) | Stopped::Ended(SessionEnd::Told(failure)) => {
                 Some(failure.clone())
             }
             Stopped::Late | Stopped::Ended(_) => None,
@@ -117,23 +117,23 @@ impl Session {
         let profile = self.state.profile.clone();
         let request = Request { key: &self.key, password: &self.password, profile: &profile, patient: false };
         let mut lending = std::pin::pin!(self.shared.at(place).pool.lend(request));
-        let lent = loop {
+        let leased = loop {
             // Cancel-safe: a dropped `lend` gives up its place, `gone` keeps what was read, a bell keeps its ring.
             tokio::select! {
                 biased;
-                lent = &mut lending => break lent,
+                leased = &mut lending => break leased,
                 () = self.handle.bell.rung() => self.stops_waiting()?,
                 error = self.client.gone() => return Err(Stopped::Ended(error.into())),
             }
         };
         self.handle.set_state("");
-        Ok(lent)
+        Ok(leased)
     }
 
     /// The bell has rung while a statement that no server has heard of waits.
     pub(super) fn stops_waiting(&self) -> Result<(), Stopped> {
         if self.handle.has(Interrupt::Connection) || self.handle.has(Interrupt::ShutdownNow) {
-            return Err(Stopped::Ended(End::Killed));
+            return Err(Stopped::Ended(SessionEnd::Killed));
         }
         if self.handle.has(Interrupt::Query) {
             return Err(Stopped::Refused(Self::interrupted_failure()));
@@ -233,7 +233,7 @@ impl Session {
             // It has only read, or will: it can begin again elsewhere.
             Err(Stopped::Refused(failure)) if begin.read_only => Err(Stopped::Refused(failure)),
             // The client counts on a transaction that is not there.
-            Err(Stopped::Refused(failure)) => Err(Stopped::Ended(End::Told(failure))),
+            Err(Stopped::Refused(failure)) => Err(Stopped::Ended(SessionEnd::Told(failure))),
             sent => sent,
         }
     }
@@ -313,14 +313,14 @@ impl Session {
             if server.refusal().is_some() {
                 let failure = server.lost("it has stopped answering");
                 return Some(match self.state.is_bound() {
-                    true => Stopped::Ended(End::Told(failure)),
+                    true => Stopped::Ended(SessionEnd::Told(failure)),
                     false => Stopped::Refused(failure),
                 });
             }
         }
         match self.stops_waiting() {
             Ok(()) => None,
-            Err(Stopped::Refused(failure)) if self.state.is_bound() => Some(Stopped::Ended(End::Told(failure))),
+            Err(Stopped::Refused(failure)) if self.state.is_bound() => Some(Stopped::Ended(SessionEnd::Told(failure))),
             Err(stopped) => Some(stopped),
         }
     }
@@ -378,7 +378,7 @@ impl Session {
         kind: ReplyKind,
         class: &Class,
         statement_id: Option<u32>,
-    ) -> Result<Outcome, Stopped> {
+    ) -> Result<ReplyOutcome, Stopped> {
         let killer = Killer { endpoint: &self.endpoint, key: &self.key, password: &self.password };
         let server = &self.shared.at(self.current.server).pool.server;
         let kill = |thread: u32, what: Kill| killer.kill(server, thread, what);
@@ -409,7 +409,7 @@ impl Session {
             }
             Err(Broken::Client(error)) => Err(Stopped::Ended(error.into())),
             Err(Broken::ReadOnly(failure)) => Err(Stopped::ReadOnly(failure)),
-            Err(Broken::Killed) => Err(Stopped::Ended(End::Told(Self::interrupted_failure()))),
+            Err(Broken::Killed) => Err(Stopped::Ended(SessionEnd::Told(Self::interrupted_failure()))),
             Err(Broken::Server { failure, said }) => {
                 if !harmless {
                     // It may have been done.
@@ -432,9 +432,9 @@ impl Session {
         self.lose_lease();
         if said {
             // A half reply can't be ended by an error packet of the right number: the client must not go on.
-            return Stopped::Ended(End::Client(ClientError::Io(std::io::Error::other(failure.to_string()))));
+            return Stopped::Ended(SessionEnd::Client(ClientError::Io(std::io::Error::other(failure.to_string()))));
         }
-        if bound { Stopped::Ended(End::Told(failure)) } else { Stopped::Refused(failure) }
+        if bound { Stopped::Ended(SessionEnd::Told(failure)) } else { Stopped::Refused(failure) }
     }
 
     /// Runs a whole command: the state, the command, the reply, and what follows from it. `lost`: it has been tried
@@ -445,7 +445,7 @@ impl Session {
         payload: &[u8],
         kind: ReplyKind,
         lost: Option<Failure>,
-    ) -> Result<Option<Outcome>, End> {
+    ) -> Result<Option<ReplyOutcome>, SessionEnd> {
         let mut retries = self.retries(class);
         let mut done = match lost {
             Some(failure) => Err(Stopped::Refused(failure)),
@@ -467,13 +467,13 @@ impl Session {
         }
     }
 
-    async fn run_once(&mut self, class: &Class, payload: &[u8], kind: ReplyKind) -> Result<Outcome, Stopped> {
+    async fn run_once(&mut self, class: &Class, payload: &[u8], kind: ReplyKind) -> Result<ReplyOutcome, Stopped> {
         self.send(class, payload).await?;
         self.forward_reply(kind, class, None).await
     }
 
     /// A command was stopped: tells the client, or ends the session.
-    pub(super) fn stopped(&mut self, stopped: Stopped) -> Result<(), End> {
+    pub(super) fn stopped(&mut self, stopped: Stopped) -> Result<(), SessionEnd> {
         match stopped {
             Stopped::Ended(end) => Err(end),
             Stopped::Late => self.stopped(Stopped::Refused(self.behind())),
@@ -484,7 +484,7 @@ impl Session {
                 if broken {
                     self.lose_lease();
                     if self.state.is_bound() {
-                        return Err(End::Told(failure));
+                        return Err(SessionEnd::Told(failure));
                     }
                 }
                 self.refuse(&failure);

@@ -129,7 +129,7 @@ pub(crate) type BindingFlags = (Pins, bool, (bool, bool));
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct SessionState {
     pub(crate) profile: SharedProfile,
     /// What COM_RESET_CONNECTION goes back to, but for the database.
     pub(crate) initial: SharedProfile,
@@ -173,11 +173,11 @@ pub(crate) struct State {
     busy_statements: (bool, bool),
 }
 
-impl State {
+impl SessionState {
     /// A new session's state.
-    pub(crate) fn new(beginning: Beginning) -> State {
+    pub(crate) fn new(beginning: Beginning) -> SessionState {
         let Beginning { profile, initial, lex } = beginning;
-        State {
+        SessionState {
             profile,
             initial,
             pins: Pins::empty(),
@@ -213,7 +213,7 @@ impl State {
         // Neither kind of server forgets it.
         let found_rows = self.found_rows;
         let lex = lex_mode(&profile, identity);
-        *self = State { found_rows, ..State::new(Beginning { profile, initial, lex }) };
+        *self = SessionState { found_rows, ..SessionState::new(Beginning { profile, initial, lex }) };
     }
 
     /// Follows the parts of the profile that decide how a text is read.
@@ -255,7 +255,7 @@ impl State {
             || self.found_rows == Left::OnConnection
     }
 
-    /// What [`State::bindings`] depends on.
+    /// What [`SessionState::bindings`] depends on.
     pub(crate) fn binding_flags(&self) -> BindingFlags {
         (self.pins, self.in_transaction(), self.busy_statements)
     }

@@ -22,15 +22,15 @@ use weir_wire::StatusFlags;
 use weir_wire::error::codes;
 
 use super::Session;
-use super::relay::Outcome;
+use super::relay::ReplyOutcome;
 use super::server::Stopped;
 use super::sharded::shard_id;
 use super::state::{Diagnostics, Left};
 use super::statement::Statement;
 use super::statement::decide::{First, TransactionAct};
 use crate::backends::ServerId;
-use lease::{Part, Shown};
-pub(super) use participants::Parts;
+use lease::{LeasedShard, Shown};
+pub(super) use participants::StatementLeases;
 
 /// Pins that say nothing of a connection that later statements of a transaction could miss.
 pub(super) const HARMLESS: Pins = Pins::SET_TRANSACTION.union(Pins::FOUND_ROWS).union(Pins::ROW_COUNT);
@@ -127,7 +127,7 @@ impl Transaction {
     }
 
     /// Whether several shards take part.
-    pub(super) fn are_several(&self) -> bool {
+    pub(super) fn is_multi_shard(&self) -> bool {
         !self.parked.is_empty()
     }
 
@@ -191,7 +191,7 @@ impl Session {
 
     /// A transaction of one part ends, or begins in place of another one.
     fn begin_anew(&mut self) {
-        if !self.transaction.are_several() {
+        if !self.transaction.is_multi_shard() {
             self.transaction.savepoints.clear();
             self.current.wrote = false;
         }
@@ -204,7 +204,7 @@ impl Session {
     }
 
     /// The same by a connection that is there for it, if there is one.
-    async fn enter_shard_by(&mut self, shard: usize, joins: Joins, ready: Option<Part>) -> Result<(), Stopped> {
+    async fn enter_shard_by(&mut self, shard: usize, joins: Joins, ready: Option<LeasedShard>) -> Result<(), Stopped> {
         if self.current.server.shard == shard && self.current.lease.is_some() {
             return Ok(());
         }
@@ -250,16 +250,16 @@ impl Session {
     }
 
     /// A new part of the open transaction: a branch, after whatever the transaction's beginning and savepoints are.
-    async fn join(&mut self, shard: usize, joins: Joins, ready: Option<Part>) -> Result<Parked, Stopped> {
-        if !self.transaction.are_several() {
+    async fn join(&mut self, shard: usize, joins: Joins, ready: Option<LeasedShard>) -> Result<Parked, Stopped> {
+        if !self.transaction.is_multi_shard() {
             self.transaction.first = self.current.server.shard;
             self.transaction.read_only = self.is_read_only();
         }
-        self.have_permit_for_several().await?;
+        self.have_multi_shard_permit().await?;
         let texts = self.texts_to_join(shard);
-        let Part { index, mut lease, _shown, .. } = match ready {
+        let LeasedShard { index, mut lease, _shown, .. } = match ready {
             Some(part) => part,
-            None => self.lend_part(shard).await?,
+            None => self.lease_shard(shard).await?,
         };
         texts.iter().for_each(|text| lease.queue_begin(text.as_bytes(), false));
         match joins {
@@ -290,7 +290,7 @@ impl Session {
     }
 
     /// Follows what a statement did to the transaction. To be called when its status is known.
-    pub(super) fn note_branches(&mut self, class: &Class, outcome: &Outcome) {
+    pub(super) fn note_branches(&mut self, class: &Class, outcome: &ReplyOutcome) {
         if self.shared.shards.len() == 1 {
             return;
         }
@@ -298,7 +298,7 @@ impl Session {
         self.current.wrote |= may_change(class);
         let deadlock = outcome.error.is_some_and(|(code, _)| code == codes::ER_LOCK_DEADLOCK);
         self.transaction.deadlocked |= deadlock && self.handle.has(Interrupt::Deadlock);
-        match (open, self.transaction.are_several()) {
+        match (open, self.transaction.is_multi_shard()) {
             (true, _) => self.transaction.in_doubt |= outcome.error.is_some(),
             // What its parts elsewhere are is known: they go the same way.
             (false, true) => {
@@ -322,13 +322,13 @@ impl Session {
     /// After a statement that may have ended the transaction on one shard: if it has, the others follow.
     pub(super) async fn look_after_branches(&mut self) {
         if !std::mem::take(&mut self.transaction.in_doubt)
-            || !self.transaction.are_several() && self.current.lease.is_none()
+            || !self.transaction.is_multi_shard() && self.current.lease.is_none()
         {
             return;
         }
         if std::mem::take(&mut self.transaction.deadlocked) {
             // The server has ended the statement only.
-            self.end_parts(false).await;
+            self.end_participants(false).await;
             return;
         }
         let lives = match &mut self.current.lease {
@@ -339,7 +339,7 @@ impl Session {
             self.state.status |= StatusFlags::IN_TRANS;
             return;
         }
-        if !self.transaction.are_several() {
+        if !self.transaction.is_multi_shard() {
             if self.current.lease.as_ref().is_some_and(|lease| lease.is_clean()) {
                 self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
                 self.current.reader_life = None;
@@ -353,7 +353,7 @@ impl Session {
                 "a statement has ended its transaction on one shard: the others follow"
             );
         }
-        self.end_parts(self.transaction.ended_by_itself).await;
+        self.end_participants(self.transaction.ended_by_itself).await;
     }
 
     /// What comes before a statement for the transaction's sake.

@@ -6,7 +6,7 @@
 use weir_sql::Dialect;
 use weir_sql::ast::{Ident, With};
 
-use super::gather::{DEEPEST, Gatherer};
+use super::query_graph::{DEEPEST, Gatherer};
 use super::{InstanceKind, Outcome};
 
 /// A WITH around a place.

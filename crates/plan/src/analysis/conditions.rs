@@ -6,7 +6,7 @@ use weir_sql::ast::{BinaryOp, Expr, ExprKind, In, InList, IsTest, Query};
 use weir_sql::visit::Node;
 
 use super::from::Tree;
-use super::gather::Gatherer;
+use super::query_graph::Gatherer;
 use super::{ColumnRef, Edge, InstanceKind, Limit, Part, alike};
 use crate::constant::Known;
 use weir_catalog::Constant;

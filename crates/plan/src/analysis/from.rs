@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use weir_sql::ast::{Expr, ExprKind, Join, JoinKind, TableRef, TableRefKind};
 use weir_sql::visit::Node;
 
-use super::gather::Gatherer;
+use super::query_graph::Gatherer;
 use super::{ColumnRef, InstanceKind, MOST_JOINED};
 
 /// Joins within joins.

@@ -13,8 +13,8 @@
 mod common;
 mod conditions;
 mod from;
-mod gather;
 mod names;
+mod query_graph;
 pub(crate) mod values;
 
 use std::collections::{BTreeSet, HashMap};
@@ -24,7 +24,7 @@ use weir_catalog::{ColumnType, Database, ShardId, Table};
 use weir_sql::ast::{Expr, Select};
 
 pub(crate) use conditions::{conjuncts, disjuncts};
-pub(crate) use gather::{Surroundings, calls, gather, has_aggregates};
+pub(crate) use query_graph::{Surroundings, calls, gather, has_aggregates};
 
 use crate::constant::Known;
 use crate::effort::Effort;

@@ -4,7 +4,7 @@
 
 use weir_sql::ast::{ColumnName, Expr, ExprKind};
 
-use super::gather::Gatherer;
+use super::query_graph::Gatherer;
 use super::{Analysis, ColumnRef, InstanceKind};
 use weir_catalog::Table;
 

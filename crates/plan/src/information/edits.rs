@@ -9,7 +9,7 @@ use weir_sql::visit::{Flow, NameRole, Node, walk};
 
 use super::SCHEMA;
 use crate::statement::Planner;
-use crate::{InformEdit, Informed};
+use crate::{InformationEdit, InformationTable};
 
 /// What of a table's row differs between shards, as far as a statement reads it.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +50,7 @@ fn is_natural(reference: &weir_sql::ast::TableRef<'_>) -> bool {
 }
 
 /// The changes, in the text's order.
-pub(super) fn edits(planner: &Planner<'_>, informed: &[Informed]) -> Vec<(Range<usize>, InformEdit)> {
+pub(super) fn edits(planner: &Planner<'_>, informed: &[InformationTable]) -> Vec<(Range<usize>, InformationEdit)> {
     let mut edits = Vec::new();
     let names = &planner.facts.names;
     for (source, table) in names.tables().filter(|(_, table)| is_schema(table.database)) {
@@ -58,12 +58,12 @@ pub(super) fn edits(planner: &Planner<'_>, informed: &[Informed]) -> Vec<(Range<
         if let Some(table_place) = place {
             let range = source.span.range();
             let alias = source.alias.is_none().then(|| quoted(table.name));
-            edits.push((range, InformEdit::Table(table_place, alias)));
+            edits.push((range, InformationEdit::Table(table_place, alias)));
         }
     }
     let mut qualifiers = |database: Option<weir_sql::ast::Ident<'_>>, rest: weir_sql::ast::Ident<'_>| {
         if let Some(database) = database.filter(|database| is_schema(Some(database.name))) {
-            edits.push((database.span.range().start..rest.span.range().start, InformEdit::Text(Vec::new())));
+            edits.push((database.span.range().start..rest.span.range().start, InformationEdit::Text(Vec::new())));
         }
     };
     for column in &names.columns {
@@ -83,7 +83,7 @@ pub(super) fn edits(planner: &Planner<'_>, informed: &[Informed]) -> Vec<(Range<
 }
 
 /// MySQL calls columns of `information_schema` in capitals, however they are written, and MariaDB as they are written: so they are called now.
-fn labels(planner: &Planner<'_>) -> Vec<(Range<usize>, InformEdit)> {
+fn labels(planner: &Planner<'_>) -> Vec<(Range<usize>, InformationEdit)> {
     let names = &planner.facts.names;
     let of_schema = |source: &usize| match &names.sources[*source].kind {
         weir_sql::resolve::SourceKind::Table(table) => is_schema(table.database),
@@ -97,7 +97,7 @@ fn labels(planner: &Planner<'_>) -> Vec<(Range<usize>, InformEdit)> {
         (of_schema && upper != name.name.name).then(|| {
             let end = span.range().end;
             let label = if planner.session.mariadb { name.name.name } else { &upper };
-            (end..end, InformEdit::Text([b" AS ", &quoted(label)[..]].concat()))
+            (end..end, InformationEdit::Text([b" AS ", &quoted(label)[..]].concat()))
         })
     };
     let mut found = Vec::new();

@@ -6,7 +6,7 @@ use weir_catalog::{Catalog, Placement, ShardId};
 
 use super::edits::Reads;
 use crate::views;
-use crate::{Informed, Known};
+use crate::{InformationTable, Known};
 
 /// How the rows of a table are found that tell of something.
 struct Kind {
@@ -92,7 +92,7 @@ pub(super) fn is_of_one_server(name: &[u8]) -> bool {
 type Names<'a> = BTreeMap<&'a str, Vec<&'a str>>;
 
 /// What makes a table whole that one shard tells, if it is not.
-pub(super) fn informed(catalog: &Catalog, home: ShardId, name: &[u8], reads: Reads) -> Option<Informed> {
+pub(super) fn informed(catalog: &Catalog, home: ShardId, name: &[u8], reads: Reads) -> Option<InformationTable> {
     let kind = KINDS.iter().find(|kind| name.eq_ignore_ascii_case(kind.name.as_bytes()))?;
     let counts = matches!(kind.name, "tables" | "partitions");
     let sums = counts && reads.counts;
@@ -149,7 +149,7 @@ pub(super) fn informed(catalog: &Catalog, home: ShardId, name: &[u8], reads: Rea
     });
     let asks = asks.collect();
     let replaced = (!replaced.is_empty()).then(|| condition(kind, &replaced));
-    Some(Informed { name, asks, replaced, adds: sums, sequences: known })
+    Some(InformationTable { name, asks, replaced, adds: sums, sequences: known })
 }
 
 fn condition(kind: &Kind, names: &Names<'_>) -> String {

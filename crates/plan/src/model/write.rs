@@ -1,7 +1,7 @@
 //! Plans of writes on several shards.
 //!
 //! What must always hold: each part has a text of its own, without parameters, and says on which shards it runs; what has to be known
-//! first is a step of its own ([`Settle`]), after which the text is planned again.
+//! first is a step of its own ([`Resolve`]), after which the text is planned again.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub enum Returns {
 #[derive(Debug, Clone, PartialEq)]
 pub enum WriteKind {
     /// Something in the text has to be known first: it is found out and put into the text, and that text is planned.
-    Settle(Settle),
+    Resolve(Resolve),
     /// Each shard gets its own text; affected rows add up.
     Split(Vec<(ShardId, Vec<u8>)>, Duplicates),
     /// These shards get one text; affected rows add up.
@@ -193,7 +193,7 @@ pub enum Duplicates {
 
 /// What has to be known before a text can be planned, and where it goes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settle {
+pub struct Resolve {
     /// A query of one row, and a shard that it is asked on.
     pub ask: Option<(ShardId, Vec<u8>)>,
     /// A query whose rows are read, in the transaction that the statement will run in.
@@ -258,7 +258,7 @@ impl Write {
     /// The shards that it needs connections to, in order.
     pub fn shards(&self) -> Vec<ShardId> {
         let mut shards = match &self.kind {
-            WriteKind::Settle(settle) => {
+            WriteKind::Resolve(settle) => {
                 let rows = settle.rows.iter().flat_map(|rows| rows.shards.iter().copied());
                 settle.ask.iter().map(|(shard, _)| *shard).chain(rows).collect()
             }
@@ -275,11 +275,11 @@ impl Write {
 
     /// Whether it has to run within a transaction: it writes, or reads what it will write.
     pub fn is_transactional(&self) -> bool {
-        !matches!(&self.kind, WriteKind::Settle(settle) if settle.rows.is_none())
+        !matches!(&self.kind, WriteKind::Resolve(settle) if settle.rows.is_none())
     }
 }
 
-impl Settle {
+impl Resolve {
     /// The text with what was found out: the answer's columns as literals, rows of literals (`(1, 2), (3, 4)`), and the first of the
     /// sequence's values.
     pub fn text(&self, text: &[u8], answer: &[Vec<u8>], rows: &[u8], first: u64) -> Vec<u8> {

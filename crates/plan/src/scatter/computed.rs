@@ -5,7 +5,7 @@
 //! expression that have none, each of its type (`made`). AVG is given as its sum and its count, as servers divide with more digits than they show.
 
 mod averages;
-mod made;
+mod outer_query;
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -15,17 +15,17 @@ use weir_sql::facts::Varies;
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Lexer, TokenKind};
 
-use super::apart::without_rows;
 use super::fold::{aggregate, has_aggregate, has_window};
 use super::group::divides;
-use super::shown::{Ordered, Shown, column_names};
+use super::projection::{Ordered, Shown, column_names};
+use super::set_operation::without_rows;
 use super::text::{Edits, Pieces, made_of};
 use super::{Obstacle, Question, again, limits, plain};
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, has_aggregates};
 use crate::statement::{Planner, plan_groups};
 use crate::{Computed, ComputedColumn, GIVEN_ROW, GIVEN_TABLE, Plan, Read, Refusal};
-use made::{Clause, Key, Known, Made};
+use outer_query::{Clause, Key, Known, Made};
 
 /// The plan of a query that folding alone does not answer: `why`.
 pub(super) fn plan(

@@ -7,7 +7,7 @@ use weir_sql::ast::{BinaryOp, Call, Expr, ExprKind, Literal, OrderItem, UnaryOp}
 use weir_sql::visit::{Flow, Node, walk};
 
 use super::Obstacle;
-use super::shown::{Shown, Sorts, same_text};
+use super::projection::{Shown, Sorts, same_text};
 use super::text::Pieces;
 use crate::aggregate::is_aggregate;
 use crate::{Fold, SortKey};
@@ -279,7 +279,7 @@ impl<'a> Shown<'_, '_, 'a> {
                     [_, values @ ..] if named(&["IF"]) => all(values),
                     [] => Exactness::Unknown,
                     values if named(&["COALESCE", "IFNULL", "ABS", "GREATEST", "LEAST"]) => all(values),
-                    _ if named(super::shown::INTEGER_FUNCTIONS) => Exactness::Exact,
+                    _ if named(super::projection::INTEGER_FUNCTIONS) => Exactness::Exact,
                     _ => Exactness::Unknown,
                 }
             }

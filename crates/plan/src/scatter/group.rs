@@ -11,8 +11,8 @@ use weir_sql::{Lexer, TokenKind};
 
 use super::fold::{Divided, aggregate, has_aggregate};
 use super::having::Having;
+use super::projection::{Ordered, Shown, Sorts, column_names, is_simple};
 use super::select::{extend, unknown_columns};
-use super::shown::{Ordered, Shown, Sorts, column_names, is_simple};
 use super::text::{Edits, Pieces};
 use super::{Merged, Obstacle, Question, limits};
 use crate::aggregate::is_aggregate;

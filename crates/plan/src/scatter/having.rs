@@ -7,7 +7,7 @@ use weir_sql::ast::{BinaryOp, Expr, ExprKind, Select};
 use super::Obstacle;
 use super::fold::{aggregate, has_aggregate};
 use super::group::same_meaning;
-use super::shown::{Ordered, Shown};
+use super::projection::{Ordered, Shown};
 use super::text::{Edits, Pieces};
 use crate::analysis::{conjuncts, disjuncts};
 use crate::{Comparison, Condition, Fold};
@@ -138,7 +138,7 @@ fn is_of_keys<'a>(shown: &Shown<'_, '_, 'a>, expr: &'a Expr<'a>, keys: &[&Ordere
     if has_aggregate(expr) {
         return false;
     }
-    super::shown::column_names(expr).iter().all(|name| {
+    super::projection::column_names(expr).iter().all(|name| {
         let means = match (shown.lookup(name), shown.aliased(name)) {
             (Some(at), _) => {
                 let place = shown.index().shows(at);

@@ -9,7 +9,7 @@
 //! * `shown`: columns and how they sort; `index`: how columns are found; `text`: changes of the text; `again`: plans of changed texts.
 
 mod again;
-mod apart;
+mod colocation;
 mod computed;
 mod fold;
 mod gates;
@@ -17,10 +17,10 @@ mod group;
 mod having;
 mod index;
 mod place;
+mod projection;
 mod select;
-mod shown;
+mod set_operation;
 mod text;
-mod together;
 mod union;
 
 use weir_catalog::ShardId;
@@ -33,9 +33,9 @@ use crate::analysis::{Analysis, Branch};
 use crate::place::Shards;
 use crate::statement::Planner;
 use crate::{Merge, Plan, Read, Refusal};
+pub(crate) use colocation::{Question, Together};
 use text::Edits;
 pub(crate) use text::Piece;
-pub(crate) use together::{Question, Together};
 
 /// Why shards can't answer.
 #[derive(Debug)]
@@ -82,7 +82,9 @@ pub(crate) fn plan_read(planner: &Planner<'_>, analysis: &Analysis<'_>, apart: S
     let StatementKind::Query(query) = planner.statement.kind else { return Err(Refusal::NeedsWorkbench(apart)) };
     gates::check(planner, query)?;
     match plan_merge(planner, analysis, query, apart) {
-        Err(Refusal::NeedsWorkbench(why)) if apart::is_of_parts(query) => apart::plan(planner, analysis, query, why),
+        Err(Refusal::NeedsWorkbench(why)) if set_operation::is_of_parts(query) => {
+            set_operation::plan(planner, analysis, query, why)
+        }
         Err(Refusal::NeedsWorkbench(why)) if planner.computes => computed::plan(planner, analysis, query, why),
         planned => planned,
     }

@@ -8,7 +8,7 @@ use weir_sql::ast::{Expr, ExprKind, Grouping, Limit, Query, Select};
 use weir_sql::facts::Varies;
 
 use super::fold::{has_aggregate, has_window};
-use super::shown::{Ordered, Shown, is_simple};
+use super::projection::{Ordered, Shown, is_simple};
 use super::text::{Edits, Pieces};
 use super::{Merged, Obstacle, Question, Together, limits, plain};
 use crate::analysis::{Branch, has_aggregates};

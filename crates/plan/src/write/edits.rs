@@ -109,7 +109,7 @@ pub(super) fn apart(text: &[u8], range: Range<usize>, mut with: Vec<u8>) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Settle;
+    use crate::Resolve;
 
     #[test]
     fn parts_of_a_text_have_their_own_changes() {
@@ -170,8 +170,8 @@ mod tests {
             Edit { range: 6..6, pieces: vec![Piece::Text(b",".to_vec()), Piece::Generated(2)] },
             Edit { range: 7..8, pieces: vec![Piece::Rows] },
         ];
-        let settle = Settle { ask: None, rows: None, generate: None, edits };
-        let text = settle.text(b"a (e? )q", &[b"0".to_vec(), b"'x'".to_vec()], b"(1),(2)", 10);
+        let resolve = Resolve { ask: None, rows: None, generate: None, edits };
+        let text = resolve.text(b"a (e? )q", &[b"0".to_vec(), b"'x'".to_vec()], b"(1),(2)", 10);
         assert_eq!(String::from_utf8_lossy(&text), "a,id (e'x' ,12)(1),(2)");
     }
 }

@@ -10,10 +10,10 @@ use weir_sql::resolve::Roles;
 use super::edits::Edits;
 use super::literal::literal;
 use super::names::{Target, with_facts};
+use super::resolve::Settling;
 use super::returning::Returning;
 use super::rows::Rows;
 use super::select::plan_select;
-use super::settle::Settling;
 use super::varying::Varying;
 use super::{Input, refused};
 use crate::{Alike, Duplicates, Plan, Raise, Refusal, Returns, Route, Write, WriteKind};
@@ -44,13 +44,13 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
     }
     let raise = settling.raise();
     let changed = Changed { input, target, varying, raise, returning };
-    if let Some(settle) = settling.needed(target.keeper()) {
+    if let Some(resolve) = settling.needed(target.keeper()) {
         if let Some(returning) = returning {
             returning.keep_columns(input)?;
         }
         let reason = "values are found out first, and put into the text as literals".to_owned();
         return Ok(Plan::Write(Write {
-            kind: WriteKind::Settle(settle),
+            kind: WriteKind::Resolve(resolve),
             alike: Alike::default(),
             raise: None,
             returns: returning.map(|_| Returns::All),

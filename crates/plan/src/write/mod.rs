@@ -2,9 +2,9 @@
 //!
 //! What must always hold: each row is written on the shard that its key says, and on no other; the texts that shards get do together
 //! what the client's text would do on one server, with the same counts. What can't be told from the text alone is found out first
-//! ([`Settle`](crate::Settle)) and put into the text; what can't be done exactly is refused with the reason.
+//! ([`Resolve`](crate::Resolve)) and put into the text; what can't be done exactly is refused with the reason.
 //!
-//! * `insert`: rows by their keys; `rows`: which value is which column's; `settle`: values that have to be known first;
+//! * `insert`: rows by their keys; `rows`: which value is which column's; `resolve`: values that have to be known first;
 //!   `select`: INSERT … SELECT.
 //! * `change`: UPDATE and DELETE; `gather`: those with LIMIT; `moving`: of shard keys; `forms`: values read without loss; `varying`: functions of time, chance and the session; `names`: tables and columns;
 //!   `returning`: RETURNING.
@@ -20,10 +20,10 @@ pub mod literal;
 mod load;
 mod moving;
 mod names;
+mod resolve;
 mod returning;
 mod rows;
 mod select;
-mod settle;
 mod varying;
 
 use std::sync::Arc;

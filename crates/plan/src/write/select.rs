@@ -15,7 +15,7 @@ use super::edits::Edits;
 use super::names::{Target, with_facts};
 use super::varying::Varying;
 use super::{Input, refused};
-use crate::{Alike, Merge, Piece, Plan, Read, Refusal, Route, Settle, Write, WriteKind};
+use crate::{Alike, Merge, Piece, Plan, Read, Refusal, Resolve, Route, Write, WriteKind};
 
 pub(super) fn plan_select<'a>(
     input: &Input<'a>,
@@ -62,7 +62,7 @@ pub(super) fn plan_select<'a>(
     if let Some(shards) = shards.filter(|_| stays) {
         return in_place(input, target, &varying, shards, &edits);
     }
-    Ok(settled(query, found, edits))
+    Ok(resolved(query, found, edits))
 }
 
 /// Each shard's rows stay there.
@@ -83,13 +83,19 @@ fn in_place(
 }
 
 /// The rows are read first.
-fn settled(query: &Query<'_>, read: Read, mut edits: Edits) -> Plan {
+fn resolved(query: &Query<'_>, read: Read, mut edits: Edits) -> Plan {
     let range = query.span.range();
     edits.forget_within(&range);
     edits.push(range, vec![Piece::Text(b"VALUES ".to_vec()), Piece::Rows]);
-    let settle = Settle { ask: None, rows: Some(Box::new(read)), generate: None, edits: edits.into_sorted() };
+    let resolve = Resolve { ask: None, rows: Some(Box::new(read)), generate: None, edits: edits.into_sorted() };
     let reason = "the query's rows are read first, in the same transaction, and become rows of values".to_owned();
-    Plan::Write(Write { kind: WriteKind::Settle(settle), alike: Alike::default(), raise: None, returns: None, reason })
+    Plan::Write(Write {
+        kind: WriteKind::Resolve(resolve),
+        alike: Alike::default(),
+        raise: None,
+        returns: None,
+        reason,
+    })
 }
 
 /// A query of one shard.

@@ -9,26 +9,26 @@ const FIRST_READ: Taken = Taken { role: Role::First, wrote: false };
 
 #[test]
 fn only_several_writers_need_a_decision() {
-    let cases: [(&[Taken], Step); 9] = [
-        (&[FIRST_READ], Step::Finish),
-        (&[FIRST_READ, READ], Step::Finish),
-        (&[FIRST_WROTE], Step::CommitOnly),
-        (&[FIRST_WROTE, READ], Step::Check),
-        (&[FIRST_READ, WROTE], Step::Check),
-        (&[FIRST_WROTE, WROTE], Step::Prepare),
-        (&[FIRST_READ, WROTE, WROTE], Step::Prepare),
-        (&[FIRST_WROTE, READ, WROTE], Step::Prepare),
-        (&[FIRST_READ, READ, READ], Step::Finish),
+    let cases: [(&[Taken], CommitStep); 9] = [
+        (&[FIRST_READ], CommitStep::Finish),
+        (&[FIRST_READ, READ], CommitStep::Finish),
+        (&[FIRST_WROTE], CommitStep::CommitOnly),
+        (&[FIRST_WROTE, READ], CommitStep::Check),
+        (&[FIRST_READ, WROTE], CommitStep::Check),
+        (&[FIRST_WROTE, WROTE], CommitStep::Prepare),
+        (&[FIRST_READ, WROTE, WROTE], CommitStep::Prepare),
+        (&[FIRST_WROTE, READ, WROTE], CommitStep::Prepare),
+        (&[FIRST_READ, READ, READ], CommitStep::Finish),
     ];
     for (parts, step) in cases {
         assert_eq!(begin(parts), step, "{parts:?}");
-        assert_eq!(needs_decision(parts.iter().copied()), step == Step::Prepare, "{parts:?}");
+        assert_eq!(needs_decision(parts.iter().copied()), step == CommitStep::Prepare, "{parts:?}");
     }
 }
 
 #[test]
 fn each_outcome_of_each_step_has_its_next() {
-    use Step::*;
+    use CommitStep::*;
     use Went::*;
     let unknown = Over(Verdict::Unknown);
     let cases = [
@@ -50,14 +50,14 @@ fn each_outcome_of_each_step_has_its_next() {
 }
 
 /// Walks all ways from a beginning; returns the ends, each with the steps before it.
-fn walk(step: Step, before: Vec<Step>, ends: &mut Vec<(Vec<Step>, Verdict)>) {
+fn walk(step: CommitStep, before: Vec<CommitStep>, ends: &mut Vec<(Vec<CommitStep>, Verdict)>) {
     assert!(before.len() < 8, "it ends: {before:?}");
-    if let Step::Over(verdict) = step {
+    if let CommitStep::Over(verdict) = step {
         ends.push((before, verdict));
         return;
     }
     let outcomes: &[Went] = match step {
-        Step::LookUp => &[Went::FoundCommitted, Went::FoundAborted, Went::NotFound],
+        CommitStep::LookUp => &[Went::FoundCommitted, Went::FoundAborted, Went::NotFound],
         _ => &[Went::Well, Went::Refused, Went::Lost],
     };
     for went in outcomes {
@@ -69,17 +69,17 @@ fn walk(step: Step, before: Vec<Step>, ends: &mut Vec<(Vec<Step>, Verdict)>) {
 
 #[test]
 fn whatever_happens_nothing_is_rolled_back_behind_a_decision_and_nothing_finished_before_one() {
-    for first in [Step::Prepare, Step::Check, Step::CommitOnly, Step::Finish] {
+    for first in [CommitStep::Prepare, CommitStep::Check, CommitStep::CommitOnly, CommitStep::Finish] {
         let mut ends = Vec::new();
         walk(first, Vec::new(), &mut ends);
         for (steps, verdict) in ends {
-            let finished = steps.contains(&Step::Finish);
-            let rolled_back = steps.contains(&Step::RollBack);
+            let finished = steps.contains(&CommitStep::Finish);
+            let rolled_back = steps.contains(&CommitStep::RollBack);
             assert!(!(finished && rolled_back), "{steps:?}");
             assert_eq!(verdict == Verdict::Committed, finished, "{steps:?}");
             assert_eq!(verdict == Verdict::RolledBack, rolled_back, "{steps:?}");
-            if first == Step::Prepare && finished {
-                assert_eq!(steps[..2], [Step::Prepare, Step::Decide], "{steps:?}");
+            if first == CommitStep::Prepare && finished {
+                assert_eq!(steps[..2], [CommitStep::Prepare, CommitStep::Decide], "{steps:?}");
             }
         }
     }

@@ -15,10 +15,10 @@ fn a_branch_is_left_alone_for_the_grace_unless_this_weir_has_left_it() {
 #[test]
 fn nothing_is_done_without_a_decision_and_none_is_rolled_back_before_one_is_written() {
     let cases = [
-        (Known::Nothing, Action::Wait),
-        (Known::Absent, Action::Settle),
-        (Known::Commit, Action::Commit),
-        (Known::Abort, Action::RollBack),
+        (KnownDecision::Nothing, Action::Wait),
+        (KnownDecision::Absent, Action::Settle),
+        (KnownDecision::Commit, Action::Commit),
+        (KnownDecision::Abort, Action::RollBack),
     ];
     for (known, then) in cases {
         assert_eq!(action(known), then, "{known:?}");

@@ -5,7 +5,7 @@ use weir_wire::codec::put_lenenc_bytes;
 
 use super::*;
 use crate::read::columns::testing::definition;
-use crate::read::{Known, Memory, Rows};
+use crate::read::{Memory, MergeSettings, Rows};
 
 const BIGINT: u8 = 8;
 const DOUBLE: u8 = 5;
@@ -25,7 +25,7 @@ async fn folded(
     hidden: usize,
     plan: Grouped,
     take: Option<u64>,
-    known: &Known,
+    known: &MergeSettings,
     shards: &[&[&str]],
 ) -> Result<(Vec<String>, u16), Failure> {
     let definitions: Vec<_> = types.iter().map(|code| definition("c", *code, 0, 31)).collect();
@@ -62,7 +62,7 @@ async fn folded(
 }
 
 async fn rows(types: &[u8], hidden: usize, plan: Grouped, shards: &[&[&str]]) -> Vec<String> {
-    folded(types, hidden, plan, None, &Known::default(), shards).await.expect("the plan fits").0
+    folded(types, hidden, plan, None, &MergeSettings::default(), shards).await.expect("the plan fits").0
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn group_concat_is_cut_at_a_character() {
     let shards: [&[&str]; 3] = [&["1 ab 6", "2 äöü 5"], &["1 - 6", "2 - 5", "3 - 9"], &["1 cdef 6"]];
     let concat = Fold::Concat { column: 1, separator: b",".to_vec(), limit: 2 };
     let plan = grouped(1, vec![Fold::First(0), concat]);
-    let got = folded(&[BIGINT, TEXT, BIGINT], 1, plan, None, &Known::default(), &shards).await;
+    let got = folded(&[BIGINT, TEXT, BIGINT], 1, plan, None, &MergeSettings::default(), &shards).await;
     let expected = ["1 ab,cde", "2 äö", "3 -"].map(str::to_owned).to_vec();
     assert_eq!(got, Ok((expected, 2)), "with a warning for each text that was cut");
 }
@@ -104,7 +104,7 @@ async fn each_prefix_of_the_keys_has_its_row_with_rollup() {
     plan.rollup = Some(vec![vec![0], vec![1]]);
     let got = rows(&[BIGINT; 3], 0, plan.clone(), &shards).await;
     assert_eq!(got, ["1 1 7", "1 2 1", "1 - 8", "2 7 4", "2 - 4", "3 1 2", "3 - 2", "- - 14"]);
-    let kind = |mariadb| Known { mariadb, ..Known::default() };
+    let kind = |mariadb| MergeSettings { mariadb, ..MergeSettings::default() };
     let none = folded(&[BIGINT; 3], 0, plan.clone(), None, &kind(false), &[&[], &[]]).await;
     assert_eq!(none, Ok((vec!["- - 0".to_owned()], 0)));
     assert_eq!(folded(&[BIGINT; 3], 0, plan, None, &kind(true), &[&[], &[]]).await, Ok((vec![], 0)));
@@ -120,7 +120,7 @@ async fn folded_rows_are_sorted_within_a_bound() {
         plan
     };
     let sorted = |take, sort_limit| {
-        let known = Known { sort_limit, ..Known::default() };
+        let known = MergeSettings { sort_limit, ..MergeSettings::default() };
         let (plan, texts) = (plan(), texts.clone());
         async move { folded(&[BIGINT; 2], 0, plan, take, &known, &[&texts]).await }
     };
@@ -138,9 +138,9 @@ async fn folded_rows_are_sorted_within_a_bound() {
 async fn plans_that_can_not_be_folded_are_refused() {
     let distinct = |column| Fold::Distinct { by: vec![key(column)], fold: Box::new(Fold::Count(0)) };
     let two = grouped(0, vec![distinct(0), distinct(1)]);
-    assert!(folded(&[BIGINT; 2], 0, two, None, &Known::default(), &[&[]]).await.is_err());
+    assert!(folded(&[BIGINT; 2], 0, two, None, &MergeSettings::default(), &[&[]]).await.is_err());
     let beyond = grouped(0, vec![Fold::Sum(7), Fold::Sum(0)]);
-    assert!(folded(&[BIGINT; 2], 0, beyond, None, &Known::default(), &[&["1 2"]]).await.is_err());
+    assert!(folded(&[BIGINT; 2], 0, beyond, None, &MergeSettings::default(), &[&["1 2"]]).await.is_err());
     let few = grouped(0, vec![Fold::Sum(0)]);
-    assert!(folded(&[BIGINT; 2], 0, few, None, &Known::default(), &[&["1 2"]]).await.is_err());
+    assert!(folded(&[BIGINT; 2], 0, few, None, &MergeSettings::default(), &[&["1 2"]]).await.is_err());
 }

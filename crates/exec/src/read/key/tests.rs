@@ -10,9 +10,9 @@ fn column(kind: Kind) -> Column {
     Column { kind, code: 0, collation: 63, decimals: 0, length: 0, zerofill: false }
 }
 
-fn part(kind: Kind, by: Compare, descending: bool, format: Format) -> Part {
+fn part(kind: Kind, by: Compare, descending: bool, format: Format) -> KeyPart {
     let key = SortKey { column: 0, descending, by };
-    Part::new(&key, &[column(kind)], format, &weights()).expect("the column and the collation are there")
+    KeyPart::new(&key, &[column(kind)], format, &weights()).expect("the column and the collation are there")
 }
 
 /// Collations whose spaces have one to four bytes, by that number.
@@ -21,7 +21,7 @@ fn weights() -> Rc<Weights> {
     Rc::new(padded.chain([("nopad".into(), None)]).collect())
 }
 
-fn key(part: &Part, value: Option<&[u8]>) -> Vec<u8> {
+fn key(part: &KeyPart, value: Option<&[u8]>) -> Vec<u8> {
     let (span, mut out) = (Span::new(0, value.map(<[u8]>::len)), Vec::new());
     part.clone().put(value.unwrap_or_default(), &[span], &mut out).expect("the value is one of the type");
     out
@@ -230,7 +230,7 @@ fn a_part_behind_decides_where_the_first_is_equal() {
     let columns = [column(Kind::Bytes), column(INTEGER)];
     let keys = [(0, Compare::Bytes, true), (1, Compare::Value, false)];
     let mut parts = keys.map(|(column, by, descending)| {
-        Part::new(&SortKey { column, descending, by }, &columns, Format::Text, &weights())
+        KeyPart::new(&SortKey { column, descending, by }, &columns, Format::Text, &weights())
             .expect("the columns are there")
     });
     let rows: [&[u8]; 5] = [b"\x02ab\x011", b"\x02ab\x019", b"\x01a\x0210", b"\x00\x012", b"\xfb\x011"];
@@ -274,7 +274,7 @@ fn a_row_says_by_its_collation_how_it_compares() {
         let ends = [value.len(), value.len() + weight.len(), row.len()];
         let spans =
             [(0, ends[0]), (ends[0], ends[1]), (ends[1], ends[2])].map(|(at, end)| Span::new(at, Some(end - at)));
-        let mut part = Part::new(&key, &columns, Format::Text, &weights()).ok()?;
+        let mut part = KeyPart::new(&key, &columns, Format::Text, &weights()).ok()?;
         let mut out = Vec::new();
         part.put(row.as_bytes(), &spans, &mut out).map(|()| out).ok()
     };

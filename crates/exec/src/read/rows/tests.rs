@@ -56,12 +56,13 @@ async fn merged(shards: &[Vec<Cells>], read: &Read, capabilities: Capabilities, 
         let rows: Vec<_> = rows.iter().map(text_row).collect();
         Memory::new(capabilities, &definitions(), &rows, piece)
     });
-    let mut rows = Rows::new(links.collect(), read, Format::Text, &Known::default()).expect("the plan can be run");
+    let mut rows =
+        Rows::new(links.collect(), read, Format::Text, &MergeSettings::default()).expect("the plan can be run");
     let mut out = Vec::new();
     while let Some(row) = rows.next_row().await.expect("no shard fails") {
         out.push(row.fields().map(|field| field.map(<[u8]>::to_vec)).collect());
     }
-    rows.settle(&|_| Box::pin(async { false })).await;
+    rows.drain(&|_| Box::pin(async { false })).await;
     for feed in rows.merge.feeds() {
         assert!(feed.link.done, "a reply was not read to its end");
     }
@@ -156,8 +157,8 @@ async fn a_shard_that_fails_ends_the_result_with_its_error() {
     let memory = || Memory::new(Capabilities::empty(), &definitions(), &rows, 64);
     let error = ErrPacket { code: 1317, sqlstate: *b"70100", message: b"Query execution was interrupted" }.encode();
     let links = vec![memory(), memory().ending(&error)];
-    let mut merged =
-        Rows::new(links, &read(by_k(false), 0, 0, None), Format::Text, &Known::default()).expect("the plan can be run");
+    let mut merged = Rows::new(links, &read(by_k(false), 0, 0, None), Format::Text, &MergeSettings::default())
+        .expect("the plan can be run");
     let mut seen = 0;
     let failure = loop {
         match merged.next_row().await {
@@ -171,7 +172,7 @@ async fn a_shard_that_fails_ends_the_result_with_its_error() {
         (1317, *b"70100", "Query execution was interrupted")
     );
     assert!(seen >= 8, "{seen} rows came before the error");
-    merged.settle(&|_| Box::pin(async { false })).await;
+    merged.drain(&|_| Box::pin(async { false })).await;
     assert!(merged.merge.feeds().all(|feed| feed.link.done));
 }
 
@@ -182,14 +183,18 @@ async fn shards_whose_columns_differ_are_told_apart() {
     for other in [vec![definition("v", 0xfd, 0, 0), definition("k", 8, 0x20, 0)], definitions()[..1].to_vec()] {
         let other = Memory::new(Capabilities::empty(), &other, std::slice::from_ref(&row), 64);
         let links = vec![Memory::new(Capabilities::empty(), &definitions(), &[], 64), other];
-        let mut rows = Rows::new(links, &read(by_k(false), 0, 0, None), Format::Text, &Known::default())
+        let mut rows = Rows::new(links, &read(by_k(false), 0, 0, None), Format::Text, &MergeSettings::default())
             .expect("the plan can be run");
         let failure = rows.next_row().await.expect_err("the columns differ");
         assert!(failure.message.contains("can't be merged") && failure.message.contains("column"), "{failure}");
     }
     let beyond = Plan::Sorted(vec![SortKey { column: 2, descending: false, by: Compare::Value }]);
-    let mut rows =
-        Rows::new(vec![good], &Read { columns: None, ..read(beyond, 0, 0, None) }, Format::Text, &Known::default())
-            .expect("the plan can be run");
+    let mut rows = Rows::new(
+        vec![good],
+        &Read { columns: None, ..read(beyond, 0, 0, None) },
+        Format::Text,
+        &MergeSettings::default(),
+    )
+    .expect("the plan can be run");
     assert!(rows.next_row().await.is_err(), "there is no third column");
 }

@@ -4,16 +4,16 @@
 //! runs nowhere without a plan, unless the session has chosen its shard itself (`weir_shard`).
 
 mod cached;
-mod defining;
+mod definitions;
 mod explain;
 mod locks;
+mod multi_shard;
+mod multi_statement;
 pub(super) mod planning;
 mod programs;
 mod returning;
-mod several;
 mod sink;
 mod temporary;
-mod texts;
 mod variables;
 
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl Session {
     pub(super) async fn run_plan(&mut self, statement: &Statement<'_>, plan: Plan) -> Result<(), Stopped> {
         let Some(sharding) = self.sharding() else { return Err(not_supported("There are no shards").into()) };
         let ran = match plan {
-            Plan::Write(write) if matches!(write.kind, WriteKind::Settle(_)) => {
+            Plan::Write(write) if matches!(write.kind, WriteKind::Resolve(_)) => {
                 self.run_resolved(&sharding, statement, write).await
             }
             plan => self.run_final(&sharding, statement, plan, None).await,
@@ -97,14 +97,14 @@ impl Session {
     ) -> Result<(), Stopped> {
         let mut text: Option<Vec<u8>> = None;
         for _ in 0..MOST_STEPS {
-            let WriteKind::Settle(wanted) = &write.kind else { break };
+            let WriteKind::Resolve(wanted) = &write.kind else { break };
             let found = match &text {
-                None => self.settle_write(sharding, &write, wanted, statement).await?,
-                Some(text) => self.settle_write(sharding, &write, wanted, &statement.resolved(text)).await?,
+                None => self.resolve_values(sharding, &write, wanted, statement).await?,
+                Some(text) => self.resolve_values(sharding, &write, wanted, &statement.resolved(text)).await?,
             };
             if let Some(outcome) = found.nothing() {
                 self.end_statement(true).await?;
-                self.note_several(statement.class, &[], &outcome, &mut []).await;
+                self.note_multi_shard(statement.class, &[], &outcome, &mut []).await;
                 self.answer_write(&outcome);
                 return Ok(());
             }
@@ -114,7 +114,7 @@ impl Session {
                 None => self.plan(sharding, &now).await?.plan,
             };
             match plan {
-                Plan::Write(next) if matches!(next.kind, WriteKind::Settle(_)) => write = next,
+                Plan::Write(next) if matches!(next.kind, WriteKind::Resolve(_)) => write = next,
                 plan => {
                     let returns = write.returns.take();
                     let changed = Changed { insert_id: found.insert_id, asked: statement, returns };
@@ -149,20 +149,20 @@ impl Session {
                 let kind = WriteKind::Everywhere(vec![shard], text);
                 let returns = changed.and_then(|changed| changed.returns.clone());
                 let write = Write { kind, alike: Alike::default(), raise, returns, reason };
-                self.write_several(sharding, statement, &write, changed).await
+                self.write_shards(sharding, statement, &write, changed).await
             }
-            Plan::Read(read) => self.read_several(statement.class, &read, &statement.request()).await,
+            Plan::Read(read) => self.read_shards(statement.class, &read, &statement.request()).await,
             Plan::Union(union) => self.read_union(statement.class, &union, &statement.request()).await,
             Plan::Computed(computed) => self.read_computed(statement.class, &computed, &statement.request()).await,
             Plan::Write(write) => {
                 if let Some(raise) = &write.raise {
                     sharding.sequences.raise(raise).await?;
                 }
-                self.write_several(sharding, statement, &write, changed).await
+                self.write_shards(sharding, statement, &write, changed).await
             }
             Plan::Define => self.define(sharding, statement).await,
-            Plan::Tell => self.tell(sharding, statement).await,
-            Plan::Inform(inform) => self.inform(sharding, statement, &inform).await,
+            Plan::Show => self.tell(sharding, statement).await,
+            Plan::InformationSchema(inform) => self.inform(sharding, statement, &inform).await,
         }
     }
 
@@ -202,7 +202,7 @@ fn not_by_sql_prepare(plan: &Plan) -> Option<&'static str> {
         Plan::Computed(_) => {
             Some("EXECUTE … USING of expressions over the groups of several shards: send it as a text of its own")
         }
-        Plan::Define | Plan::Tell => Some("EXECUTE … USING of such a statement: send it as a text of its own"),
+        Plan::Define | Plan::Show => Some("EXECUTE … USING of such a statement: send it as a text of its own"),
         _ => None,
     }
 }

@@ -12,7 +12,7 @@ use weir_plan::{Read, Write, WriteKind};
 use super::super::Session;
 use super::super::server::Stopped;
 use super::super::statement::{Execution, Statement};
-use super::several::{Reading, places};
+use super::multi_shard::{Reading, places};
 use super::sink::ClientSink;
 
 /// The shard and the text of a write that returns rows and runs on one shard.
@@ -43,9 +43,9 @@ impl Session {
             None => asked.request(),
         };
         let shards = places(&[shard]);
-        let mut lent = self.parts_for(&shards, true).await?;
-        let mut ran = match self.make_alike(asked.class, false, &mut lent).await {
-            Ok(()) => self.run_read(&mut lent.parts, Reading::Of(&read), &request).await,
+        let mut leased = self.leases_for(&shards, true).await?;
+        let mut ran = match self.make_alike(asked.class, false, &mut leased).await {
+            Ok(()) => self.run_read(&mut leased.parts, Reading::Of(&read), &request).await,
             Err(failure) => Err(failure.into()),
         };
         if let Ok(outcome) = &mut ran {
@@ -56,9 +56,9 @@ impl Session {
         if let Some(Execution { key, .. }) = asked.execution() {
             // Nobody executes a text with these values again.
             let key = StatementKey::new(text.into(), key.parsing.clone());
-            lent.parts.iter_mut().for_each(|part| part.lease.close_statement(&key));
+            leased.parts.iter_mut().for_each(|part| part.lease.close_statement(&key));
         }
-        self.read_done(asked.class, &shards, lent, ran).await
+        self.read_done(asked.class, &shards, leased, ran).await
     }
 
     /// The rows of several shards, which have all been written.

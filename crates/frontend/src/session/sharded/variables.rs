@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use futures_util::future::join_all;
-use weir_exec::{Outcome, Part, variables};
+use weir_exec::{Outcome, ShardLease, variables};
 use weir_plan::LoadFile;
 use weir_sql::visit::{Flow, NameRole, Node, walk};
 use weir_sql::{Class, Effects, LexMode, Lexer, Pins, TokenKind};
@@ -17,7 +17,7 @@ use super::super::Session;
 use super::super::server::Stopped;
 use super::super::state::Left;
 use super::super::statement::Statement;
-use super::super::transaction::Parts;
+use super::super::transaction::StatementLeases;
 use super::super::transaction::lease::confirm;
 use super::shard_id;
 
@@ -174,7 +174,8 @@ impl Session {
 
     async fn read_user_variables(&mut self, names: &[String]) -> Result<Vec<Option<String>>, Failure> {
         let Some(lease) = self.current.lease.take() else { return Ok(Vec::new()) };
-        let mut part = Part { shard: shard_id(self.current.server.shard), index: self.current.server.index, lease };
+        let mut part =
+            ShardLease { shard: shard_id(self.current.server.shard), index: self.current.server.index, lease };
         let read = variables::values(&mut part, names, &self.shared.collations).await;
         self.current.lease = Some(part.lease);
         if let Some(lease) = &mut self.current.lease {
@@ -189,7 +190,7 @@ impl Session {
         &mut self,
         file: &LoadFile,
         outcome: &Outcome,
-        parts: &mut [Part],
+        parts: &mut [ShardLease],
     ) -> Result<(), Failure> {
         /// No variable's value.
         const UNKNOWN: &str = "";
@@ -216,17 +217,22 @@ impl Session {
     }
 
     /// Makes the connections of a statement give the same values: of the session, and of the time if it reads that.
-    pub(super) async fn make_alike(&self, class: &Class, timed: bool, lent: &mut Parts) -> Result<(), Failure> {
-        self.hand_over(class, &mut lent.parts).await?;
-        if timed && lent.parts.len() > 1 && self.state.profile.variable("timestamp").is_none() {
-            confirm_all(&mut lent.parts).await?;
-            lent.stop_clocks().await?;
+    pub(super) async fn make_alike(
+        &self,
+        class: &Class,
+        timed: bool,
+        leased: &mut StatementLeases,
+    ) -> Result<(), Failure> {
+        self.hand_over(class, &mut leased.parts).await?;
+        if timed && leased.parts.len() > 1 && self.state.profile.variable("timestamp").is_none() {
+            confirm_all(&mut leased.parts).await?;
+            leased.stop_clocks().await?;
         }
         Ok(())
     }
 
     /// Brings what a statement reads of its session's values to other connections.
-    async fn hand_over(&self, class: &Class, parts: &mut [Part]) -> Result<(), Failure> {
+    async fn hand_over(&self, class: &Class, parts: &mut [ShardLease]) -> Result<(), Failure> {
         let Left::Known(id) = self.state.last_insert_id else { return Ok(()) };
         if !class.effects.contains(Effects::USES_LAST_INSERT_ID) {
             return Ok(());
@@ -237,7 +243,7 @@ impl Session {
 }
 
 /// Has what is queued for the state of connections confirmed, on all of them at the same time.
-async fn confirm_all(parts: &mut [Part]) -> Result<(), Failure> {
+async fn confirm_all(parts: &mut [ShardLease]) -> Result<(), Failure> {
     join_all(parts.iter_mut().map(|part| confirm(&mut part.lease))).await.into_iter().collect()
 }
 

@@ -6,7 +6,7 @@ use weir_wire::resultset::ResultSet;
 
 use super::super::server::Stopped;
 use super::super::state::{Begin, Left};
-use super::super::{End, Session};
+use super::super::{Session, SessionEnd};
 use super::Statement;
 use super::decide::Answer;
 
@@ -34,7 +34,7 @@ impl Session {
     }
 
     /// Runs a WEIR statement.
-    pub(in crate::session) async fn weir_statement(&mut self, statement: &str) -> Result<(), End> {
+    pub(in crate::session) async fn weir_statement(&mut self, statement: &str) -> Result<(), SessionEnd> {
         if let Some(explained) = self.to_explain(statement) {
             return match self.explain(explained).await {
                 Ok(()) => Ok(()),

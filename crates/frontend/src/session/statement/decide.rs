@@ -113,7 +113,7 @@ pub(in crate::session) struct Facts {
     /// There are several shards.
     pub(in crate::session) many_shards: bool,
     /// The transaction has several participants.
-    pub(in crate::session) several: bool,
+    pub(in crate::session) multi_shard: bool,
     /// A transaction is open that a server knows of.
     pub(in crate::session) open: bool,
     /// The session has a connection.
@@ -130,9 +130,9 @@ impl Facts {
     /// The facts once what comes first has been done.
     fn after(self, first: First) -> Facts {
         if first.commits || first.ends_on_replica {
-            let (in_transaction, begun_here, several, open, on_replica) = Default::default();
+            let (in_transaction, begun_here, multi_shard, open, on_replica) = Default::default();
             let keeps_connection = self.keeps_connection && self.pinned;
-            return Facts { in_transaction, begun_here, several, open, on_replica, keeps_connection, ..self };
+            return Facts { in_transaction, begun_here, multi_shard, open, on_replica, keeps_connection, ..self };
         }
         self
     }
@@ -163,7 +163,7 @@ pub(in crate::session) fn without_plan(
 fn transaction(statement: &Statement<'_>, facts: &Facts, names: &Names<'_>) -> (First, Option<Course>) {
     let class = statement.class;
     let begins = matches!(class.kind, Kind::Begin { .. }) || class.effects.contains(Effects::STARTS_TRANSACTION_OTHER);
-    let ends_on_replica = facts.on_replica && !facts.several && begins;
+    let ends_on_replica = facts.on_replica && !facts.multi_shard && begins;
     let mut first = First { ends_on_replica, ..First::default() };
     if !facts.many_shards {
         return (first, None);
@@ -172,15 +172,17 @@ fn transaction(statement: &Statement<'_>, facts: &Facts, names: &Names<'_>) -> (
     match TransactionStatement::of(statement) {
         TransactionStatement::Other => {}
         TransactionStatement::Begin => {
-            return (First { begins_anew: true, commits: facts.several, ..first }, None);
+            return (First { begins_anew: true, commits: facts.multi_shard, ..first }, None);
         }
         TransactionStatement::Snapshot(read_only) => {
             let everywhere = facts.sharded && facts.movable;
-            first = First { begins_anew: true, commits: facts.several, ..first };
+            first = First { begins_anew: true, commits: facts.multi_shard, ..first };
             return (first, act(TransactionAct::Snapshot(read_only)).filter(|_| everywhere));
         }
-        TransactionStatement::Autocommit(on) => first.commits = on && !facts.autocommit && facts.several,
-        TransactionStatement::End(ends) if facts.several => return (first, act(TransactionAct::End(ends))),
+        TransactionStatement::Autocommit(on) => first.commits = on && !facts.autocommit && facts.multi_shard,
+        TransactionStatement::End(ends) if facts.multi_shard => {
+            return (first, act(TransactionAct::End(ends)));
+        }
         TransactionStatement::End(_) => return (First { begins_anew: true, ..first }, None),
         // The server says that it is too late.
         TransactionStatement::SetTransaction if facts.open || facts.begun_here => return (first, None),
@@ -193,17 +195,18 @@ fn transaction(statement: &Statement<'_>, facts: &Facts, names: &Names<'_>) -> (
     let locks = class.pins.intersects(Pins::LOCK_TABLES);
     // UNLOCK TABLES commits only what began under table locks: mysqldump sends it within its snapshot.
     let unlocks_nothing = class.releases.contains(Pins::LOCK_TABLES) && !facts.locks_tables;
-    if facts.several && class.pins.contains(Pins::TEMPORARY_TABLE) {
+    if facts.multi_shard && class.pins.contains(Pins::TEMPORARY_TABLE) {
         let message = "CREATE TEMPORARY TABLE in a transaction with several shards: the table would be on one of them. COMMIT first";
         return (First::default(), Some(Course::Refuse(not_supported(message))));
     }
-    first.commits |= facts.several && (class.effects.contains(Effects::IMPLICIT_COMMIT) && !unlocks_nothing || locks);
-    let refusal = if facts.several && !first.commits { refused_among_several(class) } else { None };
+    first.commits |=
+        facts.multi_shard && (class.effects.contains(Effects::IMPLICIT_COMMIT) && !unlocks_nothing || locks);
+    let refusal = if facts.multi_shard && !first.commits { refused_in_multi_shard(class) } else { None };
     (first, refusal.map(|message| Course::Refuse(not_supported(message))))
 }
 
 /// Why a transaction with several participants can't run a statement, if it can't.
-fn refused_among_several(class: &Class) -> Option<&'static str> {
+fn refused_in_multi_shard(class: &Class) -> Option<&'static str> {
     if class.pins.contains(Pins::CALL) {
         return Some(
             "CALL in a transaction with several shards: a routine that commits or rolls back would do so on one of them alone. COMMIT \

@@ -15,10 +15,10 @@ use weir_backend::profile::SharedProfile;
 use weir_sql::Class;
 use weir_wire::{Failure, StatusFlags};
 
-use super::super::relay::Outcome;
+use super::super::relay::ReplyOutcome;
 use super::super::server::Stopped;
 use super::super::state::Diagnostics;
-use super::super::{End, Session};
+use super::super::{Session, SessionEnd};
 use super::{Execution, Form, Statement, Text};
 
 /// What a session keeps for its rides.
@@ -49,7 +49,7 @@ impl Riding {
 /// How a ride ended, for the session.
 pub(super) enum Rode {
     /// The reply is in the client's output.
-    Done(Outcome),
+    Done(ReplyOutcome),
     /// The statement is to be run on a connection of its own. The failure: what the client hears of if the server turns
     /// out to be gone.
     NotYet(Option<Failure>),
@@ -82,7 +82,7 @@ impl Session {
     }
 
     /// Takes down how a statement ran on a connection of its own.
-    pub(super) fn note_run(&self, learnt: &SharedLearnt, outcome: Option<&Outcome>) {
+    pub(super) fn note_run(&self, learnt: &SharedLearnt, outcome: Option<&ReplyOutcome>) {
         let time = self.sent_at.map_or(Duration::MAX, |sent| sent.elapsed());
         let run = match outcome {
             Some(outcome) => Run { time, bytes: outcome.bytes, clean: outcome.left_nothing() },
@@ -187,23 +187,23 @@ impl Session {
 
     fn stops_ride(&self) -> Option<Stopped> {
         if self.handle.has(Interrupt::Connection) || self.handle.has(Interrupt::ShutdownNow) {
-            return Some(Stopped::Ended(End::Told(Self::interrupted_failure())));
+            return Some(Stopped::Ended(SessionEnd::Told(Self::interrupted_failure())));
         }
         self.handle.has(Interrupt::Query).then(|| Stopped::Refused(Self::interrupted_failure()))
     }
 
-    fn arrived(&mut self, learnt: &SharedLearnt, arrived: Arrived) -> Outcome {
+    fn arrived(&mut self, learnt: &SharedLearnt, arrived: Arrived) -> ReplyOutcome {
         let before = self.client.output.len();
         self.riding.ride.take_reply(&mut self.client.output);
         let bytes = (self.client.output.len() - before) as u64;
         self.lanes_at_hand().note_ride(learnt, &arrived, bytes);
-        Outcome {
+        ReplyOutcome {
             status: Some(arrived.status),
             row_count: -1,
             found_rows: Some(arrived.rows),
             rows_sent: arrived.rows,
             bytes,
-            ..Outcome::default()
+            ..ReplyOutcome::default()
         }
     }
 
@@ -212,7 +212,7 @@ impl Session {
     }
 
     /// A statement has ridden: what is kept of earlier ones on a connection is not its own.
-    pub(super) fn note_ride(&mut self, class: &Class, outcome: &Outcome) {
+    pub(super) fn note_ride(&mut self, class: &Class, outcome: &ReplyOutcome) {
         self.note(class, outcome);
         self.ran.on_lane = true;
         if let Some(lease) = &mut self.current.lease {

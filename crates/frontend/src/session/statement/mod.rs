@@ -14,6 +14,7 @@ pub(in crate::session) mod admit;
 mod answer;
 pub(in crate::session) mod decide;
 pub(in crate::session) mod lane;
+mod multi_statement;
 pub(in crate::session) mod place;
 pub(in crate::session) mod prepared;
 mod residue;
@@ -22,7 +23,6 @@ mod server;
 pub(in crate::session) mod sql_prepare;
 mod state_functions;
 mod text;
-mod texts_of_several;
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -209,7 +209,7 @@ impl<'a> Statement<'a> {
         match self.form {
             Form::Text(_) | Form::Resolved => Request::Text,
             Form::SqlPrepared(values) => {
-                Request::Named { variables: &values.names, backslashes: !self.mode.no_backslash_escapes }
+                Request::SqlPrepared { variables: &values.names, backslashes: !self.mode.no_backslash_escapes }
             }
             Form::Prepared(Execution { key, uncursored, types, session, .. }) => {
                 Request::Execute { parsing: &key.parsing, execute: uncursored, types, session }

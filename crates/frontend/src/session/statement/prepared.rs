@@ -16,7 +16,7 @@ use weir_wire::{Capabilities, Command, Failure, Fault, Malformed};
 
 use super::super::server::Stopped;
 use super::super::state::PreparedStatement;
-use super::super::{End, Session};
+use super::super::{Session, SessionEnd};
 use super::{Execution, Form, Statement, names_server_threads};
 use crate::texts::may_ride;
 
@@ -49,7 +49,7 @@ pub(in crate::session) fn malformed(error: Malformed) -> Failure {
 
 impl Session {
     /// COM_STMT_PREPARE.
-    pub(in crate::session) async fn prepare(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(in crate::session) async fn prepare(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
         if self.state.statements.len() >= MOST_STATEMENTS {
             self.refuse(&too_many_statements());
             return Ok(());
@@ -224,7 +224,7 @@ impl Session {
     }
 
     /// COM_STMT_EXECUTE.
-    pub(in crate::session) async fn execute(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(in crate::session) async fn execute(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
         let begun = self.statement_begins();
         let statement =
             statement_id(payload).ok().and_then(|id| self.prepared_statement(id, "mysqld_stmt_execute").ok());

@@ -11,7 +11,7 @@ use weir_sql::{Kind, Pins};
 use weir_wire::StatusFlags;
 
 use super::super::Session;
-use super::super::relay::Outcome;
+use super::super::relay::ReplyOutcome;
 use super::super::server::Stopped;
 use super::{Execution, Form, Statement};
 
@@ -20,7 +20,7 @@ impl Session {
     pub(super) async fn take_residue(
         &mut self,
         statement: &Statement<'_>,
-        outcome: &Outcome,
+        outcome: &ReplyOutcome,
         bound: Pins,
     ) -> Result<(), Stopped> {
         let (class, text) = (statement.class, statement.text);
@@ -49,7 +49,7 @@ impl Session {
     }
 
     /// After an execution: a cursor may be open, and values that came in pieces have been used.
-    fn note_execution(&mut self, execution: &Execution<'_>, outcome: &Outcome) -> Result<(), Stopped> {
+    fn note_execution(&mut self, execution: &Execution<'_>, outcome: &ReplyOutcome) -> Result<(), Stopped> {
         let says = |flag| outcome.status.is_some_and(|status| status.contains(flag));
         // What ends in an OK of its own, as CALL does, has sent all rows; a routine's own cursor raises the flag there too.
         let rows_last = outcome.error.is_none() && outcome.found_rows.is_some();

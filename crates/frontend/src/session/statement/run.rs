@@ -78,7 +78,7 @@ impl Session {
             begin_is_a_block: matches!(statement.class.kind, Kind::Begin { .. }) && self.begin_is_a_block(),
             prepared_on_connection: self.state.pins.contains(Pins::TEXT_PREPARE),
             many_shards: self.shared.shards.len() > 1,
-            several: self.transaction.are_several(),
+            multi_shard: self.transaction.is_multi_shard(),
             open: self.has_open_transaction(),
             has_connection: self.current.lease.is_some(),
             pinned: !self.state.pins.is_empty() || self.state.has_busy_statements(),

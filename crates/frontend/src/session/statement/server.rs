@@ -5,14 +5,14 @@
 use std::rc::Rc;
 
 use weir_backend::statement::{self, StatementKey};
-use weir_exec::NAMED;
+use weir_exec::SQL_PREPARED;
 use weir_exec::write::Generator;
 use weir_sql::{Effects, RoutingHint};
 use weir_wire::Failure;
 use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::query_payload;
 
-use super::super::relay::Outcome;
+use super::super::relay::ReplyOutcome;
 use super::super::server::Stopped;
 use super::super::{SMALL_COMMAND, Session};
 use super::decide::OneServer;
@@ -95,7 +95,7 @@ impl Session {
         &mut self,
         statement: &Statement<'_>,
         lost: Option<Failure>,
-    ) -> Result<Outcome, Stopped> {
+    ) -> Result<ReplyOutcome, Stopped> {
         let mut retries = self.retries(statement.class);
         let bound = self.state.pins;
         let mut done = match lost {
@@ -113,7 +113,7 @@ impl Session {
         Ok(outcome)
     }
 
-    async fn run_attempt(&mut self, statement: &Statement<'_>) -> Result<Outcome, Stopped> {
+    async fn run_attempt(&mut self, statement: &Statement<'_>) -> Result<ReplyOutcome, Stopped> {
         let class = statement.class;
         match &statement.form {
             Form::Text(text) => {
@@ -127,9 +127,9 @@ impl Session {
             Form::SqlPrepared(values) => {
                 self.text_charset()?;
                 self.be_in_profile().await?;
-                let prepare = NAMED.prepare(statement.text, !self.state.lex.no_backslash_escapes);
+                let prepare = SQL_PREPARED.prepare(statement.text, !self.state.lex.no_backslash_escapes);
                 self.connection().query(&prepare).await?;
-                let execute = NAMED.execute(values.names.iter().map(String::as_str));
+                let execute = SQL_PREPARED.execute(values.names.iter().map(String::as_str));
                 let payload = query_payload(&execute, self.connection().capabilities);
                 self.send(class, &payload).await?;
                 self.forward_reply(ReplyKind::Results, class, None).await
@@ -144,7 +144,7 @@ impl Session {
     }
 
     /// Executes a prepared statement on a connection of the session's own.
-    async fn execute_once(&mut self, statement: &Statement<'_>, run: &Execution<'_>) -> Result<Outcome, Stopped> {
+    async fn execute_once(&mut self, statement: &Statement<'_>, run: &Execution<'_>) -> Result<ReplyOutcome, Stopped> {
         let Execution { key, execute, types, untyped, session, .. } = *run;
         let mariadb = self.identity.mariadb;
         let retypes = mariadb && statement.class.effects.contains(Effects::RUNS_OTHERS);

@@ -10,13 +10,13 @@ use weir_wire::stmt::query_text_at;
 use weir_wire::{Failure, Fault};
 
 use super::super::server::Stopped;
-use super::super::{End, Session};
+use super::super::{Session, SessionEnd};
 use super::{Form, Statement, Text};
 use crate::texts::ReadText;
 
 impl Session {
     /// A text.
-    pub(in crate::session) async fn query(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(in crate::session) async fn query(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
         let at = match query_text_at(payload, self.client.capabilities) {
             Ok(at) => at,
             Err(error) => {
@@ -41,7 +41,7 @@ impl Session {
     }
 
     /// Runs the text that begins at `at` in a command, and answers the client.
-    pub(super) async fn run_text(&mut self, payload: &[u8], at: usize, read: &Rc<ReadText>) -> Result<(), End> {
+    pub(super) async fn run_text(&mut self, payload: &[u8], at: usize, read: &Rc<ReadText>) -> Result<(), SessionEnd> {
         let held = self.hold_status(&read.class, &payload[at..]);
         let ended = match self.run_admitted_text(payload, at, read).await {
             Ok(()) => Ok(()),

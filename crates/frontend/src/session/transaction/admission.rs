@@ -9,7 +9,7 @@ use weir_wire::error::codes;
 use weir_wire::{Failure, Fault, StatusFlags};
 
 use super::super::server::Stopped;
-use super::super::{End, Session};
+use super::super::{Session, SessionEnd};
 
 impl Session {
     /// The connection that is wanted next is to the target's shard: if it begins a transaction, the session has a permit for it.
@@ -28,15 +28,15 @@ impl Session {
     }
 
     /// The session has a permit for several shards.
-    pub(in crate::session) async fn have_permit_for_several(&mut self) -> Result<(), Stopped> {
-        if self.transaction.permit.as_ref().is_some_and(AdmissionPermit::is_for_several) {
+    pub(in crate::session) async fn have_multi_shard_permit(&mut self) -> Result<(), Stopped> {
+        if self.transaction.permit.as_ref().is_some_and(AdmissionPermit::is_multi_shard) {
             return Ok(());
         }
         let admission = self.endpoint.admission.clone();
         let user = self.key.user.clone();
-        self.transaction.permit = match admission.try_several(&user) {
+        self.transaction.permit = match admission.try_multi_shard(&user) {
             Some(permit) => Some(permit),
-            None => Some(self.wait_for_permit(&admission, admission.several(&user)).await?),
+            None => Some(self.wait_for_permit(&admission, admission.multi_shard(&user)).await?),
         };
         Ok(())
     }
@@ -61,13 +61,13 @@ impl Session {
                 biased;
                 waited = &mut waiting => break waited,
                 () = self.handle.bell.rung() => self.stops_waiting()?,
-                error = self.client.gone() => return Err(Stopped::Ended(End::from(error))),
+                error = self.client.gone() => return Err(Stopped::Ended(SessionEnd::from(error))),
             }
         };
         self.handle.set_state("");
         waited.map_err(|_| {
             self.endpoint.backend_metrics.queue_timeouts.inc();
-            let most = admission.most_with_several();
+            let most = admission.most_multi_shard();
             let message = format!(
                 "Too many connections: {most} sessions have transactions or statements over several shards, and none ended within \
                  {bound:?}. Raise pool.max_connections and the servers' max_connections"

@@ -11,17 +11,17 @@ use weir_wire::{Failure, Fault, StatusFlags};
 use super::super::server::Stopped;
 use super::super::sharded::shard_id;
 use super::super::state::Begin;
-use super::super::{End, Session};
+use super::super::{Session, SessionEnd};
 use super::kind::Ends;
 use super::{ER_XA_RBROLLBACK, Participant};
 
 impl Session {
     /// A statement that commits what is open before it runs.
     pub(super) async fn commit_before(&mut self) -> Result<(), Stopped> {
-        if !self.transaction.are_several() {
+        if !self.transaction.is_multi_shard() {
             return Ok(());
         }
-        let committed = self.commit_parts().await;
+        let committed = self.commit_participants().await;
         if self.current.lease.is_some() && !self.state.is_bound() {
             match self.state.left_something() {
                 true => self.give_way().await,
@@ -52,8 +52,8 @@ impl Session {
         let characteristics = self.transaction.characteristics.clone();
         let read_only = self.transaction.read_only;
         match ends.commit {
-            true => self.commit_parts().await?,
-            false => drop(self.end_parts(false).await),
+            true => self.commit_participants().await?,
+            false => drop(self.end_participants(false).await),
         }
         if ends.chain {
             self.state.begin = Some(Begin::plain(read_only.then_some(true)));
@@ -63,19 +63,19 @@ impl Session {
         self.transaction_ok_here(if ends.chain { b"T_______" } else { b"________" });
         if ends.release {
             self.client.flush().await.map_err(|error| Stopped::Ended(error.into()))?;
-            return Err(Stopped::Ended(End::Quit));
+            return Err(Stopped::Ended(SessionEnd::Quit));
         }
         Ok(())
     }
 
     /// Commits on all parts.
-    pub(super) async fn commit_parts(&mut self) -> Result<(), Stopped> {
-        let ended = self.end_parts(true).await;
+    pub(super) async fn commit_participants(&mut self) -> Result<(), Stopped> {
+        let ended = self.end_participants(true).await;
         match (ended.verdict, ended.failure) {
             (Verdict::Committed, _) => Ok(()),
             // As with one server: the connection is lost in its COMMIT.
             (Verdict::Unknown, Some(failure)) if failure.code == codes::CR_SERVER_LOST => {
-                Err(Stopped::Ended(End::Told(failure)))
+                Err(Stopped::Ended(SessionEnd::Told(failure)))
             }
             (_, Some(failure)) => Err(failure.into()),
             (_, None) => Err(Self::rolled_back_failure().into()),
@@ -88,7 +88,7 @@ impl Session {
     }
 
     /// Ends the transaction on all parts. Nothing stops it: neither the client's end nor a kill.
-    pub(super) async fn end_parts(&mut self, commit: bool) -> Ended {
+    pub(super) async fn end_participants(&mut self, commit: bool) -> Ended {
         let coordinator = self.endpoint.transactions.clone();
         let id = self.transaction.id;
         let mut parked = std::mem::take(&mut self.transaction.parked);

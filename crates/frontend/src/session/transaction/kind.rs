@@ -41,8 +41,12 @@ impl TransactionStatement {
         let (class, text, lex) = (statement.class, statement.text, statement.mode());
         match class.kind {
             Kind::Begin { .. } => return TransactionStatement::Begin,
-            Kind::Commit => return TransactionStatement::End(Ends { commit: true, chain: false, release: false }),
-            Kind::Rollback => return TransactionStatement::End(Ends { commit: false, chain: false, release: false }),
+            Kind::Commit => {
+                return TransactionStatement::End(Ends { commit: true, chain: false, release: false });
+            }
+            Kind::Rollback => {
+                return TransactionStatement::End(Ends { commit: false, chain: false, release: false });
+            }
             Kind::Set if class.effects.contains(Effects::SET_TRANSACTION_ONCE) && class.assigned.is_empty() => {
                 return TransactionStatement::SetTransaction;
             }

@@ -1,6 +1,6 @@
 //! Connections to several shards at once, for statements that need them.
 //!
-//! What must always hold: a part is a connection that is clean and in the session's profile when it is lent; it goes back to its
+//! What must always hold: a part is a connection that is clean and in the session's profile when it is leased; it goes back to its
 //! pool when it is dropped clean, and is closed when it is dropped in the middle of a reply. Whoever has one
 //! and wants another has a place for several shards first ([`super::admission`]): then nobody waits for one who waits for him.
 
@@ -23,7 +23,7 @@ use super::super::sharded::shard_id;
 use crate::backends::ServerId;
 
 /// A connection to a shard's writer, for one statement.
-pub(in crate::session) struct Part {
+pub(in crate::session) struct LeasedShard {
     /// The shard.
     pub(in crate::session) shard: usize,
     /// The server's index in the shard's group.
@@ -33,11 +33,11 @@ pub(in crate::session) struct Part {
     pub(in crate::session) _shown: Shown,
 }
 
-impl Part {
+impl LeasedShard {
     /// For plans: the connection, and that the session has it.
-    pub(in crate::session) fn apart(self) -> (weir_exec::Part, Shown) {
-        let Part { shard, index, lease, _shown } = self;
-        (weir_exec::Part { shard: shard_id(shard), index, lease }, _shown)
+    pub(in crate::session) fn apart(self) -> (weir_exec::ShardLease, Shown) {
+        let LeasedShard { shard, index, lease, _shown } = self;
+        (weir_exec::ShardLease { shard: shard_id(shard), index, lease }, _shown)
     }
 }
 
@@ -71,34 +71,41 @@ impl Session {
     /// What the session's latest statement has left on its own connection is read first, and that connection given back, unless it is
     /// bound. What the statement leaves on the connection (warnings, an insert id) is not the session's: whoever needs it reads it
     /// before the part is dropped.
-    pub(in crate::session) async fn lend_part(&mut self, shard: usize) -> Result<Part, Stopped> {
+    pub(in crate::session) async fn lease_shard(&mut self, shard: usize) -> Result<LeasedShard, Stopped> {
         let profile = self.state.profile.clone();
-        self.lend_part_in(shard, &profile).await
+        self.lease_shard_in(shard, &profile).await
     }
 
     /// The same for several shards, all at the same time.
-    pub(in crate::session) async fn lend_parts(&mut self, shards: &[usize]) -> Result<Vec<Part>, Stopped> {
+    pub(in crate::session) async fn lease_shards(&mut self, shards: &[usize]) -> Result<Vec<LeasedShard>, Stopped> {
         let profile = self.state.profile.clone();
-        self.lend_parts_in(shards, &profile).await
+        self.lease_shards_in(shards, &profile).await
     }
 
     /// The same for what runs outside of transactions, which `autocommit = 0` would begin.
-    pub(in crate::session) async fn lend_parts_alone(&mut self, shards: &[usize]) -> Result<Vec<Part>, Stopped> {
+    pub(in crate::session) async fn lease_shards_outside(
+        &mut self,
+        shards: &[usize],
+    ) -> Result<Vec<LeasedShard>, Stopped> {
         let profile = match self.state.profile.variable("autocommit") {
             None => self.state.profile.clone(),
             Some(_) => Rc::new(self.state.profile.with_variables([("autocommit", "ON")])),
         };
-        self.lend_parts_in(shards, &profile).await
+        self.lease_shards_in(shards, &profile).await
     }
 
-    async fn lend_parts_in(&mut self, shards: &[usize], profile: &SharedProfile) -> Result<Vec<Part>, Stopped> {
+    async fn lease_shards_in(
+        &mut self,
+        shards: &[usize],
+        profile: &SharedProfile,
+    ) -> Result<Vec<LeasedShard>, Stopped> {
         if let [shard] = shards {
-            return Ok(vec![self.lend_part_in(*shard, profile).await?]);
+            return Ok(vec![self.lease_shard_in(*shard, profile).await?]);
         }
         if self.held {
             self.give_way().await;
         }
-        let mut ready = self.lend_writers(shards).await?;
+        let mut ready = self.lease_writers(shards).await?;
         let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);
         for part in ready.iter_mut().flatten() {
             part.lease.queue_state(profile, tracking)?;
@@ -119,49 +126,49 @@ impl Session {
             };
             parts.push(match usable {
                 Some(part) => part,
-                None => self.lend_part_in(*shard, profile).await?,
+                None => self.lease_shard_in(*shard, profile).await?,
             });
         }
         Ok(parts)
     }
 
     /// Connections to the writers of several shards, asked for at the same time; none for a shard whose writer can't be reached now.
-    async fn lend_writers(&mut self, shards: &[usize]) -> Result<Vec<Option<Part>>, Stopped> {
+    async fn lease_writers(&mut self, shards: &[usize]) -> Result<Vec<Option<LeasedShard>>, Stopped> {
         self.handle.set_state("Waiting for a server connection");
         let profile = self.state.profile.clone();
         let request = || Request { key: &self.key, password: &self.password, profile: &profile, patient: false };
         let place = |shard: &usize| ServerId { shard: *shard, index: self.shared.shards[*shard].writer() };
         let places: Vec<ServerId> = shards.iter().map(place).collect();
         let mut lending = join_all(places.iter().map(|place| self.shared.at(*place).pool.lend(request())));
-        let lent = loop {
+        let leased = loop {
             // Cancel-safe: a dropped `lend` gives up its place, `gone` keeps what was read, a bell keeps its ring.
             tokio::select! {
                 biased;
-                lent = &mut lending => break lent,
+                leased = &mut lending => break leased,
                 () = self.handle.bell.rung() => self.stops_waiting()?,
                 error = self.client.gone() => return Err(Stopped::Ended(error.into())),
             }
         };
         drop(lending);
         self.handle.set_state("");
-        places.iter().zip(lent).map(|(place, lent)| self.leased_writer(*place, lent)).collect()
+        places.iter().zip(leased).map(|(place, leased)| self.leased_writer(*place, leased)).collect()
     }
 
-    fn leased_writer(&self, place: ServerId, lent: Result<Lease, Failure>) -> Result<Option<Part>, Stopped> {
-        match lent {
+    fn leased_writer(&self, place: ServerId, leased: Result<Lease, Failure>) -> Result<Option<LeasedShard>, Stopped> {
+        match leased {
             // While it was waited for, the writer has become another one.
             Ok(_) if place.index != self.shared.shards[place.shard].writer() => Ok(None),
             Ok(mut lease) => {
                 lease.has_found_rows = false;
                 let _shown = Shown::new(&self.handle, &lease);
-                Ok(Some(Part { shard: place.shard, index: place.index, lease, _shown }))
+                Ok(Some(LeasedShard { shard: place.shard, index: place.index, lease, _shown }))
             }
             Err(failure) if failure.code == codes::CR_CONN_HOST_ERROR => Ok(None),
             Err(failure) => Err(failure.into()),
         }
     }
 
-    async fn lend_part_in(&mut self, shard: usize, profile: &SharedProfile) -> Result<Part, Stopped> {
+    async fn lease_shard_in(&mut self, shard: usize, profile: &SharedProfile) -> Result<LeasedShard, Stopped> {
         if self.held {
             // Nobody else can have it meanwhile, and the part may be the one that it keeps from its pool.
             self.give_way().await;
@@ -170,7 +177,7 @@ impl Session {
         // A connection may have been closed by its server while it was idle.
         let mut stale = true;
         loop {
-            let mut part = self.lend_writer(shard, &mut deadline).await?;
+            let mut part = self.lease_writer(shard, &mut deadline).await?;
             match self.bring_into_profile(&mut part.lease, profile).await {
                 Err(Stopped::Refused(failure)) if failure.code == codes::CR_SERVER_LOST && stale => stale = false,
                 brought => return brought.map(|()| part),
@@ -178,7 +185,7 @@ impl Session {
         }
     }
 
-    async fn lend_writer(&mut self, shard: usize, deadline: &mut Option<Instant>) -> Result<Part, Stopped> {
+    async fn lease_writer(&mut self, shard: usize, deadline: &mut Option<Instant>) -> Result<LeasedShard, Stopped> {
         loop {
             let index = self.shared.shards[shard].writer();
             match self.lend(ServerId { shard, index }).await? {
@@ -187,7 +194,7 @@ impl Session {
                 Ok(mut lease) => {
                     lease.has_found_rows = false;
                     let _shown = Shown::new(&self.handle, &lease);
-                    return Ok(Part { shard, index, lease, _shown });
+                    return Ok(LeasedShard { shard, index, lease, _shown });
                 }
                 Err(failure) if failure.code == codes::CR_CONN_HOST_ERROR => {
                     self.wait_for_writer(shard, failure, deadline).await?;

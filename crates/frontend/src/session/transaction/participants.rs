@@ -4,7 +4,7 @@
 //! in a transaction, what it did on some shards is undone when it fails on another.
 
 use futures_util::future::join_all;
-use weir_exec::Part;
+use weir_exec::ShardLease;
 use weir_sql::Pins;
 use weir_txn::clock;
 use weir_wire::error::codes;
@@ -17,9 +17,9 @@ use super::super::state::Begin;
 use super::{HARMLESS, Joins, Shown, shard_id};
 
 /// The connections of a statement on several shards.
-pub(in super::super) struct Parts {
+pub(in super::super) struct StatementLeases {
     /// In the order of the shards that were asked for.
-    pub(in super::super) parts: Vec<Part>,
+    pub(in super::super) parts: Vec<ShardLease>,
     how: How,
     /// Their clocks stand.
     stopped: bool,
@@ -38,8 +38,12 @@ enum How {
 
 impl Session {
     /// Connections for a statement on several shards. They are parts of the session's transaction if it has one or, by autocommit = 0,
-    /// begins one; of one of the statement's own if it writes on several. To be given to [`Session::parts_done`] in any case.
-    pub(in super::super) async fn parts_for(&mut self, shards: &[usize], writes: bool) -> Result<Parts, Stopped> {
+    /// begins one; of one of the statement's own if it writes on several. To be given to [`Session::end_leases`] in any case.
+    pub(in super::super) async fn leases_for(
+        &mut self,
+        shards: &[usize],
+        writes: bool,
+    ) -> Result<StatementLeases, Stopped> {
         let how = match (self.transaction.of_statement, self.is_or_begins_transaction(), writes && shards.len() > 1) {
             (true, ..) if writes => How::Implicit,
             (true, ..) | (_, true, _) => How::Within,
@@ -47,22 +51,22 @@ impl Session {
             (_, false, false) => How::Alone,
         };
         match how {
-            How::Alone => self.parts_alone(shards).await,
-            How::Within | How::Implicit => self.parts_within(shards, how, writes).await,
+            How::Alone => self.leases_outside(shards).await,
+            How::Within | How::Implicit => self.leases_within(shards, how, writes).await,
         }
     }
 
     /// The same for what a statement reads before it writes: without the session's transaction it begins its own, in which it goes on.
     /// To be ended by [`Session::end_statement`].
-    pub(in super::super) async fn parts_to_begin(&mut self, shards: &[usize]) -> Result<Parts, Stopped> {
+    pub(in super::super) async fn leases_to_begin(&mut self, shards: &[usize]) -> Result<StatementLeases, Stopped> {
         self.transaction.of_statement |= !self.is_or_begins_transaction();
-        self.parts_within(shards, How::Within, false).await
+        self.leases_within(shards, How::Within, false).await
     }
 
     /// The same for what only reads, and takes no locks.
-    pub(in super::super) async fn parts_to_look(&mut self, shards: &[usize]) -> Result<Parts, Stopped> {
+    pub(in super::super) async fn leases_to_look(&mut self, shards: &[usize]) -> Result<StatementLeases, Stopped> {
         self.transaction.of_look = true;
-        let parts = self.parts_to_begin(shards).await;
+        let parts = self.leases_to_begin(shards).await;
         self.transaction.of_look = false;
         parts
     }
@@ -70,9 +74,9 @@ impl Session {
     /// The end of a statement that may have begun a transaction of its own, and has not ended it.
     pub(in super::super) async fn end_statement(&mut self, commit: bool) -> Result<(), Stopped> {
         match std::mem::take(&mut self.transaction.of_statement) {
-            true if commit => self.commit_parts().await,
+            true if commit => self.commit_participants().await,
             true => {
-                self.end_parts(false).await;
+                self.end_participants(false).await;
                 Ok(())
             }
             false => Ok(()),
@@ -85,13 +89,13 @@ impl Session {
         self.has_open_transaction() || begins
     }
 
-    async fn parts_within(&mut self, shards: &[usize], how: How, writes: bool) -> Result<Parts, Stopped> {
+    async fn leases_within(&mut self, shards: &[usize], how: How, writes: bool) -> Result<StatementLeases, Stopped> {
         let own = how == How::Implicit || self.transaction.of_statement;
         let elsewhere = self.current.lease.is_some()
             && !self.held
             && shards.iter().any(|shard| *shard != self.current.server.shard);
         if shards.len() > 1 || elsewhere {
-            self.have_permit_for_several().await?;
+            self.have_multi_shard_permit().await?;
         }
         if !self.has_open_transaction() {
             if own {
@@ -109,15 +113,15 @@ impl Session {
         }
         let entered = Box::pin(self.enter_shards(shards)).await;
         if entered.is_err() && own {
-            self.end_parts(false).await;
+            self.end_participants(false).await;
         }
         entered?;
-        let mut parts = self.take_parts(shards, how, writes);
+        let mut parts = self.take_leases(shards, how, writes);
         match self.bring_up_to_date(&mut parts).await {
             Ok(()) => Ok(parts),
             Err(stopped) => {
                 let failure = stopped.failure().unwrap_or_else(Session::interrupted_failure);
-                let _ = self.parts_broken(parts, failure).await;
+                let _ = self.abandon_leases(parts, failure).await;
                 Err(stopped)
             }
         }
@@ -134,8 +138,8 @@ impl Session {
             // What the latest statement has left is read before the connections of others are waited for.
             [_, _, ..] => {
                 self.learn_values_left().await?;
-                self.have_permit_for_several().await?;
-                self.lend_parts(&missing).await?
+                self.have_multi_shard_permit().await?;
+                self.lease_shards(&missing).await?
             }
             _ => Vec::new(),
         };
@@ -164,7 +168,7 @@ impl Session {
     }
 
     /// What the session has set since they joined.
-    async fn bring_up_to_date(&mut self, parts: &mut Parts) -> Result<(), Stopped> {
+    async fn bring_up_to_date(&mut self, parts: &mut StatementLeases) -> Result<(), Stopped> {
         let profile = self.state.profile.clone();
         let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);
         for part in &mut parts.parts {
@@ -178,13 +182,17 @@ impl Session {
     }
 
     /// Connections of the statement's own, whatever transaction is open.
-    pub(in super::super) async fn parts_alone(&mut self, shards: &[usize]) -> Result<Parts, Stopped> {
+    pub(in super::super) async fn leases_outside(&mut self, shards: &[usize]) -> Result<StatementLeases, Stopped> {
         if shards.len() > 1 || self.current.lease.is_some() && !self.held {
-            self.have_permit_for_several().await?;
+            self.have_multi_shard_permit().await?;
         }
-        let mut all =
-            Parts { parts: Vec::with_capacity(shards.len()), how: How::Alone, stopped: false, _shown: Vec::new() };
-        for part in self.lend_parts_alone(shards).await? {
+        let mut all = StatementLeases {
+            parts: Vec::with_capacity(shards.len()),
+            how: How::Alone,
+            stopped: false,
+            _shown: Vec::new(),
+        };
+        for part in self.lease_shards_outside(shards).await? {
             let (part, shown) = part.apart();
             all.parts.push(part);
             all._shown.push(shown);
@@ -251,7 +259,7 @@ impl Session {
     }
 
     /// Takes the parts of these shards out of the session, which all have one.
-    fn take_parts(&mut self, shards: &[usize], how: How, writes: bool) -> Parts {
+    fn take_leases(&mut self, shards: &[usize], how: How, writes: bool) -> StatementLeases {
         self.park_current();
         let mut parts = Vec::with_capacity(shards.len());
         for shard in shards {
@@ -262,14 +270,14 @@ impl Session {
             let parked = &mut self.transaction.parked[at];
             parked.participant.wrote |= writes;
             if let Some(lease) = parked.participant.lease.take() {
-                parts.push(Part { shard: shard_id(*shard), index: parked.participant.server.index, lease });
+                parts.push(ShardLease { shard: shard_id(*shard), index: parked.participant.server.index, lease });
             }
         }
-        Parts { parts, how, stopped: false, _shown: Vec::new() }
+        StatementLeases { parts, how, stopped: false, _shown: Vec::new() }
     }
 
     /// Puts parts back where they were taken from; the last of them is the session's connection again.
-    fn put_back(&mut self, parts: &mut Parts) {
+    fn put_back(&mut self, parts: &mut StatementLeases) {
         let mut last = None;
         for part in parts.parts.drain(..) {
             let shard = usize::from(part.shard.0);
@@ -291,9 +299,9 @@ impl Session {
 
     /// The statement has ended on all its connections, or has failed on one and has left nothing. The client is told of it only after
     /// this, and of this error if there is one.
-    pub(in super::super) async fn parts_done(
+    pub(in super::super) async fn end_leases(
         &mut self,
-        mut parts: Parts,
+        mut parts: StatementLeases,
         failed: Option<Failure>,
     ) -> Result<(), Stopped> {
         parts.let_clocks_go_on().await;
@@ -302,7 +310,7 @@ impl Session {
             (How::Alone, Some(failure)) => Err(failure.into()),
             (How::Implicit, None) => {
                 self.put_back(&mut parts);
-                self.commit_parts().await
+                self.commit_participants().await
             }
             (How::Within, None) => {
                 self.put_back(&mut parts);
@@ -315,22 +323,26 @@ impl Session {
                 Err(failure.into())
             }
             // A deadlock, or a lost server: what is open elsewhere can't be finished.
-            (_, Some(failure)) => self.parts_broken(parts, failure).await,
+            (_, Some(failure)) => self.abandon_leases(parts, failure).await,
         }
     }
 
     /// The statement has failed in a way that it can't be undone alone: its transaction is rolled back.
-    pub(in super::super) async fn parts_broken(&mut self, mut parts: Parts, failure: Failure) -> Result<(), Stopped> {
+    pub(in super::super) async fn abandon_leases(
+        &mut self,
+        mut parts: StatementLeases,
+        failure: Failure,
+    ) -> Result<(), Stopped> {
         parts.let_clocks_go_on().await;
         if parts.how != How::Alone {
             self.put_back(&mut parts);
-            self.end_parts(false).await;
+            self.end_participants(false).await;
         }
         Err(failure.into())
     }
 }
 
-impl Parts {
+impl StatementLeases {
     /// Gives all of them one time, until they are done.
     ///
     /// # Errors
@@ -354,7 +366,7 @@ impl Parts {
 }
 
 /// Whether all of the parts are still in their transaction.
-async fn transaction_lives(parts: &mut Parts) -> bool {
+async fn transaction_lives(parts: &mut StatementLeases) -> bool {
     if !parts.parts.iter().all(|part| part.lease.is_clean()) {
         return false;
     }

@@ -7,7 +7,7 @@ use weir_txn::everywhere;
 
 use super::super::server::Stopped;
 use super::super::statement::Statement;
-use super::super::{End, Session};
+use super::super::{Session, SessionEnd};
 use super::Savepoint;
 use super::kind::TransactionStatement;
 
@@ -20,7 +20,7 @@ impl Session {
         text: &[u8],
     ) -> Result<(), Stopped> {
         if !unheard {
-            self.run_on_all_parts(&String::from_utf8_lossy(text)).await?;
+            self.run_on_participants(&String::from_utf8_lossy(text)).await?;
         }
         self.transaction.unsent |= unheard;
         let savepoints = &mut self.transaction.savepoints;
@@ -45,7 +45,7 @@ impl Session {
     }
 
     /// Runs a statement on each part. One that is lost takes the transaction with it.
-    async fn run_on_all_parts(&mut self, text: &str) -> Result<(), Stopped> {
+    async fn run_on_participants(&mut self, text: &str) -> Result<(), Stopped> {
         let parked = self.transaction.parked.iter_mut().filter_map(|part| part.participant.lease.as_deref_mut());
         let all = self.current.lease.as_deref_mut().into_iter().chain(parked);
         let Err(failure) = everywhere(all, text).await else { return Ok(()) };
@@ -55,7 +55,7 @@ impl Session {
             .iter()
             .any(|part| part.participant.lease.as_ref().is_none_or(|lease| !lease.is_clean()));
         if lost || self.current.lease.as_ref().is_none_or(|lease| !lease.is_clean()) {
-            return Err(Stopped::Ended(End::Told(failure)));
+            return Err(Stopped::Ended(SessionEnd::Told(failure)));
         }
         Err(failure.into())
     }

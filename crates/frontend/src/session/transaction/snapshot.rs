@@ -32,7 +32,7 @@ impl Session {
         let begun = self.begin_on_all(read_only, &catalog).await;
         if begun.is_err() {
             self.state.begin = None;
-            self.end_parts(false).await;
+            self.end_participants(false).await;
         }
         begun?;
         self.transaction_ok_here(b"T_______");

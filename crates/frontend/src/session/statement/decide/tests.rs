@@ -20,7 +20,7 @@ const FREE: Facts = Facts {
     begin_is_a_block: false,
     prepared_on_connection: false,
     many_shards: true,
-    several: false,
+    multi_shard: false,
     open: false,
     has_connection: false,
     pinned: false,
@@ -30,7 +30,7 @@ const FREE: Facts = Facts {
 
 /// A session in a transaction with several participants.
 const SEVERAL: Facts =
-    Facts { several: true, open: true, in_transaction: true, has_connection: true, keeps_connection: true, ..FREE };
+    Facts { multi_shard: true, open: true, in_transaction: true, has_connection: true, keeps_connection: true, ..FREE };
 
 /// What a course is, in short.
 fn told(course: &Course) -> String {
@@ -165,7 +165,7 @@ fn what_a_statement_is_for_the_transaction_comes_before_its_course() {
     let one_shard = Facts { many_shards: false, ..on_replica };
     let bound = Facts { has_connection: true, keeps_connection: true, pinned: true, movable: false, ..FREE };
     let begun = Facts { begun_here: true, in_transaction: true, ..FREE };
-    let open = Facts { several: false, ..SEVERAL };
+    let open = Facts { multi_shard: false, ..SEVERAL };
     let pinned = Facts { pinned: true, movable: false, ..SEVERAL };
     let without_autocommit = Facts { autocommit: false, ..SEVERAL };
     let cases = [

@@ -14,7 +14,7 @@ use weir_wire::{Command, Failure, Fault, Malformed, StatusFlags};
 
 use super::super::super::server::Stopped;
 use super::super::super::state::PreparedStatement;
-use super::super::super::{End, Session};
+use super::super::super::{Session, SessionEnd};
 use super::{LAST_PREPARED, malformed};
 
 /// A statement with values in pieces would run with another text than the one that has them.
@@ -67,7 +67,7 @@ impl Session {
     }
 
     /// COM_STMT_FETCH.
-    pub(in crate::session) async fn fetch(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(in crate::session) async fn fetch(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
         match self.fetch_rows(payload).await {
             Ok(()) => Ok(()),
             Err(stopped) => self.stopped(stopped),
@@ -100,7 +100,7 @@ impl Session {
     }
 
     /// COM_STMT_RESET: closes the cursor, and forgets what was sent in pieces.
-    pub(in crate::session) async fn reset_statement(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(in crate::session) async fn reset_statement(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
         match self.reset_on_server(payload).await {
             Ok(true) => Ok(()),
             Ok(false) => {
@@ -135,7 +135,7 @@ impl Session {
 
     /// COM_STMT_CLOSE, which has no reply. Connections keep the statement prepared for the next session that
     /// prepares the same text, unless a cursor or a value in pieces is left on it.
-    pub(in crate::session) fn close_statement(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(in crate::session) fn close_statement(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
         let Ok(id) = statement_id(payload) else { return Ok(()) };
         let Some(statement) = self.state.statements.remove(&id) else { return Ok(()) };
         if statement.cursor || statement.long_data || statement.key.is_alone() {
@@ -148,7 +148,7 @@ impl Session {
     }
 
     /// COM_STMT_SEND_LONG_DATA, which has no reply: a failure is told by the next execution.
-    pub(in crate::session) async fn long_data(&mut self, payload: &[u8]) -> Result<(), End> {
+    pub(in crate::session) async fn long_data(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
         let Ok(id) = statement_id(payload) else { return Ok(()) };
         let Ok(statement) = self.prepared_statement(id, "mysqld_stmt_send_long_data") else { return Ok(()) };
         if statement.failed.is_some() {

@@ -3,13 +3,13 @@
 //! What must always hold: a value becomes a literal that is that value exactly, of its type.
 
 use weir_catalog::ShardId;
-use weir_plan::{Generate, Raise, Read, Settle};
+use weir_plan::{Generate, Raise, Read, Resolve};
 use weir_wire::Failure;
 
 use super::value::literal_of;
-use super::{Session, gather, internal};
+use super::{Session, internal, rows_before};
 use crate::read::{self, Collations};
-use crate::{Outcome, Part, Request};
+use crate::{Outcome, Request, ShardLease};
 use weir_shards::{SequenceName, Sequences};
 
 /// Where values of AUTO_INCREMENT come from.
@@ -47,16 +47,16 @@ fn name(shard: ShardId, database: &str, table: &str) -> SequenceName {
 
 /// A text that can be planned.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settled {
+pub struct Resolved {
     /// The text. It has no parameters.
     pub text: Vec<u8>,
     /// The first value that was generated for AUTO_INCREMENT: what `LAST_INSERT_ID()` becomes if the statement succeeds.
     pub insert_id: Option<u64>,
-    /// How many rows the query of INSERT … SELECT had. With none there is nothing to run: see [`Settled::nothing`].
+    /// How many rows the query of INSERT … SELECT had. With none there is nothing to run: see [`Resolved::nothing`].
     pub rows: Option<u64>,
 }
 
-impl Settled {
+impl Resolved {
     /// What is told about an INSERT … SELECT whose query had no rows.
     pub fn nothing(&self) -> Option<Outcome> {
         let info = b"Records: 0  Duplicates: 0  Warnings: 0".to_vec();
@@ -69,13 +69,13 @@ impl Settled {
 ///
 /// # Errors
 /// The server's error, or the sequence's; nothing was written then.
-pub async fn settle(
-    parts: &mut [Part],
-    wanted: &Settle,
+pub async fn resolve(
+    parts: &mut [ShardLease],
+    wanted: &Resolve,
     text: &[u8],
     session: &Session<'_>,
     generator: &impl Generator,
-) -> Result<Settled, Failure> {
+) -> Result<Resolved, Failure> {
     let answer = match &wanted.ask {
         None => Vec::new(),
         Some((shard, question)) => {
@@ -87,7 +87,7 @@ pub async fn settle(
     let (rows, found) = match &wanted.rows {
         None => (Vec::new(), None),
         Some(read) => {
-            let (rows, found) = gather::values(parts, read, session).await?;
+            let (rows, found) = rows_before::values(parts, read, session).await?;
             (rows, Some(found))
         }
     };
@@ -96,11 +96,11 @@ pub async fn settle(
         Some(generate) => Some(generator.take(generate).await?),
     };
     let text = wanted.text(text, &answer, &rows, first.unwrap_or(0));
-    Ok(Settled { text, insert_id: first, rows: found })
+    Ok(Resolved { text, insert_id: first, rows: found })
 }
 
 /// The values of the one row that a query has, as literals.
-async fn ask(part: &mut Part, question: &[u8], collations: &Collations) -> Result<Vec<Vec<u8>>, Failure> {
+async fn ask(part: &mut ShardLease, question: &[u8], collations: &Collations) -> Result<Vec<Vec<u8>>, Failure> {
     super::send::confirm(part).await?;
     let charset = super::value::results_charset(&part.lease);
     let read = Read::of_one(part.shard, question.to_vec(), Vec::new(), String::new());

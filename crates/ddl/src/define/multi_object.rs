@@ -11,7 +11,7 @@ use super::intent::{Asked, Intent};
 use super::resume::{exists, quoted};
 use super::run::part_of;
 use super::shards;
-use weir_exec::Part;
+use weir_exec::ShardLease;
 
 /// One entry of a statement's list.
 pub(super) struct Item {
@@ -51,7 +51,7 @@ pub(super) fn spread(
 pub(super) async fn dropped_in_part(
     catalog: &weir_catalog::Catalog,
     intent: &Intent,
-    parts: &mut [Part],
+    parts: &mut [ShardLease],
 ) -> Option<Intent> {
     let first = *intent.shards.first()?;
     if intent.objects.len() < 2 || part_of(parts, first).is_none() {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use weir_backend::Server;
 
-use super::feed::{Feed, Step};
+use super::feed::{Feed, FeedStep};
 use super::link::Link;
 use futures_util::future::join_all;
 
@@ -34,7 +34,7 @@ pub struct Target {
 pub type Cancel<'a> = dyn Fn(Target) -> Pin<Box<dyn Future<Output = bool>>> + 'a;
 
 /// Reads what is left of the replies.
-pub(super) async fn settle<'f, L: Link + 'f>(feeds: impl Iterator<Item = &'f mut Feed<L>>, cancel: &Cancel<'_>) {
+pub(super) async fn drain<'f, L: Link + 'f>(feeds: impl Iterator<Item = &'f mut Feed<L>>, cancel: &Cancel<'_>) {
     let mut open: Vec<&mut Feed<L>> = feeds.filter(|feed| !feed.is_done()).collect();
     if open.is_empty() {
         return;
@@ -42,7 +42,7 @@ pub(super) async fn settle<'f, L: Link + 'f>(feeds: impl Iterator<Item = &'f mut
     for feed in &mut open {
         feed.drained = 0;
     }
-    let _ = tokio::time::timeout(GRACE, drain(&mut open, FEW_BYTES)).await;
+    let _ = tokio::time::timeout(GRACE, read_ends(&mut open, FEW_BYTES)).await;
     open.retain(|feed| !feed.is_done());
     if open.is_empty() {
         return;
@@ -55,7 +55,7 @@ pub(super) async fn settle<'f, L: Link + 'f>(feeds: impl Iterator<Item = &'f mut
     };
     let kills: Vec<_> = open.iter().map(kill).collect();
     let both = async {
-        let (killed, ()) = tokio::join!(join_all(kills), drain(&mut open, usize::MAX));
+        let (killed, ()) = tokio::join!(join_all(kills), read_ends(&mut open, usize::MAX));
         killed
     };
     let killed = tokio::time::timeout(BOUND, both).await;
@@ -69,16 +69,16 @@ pub(super) async fn settle<'f, L: Link + 'f>(feeds: impl Iterator<Item = &'f mut
 
 /// Reads replies until all have ended, or those that have not have sent more than `most` bytes each. Cancel-safe: what was read stays
 /// taken, and the feeds know where they are.
-async fn drain<L: Link>(feeds: &mut [&mut Feed<L>], most: usize) {
+async fn read_ends<L: Link>(feeds: &mut [&mut Feed<L>], most: usize) {
     std::future::poll_fn(|cx| {
         let mut left = false;
         for feed in feeds.iter_mut() {
             while !feed.is_done() && feed.drained < most {
                 match feed.next() {
-                    Ok(Step::Row) => continue,
+                    Ok(FeedStep::Row) => continue,
                     // The error of a statement that nobody waits for any more, or that was killed.
-                    Ok(Step::End) | Err(_) => break,
-                    Ok(Step::Wait) => {}
+                    Ok(FeedStep::End) | Err(_) => break,
+                    Ok(FeedStep::Wait) => {}
                 }
                 match feed.poll_fill(cx) {
                     Poll::Ready(_) => {}

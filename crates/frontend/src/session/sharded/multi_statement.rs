@@ -49,7 +49,7 @@ impl Session {
         }
         let circumstances = self.circumstances();
         Some(match self.plan_with(&catalog, &sharding.weights(), &circumstances, statement, None) {
-            Ok(Ok(Plan::Home | Plan::Route(_))) => named || self.transaction.are_several(),
+            Ok(Ok(Plan::Home | Plan::Route(_))) => named || self.transaction.is_multi_shard(),
             _ => true,
         })
     }

@@ -11,7 +11,7 @@ use weir_sql::ast::{Compound, ExprKind, Literal, Query, QueryBody, Select, SetOp
 use weir_sql::facts::Varies;
 use weir_sql::{Lexer, TokenKind};
 
-use super::shown::{Shown, Sorts};
+use super::projection::{Shown, Sorts};
 use super::text::{Edits, Pieces, made_of};
 use super::union::{Order, compound, order_of};
 use super::{Obstacle, Question, again, limits, plain};

@@ -14,7 +14,7 @@ use super::Session;
 use super::send::confirm;
 use super::value::put_value;
 use crate::read::{self, Row};
-use crate::{Part, Request};
+use crate::{Request, ShardLease};
 
 /// The most bytes of a text that is made of rows: servers take statements of 16 MiB by default.
 const MOST_BYTES: usize = 12 * 1024 * 1024;
@@ -23,7 +23,11 @@ const MOST_BYTES: usize = 12 * 1024 * 1024;
 pub(super) const CHARSET: &str = "utf8mb4";
 
 /// The text that changes the rows that were found.
-pub(super) async fn changing(parts: &mut [Part], gather: &Gather, session: &Session<'_>) -> Result<Vec<u8>, Failure> {
+pub(super) async fn changing(
+    parts: &mut [ShardLease],
+    gather: &Gather,
+    session: &Session<'_>,
+) -> Result<Vec<u8>, Failure> {
     let mut keys = Vec::new();
     let put = |row: &Row<'_>| {
         if !keys.is_empty() {
@@ -58,7 +62,11 @@ pub(super) fn put_key(out: &mut Vec<u8>, row: &Row<'_>, forms: &[Form]) -> Resul
 }
 
 /// All rows of a query, as rows of literals, and how many there are.
-pub(super) async fn values(parts: &mut [Part], read: &Read, session: &Session<'_>) -> Result<(Vec<u8>, u64), Failure> {
+pub(super) async fn values(
+    parts: &mut [ShardLease],
+    read: &Read,
+    session: &Session<'_>,
+) -> Result<(Vec<u8>, u64), Failure> {
     let mut text = Vec::new();
     let put = |row: &Row<'_>| {
         text.extend_from_slice(if text.is_empty() { b"(" } else { b",(" });
@@ -77,7 +85,7 @@ pub(super) async fn values(parts: &mut [Part], read: &Read, session: &Session<'_
 
 /// Reads rows, their texts in [`CHARSET`], and has each kept. `keep` says how much is kept by now.
 pub(super) async fn rows(
-    parts: &mut [Part],
+    parts: &mut [ShardLease],
     read: &Read,
     session: &Session<'_>,
     mut keep: impl FnMut(&Row<'_>) -> Result<usize, Failure>,
@@ -109,7 +117,7 @@ pub(super) async fn rows(
             Err(failure) => break Err(failure),
         }
     };
-    rows.settle(session.reading.cancel).await;
+    rows.drain(session.reading.cancel).await;
     drop(rows);
     for (at, again) in back {
         if parts[at].lease.is_clean() {

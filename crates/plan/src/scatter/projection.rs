@@ -10,11 +10,11 @@ use weir_catalog::ColumnType;
 use weir_sql::ast::{BinaryOp, Call, ColumnName, Expr, ExprKind, Literal, Select, SelectItem, SelectItemKind, UnaryOp};
 use weir_sql::visit::{Flow, Node, walk};
 
+use super::colocation::Question;
 use super::fold::{has_aggregate, has_window};
 use super::index::{Index, meaning};
 use super::place;
 use super::text::{Edits, Pieces};
-use super::together::Question;
 use crate::analysis::{Branch, ColumnRef, OutColumn};
 use crate::{Compare, SortKey};
 

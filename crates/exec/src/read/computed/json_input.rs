@@ -288,7 +288,7 @@ impl Document {
     ) -> Result<Document, Failure> {
         match request {
             Request::Text => Ok(Document::Literal(document)),
-            Request::Named { .. } => Err(not_supported(
+            Request::SqlPrepared { .. } => Err(not_supported(
                 "EXECUTE … USING of expressions over the groups of several shards: send it as a text of its own",
             )),
             Request::Execute { execute, types, .. } => {

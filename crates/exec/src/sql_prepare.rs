@@ -3,12 +3,12 @@
 //! What must always hold: the name is prepared anew before each execution, on the same connection; nobody else uses it.
 
 /// The name.
-pub struct Named(&'static str);
+pub struct PreparedName(&'static str);
 
-/// See [`Named`]. It has a space, so that it is none of a client's.
-pub const NAMED: Named = Named("`weir named`");
+/// See [`PreparedName`]. It has a space, so that it is none of a client's.
+pub const SQL_PREPARED: PreparedName = PreparedName("`weir named`");
 
-impl Named {
+impl PreparedName {
     /// What prepares a text. `backslashes`: they mean something in strings.
     pub fn prepare(&self, text: &[u8], backslashes: bool) -> Vec<u8> {
         let mut prepare = format!("PREPARE {} FROM '", self.0).into_bytes();
@@ -42,9 +42,9 @@ mod tests {
             (r"SELECT '\n'", false, r"PREPARE `weir named` FROM 'SELECT ''\n'''"),
         ];
         for (text, backslashes, wanted) in cases {
-            assert_eq!(String::from_utf8_lossy(&NAMED.prepare(text.as_bytes(), backslashes)), wanted);
+            assert_eq!(String::from_utf8_lossy(&SQL_PREPARED.prepare(text.as_bytes(), backslashes)), wanted);
         }
-        assert_eq!(NAMED.execute([]), b"EXECUTE `weir named`");
-        assert_eq!(NAMED.execute(["a", "b c"]), b"EXECUTE `weir named` USING @`a`,@`b c`");
+        assert_eq!(SQL_PREPARED.execute([]), b"EXECUTE `weir named`");
+        assert_eq!(SQL_PREPARED.execute(["a", "b c"]), b"EXECUTE `weir named` USING @`a`,@`b c`");
     }
 }

@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use weir_ddl::{define, show};
-use weir_exec::{Outcome, Part};
-use weir_plan::Inform;
+use weir_exec::{Outcome, ShardLease};
+use weir_plan::InformationQuery;
 use weir_shards::Sharding;
 use weir_sql::LexMode;
 use weir_sql::ast::{Statement, StatementKind, UpkeepVerb};
@@ -20,8 +20,8 @@ use super::super::server::Stopped;
 use super::super::state::Diagnostics;
 use super::super::statement::Statement as OnItsWay;
 use super::super::statement::decide::OneServer;
-use super::super::{End, Session};
-use super::several::{conditions_of, places};
+use super::super::{Session, SessionEnd};
+use super::multi_shard::{conditions_of, places};
 use super::sink::ClientSink;
 use weir_wire::error::not_supported;
 
@@ -58,28 +58,28 @@ impl Session {
         };
         self.commit_for_definition().await?;
         let shards = places(&intent.reached(&sharding.catalog()));
-        let mut lent = self.parts_alone(&shards).await?;
-        let own = dropped_database(statement).and_then(|database| self.swap_own(database, &mut lent.parts));
-        let defined = define::define(&wanted, sharding, &sharding.definitions, &mut lent.parts).await;
+        let mut leased = self.leases_outside(&shards).await?;
+        let own = dropped_database(statement).and_then(|database| self.swap_own(database, &mut leased.parts));
+        let defined = define::define(&wanted, sharding, &sharding.definitions, &mut leased.parts).await;
         let done = matches!(defined, Ok(Some(_)));
         if let Some(database) = dropped_database(statement).filter(|_| done) {
-            leave_database(&mut lent.parts, database, true);
+            leave_database(&mut leased.parts, database, true);
         }
-        self.swap_back(own, &mut lent.parts)?;
+        self.swap_back(own, &mut leased.parts)?;
         if let Some(database) = dropped_database(statement).filter(|_| !done) {
-            leave_database(&mut lent.parts, database, false);
+            leave_database(&mut leased.parts, database, false);
         }
         let outcome = match defined {
             Ok(Some(outcome)) => outcome,
             Ok(None) => {
-                self.parts_done(lent, None).await?;
+                self.end_leases(leased, None).await?;
                 return Box::pin(self.run_on_server(asked, OneServer::default())).await;
             }
             Err(failure) => Outcome { error: Some(failure), ..Outcome::default() },
         };
-        self.note_several(asked.class, &shards, &outcome, &mut []).await;
-        self.note_warnings_alike(&outcome, &mut lent.parts).await;
-        self.parts_done(lent, outcome.error.clone()).await?;
+        self.note_multi_shard(asked.class, &shards, &outcome, &mut []).await;
+        self.note_warnings_alike(&outcome, &mut leased.parts).await;
+        self.end_leases(leased, outcome.error.clone()).await?;
         if let Some(failure) = outcome.error {
             return Err(failure.into());
         }
@@ -90,13 +90,13 @@ impl Session {
 
     /// A session that something binds drops its own default database: the connection that it is bound to runs that on its shard. It would
     /// have that database for ever, as there is no other way to leave one. Returns the part that has it now.
-    fn swap_own(&mut self, database: &[u8], parts: &mut [Part]) -> Option<usize> {
+    fn swap_own(&mut self, database: &[u8], parts: &mut [ShardLease]) -> Option<usize> {
         let bound = self.state.is_bound();
         let (at, lease) = (self.current.server, self.current.lease.as_mut().filter(|lease| bound && lease.is_clean())?);
         if lease.profile().database.as_deref() != Some(database) {
             return None;
         }
-        let is_there = |part: &Part| usize::from(part.shard.0) == at.shard && part.index == at.index;
+        let is_there = |part: &ShardLease| usize::from(part.shard.0) == at.shard && part.index == at.index;
         let own = parts.iter().position(is_there)?;
         std::mem::swap(lease, &mut parts[own].lease);
         Some(own)
@@ -106,7 +106,7 @@ impl Session {
     ///
     /// # Errors
     /// The session's end: the connection has been lost, and what was bound to it.
-    fn swap_back(&mut self, own: Option<usize>, parts: &mut [Part]) -> Result<(), Stopped> {
+    fn swap_back(&mut self, own: Option<usize>, parts: &mut [ShardLease]) -> Result<(), Stopped> {
         let (Some(part), Some(lease)) = (own.and_then(|own| parts.get_mut(own)), self.current.lease.as_mut()) else {
             return Ok(());
         };
@@ -116,11 +116,11 @@ impl Session {
         }
         let failure = lease.server.lost("the connection to which the session was bound broke");
         self.lose_lease();
-        Err(Stopped::Ended(End::Told(failure)))
+        Err(Stopped::Ended(SessionEnd::Told(failure)))
     }
 
     /// Of a statement that shards run alike: what several of them warn of is told once.
-    async fn note_warnings_alike(&mut self, outcome: &Outcome, parts: &mut [Part]) {
+    async fn note_warnings_alike(&mut self, outcome: &Outcome, parts: &mut [ShardLease]) {
         if outcome.error.is_some() || outcome.warnings == 0 {
             return;
         }
@@ -158,23 +158,23 @@ impl Session {
         let wanted = surroundings.asked(asked.text, statement);
         let shards = places(&show::shards(&wanted, &sharding.catalog())?);
         let reads = matches!(statement.kind, StatementKind::TableUpkeep(upkeep) if upkeep.verb == UpkeepVerb::Checksum);
-        let mut lent = match (statement.kind, reads) {
+        let mut leased = match (statement.kind, reads) {
             // It reads rows, as the session's transaction sees them.
-            (_, true) => self.parts_for(&shards, false).await?,
+            (_, true) => self.leases_for(&shards, false).await?,
             (StatementKind::TableUpkeep(_) | StatementKind::Flush(_), false) => {
                 self.commit_for_definition().await?;
-                self.parts_alone(&shards).await?
+                self.leases_outside(&shards).await?
             }
-            _ => self.parts_alone(&shards).await?,
+            _ => self.leases_outside(&shards).await?,
         };
         let client = show::Client { capabilities: self.client.capabilities, binary: asked.execution().is_some() };
         let mut sink = ClientSink::new(&mut self.client, &self.handle);
-        let told = show::answer(&wanted, sharding, client, &mut lent.parts, &mut sink).await;
+        let told = show::answer(&wanted, sharding, client, &mut leased.parts, &mut sink).await;
         let told = told.map_err(|failure| match sink.into_error() {
             Some(error) => Stopped::Ended(error.into()),
             None => Stopped::Refused(failure),
         });
-        self.read_done(asked.class, &shards, lent, told).await?;
+        self.read_done(asked.class, &shards, leased, told).await?;
         Ok(())
     }
 
@@ -184,14 +184,15 @@ impl Session {
         &mut self,
         sharding: &Arc<Sharding>,
         asked: &OnItsWay<'_>,
-        inform: &Inform,
+        inform: &InformationQuery,
     ) -> Result<(), Stopped> {
         let shards = places(&inform.shards());
-        let mut lent = self.parts_alone(&shards).await?;
+        let mut leased = self.leases_outside(&shards).await?;
         let capabilities = self.client.capabilities;
-        let completed = show::information::complete(inform, asked.text, capabilities, sharding, &mut lent.parts).await;
+        let completed =
+            show::information::complete(inform, asked.text, capabilities, sharding, &mut leased.parts).await;
         let failed = completed.as_ref().err().cloned();
-        self.parts_done(lent, failed).await?;
+        self.end_leases(leased, failed).await?;
         let home = usize::from(inform.home.0);
         let course = OneServer { shard: Some(home), text: Some(completed?), raise: None };
         Box::pin(self.run_on_server(asked, course)).await
@@ -219,7 +220,7 @@ fn dropped_database<'a>(statement: &Statement<'a>) -> Option<&'a [u8]> {
 }
 
 /// A connection that drops its default database has none afterwards, and is not to be taken for one that has.
-fn leave_database(parts: &mut [Part], database: &[u8], dropped: bool) {
+fn leave_database(parts: &mut [ShardLease], database: &[u8], dropped: bool) {
     for part in parts {
         let default = part.lease.profile().database.as_deref();
         if dropped && default == Some(database) {

@@ -13,7 +13,7 @@ use super::literal::put_name;
 use super::names::Target;
 use super::rows::{Rows, is_default};
 use super::{Input, refused};
-use crate::{Generate, Piece, Raise, Refusal, Settle};
+use crate::{Generate, Piece, Raise, Refusal, Resolve};
 
 /// What is being found out.
 pub(super) struct Settling<'i, 'a> {
@@ -246,7 +246,7 @@ impl<'i, 'a> Settling<'i, 'a> {
     }
 
     /// What has to be found out; `None` if nothing has.
-    pub(super) fn needed(self, shard: ShardId) -> Option<Settle> {
+    pub(super) fn needed(self, shard: ShardId) -> Option<Resolve> {
         if self.asked.is_empty() && self.generated == 0 {
             return None;
         }
@@ -270,7 +270,7 @@ impl<'i, 'a> Settling<'i, 'a> {
             count: self.generated,
             behind: self.greatest,
         });
-        Some(Settle { ask, rows: None, generate, edits: self.edits.into_sorted() })
+        Some(Resolve { ask, rows: None, generate, edits: self.edits.into_sorted() })
     }
 }
 

@@ -13,10 +13,10 @@ use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
 use weir_wire::{Capabilities, Failure, StatusFlags};
 
-use super::super::relay::Outcome;
+use super::super::relay::ReplyOutcome;
 use super::super::server::Stopped;
 use super::super::state::Diagnostics;
-use super::super::{End, Session};
+use super::super::{Session, SessionEnd};
 use super::{Form, Statement};
 use crate::texts::{ReadText, Several};
 use weir_wire::error::not_supported;
@@ -43,7 +43,7 @@ impl Session {
     }
 
     /// Runs the statements of a text one by one. `at`: where the text begins in the command.
-    pub(super) async fn run_one_by_one(&mut self, payload: &[u8], at: usize) -> Result<(), End> {
+    pub(super) async fn run_one_by_one(&mut self, payload: &[u8], at: usize) -> Result<(), SessionEnd> {
         self.client.begin_replies();
         let ended = self.run_each(&payload[..at], &payload[at..]).await;
         self.client.end_replies();
@@ -57,7 +57,7 @@ impl Session {
         self.run_one_by_one(&command, text.head.len()).await.map_err(Stopped::Ended)
     }
 
-    async fn run_each(&mut self, head: &[u8], text: &[u8]) -> Result<(), End> {
+    async fn run_each(&mut self, head: &[u8], text: &[u8]) -> Result<(), SessionEnd> {
         let mut rest = trimmed(text, self.state.lex);
         loop {
             let (statement, behind) = match first_statement(rest, self.state.lex) {
@@ -79,14 +79,14 @@ impl Session {
             if !self.client.end_reply(more) || !more {
                 return Ok(());
             }
-            self.settle().await?;
+            self.finish_command().await?;
             self.target_writer();
         }
     }
 
     /// Runs one statement of several. `last`: nothing follows; if more than one is in it after all, none runs. Returns whether the server
     /// could not read it.
-    async fn run_one(&mut self, payload: &[u8], at: usize, last: bool) -> Result<bool, End> {
+    async fn run_one(&mut self, payload: &[u8], at: usize, last: bool) -> Result<bool, SessionEnd> {
         let text = &payload[at..];
         let begun = self.statement_begins();
         let read = self.shared.read(text, self.state.lex);
@@ -108,31 +108,31 @@ impl Session {
 
     /// Has the server tell of a syntax error as in a text that goes on, which its message shows. With a statement behind it, a
     /// connection that takes one statement runs none.
-    async fn tell_syntax_error(&mut self, payload: &[u8]) -> Result<(), End> {
-        if let Err(failure) = self.take_several(false).await {
+    async fn tell_syntax_error(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
+        if let Err(failure) = self.take_multi_statements(false).await {
             return self.stopped(failure.into());
         }
         let class = Class { pins: self.state.pins, ..Class::default() };
         self.run_command(&class, payload, ReplyKind::Results, None).await?;
-        if self.take_several(true).await.is_err() {
+        if self.take_multi_statements(true).await.is_err() {
             self.lose_lease();
         }
         Ok(())
     }
 
     /// Runs what must be one statement, on a connection that takes no more than one: the server judges whether it is.
-    async fn run_alone(&mut self, payload: &[u8], at: usize, read: &Rc<ReadText>) -> Result<(), End> {
+    async fn run_alone(&mut self, payload: &[u8], at: usize, read: &Rc<ReadText>) -> Result<(), SessionEnd> {
         if self.is_judged_here(&read.class, &payload[at..]) {
             let message = "Where this statement of several ends can't be told: send it in a text of its own, without comments that only \
                            some versions of servers run";
             self.refuse(&not_supported(message));
             return Ok(());
         }
-        if let Err(failure) = self.take_several(false).await {
+        if let Err(failure) = self.take_multi_statements(false).await {
             return self.stopped(failure.into());
         }
         let ended = self.run_text(payload, at, read).await;
-        if self.take_several(true).await.is_err() {
+        if self.take_multi_statements(true).await.is_err() {
             self.lose_lease();
         }
         ended
@@ -148,7 +148,7 @@ impl Session {
     }
 
     /// Whether the session's connections take several statements in a text.
-    async fn take_several(&mut self, on: bool) -> Result<(), Failure> {
+    async fn take_multi_statements(&mut self, on: bool) -> Result<(), Failure> {
         self.key.capabilities.set(Capabilities::MULTI_STATEMENTS, on);
         self.riding.forget_lanes();
         let key = self.key.clone();
@@ -159,7 +159,7 @@ impl Session {
     }
 
     /// Takes down whether a statement may have changed how texts are read without telling of it.
-    pub(in crate::session) fn note_reading(&mut self, class: &Class, outcome: &Outcome) {
+    pub(in crate::session) fn note_reading(&mut self, class: &Class, outcome: &ReplyOutcome) {
         let told = |name: &str| outcome.variables.iter().any(|(told, _)| told == name);
         let others = class.effects.contains(Effects::RUNS_OTHERS) && !class.pins.contains(Pins::CALL);
         let flags = outcome.status.map_or(self.state.told_reading, |status| status & TOLD);
@@ -175,7 +175,7 @@ impl Session {
     }
 
     /// Before a text is read: asks the server how it reads texts, if that is not known and matters.
-    pub(in crate::session) async fn learn_reading(&mut self, text: &[u8]) -> Result<(), End> {
+    pub(in crate::session) async fn learn_reading(&mut self, text: &[u8]) -> Result<(), SessionEnd> {
         if !self.state.reading_unsure || !self.depends_on_reading(text) {
             return Ok(());
         }
@@ -187,7 +187,7 @@ impl Session {
             Err(failure) => {
                 self.lose_lease();
                 self.state.reading_unsure = false;
-                if self.state.is_bound() { Err(End::Told(failure)) } else { Ok(()) }
+                if self.state.is_bound() { Err(SessionEnd::Told(failure)) } else { Ok(()) }
             }
         }
     }

@@ -12,9 +12,9 @@ use weir_backend::monitor::Kill;
 use weir_backend::{PoolKey, Server};
 use weir_catalog::ShardId;
 use weir_exec::read::{self, Cancel, Collations};
-use weir_exec::write::{self, Settled};
-use weir_exec::{LeftId, Outcome, Part, Request};
-use weir_plan::{Computed, Read, Settle, Union, Write, WriteKind};
+use weir_exec::write::{self, Resolved};
+use weir_exec::{LeftId, Outcome, Request, ShardLease};
+use weir_plan::{Computed, Read, Resolve, Union, Write, WriteKind};
 use weir_shards::Sharding;
 use weir_sql::{Class, Effects};
 use weir_wire::auth::Password;
@@ -28,8 +28,8 @@ use super::super::release::only_number;
 use super::super::server::Stopped;
 use super::super::state::{Diagnostics, Left, needs_insert_id};
 use super::super::statement::Statement;
-use super::super::transaction::Parts;
-use super::super::{End, Session};
+use super::super::transaction::StatementLeases;
+use super::super::{Session, SessionEnd};
 use super::sink::{ClientFile, ClientSink};
 use super::{Changed, returning};
 use crate::client::{Client, ClientError};
@@ -52,7 +52,7 @@ type Running = (Arc<Server>, u32);
 
 impl Session {
     /// Runs a read of several shards, and answers the client.
-    pub(super) async fn read_several(
+    pub(super) async fn read_shards(
         &mut self,
         class: &Class,
         read: &Read,
@@ -80,12 +80,12 @@ impl Session {
         request: &Request<'_>,
     ) -> Result<(), Stopped> {
         let shards = places(&read.shards);
-        let mut lent = self.parts_for(&shards, false).await?;
-        let ran = match self.make_alike(class, read.pin_time, &mut lent).await {
-            Ok(()) => self.run_read(&mut lent.parts, reading, request).await,
+        let mut leased = self.leases_for(&shards, false).await?;
+        let ran = match self.make_alike(class, read.pin_time, &mut leased).await {
+            Ok(()) => self.run_read(&mut leased.parts, reading, request).await,
             Err(failure) => Err(failure.into()),
         };
-        self.read_done(class, &shards, lent, ran).await
+        self.read_done(class, &shards, leased, ran).await
     }
 
     /// Runs queries that are each read alone, and answers the client. What is asked of one shard in several queries is asked in one
@@ -99,16 +99,16 @@ impl Session {
         let shards = places(&union.shards());
         let own = union.asks_again() && !self.is_or_begins_transaction();
         let locks = union.parts.iter().any(|part| part.read.locks);
-        let mut lent = match (own, locks) {
-            (false, _) => self.parts_for(&shards, false).await?,
-            (true, false) => self.parts_to_look(&shards).await?,
-            (true, true) => self.parts_to_begin(&shards).await?,
+        let mut leased = match (own, locks) {
+            (false, _) => self.leases_for(&shards, false).await?,
+            (true, false) => self.leases_to_look(&shards).await?,
+            (true, true) => self.leases_to_begin(&shards).await?,
         };
-        let ran = match self.make_alike(class, union.pin_time, &mut lent).await {
-            Ok(()) => self.run_read(&mut lent.parts, Reading::Union { union, own }, request).await,
+        let ran = match self.make_alike(class, union.pin_time, &mut leased).await {
+            Ok(()) => self.run_read(&mut leased.parts, Reading::Union { union, own }, request).await,
             Err(failure) => Err(failure.into()),
         };
-        self.read_done(class, &shards, lent, ran).await
+        self.read_done(class, &shards, leased, ran).await
     }
 
     /// The end of a read whose rows, or whose error, have been put out for the client.
@@ -116,14 +116,14 @@ impl Session {
         &mut self,
         class: &Class,
         shards: &[usize],
-        mut lent: Parts,
+        mut leased: StatementLeases,
         ran: Result<Outcome, Stopped>,
     ) -> Result<(), Stopped> {
         match ran {
             Ok(outcome) => {
                 let failed = outcome.error.clone();
-                self.note_several(class, shards, &outcome, &mut lent.parts).await;
-                match (self.parts_done(lent, failed.clone()).await, failed) {
+                self.note_multi_shard(class, shards, &outcome, &mut leased.parts).await;
+                match (self.end_leases(leased, failed.clone()).await, failed) {
                     // The client has been told already.
                     (Err(Stopped::Refused(_)), Some(_)) => Ok(()),
                     (done, _) => done,
@@ -132,14 +132,14 @@ impl Session {
             Err(stopped) => {
                 let failure = stopped.failure().unwrap_or_else(Session::interrupted_failure);
                 // What was wrong is told by what has stopped it.
-                let _ = self.parts_done(lent, Some(failure)).await;
+                let _ = self.end_leases(leased, Some(failure)).await;
                 Err(stopped)
             }
         }
     }
 
     /// Runs a write of several shards, and answers the client.
-    pub(super) async fn write_several(
+    pub(super) async fn write_shards(
         &mut self,
         sharding: &Arc<Sharding>,
         asked: &Statement<'_>,
@@ -158,30 +158,30 @@ impl Session {
             };
         }
         let shards = places(&write.shards());
-        let mut lent = self.parts_for(&shards, true).await?;
-        let within = lent.are_within_transaction();
+        let mut leased = self.leases_for(&shards, true).await?;
+        let within = leased.are_within_transaction();
         let ran = match &write.kind {
-            WriteKind::Load(_) => self.run_load(sharding, class, &mut lent.parts, write, within).await,
-            _ => self.run_write(class, &mut lent.parts, write, generated, within, binary).await,
+            WriteKind::Load(_) => self.run_load(sharding, class, &mut leased.parts, write, within).await,
+            _ => self.run_write(class, &mut leased.parts, write, generated, within, binary).await,
         };
         let outcome = match ran {
             Ok(outcome) => outcome,
             Err(stopped) => {
                 let failure = stopped.failure().unwrap_or_else(Session::interrupted_failure);
-                let _ = self.parts_broken(lent, failure).await;
+                let _ = self.abandon_leases(leased, failure).await;
                 return Err(stopped);
             }
         };
         // All copies of a GLOBAL table warn of the same.
-        let warned = if matches!(write.kind, WriteKind::Global(..)) { 1 } else { lent.parts.len() };
-        self.note_several(class, &shards, &outcome, &mut lent.parts[..warned]).await;
+        let warned = if matches!(write.kind, WriteKind::Global(..)) { 1 } else { leased.parts.len() };
+        self.note_multi_shard(class, &shards, &outcome, &mut leased.parts[..warned]).await;
         if let WriteKind::Load(file) = &write.kind
-            && let Err(failure) = self.take_variables(file, &outcome, &mut lent.parts).await
+            && let Err(failure) = self.take_variables(file, &outcome, &mut leased.parts).await
         {
-            let _ = self.parts_broken(lent, failure.clone()).await;
+            let _ = self.abandon_leases(leased, failure.clone()).await;
             return Err(failure.into());
         }
-        self.parts_done(lent, outcome.error.clone()).await?;
+        self.end_leases(leased, outcome.error.clone()).await?;
         match &outcome.returned {
             Some(returned) => self.tell_returned(returned, &outcome).await?,
             None => self.answer_write(&outcome),
@@ -204,7 +204,7 @@ impl Session {
     async fn run_write(
         &mut self,
         class: &Class,
-        parts: &mut [Part],
+        parts: &mut [ShardLease],
         write: &Write,
         generated: Option<u64>,
         within: bool,
@@ -228,7 +228,7 @@ impl Session {
         &mut self,
         sharding: &Arc<Sharding>,
         class: &Class,
-        parts: &mut [Part],
+        parts: &mut [ShardLease],
         write: &Write,
         within: bool,
     ) -> Result<Outcome, Stopped> {
@@ -250,47 +250,47 @@ impl Session {
             (Ok(true), ended) => as_told(&handle, ended?).map_err(Stopped::Refused),
             // The client still sends its file, and would take an answer for something else.
             (Ok(false), Ok(Err(failure)) | Err(Stopped::Refused(failure))) => {
-                Err(Stopped::Ended(End::Client(ClientError::Io(std::io::Error::other(failure.to_string())))))
+                Err(Stopped::Ended(SessionEnd::Client(ClientError::Io(std::io::Error::other(failure.to_string())))))
             }
             (Ok(false), ended) => ended?.map_err(Stopped::Refused),
         }
     }
 
     /// Finds out what a write's text needs, and puts it there.
-    pub(super) async fn settle_write(
+    pub(super) async fn resolve_values(
         &mut self,
         sharding: &Arc<Sharding>,
         write: &Write,
-        wanted: &Settle,
+        wanted: &Resolve,
         asked: &Statement<'_>,
-    ) -> Result<Settled, Stopped> {
+    ) -> Result<Resolved, Stopped> {
         let shards = places(&write.shards());
         if shards.is_empty() {
-            return self.run_settle(sharding, &mut [], wanted, asked).await;
+            return self.run_resolve(sharding, &mut [], wanted, asked).await;
         }
-        let mut lent = match write.is_transactional() {
-            true => self.parts_to_begin(&shards).await?,
-            false => self.parts_for(&shards, false).await?,
+        let mut leased = match write.is_transactional() {
+            true => self.leases_to_begin(&shards).await?,
+            false => self.leases_for(&shards, false).await?,
         };
         let timed = wanted.rows.as_ref().is_some_and(|rows| rows.pin_time);
-        let settled = match self.make_alike(asked.class, timed, &mut lent).await {
-            Ok(()) => self.run_settle(sharding, &mut lent.parts, wanted, asked).await,
+        let settled = match self.make_alike(asked.class, timed, &mut leased).await {
+            Ok(()) => self.run_resolve(sharding, &mut leased.parts, wanted, asked).await,
             Err(failure) => Err(failure.into()),
         };
         let failed =
             settled.as_ref().err().map(|stopped| stopped.failure().unwrap_or_else(Session::interrupted_failure));
-        let done = self.parts_done(lent, failed).await;
+        let done = self.end_leases(leased, failed).await;
         let settled = settled?;
         done.map(|()| settled)
     }
 
-    async fn run_settle(
+    async fn run_resolve(
         &mut self,
         sharding: &Arc<Sharding>,
-        parts: &mut [Part],
-        wanted: &Settle,
+        parts: &mut [ShardLease],
+        wanted: &Resolve,
         asked: &Statement<'_>,
-    ) -> Result<Settled, Stopped> {
+    ) -> Result<Resolved, Stopped> {
         let (class, text) = (asked.class, asked.text);
         let shared = self.shared.clone();
         let (killing, running, handle) = (self.killing(), running(parts), self.handle.clone());
@@ -298,7 +298,7 @@ impl Session {
         let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
         let reading = self.reading(&shared.collations, &cancel);
         let session = self.writing(class, &reading, None);
-        let settling = write::settle(parts, wanted, text, &session, &sharding.sequences);
+        let settling = write::resolve(parts, wanted, text, &session, &sharding.sequences);
         let ended = attend(&handle, &running, &killer, Some(&mut self.client), settling).await?;
         ended.map_err(|failure| Stopped::Refused(failure_told(&handle, failure)))
     }
@@ -325,7 +325,7 @@ impl Session {
 
     pub(super) async fn run_read(
         &mut self,
-        parts: &mut [Part],
+        parts: &mut [ShardLease],
         what: Reading<'_>,
         request: &Request<'_>,
     ) -> Result<Outcome, Stopped> {
@@ -355,19 +355,19 @@ impl Session {
                 None => Stopped::Refused(failure),
             }),
             Err(Stopped::Refused(failure)) if !sink.take_back() => {
-                Err(Stopped::Ended(End::Client(ClientError::Io(std::io::Error::other(failure.to_string())))))
+                Err(Stopped::Ended(SessionEnd::Client(ClientError::Io(std::io::Error::other(failure.to_string())))))
             }
             Err(stopped) => Err(stopped),
         }
     }
 
     /// Follows what a statement did that several shards have run.
-    pub(super) async fn note_several(
+    pub(super) async fn note_multi_shard(
         &mut self,
         class: &Class,
         shards: &[usize],
         outcome: &Outcome,
-        parts: &mut [Part],
+        parts: &mut [ShardLease],
     ) {
         let now = Instant::now();
         for shard in shards {
@@ -376,11 +376,11 @@ impl Session {
         let only_reads = class.effects.contains(Effects::READS) && !class.effects.contains(Effects::WRITES);
         let reads = only_reads || outcome.returned.is_some();
         let error = outcome.error.as_ref().map(|failure| (failure.code, failure.sqlstate));
-        let said = relay::Outcome {
+        let said = relay::ReplyOutcome {
             rows_sent: outcome.sent,
             rows_affected: outcome.affected,
             error,
-            ..relay::Outcome::default()
+            ..relay::ReplyOutcome::default()
         };
         self.ran.note(self.target.place(), &said);
         let state = &mut self.state;
@@ -415,7 +415,7 @@ impl Session {
     }
 
     /// One shard may have generated a value beside others: what LAST_INSERT_ID() is there is the session's.
-    async fn learn_id_of(&mut self, part: &mut Part) {
+    async fn learn_id_of(&mut self, part: &mut ShardLease) {
         let Ok(reply) = part.lease.query("SELECT LAST_INSERT_ID()").await else { return };
         let id = only_number(reply);
         part.lease.insert_id = id;
@@ -459,7 +459,7 @@ fn as_told(handle: &SessionHandle, ended: Result<Outcome, Failure>) -> Result<Ou
 }
 
 /// What runs on these parts.
-fn running(parts: &[Part]) -> Vec<Running> {
+fn running(parts: &[ShardLease]) -> Vec<Running> {
     parts.iter().map(|part| (part.lease.server.clone(), part.lease.thread_id)).collect()
 }
 
@@ -490,7 +490,7 @@ async fn attend<T>(
             () = handle.bell.rung() => {
                 if handle.has(Interrupt::Connection) || handle.has(Interrupt::ShutdownNow) {
                     kill_all(Kill::Connection);
-                    return Err(Stopped::Ended(End::Told(Session::interrupted_failure())));
+                    return Err(Stopped::Ended(SessionEnd::Told(Session::interrupted_failure())));
                 }
                 if handle.has(Interrupt::ServerLost) {
                     handle.clear(Interrupt::ServerLost);
@@ -512,7 +512,7 @@ async fn attend<T>(
 }
 
 /// What the latest statement left on each of these connections.
-pub(super) async fn conditions_of(parts: &mut [Part]) -> Vec<Condition> {
+pub(super) async fn conditions_of(parts: &mut [ShardLease]) -> Vec<Condition> {
     let clean = parts.iter_mut().filter(|part| part.lease.is_clean());
     let all = join_all(clean.map(|part| Condition::all_on(&mut part.lease))).await;
     all.into_iter().flatten().flatten().collect()

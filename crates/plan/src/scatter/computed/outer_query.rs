@@ -10,8 +10,8 @@ use weir_sql::visit::{Flow, Node, walk};
 
 use super::super::Obstacle;
 use super::super::fold::{Exactness, aggregate, has_window};
+use super::super::projection::{Shown, Sorts, column_names};
 use super::super::select::unknown_columns;
-use super::super::shown::{Shown, Sorts, column_names};
 use super::super::text::Pieces;
 use super::averages::{self, Sight};
 use crate::analysis::ColumnRef;
