@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Buckets: up to 256 ns · 2³³, which is some 36 minutes; the last one takes all that is longer.
 const BUCKETS: usize = 128;
-/// The shortest time that is told from 0 is 2 to this power, in nanoseconds.
+/// The shortest time that is distinguished from 0 is 2 to this power, in nanoseconds.
 const UNIT_BITS: u32 = 8;
 
 /// See the module.

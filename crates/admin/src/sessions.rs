@@ -182,7 +182,7 @@ impl Registry {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the limits, for sessions to come.
+    /// Changes the limits for new sessions.
     pub fn set_limits(&self, max: usize, max_per_user: usize) {
         self.max.store(max, Ordering::Relaxed);
         self.max_per_user.store(max_per_user, Ordering::Relaxed);

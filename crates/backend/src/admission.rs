@@ -22,7 +22,7 @@ struct Room {
     multi_shard: Arc<Bound>,
 }
 
-/// Of so many connections to each server, how many are for sessions with several shards.
+/// How many of this number of connections to each server are for sessions with several shards.
 fn for_multi_shard(max: usize) -> usize {
     max.div_ceil(2)
 }

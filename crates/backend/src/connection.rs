@@ -38,7 +38,7 @@ pub use own::OwnReply;
 /// Bytes read from a server at a time.
 const READ_CHUNK: usize = 64 * 1024;
 
-/// The most bytes of a SET of Weir's own, unless one value has more. Servers take 16 MiB and more in a text unless they are told otherwise.
+/// The maximum size of Weir's own SET statements in bytes, unless one value is larger. Servers accept texts of at least 16 MiB by default.
 const MOST_SET: usize = 1024 * 1024;
 /// The same on a server that takes little: the least `max_allowed_packet` is 1,024.
 const MOST_SET_OF_LITTLE: usize = 900;
@@ -59,7 +59,7 @@ enum PreludeStep {
     Wait,
 }
 
-/// Which changes of the session a server tells of.
+/// Which changes of the session a server reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tracking {
     /// Those that the client has asked for, or the server's own choice.
@@ -83,7 +83,7 @@ impl From<bool> for Tracking {
 pub struct Connection {
     /// Unique within the process.
     pub id: u64,
-    /// Which other connections can stand in for it.
+    /// Which other connections are interchangeable with it.
     pub key: PoolKey,
     /// The server's id of it, for KILL.
     pub thread_id: u32,
@@ -139,7 +139,7 @@ impl Connection {
         holds && self.generation == self.server.generation()
     }
 
-    /// Which changes of the session the server tells of.
+    /// Which changes of the session the server reports.
     pub fn tracking(&self) -> Tracking {
         self.tracking
     }
@@ -169,7 +169,7 @@ impl Connection {
         self.profile = profile;
     }
 
-    /// Whether bringing it to `wanted` is possible, and whether nothing has to be done for it.
+    /// Whether it can be brought to `wanted`, and whether it is there already.
     pub fn suits(&self, wanted: &Profile) -> (bool, bool) {
         if *self.profile == *wanted {
             return (true, true);
@@ -223,7 +223,7 @@ impl Connection {
         Err(self.last_word().await.unwrap_or_else(|| self.lost(&error)))
     }
 
-    /// Has the socket report itself readable only when so many bytes have come.
+    /// Makes the socket report itself readable only when this number of bytes has come.
     pub(crate) fn set_receive_low_water(&self, bytes: usize) {
         self.stream.set_receive_low_water(bytes);
     }

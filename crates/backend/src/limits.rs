@@ -140,7 +140,7 @@ impl Limits {
         users.iter().for_each(|(name, user)| user.set_max(self.bound_of(name)));
     }
 
-    /// The server lets this user have so many connections; 0: as many as others.
+    /// The server allows this user this number of connections; 0: no limit of its own.
     pub fn set_user(&self, user: &[u8], most: usize) {
         let mut of_accounts = self.of_accounts();
         let before = match most {

@@ -31,7 +31,7 @@ use crate::server::Server;
 
 pub use prove::is_full;
 
-/// How many idle connections are looked at for one whose profile already matches.
+/// How many idle connections are checked for one whose profile already matches.
 const LOOK_FOR_MATCH: usize = 16;
 
 /// Bounds of a pool.
@@ -91,7 +91,7 @@ pub struct Request<'a> {
     pub patient: bool,
 }
 
-/// Whoever uses connections that could be given up at once.
+/// A user of connections that it could give up at once.
 pub trait GivesWay {
     /// Gives one up, if there is one to spare.
     fn give_way(&self) -> bool;

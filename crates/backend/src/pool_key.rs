@@ -1,10 +1,10 @@
-//! Which connections of a server can stand in for each other.
+//! Which connections of a server are interchangeable.
 
 use std::sync::Arc;
 
 use weir_wire::Capabilities;
 
-/// Which connections can stand in for each other.
+/// Which connections are interchangeable.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PoolKey {
     /// The user that they are logged in as.

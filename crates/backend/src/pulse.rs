@@ -1,4 +1,4 @@
-//! A server's pulse: what a trivial statement takes there at this moment, and whether the server answers at all.
+//! A server's pulse: how long a trivial statement takes there at this moment, and whether the server answers at all.
 //!
 //! The monitor sends a COM_PING on its own connection when somebody has asked for a beat, and times its own probes too.
 //! By this measure a worker judges the statements of its clients: what takes as long as a hundred trivial ones, and what

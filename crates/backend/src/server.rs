@@ -72,9 +72,9 @@ pub struct Identity {
     pub tracked_variables: String,
     /// MariaDB: the same as a list, without `last_gtid`, which changes with each commit.
     pub tracked_but_gtid: Option<String>,
-    /// The variables whose changes a client is told of unless it asks for others.
+    /// The variables whose changes are reported to a client unless it asks for others.
     pub client_tracked: Vec<String>,
-    /// Whether a client is told of GTIDs unless it asks for something else.
+    /// Whether GTIDs are reported to a client unless it asks for something else.
     pub client_tracks_gtids: bool,
 }
 

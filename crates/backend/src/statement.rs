@@ -1,6 +1,6 @@
 //! Prepared statements, as connections and sessions know them.
 //!
-//! What must always hold: two keys are equal only if a server reads both texts alike.
+//! What must always hold: two keys are equal only if a server reads both texts in the same way.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

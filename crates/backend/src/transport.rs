@@ -23,7 +23,7 @@ pub enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
     /// TLS over a unix socket.
     TlsUnix(Box<TlsStream<UnixStream>>),
-    /// Nothing: what stands in for a stream while TLS is put around it.
+    /// Nothing: a placeholder for a stream while TLS is put around it.
     Closed,
 }
 

@@ -21,7 +21,7 @@ impl Console {
         Self { is_terminal: std::io::stderr().is_terminal(), bar: None, step: None, left: TimeLeft::new(0.0) }
     }
 
-    /// The runs begin: so many, which were planned to take `seconds`.
+    /// The runs begin: their number, and the seconds that they are planned to take.
     pub(crate) fn runs_begin(&mut self, runs: usize, seconds: f64) {
         self.left = TimeLeft::new(seconds);
         if self.is_terminal {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::record::Machine;
 
-/// This machine; what can't be found out is empty or 0.
+/// This machine; unknown values are empty or 0.
 pub(crate) fn this() -> Machine {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let kernel = [read("/proc/sys/kernel/ostype"), read("/proc/sys/kernel/osrelease")];

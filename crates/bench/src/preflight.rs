@@ -1,4 +1,4 @@
-//! What is looked at before anything is started: programs, limits, room. What can't be had is said, and left out.
+//! The checks before anything is started: programs, limits, disk space. Whatever is missing is reported and left out.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -106,7 +106,7 @@ impl Found {
     }
 }
 
-/// Whether there is room. Where that can't be found out, the server will tell.
+/// Whether there is disk space. If that is unknown, the server will show.
 fn space(dir: &Path, needed_mib: u64) -> Result<(), BenchError> {
     let Ok(file_system) = statvfs(dir) else { return Ok(()) };
     let free_mib = file_system.blocks_available() * file_system.fragment_size() / MIB;

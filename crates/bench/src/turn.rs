@@ -138,7 +138,7 @@ impl Bench {
         Ok(Ok(run))
     }
 
-    /// Makes the table anew if it has grown much.
+    /// Recreates the table if it has grown much.
     fn renew_table(&mut self, raw: &Path) -> Result<(), BenchError> {
         if self.grown > MOST_GROWTH {
             self.drop_table(raw)?;

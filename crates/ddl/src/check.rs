@@ -1,6 +1,6 @@
 //! Comparing the catalog with what the servers have.
 //!
-//! What must always hold: it changes nothing; what it could not see is told as a difference, never passed over.
+//! What must always hold: it changes nothing; what it could not read is reported as a difference, never skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

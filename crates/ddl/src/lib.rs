@@ -1,4 +1,4 @@
-//! Definitions on several shards, and what tells of logical objects.
+//! Definitions on several shards, and SHOW and `information_schema` of logical objects.
 //!
 //! What must always hold: it knows no client sockets; a shard and the catalog disagree over an object only while a definition's record says
 //! so.

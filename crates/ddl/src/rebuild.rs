@@ -16,7 +16,7 @@ use weir_shards::own::Own;
 pub struct Copy {
     /// The shard's name.
     pub shard: String,
-    /// Its newest version; `None`: none at all. Or why it can't be asked.
+    /// Its newest version, `None` if it has none, or why it can't be asked.
     pub newest: Result<Option<Document>, String>,
 }
 
@@ -31,7 +31,7 @@ impl fmt::Display for Copy {
     }
 }
 
-/// Why there is no one catalog to be had from the copies.
+/// Why the copies yield no catalog.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Undecided {
     /// A shard could not be asked.

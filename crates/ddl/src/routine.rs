@@ -39,7 +39,7 @@ pub(crate) fn told(reply: Result<Vec<Row>, Failure>) -> Result<Option<Routine>, 
     }
 }
 
-/// The routines of a database that all of these shards have alike.
+/// The routines of a database that are the same on all of these shards.
 ///
 /// # Errors
 /// The servers'.

@@ -1,6 +1,6 @@
 //! Statements that a server prepares and executes by a name of Weir's own, with the session's user variables as parameters.
 //!
-//! What must always hold: the name is prepared anew before each execution, on the same connection; nobody else uses it.
+//! What must always hold: the name is prepared again before each execution, on the same connection; nobody else uses it.
 
 /// The name.
 pub struct PreparedName(&'static str);

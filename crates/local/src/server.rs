@@ -228,7 +228,7 @@ impl Server {
         self.process.as_ref().is_some_and(|process| process.signal(Signal::SIGCONT))
     }
 
-    /// Stops the server if it runs, and starts it on the same data and port. The option file is written anew.
+    /// Stops the server if it runs, and starts it on the same data and port. The option file is rewritten.
     pub fn restart(&mut self) -> Result<(), LocalError> {
         self.stop()?;
         self.launch_again()?;

@@ -3,7 +3,7 @@
 //! What must always hold: one process writes ([`Embedded`]), others may read beside it and follow ([`Follower`]); the file can be
 //! read by its owner only; each entry has a checksum of its own, so that no bit that has turned is ever taken for the truth. After a
 //! failure (a full disk) the file is opened anew before anything is said of it: what was wrong for a time does no lasting harm. A file that
-//! is removed or truncated while it is in use is noticed, and made anew.
+//! is removed or truncated while it is in use is noticed, and rewritten.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};

@@ -1,4 +1,4 @@
-//! Weir's own connections to the shards, with its own account: for what users may not do, or what is not theirs.
+//! Weir's own connections to the shards, with its own account: for tasks that users have no rights for, or that are not theirs.
 //!
 //! What must always hold: everything runs on the control runtime and is bounded in time; a caller that goes away does not stop what has
 //! begun; a connection whose reply was not read to its end is closed.
@@ -76,7 +76,7 @@ impl Own {
         String::from_utf8_lossy(&self.shared.account.load().user).into_owned()
     }
 
-    /// Runs something on the control runtime, and awaits it. It goes on if the caller goes away.
+    /// Runs something on the control runtime, and awaits it. It continues if the caller goes away.
     ///
     /// # Errors
     /// Its own, or 1053 when Weir ends.

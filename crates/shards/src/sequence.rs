@@ -226,7 +226,7 @@ impl Sequences {
     }
 }
 
-/// Takes a block with `count` values at least, none of them below `floor`.
+/// Takes a block of at least `count` values, none of them below `floor`.
 async fn refill(own: &Own, name: &SequenceName, sequence: &Sequence, floor: u64, count: u64) -> Result<(), Failure> {
     let size = sequence.with(|block| block.size_at(Instant::now())).max(count);
     let start = match reserve(own, name, floor, size).await {

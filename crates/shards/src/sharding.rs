@@ -92,7 +92,7 @@ impl Sharding {
         self.weights.load()
     }
 
-    /// Adds what was learnt of a collation. What is known already stays as it is.
+    /// Adds what was learned of a collation. What is known already stays unchanged.
     pub fn learnt(&self, collation: &str, more: &Learnt) {
         self.weights.rcu(|known| known.with(collation, more.clone()));
     }

@@ -20,14 +20,14 @@ const ASK_AFTER: Duration = Duration::from_millis(200);
 pub enum Choice {
     /// To the writer.
     Writer,
-    /// To a reader, which has all that it must have, or has to be waited for.
+    /// To a reader, which has everything that the session needs, or must be waited for.
     Reader {
         /// Its place in the group.
         index: usize,
         /// The position that it must have reached.
         wait: Option<Arc<Position>>,
     },
-    /// The writer is to be asked for its position first ([`Seen::covered_by`]), and then the choice made anew.
+    /// Ask the writer for its position first ([`Seen::covered_by`]), and then choose again.
     Ask,
 }
 

@@ -1,4 +1,4 @@
-//! How fresh a read has to be.
+//! The consistency levels of reads.
 
 use std::str::FromStr;
 

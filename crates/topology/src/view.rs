@@ -24,7 +24,7 @@ impl Role {
     }
 }
 
-/// A server of a group, as it is now.
+/// The current state of a server of a group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {
     /// Its share of the reads; 0 for none.

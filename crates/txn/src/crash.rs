@@ -1,4 +1,4 @@
-//! Ends the process between two steps of a commit, so that tests can look at what is left. Builds for use have none of it.
+//! Ends the process between two steps of a commit, so that tests can check what is left. Release builds do not contain it.
 //!
 //! `WEIR_CRASH_AT=POINT` or `POINT:N` (the N-th time that the point is reached).
 

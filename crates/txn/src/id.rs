@@ -19,7 +19,7 @@ pub const FORMAT: u32 = 0x5745_4952;
 pub struct TransactionId {
     /// The shard that decides.
     pub decider: ShardId,
-    /// Which Weir: a random number, made anew with each process.
+    /// Which Weir: a random number, different for each process.
     pub instance: u64,
     /// Its transactions are counted.
     pub counter: u64,

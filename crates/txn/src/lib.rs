@@ -1,4 +1,4 @@
-//! Distributed transactions: how they end on all shards alike, and how those whose Weir or server died are brought to their end.
+//! Distributed transactions: how they end in the same way on all shards, and how transactions whose Weir or server died are recovered.
 //!
 //! What must always hold: a transaction that wrote on several shards is committed exactly when its decision is committed on the
 //! deciding shard, the first one that it touched; a prepared branch is committed only when that decision is there, and rolled back only
@@ -41,7 +41,7 @@ pub use run::{Ended, Party, everywhere, is_in_transaction, join_texts};
 pub struct TransactionSettings {
     /// Time between two looks for prepared branches.
     pub interval: Duration,
-    /// A branch that has been seen prepared for so long is brought to its end by whoever sees it.
+    /// Any Weir that has seen a branch prepared for this time ends it.
     pub grace: Duration,
     /// The longest that a client waits to learn what was decided, when the answer to the deciding COMMIT was lost.
     pub bound: Duration,

@@ -50,7 +50,7 @@ pub enum Verdict {
     Committed,
     /// It is rolled back, or will be on each shard.
     RolledBack,
-    /// It is one of the two everywhere; nobody could be asked which.
+    /// It is one of the two everywhere; no server could be asked which.
     Unknown,
 }
 

@@ -105,7 +105,7 @@ impl Coordinator {
 }
 
 impl Recovery<'_> {
-    /// One look at all shards. Returns whether all of them have answered.
+    /// Checks all shards once. Returns whether all of them have answered.
     async fn look(&mut self) -> bool {
         let coordinator = self.coordinator;
         // Before the shards are asked: what is left later may have branches that the answers lack.
@@ -151,7 +151,7 @@ impl Recovery<'_> {
         }
     }
 
-    /// Ends a branch as it was decided. Returns whether its server says that it has.
+    /// Ends a branch as it was decided. Returns whether its server confirms that.
     async fn end(&mut self, branch: &BranchId) -> Result<bool, Failure> {
         let id = branch.transaction;
         let known = self.known(&id).await?;

@@ -62,7 +62,7 @@ impl<'a> Party<'a> {
 pub struct Ended {
     /// Committed or not.
     pub verdict: Verdict,
-    /// What the client is told, unless it is committed.
+    /// The client's error, unless it is committed.
     pub failure: Option<Failure>,
 }
 

@@ -1,4 +1,4 @@
-//! `weir catalog`: the catalog's file and its copies in the shards, looked at and mended while no Weir writes it.
+//! `weir catalog`: inspects and repairs the catalog's file and its copies in the shards while no Weir writes it.
 //!
 //! What must always hold: nothing that is there is overwritten without a new version; what changes the file has it for itself, so a Weir
 //! that runs is never surprised.
@@ -34,9 +34,9 @@ Example:
 Example:
   weir catalog import --config weir.toml catalog.json")]
     Import(ImportArgs),
-    /// Make the catalog anew from the newest copy in the shards; Weir must not run
+    /// Rebuild the catalog from the newest copy in the shards; Weir must not run
     ///
-    /// For a file that was lost, or was moved away as it is damaged. Says what was found where.
+    /// For a file that was lost, or that is damaged and was moved away. Reports what it found where.
     Rebuild(RebuildArgs),
     /// Compare the catalog with what the servers have, also while Weir runs
     ///

@@ -23,7 +23,7 @@ pub(crate) const LEVEL_VARIABLE: &str = "WEIR_LOG";
 /// Permissions of a new log file: its group may read it.
 const LOG_FILE_MODE: u32 = 0o640;
 
-/// What stands for a level.
+/// The words for levels.
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// Why the log can't be set up.
@@ -84,7 +84,7 @@ pub(crate) struct NewLog {
 }
 
 impl NewLog {
-    /// Opens what is configured; the file anew, also when it is the same.
+    /// Opens the configured log; reopens the file even if it is the same.
     pub(crate) fn open(log: &Log) -> Result<NewLog, LogError> {
         let (level, filter) = filter(log.level, std::env::var(LEVEL_VARIABLE).ok())?;
         Ok(NewLog { level, filter, output: output(log)? })

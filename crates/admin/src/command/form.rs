@@ -11,7 +11,7 @@ pub(super) enum Part {
     Words(&'static str),
 }
 
-/// Parts that are there together or, if they are optional, not at all.
+/// Parts that are present together or, if they are optional, absent together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Group {
     pub(super) parts: Vec<Part>,

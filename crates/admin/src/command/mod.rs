@@ -135,7 +135,7 @@ impl Method {
     }
 }
 
-/// A command at all of its doors.
+/// A command with all of its interfaces: SQL, REST and command line.
 ///
 /// A form is written as in MySQL's manual: words in capitals stand for themselves, words in small letters for
 /// arguments, brackets for what may be left out, `…` for all words that are left.

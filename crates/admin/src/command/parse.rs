@@ -143,7 +143,7 @@ impl Miss {
         text
     }
 
-    /// As MySQL tells of a syntax error.
+    /// In the format of MySQL's syntax errors.
     pub(super) fn in_sql(&self, text: &str) -> Failure {
         let near = self.found.as_ref().and_then(|(_, start)| text.get(*start..)).unwrap_or_default();
         let message = format!(

@@ -121,7 +121,7 @@ impl Default for Table {
 }
 
 impl Table {
-    /// A table that keeps so many digests.
+    /// A table that keeps this number of digests.
     fn of_most(most: usize) -> Table {
         Table { known: RefCell::default(), other: RefCell::default(), most }
     }

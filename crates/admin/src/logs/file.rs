@@ -1,4 +1,4 @@
-//! A log file that is begun anew when it gets large.
+//! A log file that is rotated when it gets large.
 //!
 //! What must always hold: the file has whole lines only, as far as the system lets it: what was written in part is taken
 //! back. Only its owner can read it. A file that can't be written is tried again with the next write.

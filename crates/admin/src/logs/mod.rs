@@ -62,7 +62,7 @@ impl Logs {
     /// Begins new files: those there are are renamed, unless somebody has done so already.
     ///
     /// # Errors
-    /// When a log can't be written anew, or a disk does not answer.
+    /// If a log can't be reopened, or a disk does not answer.
     pub async fn rotate(&self) -> Result<(), Failure> {
         for (name, writer) in self.writers() {
             writer.rotate().await.map_err(|why| {

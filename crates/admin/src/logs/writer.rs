@@ -17,7 +17,7 @@ use super::line::Line;
 
 /// The most lines that wait to be written.
 const MOST_WAITING: usize = 8192;
-/// Lines are written together up to so many bytes.
+/// Lines are written together up to this number of bytes.
 const BATCH: usize = 64 << 10;
 /// How soon a file that could not be written is tried again.
 const AGAIN: Duration = Duration::from_millis(500);

@@ -44,7 +44,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// For so many workers.
+    /// For this number of workers.
     pub fn new(workers: usize) -> Statistics {
         Statistics { shares: (0..workers).map(|_| Share::default()).collect(), errors: ErrorCounts::default() }
     }
@@ -134,7 +134,7 @@ impl WorkerStatistics {
         self.all.errors.note(code);
     }
 
-    /// Answers what others ask, for as long as it is polled.
+    /// Answers the requests of others, for as long as it is polled.
     pub async fn answer(self: Rc<Self>, mut asks: Asks) {
         while let Some(ask) = asks.0.recv().await {
             match ask {

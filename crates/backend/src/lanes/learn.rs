@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// A run no longer than this is short on any machine.
 pub const SHORT_TIME: Duration = Duration::from_millis(10);
-/// A run no longer than so many trivial statements is short too.
+/// A run no longer than this number of trivial statements is short too.
 const TRIVIALS: u32 = 100;
 /// The largest reply that is not large, in bytes.
 pub const SHORT_BYTES: u64 = 16 * 1024;

@@ -42,7 +42,7 @@ use crate::pulse::Delays;
 const MOST_DIGESTS: usize = 4096;
 /// The largest command that rides, in bytes.
 pub const MAX_COMMAND: usize = 16 * 1024;
-/// How often lanes are looked at.
+/// How often lanes are checked.
 const TICK: Duration = Duration::from_millis(25);
 /// Ticks to a window of [`pace`].
 const TICKS_PER_WINDOW: u32 = 4;
@@ -146,7 +146,7 @@ impl Lanes {
         self.budget() > 0
     }
 
-    /// Takes down how a statement ran on a connection of its own.
+    /// Records how a statement ran on a connection of its own.
     pub fn note_run(&self, learnt: &SharedLearnt, mut run: Run) {
         let mut state = learnt.get();
         if state.rides() {

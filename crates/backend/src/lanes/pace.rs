@@ -13,7 +13,7 @@ const SHALLOW: f64 = 1.2;
 const QUIET_WINDOWS: u32 = 30;
 /// By how much replies per second have to rise for more lanes to stay.
 const MORE_PAY: f64 = 1.06;
-/// How much of the replies per second has to be left for fewer lanes to stay.
+/// The share of the replies per second that must remain for a smaller number of lanes to be kept.
 const FEWER_SUFFICE: f64 = 0.98;
 /// Pairs of rates that a trial compares.
 const PAIRS: usize = 4;

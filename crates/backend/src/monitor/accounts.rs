@@ -20,7 +20,7 @@ use crate::rights::Rights;
 
 /// Time between two looks. Twice as much is promised.
 const INTERVAL: Duration = Duration::from_millis(900);
-/// Looks at the tables may take one part in so many of the time.
+/// Reading the tables may take this fraction of the time.
 const SHARE: u32 = 20;
 /// How often what a statement changes is looked for after it was counted.
 const LOOKS: u32 = 3;
@@ -59,7 +59,7 @@ pub(super) struct Accounts {
     unexplained: i64,
     tables: Tables,
     sums: Option<Sums>,
-    /// The tables are looked at again then, if nothing is counted.
+    /// When the tables are read again, if nothing is counted before.
     next_sums: Option<Instant>,
     /// Users whose rows have changed since the last FLUSH.
     not_flushed: HashSet<Vec<u8>>,
@@ -70,7 +70,7 @@ pub(super) struct Accounts {
 enum Tables {
     #[default]
     NotAsked,
-    /// Weir's account may not.
+    /// Weir's account lacks the right.
     Closed,
     Open {
         sums: String,

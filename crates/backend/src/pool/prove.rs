@@ -1,4 +1,4 @@
-//! Asking a server whether it lets a user in: a login of its own, whatever connections the pool has.
+//! Verifies a user with a server: a separate login, whatever connections the pool has.
 //!
 //! What must always hold: nothing that was given before counts. A limit of concurrent connections that a server has for
 //! the account is no refusal, for the pool's connections are what fills it, and it is looked at after the password.

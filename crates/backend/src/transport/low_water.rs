@@ -6,7 +6,7 @@
 
 use std::os::fd::AsRawFd;
 
-/// Sets the mark. A failure leaves it as it is, which costs speed only.
+/// Sets the mark. A failure leaves it unchanged, which costs only speed.
 pub(super) fn set(socket: &impl AsRawFd, bytes: usize) {
     let value = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
     let len = size_of::<libc::c_int>() as libc::socklen_t;

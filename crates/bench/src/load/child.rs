@@ -51,7 +51,7 @@ pub(super) struct Finished {
 }
 
 impl<'a> Child<'a> {
-    /// A tool that takes its time, and whose measured seconds begin at once.
+    /// A tool that measures its own time, and whose measured seconds begin at once.
     pub(super) fn new(program: &'a Path, arguments: Vec<String>, raw: &'a Path) -> Self {
         Self { program, arguments, environment: Vec::new(), raw, starts_with: None, bound: Duration::MAX }
     }

@@ -32,7 +32,7 @@ pub enum Trouble {
     None,
     /// So many processes are busy.
     Busy(u32),
-    /// The server gets so many percent of the machine's processor time.
+    /// The server gets this percentage of the machine's processor time.
     Slow(u32),
     /// The server stops for two seconds in mid-run.
     Stop,

@@ -1,4 +1,4 @@
-//! What clients can be made to do.
+//! The workloads of clients.
 
 use std::fmt;
 use std::str::FromStr;

@@ -28,7 +28,7 @@ pub(crate) struct Chart {
     /// The unit, and which way is better.
     #[serde(skip)]
     pub subtitle: String,
-    /// What a reader who can't see it is told.
+    /// The description for readers who can't see the chart.
     #[serde(skip)]
     pub description: String,
     /// How its numbers are written.

@@ -6,7 +6,7 @@
 
 use crate::record::Run;
 
-/// From this spread on, a figure is said to be uncertain.
+/// From this spread on, a figure is marked as uncertain.
 ///
 /// Above it, rounds differ by more than most of the differences between targets that a reader would draw conclusions from.
 pub const WIDE_SPREAD: f64 = 0.15;

@@ -111,7 +111,7 @@ impl Cell {
         Self { text: text.into(), spread: None, wide: false, tone: Tone::Plain }
     }
 
-    /// A word that tells of a failure.
+    /// A word for a failure.
     pub(crate) fn alarm(text: impl Into<String>) -> Self {
         Self { tone: Tone::Alarm, ..Self::plain(text) }
     }

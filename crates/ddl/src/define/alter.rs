@@ -1,4 +1,4 @@
-//! ALTER TABLE: what is to be done, and what can't be.
+//! ALTER TABLE: what it does, and what is not supported.
 //!
 //! What must always hold: no ALTER changes which shard a row belongs to, or has shards fill rows with values of their own.
 

@@ -1,4 +1,4 @@
-//! From a statement to what is to be done: which shards, which text, what the catalog becomes.
+//! Turns a statement into an intent: which shards, which text, what the catalog becomes.
 //!
 //! What must always hold: it is a pure function of the statement and a snapshot, so that it can be asked again when the snapshot is old.
 //! A text for servers is the client's own, with Weir's clauses cut out.
@@ -171,7 +171,7 @@ pub fn intend(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Fa
 /// The same, with what is known of the servers.
 ///
 /// # Errors
-/// What can't be done exactly, or what has to be known first.
+/// What can't be done exactly, or what must be known first.
 pub(super) fn intend_knowing(
     asked: &Asked<'_>,
     catalog: &Catalog,

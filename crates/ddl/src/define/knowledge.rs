@@ -1,4 +1,4 @@
-//! What has to be known of servers before a table can be placed: default collations, and how those of shard keys compare.
+//! What Weir must know of servers before it can place a table: default collations, and how those of shard keys compare.
 //!
 //! What must always hold: a collation's weights are learnt only when it has passed the check, on the server where they are asked for.
 

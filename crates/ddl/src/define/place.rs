@@ -18,7 +18,7 @@ pub(super) fn global() -> Placed {
 /// refused for is found out later.
 ///
 /// # Errors
-/// What can't be placed, or what has to be known first.
+/// What can't be placed, or what must be known first.
 pub(super) fn declared(
     asked: &Asked<'_>,
     catalog: &Catalog,

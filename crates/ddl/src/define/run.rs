@@ -1,4 +1,4 @@
-//! A definition's course: recorded, asked of one shard, then of the others at once, made known.
+//! The course of a definition: recorded, run on one shard, then on the others at once, and published in the catalog.
 //!
 //! What must always hold: what the first shard refuses leaves no trace; what any other has not is kept in the record, with its error.
 
@@ -30,7 +30,7 @@ const ATTEMPTS: usize = 10_000;
 /// Not cancel-safe: dropped, it leaves the record, with what shards have said so far.
 ///
 /// # Errors
-/// The first shard's refusal, after which nothing was done; or what shards have it and which don't, with the way on.
+/// The first shard's refusal, after which nothing was done; or which shards have it and which do not, and how to proceed.
 pub async fn define<R: Records>(
     asked: &Asked<'_>,
     records: &R,
@@ -377,7 +377,7 @@ fn listed(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// What a client is told of a definition that not all shards have.
+/// The client's error for a definition that not all shards have.
 pub(super) fn half_done(catalog: &Arc<Catalog>, id: u64) -> Failure {
     let (with, without) = catalog.definition(id).map(|found| found.sides(catalog)).unwrap_or_default();
     let message = format!(

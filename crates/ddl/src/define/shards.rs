@@ -71,7 +71,7 @@ const FORMS: &str =
 /// What the comments of the text say of a database.
 ///
 /// # Errors
-/// 1105 for a shard that there is not; 1064 for a clause that is none of a database's.
+/// 1105 for an unknown shard; 1064 for a clause that does not belong to a database.
 pub(crate) fn wishes(asked: &Asked<'_>, catalog: &Catalog) -> Result<Wishes, Failure> {
     let (mut found, mut end) = (Wishes::default(), 0);
     let mut lexer = Lexer::new(asked.text, asked.mode);

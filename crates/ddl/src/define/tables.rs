@@ -1,4 +1,4 @@
-//! CREATE TABLE, RENAME TABLE, indexes: what is to be done.
+//! The intents of CREATE TABLE, RENAME TABLE and indexes.
 
 use std::collections::BTreeMap;
 

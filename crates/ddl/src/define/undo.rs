@@ -64,7 +64,7 @@ fn account(asked: &Asked<'_>) -> Undo {
     undone.map_or(Undo::Impossible, Undo::Send)
 }
 
-/// Asks what has to be known before, to take back a definition that changes what is there.
+/// Reads what is needed to undo a definition that changes existing objects.
 pub(super) async fn capture(
     asked: &Asked<'_>,
     catalog: &Catalog,

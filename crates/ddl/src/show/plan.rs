@@ -65,7 +65,7 @@ pub fn shards(asked: &Asked<'_>, catalog: &Catalog) -> Result<Vec<ShardId>, Fail
 /// How a statement is answered.
 ///
 /// # Errors
-/// 1235 for what can't be put together.
+/// 1235 for what can't be combined.
 pub fn plan(asked: &Asked<'_>, catalog: &Catalog) -> Result<Telling, Failure> {
     match asked.statement.kind {
         StatementKind::Show(show) => self::show(asked, catalog, show),

@@ -28,7 +28,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// The first of `count` values in a row, if so many are left.
+    /// The first of `count` consecutive values, if that many are left.
     pub(super) fn take(&mut self, count: u64) -> Option<u64> {
         let behind = self.next.checked_add(count).filter(|behind| *behind <= self.end)?;
         let first = self.next;
@@ -36,7 +36,7 @@ impl Block {
         Some(first)
     }
 
-    /// Leaves out all values up to this one. False: the shard has to be told.
+    /// Skips all values up to this one. False: the shard must be updated.
     pub(super) fn pass(&mut self, value: u64) -> bool {
         if value >= self.end {
             return false;
@@ -86,7 +86,7 @@ impl Block {
         self.next = self.end;
     }
 
-    /// Forgets all: the sequence begins anew.
+    /// Discards everything: the sequence restarts.
     pub(super) fn reset(&mut self) {
         *self = Block { size: self.size, since: self.since, ..Block::default() };
     }

@@ -1,4 +1,4 @@
-//! What goes on behind: copies for shards that come back, and the change from following a store to writing it, and back.
+//! Background work: copies for shards that come back, and the change from following a store to writing it, and back.
 //!
 //! What must always hold: it ends with the [`Sharding`]; a process that follows sees each version soon after it was stored.
 
@@ -22,7 +22,7 @@ const FOLLOW: Duration = Duration::from_millis(20);
 const HANDED_OVER_WITHIN: Duration = Duration::from_secs(10);
 
 impl Sharding {
-    /// Begins what goes on behind.
+    /// Starts the background work.
     pub(super) fn keep(self: &Arc<Self>) {
         for shard in self.own.shards() {
             let sharding = Arc::downgrade(self);

@@ -1,6 +1,6 @@
 //! What is known of stored programs that a text calls.
 //!
-//! What must hold: a program is told of only if its whole body is known; who knows nothing of one says nothing.
+//! What must hold: a program is reported only if its whole body is known; unknown programs are not reported.
 
 use super::Varies;
 use crate::ast::{Call, CallProcedure};

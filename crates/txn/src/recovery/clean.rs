@@ -76,7 +76,7 @@ impl Line {
     }
 }
 
-/// Whether a name can stand between quotes as it is: all that Weir makes can.
+/// Whether a name can be quoted unchanged, as all names that Weir makes can.
 fn is_plain(id: &str) -> bool {
     id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }

@@ -8,7 +8,7 @@ use weir_catalog::define::{references, unique_keys};
 use super::place::{Place, Servers, with_create};
 use super::schema::lossy;
 
-/// How many keys are told for each table.
+/// How many keys are reported for each table.
 const MOST: usize = 3;
 
 /// A column, and what sharding by it means.

@@ -9,7 +9,7 @@ use weir_sql::{Bump, LexMode, Lexer, TokenKind, parse};
 
 use super::split::{Piece, pieces};
 
-/// A table, as it is when the dump has been read.
+/// A table, in its state after the whole dump.
 #[derive(Debug, Clone)]
 pub(super) struct Declared {
     pub(super) object: Object,

@@ -1,4 +1,4 @@
-//! What is told of whole dumps.
+//! The reports on whole dumps.
 
 use super::*;
 

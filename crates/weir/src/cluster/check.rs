@@ -1,4 +1,4 @@
-//! What is looked at before anything is started: programs, port, room.
+//! The checks before anything is started: programs, port, disk space.
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ pub(super) fn port(port: u16) -> Result<(), ClusterError> {
     if is_port_free(port) { Ok(()) } else { Err(ClusterError::PortTaken(port)) }
 }
 
-/// Whether there is room for this many new servers. Where that can't be found out, starting will tell.
+/// Whether there is disk space for this many new servers. If that is unknown, starting them will show.
 pub(super) fn space(dir: &Path, servers: usize) -> Result<(), ClusterError> {
     let absolute = std::path::absolute(dir).map_err(|error| ClusterError::Io("find the current directory", error))?;
     let Some(existing) = absolute.ancestors().find(|ancestor| ancestor.is_dir()) else { return Ok(()) };

@@ -18,7 +18,7 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Begins to catch the signals. Once this has returned, none of them ends the process any more.
+    /// Begins to catch the signals. Once this has returned, none of them ends the process.
     pub(crate) fn watch() -> Result<Self, ClusterError> {
         let failed = |error| ClusterError::Io("watch for signals", error);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(failed)?;

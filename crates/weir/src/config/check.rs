@@ -256,7 +256,7 @@ impl Checker<'_> {
         self.ok_or_report(place, parse_duration(&text.0)).unwrap_or_default()
     }
 
-    /// A duration that may not be zero.
+    /// A duration that must not be zero.
     fn timeout(&mut self, place: Place<'_>, text: &DurationText) -> Duration {
         let duration = self.ok_or_report(place, parse_duration(&text.0));
         if duration == Some(Duration::ZERO) {

@@ -108,7 +108,7 @@ pub(crate) struct ClientTls {
 pub(crate) enum ClientTlsCertificate {
     /// None: TLS is not offered.
     Off,
-    /// One to be made at start, self-signed.
+    /// One that is generated at start, self-signed.
     Generate,
     /// This one; certificate and key match.
     Files(Identity),

@@ -60,7 +60,7 @@ pub(crate) fn load_with_keys(path: &Path) -> Result<Loaded, ConfigError> {
     Ok(Loaded { keys: settings::keys(&raw, &text, &checked), checked })
 }
 
-/// Address and token of the REST interface, from a configuration file of which nothing else is looked at.
+/// Address and token of the REST interface, from a configuration file of which nothing else is read.
 pub(crate) fn api_of(path: &Path) -> Result<(SocketAddr, Secret), String> {
     let about = |message: &str| format!("{}: {message}", path.display());
     let content = Content::read(path, MAX_CONFIG_FILE).map_err(|error| about(&error.to_string()))?;
@@ -107,7 +107,7 @@ fn read_and_check(path: &Path, environment: Environment<'_>) -> Result<(RawConfi
     checked.ok_or_else(|| ConfigError::Invalid { path: path.to_owned(), problems: report.into_problems() })
 }
 
-/// True when a password stands in the file itself.
+/// True if the file itself contains a password.
 fn holds_password(raw: &RawConfig) -> bool {
     raw.monitor.password.is_some() || raw.api.token.is_some() || raw.users.iter().any(|user| user.password.is_some())
 }

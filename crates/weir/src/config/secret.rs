@@ -9,7 +9,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// What stands in an output for a password.
+/// What outputs show instead of a password.
 pub(crate) const MASK: &str = "***";
 
 /// A password. Its text is reached by [`Secret::expose`] only.

@@ -1,4 +1,4 @@
-//! The configuration as a user meets it: what is accepted, what is said about the rest, and that no
+//! The configuration as a user sees it: what is accepted, the messages about the rest, and that no
 //! password is ever shown.
 
 mod errors;
@@ -77,13 +77,13 @@ fn valid(text: &str) -> CheckedConfig {
     }
 }
 
-/// What is said about `text`, a line per problem, without the file's name.
+/// The messages about `text`, a line per problem, without the file's name.
 fn complaints(text: &str) -> Vec<String> {
     let (_directory, path) = private_file("weir.toml", text);
     complaints_about(&path)
 }
 
-/// What is said about a file, a line per problem, without the file's name.
+/// The messages about a file, a line per problem, without the file's name.
 fn complaints_about(path: &Path) -> Vec<String> {
     let prefix = format!("{}: ", path.display());
     let error = match read_and_check(path, &|_| None) {

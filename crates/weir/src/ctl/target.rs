@@ -10,7 +10,7 @@ use weir_local::Cluster;
 use super::{CtlArgs, CtlError};
 use crate::config::{self, Secret};
 
-/// Where a cluster is when nothing else is said, as for `weir up`.
+/// The default directory of a cluster, as for `weir up`.
 const USUAL_CLUSTER: &str = "weir-cluster";
 
 /// An address and the token that it asks for.

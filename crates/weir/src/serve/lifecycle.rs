@@ -237,7 +237,7 @@ impl Process {
         }
     }
 
-    /// Gives the sockets to a successor. False: it did not take them, and this process goes on.
+    /// Gives the sockets to a successor. False: it did not take them, and this process continues.
     async fn hand_over(&self, successor: Successor) -> bool {
         let (pid, next_id) = (successor.pid, self.endpoint.registry.next_id());
         match tokio::task::block_in_place(|| successor.hand_over(next_id)) {

@@ -60,7 +60,7 @@ pub(crate) enum ServeError {
         /// What happened.
         source: io::Error,
     },
-    /// The catalog can't be used, or a shard lacks what sharding takes.
+    /// The catalog can't be used, or a shard lacks what sharding requires.
     // Boxed for its size.
     #[error("{0}")]
     Sharding(Box<weir_shards::sharding::OpenError>),

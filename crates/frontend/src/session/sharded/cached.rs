@@ -1,6 +1,6 @@
 //! Plans that are used again.
 //!
-//! What must always hold: what a plan depends on is told as the planner is told it.
+//! What must always hold: the facts that a plan depends on are the ones that the planner gets.
 
 use std::ops::Range;
 use std::rc::Rc;

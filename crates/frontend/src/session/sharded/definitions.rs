@@ -1,4 +1,4 @@
-//! Definitions of logical tables, and what is told of them.
+//! Definitions of logical tables, and the replies to them.
 //!
 //! What must always hold: a definition commits what is open before it, as on one server, and runs outside of any transaction, on
 //! connections of its own.

@@ -81,7 +81,7 @@ impl Session {
         Some(group)
     }
 
-    /// Takes down how a statement ran on a connection of its own.
+    /// Records how a statement ran on a connection of its own.
     pub(super) fn note_run(&self, learnt: &SharedLearnt, outcome: Option<&ReplyOutcome>) {
         let time = self.sent_at.map_or(Duration::MAX, |sent| sent.elapsed());
         let run = match outcome {

@@ -1,4 +1,4 @@
-//! Savepoints, and what SET TRANSACTION says of the next transaction: on all parts alike.
+//! Savepoints, and what SET TRANSACTION says of the next transaction: the same on all participants.
 //!
 //! What must always hold: a part that joins late has the savepoints that the others have, in their order.
 

@@ -1,4 +1,4 @@
-//! Two configurations, and what is said of their difference.
+//! Two configurations, and the report of their differences.
 
 use super::*;
 use crate::config::keys::sections;

@@ -20,7 +20,7 @@ const MAX_NAME: usize = 64;
 const MOST_SERVERS: usize = 64;
 /// The most groups.
 const MOST_GROUPS: usize = 64;
-/// Where the catalog is kept if nothing is said of it, in the directory of the configuration file.
+/// The default place of the catalog, in the directory of the configuration file.
 const CATALOG: &str = "weir-catalog";
 
 impl Checker<'_> {

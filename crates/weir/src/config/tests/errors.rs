@@ -1,8 +1,8 @@
-//! What is said about wrong configurations, with the line.
+//! The messages about wrong configurations, with the line.
 
 use super::*;
 
-/// A head whose first line is line 1, before the smallest configuration; and all that is said.
+/// A head whose first line is line 1, before the smallest configuration; and all messages.
 type Case = (&'static str, &'static [&'static str]);
 
 fn check_cases(cases: &[Case], rest: &str) {

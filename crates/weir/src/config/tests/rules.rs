@@ -1,4 +1,4 @@
-//! What is said of rules that can't be, and of logs.
+//! The messages about impossible rules, and about logs.
 
 use super::{MINIMAL, complaints};
 

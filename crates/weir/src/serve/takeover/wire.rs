@@ -74,7 +74,7 @@ pub(super) fn receive(stream: &mut UnixStream) -> io::Result<(Message, Vec<Owned
     }
 }
 
-/// What a process is told that speaks out of turn.
+/// The error for a process that sends a message out of turn.
 pub(super) fn unexpected(message: &Message) -> io::Error {
     io::Error::other(format!("the other process sent {message:?} out of turn"))
 }
