@@ -65,9 +65,9 @@ impl Session {
     /// COM_RESET_CONNECTION.
     pub(super) async fn reset_connection(&mut self) -> Result<(), SessionEnd> {
         if self.state.pins.contains(Pins::ROLE) && self.keep_role_through_reset().await.is_ok() {
-            let found_rows = self.state.found_rows;
+            let found_rows = self.state.latest.found_rows;
             self.state.reset(&self.identity);
-            (self.state.pins, self.state.found_rows) = (Pins::ROLE, found_rows);
+            (self.state.pins, self.state.latest.found_rows) = (Pins::ROLE, found_rows);
         } else {
             self.leave_server_cleared().await;
             self.state.reset(&self.identity);

@@ -10,8 +10,8 @@ use weir_wire::resultset::{Column, ResultSet};
 use weir_wire::{Failure, Fault};
 
 use super::Session;
+use super::latest::Diagnostics;
 use super::server::Stopped;
-use super::state::Diagnostics;
 use super::statement::Statement;
 
 /// How the statement that asks for diagnostics came, and what its answer has to be like.
@@ -85,7 +85,7 @@ impl Session {
     pub(super) async fn before_diagnostics(&mut self, statement: &Statement<'_>) -> Result<bool, Stopped> {
         let (class, by) = (statement.class, statement.asked_by());
         let asks = class.effects.contains(Effects::USES_WARNINGS) && class.kind != Kind::Multiple;
-        let Diagnostics::Learnt(conditions) = &self.state.diagnostics else { return Ok(false) };
+        let Diagnostics::Learnt(conditions) = &self.state.latest.diagnostics else { return Ok(false) };
         if !asks {
             return Ok(false);
         }
@@ -111,7 +111,7 @@ impl Session {
     /// Raises what the latest statement left, before the next one on a server: some statements leave the diagnostics as
     /// they are. On MySQL those are few, and only Weir's own errors are worth it; on MariaDB all that read no table.
     pub(super) async fn raise_what_was_left(&mut self) -> Result<(), Stopped> {
-        let Diagnostics::Learnt(conditions) = &self.state.diagnostics else { return Ok(()) };
+        let Diagnostics::Learnt(conditions) = &self.state.latest.diagnostics else { return Ok(()) };
         let [condition] = &conditions[..] else { return Ok(()) };
         let worth_it = condition.sqlstate.is_some() || self.identity.mariadb;
         match condition.signal(false) {
@@ -128,12 +128,12 @@ impl Session {
         let connection = self.connection();
         // An error is what is wanted; a connection that has broken shows in the next command.
         let _ = connection.query(signal).await;
-        self.state.diagnostics = Diagnostics::OnConnection;
+        self.state.latest.diagnostics = Diagnostics::OnConnection;
         Ok(())
     }
 
     fn list_learnt(&mut self, asked: Asked, text: &[u8], by: AskedBy) {
-        let Diagnostics::Learnt(conditions) = &self.state.diagnostics else { return };
+        let Diagnostics::Learnt(conditions) = &self.state.latest.diagnostics else { return };
         let errors_only = matches!(asked, Asked::Errors { .. } | Asked::CountErrors);
         let wanted = conditions.iter().filter(|condition| !errors_only || condition.level == b"Error");
         let result = match asked {

@@ -8,8 +8,9 @@ use weir_wire::Failure;
 use weir_wire::StatusFlags;
 
 use super::Session;
+use super::latest::{Diagnostics, Left};
 use super::relay::ReplyOutcome;
-use super::state::{Diagnostics, Left, pins_left_by_failure, runs_others};
+use super::state::{pins_left_by_failure, runs_others};
 
 impl Session {
     /// Follows what a statement did to the session.
@@ -54,7 +55,8 @@ impl Session {
         let only_assigns = class.kind == Kind::Set
             && (class.pins - (Pins::COMPUTED_USER_VARIABLE | Pins::SESSION_TRACKING)).is_empty()
             && !bound.intersects(Pins::SPECIAL_VARIABLE | Pins::SESSION_TRACKING);
-        let quiet = self.state.diagnostics == Diagnostics::Empty && self.state.found_rows != Left::OnConnection;
+        let quiet =
+            self.state.latest.diagnostics == Diagnostics::Empty && self.state.latest.found_rows != Left::OnConnection;
         if !pinned || !only_assigns || !quiet || outcome.error.is_some() {
             return;
         }
@@ -148,64 +150,12 @@ impl Session {
     }
 
     fn note_residue(&mut self, class: &Class, outcome: &ReplyOutcome) {
-        let state = &mut self.state;
-        if outcome.prepared.is_some() {
-            // Preparing is no statement: the counts stay those of the latest one.
-            let stays = class.effects.contains(Effects::USES_WARNINGS) || self.identity.mariadb;
-            if outcome.warnings > 0 {
-                state.diagnostics = Diagnostics::OnConnection;
-            } else if !stays {
-                state.diagnostics = Diagnostics::Empty;
-            }
-            return;
-        }
-        if let Some((code, sqlstate)) = outcome.error {
-            state.latest_error = Some((code, sqlstate));
-        }
-        state.row_count = outcome.row_count;
-        // Rows that a cursor keeps, and those that a routine read, are not those that were sent.
-        let cursor = outcome.status.is_some_and(|status| status.contains(StatusFlags::CURSOR_EXISTS));
-        // A statement that failed has counted nothing, unless it ran others before.
-        let counted = class.effects.contains(Effects::CALC_FOUND_ROWS) && outcome.error.is_none();
-        let handler = class.pins.contains(Pins::HANDLER) && class.kind != Kind::Multiple;
-        let not_run = outcome.error.is_some_and(|(code, _)| handler || NOTHING_WAS_RUN.contains(&code));
-        let out_of_sight = class.pins.intersects(READ_OUT_OF_SIGHT) || class.effects.contains(Effects::RUNS_OTHERS);
-        let opaque = counted || out_of_sight && !not_run;
-        let returned = returns_rows(class) && outcome.found_rows.is_some();
-        if opaque || cursor {
-            state.found_rows = Left::OnConnection;
-        } else if let Some(rows) = outcome.found_rows.filter(|_| !returned) {
-            state.found_rows = Left::Known(rows);
-        }
+        let on_connection = self.state.latest.take(class, outcome, self.identity.mariadb);
         if let Some(lease) = &mut self.current.lease {
-            lease.has_found_rows |= opaque || cursor || outcome.found_rows.is_some() && !returned;
-        }
-        // The end of a result does not tell of the value that was generated for its rows.
-        let generated = outcome.insert_id || returned && class.effects.contains(Effects::GENERATES_INSERT_ID);
-        if generated || class.effects.contains(Effects::SETS_LAST_INSERT_ID) {
-            state.last_insert_id = Left::OnConnection;
-            if let Some(lease) = &mut self.current.lease {
+            lease.has_found_rows |= on_connection.found_rows;
+            if on_connection.insert_id {
                 lease.insert_id = None;
             }
-        }
-        let state = &mut self.state;
-        // What asks for the diagnostics, or is prepared to ask for them, leaves them as they are.
-        let asks = matches!(class.kind, Kind::ShowWarnings(_)) || class.effects.contains(Effects::USES_WARNINGS);
-        if asks && outcome.error.is_none() && class.kind != Kind::Multiple {
-            return;
-        }
-        // An error is a condition too.
-        state.warnings = if outcome.error.is_some() { outcome.warnings.max(1) } else { outcome.warnings };
-        let left = outcome.warnings > 0 || outcome.error.is_some();
-        // MariaDB clears them only for statements that name tables, and does not say so: its connection is asked, and of what Weir has
-        // learnt it is told by the class.
-        let may_stay = self.identity.mariadb && state.diagnostics == Diagnostics::OnConnection;
-        let tables = Effects::READS | Effects::WRITES | Effects::IMPLICIT_COMMIT | Effects::RUNS_OTHERS;
-        let stays = self.identity.mariadb && class.kind != Kind::Multiple && !class.effects.intersects(tables);
-        if left || may_stay {
-            state.diagnostics = Diagnostics::OnConnection;
-        } else if !stays {
-            state.diagnostics = Diagnostics::Empty;
         }
     }
 
@@ -263,12 +213,6 @@ impl Session {
 /// The variable that names a session in the binary log's temporary tables.
 const PSEUDO_THREAD_ID: &str = "pseudo_thread_id";
 
-/// Whether rows that a statement sends are those that it has written (RETURNING): `FOUND_ROWS()` does not count them.
-fn returns_rows(class: &Class) -> bool {
-    let others = Effects::IMPLICIT_COMMIT | Effects::RUNS_OTHERS | Effects::LOCKING_READ;
-    class.kind == Kind::Other && class.effects.contains(Effects::WRITES) && !class.effects.intersects(others)
-}
-
 /// Whether a SET that has `timestamp` among its variables gives it DEFAULT or 0.
 fn lets_clock_go_on(text: &[u8], lex: LexMode) -> bool {
     let name = |token: &Token| {
@@ -282,17 +226,6 @@ fn lets_clock_go_on(text: &[u8], lex: LexMode) -> bool {
     let value = tokens.find(|token| !is_sign(token));
     value.is_some_and(|token| matches!(token.text(text), b"0") || token.text(text).eq_ignore_ascii_case(b"DEFAULT"))
 }
-
-/// What runs statements that the text does not show.
-const READ_OUT_OF_SIGHT: Pins = Pins::CALL
-    .union(Pins::UNKNOWN_FUNCTION)
-    .union(Pins::UNKNOWN_STATEMENT)
-    .union(Pins::TEXT_PREPARE)
-    .union(Pins::HANDLER);
-
-/// Errors of a CALL or EXECUTE that ran nothing: a syntax error, wrong arguments, an unknown statement or routine, a routine that
-/// the user may not run.
-const NOTHING_WAS_RUN: [u16; 7] = [1064, 1210, 1243, 1305, 1318, 1370, 1630];
 
 /// Variables that are reported and are not part of what a session has set: they follow from the default database or
 /// from the latest statement, or are Weir's own.

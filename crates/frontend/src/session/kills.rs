@@ -85,7 +85,7 @@ impl Session {
             return self.kill(u64::from(self.handle.id), why).map_err(Stopped::Ended);
         }
         self.state.answered_here();
-        self.state.row_count = i64::try_from(hit).unwrap_or(i64::MAX);
+        self.state.latest.row_count = i64::try_from(hit).unwrap_or(i64::MAX);
         self.endpoint.metrics.answered_here.inc();
         let ok = OkPacket { affected_rows: hit as u64, ..OkPacket::plain(self.state.own_status()) };
         self.client.put_ok(&ok);

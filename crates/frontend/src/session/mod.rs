@@ -14,6 +14,7 @@ mod diagnostics;
 mod follow;
 mod killer;
 mod kills;
+mod latest;
 mod login;
 mod observe;
 mod own_variables;
@@ -348,7 +349,7 @@ impl Session {
             Command::Ping => {
                 self.endpoint.metrics.answered_here.inc();
                 // MySQL repeats the warnings of the statement before.
-                let warnings = if self.identity.mariadb { 0 } else { self.state.warnings };
+                let warnings = if self.identity.mariadb { 0 } else { self.state.latest.warnings };
                 let ok = OkPacket { warnings, ..OkPacket::plain(self.state.own_status()) };
                 self.client.put_ok(&ok);
                 Ok(())

@@ -8,9 +8,10 @@ use weir_wire::Failure;
 use weir_wire::error::codes;
 
 use super::diagnostics::Condition;
+use super::latest::{Diagnostics, Left};
 use super::relay::ReplyOutcome;
 use super::server::Stopped;
-use super::state::{Diagnostics, Left, OUTLAST_RESET};
+use super::state::OUTLAST_RESET;
 use super::{Session, SessionEnd};
 
 impl Session {
@@ -95,7 +96,7 @@ impl Session {
     pub(super) async fn leave_connection(&mut self) {
         self.end_hold();
         let to_reader = self.target.index != self.backends().writer();
-        if to_reader && self.state.begin.is_none() && self.state.diagnostics != Diagnostics::OnConnection {
+        if to_reader && self.state.begin.is_none() && self.state.latest.diagnostics != Diagnostics::OnConnection {
             self.aside = self.current.lease.take().map(|lease| (self.current.server, lease));
         } else {
             self.give_way().await;
@@ -105,12 +106,13 @@ impl Session {
     /// After a read elsewhere: the connection that was laid aside is the session's again.
     async fn take_up_again(&mut self) {
         let Some((at, mut lease)) = self.aside.take() else { return };
-        let left = self.state.diagnostics == Diagnostics::OnConnection || self.state.found_rows == Left::OnConnection;
+        let left = self.state.latest.diagnostics == Diagnostics::OnConnection
+            || self.state.latest.found_rows == Left::OnConnection;
         if self.current.lease.as_ref().is_some_and(|lease| lease.is_clean()) && left {
             // One connection is kept: what the read has left is read at once.
             if self.learn_what_was_left(false).await.is_err() {
-                self.state.diagnostics = Diagnostics::Empty;
-                self.state.found_rows = Left::Known(0);
+                self.state.latest.diagnostics = Diagnostics::Empty;
+                self.state.latest.found_rows = Left::Known(0);
             }
         }
         lease.has_found_rows = false;
@@ -146,10 +148,10 @@ impl Session {
     /// What was left on a connection is gone with it.
     fn forget_what_was_left(&mut self) {
         let state = &mut self.state;
-        if state.diagnostics == Diagnostics::OnConnection {
-            state.diagnostics = Diagnostics::Empty;
+        if state.latest.diagnostics == Diagnostics::OnConnection {
+            state.latest.diagnostics = Diagnostics::Empty;
         }
-        for left in [&mut state.last_insert_id, &mut state.found_rows] {
+        for left in [&mut state.latest.last_insert_id, &mut state.latest.found_rows] {
             if *left == Left::OnConnection {
                 *left = Left::Known(0);
             }
@@ -171,21 +173,21 @@ impl Session {
     /// `insert_id`: the insert id too.
     pub(super) async fn learn_what_was_left(&mut self, insert_id: bool) -> Result<(), Failure> {
         let Some(connection) = self.current.lease.as_mut() else { return Ok(()) };
-        let had_diagnostics = self.state.diagnostics != Diagnostics::Empty;
-        if self.state.diagnostics == Diagnostics::OnConnection {
+        let had_diagnostics = self.state.latest.diagnostics != Diagnostics::Empty;
+        if self.state.latest.diagnostics == Diagnostics::OnConnection {
             let mut conditions = Condition::all_on(connection).await?;
-            if let (Some((code, sqlstate)), [only]) = (self.state.latest_error, &mut conditions[..])
+            if let (Some((code, sqlstate)), [only]) = (self.state.latest.error, &mut conditions[..])
                 && only.level == b"Error"
                 && only.code == code.to_string().into_bytes()
             {
                 only.sqlstate = Some(sqlstate);
             }
             let some = !conditions.is_empty();
-            self.state.diagnostics = if some { Diagnostics::Learnt(conditions) } else { Diagnostics::Empty };
+            self.state.latest.diagnostics = if some { Diagnostics::Learnt(conditions) } else { Diagnostics::Empty };
         }
-        if self.state.found_rows == Left::OnConnection {
+        if self.state.latest.found_rows == Left::OnConnection {
             let found_rows = only_number(connection.query("SELECT FOUND_ROWS()").await?);
-            self.state.found_rows = Left::Known(found_rows.unwrap_or(0));
+            self.state.latest.found_rows = Left::Known(found_rows.unwrap_or(0));
         }
         if !insert_id {
             return Ok(());
@@ -197,8 +199,8 @@ impl Session {
             false => "SELECT LAST_INSERT_ID()",
         };
         let insert_id = only_number(connection.query(ask).await?);
-        if self.state.last_insert_id == Left::OnConnection {
-            self.state.last_insert_id = Left::Known(insert_id.unwrap_or(0));
+        if self.state.latest.last_insert_id == Left::OnConnection {
+            self.state.latest.last_insert_id = Left::Known(insert_id.unwrap_or(0));
         }
         connection.insert_id = insert_id;
         Ok(())
@@ -255,7 +257,7 @@ impl Session {
             lease.close();
             return None;
         }
-        let dirty = self.state.is_bound() || self.state.diagnostics == Diagnostics::OnConnection;
+        let dirty = self.state.is_bound() || self.state.latest.diagnostics == Diagnostics::OnConnection;
         (lease.is_clean() && dirty).then_some(lease)
     }
 

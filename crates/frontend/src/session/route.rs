@@ -11,10 +11,11 @@ use weir_sql::{Class, Effects, Kind, Pins, RoutingHint, is_servers_schema};
 use weir_topology::{Choice, Level, choose};
 use weir_wire::StatusFlags;
 
+use super::latest::{Diagnostics, Left};
 use super::relay::ReplyOutcome;
 use super::server::Stopped;
 use super::shard::NOTHING_SEEN;
-use super::state::{Diagnostics, Left};
+
 use super::statement::place::{self, Place, PlaceFacts, ReadPlace};
 use super::{Session, SessionState};
 use crate::backends::{Backends, HOME, Reading, ServerId};
@@ -335,6 +336,6 @@ fn may_leave_writer(state: &SessionState) -> bool {
         None => state.status.contains(StatusFlags::AUTOCOMMIT),
     };
     free && !state.collation_unknown
-        && state.diagnostics != Diagnostics::OnConnection
-        && state.found_rows != Left::OnConnection
+        && state.latest.diagnostics != Diagnostics::OnConnection
+        && state.latest.found_rows != Left::OnConnection
 }

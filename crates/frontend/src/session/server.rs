@@ -14,8 +14,9 @@ use weir_wire::reply::ReplyKind;
 use weir_wire::{Capabilities, Command, Failure, Fault, StatusFlags};
 
 use super::killer::Killer;
+use super::latest::Left;
 use super::relay::{Broken, ER_OPTION_PREVENTS_STATEMENT, Relay, ReplyOutcome};
-use super::state::{Left, needs_insert_id};
+use super::state::needs_insert_id;
 use super::{Session, SessionEnd};
 use crate::backends::{HOME, ServerId};
 use crate::client::{Client, ClientError};
@@ -339,7 +340,7 @@ impl Session {
         } else {
             connection.insert_id
         };
-        let insert_id = match self.state.last_insert_id {
+        let insert_id = match self.state.latest.last_insert_id {
             Left::Known(id) if needs_insert_id(class) && there != Some(id) => Some(id),
             _ => None,
         };

@@ -18,27 +18,10 @@ use weir_wire::{Failure, Fault, StatusFlags};
 
 use super::beginning::{Beginning, lex_mode};
 use super::diagnostics::Condition;
+use super::latest::{Diagnostics, LatestStatement};
 use super::sharded::TableName;
 use super::statement::prepared::malformed;
 use super::statement::sql_prepare::SqlPrepared;
-
-/// A value of the latest statement: known, or to be asked of the connection that ran it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Left<T> {
-    Known(T),
-    OnConnection,
-}
-
-/// The diagnostics of the latest statement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Diagnostics {
-    /// None.
-    Empty,
-    /// On the connection that ran it.
-    OnConnection,
-    /// Read before the connection was given back, or of an error that Weir itself has sent.
-    Learnt(Vec<Condition>),
-}
 
 /// The start of a transaction, in words of Weir's own: a client's may have a comment behind its semicolon, which has a reply of its own.
 #[derive(Debug, Clone)]
@@ -153,14 +136,8 @@ pub(crate) struct SessionState {
     pub(crate) status: StatusFlags,
     /// A transaction's start that the server has not heard of yet.
     pub(crate) begin: Option<Begin>,
-    /// Warnings of the latest statement.
-    pub(crate) warnings: u16,
-    pub(crate) row_count: i64,
-    pub(crate) found_rows: Left<u64>,
-    pub(crate) last_insert_id: Left<u64>,
-    pub(crate) diagnostics: Diagnostics,
-    /// Code and SQLSTATE of the latest error of a server.
-    pub(crate) latest_error: Option<(u16, [u8; 5])>,
+    /// What the latest statement has left.
+    pub(crate) latest: LatestStatement,
     /// The collation of the connection has changed to one that has to be asked for.
     pub(crate) collation_unknown: bool,
     /// The characteristics of the next transaction were set, and that transaction has begun.
@@ -191,12 +168,7 @@ impl SessionState {
             told_reading: StatusFlags::empty(),
             status: StatusFlags::AUTOCOMMIT,
             begin: None,
-            warnings: 0,
-            row_count: 0,
-            found_rows: Left::Known(0),
-            last_insert_id: Left::Known(0),
-            diagnostics: Diagnostics::Empty,
-            latest_error: None,
+            latest: LatestStatement::default(),
             collation_unknown: false,
             set_transaction_used: false,
             statements: HashMap::new(),
@@ -211,9 +183,10 @@ impl SessionState {
         let initial = self.initial.clone();
         let profile = Rc::new(initial.with_database(self.profile.database.as_deref()));
         // Neither kind of server forgets it.
-        let found_rows = self.found_rows;
+        let found_rows = self.latest.found_rows;
         let lex = lex_mode(&profile, identity);
-        *self = SessionState { found_rows, ..SessionState::new(Beginning { profile, initial, lex }) };
+        let latest = LatestStatement { found_rows, ..LatestStatement::default() };
+        *self = SessionState { latest, ..SessionState::new(Beginning { profile, initial, lex }) };
     }
 
     /// Follows the parts of the profile that decide how a text is read.
@@ -250,9 +223,7 @@ impl SessionState {
 
     /// What its latest statement left is on the connection only.
     pub(crate) fn left_something(&self) -> bool {
-        self.diagnostics == Diagnostics::OnConnection
-            || self.last_insert_id == Left::OnConnection
-            || self.found_rows == Left::OnConnection
+        self.latest.is_on_connection()
     }
 
     /// What [`SessionState::bindings`] depends on.
@@ -291,19 +262,19 @@ impl SessionState {
 
     /// Weir itself has answered a statement: it changed no rows, and warned of nothing.
     pub(crate) fn answered_here(&mut self) {
-        self.row_count = 0;
-        self.warnings = 0;
+        self.latest.row_count = 0;
+        self.latest.warnings = 0;
         // MariaDB clears them for statements that read tables, which none of Weir's own does.
         if self.lex.dialect == Dialect::MySql {
-            self.diagnostics = Diagnostics::Empty;
+            self.latest.diagnostics = Diagnostics::Empty;
         }
     }
 
     /// Weir itself has refused a statement.
     pub(crate) fn failed_here(&mut self, failure: &Failure) {
-        self.row_count = -1;
-        self.warnings = 1;
-        self.diagnostics = Diagnostics::Learnt(vec![Condition {
+        self.latest.row_count = -1;
+        self.latest.warnings = 1;
+        self.latest.diagnostics = Diagnostics::Learnt(vec![Condition {
             level: b"Error".to_vec(),
             code: failure.code.to_string().into_bytes(),
             message: failure.message.clone().into_bytes(),

@@ -22,10 +22,11 @@ use weir_wire::StatusFlags;
 use weir_wire::error::codes;
 
 use super::Session;
+use super::latest::{Diagnostics, Left};
 use super::relay::ReplyOutcome;
 use super::server::Stopped;
 use super::sharded::shard_id;
-use super::state::{Diagnostics, Left};
+
 use super::statement::Statement;
 use super::statement::decide::{First, TransactionAct};
 use crate::backends::ServerId;
@@ -240,10 +241,11 @@ impl Session {
 
     /// What the latest statement left on the connection that is parked now, as far as a statement elsewhere can ask for it.
     pub(super) async fn learn_values_left(&mut self) -> Result<(), Stopped> {
-        if self.state.diagnostics == Diagnostics::OnConnection {
-            self.state.diagnostics = Diagnostics::Empty;
+        if self.state.latest.diagnostics == Diagnostics::OnConnection {
+            self.state.latest.diagnostics = Diagnostics::Empty;
         }
-        if self.state.last_insert_id == Left::OnConnection || self.state.found_rows == Left::OnConnection {
+        if self.state.latest.last_insert_id == Left::OnConnection || self.state.latest.found_rows == Left::OnConnection
+        {
             self.learn_what_was_left(true).await?;
         }
         Ok(())

@@ -16,13 +16,14 @@ use weir_sql::ast::{Statement, StatementKind, UpkeepVerb};
 use weir_wire::Failure;
 
 use super::super::diagnostics::Condition;
+use super::super::latest::Diagnostics;
 use super::super::server::Stopped;
-use super::super::state::Diagnostics;
 use super::super::statement::Statement as OnItsWay;
 use super::super::statement::decide::OneServer;
 use super::super::{Session, SessionEnd};
-use super::multi_shard::{conditions_of, places};
+use super::multi_shard::places;
 use super::sink::ClientSink;
+use super::waiting::conditions_of;
 use weir_wire::error::not_supported;
 
 /// What of a session decides what a definition means.
@@ -138,7 +139,7 @@ impl Session {
         }
         told.extend(outcome.note.as_deref().map(Condition::note));
         if !told.is_empty() {
-            self.state.diagnostics = Diagnostics::Learnt(told);
+            self.state.latest.diagnostics = Diagnostics::Learnt(told);
         }
     }
 

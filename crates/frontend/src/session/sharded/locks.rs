@@ -10,8 +10,8 @@ use weir_wire::packets::OkPacket;
 
 use super::super::Session;
 use super::super::diagnostics::Condition;
+use super::super::latest::Diagnostics;
 use super::super::server::Stopped;
-use super::super::state::Diagnostics;
 use super::super::statement::Statement;
 
 impl Session {
@@ -26,8 +26,8 @@ impl Session {
         };
         self.endpoint.metrics.answered_here.inc();
         self.state.answered_here();
-        self.state.warnings = 1;
-        self.state.diagnostics = Diagnostics::Learnt(vec![condition]);
+        self.state.latest.warnings = 1;
+        self.state.latest.diagnostics = Diagnostics::Learnt(vec![condition]);
         let status = self.state.own_status();
         self.client.put_ok(&OkPacket { warnings: 1, ..OkPacket::plain(status) });
         Ok(())

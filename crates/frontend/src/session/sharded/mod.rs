@@ -15,6 +15,7 @@ mod returning;
 mod sink;
 mod temporary;
 mod variables;
+mod waiting;
 
 use std::sync::Arc;
 

@@ -14,8 +14,8 @@ use weir_sql::{Class, Effects, LexMode, Lexer, Pins, TokenKind};
 use weir_wire::Failure;
 
 use super::super::Session;
+use super::super::latest::Left;
 use super::super::server::Stopped;
-use super::super::state::Left;
 use super::super::statement::Statement;
 use super::super::transaction::StatementLeases;
 use super::super::transaction::lease::confirm;
@@ -48,7 +48,7 @@ impl Session {
     pub(super) fn lacks_values_for(&self, asked: &Statement<'_>) -> bool {
         let asks_id = asked.class.effects.contains(Effects::USES_LAST_INSERT_ID);
         let computed = self.state.pins.contains(Pins::COMPUTED_USER_VARIABLE);
-        self.current.lease.is_some() && (asks_id && self.state.last_insert_id == Left::OnConnection || computed)
+        self.current.lease.is_some() && (asks_id && self.state.latest.last_insert_id == Left::OnConnection || computed)
     }
 
     /// Before a statement that may run elsewhere: what it needs of the session's connection is read from there.
@@ -57,7 +57,7 @@ impl Session {
             return Ok(());
         }
         let asks_id = asked.class.effects.contains(Effects::USES_LAST_INSERT_ID);
-        if asks_id && self.state.last_insert_id == Left::OnConnection {
+        if asks_id && self.state.latest.last_insert_id == Left::OnConnection {
             self.learn_values_left().await?;
         }
         if self.state.pins.contains(Pins::COMPUTED_USER_VARIABLE) && self.names_tables(asked) {
@@ -233,7 +233,7 @@ impl Session {
 
     /// Brings what a statement reads of its session's values to other connections.
     async fn hand_over(&self, class: &Class, parts: &mut [ShardLease]) -> Result<(), Failure> {
-        let Left::Known(id) = self.state.last_insert_id else { return Ok(()) };
+        let Left::Known(id) = self.state.latest.last_insert_id else { return Ok(()) };
         if !class.effects.contains(Effects::USES_LAST_INSERT_ID) {
             return Ok(());
         }

@@ -4,8 +4,9 @@ use weir_admin::Caller;
 use weir_wire::packets::{OkPacket, SessionChange, put_session_change};
 use weir_wire::resultset::ResultSet;
 
+use super::super::latest::Left;
 use super::super::server::Stopped;
-use super::super::state::{Begin, Left};
+use super::super::state::Begin;
 use super::super::{Session, SessionEnd};
 use super::Statement;
 use super::decide::Answer;
@@ -63,8 +64,8 @@ impl Session {
         self.endpoint.metrics.answered_here.inc();
         self.client.put_result(result, self.state.own_status());
         self.state.answered_here();
-        self.state.row_count = -1;
-        self.state.found_rows = Left::Known(result.rows.len() as u64);
+        self.state.latest.row_count = -1;
+        self.state.latest.found_rows = Left::Known(result.rows.len() as u64);
     }
 
     /// A transaction begins: the server hears of it with the first statement.

@@ -15,9 +15,9 @@ use weir_backend::profile::SharedProfile;
 use weir_sql::Class;
 use weir_wire::{Failure, StatusFlags};
 
+use super::super::latest::Diagnostics;
 use super::super::relay::ReplyOutcome;
 use super::super::server::Stopped;
-use super::super::state::Diagnostics;
 use super::super::{Session, SessionEnd};
 use super::{Execution, Form, Statement, Text};
 
@@ -99,7 +99,7 @@ impl Session {
             && state.begin.is_none()
             && state.status.contains(StatusFlags::AUTOCOMMIT)
             && !state.is_bound()
-            && state.diagnostics == Diagnostics::Empty
+            && state.latest.diagnostics == Diagnostics::Empty
             && !state.collation_unknown;
         let backends = &self.shared.shards[place.shard];
         let lanes = &backends.at(place.index).lanes;

@@ -13,9 +13,9 @@ use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
 use weir_wire::{Capabilities, Failure, StatusFlags};
 
+use super::super::latest::Diagnostics;
 use super::super::relay::ReplyOutcome;
 use super::super::server::Stopped;
-use super::super::state::Diagnostics;
 use super::super::{Session, SessionEnd};
 use super::{Form, Statement};
 use crate::texts::{ReadText, Several};
@@ -35,7 +35,7 @@ impl Session {
             Several::No => false,
             // What MariaDB keeps of the diagnostics depends on each statement.
             Several::Alike => {
-                judged() || self.identity.mariadb && matches!(self.state.diagnostics, Diagnostics::Learnt(_))
+                judged() || self.identity.mariadb && matches!(self.state.latest.diagnostics, Diagnostics::Learnt(_))
             }
             Several::Apart => true,
         };

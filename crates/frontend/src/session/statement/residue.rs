@@ -67,7 +67,7 @@ impl Session {
     /// A SET of user variables to literals was run: the profile takes them, in a form whose meaning no later SET
     /// changes. Where there is no such form the session is pinned.
     fn note_user_variables(&mut self, text: &[u8], assigned: &[weir_sql::UserVariable]) {
-        if self.state.row_count < 0 {
+        if self.state.latest.row_count < 0 {
             return;
         }
         let form =

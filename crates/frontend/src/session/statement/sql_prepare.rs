@@ -19,9 +19,9 @@ use weir_wire::{Failure, Fault};
 
 use super::super::Session;
 use super::super::diagnostics::Condition;
+use super::super::latest::Diagnostics;
 use super::super::server::Stopped;
 use super::super::sharded::OUT_OF_SIGHT;
-use super::super::state::Diagnostics;
 use super::prepared::{MOST_STATEMENTS, too_many_statements};
 use super::{Form, Statement};
 use crate::literals::variable;
@@ -134,11 +134,11 @@ impl Session {
     fn ok_for_name(&mut self, info: &'static [u8], warnings: Vec<Condition>) {
         self.state.answered_here();
         self.endpoint.metrics.answered_here.inc();
-        self.state.warnings = u16::try_from(warnings.len()).unwrap_or(u16::MAX);
-        let ok = OkPacket { info, warnings: self.state.warnings, ..OkPacket::plain(self.state.own_status()) };
+        self.state.latest.warnings = u16::try_from(warnings.len()).unwrap_or(u16::MAX);
+        let ok = OkPacket { info, warnings: self.state.latest.warnings, ..OkPacket::plain(self.state.own_status()) };
         self.client.put_ok(&ok);
         if !warnings.is_empty() {
-            self.state.diagnostics = Diagnostics::Learnt(warnings);
+            self.state.latest.diagnostics = Diagnostics::Learnt(warnings);
         }
     }
 

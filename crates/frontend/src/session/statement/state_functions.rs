@@ -3,7 +3,7 @@
 use weir_sql::{Effects, Kind, StateValues, TokenKind};
 
 use super::super::Session;
-use super::super::state::Left;
+use super::super::latest::Left;
 use super::Statement;
 
 impl Session {
@@ -26,12 +26,12 @@ impl Session {
         // On the connection that read the rows the server's own answer is right.
         let stays = self.current.server == self.target.place() || self.state.is_bound();
         let there = stays && self.current.lease.as_ref().is_some_and(|lease| lease.has_found_rows);
-        let found_rows = match self.state.found_rows {
+        let found_rows = match self.state.latest.found_rows {
             Left::Known(rows) if !there => Some(rows),
             _ => None,
         };
         let pseudo_thread_id = self.pseudo_thread_id().filter(|_| connection_id.is_some());
-        let row_count = Some(self.state.row_count);
+        let row_count = Some(self.state.latest.row_count);
         let values = StateValues { connection_id, pseudo_thread_id, row_count, found_rows };
         if class.kind != Kind::Multiple {
             return weir_sql::replace_state_functions(text, self.state.lex, &values);

@@ -1,0 +1,251 @@
+//! What the latest statement has left for the next one: counts, the insert id, its warnings and errors.
+//!
+//! What must always hold: each value is either known here or on the connection that the session still keeps. What a statement leaves is a
+//! pure function of what it is, of its reply, and of what was left before.
+
+use weir_sql::{Class, Effects, Kind, Pins};
+use weir_wire::StatusFlags;
+
+use super::diagnostics::Condition;
+use super::relay::ReplyOutcome;
+
+/// A value of the latest statement: known, or to be asked of the connection that ran it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left<T> {
+    Known(T),
+    OnConnection,
+}
+
+/// The diagnostics of the latest statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Diagnostics {
+    /// None.
+    Empty,
+    /// On the connection that ran it.
+    OnConnection,
+    /// Read before the connection was given back, or of an error that Weir itself has sent.
+    Learnt(Vec<Condition>),
+}
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LatestStatement {
+    pub(crate) warnings: u16,
+    pub(crate) row_count: i64,
+    pub(crate) found_rows: Left<u64>,
+    pub(crate) last_insert_id: Left<u64>,
+    pub(crate) diagnostics: Diagnostics,
+    /// Code and SQLSTATE of the latest error of a server.
+    pub(crate) error: Option<(u16, [u8; 5])>,
+}
+
+impl Default for LatestStatement {
+    fn default() -> LatestStatement {
+        LatestStatement {
+            warnings: 0,
+            row_count: 0,
+            found_rows: Left::Known(0),
+            last_insert_id: Left::Known(0),
+            diagnostics: Diagnostics::Empty,
+            error: None,
+        }
+    }
+}
+
+/// What a statement has left on its connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct OnConnection {
+    /// `FOUND_ROWS()` there is the session's.
+    pub(crate) found_rows: bool,
+    /// `LAST_INSERT_ID()` there is another one than before.
+    pub(crate) insert_id: bool,
+}
+
+impl LatestStatement {
+    /// Whether something of it is on the connection only.
+    pub(crate) fn is_on_connection(&self) -> bool {
+        self.diagnostics == Diagnostics::OnConnection
+            || self.last_insert_id == Left::OnConnection
+            || self.found_rows == Left::OnConnection
+    }
+
+    /// A statement has ended with this reply. Returns what it has left on its connection.
+    pub(crate) fn take(&mut self, class: &Class, reply: &ReplyOutcome, mariadb: bool) -> OnConnection {
+        if reply.prepared.is_some() {
+            self.take_preparation(class, reply, mariadb);
+            return OnConnection::default();
+        }
+        self.error = reply.error.or(self.error);
+        self.row_count = reply.row_count;
+        let found_rows = self.take_found_rows(class, reply);
+        // The end of a result does not tell of the value that was generated for its rows.
+        let returned = returns_rows(class) && reply.found_rows.is_some();
+        let generated = reply.insert_id || returned && class.effects.contains(Effects::GENERATES_INSERT_ID);
+        let insert_id = generated || class.effects.contains(Effects::SETS_LAST_INSERT_ID);
+        if insert_id {
+            self.last_insert_id = Left::OnConnection;
+        }
+        self.take_diagnostics(class, reply, mariadb);
+        OnConnection { found_rows, insert_id }
+    }
+
+    /// Preparing is no statement: the counts stay those of the latest one.
+    fn take_preparation(&mut self, class: &Class, reply: &ReplyOutcome, mariadb: bool) {
+        let stays = class.effects.contains(Effects::USES_WARNINGS) || mariadb;
+        if reply.warnings > 0 {
+            self.diagnostics = Diagnostics::OnConnection;
+        } else if !stays {
+            self.diagnostics = Diagnostics::Empty;
+        }
+    }
+
+    /// Returns whether `FOUND_ROWS()` is on the connection.
+    fn take_found_rows(&mut self, class: &Class, reply: &ReplyOutcome) -> bool {
+        // Rows that a cursor keeps, and those that a routine read, are not those that were sent.
+        let cursor = reply.status.is_some_and(|status| status.contains(StatusFlags::CURSOR_EXISTS));
+        // A statement that failed has counted nothing, unless it ran others before.
+        let counted = class.effects.contains(Effects::CALC_FOUND_ROWS) && reply.error.is_none();
+        let handler = class.pins.contains(Pins::HANDLER) && class.kind != Kind::Multiple;
+        let not_run = reply.error.is_some_and(|(code, _)| handler || NOTHING_WAS_RUN.contains(&code));
+        let out_of_sight = class.pins.intersects(READ_OUT_OF_SIGHT) || class.effects.contains(Effects::RUNS_OTHERS);
+        let opaque = counted || out_of_sight && !not_run;
+        let rows = reply.found_rows.filter(|_| !returns_rows(class));
+        if opaque || cursor {
+            self.found_rows = Left::OnConnection;
+        } else if let Some(rows) = rows {
+            self.found_rows = Left::Known(rows);
+        }
+        opaque || cursor || rows.is_some()
+    }
+
+    fn take_diagnostics(&mut self, class: &Class, reply: &ReplyOutcome, mariadb: bool) {
+        // What asks for the diagnostics, or is prepared to ask for them, leaves them as they are.
+        let asks = matches!(class.kind, Kind::ShowWarnings(_)) || class.effects.contains(Effects::USES_WARNINGS);
+        if asks && reply.error.is_none() && class.kind != Kind::Multiple {
+            return;
+        }
+        // An error is a condition too.
+        self.warnings = if reply.error.is_some() { reply.warnings.max(1) } else { reply.warnings };
+        let left = reply.warnings > 0 || reply.error.is_some();
+        // MariaDB clears them only for statements that name tables, and does not say so: its connection is asked, and of what Weir has
+        // learnt it is told by the class.
+        let may_stay = mariadb && self.diagnostics == Diagnostics::OnConnection;
+        let tables = Effects::READS | Effects::WRITES | Effects::IMPLICIT_COMMIT | Effects::RUNS_OTHERS;
+        let stays = mariadb && class.kind != Kind::Multiple && !class.effects.intersects(tables);
+        if left || may_stay {
+            self.diagnostics = Diagnostics::OnConnection;
+        } else if !stays {
+            self.diagnostics = Diagnostics::Empty;
+        }
+    }
+}
+
+/// Whether rows that a statement sends are those that it has written (RETURNING): `FOUND_ROWS()` does not count them.
+fn returns_rows(class: &Class) -> bool {
+    let others = Effects::IMPLICIT_COMMIT | Effects::RUNS_OTHERS | Effects::LOCKING_READ;
+    class.kind == Kind::Other && class.effects.contains(Effects::WRITES) && !class.effects.intersects(others)
+}
+
+/// What runs statements that the text does not show.
+const READ_OUT_OF_SIGHT: Pins = Pins::CALL
+    .union(Pins::UNKNOWN_FUNCTION)
+    .union(Pins::UNKNOWN_STATEMENT)
+    .union(Pins::TEXT_PREPARE)
+    .union(Pins::HANDLER);
+
+/// Errors of a CALL or EXECUTE that ran nothing: a syntax error, wrong arguments, an unknown statement or routine, a routine that
+/// the user may not run.
+const NOTHING_WAS_RUN: [u16; 7] = [1064, 1210, 1243, 1305, 1318, 1370, 1630];
+
+#[cfg(test)]
+mod tests {
+    use weir_sql::{Dialect, LexMode, classify};
+
+    use super::*;
+
+    fn rows(found: u64) -> ReplyOutcome {
+        ReplyOutcome {
+            row_count: -1,
+            found_rows: Some(found),
+            status: Some(StatusFlags::AUTOCOMMIT),
+            ..ReplyOutcome::default()
+        }
+    }
+
+    fn ok(rows: i64) -> ReplyOutcome {
+        ReplyOutcome { row_count: rows, status: Some(StatusFlags::AUTOCOMMIT), ..ReplyOutcome::default() }
+    }
+
+    fn error(code: u16) -> ReplyOutcome {
+        ReplyOutcome { row_count: -1, error: Some((code, *b"42S02")), ..ReplyOutcome::default() }
+    }
+
+    /// What is left after a statement with this reply, and where.
+    fn after(
+        before: LatestStatement,
+        text: &str,
+        reply: &ReplyOutcome,
+        mariadb: bool,
+    ) -> (LatestStatement, OnConnection) {
+        let dialect = if mariadb { Dialect::MariaDb } else { Dialect::MySql };
+        let class = classify(text.as_bytes(), LexMode { dialect, ..LexMode::default() });
+        let mut latest = before;
+        let on_connection = latest.take(&class, reply, mariadb);
+        (latest, on_connection)
+    }
+
+    #[test]
+    fn counts_are_those_of_the_latest_statement() {
+        let cases = [
+            ("SELECT * FROM t", rows(3), -1, Left::Known(3), true),
+            ("UPDATE t SET a = 1", ok(2), 2, Left::Known(0), false),
+            ("SELECT SQL_CALC_FOUND_ROWS * FROM t LIMIT 1", rows(1), -1, Left::OnConnection, true),
+            // Nobody but the server knows what it has read.
+            ("CALL p()", ok(0), 0, Left::OnConnection, true),
+            // It was not run.
+            ("CALL p()", error(1305), -1, Left::Known(0), false),
+            ("SELECT * FROM none", error(1146), -1, Left::Known(0), false),
+        ];
+        for (text, reply, row_count, found_rows, on_connection) in cases {
+            let (latest, left) = after(LatestStatement::default(), text, &reply, false);
+            assert_eq!((latest.row_count, latest.found_rows), (row_count, found_rows), "{text}");
+            assert_eq!(left.found_rows, on_connection, "{text}");
+        }
+    }
+
+    #[test]
+    fn generated_ids_are_on_the_connection() {
+        let generated = ReplyOutcome { insert_id: true, ..ok(1) };
+        let cases = [
+            ("INSERT INTO t VALUES (NULL)", generated, true),
+            ("INSERT INTO t VALUES (7)", ok(1), false),
+            ("SELECT LAST_INSERT_ID(7)", rows(1), true),
+        ];
+        for (text, reply, on_connection) in cases {
+            let (latest, left) = after(LatestStatement::default(), text, &reply, false);
+            assert_eq!(left.insert_id, on_connection, "{text}");
+            assert_eq!(latest.last_insert_id == Left::OnConnection, on_connection, "{text}");
+        }
+    }
+
+    #[test]
+    fn diagnostics_stay_as_long_as_on_each_kind_of_server() {
+        let warned = ReplyOutcome { warnings: 1, ..ok(1) };
+        let learnt = || LatestStatement { diagnostics: Diagnostics::Learnt(Vec::new()), ..LatestStatement::default() };
+        let there = || LatestStatement { diagnostics: Diagnostics::OnConnection, ..LatestStatement::default() };
+        let cases = [
+            (learnt(), "INSERT INTO t VALUES (1)", warned, false, Diagnostics::OnConnection),
+            (learnt(), "SELECT * FROM none", error(1146), false, Diagnostics::OnConnection),
+            (there(), "SELECT * FROM t", rows(1), false, Diagnostics::Empty),
+            (there(), "SHOW WARNINGS", rows(1), false, Diagnostics::OnConnection),
+            // MariaDB keeps them through what names no table.
+            (learnt(), "SET @a = 1", ok(0), true, Diagnostics::Learnt(Vec::new())),
+            (learnt(), "SET @a = 1", ok(0), false, Diagnostics::Empty),
+            (learnt(), "SELECT * FROM t", rows(1), true, Diagnostics::Empty),
+        ];
+        for (before, text, reply, mariadb, diagnostics) in cases {
+            let (latest, _) = after(before, text, &reply, mariadb);
+            assert_eq!(latest.diagnostics, diagnostics, "{text} {mariadb}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Waiting for what runs on connections to several shards.
+//!
+//! What must always hold: a kill reaches all of them, and so does the client's end; what is not waited for any more is dropped.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use weir_admin::sessions::{Interrupt, SessionHandle};
+use weir_backend::monitor::Kill;
+use weir_backend::{PoolKey, Server};
+use weir_exec::{Outcome, ShardLease};
+use weir_wire::Failure;
+use weir_wire::auth::Password;
+
+use super::super::diagnostics::Condition;
+use super::super::killer::Killer;
+use super::super::relay::{self, KilledQuery};
+use super::super::server::Stopped;
+use super::super::{Session, SessionEnd};
+use crate::client::Client;
+use crate::endpoint::Endpoint;
+
+/// A connection on which something runs that may have to be killed.
+pub(super) type Running = (Arc<Server>, u32);
+
+/// What it takes to kill what runs, while the session is busy with it.
+pub(super) struct Killing {
+    pub(super) endpoint: Arc<Endpoint>,
+    pub(super) key: PoolKey,
+    pub(super) password: Password,
+}
+
+impl Killing {
+    pub(super) fn killer(&self) -> Killer<'_> {
+        Killer { endpoint: &self.endpoint, key: &self.key, password: &self.password }
+    }
+}
+
+/// The failure that the client is told.
+pub(super) fn failure_told(handle: &SessionHandle, failure: Failure) -> Failure {
+    relay::deadlock_in_place_of(handle, failure.code).unwrap_or(failure)
+}
+
+pub(super) fn as_told(handle: &SessionHandle, ended: Result<Outcome, Failure>) -> Result<Outcome, Failure> {
+    match ended {
+        Ok(outcome) => {
+            let error = outcome.error.map(|failure| failure_told(handle, failure));
+            Ok(Outcome { error, ..outcome })
+        }
+        Err(failure) => Err(failure_told(handle, failure)),
+    }
+}
+
+/// What runs on these parts.
+pub(super) fn running(parts: &[ShardLease]) -> Vec<Running> {
+    parts.iter().map(|part| (part.lease.server.clone(), part.lease.thread_id)).collect()
+}
+
+/// Waits for what runs on several connections. A kill reaches all of them, and so does the end of the client, if it is to be seen to
+/// here; what is not waited for any more is dropped.
+pub(super) async fn attend<T>(
+    handle: &SessionHandle,
+    running: &[Running],
+    killer: &Killer<'_>,
+    client: Option<&mut Client>,
+    what: impl Future<Output = T>,
+) -> Result<T, Stopped> {
+    let gone = async {
+        match client {
+            Some(client) => client.gone().await,
+            None => std::future::pending().await,
+        }
+    };
+    let mut gone = std::pin::pin!(gone);
+    let kill_all = |what: Kill| running.iter().for_each(|(server, thread)| killer.kill(server, *thread, what));
+    let mut what = std::pin::pin!(what);
+    let mut killed = KilledQuery::default();
+    loop {
+        // Cancel-safe: what runs is polled on, a bell keeps its ring, and a pause begins anew where it was.
+        tokio::select! {
+            biased;
+            ended = &mut what => return Ok(ended),
+            () = handle.bell.rung() => {
+                if handle.has(Interrupt::Connection) || handle.has(Interrupt::ShutdownNow) {
+                    kill_all(Kill::Connection);
+                    return Err(Stopped::Ended(SessionEnd::Told(Session::interrupted_failure())));
+                }
+                if handle.has(Interrupt::ServerLost) {
+                    handle.clear(Interrupt::ServerLost);
+                    if let Some((server, _)) = running.iter().find(|(server, _)| server.refusal().is_some()) {
+                        return Err(Stopped::Refused(server.lost("it has stopped answering")));
+                    }
+                }
+                if relay::ends_statement(handle) && killed.first() {
+                    kill_all(Kill::Query);
+                }
+            }
+            () = killed.unheard() => kill_all(Kill::Query),
+            error = &mut gone => {
+                kill_all(Kill::Connection);
+                return Err(Stopped::Ended(error.into()));
+            }
+        }
+    }
+}
+
+/// What the latest statement left on each of these connections.
+pub(super) async fn conditions_of(parts: &mut [ShardLease]) -> Vec<Condition> {
+    let clean = parts.iter_mut().filter(|part| part.lease.is_clean());
+    let all = join_all(clean.map(|part| Condition::all_on(&mut part.lease))).await;
+    all.into_iter().flatten().flatten().collect()
+}
