@@ -77,17 +77,35 @@ pub(crate) struct Merged {
     pub(crate) edits: Edits,
 }
 
+/// A way to plan a query whose tables don't meet in one shard.
+struct Strategy {
+    applies: fn(&Planner<'_>, &Query<'_>) -> bool,
+    /// Told why the strategy before it can't plan the query, or that its rows are apart.
+    plan: fn(&Planner<'_>, &Analysis<'_>, &Query<'_>, String) -> Result<Plan, Refusal>,
+}
+
+/// In the order in which they are tried, the cheapest first. The last one that applies says what a refused query is refused for.
+const STRATEGIES: [Strategy; 3] = [
+    // Each shard runs the whole query, and rows are merged.
+    Strategy { applies: |_, _| true, plan: plan_merge },
+    // The queries of a UNION, EXCEPT or INTERSECT are read one by one.
+    Strategy { applies: |_, query| set_operation::is_of_parts(query), plan: set_operation::plan },
+    // A server computes expressions over the merged groups.
+    Strategy { applies: |planner, query| planner.computes && !set_operation::is_of_parts(query), plan: computed::plan },
+];
+
 /// The plan of a query whose tables don't meet in one shard.
 pub(crate) fn plan_read(planner: &Planner<'_>, analysis: &Analysis<'_>, apart: String) -> Result<Plan, Refusal> {
     let StatementKind::Query(query) = planner.statement.kind else { return Err(Refusal::NeedsWorkbench(apart)) };
     gates::check(planner, query)?;
-    match plan_merge(planner, analysis, query, apart) {
-        Err(Refusal::NeedsWorkbench(why)) if set_operation::is_of_parts(query) => {
-            set_operation::plan(planner, analysis, query, why)
+    let mut why = apart;
+    for strategy in STRATEGIES.iter().filter(|strategy| (strategy.applies)(planner, query)) {
+        match (strategy.plan)(planner, analysis, query, why) {
+            Err(Refusal::NeedsWorkbench(reason)) => why = reason,
+            planned => return planned,
         }
-        Err(Refusal::NeedsWorkbench(why)) if planner.computes => computed::plan(planner, analysis, query, why),
-        planned => planned,
     }
+    Err(Refusal::NeedsWorkbench(why))
 }
 
 /// The plan of a query of which each shard runs the whole.
