@@ -6,10 +6,10 @@
 //!
 //! * [`intent`]: from a statement to what is to be done, a pure function.
 //! * [`run`]: one shard first, then the others at once; [`resume`]: what is left of a definition.
-//! * [`several`]: of statements about several tables, what each shard gets.
+//! * [`multi_object`]: of statements about several tables, what each shard gets.
 //! * [`already`]: how a shard that has it is recognised; `undo`: how it is taken back where it was done.
 //! * [`single`]: tables that were sharded only by default, and become SINGLE.
-//! * [`locks`]: who may define what, within this process.
+//! * [`weir_shards::locks`]: who may define what, within this process.
 
 pub mod already;
 mod alter;

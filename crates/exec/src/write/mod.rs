@@ -8,7 +8,7 @@
 //!
 //! * `send`: what goes to a part, and what comes back; `counts`: affected rows and infos of all parts as one.
 //! * `returned`: rows that the parts return (RETURNING).
-//! * `resolve`: values that a text needs before it can be planned; `gather`: rows
+//! * `resolve`: values that a text needs before it can be planned; `rows_before`: rows
 //!   that are read first; `load`: a client's file, whose `lines` go to their shards; `moving`: rows whose shard key changes; `value`: a server's values as literals.
 
 mod counts;
