@@ -6,6 +6,7 @@
 //! * [`model`]: the catalog and its databases; [`table`]: tables; [`placement`]: shards, the slot map, where rows are.
 //! * [`definition`]: definitions under way, and what they will change.
 //! * [`key`]: constants, and which key value and slot they are.
+//! * [`Difference`]: which plans a change of the catalog may change, by the [`Words`] of their statements.
 //! * [`Weights`]: collation weights of characters, as learnt from the servers; [`collation`]: how they are asked for.
 #![forbid(unsafe_code)]
 
@@ -15,6 +16,7 @@ pub mod collation;
 mod colocated;
 pub mod define;
 pub mod definition;
+mod difference;
 mod hash;
 pub mod key;
 pub mod model;
@@ -27,10 +29,12 @@ pub mod routine;
 mod routines;
 pub mod table;
 mod weights;
+mod words;
 
 pub use charset::Charset;
 pub use colocated::colocated;
 pub use definition::{Change, Deed, Definition, Placed, Progress, Sent, Told, Undo};
+pub use difference::Difference;
 pub use key::{
     Bound, Constant, Finder, Located, Reach, locate, locate_null_safe, locate_range, locate_stored, ranges_are_unsure,
 };
@@ -40,6 +44,7 @@ pub use placement::{Method, Placement, SLOTS, ShardId, ShardKey, SlotMap};
 pub use routine::{Routine, RoutineKind, Routines};
 pub use table::{Column, ColumnType, ForeignKey, Table};
 pub use weights::{Learnt, Weights};
+pub use words::{Name, Words};
 
 use weir_wire::{Failure, Fault};
 

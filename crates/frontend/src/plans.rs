@@ -1,7 +1,8 @@
 //! The plans that a worker knows, by the shapes of texts.
 //!
 //! What must always hold: a plan is found only for a text of the same shape, in the same mode, of a session under the same circumstances,
-//! with the same catalog; that it is right then is what `plan`'s templates promise. The number of shapes is bounded by
+//! with a catalog that is the same as far as the text's [`Words`] mean something of it; that it is right then is what `plan`'s templates
+//! and [`Difference`] promise. The number of shapes is bounded by
 //! [`KnownTexts`], that of plans of one shape by [`Templates`], that of circumstances of one shape here.
 
 use std::cell::RefCell;
@@ -9,7 +10,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use weir_catalog::{Catalog, Constant, ShardId, Weights};
+use weir_catalog::{Catalog, Constant, Difference, ShardId, Weights, Words};
 use weir_plan::{Given, Plan, Scratch, Template, Templates};
 use weir_sql::{KnownTexts, LexMode};
 
@@ -55,21 +56,38 @@ struct KnownPlans {
 
 /// What is known of texts of one shape. Of one that has come once: nothing.
 #[derive(Debug, Default)]
-struct Shape(Vec<(Rc<Circumstances>, Templates)>);
+struct Shape(Vec<PlansOfShape>);
+
+/// The plans of one shape, under the same circumstances.
+#[derive(Debug)]
+struct PlansOfShape {
+    circumstances: Rc<Circumstances>,
+    words: Words,
+    templates: Templates,
+}
 
 impl Shape {
     fn templates(&mut self, circumstances: &Rc<Circumstances>) -> Option<&mut Templates> {
-        self.0.iter_mut().find(|(known, _)| Rc::ptr_eq(known, circumstances)).map(|(_, templates)| templates)
+        let known = self.0.iter_mut().find(|known| Rc::ptr_eq(&known.circumstances, circumstances));
+        known.map(|known| &mut known.templates)
     }
 }
 
 impl KnownPlans {
-    /// Plans are of one catalog.
+    /// Plans are of one catalog. Those that are others with this one are forgotten.
     fn turn_to(&mut self, catalog: &Arc<Catalog>) {
-        if !self.catalog.as_ref().is_some_and(|known| Arc::ptr_eq(known, catalog)) {
-            self.shapes.clear();
+        let Some(before) = &self.catalog else {
             self.catalog = Some(catalog.clone());
+            return;
+        };
+        if Arc::ptr_eq(before, catalog) {
+            return;
         }
+        let difference = Difference::between(before, catalog);
+        for shape in self.shapes.known_mut() {
+            shape.0.retain(|known| !difference.touches(&known.words));
+        }
+        self.catalog = Some(catalog.clone());
     }
 }
 
@@ -133,7 +151,9 @@ impl Plans {
             if shape.0.len() >= MOST_OF_SHAPE {
                 shape.0.remove(0);
             }
-            shape.0.push((wanted.circumstances.clone(), Templates::default()));
+            let circumstances = wanted.circumstances.clone();
+            let words = Words::of(wanted.text, circumstances.database.as_deref(), wanted.catalog);
+            shape.0.push(PlansOfShape { circumstances, words, templates: Templates::default() });
         }
         if let Some(templates) = shape.templates(wanted.circumstances) {
             templates.learn(template);

@@ -144,6 +144,11 @@ impl<T> KnownTexts<T> {
         &mut alike[at].1
     }
 
+    /// All that is known, of whatever text.
+    pub fn known_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.texts.values_mut().flatten().map(|(_, known)| known)
+    }
+
     /// Forgets all texts.
     pub fn clear(&mut self) {
         self.texts.clear();
