@@ -4,13 +4,14 @@
 mod failures;
 mod levels;
 mod routing;
+mod scattered;
 mod site;
 
 use libtest_mimic::Failed;
 use weir_local::Flavor;
 
 use crate::Collector;
-use crate::lab::{Endpoint, Lab};
+use crate::lab::{Endpoint, Lab, Site};
 use crate::weir::Weir;
 pub(crate) use site::GroupSite;
 use site::Shared;
@@ -27,6 +28,15 @@ pub(crate) fn collect(tests: &mut Collector) {
         let shared = shared.clone();
         tests.add_for_weir(&format!("reads::{word}"), move |lab: &Lab, flavor| {
             shared.with(lab, flavor, |site| in_front(lab, site, settings, |endpoint| case(site, endpoint)))
+        });
+    }
+    for (word, case) in scattered::CASES {
+        tests.add_for_weir(&format!("reads::{word}"), move |lab: &Lab, flavor: Flavor| {
+            let site = GroupSite::start(flavor, &lab.directory()?)?;
+            let other = Site::start(flavor, &lab.directory()?, "other", &[])?;
+            let shards = [("s1", site.servers()), ("s2", vec![&other.server])];
+            let weir = Weir::start_shards(&lab.directory()?, &shards, failures::WATCHFUL)?;
+            lab.judge(Endpoint::of(weir), |endpoint| case(&site, &other, endpoint))
         });
     }
     for (word, settings, case) in failures::CASES {

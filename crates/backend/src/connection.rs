@@ -377,6 +377,11 @@ impl Connection {
         self.steps.len() == 1 && self.steps.front() == Some(&PreludeStep::Begin)
     }
 
+    /// Whether something that is queued before a statement is to be confirmed.
+    pub fn awaits_state(&self) -> bool {
+        !self.steps.is_empty()
+    }
+
     /// Whether what was queued before a statement is to be confirmed, and nothing else: no statement has followed.
     pub fn only_awaits_state(&self) -> bool {
         !self.steps.is_empty() && self.steps.len() == self.unanswered && !self.retired

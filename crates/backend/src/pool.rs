@@ -141,8 +141,8 @@ impl Pool {
     /// 2003 when the server is down; 1040 or 1203 when the queue is full or the wait was too long; the server's own
     /// error when it refuses the login.
     pub async fn lend(self: &Rc<Self>, request: Request<'_>) -> Result<Lease, Failure> {
-        if let Some(connection) = self.take_idle(&request) {
-            return Ok(self.lease(connection));
+        if let Some(lease) = self.lend_idle(&request) {
+            return Ok(lease);
         }
         if let Some(refusal) = self.server.refusal() {
             return Err(refusal);
@@ -171,6 +171,11 @@ impl Pool {
             Ok(connection) => Ok(self.lease(connection)),
             Err(permit) => self.open(request, permit).await,
         }
+    }
+
+    /// Lends a connection that is idle, if there is one.
+    pub fn lend_idle(self: &Rc<Self>, request: &Request<'_>) -> Option<Lease> {
+        self.take_idle(request).map(|connection| self.lease(connection))
     }
 
     /// Whether a statement waits for a connection, on this worker or another.

@@ -27,7 +27,7 @@ pub(super) const CASES: &[Case] = &[
     ("set_writer_refuses_what_would_lose_writes", WATCHFUL, set_writer),
 ];
 
-const WATCHFUL: &[(&str, &str)] = &[
+pub(super) const WATCHFUL: &[(&str, &str)] = &[
     ("pool.connect_timeout", "\"2s\""),
     ("monitor.timeout", "\"500ms\""),
     ("monitor.hang_timeout", "\"1s\""),
@@ -264,12 +264,8 @@ fn set_writer(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
 
 /// Semi-synchronous replication sends a transaction to the replicas before the writer itself has committed it: here the writer waits
 /// for two acknowledgements and gets one.
-fn ahead_of_the_writer(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
-    if site.flavor == Flavor::MariaDb {
-        // Its writer can't be asked to wait: docs/reads.md.
-        return Ok(());
-    }
-    site.all_take_reads(endpoint)?;
+/// From now on a commit on the writer waits for both replicas to have it. MySQL.
+pub(super) fn acknowledge_twice(site: &GroupSite) -> Result<(), Failed> {
     let writer = &site.writer.server;
     writer.execute("INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so'")?;
     for replica in &site.replicas {
@@ -287,7 +283,16 @@ fn ahead_of_the_writer(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), 
     eventually(BOUND, "both replicas acknowledge", || {
         let clients = writer.query("SHOW STATUS LIKE 'Rpl_semi_sync_source_clients'");
         clients.is_ok_and(|rows| rows.first().and_then(|row| row.get(1)?.clone()).as_deref() == Some("2"))
-    })?;
+    })
+}
+
+fn ahead_of_the_writer(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
+    if site.flavor == Flavor::MariaDb {
+        // Its writer can't be asked to wait: docs/reads.md.
+        return Ok(());
+    }
+    site.all_take_reads(endpoint)?;
+    acknowledge_twice(site)?;
     site.replicas[1].execute("STOP REPLICA IO_THREAD")?;
     let mut reader = connect(endpoint.port, APP, Some(DATABASE))?;
     let mut in_transaction = connect(endpoint.port, APP, Some(DATABASE))?;

@@ -116,6 +116,12 @@ impl Session {
         (self.target.waits, self.target.catches_up) = (false, false);
     }
 
+    /// The session has seen more of a shard on a replica than its writer may show, and must not see less.
+    pub(super) fn must_catch_up_on(&self, shard: usize) -> bool {
+        let exact = !matches!(self.level, Level::Eventual | Level::Primary) && !self.identity.mariadb;
+        exact && self.seen.of(shard).ahead
+    }
+
     /// Whether the writer is to be asked to finish its commits before the statement at hand.
     pub(super) fn must_catch_up(&self) -> bool {
         self.target.exact

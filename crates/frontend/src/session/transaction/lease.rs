@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::pool::Request;
 use weir_backend::profile::SharedProfile;
-use weir_backend::{Lease, Server};
+use weir_backend::{Lease, Position, Server};
 use weir_sql::Pins;
 use weir_wire::Failure;
 use weir_wire::error::codes;
@@ -108,6 +108,7 @@ impl Session {
         let mut ready = self.lease_writers(shards).await?;
         let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);
         for part in ready.iter_mut().flatten() {
+            self.queue_commits(part);
             part.lease.queue_state(profile, tracking)?;
             if part.lease.state_changes() {
                 self.endpoint.backend_metrics.profile_changes.inc();
@@ -117,8 +118,13 @@ impl Session {
         let mut confirmed = confirmed.into_iter();
         let mut parts = Vec::with_capacity(shards.len());
         for (shard, part) in shards.iter().zip(ready) {
+            let late = part.as_ref().is_some_and(|part| part.lease.late);
             let usable = match part.is_some().then(|| confirmed.next()).flatten() {
-                Some(Ok(())) => part,
+                Some(Ok(())) => {
+                    self.has_caught_up_on(*shard);
+                    part
+                }
+                Some(Err(_)) if late => return Err(self.behind().into()),
                 // Its server had closed it while it was idle.
                 Some(Err(failure)) if failure.code == codes::CR_SERVER_LOST => None,
                 Some(Err(failure)) => return Err(failure.into()),
@@ -132,26 +138,66 @@ impl Session {
         Ok(parts)
     }
 
+    /// What a replica has shown to the session, the writer shows too: first it has to finish the commits that it is busy with.
+    fn queue_commits(&self, part: &mut LeasedShard) {
+        if self.must_catch_up_on(part.shard) {
+            let bound = self.shared.shards[part.shard].group.settings().writer_wait;
+            part.lease.queue_wait(&Position::wait_for_commits_query(bound.as_secs_f64()));
+        }
+    }
+
+    async fn catch_up(&mut self, part: &mut LeasedShard) -> Result<(), Stopped> {
+        if !self.must_catch_up_on(part.shard) {
+            return Ok(());
+        }
+        self.queue_commits(part);
+        match self.confirm_on(&mut part.lease).await {
+            Err(_) if part.lease.late => Err(self.behind().into()),
+            Ok(()) => {
+                self.has_caught_up_on(part.shard);
+                Ok(())
+            }
+            stopped => stopped,
+        }
+    }
+
+    /// The writer has finished what it was asked to finish, if it was.
+    fn has_caught_up_on(&mut self, shard: usize) {
+        if self.must_catch_up_on(shard) {
+            self.seen.of_mut(shard).ahead = false;
+        }
+    }
+
     /// Connections to the writers of several shards, asked for at the same time; none for a shard whose writer can't be reached now.
     async fn lease_writers(&mut self, shards: &[usize]) -> Result<Vec<Option<LeasedShard>>, Stopped> {
-        self.handle.set_state("Waiting for a server connection");
         let profile = self.state.profile.clone();
         let request = || Request { key: &self.key, password: &self.password, profile: &profile, patient: false };
         let place = |shard: &usize| ServerId { shard: *shard, index: self.shared.shards[*shard].writer() };
-        let places: Vec<ServerId> = shards.iter().map(place).collect();
-        let mut lending = join_all(places.iter().map(|place| self.shared.at(*place).pool.lend(request())));
-        let leased = loop {
+        let idle = |place: ServerId| (place, self.shared.at(place).pool.lend_idle(&request()));
+        let mut leased: Vec<(ServerId, Option<Lease>)> = shards.iter().map(place).map(idle).collect();
+        let missing: Vec<ServerId> =
+            leased.iter().filter(|(_, lease)| lease.is_none()).map(|(place, _)| *place).collect();
+        if missing.is_empty() {
+            let leased = leased.into_iter().filter_map(|(place, lease)| Some((place, lease?)));
+            return leased.map(|(place, lease)| self.leased_writer(place, Ok(lease))).collect();
+        }
+        self.handle.set_state("Waiting for a server connection");
+        let mut lending = join_all(missing.iter().map(|place| self.shared.at(*place).pool.lend(request())));
+        let lent = loop {
             // Cancel-safe: a dropped `lend` gives up its place, `gone` keeps what was read, a bell keeps its ring.
             tokio::select! {
                 biased;
-                leased = &mut lending => break leased,
+                lent = &mut lending => break lent,
                 () = self.handle.bell.rung() => self.stops_waiting()?,
                 error = self.client.gone() => return Err(Stopped::Ended(error.into())),
             }
         };
         drop(lending);
         self.handle.set_state("");
-        places.iter().zip(leased).map(|(place, leased)| self.leased_writer(*place, leased)).collect()
+        let mut lent = lent.into_iter();
+        let mut of = |lease: Option<Lease>| lease.map(Ok).or_else(|| lent.next());
+        let all = leased.drain(..).filter_map(|(place, lease)| Some((place, of(lease)?)));
+        all.map(|(place, lease)| self.leased_writer(place, lease)).collect()
     }
 
     fn leased_writer(&self, place: ServerId, leased: Result<Lease, Failure>) -> Result<Option<LeasedShard>, Stopped> {
@@ -178,7 +224,11 @@ impl Session {
         let mut stale = true;
         loop {
             let mut part = self.lease_writer(shard, &mut deadline).await?;
-            match self.bring_into_profile(&mut part.lease, profile).await {
+            let brought = match self.catch_up(&mut part).await {
+                Ok(()) => self.bring_into_profile(&mut part.lease, profile).await,
+                stopped => stopped,
+            };
+            match brought {
                 Err(Stopped::Refused(failure)) if failure.code == codes::CR_SERVER_LOST && stale => stale = false,
                 brought => return brought.map(|()| part),
             }
@@ -237,6 +287,9 @@ impl Session {
         &mut self,
         leases: Vec<&mut Lease>,
     ) -> Result<Vec<Result<(), Failure>>, Stopped> {
+        if !leases.iter().any(|lease| lease.awaits_state()) {
+            return Ok(leases.iter().map(|_| Ok(())).collect());
+        }
         let servers: Vec<Arc<Server>> = leases.iter().map(|lease| lease.server.clone()).collect();
         let mut confirming = join_all(leases.into_iter().map(confirm));
         loop {

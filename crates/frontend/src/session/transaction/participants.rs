@@ -231,6 +231,8 @@ impl Session {
 
     async fn begin_now(&mut self) -> Result<(), Stopped> {
         self.have_connection().await?;
+        self.target.exact = self.must_catch_up_on(self.target.shard);
+        self.queue_wait();
         let class = weir_sql::Class { effects: weir_sql::Effects::WRITES, ..weir_sql::Class::default() };
         let read_only = self.state.begin.as_ref().is_some_and(|begin| begin.read_only);
         let queued = self.queue_session_state(&class);
@@ -247,6 +249,7 @@ impl Session {
         };
         match done {
             Ok(()) => {
+                self.seen.of_mut(self.target.shard).ahead &= !self.target.catches_up;
                 self.state.status |= StatusFlags::IN_TRANS;
                 self.state.status.set(StatusFlags::IN_TRANS_READONLY, read_only);
                 Ok(())
