@@ -39,7 +39,8 @@ impl Session {
             None => self.run_there(statement).await,
             Some(text) => {
                 let new = self.new_text(statement, text, true)?;
-                self.run_there(&statement.changed(&new)).await
+                // Rare: not in line, so that every session's task needn't have room for it.
+                Box::pin(self.run_there(&statement.changed(&new))).await
             }
         }
     }
@@ -65,7 +66,7 @@ impl Session {
             None => self.run_on_connection(statement, lost).await,
             Some(text) => {
                 let new = self.new_text(statement, text, false)?;
-                let ran = self.run_on_connection(&statement.changed(&new), lost).await;
+                let ran = Box::pin(self.run_on_connection(&statement.changed(&new), lost)).await;
                 // Nobody executes a text with these values again.
                 if let (Some(key), Some(lease)) = (&new.key, &mut self.current.lease) {
                     lease.close_statement(key);
