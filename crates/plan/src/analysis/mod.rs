@@ -7,7 +7,7 @@
 //! *Blocks* are SELECTs (and the tables of UPDATE and DELETE). An instance *follows* another one by an equality when each of its rows
 //! that matters (for one row of all tables around it) has the value of the other one's row in the column; see [`Edge`].
 //!
-//! * `gather`: from the tree to blocks and instances; `common`: WITH and views; `from`: FROM's joins; `names`: what a column's name means.
+//! * `query_graph`: from the tree to blocks and instances; `common`: WITH and views; `from`: FROM's joins; `names`: what a column's name means.
 //! * `conditions`: what conditions say; `values`: what is known of columns by all of it.
 
 mod common;

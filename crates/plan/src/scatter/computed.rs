@@ -2,7 +2,7 @@
 //! from their values; HAVING and ORDER BY too, where they are more than folding can decide.
 //!
 //! What must always hold: what is given to the server is what it would have had at that place itself: aggregates, and parts of the
-//! expression that have none, each of its type (`made`). AVG is given as its sum and its count, as servers divide with more digits than they show.
+//! expression that have none, each of its type (`outer_query`). AVG is given as its sum and its count, as servers divide with more digits than they show.
 
 mod averages;
 mod outer_query;

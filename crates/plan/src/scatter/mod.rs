@@ -3,10 +3,10 @@
 //! What must always hold: the merged rows are those that one server with all rows would give, in an order that its ORDER BY allows. What
 //! can't be made so is refused, with what stands in the way.
 //!
-//! * `together`: whether shards can answer part by part; `gates`: what can't be asked on several connections.
-//! * `select`: one SELECT; `union`: several; `apart`: several that are each read alone; `group`: groups, `fold`: their aggregates, `having`: conditions on them;
+//! * `colocation`: whether shards can answer part by part; `gates`: what can't be asked on several connections.
+//! * `select`: one SELECT; `union`: several; `set_operation`: several that are each read alone; `group`: groups, `fold`: their aggregates, `having`: conditions on them;
 //!   `computed`: expressions over them.
-//! * `shown`: columns and how they sort; `index`: how columns are found; `text`: changes of the text; `again`: plans of changed texts.
+//! * `projection`: columns and how they sort; `index`: how columns are found; `text`: changes of the text; `again`: plans of changed texts.
 
 mod again;
 mod colocation;
