@@ -53,6 +53,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     tests.add("same::refused_logins", refused_logins);
     tests.add("same::found_rows_and_other_habits_of_drivers", habits);
     tests.add("same::collations_that_drivers_ask_for", collations);
+    tests.add("same::what_holds_for_one_statement_only", for_one_statement);
 }
 
 fn compare_file(lab: &Lab, flavor: Flavor, short: &str, steps: &'static str, binary: bool) -> Result<(), Failed> {
@@ -150,6 +151,53 @@ fn collations(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         for step in steps.split('\n') {
             for (collation, pair) in &mut pairs {
                 pair.run(step).map_err(|difference| format!("collation {collation}\n{difference}"))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// What a statement sets for itself does not go with its session to another connection, nor to another session: MariaDB reports it as if
+/// it stayed.
+fn for_one_statement(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let settings = "SELECT @@innodb_lock_wait_timeout, @@lock_wait_timeout, @@sql_mode";
+    let locked = "SELECT COUNT(*) FROM shared FOR UPDATE";
+    let steps = [
+        "SET lock_wait_timeout = 70",
+        // MySQL does not report a storage engine's variable: the session stays where it is.
+        "mariadb|SET innodb_lock_wait_timeout = 7",
+        &format!("{locked} NOWAIT"),
+        settings,
+        &format!("mariadb|{locked} WAIT 3"),
+        settings,
+        "mariadb|ALTER TABLE words WAIT 4 COMMENT 'x'",
+        settings,
+        "mariadb|SET STATEMENT sql_mode = 'ANSI', lock_wait_timeout = 5 FOR SELECT 1",
+        settings,
+        "SET lock_wait_timeout = 71",
+        settings,
+    ];
+    let texts_of_several = [
+        &format!("BEGIN; {locked} NOWAIT; COMMIT"),
+        settings,
+        &format!("SET innodb_lock_wait_timeout = 9; {locked} NOWAIT"),
+        settings,
+    ];
+    let site = lab.site(flavor)?;
+    lab.with_endpoint(site, &[("pool.max_connections", "1")], |endpoint| {
+        let sides = compare::sides(site, endpoint, &format!("{}scoped", compare::letter(flavor)));
+        compare::fill(site, &sides, &script::content())?;
+        let pair = |capabilities| Pair::new(&sides, &Login { capabilities, ..Login::new(APP.0, APP.1) }, false);
+        let mut pairs: Vec<Pair> = HABITS.iter().map(|&capabilities| pair(capabilities)).collect();
+        for step in steps.iter().filter_map(|step| script::for_flavor(step, flavor)) {
+            for (pair, capabilities) in pairs.iter_mut().zip(HABITS) {
+                pair.run(step).map_err(|difference| format!("capabilities {capabilities:#x}\n{difference}"))?;
+            }
+        }
+        // These may bind their session to its connection.
+        for (mut pair, capabilities) in pairs.into_iter().zip(HABITS) {
+            for step in texts_of_several {
+                pair.run(step).map_err(|difference| format!("capabilities {capabilities:#x}\n{difference}"))?;
             }
         }
         Ok(())

@@ -170,9 +170,14 @@ impl Session {
         }
         // What holds for one statement is reported as if it stayed.
         let scoped = class.effects.contains(Effects::SETS_FOR_STATEMENT);
-        let tracked = outcome.variables.iter().filter(|(name, _)| !scoped && !is_derived(name));
+        let bounds_wait = self.identity.mariadb && may_bound_lock_wait(class);
+        let is_scoped = |name: &str| scoped || bounds_wait && is_lock_wait(name);
+        let tracked = outcome.variables.iter().filter(|(name, _)| !is_scoped(name) && !is_derived(name));
         let changes: Vec<_> = tracked.map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        if !changes.iter().all(|(name, value)| is_replayable(name, value) && !has_effect_once(name, value)) {
+        let doubtful =
+            bounds_wait && may_run_routines(class) && outcome.variables.iter().any(|(name, _)| is_lock_wait(name));
+        if doubtful || !changes.iter().all(|(name, value)| is_replayable(name, value) && !has_effect_once(name, value))
+        {
             self.state.pins |= Pins::SPECIAL_VARIABLE;
         } else if !changes.is_empty() {
             profile = Some(profile.as_ref().unwrap_or(&self.state.profile).with_variables(changes.iter().copied()));
@@ -200,14 +205,34 @@ impl Session {
             || !class.pins.is_empty()
             || !class.releases.is_empty()
             || matches!(class.kind, Kind::SetUserVariables(_) | Kind::Set)
-            // MariaDB changes its own state, and changes it back, while it looks at views for information_schema, and for ANALYZE TABLE.
-            || self.identity.mariadb && class.kind == Kind::Select && class.effects.contains(Effects::SERVER_STATE)
+            // MariaDB changes its own state, and changes it back, while it looks at views for information_schema, for ANALYZE TABLE, for
+            // SET STATEMENT and for NOWAIT.
+            || self.identity.mariadb
+                && class.kind == Kind::Select
+                && (scoped || bounds_wait || class.effects.contains(Effects::SERVER_STATE))
             || self.identity.mariadb && class.effects.contains(Effects::IMPLICIT_COMMIT);
         if outcome.state_changed && !explained {
             self.state.pins |= Pins::COMPUTED_USER_VARIABLE;
             self.state.assigned_unseen = true;
         }
     }
+}
+
+/// Whether a text may have NOWAIT or `WAIT n`, for which MariaDB sets its lock wait timeouts as SET STATEMENT does. Routines can't.
+fn may_bound_lock_wait(class: &Class) -> bool {
+    class.effects.intersects(Effects::LOCKING_READ | Effects::IMPLICIT_COMMIT)
+        && !class.effects.contains(Effects::RUNS_OTHERS)
+}
+
+/// Whether a text that may bound its wait for locks may also run a function or a trigger, which may set a variable to stay.
+fn may_run_routines(class: &Class) -> bool {
+    let is_definition = class.effects.contains(Effects::IMPLICIT_COMMIT) && class.kind == Kind::Other;
+    !(class.kind == Kind::Select || is_definition) || class.pins.contains(Pins::UNKNOWN_FUNCTION)
+}
+
+/// The variables that bound how long a statement waits for locks.
+fn is_lock_wait(name: &str) -> bool {
+    matches!(name, "lock_wait_timeout" | "innodb_lock_wait_timeout")
 }
 
 /// The variable that names a session in the binary log's temporary tables.
