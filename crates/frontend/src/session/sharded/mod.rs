@@ -11,6 +11,7 @@ mod multi_shard;
 mod multi_statement;
 pub(super) mod planning;
 mod programs;
+mod resolve;
 mod returning;
 mod sink;
 mod temporary;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 
 use weir_catalog::ShardId;
 use weir_exec::write::Generator;
-use weir_plan::{Alike, Plan, Returns, Route, Write, WriteKind};
+use weir_plan::{Alike, Plan, Route, Write, WriteKind};
 use weir_shards::Sharding;
 use weir_sql::{Class, Effects, Kind};
 use weir_wire::error::not_supported;
@@ -31,21 +32,9 @@ use super::server::Stopped;
 use super::statement::Statement;
 use super::statement::decide::OneServer;
 pub(super) use planning::shard_id;
+use resolve::Changed;
 pub(super) use temporary::TableName;
 pub(super) use variables::OUT_OF_SIGHT;
-
-/// How often something is found out for one statement.
-const MOST_STEPS: usize = 8;
-
-/// What was found out for a statement, and put into its text.
-struct Changed<'s, 'a> {
-    /// The first value that was generated for AUTO_INCREMENT.
-    insert_id: Option<u64>,
-    /// As the client has asked it.
-    asked: &'s Statement<'a>,
-    /// The rows that it returns.
-    returns: Option<Returns>,
-}
 
 impl Session {
     /// What is known of shards, if there are several and the session has not chosen one for all that it runs.
@@ -79,55 +68,14 @@ impl Session {
     /// Runs a plan on several shards, and ends the transaction that it may have begun for the statement alone.
     pub(super) async fn run_plan(&mut self, statement: &Statement<'_>, plan: Plan) -> Result<(), Stopped> {
         let Some(sharding) = self.sharding() else { return Err(not_supported("There are no shards").into()) };
-        let ran = match plan {
-            Plan::Write(write) if matches!(write.kind, WriteKind::Resolve(_)) => {
-                self.run_resolved(&sharding, statement, write).await
+        let ran = match &plan {
+            Plan::Write(write @ Write { kind: WriteKind::Resolve(wanted), .. }) => {
+                self.run_resolved(&sharding, statement, write, wanted).await
             }
-            plan => self.run_final(&sharding, statement, plan, None).await,
+            _ => self.run_final(&sharding, statement, plan, None).await,
         };
         self.end_statement(false).await?;
         ran
-    }
-
-    /// Finds out the values that a write lacks, puts them into its text, and runs that as it is planned then.
-    async fn run_resolved(
-        &mut self,
-        sharding: &Arc<Sharding>,
-        statement: &Statement<'_>,
-        mut write: Write,
-    ) -> Result<(), Stopped> {
-        let mut text: Option<Vec<u8>> = None;
-        for _ in 0..MOST_STEPS {
-            let WriteKind::Resolve(wanted) = &write.kind else { break };
-            let found = match &text {
-                None => self.resolve_values(sharding, &write, wanted, statement).await?,
-                Some(text) => self.resolve_values(sharding, &write, wanted, &statement.resolved(text)).await?,
-            };
-            if let Some(outcome) = found.nothing() {
-                self.end_statement(true).await?;
-                self.note_multi_shard(statement.class, &[], &outcome, &mut []).await;
-                self.answer_write(&outcome);
-                return Ok(());
-            }
-            let now = statement.resolved(&found.text);
-            let plan = match self.cached_plan(sharding, &now) {
-                Some(plan) => plan,
-                None => self.plan(sharding, &now).await?.plan,
-            };
-            match plan {
-                Plan::Write(next) if matches!(next.kind, WriteKind::Resolve(_)) => write = next,
-                plan => {
-                    let returns = write.returns.take();
-                    let changed = Changed { insert_id: found.insert_id, asked: statement, returns };
-                    return self.run_final(sharding, &now, plan, Some(&changed)).await;
-                }
-            }
-            text = Some(found.text);
-        }
-        Err(not_supported(
-            "The statement's values take too many steps to compute: compute them first, and write them as literals",
-        )
-        .into())
     }
 
     /// Runs a plan that needs nothing else to be known. `changed`: its text is no longer the client's.

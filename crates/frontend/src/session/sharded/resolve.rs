@@ -1,0 +1,118 @@
+//! Writes that lack values: what the rows of INSERT … SELECT are, and what says on which shard a row is.
+//!
+//! What must always hold: values are found in two stages, each run at most once: a query's rows, then values of the rows that there are.
+//! They are literals then, in a text of which nothing else has to be known.
+
+use std::sync::Arc;
+
+use weir_exec::ShardLease;
+use weir_exec::read;
+use weir_exec::write::{self, Resolved};
+use weir_plan::{Plan, Resolve, Returns, Write, WriteKind};
+use weir_shards::Sharding;
+use weir_wire::error::not_supported;
+
+use super::super::Session;
+use super::super::server::Stopped;
+use super::super::statement::Statement;
+use super::multi_shard::places;
+use super::waiting::{attend, failure_told, running};
+
+/// What was found out for a statement, and put into its text.
+pub(super) struct Changed<'s, 'a> {
+    /// The first value that was generated for AUTO_INCREMENT.
+    pub(super) insert_id: Option<u64>,
+    /// As the client has asked it.
+    pub(super) asked: &'s Statement<'a>,
+    /// The rows that it returns.
+    pub(super) returns: Option<Returns>,
+}
+
+impl Session {
+    /// Finds out the values that a write lacks, puts them into its text, and runs that as it is planned then.
+    pub(super) async fn run_resolved(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        statement: &Statement<'_>,
+        write: &Write,
+        wanted: &Resolve,
+    ) -> Result<(), Stopped> {
+        let mut returns = write.returns.clone();
+        let mut found = self.resolve_values(sharding, write, wanted, statement).await?;
+        if let Some(outcome) = found.nothing() {
+            self.end_statement(true).await?;
+            self.note_multi_shard(statement.class, &[], &outcome, &mut []).await;
+            self.answer_write(&outcome);
+            return Ok(());
+        }
+        let mut plan = self.plan_resolved(sharding, &statement.resolved(&found.text)).await?;
+        if wanted.rows.is_some()
+            && let Plan::Write(write @ Write { kind: WriteKind::Resolve(values), .. }) = &plan
+        {
+            returns.clone_from(&write.returns);
+            found = self.resolve_values(sharding, write, values, &statement.resolved(&found.text)).await?;
+            plan = self.plan_resolved(sharding, &statement.resolved(&found.text)).await?;
+        }
+        if matches!(&plan, Plan::Write(Write { kind: WriteKind::Resolve(_), .. })) {
+            let message =
+                "The statement's values can't be written as literals: compute them first, and write them yourself";
+            return Err(not_supported(message).into());
+        }
+        let changed = Changed { insert_id: found.insert_id, asked: statement, returns };
+        self.run_final(sharding, &statement.resolved(&found.text), plan, Some(&changed)).await
+    }
+
+    async fn plan_resolved(&mut self, sharding: &Arc<Sharding>, statement: &Statement<'_>) -> Result<Plan, Stopped> {
+        match self.cached_plan(sharding, statement) {
+            Some(plan) => Ok(plan),
+            None => Ok(self.plan(sharding, statement).await?.plan),
+        }
+    }
+
+    /// Finds out what a write's text needs, and puts it there.
+    async fn resolve_values(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        write: &Write,
+        wanted: &Resolve,
+        asked: &Statement<'_>,
+    ) -> Result<Resolved, Stopped> {
+        let shards = places(&write.shards());
+        if shards.is_empty() {
+            return self.run_resolve(sharding, &mut [], wanted, asked).await;
+        }
+        let mut leased = match write.is_transactional() {
+            true => self.leases_to_begin(&shards).await?,
+            false => self.leases_for(&shards, false).await?,
+        };
+        let timed = wanted.rows.as_ref().is_some_and(|rows| rows.pin_time);
+        let resolved = match self.make_alike(asked.class, timed, &mut leased).await {
+            Ok(()) => self.run_resolve(sharding, &mut leased.parts, wanted, asked).await,
+            Err(failure) => Err(failure.into()),
+        };
+        let failed =
+            resolved.as_ref().err().map(|stopped| stopped.failure().unwrap_or_else(Session::interrupted_failure));
+        let done = self.end_leases(leased, failed).await;
+        let resolved = resolved?;
+        done.map(|()| resolved)
+    }
+
+    async fn run_resolve(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        parts: &mut [ShardLease],
+        wanted: &Resolve,
+        asked: &Statement<'_>,
+    ) -> Result<Resolved, Stopped> {
+        let (class, text) = (asked.class, asked.text);
+        let shared = self.shared.clone();
+        let (killing, running, handle) = (self.killing(), running(parts), self.handle.clone());
+        let killer = killing.killer();
+        let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
+        let reading = self.reading(&shared.collations, &cancel);
+        let session = self.writing(class, &reading, None);
+        let resolving = write::resolve(parts, wanted, text, &session, &sharding.sequences);
+        let ended = attend(&handle, &running, &killer, Some(&mut self.client), resolving).await?;
+        ended.map_err(|failure| Stopped::Refused(failure_told(&handle, failure)))
+    }
+}
