@@ -32,11 +32,11 @@ pub(crate) fn collect(tests: &mut Collector) {
     }
     for (word, case) in scattered::CASES {
         tests.add_for_weir(&format!("reads::{word}"), move |lab: &Lab, flavor: Flavor| {
-            let site = GroupSite::start(flavor, &lab.directory()?)?;
+            let mut site = GroupSite::start(flavor, &lab.directory()?)?;
             let other = Site::start(flavor, &lab.directory()?, "other", &[])?;
             let shards = [("s1", site.servers()), ("s2", vec![&other.server])];
             let weir = Weir::start_shards(&lab.directory()?, &shards, failures::WATCHFUL)?;
-            lab.judge(Endpoint::of(weir), |endpoint| case(&site, &other, endpoint))
+            lab.judge(Endpoint::of(weir), |endpoint| case(&mut site, &other, endpoint))
         });
     }
     for (word, settings, case) in failures::CASES {

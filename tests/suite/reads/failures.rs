@@ -42,7 +42,7 @@ fn read_only() -> Option<(u16, String)> {
 
 /// What clients do while a test works.
 #[derive(Default)]
-struct Load {
+pub(super) struct Load {
     /// Statements done.
     count: AtomicU64,
     /// They pause, so that a replica, which applies with one thread, can catch up with them.
@@ -50,14 +50,15 @@ struct Load {
 }
 
 /// Clients that read, or write, until they are told to stop: how often they did, and the first error of any.
-fn while_clients_work(
+pub(super) fn while_clients_work(
     endpoint: &Endpoint,
+    database: &str,
     statements: &[&str],
     work: impl FnOnce(&Load) -> Result<(), Failed>,
 ) -> Result<(), Failed> {
     let (done, load) = (AtomicBool::new(false), Load::default());
     let one = |number: usize| {
-        let mut client = connect(endpoint.port, APP, Some(DATABASE))?;
+        let mut client = connect(endpoint.port, APP, Some(database))?;
         while !done.load(Ordering::Relaxed) {
             for statement in statements {
                 let statement = statement.replace("{c}", &(number + 1).to_string());
@@ -89,7 +90,7 @@ fn while_clients_work(
 }
 
 /// Waits until the clients have done `more` more.
-fn go_on(load: &Load, more: u64) -> Result<(), Failed> {
+pub(super) fn go_on(load: &Load, more: u64) -> Result<(), Failed> {
     let goal = load.count.load(Ordering::Relaxed) + more;
     eventually(BOUND, "the clients go on", || load.count.load(Ordering::Relaxed) >= goal)
 }
@@ -97,7 +98,7 @@ fn go_on(load: &Load, more: u64) -> Result<(), Failed> {
 fn dead_replica(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
     site.all_take_reads(endpoint)?;
     let reads = ["SELECT v FROM counters WHERE id = {c}", "SELECT COUNT(*) FROM counters"];
-    while_clients_work(endpoint, &reads, |load| {
+    while_clients_work(endpoint, DATABASE, &reads, |load| {
         for _ in 0..2 {
             go_on(load, 200)?;
             site.replicas[0].kill()?;
@@ -116,7 +117,7 @@ fn lagging_replica(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Fail
     site.all_take_reads(endpoint)?;
     site.apply(0, false)?;
     let work = ["UPDATE counters SET v = v + 1 WHERE id = {c}", "SELECT v FROM counters WHERE id = {c}"];
-    while_clients_work(endpoint, &work, |load| {
+    while_clients_work(endpoint, DATABASE, &work, |load| {
         eventually(BOUND, "it is out for its lag", || {
             shown(endpoint, "replica1").is_ok_and(|reads| reads.contains("behind"))
         })?;
@@ -193,7 +194,7 @@ fn replaced_writer(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Fail
     ];
     let total = || format!("SELECT SUM(v) FROM {DATABASE}.counters");
     let mut written = 0;
-    while_clients_work(endpoint, &work[..2], |load| {
+    while_clients_work(endpoint, DATABASE, &work[..2], |load| {
         go_on(load, 200)?;
         // Seen by read_only.
         promote(&site.writer.server, &site.replicas[0])?;
@@ -213,7 +214,7 @@ fn replaced_writer(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Fail
     let sum: u64 = site.replicas[0].query_value(&total())?.unwrap_or_default().parse()?;
     expect_equal("no write was lost", sum >= written, true)?;
     // By hand, the other way round, with transactions whose first statement writes.
-    while_clients_work(endpoint, &work, |load| {
+    while_clients_work(endpoint, DATABASE, &work, |load| {
         go_on(load, 200)?;
         site.replicas[0].set_read_only(true)?;
         wait_for_replica(&site.replicas[0], &site.writer.server, BOUND)?;

@@ -98,7 +98,7 @@ fn all_sessions(work: impl Fn(i64) -> Result<(), Failed> + Sync) -> Result<(), F
     })
 }
 
-fn on_readers(endpoint: &Endpoint) -> Result<u64, Failed> {
+pub(super) fn on_readers(endpoint: &Endpoint) -> Result<u64, Failed> {
     endpoint.weir.as_ref().ok_or("Weir is the target")?.counter("weir_client_reads_on_readers")
 }
 

@@ -3,6 +3,8 @@
 //! What must always hold: only a plain read of a session that is bound to nothing leaves the writer, or the first read of a
 //! READ ONLY transaction, which then stays where it began; what it must find there is waited for or known to be there.
 
+pub(super) mod multi_shard;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -50,6 +52,25 @@ pub(super) struct Target {
     /// A bit for each server that has failed the statement.
     failed: u64,
     reading: Option<Reading>,
+}
+
+/// What a read asks of its server.
+#[derive(Debug, Clone, Copy)]
+struct Wish {
+    level: Level,
+    wanted: bool,
+    timeless: bool,
+    /// A bit for each server that has failed it.
+    failed: u64,
+}
+
+/// What was chosen for it.
+struct Chosen {
+    choice: Choice,
+    /// The writer's index when it was.
+    writer: usize,
+    /// In which of its lives the reader is.
+    life: u64,
 }
 
 impl Target {
@@ -195,30 +216,38 @@ impl Session {
     /// Chooses a server for the read at hand, among those that have not failed it.
     fn choose(&mut self) -> Choice {
         let Some(level) = self.target.level else { return Choice::Writer };
-        let now = Instant::now();
-        let backends = &self.shared.shards[self.target.shard];
-        let (choice, writer, life) = backends.group.with_view(|view| {
-            let seen = if self.target.timeless { &NOTHING_SEEN } else { self.seen.of(self.target.shard) };
-            let readers = backends.readers(self.target.failed, self.target.wanted);
-            let choice = choose(view, seen, level, &readers, now);
-            let life = match &choice {
-                Choice::Reader { index, .. } => view.members[*index].life,
-                _ => 0,
-            };
-            (choice, view.writer, life)
-        });
+        let Target { shard, wanted, timeless, failed, .. } = self.target;
+        let Chosen { choice, writer, life } = self.choose_on(shard, Wish { level, wanted, timeless, failed });
+        let backends = &self.shared.shards[shard];
         let (index, wait) = match &choice {
             Choice::Reader { index, wait } => (*index, wait.clone()),
-            _ => {
-                self.seen.of_mut(self.target.shard).uncovered_since.get_or_insert(now);
-                (writer, None)
-            }
+            _ => (writer, None),
         };
         let reading = Some(backends.at(index).reading());
         let on_reader = index != writer;
         self.target = Target { index, life, wait, reading, on_reader, ..std::mem::take(&mut self.target) };
         self.ask_anew();
         choice
+    }
+
+    /// Chooses a server of a shard for a read.
+    fn choose_on(&mut self, shard: usize, wish: Wish) -> Chosen {
+        let now = Instant::now();
+        let backends = &self.shared.shards[shard];
+        let seen = if wish.timeless { &NOTHING_SEEN } else { self.seen.of(shard) };
+        let readers = backends.readers(wish.failed, wish.wanted);
+        let chosen = backends.group.with_view(|view| {
+            let choice = choose(view, seen, wish.level, &readers, now);
+            let life = match &choice {
+                Choice::Reader { index, .. } => view.members[*index].life,
+                _ => 0,
+            };
+            Chosen { choice, writer: view.writer, life }
+        });
+        if !matches!(chosen.choice, Choice::Reader { .. }) {
+            self.seen.of_mut(shard).uncovered_since.get_or_insert(now);
+        }
+        chosen
     }
 
     /// The server at hand has failed the statement: another one is chosen. False if there is none but the writer, which it was.

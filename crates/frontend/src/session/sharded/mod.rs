@@ -100,9 +100,9 @@ impl Session {
                 let write = Write { kind, alike: Alike::default(), raise, returns, reason };
                 self.write_shards(sharding, statement, &write, changed).await
             }
-            Plan::Read(read) => self.read_shards(statement.class, &read, &statement.request()).await,
-            Plan::Union(union) => self.read_union(statement.class, &union, &statement.request()).await,
-            Plan::Computed(computed) => self.read_computed(statement.class, &computed, &statement.request()).await,
+            Plan::Read(read) => self.read_shards(statement, &read).await,
+            Plan::Union(union) => self.read_union(statement, &union).await,
+            Plan::Computed(computed) => self.read_computed(statement, &computed).await,
             Plan::Write(write) => {
                 if let Some(raise) = &write.raise {
                     sharding.sequences.raise(raise).await?;

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use weir_admin::sessions::Interrupt;
 use weir_backend::monitor::Kill;
 use weir_catalog::ShardId;
 use weir_exec::read::{self, Cancel, Collations};
@@ -14,6 +15,7 @@ use weir_exec::{LeftId, Outcome, Request, ShardLease};
 use weir_plan::{Computed, Read, Union, Write, WriteKind};
 use weir_shards::Sharding;
 use weir_sql::{Class, Effects};
+use weir_wire::error::codes;
 use weir_wire::packets::OkPacket;
 use weir_wire::{Capabilities, Failure, Fault};
 
@@ -45,63 +47,83 @@ pub(super) enum Reading<'a> {
 
 impl Session {
     /// Runs a read of several shards, and answers the client.
-    pub(super) async fn read_shards(
-        &mut self,
-        class: &Class,
-        read: &Read,
-        request: &Request<'_>,
-    ) -> Result<(), Stopped> {
-        self.read_as(class, read, Reading::Of(read), request).await
+    pub(super) async fn read_shards(&mut self, statement: &Statement<'_>, read: &Read) -> Result<(), Stopped> {
+        self.read_as(statement, read, Reading::Of(read)).await
     }
 
     /// Runs expressions over the groups of several shards, and answers the client.
-    pub(super) async fn read_computed(
-        &mut self,
-        class: &Class,
-        computed: &Computed,
-        request: &Request<'_>,
-    ) -> Result<(), Stopped> {
-        self.read_as(class, &computed.groups, Reading::Computed(computed), request).await
+    pub(super) async fn read_computed(&mut self, statement: &Statement<'_>, read: &Computed) -> Result<(), Stopped> {
+        self.read_as(statement, &read.groups, Reading::Computed(read)).await
     }
 
     /// Runs what reads the shards of `read`.
-    async fn read_as(
-        &mut self,
-        class: &Class,
-        read: &Read,
-        reading: Reading<'_>,
-        request: &Request<'_>,
-    ) -> Result<(), Stopped> {
+    async fn read_as(&mut self, statement: &Statement<'_>, read: &Read, what: Reading<'_>) -> Result<(), Stopped> {
         let shards = places(&read.shards);
-        let mut leased = self.leases_for(&shards, false).await?;
-        let ran = match self.make_alike(class, read.pin_time, &mut leased).await {
-            Ok(()) => self.run_read(&mut leased.parts, reading, request).await,
-            Err(failure) => Err(failure.into()),
-        };
-        self.read_done(class, &shards, leased, ran).await
+        if !read.locks && self.read_on_replicas(statement, &shards, read.pin_time, what).await? {
+            return Ok(());
+        }
+        let leased = self.leases_for(&shards, false).await?;
+        self.read_leased(statement, &shards, read.pin_time, what, leased).await
     }
 
     /// Runs queries that are each read alone, and answers the client. What is asked of one shard in several queries is asked in one
     /// transaction, as one server looks at one state of its rows.
-    pub(super) async fn read_union(
-        &mut self,
-        class: &Class,
-        union: &Union,
-        request: &Request<'_>,
-    ) -> Result<(), Stopped> {
+    pub(super) async fn read_union(&mut self, statement: &Statement<'_>, union: &Union) -> Result<(), Stopped> {
         let shards = places(&union.shards());
         let own = union.asks_again() && !self.is_or_begins_transaction();
         let locks = union.parts.iter().any(|part| part.read.locks);
-        let mut leased = match (own, locks) {
+        let what = Reading::Union { union, own };
+        if !own && !locks && self.read_on_replicas(statement, &shards, union.pin_time, what).await? {
+            return Ok(());
+        }
+        let leased = match (own, locks) {
             (false, _) => self.leases_for(&shards, false).await?,
             (true, false) => self.leases_to_look(&shards).await?,
             (true, true) => self.leases_to_begin(&shards).await?,
         };
-        let ran = match self.make_alike(class, union.pin_time, &mut leased).await {
-            Ok(()) => self.run_read(&mut leased.parts, Reading::Union { union, own }, request).await,
+        self.read_leased(statement, &shards, union.pin_time, what, leased).await
+    }
+
+    /// Runs a read on replicas of its shards, as far as they may have it. False if it may not go there, or if a server was lost before the
+    /// client was told anything: then the writers are asked.
+    async fn read_on_replicas(
+        &mut self,
+        statement: &Statement<'_>,
+        shards: &[usize],
+        timed: bool,
+        what: Reading<'_>,
+    ) -> Result<bool, Stopped> {
+        if !self.is_outside_transactions() {
+            return Ok(false);
+        }
+        let Some(servers) = self.servers_of_read(statement.class, statement.hint, shards).await else {
+            return Ok(false);
+        };
+        let leased = self.leases_of(servers).await?;
+        match self.read_leased(statement, shards, timed, what, leased).await {
+            Err(Stopped::Refused(failure))
+                if failure.code == codes::CR_SERVER_LOST && !self.handle.has(Interrupt::Query) =>
+            {
+                self.endpoint.metrics.reads_rerouted.inc();
+                Ok(false)
+            }
+            read => read.map(|()| true),
+        }
+    }
+
+    async fn read_leased(
+        &mut self,
+        statement: &Statement<'_>,
+        shards: &[usize],
+        timed: bool,
+        what: Reading<'_>,
+        mut leased: StatementLeases,
+    ) -> Result<(), Stopped> {
+        let ran = match self.make_alike(statement.class, timed, &mut leased).await {
+            Ok(()) => self.run_read(&mut leased, what, &statement.request()).await,
             Err(failure) => Err(failure.into()),
         };
-        self.read_done(class, &shards, leased, ran).await
+        self.read_done(statement.class, shards, leased, ran).await
     }
 
     /// The end of a read whose rows, or whose error, have been put out for the client.
@@ -115,7 +137,11 @@ impl Session {
         match ran {
             Ok(outcome) => {
                 let failed = outcome.error.clone();
-                self.note_multi_shard(class, shards, &outcome, &mut leased.parts).await;
+                let readers = std::mem::take(&mut leased.readers);
+                let is_read_on = |shard: &usize| readers.iter().any(|(read, _)| read == shard);
+                let writers: Vec<usize> = shards.iter().copied().filter(|shard| !is_read_on(shard)).collect();
+                self.note_multi_shard(class, &writers, &outcome, &mut leased.parts).await;
+                readers.iter().for_each(|(shard, reader)| self.note_read_on(*shard, reader));
                 match (self.end_leases(leased, failed.clone()).await, failed) {
                     // The client has been told already.
                     (Err(Stopped::Refused(_)), Some(_)) => Ok(()),
@@ -276,10 +302,11 @@ impl Session {
 
     pub(super) async fn run_read(
         &mut self,
-        parts: &mut [ShardLease],
+        leased: &mut StatementLeases,
         what: Reading<'_>,
         request: &Request<'_>,
     ) -> Result<Outcome, Stopped> {
+        let (parts, on_replicas) = (&mut leased.parts[..], !leased.readers.is_empty());
         let shared = self.shared.clone();
         let (killing, running, handle) = (self.killing(), running(parts), self.handle.clone());
         let killer = killing.killer();
@@ -296,6 +323,12 @@ impl Session {
         };
         let ended = attend(&handle, &running, &killer, None, reading).await;
         match ended.map(|ended| as_told(&handle, ended)) {
+            // The client has not seen it: the writers are asked.
+            Ok(Ok(Outcome { error: Some(lost), .. }))
+                if on_replicas && lost.code == codes::CR_SERVER_LOST && sink.take_back() =>
+            {
+                Err(Stopped::Refused(lost))
+            }
             Ok(Ok(outcome)) => Ok(outcome),
             Ok(Err(failure)) => Err(match sink.into_error() {
                 Some(error) => {

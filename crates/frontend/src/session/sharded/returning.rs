@@ -45,7 +45,7 @@ impl Session {
         let shards = places(&[shard]);
         let mut leased = self.leases_for(&shards, true).await?;
         let mut ran = match self.make_alike(asked.class, false, &mut leased).await {
-            Ok(()) => self.run_read(&mut leased.parts, Reading::Of(&read), &request).await,
+            Ok(()) => self.run_read(&mut leased, Reading::Of(&read), &request).await,
             Err(failure) => Err(failure.into()),
         };
         if let Ok(outcome) = &mut ran {

@@ -113,6 +113,17 @@ pub(in crate::session) fn place(class: &Class, hint: Option<RoutingHint>, facts:
     }
 }
 
+/// The level at which a read of several shards may go to replicas, if it may: outside of transactions, of a session that is bound to
+/// nothing.
+pub(in crate::session) fn level_of_multi_shard_read(
+    class: &Class,
+    hint: Option<RoutingHint>,
+    facts: &PlaceFacts,
+) -> Option<Level> {
+    let free = !facts.bound && !facts.on_replica && !facts.begun_here;
+    level_of_read(class, hint, facts).filter(|_| free)
+}
+
 /// Whether a read must not miss what the session has seen of unfinished commits: what locks or writes meets their locks. MariaDB has no
 /// way to wait for them.
 pub(in crate::session) fn must_be_exact(class: &Class, facts: &PlaceFacts) -> bool {
@@ -206,6 +217,30 @@ mod tests {
         ];
         for (text, hint, facts, wanted) in cases {
             assert_eq!(told(text, hint, facts), wanted, "{text} {facts:?}");
+        }
+    }
+
+    #[test]
+    fn reads_of_several_shards_leave_the_writers_outside_of_transactions_only() {
+        let bound = PlaceFacts { connection: Some(0), bound: true, ..FREE };
+        let begun = PlaceFacts { begun_here: true, ..FREE };
+        let on_replica = PlaceFacts { on_replica: true, ..FREE };
+        let strong = PlaceFacts { level: Level::Strong, ..FREE };
+        let primary = PlaceFacts { level: Level::Primary, ..FREE };
+        let cases = [
+            ("SELECT * FROM t", None, FREE, Some(Level::Session)),
+            ("SELECT * FROM t", None, strong, Some(Level::Strong)),
+            ("SELECT * FROM t", None, primary, None),
+            ("SELECT * FROM t", Some(RoutingHint::Replica), primary, Some(Level::Session)),
+            ("SELECT * FROM t", Some(RoutingHint::Primary), FREE, None),
+            ("SELECT * FROM t FOR SHARE", None, FREE, None),
+            ("SELECT * FROM t", None, bound, None),
+            ("SELECT * FROM t", None, begun, None),
+            ("SELECT * FROM t", None, on_replica, None),
+        ];
+        for (text, hint, facts, wanted) in cases {
+            let class = classify(text.as_bytes(), LexMode::default());
+            assert_eq!(level_of_multi_shard_read(&class, hint, &facts), wanted, "{text} {facts:?}");
         }
     }
 

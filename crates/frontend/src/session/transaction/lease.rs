@@ -14,30 +14,33 @@ use weir_backend::pool::Request;
 use weir_backend::profile::SharedProfile;
 use weir_backend::{Lease, Position, Server};
 use weir_sql::Pins;
-use weir_wire::Failure;
 use weir_wire::error::codes;
+use weir_wire::{Failure, Fault};
 
 use super::super::Session;
+use super::super::route::multi_shard::{Reader, ShardServer};
 use super::super::server::{Stopped, Woken};
 use super::super::sharded::shard_id;
 use crate::backends::ServerId;
 
-/// A connection to a shard's writer, for one statement.
+/// A connection to a shard's writer, or to a replica for a read, for one statement.
 pub(in crate::session) struct LeasedShard {
     /// The shard.
     pub(in crate::session) shard: usize,
     /// The server's index in the shard's group.
     pub(in crate::session) index: usize,
+    /// The replica that it is.
+    pub(in crate::session) reader: Option<Reader>,
     /// The connection.
     pub(in crate::session) lease: Lease,
     pub(in crate::session) _shown: Shown,
 }
 
 impl LeasedShard {
-    /// For plans: the connection, and that the session has it.
-    pub(in crate::session) fn apart(self) -> (weir_exec::ShardLease, Shown) {
-        let LeasedShard { shard, index, lease, _shown } = self;
-        (weir_exec::ShardLease { shard: shard_id(shard), index, lease }, _shown)
+    /// For plans: the connection, that the session has it, and the replica that it is.
+    pub(in crate::session) fn apart(self) -> (weir_exec::ShardLease, Shown, Option<Reader>) {
+        let LeasedShard { shard, index, reader, lease, _shown } = self;
+        (weir_exec::ShardLease { shard: shard_id(shard), index, lease }, _shown, reader)
     }
 }
 
@@ -79,36 +82,38 @@ impl Session {
     /// The same for several shards, all at the same time.
     pub(in crate::session) async fn lease_shards(&mut self, shards: &[usize]) -> Result<Vec<LeasedShard>, Stopped> {
         let profile = self.state.profile.clone();
-        self.lease_shards_in(shards, &profile).await
+        self.lease_shards_in(shards.iter().copied().map(ShardServer::writer).collect(), &profile).await
     }
 
-    /// The same for what runs outside of transactions, which `autocommit = 0` would begin.
+    /// The same for what runs outside of transactions, which `autocommit = 0` would begin; a read may have replicas. Where one is late or
+    /// gone, it gets its shard's writer.
     pub(in crate::session) async fn lease_shards_outside(
         &mut self,
-        shards: &[usize],
+        servers: Vec<ShardServer>,
     ) -> Result<Vec<LeasedShard>, Stopped> {
         let profile = match self.state.profile.variable("autocommit") {
             None => self.state.profile.clone(),
             Some(_) => Rc::new(self.state.profile.with_variables([("autocommit", "ON")])),
         };
-        self.lease_shards_in(shards, &profile).await
+        self.lease_shards_in(servers, &profile).await
     }
 
     async fn lease_shards_in(
         &mut self,
-        shards: &[usize],
+        servers: Vec<ShardServer>,
         profile: &SharedProfile,
     ) -> Result<Vec<LeasedShard>, Stopped> {
-        if let [shard] = shards {
-            return Ok(vec![self.lease_shard_in(*shard, profile).await?]);
+        if let [ShardServer { shard, reader: None }] = servers[..] {
+            return Ok(vec![self.lease_shard_in(shard, profile).await?]);
         }
         if self.held {
             self.give_way().await;
         }
-        let mut ready = self.lease_writers(shards).await?;
+        let shards: Vec<usize> = servers.iter().map(|server| server.shard).collect();
+        let mut ready = self.lease_servers(servers).await?;
         let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);
         for part in ready.iter_mut().flatten() {
-            self.queue_commits(part);
+            self.queue_wait_for_position(part);
             part.lease.queue_state(profile, tracking)?;
             if part.lease.state_changes() {
                 self.endpoint.backend_metrics.profile_changes.inc();
@@ -117,25 +122,45 @@ impl Session {
         let confirmed = self.confirm_on_all(ready.iter_mut().flatten().map(|part| &mut part.lease).collect()).await?;
         let mut confirmed = confirmed.into_iter();
         let mut parts = Vec::with_capacity(shards.len());
-        for (shard, part) in shards.iter().zip(ready) {
-            let late = part.as_ref().is_some_and(|part| part.lease.late);
-            let usable = match part.is_some().then(|| confirmed.next()).flatten() {
-                Some(Ok(())) => {
-                    self.has_caught_up_on(*shard);
-                    part
-                }
-                Some(Err(_)) if late => return Err(self.behind().into()),
-                // Its server had closed it while it was idle.
-                Some(Err(failure)) if failure.code == codes::CR_SERVER_LOST => None,
-                Some(Err(failure)) => return Err(failure.into()),
+        for (shard, part) in shards.into_iter().zip(ready) {
+            let usable = match part.and_then(|part| Some((part, confirmed.next()?))) {
+                Some((part, confirmed)) => self.usable(part, confirmed)?,
                 None => None,
             };
             parts.push(match usable {
                 Some(part) => part,
-                None => self.lease_shard_in(*shard, profile).await?,
+                None => self.lease_shard_in(shard, profile).await?,
             });
         }
         Ok(parts)
+    }
+
+    /// The connection, if it can be used; none if its shard's writer is to be asked for another one.
+    fn usable(&mut self, part: LeasedShard, confirmed: Result<(), Failure>) -> Result<Option<LeasedShard>, Stopped> {
+        match (confirmed, &part.reader) {
+            (Ok(()), None) => {
+                self.has_caught_up_on(part.shard);
+                Ok(Some(part))
+            }
+            (Ok(()), Some(_)) => Ok(Some(part)),
+            (Err(_), Some(reader)) if part.lease.late => {
+                self.reader_was_late(part.shard, reader);
+                Ok(None)
+            }
+            (Err(_), None) if part.lease.late => Err(self.behind().into()),
+            // Its server had closed it while it was idle.
+            (Err(failure), _) if failure.code == codes::CR_SERVER_LOST => Ok(None),
+            (Err(failure), _) => Err(failure.into()),
+        }
+    }
+
+    /// A replica has to have reached what the session has seen, and the writer what a replica has shown to it.
+    fn queue_wait_for_position(&self, part: &mut LeasedShard) {
+        let Some(reader) = &part.reader else { return self.queue_commits(part) };
+        if let Some(position) = &reader.wait {
+            let bound = self.shared.shards[part.shard].group.settings().read_wait;
+            part.lease.queue_wait(&position.wait_query(bound.as_secs_f64()));
+        }
     }
 
     /// What a replica has shown to the session, the writer shows too: first it has to finish the commits that it is busy with.
@@ -168,21 +193,38 @@ impl Session {
         }
     }
 
-    /// Connections to the writers of several shards, asked for at the same time; none for a shard whose writer can't be reached now.
-    async fn lease_writers(&mut self, shards: &[usize]) -> Result<Vec<Option<LeasedShard>>, Stopped> {
+    /// Connections to servers of several shards, asked for at the same time; none for a shard whose server can't be reached now.
+    async fn lease_servers(&mut self, servers: Vec<ShardServer>) -> Result<Vec<Option<LeasedShard>>, Stopped> {
         let profile = self.state.profile.clone();
         let request = || Request { key: &self.key, password: &self.password, profile: &profile, patient: false };
-        let place = |shard: &usize| ServerId { shard: *shard, index: self.shared.shards[*shard].writer() };
-        let idle = |place: ServerId| (place, self.shared.at(place).pool.lend_idle(&request()));
-        let mut leased: Vec<(ServerId, Option<Lease>)> = shards.iter().map(place).map(idle).collect();
+        let idle = |server: ShardServer| {
+            let writer = || self.shared.shards[server.shard].writer();
+            let index = server.reader.as_ref().map_or_else(writer, |reader| reader.index);
+            let place = ServerId { shard: server.shard, index };
+            (server, place, self.shared.at(place).pool.lend_idle(&request()))
+        };
+        let leased: Vec<(ShardServer, ServerId, Option<Lease>)> = servers.into_iter().map(idle).collect();
         let missing: Vec<ServerId> =
-            leased.iter().filter(|(_, lease)| lease.is_none()).map(|(place, _)| *place).collect();
-        if missing.is_empty() {
-            let leased = leased.into_iter().filter_map(|(place, lease)| Some((place, lease?)));
-            return leased.map(|(place, lease)| self.leased_writer(place, Ok(lease))).collect();
+            leased.iter().filter(|(_, _, lease)| lease.is_none()).map(|(_, place, _)| *place).collect();
+        let mut lent = match missing[..] {
+            [] => Vec::new(),
+            _ => self.lend_all(&missing, &profile).await?,
         }
+        .into_iter();
+        let mut of = |lease: Option<Lease>| lease.map(Ok).or_else(|| lent.next());
+        let all = leased.into_iter().filter_map(|(server, place, lease)| Some((server, place, of(lease)?)));
+        all.map(|(server, place, lease)| self.leased_server(server, place, lease)).collect()
+    }
+
+    /// Connections to several servers; a kill or the client's end ends the wait for them.
+    async fn lend_all(
+        &mut self,
+        places: &[ServerId],
+        profile: &SharedProfile,
+    ) -> Result<Vec<Result<Lease, Failure>>, Stopped> {
         self.handle.set_state("Waiting for a server connection");
-        let mut lending = join_all(missing.iter().map(|place| self.shared.at(*place).pool.lend(request())));
+        let request = || Request { key: &self.key, password: &self.password, profile, patient: false };
+        let mut lending = join_all(places.iter().map(|place| self.shared.at(*place).pool.lend(request())));
         let lent = loop {
             // Cancel-safe: a dropped `lend` gives up its place, `gone` keeps what was read, a bell keeps its ring.
             tokio::select! {
@@ -194,20 +236,28 @@ impl Session {
         };
         drop(lending);
         self.handle.set_state("");
-        let mut lent = lent.into_iter();
-        let mut of = |lease: Option<Lease>| lease.map(Ok).or_else(|| lent.next());
-        let all = leased.drain(..).filter_map(|(place, lease)| Some((place, of(lease)?)));
-        all.map(|(place, lease)| self.leased_writer(place, lease)).collect()
+        Ok(lent)
     }
 
-    fn leased_writer(&self, place: ServerId, leased: Result<Lease, Failure>) -> Result<Option<LeasedShard>, Stopped> {
+    fn leased_server(
+        &self,
+        server: ShardServer,
+        place: ServerId,
+        leased: Result<Lease, Failure>,
+    ) -> Result<Option<LeasedShard>, Stopped> {
+        let ShardServer { shard, reader } = server;
         match leased {
             // While it was waited for, the writer has become another one.
-            Ok(_) if place.index != self.shared.shards[place.shard].writer() => Ok(None),
+            Ok(_) if reader.is_none() && place.index != self.shared.shards[shard].writer() => Ok(None),
             Ok(mut lease) => {
                 lease.has_found_rows = false;
                 let _shown = Shown::new(&self.handle, &lease);
-                Ok(Some(LeasedShard { shard: place.shard, index: place.index, lease, _shown }))
+                Ok(Some(LeasedShard { shard, index: place.index, reader, lease, _shown }))
+            }
+            // A pool that is full says so itself: the writer's need not be filled up too.
+            Err(failure) if reader.is_some() && failure.fault != Fault::Weir => {
+                self.endpoint.metrics.reads_rerouted.inc();
+                Ok(None)
             }
             Err(failure) if failure.code == codes::CR_CONN_HOST_ERROR => Ok(None),
             Err(failure) => Err(failure.into()),
@@ -244,7 +294,7 @@ impl Session {
                 Ok(mut lease) => {
                     lease.has_found_rows = false;
                     let _shown = Shown::new(&self.handle, &lease);
-                    return Ok(LeasedShard { shard, index, lease, _shown });
+                    return Ok(LeasedShard { shard, index, reader: None, lease, _shown });
                 }
                 Err(failure) if failure.code == codes::CR_CONN_HOST_ERROR => {
                     self.wait_for_writer(shard, failure, deadline).await?;

@@ -12,6 +12,7 @@ use weir_wire::{Failure, StatusFlags};
 
 use super::super::Session;
 use super::super::route::Target;
+use super::super::route::multi_shard::{Reader, ShardServer};
 use super::super::server::Stopped;
 use super::super::state::Begin;
 use super::{HARMLESS, Joins, Shown, shard_id};
@@ -20,6 +21,8 @@ use super::{HARMLESS, Joins, Shown, shard_id};
 pub(in super::super) struct StatementLeases {
     /// In the order of the shards that were asked for.
     pub(in super::super) parts: Vec<ShardLease>,
+    /// The replicas among them, by their shards.
+    pub(in super::super) readers: Vec<(usize, Reader)>,
     how: How,
     /// Their clocks stand.
     stopped: bool,
@@ -87,6 +90,11 @@ impl Session {
     pub(in super::super) fn is_or_begins_transaction(&self) -> bool {
         let begins = self.state.begin.is_some() || !self.state.status.contains(StatusFlags::AUTOCOMMIT);
         self.has_open_transaction() || begins
+    }
+
+    /// Whether a read is part of no transaction, and begins none.
+    pub(in super::super) fn is_outside_transactions(&self) -> bool {
+        !self.transaction.of_statement && !self.is_or_begins_transaction()
     }
 
     async fn leases_within(&mut self, shards: &[usize], how: How, writes: bool) -> Result<StatementLeases, Stopped> {
@@ -183,17 +191,24 @@ impl Session {
 
     /// Connections of the statement's own, whatever transaction is open.
     pub(in super::super) async fn leases_outside(&mut self, shards: &[usize]) -> Result<StatementLeases, Stopped> {
-        if shards.len() > 1 || self.current.lease.is_some() && !self.held {
+        self.leases_of(shards.iter().copied().map(ShardServer::writer).collect()).await
+    }
+
+    /// The same, of which some may be replicas.
+    pub(in super::super) async fn leases_of(&mut self, servers: Vec<ShardServer>) -> Result<StatementLeases, Stopped> {
+        if servers.len() > 1 || self.current.lease.is_some() && !self.held {
             self.have_multi_shard_permit().await?;
         }
         let mut all = StatementLeases {
-            parts: Vec::with_capacity(shards.len()),
+            parts: Vec::with_capacity(servers.len()),
+            readers: Vec::new(),
             how: How::Alone,
             stopped: false,
             _shown: Vec::new(),
         };
-        for part in self.lease_shards_outside(shards).await? {
-            let (part, shown) = part.apart();
+        for part in self.lease_shards_outside(servers).await? {
+            let (part, shown, reader) = part.apart();
+            all.readers.extend(reader.map(|reader| (usize::from(part.shard.0), reader)));
             all.parts.push(part);
             all._shown.push(shown);
         }
@@ -276,7 +291,7 @@ impl Session {
                 parts.push(ShardLease { shard: shard_id(*shard), index: parked.participant.server.index, lease });
             }
         }
-        StatementLeases { parts, how, stopped: false, _shown: Vec::new() }
+        StatementLeases { parts, readers: Vec::new(), how, stopped: false, _shown: Vec::new() }
     }
 
     /// Puts parts back where they were taken from; the last of them is the session's connection again.
