@@ -19,7 +19,7 @@ use weir_backend::monitor::{MonitorSettings, watch};
 use weir_backend::pool::PoolSettings;
 use weir_backend::server::{Health, Tls};
 use weir_backend::{Address, Admission, Reach, Replaceable, Server, ServerSettings, Stream};
-use weir_frontend::worker::{Peer, Socket};
+use weir_frontend::incoming::{Peer, Socket};
 use weir_frontend::{
     Accounts, Compression, ConfiguredUser, Endpoint, Incoming, Place, Settings, Worker, WorkerSettings,
 };

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weir_backend::{Lanes, Pool, Position};
+use weir_catalog::ShardId;
 use weir_topology::choose::Readers;
 use weir_topology::{Group, Positions};
 
@@ -158,4 +159,14 @@ impl Readers for KnownReaders<'_> {
     fn turn(&self) -> usize {
         self.backends.turn.get()
     }
+}
+
+/// The places of shards.
+pub(crate) fn places(shards: &[ShardId]) -> Vec<usize> {
+    shards.iter().map(|shard| usize::from(shard.0)).collect()
+}
+
+/// A shard's id, from its place.
+pub(crate) fn shard_id(shard: usize) -> ShardId {
+    ShardId(u16::try_from(shard).unwrap_or(u16::MAX))
 }

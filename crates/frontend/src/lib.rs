@@ -9,15 +9,18 @@
 
 pub mod accounts;
 mod backends;
+mod beginning;
 pub mod client;
 pub mod deadlocks;
 pub mod endpoint;
 mod idle;
+pub mod incoming;
 mod literals;
 mod login;
 pub mod metrics;
 mod plans;
 mod session;
+mod shared;
 mod texts;
 pub mod tls;
 mod verified;
@@ -25,5 +28,6 @@ pub mod worker;
 
 pub use accounts::{Accounts, ConfiguredUser};
 pub use endpoint::{Compression, Endpoint, Settings};
+pub use incoming::{Incoming, Peer, Socket};
 pub use metrics::Metrics;
-pub use worker::{Door, Incoming, Place, Worker, WorkerSettings};
+pub use worker::{Door, Place, Worker, WorkerSettings};

@@ -22,7 +22,7 @@ use weir_wire::{Capabilities, Failure, Fault, StatusFlags};
 
 use crate::client::{Client, ClientError, SharedContexts};
 use crate::endpoint::Endpoint;
-use crate::worker::Peer;
+use crate::incoming::Peer;
 
 /// What Weir offers if the server has it: a statement that uses it is forwarded as it is.
 pub(crate) const PASSED: Capabilities = Capabilities::FOUND_ROWS

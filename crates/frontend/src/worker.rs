@@ -3,9 +3,7 @@
 mod scheduling;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::io;
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,23 +14,24 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use weir_admin::WorkerStatistics;
 use weir_admin::sessions::{Interrupt, SessionHandle};
-use weir_backend::Replaceable;
 use weir_backend::counts::PoolCounts;
 use weir_backend::lanes::LaneSettings;
 use weir_backend::pool::PoolSettings;
 use weir_backend::statement::StatementKeys;
-use weir_backend::{Lanes, Pool, Server};
+use weir_backend::{Lanes, Pool, Replaceable, Server};
 use weir_exec::read::Collations;
-use weir_sql::LexMode;
 use weir_topology::Positions;
 
-use crate::backends::{Backend, Backends, HOME, ServerId};
+use crate::backends::{Backend, Backends};
+use crate::beginning::Beginnings;
 use crate::client::SharedContexts;
 use crate::endpoint::Endpoint;
 use crate::idle::IdleWatch;
+use crate::incoming::Incoming;
 use crate::plans::Plans;
-use crate::session::{self, Beginnings};
-use crate::texts::{ReadText, Texts};
+use crate::session;
+use crate::shared::Shared;
+use crate::texts::Texts;
 
 /// How often a worker looks after its pools.
 const TICK: Duration = Duration::from_secs(1);
@@ -55,101 +54,6 @@ pub struct WorkerSettings {
     pub lanes: LaneSettings,
     /// Whether the worker's thread is scheduled as a batch job.
     pub batch_scheduling: bool,
-}
-
-/// A client just accepted.
-#[derive(Debug)]
-pub struct Incoming {
-    /// Its socket, set not to block.
-    pub socket: Socket,
-    /// Its address.
-    pub peer: Peer,
-    /// It must begin with a PROXY protocol header.
-    pub proxied: bool,
-}
-
-/// A socket that no runtime has yet.
-#[derive(Debug)]
-pub enum Socket {
-    /// TCP.
-    Tcp(std::net::TcpStream),
-    /// A unix socket.
-    Unix(std::os::unix::net::UnixStream),
-}
-
-/// Where a client comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Peer {
-    /// An IP address and port.
-    Tcp(IpAddr, u16),
-    /// A unix socket.
-    Local,
-}
-
-impl Peer {
-    /// The IP address, if there is one.
-    pub fn ip(&self) -> Option<IpAddr> {
-        match self {
-            Peer::Tcp(ip, _) => Some(*ip),
-            Peer::Local => None,
-        }
-    }
-
-    /// The host as error 1045 names it.
-    pub fn host(&self) -> String {
-        match self {
-            Peer::Tcp(ip, _) if ip.is_loopback() => "localhost".to_owned(),
-            Peer::Tcp(ip, _) => ip.to_string(),
-            Peer::Local => "localhost".to_owned(),
-        }
-    }
-
-    /// The address as the process list shows it.
-    pub fn shown(&self) -> String {
-        match self {
-            Peer::Tcp(ip, port) => format!("{ip}:{port}"),
-            Peer::Local => "localhost".to_owned(),
-        }
-    }
-}
-
-/// What the sessions of one worker share.
-pub(crate) struct Shared {
-    pub(crate) endpoint: Arc<Endpoint>,
-    /// The ways to the shards, in their order; there is one at least.
-    pub(crate) shards: Vec<Backends>,
-    /// Whether there is more than one server: else nothing has to be decided.
-    pub(crate) routes: bool,
-    pub(crate) contexts: SharedContexts,
-    /// Databases that a user could change to, so that a login needs no server: user, NUL, database; and of which server of the home
-    /// shard this is known, after which change of its accounts.
-    pub(crate) known_databases: RefCell<HashMap<Vec<u8>, (usize, u64)>>,
-    pub(crate) beginnings: Beginnings,
-    pub(crate) idle: IdleWatch,
-    pub(crate) texts: Texts,
-    pub(crate) statement_keys: StatementKeys,
-    pub(crate) plans: Plans,
-    /// What is known of collations, for merging.
-    pub(crate) collations: Collations,
-    pub(crate) statistics: Rc<WorkerStatistics>,
-    sessions: Arc<AtomicUsize>,
-}
-
-impl Shared {
-    /// The way to a server.
-    pub(crate) fn at(&self, place: ServerId) -> &Backend {
-        self.shards[place.shard].at(place.index)
-    }
-
-    /// The ways to the home shard.
-    pub(crate) fn home(&self) -> &Backends {
-        &self.shards[HOME]
-    }
-
-    /// Reads a text, if none like it has been read before.
-    pub(crate) fn read(&self, text: &[u8], mode: LexMode) -> Rc<ReadText> {
-        self.texts.read(text, mode, &self.statistics.table)
-    }
 }
 
 /// A worker thread.
@@ -331,5 +235,5 @@ async fn serve(shared: Rc<Shared>, client: Incoming, handle: Arc<SessionHandle>)
         return;
     }
     // On the heap: the state machine of a session is large, and there are many.
-    Box::pin(session::serve(entered.shared.clone(), client, entered.handle.clone())).await;
+    Box::pin(session::login::serve(entered.shared.clone(), client, entered.handle.clone())).await;
 }

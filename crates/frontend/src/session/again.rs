@@ -10,9 +10,9 @@ use weir_sql::{Class, Effects, Kind, Pins};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault, StatusFlags};
 
-use super::server::Stopped;
+use super::Session;
 use super::state::Begin;
-use super::{Session, SessionEnd};
+use super::stopped::{SessionEnd, Stopped};
 
 /// What is left to try for one statement.
 #[derive(Debug)]

@@ -10,8 +10,9 @@ use weir_wire::packets::{EofPacket, OkPacket};
 use weir_wire::reply::ReplyKind;
 use weir_wire::{Failure, Fault};
 
+use super::Session;
 use super::state::SessionState;
-use super::{Session, SessionEnd};
+use super::stopped::SessionEnd;
 use crate::login::{self, LoggedIn, LoginError, PASSED};
 
 impl Session {

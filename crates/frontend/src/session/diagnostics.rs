@@ -3,82 +3,16 @@
 //! A single condition is raised again by SIGNAL on whichever connection runs what asks for it, so that the server itself
 //! answers, in either protocol. Several conditions, or one that SIGNAL can't say, are listed by Weir; what else asks for them is refused.
 
-use weir_backend::connection::Connection;
 use weir_sql::{Diagnostics as Asked, Effects, Kind};
 use weir_wire::error::codes;
 use weir_wire::resultset::{Column, ResultSet};
 use weir_wire::{Failure, Fault};
 
 use super::Session;
+use super::condition::Condition;
 use super::latest::Diagnostics;
-use super::server::Stopped;
-use super::statement::Statement;
-
-/// How the statement that asks for diagnostics came, and what its answer has to be like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AskedBy {
-    /// COM_QUERY.
-    Text,
-    /// COM_STMT_EXECUTE.
-    Execution,
-    /// COM_STMT_EXECUTE that opens a cursor, whose rows only a server can keep.
-    Cursor,
-}
-
-/// The most characters of SIGNAL's MESSAGE_TEXT.
-const SIGNAL_MESSAGE: usize = 128;
-
-/// A condition, as SHOW WARNINGS tells it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Condition {
-    pub(crate) level: Vec<u8>,
-    pub(crate) code: Vec<u8>,
-    pub(crate) message: Vec<u8>,
-    /// Known only of Weir's own errors: SHOW WARNINGS does not tell it.
-    pub(crate) sqlstate: Option<[u8; 5]>,
-}
-
-impl Condition {
-    /// What the latest statement has left on a connection.
-    ///
-    /// # Errors
-    /// The connection's loss.
-    pub(crate) async fn all_on(connection: &mut Connection) -> Result<Vec<Condition>, Failure> {
-        let rows = connection.query("SHOW WARNINGS").await?.rows;
-        Ok(rows.into_iter().filter_map(Condition::of_row).collect())
-    }
-
-    /// A row of SHOW WARNINGS.
-    pub(crate) fn of_row(row: Vec<Option<Vec<u8>>>) -> Option<Condition> {
-        let [level, code, message] = row.try_into().ok()?;
-        Some(Condition { level: level?, code: code?, message: message?, sqlstate: None })
-    }
-
-    /// A note of Weir's own.
-    pub(crate) fn note(message: &str) -> Condition {
-        Condition { level: b"Note".to_vec(), code: b"1105".to_vec(), message: message.into(), sqlstate: None }
-    }
-
-    /// The statement that raises it again, if there is one. `exactly`: its SQLSTATE will be looked at too.
-    fn signal(&self, exactly: bool) -> Option<String> {
-        let sqlstate = match (self.sqlstate, &self.level[..]) {
-            // SIGNAL makes a warning of it, whatever it was.
-            (Some([b'0', b'1', ..]), b"Error") if !exactly => "HY000".to_owned(),
-            (Some([b'0', b'1', ..]), b"Error") => return None,
-            (Some(sqlstate), _) => String::from_utf8(sqlstate.to_vec()).ok()?,
-            (None, b"Error") if !exactly => "HY000".to_owned(),
-            (None, b"Warning") if !exactly => "01000".to_owned(),
-            _ => return None,
-        };
-        let plain = |b: &u8| (b' '..=b'~').contains(b) && *b != b'\\';
-        if self.message.len() > SIGNAL_MESSAGE || !self.message.iter().all(plain) {
-            return None;
-        }
-        let message = std::str::from_utf8(&self.message).ok()?.replace('\'', "''");
-        let code: u16 = std::str::from_utf8(&self.code).ok()?.parse().ok()?;
-        Some(format!("SIGNAL SQLSTATE '{sqlstate}' SET MYSQL_ERRNO = {code}, MESSAGE_TEXT = '{message}'"))
-    }
-}
+use super::statement::{AskedBy, Statement};
+use super::stopped::Stopped;
 
 impl Session {
     /// Called before a statement that asks for diagnostics is run. Returns whether the statement is answered already.

@@ -4,12 +4,11 @@ use std::rc::Rc;
 
 use weir_backend::profile::{CLIENT_TRACKS, is_replayable};
 use weir_sql::{Class, Effects, Kind, LexMode, Lexer, Pins, Token, TokenKind};
-use weir_wire::Failure;
-use weir_wire::StatusFlags;
+use weir_wire::{Failure, StatusFlags};
 
 use super::Session;
 use super::latest::{Diagnostics, Left};
-use super::relay::ReplyOutcome;
+use super::outcome::ReplyOutcome;
 use super::state::{pins_left_by_failure, runs_others};
 
 impl Session {

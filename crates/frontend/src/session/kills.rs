@@ -11,9 +11,9 @@ use weir_wire::packets::OkPacket;
 use weir_wire::params::Parameter;
 use weir_wire::{Failure, Fault};
 
-use super::server::Stopped;
-use super::sharded::planning::syntax_error;
-use super::{Session, SessionEnd};
+use super::Session;
+use super::stopped::{SessionEnd, Stopped};
+use super::syntax::syntax_error;
 
 /// Whom a KILL names, beyond a number.
 #[derive(Debug, PartialEq, Eq)]

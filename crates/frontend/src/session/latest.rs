@@ -6,8 +6,8 @@
 use weir_sql::{Class, Effects, Kind, Pins};
 use weir_wire::StatusFlags;
 
-use super::diagnostics::Condition;
-use super::relay::ReplyOutcome;
+use super::condition::Condition;
+use super::outcome::ReplyOutcome;
 
 /// A value of the latest statement: known, or to be asked of the connection that ran it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,11 +18,19 @@ use super::Session;
 use super::state::SessionState;
 use super::statement::lane::Riding;
 use crate::client::Client;
+use crate::incoming::{Incoming, Peer, Socket};
 use crate::login::{self, LoggedIn, LoginError, Origin, PASSED};
-use crate::worker::{Incoming, Peer, Shared, Socket};
+use crate::shared::Shared;
+
+/// Serves a client to its end.
+pub(crate) async fn serve(shared: Rc<Shared>, incoming: Incoming, handle: Arc<SessionHandle>) {
+    let Some(mut session) = begin(shared, incoming, handle).await else { return };
+    let end = session.run().await;
+    session.finish(end).await;
+}
 
 /// Greets and authenticates a client. `None`: it was refused or has gone, and was told so if it could be.
-pub(super) async fn begin(shared: Rc<Shared>, incoming: Incoming, handle: Arc<SessionHandle>) -> Option<Session> {
+async fn begin(shared: Rc<Shared>, incoming: Incoming, handle: Arc<SessionHandle>) -> Option<Session> {
     let endpoint = shared.endpoint.clone();
     let bound = endpoint.settings.load().handshake_timeout;
     let logging_in = async {

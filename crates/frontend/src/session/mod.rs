@@ -8,24 +8,30 @@
 //! States: logging in, idle, running a command, ended.
 
 mod again;
-mod beginning;
 mod commands;
+mod condition;
+mod deadline;
 mod diagnostics;
 mod follow;
 mod killer;
 mod kills;
 mod latest;
-mod login;
+pub(crate) mod login;
 mod observe;
+mod outcome;
 mod own_variables;
+mod prepared_statement;
 mod relay;
 mod release;
 mod route;
+mod seen;
 mod server;
 mod shard;
 mod sharded;
 mod state;
 mod statement;
+mod stopped;
+mod syntax;
 mod tls_status;
 mod transaction;
 mod verify;
@@ -51,50 +57,15 @@ use crate::backends::ServerId;
 use crate::client::{Client, ClientError};
 use crate::endpoint::Endpoint;
 use crate::idle::{Due, IdleState};
+use crate::incoming::Peer;
 use crate::plans::Circumstances;
-use crate::worker::{Incoming, Peer, Shared};
-pub(crate) use beginning::Beginnings;
-use shard::SeenByShard;
+use crate::shared::Shared;
+use seen::SeenByShard;
 use state::{BindingFlags, SessionState};
+use stopped::SessionEnd;
 
 /// A session keeps a buffer for commands of so many bytes from one to the next.
 const SMALL_COMMAND: usize = 16 * 1024;
-
-/// Why a session ends.
-#[derive(Debug)]
-pub(crate) enum SessionEnd {
-    /// The client said goodbye, or has gone.
-    Quit,
-    /// Its connection can't be served on.
-    Client(ClientError),
-    /// The client is told this, and the connection is closed.
-    Told(Failure),
-    /// The client has been told why already, and the connection is closed.
-    Said,
-    /// Killed.
-    Killed,
-}
-
-impl From<ClientError> for SessionEnd {
-    fn from(error: ClientError) -> Self {
-        match error {
-            ClientError::Gone => SessionEnd::Quit,
-            ClientError::Frame(weir_wire::frame::FrameError::TooLarge { .. }) => SessionEnd::Told(Failure::new(
-                Fault::Client,
-                codes::ER_NET_PACKET_TOO_LARGE,
-                b"08S01",
-                "Got a packet bigger than 'max_allowed_packet' bytes",
-            )),
-            ClientError::Frame(weir_wire::frame::FrameError::OutOfOrder { .. }) => SessionEnd::Told(Failure::new(
-                Fault::Client,
-                codes::ER_NET_PACKETS_OUT_OF_ORDER,
-                b"08S01",
-                "Got packets out of order",
-            )),
-            other => SessionEnd::Client(other),
-        }
-    }
-}
 
 /// A session that is logged in.
 pub(crate) struct Session {
@@ -150,7 +121,7 @@ pub(crate) struct Session {
     /// The place that is kept in the audit log for the statement at hand.
     audit_slot: Option<Slot>,
     /// When the statement at hand is ended, if a rule bounds it.
-    deadline: statement::admit::Deadline,
+    deadline: deadline::Deadline,
     /// A statement that takes at least so long is in the slow log.
     slow_time: Option<Duration>,
     /// When the latest command was sent to a server.
@@ -158,13 +129,6 @@ pub(crate) struct Session {
     /// For payloads that are put together anew.
     scratch: Vec<u8>,
     _user_entry: UserEntry,
-}
-
-/// Serves a client to its end.
-pub(crate) async fn serve(shared: Rc<Shared>, incoming: Incoming, handle: Arc<SessionHandle>) {
-    let Some(mut session) = login::begin(shared, incoming, handle).await else { return };
-    let end = session.run().await;
-    session.finish(end).await;
 }
 
 impl Session {

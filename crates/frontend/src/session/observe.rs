@@ -13,8 +13,10 @@ use weir_admin::logs::{Ended, Event, Line, Who, text_of};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
-use super::relay::{ER_OPTION_PREVENTS_STATEMENT, ReplyOutcome};
-use super::{Session, SessionEnd};
+use super::Session;
+use super::outcome::ReplyOutcome;
+use super::relay::ER_OPTION_PREVENTS_STATEMENT;
+use super::stopped::SessionEnd;
 use crate::backends::ServerId;
 
 /// What is known so far of the statement at hand.

@@ -7,12 +7,12 @@ use weir_backend::connection::OwnReply;
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
-use super::diagnostics::Condition;
+use super::Session;
+use super::condition::Condition;
 use super::latest::{Diagnostics, Left};
-use super::relay::ReplyOutcome;
-use super::server::Stopped;
+use super::outcome::ReplyOutcome;
 use super::state::OUTLAST_RESET;
-use super::{Session, SessionEnd};
+use super::stopped::{SessionEnd, Stopped};
 
 impl Session {
     /// After a command: keeps the connection if something binds it, holds it softly if something was left on it,

@@ -13,13 +13,13 @@ use weir_sql::{Class, Effects, Kind, Pins, RoutingHint, is_servers_schema};
 use weir_topology::{Choice, Level, choose};
 use weir_wire::StatusFlags;
 
+use super::Session;
 use super::latest::{Diagnostics, Left};
-use super::relay::ReplyOutcome;
-use super::server::Stopped;
-use super::shard::NOTHING_SEEN;
-
+use super::outcome::ReplyOutcome;
+use super::seen::NOTHING_SEEN;
+use super::state::SessionState;
 use super::statement::place::{self, Place, PlaceFacts, ReadPlace};
-use super::{Session, SessionState};
+use super::stopped::Stopped;
 use crate::backends::{Backends, HOME, Reading, ServerId};
 
 /// Where the statement at hand runs.

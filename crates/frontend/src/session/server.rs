@@ -13,40 +13,18 @@ use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
 use weir_wire::{Capabilities, Command, Failure, Fault, StatusFlags};
 
+use super::Session;
 use super::killer::Killer;
 use super::latest::Left;
-use super::relay::{Broken, ER_OPTION_PREVENTS_STATEMENT, Relay, ReplyOutcome};
+use super::outcome::ReplyOutcome;
+use super::relay::{Broken, ER_OPTION_PREVENTS_STATEMENT, Relay};
 use super::state::needs_insert_id;
-use super::{Session, SessionEnd};
+use super::stopped::{SessionEnd, Stopped};
 use crate::backends::{HOME, ServerId};
 use crate::client::{Client, ClientError};
 
 /// How often a writer that is gone is tried again, unless something changes before.
 const AGAIN: Duration = Duration::from_millis(100);
-
-/// Why a statement was not run, or not to its end.
-pub(super) enum Stopped {
-    /// The reader has not reached the session's position in time; the client has been told nothing.
-    Late,
-    /// The server takes no writes; the client has been told nothing, and the statement has done nothing.
-    ReadOnly(Failure),
-    /// The client is told, and the session goes on.
-    Refused(Failure),
-    /// The session ends.
-    Ended(SessionEnd),
-}
-
-impl Stopped {
-    /// What the client is told, if it is an error.
-    pub(super) fn failure(&self) -> Option<Failure> {
-        match self {
-            Stopped::ReadOnly(failure) | Stopped::Refused(failure) | Stopped::Ended(SessionEnd::Told(failure)) => {
-                Some(failure.clone())
-            }
-            Stopped::Late | Stopped::Ended(_) => None,
-        }
-    }
-}
 
 /// Why a wait for a server's reply goes on or ends.
 pub(super) enum Woken {
@@ -68,12 +46,6 @@ impl Woken {
             () = handle.bell.rung() => Ok(Woken::Rung),
             error = client.gone() => Ok(Woken::Gone(error)),
         }
-    }
-}
-
-impl From<Failure> for Stopped {
-    fn from(failure: Failure) -> Self {
-        Stopped::Refused(failure)
     }
 }
 

@@ -4,24 +4,24 @@
 //! left (warnings, counts, insert id) is either known here or on the connection that the session still keeps.
 
 use std::collections::{BTreeSet, HashMap};
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
-use weir_admin::digests::Digested;
 use weir_backend::Identity;
-use weir_backend::lanes::Group;
 use weir_backend::profile::SharedProfile;
-use weir_backend::statement::StatementKey;
-use weir_sql::{Class, Dialect, Effects, Kind, LexMode, Pins, RoutingHint};
-use weir_wire::error::codes;
-use weir_wire::stmt::{Execute, settle_null_types};
-use weir_wire::{Failure, Fault, StatusFlags};
+use weir_sql::{Class, Dialect, Effects, Kind, LexMode, Pins};
+use weir_wire::{Failure, StatusFlags};
 
-use super::beginning::{Beginning, lex_mode};
-use super::diagnostics::Condition;
+use super::condition::Condition;
 use super::latest::{Diagnostics, LatestStatement};
-use super::sharded::TableName;
-use super::statement::prepared::malformed;
-use super::statement::sql_prepare::SqlPrepared;
+use super::prepared_statement::{PreparedStatement, SqlPrepared};
+use crate::beginning::{Beginning, lex_mode};
+
+/// What may assign variables that its text does not show.
+pub(in crate::session) const OUT_OF_SIGHT: Pins =
+    Pins::CALL.union(Pins::UNKNOWN_FUNCTION).union(Pins::UNKNOWN_STATEMENT).union(Pins::TEXT_PREPARE);
+
+/// A table's database and name, as they are compared.
+pub(crate) type TableName = (Vec<u8>, Vec<u8>);
 
 /// The start of a transaction, in words of Weir's own: a client's may have a comment behind its semicolon, which has a reply of its own.
 #[derive(Debug, Clone)]
@@ -51,59 +51,6 @@ impl Begin {
     fn of(read_only: Option<bool>, either: &'static str, reads: &'static str, writes: &'static str) -> Begin {
         let text = read_only.map_or(either, |reads_only| if reads_only { reads } else { writes });
         Begin { text, read_only: read_only == Some(true), may_be_refused: read_only == Some(false) }
-    }
-}
-
-/// A statement prepared by the client.
-#[derive(Debug)]
-pub(crate) struct PreparedStatement {
-    pub(crate) key: Rc<StatementKey>,
-    pub(crate) class: Rc<Class>,
-    pub(crate) params: u16,
-    /// The parameter types of its latest execution.
-    pub(crate) types: Option<Rc<[u8]>>,
-    /// Its executions have not all had the same parameter types.
-    pub(crate) retyped: bool,
-    /// The latest type that each parameter had in any execution.
-    pub(crate) known_types: Vec<Option<[u8; 2]>>,
-    /// Rows wait on the server.
-    pub(crate) cursor: bool,
-    /// A parameter's value has been sent in pieces.
-    pub(crate) long_data: bool,
-    /// Sending a piece failed: the next execution tells.
-    pub(crate) failed: Option<Failure>,
-    /// Where it wants to run, if it says so.
-    pub(crate) hint: Option<RoutingHint>,
-    /// What is counted of its executions.
-    pub(crate) digested: Rc<Digested>,
-    /// Its digest, if its executions may ride lanes.
-    pub(crate) digest: Option<u128>,
-    /// The lanes whose settings were last found to be those that it was prepared with.
-    pub(crate) lanes: Weak<Group>,
-}
-
-impl PreparedStatement {
-    /// Takes the types that an execution brings for its parameters. Returns whether those of some are not known.
-    ///
-    /// # Errors
-    /// There are none, neither with this execution nor from an earlier one.
-    pub(crate) fn take_types(&mut self, execute: &Execute<'_>, named: bool, mariadb: bool) -> Result<bool, Failure> {
-        let first = self.types.is_none();
-        let brought = execute.types.map(<[u8]>::to_vec);
-        let Some(mut types) = brought.or_else(|| if first { execute.types_of_nulls(named) } else { None }) else {
-            if execute.params > 0 && first {
-                let message = "Incorrect arguments to mysqld_stmt_execute";
-                return Err(Failure::new(Fault::Client, codes::ER_WRONG_ARGUMENTS, b"HY000", message));
-            }
-            return Ok(false);
-        };
-        let mut untyped = false;
-        if !mariadb {
-            untyped = settle_null_types(&mut types, &mut self.known_types, named).map_err(malformed)?;
-        }
-        self.retyped |= self.types.as_ref().is_some_and(|before| before[..] != types[..]);
-        self.types = Some(types.into());
-        Ok(untyped)
     }
 }
 

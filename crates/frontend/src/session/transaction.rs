@@ -16,39 +16,23 @@ use weir_admin::sessions::Interrupt;
 use weir_backend::Lease;
 use weir_backend::admission::AdmissionPermit;
 use weir_sql::{Class, Effects, Kind, Pins};
-use weir_txn::{Role, Taken, TransactionId};
-use weir_txn::{is_in_transaction, join_texts};
+use weir_txn::{Role, Taken, TransactionId, is_in_transaction, join_texts};
 use weir_wire::StatusFlags;
 use weir_wire::error::codes;
 
 use super::Session;
 use super::latest::{Diagnostics, Left};
-use super::relay::ReplyOutcome;
-use super::server::Stopped;
-use super::sharded::shard_id;
-
+use super::outcome::ReplyOutcome;
 use super::statement::Statement;
 use super::statement::decide::{First, TransactionAct};
-use crate::backends::ServerId;
+use super::stopped::Stopped;
+use crate::backends::{ServerId, shard_id};
+use kind::{HARMLESS, Joins};
 use lease::{LeasedShard, Shown};
 pub(super) use participants::StatementLeases;
 
-/// Pins that say nothing of a connection that later statements of a transaction could miss.
-pub(super) const HARMLESS: Pins = Pins::SET_TRANSACTION.union(Pins::FOUND_ROWS).union(Pins::ROW_COUNT);
-
 /// "XA_RBROLLBACK".
 const ER_XA_RBROLLBACK: u16 = 1402;
-
-/// When a shard has to have joined a transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Joins {
-    /// Before anything else is sent there. What writes must not be on its way to a server that has refused the branch.
-    First,
-    /// While others join: whoever asks for it has it confirmed.
-    Meanwhile,
-    /// With the statement that is sent there next.
-    WithStatement,
-}
 
 /// A savepoint that is open.
 #[derive(Debug)]

@@ -15,8 +15,7 @@ use weir_wire::{Capabilities, Malformed};
 
 use super::super::Session;
 use super::super::statement::{Execution, Statement};
-use super::shard_id;
-use crate::backends::HOME;
+use crate::backends::{HOME, shard_id};
 use crate::literals::Literals;
 use crate::plans::{Circumstances, Wanted};
 

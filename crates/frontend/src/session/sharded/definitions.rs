@@ -14,17 +14,17 @@ use weir_shards::Sharding;
 use weir_sql::LexMode;
 use weir_sql::ast::{Statement, StatementKind, UpkeepVerb};
 use weir_wire::Failure;
+use weir_wire::error::not_supported;
 
-use super::super::diagnostics::Condition;
+use super::super::Session;
+use super::super::condition::Condition;
 use super::super::latest::Diagnostics;
-use super::super::server::Stopped;
 use super::super::statement::Statement as OnItsWay;
 use super::super::statement::decide::OneServer;
-use super::super::{Session, SessionEnd};
-use super::multi_shard::places;
+use super::super::stopped::{SessionEnd, Stopped};
 use super::sink::ClientSink;
 use super::waiting::conditions_of;
-use weir_wire::error::not_supported;
+use crate::backends::places;
 
 /// What of a session decides what a definition means.
 struct Surroundings {

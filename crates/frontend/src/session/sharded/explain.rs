@@ -10,8 +10,8 @@ use weir_wire::resultset::{Column, ResultSet};
 use weir_wire::{Failure, Fault, error::codes};
 
 use super::super::Session;
-use super::super::server::Stopped;
 use super::super::statement::{Form, Statement};
+use super::super::stopped::Stopped;
 use crate::backends::ServerId;
 
 impl Session {

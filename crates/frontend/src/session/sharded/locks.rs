@@ -9,10 +9,10 @@ use weir_wire::error::codes;
 use weir_wire::packets::OkPacket;
 
 use super::super::Session;
-use super::super::diagnostics::Condition;
+use super::super::condition::Condition;
 use super::super::latest::Diagnostics;
-use super::super::server::Stopped;
 use super::super::statement::Statement;
+use super::super::stopped::Stopped;
 
 impl Session {
     /// Answers LOCK TABLES of tables of sharded databases without taking locks.

@@ -28,13 +28,11 @@ use weir_sql::{Class, Effects, Kind};
 use weir_wire::error::not_supported;
 
 use super::Session;
-use super::server::Stopped;
 use super::statement::Statement;
 use super::statement::decide::OneServer;
-pub(super) use planning::shard_id;
+use super::stopped::Stopped;
+use crate::backends::shard_id;
 use resolve::Changed;
-pub(super) use temporary::TableName;
-pub(super) use variables::OUT_OF_SIGHT;
 
 impl Session {
     /// What is known of shards, if there are several and the session has not chosen one for all that it runs.

@@ -8,10 +8,8 @@ use std::time::Instant;
 
 use weir_admin::sessions::Interrupt;
 use weir_backend::monitor::Kill;
-use weir_catalog::ShardId;
 use weir_exec::read::{self, Cancel, Collations};
-use weir_exec::write;
-use weir_exec::{LeftId, Outcome, Request, ShardLease};
+use weir_exec::{LeftId, Outcome, Request, ShardLease, write};
 use weir_plan::{Computed, Read, Union, Write, WriteKind};
 use weir_shards::Sharding;
 use weir_sql::{Class, Effects};
@@ -19,18 +17,19 @@ use weir_wire::error::codes;
 use weir_wire::packets::OkPacket;
 use weir_wire::{Capabilities, Failure, Fault};
 
+use super::super::Session;
 use super::super::latest::{Diagnostics, Left};
-use super::super::relay;
+use super::super::outcome::ReplyOutcome;
 use super::super::release::only_number;
-use super::super::server::Stopped;
 use super::super::state::needs_insert_id;
 use super::super::statement::Statement;
+use super::super::stopped::{SessionEnd, Stopped};
 use super::super::transaction::StatementLeases;
-use super::super::{Session, SessionEnd};
 use super::resolve::Changed;
 use super::returning;
 use super::sink::{ClientFile, ClientSink};
 use super::waiting::{Killing, as_told, attend, conditions_of, running};
+use crate::backends::places;
 use crate::client::ClientError;
 
 /// What is read.
@@ -360,12 +359,8 @@ impl Session {
         let only_reads = class.effects.contains(Effects::READS) && !class.effects.contains(Effects::WRITES);
         let reads = only_reads || outcome.returned.is_some();
         let error = outcome.error.as_ref().map(|failure| (failure.code, failure.sqlstate));
-        let said = relay::ReplyOutcome {
-            rows_sent: outcome.sent,
-            rows_affected: outcome.affected,
-            error,
-            ..relay::ReplyOutcome::default()
-        };
+        let said =
+            ReplyOutcome { rows_sent: outcome.sent, rows_affected: outcome.affected, error, ..ReplyOutcome::default() };
         self.ran.note(self.target.place(), &said);
         let state = &mut self.state;
         state.latest.row_count = match (error, reads) {
@@ -407,9 +402,4 @@ impl Session {
             self.state.latest.last_insert_id = Left::Known(id);
         }
     }
-}
-
-/// The places of shards.
-pub(super) fn places(shards: &[ShardId]) -> Vec<usize> {
-    shards.iter().map(|shard| usize::from(shard.0)).collect()
 }

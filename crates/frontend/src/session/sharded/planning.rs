@@ -11,16 +11,15 @@ use weir_shards::Sharding;
 use weir_sql::ast::{Statement, StatementKind};
 use weir_sql::resolve::{Context, resolve};
 use weir_sql::{Bump, LexMode, Parsed, SyntaxError};
-use weir_wire::error::codes;
+use weir_wire::error::{codes, not_supported};
 use weir_wire::{Failure, Fault, Malformed};
 
 use super::super::Session;
-use super::super::server::Stopped;
 use super::super::statement::Statement as OnItsWay;
-use super::super::statement::prepared::malformed;
+use super::super::stopped::{Stopped, malformed};
+use super::super::syntax::syntax_error;
 use crate::literals::{Literals, variable};
 use crate::plans::{Circumstances, Wanted};
-use weir_wire::error::not_supported;
 
 /// How often weights are learnt for one statement: once for each collation that it has, and not for ever.
 const MOST_LESSONS: usize = 16;
@@ -272,19 +271,6 @@ fn apart(reason: &str) -> Failure {
     not_supported(message)
 }
 
-/// A text that can't be read, in the words of a kind of server.
-pub(in super::super) fn syntax_error(error: &SyntaxError, mariadb: bool) -> Failure {
-    let kind = if mariadb { "MariaDB" } else { "MySQL" };
-    let message = error.to_string().replacen("your server version", &format!("your {kind} server version"), 1);
-    // What would have fitted is behind the place where the server's own words end.
-    let end = message.rfind("' at line ").map_or(message.len(), |at| {
-        let number = at + "' at line ".len();
-        number + message[number..].bytes().take_while(u8::is_ascii_digit).count()
-    });
-    let form = error.form().map(|form| format!(". This is Weir's own, written {form}")).unwrap_or_default();
-    Failure::new(Fault::Client, codes::ER_PARSE_ERROR, b"42000", format!("{}{form}", &message[..end]))
-}
-
 /// The shard that a text names by a hint. A comment at its beginning is one if there is a shard of that name.
 fn hinted(text: &[u8], mode: LexMode, catalog: &Catalog) -> Result<Option<ShardId>, Failure> {
     let Some(hint) = weir_sql::shard_hint(text, mode) else { return Ok(None) };
@@ -317,15 +303,8 @@ fn one_place(first: Plan, next: Result<Plan, Refusal>) -> Result<Plan, Refusal> 
     }
 }
 
-/// A shard's id, from its place.
-pub(in super::super) fn shard_id(shard: usize) -> ShardId {
-    ShardId(u16::try_from(shard).unwrap_or(u16::MAX))
-}
-
 #[cfg(test)]
 mod tests {
-    use weir_sql::Bump;
-
     use super::*;
 
     #[test]
@@ -335,20 +314,5 @@ mod tests {
         for words in ["can't do yet: a UNION. ", "Name the shard keys", "WEIR EXPLAIN", "GLOBAL", "one table each"] {
             assert!(failure.message.contains(words), "{}", failure.message);
         }
-    }
-
-    #[test]
-    fn an_error_in_weirs_own_clause_shows_its_form_and_others_are_the_servers() {
-        let told = |text: &str| {
-            let arena = Bump::new();
-            let error = weir_sql::parse(&arena, text.as_bytes(), LexMode::default()).expect_err(text);
-            syntax_error(&error, true).message.clone()
-        };
-        let own = told("CREATE TABLE t (id INT) SHARD BY RANGE(id) (s1 LESS THAN 5)");
-        assert!(
-            own.contains("near 'LESS THAN 5)' at line 1. This is Weir's own, written SHARD BY RANGE(column)"),
-            "{own}"
-        );
-        assert!(told("SELECT FROM WHERE").ends_with("near 'FROM WHERE' at line 1"));
     }
 }

@@ -5,18 +5,17 @@
 
 use std::sync::Arc;
 
-use weir_exec::ShardLease;
-use weir_exec::read;
 use weir_exec::write::{self, Resolved};
+use weir_exec::{ShardLease, read};
 use weir_plan::{Plan, Resolve, Returns, Write, WriteKind};
 use weir_shards::Sharding;
 use weir_wire::error::not_supported;
 
 use super::super::Session;
-use super::super::server::Stopped;
 use super::super::statement::Statement;
-use super::multi_shard::places;
+use super::super::stopped::Stopped;
 use super::waiting::{attend, failure_told, running};
+use crate::backends::places;
 
 /// What was found out for a statement, and put into its text.
 pub(super) struct Changed<'s, 'a> {

@@ -10,10 +10,11 @@ use weir_exec::{LeftId, Outcome, Request};
 use weir_plan::{Read, Write, WriteKind};
 
 use super::super::Session;
-use super::super::server::Stopped;
 use super::super::statement::{Execution, Statement};
-use super::multi_shard::{Reading, places};
+use super::super::stopped::Stopped;
+use super::multi_shard::Reading;
 use super::sink::ClientSink;
+use crate::backends::places;
 
 /// The shard and the text of a write that returns rows and runs on one shard.
 pub(super) fn of_one(write: &Write) -> Option<(ShardId, &[u8])> {

@@ -13,14 +13,12 @@ use weir_sql::ast::{DropKind, ObjectName, Statement, StatementKind};
 use weir_sql::visit::{Flow, NameRole, Node, Object, walk};
 use weir_sql::{Kind, Pins, TokenKind};
 use weir_wire::Failure;
-
-use super::super::Session;
-use super::super::server::Stopped;
-use super::super::statement::Statement as OnItsWay;
 use weir_wire::error::not_supported;
 
-/// A table's database and name, as they are compared.
-pub(in super::super) type TableName = (Vec<u8>, Vec<u8>);
+use super::super::Session;
+use super::super::state::TableName;
+use super::super::statement::Statement as OnItsWay;
+use super::super::stopped::Stopped;
 
 /// The names of a statement.
 #[derive(Debug, Default)]

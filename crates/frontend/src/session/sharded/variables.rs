@@ -15,15 +15,12 @@ use weir_wire::Failure;
 
 use super::super::Session;
 use super::super::latest::Left;
-use super::super::server::Stopped;
+use super::super::state::OUT_OF_SIGHT;
 use super::super::statement::Statement;
+use super::super::stopped::Stopped;
 use super::super::transaction::StatementLeases;
 use super::super::transaction::lease::confirm;
-use super::shard_id;
-
-/// What may assign variables that its text does not show.
-pub(in crate::session) const OUT_OF_SIGHT: Pins =
-    Pins::CALL.union(Pins::UNKNOWN_FUNCTION).union(Pins::UNKNOWN_STATEMENT).union(Pins::TEXT_PREPARE);
+use crate::backends::shard_id;
 
 impl Session {
     /// A statement was run: the variables that it may have assigned are on its connection.

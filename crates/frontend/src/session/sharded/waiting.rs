@@ -12,11 +12,11 @@ use weir_exec::{Outcome, ShardLease};
 use weir_wire::Failure;
 use weir_wire::auth::Password;
 
-use super::super::diagnostics::Condition;
+use super::super::Session;
+use super::super::condition::Condition;
 use super::super::killer::Killer;
 use super::super::relay::{self, KilledQuery};
-use super::super::server::Stopped;
-use super::super::{Session, SessionEnd};
+use super::super::stopped::{SessionEnd, Stopped};
 use crate::client::Client;
 use crate::endpoint::Endpoint;
 

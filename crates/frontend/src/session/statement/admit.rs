@@ -14,22 +14,10 @@ use weir_admin::rules::{Action, From, Rule, Turn};
 use weir_admin::sessions::Interrupt;
 use weir_sql::{LexMode, RoutingHint};
 use weir_wire::Failure;
-use weir_wire::error::codes;
 
 use super::super::Session;
-use super::super::server::Stopped;
-
-/// Ends a statement that takes too long: the rule says so, and whether it has.
-#[derive(Debug, Default, Clone)]
-pub(in crate::session) struct Deadline(Option<Rc<(Arc<Rule>, Cell<bool>)>>);
-
-impl Deadline {
-    /// What the client hears in place of this error, if the deadline is what caused it.
-    pub(in crate::session) fn in_place_of(&self, code: u16) -> Option<Failure> {
-        let (rule, passed) = self.0.as_deref()?;
-        (code == codes::ER_QUERY_INTERRUPTED && passed.get()).then(|| rule.timed_out())
-    }
-}
+use super::super::deadline::Deadline;
+use super::super::stopped::Stopped;
 
 /// What a rule has given a statement, for as long as the statement runs.
 #[derive(Debug, Default)]
@@ -124,7 +112,7 @@ impl Session {
     /// Has the statement at hand killed after a time.
     fn start_timer(&mut self, rule: &Arc<Rule>, time: Duration) -> Timer {
         let deadline = Rc::new((rule.clone(), Cell::new(false)));
-        self.deadline = Deadline(Some(deadline.clone()));
+        self.deadline = Deadline::of(deadline.clone());
         let handle = self.handle.clone();
         let task = tokio::task::spawn_local(async move {
             tokio::time::sleep(time).await;

@@ -4,10 +4,10 @@ use weir_admin::Caller;
 use weir_wire::packets::{OkPacket, SessionChange, put_session_change};
 use weir_wire::resultset::ResultSet;
 
+use super::super::Session;
 use super::super::latest::Left;
-use super::super::server::Stopped;
 use super::super::state::Begin;
-use super::super::{Session, SessionEnd};
+use super::super::stopped::{SessionEnd, Stopped};
 use super::Statement;
 use super::decide::Answer;
 

@@ -15,10 +15,10 @@ use weir_backend::profile::SharedProfile;
 use weir_sql::Class;
 use weir_wire::{Failure, StatusFlags};
 
+use super::super::Session;
 use super::super::latest::Diagnostics;
-use super::super::relay::ReplyOutcome;
-use super::super::server::Stopped;
-use super::super::{Session, SessionEnd};
+use super::super::outcome::ReplyOutcome;
+use super::super::stopped::{SessionEnd, Stopped};
 use super::{Execution, Form, Statement, Text};
 
 /// What a session keeps for its rides.

@@ -28,13 +28,10 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use weir_backend::statement::StatementKey;
+use weir_catalog::Constant;
 use weir_exec::Request;
 use weir_sql::{Bump, Class, Digest, LexMode, Parsed, RoutingHint, SyntaxError};
 use weir_wire::stmt::Execute;
-
-use super::diagnostics::AskedBy;
-use sql_prepare::Values;
-pub(in crate::session) use state_functions::names_server_threads;
 
 /// A statement on its way.
 pub(in crate::session) struct Statement<'a> {
@@ -225,4 +222,30 @@ impl<'a> Statement<'a> {
             _ => AskedBy::Text,
         }
     }
+}
+
+/// How the statement that asks for diagnostics came, and what its answer has to be like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) enum AskedBy {
+    /// COM_QUERY.
+    Text,
+    /// COM_STMT_EXECUTE.
+    Execution,
+    /// COM_STMT_EXECUTE that opens a cursor, whose rows only a server can keep.
+    Cursor,
+}
+
+/// The values of an execution's parameters: the client's user variables.
+#[derive(Debug)]
+pub(in crate::session) struct Values {
+    /// Their names, in lower case.
+    pub(in crate::session) names: Vec<String>,
+    pub(in crate::session) constants: Vec<Constant>,
+}
+
+/// Whether a text looks at the server's own list of threads, in which a session has its connection's id.
+pub(in crate::session) fn names_server_threads(text: &[u8]) -> bool {
+    const LISTS: [&[u8]; 5] = [b"is_used_lock", b"processlist", b"performance_schema", b"innodb_trx", b"innodb_lock"];
+    let lower = text.to_ascii_lowercase();
+    LISTS.iter().any(|list| lower.windows(list.len()).any(|window| window == *list))
 }

@@ -9,17 +9,16 @@ use std::rc::Rc;
 use weir_sql::{
     Bump, Class, Effects, First, Kind, Pins, decides_reading, first_statement, parse, trimmed, trimmed_start,
 };
-use weir_wire::error::codes;
+use weir_wire::error::{codes, not_supported};
 use weir_wire::reply::ReplyKind;
 use weir_wire::{Capabilities, Failure, StatusFlags};
 
+use super::super::Session;
 use super::super::latest::Diagnostics;
-use super::super::relay::ReplyOutcome;
-use super::super::server::Stopped;
-use super::super::{Session, SessionEnd};
+use super::super::outcome::ReplyOutcome;
+use super::super::stopped::{SessionEnd, Stopped};
 use super::{Form, Statement};
 use crate::texts::{ReadText, Several};
-use weir_wire::error::not_supported;
 
 /// Flags by which servers tell how they read texts.
 const TOLD: StatusFlags = StatusFlags::NO_BACKSLASH_ESCAPES.union(StatusFlags::ANSI_QUOTES);

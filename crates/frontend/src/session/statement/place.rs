@@ -9,7 +9,7 @@ use weir_topology::Level;
 use weir_wire::{Failure, Fault, error::codes};
 
 use super::decide::not_on_replica;
-use crate::session::transaction::Joins;
+use crate::session::transaction::kind::Joins;
 
 /// A server answers for reads of one kind for all.
 const ELSEWHERE: Effects = Effects::READS.union(Effects::USES_USER_VARIABLES);

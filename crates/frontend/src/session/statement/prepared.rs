@@ -12,39 +12,22 @@ use weir_sql::{Bump, Class, Effects, Kind, Pins, StateValues, classify};
 use weir_wire::error::codes;
 use weir_wire::params::Parameter;
 use weir_wire::stmt::{Execute, statement_id};
-use weir_wire::{Capabilities, Command, Failure, Fault, Malformed};
+use weir_wire::{Capabilities, Command, Failure, Fault};
 
-use super::super::server::Stopped;
-use super::super::state::PreparedStatement;
-use super::super::{Session, SessionEnd};
+use super::super::Session;
+use super::super::prepared_statement::{
+    LAST_PREPARED, MOST_STATEMENTS, PreparedStatement, TOO_MANY_STATEMENTS, too_many_statements,
+};
+use super::super::stopped::{SessionEnd, Stopped, malformed};
 use super::{Execution, Form, Statement, names_server_threads};
 use crate::texts::may_ride;
 
 mod held;
 
-pub(super) use held::in_pieces;
-
-/// The most statements that one client may have prepared: `max_prepared_stmt_count` of a stock server.
-pub(in crate::session) const MOST_STATEMENTS: usize = 16_382;
-/// `max_prepared_stmt_count` is reached.
-const TOO_MANY_STATEMENTS: u16 = 1461;
-/// MariaDB: "the statement prepared last".
-const LAST_PREPARED: u32 = u32::MAX;
-
 fn unknown_statement(id: u32, command: &str, mariadb: bool) -> Failure {
     let command = if mariadb { command } else { "mysql_stmt_precheck" };
     let message = format!("Unknown prepared statement handler ({id}) given to {command}");
     Failure::new(Fault::Client, codes::ER_UNKNOWN_STMT_HANDLER, b"HY000", message)
-}
-
-pub(in crate::session) fn too_many_statements() -> Failure {
-    let message =
-        format!("Can't create more than max_prepared_stmt_count statements (current value: {MOST_STATEMENTS})");
-    Failure::new(Fault::Client, TOO_MANY_STATEMENTS, b"42000", message)
-}
-
-pub(in crate::session) fn malformed(error: Malformed) -> Failure {
-    Failure::new(Fault::Client, codes::ER_MALFORMED_PACKET, b"HY000", error.to_string())
 }
 
 impl Session {

@@ -11,8 +11,8 @@ use weir_sql::{Kind, Pins};
 use weir_wire::StatusFlags;
 
 use super::super::Session;
-use super::super::relay::ReplyOutcome;
-use super::super::server::Stopped;
+use super::super::outcome::ReplyOutcome;
+use super::super::stopped::Stopped;
 use super::{Execution, Form, Statement};
 
 impl Session {

@@ -7,8 +7,8 @@ use weir_sql::{Kind, Pins};
 use weir_wire::StatusFlags;
 
 use super::super::Session;
-use super::super::server::Stopped;
-use super::super::transaction::HARMLESS;
+use super::super::stopped::Stopped;
+use super::super::transaction::kind::HARMLESS;
 use super::Statement;
 use super::decide::{self, Answer, Course, Facts, First, Names};
 

@@ -12,12 +12,12 @@ use weir_wire::Failure;
 use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::query_payload;
 
-use super::super::relay::ReplyOutcome;
-use super::super::server::Stopped;
+use super::super::outcome::ReplyOutcome;
+use super::super::prepared_statement::in_pieces;
+use super::super::stopped::Stopped;
 use super::super::{SMALL_COMMAND, Session};
 use super::decide::OneServer;
 use super::lane::Rode;
-use super::prepared::in_pieces;
 use super::{Execution, Form, NewText, Statement};
 
 impl Session {

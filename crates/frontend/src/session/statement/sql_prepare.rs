@@ -8,41 +8,23 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use weir_backend::profile::{SharedProfile, charset_of};
+use weir_backend::profile::charset_of;
 use weir_backend::statement::StatementKey;
 use weir_catalog::Constant;
 use weir_sql::ast::{ExecuteSource, Expr, ExprKind, StatementKind};
 use weir_sql::{Bump, Class, Effects, Kind, Pins, classify};
-use weir_wire::error::codes;
+use weir_wire::error::{codes, not_supported};
 use weir_wire::packets::OkPacket;
 use weir_wire::{Failure, Fault};
 
 use super::super::Session;
-use super::super::diagnostics::Condition;
+use super::super::condition::Condition;
 use super::super::latest::Diagnostics;
-use super::super::server::Stopped;
-use super::super::sharded::OUT_OF_SIGHT;
-use super::prepared::{MOST_STATEMENTS, too_many_statements};
-use super::{Form, Statement};
+use super::super::prepared_statement::{MOST_STATEMENTS, SqlPrepared, too_many_statements};
+use super::super::state::OUT_OF_SIGHT;
+use super::super::stopped::Stopped;
+use super::{Form, Statement, Values};
 use crate::literals::variable;
-use weir_wire::error::not_supported;
-
-/// A text that a client has prepared by SQL.
-#[derive(Debug)]
-pub(in crate::session) struct SqlPrepared {
-    text: Box<[u8]>,
-    parameters: usize,
-    /// The settings under which it was prepared.
-    parsing: SharedProfile,
-}
-
-/// The values of an execution's parameters: the client's user variables.
-#[derive(Debug)]
-pub(in crate::session) struct Values {
-    /// Their names, in lower case.
-    pub(in crate::session) names: Vec<String>,
-    pub(in crate::session) constants: Vec<Constant>,
-}
 
 /// What a text does with a prepared one.
 #[derive(Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use weir_sql::{Effects, Kind, StateValues, TokenKind};
 
 use super::super::Session;
 use super::super::latest::Left;
-use super::Statement;
+use super::{Statement, names_server_threads};
 
 impl Session {
     /// The text with the values of functions whose answer is the session's, not the connection's.
@@ -51,13 +51,6 @@ impl Session {
     pub(in crate::session) fn pseudo_thread_id(&self) -> Option<u64> {
         self.state.pseudo_thread_id.unwrap_or(Some(u64::from(self.handle.id)))
     }
-}
-
-/// Whether a text looks at the server's own list of threads, in which a session has its connection's id.
-pub(in crate::session) fn names_server_threads(text: &[u8]) -> bool {
-    const LISTS: [&[u8]; 5] = [b"is_used_lock", b"processlist", b"performance_schema", b"innodb_trx", b"innodb_lock"];
-    let lower = text.to_ascii_lowercase();
-    LISTS.iter().any(|list| lower.windows(list.len()).any(|window| window == *list))
 }
 
 /// Where the first statement of a text of several ends, its semicolon included: no statement begins with one.

@@ -9,8 +9,8 @@ use weir_wire::error::codes;
 use weir_wire::stmt::query_text_at;
 use weir_wire::{Failure, Fault};
 
-use super::super::server::Stopped;
-use super::super::{Session, SessionEnd};
+use super::super::Session;
+use super::super::stopped::{SessionEnd, Stopped};
 use super::{Form, Statement, Text};
 use crate::texts::ReadText;
 

@@ -8,8 +8,8 @@ use weir_backend::admission::AdmissionPermit;
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault, StatusFlags};
 
-use super::super::server::Stopped;
-use super::super::{Session, SessionEnd};
+use super::super::Session;
+use super::super::stopped::{SessionEnd, Stopped};
 
 impl Session {
     /// The connection that is wanted next is to the target's shard: if it begins a transaction, the session has a permit for it.

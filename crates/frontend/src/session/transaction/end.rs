@@ -8,12 +8,12 @@ use weir_txn::{Ended, Party, Role, Verdict};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault, StatusFlags};
 
-use super::super::server::Stopped;
-use super::super::sharded::shard_id;
+use super::super::Session;
 use super::super::state::Begin;
-use super::super::{Session, SessionEnd};
+use super::super::stopped::{SessionEnd, Stopped};
 use super::kind::Ends;
 use super::{ER_XA_RBROLLBACK, Participant};
+use crate::backends::shard_id;
 
 impl Session {
     /// A statement that commits what is open before it runs.

@@ -3,9 +3,23 @@
 //! What must always hold: what is not read as one of them here is none of them, or is one that only the server judges.
 
 use weir_sql::ast::{Completion, StatementKind, Transaction};
-use weir_sql::{Effects, Kind, LexMode, Lexer, TokenKind};
+use weir_sql::{Effects, Kind, LexMode, Lexer, Pins, TokenKind};
 
 use super::super::statement::Statement;
+
+/// Pins that say nothing of a connection that later statements of a transaction could miss.
+pub(in crate::session) const HARMLESS: Pins = Pins::SET_TRANSACTION.union(Pins::FOUND_ROWS).union(Pins::ROW_COUNT);
+
+/// When a shard has to have joined a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) enum Joins {
+    /// Before anything else is sent there. What writes must not be on its way to a server that has refused the branch.
+    First,
+    /// While others join: whoever asks for it has it confirmed.
+    Meanwhile,
+    /// With the statement that is sent there next.
+    WithStatement,
+}
 
 /// How a transaction is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

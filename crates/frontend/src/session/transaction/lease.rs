@@ -19,9 +19,9 @@ use weir_wire::{Failure, Fault};
 
 use super::super::Session;
 use super::super::route::multi_shard::{Reader, ShardServer};
-use super::super::server::{Stopped, Woken};
-use super::super::sharded::shard_id;
-use crate::backends::ServerId;
+use super::super::server::Woken;
+use super::super::stopped::Stopped;
+use crate::backends::{ServerId, shard_id};
 
 /// A connection to a shard's writer, or to a replica for a read, for one statement.
 pub(in crate::session) struct LeasedShard {

@@ -6,16 +6,18 @@
 use futures_util::future::join_all;
 use weir_exec::ShardLease;
 use weir_sql::Pins;
-use weir_txn::clock;
+use weir_txn::{clock, is_in_transaction};
 use weir_wire::error::codes;
 use weir_wire::{Failure, StatusFlags};
 
 use super::super::Session;
 use super::super::route::Target;
 use super::super::route::multi_shard::{Reader, ShardServer};
-use super::super::server::Stopped;
 use super::super::state::Begin;
-use super::{HARMLESS, Joins, Shown, shard_id};
+use super::super::stopped::Stopped;
+use super::kind::{HARMLESS, Joins};
+use super::lease::Shown;
+use crate::backends::shard_id;
 
 /// The connections of a statement on several shards.
 pub(in super::super) struct StatementLeases {
@@ -388,6 +390,6 @@ async fn transaction_lives(parts: &mut StatementLeases) -> bool {
     if !parts.parts.iter().all(|part| part.lease.is_clean()) {
         return false;
     }
-    let all = parts.parts.iter_mut().map(|part| super::is_in_transaction(&mut part.lease));
+    let all = parts.parts.iter_mut().map(|part| is_in_transaction(&mut part.lease));
     join_all(all).await.into_iter().all(|lives| lives)
 }

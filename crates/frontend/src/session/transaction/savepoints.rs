@@ -5,9 +5,9 @@
 use weir_sql::{Class, Effects, First, LexMode, Pins, first_statement};
 use weir_txn::everywhere;
 
-use super::super::server::Stopped;
+use super::super::Session;
 use super::super::statement::Statement;
-use super::super::{Session, SessionEnd};
+use super::super::stopped::{SessionEnd, Stopped};
 use super::Savepoint;
 use super::kind::TransactionStatement;
 

@@ -11,11 +11,10 @@ use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
 use super::super::Session;
-use super::super::server::Stopped;
-use super::super::sharded::shard_id;
 use super::super::state::Begin;
-use super::Joins;
-use crate::backends::HOME;
+use super::super::stopped::Stopped;
+use super::kind::Joins;
+use crate::backends::{HOME, shard_id};
 
 /// On a shard so many tables are tried, until there is one that the user may read.
 const MOST_TRIED: usize = 64;

@@ -7,22 +7,13 @@ use std::rc::Rc;
 
 use weir_backend::statement::StatementKey;
 use weir_sql::{Class, Effects};
-use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::statement_id;
 use weir_wire::{Command, Failure, Fault, Malformed, StatusFlags};
 
-use super::super::super::server::Stopped;
-use super::super::super::state::PreparedStatement;
-use super::super::super::{Session, SessionEnd};
-use super::{LAST_PREPARED, malformed};
-
-/// A statement with values in pieces would run with another text than the one that has them.
-pub(in crate::session) fn in_pieces() -> Failure {
-    let message = "Values sent in pieces (COM_STMT_SEND_LONG_DATA) to a statement that Weir has to change, as it uses ROW_COUNT(), \
-                   FOUND_ROWS() or a generated key, are not supported; send them with the execution";
-    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
-}
+use super::super::super::Session;
+use super::super::super::prepared_statement::{LAST_PREPARED, PreparedStatement};
+use super::super::super::stopped::{SessionEnd, Stopped, malformed};
 
 impl Session {
     /// A key for this statement alone, if another of the same key has a cursor or values in pieces.

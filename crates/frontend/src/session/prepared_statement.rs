@@ -1,0 +1,98 @@
+//! What a client has prepared: by COM_STMT_PREPARE, and by SQL.
+//!
+//! What must always hold: a statement's parameter types are those of its own executions.
+
+use std::rc::{Rc, Weak};
+
+use weir_admin::digests::Digested;
+use weir_backend::lanes::Group;
+use weir_backend::profile::SharedProfile;
+use weir_backend::statement::StatementKey;
+use weir_sql::{Class, RoutingHint};
+use weir_wire::error::codes;
+use weir_wire::stmt::{Execute, settle_null_types};
+use weir_wire::{Failure, Fault};
+
+use super::stopped::malformed;
+
+/// The most statements that one client may have prepared: `max_prepared_stmt_count` of a stock server.
+pub(in crate::session) const MOST_STATEMENTS: usize = 16_382;
+/// `max_prepared_stmt_count` is reached.
+pub(super) const TOO_MANY_STATEMENTS: u16 = 1461;
+/// MariaDB: "the statement prepared last".
+pub(in crate::session) const LAST_PREPARED: u32 = u32::MAX;
+
+/// A statement prepared by the client.
+#[derive(Debug)]
+pub(crate) struct PreparedStatement {
+    pub(crate) key: Rc<StatementKey>,
+    pub(crate) class: Rc<Class>,
+    pub(crate) params: u16,
+    /// The parameter types of its latest execution.
+    pub(crate) types: Option<Rc<[u8]>>,
+    /// Its executions have not all had the same parameter types.
+    pub(crate) retyped: bool,
+    /// The latest type that each parameter had in any execution.
+    pub(crate) known_types: Vec<Option<[u8; 2]>>,
+    /// Rows wait on the server.
+    pub(crate) cursor: bool,
+    /// A parameter's value has been sent in pieces.
+    pub(crate) long_data: bool,
+    /// Sending a piece failed: the next execution tells.
+    pub(crate) failed: Option<Failure>,
+    /// Where it wants to run, if it says so.
+    pub(crate) hint: Option<RoutingHint>,
+    /// What is counted of its executions.
+    pub(crate) digested: Rc<Digested>,
+    /// Its digest, if its executions may ride lanes.
+    pub(crate) digest: Option<u128>,
+    /// The lanes whose settings were last found to be those that it was prepared with.
+    pub(crate) lanes: Weak<Group>,
+}
+
+impl PreparedStatement {
+    /// Takes the types that an execution brings for its parameters. Returns whether those of some are not known.
+    ///
+    /// # Errors
+    /// There are none, neither with this execution nor from an earlier one.
+    pub(crate) fn take_types(&mut self, execute: &Execute<'_>, named: bool, mariadb: bool) -> Result<bool, Failure> {
+        let first = self.types.is_none();
+        let brought = execute.types.map(<[u8]>::to_vec);
+        let Some(mut types) = brought.or_else(|| if first { execute.types_of_nulls(named) } else { None }) else {
+            if execute.params > 0 && first {
+                let message = "Incorrect arguments to mysqld_stmt_execute";
+                return Err(Failure::new(Fault::Client, codes::ER_WRONG_ARGUMENTS, b"HY000", message));
+            }
+            return Ok(false);
+        };
+        let mut untyped = false;
+        if !mariadb {
+            untyped = settle_null_types(&mut types, &mut self.known_types, named).map_err(malformed)?;
+        }
+        self.retyped |= self.types.as_ref().is_some_and(|before| before[..] != types[..]);
+        self.types = Some(types.into());
+        Ok(untyped)
+    }
+}
+
+/// A text that a client has prepared by SQL.
+#[derive(Debug)]
+pub(in crate::session) struct SqlPrepared {
+    pub(super) text: Box<[u8]>,
+    pub(super) parameters: usize,
+    /// The settings under which it was prepared.
+    pub(super) parsing: SharedProfile,
+}
+
+pub(in crate::session) fn too_many_statements() -> Failure {
+    let message =
+        format!("Can't create more than max_prepared_stmt_count statements (current value: {MOST_STATEMENTS})");
+    Failure::new(Fault::Client, TOO_MANY_STATEMENTS, b"42000", message)
+}
+
+/// A statement with values in pieces would run with another text than the one that has them.
+pub(in crate::session) fn in_pieces() -> Failure {
+    let message = "Values sent in pieces (COM_STMT_SEND_LONG_DATA) to a statement that Weir has to change, as it uses ROW_COUNT(), \
+                   FOUND_ROWS() or a generated key, are not supported; send them with the execution";
+    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+}

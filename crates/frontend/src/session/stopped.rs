@@ -1,0 +1,78 @@
+//! Why a statement was not run to its end, and why a session ends.
+//!
+//! What must always hold: whoever stops a statement says whether the client still has to be told.
+
+use weir_wire::error::codes;
+use weir_wire::{Failure, Fault, Malformed};
+
+use crate::client::ClientError;
+
+/// Why a session ends.
+#[derive(Debug)]
+pub(crate) enum SessionEnd {
+    /// The client said goodbye, or has gone.
+    Quit,
+    /// Its connection can't be served on.
+    Client(ClientError),
+    /// The client is told this, and the connection is closed.
+    Told(Failure),
+    /// The client has been told why already, and the connection is closed.
+    Said,
+    /// Killed.
+    Killed,
+}
+
+impl From<ClientError> for SessionEnd {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Gone => SessionEnd::Quit,
+            ClientError::Frame(weir_wire::frame::FrameError::TooLarge { .. }) => SessionEnd::Told(Failure::new(
+                Fault::Client,
+                codes::ER_NET_PACKET_TOO_LARGE,
+                b"08S01",
+                "Got a packet bigger than 'max_allowed_packet' bytes",
+            )),
+            ClientError::Frame(weir_wire::frame::FrameError::OutOfOrder { .. }) => SessionEnd::Told(Failure::new(
+                Fault::Client,
+                codes::ER_NET_PACKETS_OUT_OF_ORDER,
+                b"08S01",
+                "Got packets out of order",
+            )),
+            other => SessionEnd::Client(other),
+        }
+    }
+}
+
+/// Why a statement was not run, or not to its end.
+pub(super) enum Stopped {
+    /// The reader has not reached the session's position in time; the client has been told nothing.
+    Late,
+    /// The server takes no writes; the client has been told nothing, and the statement has done nothing.
+    ReadOnly(Failure),
+    /// The client is told, and the session goes on.
+    Refused(Failure),
+    /// The session ends.
+    Ended(SessionEnd),
+}
+
+impl Stopped {
+    /// What the client is told, if it is an error.
+    pub(super) fn failure(&self) -> Option<Failure> {
+        match self {
+            Stopped::ReadOnly(failure) | Stopped::Refused(failure) | Stopped::Ended(SessionEnd::Told(failure)) => {
+                Some(failure.clone())
+            }
+            Stopped::Late | Stopped::Ended(_) => None,
+        }
+    }
+}
+
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Self {
+        Stopped::Refused(failure)
+    }
+}
+
+pub(in crate::session) fn malformed(error: Malformed) -> Failure {
+    Failure::new(Fault::Client, codes::ER_MALFORMED_PACKET, b"HY000", error.to_string())
+}

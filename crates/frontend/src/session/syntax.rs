@@ -1,0 +1,40 @@
+//! A text that can't be read.
+
+use weir_sql::SyntaxError;
+use weir_wire::error::codes;
+use weir_wire::{Failure, Fault};
+
+/// A text that can't be read, in the words of a kind of server.
+pub(super) fn syntax_error(error: &SyntaxError, mariadb: bool) -> Failure {
+    let kind = if mariadb { "MariaDB" } else { "MySQL" };
+    let message = error.to_string().replacen("your server version", &format!("your {kind} server version"), 1);
+    // What would have fitted is behind the place where the server's own words end.
+    let end = message.rfind("' at line ").map_or(message.len(), |at| {
+        let number = at + "' at line ".len();
+        number + message[number..].bytes().take_while(u8::is_ascii_digit).count()
+    });
+    let form = error.form().map(|form| format!(". This is Weir's own, written {form}")).unwrap_or_default();
+    Failure::new(Fault::Client, codes::ER_PARSE_ERROR, b"42000", format!("{}{form}", &message[..end]))
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_sql::{Bump, LexMode};
+
+    use super::*;
+
+    #[test]
+    fn an_error_in_weirs_own_clause_shows_its_form_and_others_are_the_servers() {
+        let told = |text: &str| {
+            let arena = Bump::new();
+            let error = weir_sql::parse(&arena, text.as_bytes(), LexMode::default()).expect_err(text);
+            syntax_error(&error, true).message.clone()
+        };
+        let own = told("CREATE TABLE t (id INT) SHARD BY RANGE(id) (s1 LESS THAN 5)");
+        assert!(
+            own.contains("near 'LESS THAN 5)' at line 1. This is Weir's own, written SHARD BY RANGE(column)"),
+            "{own}"
+        );
+        assert!(told("SELECT FROM WHERE").ends_with("near 'FROM WHERE' at line 1"));
+    }
+}
