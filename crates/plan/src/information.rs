@@ -13,8 +13,8 @@ mod tables;
 use weir_catalog::ShardId;
 use weir_sql::ast::StatementKind;
 
-use crate::statement::{Planner, refused};
-use crate::{InformationQuery, Refusal};
+use crate::statement::Planner;
+use crate::{InformationQuery, Need, Refusal};
 
 const SCHEMA: &[u8] = b"information_schema";
 
@@ -39,7 +39,7 @@ pub(crate) fn wanted(planner: &Planner<'_>) -> Result<Option<InformationQuery>, 
         && let Some((_, name)) = named.iter().find(|(_, name)| tables::is_of_one_server(name))
     {
         let name = String::from_utf8_lossy(name);
-        return Err(refused(format!(
+        return Err(Need::OneServer.refused(format!(
             "information_schema.{name} tells what one server keeps of its tables, and there are several: say SET weir_shard = 'name' to \
              ask one of them"
         )));
@@ -62,7 +62,7 @@ pub(crate) fn wanted(planner: &Planner<'_>) -> Result<Option<InformationQuery>, 
         let whole = planner.catalog.all_shards().all(|shard| at(shard).is_empty());
         return match whole {
             true => Ok(None),
-            false => Err(refused(
+            false => Err(Need::RowsInOnePlace.refused(
                 "What information_schema tells of sharded databases is put together of several shards, which is done for queries that \
                  read no sharded tables: ask for it with a SELECT of its own",
             )),

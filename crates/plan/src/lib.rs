@@ -10,6 +10,7 @@
 //! * [`routines`]: what stored procedures and functions do, and where.
 //! * `scatter`: reads of several shards; `locks`: LOCK TABLES and FLUSH TABLES.
 //! * [`explain`]: plans for people.
+//! * `refusal`: why a statement is not planned, by what it would take.
 //! * `information`: queries over `information_schema`; [`views`]: where views are.
 //! * `analysis`: tables, and what conditions say of their columns; `constant`: values; `place`: where values are; `effort`: how much work
 //!   there may be.
@@ -26,6 +27,7 @@ mod information;
 mod locks;
 pub mod model;
 mod place;
+mod refusal;
 mod route;
 pub mod routines;
 mod scatter;
@@ -38,6 +40,7 @@ pub mod write;
 
 pub use effort::Effort;
 pub use model::*;
+pub use refusal::{Need, Refusal};
 pub use session::SessionFacts;
 pub use statement::{plan, plan_within};
 pub use template::{Given, Scratch, Template, Templates, plan_traced};

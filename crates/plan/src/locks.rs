@@ -5,15 +5,15 @@
 use weir_catalog::{Placement, ShardId};
 use weir_sql::ast::{FlushLock, FlushTables, LockTables, TableLock};
 
-use crate::statement::{Planner, refused, to_shard};
-use crate::{Plan, Refusal};
+use crate::statement::{Planner, to_shard};
+use crate::{Need, Plan, Refusal};
 
 impl Planner<'_> {
     /// LOCK TABLES: one shard can, if what is written is there alone, and what is only read is there too.
     pub(crate) fn lock_tables(self, lock: &LockTables<'_>) -> Result<Plan, Refusal> {
         const WAY_OUT: &str = "under them servers allow no distributed transaction. mysqldump does without by --single-transaction \
                                --skip-add-locks; for dumps that have such statements already, SET weir_lock_tables = 'ignore'";
-        let refuse = |why: String| Err(refused(format!("LOCK TABLES: {why}, and {WAY_OUT}")));
+        let refuse = |why: String| Err(Need::OneServer.refused(format!("LOCK TABLES: {why}, and {WAY_OUT}")));
         let (mut needed, mut able): (Vec<ShardId>, Option<Vec<ShardId>>) = (Vec::new(), None);
         for locked in lock.tables {
             let database = locked.table.database.map(|database| database.name).or(self.session.database);

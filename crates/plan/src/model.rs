@@ -397,14 +397,3 @@ pub enum Comparison {
     GreaterOrEqual,
     Greater,
 }
-
-/// Why a statement can't be planned.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Refusal {
-    /// It is told to the client.
-    Failure(weir_wire::Failure),
-    /// It could be read by gathering fragments on one server; this names what stands in the way of a cheaper kind.
-    NeedsWorkbench(String),
-    /// Characters whose weights have to be learnt first: collation, characters.
-    NeedsWeights(String, Vec<char>),
-}

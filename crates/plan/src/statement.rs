@@ -25,7 +25,7 @@ use crate::routines::{KnownPrograms, plan_call};
 use crate::scatter;
 use crate::trace::Trace;
 use crate::write::{Input, Reads, plan_write};
-use crate::{Merge, Plan, Read, Refusal, Route, SessionFacts};
+use crate::{Merge, Need, Plan, Read, Refusal, Route, SessionFacts};
 
 /// What everything about one statement is planned with.
 #[derive(Clone, Copy)]
@@ -118,14 +118,9 @@ pub(crate) fn planned(
 /// The way out for what only a server can do, with all rows.
 const ON_ONE_SHARD: &str = "and only a server with all rows could do it: give it for SINGLE or GLOBAL tables, or on one shard with SET weir_shard = 'name'";
 
-/// Something that Weir does not do.
-pub(crate) fn refused(reason: impl Into<String>) -> Refusal {
-    Refusal::Failure(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", reason))
-}
-
 /// A statement that takes more than [`Effort`] allows.
 fn too_complex() -> Refusal {
-    refused(
+    Need::OtherForm.refused(
         "The statement takes too many steps to plan over shards: it is too long for what it compares with what. Send it in parts, or to one \
          shard (SET weir_shard)",
     )
@@ -161,7 +156,7 @@ impl<'a> Planner<'a> {
             _ => false,
         };
         if misplaces {
-            return Err(refused(
+            return Err(Need::OtherForm.refused(
                 "A hint can't send this write to a shard: its rows may belong on others, or copies would differ. Leave the hint out, or, to \
                  repair something, SET weir_shard",
             ));
@@ -253,7 +248,7 @@ impl<'a> Planner<'a> {
             Meeting::NoTables => Ok(Plan::Home),
             Meeting::On(shard, reason) => Ok(to_shard(shard, reason)),
             Meeting::Apart(_) if matches!(insert.source, InsertSource::Query(_)) => self.write(),
-            Meeting::Apart(reason) => Err(refused(reason)),
+            Meeting::Apart(reason) => Err(Need::OneServer.refused(reason)),
         }
     }
 
@@ -301,7 +296,7 @@ impl<'a> Planner<'a> {
                 let plain = Read { columns: None, hidden: 0, merge, skip: 0, take: None, ..read };
                 Ok(Plan::Read(Read { locks: false, pin_time: false, ..plain }))
             }
-            _ => Err(refused(
+            _ => Err(Need::OneServer.refused(
                 "EXPLAIN shows the plan of one server, and this statement is put together of several: use WEIR EXPLAIN",
             )),
         }
@@ -327,7 +322,7 @@ impl<'a> Planner<'a> {
                 self.on_one_shard("SET STATEMENT")
             }
             _ => match (Planner { statement, ..self }).of_kind() {
-                Ok(Plan::Show) => Err(refused(
+                Ok(Plan::Show) => Err(Need::OtherForm.refused(
                     "SET STATEMENT before what tells of a sharded database is not supported: leave SET STATEMENT out",
                 )),
                 Ok(plan @ (Plan::Home | Plan::Route(_) | Plan::Define)) => Ok(plan),
@@ -340,7 +335,7 @@ impl<'a> Planner<'a> {
     /// A block runs on one server: where its tables are, if it defines nothing that others have too.
     fn block(self) -> Result<Plan, Refusal> {
         match block::passes_by(self.text, self.session.mode, self.catalog, self.session.database) {
-            Some(word) => Err(refused(format!(
+            Some(word) => Err(Need::OtherForm.refused(format!(
                 "{word} within a block of statements would be done by one shard alone: give it as a statement of its own"
             ))),
             None => self.on_one_shard("This statement"),
@@ -418,14 +413,17 @@ impl<'a> Planner<'a> {
             let Some((_, database)) = self.catalog.database(database) else { continue };
             match (&found.placement, &database.shards[..]) {
                 (Placement::Single(shard), _) | (_, [shard]) => shards.push(*shard),
-                _ => return Err(refused(format!("{what}: the rows of {name} are on several shards, {ON_ONE_SHARD}"))),
+                _ => {
+                    return Err(Need::OneServer
+                        .refused(format!("{what}: the rows of {name} are on several shards, {ON_ONE_SHARD}")));
+                }
             }
         }
         shards.dedup();
         match shards[..] {
             [] => Ok(Plan::Home),
             [shard] => Ok(to_shard(shard, "all its tables are SINGLE, on this shard")),
-            _ => Err(refused(format!("{what}: its tables are on several shards, {ON_ONE_SHARD}"))),
+            _ => Err(Need::OneServer.refused(format!("{what}: its tables are on several shards, {ON_ONE_SHARD}"))),
         }
     }
 
@@ -454,7 +452,7 @@ impl<'a> Planner<'a> {
             )));
         }
         if analysis.too_large {
-            return Err(refused(
+            return Err(Need::OtherForm.refused(
                 "The statement has too many tables, or queries within queries, to be planned: send it in parts, or to one shard (SET weir_shard)",
             ));
         }
@@ -527,7 +525,7 @@ impl Reads for Planner<'_> {
         let parsed = weir_sql::parse(&arena, text, self.session.mode);
         match parsed.as_ref().map(|parsed| parsed.statements) {
             Ok([statement]) => plan(text, statement, self.catalog, self.weights, self.session),
-            _ => Err(refused("A query of Weir's own can't be read")),
+            _ => Err(Need::Nothing.refused("A query of Weir's own can't be read")),
         }
     }
 }

@@ -70,7 +70,7 @@ fn of_text(text: &[u8], mode: LexMode, catalog: &Catalog, session: &weir_plan::S
     let mut refused = false;
     for statement in parsed.statements {
         let planned = plan_within(text, statement, catalog, &Weights::default(), session, &effort);
-        refused |= matches!(planned, Err(Refusal::Failure(_)));
+        refused |= matches!(planned, Err(Refusal::Failure(_) | Refusal::NotSupported { .. }));
     }
     if is_timed() {
         println!(

@@ -150,7 +150,9 @@ impl Both {
         let mut text = text.as_bytes().to_vec();
         loop {
             let plan = self.plan(&text).map_err(|refusal| match refusal {
-                Refusal::Failure(failure) => failure,
+                refusal @ (Refusal::Failure(_) | Refusal::NotSupported { .. }) => {
+                    refusal.into_failure().expect("no weights are missing")
+                }
                 other => panic!("{}: {other:?}", String::from_utf8_lossy(&text)),
             })?;
             match plan {

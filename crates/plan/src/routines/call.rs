@@ -18,8 +18,8 @@ use super::value::{Charsets, as_parameter};
 use super::{DEEPEST, KnownPrograms, UNKNOWN};
 use crate::constant::Folder;
 use crate::place::Shards;
-use crate::statement::{Planner, plan, refused, to_shard};
-use crate::{Plan, Raise, Refusal, Route, SessionFacts};
+use crate::statement::{Planner, plan, to_shard};
+use crate::{Need, Plan, Raise, Refusal, Route, SessionFacts};
 
 /// Something that nobody knows the value of.
 const ANYTHING: &str = "@`weir: a variable`";
@@ -59,7 +59,7 @@ pub(crate) fn plan_call(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Resu
 }
 
 fn refusal(name: &ObjectName<'_>, why: &str) -> Refusal {
-    refused(format!(
+    Need::OneServer.refused(format!(
         "CALL in a database of several shards: the procedure {} {why}. Name the shard by a hint, /*+ WEIR_SHARD(name) */, if it is to run \
          on the rows of one",
         String::from_utf8_lossy(name.name.name)
@@ -216,6 +216,7 @@ impl Place {
             Ok(_) => refuse("it tells of several shards"),
             Err(Refusal::NeedsWorkbench(why)) => refuse(&why),
             Err(Refusal::Failure(failure)) => refuse(&failure.message),
+            Err(Refusal::NotSupported { message, .. }) => refuse(&message),
             Err(weights @ Refusal::NeedsWeights(..)) => Err(weights),
         }
     }

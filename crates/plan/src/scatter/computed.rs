@@ -239,8 +239,8 @@ impl<'a> Way<'_, '_, '_, 'a> {
         let (text, places) = made_of(&edits.into_pieces(planner.text), planner.text, planner.statement);
         match again::plan(planner, &text, &places, plan_groups) {
             Some(Ok(Plan::Read(read))) => Ok(read),
-            Some(Err(refusal @ (Refusal::Failure(_) | Refusal::NeedsWeights(..)))) => Err(refusal.into()),
             Some(Err(Refusal::NeedsWorkbench(why))) => Err(why.into()),
+            Some(Err(refusal)) => Err(refusal.into()),
             Some(Ok(_)) | None => Err("groups that can't be read alone".to_owned().into()),
         }
     }

@@ -5,9 +5,9 @@ use weir_sql::ast::{Expr, ExprKind, Query};
 use weir_sql::facts::Varies;
 use weir_sql::visit::{Flow, Node, walk};
 
-use crate::Refusal;
 use crate::analysis::conjuncts;
-use crate::statement::{Planner, refused};
+use crate::statement::Planner;
+use crate::{Need, Refusal};
 
 /// Refuses what belongs to one connection or one server.
 pub(super) fn check(planner: &Planner<'_>, query: &Query<'_>) -> Result<(), Refusal> {
@@ -32,15 +32,14 @@ pub(super) fn check(planner: &Planner<'_>, query: &Query<'_>) -> Result<(), Refu
     let found = of_effects.iter().find(|(effect, _)| effects.contains(*effect)).map(|(_, why)| why);
     let found = found.or(of_varies.iter().find(|(varying, _)| varies.contains(*varying)).map(|(_, why)| why));
     if let Some(why) = found {
-        return Err(refused(format!(
+        return Err(Need::OneServer.refused(format!(
             "{why}, and the rows are on several shards: name the shard key in WHERE, so that one shard has them all, or ask for it in a \
              statement of its own"
         )));
     }
     if writes_elsewhere(query) {
-        return Err(refused(
-            "INTO of rows that are on several shards: read them without it, or name the shard key in WHERE",
-        ));
+        return Err(Need::RowsInOnePlace
+            .refused("INTO of rows that are on several shards: read them without it, or name the shard key in WHERE"));
     }
     unknown_variable(planner)?;
     relevance(query)
@@ -67,7 +66,7 @@ fn unknown_variable(planner: &Planner<'_>) -> Result<(), Refusal> {
         if unknown.is_some() { Flow::Stop } else { Flow::Descend }
     });
     match unknown {
-        Some(name) => Err(refused(format!(
+        Some(name) => Err(Need::Value.refused(format!(
             "The value of @{name} is known to one connection only, and the rows are on several shards: set it to a literal"
         ))),
         None => Ok(()),
@@ -89,7 +88,7 @@ fn relevance(query: &Query<'_>) -> Result<(), Refusal> {
         Flow::Descend
     });
     if shown {
-        return Err(refused(
+        return Err(Need::Nothing.refused(
             "Full-text relevance depends on all rows of a table, which are on several shards: use MATCH in WHERE alone, or name the shard key",
         ));
     }

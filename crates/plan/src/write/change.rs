@@ -7,14 +7,14 @@ use weir_sql::ast::{Assignment, ColumnName, Expr, ExprKind, Limit, OrderItem, St
 use weir_sql::facts::{Facts, Varies};
 use weir_sql::resolve::{ColumnRole, Roles, SourceKind};
 
+use super::Input;
 use super::edits::Edits;
 use super::gather::plan_gather;
 use super::moving::plan_move;
 use super::names::{Target, with_facts};
 use super::returning::Returning;
 use super::varying::Varying;
-use super::{Input, refused};
-use crate::{Plan, Refusal, Returns, Route, Write, WriteKind};
+use crate::{Need, Plan, Refusal, Returns, Route, Write, WriteKind};
 
 /// What UPDATE and DELETE have in common.
 struct Change<'a> {
@@ -34,7 +34,7 @@ pub(super) fn plan_change(input: &Input<'_>) -> Result<Plan, Refusal> {
     match change.targets.iter().filter(|target| target.is_global()).count() {
         0 => change.sharded(input),
         global if global == change.targets.len() => change.global(input),
-        _ => Err(refused(
+        _ => Err(Need::OtherForm.refused(
             "A change of a GLOBAL table and of another one in one statement: change them one by one, in a transaction",
         )),
     }
@@ -45,7 +45,7 @@ impl<'a> Change<'a> {
         let (assignments, order_by, limit, returning) = match input.statement.kind {
             StatementKind::Update(update) => (update.assignments, update.order_by, update.limit, update.returning),
             StatementKind::Delete(delete) => (&[][..], delete.order_by, delete.limit, delete.returning),
-            _ => return Err(refused("This statement is neither UPDATE nor DELETE")),
+            _ => return Err(Need::Nothing.refused("This statement is neither UPDATE nor DELETE")),
         };
         with_facts(input, |facts| {
             let targets = targets(input, facts)?;
@@ -71,12 +71,12 @@ impl<'a> Change<'a> {
 
     fn global(&self, input: &Input<'_>) -> Result<Plan, Refusal> {
         if !self.all_global {
-            return Err(refused(
+            return Err(Need::RowsInOnePlace.refused(
                 "A change of a GLOBAL table that reads a sharded one: each shard would see other rows. Read them first, and change by literals",
             ));
         }
         if self.limit.is_some() && !self.is_ordered_by_key() {
-            return Err(refused(
+            return Err(Need::OtherForm.refused(
                 "LIMIT in a change of a GLOBAL table: each copy could take other rows. Add ORDER BY of the whole primary key",
             ));
         }
@@ -87,13 +87,13 @@ impl<'a> Change<'a> {
             } else {
                 "a value that differs from server to server"
             };
-            return Err(refused(format!(
+            return Err(Need::Value.refused(format!(
                 "A change of a GLOBAL table by {what}: its copies would differ. Compute it first and write it as a literal"
             )));
         }
         let returns = self.returns(input, Returns::OfOne)?;
         let alike = self.varying.alike(&self.targets, self.is_update())?;
-        let Some(target) = self.targets.first() else { return Err(refused("A change of no table")) };
+        let Some(target) = self.targets.first() else { return Err(Need::Nothing.refused("A change of no table")) };
         let kind = WriteKind::Global(target.database.shards.clone(), Self::text(input));
         let reason = format!("each shard has a copy of {}", target.shown());
         Ok(Plan::Write(Write { kind, alike, raise: None, returns, reason }))
@@ -120,7 +120,7 @@ impl<'a> Change<'a> {
         }
         if let Some(column) = self.moved_key() {
             let [target] = &self.targets[..] else {
-                return Err(refused(
+                return Err(Need::RowsInOnePlace.refused(
                     "A change of a shard key, of several tables: change each in a statement of its own, in a transaction",
                 ));
             };
@@ -130,7 +130,7 @@ impl<'a> Change<'a> {
             return Ok(Plan::Write(Write { kind, alike, raise: None, returns: None, reason }));
         }
         if self.returning.is_some() && (self.limit.is_some() || !self.order_by.is_empty()) {
-            return Err(refused(
+            return Err(Need::RowsInOnePlace.refused(
                 "RETURNING with ORDER BY or LIMIT of rows of several shards: read the rows first, in a transaction",
             ));
         }
@@ -147,7 +147,7 @@ impl<'a> Change<'a> {
 
     fn gathered(&self, input: &Input<'_>) -> Result<Plan, Refusal> {
         let [target] = &self.targets[..] else {
-            return Err(refused(
+            return Err(Need::RowsInOnePlace.refused(
                 "LIMIT in a change of several tables: change each in a statement of its own, in a transaction",
             ));
         };
@@ -162,7 +162,8 @@ impl<'a> Change<'a> {
     fn returns(&self, input: &Input<'_>, which: Returns) -> Result<Option<Returns>, Refusal> {
         let Some(returning) = self.returning else { return Ok(None) };
         if self.is_update() {
-            return Err(refused("RETURNING of an UPDATE of several shards: read the rows first, in a transaction"));
+            return Err(Need::RowsInOnePlace
+                .refused("RETURNING of an UPDATE of several shards: read the rows first, in a transaction"));
         }
         returning.keep_columns(input)?;
         returning.alike(&self.varying)?;
@@ -211,14 +212,14 @@ fn targets<'a>(input: &Input<'a>, facts: &Facts<'_>) -> Result<Vec<Target<'a>>, 
     let mut targets = Vec::new();
     for at in written {
         let SourceKind::Table(table) = &facts.names.sources[at].kind else {
-            return Err(refused(
+            return Err(Need::OtherForm.refused(
                 "Only tables can be changed on several shards, no views or queries: name the table that has the rows",
             ));
         };
         let known = Target::of(input.catalog, table.database.unwrap_or_default(), table.name);
         targets.push(known.ok_or_else(|| {
             let name = String::from_utf8_lossy(table.name);
-            refused(format!("'{name}' is no table that Weir knows as sharded: it can't be changed together with one. Change each in a statement of its own, in a transaction"))
+            Need::OtherForm.refused(format!("'{name}' is no table that Weir knows as sharded: it can't be changed together with one. Change each in a statement of its own, in a transaction"))
         })?);
     }
     Ok(targets)

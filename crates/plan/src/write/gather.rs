@@ -7,12 +7,12 @@ use std::ops::Range;
 
 use weir_sql::ast::{Expr, Limit, OrderItem, StatementKind, TableRef, TableRefKind};
 
+use super::Input;
 use super::edits::Edits;
 use super::forms::{form, put_read};
 use super::literal::put_name;
 use super::names::Target;
-use super::{Input, refused};
-use crate::{Gather, Plan, Refusal};
+use crate::{Gather, Need, Plan, Refusal};
 
 /// The clauses of a change of one table.
 struct Clauses<'a> {
@@ -46,11 +46,11 @@ impl<'a> Clauses<'a> {
 /// What finds the rows, and what changes them.
 pub(super) fn plan_gather(input: &Input<'_>, target: &Target<'_>) -> Result<Gather, Refusal> {
     let clauses =
-        Clauses::of(input).ok_or_else(|| refused("LIMIT in this form of a change of rows of several shards: read the rows first, in a transaction, and change them by their keys"))?;
+        Clauses::of(input).ok_or_else(|| Need::RowsInOnePlace.refused("LIMIT in this form of a change of rows of several shards: read the rows first, in a transaction, and change them by their keys"))?;
     let table = target.table;
     let shard_key = target.key().map_or(&[][..], |key| &key.columns);
     if table.primary_key.is_empty() || !shard_key.iter().all(|column| table.primary_key.contains(column)) {
-        return Err(refused(format!(
+        return Err(Need::RowsInOnePlace.refused(format!(
             "LIMIT in a change of rows of several shards: {} has no primary key that is unique over all of them, by which rows could be told. Leave LIMIT out, or name the shard key in WHERE",
             target.shown()
         )));
@@ -61,7 +61,7 @@ pub(super) fn plan_gather(input: &Input<'_>, target: &Target<'_>) -> Result<Gath
     let mut forms = Vec::new();
     for column in columns() {
         forms.push(form(column).ok_or_else(|| {
-            refused(format!(
+            Need::RowsInOnePlace.refused(format!(
                 "LIMIT in a change of rows of several shards: values of '{}' have no exact text. Leave LIMIT out, or name the shard key in WHERE",
                 column.name
             ))
@@ -90,7 +90,7 @@ pub(super) fn plan_gather(input: &Input<'_>, target: &Target<'_>) -> Result<Gath
     question.extend(cut(clauses.limit.span.range()));
     question.extend_from_slice(b" FOR UPDATE");
     let Plan::Read(rows) = input.reads.query(&question)? else {
-        return Err(refused(
+        return Err(Need::RowsInOnePlace.refused(
             "LIMIT in a change of rows that can't be found out first: read the rows in a transaction, and change them by their keys",
         ));
     };

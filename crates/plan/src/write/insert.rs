@@ -7,6 +7,7 @@ use weir_sql::ast::{Assignment, Expr, ExprKind, Insert, InsertSource};
 use weir_sql::facts::Varies;
 use weir_sql::resolve::Roles;
 
+use super::Input;
 use super::edits::Edits;
 use super::literal::literal;
 use super::names::{Target, with_facts};
@@ -15,8 +16,7 @@ use super::returning::Returning;
 use super::rows::Rows;
 use super::select::plan_select;
 use super::varying::Varying;
-use super::{Input, refused};
-use crate::{Alike, Duplicates, Plan, Raise, Refusal, Returns, Route, Write, WriteKind};
+use crate::{Alike, Duplicates, Need, Plan, Raise, Refusal, Returns, Route, Write, WriteKind};
 
 pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Result<Plan, Refusal> {
     let target = Target::named(input, &insert.table)?;
@@ -27,7 +27,9 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
     if let Placement::Single(shard) = target.table.placement {
         return Ok(route(shard, None, "the table is on one shard".to_owned()));
     }
-    let Some(rows) = Rows::of(insert, target.table)? else { return Err(refused("An INSERT without rows")) };
+    let Some(rows) = Rows::of(insert, target.table)? else {
+        return Err(Need::Nothing.refused("An INSERT without rows"));
+    };
     let varying = with_facts(input, |facts| {
         let own = insert.table.span;
         let others = facts.names.tables().filter(|(source, _)| source.span != own);
@@ -94,7 +96,7 @@ impl<'a> Changed<'_, 'a> {
             return Ok(route(shard, self.raise, "all rows are of one shard".to_owned()));
         }
         if insert.ignore && self.returning.is_some() {
-            return Err(refused(
+            return Err(Need::OtherForm.refused(
                 "RETURNING of INSERT IGNORE of rows that go to several shards: which of them were ignored, and so the order of the others, \
                  is not known. Insert them one by one",
             ));
@@ -128,7 +130,7 @@ impl<'a> Changed<'_, 'a> {
         let places: Vec<usize> = key.iter().filter_map(|column| rows.place(*column)).collect();
         let mut shards = Vec::with_capacity(rows.len());
         let mut values: Vec<&Expr<'_>> = Vec::with_capacity(places.len());
-        let unknown = || refused("The value of a shard key is not known: write it as a literal");
+        let unknown = || Need::Value.refused("The value of a shard key is not known: write it as a literal");
         for row in 0..rows.len() {
             values.clear();
             for place in &places {
@@ -171,7 +173,7 @@ fn placed<V: Iterator<Item = Constant>>(
             let shown = values().map(|value| String::from_utf8_lossy(&literal(&value)).into_owned());
             Err(Refusal::Failure(no_part(&shown.collect::<Vec<_>>().join(","))))
         }
-        Located::Unsure => Err(refused(format!(
+        Located::Unsure => Err(Need::Value.refused(format!(
             "What the server makes of this value for the shard key of {} can't be told from the statement. Write it as a literal of the \
              column's type",
             target.shown()
@@ -196,7 +198,7 @@ fn once_for_copies<'a>(
     for (range, varies) in varying.values.iter().filter(|(range, _)| range.start < returned) {
         let behind = end.is_some_and(|end| range.start >= end);
         if behind && varies.contains(Varies::RANDOM) {
-            return Err(refused(
+            return Err(Need::Value.refused(
                 "A random value in ON DUPLICATE KEY UPDATE of a GLOBAL table: its copies would differ. Compute it first and write it as a \
                  literal",
             ));
@@ -218,7 +220,7 @@ fn refuse_foreign_reads<'t>(
             known.is_some_and(|known| known.is_global() && known.database.shards == target.database.shards);
         if !everywhere {
             let name = String::from_utf8_lossy(table.name);
-            return Err(refused(format!(
+            return Err(Need::RowsInOnePlace.refused(format!(
                 "The values of an INSERT read '{name}', which is not on each shard in whole. Read it first and write its values as literals"
             )));
         }
@@ -233,7 +235,7 @@ fn keep_key(target: &Target<'_>, assignments: &[Assignment<'_>]) -> Result<(), R
         let Some(column) = target.table.column(one.column.name.name) else { continue };
         if key.columns.contains(&column) && !stays(target, column, &one.value) {
             let name = &target.table.columns[column].name;
-            return Err(refused(format!(
+            return Err(Need::OtherForm.refused(format!(
                 "ON DUPLICATE KEY UPDATE of '{name}', which is of the shard key: the row could belong on another shard. UPDATE the row instead"
             )));
         }

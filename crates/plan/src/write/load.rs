@@ -11,19 +11,19 @@ use weir_sql::facts::Varies;
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{LexMode, Lexer, TokenKind};
 
+use super::Input;
 use super::edits::Edits;
 use super::literal::put_name;
 use super::names::{Target, with_facts};
 use super::varying::Varying;
-use super::{Input, refused};
 use crate::constant::Folder;
 use crate::session::SessionFacts;
-use crate::{FileFormat, FileKey, LoadFile, Plan, Refusal, Write, WriteKind};
+use crate::{FileFormat, FileKey, LoadFile, Need, Plan, Refusal, Write, WriteKind};
 
 pub(super) fn plan_load<'a>(input: &Input<'a>, load: &'a Load<'a>) -> Result<Plan, Refusal> {
     let target = Target::named(input, &load.table)?;
     if load.xml || !load.local {
-        return Err(refused(
+        return Err(Need::OtherForm.refused(
             "A table of several shards is filled by LOAD DATA LOCAL only: each server would read a file of its own. Say LOAD DATA LOCAL \
              INFILE",
         ));
@@ -47,7 +47,7 @@ pub(super) fn plan_load<'a>(input: &Input<'a>, load: &'a Load<'a>) -> Result<Pla
     let key_columns = target.key().map_or(&[][..], |key| &key.columns);
     if let Some(column) = written.iter().find(|column| key_columns.contains(column) || auto == Some(**column)) {
         let name = &target.table.columns[*column].name;
-        return Err(refused(format!(
+        return Err(Need::Value.refused(format!(
             "SET of '{name}', which says where the row is: Weir has to know it before a server computes it. Put the value into the file"
         )));
     }
@@ -58,7 +58,7 @@ pub(super) fn plan_load<'a>(input: &Input<'a>, load: &'a Load<'a>) -> Result<Pla
             None if auto == Some(*column) => FileKey::Generated,
             None => {
                 let name = &target.table.columns[*column].name;
-                return Err(refused(format!(
+                return Err(Need::Value.refused(format!(
                     "The file has no field for '{name}', which is of the shard key: put it into the file, and name it among the columns"
                 )));
             }
@@ -68,7 +68,9 @@ pub(super) fn plan_load<'a>(input: &Input<'a>, load: &'a Load<'a>) -> Result<Pla
     let folder = Folder { text: input.text, session: input.session, assigns: false, trace: None };
     let file = LoadFile {
         shards: target.database.shards.clone(),
-        name: folder.contents(load.file.text(input.text)).ok_or_else(|| refused("The file's name can't be read"))?,
+        name: folder
+            .contents(load.file.text(input.text))
+            .ok_or_else(|| Need::OtherForm.refused("The file's name can't be read"))?,
         text: shards_text(input, load, &target, &format, &columns, auto.filter(|auto| place(*auto).is_none())),
         fields: columns.len(),
         variables,
@@ -97,10 +99,8 @@ fn columns(load: &Load<'_>, target: &Target<'_>) -> Result<(Vec<Option<usize>>, 
     let table = target.table;
     let Some(named) = load.columns.filter(|columns| !columns.is_empty()) else {
         if table.columns.iter().any(|column| column.generated) {
-            return Err(refused(format!(
-                "{} has generated columns: name the columns that the file has",
-                target.shown()
-            )));
+            return Err(Need::OtherForm
+                .refused(format!("{} has generated columns: name the columns that the file has", target.shown())));
         }
         let visible = (0..table.columns.len()).filter(|at| !table.columns[*at].invisible);
         return Ok((visible.map(Some).collect(), Vec::new()));
@@ -118,7 +118,7 @@ fn columns(load: &Load<'_>, target: &Target<'_>) -> Result<(Vec<Option<usize>>, 
             }
             Ok(None)
         }
-        _ => Err(refused(
+        _ => Err(Need::OtherForm.refused(
             "LOAD DATA into such a user variable, for a table of several shards: give it a name of plain letters",
         )),
     };
@@ -137,7 +137,7 @@ fn assigned(input: &Input<'_>, load: &Load<'_>, target: &Target<'_>) -> Result<V
     }
     let random = with_facts(input, |facts| facts.varies.intersects(Varies::RANDOM));
     if query || random && target.is_global() {
-        return Err(refused(
+        return Err(Need::OtherForm.refused(
             "SET with a subquery, or with random values for a GLOBAL table, in LOAD DATA: UPDATE the rows afterwards",
         ));
     }
@@ -223,7 +223,7 @@ impl Format {
         }
         let format = &read.format;
         if format.fields.is_empty() || format.lines.is_empty() || format.fields.first() == format.lines.first() {
-            return Err(refused(
+            return Err(Need::OtherForm.refused(
                 "LOAD DATA of a file without separators, or whose fields and lines end with the same character: give both a TERMINATED BY of \
                  their own",
             ));
@@ -249,9 +249,8 @@ impl Format {
                 TokenKind::Word
                     if ["COMPRESSION", "ROWS"].iter().any(|odd| word.eq_ignore_ascii_case(odd.as_bytes())) =>
                 {
-                    return Err(refused(
-                        "LOAD DATA of this kind of file, for a table of several shards: load plain lines",
-                    ));
+                    return Err(Need::OtherForm
+                        .refused("LOAD DATA of this kind of file, for a table of several shards: load plain lines"));
                 }
                 TokenKind::Word => {
                     if !word.eq_ignore_ascii_case(b"BY") {
@@ -260,12 +259,14 @@ impl Format {
                 }
                 TokenKind::Integer if ignore.is_some() => {
                     let number = std::str::from_utf8(word).ok().and_then(|number| number.parse().ok());
-                    self.format.skip = number.ok_or_else(|| refused("The number of lines to ignore can't be read"))?;
+                    self.format.skip =
+                        number.ok_or_else(|| Need::OtherForm.refused("The number of lines to ignore can't be read"))?;
                 }
                 _ => {
                     let value = folder.contents(word).filter(|_| matches!(word.first(), Some(b'\'' | b'"')));
                     let value = value.ok_or_else(|| {
-                        refused("LOAD DATA for a table of several shards: write separators as strings in quotes")
+                        Need::OtherForm
+                            .refused("LOAD DATA for a table of several shards: write separators as strings in quotes")
                     })?;
                     self.option(lines, &option, value)?;
                 }

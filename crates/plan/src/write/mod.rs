@@ -30,11 +30,10 @@ use std::sync::Arc;
 
 use weir_catalog::{Catalog, Constant, Database, Located, ShardId, Table, Weights};
 use weir_sql::ast::{Expr, Statement, StatementKind};
-use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
 use crate::session::SessionFacts;
-use crate::{Plan, Refusal};
+use crate::{Need, Plan, Refusal};
 
 /// A write, and what its plan depends on.
 #[derive(Clone, Copy)]
@@ -89,15 +88,10 @@ pub fn plan_write(input: &Input<'_>) -> Result<Plan, Refusal> {
         StatementKind::Insert(insert) => insert::plan_insert(input, insert),
         StatementKind::Update(_) | StatementKind::Delete(_) => change::plan_change(input),
         StatementKind::Load(load) => load::plan_load(input, load),
-        _ => Err(refused(
+        _ => Err(Need::OtherForm.refused(
             "This statement can't write to tables of several shards: write with INSERT, UPDATE, DELETE, REPLACE or LOAD DATA",
         )),
     }
-}
-
-/// What can't be done.
-fn refused(reason: impl Into<String>) -> Refusal {
-    Refusal::Failure(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", reason))
 }
 
 /// An error of the client's that a server would report.

@@ -7,16 +7,18 @@ use weir_catalog::{Column, Placement};
 use weir_sql::ast::{Assignment, Expr, ExprKind, StatementKind, TableRefKind, Update};
 use weir_sql::visit::{Flow, Node, walk};
 
+use super::Input;
 use super::edits::Edits;
 use super::forms::{form, put_read};
 use super::literal::{put_name, put_text};
 use super::names::Target;
-use super::{Input, refused};
-use crate::{Move, Plan, Refusal};
+use crate::{Move, Need, Plan, Refusal};
 
 /// What reads the rows with their new values, and what takes them away and puts them back.
 pub(super) fn plan_move(input: &Input<'_>, target: &Target<'_>) -> Result<Move, Refusal> {
-    let StatementKind::Update(update) = input.statement.kind else { return Err(refused("A change of a shard key")) };
+    let StatementKind::Update(update) = input.statement.kind else {
+        return Err(Need::Nothing.refused("A change of a shard key"));
+    };
     let alias = check(input, target, update)?;
     let table = target.table;
     let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
@@ -78,7 +80,7 @@ pub(super) fn plan_move(input: &Input<'_>, target: &Target<'_>) -> Result<Move, 
         Plan::Read(rows) => rows,
         Plan::Route(route) => super::select::of_one(route.shard, route.text.unwrap_or(question)),
         _ => {
-            return Err(refused(
+            return Err(Need::RowsInOnePlace.refused(
                 "A change of a shard key by what is no plain condition: DELETE and INSERT the rows, in a transaction",
             ));
         }
@@ -105,7 +107,7 @@ pub(super) fn plan_move(input: &Input<'_>, target: &Target<'_>) -> Result<Move, 
             catalog.table(target.database_name.as_bytes(), target.name.as_bytes())?.1,
         ))
     };
-    let (database, table) = known().ok_or_else(|| refused("The table is not known"))?;
+    let (database, table) = known().ok_or_else(|| Need::Nothing.refused("The table is not known"))?;
     Ok(Move {
         shards: target.database.shards.clone(),
         rows: Box::new(rows),
@@ -125,7 +127,7 @@ fn check(input: &Input<'_>, target: &Target<'_>, update: &Update<'_>) -> Result<
     let table = target.table;
     let no = |why: &str| {
         let shown = target.shown();
-        Err(refused(format!(
+        Err(Need::RowsInOnePlace.refused(format!(
             "A change of the shard key of {shown} moves rows, and {why}: DELETE and INSERT them in a transaction"
         )))
     };
@@ -186,7 +188,7 @@ fn on_update(target: &Target<'_>) -> Vec<u8> {
 }
 
 fn unreadable(column: &Column) -> Refusal {
-    refused(format!(
+    Need::OtherForm.refused(format!(
         "A change of a shard key moves rows, and values of '{}' have no exact text: DELETE and INSERT them",
         column.name
     ))

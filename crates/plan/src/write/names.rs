@@ -8,9 +8,9 @@ use weir_sql::ast::ObjectName;
 use weir_sql::facts::{Facts, facts_with};
 use weir_sql::resolve::{Columns, Context};
 
-use super::{Input, refused};
-use crate::Refusal;
+use super::Input;
 use crate::statement::programs;
+use crate::{Need, Refusal};
 
 /// A table that is written.
 #[derive(Clone, Copy)]
@@ -27,7 +27,7 @@ impl<'a> Target<'a> {
         let database = name.database.map(|database| database.name).or(input.session.database).unwrap_or_default();
         Target::of(input.catalog, database, name.name.name).ok_or_else(|| {
             let shown = String::from_utf8_lossy(name.name.name).into_owned();
-            refused(format!(
+            Need::OtherForm.refused(format!(
                 "'{shown}' is no table that Weir knows in this database: only tables can be written to here"
             ))
         })

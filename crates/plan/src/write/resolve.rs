@@ -8,12 +8,12 @@ use weir_catalog::{Constant, ShardId};
 use weir_sql::ast::{Expr, ExprKind, Insert};
 use weir_sql::visit::{Flow, Node, walk};
 
+use super::Input;
 use super::edits::{Edits, apart};
 use super::literal::put_name;
 use super::names::Target;
 use super::rows::{Rows, is_default};
-use super::{Input, refused};
-use crate::{Generate, Piece, Raise, Refusal, Resolve};
+use crate::{Generate, Need, Piece, Raise, Refusal, Resolve};
 
 /// What is being found out.
 pub(super) struct Settling<'i, 'a> {
@@ -147,7 +147,7 @@ impl<'i, 'a> Settling<'i, 'a> {
         });
         if let Some(obstacle) = obstacle {
             let name = &self.target.table.columns[column].name;
-            return Err(refused(format!(
+            return Err(Need::Value.refused(format!(
                 "The value of '{name}' says on which shard the row is, and depends on {obstacle}. Compute it first and write it as a literal"
             )));
         }
@@ -283,5 +283,5 @@ enum Automatic {
 }
 
 fn no_place() -> Refusal {
-    refused("This form of INSERT leaves no place for the values that Weir has to add: name the columns")
+    Need::OtherForm.refused("This form of INSERT leaves no place for the values that Weir has to add: name the columns")
 }

@@ -6,9 +6,9 @@ use weir_sql::ast::{ExprKind, SelectItem};
 use weir_sql::facts::Varies;
 use weir_sql::visit::{Flow, Node, walk};
 
+use super::Input;
 use super::varying::Varying;
-use super::{Input, refused};
-use crate::Refusal;
+use crate::{Need, Refusal};
 
 /// What a statement returns of the rows that it writes.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +38,7 @@ impl<'a> Returning<'a> {
             });
         }
         if found {
-            return Err(refused(
+            return Err(Need::OtherForm.refused(
                 "A parameter in RETURNING, for which a literal is put into the text: its column would be another one. Write the value",
             ));
         }
@@ -49,7 +49,7 @@ impl<'a> Returning<'a> {
     pub(super) fn alike(self, varying: &Varying) -> Result<(), Refusal> {
         let own = Varies::SESSION | Varies::SERVER;
         if varying.values.iter().any(|(range, varies)| range.start >= self.start() && varies.intersects(own)) {
-            return Err(refused(
+            return Err(Need::OtherForm.refused(
                 "RETURNING of what differs from connection to connection, by several shards: ask for it in a statement of its own",
             ));
         }

@@ -11,11 +11,11 @@ use weir_sql::ast::{
 use weir_sql::facts::Facts;
 use weir_sql::resolve::SourceKind;
 
+use super::Input;
 use super::edits::Edits;
 use super::names::{Target, with_facts};
 use super::varying::Varying;
-use super::{Input, refused};
-use crate::{Alike, Merge, Piece, Plan, Read, Refusal, Resolve, Route, Write, WriteKind};
+use crate::{Alike, Merge, Need, Piece, Plan, Read, Refusal, Resolve, Route, Write, WriteKind};
 
 pub(super) fn plan_select<'a>(
     input: &Input<'a>,
@@ -24,10 +24,10 @@ pub(super) fn plan_select<'a>(
     target: &Target<'a>,
 ) -> Result<Plan, Refusal> {
     if matches!(query.body, QueryBody::Nested(_)) {
-        return Err(refused("INSERT … SELECT with the query in parentheses: write it without them"));
+        return Err(Need::OtherForm.refused("INSERT … SELECT with the query in parentheses: write it without them"));
     }
     if !insert.returning.is_empty() {
-        return Err(refused(
+        return Err(Need::RowsInOnePlace.refused(
             "RETURNING of INSERT … SELECT on several shards: the order of rows would be another one. Read the rows afterwards, in a transaction",
         ));
     }
@@ -50,7 +50,7 @@ pub(super) fn plan_select<'a>(
         }
         Plan::Home => (of_one(input.session.home, question), None),
         _ => {
-            return Err(refused(
+            return Err(Need::RowsInOnePlace.refused(
                 "INSERT … SELECT of what is no plain query: read the rows first, and insert them as values, in a transaction",
             ));
         }
@@ -126,7 +126,7 @@ fn own_columns_only(insert: &Insert<'_>, query: &Query<'_>, facts: &Facts<'_>) -
         .filter(|column| column.name.name.span.start >= behind)
         .any(|column| !matches!(column.sources[..], [source] if is_own(source)));
     match foreign {
-        true => Err(refused(
+        true => Err(Need::OtherForm.refused(
             "ON DUPLICATE KEY UPDATE of INSERT … SELECT by columns that may be the query's: use VALUES(column)",
         )),
         false => Ok(()),

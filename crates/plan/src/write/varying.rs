@@ -9,9 +9,9 @@ use weir_sql::ast::{Call, Expr, ExprKind, Query, VariableScope};
 use weir_sql::facts::Varies;
 use weir_sql::visit::{Flow, Node, walk};
 
+use super::Input;
 use super::names::Target;
-use super::{Input, refused};
-use crate::{Alike, Refusal};
+use crate::{Alike, Need, Refusal};
 
 /// What was found in a statement.
 #[derive(Debug, Default)]
@@ -102,23 +102,23 @@ impl Varying {
     /// When that can't be had.
     pub(super) fn alike(&self, targets: &[Target<'_>], changes_rows: bool) -> Result<Alike, Refusal> {
         if let Some(name) = &self.function {
-            return Err(refused(format!(
+            return Err(Need::Value.refused(format!(
                 "{name} in a write of several shards: it would run on each of them. Compute the value first and write it as a literal"
             )));
         }
         if let Some(name) = &self.variable {
-            return Err(refused(format!(
+            return Err(Need::Value.refused(format!(
                 "The user variable @{name} in a write of several shards: its value is known on one connection only. SET it to a literal \
                  first"
             )));
         }
         if self.sequence {
-            return Err(refused(
+            return Err(Need::Value.refused(
                 "A SEQUENCE in a write of several shards: each has its own. Take the value first and write it as a literal",
             ));
         }
         if self.unordered {
-            return Err(refused(
+            return Err(Need::OtherForm.refused(
                 "A subquery with LIMIT and without ORDER BY in a write of several shards: each could take other rows. Give it an order",
             ));
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weir_backend::profile::Profile;
 use weir_catalog::{Catalog, Constant, Placement, ShardId, Weights};
-use weir_plan::{Effort, Plan, Refusal, SessionFacts, views};
+use weir_plan::{Effort, Need, Plan, Refusal, SessionFacts, views};
 use weir_shards::Sharding;
 use weir_sql::ast::{Statement, StatementKind};
 use weir_sql::resolve::{Context, resolve};
@@ -46,11 +46,10 @@ impl Session {
             };
             match planned? {
                 Ok(plan) => return Ok(Planned { plan, catalog }),
-                Err(Refusal::Failure(failure)) => return Err(failure.into()),
-                Err(Refusal::NeedsWorkbench(reason)) => {
-                    return Err(apart(&reason).into());
-                }
-                Err(Refusal::NeedsWeights(collation, chars)) => sharding.learn(&collation, &chars).await?,
+                Err(refusal) => match refusal.into_failure() {
+                    Ok(failure) => return Err(failure.into()),
+                    Err((collation, chars)) => sharding.learn(&collation, &chars).await?,
+                },
             }
         }
         Err(not_supported(
@@ -261,16 +260,6 @@ impl OwnFacts {
     }
 }
 
-/// A statement whose rows Weir would have to bring together.
-fn apart(reason: &str) -> Failure {
-    let message = format!(
-        "This statement needs rows of several shards in one place, which Weir can't do yet: {reason}. Name the shard keys in WHERE and ON, \
-         so that one shard has all of its rows (WEIR EXPLAIN tells where they are), make small tables that others are joined with GLOBAL, \
-         or read the rows with statements of one table each"
-    );
-    not_supported(message)
-}
-
 /// The shard that a text names by a hint. A comment at its beginning is one if there is a shard of that name.
 fn hinted(text: &[u8], mode: LexMode, catalog: &Catalog) -> Result<Option<ShardId>, Failure> {
     let Some(hint) = weir_sql::shard_hint(text, mode) else { return Ok(None) };
@@ -297,22 +286,10 @@ fn one_place(first: Plan, next: Result<Plan, Refusal>) -> Result<Plan, Refusal> 
         (Plan::Route(first), Plan::Route(next)) if first.shard == next.shard && next.text.is_none() => {
             Ok(Plan::Route(first))
         }
-        _ => Err(Refusal::Failure(not_supported(
-            "The statements of this text are not all for one shard: send each in a text of its own",
-        ))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_statement_whose_rows_are_apart_is_told_what_to_do() {
-        let failure = apart("a UNION");
-        assert_eq!((failure.code, &failure.sqlstate), (1235, b"42000"));
-        for words in ["can't do yet: a UNION. ", "Name the shard keys", "WEIR EXPLAIN", "GLOBAL", "one table each"] {
-            assert!(failure.message.contains(words), "{}", failure.message);
+        _ => {
+            let message =
+                "The statements of this text are not all for one shard: send each in a text of its own".to_owned();
+            Err(Refusal::NotSupported { need: Need::OtherForm, message })
         }
     }
 }

@@ -113,9 +113,11 @@ impl Session {
         loop {
             match self.plan_with(catalog, &sharding.weights(), &circumstances, asked, None)? {
                 Ok(plan) => return Ok(plan),
-                Err(Refusal::Failure(failure)) => return Err(failure.into()),
                 Err(Refusal::NeedsWorkbench(_)) => return Err(elsewhere().into()),
-                Err(Refusal::NeedsWeights(collation, chars)) => sharding.learn(&collation, &chars).await?,
+                Err(refusal) => match refusal.into_failure() {
+                    Ok(failure) => return Err(failure.into()),
+                    Err((collation, chars)) => sharding.learn(&collation, &chars).await?,
+                },
             }
         }
     }
