@@ -5,11 +5,13 @@
 //!
 //! * [`read`](mod@read): reads of several shards, merged.
 //! * [`write`](mod@write): writes on several shards.
+//! * [`values`]: values of rows as SQL for other servers.
 //! * [`variables`]: values of user variables.
 #![forbid(unsafe_code)]
 
 pub mod read;
 mod sql_prepare;
+pub mod values;
 pub mod variables;
 pub mod write;
 

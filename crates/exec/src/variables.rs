@@ -3,22 +3,13 @@
 //! What must always hold: a variable that is set to its literal has the same value, type and collation as the one that was read; the reply
 //! is read to its end, whatever is in it.
 
-use weir_backend::profile::charset_of;
 use weir_plan::Read;
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
 use crate::read::{self, Collations, Kind};
+use crate::values::{MOST_AT_ONCE, MOST_LITERAL, of_variable};
 use crate::{Request, ShardLease};
-
-/// The longest literal that is sent to each connection again: of a string that is asked of a server, half a million bytes.
-pub const MOST_LITERAL: usize = 1024 * 1024;
-
-/// The longest values that are asked for at once.
-const MOST_AT_ONCE: usize = 4 * 1024 * 1024;
-
-/// The most bytes of all of a session's literals.
-pub const MOST_LITERALS: usize = 8 * 1024 * 1024;
 
 /// The values of variables; `None` is one that is too long to be sent on. `names`: in lower case, without backquotes.
 ///
@@ -59,7 +50,7 @@ async fn ask(
         for nth in 0..names.len() {
             let [value, collation, digits] = [0, 1, 2].map(|more| row.field(nth * 3 + more).and_then(text));
             let kind = row.columns().get(nth * 3).map(|column| column.kind);
-            literals.push(literal(kind.unwrap_or(Kind::Bytes), value, collation, digits));
+            literals.push(of_variable(kind.unwrap_or(Kind::Bytes), value, collation, digits));
         }
     }
     Ok(found)
@@ -70,56 +61,10 @@ fn text(field: &[u8]) -> Option<&str> {
     Some(std::str::from_utf8(field).unwrap_or_default())
 }
 
-fn literal(kind: Kind, value: Option<&str>, collation: Option<&str>, digits: Option<&str>) -> Option<String> {
-    let Some(value) = value else { return Some("NULL".to_owned()) };
-    // What is longer than the server's own limit of a function's result has no digits.
-    let digits = digits?;
-    match kind {
-        Kind::Integer { unsigned: true, .. } => Some(format!("CAST({value} AS UNSIGNED)")),
-        Kind::Integer { .. } => Some(value.to_owned()),
-        // What has no point or exponent would be an integer.
-        Kind::Decimal if !value.contains('.') => Some(format!("{value}.")),
-        Kind::Decimal => Some(value.to_owned()),
-        Kind::Double | Kind::Float if value.contains(['e', 'E']) => Some(value.to_owned()),
-        Kind::Double | Kind::Float => Some(format!("{value}e0")),
-        _ if digits.len() > MOST_LITERAL => None,
-        _ => match collation {
-            Some("binary") | None => Some(format!("_binary x'{digits}'")),
-            Some(collation) => Some(format!("_{} x'{digits}' COLLATE {collation}", charset_of(collation))),
-        },
-    }
-}
-
 /// A statement needs the value of a variable elsewhere than where it is.
 pub fn too_long(name: &str) -> Failure {
     let message = format!(
         "The value of @{name} is on one connection and too long to be sent to others: pass it as a parameter of a prepared statement"
     );
     Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_become_literals_of_their_types() {
-        let integer = |unsigned| Kind::Integer { width: 8, unsigned };
-        let cases = [
-            (integer(false), "-3", "binary", "FF", "-3"),
-            (integer(true), "3", "binary", "3", "CAST(3 AS UNSIGNED)"),
-            (Kind::Decimal, "1.50", "binary", "2", "1.50"),
-            (Kind::Decimal, "12", "binary", "C", "12."),
-            (Kind::Double, "0.1", "binary", "0", "0.1e0"),
-            (Kind::Double, "1e100", "binary", "0", "1e100"),
-            (Kind::Bytes, "ab", "utf8mb4_bin", "6162", "_utf8mb4 x'6162' COLLATE utf8mb4_bin"),
-            (Kind::Bytes, "", "latin1_swedish_ci", "", "_latin1 x'' COLLATE latin1_swedish_ci"),
-            (Kind::Bytes, "", "binary", "00FF", "_binary x'00FF'"),
-        ];
-        for (kind, value, collation, digits, wanted) in cases {
-            assert_eq!(literal(kind, Some(value), Some(collation), Some(digits)).as_deref(), Some(wanted));
-        }
-        assert_eq!(literal(Kind::Bytes, None, Some("utf8mb4_bin"), None).as_deref(), Some("NULL"));
-        assert_eq!(literal(Kind::Bytes, Some(""), Some("binary"), Some(&"0".repeat(MOST_LITERAL + 2))), None);
-    }
 }

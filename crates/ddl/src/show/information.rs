@@ -11,11 +11,9 @@ use super::{binary, merge};
 use crate::define::Records;
 use weir_exec::ShardLease;
 use weir_exec::read::Kind;
+use weir_exec::values::{self, MOST_STATEMENT};
 use weir_shards::ask::{Reply, Row};
 use weir_wire::error::not_supported;
-
-/// The longest text that is made: servers take 16 MiB by default.
-const LONGEST: usize = 12 * 1024 * 1024;
 
 /// What makes two rows tell of the same.
 const IDENTITY: [&str; 4] = ["TABLE_SCHEMA", "TABLE_NAME", "PARTITION_NAME", "SUBPARTITION_NAME"];
@@ -57,7 +55,7 @@ pub async fn complete<R: Records>(
     let edits: Vec<(std::ops::Range<usize>, &[u8])> =
         edits.iter().map(|(range, edit)| (range.clone(), &edit[..])).collect();
     let text = splice(text, &edits);
-    if text.len() > LONGEST {
+    if text.len() > MOST_STATEMENT {
         return Err(not_supported(
             "The result over all shards is too large: select fewer columns, or SET weir_shard = 'name' to ask one shard",
         ));
@@ -116,7 +114,8 @@ fn query(
     }
     let kinds = binary::kinds(&reply.columns, capabilities)?;
     for row in &reply.rows {
-        let cells: Vec<String> = row.iter().zip(&kinds).map(|(cell, kind)| literal(cell.as_deref(), *kind)).collect();
+        let cells: Vec<String> =
+            row.iter().zip(&kinds).map(|(cell, kind)| values::in_union(cell.as_deref(), *kind)).collect();
         query.push_str(&format!(" UNION ALL SELECT {}", cells.join(", ")));
     }
     if mariadb {
@@ -132,22 +131,5 @@ fn column(reply: &Reply, at: usize, kind: Kind) -> String {
     match kind {
         Kind::Integer { unsigned: true, .. } => format!("CAST(`{name}` AS UNSIGNED) AS `{name}`"),
         _ => format!("`{name}`"),
-    }
-}
-
-/// A value as a literal that has the column's type, or one that a UNION with it does not change.
-fn literal(cell: Option<&[u8]>, kind: Kind) -> String {
-    let Some(cell) = cell else { return "NULL".to_owned() };
-    let text = || String::from_utf8_lossy(cell);
-    let hex = || cell.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    match kind {
-        Kind::Integer { unsigned: true, .. } => format!("CAST({} AS UNSIGNED)", text()),
-        Kind::Integer { .. } | Kind::Decimal | Kind::Float | Kind::Double => text().into_owned(),
-        Kind::Date => format!("TIMESTAMP '{}'", text()),
-        Kind::Time => format!("TIME '{}'", text()),
-        // A literal gives way to the collation of the column, but utf8mb4 makes a column of utf8mb3 one of its own: ASCII never does.
-        Kind::Bytes if cell.is_empty() => "_ascii''".to_owned(),
-        Kind::Bytes if cell.is_ascii() => format!("_ascii 0x{}", hex()),
-        Kind::Bytes => format!("_utf8mb4 0x{}", hex()),
     }
 }

@@ -12,7 +12,7 @@ use weir_backend::Connection;
 use weir_plan::{Compare, Fold, Merge, Read, SortKey};
 use weir_wire::Failure;
 
-use super::merge::internal;
+use super::failure::internal;
 
 /// Collations that one query asks about.
 const AT_A_TIME: usize = 250;

@@ -5,29 +5,29 @@
 use weir_wire::{Capabilities, Malformed, Reader};
 
 /// Column types. Source: MySQL, `enum_field_types`.
-pub(super) mod types {
-    pub(in super::super) const NULL: u8 = 0x06;
-    pub(in super::super) const VARCHAR: u8 = 0x0f;
-    pub(in super::super) const BIT: u8 = 0x10;
-    pub(in super::super) const TINY_BLOB: u8 = 0xf9;
-    pub(in super::super) const BLOB: u8 = 0xfc;
-    pub(in super::super) const VAR_STRING: u8 = 0xfd;
-    pub(in super::super) const STRING: u8 = 0xfe;
+pub(crate) mod types {
+    pub(crate) const NULL: u8 = 0x06;
+    pub(crate) const VARCHAR: u8 = 0x0f;
+    pub(crate) const BIT: u8 = 0x10;
+    pub(crate) const TINY_BLOB: u8 = 0xf9;
+    pub(crate) const BLOB: u8 = 0xfc;
+    pub(crate) const VAR_STRING: u8 = 0xfd;
+    pub(crate) const STRING: u8 = 0xfe;
     /// The collation that is none.
-    pub(in super::super) const BINARY: u16 = 63;
+    pub(crate) const BINARY: u16 = 63;
     pub(super) const DECIMAL: u8 = 0x00;
     pub(super) const TINY: u8 = 0x01;
     pub(super) const SHORT: u8 = 0x02;
     pub(super) const LONG: u8 = 0x03;
     pub(super) const FLOAT: u8 = 0x04;
     pub(super) const DOUBLE: u8 = 0x05;
-    pub(in super::super) const TIMESTAMP: u8 = 0x07;
+    pub(crate) const TIMESTAMP: u8 = 0x07;
     pub(super) const LONGLONG: u8 = 0x08;
     pub(super) const INT24: u8 = 0x09;
-    pub(in super::super) const DATE: u8 = 0x0a;
+    pub(crate) const DATE: u8 = 0x0a;
     pub(super) const TIME: u8 = 0x0b;
-    pub(in super::super) const DATETIME: u8 = 0x0c;
-    pub(in super::super) const YEAR: u8 = 0x0d;
+    pub(crate) const DATETIME: u8 = 0x0c;
+    pub(crate) const YEAR: u8 = 0x0d;
     pub(super) const NEWDATE: u8 = 0x0e;
     pub(super) const NEWDECIMAL: u8 = 0xf6;
 }

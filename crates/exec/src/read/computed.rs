@@ -10,8 +10,8 @@ use weir_wire::{Failure, Fault};
 
 use super::columns::{Column, Kind};
 use super::convert::Conversion;
+use super::failure::internal;
 use super::feed::FeedStep;
-use super::merge::internal;
 use super::row::{self, Format, Span};
 use super::telling::Telling;
 use super::value::{self, Value, integer};
@@ -70,7 +70,7 @@ impl<S: Sink> Running<'_, S> {
                 definitions[at].clone_from(definition);
             }
         }
-        let charset = parts.first().and_then(|part| crate::write::results_charset(&part.lease));
+        let charset = parts.first().and_then(|part| crate::values::results_charset(&part.lease));
         let types = Types::new(self.computed, &groups.columns, format, charset).map_err(Stopped::Failed)?;
         self.telling.tell(&definitions, status);
         let mut first = 0;

@@ -7,7 +7,7 @@ use weir_wire::{Failure, Fault};
 
 use super::columns::{Column, Kind, types};
 use super::decimal::Decimal;
-use super::merge::internal;
+use super::failure::internal;
 use super::row::Format;
 use super::value::{Value, float, integer};
 

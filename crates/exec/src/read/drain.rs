@@ -4,14 +4,11 @@
 //! reply does not end soon by itself, and its connection is used on only once the KILL has been answered: it can't hit a later one.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use weir_backend::Server;
-
 use super::feed::{Feed, FeedStep};
-use super::link::Link;
+use super::link::{Cancel, Link};
 use futures_util::future::join_all;
 
 /// How long a reply may take to end by itself.
@@ -20,18 +17,6 @@ const GRACE: Duration = Duration::from_millis(20);
 const FEW_BYTES: usize = 256 * 1024;
 /// How long it may take to end once it was killed.
 const BOUND: Duration = Duration::from_secs(10);
-
-/// A statement that is to be killed.
-#[derive(Debug, Clone)]
-pub struct Target {
-    /// Where it runs.
-    pub server: Arc<Server>,
-    /// The server's thread.
-    pub thread_id: u32,
-}
-
-/// Has a statement killed, by KILL QUERY on another connection. Resolves when the server has answered: `true` if it has done so.
-pub type Cancel<'a> = dyn Fn(Target) -> Pin<Box<dyn Future<Output = bool>>> + 'a;
 
 /// Reads what is left of the replies.
 pub(super) async fn drain<'f, L: Link + 'f>(feeds: impl Iterator<Item = &'f mut Feed<L>>, cancel: &Cancel<'_>) {

@@ -11,8 +11,8 @@ use weir_wire::Failure;
 use super::collations::Weights;
 use super::columns::{Column, Kind};
 use super::decimal::Decimal;
+use super::failure::internal;
 use super::key::{self, KeyPart};
-use super::merge::internal;
 use super::row::{Format, Span};
 use super::value::{Value, add, float, integer};
 

@@ -12,9 +12,10 @@ use weir_wire::{Failure, Fault};
 use super::collations::Weights;
 use super::columns::{Column, Kind};
 use super::decimal::Decimal;
+use super::failure::internal;
 use super::fold::{FoldState, Folder, Input};
 use super::key::{self, KeyPart};
-use super::merge::{Shape, internal};
+use super::merge::Shape;
 use super::row::{self, Format, Span};
 use super::value::{self, Value};
 

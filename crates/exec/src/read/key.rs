@@ -20,7 +20,7 @@ use weir_wire::{Failure, Malformed};
 
 use super::collations::{Space, Weights, space_of};
 use super::columns::{Column, Kind};
-use super::merge::internal;
+use super::failure::internal;
 use super::row::{Format, Span};
 
 /// How one part of a key is made.

@@ -2,13 +2,28 @@
 //!
 //! What must always hold: a link that was not read to the reply's end is not clean, and its connection closes when it is given back.
 
+use std::pin::Pin;
+use std::sync::Arc;
+
 use std::task::{Context, Poll};
+use weir_backend::Server;
 
 use bytes::Buf;
 use weir_wire::{Capabilities, Failure};
 
-use super::drain::Target;
 use crate::ShardLease;
+
+/// A statement that is to be killed.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Where it runs.
+    pub server: Arc<Server>,
+    /// The server's thread.
+    pub thread_id: u32,
+}
+
+/// Has a statement killed, by KILL QUERY on another connection. Resolves when the server has answered: `true` if it has done so.
+pub type Cancel<'a> = dyn Fn(Target) -> Pin<Box<dyn Future<Output = bool>>> + 'a;
 
 /// A reply as it comes in.
 pub trait Link {

@@ -7,8 +7,8 @@ use weir_wire::frame::put_packet;
 use weir_wire::packets::{EofPacket, OkPacket};
 use weir_wire::{Capabilities, Failure, Fault, StatusFlags, error::codes};
 
-use super::drain::Target;
 use super::link::Link;
+use super::link::Target;
 
 /// A reply that comes in pieces of a bounded size.
 #[derive(Debug)]

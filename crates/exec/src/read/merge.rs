@@ -7,10 +7,11 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use weir_plan::SortKey;
-use weir_wire::{Failure, Fault, StatusFlags, error::codes};
+use weir_wire::{Failure, StatusFlags};
 
 use super::collations::Weights;
 use super::columns::{Column, Kind};
+use super::failure::internal;
 use super::feed::{Feed, FeedEnd, FeedStep, Head};
 use super::key::{self, KeyPart, reach};
 use super::link::Link;
@@ -334,9 +335,4 @@ impl Shape {
     pub(super) fn columns(&self) -> &[Column] {
         &self.head.columns
     }
-}
-
-/// A failure that only a mistake in Weir or a difference between the shards explains.
-pub(super) fn internal(why: &str) -> Failure {
-    Failure::new(Fault::Weir, codes::ER_UNKNOWN_ERROR, b"HY000", format!("The shards' results can't be merged: {why}"))
 }

@@ -12,11 +12,12 @@
 //!   close when they are given back.
 
 mod collations;
-mod columns;
+pub(crate) mod columns;
 mod computed;
 mod convert;
 mod decimal;
 mod drain;
+pub(crate) mod failure;
 mod feed;
 mod float;
 mod fold;
@@ -32,7 +33,7 @@ mod telling;
 #[cfg(test)]
 mod testing;
 mod union;
-mod value;
+pub(crate) mod value;
 
 use weir_plan::Read;
 use weir_wire::codec::put_lenenc;
@@ -42,9 +43,8 @@ use weir_wire::{Capabilities, Failure, StatusFlags};
 pub use collations::{Collations, Space, Weights};
 pub use columns::{ANY_DECIMALS, Column, Kind};
 pub use computed::run as run_computed;
-pub use drain::{Cancel, Target};
 pub use feed::{FeedEnd, FeedStep};
-pub use link::Link;
+pub use link::{Cancel, Link, Target};
 pub use memory::Memory;
 pub use row::Format;
 pub use rows::{MergeSettings, Row, Rows};
@@ -139,7 +139,7 @@ async fn open_on<'p>(
     collations: &Collations,
 ) -> Result<Rows<&'p mut ShardLease>, Failure> {
     let asked = async {
-        let Some(first) = parts.first_mut() else { return Err(merge::internal("the plan names no shard")) };
+        let Some(first) = parts.first_mut() else { return Err(failure::internal("the plan names no shard")) };
         let weights = collations.needed(read, &mut first.lease).await?;
         let mariadb = first.lease.is_mariadb();
         let known = MergeSettings { weights, sort_limit: SORT_LIMIT, mariadb };

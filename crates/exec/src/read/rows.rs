@@ -11,11 +11,13 @@ use weir_wire::{Failure, StatusFlags};
 
 use super::collations::Weights;
 use super::columns::Column;
-use super::drain::{self, Cancel};
+use super::drain;
+use super::failure::internal;
 use super::feed::{FeedEnd, FeedStep, Head};
 use super::groups::{Groups, Setting, merge_keys};
+use super::link::Cancel;
 use super::link::Link;
-use super::merge::{Merge, Wants, internal};
+use super::merge::{Merge, Wants};
 use super::row::{self, Format, Span};
 
 /// What merging has to know apart from the plan.

@@ -12,7 +12,7 @@ use weir_plan::Read;
 use weir_wire::stmt::{Execute, Picked, has_untyped, query_payload};
 use weir_wire::{Capabilities, Failure};
 
-use super::merge::internal;
+use super::failure::internal;
 use super::row::Format;
 use crate::{Request, SQL_PREPARED, ShardLease};
 

@@ -7,9 +7,9 @@ use weir_plan::Read;
 use weir_wire::StatusFlags;
 
 use super::columns::Column;
+use super::failure::internal;
 use super::feed::FeedStep;
 use super::link::Link;
-use super::merge::internal;
 use super::rows::Rows;
 use super::{Session, Stopped, open_on, put_definitions};
 use crate::{Outcome, Request, ShardLease, Sink};

@@ -7,9 +7,9 @@ use weir_wire::codec::put_lenenc_bytes;
 
 use super::columns::{Column, Kind};
 use super::decimal::Decimal;
+use super::failure::internal;
 use super::float;
 use super::key::{binary_integer, parse_float, parse_integer};
-use super::merge::internal;
 use super::row::Format;
 
 /// A value of a folded row.
@@ -31,7 +31,7 @@ fn malformed(error: weir_wire::Malformed) -> Failure {
 }
 
 /// Reads a field as an integer.
-pub(super) fn integer(column: &Column, format: Format, field: &[u8]) -> Result<i128, Failure> {
+pub(crate) fn integer(column: &Column, format: Format, field: &[u8]) -> Result<i128, Failure> {
     match (column.kind, format) {
         (Kind::Integer { width, unsigned }, Format::Binary) => binary_integer(field, width, unsigned),
         _ => parse_integer(field),
@@ -50,7 +50,7 @@ pub(super) fn add(sum: &mut Decimal, column: &Column, format: Format, field: &[u
 }
 
 /// Reads a field as an approximate number.
-pub(super) fn float(column: &Column, format: Format, field: &[u8]) -> Result<f64, Failure> {
+pub(crate) fn float(column: &Column, format: Format, field: &[u8]) -> Result<f64, Failure> {
     let cut = || internal("an approximate number is cut short");
     match (column.kind, format) {
         (Kind::Float, Format::Binary) => Ok(f32::from_le_bytes(field.try_into().map_err(|_| cut())?).into()),

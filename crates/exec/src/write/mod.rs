@@ -19,9 +19,6 @@ mod resolve;
 mod returned;
 mod rows_before;
 mod send;
-mod value;
-
-pub(crate) use value::results_charset;
 
 use weir_catalog::ShardId;
 use weir_plan::{Returns, Write, WriteKind};
@@ -147,8 +144,9 @@ fn outcome(
     if let Some(failure) = worst(replies) {
         return Err(failure);
     }
-    let mut all: Vec<_> = replies.iter_mut().filter_map(|reply| reply.as_mut().ok()).collect();
-    let returned = returns.map(|returns| returned::together(returns, &mut all)).transpose()?;
+    let results =
+        replies.iter_mut().filter_map(|reply| reply.as_mut().ok()).map(|done| std::mem::take(&mut done.returned));
+    let returned = returns.map(|returns| returned::together(returns, results.collect())).transpose()?;
     let done: Vec<_> = replies.iter().filter_map(|reply| reply.as_ref().ok()).collect();
     let mut outcome = match kind {
         WriteKind::Global(shards, _) => {

@@ -11,9 +11,9 @@ use weir_wire::{Capabilities, Failure, Fault};
 
 use super::rows_before::{CHARSET, put_key, rows};
 use super::send::{Order, Surroundings, Wanted, everywhere, undo};
-use super::value::{constant_of, put_value};
 use super::{Session, internal, only_read, worst};
 use crate::read::Row;
+use crate::values::row::{constant_of, put_value};
 use crate::{Outcome, ShardLease};
 use weir_shards::ask::ask;
 

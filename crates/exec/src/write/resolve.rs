@@ -6,9 +6,10 @@ use weir_catalog::ShardId;
 use weir_plan::{Generate, Raise, Read, Resolve};
 use weir_wire::Failure;
 
-use super::value::literal_of;
 use super::{Session, internal, rows_before};
 use crate::read::{self, Collations};
+use crate::values::results_charset;
+use crate::values::row::literal_of;
 use crate::{Outcome, Request, ShardLease};
 use weir_shards::{SequenceName, Sequences};
 
@@ -102,7 +103,7 @@ pub async fn resolve(
 /// The values of the one row that a query has, as literals.
 async fn ask(part: &mut ShardLease, question: &[u8], collations: &Collations) -> Result<Vec<Vec<u8>>, Failure> {
     super::send::confirm(part).await?;
-    let charset = super::value::results_charset(&part.lease);
+    let charset = results_charset(&part.lease);
     let read = Read::of_one(part.shard, question.to_vec(), Vec::new(), String::new());
     let mut rows = read::open(std::slice::from_mut(part), &read, &Request::Text, collations).await?;
     let mut answer = Vec::new();

@@ -11,7 +11,6 @@ use weir_wire::packets::{EofPacket, OkPacket};
 use weir_wire::{Capabilities, Failure, Fault, Reader, StatusFlags};
 
 use super::internal;
-use super::send::Done;
 use crate::Sink;
 use weir_wire::error::not_supported;
 
@@ -93,8 +92,7 @@ impl Keeper {
 }
 
 /// The client's rows, of what the texts have returned.
-pub(super) fn together(returns: &Returns, parts: &mut [&mut Done]) -> Result<Returned, Failure> {
-    let mut results: Vec<Returned> = parts.iter_mut().map(|done| std::mem::take(&mut done.returned)).collect();
+pub(super) fn together(returns: &Returns, mut results: Vec<Returned>) -> Result<Returned, Failure> {
     let columns = results.first_mut().map(|result| std::mem::take(&mut result.columns)).unwrap_or_default();
     let rows = match returns {
         Returns::OfOne => results.into_iter().next().map(|result| result.rows).unwrap_or_default(),
@@ -182,15 +180,14 @@ mod tests {
         bytes
     }
 
-    fn result(rows: &[&[u8]]) -> Done {
+    fn result(rows: &[&[u8]]) -> Returned {
         let mut keeper = Keeper::of(MOST);
         keeper.keep(&reply(1, rows, false));
-        Done { returned: keeper.result(Capabilities::DEPRECATE_EOF).expect("it is a result"), ..Done::default() }
+        keeper.result(Capabilities::DEPRECATE_EOF).expect("it is a result")
     }
 
-    fn told(returns: &Returns, results: &mut [Done]) -> Result<Vec<String>, u16> {
-        let returned =
-            together(returns, &mut results.iter_mut().collect::<Vec<_>>()).map_err(|failure| failure.code)?;
+    fn told(returns: &Returns, results: &[Returned]) -> Result<Vec<String>, u16> {
+        let returned = together(returns, results.to_vec()).map_err(|failure| failure.code)?;
         assert_eq!(returned.columns.len(), 1);
         Ok(returned.rows.iter().map(|row| String::from_utf8_lossy(row).into_owned()).collect())
     }
@@ -235,7 +232,7 @@ mod tests {
     #[test]
     fn rows_of_several_texts_come_in_the_order_of_the_clients() {
         let both = || [result(&[b"a", b"c"]), result(&[b"b", b"d", b"e"])];
-        let told = |returns| told(&returns, &mut both());
+        let told = |returns| told(&returns, &both());
         assert_eq!(told(Returns::InOrder(vec![0, 1, 0, 1, 1])), Ok(["a", "b", "c", "d", "e"].map(String::from).into()));
         assert_eq!(told(Returns::All), Ok(["a", "c", "b", "d", "e"].map(String::from).into()));
         assert_eq!(told(Returns::OfOne), Ok(["a", "c"].map(String::from).into()));
@@ -244,8 +241,8 @@ mod tests {
     #[test]
     fn rows_that_are_not_those_of_the_text_are_refused() {
         for places in [vec![0, 1], vec![0, 0, 0], vec![0, 0, 1, 1], vec![0, 2, 0]] {
-            let mut results = [result(&[b"a", b"c"]), result(&[b"b"])];
-            assert_eq!(told(&Returns::InOrder(places), &mut results), Err(1235));
+            let results = [result(&[b"a", b"c"]), result(&[b"b"])];
+            assert_eq!(told(&Returns::InOrder(places), &results), Err(1235));
         }
     }
 }

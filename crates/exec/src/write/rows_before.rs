@@ -12,12 +12,10 @@ use weir_wire::{Failure, Fault};
 
 use super::Session;
 use super::send::confirm;
-use super::value::put_value;
 use crate::read::{self, Row};
+use crate::values::MOST_STATEMENT;
+use crate::values::row::put_value;
 use crate::{Request, ShardLease};
-
-/// The most bytes of a text that is made of rows: servers take statements of 16 MiB by default.
-const MOST_BYTES: usize = 12 * 1024 * 1024;
 
 /// What texts come in while rows are read that are written again: it has all characters.
 pub(super) const CHARSET: &str = "utf8mb4";
@@ -112,7 +110,7 @@ pub(super) async fn rows(
         };
         found += 1;
         match kept {
-            Ok(bytes) if bytes <= MOST_BYTES => {}
+            Ok(bytes) if bytes <= MOST_STATEMENT => {}
             Ok(_) => break Err(too_many()),
             Err(failure) => break Err(failure),
         }
@@ -130,7 +128,7 @@ pub(super) async fn rows(
 fn too_many() -> Failure {
     let message = format!(
         "The rows that this statement reads and writes are more than {} MiB of text: write them in several statements, by ranges of the key",
-        MOST_BYTES >> 20
+        MOST_STATEMENT >> 20
     );
     Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
 }

@@ -7,19 +7,17 @@ use std::fmt::Write as _;
 
 use weir_backend::profile::charset_of;
 use weir_plan::{Averaged, Computed, GIVEN_ROW, GIVEN_TABLE, GivenValue};
+use weir_wire::Failure;
 use weir_wire::stmt::{Execute, Picked};
-use weir_wire::{Failure, params};
 
-use super::super::columns::{Column, Kind, types};
+use super::super::columns::{Column, Kind};
 use super::super::decimal::{Decimal, quotient_scale};
-use super::super::merge::internal;
+use super::super::failure::internal;
 use super::super::row::{self, Format, Span};
 use super::super::value::{float, integer};
 use crate::Request;
+use crate::values::{MOST_DOCUMENT, json};
 use weir_wire::error::not_supported;
-
-/// The most bytes of a document: as digits they are twice as many, and servers take statements of 16 MiB by default.
-const MOST: usize = 6 * 1024 * 1024;
 
 /// How rows are given.
 pub(super) struct Types<'a> {
@@ -80,7 +78,7 @@ impl<'a> Types<'a> {
                 batch.document.push(',');
             }
             self.put(row, &mut spans, &mut batch.document)?;
-            if batch.document.len() > MOST {
+            if batch.document.len() > MOST_DOCUMENT {
                 if batch.rows == 0 {
                     return Err(super::too_many());
                 }
@@ -101,7 +99,7 @@ impl<'a> Types<'a> {
         for (nth, given) in self.computed.given.iter().enumerate() {
             let Some(field) = spans.get(given.column).and_then(|span| span.of(row)) else { continue };
             let value = match given.average {
-                None => self.value(&self.columns[given.column], field)?,
+                None => json::value(&self.columns[given.column], self.format, field)?,
                 Some(average) => {
                     let count = spans.get(average.count).and_then(|span| span.of(row));
                     self.average(given, average, field, count)?
@@ -109,35 +107,12 @@ impl<'a> Types<'a> {
             };
             // Writing to a String does not fail.
             let _ = write!(out, "{between}\"c{nth}\":\"");
-            put_escaped(&value, out);
+            json::put_escaped(&value, out);
             out.push('"');
             between = ",";
         }
         out.push('}');
         Ok(())
-    }
-
-    fn value(&self, column: &Column, field: &[u8]) -> Result<String, Failure> {
-        let text = |field: &[u8]| {
-            String::from_utf8(field.to_vec()).map_err(|_| internal("a text is not of the character set of results"))
-        };
-        Ok(match (column.kind, self.format) {
-            (Kind::Integer { .. }, _) => integer(column, self.format, field)?.to_string(),
-            (Kind::Double | Kind::Float, _) => format!("{:e}", float(column, self.format, field)?),
-            (Kind::Date, Format::Binary) => {
-                let [year, month, day, hour, minute, second, micro] = params::date(field).map_err(malformed)?;
-                match column.code {
-                    types::DATE => format!("{year:04}-{month:02}-{day:02}"),
-                    _ => format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{micro:06}"),
-                }
-            }
-            (Kind::Time, Format::Binary) => {
-                let (negative, [days, hours, minutes, seconds, micro]) = params::time(field).map_err(malformed)?;
-                let (sign, hours) = (if negative { "-" } else { "" }, days * 24 + hours);
-                format!("{sign}{hours:02}:{minutes:02}:{seconds:02}.{micro:06}")
-            }
-            _ => text(field)?,
-        })
     }
 
     /// The quotient of a sum by a count.
@@ -194,7 +169,7 @@ fn type_given(given: &GivenValue, columns: &[Column]) -> Option<String> {
             let scale = scale_of_average(column, columns.get(average.shown));
             (scale <= MOST_DECIMALS).then(|| format!("DECIMAL(65,{scale})"))
         }
-        _ => type_of(column, given.collation.as_deref()),
+        _ => json::type_of(column, given.collation.as_deref()),
     }
 }
 
@@ -206,37 +181,6 @@ fn scale_of_average(sum: &Column, shown: Option<&Column>) -> usize {
 /// The most digits behind the point of a DECIMAL. Source: MySQL, `DECIMAL_MAX_SCALE`.
 const MOST_DECIMALS: usize = 30;
 
-/// The type under which a value is given; none if there is none that is the same in all that can be asked of it.
-fn type_of(column: &Column, collation: Option<&str>) -> Option<String> {
-    if column.zerofill {
-        return None;
-    }
-    let decimals = column.decimals;
-    Some(match column.kind {
-        Kind::Integer { .. } if column.code == types::YEAR => return None,
-        Kind::Integer { unsigned: true, .. } => "BIGINT UNSIGNED".to_owned(),
-        Kind::Integer { .. } => "BIGINT".to_owned(),
-        Kind::Decimal => {
-            // The point and the sign are counted.
-            let digits = column.length.saturating_sub(u32::from(decimals > 0)).clamp(u32::from(decimals).max(1), 65);
-            format!("DECIMAL({digits},{decimals})")
-        }
-        Kind::Double if column.any_decimals() => "DOUBLE".to_owned(),
-        Kind::Double | Kind::Float => return None,
-        Kind::Date if column.code == types::DATE => "DATE".to_owned(),
-        Kind::Date => format!("DATETIME({})", decimals.min(6)),
-        Kind::Time => format!("TIME({})", decimals.min(6)),
-        Kind::Bytes => {
-            let text = matches!(
-                column.code,
-                types::VARCHAR | types::TINY_BLOB..=types::BLOB | types::VAR_STRING | types::STRING
-            );
-            let collation = collation.filter(|_| text && column.collation != types::BINARY)?;
-            format!("LONGTEXT CHARACTER SET {} COLLATE {collation}", charset_of(collation))
-        }
-    })
-}
-
 /// Why texts of this collation don't come whole in a character set.
 fn unfit_charset(charset: Option<&str>, collation: Option<&str>) -> Option<&'static str> {
     let own = charset_of(collation.unwrap_or_default());
@@ -246,21 +190,6 @@ fn unfit_charset(charset: Option<&str>, collation: Option<&str>) -> Option<&'sta
         _ => false,
     };
     (!fits).then_some("may lose characters in the character set of results: SET NAMES utf8mb4")
-}
-
-/// Appends a text to a string of a document.
-fn put_escaped(text: &str, out: &mut String) {
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            ' '..='~' => out.push(c),
-            _ => {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    let _ = write!(out, "\\u{unit:04x}");
-                }
-            }
-        }
-    }
 }
 
 fn malformed(error: weir_wire::Malformed) -> Failure {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use futures_util::future::join_all;
-use weir_exec::{Outcome, ShardLease, variables};
+use weir_exec::{Outcome, ShardLease, values, variables};
 use weir_plan::LoadFile;
 use weir_sql::visit::{Flow, NameRole, Node, walk};
 use weir_sql::{Class, Effects, LexMode, Lexer, Pins, TokenKind};
@@ -152,7 +152,7 @@ impl Session {
         let mut left = BTreeSet::new();
         let mut known = Vec::new();
         // Those that are known already count too: a value that takes another's place counts twice, which is not much.
-        let mut room = variables::MOST_LITERALS.saturating_sub(self.state.profile.user_variable_bytes());
+        let mut room = values::MOST_LITERALS.saturating_sub(self.state.profile.user_variable_bytes());
         for (name, literal) in names.iter().zip(&literals) {
             match literal.as_deref().filter(|literal| literal.len() <= room) {
                 Some(literal) => {

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use weir_backend::profile::charset_of;
-use weir_exec::variables;
+use weir_exec::values;
 use weir_sql::facts::nothing_ran;
 use weir_sql::{Kind, Pins};
 use weir_wire::StatusFlags;
@@ -79,7 +79,7 @@ impl Session {
         };
         let lengths = literals.iter().map(|(_, literal)| literal.len());
         let all = self.state.profile.user_variable_bytes() + lengths.clone().sum::<usize>();
-        if all > variables::MOST_LITERALS || lengths.max() > Some(variables::MOST_LITERAL) {
+        if all > values::MOST_LITERALS || lengths.max() > Some(values::MOST_LITERAL) {
             // Too much to be sent with a statement.
             self.state.pins |= Pins::COMPUTED_USER_VARIABLE;
             self.note_assigned_in(text);

@@ -2,14 +2,12 @@
 //!
 //! What must always hold: the literal is the value exactly; what can't be written so is refused.
 
-use weir_backend::Connection;
-use weir_backend::profile::charset_of;
 use weir_catalog::Constant;
 use weir_plan::write::literal::{put_binary, put_bits, put_literal, put_text};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
-use super::internal;
+use crate::read::failure::internal;
 use crate::read::{Column, Kind};
 
 /// Types whose text is always UTF-8, though they are reported as binary. Source: MySQL, `MYSQL_TYPE_JSON`.
@@ -19,20 +17,14 @@ const BIT: u8 = 0x10;
 /// The id of the collation `binary`.
 const BINARY: u16 = 63;
 
-/// The character set that texts of results come in, if it is known. `None`: texts come as they are stored.
-pub(crate) fn results_charset(connection: &Connection) -> Option<String> {
-    let set = connection.profile().variable("character_set_results")?;
-    (!set.is_empty()).then(|| charset_of(set).to_owned())
-}
-
 /// A field of a text row as a literal.
-pub(super) fn literal_of(field: Option<&[u8]>, column: &Column, charset: Option<&str>) -> Result<Vec<u8>, Failure> {
+pub(crate) fn literal_of(field: Option<&[u8]>, column: &Column, charset: Option<&str>) -> Result<Vec<u8>, Failure> {
     let mut out = Vec::new();
     put_value(&mut out, field, column, charset).map(|()| out)
 }
 
 /// As [`literal_of`], to the end of a text. `charset`: that of texts, if it is known.
-pub(super) fn put_value(
+pub(crate) fn put_value(
     out: &mut Vec<u8>,
     field: Option<&[u8]>,
     column: &Column,
@@ -52,7 +44,7 @@ pub(super) fn put_value(
 }
 
 /// A field of a text row whose texts are in utf8mb4, as a constant.
-pub(super) fn constant_of(field: Option<&[u8]>, column: &Column) -> Result<Constant, Failure> {
+pub(crate) fn constant_of(field: Option<&[u8]>, column: &Column) -> Result<Constant, Failure> {
     let Some(bytes) = field else { return Ok(Constant::Null) };
     match column.kind {
         Kind::Bytes if column.collation == BINARY && column.code != JSON => Ok(Constant::Binary(bytes.to_vec())),
