@@ -1,6 +1,6 @@
 //! What a reply has said.
 
-use weir_wire::packets::{OkPacket, SessionChange, SessionChanges};
+use weir_wire::packets::{EofPacket, OkPacket, SessionChange, SessionChanges};
 use weir_wire::stmt::PrepareOk;
 use weir_wire::{Malformed, StatusFlags};
 
@@ -77,7 +77,17 @@ impl ReplyOutcome {
         Ok(())
     }
 
-    pub(super) fn note_gtids(&mut self, gtids: &[u8]) {
+    /// A result set has ended.
+    pub(super) fn note_eof(&mut self, eof: &EofPacket, rows: u64) {
+        self.warnings = eof.warnings;
+        self.status = Some(eof.status);
+        self.row_count = -1;
+        self.found_rows = Some(rows);
+        self.rows_sent += rows;
+        self.state_changed |= eof.status.contains(StatusFlags::SESSION_STATE_CHANGED);
+    }
+
+    fn note_gtids(&mut self, gtids: &[u8]) {
         if !gtids.is_empty() {
             self.gtids = Some(String::from_utf8_lossy(gtids).into_owned());
         }

@@ -203,26 +203,14 @@ impl Relay<'_> {
                         self.lease.input.advance(n);
                         return Ok(RelayStep::ReadOnly(failure));
                     }
-                    Ending::Err(err) => match in_place_of(self.handle, self.deadline, err.code) {
-                        None => {
-                            outcome.note_error(err.code, err.sqlstate);
-                            outcome.message = err.message.into();
-                            client.output.extend_from_slice(&input[..n]);
-                        }
-                        Some(late) => {
-                            outcome.note_error(late.code, late.sqlstate);
-                            put_packet(&mut client.output, input[3], &encode_failure(&late));
-                        }
-                    },
+                    Ending::Err(err) => {
+                        let instead = in_place_of(self.handle, self.deadline, err.code);
+                        put_error(client, &input[..n], &err, instead, outcome);
+                    }
                     Ending::Eof(eof) => {
-                        outcome.warnings = eof.warnings;
-                        outcome.status = Some(eof.status);
-                        outcome.row_count = -1;
-                        outcome.found_rows = Some(tracker.rows());
-                        outcome.rows_sent += tracker.rows();
+                        outcome.note_eof(&eof, tracker.rows());
                         // An EOF has no room for what has changed, only for the flag; the client tracks nothing of it.
                         let changed = eof.status.contains(StatusFlags::SESSION_STATE_CHANGED);
-                        outcome.state_changed |= changed;
                         // What another session has left untold keeps the flag up: then nothing is known of this one.
                         if changed && untold.is_none() {
                             untold = Some(self.handle.id);
@@ -336,6 +324,27 @@ pub(super) const ER_OPTION_PREVENTS_STATEMENT: u16 = 1290;
 /// Whether the running statement is to be killed, and nothing else.
 pub(super) fn ends_statement(handle: &SessionHandle) -> bool {
     handle.has(Interrupt::Query) || handle.has(Interrupt::Deadlock)
+}
+
+/// Passes an error on, or tells the client this one in its place.
+fn put_error(
+    client: &mut Client,
+    packet: &[u8],
+    err: &ErrPacket<'_>,
+    instead: Option<Failure>,
+    outcome: &mut ReplyOutcome,
+) {
+    match instead {
+        None => {
+            outcome.note_error(err.code, err.sqlstate);
+            outcome.message = err.message.into();
+            client.output.extend_from_slice(packet);
+        }
+        Some(failure) => {
+            outcome.note_error(failure.code, failure.sqlstate);
+            put_packet(&mut client.output, packet[3], &encode_failure(&failure));
+        }
+    }
 }
 
 /// What the client hears in place of this error, if a kill of Weir's own has caused it.

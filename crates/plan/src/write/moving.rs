@@ -3,6 +3,8 @@
 //! What must always hold: a row that is taken away from one shard is put on another one in the same transaction, with all its columns;
 //! what a server does at an UPDATE and would not do at DELETE and INSERT (triggers, ON UPDATE, cascades) is refused.
 
+use std::ops::Range;
+
 use weir_catalog::{Column, Placement};
 use weir_sql::ast::{Assignment, Expr, ExprKind, StatementKind, TableRefKind, Update};
 use weir_sql::visit::{Flow, Node, walk};
@@ -12,7 +14,7 @@ use super::edits::Edits;
 use super::forms::{form, put_read};
 use super::literal::{put_name, put_text};
 use super::names::Target;
-use crate::{Move, Need, Plan, Refusal};
+use crate::{Form, Move, Need, Plan, Refusal};
 
 /// What reads the rows with their new values, and what takes them away and puts them back.
 pub(super) fn plan_move(input: &Input<'_>, target: &Target<'_>) -> Result<Move, Refusal> {
@@ -20,86 +22,20 @@ pub(super) fn plan_move(input: &Input<'_>, target: &Target<'_>) -> Result<Move, 
         return Err(Need::Nothing.refused("A change of a shard key"));
     };
     let alias = check(input, target, update)?;
-    let table = target.table;
-    let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
-    edits.sort();
-    let cut = |range| edits.cut(input.text, range);
-    let assigned = |column: &Column| update.assignments.iter().rfind(|one| one.column.name.is(&column.name));
-    let new = |one: &Assignment<'_>| [b"(", &cut(one.value.span.range())[..], b")"].concat();
-
-    let mut question = b"SELECT ".to_vec();
-    let mut forms = Vec::new();
-    for column in &table.primary_key {
-        let column = &table.columns[*column];
-        let form = form(column).ok_or_else(|| unreadable(column))?;
-        put_read(&mut question, column, &form);
-        question.push(b',');
-        forms.push(form);
-    }
-    let same: Vec<Vec<u8>> = update
-        .assignments
-        .iter()
-        .map(|one| [&cut(one.column.span().range()), &b" <=> "[..], &new(one)].concat())
-        .collect();
-    question.extend_from_slice(b"NOT (");
-    question.extend(same.join(&b" AND "[..]));
-    question.push(b')');
-    let mut names = Vec::new();
-    for column in table.columns.iter().filter(|column| !column.generated) {
-        question.push(b',');
-        match assigned(column) {
-            Some(one) => question.extend(new(one)),
-            None if column.kind.base == "float" => return Err(unreadable(column)),
-            None => {
-                question.extend_from_slice(&alias);
-                question.push(b'.');
-                put_name(&mut question, column.name.as_bytes());
-            }
-        }
-        if !names.is_empty() {
-            names.push(b',');
-        }
-        put_name(&mut names, column.name.as_bytes());
-    }
-    question.extend_from_slice(b" FROM ");
-    question.extend(cut(update.tables[0].span.range()));
-    if let Some(condition) = update.condition {
-        question.extend_from_slice(b" WHERE ");
-        question.extend(cut(condition.span.range()));
-    }
-    if let (Some(first), Some(last), Some(_)) = (update.order_by.first(), update.order_by.last(), update.limit) {
-        question.extend_from_slice(b" ORDER BY ");
-        question.extend(cut(first.span.to(last.span).range()));
-    }
-    if let Some(limit) = update.limit {
-        question.push(b' ');
-        question.extend(cut(limit.span.range()));
-    }
-    question.extend_from_slice(b" FOR UPDATE");
-    let rows = match input.reads.query(&question)? {
+    let Question { text, forms, names } = question(input, target, update, &alias)?;
+    let rows = match input.reads.query(&text)? {
         Plan::Read(rows) => rows,
-        Plan::Route(route) => super::select::of_one(route.shard, route.text.unwrap_or(question)),
+        Plan::Route(route) => super::select::of_one(route.shard, route.text.unwrap_or(text)),
         _ => {
             return Err(Need::RowsInOnePlace.refused(
                 "A change of a shard key by what is no plain condition: DELETE and INSERT the rows, in a transaction",
             ));
         }
     };
+    let table = target.table;
     let first_value = forms.len() + 1;
     let kept = |column: usize| table.columns[..column].iter().filter(|column| !column.generated).count();
     let key = target.key().map_or(&[][..], |key| &key.columns);
-    let mut qualified = Vec::new();
-    put_name(&mut qualified, target.database_name.as_bytes());
-    qualified.push(b'.');
-    put_name(&mut qualified, target.name.as_bytes());
-    let mut delete = [b"DELETE FROM ", &qualified[..], b" WHERE ("].concat();
-    for (nth, column) in table.primary_key.iter().enumerate() {
-        if nth > 0 {
-            delete.push(b',');
-        }
-        put_name(&mut delete, table.columns[*column].name.as_bytes());
-    }
-    delete.extend_from_slice(b") IN (");
     let catalog = input.catalog;
     let known = || {
         Some((
@@ -107,19 +43,115 @@ pub(super) fn plan_move(input: &Input<'_>, target: &Target<'_>) -> Result<Move, 
             catalog.table(target.database_name.as_bytes(), target.name.as_bytes())?.1,
         ))
     };
-    let (database, table) = known().ok_or_else(|| Need::Nothing.refused("The table is not known"))?;
+    let (database, known) = known().ok_or_else(|| Need::Nothing.refused("The table is not known"))?;
     Ok(Move {
         shards: target.database.shards.clone(),
         rows: Box::new(rows),
         forms,
         key: key.iter().map(|column| first_value + kept(*column)).collect(),
-        delete,
-        insert: [b"INSERT INTO ", &qualified[..], b" (", &names, b") VALUES "].concat(),
+        delete: delete_of(target),
+        insert: [b"INSERT INTO ", &qualified(target)[..], b" (", &names, b") VALUES "].concat(),
         check: target.may_take_time().then(|| on_update(target)),
         database: database.clone(),
-        table: table.clone(),
+        table: known.clone(),
         weights: input.weights.clone(),
     })
+}
+
+/// What reads the rows, with their keys and their new values.
+struct Question {
+    text: Vec<u8>,
+    /// How the columns of the primary key are read.
+    forms: Vec<Form>,
+    /// The names of the columns whose values follow.
+    names: Vec<u8>,
+}
+
+/// The question has the primary key, whether the row changes at all, and its new values.
+fn question(input: &Input<'_>, target: &Target<'_>, update: &Update<'_>, alias: &[u8]) -> Result<Question, Refusal> {
+    let table = target.table;
+    let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
+    edits.sort();
+    let cut = |range| edits.cut(input.text, range);
+    let assigned = |column: &Column| update.assignments.iter().rfind(|one| one.column.name.is(&column.name));
+    let new = |one: &Assignment<'_>| [b"(", &cut(one.value.span.range())[..], b")"].concat();
+
+    let mut text = b"SELECT ".to_vec();
+    let mut forms = Vec::new();
+    for column in &table.primary_key {
+        let column = &table.columns[*column];
+        let form = form(column).ok_or_else(|| unreadable(column))?;
+        put_read(&mut text, column, &form);
+        text.push(b',');
+        forms.push(form);
+    }
+    let same: Vec<Vec<u8>> = update
+        .assignments
+        .iter()
+        .map(|one| [&cut(one.column.span().range()), &b" <=> "[..], &new(one)].concat())
+        .collect();
+    text.extend_from_slice(b"NOT (");
+    text.extend(same.join(&b" AND "[..]));
+    text.push(b')');
+    let mut names = Vec::new();
+    for column in table.columns.iter().filter(|column| !column.generated) {
+        text.push(b',');
+        match assigned(column) {
+            Some(one) => text.extend(new(one)),
+            None if column.kind.base == "float" => return Err(unreadable(column)),
+            None => {
+                text.extend_from_slice(alias);
+                text.push(b'.');
+                put_name(&mut text, column.name.as_bytes());
+            }
+        }
+        if !names.is_empty() {
+            names.push(b',');
+        }
+        put_name(&mut names, column.name.as_bytes());
+    }
+    put_clauses(&mut text, update, &cut);
+    Ok(Question { text, forms, names })
+}
+
+/// Which rows: as the client has said.
+fn put_clauses(text: &mut Vec<u8>, update: &Update<'_>, cut: &dyn Fn(Range<usize>) -> Vec<u8>) {
+    text.extend_from_slice(b" FROM ");
+    text.extend(cut(update.tables[0].span.range()));
+    if let Some(condition) = update.condition {
+        text.extend_from_slice(b" WHERE ");
+        text.extend(cut(condition.span.range()));
+    }
+    if let (Some(first), Some(last), Some(_)) = (update.order_by.first(), update.order_by.last(), update.limit) {
+        text.extend_from_slice(b" ORDER BY ");
+        text.extend(cut(first.span.to(last.span).range()));
+    }
+    if let Some(limit) = update.limit {
+        text.push(b' ');
+        text.extend(cut(limit.span.range()));
+    }
+    text.extend_from_slice(b" FOR UPDATE");
+}
+
+/// Takes rows away, whose keys follow.
+fn delete_of(target: &Target<'_>) -> Vec<u8> {
+    let mut delete = [b"DELETE FROM ", &qualified(target)[..], b" WHERE ("].concat();
+    for (nth, column) in target.table.primary_key.iter().enumerate() {
+        if nth > 0 {
+            delete.push(b',');
+        }
+        put_name(&mut delete, target.table.columns[*column].name.as_bytes());
+    }
+    delete.extend_from_slice(b") IN (");
+    delete
+}
+
+fn qualified(target: &Target<'_>) -> Vec<u8> {
+    let mut name = Vec::new();
+    put_name(&mut name, target.database_name.as_bytes());
+    name.push(b'.');
+    put_name(&mut name, target.name.as_bytes());
+    name
 }
 
 /// Refuses what DELETE and INSERT would not do as UPDATE does. Gives what the table goes by in the statement.

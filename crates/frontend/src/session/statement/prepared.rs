@@ -6,9 +6,10 @@
 
 use std::rc::{Rc, Weak};
 
+use weir_admin::digests::Digested;
 use weir_backend::lanes::MAX_COMMAND;
 use weir_backend::statement::{Prepared, StatementKey};
-use weir_sql::{Bump, Class, Effects, Kind, Pins, StateValues, classify};
+use weir_sql::{Bump, Class, Effects, Kind, Pins, RoutingHint, StateValues, classify};
 use weir_wire::error::codes;
 use weir_wire::params::Parameter;
 use weir_wire::stmt::{Execute, statement_id};
@@ -30,6 +31,15 @@ fn unknown_statement(id: u32, command: &str, mariadb: bool) -> Failure {
     Failure::new(Fault::Client, codes::ER_UNKNOWN_STMT_HANDLER, b"HY000", message)
 }
 
+/// What COM_STMT_PREPARE asks for.
+struct Preparation {
+    /// Of the client, but for what a rule, a hint or the session's id changes.
+    text: Box<[u8]>,
+    class: Class,
+    hint: Option<RoutingHint>,
+    digested: Rc<Digested>,
+}
+
 impl Session {
     /// COM_STMT_PREPARE.
     pub(in crate::session) async fn prepare(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
@@ -39,40 +49,14 @@ impl Session {
         }
         let text = &payload[1..];
         self.learn_reading(text).await?;
-        let class = classify(text, self.state.lex);
-        let digested = self.shared.statistics.table.entry(text, self.state.lex, &class);
-        let rewritten = match self.text_to_prepare(&digested, text) {
-            Ok(text) => text.map(|text| [&payload[..1], &text].concat()),
+        let Preparation { text, class, hint, digested } = match self.preparation(text) {
+            Ok(preparation) => preparation,
             Err(failure) => {
                 self.refuse(&failure);
                 return Ok(());
             }
         };
-        let payload = rewritten.as_deref().unwrap_or(payload);
-        let hint = weir_sql::routing_hint(&payload[1..], self.state.lex);
-        let blanked = hint.and_then(|_| weir_sql::without_routing_hint(&payload[1..], self.state.lex));
-        let blanked = blanked.map(|text| [&payload[..1], &text].concat());
-        let payload = blanked.as_deref().unwrap_or(payload);
-        let mut class = classify(&payload[1..], self.state.lex);
-        if matches!(class.kind, Kind::Weir(_)) {
-            let message = "This command is not supported in the prepared statement protocol yet";
-            self.refuse(&Failure::new(Fault::Client, 1295, b"HY000", message));
-            return Ok(());
-        }
-        if matches!(class.kind, Kind::SetUserVariables(_)) {
-            class.pins |= Pins::COMPUTED_USER_VARIABLE;
-        }
-        let connection_id = Some(u64::from(self.handle.id));
-        let pseudo_thread_id = self.pseudo_thread_id();
-        let id_only = StateValues { connection_id, pseudo_thread_id, row_count: None, found_rows: None };
-        let own_id = class.effects.contains(Effects::USES_CONNECTION_ID) && !names_server_threads(&payload[1..]);
-        let spliced = match own_id {
-            true => weir_sql::replace_state_functions(&payload[1..], self.state.lex, &id_only),
-            false => None,
-        };
-        let text: Box<[u8]> = spliced.map_or_else(|| payload[1..].into(), Vec::into_boxed_slice);
-        let parsing = Rc::new(self.state.profile.parsing());
-        let key = self.shared.statement_keys.share(StatementKey::new(text, parsing));
+        let key = self.shared.statement_keys.share(StatementKey::new(text, Rc::new(self.state.profile.parsing())));
         let id = self.next_statement_id();
         let key = self.key_beside_busy(id, &key).unwrap_or(key);
         let arena = Bump::new();
@@ -109,6 +93,39 @@ impl Session {
             Ok(None) => Ok(()),
             Err(stopped) => self.stopped(stopped),
         }
+    }
+
+    /// What a server is to prepare for a text, and what is known of it.
+    ///
+    /// # Errors
+    /// A rule's, or that the statement can't be prepared.
+    fn preparation(&self, asked: &[u8]) -> Result<Preparation, Failure> {
+        let lex = self.state.lex;
+        let digested = self.shared.statistics.table.entry(asked, lex, &classify(asked, lex));
+        let rewritten = self.text_to_prepare(&digested, asked)?;
+        let asked = rewritten.as_deref().unwrap_or(asked);
+        let hint = weir_sql::routing_hint(asked, lex);
+        let blanked = hint.and_then(|_| weir_sql::without_routing_hint(asked, lex));
+        let asked = blanked.as_deref().unwrap_or(asked);
+        let mut class = classify(asked, lex);
+        match class.kind {
+            Kind::Weir(_) => {
+                let message = "This command is not supported in the prepared statement protocol yet";
+                return Err(Failure::new(Fault::Client, 1295, b"HY000", message));
+            }
+            Kind::SetUserVariables(_) => class.pins |= Pins::COMPUTED_USER_VARIABLE,
+            _ => {}
+        }
+        let connection_id = Some(u64::from(self.handle.id));
+        let pseudo_thread_id = self.pseudo_thread_id();
+        let id_only = StateValues { connection_id, pseudo_thread_id, row_count: None, found_rows: None };
+        let own_id = class.effects.contains(Effects::USES_CONNECTION_ID) && !names_server_threads(asked);
+        let spliced = match own_id {
+            true => weir_sql::replace_state_functions(asked, lex, &id_only),
+            false => None,
+        };
+        let text = spliced.map_or_else(|| asked.into(), Vec::into_boxed_slice);
+        Ok(Preparation { text, class, hint, digested })
     }
 
     fn next_statement_id(&mut self) -> u32 {
