@@ -27,11 +27,12 @@ type Case = fn(&mut Shards, &Endpoint) -> Result<(), Failed>;
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [(&str, Case); 4] = [
+    let cases: [(&str, Case); 5] = [
         ("statements_run_where_they_are_meant_to", everywhere),
         ("definitions_of_many_sessions_end_all", defining),
         ("a_shard_that_is_gone_harms_no_other", gone),
         ("a_reload_and_a_new_writer_find_their_group", changed),
+        ("statements_of_a_text_are_counted_once", counted),
     ];
     for (word, case) in cases {
         tests.add_for_weir(&format!("shards::{word}"), move |lab: &Lab, flavor| {
@@ -195,6 +196,28 @@ fn riding(endpoint: &Endpoint) -> Result<(), Failed> {
         }
     }
     Ok(())
+}
+
+/// A text whose statements are of several places is run one by one, and so it is counted.
+fn counted(_: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut client = connect(endpoint.port, APP, None)?;
+    for statement in [
+        "CREATE DATABASE t_counted",
+        "USE t_counted",
+        "CREATE TABLE counted (id INT PRIMARY KEY) SHARD BY HASH(id)",
+        "WEIR RESET DIGESTS",
+        "INSERT INTO counted VALUES (1); SELECT COUNT(*) FROM counted; \
+         DELETE FROM counted WHERE id = 3; SELECT COUNT(*) FROM counted",
+    ] {
+        client.query_drop(statement)?;
+    }
+    let rows: Vec<Row> = client.query("WEIR SHOW DIGESTS")?;
+    let told = |row: &Row| Some(format!("{} {}", row.get::<u64, _>("count")?, row.get::<String, _>("text")?));
+    let mut told: Vec<String> = rows.iter().filter_map(told).filter(|row| row.contains("counted")).collect();
+    told.sort();
+    let expected =
+        ["1 DELETE FROM counted WHERE id = ?", "1 INSERT INTO counted VALUES (?)", "2 SELECT COUNT(*) FROM counted"];
+    expect_equal("statements", told, expected.map(str::to_owned).to_vec())
 }
 
 fn gone(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {

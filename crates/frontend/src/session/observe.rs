@@ -30,6 +30,8 @@ pub(super) struct Ran {
     /// The place of the server that ran it.
     at: Option<ServerId>,
     pub(super) on_lane: bool,
+    /// It was a text of several statements, each of which was counted when it ended.
+    pub(super) counted: bool,
 }
 
 impl Ran {
@@ -74,11 +76,14 @@ impl Session {
         text: &[u8],
         ended: &Result<(), SessionEnd>,
     ) {
+        if self.ran.counted {
+            return;
+        }
         let now = Instant::now();
         if let Err(end) = ended {
             self.ran.error = self.ran.error.or(error_of(end));
         }
-        let Ran { rows_sent, rows_affected, bytes, error, at, on_lane } = self.ran;
+        let Ran { rows_sent, rows_affected, bytes, error, at, on_lane, .. } = self.ran;
         let place = match at {
             None => Place::Weir,
             Some(at) if at.index == self.shared.shards[at.shard].writer() => Place::Writer,

@@ -53,7 +53,9 @@ impl Session {
     pub(super) async fn run_parts(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
         let Form::Text(text) = &statement.form else { return Ok(()) };
         let command = [text.head, statement.text].concat();
-        self.run_one_by_one(&command, text.head.len()).await.map_err(Stopped::Ended)
+        let ended = self.run_one_by_one(&command, text.head.len()).await;
+        self.ran.counted = true;
+        ended.map_err(Stopped::Ended)
     }
 
     async fn run_each(&mut self, head: &[u8], text: &[u8]) -> Result<(), SessionEnd> {
