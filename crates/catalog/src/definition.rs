@@ -20,7 +20,7 @@ pub struct Definition {
     /// What servers are sent.
     pub statement: Sent,
     /// What kind of thing it does: decides how a shard that has it already is recognised.
-    pub deed: Deed,
+    pub deed: DefinitionKind,
     /// What it is about: refused to other definitions until this one has ended.
     pub objects: Vec<Object>,
     /// Its shards, in the order in which they are asked, and how far each is.
@@ -97,7 +97,7 @@ pub enum Progress {
 
 /// What a definition does, as far as it matters for knowing whether a shard has it already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Deed {
+pub enum DefinitionKind {
     /// Something is made: a server that has it says so.
     Create,
     /// A table is made: a server that has one of that name has it, if both are the same.

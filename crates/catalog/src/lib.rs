@@ -33,7 +33,7 @@ mod words;
 
 pub use charset::Charset;
 pub use colocated::colocated;
-pub use definition::{Change, Deed, Definition, Placed, Progress, Sent, Told, Undo};
+pub use definition::{Change, Definition, DefinitionKind, Placed, Progress, Sent, Told, Undo};
 pub use difference::Difference;
 pub use key::{
     Bound, Constant, Finder, Located, Reach, locate, locate_null_safe, locate_range, locate_stored, ranges_are_unsure,

@@ -1,7 +1,7 @@
 //! Ends deadlocks over several shards: one of the sessions that wait for each other gets error 1213, as one server would give it.
 //!
 //! What must always hold: servers are asked only while at least two sessions that have connections to several of them have waited for a
-//! while; a session is ended only for a circle of waits that two looks have seen ([`weir_txn::deadlock`]).
+//! while; a session is ended only for a cycle of waits that two looks have seen ([`weir_txn::deadlock`]).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::Server;
-use weir_txn::deadlock::{LockWait, LockWaits, circle};
+use weir_txn::deadlock::{LockWait, LockWaits, cycle};
 
 use crate::endpoint::Endpoint;
 
@@ -93,7 +93,7 @@ impl Sessions {
         sessions
     }
 
-    /// Whom to end for a circle of waits over several shards: who has done least. Its waits are taken out.
+    /// Whom to end for a cycle of waits over several shards: who has done least. Its waits are taken out.
     fn victim(&self, waits: &mut Vec<LockWait>) -> Option<Arc<SessionHandle>> {
         let session = |shard, thread| self.connections.get(&(shard, thread)).copied();
         loop {
@@ -105,11 +105,11 @@ impl Sessions {
                     graph.entry(waiter).or_default().insert(blocker);
                 }
             }
-            let circle = circle(&graph)?;
+            let cycle = cycle(&graph)?;
             let of = |id: u32| waits.iter().filter(move |wait| session(wait.shard, wait.waiter) == Some(id));
-            let shards: BTreeSet<usize> = circle.iter().flat_map(|id| of(*id)).map(|wait| wait.shard).collect();
+            let shards: BTreeSet<usize> = cycle.iter().flat_map(|id| of(*id)).map(|wait| wait.shard).collect();
             let weight = |id: &u32| of(*id).map(|wait| wait.weight).sum::<u64>();
-            let victim = *circle.iter().min_by_key(|id| (weight(id), std::cmp::Reverse(**id)))?;
+            let victim = *cycle.iter().min_by_key(|id| (weight(id), std::cmp::Reverse(**id)))?;
             waits.retain(|wait| session(wait.shard, wait.waiter) != Some(victim));
             // One server alone sees its own deadlocks, unless it was told not to.
             if shards.len() > 1 {

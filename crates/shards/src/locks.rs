@@ -21,14 +21,14 @@ struct Shared {
 
 /// Objects taken; free again when it is dropped.
 #[derive(Debug)]
-pub struct Taken {
+pub struct HeldLocks {
     objects: Vec<Object>,
     shared: Arc<Shared>,
 }
 
 impl Locks {
     /// Takes objects, waiting for those who have them. Cancel-safe: nothing is taken before it returns.
-    pub async fn take(&self, objects: &[Object]) -> Taken {
+    pub async fn take(&self, objects: &[Object]) -> HeldLocks {
         loop {
             let freed = self.0.freed.notified();
             let mut freed = std::pin::pin!(freed);
@@ -47,17 +47,17 @@ impl Locks {
         self.0.beginning.lock().await
     }
 
-    fn try_take(&self, objects: &[Object]) -> Option<Taken> {
+    fn try_take(&self, objects: &[Object]) -> Option<HeldLocks> {
         let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if taken.iter().any(|known| objects.iter().any(|wanted| wanted.meets(known))) {
             return None;
         }
         taken.extend_from_slice(objects);
-        Some(Taken { objects: objects.to_vec(), shared: self.0.clone() })
+        Some(HeldLocks { objects: objects.to_vec(), shared: self.0.clone() })
     }
 }
 
-impl Drop for Taken {
+impl Drop for HeldLocks {
     fn drop(&mut self) {
         let mut taken = self.shared.taken.lock().unwrap_or_else(PoisonError::into_inner);
         for object in &self.objects {

@@ -82,21 +82,21 @@ async fn waits_on(line: &mut Line, coordinator: &Coordinator, shard: usize) -> R
     Ok(rows.iter().filter_map(|row| LockWait::of_row(shard, row)).collect())
 }
 
-/// Who waits for whom in a circle, if there is one: who waits, in the order of the circle. `waits`: for each who waits, those that have
+/// Who waits for whom in a cycle, if there is one: who waits, in the order of the cycle. `waits`: for each who waits, those that have
 /// what it waits for.
-pub fn circle(waits: &BTreeMap<u32, BTreeSet<u32>>) -> Option<Vec<u32>> {
+pub fn cycle(waits: &BTreeMap<u32, BTreeSet<u32>>) -> Option<Vec<u32>> {
     let mut over = BTreeSet::new();
     for start in waits.keys() {
         let mut path = Vec::new();
-        if let Some(circle) = circle_from(*start, waits, &mut path, &mut over) {
-            return Some(circle);
+        if let Some(cycle) = cycle_from(*start, waits, &mut path, &mut over) {
+            return Some(cycle);
         }
     }
     None
 }
 
-/// `path`: how `from` was reached; `over`: those from which no circle is reached.
-fn circle_from(
+/// `path`: how `from` was reached; `over`: those from which no cycle is reached.
+fn cycle_from(
     from: u32,
     waits: &BTreeMap<u32, BTreeSet<u32>>,
     path: &mut Vec<u32>,
@@ -110,8 +110,8 @@ fn circle_from(
     }
     path.push(from);
     for blocker in waits.get(&from).into_iter().flatten() {
-        if let Some(circle) = circle_from(*blocker, waits, path, over) {
-            return Some(circle);
+        if let Some(cycle) = cycle_from(*blocker, waits, path, over) {
+            return Some(cycle);
         }
     }
     path.pop();
@@ -124,15 +124,15 @@ mod tests {
     use super::*;
 
     fn found(waits: &[(u32, &[u32])]) -> Option<Vec<u32>> {
-        circle(&waits.iter().map(|(waiter, blockers)| (*waiter, blockers.iter().copied().collect())).collect())
+        cycle(&waits.iter().map(|(waiter, blockers)| (*waiter, blockers.iter().copied().collect())).collect())
     }
 
     #[test]
-    fn circles_are_found_and_chains_are_none() {
+    fn cycles_are_found_and_chains_are_none() {
         assert_eq!(found(&[]), None);
         assert_eq!(found(&[(1, &[2]), (2, &[3]), (4, &[2, 3])]), None);
         assert_eq!(found(&[(1, &[2]), (2, &[1])]), Some(vec![1, 2]));
-        // What leads to a circle is not of it.
+        // What leads to a cycle is not of it.
         assert_eq!(found(&[(1, &[5, 2]), (2, &[3]), (3, &[4]), (4, &[2])]), Some(vec![2, 3, 4]));
         assert_eq!(found(&[(1, &[2, 3]), (2, &[4]), (3, &[4]), (4, &[])]), None);
     }

@@ -9,13 +9,13 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
+mod commit;
 mod crash;
 pub mod deadlock;
 mod decision;
 mod id;
 pub mod machine;
 pub mod recovery;
-mod run;
 mod schema;
 
 use std::collections::BTreeSet;
@@ -32,9 +32,9 @@ use weir_backend::monitor::MonitorSettings;
 use weir_catalog::ShardId;
 use weir_topology::Group;
 
+pub use commit::{CommitParticipant, Ended, everywhere, is_in_transaction, join_texts};
 pub use id::{BranchId, FORMAT, NotOurs, TransactionId};
-pub use machine::{Role, Taken, Verdict};
-pub use run::{Ended, Party, everywhere, is_in_transaction, join_texts};
+pub use machine::{Participation, Role, Verdict};
 
 /// Choices about distributed transactions.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,7 +15,7 @@ pub enum Role {
 
 /// A shard's part in a transaction that ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taken {
+pub struct Participation {
     /// How it takes part.
     pub role: Role,
     /// It may have changed something.
@@ -72,12 +72,12 @@ pub enum Went {
 }
 
 /// Whether a decision is needed: more than one shard wrote.
-pub fn needs_decision(parts: impl IntoIterator<Item = Taken>) -> bool {
+pub fn needs_decision(parts: impl IntoIterator<Item = Participation>) -> bool {
     parts.into_iter().filter(|part| part.wrote).count() > 1
 }
 
 /// The first step of a commit.
-pub fn begin(parts: &[Taken]) -> CommitStep {
+pub fn begin(parts: &[Participation]) -> CommitStep {
     let writers = parts.iter().filter(|part| part.wrote).count();
     match writers {
         0 => CommitStep::Finish,

@@ -18,8 +18,8 @@ use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::Execute;
 use weir_wire::{Command, Malformed};
 
+use super::in_flight::{Counted, InFlight, Line};
 use super::learn::{SharedLearnt, Unfit};
-use super::line::{Counted, InFlight, Line};
 use super::ride::{Arrived, Elsewhere, Ride};
 use crate::connection::Connection;
 use crate::pool::Lease;

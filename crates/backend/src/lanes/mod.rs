@@ -5,9 +5,9 @@
 //! and is logged in as their user; lanes take at most half of the connections that a server or a user may have, so that
 //! what can't ride is never starved; lanes belong to one worker.
 
+mod in_flight;
 mod lane;
 pub mod learn;
-mod line;
 pub mod pace;
 mod ride;
 
@@ -21,11 +21,11 @@ use tokio::sync::Notify;
 use weir_wire::Failure;
 use weir_wire::auth::Password;
 
+use in_flight::Counted;
 pub use lane::Lane;
 use lane::LaneEnd;
 pub use learn::SharedLearnt;
 use learn::{Rode, Run, SHORT_TIME, Scale, Unfit};
-use line::Counted;
 use pace::{Pace, Window};
 pub use ride::{Arrived, Elsewhere, Ride};
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::definition::{Deed, Placed, Sent, Undo};
+use crate::definition::{DefinitionKind, Placed, Sent, Undo};
 use crate::placement::Placement;
 
 fn catalog() -> Catalog {
@@ -29,7 +29,7 @@ fn definition(objects: Vec<Object>) -> Definition {
     Definition {
         id: 0,
         statement: Sent { text: Some("CREATE TABLE t (id INT)".into()), ..Sent::default() },
-        deed: Deed::CreateTable,
+        deed: DefinitionKind::CreateTable,
         objects,
         shards: vec![(ShardId(0), Progress::Pending), (ShardId(1), Progress::Pending)],
         changes: Vec::new(),

@@ -6,7 +6,7 @@ use crate::object::Object;
 use crate::placement::{Placement, ShardId, SlotMap};
 use crate::routine::RoutineKind;
 use crate::table::{ForeignKey, Table};
-use crate::{Deed, Sent, Undo};
+use crate::{DefinitionKind, Sent, Undo};
 
 fn table(parent: Option<&str>) -> Table {
     let key = |name: &str| ForeignKey {
@@ -148,7 +148,7 @@ fn a_routine_is_touched_when_a_definition_of_it_begins_and_a_table_is_not() {
             new.begin_definition(Definition {
                 id: 0,
                 statement: Sent::default(),
-                deed: Deed::Again,
+                deed: DefinitionKind::Again,
                 objects: Vec::new(),
                 shards: Vec::new(),
                 changes: vec![change],

@@ -1,6 +1,6 @@
 //! How a shard that has a definition already is recognised, when the definition is sent to it once more.
 
-use weir_catalog::Deed;
+use weir_catalog::DefinitionKind;
 use weir_wire::Failure;
 
 /// What a server's refusal of a definition that it may have done already means.
@@ -19,11 +19,15 @@ pub enum Verdict {
 /// Codes: 1007 database exists, 1008 does not; 1050 table or view exists, 1051 and 4092 do not; 1061 key exists, 1091 does not; 1125 and
 /// 1304 routine exists, 1305 does not; 1359 trigger exists, 1360 does not; 1396 of accounts, either way; 1537 event exists, 1539 does
 /// not; 1141, 1147, 1403 grant is not there; 1477 and 1476 server; 3162 account exists already (as a role).
-pub fn verdict(deed: Deed, failure: &Failure) -> Verdict {
+pub fn verdict(deed: DefinitionKind, failure: &Failure) -> Verdict {
     match (deed, failure.code) {
-        (Deed::CreateTable, 1050) | (Deed::ChangeTable, _) | (Deed::Rename, _) => Verdict::DoneIfSame,
-        (Deed::Create, 1007 | 1050 | 1125 | 1304 | 1359 | 1396 | 1476 | 1537 | 3162) => Verdict::Done,
-        (Deed::Drop, 1008 | 1051 | 1141 | 1147 | 1305 | 1360 | 1396 | 1403 | 1477 | 1539 | 4092) => Verdict::Done,
+        (DefinitionKind::CreateTable, 1050) | (DefinitionKind::ChangeTable, _) | (DefinitionKind::Rename, _) => {
+            Verdict::DoneIfSame
+        }
+        (DefinitionKind::Create, 1007 | 1050 | 1125 | 1304 | 1359 | 1396 | 1476 | 1537 | 3162) => Verdict::Done,
+        (DefinitionKind::Drop, 1008 | 1051 | 1141 | 1147 | 1305 | 1360 | 1396 | 1403 | 1477 | 1539 | 4092) => {
+            Verdict::Done
+        }
         _ => Verdict::Refused,
     }
 }
@@ -47,15 +51,15 @@ mod tests {
     #[test]
     fn a_refusal_means_that_it_is_done_only_where_nothing_else_can_be_meant() {
         for (deed, code, verdict) in [
-            (Deed::CreateTable, 1050, Verdict::DoneIfSame),
-            (Deed::CreateTable, 1064, Verdict::Refused),
-            (Deed::CreateTable, 1142, Verdict::Refused),
-            (Deed::Create, 1007, Verdict::Done),
-            (Deed::Create, 1008, Verdict::Refused),
-            (Deed::Drop, 1051, Verdict::Done),
-            (Deed::Drop, 1050, Verdict::Refused),
-            (Deed::ChangeTable, 1060, Verdict::DoneIfSame),
-            (Deed::Again, 1050, Verdict::Refused),
+            (DefinitionKind::CreateTable, 1050, Verdict::DoneIfSame),
+            (DefinitionKind::CreateTable, 1064, Verdict::Refused),
+            (DefinitionKind::CreateTable, 1142, Verdict::Refused),
+            (DefinitionKind::Create, 1007, Verdict::Done),
+            (DefinitionKind::Create, 1008, Verdict::Refused),
+            (DefinitionKind::Drop, 1051, Verdict::Done),
+            (DefinitionKind::Drop, 1050, Verdict::Refused),
+            (DefinitionKind::ChangeTable, 1060, Verdict::DoneIfSame),
+            (DefinitionKind::Again, 1050, Verdict::Refused),
         ] {
             let failure = Failure::new(Fault::Server, code, b"HY000", "");
             assert_eq!(super::verdict(deed, &failure), verdict, "{deed:?} {code}");

@@ -2,7 +2,7 @@
 //!
 //! What must always hold: no ALTER changes which shard a row belongs to, or has shards fill rows with values of their own.
 
-use weir_catalog::{Catalog, Change, Column, Deed, Object, Placement, Table};
+use weir_catalog::{Catalog, Change, Column, DefinitionKind, Object, Placement, Table};
 use weir_sql::ast::{
     AlterAction, AlterActionKind, AlterColumn, AlterTable, ColumnAttributeKind, ColumnDefinition, ExprKind, Ident,
     KeyDefinition, KeyKind, PartitionMethod, PartitionOperation, TableElement, TableOptionKind,
@@ -61,7 +61,7 @@ fn rename(
         intent.changes.retain(|change| matches!(change, Change::StartSequence(..)));
         intent.changes.extend([Change::Rename(from.clone(), to.clone()), Change::RereadTable(to.clone())]);
         intent.objects.push(to);
-        intent.deed = Deed::Rename;
+        intent.deed = DefinitionKind::Rename;
     }
     Ok(())
 }

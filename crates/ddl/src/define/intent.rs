@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use weir_catalog::define::Unplaced;
-use weir_catalog::{Catalog, Change, Deed, Object, Progress, Sent, ShardId, Undo};
+use weir_catalog::{Catalog, Change, DefinitionKind, Object, Progress, Sent, ShardId, Undo};
 use weir_sql::ast::{
     AlterDatabase, Authentication, CreateDatabase, DropDatabase, DropKind, DropTables, GrantLevel, Granted, ObjectName,
     ProgramKind, Secret, SetItem, SetItemKind, Statement, StatementKind, Truncate, Verb,
@@ -42,7 +42,7 @@ pub struct Asked<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Intent {
     /// What kind of thing it is.
-    pub deed: Deed,
+    pub deed: DefinitionKind,
     /// What it is about.
     pub objects: Vec<Object>,
     /// The shards, in the order in which they are asked: the first one alone.
@@ -69,7 +69,7 @@ pub struct Intent {
 
 impl Intent {
     /// An intent that sends the client's own text.
-    pub(super) fn new(asked: &Asked<'_>, deed: Deed, objects: Vec<Object>, shards: Vec<ShardId>) -> Intent {
+    pub(super) fn new(asked: &Asked<'_>, deed: DefinitionKind, objects: Vec<Object>, shards: Vec<ShardId>) -> Intent {
         Intent {
             deed,
             objects,
@@ -217,16 +217,18 @@ fn intend_other(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, 
             None => Ok(None),
         },
         StatementKind::CreateRoutine(routine) => {
-            let deed = if routine.or_replace { Deed::Again } else { Deed::Create };
+            let deed = if routine.or_replace { DefinitionKind::Again } else { DefinitionKind::Create };
             programs::create_routine(asked, catalog, routine, deed)
         }
-        StatementKind::CreateLibrary(library) => whole_database(asked, catalog, &library.name, Deed::Create),
+        StatementKind::CreateLibrary(library) => whole_database(asked, catalog, &library.name, DefinitionKind::Create),
         StatementKind::AlterRoutine(routine) => programs::alter_routine(asked, catalog, routine),
         StatementKind::CreateTrigger(trigger) => programs::create_trigger(asked, catalog, trigger),
         StatementKind::CreateEvent(event) => {
-            programs::event(asked, catalog, &event.name, Some(event.body), Deed::Create)
+            programs::event(asked, catalog, &event.name, Some(event.body), DefinitionKind::Create)
         }
-        StatementKind::AlterEvent(event) => programs::event(asked, catalog, &event.name, event.body, Deed::Again),
+        StatementKind::AlterEvent(event) => {
+            programs::event(asked, catalog, &event.name, event.body, DefinitionKind::Again)
+        }
         StatementKind::DropProgram(drop) if drop.kind == ProgramKind::Trigger => {
             programs::drop_trigger(asked, catalog, &drop.name)
         }
@@ -240,7 +242,7 @@ pub(super) fn whole_database(
     asked: &Asked<'_>,
     catalog: &Catalog,
     name: &ObjectName<'_>,
-    deed: Deed,
+    deed: DefinitionKind,
 ) -> Result<Option<Intent>, Failure> {
     let Some(object) = object(asked, catalog, name)? else { return Ok(None) };
     let shards = shards::of_database(catalog, &object.database);
@@ -263,12 +265,12 @@ fn create_database(
     if known.is_some() && !create.or_replace {
         // The servers say that it exists; what they are asked does not matter to the catalog.
         let shards = shards::of_database(catalog, &name);
-        return Ok(Some(Intent::new(asked, Deed::Again, vec![object], shards)));
+        return Ok(Some(Intent::new(asked, DefinitionKind::Again, vec![object], shards)));
     }
     let shards = named.unwrap_or_else(|| shards::all(catalog));
     let mut changes = vec![Change::AddDatabase(name.clone(), shards.clone())];
     changes.extend(single.map(|single| Change::DefaultSingle(name.clone(), single)));
-    let deed = if create.or_replace { Deed::Again } else { Deed::Create };
+    let deed = if create.or_replace { DefinitionKind::Again } else { DefinitionKind::Create };
     if known.is_some() {
         if shards != shards::of_database(catalog, &name) {
             return Err(not_supported("OR REPLACE can't move a database to other shards: drop it first"));
@@ -293,7 +295,7 @@ fn alter_database(
         ));
     }
     let shards = shards::of_database(catalog, &name);
-    let mut intent = Intent::new(asked, Deed::Again, vec![Object::database(name.clone())], shards);
+    let mut intent = Intent::new(asked, DefinitionKind::Again, vec![Object::database(name.clone())], shards);
     if alter.options.is_empty() {
         // Servers need an option: what there is stays, and they say whether the client may change the database.
         let collation = knowledge.and_then(|known| known.collation.as_deref()).unwrap_or("utf8mb4_general_ci");
@@ -307,7 +309,7 @@ fn drop_database(asked: &Asked<'_>, catalog: &Catalog, drop: &DropDatabase<'_>) 
     let name = database(asked, catalog, Some(drop.name))?;
     let shards = shards::of_database(catalog, &name);
     let change = Change::DropDatabase(name.clone());
-    Some(Intent::new(asked, Deed::Drop, vec![Object::database(name)], shards).with(vec![change]))
+    Some(Intent::new(asked, DefinitionKind::Drop, vec![Object::database(name)], shards).with(vec![change]))
 }
 
 fn drop_tables(asked: &Asked<'_>, catalog: &Catalog, drop: &DropTables<'_>) -> Result<Option<Intent>, Failure> {
@@ -324,7 +326,7 @@ fn drop_tables(asked: &Asked<'_>, catalog: &Catalog, drop: &DropTables<'_>) -> R
     let nowhere = objects.first().map(|first| shards::of_database(catalog, &first.database)).unwrap_or_default();
     let (shards, own) = multi_object::spread(asked, &items, nowhere);
     let changes = objects.iter().cloned().map(change).collect();
-    Ok(Some(Intent { own, ..Intent::new(asked, Deed::Drop, objects, shards).with(changes) }))
+    Ok(Some(Intent { own, ..Intent::new(asked, DefinitionKind::Drop, objects, shards).with(changes) }))
 }
 
 /// The shards that may have something that is dropped. Where a view is follows from the tables that it shows, which may be gone or
@@ -344,7 +346,7 @@ fn truncate(asked: &Asked<'_>, catalog: &Catalog, truncate: &Truncate<'_>) -> Re
     let shards = shards::of_object(catalog, &object);
     let reset = shards::table(catalog, &object).is_some_and(|table| table.auto_increment.is_some());
     let changes = reset.then(|| Change::ResetSequence(object.clone())).into_iter().collect();
-    Ok(Some(Intent::new(asked, Deed::Again, vec![object], shards).with(changes)))
+    Ok(Some(Intent::new(asked, DefinitionKind::Again, vec![object], shards).with(changes)))
 }
 
 /// Accounts, privileges, and what belongs to servers: on all shards.
@@ -363,20 +365,24 @@ fn accounts(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Fail
         ));
     }
     let (deed, secret) = match asked.statement.kind {
-        StatementKind::CreateUser(create) => (if create.or_replace { Deed::Again } else { Deed::Create }, true),
-        StatementKind::CreateRole(create) => (if create.or_replace { Deed::Again } else { Deed::Create }, false),
-        StatementKind::DropAccounts(_) => (Deed::Drop, false),
-        StatementKind::RenameUser(_) => (Deed::Create, false),
-        StatementKind::AlterUser(_) | StatementKind::Set(_) => (Deed::Again, true),
-        StatementKind::Grant(_) => (Deed::Again, true),
-        StatementKind::Revoke(_) => (Deed::Drop, false),
+        StatementKind::CreateUser(create) => {
+            (if create.or_replace { DefinitionKind::Again } else { DefinitionKind::Create }, true)
+        }
+        StatementKind::CreateRole(create) => {
+            (if create.or_replace { DefinitionKind::Again } else { DefinitionKind::Create }, false)
+        }
+        StatementKind::DropAccounts(_) => (DefinitionKind::Drop, false),
+        StatementKind::RenameUser(_) => (DefinitionKind::Create, false),
+        StatementKind::AlterUser(_) | StatementKind::Set(_) => (DefinitionKind::Again, true),
+        StatementKind::Grant(_) => (DefinitionKind::Again, true),
+        StatementKind::Revoke(_) => (DefinitionKind::Drop, false),
         StatementKind::ServerObject(server) => match server.verb {
             // Its options may hold a password.
-            Verb::Create => (Deed::Create, true),
-            Verb::Alter => (Deed::Again, true),
-            Verb::Drop => (Deed::Drop, false),
+            Verb::Create => (DefinitionKind::Create, true),
+            Verb::Alter => (DefinitionKind::Again, true),
+            Verb::Drop => (DefinitionKind::Drop, false),
         },
-        StatementKind::CreateLoadableFunction(_) => (Deed::Create, false),
+        StatementKind::CreateLoadableFunction(_) => (DefinitionKind::Create, false),
         _ => return Ok(None),
     };
     let shards = match granted_object(asked) {

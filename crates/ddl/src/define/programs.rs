@@ -3,7 +3,7 @@
 //! What must always hold: what a shard's server runs by itself (a trigger, an event, a function within a statement) sees and changes the
 //! rows of that shard alone; so it may name only tables of which that shard has all rows, and change only those that no other shard has.
 
-use weir_catalog::{Catalog, Change, Deed, Object, Placement, RoutineKind};
+use weir_catalog::{Catalog, Change, DefinitionKind, Object, Placement, RoutineKind};
 use weir_sql::ast::{
     AlterRoutine, CreateRoutine, CreateTrigger, DropProgram, ObjectName, ProgramKind, RoutineBody, Span,
 };
@@ -19,7 +19,7 @@ pub(super) fn create_routine(
     asked: &Asked<'_>,
     catalog: &Catalog,
     routine: &CreateRoutine<'_>,
-    deed: Deed,
+    deed: DefinitionKind,
 ) -> Result<Option<Intent>, Failure> {
     let Some(object) = names::object(asked, catalog, &routine.name)? else { return Ok(None) };
     if let (true, RoutineBody::Statement(body)) = (routine.function, routine.body) {
@@ -46,7 +46,7 @@ pub(super) fn alter_routine(
     catalog: &Catalog,
     alter: &AlterRoutine<'_>,
 ) -> Result<Option<Intent>, Failure> {
-    let intent = whole_database(asked, catalog, &alter.name, Deed::Again)?;
+    let intent = whole_database(asked, catalog, &alter.name, DefinitionKind::Again)?;
     Ok(intent.map(|intent| about_routine(intent, alter.kind, Change::RereadRoutine)))
 }
 
@@ -56,7 +56,7 @@ pub(super) fn drop_routine(
     catalog: &Catalog,
     drop: &DropProgram<'_>,
 ) -> Result<Option<Intent>, Failure> {
-    let intent = whole_database(asked, catalog, &drop.name, Deed::Drop)?;
+    let intent = whole_database(asked, catalog, &drop.name, DefinitionKind::Drop)?;
     Ok(intent.map(|intent| about_routine(intent, drop.kind, Change::DropRoutine)))
 }
 
@@ -95,7 +95,7 @@ pub(super) fn create_trigger(
     }
     let object = names::object(asked, catalog, &trigger.name)?.unwrap_or_else(|| table.clone());
     let shards = shards::of_object(catalog, &table);
-    let deed = if trigger.or_replace { Deed::Again } else { Deed::Create };
+    let deed = if trigger.or_replace { DefinitionKind::Again } else { DefinitionKind::Create };
     let changes = vec![Change::PutTrigger(object.clone(), table.clone()), Change::RereadTable(table.clone())];
     Ok(Some(Intent::new(asked, deed, vec![object, table], shards).with(changes)))
 }
@@ -112,7 +112,7 @@ pub(super) fn drop_trigger(
     let shards = shards::of_object(catalog, table.as_ref().unwrap_or(&object));
     let mut changes = vec![Change::DropTrigger(object.clone())];
     changes.extend(table.map(Change::RereadTable));
-    Ok(Some(Intent::new(asked, Deed::Drop, vec![object], shards).with(changes)))
+    Ok(Some(Intent::new(asked, DefinitionKind::Drop, vec![object], shards).with(changes)))
 }
 
 /// CREATE EVENT, ALTER EVENT: on all shards, which is right only for what touches no table.
@@ -121,7 +121,7 @@ pub(super) fn event(
     catalog: &Catalog,
     name: &ObjectName<'_>,
     body: Option<Span>,
-    deed: Deed,
+    deed: DefinitionKind,
 ) -> Result<Option<Intent>, Failure> {
     let Some(object) = names::object(asked, catalog, name)? else { return Ok(None) };
     if let Some(body) = body {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use weir_catalog::{Catalog, Change, Deed, Definition, Object, Progress, ShardId, Undo};
+use weir_catalog::{Catalog, Change, Definition, DefinitionKind, Object, Progress, ShardId, Undo};
 use weir_wire::{Failure, Fault};
 
 use super::already::{Verdict, comparable, verdict};
@@ -101,15 +101,15 @@ async fn taken_back(
     shards: &mut (impl Reach + ?Sized),
 ) -> Result<(), String> {
     let way_on = match definition.deed {
-        Deed::Drop => "DROP … IF EXISTS through Weir drops it on the others too",
-        Deed::Again => "run the statement again through Weir",
+        DefinitionKind::Drop => "DROP … IF EXISTS through Weir drops it on the others too",
+        DefinitionKind::Again => "run the statement again through Weir",
         _ => "undo it there by hand",
     };
     let accounts = definition.objects.iter().all(|object| object.database.is_empty());
     if !has_it && (accounts || definition.undo.is_impossible()) {
         return Err(format!("whether the shard has it is unknown; if so, {way_on}"));
     }
-    if definition.deed == Deed::Rename && !has_it && !is_renamed(definition, catalog, shard, shards).await {
+    if definition.deed == DefinitionKind::Rename && !has_it && !is_renamed(definition, catalog, shard, shards).await {
         return Ok(());
     }
     match undo::undo(&definition.undo, catalog, &definition.changes, shard, shards).await {
@@ -125,7 +125,7 @@ async fn taken_back(
 /// Whether a refusal to take something back means that there is nothing.
 fn is_not_there(definition: &Definition, failure: &Failure) -> bool {
     match definition.undo {
-        Undo::Send(_) => verdict(Deed::Drop, failure) == Verdict::Done,
+        Undo::Send(_) => verdict(DefinitionKind::Drop, failure) == Verdict::Done,
         Undo::DropEmpty(_) => [1008, 1049, 1051, 1146].contains(&failure.code),
         _ => false,
     }
@@ -151,7 +151,7 @@ async fn one(
     shard: ShardId,
     shards: &mut (impl Reach + ?Sized),
 ) -> Progress {
-    if definition.deed == Deed::ChangeTable && has_change(definition, shard, shards).await {
+    if definition.deed == DefinitionKind::ChangeTable && has_change(definition, shard, shards).await {
         return Progress::Done;
     }
     let text = definition.statement.text_for(shard).unwrap_or_default();
@@ -161,11 +161,13 @@ async fn one(
         Answer::Refused(failure) => failure,
     };
     let done = match verdict(definition.deed, &refusal) {
-        Verdict::Done if definition.deed == Deed::Drop => drop_rest(definition, shard, shards).await,
+        Verdict::Done if definition.deed == DefinitionKind::Drop => drop_rest(definition, shard, shards).await,
         Verdict::Done => true,
-        Verdict::DoneIfSame if definition.deed == Deed::Rename => is_renamed(definition, catalog, shard, shards).await,
+        Verdict::DoneIfSame if definition.deed == DefinitionKind::Rename => {
+            is_renamed(definition, catalog, shard, shards).await
+        }
         // Compared with the others at the end.
-        Verdict::DoneIfSame => definition.deed == Deed::CreateTable,
+        Verdict::DoneIfSame => definition.deed == DefinitionKind::CreateTable,
         Verdict::Refused => false,
     };
     if done { Progress::Done } else { Progress::Failed(refusal.to_string()) }

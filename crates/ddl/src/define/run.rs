@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use weir_catalog::define::Unplaced;
-use weir_catalog::{Catalog, Change, Deed, Definition, Object, Progress, ShardId, Told};
+use weir_catalog::{Catalog, Change, Definition, DefinitionKind, Object, Progress, ShardId, Told};
 use weir_shards::Locks;
 use weir_sql::ast::StatementKind;
 use weir_wire::{Failure, Fault};
@@ -238,7 +238,7 @@ async fn in_part<R: Records>(
     parts: &mut [ShardLease],
 ) -> Result<Option<(u64, Intent)>, Failure> {
     let rest = match intent.deed {
-        Deed::Drop => multi_object::dropped_in_part(&records.catalog(), intent, parts).await,
+        DefinitionKind::Drop => multi_object::dropped_in_part(&records.catalog(), intent, parts).await,
         _ => None,
     };
     let Some(rest) = rest else {
@@ -286,7 +286,7 @@ async fn first<R: Records>(records: &R, id: u64, intent: &Intent, parts: &mut [S
         Answer::Refused(failure)
             if intent.shards.len() > 1
                 && intent.objects.len() == 1
-                && intent.deed == Deed::Drop
+                && intent.deed == DefinitionKind::Drop
                 && verdict(intent.deed, &failure) == Verdict::Done =>
         {
             Ok(First::Missing(failure))
@@ -402,6 +402,6 @@ fn outcome(reply: Reply, note: Option<String>) -> Outcome {
 }
 
 /// Whether a definition only makes a table known again, and may be left out when all shards are equal.
-pub(super) fn compares(deed: Deed) -> bool {
-    matches!(deed, Deed::CreateTable | Deed::ChangeTable)
+pub(super) fn compares(deed: DefinitionKind) -> bool {
+    matches!(deed, DefinitionKind::CreateTable | DefinitionKind::ChangeTable)
 }

@@ -3,7 +3,7 @@
 //! What must always hold: a shard's refusal is no end of its own: what the others did is taken back, or the record stays; a record stays
 //! only where it can't be said, or not be undone, what a shard has.
 
-use weir_catalog::{Catalog, Deed, Definition, Progress, ShardId};
+use weir_catalog::{Catalog, Definition, DefinitionKind, Progress, ShardId};
 use weir_sql::ast::StatementKind;
 use weir_wire::{Failure, Fault};
 
@@ -33,7 +33,7 @@ impl Answered {
         match answer {
             Answer::Reply(reply) if reply.warnings > 0 && makes_if_not_there(asked) => match intent.deed {
                 // One that nobody knows of, with rows perhaps that belong elsewhere.
-                Deed::CreateTable => Answered::Refused(there_already(intent)),
+                DefinitionKind::CreateTable => Answered::Refused(there_already(intent)),
                 _ => Answered::There,
             },
             Answer::Reply(reply) => Answered::Made(reply),
@@ -87,9 +87,9 @@ pub(super) async fn look_again(
     for (shard, answer) in answers {
         let Answered::Refused(failure) = answer else { continue };
         let there = match (definition.deed, verdict(definition.deed, failure)) {
-            (Deed::Drop, Verdict::Done) => drop_rest(definition, *shard, parts).await,
-            (Deed::ChangeTable, _) => resume::has_change(definition, *shard, parts).await,
-            (Deed::Rename, _) => resume::is_renamed(definition, catalog, *shard, parts).await,
+            (DefinitionKind::Drop, Verdict::Done) => drop_rest(definition, *shard, parts).await,
+            (DefinitionKind::ChangeTable, _) => resume::has_change(definition, *shard, parts).await,
+            (DefinitionKind::Rename, _) => resume::is_renamed(definition, catalog, *shard, parts).await,
             _ => false,
         };
         if there {

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use weir_catalog::define::references;
-use weir_catalog::{Catalog, Deed, Definition, Object, Placement, Progress, Sent, ShardId, Table};
+use weir_catalog::{Catalog, Definition, DefinitionKind, Object, Placement, Progress, Sent, ShardId, Table};
 use weir_catalog::{Undo, reading};
 use weir_sql::ast::{AlterActionKind, StatementKind, TableElement};
 use weir_wire::error::codes;
@@ -264,7 +264,7 @@ async fn record<R: Records>(
     let definition = Definition {
         id: 0,
         statement,
-        deed: Deed::Drop,
+        deed: DefinitionKind::Drop,
         objects: singles.to_vec(),
         shards: others.iter().map(|shard| (*shard, Progress::Pending)).collect(),
         changes: Vec::new(),

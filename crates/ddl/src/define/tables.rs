@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weir_catalog::define::{Unplaced, server_text};
-use weir_catalog::{Catalog, Change, Deed, Object, Placed, Placement, ShardId, Table};
+use weir_catalog::{Catalog, Change, DefinitionKind, Object, Placed, Placement, ShardId, Table};
 use weir_sql::ast::{
     CreateIndex, CreateTable, KeyKind, ObjectName, Query, RenameTables, TableBody, TableLike, TableOptionKind,
 };
@@ -31,7 +31,7 @@ pub(super) fn create(
     if let Some(shards) = there {
         // The servers say that it is there, as an error or as a warning; the catalog stays as it is.
         let text = server_text(asked.text, create);
-        return Ok(Some(Intent { text, ..Intent::new(asked, Deed::Again, vec![object], shards) }));
+        return Ok(Some(Intent { text, ..Intent::new(asked, DefinitionKind::Again, vec![object], shards) }));
     }
     let placed = match create.body {
         TableBody::Like(like) => like_placed(asked, catalog, &object, like)?,
@@ -52,7 +52,7 @@ pub(super) fn create(
     if known.is_some() && shards != shards::of_object(catalog, &object) {
         return Err(not_supported("OR REPLACE can't move a table to other shards: drop it first").into());
     }
-    let deed = if create.or_replace { Deed::Again } else { Deed::CreateTable };
+    let deed = if create.or_replace { DefinitionKind::Again } else { DefinitionKind::CreateTable };
     let text = server_text(asked.text, create);
     let mut changes: Vec<Change> = first_value(asked, &placed, create)
         .map(|next| Change::StartSequence(object.clone(), next))
@@ -202,7 +202,7 @@ pub(super) fn rename(
     let mut taken = objects.clone();
     taken.sort();
     taken.dedup();
-    Ok(Some(Intent { own, ..Intent::new(asked, Deed::Rename, taken, shards).with(changes) }))
+    Ok(Some(Intent { own, ..Intent::new(asked, DefinitionKind::Rename, taken, shards).with(changes) }))
 }
 
 /// What bears a name: its shards, if there is any, and the table, if it is one.
@@ -238,7 +238,7 @@ pub(super) fn change(asked: &Asked<'_>, catalog: &Catalog, name: &ObjectName<'_>
     let Some(object) = names::object(asked, catalog, name)? else { return Ok(None) };
     let shards = shards::of_object(catalog, &object);
     let changes = vec![Change::RereadTable(object.clone())];
-    Ok(Some(Intent::new(asked, Deed::ChangeTable, vec![object], shards).with(changes)))
+    Ok(Some(Intent::new(asked, DefinitionKind::ChangeTable, vec![object], shards).with(changes)))
 }
 
 /// CREATE INDEX.

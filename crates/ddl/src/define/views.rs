@@ -1,6 +1,6 @@
 //! CREATE VIEW: a view is on the shards that have all of its tables.
 
-use weir_catalog::{Catalog, Change, Deed, Object, ShardId};
+use weir_catalog::{Catalog, Change, DefinitionKind, Object, ShardId};
 use weir_sql::ast::{CreateView, ViewKind};
 use weir_sql::resolve::{Context, resolve};
 use weir_sql::splice;
@@ -32,7 +32,7 @@ pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>
     let known = shards::home(catalog, &object);
     if let Some(shards) = known.clone().filter(|_| !replaces || shards::table(catalog, &object).is_some()) {
         // The servers say that it is there; the catalog stays as it is.
-        return Ok(Some(Intent::new(asked, Deed::Again, vec![object], shards)));
+        return Ok(Some(Intent::new(asked, DefinitionKind::Again, vec![object], shards)));
     }
     if view.kind != ViewKind::Plain {
         return Err(not_supported("Only plain views can be in a sharded database"));
@@ -72,7 +72,7 @@ pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>
         edits.iter().map(|(range, text)| (range.start - offset..range.end - offset, text.as_bytes())).collect();
     let spelled = names::utf8(&splice(text, &edits), false)?;
     let change = Change::PutView(object.clone(), spelled);
-    let deed = if replaces { Deed::Again } else { Deed::Create };
+    let deed = if replaces { DefinitionKind::Again } else { DefinitionKind::Create };
     let intent = Intent::new(asked, deed, vec![object], on).with(vec![change]);
     Ok(Some(Intent { own, if_not_exists: view.conditional && !view.alter, ..intent }))
 }

@@ -10,6 +10,7 @@
 mod again;
 mod commands;
 mod condition;
+mod connection;
 mod deadline;
 mod diagnostics;
 mod follow;
@@ -25,7 +26,6 @@ mod relay;
 mod release;
 mod route;
 mod seen;
-mod server;
 mod shard;
 mod sharded;
 mod state;

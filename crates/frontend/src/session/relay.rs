@@ -352,7 +352,7 @@ fn in_place_of(handle: &SessionHandle, deadline: &Deadline, code: u16) -> Option
     deadlock_in_place_of(handle, code).or_else(|| deadline.in_place_of(code))
 }
 
-/// A statement was killed because it waited in a circle with others: its error.
+/// A statement was killed because it waited in a cycle with others: its error.
 pub(super) fn deadlock_in_place_of(handle: &SessionHandle, code: u16) -> Option<Failure> {
     let message = "Deadlock found when trying to get lock; try restarting transaction";
     (code == codes::ER_QUERY_INTERRUPTED && handle.has(Interrupt::Deadlock))

@@ -16,7 +16,7 @@ use weir_admin::sessions::Interrupt;
 use weir_backend::Lease;
 use weir_backend::admission::AdmissionPermit;
 use weir_sql::{Class, Effects, Kind, Pins};
-use weir_txn::{Role, Taken, TransactionId, is_in_transaction, join_texts};
+use weir_txn::{Participation, Role, TransactionId, is_in_transaction, join_texts};
 use weir_wire::StatusFlags;
 use weir_wire::error::codes;
 
@@ -96,7 +96,7 @@ pub(super) struct Transaction {
     in_doubt: bool,
     /// A part has ended by itself, with what it wrote.
     ended_by_itself: bool,
-    /// A statement was killed because the session waited in a circle with others.
+    /// A statement was killed because the session waited in a cycle with others.
     deadlocked: bool,
     /// It began with the statement at hand.
     pub(super) begun_with_statement: bool,
@@ -135,9 +135,9 @@ impl Transaction {
         if self.id.is_some() && shard != self.first { Role::Branch } else { Role::First }
     }
 
-    fn taken(&self, shard: usize, wrote: bool) -> Taken {
+    fn taken(&self, shard: usize, wrote: bool) -> Participation {
         // What a READ ONLY transaction was refused was nothing.
-        Taken { role: self.role(shard), wrote: wrote && !self.read_only }
+        Participation { role: self.role(shard), wrote: wrote && !self.read_only }
     }
 }
 

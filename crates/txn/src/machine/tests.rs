@@ -2,14 +2,14 @@
 
 use super::*;
 
-const WROTE: Taken = Taken { role: Role::Branch, wrote: true };
-const READ: Taken = Taken { role: Role::Branch, wrote: false };
-const FIRST_WROTE: Taken = Taken { role: Role::First, wrote: true };
-const FIRST_READ: Taken = Taken { role: Role::First, wrote: false };
+const WROTE: Participation = Participation { role: Role::Branch, wrote: true };
+const READ: Participation = Participation { role: Role::Branch, wrote: false };
+const FIRST_WROTE: Participation = Participation { role: Role::First, wrote: true };
+const FIRST_READ: Participation = Participation { role: Role::First, wrote: false };
 
 #[test]
 fn only_several_writers_need_a_decision() {
-    let cases: [(&[Taken], CommitStep); 9] = [
+    let cases: [(&[Participation], CommitStep); 9] = [
         (&[FIRST_READ], CommitStep::Finish),
         (&[FIRST_READ, READ], CommitStep::Finish),
         (&[FIRST_WROTE], CommitStep::CommitOnly),

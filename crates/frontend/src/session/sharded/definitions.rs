@@ -153,7 +153,7 @@ impl Session {
     }
 
     /// Answers a statement about logical tables.
-    pub(super) async fn tell(&mut self, sharding: &Arc<Sharding>, asked: &OnItsWay<'_>) -> Result<(), Stopped> {
+    pub(super) async fn run_show(&mut self, sharding: &Arc<Sharding>, asked: &OnItsWay<'_>) -> Result<(), Stopped> {
         let statement = self.only_statement(asked)?;
         let surroundings = self.surroundings();
         let wanted = surroundings.asked(asked.text, statement);
@@ -181,7 +181,7 @@ impl Session {
 
     /// Puts into the text of a query over `information_schema` what other shards tell. These are asked outside of the session's transaction,
     /// to which their answers would not belong.
-    pub(super) async fn inform(
+    pub(super) async fn run_information_schema(
         &mut self,
         sharding: &Arc<Sharding>,
         asked: &OnItsWay<'_>,

@@ -108,8 +108,8 @@ impl Session {
                 self.write_shards(sharding, statement, &write, changed).await
             }
             Plan::Define => self.define(sharding, statement).await,
-            Plan::Show => self.tell(sharding, statement).await,
-            Plan::InformationSchema(inform) => self.inform(sharding, statement, &inform).await,
+            Plan::Show => self.run_show(sharding, statement).await,
+            Plan::InformationSchema(inform) => self.run_information_schema(sharding, statement, &inform).await,
         }
     }
 

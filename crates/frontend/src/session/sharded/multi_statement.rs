@@ -1,4 +1,4 @@
-//! Texts of several statements that don't all run in one place: they run one by one ([`super::super::several`]), each with its own plan.
+//! Texts of several statements that don't all run in one place: they run one by one ([`super::super::statement::multi_statement`]), each with its own plan.
 
 use weir_plan::Plan;
 use weir_sql::Kind;

@@ -4,7 +4,7 @@
 
 use weir_backend::Position;
 use weir_sql::Pins;
-use weir_txn::{Ended, Party, Role, Verdict};
+use weir_txn::{CommitParticipant, Ended, Role, Verdict};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault, StatusFlags};
 
@@ -103,13 +103,13 @@ impl Session {
         let mut parties = Vec::with_capacity(parked.len() + 1);
         if let Some(lease) = &mut lease {
             let taken = self.transaction.taken(self.current.server.shard, self.current.wrote);
-            parties.push(Party::new(shard_id(self.current.server.shard), taken, lease));
+            parties.push(CommitParticipant::new(shard_id(self.current.server.shard), taken, lease));
         }
         for part in &mut parked {
             let Participant { server, lease, wrote, .. } = &mut part.participant;
             if let Some(lease) = lease {
                 let taken = self.transaction.taken(server.shard, *wrote);
-                parties.push(Party::new(shard_id(server.shard), taken, lease));
+                parties.push(CommitParticipant::new(shard_id(server.shard), taken, lease));
             }
         }
         parties.sort_by_key(|party| (party.taken.role == Role::Branch, party.shard));
@@ -122,7 +122,8 @@ impl Session {
             }
         };
         self.handle.set_state("");
-        let wrote = |party: &Party<'_>| (usize::from(party.shard.0), party.taken.wrote, party.gtids.clone());
+        let wrote =
+            |party: &CommitParticipant<'_>| (usize::from(party.shard.0), party.taken.wrote, party.gtids.clone());
         let written: Vec<_> = parties.iter().map(wrote).collect();
         drop(parties);
         for (shard, wrote, gtids) in written {

@@ -18,8 +18,8 @@ use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
 use super::super::Session;
+use super::super::connection::Woken;
 use super::super::route::multi_shard::{Reader, ShardServer};
-use super::super::server::Woken;
 use super::super::stopped::Stopped;
 use crate::backends::{ServerId, shard_id};
 

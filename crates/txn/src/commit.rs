@@ -12,7 +12,7 @@ use weir_wire::{Failure, Fault, StatusFlags};
 
 use super::crash::Point;
 use super::decision::{Decision, ER_DUP_ENTRY};
-use super::machine::{self, CommitStep, Role, Taken, Verdict, Went};
+use super::machine::{self, CommitStep, Participation, Role, Verdict, Went};
 use super::{Coordinator, TransactionId, schema};
 use futures_util::future::join_all;
 
@@ -34,11 +34,11 @@ enum Phase {
 
 /// A part of a transaction that ends.
 #[derive(Debug)]
-pub struct Party<'a> {
+pub struct CommitParticipant<'a> {
     /// Its shard.
     pub shard: ShardId,
     /// How it has taken part.
-    pub taken: Taken,
+    pub taken: Participation,
     /// The connection.
     pub connection: &'a mut Connection,
     /// The GTIDs of what it committed, if the server has told them.
@@ -46,10 +46,10 @@ pub struct Party<'a> {
     phase: Phase,
 }
 
-impl<'a> Party<'a> {
+impl<'a> CommitParticipant<'a> {
     /// A part that is active.
-    pub fn new(shard: ShardId, taken: Taken, connection: &'a mut Connection) -> Party<'a> {
-        Party { shard, taken, connection, gtids: None, phase: Phase::Active }
+    pub fn new(shard: ShardId, taken: Participation, connection: &'a mut Connection) -> CommitParticipant<'a> {
+        CommitParticipant { shard, taken, connection, gtids: None, phase: Phase::Active }
     }
 
     fn is_first(&self) -> bool {
@@ -99,8 +99,8 @@ pub async fn everywhere<'a>(
 
 impl Coordinator {
     /// Commits on all parts, or on none. `id`: the transaction's name, if it has branches.
-    pub async fn commit(&self, id: Option<TransactionId>, parties: &mut [Party<'_>]) -> Ended {
-        let taken: Vec<Taken> = parties.iter().map(|party| party.taken).collect();
+    pub async fn commit(&self, id: Option<TransactionId>, parties: &mut [CommitParticipant<'_>]) -> Ended {
+        let taken: Vec<Participation> = parties.iter().map(|party| party.taken).collect();
         let decided = machine::needs_decision(taken.iter().copied());
         let mut failure = None;
         let mut step = machine::begin(&taken);
@@ -141,7 +141,7 @@ impl Coordinator {
     }
 
     /// Rolls back on all parts. What can't be is recovery's, or ends with its connection.
-    pub async fn roll_back(&self, id: Option<TransactionId>, parties: &mut [Party<'_>]) {
+    pub async fn roll_back(&self, id: Option<TransactionId>, parties: &mut [CommitParticipant<'_>]) {
         let ends = parties.iter_mut().filter(|party| party.phase != Phase::Done).map(|party| async move {
             let texts = match (party.taken.role, id, party.phase) {
                 (Role::First, ..) => vec!["ROLLBACK".to_owned()],
@@ -168,7 +168,7 @@ impl Coordinator {
         }
     }
 
-    async fn prepare(&self, id: &TransactionId, parties: &mut [Party<'_>]) -> Result<(), (Went, Failure)> {
+    async fn prepare(&self, id: &TransactionId, parties: &mut [CommitParticipant<'_>]) -> Result<(), (Went, Failure)> {
         let prepared = join_all(parties.iter_mut().map(|party| async move {
             if party.is_first() {
                 let done = self.write_decision(id, party.connection).await;
@@ -217,7 +217,7 @@ impl Coordinator {
     }
 
     /// The commit of the first part, which has the decision in it.
-    async fn decide(&self, parties: &mut [Party<'_>]) -> Result<(), (Went, Failure)> {
+    async fn decide(&self, parties: &mut [CommitParticipant<'_>]) -> Result<(), (Went, Failure)> {
         let Some(first) = parties.iter_mut().find(|party| party.is_first()) else {
             return Err((Went::Refused, without_first()));
         };
@@ -253,7 +253,7 @@ impl Coordinator {
     }
 
     /// Commits the prepared branches, and ends the parts that only read.
-    async fn finish(&self, id: Option<TransactionId>, parties: &mut [Party<'_>]) {
+    async fn finish(&self, id: Option<TransactionId>, parties: &mut [CommitParticipant<'_>]) {
         let ends = parties.iter_mut().filter(|party| party.phase != Phase::Done).map(|party| async move {
             let was_prepared = party.phase == Phase::Prepared;
             let texts = match (party.taken.role, id, party.phase) {
@@ -304,7 +304,7 @@ impl Coordinator {
 }
 
 /// Whether the parts that only read are still there; their branches are ended.
-async fn check(id: Option<TransactionId>, parties: &mut [Party<'_>]) -> Result<(), (Went, Failure)> {
+async fn check(id: Option<TransactionId>, parties: &mut [CommitParticipant<'_>]) -> Result<(), (Went, Failure)> {
     let checks = parties.iter_mut().filter(|party| !party.taken.wrote).map(|party| async move {
         match (party.taken.role, id) {
             (Role::Branch, Some(id)) => {
@@ -318,7 +318,7 @@ async fn check(id: Option<TransactionId>, parties: &mut [Party<'_>]) -> Result<(
     join_all(checks).await.into_iter().collect()
 }
 
-async fn commit_only(id: Option<TransactionId>, parties: &mut [Party<'_>]) -> Result<(), (Went, Failure)> {
+async fn commit_only(id: Option<TransactionId>, parties: &mut [CommitParticipant<'_>]) -> Result<(), (Went, Failure)> {
     let Some(party) = parties.iter_mut().find(|party| party.taken.wrote) else { return Ok(()) };
     let texts = match (party.taken.role, id) {
         (Role::Branch, Some(id)) => one_phase(&id.branch(party.shard)).to_vec(),
