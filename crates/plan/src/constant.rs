@@ -6,22 +6,12 @@
 use weir_catalog::{Constant, ShardId};
 use weir_sql::ast::{BinaryOp, Expr, ExprKind, Literal, Span, Temporal, UnaryOp};
 
+use crate::known::{Known, Source};
 use crate::SessionFacts;
-use crate::trace::{Source, Trace};
+use crate::trace::Trace;
 
 /// Deeper expressions are not folded.
 const DEEPEST: usize = 16;
-
-/// A value, and what is known of how it was written.
-#[derive(Debug, Clone)]
-pub(crate) struct Known {
-    /// The value.
-    pub(crate) constant: Constant,
-    /// It is `0x…`, `x'…'`, `b'…'`: a number where numbers are compared, bytes elsewhere.
-    pub(crate) hexadecimal: bool,
-    /// Where it comes from, if another execution may have another value there and nobody has looked at this one.
-    pub(crate) source: Option<Source>,
-}
 
 /// What expressions are folded with.
 #[derive(Clone, Copy)]

@@ -13,7 +13,7 @@ mod tables;
 use weir_catalog::ShardId;
 use weir_sql::ast::StatementKind;
 
-use crate::statement::Planner;
+use crate::planner::Planner;
 use crate::{InformationQuery, Need, Refusal};
 
 const SCHEMA: &[u8] = b"information_schema";

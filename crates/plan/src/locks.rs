@@ -5,7 +5,7 @@
 use weir_catalog::{Placement, ShardId};
 use weir_sql::ast::{FlushLock, FlushTables, LockTables, TableLock};
 
-use crate::statement::{Planner, to_shard};
+use crate::planner::{Planner, to_shard};
 use crate::{Need, Plan, Refusal};
 
 impl Planner<'_> {

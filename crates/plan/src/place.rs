@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use weir_catalog::{
-    Bound, Constant, Database, Located, Reach, ShardId, Table, Weights, locate_null_safe, locate_range, locate_stored,
-    ranges_are_unsure,
+    Bound, Constant, Database, Located, Method, Placement, Reach, ShardId, Table, Weights, locate_null_safe,
+    locate_range, locate_stored, ranges_are_unsure,
 };
 
 use crate::Refusal;
 use crate::analysis::Base;
-use crate::analysis::values::{all_shards, of_located, usable};
-use crate::constant::Known;
+use crate::known::Known;
 use crate::trace::{Answer, Asking, End, Operand, Trace};
 
 /// A set of shards, in order.
@@ -128,4 +127,37 @@ fn bound(base: &Base<'_>, end: Option<&(Known, bool)>) -> Option<Bound> {
     let column = base.table.shard_key()?.columns.first()?;
     let value = usable(base, *column, known)?.clone();
     Some(if *included { Bound::Including(value) } else { Bound::Excluding(value) })
+}
+
+/// The shards that a table's rows can be on.
+pub(crate) fn all_shards(base: &Base<'_>) -> Shards {
+    match &base.table.placement {
+        Placement::Single(shard) => Shards::one(*shard),
+        Placement::Global => Shards::of(&base.database.shards),
+        Placement::Sharded(key) => match &key.method {
+            Method::Range(bounds) => Shards::of(&bounds.iter().map(|(_, shard)| *shard).collect::<Vec<ShardId>>()),
+            Method::List(values, others) => {
+                let listed = values.iter().map(|(_, shard)| *shard);
+                Shards::of(&listed.chain(*others).collect::<Vec<ShardId>>())
+            }
+            Method::Hash | Method::Year | Method::Month | Method::Day => Shards::of(&base.database.shards),
+        },
+    }
+}
+
+/// The value to look up: `x'…'` is a number for a column of numbers, which is not decided here.
+pub(crate) fn usable<'k>(base: &Base<'_>, column: usize, known: &'k Known) -> Option<&'k Constant> {
+    let kind = &base.table.columns.get(column)?.kind;
+    let bytes = ["binary", "varbinary", "char", "varchar"].contains(&kind.base.as_str());
+    (!known.hexadecimal || bytes).then_some(&known.constant)
+}
+
+/// What a place says, as shards.
+pub(crate) fn of_located(located: Located, base: &Base<'_>) -> Result<Shards, Refusal> {
+    match located {
+        Located::Shard(shard) => Ok(Shards::one(shard)),
+        Located::Nowhere => Ok(Shards::none()),
+        Located::Unsure => Ok(all_shards(base)),
+        Located::NeedsWeights(collation, characters) => Err(Refusal::NeedsWeights(collation, characters)),
+    }
 }

@@ -8,9 +8,9 @@ use weir_sql::ast::{Insert, InsertSource};
 use crate::Refusal;
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, Base, InstanceKind};
-use crate::constant::Known;
+use crate::known::Known;
 use crate::place::Shards;
-use crate::statement::Planner;
+use crate::planner::Planner;
 
 /// Where the tables of a statement meet.
 pub(crate) enum Meeting {

@@ -3,46 +3,21 @@
 use std::sync::Arc;
 
 use weir_catalog::{Catalog, Constant, Database, Located, Placement, ShardId, Table, Weights};
-use weir_sql::ast::{
-    CreateTable, DropTables, Explain, ExplainTarget, Expr, Flush, FlushWhat, Ident, Insert, InsertSource, ObjectName,
-    Show, ShowCreate, ShowKind, Statement, StatementKind,
-};
-use weir_sql::facts::{Facts, Varies, facts_with};
+use weir_sql::Bump;
+use weir_sql::ast::{CreateTable, DropTables, Explain, ExplainTarget, Expr, Flush, FlushWhat, Ident, Insert, InsertSource, ObjectName, Show, ShowCreate, ShowKind, Statement, StatementKind};
+use weir_sql::facts::facts_with;
 use weir_sql::resolve::Context;
-use weir_sql::{Bump, Dialect};
-use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
+use crate::planner::{Planner, programs, to_shard};
 use crate::analysis::values::Values;
-use crate::analysis::{Analysis, Base, InstanceKind, MOST_JOINED, Surroundings, gather};
-use crate::block;
-use crate::constant::{Folder, Known};
+use crate::analysis::{Analysis, Base, InstanceKind};
 use crate::effort::Effort;
-use crate::information;
-use crate::place::Places;
+use crate::known::Known;
 use crate::route::{self, Meeting};
-use crate::routines::{KnownPrograms, plan_call};
-use crate::scatter;
+use crate::routines::plan_call;
 use crate::trace::Trace;
 use crate::write::{Input, Reads, plan_write};
-use crate::{Merge, Need, Plan, Read, Refusal, Route, SessionFacts};
-
-/// What everything about one statement is planned with.
-#[derive(Clone, Copy)]
-pub(crate) struct Planner<'a> {
-    pub(crate) text: &'a [u8],
-    pub(crate) statement: &'a Statement<'a>,
-    pub(crate) catalog: &'a Catalog,
-    pub(crate) weights: &'a Weights,
-    pub(crate) session: &'a SessionFacts<'a>,
-    pub(crate) facts: &'a Facts<'a>,
-    pub(crate) arena: &'a Bump,
-    pub(crate) effort: &'a Effort,
-    /// Who takes down what the plan depends on.
-    pub(crate) trace: Option<&'a Trace<'a>>,
-    /// Expressions over aggregates may be computed behind what shards give: not again of what was made for that.
-    pub(crate) computes: bool,
-}
+use crate::{Merge, Need, Plan, Read, Refusal, Route, SessionFacts, block, information, scatter};
 
 /// What is done with a statement.
 ///
@@ -74,7 +49,7 @@ pub fn plan_within(
 }
 
 /// The same of a text that expressions over aggregates were taken out of.
-pub(crate) fn plan_groups(
+fn plan_groups(
     text: &[u8],
     statement: &Statement<'_>,
     catalog: &Catalog,
@@ -109,14 +84,23 @@ pub(crate) fn planned(
     let programs = programs(catalog, session);
     let facts = facts_with(statement, text, session.mode, &context, &programs);
     let arena = Bump::new();
-    let planner =
-        Planner { text, statement, catalog, weights, session, facts: &facts, arena: &arena, effort, trace, computes };
+    let planner = Planner {
+        text,
+        statement,
+        catalog,
+        weights,
+        session,
+        facts: &facts,
+        arena: &arena,
+        effort,
+        trace,
+        computes,
+        plan_whole: plan_within,
+        plan_groups,
+    };
     let plan = planner.plan();
     if effort.is_spent() { Err(too_complex()) } else { plan }
 }
-
-/// The way out for what only a server can do, with all rows.
-const ON_ONE_SHARD: &str = "and only a server with all rows could do it: give it for SINGLE or GLOBAL tables, or on one shard with SET weir_shard = 'name'";
 
 /// A statement that takes more than [`Effort`] allows.
 fn too_complex() -> Refusal {
@@ -396,92 +380,6 @@ impl<'a> Planner<'a> {
     }
 
     // --- All else ---
-
-    pub(crate) fn names_sharded(self) -> bool {
-        self.facts
-            .names
-            .tables()
-            .any(|(_, table)| table.database.is_some_and(|database| self.catalog.table(database, table.name).is_some()))
-    }
-
-    /// Statements that one shard can do if it has all of their tables.
-    pub(crate) fn on_one_shard(self, what: &str) -> Result<Plan, Refusal> {
-        let mut shards: Vec<ShardId> = Vec::new();
-        for (_, table) in self.facts.names.tables() {
-            let Some(database) = table.database else { continue };
-            let Some((name, found)) = self.catalog.table(database, table.name) else { continue };
-            let Some((_, database)) = self.catalog.database(database) else { continue };
-            match (&found.placement, &database.shards[..]) {
-                (Placement::Single(shard), _) | (_, [shard]) => shards.push(*shard),
-                _ => {
-                    return Err(Need::OneServer
-                        .refused(format!("{what}: the rows of {name} are on several shards, {ON_ONE_SHARD}")));
-                }
-            }
-        }
-        shards.dedup();
-        match shards[..] {
-            [] => Ok(Plan::Home),
-            [shard] => Ok(to_shard(shard, "all its tables are SINGLE, on this shard")),
-            _ => Err(Need::OneServer.refused(format!("{what}: its tables are on several shards, {ON_ONE_SHARD}"))),
-        }
-    }
-
-    pub(crate) fn analysis(self) -> Result<Analysis<'a>, Refusal> {
-        let varies = self.facts.varies;
-        let folder = self.folder();
-        let assigns = folder.assigns;
-        let around = Surroundings {
-            catalog: self.catalog,
-            session: self.session,
-            folder,
-            pushes: !assigns && !varies.contains(Varies::STORED),
-            arena: self.arena,
-            effort: self.effort,
-        };
-        let analysis = gather(self.statement, around);
-        if analysis.too_many_joined {
-            return Err(Refusal::Failure(Failure::new(
-                Fault::Client,
-                codes::ER_TOO_MANY_TABLES,
-                b"HY000",
-                format!(
-                    "Too many tables; {} can only use {MOST_JOINED} tables in a join",
-                    if self.session.mariadb { "MariaDB" } else { "MySQL" }
-                ),
-            )));
-        }
-        if analysis.too_large {
-            return Err(Need::OtherForm.refused(
-                "The statement has too many tables, or queries within queries, to be planned: send it in parts, or to one shard (SET weir_shard)",
-            ));
-        }
-        Ok(analysis)
-    }
-
-    pub(crate) fn folder(self) -> Folder<'a> {
-        let assigns = self.facts.class.effects.contains(weir_sql::Effects::SETS_USER_VARIABLES);
-        Folder { text: self.text, session: self.session, assigns, trace: self.trace }
-    }
-
-    /// See [`SessionFacts::home`].
-    pub(crate) fn home(self) -> ShardId {
-        self.folder().home()
-    }
-
-    /// See [`KnownPrograms`].
-    pub(crate) fn programs(self) -> KnownPrograms<'a> {
-        programs(self.catalog, self.session)
-    }
-
-    pub(crate) fn places(self) -> Places<'a> {
-        Places { weights: self.weights, trace: self.trace }
-    }
-
-    #[expect(dead_code, reason = "used by merges")]
-    pub(crate) fn is_mariadb(self) -> bool {
-        self.session.mode.dialect == Dialect::MariaDb
-    }
 }
 
 impl Reads for Planner<'_> {
@@ -528,13 +426,4 @@ impl Reads for Planner<'_> {
             _ => Err(Need::Nothing.refused("A query of Weir's own can't be read")),
         }
     }
-}
-
-/// What is known of the stored programs that a session's statements call.
-pub(crate) fn programs<'a>(catalog: &'a Catalog, session: &SessionFacts<'a>) -> KnownPrograms<'a> {
-    KnownPrograms::new(catalog, session.database, session.mode.dialect, session.temporary, session.in_transaction)
-}
-
-pub(crate) fn to_shard(shard: ShardId, reason: impl Into<String>) -> Plan {
-    Plan::Route(Route { shard, text: None, raise: None, reason: reason.into() })
 }

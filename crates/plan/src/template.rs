@@ -13,9 +13,10 @@ use weir_catalog::{Bound, Catalog, Constant, Finder, Located, ShardId, Weights};
 use weir_sql::ast::{Statement, StatementKind};
 
 use crate::effort::Effort;
-use crate::scatter::Piece;
+use crate::known::{Slot, Source};
+use crate::piece::Piece;
 use crate::statement::planned;
-use crate::trace::{Answer, Asking, End, Noted, Notes, Operand, Slot, Source, Trace};
+use crate::trace::{Answer, Asking, End, Noted, Notes, Operand, Trace};
 use crate::{Plan, Raise, Read, Refusal, Route, SessionFacts};
 
 /// Templates that are kept of texts of one shape.

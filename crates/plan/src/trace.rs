@@ -13,19 +13,8 @@ use weir_catalog::{Constant, Database, Located, Reach, Table};
 use weir_sql::ast::{Expr, ExprKind, Span, Statement};
 use weir_sql::visit::{Flow, Node, walk};
 
-use crate::constant::Known;
-use crate::scatter::Piece;
-
-/// Which of the values that differ from execution to execution: the text's plain literals in their order, then its parameters.
-pub(crate) type Slot = usize;
-
-/// Where a value comes from, if it is just that.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Source {
-    pub(crate) slot: Slot,
-    /// With a minus before it.
-    pub(crate) negated: bool,
-}
+use crate::known::{Known, Slot, Source};
+use crate::piece::Piece;
 
 /// A value in a question.
 #[derive(Debug, Clone, PartialEq)]

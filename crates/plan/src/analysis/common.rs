@@ -6,18 +6,8 @@
 use weir_sql::Dialect;
 use weir_sql::ast::{Ident, With};
 
-use super::query_graph::{DEEPEST, Gatherer};
+use super::query_graph::{DEEPEST, Frame, Gatherer};
 use super::{InstanceKind, Outcome};
-
-/// A WITH around a place.
-#[derive(Clone, Copy)]
-pub(super) struct Frame<'a> {
-    pub(super) with: &'a With<'a>,
-    /// How many of its tables are in sight.
-    pub(super) visible: usize,
-    /// The block around the WITH.
-    pub(super) parent: Option<usize>,
-}
 
 impl<'a> Gatherer<'a> {
     pub(super) fn open_with(&mut self, with: Option<&'a With<'a>>, parent: Option<usize>) {

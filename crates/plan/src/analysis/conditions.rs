@@ -2,42 +2,15 @@
 //!
 //! What must always hold: what is noted follows from the condition's being true; what makes it unknown or false says nothing.
 
+use weir_catalog::Constant;
 use weir_sql::ast::{BinaryOp, Expr, ExprKind, In, InList, IsTest, Query};
 use weir_sql::visit::Node;
 
 use super::from::Tree;
+use super::logic::{conjuncts, disjuncts};
 use super::query_graph::Gatherer;
 use super::{ColumnRef, Edge, InstanceKind, Limit, Part, alike};
-use crate::constant::Known;
-use weir_catalog::Constant;
-
-/// The operands of a chain of AND.
-pub(crate) fn conjuncts<'a>(expr: &'a Expr<'a>) -> Vec<&'a Expr<'a>> {
-    operands(expr, BinaryOp::And)
-}
-
-/// The operands of a chain of OR.
-pub(crate) fn disjuncts<'a>(expr: &'a Expr<'a>) -> Vec<&'a Expr<'a>> {
-    operands(expr, BinaryOp::Or)
-}
-
-fn operands<'a>(expr: &'a Expr<'a>, of: BinaryOp) -> Vec<&'a Expr<'a>> {
-    let mut found = Vec::new();
-    let mut stack = vec![expr];
-    while let Some(expr) = stack.pop() {
-        match &expr.bare().kind {
-            ExprKind::Binary(op, left, right) if *op == of => stack.extend([*right, *left]),
-            _ => found.push(expr.bare()),
-        }
-    }
-    found
-}
-
-/// Comparisons that are not true if a side is NULL.
-pub(super) fn refuses_null(op: BinaryOp) -> bool {
-    use BinaryOp::*;
-    matches!(op, Eq | Ne | Lt | Le | Gt | Ge)
-}
+use crate::known::Known;
 
 impl<'a> Gatherer<'a> {
     /// Notes what the joins and the WHERE of a block say.

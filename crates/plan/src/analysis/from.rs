@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use weir_sql::ast::{Expr, ExprKind, Join, JoinKind, TableRef, TableRefKind};
 use weir_sql::visit::Node;
 
+use super::logic::{conjuncts, refuses_null};
 use super::query_graph::Gatherer;
 use super::{ColumnRef, InstanceKind, MOST_JOINED};
 
@@ -181,11 +182,9 @@ impl<'a> Gatherer<'a> {
     /// The tables whose rows a condition refuses when they are all NULL.
     pub(super) fn refused(&self, block: usize, within: Option<&[usize]>, condition: &'a Expr<'a>) -> Vec<usize> {
         let mut refused = Vec::new();
-        for conjunct in super::conditions::conjuncts(condition) {
+        for conjunct in conjuncts(condition) {
             let (one, other) = match &conjunct.bare().kind {
-                ExprKind::Binary(op, left, right) if super::conditions::refuses_null(*op) => {
-                    (Some(*left), Some(*right))
-                }
+                ExprKind::Binary(op, left, right) if refuses_null(*op) => (Some(*left), Some(*right)),
                 ExprKind::Between(between) if !between.negated => (Some(&between.expr), None),
                 ExprKind::In(list) if !list.negated => (Some(&list.expr), None),
                 ExprKind::Is(is) if is.negated && is.test == weir_sql::ast::IsTest::Null => (Some(&is.expr), None),

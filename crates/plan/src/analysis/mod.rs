@@ -13,6 +13,7 @@
 mod common;
 mod conditions;
 mod from;
+mod logic;
 mod names;
 mod query_graph;
 pub(crate) mod values;
@@ -23,11 +24,10 @@ use std::sync::Arc;
 use weir_catalog::{ColumnType, Database, ShardId, Table};
 use weir_sql::ast::{Expr, Select};
 
-pub(crate) use conditions::{conjuncts, disjuncts};
-pub(crate) use query_graph::{Surroundings, calls, gather, has_aggregates};
-
-use crate::constant::Known;
 use crate::effort::Effort;
+use crate::known::Known;
+pub(crate) use logic::{conjuncts, disjuncts};
+pub(crate) use query_graph::{Surroundings, calls, gather, has_aggregates};
 
 /// Servers join no more tables.
 pub(crate) const MOST_JOINED: usize = 61;

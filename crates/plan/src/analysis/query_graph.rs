@@ -8,16 +8,25 @@ use std::collections::HashSet;
 use weir_catalog::{Catalog, ShardId};
 use weir_sql::ast::{
     Call, Delete, Expr, ExprKind, Grouping, Ident, Insert, InsertSource, ObjectName, OrderItem, Over, Query, QueryBody,
-    Select, SelectItemKind, Statement, StatementKind, Update,
+    Select, SelectItemKind, Statement, StatementKind, Update, With,
 };
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, is_servers_schema};
 
-use super::common::Frame;
 use super::{Analysis, Base, Block, Branch, ColumnRef, Derived, Edge, Instance, InstanceKind, OutColumn, Outcome};
 use crate::SessionFacts;
 use crate::constant::Folder;
 use crate::effort::Effort;
+
+/// A WITH around a place.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'a> {
+    pub(super) with: &'a With<'a>,
+    /// How many of its tables are in sight.
+    pub(super) visible: usize,
+    /// The block around the WITH.
+    pub(super) parent: Option<usize>,
+}
 
 /// Statements that name more tables are not analysed.
 const MOST_INSTANCES: usize = 512;

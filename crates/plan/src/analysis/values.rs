@@ -4,12 +4,12 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use weir_catalog::{Constant, Located, Method, Placement, ShardId};
+use weir_catalog::{Constant, Placement};
 
+use crate::place::{Places, Shards, all_shards, usable};
 use super::{Analysis, Base, ColumnRef, Part, alike};
 use crate::Refusal;
-use crate::constant::Known;
-use crate::place::{Places, Shards};
+use crate::known::Known;
 
 /// More combinations of a key's values are not looked up one by one.
 const MOST_COMBINATIONS: usize = 4096;
@@ -181,38 +181,5 @@ impl<'a> Values<'a> {
             Part::Value(_) => self.of_parts(base, places, &[part]),
             Part::Range(low, high) => Ok(places.of_range(base, low.as_ref(), high.as_ref())),
         }
-    }
-}
-
-/// The shards that a table's rows can be on.
-pub(crate) fn all_shards(base: &Base<'_>) -> Shards {
-    match &base.table.placement {
-        Placement::Single(shard) => Shards::one(*shard),
-        Placement::Global => Shards::of(&base.database.shards),
-        Placement::Sharded(key) => match &key.method {
-            Method::Range(bounds) => Shards::of(&bounds.iter().map(|(_, shard)| *shard).collect::<Vec<ShardId>>()),
-            Method::List(values, others) => {
-                let listed = values.iter().map(|(_, shard)| *shard);
-                Shards::of(&listed.chain(*others).collect::<Vec<ShardId>>())
-            }
-            Method::Hash | Method::Year | Method::Month | Method::Day => Shards::of(&base.database.shards),
-        },
-    }
-}
-
-/// The value to look up: `x'…'` is a number for a column of numbers, which is not decided here.
-pub(crate) fn usable<'k>(base: &Base<'_>, column: usize, known: &'k Known) -> Option<&'k Constant> {
-    let kind = &base.table.columns.get(column)?.kind;
-    let bytes = ["binary", "varbinary", "char", "varchar"].contains(&kind.base.as_str());
-    (!known.hexadecimal || bytes).then_some(&known.constant)
-}
-
-/// What a place says, as shards.
-pub(crate) fn of_located(located: Located, base: &Base<'_>) -> Result<Shards, Refusal> {
-    match located {
-        Located::Shard(shard) => Ok(Shards::one(shard)),
-        Located::Nowhere => Ok(Shards::none()),
-        Located::Unsure => Ok(all_shards(base)),
-        Located::NeedsWeights(collation, characters) => Err(Refusal::NeedsWeights(collation, characters)),
     }
 }

@@ -8,7 +8,7 @@ use weir_sql::ast::{Expr, ExprKind, SelectItem, SelectItemKind, StatementKind};
 use weir_sql::visit::{Flow, NameRole, Node, walk};
 
 use super::SCHEMA;
-use crate::statement::Planner;
+use crate::planner::Planner;
 use crate::{InformationEdit, InformationTable};
 
 /// What of a table's row differs between shards, as far as a statement reads it.

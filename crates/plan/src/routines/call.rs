@@ -18,7 +18,8 @@ use super::value::{Charsets, as_parameter};
 use super::{DEEPEST, KnownPrograms, UNKNOWN};
 use crate::constant::Folder;
 use crate::place::Shards;
-use crate::statement::{Planner, plan, to_shard};
+use crate::planner::{Planner, to_shard};
+use crate::statement::plan;
 use crate::{Need, Plan, Raise, Refusal, Route, SessionFacts};
 
 /// Something that nobody knows the value of.

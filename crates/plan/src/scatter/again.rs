@@ -2,19 +2,14 @@
 //!
 //! What must always hold: parameters of such a plan are named as the client's own.
 
-use weir_catalog::{Catalog, Constant, Weights};
+use weir_catalog::Constant;
 use weir_sql::Bump;
-use weir_sql::ast::Statement;
 
-use crate::effort::Effort;
-use crate::statement::Planner;
+use crate::planner::{PlanText, Planner};
 use crate::{Plan, Read, Refusal, SessionFacts};
 
-/// How it is planned.
-type How = fn(&[u8], &Statement<'_>, &Catalog, &Weights, &SessionFacts<'_>, &Effort) -> Result<Plan, Refusal>;
-
 /// The plan of a text; `places`: which of the client's parameters those of the text are. None if it is not one statement.
-pub(super) fn plan(planner: &Planner<'_>, text: &[u8], places: &[u32], how: How) -> Option<Result<Plan, Refusal>> {
+pub(super) fn plan(planner: &Planner<'_>, text: &[u8], places: &[u32], how: PlanText) -> Option<Result<Plan, Refusal>> {
     let arena = Bump::new();
     let session = planner.session;
     let constants: Option<Vec<Constant>> = match session.parameters {

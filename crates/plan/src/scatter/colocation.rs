@@ -12,7 +12,7 @@ use weir_sql::ast::{ExprKind, Grouping, OrderItem, Over, Select, WindowSpec};
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, Base, Branch, ColumnRef, InstanceKind, alike, calls, has_aggregates};
 use crate::place::Shards;
-use crate::statement::Planner;
+use crate::planner::Planner;
 
 /// A SELECT that shards can answer part by part.
 pub(crate) struct Together {

@@ -15,7 +15,8 @@ use weir_sql::facts::Varies;
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Lexer, TokenKind};
 
-use super::fold::{aggregate, has_aggregate, has_window};
+use super::columns::unknown_columns;
+use super::expressions::{aggregate, has_aggregate, has_window};
 use super::group::divides;
 use super::projection::{Ordered, Shown, column_names};
 use super::set_operation::without_rows;
@@ -23,7 +24,7 @@ use super::text::{Edits, Pieces, made_of};
 use super::{Obstacle, Question, again, limits, plain};
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, has_aggregates};
-use crate::statement::{Planner, plan_groups};
+use crate::planner::Planner;
 use crate::{Computed, ComputedColumn, GIVEN_ROW, GIVEN_TABLE, Plan, Read, Refusal};
 use outer_query::{Clause, Key, Known, Made};
 
@@ -218,7 +219,7 @@ impl<'a> Way<'_, '_, '_, 'a> {
             };
             edits.replace(item.span.range(), instead.clone());
         }
-        let Some(last) = self.select.items.last() else { return Err(super::select::unknown_columns()) };
+        let Some(last) = self.select.items.last() else { return Err(unknown_columns()) };
         let mut more = Pieces::default();
         for text in &made.more {
             more = more.then(", ").and(text);
@@ -237,7 +238,7 @@ impl<'a> Way<'_, '_, '_, 'a> {
             edits.replace(limit.span.range(), Pieces::default());
         }
         let (text, places) = made_of(&edits.into_pieces(planner.text), planner.text, planner.statement);
-        match again::plan(planner, &text, &places, plan_groups) {
+        match again::plan(planner, &text, &places, planner.plan_groups) {
             Some(Ok(Plan::Read(read))) => Ok(read),
             Some(Err(Refusal::NeedsWorkbench(why))) => Err(why.into()),
             Some(Err(refusal)) => Err(refusal.into()),

@@ -4,12 +4,11 @@
 //! are needed besides are hidden columns. What can't be put together exactly is refused.
 
 use weir_sql::ast::{BinaryOp, Call, Expr, ExprKind, Literal, OrderItem, UnaryOp};
-use weir_sql::visit::{Flow, Node, walk};
 
 use super::Obstacle;
+use super::expressions::{aggregate, has_aggregate, has_window};
 use super::projection::{Shown, Sorts, same_text};
 use super::text::Pieces;
-use crate::aggregate::is_aggregate;
 use crate::{Fold, SortKey};
 
 /// How exact the values of an expression are.
@@ -30,36 +29,6 @@ pub(super) struct Divided<'a> {
     /// By what, and whether descending; nothing: groups are whole.
     pub(super) by: Vec<(&'a Expr<'a>, bool)>,
     pub(super) keys: Vec<SortKey>,
-}
-
-/// The aggregate that an expression is, if it is just one.
-pub(super) fn aggregate<'a>(expr: &'a Expr<'a>) -> Option<&'a Call<'a>> {
-    match &expr.bare().kind {
-        ExprKind::Call(call) if call.over.is_none() && is_aggregate(call) => Some(call),
-        _ => None,
-    }
-}
-
-/// Whether there are aggregates in an expression, those of queries in it left out.
-pub(super) fn has_aggregate<'a>(expr: &'a Expr<'a>) -> bool {
-    let mut found = false;
-    walk(Node::Expr(expr), &mut |node: Node<'a>| {
-        if let Node::Expr(expr) = node {
-            found |= aggregate(expr).is_some_and(|call| !call.name.name.is("ANY_VALUE"));
-        }
-        if found || matches!(node, Node::Query(_)) { Flow::Skip } else { Flow::Descend }
-    });
-    found
-}
-
-/// Whether there are window functions in an expression.
-pub(super) fn has_window<'a>(expr: &'a Expr<'a>) -> bool {
-    let mut found = false;
-    walk(Node::Expr(expr), &mut |node: Node<'a>| {
-        found |= matches!(node, Node::Expr(Expr { kind: ExprKind::Call(call), .. }) if call.over.is_some());
-        if found || matches!(node, Node::Query(_)) { Flow::Skip } else { Flow::Descend }
-    });
-    found
 }
 
 impl<'a> Shown<'_, '_, 'a> {

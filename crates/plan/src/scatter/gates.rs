@@ -6,7 +6,7 @@ use weir_sql::facts::Varies;
 use weir_sql::visit::{Flow, Node, walk};
 
 use crate::analysis::conjuncts;
-use crate::statement::Planner;
+use crate::planner::Planner;
 use crate::{Need, Refusal};
 
 /// Refuses what belongs to one connection or one server.

@@ -9,10 +9,11 @@ use weir_sql::ast::{Call, Expr, ExprKind, Grouping, Literal, OrderItem, Query, S
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Lexer, TokenKind};
 
-use super::fold::{Divided, aggregate, has_aggregate};
+use super::columns::{extend, same_meaning, unknown_columns};
+use super::expressions::{aggregate, has_aggregate};
+use super::fold::Divided;
 use super::having::Having;
 use super::projection::{Ordered, Shown, Sorts, column_names, is_simple};
-use super::select::{extend, unknown_columns};
 use super::text::{Edits, Pieces};
 use super::{Merged, Obstacle, Question, limits};
 use crate::aggregate::is_aggregate;
@@ -118,16 +119,6 @@ fn keys<'a>(shown: &Shown<'_, '_, 'a>, select: &'a Select<'a>, edits: &mut Edits
 
 fn keys_means<'k, 'a>(keys: &'k [Key<'a>]) -> Vec<&'k Ordered<'a>> {
     keys.iter().map(|key| &key.means).collect()
-}
-
-/// Whether two items mean the same.
-pub(super) fn same_meaning<'a>(shown: &Shown<'_, '_, 'a>, one: &Ordered<'a>, other: &Ordered<'a>) -> bool {
-    match (one, other) {
-        (Ordered::Column(one), Ordered::Column(other)) => one == other,
-        (Ordered::Expression(_, _, Some(one), _), Ordered::Expression(_, _, Some(other), _)) => one == other,
-        (Ordered::Expression(_, _, _, one), Ordered::Expression(_, _, _, other)) => shown.same(one, other),
-        _ => false,
-    }
 }
 
 /// ORDER BY, unless it is the order of the keys: these are put into that order then.

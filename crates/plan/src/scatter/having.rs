@@ -5,8 +5,8 @@ use weir_catalog::Constant;
 use weir_sql::ast::{BinaryOp, Expr, ExprKind, Select};
 
 use super::Obstacle;
-use super::fold::{aggregate, has_aggregate};
-use super::group::same_meaning;
+use super::columns::same_meaning;
+use super::expressions::{aggregate, has_aggregate};
 use super::projection::{Ordered, Shown};
 use super::text::{Edits, Pieces};
 use crate::analysis::{conjuncts, disjuncts};

@@ -10,7 +10,9 @@
 
 mod again;
 mod colocation;
+mod columns;
 mod computed;
+mod expressions;
 mod fold;
 mod gates;
 mod group;
@@ -31,11 +33,10 @@ use weir_sql::{Effects, ast};
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, Branch};
 use crate::place::Shards;
-use crate::statement::Planner;
+use crate::planner::Planner;
 use crate::{Merge, Plan, Read, Refusal};
 pub(crate) use colocation::{Question, Together};
 use text::Edits;
-pub(crate) use text::Piece;
 
 /// Why shards can't answer.
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 use weir_sql::Dialect;
 use weir_sql::ast::{Expr, ExprKind, Literal, UnaryOp};
 
-use crate::statement::Planner;
+use crate::planner::Planner;
 
 /// The place that an item names, from 1: a number, whatever parentheses and plus signs are around it. MariaDB takes TRUE for one, and a
 /// parameter whose value is a number.

@@ -11,7 +11,7 @@ use weir_sql::ast::{BinaryOp, Call, ColumnName, Expr, ExprKind, Literal, Select,
 use weir_sql::visit::{Flow, Node, walk};
 
 use super::colocation::Question;
-use super::fold::{has_aggregate, has_window};
+use super::expressions::{has_aggregate, has_window};
 use super::index::{Index, meaning};
 use super::place;
 use super::text::{Edits, Pieces};

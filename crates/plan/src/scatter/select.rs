@@ -7,7 +7,8 @@ use std::collections::HashSet;
 use weir_sql::ast::{Expr, ExprKind, Grouping, Limit, Query, Select};
 use weir_sql::facts::Varies;
 
-use super::fold::{has_aggregate, has_window};
+use super::columns::{extend, unknown_columns};
+use super::expressions::{has_aggregate, has_window};
 use super::projection::{Ordered, Shown, is_simple};
 use super::text::{Edits, Pieces};
 use super::{Merged, Obstacle, Question, Together, limits, plain};
@@ -81,26 +82,6 @@ fn of_select<'q, 'p, 'a>(
 ) -> Result<Shown<'q, 'p, 'a>, Obstacle> {
     let shown = Shown::of(question, branch).ok_or_else(unknown_columns)?;
     Ok(if select.is_some_and(|select| !select.group_by.is_empty()) { shown.of_groups() } else { shown })
-}
-
-pub(super) fn unknown_columns() -> Obstacle {
-    Obstacle::Rows("the columns of * are not known".to_owned())
-}
-
-/// Adds the hidden columns to the text.
-pub(super) fn extend<'a>(
-    shown: &Shown<'_, '_, 'a>,
-    query: &Query<'a>,
-    select: Option<&Select<'a>>,
-    edits: &mut Edits,
-) -> Result<(), Obstacle> {
-    if select.is_none() && shown.hidden() > 0 {
-        let weir_sql::ast::QueryBody::Table(table) = query.body else { return Err(unknown_columns()) };
-        edits.replace(table.span.range(), shown.as_select(Pieces::own(table.name.span.range())));
-        return Ok(());
-    }
-    shown.extend(select, edits);
-    Ok(())
 }
 
 /// The key of an item of ORDER BY; none if it says nothing.

@@ -17,7 +17,7 @@ use super::union::{Order, compound, order_of};
 use super::{Obstacle, Question, again, limits, plain};
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, InstanceKind, has_aggregates};
-use crate::statement::{Planner, plan_within as plan_statement};
+use crate::planner::Planner;
 use crate::{Combine, Compare, Plan, Read, Refusal, SortKey, Union, UnionPart};
 
 /// Whether a query combines several, or makes one of equal rows of groups.
@@ -201,7 +201,7 @@ fn keys(
         return Err(nested());
     }
     let shown: Option<Vec<Shown<'_, '_, '_>>> = branches.iter().map(|branch| Shown::of(&question, branch)).collect();
-    let shown = shown.ok_or_else(super::select::unknown_columns)?;
+    let shown = shown.ok_or_else(super::columns::unknown_columns)?;
     let Order { by, behind } = order_of(query, &shown, compares)?;
     let count = shown[0].columns.len();
     let mut weights: Vec<Vec<Pieces>> = vec![Vec::new(); members.len()];
@@ -299,11 +299,11 @@ fn member_text(
         done = without.end;
     }
     if let Some(weights) = weights.filter(|weights| !weights.is_empty()) {
-        let Some(select) = member.select else { return Err(super::select::unknown_columns()) };
+        let Some(select) = member.select else { return Err(super::columns::unknown_columns()) };
         if select.options.distinct && member.without.is_none() {
             return Err("DISTINCT of texts within a UNION whose rows are compared or sorted".to_owned().into());
         }
-        let Some(last) = select.items.last() else { return Err(super::select::unknown_columns()) };
+        let Some(last) = select.items.last() else { return Err(super::columns::unknown_columns()) };
         let end = last.span.range().end;
         pieces = pieces.and(&Pieces::own(done..end));
         for weight in weights {
@@ -317,7 +317,7 @@ fn member_text(
 
 /// What gives the rows of one of the queries.
 fn member_read(planner: &Planner<'_>, (text, places): (Vec<u8>, Vec<u32>), home: ShardId) -> Result<Read, Obstacle> {
-    match again::plan(planner, &text, &places, plan_statement) {
+    match again::plan(planner, &text, &places, planner.plan_whole) {
         None => Err("a query of a UNION that can't be read alone".to_owned().into()),
         Some(planned) => match planned? {
             Plan::Home => Ok(Read::of_one(home, text, places, "it has no table of a sharded database".to_owned())),

@@ -7,14 +7,7 @@ use std::ops::Range;
 use weir_sql::ast::{Expr, ExprKind, Statement};
 use weir_sql::visit::{Flow, Node, walk};
 
-/// A part of a new text.
-#[derive(Debug, Clone)]
-pub(crate) enum Piece {
-    /// A part of the client's text.
-    Own(Range<usize>),
-    /// Something else, without parameters.
-    New(Vec<u8>),
-}
+use crate::piece::Piece;
 
 /// Pieces, one after another.
 #[derive(Debug, Clone, Default)]

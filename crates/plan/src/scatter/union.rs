@@ -2,8 +2,9 @@
 
 use weir_sql::ast::{Compound, Query, QueryBody, Select, SetOp};
 
+use super::columns::unknown_columns;
 use super::projection::{Ordered, Shown, Sorts};
-use super::select::{folded, unknown_columns};
+use super::select::folded;
 use super::text::Edits;
 use super::{Merged, Obstacle, Question, Together, limits, plain};
 use crate::analysis::Outcome;

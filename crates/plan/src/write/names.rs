@@ -9,7 +9,7 @@ use weir_sql::facts::{Facts, facts_with};
 use weir_sql::resolve::{Columns, Context};
 
 use super::Input;
-use crate::statement::programs;
+use crate::planner::programs;
 use crate::{Need, Refusal};
 
 /// A table that is written.

@@ -11,6 +11,7 @@ mod multi_shard;
 mod multi_statement;
 pub(super) mod planning;
 mod programs;
+mod reading;
 mod resolve;
 mod returning;
 mod sink;

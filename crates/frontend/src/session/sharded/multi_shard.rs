@@ -25,24 +25,13 @@ use super::super::state::needs_insert_id;
 use super::super::statement::Statement;
 use super::super::stopped::{SessionEnd, Stopped};
 use super::super::transaction::StatementLeases;
+use super::reading::Reading;
 use super::resolve::Changed;
 use super::returning;
 use super::sink::{ClientFile, ClientSink};
 use super::waiting::{Killing, as_told, attend, conditions_of, running};
 use crate::backends::places;
 use crate::client::ClientError;
-
-/// What is read.
-#[derive(Clone, Copy)]
-pub(super) enum Reading<'a> {
-    Of(&'a Read),
-    /// `own`: in a transaction of the statement's own.
-    Union {
-        union: &'a Union,
-        own: bool,
-    },
-    Computed(&'a Computed),
-}
 
 impl Session {
     /// Runs a read of several shards, and answers the client.

@@ -12,7 +12,7 @@ use weir_plan::{Read, Write, WriteKind};
 use super::super::Session;
 use super::super::statement::{Execution, Statement};
 use super::super::stopped::Stopped;
-use super::multi_shard::Reading;
+use super::reading::Reading;
 use super::sink::ClientSink;
 use crate::backends::places;
 

@@ -6,7 +6,7 @@
 use weir_sql::ast::{BinaryOp, Call, ColumnName, Expr, ExprKind, InList, UnaryOp};
 use weir_sql::visit::{Flow, Node, walk};
 
-use super::super::fold::aggregate;
+use super::super::expressions::aggregate;
 
 /// Functions whose values come from the value of a number.
 const OF_VALUES: &[&str] = &[

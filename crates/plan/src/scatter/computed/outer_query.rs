@@ -9,9 +9,10 @@ use weir_sql::ast::{Call, ColumnName, Expr, ExprKind, Query};
 use weir_sql::visit::{Flow, Node, walk};
 
 use super::super::Obstacle;
-use super::super::fold::{Exactness, aggregate, has_window};
+use super::super::columns::unknown_columns;
+use super::super::expressions::{aggregate, has_window};
+use super::super::fold::Exactness;
 use super::super::projection::{Shown, Sorts, column_names};
-use super::super::select::unknown_columns;
 use super::super::text::Pieces;
 use super::averages::{self, Sight};
 use crate::analysis::ColumnRef;
