@@ -6,8 +6,8 @@
 use weir_catalog::{Constant, ShardId};
 use weir_sql::ast::{BinaryOp, Expr, ExprKind, Literal, Span, Temporal, UnaryOp};
 
-use crate::known::{Known, Source};
 use crate::SessionFacts;
+use crate::known::{Known, Source};
 use crate::trace::Trace;
 
 /// Deeper expressions are not folded.

@@ -6,6 +6,7 @@
 //!
 //! * [`model`]: what plans are made of.
 //! * [`session`]: what a plan depends on, apart from the statement and the catalog.
+//! * `planner`: what everything about one statement is planned with; `known`: values that are known; `piece`: parts of texts that are made.
 //! * `statement`: what is done with which kind of statement; `route`: everything on one shard.
 //! * [`routines`]: what stored procedures and functions do, and where.
 //! * `scatter`: reads of several shards; `locks`: LOCK TABLES and FLUSH TABLES.

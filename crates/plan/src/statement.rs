@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use weir_catalog::{Catalog, Constant, Database, Located, Placement, ShardId, Table, Weights};
 use weir_sql::Bump;
-use weir_sql::ast::{CreateTable, DropTables, Explain, ExplainTarget, Expr, Flush, FlushWhat, Ident, Insert, InsertSource, ObjectName, Show, ShowCreate, ShowKind, Statement, StatementKind};
+use weir_sql::ast::{
+    CreateTable, DropTables, Explain, ExplainTarget, Expr, Flush, FlushWhat, Ident, Insert, InsertSource, ObjectName,
+    Show, ShowCreate, ShowKind, Statement, StatementKind,
+};
 use weir_sql::facts::facts_with;
 use weir_sql::resolve::Context;
 
-use crate::planner::{Planner, programs, to_shard};
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, Base, InstanceKind};
 use crate::effort::Effort;
 use crate::known::Known;
+use crate::planner::{Planner, programs, to_shard};
 use crate::route::{self, Meeting};
 use crate::routines::plan_call;
 use crate::trace::Trace;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use weir_backend::Observation;
 
-use crate::group::GroupSettings;
+use crate::settings::GroupSettings;
 use crate::view::{Member, View, WriterPosition};
 
 /// What is known of a server when a decision is made.

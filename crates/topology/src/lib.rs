@@ -14,12 +14,14 @@ mod history;
 mod level;
 mod positions;
 mod seen;
+mod settings;
 mod view;
 
 pub use choose::{Choice, choose};
-pub use group::{Group, GroupSettings, MemberSettings, SetWriterError};
+pub use group::{Group, SetWriterError};
 pub use history::History;
 pub use level::Level;
 pub use positions::Positions;
 pub use seen::Seen;
+pub use settings::{GroupSettings, MemberSettings};
 pub use view::{Member, Role, View, WriterPosition};

@@ -6,10 +6,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use weir_catalog::{Constant, Placement};
 
-use crate::place::{Places, Shards, all_shards, usable};
 use super::{Analysis, Base, ColumnRef, Part, alike};
 use crate::Refusal;
 use crate::known::Known;
+use crate::place::{Places, Shards, all_shards, usable};
 
 /// More combinations of a key's values are not looked up one by one.
 const MOST_COMBINATIONS: usize = 4096;
