@@ -25,6 +25,7 @@ mod classify;
 mod cursor;
 mod digest;
 pub mod facts;
+mod flags;
 mod hint;
 mod keyword;
 mod keyword_table;
@@ -32,6 +33,7 @@ mod known;
 mod kw;
 mod lexer;
 mod mode;
+mod names;
 mod parse;
 mod parts;
 #[cfg(test)]

@@ -8,17 +8,17 @@
 //! A text whose executable comments run on some servers only is read twice, with and without them, and both readings
 //! count.
 
-mod flags;
 mod tree;
 
 use std::ops::Range;
 
 use bumpalo::Bump;
 
-pub use flags::{Effects, Pins};
+pub use crate::flags::{Effects, Pins};
+pub use crate::names::is_servers_schema;
 pub(crate) use tree::class_of_statement;
 
-use crate::facts::{NoPrograms, Programs};
+use crate::facts::programs::{NoPrograms, Programs};
 use crate::lexer::{Conditional, Lexer};
 use crate::mode::LexMode;
 
@@ -206,12 +206,6 @@ fn either(mut a: Class, mut b: Class) -> Class {
         releases: a.releases & b.releases,
         assigned: a.assigned,
     }
-}
-
-/// Whether a database is one that each server has for itself.
-pub fn is_servers_schema(name: &[u8]) -> bool {
-    const OWN: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];
-    OWN.iter().any(|own| name.eq_ignore_ascii_case(own.as_bytes()))
 }
 
 #[cfg(test)]

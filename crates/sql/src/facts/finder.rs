@@ -10,10 +10,11 @@ use crate::ast::{
     Call, ColumnName, Delete, Expr, ExprKind, Into, IntoTarget, ObjectName, Query, SequenceCall, SequenceKind, Span,
     Statement, StatementKind, SystemVariable, Update, VariableScope,
 };
-use crate::classify::{Effects, Pins, is_servers_schema};
+use crate::flags::{Effects, Pins};
 use crate::keyword::Keyword;
 use crate::kw;
 use crate::mode::{Dialect, LexMode};
+use crate::names::is_servers_schema;
 use crate::visit::{Flow, NameRole, Node, Visitor, walk};
 
 /// See the module.

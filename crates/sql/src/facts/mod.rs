@@ -11,13 +11,13 @@
 //! * `refused` tells from a server's error that nothing of a text was run.
 
 pub(crate) mod finder;
-mod programs;
+pub(crate) mod programs;
 mod refused;
 #[cfg(test)]
 mod tests;
 pub(crate) mod uses;
 mod variables;
-mod varies;
+pub(crate) mod varies;
 pub(crate) mod words;
 
 pub use programs::{NoPrograms, Programs};

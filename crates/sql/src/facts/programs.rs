@@ -4,7 +4,7 @@
 
 use super::Varies;
 use crate::ast::{Call, CallProcedure};
-use crate::classify::Effects;
+use crate::flags::Effects;
 
 /// Who knows stored programs.
 pub trait Programs {

@@ -1,7 +1,7 @@
 //! What statements use and do, gathered from single calls, variables and names.
 
 use super::varies::Varies;
-use crate::classify::{Effects, Pins};
+use crate::flags::{Effects, Pins};
 use crate::keyword::Keyword;
 use crate::kw;
 

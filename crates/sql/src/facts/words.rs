@@ -4,12 +4,13 @@
 //! What must hold: every call, variable and word that could mean something to Weir counts, wherever it stands.
 
 use super::uses::Uses;
-use crate::classify::{Effects, Pins, is_servers_schema};
 use crate::cursor::{Cursor, Item};
+use crate::flags::{Effects, Pins};
 use crate::keyword::Keyword;
 use crate::kw;
 use crate::lexer::{Conditional, Lexer, TokenKind};
 use crate::mode::LexMode;
+use crate::names::is_servers_schema;
 
 /// What a text of unknown statements may use and do, whether there are several, and which executable comments it has.
 pub(crate) fn uses_of_text(lexer: Lexer<'_>, mode: LexMode) -> (Uses, bool, Conditional) {

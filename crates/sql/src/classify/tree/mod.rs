@@ -14,8 +14,9 @@ use crate::ast::{
     Statement, StatementKind, SystemVariable, UpkeepVerb, VariableScope,
 };
 use crate::facts::finder::Finder;
+use crate::facts::programs::Programs;
+use crate::facts::varies::Varies;
 use crate::facts::words;
-use crate::facts::{Programs, Varies};
 use crate::keyword::Keyword;
 use crate::kw;
 use crate::lexer::{Conditional, Lexer};
