@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_catalog::{Catalog, Database, Placement, ShardId, SlotMap, Table};
+use weir_shards::inspect;
+use weir_shards::own::Own;
+use weir_shards::sharding::Sharding;
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
 use crate::routine;
-use weir_shards::inspect;
-use weir_shards::own::Own;
-use weir_shards::sharding::Sharding;
 
 /// "Unknown database".
 const ER_BAD_DB_ERROR: u16 = 1049;

@@ -7,12 +7,11 @@ use std::fmt;
 
 use weir_catalog::{Catalog, Database, Placed, Placement, Routines, ShardId, Table};
 use weir_meta::Document;
+use weir_shards::own::Own;
+use weir_shards::{copies, inspect};
 use weir_wire::Failure;
 
 use crate::routine;
-use weir_shards::copies;
-use weir_shards::inspect;
-use weir_shards::own::Own;
 
 /// Something that is not as the catalog says.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

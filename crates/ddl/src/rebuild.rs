@@ -7,7 +7,6 @@ use std::fmt;
 
 use weir_catalog::ShardId;
 use weir_meta::Document;
-
 use weir_shards::copies;
 use weir_shards::own::Own;
 

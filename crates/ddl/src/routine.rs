@@ -6,10 +6,9 @@
 use std::collections::BTreeMap;
 
 use weir_catalog::{Object, Routine, RoutineKind, Routines, ShardId};
-use weir_wire::{Failure, Fault};
-
 use weir_shards::ask::Row;
 use weir_shards::own::{Own, name, quoted, text};
+use weir_wire::{Failure, Fault};
 
 /// What is asked of a shard about a routine.
 pub(crate) fn question(object: &Object, kind: RoutineKind) -> String {

@@ -8,10 +8,11 @@ use weir_sql::ast::{
     KeyDefinition, KeyKind, PartitionMethod, PartitionOperation, TableElement, TableOptionKind,
 };
 use weir_wire::Failure;
-
-use super::intent::{Asked, Intent, cut};
-use super::{names, place, shards, tables};
 use weir_wire::error::not_supported;
+
+use super::asked::{Asked, cut};
+use super::intent::Intent;
+use super::{names, place, shards, tables};
 
 const BY_A_NEW_TABLE: &str =
     "create the new table, fill it with INSERT … SELECT, and give it the name with RENAME TABLE";

@@ -8,10 +8,10 @@ use weir_catalog::collation::{MOST_CHARS, check_query, learn_query, learnt, refu
 use weir_catalog::define::{Unplaced, check_column};
 use weir_catalog::{ShardId, Table, Weights};
 use weir_wire::Failure;
-
-use super::Records;
-use super::learn::literal;
 use weir_wire::error::not_supported;
+
+use super::learn::literal;
+use super::records::Records;
 
 /// What is known.
 #[derive(Debug, Clone, Default)]

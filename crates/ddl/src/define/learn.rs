@@ -4,9 +4,8 @@
 
 use weir_catalog::reading::{self, Rows, TextRow};
 use weir_catalog::{Object, Placed, Placement, Table};
-use weir_wire::{Failure, Fault};
-
 use weir_shards::ask::Row;
+use weir_wire::{Failure, Fault};
 
 /// What is known of a table beside what servers say.
 pub(super) enum Model<'a> {

@@ -4,7 +4,8 @@
 //! ([`weir_catalog::Definition`]) and refused to other definitions until it is resumed or cancelled; the catalog changes in one go
 //! with the record's end.
 //!
-//! * [`intent`]: from a statement to what is to be done, a pure function.
+//! * [`intend`]: from a statement ([`asked`]) to what is to be done ([`intent`]), a pure function.
+//! * `progress`: the record of a definition; `learnt`: what the servers say of what it has made.
 //! * [`run`]: one shard first, then the others at once; [`resume`]: what is left of a definition.
 //! * [`multi_object`]: of statements about several tables, what each shard gets.
 //! * [`already`]: how a shard that has it is recognised; `undo`: how it is taken back where it was done.
@@ -13,14 +14,17 @@
 
 pub mod already;
 mod alter;
+pub mod asked;
+pub mod intend;
 pub mod intent;
 mod knowledge;
 mod learn;
-
+mod learnt;
 mod multi_object;
 pub(crate) mod names;
 mod place;
 mod programs;
+mod progress;
 pub mod reach;
 pub mod records;
 mod restore;
@@ -36,7 +40,9 @@ mod tests;
 mod undo;
 mod views;
 
-pub use intent::{Asked, Intent, intend};
+pub use asked::Asked;
+pub use intend::intend;
+pub use intent::Intent;
 
 pub use reach::{Reach, WithOwnAccount};
 pub use records::Records;

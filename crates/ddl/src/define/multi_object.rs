@@ -5,13 +5,15 @@
 
 use std::ops::Range;
 
-use weir_catalog::{Change, Object, ShardId};
-
-use super::intent::{Asked, Intent};
-use super::resume::{exists, quoted};
-use super::run::part_of;
-use super::shards;
+use weir_catalog::{Change, Definition, Object, ShardId};
 use weir_exec::ShardLease;
+use weir_shards::ask::Answer;
+
+use super::asked::Asked;
+use super::intent::Intent;
+use super::names::quoted;
+use super::reach::{Reach, exists, part_of};
+use super::shards;
 
 /// One entry of a statement's list.
 pub(super) struct Item {
@@ -121,4 +123,29 @@ pub(super) fn renames_on<'d>(
         given.push((to, home));
     }
     here
+}
+
+/// Of several tables that are dropped, those that are left.
+pub(super) async fn drop_rest(definition: &Definition, shard: ShardId, shards: &mut (impl Reach + ?Sized)) -> bool {
+    let accounts = definition.objects.iter().all(|object| object.database.is_empty());
+    if let Some(text) = definition.statement.text.as_deref().filter(|_| accounts).and_then(if_there) {
+        return matches!(shards.ask(shard, &text).await, Answer::Reply(_));
+    }
+    if definition.objects.len() < 2 {
+        return true;
+    }
+    match drop_if_there(definition.changes.iter()) {
+        Some(text) => matches!(shards.ask(shard, &text).await, Answer::Reply(_)),
+        None => true,
+    }
+}
+
+/// DROP USER and DROP ROLE of several, some of which may be gone.
+fn if_there(text: &str) -> Option<String> {
+    let mut words = text.split_whitespace();
+    let (drop, kind) = (words.next()?, words.next()?);
+    let is = |word: &str, expected: &str| word.eq_ignore_ascii_case(expected);
+    let names = text.trim_start()[drop.len()..].trim_start().get(kind.len()..)?;
+    (is(drop, "DROP") && (is(kind, "USER") || is(kind, "ROLE")) && names.contains(','))
+        .then(|| format!("DROP {kind} IF EXISTS {names}"))
 }

@@ -3,9 +3,9 @@
 use weir_catalog::{Catalog, Object};
 use weir_sql::ast::{Ident, ObjectName};
 use weir_wire::Failure;
-
-use super::intent::Asked;
 use weir_wire::error::not_supported;
+
+use super::asked::Asked;
 
 /// A name as the catalog writes it: that of a known thing, or of a new one.
 pub(crate) fn utf8(name: &[u8], fold_case: bool) -> Result<String, Failure> {
@@ -57,5 +57,14 @@ pub(crate) fn objects<'a>(
         (false, true) => Err(not_supported(
             "One statement can't define tables of sharded and of unsharded databases: use a statement for each",
         )),
+    }
+}
+
+/// A name for a statement.
+pub(crate) fn quoted(object: &Object) -> String {
+    let quote = |name: &str| format!("`{}`", name.replace('`', "``"));
+    match &object.name {
+        Some(name) => format!("{}.{}", quote(&object.database), quote(name)),
+        None => quote(&object.database),
     }
 }

@@ -4,10 +4,10 @@ use weir_catalog::define::{Draft, Setting, Unplaced, check_references, check_ref
 use weir_catalog::{Catalog, Object, Placed, Placement, Table};
 use weir_sql::ast::{ColumnAttributeKind, ColumnDefinition, CreateTable, KeyPart, KeyPartKind, Span, TableElement};
 use weir_wire::Failure;
-
-use super::intent::Asked;
-use super::knowledge::Knowledge;
 use weir_wire::error::not_supported;
+
+use super::asked::Asked;
+use super::knowledge::Knowledge;
 
 /// A table that is everywhere.
 pub(super) fn global() -> Placed {

@@ -9,10 +9,11 @@ use weir_sql::ast::{
 };
 use weir_sql::{LexMode, Lexer, TokenKind};
 use weir_wire::Failure;
-
-use super::intent::{Asked, Intent, whole_database};
-use super::{names, shards};
 use weir_wire::error::not_supported;
+
+use super::asked::Asked;
+use super::intent::{Intent, whole_database};
+use super::{names, shards};
 
 /// CREATE PROCEDURE, CREATE FUNCTION.
 pub(super) fn create_routine(

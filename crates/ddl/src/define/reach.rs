@@ -4,15 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use weir_catalog::{Definition, ShardId};
-use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
-
-use super::run::part_of;
+use weir_catalog::{Definition, Object, ShardId};
 use weir_exec::ShardLease;
 use weir_shards::ask::{Answer, Reply, ask};
 use weir_shards::own::{Own, name, quoted};
-use weir_wire::error::not_supported;
+use weir_wire::error::{codes, not_supported};
+use weir_wire::{Failure, Fault};
+
+use super::names;
 
 /// A way to shards.
 pub trait Reach {
@@ -92,5 +91,18 @@ impl Reach for WithOwnAccount {
             }
             Err(failure) => Answer::Refused(failure),
         }
+    }
+}
+
+pub(super) fn part_of(parts: &mut [ShardLease], shard: ShardId) -> Option<&mut ShardLease> {
+    parts.iter_mut().find(|part| part.shard == shard)
+}
+
+pub(super) async fn exists(object: &Object, shard: ShardId, shards: &mut (impl Reach + ?Sized)) -> Option<bool> {
+    let text = format!("SHOW CREATE TABLE {}", names::quoted(object));
+    match shards.ask(shard, &text).await {
+        Answer::Reply(_) => Some(true),
+        Answer::Refused(failure) if failure.code == 1146 => Some(false),
+        _ => None,
     }
 }

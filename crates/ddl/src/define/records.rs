@@ -1,14 +1,10 @@
 //! Where definitions are recorded, and where the servers are asked what came of them: the catalog and Weir's own connections.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weir_catalog::{Catalog, Change, Learnt, Object, Routine, RoutineKind, ShardId, Table, Weights};
-use weir_wire::Failure;
-
-use super::{knowledge, learn, shards};
-use crate::routine;
+use weir_catalog::{Catalog, Learnt, Object, ShardId, Weights};
 use weir_shards::ask::Row;
+use weir_wire::Failure;
 
 /// The catalog, and Weir's own connections to the shards.
 pub trait Records {
@@ -53,96 +49,4 @@ pub trait Records {
     /// # Errors
     /// As [`Records::ask`].
     fn rename_sequence(&self, from: &Object, to: &Object) -> impl Future<Output = Result<(), Failure>>;
-}
-
-/// What servers say of the tables that these changes add or change, with their placements.
-///
-/// # Errors
-/// When a server can't be asked, or a table is not there.
-pub(super) async fn tables<R: Records>(records: &R, changes: &[Change]) -> Result<BTreeMap<Object, Table>, Failure> {
-    let catalog = records.catalog();
-    let mut learnt = BTreeMap::new();
-    // The names that tables have now: those that a definition renames are known by other ones.
-    let mut old_names: BTreeMap<&Object, &Object> = BTreeMap::new();
-    for change in changes {
-        let (object, model) = match change {
-            Change::Rename(from, to) => {
-                let origin = old_names.remove(from).unwrap_or(from);
-                old_names.insert(to, origin);
-                continue;
-            }
-            Change::AddTable(object, placed) => (object, learn::Model::New(placed)),
-            Change::RereadTable(object) => {
-                let known = old_names.get(object).copied().unwrap_or(object);
-                match shards::table(&catalog, known) {
-                    Some(table) => (object, learn::Model::Known(table)),
-                    // A view, or nothing: there is nothing to be known of it.
-                    None => continue,
-                }
-            }
-            _ => continue,
-        };
-        let of_database = shards::of_database(&catalog, &object.database);
-        let on = shards::of_placement(&of_database, model.placement());
-        let shard = on.first().copied().unwrap_or(ShardId(0));
-        let mut replies = Vec::new();
-        for question in learn::questions(object) {
-            replies.push(records.ask(shard, question).await?);
-        }
-        let table = learn::table(object, &model, replies)?;
-        knowledge::check_key(records, &table).await?;
-        learnt.insert(object.clone(), table);
-    }
-    Ok(learnt)
-}
-
-/// What servers say of the routines that these changes make, as far as all shards say the same.
-///
-/// # Errors
-/// When a server can't be asked.
-pub(super) async fn routines<R: Records>(
-    records: &R,
-    changes: &[Change],
-) -> Result<BTreeMap<(Object, RoutineKind), Routine>, Failure> {
-    let catalog = records.catalog();
-    let mut known = BTreeMap::new();
-    for change in changes {
-        let Change::RereadRoutine(object, kind) = change else { continue };
-        let mut answers = Vec::new();
-        for shard in shards::of_database(&catalog, &object.database) {
-            answers.push(routine::told(records.ask(shard, routine::question(object, *kind)).await)?);
-        }
-        if let Some(routine) = routine::agreed(answers) {
-            known.insert((object.clone(), *kind), routine);
-        }
-    }
-    Ok(known)
-}
-
-/// What becomes of sequences.
-///
-/// # Errors
-/// When the shard that keeps them can't be asked.
-pub(super) async fn sequences<R: Records>(records: &R, changes: &[Change]) -> Result<(), Failure> {
-    for change in changes {
-        match change {
-            // Never backwards: a value that was given to somebody may not have become a row yet.
-            Change::StartSequence(table, next) => {
-                let now = records.sequence(table).await?;
-                records.set_sequence(table, Some(now.max(*next))).await?;
-            }
-            Change::DropDatabase(name) => {
-                let catalog = records.catalog();
-                let Some((_, database)) = catalog.database(name.as_bytes()) else { continue };
-                for (table, _) in database.tables.iter().filter(|(_, table)| table.auto_increment.is_some()) {
-                    records.set_sequence(&Object::within(name.clone(), table.clone()), None).await?;
-                }
-            }
-            Change::ResetSequence(table) => records.set_sequence(table, Some(1)).await?,
-            Change::DropTable(table) => records.set_sequence(table, None).await?,
-            Change::Rename(from, to) => records.rename_sequence(from, to).await?,
-            _ => {}
-        }
-    }
-    Ok(())
 }

@@ -6,14 +6,17 @@
 use std::sync::Arc;
 
 use weir_catalog::{Catalog, Change, Definition, DefinitionKind, Object, Progress, ShardId, Undo};
+use weir_shards::Locks;
+use weir_shards::ask::Answer;
 use weir_wire::{Failure, Fault};
 
 use super::already::{Verdict, comparable, verdict};
-use super::reach::Reach;
-use super::run::{finish, forget, half_done, note};
-use super::{Records, multi_object, undo};
-use weir_shards::Locks;
-use weir_shards::ask::Answer;
+use super::multi_object::{drop_rest, renames_on};
+use super::names::quoted;
+use super::progress::{compares, finish, forget, half_done, note};
+use super::reach::{Reach, exists};
+use super::records::Records;
+use super::undo;
 
 /// Goes on with a definition. `shards`: the way to its shards, with its default database and settings.
 ///
@@ -204,40 +207,6 @@ async fn shown(table: &Object, shard: ShardId, shards: &mut (impl Reach + ?Sized
     Some(comparable(&create))
 }
 
-/// A name for a statement.
-pub(crate) fn quoted(object: &Object) -> String {
-    let quote = |name: &str| format!("`{}`", name.replace('`', "``"));
-    match &object.name {
-        Some(name) => format!("{}.{}", quote(&object.database), quote(name)),
-        None => quote(&object.database),
-    }
-}
-
-/// Of several tables that are dropped, those that are left.
-pub(super) async fn drop_rest(definition: &Definition, shard: ShardId, shards: &mut (impl Reach + ?Sized)) -> bool {
-    let accounts = definition.objects.iter().all(|object| object.database.is_empty());
-    if let Some(text) = definition.statement.text.as_deref().filter(|_| accounts).and_then(if_there) {
-        return matches!(shards.ask(shard, &text).await, Answer::Reply(_));
-    }
-    if definition.objects.len() < 2 {
-        return true;
-    }
-    match multi_object::drop_if_there(definition.changes.iter()) {
-        Some(text) => matches!(shards.ask(shard, &text).await, Answer::Reply(_)),
-        None => true,
-    }
-}
-
-/// DROP USER and DROP ROLE of several, some of which may be gone.
-fn if_there(text: &str) -> Option<String> {
-    let mut words = text.split_whitespace();
-    let (drop, kind) = (words.next()?, words.next()?);
-    let is = |word: &str, expected: &str| word.eq_ignore_ascii_case(expected);
-    let names = text.trim_start()[drop.len()..].trim_start().get(kind.len()..)?;
-    (is(drop, "DROP") && (is(kind, "USER") || is(kind, "ROLE")) && names.contains(','))
-        .then(|| format!("DROP {kind} IF EXISTS {names}"))
-}
-
 /// Whether the last name is there and the first one is not.
 pub(super) async fn is_renamed(
     definition: &Definition,
@@ -246,18 +215,9 @@ pub(super) async fn is_renamed(
     shards: &mut (impl Reach + ?Sized),
 ) -> bool {
     // Of several, the names may go round: what is there then says nothing.
-    let [(from, to)] = multi_object::renames_on(catalog, &definition.changes, shard)[..] else { return false };
+    let [(from, to)] = renames_on(catalog, &definition.changes, shard)[..] else { return false };
     let gone = exists(from, shard, shards).await == Some(false);
     gone && exists(to, shard, shards).await == Some(true)
-}
-
-pub(super) async fn exists(object: &Object, shard: ShardId, shards: &mut (impl Reach + ?Sized)) -> Option<bool> {
-    let text = format!("SHOW CREATE TABLE {}", quoted(object));
-    match shards.ask(shard, &text).await {
-        Answer::Reply(_) => Some(true),
-        Answer::Refused(failure) if failure.code == 1146 => Some(false),
-        _ => None,
-    }
 }
 
 /// Refuses to call a definition done whose shards have different tables.
@@ -266,7 +226,7 @@ async fn same_everywhere(
     catalog: &Catalog,
     shards: &mut (impl Reach + ?Sized),
 ) -> Result<(), Failure> {
-    let Some(table) = table(definition).filter(|_| super::run::compares(definition.deed)) else { return Ok(()) };
+    let Some(table) = table(definition).filter(|_| compares(definition.deed)) else { return Ok(()) };
     let mut first: Option<(ShardId, Vec<u8>)> = None;
     for (shard, _) in &definition.shards {
         let Some(own) = shown(&table, *shard, shards).await else {

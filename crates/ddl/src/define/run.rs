@@ -2,23 +2,25 @@
 //!
 //! What must always hold: what the first shard refuses leaves no trace; what any other has not is kept in the record, with its error.
 
-use std::sync::Arc;
-
 use futures_util::future::join_all;
 use weir_catalog::define::Unplaced;
-use weir_catalog::{Catalog, Change, Definition, DefinitionKind, Object, Progress, ShardId, Told};
+use weir_catalog::{Catalog, Definition, DefinitionKind, Object, Progress, ShardId};
+use weir_exec::{Outcome, ShardLease};
 use weir_shards::Locks;
+use weir_shards::ask::{Answer, Reply, ask};
 use weir_sql::ast::StatementKind;
 use weir_wire::{Failure, Fault};
 
 use super::already::{Verdict, verdict};
-use super::intent::intend_knowing;
+use super::asked::Asked;
+use super::intend::{intend, intend_knowing};
+use super::intent::Intent;
 use super::knowledge::Knowledge;
+use super::progress::{finish, forget, half_done, listed, note, way_on};
+use super::reach::part_of;
+use super::records::Records;
 use super::settle::{self, Answered};
-use super::single;
-use super::{Asked, Intent, Records, intend, multi_object, records, shards, undo};
-use weir_exec::{Outcome, ShardLease};
-use weir_shards::ask::{Answer, Reply, ask};
+use super::{multi_object, shards, single, undo};
 
 /// How often a definition is thought over when the catalog changes under it. Each time another definition has come a step further, of
 /// this Weir only those that had begun before: the bound is for what nobody has thought of.
@@ -319,74 +321,8 @@ async fn others(asked: &Asked<'_>, intent: &Intent, parts: &mut [ShardLease]) ->
     answers
 }
 
-/// All shards have it: the record ends, and the catalog becomes what it says, in one change.
-pub(super) async fn finish<R: Records>(records: &R, id: u64, news: &[(ShardId, Progress)]) -> Result<(), Failure> {
-    let catalog = records.catalog();
-    let Some(definition) = catalog.definition(id) else { return Ok(()) };
-    let changes = definition.changes.clone();
-    let (shared, owned) = (changes.clone(), news.to_vec());
-    let told = match told(records, &changes).await {
-        Ok(told) => told,
-        Err(failure) => {
-            records.change(move |catalog| note(catalog, id, &owned)).await?;
-            let message = format!(
-                "All shards have it, but the catalog could not be updated: {}; {}",
-                failure.message,
-                way_on(id)
-            );
-            return Err(Failure { message, ..failure }.maybe_done());
-        }
-    };
-    let end = records.change(move |catalog| {
-        catalog.forget_definition(id);
-        catalog.apply_changes(&shared, &told)
-    });
-    end.await.map(|_| ())
-}
-
-/// What servers say of what has changed.
-async fn told<R: Records>(records: &R, changes: &[Change]) -> Result<Told, Failure> {
-    records::sequences(records, changes).await?;
-    let tables = records::tables(records, changes).await?;
-    Ok(Told { tables, routines: records::routines(records, changes).await? })
-}
-
-pub(super) fn forget(catalog: &mut Catalog, id: u64) -> Result<(), Failure> {
-    catalog.forget_definition(id);
-    Ok(())
-}
-
-pub(super) fn note(catalog: &mut Catalog, id: u64, news: &[(ShardId, Progress)]) -> Result<(), Failure> {
-    catalog.note_progress(id, news);
-    Ok(())
-}
-
-pub(super) fn part_of(parts: &mut [ShardLease], shard: ShardId) -> Option<&mut ShardLease> {
-    parts.iter_mut().find(|part| part.shard == shard)
-}
-
 fn no_part() -> Failure {
     Failure::new(Fault::Weir, 1105, b"HY000", "there is no connection to the shard")
-}
-
-fn way_on(id: u64) -> String {
-    format!("WEIR RESUME DDL {id} resumes it, WEIR CANCEL DDL {id} cancels it")
-}
-
-fn listed(names: &[String]) -> String {
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-}
-
-/// The client's error for a definition that not all shards have.
-pub(super) fn half_done(catalog: &Arc<Catalog>, id: u64) -> Failure {
-    let (with, without) = catalog.definition(id).map(|found| found.sides(catalog)).unwrap_or_default();
-    let message = format!(
-        "Definition {id} did not run on all shards: shards with it: {}; without it: {}. Until it does, its objects can't be defined again: {}",
-        listed(&with),
-        listed(&without),
-        way_on(id)
-    );
-    Failure::new(Fault::Server, 1105, b"HY000", message).maybe_done()
 }
 
 fn outcome(reply: Reply, note: Option<String>) -> Outcome {
@@ -399,9 +335,4 @@ fn outcome(reply: Reply, note: Option<String>) -> Outcome {
         status: reply.status,
         ..Outcome::default()
     }
-}
-
-/// Whether a definition only makes a table known again, and may be left out when all shards are equal.
-pub(super) fn compares(deed: DefinitionKind) -> bool {
-    matches!(deed, DefinitionKind::CreateTable | DefinitionKind::ChangeTable)
 }

@@ -4,15 +4,16 @@
 //! only where it can't be said, or not be undone, what a shard has.
 
 use weir_catalog::{Catalog, Definition, DefinitionKind, Progress, ShardId};
+use weir_exec::ShardLease;
+use weir_shards::ask::{Answer, Reply};
 use weir_sql::ast::StatementKind;
 use weir_wire::{Failure, Fault};
 
 use super::already::{Verdict, verdict};
-use super::intent::{Asked, Intent};
-use super::resume::{self, drop_rest};
-use super::undo;
-use weir_exec::ShardLease;
-use weir_shards::ask::{Answer, Reply};
+use super::asked::Asked;
+use super::intent::Intent;
+use super::multi_object::drop_rest;
+use super::{resume, undo};
 
 /// A shard's answer.
 #[derive(Debug)]

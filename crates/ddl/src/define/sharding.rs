@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use weir_catalog::{Catalog, Learnt, Object, ShardId, Weights};
-use weir_wire::Failure;
-
-use super::Records;
 use weir_shards::ask::Row;
 use weir_shards::sequence::SequenceName;
 use weir_shards::sharding::Sharding;
+use weir_wire::Failure;
+
+use super::records::Records;
 
 impl Records for Arc<Sharding> {
     fn catalog(&self) -> Arc<Catalog> {

@@ -4,7 +4,7 @@ use weir_catalog::{Catalog, Object, Placement, ShardId, Table};
 use weir_sql::{Lexer, TokenKind};
 use weir_wire::{Failure, Fault};
 
-use super::intent::Asked;
+use super::asked::Asked;
 /// All shards of the cluster.
 pub(crate) fn all(catalog: &Catalog) -> Vec<ShardId> {
     catalog.all_shards().collect()

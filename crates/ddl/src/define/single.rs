@@ -8,18 +8,20 @@
 use std::sync::Arc;
 
 use weir_catalog::define::references;
-use weir_catalog::{Catalog, Definition, DefinitionKind, Object, Placement, Progress, Sent, ShardId, Table};
-use weir_catalog::{Undo, reading};
-use weir_sql::ast::{AlterActionKind, StatementKind, TableElement};
-use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
-
-use super::intent::{Asked, Intent};
-use super::{Records, names, programs, run, shards};
+use weir_catalog::{
+    Catalog, Definition, DefinitionKind, Object, Placement, Progress, Sent, ShardId, Table, Undo, reading,
+};
 use weir_exec::ShardLease;
 use weir_shards::ask::ask;
 use weir_shards::own::name;
-use weir_wire::error::not_supported;
+use weir_sql::ast::{AlterActionKind, StatementKind, TableElement};
+use weir_wire::error::{codes, not_supported};
+use weir_wire::{Failure, Fault};
+
+use super::asked::Asked;
+use super::intent::Intent;
+use super::records::Records;
+use super::{names, programs, progress, reach, shards};
 
 /// What a refused definition would be if tables that were sharded by default were SINGLE; the refusal, if that doesn't help.
 pub(super) fn instead(
@@ -209,11 +211,11 @@ async fn locked<R: Records>(
         news.push((*shard, dropped.map_or_else(|why| Progress::Failed(why.to_string()), |_| Progress::Done)));
     }
     let done = news.iter().all(|(_, progress)| *progress == Progress::Done);
-    let changed =
-        records.change(move |catalog| if done { run::forget(catalog, id) } else { run::note(catalog, id, &news) });
+    let changed = records
+        .change(move |catalog| if done { progress::forget(catalog, id) } else { progress::note(catalog, id, &news) });
     let changed = changed.await?;
     if !done {
-        return Err(run::half_done(&changed, id));
+        return Err(progress::half_done(&changed, id));
     }
     for object in singles {
         records.set_sequence(object, None).await?;
@@ -291,7 +293,7 @@ fn full_name(object: &Object) -> String {
 }
 
 fn part_of(parts: &mut [ShardLease], shard: ShardId) -> Result<&mut ShardLease, Failure> {
-    run::part_of(parts, shard)
+    reach::part_of(parts, shard)
         .ok_or_else(|| Failure::new(Fault::Weir, 1105, b"HY000", "There is no connection to the shard; try again"))
 }
 

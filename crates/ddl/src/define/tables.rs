@@ -8,15 +8,14 @@ use weir_sql::ast::{
     CreateIndex, CreateTable, KeyKind, ObjectName, Query, RenameTables, TableBody, TableLike, TableOptionKind,
 };
 use weir_sql::resolve::{Context, resolve};
+use weir_wire::error::not_supported;
 use weir_wire::{Failure, Fault};
 
-use super::intent::{Asked, Intent, cut};
+use super::asked::{Asked, cut};
+use super::intent::Intent;
 use super::knowledge::Knowledge;
 use super::multi_object::{self, Item};
 use super::{names, place, shards};
-use weir_wire::error::not_supported;
-
-pub(super) use super::alter::alter;
 
 /// CREATE TABLE in all its forms.
 pub(super) fn create(

@@ -9,9 +9,10 @@ use weir_sql::ast::{Account, StatementKind};
 use weir_wire::{Failure, Fault};
 
 use super::already::comparable;
-use super::intent::{Asked, Intent};
+use super::asked::Asked;
+use super::intent::Intent;
+use super::names::quoted;
 use super::reach::Reach;
-use super::resume::quoted;
 use super::{multi_object, names, restore};
 
 /// How the servers are asked to take a definition back, as far as its text tells.

@@ -5,11 +5,12 @@ use weir_sql::ast::{CreateView, ViewKind};
 use weir_sql::resolve::{Context, resolve};
 use weir_sql::splice;
 use weir_wire::Failure;
-
-use super::intent::{Asked, Intent};
-use super::resume::quoted;
-use super::{names, shards};
 use weir_wire::error::not_supported;
+
+use super::asked::Asked;
+use super::intent::Intent;
+use super::names::quoted;
+use super::{names, shards};
 
 /// CREATE VIEW, ALTER VIEW.
 pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>) -> Result<Option<Intent>, Failure> {

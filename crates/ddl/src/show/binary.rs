@@ -1,11 +1,10 @@
 //! Rows in the binary format, made of text: what Weir puts together for clients that have prepared a statement.
 
 use bytes::Bytes;
-use weir_wire::codec::put_lenenc_bytes;
-use weir_wire::{Capabilities, Failure, Fault};
-
 use weir_exec::read::{Column, Kind};
 use weir_shards::ask::Row;
+use weir_wire::codec::put_lenenc_bytes;
+use weir_wire::{Capabilities, Failure, Fault};
 
 /// How the columns' values look.
 ///

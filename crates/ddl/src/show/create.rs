@@ -3,10 +3,10 @@
 //! What must always hold: the text makes the same table with the same placement when Weir runs it, and a plain server reads it too.
 
 use weir_catalog::{Catalog, Object, Placement, Table};
+use weir_shards::ask::Reply;
 use weir_wire::Failure;
 
 use crate::define::Records;
-use weir_shards::ask::Reply;
 
 const AUTO_INCREMENT: &[u8] = b" AUTO_INCREMENT=";
 

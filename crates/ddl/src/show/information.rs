@@ -3,17 +3,17 @@
 //! What must always hold: a table that takes the place of one of `information_schema` has the same columns, in the same order.
 
 use weir_catalog::Object;
+use weir_exec::ShardLease;
+use weir_exec::read::Kind;
+use weir_exec::values::{self, MOST_STATEMENT};
 use weir_plan::{InformationEdit, InformationQuery, InformationTable};
+use weir_shards::ask::{Reply, Row};
 use weir_sql::splice;
+use weir_wire::error::not_supported;
 use weir_wire::{Capabilities, Failure};
 
 use super::{binary, merge};
 use crate::define::Records;
-use weir_exec::ShardLease;
-use weir_exec::read::Kind;
-use weir_exec::values::{self, MOST_STATEMENT};
-use weir_shards::ask::{Reply, Row};
-use weir_wire::error::not_supported;
 
 /// What makes two rows tell of the same.
 const IDENTITY: [&str; 4] = ["TABLE_SCHEMA", "TABLE_NAME", "PARTITION_NAME", "SUBPARTITION_NAME"];

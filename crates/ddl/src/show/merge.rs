@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use weir_catalog::{Catalog, Object, Placement};
+use weir_shards::ask::{Reply, Row};
 use weir_sql::ast::UpkeepVerb;
 use weir_wire::Failure;
 
 use super::plan::Care;
 use crate::define::Records;
-use weir_shards::ask::{Reply, Row};
 
 /// All rows, each first value once, in the order of their first values if several shards have some.
 pub fn names(replies: Vec<Reply>) -> Reply {

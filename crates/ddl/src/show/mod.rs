@@ -18,16 +18,15 @@ pub mod plan;
 mod tests;
 
 use futures_util::future::join_all;
+use weir_exec::{Outcome, ShardLease, Sink};
+use weir_shards::ask::{Answer, Reply, Row, ask};
 use weir_sql::ast::StatementKind;
 use weir_wire::codec::{put_lenenc, put_lenenc_bytes};
 use weir_wire::packets::{EofPacket, OkPacket, encode_failure};
 use weir_wire::{Capabilities, Failure};
 
-pub use plan::{Telling, plan, shards};
-
 use crate::define::{Asked, Records};
-use weir_exec::{Outcome, ShardLease, Sink};
-use weir_shards::ask::{Answer, Reply, Row, ask};
+pub use plan::{Telling, plan, shards};
 
 /// Whether a statement tells about objects, or looks after tables.
 pub fn shows(kind: &StatementKind<'_>) -> bool {

@@ -8,11 +8,9 @@ use weir_sql::ast::{
 use weir_sql::splice;
 use weir_sql::visit::{Flow, Node, walk};
 use weir_wire::Failure;
-
-use crate::define::Asked;
-use crate::define::names;
-use crate::define::shards as placed;
 use weir_wire::error::not_supported;
+
+use crate::define::{Asked, names, shards as placed};
 
 /// How a statement is answered.
 #[derive(Debug, Clone, PartialEq, Eq)]

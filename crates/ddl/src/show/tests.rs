@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_catalog::{Catalog, Change, Method, Object, Placement, ShardId, ShardKey, Table};
+use weir_exec::read::Kind;
+use weir_shards::ask::{Reply, Row};
 use weir_sql::ast::UpkeepVerb;
 use weir_sql::{Bump, LexMode};
 
@@ -9,8 +11,6 @@ use super::create::completed;
 use super::plan::{Care, Telling, plan};
 use super::{binary, merge};
 use crate::define::Asked;
-use weir_exec::read::Kind;
-use weir_shards::ask::{Reply, Row};
 
 fn table(placement: Placement, clause: &str) -> Table {
     Table {

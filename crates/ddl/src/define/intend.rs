@@ -1,0 +1,291 @@
+//! Turns a statement into an intent: which shards, which text, what the catalog becomes.
+//!
+//! What must always hold: it is a pure function of the statement and a snapshot, so that it can be asked again when the snapshot is old.
+//! A text for servers is the client's own, with Weir's clauses cut out.
+
+use weir_catalog::define::Unplaced;
+use weir_catalog::{Catalog, Change, DefinitionKind, Object, ShardId};
+use weir_sql::ast::{
+    AlterDatabase, Authentication, CreateDatabase, DropDatabase, DropKind, DropTables, GrantLevel, Granted, ObjectName,
+    ProgramKind, Secret, SetItem, SetItemKind, StatementKind, Truncate, Verb,
+};
+use weir_wire::Failure;
+use weir_wire::error::not_supported;
+
+use super::asked::Asked;
+use super::intent::{Intent, whole_database};
+use super::knowledge::Knowledge;
+use super::multi_object::{self, Item};
+use super::names::{self, database, object, objects};
+use super::{alter, programs, shards, single, tables, undo, views};
+
+/// What a definition does as far as it can be said without asking servers: on which shards, above all. `None` if it is about nothing that
+/// is sharded: it runs where the session is.
+///
+/// # Errors
+/// What can't be done exactly, with the way out.
+pub fn intend(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Failure> {
+    match intend_knowing(asked, catalog, None) {
+        Ok(intent) => Ok(intent),
+        Err(Unplaced::Refused(failure)) => Err(failure),
+        // Only who knows something is told what is missing.
+        Err(_) => Err(not_supported("The shard key's collation is not known")),
+    }
+}
+
+/// The same, with what is known of the servers.
+///
+/// # Errors
+/// What can't be done exactly, or what must be known first.
+pub(super) fn intend_knowing(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    knowledge: Option<&Knowledge>,
+) -> Result<Option<Intent>, Unplaced> {
+    let intent = match intend_as_it_is(asked, catalog, knowledge) {
+        Err(Unplaced::Refused(failure)) => {
+            let instead = |settled: &Catalog| intend_as_it_is(asked, settled, knowledge).ok().flatten();
+            single::instead(asked, catalog, failure, instead)?
+        }
+        intent => intent?,
+    };
+    Ok(intent.map(|intent| Intent { undo: undo::of(asked, &intent), ..intent }))
+}
+
+fn intend_as_it_is(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    knowledge: Option<&Knowledge>,
+) -> Result<Option<Intent>, Unplaced> {
+    match asked.statement.kind {
+        StatementKind::CreateTable(create) => tables::create(asked, catalog, create, knowledge),
+        StatementKind::AlterDatabase(alter) => Ok(alter_database(asked, catalog, alter, knowledge)?),
+        _ => Ok(intend_other(asked, catalog)?),
+    }
+}
+
+fn intend_other(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Failure> {
+    match asked.statement.kind {
+        StatementKind::AlterTable(alter) => alter::alter(asked, catalog, alter),
+        StatementKind::DropTables(drop) => drop_tables(asked, catalog, drop),
+        StatementKind::Truncate(truncate) => self::truncate(asked, catalog, truncate),
+        StatementKind::RenameTables(rename) => tables::rename(asked, catalog, rename),
+        StatementKind::CreateIndex(index) => tables::create_index(asked, catalog, index),
+        StatementKind::DropIndex(index) => tables::change(asked, catalog, &index.table),
+        StatementKind::CreateView(view) => views::create(asked, catalog, view),
+        StatementKind::CreateDatabase(create) => create_database(asked, catalog, create),
+        StatementKind::DropDatabase(drop) => Ok(drop_database(asked, catalog, drop)),
+        StatementKind::DefineSequence(sequence) => match object(asked, catalog, &sequence.name)? {
+            Some(_) => Err(not_supported(
+                "SEQUENCE objects can't be in a sharded database: use AUTO_INCREMENT, or a database that is not sharded",
+            )),
+            None => Ok(None),
+        },
+        StatementKind::CreateRoutine(routine) => {
+            let deed = if routine.or_replace { DefinitionKind::Again } else { DefinitionKind::Create };
+            programs::create_routine(asked, catalog, routine, deed)
+        }
+        StatementKind::CreateLibrary(library) => whole_database(asked, catalog, &library.name, DefinitionKind::Create),
+        StatementKind::AlterRoutine(routine) => programs::alter_routine(asked, catalog, routine),
+        StatementKind::CreateTrigger(trigger) => programs::create_trigger(asked, catalog, trigger),
+        StatementKind::CreateEvent(event) => {
+            programs::event(asked, catalog, &event.name, Some(event.body), DefinitionKind::Create)
+        }
+        StatementKind::AlterEvent(event) => {
+            programs::event(asked, catalog, &event.name, event.body, DefinitionKind::Again)
+        }
+        StatementKind::DropProgram(drop) if drop.kind == ProgramKind::Trigger => {
+            programs::drop_trigger(asked, catalog, &drop.name)
+        }
+        StatementKind::DropProgram(drop) => programs::drop_routine(asked, catalog, drop),
+        _ => accounts(asked, catalog),
+    }
+}
+
+fn create_database(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    create: &CreateDatabase<'_>,
+) -> Result<Option<Intent>, Failure> {
+    let known = names::sharded(catalog, create.name.name);
+    let shards::Wishes { shards: named, single } = shards::wishes(asked, catalog)?;
+    let name = match &known {
+        Some(name) => name.clone(),
+        None if named.is_none() && single.is_none() && catalog.shards.len() < 2 => return Ok(None),
+        None => names::utf8(create.name.name, catalog.fold_case)?,
+    };
+    let object = Object::database(name.clone());
+    if known.is_some() && !create.or_replace {
+        // The servers say that it exists; what they are asked does not matter to the catalog.
+        let shards = shards::of_database(catalog, &name);
+        return Ok(Some(Intent::new(asked, DefinitionKind::Again, vec![object], shards)));
+    }
+    let shards = named.unwrap_or_else(|| shards::all(catalog));
+    let mut changes = vec![Change::AddDatabase(name.clone(), shards.clone())];
+    changes.extend(single.map(|single| Change::DefaultSingle(name.clone(), single)));
+    let deed = if create.or_replace { DefinitionKind::Again } else { DefinitionKind::Create };
+    if known.is_some() {
+        if shards != shards::of_database(catalog, &name) {
+            return Err(not_supported("OR REPLACE can't move a database to other shards: drop it first"));
+        }
+        changes.insert(0, Change::DropDatabase(name));
+    }
+    let intent = Intent::new(asked, deed, vec![object], shards).with(changes);
+    Ok(Some(Intent { if_not_exists: create.if_not_exists, ..intent }))
+}
+
+fn alter_database(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    alter: &AlterDatabase<'_>,
+    knowledge: Option<&Knowledge>,
+) -> Result<Option<Intent>, Failure> {
+    let Some(name) = database(asked, catalog, alter.name) else { return Ok(None) };
+    let wishes = shards::wishes(asked, catalog)?;
+    if wishes.shards.is_some() {
+        return Err(not_supported(
+            "A database can't be moved to other shards: make a new one, and fill its tables with INSERT … SELECT",
+        ));
+    }
+    let shards = shards::of_database(catalog, &name);
+    let mut intent = Intent::new(asked, DefinitionKind::Again, vec![Object::database(name.clone())], shards);
+    if alter.options.is_empty() {
+        // Servers need an option: what there is stays, and they say whether the client may change the database.
+        let collation = knowledge.and_then(|known| known.collation.as_deref()).unwrap_or("utf8mb4_general_ci");
+        intent.text = format!("ALTER DATABASE {} COLLATE {collation}", weir_shards::own::name(&name)).into_bytes();
+    }
+    let changes = wishes.single.map(|single| Change::DefaultSingle(name, single));
+    Ok(Some(intent.with(changes.into_iter().collect())))
+}
+
+fn drop_database(asked: &Asked<'_>, catalog: &Catalog, drop: &DropDatabase<'_>) -> Option<Intent> {
+    let name = database(asked, catalog, Some(drop.name))?;
+    let shards = shards::of_database(catalog, &name);
+    let change = Change::DropDatabase(name.clone());
+    Some(Intent::new(asked, DefinitionKind::Drop, vec![Object::database(name)], shards).with(vec![change]))
+}
+
+fn drop_tables(asked: &Asked<'_>, catalog: &Catalog, drop: &DropTables<'_>) -> Result<Option<Intent>, Failure> {
+    let Some(objects) = objects(asked, catalog, drop.names.iter())? else { return Ok(None) };
+    let change = match drop.kind {
+        DropKind::View => Change::DropView,
+        DropKind::Table | DropKind::Sequence => Change::DropTable,
+    };
+    let items: Vec<Item> = objects
+        .iter()
+        .zip(drop.names)
+        .map(|(object, name)| Item { home: dropped_from(catalog, object, drop.kind), range: name.span.range() })
+        .collect();
+    let nowhere = objects.first().map(|first| shards::of_database(catalog, &first.database)).unwrap_or_default();
+    let (shards, own) = multi_object::spread(asked, &items, nowhere);
+    let changes = objects.iter().cloned().map(change).collect();
+    Ok(Some(Intent { own, ..Intent::new(asked, DefinitionKind::Drop, objects, shards).with(changes) }))
+}
+
+/// The shards that may have something that is dropped. Where a view is follows from the tables that it shows, which may be gone or
+/// elsewhere by now: all are asked, those first that have it as far as is known.
+fn dropped_from(catalog: &Catalog, object: &Object, kind: DropKind) -> Option<Vec<ShardId>> {
+    let mut home = shards::home(catalog, object)?;
+    if kind == DropKind::View && shards::table(catalog, object).is_none() {
+        let others = shards::of_database(catalog, &object.database);
+        let others: Vec<_> = others.into_iter().filter(|shard| !home.contains(shard)).collect();
+        home.extend(others);
+    }
+    Some(home)
+}
+
+fn truncate(asked: &Asked<'_>, catalog: &Catalog, truncate: &Truncate<'_>) -> Result<Option<Intent>, Failure> {
+    let Some(object) = object(asked, catalog, &truncate.table)? else { return Ok(None) };
+    let shards = shards::of_object(catalog, &object);
+    let reset = shards::table(catalog, &object).is_some_and(|table| table.auto_increment.is_some());
+    let changes = reset.then(|| Change::ResetSequence(object.clone())).into_iter().collect();
+    Ok(Some(Intent::new(asked, DefinitionKind::Again, vec![object], shards).with(changes)))
+}
+
+/// Accounts, privileges, and what belongs to servers: on all shards.
+fn accounts(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Failure> {
+    if catalog.shards.len() < 2 {
+        return Ok(None);
+    }
+    if has_random_password(&asked.statement.kind) {
+        return Err(not_supported(
+            "Each shard would generate a password of its own: choose one, and use IDENTIFIED BY",
+        ));
+    }
+    if matches!(asked.statement.kind, StatementKind::Set(set) if set.items.len() > 1) {
+        return Err(not_supported(
+            "SET PASSWORD and SET DEFAULT ROLE affect all shards: run them separately from other settings, in statements of their own",
+        ));
+    }
+    let (deed, secret) = match asked.statement.kind {
+        StatementKind::CreateUser(create) => {
+            (if create.or_replace { DefinitionKind::Again } else { DefinitionKind::Create }, true)
+        }
+        StatementKind::CreateRole(create) => {
+            (if create.or_replace { DefinitionKind::Again } else { DefinitionKind::Create }, false)
+        }
+        StatementKind::DropAccounts(_) => (DefinitionKind::Drop, false),
+        StatementKind::RenameUser(_) => (DefinitionKind::Create, false),
+        StatementKind::AlterUser(_) | StatementKind::Set(_) => (DefinitionKind::Again, true),
+        StatementKind::Grant(_) => (DefinitionKind::Again, true),
+        StatementKind::Revoke(_) => (DefinitionKind::Drop, false),
+        StatementKind::ServerObject(server) => match server.verb {
+            // Its options may hold a password.
+            Verb::Create => (DefinitionKind::Create, true),
+            Verb::Alter => (DefinitionKind::Again, true),
+            Verb::Drop => (DefinitionKind::Drop, false),
+        },
+        StatementKind::CreateLoadableFunction(_) => (DefinitionKind::Create, false),
+        _ => return Ok(None),
+    };
+    let shards = match granted_object(asked) {
+        None => shards::all(catalog),
+        Some(name) => match object(asked, catalog, name)? {
+            Some(object) => shards::of_object(catalog, &object),
+            // A table of an unsharded database: only its shard knows it.
+            None => return Ok(None),
+        },
+    };
+    // Privileges may be given by several at once; what servers do of them they do one after another.
+    let objects = vec![Object::within("", "accounts")];
+    let changes = match asked.statement.kind {
+        StatementKind::CreateLoadableFunction(function) => {
+            vec![Change::HideFunctions(names::utf8(function.name.name.name, false)?)]
+        }
+        _ => Vec::new(),
+    };
+    Ok(Some(Intent { secret, ..Intent::new(asked, deed, objects, shards).with(changes) }))
+}
+
+/// Whether a server is to make up a password (MySQL).
+fn has_random_password(kind: &StatementKind<'_>) -> bool {
+    let is_random = |one: &Authentication<'_>| {
+        one.secret == Some(Secret::Random) || one.initial.is_some_and(|first| first.secret == Some(Secret::Random))
+    };
+    let users = match kind {
+        StatementKind::CreateUser(create) => create.users,
+        StatementKind::AlterUser(alter) => alter.users,
+        StatementKind::Set(set) => {
+            let random = |item: &SetItem<'_>| matches!(item.kind, SetItemKind::Password(set) if set.password.is_none());
+            return set.items.iter().any(random);
+        }
+        _ => return false,
+    };
+    users.iter().flat_map(|user| user.authentication).any(is_random)
+}
+
+/// The table or routine that a GRANT or REVOKE is about.
+fn granted_object<'a>(asked: &Asked<'a>) -> Option<&'a ObjectName<'a>> {
+    let what = match &asked.statement.kind {
+        StatementKind::Grant(grant) => &grant.what,
+        StatementKind::Revoke(revoke) => &revoke.what,
+        _ => return None,
+    };
+    match what {
+        Granted::Privileges(_, target) => match &target.level {
+            GrantLevel::Object(name) => Some(name),
+            _ => None,
+        },
+        _ => None,
+    }
+}
