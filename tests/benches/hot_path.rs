@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hot_path::{Client, Site, query};
 use weir_admin::digests::Run;
-use weir_admin::{Place, Statistics, WorkerStatistics};
-use weir_backend::lanes::learn::{Learnt, Rode, Run as LaneRun, Scale};
+use weir_admin::{AnsweredBy, Statistics, WorkerStatistics};
+use weir_backend::lanes::learn::{DigestRecord, Rode, Run as LaneRun, Scale};
 use weir_sql::{KnownTexts, LexMode, classify, digest};
 use weir_wire::Capabilities;
 use weir_wire::reply::{Event, ReplyKind, ReplyTracker};
@@ -54,7 +54,7 @@ fn replies(c: &mut Criterion) {
     c.bench_function("learn/a short run", |b| {
         let run = LaneRun { time: Duration::from_micros(100), bytes: 200, clean: true };
         let (scale, now) = (Scale::new(run.time, run.time * 1000), Instant::now());
-        let mut learnt = Learnt::default();
+        let mut learnt = DigestRecord::default();
         b.iter(|| {
             learnt.ran(black_box(run), scale, now);
             learnt.rode(Rode { work: run.time, bytes: run.bytes }, scale, now);
@@ -84,7 +84,7 @@ fn counting(c: &mut Criterion) {
                 on_replica: false,
                 on_lane: true,
             };
-            statistics.note(black_box(&entry), &run, Place::Writer);
+            statistics.note(black_box(&entry), &run, AnsweredBy::Writer);
         });
     });
 }

@@ -18,10 +18,10 @@ use weir_backend::lanes::LaneSettings;
 use weir_backend::monitor::{MonitorSettings, watch};
 use weir_backend::pool::PoolSettings;
 use weir_backend::server::{Health, Tls};
-use weir_backend::{Address, Admission, Reach, Replaceable, Server, ServerSettings, Stream};
+use weir_backend::{Address, Admission, ConnectSettings, Replaceable, Server, ServerSettings, Stream};
 use weir_frontend::incoming::{Peer, Socket};
 use weir_frontend::{
-    Accounts, Compression, ConfiguredUser, Endpoint, Incoming, Place, Settings, Worker, WorkerSettings,
+    Accounts, Compression, ConfiguredUser, Endpoint, Incoming, Settings, Worker, WorkerIndex, WorkerSettings,
 };
 use weir_local::{Flavor, Installation, ServerSpec};
 use weir_topology::{Group, GroupSettings, MemberSettings, Role};
@@ -58,12 +58,12 @@ fn server_at(port: u16) -> Server {
         max_user_connections: 0,
         track_gtids: false,
     };
-    let reach = Reach { tls: Tls::Off, connect_timeout: Duration::from_secs(10) };
+    let reach = ConnectSettings { tls: Tls::Off, connect_timeout: Duration::from_secs(10) };
     Server::new(settings, reach, 1)
 }
 
 fn endpoint(server: Arc<Server>, monitor: Replaceable<MonitorSettings>) -> Endpoint {
-    let registry = Arc::new(Registry::new(1000, 0));
+    let registry = Arc::new(Registry::new(0, 1000, 0));
     let oversight = Arc::new(Oversight::new(1, Default::default()));
     let user = ConfiguredUser {
         name: USER.to_owned(),
@@ -148,7 +148,7 @@ impl Site {
             lanes: LaneSettings { enabled: lanes, max_lanes: 1, max_depth: 512, stall_timeout: LONG },
             batch_scheduling: false,
         };
-        let worker = Worker::start(Place { index: 0, workers: 1 }, endpoint.clone(), settings)?;
+        let worker = Worker::start(WorkerIndex { index: 0, workers: 1 }, endpoint.clone(), settings)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
         Ok(Site { _server: server, _dir: dir, worker: Some(worker), listener, port, endpoint, _control: control })

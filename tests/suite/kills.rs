@@ -37,9 +37,31 @@ pub(crate) fn collect(tests: &mut Collector) {
     tests.add_for_weir("kill::user_ends_all_of_the_users_sessions", |lab: &Lab, flavor| {
         with_fixture(lab, flavor, if flavor == Flavor::MariaDb { all_of_a_user } else { no_kill_user })
     });
+    tests.add_for_weir("kill::at_the_wrong_instance_hits_nobody", |lab: &Lab, flavor| {
+        let site = lab.site(flavor)?;
+        lab.with_endpoint(site, &[("listen.instance", "1")], |one| {
+            lab.with_endpoint(site, &[("listen.instance", "2")], |two| at_the_wrong_instance(one, two))
+        })
+    });
     for (word, case) in cases {
         tests.add(&format!("kill::{word}"), move |lab, flavor| with_fixture(lab, flavor, case));
     }
+}
+
+/// The first sessions of two Weirs differ by the highest byte of their ids.
+fn at_the_wrong_instance(one: &Endpoint, two: &Endpoint) -> Result<(), Failed> {
+    let open = |endpoint: &Endpoint| connect(endpoint.port, APP, None);
+    let (mut own, mut other) = (open(one)?, open(two)?);
+    let (own_id, other_id) = (own.connection_id(), other.connection_id());
+    expect_equal("the instances", (own_id >> 24, other_id >> 24), (1, 2))?;
+    expect_equal("CONNECTION_ID()", value(&mut own, "SELECT CONNECTION_ID()")?, own_id.to_string())?;
+    let refused = run(&mut own, &format!("KILL {other_id}"));
+    expect_error("the KILL", &refused, 1094, "HY000")?;
+    let told = refused.expect_err("it is an error").to_string();
+    expect_equal("it names the instance", told.contains("of instance 2"), true)?;
+    expect_equal("nobody was hit", value(&mut other, "SELECT 1")?, "1".to_owned())?;
+    run(&mut open(two)?, &format!("KILL {other_id}"))?;
+    eventually(BOUND, "the right one ends it", || run(&mut other, "SELECT 1").is_err())
 }
 
 fn with_fixture(lab: &Lab, flavor: Flavor, case: fn(&Endpoint) -> Result<(), Failed>) -> Result<(), Failed> {

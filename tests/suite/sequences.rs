@@ -14,7 +14,7 @@ use arc_swap::ArcSwap;
 use libtest_mimic::Failed;
 use weir_backend::monitor::MonitorSettings;
 use weir_backend::server::Tls;
-use weir_backend::{Address, Reach, Server, ServerSettings};
+use weir_backend::{Address, ConnectSettings, Server, ServerSettings};
 use weir_catalog::ShardId;
 use weir_shards::{Own, SequenceName, Sequences, schema};
 use weir_topology::{Group, GroupSettings, MemberSettings, Role};
@@ -50,7 +50,7 @@ fn own(socket: &Path, control: tokio::runtime::Handle) -> Own {
         max_user_connections: 0,
         track_gtids: false,
     };
-    let reach = Reach { tls: Tls::Off, connect_timeout: Duration::from_secs(10) };
+    let reach = ConnectSettings { tls: Tls::Off, connect_timeout: Duration::from_secs(10) };
     let server = Arc::new(Server::new(settings, reach, 1));
     let writer = MemberSettings { role: Role::Writer, weight: None };
     let group = Group::new(GroupSettings::default(), vec![server], vec![writer]);

@@ -10,7 +10,7 @@ use crate::like::Pattern;
 
 /// The kind of a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum CellKind {
     /// Text. Statements may be of any bytes; in JSON what is not UTF-8 is replaced.
     Text,
     /// A whole number, not negative.
@@ -25,7 +25,7 @@ pub struct Column {
     /// Its name.
     pub name: &'static str,
     /// What its cells are.
-    pub kind: Kind,
+    pub kind: CellKind,
     /// Whether a cell may be NULL.
     pub nullable: bool,
     /// What it tells, for the OpenAPI document.
@@ -35,17 +35,17 @@ pub struct Column {
 impl Column {
     /// A column of text.
     pub const fn text(name: &'static str, about: &'static str) -> Column {
-        Column { name, kind: Kind::Text, nullable: false, about }
+        Column { name, kind: CellKind::Text, nullable: false, about }
     }
 
     /// A column of whole numbers.
     pub const fn integer(name: &'static str, about: &'static str) -> Column {
-        Column { name, kind: Kind::Integer, nullable: false, about }
+        Column { name, kind: CellKind::Integer, nullable: false, about }
     }
 
     /// A column of numbers.
     pub const fn number(name: &'static str, about: &'static str) -> Column {
-        Column { name, kind: Kind::Number, nullable: false, about }
+        Column { name, kind: CellKind::Number, nullable: false, about }
     }
 
     /// The same, with NULL where there is nothing to tell.
@@ -132,9 +132,9 @@ impl Value {
     /// Whether this is what a column of the kind holds.
     fn is_of(&self, column: &Column) -> bool {
         match self {
-            Value::Text(_) => column.kind == Kind::Text,
-            Value::Integer(_) => column.kind == Kind::Integer,
-            Value::Number(number) => column.kind == Kind::Number && number.is_finite(),
+            Value::Text(_) => column.kind == CellKind::Text,
+            Value::Integer(_) => column.kind == CellKind::Integer,
+            Value::Number(number) => column.kind == CellKind::Number && number.is_finite(),
             Value::Null => column.nullable,
         }
     }
@@ -225,9 +225,9 @@ impl Answer {
 
 fn sql_column(column: &Column) -> resultset::Column {
     match column.kind {
-        Kind::Text => resultset::Column::text(column.name),
-        Kind::Integer => resultset::Column::integer(column.name),
-        Kind::Number => resultset::Column::number(column.name),
+        CellKind::Text => resultset::Column::text(column.name),
+        CellKind::Integer => resultset::Column::integer(column.name),
+        CellKind::Number => resultset::Column::number(column.name),
     }
 }
 

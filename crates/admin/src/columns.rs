@@ -6,6 +6,7 @@ use crate::answer::Column;
 pub const STATUS: &[Column] = &[
     Column::text("version", "Weir's version"),
     Column::integer("pid", "The process id"),
+    Column::integer("instance", "The highest byte of its connection ids (`listen.instance`)"),
     Column::integer("uptime_seconds", "Seconds since the start of this process"),
     Column::integer("sessions", "Client sessions"),
     Column::integer("groups", "Groups of servers in the configuration: shards"),

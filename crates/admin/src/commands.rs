@@ -21,7 +21,7 @@ use crate::like::Pattern;
 use crate::logs::{Event, Who};
 use crate::operations::Operations;
 use crate::oversight::Oversight;
-use crate::sessions::{Interrupt, Registry, SessionHandle};
+use crate::sessions::{self, Interrupt, Registry, SessionHandle};
 use crate::shards;
 use crate::shown;
 
@@ -186,6 +186,7 @@ impl Commands {
         table.push(vec![
             env!("CARGO_PKG_VERSION").into(),
             u64::from(std::process::id()).into(),
+            u64::from(self.registry.instance()).into(),
             self.started.elapsed().as_secs().into(),
             self.registry.len().into(),
             self.groups.len().into(),
@@ -369,8 +370,7 @@ impl Commands {
     pub fn kill(&self, id: u64, why: Interrupt, caller: Caller<'_>) -> Result<(), Failure> {
         let handle = u32::try_from(id).ok().and_then(|id| self.registry.get(id));
         let Some(handle) = handle else {
-            let message = format!("Unknown thread id: {id}");
-            return Err(Failure::new(Fault::Client, codes::ER_NO_SUCH_THREAD, b"HY000", message));
+            return Err(self.no_such_session(id));
         };
         if !caller.admin && handle.info().user != caller.user {
             let message = format!("You are not owner of thread {id}");
@@ -378,6 +378,17 @@ impl Commands {
         }
         handle.interrupt(why);
         Ok(())
+    }
+
+    fn no_such_session(&self, id: u64) -> Failure {
+        let (own, of) = (self.registry.instance(), u32::try_from(id).map(sessions::instance_of));
+        let message = match of {
+            Ok(of) if own != 0 && of != own => {
+                format!("Unknown thread id: {id} (of instance {of}: send the KILL there; this is instance {own})")
+            }
+            _ => format!("Unknown thread id: {id}"),
+        };
+        Failure::new(Fault::Client, codes::ER_NO_SUCH_THREAD, b"HY000", message)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! What must always hold: the kind follows from the text's tokens alone, so that all texts of one digest have one kind.
 
-use weir_sql::{Class, Effects, Kind, LexMode, Lexer, Pins, TokenKind};
+use weir_sql::{Class, Effects, LexMode, Lexer, Pins, TextKind, TokenKind};
 
 /// A kind of statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,8 +38,8 @@ impl StatementKind {
     /// The kind of a text of this class.
     pub fn of(text: &[u8], mode: LexMode, class: &Class) -> StatementKind {
         match class.kind {
-            Kind::Select => StatementKind::Select,
-            Kind::Multiple => StatementKind::Other,
+            TextKind::Select => StatementKind::Select,
+            TextKind::Multiple => StatementKind::Other,
             _ => by_first_word(text, mode),
         }
     }
@@ -77,7 +77,7 @@ pub(crate) fn changes_data(text: &[u8], mode: LexMode, class: &Class, kind: Stat
     match kind {
         // Locking rows, writing a file of the server's.
         StatementKind::Select | StatementKind::Transaction => class.pins.intersects(unknown),
-        StatementKind::Other if class.kind != Kind::Multiple => {
+        StatementKind::Other if class.kind != TextKind::Multiple => {
             const NO_DATA: [&str; 13] = [
                 "SET", "FLUSH", "LOCK", "UNLOCK", "KILL", "SHOW", "USE", "DO", "HANDLER", "EXPLAIN", "DESCRIBE",
                 "DESC", "CHECK",

@@ -28,6 +28,6 @@ pub mod statistics;
 
 pub use commands::{Caller, Commands};
 pub use kind::StatementKind;
-pub use operations::{Change, Later, Operations, Outcome, Setting};
+pub use operations::{Change, ChangeOutcome, Later, Operations, Setting};
 pub use oversight::Oversight;
-pub use statistics::{Place, Statistics, WorkerStatistics};
+pub use statistics::{AnsweredBy, Statistics, WorkerStatistics};

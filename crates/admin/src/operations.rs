@@ -21,19 +21,19 @@ pub struct Setting {
 
 /// What became of a changed key at a reload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ChangeOutcome {
     /// It is in effect.
     Applied,
     /// It will be after a restart, or a takeover by a new process.
     NeedsRestart,
 }
 
-impl Outcome {
+impl ChangeOutcome {
     /// The words of the answer.
     pub fn name(self) -> &'static str {
         match self {
-            Outcome::Applied => "applied",
-            Outcome::NeedsRestart => "needs restart",
+            ChangeOutcome::Applied => "applied",
+            ChangeOutcome::NeedsRestart => "needs restart",
         }
     }
 }
@@ -44,7 +44,7 @@ pub struct Change {
     /// Its section and name.
     pub key: String,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: ChangeOutcome,
     /// The value before; passwords are masked.
     pub old: Option<String>,
     /// The value now; passwords are masked.

@@ -15,6 +15,14 @@ use crate::bell::Bell;
 /// The most bytes of a statement that are kept for display.
 const SHOWN_STATEMENT: usize = 1024;
 
+/// The low bits of a session's id, which one instance counts; the high ones are the instance's number.
+const COUNTED_BITS: u32 = 24;
+
+/// The instance of Weir whose session has this id.
+pub fn instance_of(id: u32) -> u8 {
+    id.to_be_bytes()[0]
+}
+
 /// Why a session should stop what it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -155,6 +163,8 @@ impl SessionHandle {
 /// All sessions, and the limits on their number.
 #[derive(Debug)]
 pub struct Registry {
+    instance: u8,
+    /// Counts in [`COUNTED_BITS`].
     next_id: AtomicU32,
     max: AtomicUsize,
     max_per_user: AtomicUsize,
@@ -167,9 +177,10 @@ pub struct Registry {
 pub struct TooMany;
 
 impl Registry {
-    /// A registry of at most `max` sessions, `max_per_user` of one user (0: no limit).
-    pub fn new(max: usize, max_per_user: usize) -> Registry {
+    /// A registry of at most `max` sessions, `max_per_user` of one user (0: no limit). `instance`: what their ids begin with.
+    pub fn new(instance: u8, max: usize, max_per_user: usize) -> Registry {
         Registry {
+            instance,
             next_id: AtomicU32::new(1),
             max: AtomicUsize::new(max),
             max_per_user: AtomicUsize::new(max_per_user),
@@ -186,6 +197,11 @@ impl Registry {
     pub fn set_limits(&self, max: usize, max_per_user: usize) {
         self.max.store(max, Ordering::Relaxed);
         self.max_per_user.store(max_per_user, Ordering::Relaxed);
+    }
+
+    /// What the ids of its sessions begin with.
+    pub fn instance(&self) -> u8 {
+        self.instance
     }
 
     /// The id that the next session gets, as far as is known.
@@ -207,9 +223,9 @@ impl Registry {
         if sessions.len() >= self.max.load(Ordering::Relaxed) {
             return Err(TooMany);
         }
-        let mut id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        while id == 0 || sessions.contains_key(&id) {
-            id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let mut id = self.count_id();
+        while id.trailing_zeros() >= COUNTED_BITS || sessions.contains_key(&id) {
+            id = self.count_id();
         }
         let info = SessionInfo { host, command: "Connect", since: Some(Instant::now()), ..SessionInfo::default() };
         let handle = Arc::new(SessionHandle {
@@ -221,6 +237,11 @@ impl Registry {
         });
         sessions.insert(id, handle.clone());
         Ok(handle)
+    }
+
+    fn count_id(&self) -> u32 {
+        let counted = self.next_id.fetch_add(1, Ordering::Relaxed) & ((1 << COUNTED_BITS) - 1);
+        u32::from(self.instance) << COUNTED_BITS | counted
     }
 
     /// A session has ended.
@@ -310,5 +331,33 @@ impl Drop for UserEntry {
                 users.remove(&self.user);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn enter(registry: &Registry) -> Arc<SessionHandle> {
+        registry.enter("localhost".to_owned()).expect("there is room")
+    }
+
+    #[test]
+    fn ids_begin_with_the_instance() {
+        for (instance, first) in [(0, 1), (1, 0x0100_0001), (255, 0xff00_0001)] {
+            let handle = enter(&Registry::new(instance, 10, 0));
+            assert_eq!((handle.id, instance_of(handle.id)), (first, instance));
+        }
+    }
+
+    /// When all ids have been given, those begin anew that no session has; none is ever another instance's.
+    #[test]
+    fn ids_wrap_within_the_instance() {
+        let registry = Registry::new(7, 10, 0);
+        let (one, two) = (enter(&registry), enter(&registry));
+        registry.leave(&one);
+        registry.set_next_id((1 << COUNTED_BITS) - 1);
+        let ids = [enter(&registry).id, enter(&registry).id, enter(&registry).id];
+        assert_eq!((two.id, ids), (0x0700_0002, [0x07ff_ffff, 0x0700_0001, 0x0700_0003]));
     }
 }

@@ -37,7 +37,7 @@ pub use pool::{Lease, Pool};
 pub use pool_key::PoolKey;
 pub use profile::Profile;
 pub use rights::Rights;
-pub use server::{Identity, Observation, Reach, Server, ServerSettings};
+pub use server::{ConnectSettings, Identity, Observation, Server, ServerSettings};
 pub use transport::Stream;
 
 /// A value that may be replaced while others read it: what a reload of the configuration changes.

@@ -31,7 +31,7 @@ pub enum Tls {
 
 /// How connections to a server are made. It can be replaced: connections made from then on follow it.
 #[derive(Debug, Clone)]
-pub struct Reach {
+pub struct ConnectSettings {
     /// TLS.
     pub tls: Tls,
     /// Bound on making a connection, login included.
@@ -149,7 +149,7 @@ pub struct Server {
     pub pulse: Pulse,
     /// Changes of its accounts.
     pub rights: Rights,
-    reach: ArcSwap<Reach>,
+    reach: ArcSwap<ConnectSettings>,
     facts: ArcSwap<Facts>,
     observation: ArcSwapOption<Observation>,
     generation: AtomicU64,
@@ -161,7 +161,7 @@ pub struct Server {
 
 impl Server {
     /// A server of which nothing is known yet; `workers` threads will have pools of it.
-    pub fn new(settings: ServerSettings, reach: Reach, workers: usize) -> Server {
+    pub fn new(settings: ServerSettings, reach: ConnectSettings, workers: usize) -> Server {
         let limits = Limits::new(settings.max_connections, settings.max_user_connections, workers);
         let facts = Facts { health: Health::Unknown, since: Instant::now(), identity: None };
         Server {
@@ -181,12 +181,12 @@ impl Server {
     }
 
     /// How connections to it are made now.
-    pub fn reach(&self) -> Arc<Reach> {
+    pub fn reach(&self) -> Arc<ConnectSettings> {
         self.reach.load_full()
     }
 
     /// From now on connections are made so.
-    pub fn set_reach(&self, reach: Reach) {
+    pub fn set_reach(&self, reach: ConnectSettings) {
         self.reach.store(Arc::new(reach));
     }
 

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use weir_wire::{Failure, Fault};
 
 use crate::charset::Charset;
-use crate::weights::{Learnt, is_built_in};
+use crate::weights::{CollationWeights, is_built_in};
 
 /// The most characters that one query asks for.
 pub const MOST_CHARS: usize = 500;
@@ -93,7 +93,7 @@ pub fn learn_query(collation: &str, chars: &[char]) -> String {
 }
 
 /// Reads the row of [`learn_query`] for the same characters. `None`: that is not its row.
-pub fn learnt(chars: &[char], row: &[Option<Vec<u8>>]) -> Option<Learnt> {
+pub fn learnt(chars: &[char], row: &[Option<Vec<u8>>]) -> Option<CollationWeights> {
     let [pad, space, weights @ ..] = row else {
         return None;
     };
@@ -103,7 +103,7 @@ pub fn learnt(chars: &[char], row: &[Option<Vec<u8>>]) -> Option<Learnt> {
     }
     let of =
         chars.iter().zip(weights).map(|(char, weight)| Some((*char, unhex(weight.as_deref()?)?.into_boxed_slice())));
-    Some(Learnt {
+    Some(CollationWeights {
         pad: pad.as_deref() == Some(b"1"),
         space: unhex(space.as_deref()?)?,
         of: of.collect::<Option<HashMap<_, _>>>()?,

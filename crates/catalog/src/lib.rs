@@ -36,14 +36,15 @@ pub use colocated::colocated;
 pub use definition::{Change, Definition, DefinitionKind, Placed, Progress, Sent, Told, Undo};
 pub use difference::Difference;
 pub use key::{
-    Bound, Constant, Finder, Located, Reach, locate, locate_null_safe, locate_range, locate_stored, ranges_are_unsure,
+    Bound, Constant, Finder, Located, RangeShards, locate, locate_null_safe, locate_range, locate_stored,
+    ranges_are_unsure,
 };
 pub use model::{Catalog, Database};
 pub use object::Object;
 pub use placement::{Method, Placement, SLOTS, ShardId, ShardKey, SlotMap};
 pub use routine::{Routine, RoutineKind, Routines};
 pub use table::{Column, ColumnType, ForeignKey, Table};
-pub use weights::{Learnt, Weights};
+pub use weights::{CollationWeights, Weights};
 pub use words::{Name, Words};
 
 use weir_wire::{Failure, Fault};

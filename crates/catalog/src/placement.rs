@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 /// How many slots rows of a hashed table fall into.
 pub const SLOTS: usize = 4096;
 
-/// The place of a shard in [`Catalog::shards`]; the same as its group's in the configuration's order.
+/// The place of a shard in [`Catalog::shards`](crate::Catalog); the same as its group's in the configuration's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ShardId(pub u16);
 

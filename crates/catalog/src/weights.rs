@@ -10,12 +10,12 @@ use std::sync::Arc;
 /// The weights that are known. Cheap to clone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Weights {
-    learnt: Arc<HashMap<String, Arc<Learnt>>>,
+    learnt: Arc<HashMap<String, Arc<CollationWeights>>>,
 }
 
 /// What is known of one collation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Learnt {
+pub struct CollationWeights {
     /// Trailing spaces don't count.
     pub pad: bool,
     /// The weight of a space.
@@ -41,17 +41,17 @@ pub(crate) fn is_built_in(collation: &str) -> bool {
 
 impl Weights {
     /// What is known of a collation.
-    pub fn of(&self, collation: &str) -> Option<&Learnt> {
+    pub fn of(&self, collation: &str) -> Option<&CollationWeights> {
         self.learnt.get(collation).map(|learnt| &**learnt)
     }
 
     /// With what was learnt in addition. `pad` and `space` of a collation that is known already stay.
-    pub fn with(&self, collation: &str, more: Learnt) -> Weights {
+    pub fn with(&self, collation: &str, more: CollationWeights) -> Weights {
         let mut all = HashMap::clone(&self.learnt);
         let joined = match all.get(collation) {
             None => more,
             Some(known) => {
-                let mut joined = Learnt::clone(known);
+                let mut joined = CollationWeights::clone(known);
                 for (char, weight) in more.of {
                     joined.of.entry(char).or_insert(weight);
                 }

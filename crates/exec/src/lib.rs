@@ -94,7 +94,7 @@ pub enum LeftId {
 
 /// What came of a statement on several shards, for the session.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Outcome {
+pub struct MultiShardResult {
     /// Rows that were affected.
     pub affected: u64,
     /// Rows that were sent.

@@ -7,7 +7,7 @@ use weir_plan::Read;
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
-use crate::read::{self, Collations, Kind};
+use crate::read::{self, Collations, ColumnKind};
 use crate::values::{MOST_AT_ONCE, MOST_LITERAL, of_variable};
 use crate::{Request, ShardLease};
 
@@ -50,7 +50,7 @@ async fn ask(
         for nth in 0..names.len() {
             let [value, collation, digits] = [0, 1, 2].map(|more| row.field(nth * 3 + more).and_then(text));
             let kind = row.columns().get(nth * 3).map(|column| column.kind);
-            literals.push(of_variable(kind.unwrap_or(Kind::Bytes), value, collation, digits));
+            literals.push(of_variable(kind.unwrap_or(ColumnKind::Bytes), value, collation, digits));
         }
     }
     Ok(found)

@@ -39,9 +39,9 @@ pub(crate) struct Backend {
 
 /// A read that a server is busy with, for as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Reading(Rc<Cell<usize>>);
+pub(crate) struct ReadInProgress(Rc<Cell<usize>>);
 
-impl Drop for Reading {
+impl Drop for ReadInProgress {
     fn drop(&mut self) {
         self.0.set(self.0.get() - 1);
     }
@@ -54,9 +54,9 @@ impl Backend {
     }
 
     /// A read begins.
-    pub(crate) fn reading(&self) -> Reading {
+    pub(crate) fn reading(&self) -> ReadInProgress {
         self.reads.set(self.reads.get() + 1);
-        Reading(self.reads.clone())
+        ReadInProgress(self.reads.clone())
     }
 
     /// It has not reached a position in time.

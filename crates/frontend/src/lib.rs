@@ -30,4 +30,4 @@ pub use accounts::{Accounts, ConfiguredUser};
 pub use endpoint::{Compression, Endpoint, Settings};
 pub use incoming::{Incoming, Peer, Socket};
 pub use metrics::Metrics;
-pub use worker::{Door, Place, Worker, WorkerSettings};
+pub use worker::{Door, Worker, WorkerIndex, WorkerSettings};

@@ -38,7 +38,7 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// Which of how many workers one is.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct WorkerIndex {
     /// Its number, from 0.
     pub index: usize,
     /// All of them.
@@ -105,7 +105,7 @@ impl Worker {
     ///
     /// # Errors
     /// When no thread or runtime can be made.
-    pub fn start(place: Place, endpoint: Arc<Endpoint>, settings: WorkerSettings) -> io::Result<Worker> {
+    pub fn start(place: WorkerIndex, endpoint: Arc<Endpoint>, settings: WorkerSettings) -> io::Result<Worker> {
         // Bounded by the registry: a client is entered there before it is dealt to a worker.
         let (arrivals, incoming) = mpsc::unbounded_channel();
         let sessions = Arc::new(AtomicUsize::new(0));
@@ -142,7 +142,7 @@ impl Worker {
 }
 
 async fn run(
-    place: Place,
+    place: WorkerIndex,
     endpoint: Arc<Endpoint>,
     settings: WorkerSettings,
     mut incoming: mpsc::UnboundedReceiver<Arrival>,

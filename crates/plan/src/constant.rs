@@ -7,7 +7,7 @@ use weir_catalog::{Constant, ShardId};
 use weir_sql::ast::{BinaryOp, Expr, ExprKind, Literal, Span, Temporal, UnaryOp};
 
 use crate::SessionFacts;
-use crate::known::{Known, Source};
+use crate::known::{KnownValue, Source};
 use crate::trace::Trace;
 
 /// Deeper expressions are not folded.
@@ -28,12 +28,12 @@ pub(crate) struct Folder<'a> {
 
 impl Folder<'_> {
     /// The value of an expression.
-    pub(crate) fn fold(&self, expr: &Expr<'_>) -> Option<Known> {
+    pub(crate) fn fold(&self, expr: &Expr<'_>) -> Option<KnownValue> {
         self.folded(expr, DEEPEST).map(|known| self.read(known))
     }
 
     /// The same, for those who look at nothing but whether it is NULL, and give it to who finds rows by it.
-    pub(crate) fn fold_unread(&self, expr: &Expr<'_>) -> Option<Known> {
+    pub(crate) fn fold_unread(&self, expr: &Expr<'_>) -> Option<KnownValue> {
         self.folded(expr, DEEPEST)
     }
 
@@ -46,11 +46,11 @@ impl Folder<'_> {
     }
 
     /// Takes down that a value is looked at.
-    fn read(&self, known: Known) -> Known {
+    fn read(&self, known: KnownValue) -> KnownValue {
         if let Some(trace) = self.trace {
             trace.pin(known.source);
         }
-        Known { source: None, ..known }
+        KnownValue { source: None, ..known }
     }
 
     /// The value of an integer expression that is not negative: LIMIT's.
@@ -61,7 +61,7 @@ impl Folder<'_> {
         }
     }
 
-    fn folded(&self, expr: &Expr<'_>, depth: usize) -> Option<Known> {
+    fn folded(&self, expr: &Expr<'_>, depth: usize) -> Option<KnownValue> {
         let depth = depth.checked_sub(1)?;
         let read = |expr| self.folded(expr, depth).map(|known| self.read(known).constant);
         let constant = match &expr.kind {
@@ -69,7 +69,7 @@ impl Folder<'_> {
             ExprKind::Parameter(place) => {
                 let constant = self.session.parameters?.get(*place as usize)?.clone();
                 let source = self.trace.map(|trace| trace.parameter(*place));
-                return Some(Known { constant, hexadecimal: false, source });
+                return Some(KnownValue { constant, hexadecimal: false, source });
             }
             ExprKind::UserVariable(name) if !self.assigns => (self.session.variable)(name.name)?,
             ExprKind::Paren(inner) => return self.folded(inner, depth),
@@ -85,10 +85,10 @@ impl Folder<'_> {
             }
             _ => return None,
         };
-        Some(Known { constant, hexadecimal: false, source: None })
+        Some(KnownValue { constant, hexadecimal: false, source: None })
     }
 
-    fn minus(&self, known: Known) -> Option<Known> {
+    fn minus(&self, known: KnownValue) -> Option<KnownValue> {
         // Plain literals are small enough for all of them to have a negative.
         let source = match (&known.constant, known.source) {
             (Constant::Integer(_), Some(source)) if self.trace.is_some_and(|trace| trace.is_literal(source)) => {
@@ -97,10 +97,10 @@ impl Folder<'_> {
             _ => None,
         };
         let constant = if source.is_some() { known.constant } else { self.read(known).constant };
-        Some(Known { constant: negated(constant)?, hexadecimal: false, source })
+        Some(KnownValue { constant: negated(constant)?, hexadecimal: false, source })
     }
 
-    fn literal(&self, literal: &Literal<'_>, span: Span) -> Option<Known> {
+    fn literal(&self, literal: &Literal<'_>, span: Span) -> Option<KnownValue> {
         let source = self.trace.and_then(|trace| trace.literal(self.text, span));
         let text = span.text(self.text);
         let ascii = || std::str::from_utf8(text).ok();
@@ -115,7 +115,11 @@ impl Folder<'_> {
             Literal::Decimal => Constant::Decimal(ascii()?.to_owned()),
             Literal::Float => Constant::Float(ascii()?.parse().ok()?),
             Literal::Hex | Literal::Bit => {
-                return Some(Known { constant: Constant::Binary(bytes_of(text)?), hexadecimal: true, source: None });
+                return Some(KnownValue {
+                    constant: Constant::Binary(bytes_of(text)?),
+                    hexadecimal: true,
+                    source: None,
+                });
             }
             Literal::String => {
                 if !self.is_of_charset()
@@ -146,7 +150,7 @@ impl Folder<'_> {
                 }
             }
         };
-        Some(Known { constant, hexadecimal: false, source })
+        Some(KnownValue { constant, hexadecimal: false, source })
     }
 
     /// Whether literals are of the charset of the text: if not, it depends on their value what they are.

@@ -15,7 +15,7 @@ pub(crate) struct Source {
 
 /// A value, and what is known of how it was written.
 #[derive(Debug, Clone)]
-pub(crate) struct Known {
+pub(crate) struct KnownValue {
     /// The value.
     pub(crate) constant: Constant,
     /// It is `0x…`, `x'…'`, `b'…'`: a number where numbers are compared, bytes elsewhere.

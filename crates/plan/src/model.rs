@@ -72,12 +72,12 @@ pub struct InformationTable {
     /// Rows of several shards that tell of the same are one, whose counts are sums.
     pub adds: bool,
     /// Tables whose next value of AUTO_INCREMENT is that of a sequence.
-    pub sequences: Vec<Known>,
+    pub sequences: Vec<CatalogTableName>,
 }
 
 /// A table that the catalog knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct CatalogTableName {
     /// Its database.
     pub database: String,
     /// Its name.

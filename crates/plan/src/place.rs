@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use weir_catalog::{
-    Bound, Constant, Database, Located, Method, Placement, Reach, ShardId, Table, Weights, locate_null_safe,
+    Bound, Constant, Database, Located, Method, Placement, RangeShards, ShardId, Table, Weights, locate_null_safe,
     locate_range, locate_stored, ranges_are_unsure,
 };
 
 use crate::Refusal;
 use crate::analysis::Base;
-use crate::known::Known;
-use crate::trace::{Answer, Asking, End, Operand, Trace};
+use crate::known::KnownValue;
+use crate::trace::{Asking, Operand, RangeEnd, RoutingAnswer, Trace};
 
 /// A set of shards, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,29 +63,29 @@ pub(crate) struct Places<'a> {
 
 impl Places<'_> {
     /// The shards of the rows whose key has these values; NULL is the value of `IS NULL`.
-    pub(crate) fn of_values(&self, base: &Base<'_>, values: &[Known]) -> Result<Shards, Refusal> {
+    pub(crate) fn of_values(&self, base: &Base<'_>, values: &[KnownValue]) -> Result<Shards, Refusal> {
         let constants: Vec<Constant> = values.iter().map(|known| known.constant.clone()).collect();
         let located = locate_null_safe(base.database, base.table, &constants, self.weights);
         if let Some(trace) = self.trace {
             let asking = Asking::NullSafe(values.iter().map(Operand::of).collect());
-            trace.ask(base.database, base.table, asking, Answer::Located(located.clone()));
+            trace.ask(base.database, base.table, asking, RoutingAnswer::Located(located.clone()));
         }
         of_located(located, base)
     }
 
     /// Where a row with these values of the shard key is stored.
-    pub(crate) fn of_stored(&self, database: &Arc<Database>, table: &Arc<Table>, values: &[Known]) -> Located {
+    pub(crate) fn of_stored(&self, database: &Arc<Database>, table: &Arc<Table>, values: &[KnownValue]) -> Located {
         let constants: Vec<Constant> = values.iter().map(|known| known.constant.clone()).collect();
         let located = locate_stored(database, table, &constants, self.weights);
         if let Some(trace) = self.trace {
             let asking = Asking::Stored(values.iter().map(Operand::of).collect());
-            trace.ask(database, table, asking, Answer::Located(located.clone()));
+            trace.ask(database, table, asking, RoutingAnswer::Located(located.clone()));
         }
         located
     }
 
     /// Takes down that a value is looked at.
-    pub(crate) fn read(&self, known: &Known) {
+    pub(crate) fn read(&self, known: &KnownValue) {
         if let Some(trace) = self.trace {
             trace.pin(known.source);
         }
@@ -95,8 +95,8 @@ impl Places<'_> {
     pub(crate) fn of_range(
         &self,
         base: &Base<'_>,
-        low: Option<&(Known, bool)>,
-        high: Option<&(Known, bool)>,
+        low: Option<&(KnownValue, bool)>,
+        high: Option<&(KnownValue, bool)>,
     ) -> Shards {
         match (bound(base, low), bound(base, high)) {
             (Some(from), Some(to)) => {
@@ -105,11 +105,11 @@ impl Places<'_> {
                     && !ranges_are_unsure(base.table)
                 {
                     let asking = Asking::Range(operand(low), operand(high));
-                    trace.ask(base.database, base.table, asking, Answer::Reach(reach.clone()));
+                    trace.ask(base.database, base.table, asking, RoutingAnswer::Reach(reach.clone()));
                 }
                 match reach {
-                    Reach::Shards(shards) => Shards::of(&shards),
-                    Reach::Unsure => all_shards(base),
+                    RangeShards::Shards(shards) => Shards::of(&shards),
+                    RangeShards::Unsure => all_shards(base),
                 }
             }
             _ => all_shards(base),
@@ -117,12 +117,12 @@ impl Places<'_> {
     }
 }
 
-fn operand(end: Option<&(Known, bool)>) -> End {
+fn operand(end: Option<&(KnownValue, bool)>) -> RangeEnd {
     end.map(|(known, included)| (Operand::of(known), *included))
 }
 
 /// An end of a range; `None`: it can't be said where it is.
-fn bound(base: &Base<'_>, end: Option<&(Known, bool)>) -> Option<Bound> {
+fn bound(base: &Base<'_>, end: Option<&(KnownValue, bool)>) -> Option<Bound> {
     let Some((known, included)) = end else { return Some(Bound::Open) };
     let column = base.table.shard_key()?.columns.first()?;
     let value = usable(base, *column, known)?.clone();
@@ -146,7 +146,7 @@ pub(crate) fn all_shards(base: &Base<'_>) -> Shards {
 }
 
 /// The value to look up: `x'…'` is a number for a column of numbers, which is not decided here.
-pub(crate) fn usable<'k>(base: &Base<'_>, column: usize, known: &'k Known) -> Option<&'k Constant> {
+pub(crate) fn usable<'k>(base: &Base<'_>, column: usize, known: &'k KnownValue) -> Option<&'k Constant> {
     let kind = &base.table.columns.get(column)?.kind;
     let bytes = ["binary", "varbinary", "char", "varchar"].contains(&kind.base.as_str());
     (!known.hexadecimal || bytes).then_some(&known.constant)

@@ -8,7 +8,7 @@ use weir_sql::ast::{Insert, InsertSource};
 use crate::Refusal;
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, Base, InstanceKind};
-use crate::known::Known;
+use crate::known::KnownValue;
 use crate::place::Shards;
 use crate::planner::Planner;
 
@@ -150,8 +150,8 @@ pub(crate) fn meeting_of_insert(
         if base.table.auto_increment.iter().any(generated) {
             return apart("a value has to be generated");
         }
-        let known = |constant| Known { constant, hexadecimal: false, source: None };
-        let values: Option<Vec<Known>> = key.columns.iter().map(|column| value(column).map(known)).collect();
+        let known = |constant| KnownValue { constant, hexadecimal: false, source: None };
+        let values: Option<Vec<KnownValue>> = key.columns.iter().map(|column| value(column).map(known)).collect();
         let Some(values) = values else { return apart("the value of the shard key is not known") };
         shards.add(&planner.places().of_values(base, &values)?);
     }

@@ -14,7 +14,7 @@ use weir_sql::resolve::Context;
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, Base, InstanceKind};
 use crate::effort::Effort;
-use crate::known::Known;
+use crate::known::KnownValue;
 use crate::planner::{Planner, programs, to_shard};
 use crate::route::{self, Meeting};
 use crate::routines::plan_call;
@@ -403,7 +403,7 @@ impl Reads for Planner<'_> {
     }
 
     fn stored(&self, database: &Arc<Database>, table: &Arc<Table>, values: &[&Expr<'_>]) -> Option<Located> {
-        let values: Option<Vec<Known>> = values.iter().map(|value| self.folder().fold_unread(value)).collect();
+        let values: Option<Vec<KnownValue>> = values.iter().map(|value| self.folder().fold_unread(value)).collect();
         Some(self.places().of_stored(database, table, &values?))
     }
 

@@ -16,7 +16,7 @@ use crate::effort::Effort;
 use crate::known::{Slot, Source};
 use crate::piece::Piece;
 use crate::statement::planned;
-use crate::trace::{Answer, Asking, End, Noted, Notes, Operand, Trace};
+use crate::trace::{Asking, Noted, Notes, Operand, RangeEnd, RoutingAnswer, Trace};
 use crate::{Plan, Raise, Read, Refusal, Route, SessionFacts};
 
 /// Templates that are kept of texts of one shape.
@@ -43,7 +43,7 @@ pub struct Given<'a> {
 #[derive(Debug, Default)]
 pub struct Scratch {
     constants: Vec<Constant>,
-    answers: Vec<Answer>,
+    answers: Vec<RoutingAnswer>,
 }
 
 /// Plans a statement as [`plan`](crate::plan) does, and says for which other values the plan is the same. `literals` are the text's plain
@@ -77,11 +77,11 @@ pub fn plan_traced(
 pub struct Template {
     pinned: Vec<(Slot, Pinned)>,
     /// The kinds of the parameters.
-    kinds: Vec<Kind>,
+    kinds: Vec<ParameterKind>,
     home: Option<ShardId>,
     questions: Arc<[Question]>,
-    answers: Vec<Answer>,
-    outcome: Outcome,
+    answers: Vec<RoutingAnswer>,
+    outcome: TemplatePlan,
 }
 
 #[derive(Debug, PartialEq)]
@@ -92,7 +92,7 @@ enum Pinned {
 
 /// What is the same of two parameters that are read alike.
 #[derive(Debug, PartialEq)]
-struct Kind {
+struct ParameterKind {
     kind: std::mem::Discriminant<Constant>,
     collation: Option<String>,
     explicit: bool,
@@ -106,26 +106,26 @@ struct Question {
 }
 
 #[derive(Debug)]
-enum Outcome {
+enum TemplatePlan {
     Home,
     Route { route: Route, explicit: Vec<Slot> },
-    Read { read: Box<Read>, text: Vec<Part> },
+    Read { read: Box<Read>, text: Vec<TextPart> },
 }
 
 /// A part of the text that shards get.
 #[derive(Debug)]
-enum Part {
+enum TextPart {
     Text(Vec<u8>),
     Literal(Slot),
 }
 
-impl Kind {
-    fn of(constant: &Constant) -> Kind {
+impl ParameterKind {
+    fn of(constant: &Constant) -> ParameterKind {
         let (collation, explicit) = match constant {
             Constant::Text { collation, explicit, .. } => (Some(collation.clone()), *explicit),
             _ => (None, false),
         };
-        Kind { kind: discriminant(constant), collation, explicit }
+        ParameterKind { kind: discriminant(constant), collation, explicit }
     }
 
     fn is_of(&self, constant: &Constant) -> bool {
@@ -215,7 +215,7 @@ fn put_text(text: &[u8], collation: &str, explicit: bool, into: &mut Constant) {
 }
 
 impl Question {
-    fn of(noted: Noted, weights: &Weights) -> (Question, Answer) {
+    fn of(noted: Noted, weights: &Weights) -> (Question, RoutingAnswer) {
         let finder = Finder::new(&noted.database, &noted.table, weights);
         (Question { finder, asking: noted.asking }, noted.answer)
     }
@@ -224,7 +224,7 @@ impl Question {
         self.finder.is_like(&other.finder) && self.asking == other.asking
     }
 
-    fn answer(&self, given: &Given<'_>, weights: &Weights, constants: &mut Vec<Constant>) -> Answer {
+    fn answer(&self, given: &Given<'_>, weights: &Weights, constants: &mut Vec<Constant>) -> RoutingAnswer {
         let mut values = |operands: &[Operand]| {
             if constants.len() < operands.len() {
                 constants.resize(operands.len(), Constant::Null);
@@ -237,18 +237,20 @@ impl Question {
         match &self.asking {
             Asking::NullSafe(operands) => {
                 let count = values(operands);
-                Answer::Located(self.finder.null_safe(&constants[..count], weights))
+                RoutingAnswer::Located(self.finder.null_safe(&constants[..count], weights))
             }
             Asking::Stored(operands) => {
                 let count = values(operands);
-                Answer::Located(self.finder.stored(&constants[..count], weights))
+                RoutingAnswer::Located(self.finder.stored(&constants[..count], weights))
             }
-            Asking::Range(low, high) => Answer::Reach(self.finder.range(&bound(low, given), &bound(high, given))),
+            Asking::Range(low, high) => {
+                RoutingAnswer::Reach(self.finder.range(&bound(low, given), &bound(high, given)))
+            }
         }
     }
 }
 
-fn bound(end: &End, given: &Given<'_>) -> Bound {
+fn bound(end: &RangeEnd, given: &Given<'_>) -> Bound {
     let Some((operand, included)) = end else { return Bound::Open };
     let mut constant = Constant::Null;
     given.put(operand, &mut constant);
@@ -259,23 +261,23 @@ impl Template {
     fn of(plan: &Plan, notes: Notes, given: &Given<'_>, weights: &Weights) -> Option<Template> {
         // That is so by the names of its tables alone.
         let notes = if *plan == Plan::Home { Notes { more: notes.more, ..Notes::default() } } else { notes };
-        let unsettled = |noted: &Noted| matches!(noted.answer, Answer::Located(Located::NeedsWeights(..)));
+        let unsettled = |noted: &Noted| matches!(noted.answer, RoutingAnswer::Located(Located::NeedsWeights(..)));
         if notes.more || notes.asked.iter().any(unsettled) {
             return None;
         }
         let outcome = match plan {
-            Plan::Home => Outcome::Home,
+            Plan::Home => TemplatePlan::Home,
             Plan::Route(route) if route.text.is_none() && route.raise.is_some() != notes.explicit.is_empty() => {
-                Outcome::Route { route: route.clone(), explicit: notes.explicit }
+                TemplatePlan::Route { route: route.clone(), explicit: notes.explicit }
             }
             Plan::Read(read) if !notes.pieces.is_empty() => {
                 let text = parts(&notes.pieces, given)?;
-                Outcome::Read { read: Box::new(Read { text: Vec::new(), ..read.clone() }), text }
+                TemplatePlan::Read { read: Box::new(Read { text: Vec::new(), ..read.clone() }), text }
             }
             _ => return None,
         };
         let pinned = notes.pinned.iter().map(|slot| Some((*slot, given.pinned(*slot)?))).collect::<Option<_>>()?;
-        let kinds = given.parameters.iter().map(Kind::of).collect();
+        let kinds = given.parameters.iter().map(ParameterKind::of).collect();
         let (questions, answers): (Vec<_>, Vec<_>) =
             notes.asked.into_iter().map(|noted| Question::of(noted, weights)).unzip();
         let home = notes.home.then_some(given.home);
@@ -289,7 +291,7 @@ impl Template {
             && self.kinds.iter().zip(given.parameters).all(|(kind, parameter)| kind.is_of(parameter))
             && self.pinned.iter().all(|(slot, pinned)| given.has(*slot, pinned))
             && match &self.outcome {
-                Outcome::Route { explicit, .. } => {
+                TemplatePlan::Route { explicit, .. } => {
                     explicit.iter().all(|slot| given.integer(*slot).is_some_and(|value| value > 0))
                 }
                 _ => true,
@@ -298,18 +300,18 @@ impl Template {
 
     fn plan(&self, given: &Given<'_>) -> Plan {
         match &self.outcome {
-            Outcome::Home => Plan::Home,
-            Outcome::Route { route, explicit } => {
+            TemplatePlan::Home => Plan::Home,
+            TemplatePlan::Route { route, explicit } => {
                 let greatest = explicit.iter().filter_map(|slot| u64::try_from(given.integer(*slot)?).ok()).max();
                 let raise = route.raise.as_ref().zip(greatest).map(|(raise, value)| Raise { value, ..raise.clone() });
                 Plan::Route(Route { shard: route.shard, text: None, raise, reason: String::new() })
             }
-            Outcome::Read { read, text } => {
+            TemplatePlan::Read { read, text } => {
                 let mut out = Vec::with_capacity(given.text.len() * 2);
                 for part in text {
                     match part {
-                        Part::Text(text) => out.extend_from_slice(text),
-                        Part::Literal(slot) => out.extend_from_slice(given.literal(*slot).unwrap_or_default()),
+                        TextPart::Text(text) => out.extend_from_slice(text),
+                        TextPart::Literal(slot) => out.extend_from_slice(given.literal(*slot).unwrap_or_default()),
                     }
                 }
                 Plan::Read(Read { text: out, ..Read::clone(read) })
@@ -319,8 +321,8 @@ impl Template {
 }
 
 /// The text that shards get, with places for literals.
-fn parts(pieces: &[Piece], given: &Given<'_>) -> Option<Vec<Part>> {
-    let mut parts: Vec<Part> = Vec::new();
+fn parts(pieces: &[Piece], given: &Given<'_>) -> Option<Vec<TextPart>> {
+    let mut parts: Vec<TextPart> = Vec::new();
     for piece in pieces {
         let range = match piece {
             Piece::New(text) => {
@@ -338,7 +340,7 @@ fn parts(pieces: &[Piece], given: &Given<'_>) -> Option<Vec<Part>> {
                 return None;
             }
             push_text(&mut parts, &given.text[from..literal.start]);
-            parts.push(Part::Literal(slot));
+            parts.push(TextPart::Literal(slot));
             from = literal.end;
         }
         push_text(&mut parts, &given.text[from..range.end]);
@@ -346,10 +348,10 @@ fn parts(pieces: &[Piece], given: &Given<'_>) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-fn push_text(parts: &mut Vec<Part>, text: &[u8]) {
+fn push_text(parts: &mut Vec<TextPart>, text: &[u8]) {
     match parts.last_mut() {
-        Some(Part::Text(last)) => last.extend_from_slice(text),
-        _ => parts.push(Part::Text(text.to_vec())),
+        Some(TextPart::Text(last)) => last.extend_from_slice(text),
+        _ => parts.push(TextPart::Text(text.to_vec())),
     }
 }
 

@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use weir_catalog::{Constant, Database, Located, Reach, Table};
+use weir_catalog::{Constant, Database, Located, RangeShards, Table};
 use weir_sql::ast::{Expr, ExprKind, Span, Statement};
 use weir_sql::visit::{Flow, Node, walk};
 
-use crate::known::{Known, Slot, Source};
+use crate::known::{KnownValue, Slot, Source};
 use crate::piece::Piece;
 
 /// A value in a question.
@@ -24,13 +24,13 @@ pub(crate) enum Operand {
 }
 
 impl Operand {
-    pub(crate) fn of(known: &Known) -> Operand {
+    pub(crate) fn of(known: &KnownValue) -> Operand {
         known.source.map_or_else(|| Operand::Fixed(known.constant.clone()), Operand::Source)
     }
 }
 
 /// An end of a range: the value, and whether it belongs to it.
-pub(crate) type End = Option<(Operand, bool)>;
+pub(crate) type RangeEnd = Option<(Operand, bool)>;
 
 /// A question where rows are.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,14 +40,14 @@ pub(crate) enum Asking {
     /// That get these as their key.
     Stored(Vec<Operand>),
     /// Whose key is within a range.
-    Range(End, End),
+    Range(RangeEnd, RangeEnd),
 }
 
 /// What was answered.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Answer {
+pub(crate) enum RoutingAnswer {
     Located(Located),
-    Reach(Reach),
+    Reach(RangeShards),
 }
 
 /// A question with its answer.
@@ -56,7 +56,7 @@ pub(crate) struct Noted {
     pub(crate) database: Arc<Database>,
     pub(crate) table: Arc<Table>,
     pub(crate) asking: Asking,
-    pub(crate) answer: Answer,
+    pub(crate) answer: RoutingAnswer,
 }
 
 /// What has been noted.
@@ -124,7 +124,7 @@ impl<'a> Trace<'a> {
     }
 
     /// It was asked where rows are.
-    pub(crate) fn ask(&self, database: &Arc<Database>, table: &Arc<Table>, asking: Asking, answer: Answer) {
+    pub(crate) fn ask(&self, database: &Arc<Database>, table: &Arc<Table>, asking: Asking, answer: RoutingAnswer) {
         let mut notes = self.notes.borrow_mut();
         let known = |noted: &Noted| Arc::ptr_eq(&noted.table, table) && noted.asking == asking;
         if !notes.asked.iter().any(known) {
@@ -133,7 +133,7 @@ impl<'a> Trace<'a> {
     }
 
     /// The explicit value of an AUTO_INCREMENT column.
-    pub(crate) fn explicit(&self, known: &Known) {
+    pub(crate) fn explicit(&self, known: &KnownValue) {
         match (known.source, &known.constant) {
             (Some(Source { slot, negated: false }), Constant::Integer(value)) if *value > 0 => {
                 self.notes.borrow_mut().explicit.push(slot);

@@ -40,7 +40,7 @@ pub struct Reply {
 
 /// What came of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum ServerAnswer {
     /// The server has answered.
     Reply(Reply),
     /// The server has refused: nothing was done.
@@ -49,30 +49,30 @@ pub enum Answer {
     Lost(Failure),
 }
 
-impl Answer {
+impl ServerAnswer {
     /// The reply.
     ///
     /// # Errors
     /// The server's refusal, or the loss of the connection.
     pub fn ok(self) -> Result<Reply, Failure> {
         match self {
-            Answer::Reply(reply) => Ok(reply),
-            Answer::Refused(failure) | Answer::Lost(failure) => Err(failure),
+            ServerAnswer::Reply(reply) => Ok(reply),
+            ServerAnswer::Refused(failure) | ServerAnswer::Lost(failure) => Err(failure),
         }
     }
 }
 
 /// Asks a text, and reads the reply to its end.
-pub async fn ask(connection: &mut Connection, text: &[u8]) -> Answer {
+pub async fn ask(connection: &mut Connection, text: &[u8]) -> ServerAnswer {
     // What brings the connection into the session's state is confirmed first: nothing is defined in another state.
     if let Err(failure) = prepared(connection).await {
-        return Answer::Refused(failure);
+        return ServerAnswer::Refused(failure);
     }
     let payload = query_payload(text, connection.capabilities);
     connection.queue(&payload, true);
     match whole(connection).await {
         Ok(answer) => answer,
-        Err(failure) => Answer::Lost(failure.maybe_done()),
+        Err(failure) => ServerAnswer::Lost(failure.maybe_done()),
     }
 }
 
@@ -81,7 +81,7 @@ async fn prepared(connection: &mut Connection) -> Result<(), Failure> {
     connection.confirm_state().await
 }
 
-async fn whole(connection: &mut Connection) -> Result<Answer, Failure> {
+async fn whole(connection: &mut Connection) -> Result<ServerAnswer, Failure> {
     connection.flush().await?;
     let mut tracker = ReplyTracker::new(ReplyKind::Results, connection.capabilities);
     let (mut bytes, mut reply, mut refusal) = (BytesMut::new(), Reply::default(), None);
@@ -115,10 +115,10 @@ async fn whole(connection: &mut Connection) -> Result<Answer, Failure> {
     }
     connection.reply_done();
     if let Some(failure) = refusal {
-        return Ok(Answer::Refused(failure));
+        return Ok(ServerAnswer::Refused(failure));
     }
     reply.read(bytes).map_err(|e| broken(connection, &e.to_string()))?;
-    Ok(Answer::Reply(reply))
+    Ok(ServerAnswer::Reply(reply))
 }
 
 fn broken(connection: &Connection, why: &str) -> Failure {

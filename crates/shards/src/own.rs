@@ -290,7 +290,7 @@ pub fn number(cell: Option<&Option<Vec<u8>>>) -> Option<u64> {
 mod tests {
     use std::pin::pin;
 
-    use weir_backend::server::{Health, Reach, Tls};
+    use weir_backend::server::{ConnectSettings, Health, Tls};
     use weir_backend::{Address, ServerSettings};
 
     use super::*;
@@ -305,7 +305,7 @@ mod tests {
             max_user_connections: 0,
             track_gtids: false,
         };
-        Server::new(settings, Reach { tls: Tls::Off, connect_timeout: TIMEOUT }, 1)
+        Server::new(settings, ConnectSettings { tls: Tls::Off, connect_timeout: TIMEOUT }, 1)
     }
 
     async fn reply_after(time: Duration) -> Result<&'static str, Failure> {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwap, Guard};
 use weir_catalog::collation::{MOST_CHARS, learn_query, learnt};
-use weir_catalog::{Catalog, Learnt, ShardId, Weights};
+use weir_catalog::{Catalog, CollationWeights, ShardId, Weights};
 use weir_meta::{Chain, Document, Follower, Store, StoreError};
 use weir_topology::Group;
 use weir_wire::error::codes;
@@ -93,7 +93,7 @@ impl Sharding {
     }
 
     /// Adds what was learned of a collation. What is known already stays unchanged.
-    pub fn learnt(&self, collation: &str, more: &Learnt) {
+    pub fn learnt(&self, collation: &str, more: &CollationWeights) {
         self.weights.rcu(|known| known.with(collation, more.clone()));
     }
 

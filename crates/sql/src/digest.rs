@@ -24,7 +24,7 @@ impl std::fmt::Display for Digest {
 
 /// What decides about a text's class: the text without the values of its literals, but with their kinds and with where
 /// spaces stand. Texts of one shape, read in one mode, have one [`Class`](crate::Class), but for the ranges and values in
-/// its [`Kind`](crate::Kind). `None` for texts with comments, which may hold anything.
+/// its [`TextKind`](crate::TextKind). `None` for texts with comments, which may hold anything.
 pub fn shape(sql: &[u8], mode: LexMode) -> Option<Digest> {
     if memchr::memmem::find(sql, b"/*").is_some() {
         return None;

@@ -12,7 +12,7 @@ bitflags! {
         const WRITES = 1 << 1;
         /// Commits the open transaction before it runs (DDL, administration). Informational.
         const IMPLICIT_COMMIT = 1 << 2;
-        /// Starts a transaction in another way than as a text that is [`Kind::Begin`](crate::Kind::Begin): `WITH CONSISTENT
+        /// Starts a transaction in another way than as a text that is [`TextKind::Begin`](crate::TextKind::Begin): `WITH CONSISTENT
         /// SNAPSHOT`, `COMMIT AND CHAIN`, `XA START`, BEGIN as one of several statements.
         const STARTS_TRANSACTION_OTHER = 1 << 3;
         /// Sets the characteristics of the next transaction only: `SET TRANSACTION …`, `SET @@transaction_isolation = …`.
@@ -36,7 +36,7 @@ bitflags! {
         const USES_CONNECTION_ID = 1 << 12;
         /// Reads user variables.
         const USES_USER_VARIABLES = 1 << 13;
-        /// Sets user variables, except as a text of [`Kind::SetUserVariables`](crate::Kind::SetUserVariables) does.
+        /// Sets user variables, except as a text of [`TextKind::SetUserVariables`](crate::TextKind::SetUserVariables) does.
         const SETS_USER_VARIABLES = 1 << 14;
         /// Shows values of session variables, which may differ where Weir has set them for itself.
         const SHOWS_SESSION_VARIABLES = 1 << 15;

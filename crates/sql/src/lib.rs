@@ -47,7 +47,7 @@ pub mod visit;
 
 pub use bumpalo::Bump;
 pub use classify::{
-    Class, Diagnostics, Effects, KillTarget, Kind, Pins, UserVariable, classify, classify_with, is_servers_schema,
+    Class, Diagnostics, Effects, KillTarget, Pins, TextKind, UserVariable, classify, classify_with, is_servers_schema,
 };
 pub use digest::{Digest, digest, digest_text, shape};
 pub use hint::{RoutingHint, ShardHint, routing_hint, shard_hint, without_routing_hint};

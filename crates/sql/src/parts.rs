@@ -13,7 +13,7 @@ use crate::kw;
 use crate::lexer::{Conditional, Lexer, TokenKind};
 use crate::mode::LexMode;
 use crate::parse::{first_end, parse};
-use crate::{Effects, Kind, Pins};
+use crate::{Effects, Pins, TextKind};
 
 /// The end of a text's first statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +113,7 @@ pub fn are_read_alike(sql: &[u8], mode: LexMode) -> bool {
     let last = parsed.statements.len().saturating_sub(1);
     parsed.statements.iter().enumerate().all(|(number, statement)| {
         let (class, _) = class_of_statement(statement, sql, mode, &NoPrograms);
-        let own = matches!(class.kind, Kind::Kill(_) | Kind::Weir(_) | Kind::ShowProcesslist { .. });
+        let own = matches!(class.kind, TextKind::Kill(_) | TextKind::Weir(_) | TextKind::ShowProcesslist { .. });
         let runs_others = Effects::RUNS_OTHERS | Effects::SETS_FOR_STATEMENT;
         let may_change = class.assigned.iter().any(|name| decides_reading(name))
             || class.effects.intersects(runs_others)

@@ -12,7 +12,7 @@ use weir_wire::{Failure, Fault, StatusFlags};
 
 use super::crash::Point;
 use super::decision::{Decision, ER_DUP_ENTRY};
-use super::machine::{self, CommitStep, Participation, Role, Verdict, Went};
+use super::machine::{self, CommitStep, Participation, Role, StepResult, Verdict};
 use super::{Coordinator, TransactionId, schema};
 use futures_util::future::join_all;
 
@@ -120,7 +120,7 @@ impl Coordinator {
                 }
                 (CommitStep::RollBack, id) => {
                     self.roll_back(id, parties).await;
-                    Went::Well
+                    StepResult::Well
                 }
                 (CommitStep::Prepare, Some(id)) => went(self.prepare(&id, parties).await, &mut failure),
                 (CommitStep::Decide, Some(_)) => went(self.decide(parties).await, &mut failure),
@@ -129,11 +129,11 @@ impl Coordinator {
                 (CommitStep::CommitOnly, id) => went(commit_only(id, parties).await, &mut failure),
                 (CommitStep::Finish, id) => {
                     self.finish(id, parties).await;
-                    Went::Well
+                    StepResult::Well
                 }
                 (CommitStep::Prepare | CommitStep::Decide | CommitStep::LookUp, None) => {
                     failure.get_or_insert_with(without_first);
-                    Went::Refused
+                    StepResult::Refused
                 }
             };
             step = machine::next(step, went);
@@ -168,7 +168,11 @@ impl Coordinator {
         }
     }
 
-    async fn prepare(&self, id: &TransactionId, parties: &mut [CommitParticipant<'_>]) -> Result<(), (Went, Failure)> {
+    async fn prepare(
+        &self,
+        id: &TransactionId,
+        parties: &mut [CommitParticipant<'_>],
+    ) -> Result<(), (StepResult, Failure)> {
         let prepared = join_all(parties.iter_mut().map(|party| async move {
             if party.is_first() {
                 let done = self.write_decision(id, party.connection).await;
@@ -187,7 +191,7 @@ impl Coordinator {
                     self.crash.here(Point::MidPrepare);
                 }
                 Ok(()) => party.phase = Phase::Idle,
-                Err((Went::Lost, _)) if party.taken.wrote => party.phase = Phase::Prepared,
+                Err((StepResult::Lost, _)) if party.taken.wrote => party.phase = Phase::Prepared,
                 Err(_) => {}
             }
             done
@@ -199,11 +203,17 @@ impl Coordinator {
     }
 
     /// Writes the decision into the first part's transaction. Where an account gets the right to when it first needs it, that is now.
-    async fn write_decision(&self, id: &TransactionId, connection: &mut Connection) -> Result<(), (Went, Failure)> {
+    async fn write_decision(
+        &self,
+        id: &TransactionId,
+        connection: &mut Connection,
+    ) -> Result<(), (StepResult, Failure)> {
         let text = [schema::decide(id)];
         let refused = match run(connection, &text).await {
-            Err((Went::Refused, failure)) if failure.code == ER_PROCACCESS_DENIED => failure,
-            Err((Went::Refused, failure)) if failure.code == ER_DUP_ENTRY => return Err((Went::Refused, too_late())),
+            Err((StepResult::Refused, failure)) if failure.code == ER_PROCACCESS_DENIED => failure,
+            Err((StepResult::Refused, failure)) if failure.code == ER_DUP_ENTRY => {
+                return Err((StepResult::Refused, too_late()));
+            }
             done => return done.map(drop),
         };
         let user =
@@ -211,15 +221,15 @@ impl Coordinator {
         let user = String::from_utf8_lossy(&user.unwrap_or_default()).into_owned();
         if let Err(error) = self.allow_to_decide(id, &user).await {
             tracing::warn!(user, %error, "a user may not write decisions, and could not be given the right to");
-            return Err((Went::Refused, refused));
+            return Err((StepResult::Refused, refused));
         }
         run(connection, &text).await.map(drop)
     }
 
     /// The commit of the first part, which has the decision in it.
-    async fn decide(&self, parties: &mut [CommitParticipant<'_>]) -> Result<(), (Went, Failure)> {
+    async fn decide(&self, parties: &mut [CommitParticipant<'_>]) -> Result<(), (StepResult, Failure)> {
         let Some(first) = parties.iter_mut().find(|party| party.is_first()) else {
-            return Err((Went::Refused, without_first()));
+            return Err((StepResult::Refused, without_first()));
         };
         let done = run(first.connection, &["COMMIT".to_owned()]).await;
         first.phase = Phase::Done;
@@ -232,7 +242,7 @@ impl Coordinator {
             Err(refused) => {
                 // Nothing of it may stay open: who looks up the decision waits for it.
                 first.connection.retired = true;
-                if refused.0 == Went::Refused {
+                if refused.0 == StepResult::Refused {
                     let _ = run(first.connection, &["ROLLBACK".to_owned()]).await;
                 }
                 Err(refused)
@@ -240,14 +250,14 @@ impl Coordinator {
         }
     }
 
-    async fn settle(&self, id: &TransactionId, failure: &mut Option<Failure>) -> Went {
+    async fn settle(&self, id: &TransactionId, failure: &mut Option<Failure>) -> StepResult {
         match self.look_up(id).await {
-            Ok(Decision::Commit) => Went::FoundCommitted,
-            Ok(Decision::Abort) => Went::FoundAborted,
+            Ok(Decision::Commit) => StepResult::FoundCommitted,
+            Ok(Decision::Abort) => StepResult::FoundAborted,
             Err(error) => {
                 self.leave(*id);
                 *failure = Some(outcome_unknown(id, &error));
-                Went::NotFound
+                StepResult::NotFound
             }
         }
     }
@@ -304,7 +314,7 @@ impl Coordinator {
 }
 
 /// Whether the parts that only read are still there; their branches are ended.
-async fn check(id: Option<TransactionId>, parties: &mut [CommitParticipant<'_>]) -> Result<(), (Went, Failure)> {
+async fn check(id: Option<TransactionId>, parties: &mut [CommitParticipant<'_>]) -> Result<(), (StepResult, Failure)> {
     let checks = parties.iter_mut().filter(|party| !party.taken.wrote).map(|party| async move {
         match (party.taken.role, id) {
             (Role::Branch, Some(id)) => {
@@ -318,7 +328,10 @@ async fn check(id: Option<TransactionId>, parties: &mut [CommitParticipant<'_>])
     join_all(checks).await.into_iter().collect()
 }
 
-async fn commit_only(id: Option<TransactionId>, parties: &mut [CommitParticipant<'_>]) -> Result<(), (Went, Failure)> {
+async fn commit_only(
+    id: Option<TransactionId>,
+    parties: &mut [CommitParticipant<'_>],
+) -> Result<(), (StepResult, Failure)> {
     let Some(party) = parties.iter_mut().find(|party| party.taken.wrote) else { return Ok(()) };
     let texts = match (party.taken.role, id) {
         (Role::Branch, Some(id)) => one_phase(&id.branch(party.shard)).to_vec(),
@@ -334,9 +347,9 @@ fn one_phase(branch: &str) -> [String; 2] {
     [format!("XA END {branch}"), format!("XA COMMIT {branch} ONE PHASE")]
 }
 
-fn went(done: Result<(), (Went, Failure)>, failure: &mut Option<Failure>) -> Went {
+fn went(done: Result<(), (StepResult, Failure)>, failure: &mut Option<Failure>) -> StepResult {
     match done {
-        Ok(()) => Went::Well,
+        Ok(()) => StepResult::Well,
         Err((went, error)) => {
             // What began the trouble is what the client hears of.
             failure.get_or_insert(error);
@@ -346,25 +359,25 @@ fn went(done: Result<(), (Went, Failure)>, failure: &mut Option<Failure>) -> Wen
 }
 
 /// Runs texts in one write. An error says whether the server has refused one or is gone.
-async fn run(connection: &mut Connection, texts: &[String]) -> Result<OwnReply, (Went, Failure)> {
+async fn run(connection: &mut Connection, texts: &[String]) -> Result<OwnReply, (StepResult, Failure)> {
     let server = connection.server.clone();
     let answer = unless_gone(&server, connection.queries(texts)).await;
     judge(connection, answer)
 }
 
 /// The same, where only the last of several counts.
-async fn run_each(connection: &mut Connection, texts: &[String]) -> Result<(), (Went, Failure)> {
-    let (last, before) = texts.split_last().ok_or_else(|| (Went::Refused, without_first()))?;
+async fn run_each(connection: &mut Connection, texts: &[String]) -> Result<(), (StepResult, Failure)> {
+    let (last, before) = texts.split_last().ok_or_else(|| (StepResult::Refused, without_first()))?;
     if !before.is_empty()
-        && let Err((Went::Lost, failure)) = run(connection, before).await
+        && let Err((StepResult::Lost, failure)) = run(connection, before).await
     {
-        return Err((Went::Lost, failure));
+        return Err((StepResult::Lost, failure));
     }
     run(connection, std::slice::from_ref(last)).await.map(drop)
 }
 
 /// Asks for a sign of life.
-async fn is_there(connection: &mut Connection) -> Result<(), (Went, Failure)> {
+async fn is_there(connection: &mut Connection) -> Result<(), (StepResult, Failure)> {
     let server = connection.server.clone();
     let answer = unless_gone(&server, connection.ping()).await;
     judge(connection, answer).map(drop)
@@ -382,11 +395,14 @@ async fn unless_gone(
     }
 }
 
-fn judge(connection: &mut Connection, answer: Option<Result<OwnReply, Failure>>) -> Result<OwnReply, (Went, Failure)> {
-    let lost = |failure| (Went::Lost, failure);
+fn judge(
+    connection: &mut Connection,
+    answer: Option<Result<OwnReply, Failure>>,
+) -> Result<OwnReply, (StepResult, Failure)> {
+    let lost = |failure| (StepResult::Lost, failure);
     let failed = match answer {
         Some(Ok(reply)) => return Ok(reply),
-        Some(Err(failure)) if connection.is_clean() => return Err((Went::Refused, failure)),
+        Some(Err(failure)) if connection.is_clean() => return Err((StepResult::Refused, failure)),
         Some(Err(failure)) => lost(failure),
         None => lost(connection.server.lost("it has stopped answering")),
     };

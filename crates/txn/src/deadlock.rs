@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use weir_wire::Failure;
 
 use super::Coordinator;
-use super::recovery::Line;
+use super::recovery::RecoveryConnection;
 
 /// [MySQL manual, The data_lock_waits Table](https://dev.mysql.com/doc/refman/8.4/en/performance-schema-data-lock-waits-table.html)
 const MYSQL: &str = "SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id, r.trx_weight, \
@@ -56,7 +56,7 @@ impl LockWait {
 /// Asks shards for their lock waits. Keeps a connection to each writer that it has asked.
 #[derive(Default)]
 pub struct LockWaits {
-    lines: BTreeMap<usize, Line>,
+    lines: BTreeMap<usize, RecoveryConnection>,
 }
 
 impl LockWaits {
@@ -74,7 +74,11 @@ impl LockWaits {
     }
 }
 
-async fn waits_on(line: &mut Line, coordinator: &Coordinator, shard: usize) -> Result<Vec<LockWait>, Failure> {
+async fn waits_on(
+    line: &mut RecoveryConnection,
+    coordinator: &Coordinator,
+    shard: usize,
+) -> Result<Vec<LockWait>, Failure> {
     line.connect(coordinator, shard).await?;
     let identity = coordinator.groups[shard].writer().facts().identity.clone();
     let text = if identity.is_some_and(|identity| identity.mariadb) { MARIADB } else { MYSQL };

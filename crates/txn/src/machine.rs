@@ -56,7 +56,7 @@ pub enum Verdict {
 
 /// How a step went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Went {
+pub enum StepResult {
     /// On all parts.
     Well,
     /// A server has refused it.
@@ -88,19 +88,19 @@ pub fn begin(parts: &[Participation]) -> CommitStep {
 }
 
 /// What follows from how a step went.
-pub fn next(step: CommitStep, went: Went) -> CommitStep {
+pub fn next(step: CommitStep, went: StepResult) -> CommitStep {
     match (step, went) {
-        (CommitStep::Prepare, Went::Well) => CommitStep::Decide,
-        (CommitStep::Check, Went::Well) => CommitStep::CommitOnly,
+        (CommitStep::Prepare, StepResult::Well) => CommitStep::Decide,
+        (CommitStep::Check, StepResult::Well) => CommitStep::CommitOnly,
         (CommitStep::Prepare | CommitStep::Check, _) => CommitStep::RollBack,
-        (CommitStep::Decide, Went::Well) => CommitStep::Finish,
+        (CommitStep::Decide, StepResult::Well) => CommitStep::Finish,
         // An error's meaning for the transaction is the server's; the decision's presence is not open to doubt.
         (CommitStep::Decide, _) => CommitStep::LookUp,
-        (CommitStep::LookUp, Went::FoundCommitted) => CommitStep::Finish,
-        (CommitStep::LookUp, Went::FoundAborted) => CommitStep::RollBack,
+        (CommitStep::LookUp, StepResult::FoundCommitted) => CommitStep::Finish,
+        (CommitStep::LookUp, StepResult::FoundAborted) => CommitStep::RollBack,
         (CommitStep::LookUp, _) => CommitStep::Over(Verdict::Unknown),
-        (CommitStep::CommitOnly, Went::Well) => CommitStep::Finish,
-        (CommitStep::CommitOnly, Went::Refused) => CommitStep::RollBack,
+        (CommitStep::CommitOnly, StepResult::Well) => CommitStep::Finish,
+        (CommitStep::CommitOnly, StepResult::Refused) => CommitStep::RollBack,
         // As with one server: nobody can tell.
         (CommitStep::CommitOnly, _) => CommitStep::Over(Verdict::Unknown),
         // What is not done is recovery's: it is decided.

@@ -70,7 +70,7 @@ pub fn action(known: KnownDecision) -> Action {
 /// What recovery knows from one look to the next.
 struct Recovery<'a> {
     coordinator: &'a Coordinator,
-    lines: Vec<Line>,
+    lines: Vec<RecoveryConnection>,
     /// Since when each branch has been seen.
     seen: HashMap<BranchId, Instant>,
     cleaned: Instant,
@@ -78,14 +78,14 @@ struct Recovery<'a> {
 
 /// Weir's own connection to a shard's writer.
 #[derive(Default)]
-pub(super) struct Line {
+pub(super) struct RecoveryConnection {
     open: Option<(Arc<Server>, Probe)>,
 }
 
 impl Coordinator {
     /// Looks after what is left, until the future is dropped.
     pub async fn recover(self: Arc<Self>) {
-        let lines = self.groups.iter().map(|_| Line::default()).collect();
+        let lines = self.groups.iter().map(|_| RecoveryConnection::default()).collect();
         let mut recovery = Recovery { coordinator: &self, lines, seen: HashMap::new(), cleaned: Instant::now() };
         loop {
             let all = recovery.look().await;
@@ -191,12 +191,12 @@ impl Recovery<'_> {
         line.checked(settled)
     }
 
-    fn line(&mut self, shard: ShardId, id: &TransactionId) -> Result<&mut Line, Failure> {
+    fn line(&mut self, shard: ShardId, id: &TransactionId) -> Result<&mut RecoveryConnection, Failure> {
         self.lines.get_mut(usize::from(shard.0)).ok_or_else(|| unknown_shard(id))
     }
 }
 
-impl Line {
+impl RecoveryConnection {
     /// Has a connection to the shard's writer.
     pub(super) async fn connect(&mut self, coordinator: &Coordinator, shard: usize) -> Result<(), Failure> {
         let writer = coordinator.groups[shard].writer();

@@ -14,7 +14,7 @@ use crate::kind::StatementKind;
 use crate::logs::Writer;
 use crate::oversight::Oversight;
 use crate::rules::Rule;
-use crate::statistics::{BOUNDS, Counters, Place, Totals, total};
+use crate::statistics::{AnsweredBy, BOUNDS, Counters, Totals, total};
 
 /// Reads what workers have counted.
 #[derive(Debug)]
@@ -46,14 +46,14 @@ fn encode_places(encoder: &mut DescriptorEncoder<'_>, totals: &[(StatementKind, 
     let help = "Statements, by kind, by who answered, and whether they used a lane";
     let mut family = encoder.encode_descriptor("weir_statements", help, None, MetricType::Counter)?;
     for (kind, totals) in totals {
-        for place in Place::ALL {
+        for place in AnsweredBy::ALL {
             let [alone, riding] = totals.places[place as usize];
             let mut put = |lane: &str, count: u64| {
                 let labels = [("kind", kind.name()), ("place", place.name()), ("lane", lane)];
                 ConstCounter::new(count).encode(family.encode_family(&labels)?)
             };
             put("no", alone)?;
-            if place != Place::Weir {
+            if place != AnsweredBy::Weir {
                 put("yes", riding)?;
             }
         }

@@ -2,7 +2,7 @@
 
 use weir_wire::{Failure, Fault};
 
-use super::line::{Event, Line, Who};
+use super::line::{Event, LogLine, Who};
 use super::writer::{Slot, Writer};
 use crate::kind::StatementKind;
 
@@ -90,13 +90,13 @@ impl AuditLog {
     }
 
     /// Something other than a statement has happened.
-    pub fn event(&self, event: Event, who: impl FnOnce() -> Who, add: impl FnOnce(Line) -> Line) {
+    pub fn event(&self, event: Event, who: impl FnOnce() -> Who, add: impl FnOnce(LogLine) -> LogLine) {
         if !self.settings.events.has(event) {
             return;
         }
         let who = who();
         if self.is_of(&who.user) {
-            self.writer.log(add(Line::new(event, who)));
+            self.writer.log(add(LogLine::new(event, who)));
         }
     }
 }

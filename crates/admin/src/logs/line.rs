@@ -42,7 +42,7 @@ pub struct Who {
 
 /// A line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Line {
+pub struct LogLine {
     #[serde(serialize_with = "as_rfc3339")]
     time: SystemTime,
     event: Event,
@@ -93,10 +93,10 @@ pub struct Ended<'a> {
     pub lane: bool,
 }
 
-impl Line {
+impl LogLine {
     /// Something has happened just now.
-    pub fn new(event: Event, who: Who) -> Line {
-        Line {
+    pub fn new(event: Event, who: Who) -> LogLine {
+        LogLine {
             time: SystemTime::now(),
             event,
             who,
@@ -114,8 +114,8 @@ impl Line {
     }
 
     /// A statement has ended just now.
-    pub fn statement(who: Who, entry: &Digested, text: String, ended: &Ended<'_>) -> Line {
-        Line {
+    pub fn statement(who: Who, entry: &Digested, text: String, ended: &Ended<'_>) -> LogLine {
+        LogLine {
             kind: Some(entry.kind.name()),
             digest: Some(entry.digest.to_string()),
             text: Some(text),
@@ -126,18 +126,18 @@ impl Line {
             server: ended.server.map(str::to_owned),
             place: Some(ended.place),
             lane: Some(ended.lane),
-            ..Line::new(Event::Statement, who)
+            ..LogLine::new(Event::Statement, who)
         }
     }
 
     /// The same, with an error.
-    pub fn with_error(self, error: Option<u16>) -> Line {
-        Line { error, ..self }
+    pub fn with_error(self, error: Option<u16>) -> LogLine {
+        LogLine { error, ..self }
     }
 
     /// The same, with a text.
-    pub fn with_text(self, text: String) -> Line {
-        Line { text: Some(text), ..self }
+    pub fn with_text(self, text: String) -> LogLine {
+        LogLine { text: Some(text), ..self }
     }
 
     /// Appends the line to a buffer.

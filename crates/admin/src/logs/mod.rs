@@ -16,7 +16,7 @@ use std::time::Duration;
 
 pub use audit::{AuditLog, AuditSettings, Events};
 pub use file::FileSettings;
-pub use line::{Ended, Event, Line, Who, text_of};
+pub use line::{Ended, Event, LogLine, Who, text_of};
 pub use writer::{Slot, Writer};
 
 use weir_wire::error::codes;

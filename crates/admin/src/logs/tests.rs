@@ -12,8 +12,8 @@ fn settings(path: &Path, max_size: u64, keep: u32) -> FileSettings {
     FileSettings { path: path.to_owned(), max_size, keep }
 }
 
-fn line(user: &str) -> Line {
-    Line::new(Event::Connect, Who { session: 7, user: user.into(), host: "10.0.0.1:5000".into(), db: None })
+fn line(user: &str) -> LogLine {
+    LogLine::new(Event::Connect, Who { session: 7, user: user.into(), host: "10.0.0.1:5000".into(), db: None })
 }
 
 fn read(path: &Path) -> String {

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 use super::LogError;
 use super::file::{FileSettings, LogFile};
-use super::line::Line;
+use super::line::LogLine;
 
 /// The most lines that wait to be written.
 const MOST_WAITING: usize = 8192;
@@ -25,7 +25,7 @@ const AGAIN: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 enum Message {
-    Line(Box<Line>),
+    Line(Box<LogLine>),
     Rotate(oneshot::Sender<io::Result<()>>),
     End(Sender<bool>),
 }
@@ -126,14 +126,14 @@ impl Writer {
     }
 
     /// Queues a line for which there is a place.
-    pub fn fill(&self, mut slot: Slot, line: Line) {
+    pub fn fill(&self, mut slot: Slot, line: LogLine) {
         // The thread gives the place back.
         slot.0 = None;
         let _ = self.messages.send(Message::Line(Box::new(line)));
     }
 
     /// Queues a line, if it fits.
-    pub fn log(&self, line: Line) {
+    pub fn log(&self, line: LogLine) {
         if self.state.reserve() {
             let _ = self.messages.send(Message::Line(Box::new(line)));
         } else {
@@ -206,7 +206,7 @@ impl Thread {
         }
     }
 
-    fn take(&mut self, line: &Line) {
+    fn take(&mut self, line: &LogLine) {
         line.put(&mut self.batch);
         self.in_batch += 1;
     }

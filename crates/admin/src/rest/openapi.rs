@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::answer::{Column, Kind};
+use crate::answer::{CellKind, Column};
 use crate::command::{Argument, ArgumentKind, CATALOGUE, Method, Shape, Spec};
 
 /// Where the document is.
@@ -123,9 +123,9 @@ fn object(columns: &[Column]) -> Json {
 
 fn column_schema(column: &Column) -> Json {
     let kind = match column.kind {
-        Kind::Text => "string",
-        Kind::Integer => "integer",
-        Kind::Number => "number",
+        CellKind::Text => "string",
+        CellKind::Integer => "integer",
+        CellKind::Number => "number",
     };
     let kind = if column.nullable { json!([kind, "null"]) } else { json!(kind) };
     json!({ "type": kind, "description": column.about })

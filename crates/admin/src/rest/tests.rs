@@ -23,7 +23,7 @@ impl Running {
     fn start() -> Running {
         let group = weir_topology::Group::new(weir_topology::GroupSettings::default(), Vec::new(), Vec::new());
         let oversight = Arc::new(Oversight::new(0, Default::default()));
-        let commands = Commands::new(Arc::new(Registry::new(10, 0)), vec![Arc::new(group)], oversight);
+        let commands = Commands::new(Arc::new(Registry::new(0, 10, 0)), vec![Arc::new(group)], oversight);
         let api = Arc::new(Api::new(Arc::new(commands), TOKEN));
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");

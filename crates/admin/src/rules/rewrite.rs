@@ -3,7 +3,7 @@
 //! What must always hold: a literal is carried over byte for byte, with its quotes. A prepared statement's parameters keep
 //! their order, each once, because the client sends their values by their order.
 
-use weir_sql::{Class, Kind, LexMode, Lexer, TokenKind, classify};
+use weir_sql::{Class, LexMode, Lexer, TextKind, TokenKind, classify};
 
 /// Why a text can't be rewritten, or not so.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -76,7 +76,7 @@ impl Rewrite {
         let rewrite = Rewrite(parts);
         let Class { kind, .. } = classify(&rewrite.with(|_| b"?"), LexMode::default());
         match kind {
-            Kind::Multiple | Kind::Empty | Kind::Weir(_) => Err(RewriteError::NotOneStatement),
+            TextKind::Multiple | TextKind::Empty | TextKind::Weir(_) => Err(RewriteError::NotOneStatement),
             _ => Ok(rewrite),
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::kind::StatementKind;
 
 const KINDS: usize = StatementKind::ALL.len();
-const PLACES: usize = Place::ALL.len();
+const PLACES: usize = AnsweredBy::ALL.len();
 
 /// The upper bounds of the latency histogram's buckets, in nanoseconds.
 pub const BOUNDS: [u64; 16] = [
@@ -30,7 +30,7 @@ pub const BOUNDS: [u64; 16] = [
 
 /// Who answered a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum AnsweredBy {
     /// The writer.
     Writer,
     /// A replica.
@@ -39,16 +39,16 @@ pub enum Place {
     Weir,
 }
 
-impl Place {
+impl AnsweredBy {
     /// All places, in the order of their numbers.
-    pub const ALL: [Place; 3] = [Place::Writer, Place::Replica, Place::Weir];
+    pub const ALL: [AnsweredBy; 3] = [AnsweredBy::Writer, AnsweredBy::Replica, AnsweredBy::Weir];
 
     /// Its name in metrics and logs.
     pub fn name(self) -> &'static str {
         match self {
-            Place::Writer => "writer",
-            Place::Replica => "replica",
-            Place::Weir => "weir",
+            AnsweredBy::Writer => "writer",
+            AnsweredBy::Replica => "replica",
+            AnsweredBy::Weir => "weir",
         }
     }
 }
@@ -90,7 +90,7 @@ pub struct Counters {
 impl Counters {
     /// Counts a statement.
     #[inline]
-    pub fn note(&self, kind: StatementKind, place: Place, on_lane: bool, time: Duration) {
+    pub fn note(&self, kind: StatementKind, place: AnsweredBy, on_lane: bool, time: Duration) {
         let own = &self.kinds[kind.index()];
         let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         own.places[place as usize][usize::from(on_lane)].add(1);

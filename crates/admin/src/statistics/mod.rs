@@ -16,7 +16,7 @@ use weir_wire::{Failure, Fault};
 
 use crate::digests::{self, Digested, Row, Run, Table};
 use crate::kind::StatementKind;
-pub use counters::{BOUNDS, Counters, Place, Totals};
+pub use counters::{AnsweredBy, BOUNDS, Counters, Totals};
 pub use errors::ErrorCounts;
 
 /// A worker answers within this time, or something is very wrong.
@@ -123,7 +123,7 @@ impl WorkerStatistics {
 
     /// Counts a run of a statement.
     #[inline]
-    pub fn note(&self, entry: &Rc<Digested>, run: &Run, place: Place) {
+    pub fn note(&self, entry: &Rc<Digested>, run: &Run, place: AnsweredBy) {
         self.table.note(entry, run);
         self.counters.note(entry.kind, place, run.on_lane, run.time);
     }
@@ -180,7 +180,7 @@ mod tests {
     fn note(worker: &WorkerStatistics, text: &[u8], run: &Run) {
         let mode = LexMode::default();
         let entry = worker.table.entry(text, mode, &weir_sql::classify(text, mode));
-        worker.note(&entry, run, Place::Writer);
+        worker.note(&entry, run, AnsweredBy::Writer);
     }
 
     #[tokio::test]
@@ -203,6 +203,6 @@ mod tests {
             .await;
         let totals = total(&all, StatementKind::Select);
         assert_eq!(totals.count, 2, "metrics are not reset");
-        assert_eq!(totals.places[Place::Writer as usize][1], 2);
+        assert_eq!(totals.places[AnsweredBy::Writer as usize][1], 2);
     }
 }

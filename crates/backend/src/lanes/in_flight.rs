@@ -22,7 +22,7 @@ pub(super) enum InFlight {
 
 /// The commands in flight, and how much of the head's reply has been seen.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct Pipeline {
     pub(super) commands: VecDeque<InFlight>,
     pub(super) tracker: Option<ReplyTracker>,
     /// Bytes at the front of the input that belong to the head's reply and have been looked at.
@@ -38,10 +38,10 @@ pub(super) struct Line {
     pub(super) head_since: Instant,
 }
 
-impl Line {
+impl Pipeline {
     /// A line with nothing in flight.
-    pub(super) fn new(now: Instant) -> Line {
-        Line {
+    pub(super) fn new(now: Instant) -> Pipeline {
+        Pipeline {
             commands: VecDeque::new(),
             tracker: None,
             seen: 0,

@@ -18,7 +18,7 @@ use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::Execute;
 use weir_wire::{Command, Malformed};
 
-use super::in_flight::{Counted, InFlight, Line};
+use super::in_flight::{Counted, InFlight, Pipeline};
 use super::learn::{SharedLearnt, Unfit};
 use super::ride::{Arrived, Elsewhere, Ride};
 use crate::connection::Connection;
@@ -65,7 +65,7 @@ fn add(cell: &Cell<u64>, n: u64) {
 #[derive(Debug)]
 pub struct Lane {
     lease: RefCell<Option<Lease>>,
-    line: RefCell<Line>,
+    line: RefCell<Pipeline>,
     state: Cell<LaneState>,
     /// The head that became one at this time holds the line up.
     overdue: Cell<Option<Instant>>,
@@ -93,7 +93,7 @@ impl Lane {
         Rc::new(Lane {
             thread_id: lease.thread_id,
             lease: RefCell::new(Some(lease)),
-            line: RefCell::new(Line::new(now)),
+            line: RefCell::new(Pipeline::new(now)),
             state: Cell::new(LaneState::Open),
             overdue: Cell::new(None),
             soiled: Cell::new(false),
@@ -341,7 +341,7 @@ impl Lane {
         }
     }
 
-    fn condemn(&self, line: &mut Line) {
+    fn condemn(&self, line: &mut Pipeline) {
         self.state.set(LaneState::Condemned);
         line.leave_head_alone();
         self.in_flight.set(line.commands.len());
@@ -352,7 +352,7 @@ impl Lane {
         self.state.get() == LaneState::Condemned
     }
 
-    fn hand_out(&self, connection: &mut Connection, line: &mut Line) -> Result<(), Malformed> {
+    fn hand_out(&self, connection: &mut Connection, line: &mut Pipeline) -> Result<(), Malformed> {
         let now = Instant::now();
         while let Some(head) = line.commands.front() {
             let kind = match head {
@@ -379,7 +379,7 @@ impl Lane {
         }
     }
 
-    fn hand_out_head(&self, connection: &mut Connection, line: &mut Line, rows: u64, now: Instant) {
+    fn hand_out_head(&self, connection: &mut Connection, line: &mut Pipeline, rows: u64, now: Instant) {
         let Some(head) = line.commands.pop_front() else { return };
         match head {
             InFlight::Ride(ride) if !line.clean => ride.divert(Elsewhere::Unfit(Unfit::Unclean)),

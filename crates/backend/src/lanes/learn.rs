@@ -134,7 +134,7 @@ impl Least {
 
 /// What is known of one digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Learnt {
+pub struct DigestRecord {
     /// Since when its statements ride, as far as that counts for being forgiven.
     rides: Option<Instant>,
     /// Clean runs (or rides) in a row.
@@ -151,9 +151,9 @@ pub struct Learnt {
     failures: u32,
 }
 
-impl Default for Learnt {
+impl Default for DigestRecord {
     fn default() -> Self {
-        Learnt {
+        DigestRecord {
             rides: None,
             good: 0,
             proof: FIRST_PROOF,
@@ -166,7 +166,7 @@ impl Default for Learnt {
     }
 }
 
-impl Learnt {
+impl DigestRecord {
     /// Whether its statements may ride.
     pub fn rides(&self) -> bool {
         self.rides.is_some()
@@ -185,7 +185,8 @@ impl Learnt {
         self.least.add(run.time, now);
         let rested = self.rest_until.is_none_or(|until| now >= until);
         if rested && self.good >= self.proof && self.least.get().is_some_and(|least| least <= scale.long) {
-            *self = Learnt { rides: Some(now), good: 0, strikes: 0, debt: Duration::ZERO, rest_until: None, ..*self };
+            *self =
+                DigestRecord { rides: Some(now), good: 0, strikes: 0, debt: Duration::ZERO, rest_until: None, ..*self };
         }
     }
 
@@ -242,7 +243,7 @@ impl Learnt {
 
     fn must_prove(&mut self, times_more: u32) {
         let proof = self.proof.saturating_mul(times_more).min(LONGEST_PROOF);
-        *self = Learnt { rides: None, good: 0, strikes: 0, proof, ..*self };
+        *self = DigestRecord { rides: None, good: 0, strikes: 0, proof, ..*self };
     }
 
     /// Its statements take too long: it stays away for a while.
@@ -250,7 +251,7 @@ impl Learnt {
         self.failures = if self.failures == 0 { 1 } else { (self.failures + weight).min(MOST_DOUBLINGS + 1) };
         let rest_until = Some(now + rest(self.failures));
         let least = Least::default();
-        *self = Learnt { rides: None, good: 0, strikes: 0, debt: Duration::ZERO, rest_until, least, ..*self };
+        *self = DigestRecord { rides: None, good: 0, strikes: 0, debt: Duration::ZERO, rest_until, least, ..*self };
     }
 }
 
@@ -259,7 +260,7 @@ fn rest(failures: u32) -> Duration {
 }
 
 /// The fitness of one digest, shared by the statements of one group that have it.
-pub type SharedLearnt = Rc<Cell<Learnt>>;
+pub type SharedLearnt = Rc<Cell<DigestRecord>>;
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use weir_sql::ast::StatementKind;
 use super::*;
 use crate::placement::SlotMap;
 use crate::table::Table;
-use crate::weights::Learnt;
+use crate::weights::CollationWeights;
 
 fn catalog() -> Catalog {
     let shards = vec![ShardId(0), ShardId(1)];
@@ -27,8 +27,8 @@ fn with<T>(catalog: &Catalog, sql: &str, work: impl FnOnce(&Setting<'_>, &Create
     let bump = Bump::new();
     let parsed = weir_sql::parse(&bump, sql.as_bytes(), LexMode::default()).expect(sql);
     let StatementKind::CreateTable(create) = parsed.statements[0].kind else { panic!("{sql}") };
-    let weights =
-        Weights::default().with("utf8mb4_general_ci", Learnt { pad: true, space: vec![0, 32], of: HashMap::new() });
+    let weights = Weights::default()
+        .with("utf8mb4_general_ci", CollationWeights { pad: true, space: vec![0, 32], of: HashMap::new() });
     let setting = Setting {
         catalog,
         database: "d",

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::part::{self, Parts};
-use super::{Bound, Constant, Located, Reach, Way, find};
+use super::{Bound, Constant, Located, RangeShards, Way, find};
 use crate::model::Database;
 use crate::table::Table;
 use crate::weights::Weights;
@@ -43,7 +43,7 @@ impl Finder {
     }
 
     /// See [`locate_range`](super::locate_range).
-    pub fn range(&self, low: &Bound, high: &Bound) -> Reach {
+    pub fn range(&self, low: &Bound, high: &Bound) -> RangeShards {
         part::locate_range(&self.database, &self.table, low, high)
     }
 }

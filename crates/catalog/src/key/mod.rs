@@ -157,7 +157,7 @@ fn read<'a>(table: &Table, column: usize, constant: &'a Constant, weights: &Weig
 }
 
 pub use finder::{Finder, ranges_are_unsure};
-pub use part::{Bound, Reach, locate_range};
+pub use part::{Bound, RangeShards, locate_range};
 
 /// The only column of a key of parts, and its kind.
 fn only_column<'a>(table: &'a Table, key: &ShardKey) -> Option<KeyKind<'a>> {

@@ -32,7 +32,7 @@ pub enum Bound {
 
 /// Where the rows of a range are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reach {
+pub enum RangeShards {
     /// On these shards at most, in ascending order. None: there are no such rows.
     Shards(Vec<ShardId>),
     /// It can't be said: on any shard.
@@ -178,17 +178,17 @@ fn period(method: &Method, moment: Moment) -> u32 {
 }
 
 /// Where the rows are whose shard key lies between these ends. For tables by RANGE, and for those by periods if there are few of them.
-pub fn locate_range(database: &Database, table: &Table, low: &Bound, high: &Bound) -> Reach {
+pub fn locate_range(database: &Database, table: &Table, low: &Bound, high: &Bound) -> RangeShards {
     let Some(key) = table.shard_key() else {
-        return Reach::Unsure;
+        return RangeShards::Unsure;
     };
     let Some(kind) = only_column(table, key) else {
-        return Reach::Unsure;
+        return RangeShards::Unsure;
     };
     let (low, high) = match (end(&kind, low), end(&kind, high)) {
-        (End::NoRows, _) | (_, End::NoRows) => return Reach::Shards(Vec::new()),
-        (End::Unsure, _) | (_, End::Unsure) => return Reach::Unsure,
-        (End::At(low), End::At(high)) => (low, high),
+        (RangeEnd::NoRows, _) | (_, RangeEnd::NoRows) => return RangeShards::Shards(Vec::new()),
+        (RangeEnd::Unsure, _) | (_, RangeEnd::Unsure) => return RangeShards::Unsure,
+        (RangeEnd::At(low), RangeEnd::At(high)) => (low, high),
     };
     let found = match &key.method {
         Method::Range(parts) => parts_between(&kind, parts, low.as_ref(), high.as_ref()),
@@ -196,43 +196,44 @@ pub fn locate_range(database: &Database, table: &Table, low: &Bound, high: &Boun
         Method::Hash | Method::List(..) => None,
     };
     let Some(mut shards) = found else {
-        return Reach::Unsure;
+        return RangeShards::Unsure;
     };
     shards.sort_unstable();
     shards.dedup();
-    Reach::Shards(shards)
+    RangeShards::Shards(shards)
 }
 
 /// An end, read: the value and whether it belongs to the range.
-enum End {
+enum RangeEnd {
     At(Option<(Value<'static>, bool)>),
     /// Nothing compares with it: NULL.
     NoRows,
     Unsure,
 }
 
-fn end(kind: &KeyKind<'_>, bound: &Bound) -> End {
+fn end(kind: &KeyKind<'_>, bound: &Bound) -> RangeEnd {
     let (constant, including) = match bound {
-        Bound::Open => return End::At(None),
+        Bound::Open => return RangeEnd::At(None),
         Bound::Including(constant) => (constant, true),
         Bound::Excluding(constant) => (constant, false),
     };
     if *constant == Constant::Null {
-        return End::NoRows;
+        return RangeEnd::NoRows;
     }
     // A constant that no value is equal to still lies somewhere: `id < 5.5`, `d < '2024-01-01 00:00:00.5'`.
     if let (KeyKind::Integer { .. }, Constant::Decimal(text)) = (kind, constant) {
-        return Number::parse(text).map_or(End::Unsure, |number| End::At(Some((Value::Number(number), including))));
+        return Number::parse(text)
+            .map_or(RangeEnd::Unsure, |number| RangeEnd::At(Some((Value::Number(number), including))));
     }
     if let (KeyKind::Datetime(_), Some(moment)) = (kind, value::moment(constant)) {
-        return End::At(Some((Value::Moment(moment), including)));
+        return RangeEnd::At(Some((Value::Moment(moment), including)));
     }
     match value::compared(kind, constant, &Weights::default()) {
-        Read::Is(Value::Number(number)) => End::At(Some((Value::Number(number), including))),
-        Read::Is(Value::Moment(moment)) => End::At(Some((Value::Moment(moment), including))),
-        Read::Is(Value::Time(time)) => End::At(Some((Value::Time(time), including))),
-        Read::Is(Value::Bytes(bytes)) => End::At(Some((Value::Bytes(bytes.into_owned().into()), including))),
-        _ => End::Unsure,
+        Read::Is(Value::Number(number)) => RangeEnd::At(Some((Value::Number(number), including))),
+        Read::Is(Value::Moment(moment)) => RangeEnd::At(Some((Value::Moment(moment), including))),
+        Read::Is(Value::Time(time)) => RangeEnd::At(Some((Value::Time(time), including))),
+        Read::Is(Value::Bytes(bytes)) => RangeEnd::At(Some((Value::Bytes(bytes.into_owned().into()), including))),
+        _ => RangeEnd::Unsure,
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::placement::{Placement, SLOTS, SlotMap};
 use crate::table::{Column, ColumnType};
-use crate::weights::Learnt;
+use crate::weights::CollationWeights;
 
 fn column_type(full: &str) -> ColumnType {
     let (text, collation) =
@@ -75,7 +75,7 @@ fn weights() -> Weights {
         of.insert(char, Box::new([char.to_ascii_uppercase() as u8]));
     }
     of.insert('\u{200d}', Box::new([]));
-    let learnt = |pad| Learnt { pad, space: b" ".to_vec(), of: of.clone() };
+    let learnt = |pad| CollationWeights { pad, space: b" ".to_vec(), of: of.clone() };
     Weights::default().with("utf8mb4_general_ci", learnt(true)).with("utf8mb4_0900_ai_ci", learnt(false))
 }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use weir_catalog::{Change, Definition, Object, ShardId};
 use weir_exec::ShardLease;
-use weir_shards::ask::Answer;
+use weir_shards::ask::ServerAnswer;
 
 use super::asked::Asked;
 use super::intent::Intent;
@@ -129,13 +129,13 @@ pub(super) fn renames_on<'d>(
 pub(super) async fn drop_rest(definition: &Definition, shard: ShardId, shards: &mut (impl Reach + ?Sized)) -> bool {
     let accounts = definition.objects.iter().all(|object| object.database.is_empty());
     if let Some(text) = definition.statement.text.as_deref().filter(|_| accounts).and_then(if_there) {
-        return matches!(shards.ask(shard, &text).await, Answer::Reply(_));
+        return matches!(shards.ask(shard, &text).await, ServerAnswer::Reply(_));
     }
     if definition.objects.len() < 2 {
         return true;
     }
     match drop_if_there(definition.changes.iter()) {
-        Some(text) => matches!(shards.ask(shard, &text).await, Answer::Reply(_)),
+        Some(text) => matches!(shards.ask(shard, &text).await, ServerAnswer::Reply(_)),
         None => true,
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn create_routine(
 ) -> Result<Option<Intent>, Failure> {
     let Some(object) = names::object(asked, catalog, &routine.name)? else { return Ok(None) };
     if let (true, RoutineBody::Statement(body)) = (routine.function, routine.body) {
-        let reach = Reach::of(asked, catalog, body, &object.database);
+        let reach = BodyUse::of(asked, catalog, body, &object.database);
         if reach.sharded.is_some() || reach.single.is_some() || reach.writes {
             return Err(not_supported(
                 "A function in a sharded database can read GLOBAL tables only, because each shard runs it on its own rows: \
@@ -78,7 +78,7 @@ pub(super) fn create_trigger(
     trigger: &CreateTrigger<'_>,
 ) -> Result<Option<Intent>, Failure> {
     let Some(table) = names::object(asked, catalog, &trigger.table)? else { return Ok(None) };
-    let reach = Reach::of(asked, catalog, trigger.body, &table.database);
+    let reach = BodyUse::of(asked, catalog, trigger.body, &table.database);
     let alone = match shards::table(catalog, &table).map(|table| &table.placement) {
         Some(Placement::Single(shard)) => {
             reach.sharded.is_none()
@@ -126,7 +126,7 @@ pub(super) fn event(
 ) -> Result<Option<Intent>, Failure> {
     let Some(object) = names::object(asked, catalog, name)? else { return Ok(None) };
     if let Some(body) = body {
-        let reach = Reach::of(asked, catalog, body, &object.database);
+        let reach = BodyUse::of(asked, catalog, body, &object.database);
         if reach.sharded.is_some() || reach.single.is_some() || reach.global || reach.writes {
             return Err(not_supported(
                 "An event in a sharded database can't use tables, because each shard would run it by itself: have a scheduler run \
@@ -140,7 +140,7 @@ pub(super) fn event(
 
 /// What the body of a program may use. More than it does use: any name counts that is a table's.
 #[derive(Default)]
-struct Reach {
+struct BodyUse {
     sharded: Option<String>,
     single: Option<Vec<weir_catalog::ShardId>>,
     global: bool,
@@ -148,11 +148,11 @@ struct Reach {
     writes: bool,
 }
 
-impl Reach {
-    fn of(asked: &Asked<'_>, catalog: &Catalog, body: Span, database: &str) -> Reach {
+impl BodyUse {
+    fn of(asked: &Asked<'_>, catalog: &Catalog, body: Span, database: &str) -> BodyUse {
         const WRITES: [&str; 9] =
             ["insert", "update", "delete", "replace", "call", "load", "truncate", "execute", "handler"];
-        let mut reach = Reach::default();
+        let mut reach = BodyUse::default();
         let names = names_in(body.text(asked.text), asked.mode);
         let writes = |name: &[u8]| WRITES.iter().any(|write| name.eq_ignore_ascii_case(write.as_bytes()));
         reach.writes = names.iter().any(|(name, word)| *word && writes(name));

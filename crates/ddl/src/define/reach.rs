@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use weir_catalog::{Definition, Object, ShardId};
 use weir_exec::ShardLease;
-use weir_shards::ask::{Answer, Reply, ask};
+use weir_shards::ask::{Reply, ServerAnswer, ask};
 use weir_shards::own::{Own, name, quoted};
 use weir_wire::error::{codes, not_supported};
 use weir_wire::{Failure, Fault};
@@ -16,14 +16,16 @@ use super::names;
 /// A way to shards.
 pub trait Reach {
     /// Asks a shard's writer.
-    fn ask(&mut self, shard: ShardId, text: &str) -> impl Future<Output = Answer>;
+    fn ask(&mut self, shard: ShardId, text: &str) -> impl Future<Output = ServerAnswer>;
 }
 
 impl Reach for [ShardLease] {
-    async fn ask(&mut self, shard: ShardId, text: &str) -> Answer {
+    async fn ask(&mut self, shard: ShardId, text: &str) -> ServerAnswer {
         match part_of(self, shard) {
             Some(part) => ask(&mut part.lease, text.as_bytes()).await,
-            None => Answer::Lost(Failure::new(Fault::Weir, 1105, b"HY000", "there is no connection to the shard")),
+            None => {
+                ServerAnswer::Lost(Failure::new(Fault::Weir, 1105, b"HY000", "there is no connection to the shard"))
+            }
         }
     }
 }
@@ -79,17 +81,17 @@ impl WithOwnAccount {
 }
 
 impl Reach for WithOwnAccount {
-    async fn ask(&mut self, shard: ShardId, text: &str) -> Answer {
+    async fn ask(&mut self, shard: ShardId, text: &str) -> ServerAnswer {
         match self.own.run_long(shard, self.around(text)).await {
             Ok(replies) => {
                 // The last one is that of the settings.
                 let rows = replies.into_iter().rev().nth(1).map(|reply| reply.rows).unwrap_or_default();
-                Answer::Reply(Reply { rows, ..Reply::default() })
+                ServerAnswer::Reply(Reply { rows, ..Reply::default() })
             }
             Err(failure) if [codes::CR_SERVER_LOST, codes::CR_CONN_HOST_ERROR].contains(&failure.code) => {
-                Answer::Lost(failure)
+                ServerAnswer::Lost(failure)
             }
-            Err(failure) => Answer::Refused(failure),
+            Err(failure) => ServerAnswer::Refused(failure),
         }
     }
 }
@@ -101,8 +103,8 @@ pub(super) fn part_of(parts: &mut [ShardLease], shard: ShardId) -> Option<&mut S
 pub(super) async fn exists(object: &Object, shard: ShardId, shards: &mut (impl Reach + ?Sized)) -> Option<bool> {
     let text = format!("SHOW CREATE TABLE {}", names::quoted(object));
     match shards.ask(shard, &text).await {
-        Answer::Reply(_) => Some(true),
-        Answer::Refused(failure) if failure.code == 1146 => Some(false),
+        ServerAnswer::Reply(_) => Some(true),
+        ServerAnswer::Refused(failure) if failure.code == 1146 => Some(false),
         _ => None,
     }
 }

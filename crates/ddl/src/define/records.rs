@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weir_catalog::{Catalog, Learnt, Object, ShardId, Weights};
+use weir_catalog::{Catalog, CollationWeights, Object, ShardId, Weights};
 use weir_shards::ask::Row;
 use weir_wire::Failure;
 
@@ -30,7 +30,7 @@ pub trait Records {
     fn weights(&self) -> Weights;
 
     /// Adds what was learnt of a collation.
-    fn learnt(&self, collation: &str, more: &Learnt);
+    fn learnt(&self, collation: &str, more: &CollationWeights);
 
     /// The next value of a table's AUTO_INCREMENT.
     ///

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use weir_catalog::{Catalog, Change, Definition, DefinitionKind, Object, Progress, ShardId, Undo};
 use weir_shards::Locks;
-use weir_shards::ask::Answer;
+use weir_shards::ask::ServerAnswer;
 use weir_wire::{Failure, Fault};
 
 use super::already::{Verdict, comparable, verdict};
@@ -159,9 +159,9 @@ async fn one(
     }
     let text = definition.statement.text_for(shard).unwrap_or_default();
     let refusal = match shards.ask(shard, text).await {
-        Answer::Reply(_) => return Progress::Done,
-        Answer::Lost(failure) => return Progress::Lost(failure.to_string()),
-        Answer::Refused(failure) => failure,
+        ServerAnswer::Reply(_) => return Progress::Done,
+        ServerAnswer::Lost(failure) => return Progress::Lost(failure.to_string()),
+        ServerAnswer::Refused(failure) => failure,
     };
     let done = match verdict(definition.deed, &refusal) {
         Verdict::Done if definition.deed == DefinitionKind::Drop => drop_rest(definition, shard, shards).await,

@@ -5,9 +5,9 @@
 use futures_util::future::join_all;
 use weir_catalog::define::Unplaced;
 use weir_catalog::{Catalog, Definition, DefinitionKind, Object, Progress, ShardId};
-use weir_exec::{Outcome, ShardLease};
+use weir_exec::{MultiShardResult, ShardLease};
 use weir_shards::Locks;
-use weir_shards::ask::{Answer, Reply, ask};
+use weir_shards::ask::{Reply, ServerAnswer, ask};
 use weir_sql::ast::StatementKind;
 use weir_wire::{Failure, Fault};
 
@@ -38,7 +38,7 @@ pub async fn define<R: Records>(
     records: &R,
     locks: &Locks,
     parts: &mut [ShardLease],
-) -> Result<Option<Outcome>, Failure> {
+) -> Result<Option<MultiShardResult>, Failure> {
     let catalog = records.catalog();
     let Some(objects) = intend(asked, &catalog)?.map(|intent| intent.objects) else { return Ok(None) };
     let mut all = objects.clone();
@@ -146,21 +146,8 @@ async fn begin<R: Records>(
         }
         let intent = match intend_knowing(asked, &now, knowledge.as_ref()) {
             Ok(intent) => intent,
-            Err(Unplaced::Refused(failure)) => return Err(failure),
-            Err(Unplaced::NeedsCheck { column, collation }) => {
-                let known = knowledge.get_or_insert_default();
-                if known.inexact.contains(&collation) {
-                    return Err(weir_catalog::collation::refusal(&column, &collation));
-                }
-                match known.check(records, &column, &collation).await {
-                    // A table without a clause needs no such key.
-                    Err(_) if known.inexact.contains(&collation) => continue,
-                    checked => checked?,
-                }
-                continue;
-            }
-            Err(Unplaced::NeedsWeights(collation, chars)) => {
-                knowledge.get_or_insert_default().learn(records, &collation, &chars).await?;
+            Err(unplaced) => {
+                learn(knowledge.get_or_insert_default(), unplaced, records).await?;
                 continue;
             }
         };
@@ -183,23 +170,48 @@ async fn begin<R: Records>(
             (said, note) => said.or(note),
         };
         undo::capture(asked, &now, &mut intent, parts).await;
-        let (record, version) = (intent.record(asked)?, now.version);
-        let (told, number) = std::sync::mpsc::channel();
-        let begun = records.change(move |catalog| {
-            if catalog.version == version {
-                // The receiver lives as long as the future that awaits this.
-                let _ = told.send(catalog.begin_definition(record));
-            }
-            Ok(())
-        });
-        begun.await?;
-        if let Ok(id) = number.try_recv() {
+        if let Some(id) = record(records, now.version, intent.record(asked)?).await? {
             return Ok(Some((id, intent)));
         }
     }
     drop(turn);
     let message = "Other definitions have changed the object meanwhile; try again";
     Err(Failure::new(Fault::Weir, 1412, b"HY000", message))
+}
+
+/// Records a definition if the catalog is still of this version. Its number.
+async fn record<R: Records>(records: &R, version: u64, record: Definition) -> Result<Option<u64>, Failure> {
+    let (told, number) = std::sync::mpsc::channel();
+    let begun = records.change(move |catalog| {
+        if catalog.version == version {
+            // The receiver lives as long as the future that awaits this.
+            let _ = told.send(catalog.begin_definition(record));
+        }
+        Ok(())
+    });
+    begun.await?;
+    Ok(number.try_recv().ok())
+}
+
+/// Learns what was missing to place a table.
+///
+/// # Errors
+/// A refusal, or what the servers say of it.
+async fn learn<R: Records>(known: &mut Knowledge, unplaced: Unplaced, records: &R) -> Result<(), Failure> {
+    match unplaced {
+        Unplaced::Refused(failure) => Err(failure),
+        Unplaced::NeedsCheck { column, collation } => {
+            if known.inexact.contains(&collation) {
+                return Err(weir_catalog::collation::refusal(&column, &collation));
+            }
+            match known.check(records, &column, &collation).await {
+                // A table without a clause needs no such key.
+                Err(_) if known.inexact.contains(&collation) => Ok(()),
+                checked => checked,
+            }
+        }
+        Unplaced::NeedsWeights(collation, chars) => known.learn(records, &collation, &chars).await,
+    }
 }
 
 /// What is known of the servers that a new table will be on.
@@ -274,18 +286,18 @@ enum First {
 async fn first<R: Records>(records: &R, id: u64, intent: &Intent, parts: &mut [ShardLease]) -> Result<First, Failure> {
     let answer = match intent.shards.first().and_then(|shard| part_of(parts, *shard)) {
         Some(part) => ask(&mut part.lease, intent.text_for(part.shard)).await,
-        None => Answer::Refused(no_part()),
+        None => ServerAnswer::Refused(no_part()),
     };
     match answer {
-        Answer::Reply(reply) if intent.if_not_exists && reply.warnings > 0 => Ok(First::ThereAlready(reply)),
-        Answer::Reply(reply) => {
+        ServerAnswer::Reply(reply) if intent.if_not_exists && reply.warnings > 0 => Ok(First::ThereAlready(reply)),
+        ServerAnswer::Reply(reply) => {
             if intent.shards.len() > 1 {
                 let news = [(intent.shards[0], Progress::Done)];
                 records.change(move |catalog| note(catalog, id, &news)).await?;
             }
             Ok(First::Done(reply))
         }
-        Answer::Refused(failure)
+        ServerAnswer::Refused(failure)
             if intent.shards.len() > 1
                 && intent.objects.len() == 1
                 && intent.deed == DefinitionKind::Drop
@@ -293,8 +305,8 @@ async fn first<R: Records>(records: &R, id: u64, intent: &Intent, parts: &mut [S
         {
             Ok(First::Missing(failure))
         }
-        Answer::Refused(failure) => Ok(First::Refused(failure)),
-        Answer::Lost(failure) => {
+        ServerAnswer::Refused(failure) => Ok(First::Refused(failure)),
+        ServerAnswer::Lost(failure) => {
             let news = [(intent.shards[0], Progress::Lost(failure.message.clone()))];
             records.change(move |catalog| note(catalog, id, &news)).await?;
             let message = format!("{}; whether it ran is unknown: {}", failure.message, way_on(id));
@@ -325,14 +337,14 @@ fn no_part() -> Failure {
     Failure::new(Fault::Weir, 1105, b"HY000", "there is no connection to the shard")
 }
 
-fn outcome(reply: Reply, note: Option<String>) -> Outcome {
-    Outcome {
+fn outcome(reply: Reply, note: Option<String>) -> MultiShardResult {
+    MultiShardResult {
         affected: reply.affected,
         warnings: reply.warnings.saturating_add(u16::from(note.is_some())),
         note,
         insert_id: reply.insert_id,
         info: reply.info,
         status: reply.status,
-        ..Outcome::default()
+        ..MultiShardResult::default()
     }
 }

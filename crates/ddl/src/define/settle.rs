@@ -5,7 +5,7 @@
 
 use weir_catalog::{Catalog, Definition, DefinitionKind, Progress, ShardId};
 use weir_exec::ShardLease;
-use weir_shards::ask::{Answer, Reply};
+use weir_shards::ask::{Reply, ServerAnswer};
 use weir_sql::ast::StatementKind;
 use weir_wire::{Failure, Fault};
 
@@ -30,16 +30,16 @@ pub(super) enum Answered {
 
 impl Answered {
     /// What an answer means by itself.
-    pub(super) fn of(asked: &Asked<'_>, intent: &Intent, answer: Answer) -> Answered {
+    pub(super) fn of(asked: &Asked<'_>, intent: &Intent, answer: ServerAnswer) -> Answered {
         match answer {
-            Answer::Reply(reply) if reply.warnings > 0 && makes_if_not_there(asked) => match intent.deed {
+            ServerAnswer::Reply(reply) if reply.warnings > 0 && makes_if_not_there(asked) => match intent.deed {
                 // One that nobody knows of, with rows perhaps that belong elsewhere.
                 DefinitionKind::CreateTable => Answered::Refused(there_already(intent)),
                 _ => Answered::There,
             },
-            Answer::Reply(reply) => Answered::Made(reply),
-            Answer::Refused(failure) => Answered::Refused(failure),
-            Answer::Lost(failure) => Answered::Lost(failure),
+            ServerAnswer::Reply(reply) => Answered::Made(reply),
+            ServerAnswer::Refused(failure) => Answered::Refused(failure),
+            ServerAnswer::Lost(failure) => Answered::Lost(failure),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weir_catalog::{Catalog, Learnt, Object, ShardId, Weights};
+use weir_catalog::{Catalog, CollationWeights, Object, ShardId, Weights};
 use weir_shards::ask::Row;
 use weir_shards::sequence::SequenceName;
 use weir_shards::sharding::Sharding;
@@ -35,7 +35,7 @@ impl Records for Arc<Sharding> {
         Weights::clone(&Sharding::weights(self))
     }
 
-    fn learnt(&self, collation: &str, more: &Learnt) {
+    fn learnt(&self, collation: &str, more: &CollationWeights) {
         Sharding::learnt(self, collation, more);
     }
 

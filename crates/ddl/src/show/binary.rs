@@ -1,7 +1,7 @@
 //! Rows in the binary format, made of text: what Weir puts together for clients that have prepared a statement.
 
 use bytes::Bytes;
-use weir_exec::read::{Column, Kind};
+use weir_exec::read::{Column, ColumnKind};
 use weir_shards::ask::Row;
 use weir_wire::codec::put_lenenc_bytes;
 use weir_wire::{Capabilities, Failure, Fault};
@@ -10,7 +10,7 @@ use weir_wire::{Capabilities, Failure, Fault};
 ///
 /// # Errors
 /// When a definition is cut short.
-pub fn kinds(definitions: &[Bytes], capabilities: Capabilities) -> Result<Vec<Kind>, Failure> {
+pub fn kinds(definitions: &[Bytes], capabilities: Capabilities) -> Result<Vec<ColumnKind>, Failure> {
     let kind = |definition: &Bytes| Column::parse(definition, capabilities).map(|column| column.kind);
     definitions.iter().map(kind).collect::<Result<_, _>>().map_err(|e| malformed(&e.to_string()))
 }
@@ -19,7 +19,7 @@ pub fn kinds(definitions: &[Bytes], capabilities: Capabilities) -> Result<Vec<Ki
 ///
 /// # Errors
 /// When a value does not look as its column says.
-pub fn row(row: &Row, kinds: &[Kind]) -> Result<Vec<u8>, Failure> {
+pub fn row(row: &Row, kinds: &[ColumnKind]) -> Result<Vec<u8>, Failure> {
     // A header byte, and a bit for each column that is NULL, the first two unused.
     let mut payload = vec![0; 1 + (row.len() + 2).div_ceil(8)];
     for (at, (cell, kind)) in row.iter().zip(kinds).enumerate() {
@@ -31,17 +31,17 @@ pub fn row(row: &Row, kinds: &[Kind]) -> Result<Vec<u8>, Failure> {
     Ok(payload)
 }
 
-fn put(out: &mut Vec<u8>, text: &[u8], kind: Kind) -> Result<(), Failure> {
+fn put(out: &mut Vec<u8>, text: &[u8], kind: ColumnKind) -> Result<(), Failure> {
     match kind {
-        Kind::Integer { width, unsigned } => {
+        ColumnKind::Integer { width, unsigned } => {
             let bytes = if unsigned { parsed::<u64>(text)?.to_le_bytes() } else { parsed::<i64>(text)?.to_le_bytes() };
             out.extend_from_slice(&bytes[..usize::from(width).min(8)]);
         }
-        Kind::Float => out.extend_from_slice(&parsed::<f32>(text)?.to_le_bytes()),
-        Kind::Double => out.extend_from_slice(&parsed::<f64>(text)?.to_le_bytes()),
-        Kind::Date => date(out, text)?,
-        Kind::Time => time(out, text)?,
-        Kind::Decimal | Kind::Bytes => put_lenenc_bytes(out, text),
+        ColumnKind::Float => out.extend_from_slice(&parsed::<f32>(text)?.to_le_bytes()),
+        ColumnKind::Double => out.extend_from_slice(&parsed::<f64>(text)?.to_le_bytes()),
+        ColumnKind::Date => date(out, text)?,
+        ColumnKind::Time => time(out, text)?,
+        ColumnKind::Decimal | ColumnKind::Bytes => put_lenenc_bytes(out, text),
     }
     Ok(())
 }
@@ -102,7 +102,8 @@ mod tests {
 
     #[test]
     fn time_spans_have_days_and_a_sign() {
-        let told = |text: &str| row(&vec![Some(text.as_bytes().to_vec())], &[Kind::Time]).map(|row| row[2..].to_vec());
+        let told =
+            |text: &str| row(&vec![Some(text.as_bytes().to_vec())], &[ColumnKind::Time]).map(|row| row[2..].to_vec());
         for (text, expected) in [
             ("00:00:00", &[0][..]),
             ("00:00:00.000", &[0]),

@@ -4,7 +4,7 @@
 
 use weir_catalog::Object;
 use weir_exec::ShardLease;
-use weir_exec::read::Kind;
+use weir_exec::read::ColumnKind;
 use weir_exec::values::{self, MOST_STATEMENT};
 use weir_plan::{InformationEdit, InformationQuery, InformationTable};
 use weir_shards::ask::{Reply, Row};
@@ -126,10 +126,10 @@ fn query(
 }
 
 /// MariaDB makes DECIMAL of unsigned integers in a UNION: they become what they were.
-fn column(reply: &Reply, at: usize, kind: Kind) -> String {
+fn column(reply: &Reply, at: usize, kind: ColumnKind) -> String {
     let name = String::from_utf8_lossy(reply.column_name(at).unwrap_or_default()).into_owned();
     match kind {
-        Kind::Integer { unsigned: true, .. } => format!("CAST(`{name}` AS UNSIGNED) AS `{name}`"),
+        ColumnKind::Integer { unsigned: true, .. } => format!("CAST(`{name}` AS UNSIGNED) AS `{name}`"),
         _ => format!("`{name}`"),
     }
 }

@@ -18,8 +18,8 @@ pub mod plan;
 mod tests;
 
 use futures_util::future::join_all;
-use weir_exec::{Outcome, ShardLease, Sink};
-use weir_shards::ask::{Answer, Reply, Row, ask};
+use weir_exec::{MultiShardResult, ShardLease, Sink};
+use weir_shards::ask::{Reply, Row, ServerAnswer, ask};
 use weir_sql::ast::StatementKind;
 use weir_wire::codec::{put_lenenc, put_lenenc_bytes};
 use weir_wire::packets::{EofPacket, OkPacket, encode_failure};
@@ -59,7 +59,7 @@ pub async fn answer<R: Records>(
     client: Client,
     parts: &mut [ShardLease],
     sink: &mut impl Sink,
-) -> Result<Outcome, Failure> {
+) -> Result<MultiShardResult, Failure> {
     let answer = match whole_reply(asked, records, parts).await {
         Ok(reply) => packets(&reply, client).map(|packets| (reply, packets)),
         Err(failure) => Err(failure),
@@ -73,11 +73,11 @@ pub async fn answer<R: Records>(
                 }
             }
             let (warnings, status) = (reply.warnings, reply.status);
-            Ok(Outcome { sent: reply.rows.len() as u64, warnings, status, ..Outcome::default() })
+            Ok(MultiShardResult { sent: reply.rows.len() as u64, warnings, status, ..MultiShardResult::default() })
         }
         Err(failure) => {
             sink.put(&encode_failure(&failure));
-            Ok(Outcome { error: Some(failure), ..Outcome::default() })
+            Ok(MultiShardResult { error: Some(failure), ..MultiShardResult::default() })
         }
     }
 }
@@ -146,9 +146,11 @@ async fn replies(
     asked.sort_by_key(|part| shards.iter().position(|shard| *shard == part.shard));
     let questions: Vec<_> = asked
         .into_iter()
-        .map(|part| -> std::pin::Pin<Box<dyn Future<Output = Answer> + '_>> { Box::pin(ask(&mut part.lease, text)) })
+        .map(|part| -> std::pin::Pin<Box<dyn Future<Output = ServerAnswer> + '_>> {
+            Box::pin(ask(&mut part.lease, text))
+        })
         .collect();
-    join_all(questions).await.into_iter().map(Answer::ok).collect()
+    join_all(questions).await.into_iter().map(ServerAnswer::ok).collect()
 }
 
 /// A reply as the client's packets, the end included.

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_catalog::{Catalog, Change, Method, Object, Placement, ShardId, ShardKey, Table};
-use weir_exec::read::Kind;
+use weir_exec::read::ColumnKind;
 use weir_shards::ask::{Reply, Row};
 use weir_sql::ast::UpkeepVerb;
 use weir_sql::{Bump, LexMode};
@@ -150,11 +150,11 @@ fn the_clause_and_the_sequence_are_in_the_table_shown() {
 #[test]
 fn text_becomes_binary_by_the_columns_kinds() {
     let kinds = [
-        Kind::Bytes,
-        Kind::Integer { width: 8, unsigned: true },
-        Kind::Date,
-        Kind::Integer { width: 4, unsigned: false },
-        Kind::Bytes,
+        ColumnKind::Bytes,
+        ColumnKind::Integer { width: 8, unsigned: true },
+        ColumnKind::Date,
+        ColumnKind::Integer { width: 4, unsigned: false },
+        ColumnKind::Bytes,
     ];
     let row = rows(&[&["t", "18446744073709551615", "2026-01-31 12:30:05", "-1", "NULL"]]).rows.remove(0);
     let expected = [&[0, 0b100_0000][..], &[1, b't'], &[0xff; 8], &[7, 0xea, 0x07, 1, 31, 12, 30, 5], &[0xff; 4]];

@@ -13,11 +13,11 @@ use tempfile::TempDir;
 use tokio::sync::Notify;
 use weir_backend::pool::{PoolSettings, Request};
 use weir_backend::server::Tls;
-use weir_backend::{Address, Pool, PoolKey, Profile, Reach, ServerSettings};
-use weir_catalog::{Catalog, Learnt, Object, ShardId, Weights};
+use weir_backend::{Address, ConnectSettings, Pool, PoolKey, Profile, ServerSettings};
+use weir_catalog::{Catalog, CollationWeights, Object, ShardId, Weights};
 use weir_ddl::define::{self, Asked, Cancelled, Records};
 use weir_ddl::show::{self, Client};
-use weir_exec::{Outcome, ShardLease, Sink};
+use weir_exec::{MultiShardResult, ShardLease, Sink};
 use weir_local::{Flavor, Installation, Server, ServerSpec};
 use weir_shards::Locks;
 use weir_shards::ask::{Reply, Row, ask};
@@ -88,7 +88,7 @@ impl Lab {
     }
 
     /// Runs a definition as a session whose default database is `shop`.
-    pub(crate) async fn define(&self, text: &str) -> Result<Option<Outcome>, Failure> {
+    pub(crate) async fn define(&self, text: &str) -> Result<Option<MultiShardResult>, Failure> {
         self.define_with(text, &mut self.parts().await).await
     }
 
@@ -119,7 +119,11 @@ impl Lab {
         sink.rows()
     }
 
-    pub(crate) async fn define_with(&self, text: &str, parts: &mut [ShardLease]) -> Result<Option<Outcome>, Failure> {
+    pub(crate) async fn define_with(
+        &self,
+        text: &str,
+        parts: &mut [ShardLease],
+    ) -> Result<Option<MultiShardResult>, Failure> {
         let mode = self.mode();
         let arena = Bump::new();
         let parsed = weir_sql::parse(&arena, text.as_bytes(), mode).expect("the test's statements can be read");
@@ -134,7 +138,7 @@ impl Lab {
         define::define(&asked, self, &self.locks, parts).await
     }
 
-    pub(crate) async fn done(&self, text: &str) -> Outcome {
+    pub(crate) async fn done(&self, text: &str) -> MultiShardResult {
         match self.define(text).await {
             Ok(Some(outcome)) => outcome,
             other => panic!("{text}: {other:?}"),
@@ -208,7 +212,7 @@ fn pool(server: &Server) -> Rc<Pool> {
         max_user_connections: 0,
         track_gtids: false,
     };
-    let reach = Reach { tls: Tls::Off, connect_timeout: Duration::from_secs(10) };
+    let reach = ConnectSettings { tls: Tls::Off, connect_timeout: Duration::from_secs(10) };
     let bounds = PoolSettings {
         max_queue: 10,
         queue_timeout: Duration::from_secs(10),
@@ -252,7 +256,7 @@ impl Records for Lab {
         self.weights.borrow().clone()
     }
 
-    fn learnt(&self, collation: &str, more: &Learnt) {
+    fn learnt(&self, collation: &str, more: &CollationWeights) {
         let more = self.weights.borrow().with(collation, more.clone());
         *self.weights.borrow_mut() = more;
     }

@@ -11,7 +11,7 @@ use weir_catalog::{Constant, Weights};
 use weir_ddl::define::Records;
 use weir_exec::read::{Cancel, Collations};
 use weir_exec::write::{self, Generator};
-use weir_exec::{Outcome, ShardLease, read};
+use weir_exec::{MultiShardResult, ShardLease, read};
 use weir_local::Flavor;
 use weir_plan::{Generate, Plan, Raise, Refusal, SessionFacts, WriteKind};
 use weir_shards::ask::ask;
@@ -114,7 +114,7 @@ impl Both {
     }
 
     /// Runs a statement on the shards, as a session would.
-    async fn sharded(&mut self, text: &str) -> Result<Outcome, Failure> {
+    async fn sharded(&mut self, text: &str) -> Result<MultiShardResult, Failure> {
         if !self.in_transaction {
             for part in &mut self.parts {
                 ask(&mut part.lease, b"BEGIN").await.ok()?;
@@ -134,11 +134,11 @@ impl Both {
         }
     }
 
-    async fn statement(&mut self, text: &str) -> Result<Outcome, Failure> {
+    async fn statement(&mut self, text: &str) -> Result<MultiShardResult, Failure> {
         let collations = Collations::default();
         let cancel: &Cancel<'_> = &|_| Box::pin(async { false });
-        let reading = read::Session { capabilities: Capabilities::empty(), collations: &collations, cancel };
-        let mut session = write::Session {
+        let reading = read::ReadContext { capabilities: Capabilities::empty(), collations: &collations, cancel };
+        let mut session = write::WriteContext {
             reading: &reading,
             in_transaction: self.in_transaction,
             insert_id: Some(self.insert_id),
@@ -194,12 +194,12 @@ impl Both {
                     let text = route.text.unwrap_or(text);
                     let part = self.parts.iter_mut().find(|part| part.shard == route.shard).expect("it has all");
                     let reply = ask(&mut part.lease, &text).await;
-                    return reply.ok().map(|reply| Outcome {
+                    return reply.ok().map(|reply| MultiShardResult {
                         affected: reply.affected,
                         info: reply.info,
                         warnings: reply.warnings,
                         insert_id: session.generated.unwrap_or(reply.insert_id),
-                        ..Outcome::default()
+                        ..MultiShardResult::default()
                     });
                 }
                 other => panic!("{}: {other:?}", String::from_utf8_lossy(&text)),

@@ -42,7 +42,7 @@ pub const ANY_DECIMALS: u8 = 31;
 
 /// How a column's values look in the formats of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnKind {
     /// An integer; in a binary row it has so many bytes.
     Integer {
         /// 1, 2, 4 or 8.
@@ -68,7 +68,7 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
     /// How its values look.
-    pub kind: Kind,
+    pub kind: ColumnKind,
     /// Its type as the definition says it.
     pub code: u8,
     /// The id of its collation.
@@ -99,7 +99,7 @@ impl Column {
         let code = r.u8("column type")?;
         let flags = r.u16("column flags")?;
         let decimals = r.u8("decimals")?;
-        let (kind, zerofill) = (Kind::of(code, flags & UNSIGNED != 0), flags & ZEROFILL != 0);
+        let (kind, zerofill) = (ColumnKind::of(code, flags & UNSIGNED != 0), flags & ZEROFILL != 0);
         Ok(Column { kind, code, collation, decimals, length, zerofill })
     }
 
@@ -109,20 +109,20 @@ impl Column {
     }
 }
 
-impl Kind {
-    fn of(code: u8, unsigned: bool) -> Kind {
+impl ColumnKind {
+    fn of(code: u8, unsigned: bool) -> ColumnKind {
         match code {
-            types::TINY => Kind::Integer { width: 1, unsigned },
-            types::SHORT => Kind::Integer { width: 2, unsigned },
-            types::YEAR => Kind::Integer { width: 2, unsigned: true },
-            types::LONG | types::INT24 => Kind::Integer { width: 4, unsigned },
-            types::LONGLONG => Kind::Integer { width: 8, unsigned },
-            types::FLOAT => Kind::Float,
-            types::DOUBLE => Kind::Double,
-            types::DECIMAL | types::NEWDECIMAL => Kind::Decimal,
-            types::DATE | types::NEWDATE | types::DATETIME | types::TIMESTAMP => Kind::Date,
-            types::TIME => Kind::Time,
-            _ => Kind::Bytes,
+            types::TINY => ColumnKind::Integer { width: 1, unsigned },
+            types::SHORT => ColumnKind::Integer { width: 2, unsigned },
+            types::YEAR => ColumnKind::Integer { width: 2, unsigned: true },
+            types::LONG | types::INT24 => ColumnKind::Integer { width: 4, unsigned },
+            types::LONGLONG => ColumnKind::Integer { width: 8, unsigned },
+            types::FLOAT => ColumnKind::Float,
+            types::DOUBLE => ColumnKind::Double,
+            types::DECIMAL | types::NEWDECIMAL => ColumnKind::Decimal,
+            types::DATE | types::NEWDATE | types::DATETIME | types::TIMESTAMP => ColumnKind::Date,
+            types::TIME => ColumnKind::Time,
+            _ => ColumnKind::Bytes,
         }
     }
 }
@@ -158,11 +158,11 @@ mod tests {
             let definition = definition("c", code, flags, 2);
             Column::parse(&definition, Capabilities::empty()).expect("it is well formed").kind
         };
-        assert_eq!(kind(types::LONGLONG, UNSIGNED), Kind::Integer { width: 8, unsigned: true });
-        assert_eq!(kind(types::INT24, 0), Kind::Integer { width: 4, unsigned: false });
-        assert_eq!(kind(types::YEAR, 0), Kind::Integer { width: 2, unsigned: true });
-        assert_eq!((kind(types::NEWDECIMAL, 0), kind(types::TIMESTAMP, 0)), (Kind::Decimal, Kind::Date));
-        assert_eq!((kind(0xfd, 0), kind(0x10, UNSIGNED)), (Kind::Bytes, Kind::Bytes));
+        assert_eq!(kind(types::LONGLONG, UNSIGNED), ColumnKind::Integer { width: 8, unsigned: true });
+        assert_eq!(kind(types::INT24, 0), ColumnKind::Integer { width: 4, unsigned: false });
+        assert_eq!(kind(types::YEAR, 0), ColumnKind::Integer { width: 2, unsigned: true });
+        assert_eq!((kind(types::NEWDECIMAL, 0), kind(types::TIMESTAMP, 0)), (ColumnKind::Decimal, ColumnKind::Date));
+        assert_eq!((kind(0xfd, 0), kind(0x10, UNSIGNED)), (ColumnKind::Bytes, ColumnKind::Bytes));
         let whole = definition("c", types::DOUBLE, 0, 31);
         assert!(Column::parse(&whole, Capabilities::empty()).expect("it is well formed").any_decimals());
         for cut in 0..whole.len() - 2 {

@@ -8,15 +8,15 @@ mod json_input;
 use weir_plan::{Computed, ComputedColumn, Read};
 use weir_wire::{Failure, Fault};
 
-use super::columns::{Column, Kind};
+use super::columns::{Column, ColumnKind};
 use super::convert::Conversion;
 use super::failure::internal;
 use super::feed::FeedStep;
 use super::row::{self, Format, Span};
 use super::telling::Telling;
 use super::value::{self, Value, integer};
-use super::{SORT_LIMIT, Session, Stopped, put_end};
-use crate::{Outcome, Request, ShardLease, Sink};
+use super::{ReadContext, ReadError, SORT_LIMIT, put_end};
+use crate::{MultiShardResult, Request, ShardLease, Sink};
 use json_input::{Batch, Document, Types};
 use weir_wire::error::not_supported;
 
@@ -28,9 +28,9 @@ pub async fn run(
     parts: &mut [ShardLease],
     computed: &Computed,
     request: &Request<'_>,
-    session: &Session<'_>,
+    session: &ReadContext<'_>,
     sink: &mut impl Sink,
-) -> Result<Outcome, Failure> {
+) -> Result<MultiShardResult, Failure> {
     let telling = Telling::new(request, session, weir_wire::StatusFlags::empty(), sink);
     let mut running = Running { computed, telling, skip: computed.skip, left: computed.take.unwrap_or(u64::MAX) };
     let ended = running.all(parts).await;
@@ -56,10 +56,10 @@ struct Groups {
 }
 
 impl<S: Sink> Running<'_, S> {
-    async fn all(&mut self, parts: &mut [ShardLease]) -> Result<(), Stopped> {
+    async fn all(&mut self, parts: &mut [ShardLease]) -> Result<(), ReadError> {
         let (mut to, mut definitions, status) = self.telling.asked_head(parts, &self.computed.head).await?;
         let groups = self.groups(parts).await?;
-        let Some(format) = groups.format else { return Err(Stopped::Failed(internal("groups have no columns"))) };
+        let Some(format) = groups.format else { return Err(ReadError::Failed(internal("groups have no columns"))) };
         for (at, column) in self.computed.columns.iter().enumerate() {
             // What is not computed is told as shards tell it, which sort their groups as one server does.
             if let ComputedColumn::Own(place) = column
@@ -71,14 +71,14 @@ impl<S: Sink> Running<'_, S> {
             }
         }
         let charset = parts.first().and_then(|part| crate::values::results_charset(&part.lease));
-        let types = Types::new(self.computed, &groups.columns, format, charset).map_err(Stopped::Failed)?;
+        let types = Types::new(self.computed, &groups.columns, format, charset).map_err(ReadError::Failed)?;
         self.telling.tell(&definitions, status);
         let mut first = 0;
         while first < groups.rows.len() && self.left > 0 {
-            let batch = types.batch(&groups.rows[first..]).map_err(Stopped::Failed)?;
+            let batch = types.batch(&groups.rows[first..]).map_err(ReadError::Failed)?;
             let rows = &groups.rows[first..first + batch.rows];
             if self.computed.whole && batch.rows < groups.rows.len() {
-                return Err(Stopped::Failed(too_many()));
+                return Err(ReadError::Failed(too_many()));
             }
             first += batch.rows;
             self.batch(parts, &types, batch, rows, (&groups, &to)).await?;
@@ -87,7 +87,7 @@ impl<S: Sink> Running<'_, S> {
     }
 
     /// Reads the groups.
-    async fn groups(&mut self, parts: &mut [ShardLease]) -> Result<Groups, Stopped> {
+    async fn groups(&mut self, parts: &mut [ShardLease]) -> Result<Groups, ReadError> {
         let mut rows = self.telling.open(parts, &self.computed.groups).await?;
         let mut groups = Groups::default();
         let mut bytes = 0;
@@ -98,12 +98,12 @@ impl<S: Sink> Running<'_, S> {
                     bytes += size_of::<Vec<u8>>() + row.capacity();
                     groups.rows.push(row);
                     if bytes > SORT_LIMIT {
-                        break Err(Stopped::Failed(too_many()));
+                        break Err(ReadError::Failed(too_many()));
                     }
                 }
                 Ok(FeedStep::Wait) => self.telling.wait(&mut rows).await?,
                 Ok(FeedStep::End) => break Ok(()),
-                Err(failure) => break Err(Stopped::Failed(failure)),
+                Err(failure) => break Err(ReadError::Failed(failure)),
             }
         };
         if let (Some(columns), Some((definitions, _))) = (rows.columns(), rows.head()) {
@@ -122,14 +122,14 @@ impl<S: Sink> Running<'_, S> {
         batch: Batch,
         rows: &[Vec<u8>],
         (groups, to): (&Groups, &[Column]),
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), ReadError> {
         let Some(shard) = self.computed.computes() else {
-            return Err(Stopped::Failed(internal("the plan names no shard")));
+            return Err(ReadError::Failed(internal("the plan names no shard")));
         };
         let named = |part: &ShardLease| part.lease.capabilities.contains(weir_wire::Capabilities::QUERY_ATTRIBUTES);
         let named = parts.iter().find(|part| part.shard == shard).is_some_and(named);
         let document = Document::new(self.telling.request, &self.computed.parameters, batch.document, named);
-        let document = document.map_err(Stopped::Failed)?;
+        let document = document.map_err(ReadError::Failed)?;
         let text = types.text(&document);
         let read = Read::of_one(shard, text, (0..document.parameters()).collect(), String::new());
         let execution = document.execution();
@@ -145,7 +145,7 @@ impl<S: Sink> Running<'_, S> {
                     continue;
                 }
                 Ok(FeedStep::End) => break Ok(()),
-                Err(failure) => break Err(Stopped::Failed(failure)),
+                Err(failure) => break Err(ReadError::Failed(failure)),
             }
             if self.skip > 0 {
                 self.skip -= 1;
@@ -159,12 +159,12 @@ impl<S: Sink> Running<'_, S> {
                 let from = computed.columns().unwrap_or_default();
                 match Maker::new(&self.computed.columns, groups, from, to, computed.format(), averages) {
                     Ok(made) => maker = Some(made),
-                    Err(failure) => break Err(Stopped::Failed(failure)),
+                    Err(failure) => break Err(ReadError::Failed(failure)),
                 }
             }
             let Some(maker) = &mut maker else { continue };
             if let Err(failure) = maker.make(computed.payload(), rows) {
-                break Err(Stopped::Failed(failure));
+                break Err(ReadError::Failed(failure));
             }
             self.telling.send(&maker.row).await?;
         };
@@ -182,8 +182,8 @@ struct Maker<'a> {
     from: Vec<Column>,
     to: &'a [Column],
     conversions: Vec<Conversion>,
-    group_kinds: Vec<Kind>,
-    kinds: Vec<Kind>,
+    group_kinds: Vec<ColumnKind>,
+    kinds: Vec<ColumnKind>,
     group_spans: Vec<Span>,
     spans: Vec<Span>,
     values: Vec<Value>,
@@ -263,8 +263,10 @@ impl<'a> Maker<'a> {
 /// What is made of averages has more digits than a server shows, or a wider type. The type of the whole holds its values.
 fn of_more_digits(from: &Column, to: &Column, averages: bool) -> Option<Conversion> {
     match (from.kind, to.kind) {
-        (Kind::Decimal, Kind::Decimal) if averages && from.decimals > to.decimals => Some(Conversion::Decimal),
-        (Kind::Decimal, Kind::Integer { .. }) if from.decimals == 0 => Some(Conversion::Decimal),
+        (ColumnKind::Decimal, ColumnKind::Decimal) if averages && from.decimals > to.decimals => {
+            Some(Conversion::Decimal)
+        }
+        (ColumnKind::Decimal, ColumnKind::Integer { .. }) if from.decimals == 0 => Some(Conversion::Decimal),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
-use super::columns::{Column, Kind, types};
+use super::columns::{Column, ColumnKind, types};
 use super::decimal::Decimal;
 use super::failure::internal;
 use super::row::Format;
@@ -40,28 +40,34 @@ impl Conversion {
             return None;
         }
         match (from.kind, to.kind) {
-            (Kind::Bytes, Kind::Bytes) => same_strings(from, to).then_some(Conversion::Same),
-            (Kind::Integer { .. }, Kind::Integer { .. }) if from.kind == to.kind && from.code == to.code => {
+            (ColumnKind::Bytes, ColumnKind::Bytes) => same_strings(from, to).then_some(Conversion::Same),
+            (ColumnKind::Integer { .. }, ColumnKind::Integer { .. })
+                if from.kind == to.kind && from.code == to.code =>
+            {
                 Some(Conversion::Same)
             }
-            (Kind::Integer { .. }, Kind::Integer { .. }) if !year => Some(Conversion::Integer),
-            (Kind::Integer { .. }, Kind::Decimal) if from.code != YEAR => Some(Conversion::Integer),
-            (Kind::Integer { .. }, Kind::Double) if from.code != YEAR && to.any_decimals() => Some(Conversion::Float),
-            (Kind::Integer { .. }, Kind::Bytes) if from.code != YEAR && is_text(to) => Some(Conversion::Digits),
-            (Kind::Decimal, Kind::Decimal) if from.decimals == to.decimals => Some(Conversion::Same),
-            (Kind::Decimal, Kind::Decimal) if from.decimals < to.decimals => Some(Conversion::Decimal),
-            (Kind::Decimal, Kind::Double) if to.any_decimals() => Some(Conversion::Float),
-            (Kind::Decimal, Kind::Bytes) if is_text(to) => Some(Conversion::Digits),
-            (Kind::Float, Kind::Float) | (Kind::Double, Kind::Double) => {
+            (ColumnKind::Integer { .. }, ColumnKind::Integer { .. }) if !year => Some(Conversion::Integer),
+            (ColumnKind::Integer { .. }, ColumnKind::Decimal) if from.code != YEAR => Some(Conversion::Integer),
+            (ColumnKind::Integer { .. }, ColumnKind::Double) if from.code != YEAR && to.any_decimals() => {
+                Some(Conversion::Float)
+            }
+            (ColumnKind::Integer { .. }, ColumnKind::Bytes) if from.code != YEAR && is_text(to) => {
+                Some(Conversion::Digits)
+            }
+            (ColumnKind::Decimal, ColumnKind::Decimal) if from.decimals == to.decimals => Some(Conversion::Same),
+            (ColumnKind::Decimal, ColumnKind::Decimal) if from.decimals < to.decimals => Some(Conversion::Decimal),
+            (ColumnKind::Decimal, ColumnKind::Double) if to.any_decimals() => Some(Conversion::Float),
+            (ColumnKind::Decimal, ColumnKind::Bytes) if is_text(to) => Some(Conversion::Digits),
+            (ColumnKind::Float, ColumnKind::Float) | (ColumnKind::Double, ColumnKind::Double) => {
                 let any = from.any_decimals() && to.any_decimals();
                 (any || from.decimals == to.decimals).then_some(Conversion::Same)
             }
-            (Kind::Date, Kind::Date) => {
+            (ColumnKind::Date, ColumnKind::Date) => {
                 let with_time = |column: &Column| column.code == types::TIMESTAMP || column.code == types::DATETIME;
                 let alike = from.code == to.code || with_time(from) && with_time(to);
                 (alike && from.decimals == to.decimals).then_some(Conversion::Same)
             }
-            (Kind::Time, Kind::Time) => (from.decimals == to.decimals).then_some(Conversion::Same),
+            (ColumnKind::Time, ColumnKind::Time) => (from.decimals == to.decimals).then_some(Conversion::Same),
             _ => None,
         }
     }
@@ -90,7 +96,7 @@ impl Conversion {
             }
             Conversion::Decimal => Value::Decimal(Decimal::parse(field).map_err(|error| internal(&error.to_string()))?),
             Conversion::Float => Value::Float(float(from, format, field)?),
-            Conversion::Digits if from.kind == Kind::Decimal => Value::Text(field.to_vec()),
+            Conversion::Digits if from.kind == ColumnKind::Decimal => Value::Text(field.to_vec()),
             Conversion::Digits => Value::Text(integer(from, format, field)?.to_string().into_bytes()),
         })
     }
@@ -118,8 +124,8 @@ fn same_strings(from: &Column, to: &Column) -> bool {
     }
 }
 
-fn fits(value: i128, kind: Kind) -> bool {
-    let Kind::Integer { width, unsigned } = kind else { return true };
+fn fits(value: i128, kind: ColumnKind) -> bool {
+    let ColumnKind::Integer { width, unsigned } = kind else { return true };
     let bits = u32::from(width) * 8;
     if unsigned { value >= 0 && value < 1 << bits } else { (-(1_i128 << (bits - 1))..1 << (bits - 1)).contains(&value) }
 }

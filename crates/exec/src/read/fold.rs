@@ -9,7 +9,7 @@ use weir_plan::{Fold, SortKey};
 use weir_wire::Failure;
 
 use super::collations::Weights;
-use super::columns::{Column, Kind};
+use super::columns::{Column, ColumnKind};
 use super::decimal::Decimal;
 use super::failure::internal;
 use super::key::{self, KeyPart};
@@ -238,8 +238,9 @@ fn places(fold: &Fold) -> [usize; 3] {
 
 /// Sums of what the server takes for approximate are approximate.
 fn by_type(fold: &Fold, columns: &[Column]) -> Fold {
-    let approximate =
-        |column: &usize| columns.get(*column).is_some_and(|column| matches!(column.kind, Kind::Float | Kind::Double));
+    let approximate = |column: &usize| {
+        columns.get(*column).is_some_and(|column| matches!(column.kind, ColumnKind::Float | ColumnKind::Double))
+    };
     match fold {
         Fold::Sum(column) if approximate(column) => Fold::SumFloat(*column),
         Fold::Average { sum, count, .. } if approximate(sum) => Fold::Average { sum: *sum, count: *count, float: true },

@@ -10,7 +10,7 @@ use weir_plan::{Comparison, Condition, Fold, Grouped, SortKey};
 use weir_wire::{Failure, Fault};
 
 use super::collations::Weights;
-use super::columns::{Column, Kind};
+use super::columns::{Column, ColumnKind};
 use super::decimal::Decimal;
 use super::failure::internal;
 use super::fold::{FoldState, Folder, Input};
@@ -247,7 +247,7 @@ impl Groups {
         };
         let (mut whole, mut spans, mut key) = (Vec::new(), Vec::new(), Vec::new());
         value::put_row(&values, &self.columns, self.format, &mut whole)?;
-        let kinds: Vec<Kind> = self.columns.iter().map(|column| column.kind).collect();
+        let kinds: Vec<ColumnKind> = self.columns.iter().map(|column| column.kind).collect();
         row::locate(self.format, &kinds, kinds.len(), &whole, &mut spans).map_err(|e| internal(&e.to_string()))?;
         key::encode(&mut sort.parts, &whole, &spans, &mut key)?;
         sort.put(key, payload)

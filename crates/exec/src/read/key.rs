@@ -19,7 +19,7 @@ use weir_plan::{Compare, SortKey};
 use weir_wire::{Failure, Malformed};
 
 use super::collations::{Space, Weights, space_of};
-use super::columns::{Column, Kind};
+use super::columns::{Column, ColumnKind};
 use super::failure::internal;
 use super::row::{Format, Span};
 
@@ -153,20 +153,20 @@ pub(super) fn encode(parts: &mut [KeyPart], row: &[u8], spans: &[Span], out: &mu
 }
 
 impl How {
-    fn of_values(kind: Kind, format: Format) -> How {
+    fn of_values(kind: ColumnKind, format: Format) -> How {
         let text = format == Format::Text;
         match kind {
-            Kind::Integer { .. } if text => How::Digits,
-            Kind::Integer { width, unsigned } => How::Integer { width, unsigned },
-            Kind::Decimal => How::Decimal,
-            Kind::Float | Kind::Double if text => How::FloatText,
-            Kind::Float => How::Float,
-            Kind::Double => How::Double,
-            Kind::Date if text => How::DateText,
-            Kind::Date => How::Date,
-            Kind::Time if text => How::TimeText,
-            Kind::Time => How::Time,
-            Kind::Bytes => How::Bytes,
+            ColumnKind::Integer { .. } if text => How::Digits,
+            ColumnKind::Integer { width, unsigned } => How::Integer { width, unsigned },
+            ColumnKind::Decimal => How::Decimal,
+            ColumnKind::Float | ColumnKind::Double if text => How::FloatText,
+            ColumnKind::Float => How::Float,
+            ColumnKind::Double => How::Double,
+            ColumnKind::Date if text => How::DateText,
+            ColumnKind::Date => How::Date,
+            ColumnKind::Time if text => How::TimeText,
+            ColumnKind::Time => How::Time,
+            ColumnKind::Bytes => How::Bytes,
         }
     }
 

@@ -10,7 +10,7 @@ use weir_plan::SortKey;
 use weir_wire::{Failure, StatusFlags};
 
 use super::collations::Weights;
-use super::columns::{Column, Kind};
+use super::columns::{Column, ColumnKind};
 use super::failure::internal;
 use super::feed::{Feed, FeedEnd, FeedStep, Head};
 use super::key::{self, KeyPart, reach};
@@ -33,7 +33,7 @@ pub(super) struct Shape {
     /// Columns and their definitions.
     pub(super) head: Head,
     /// Their kinds.
-    pub(super) kinds: Vec<Kind>,
+    pub(super) kinds: Vec<ColumnKind>,
 }
 
 /// How the next row is chosen.

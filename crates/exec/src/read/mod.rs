@@ -41,7 +41,7 @@ use weir_wire::packets::{EofPacket, OkPacket, encode_failure};
 use weir_wire::{Capabilities, Failure, StatusFlags};
 
 pub use collations::{Collations, Space, Weights};
-pub use columns::{ANY_DECIMALS, Column, Kind};
+pub use columns::{ANY_DECIMALS, Column, ColumnKind};
 pub use computed::run as run_computed;
 pub use feed::{FeedEnd, FeedStep};
 pub use link::{Cancel, Link, Target};
@@ -50,11 +50,11 @@ pub use row::Format;
 pub use rows::{MergeSettings, Row, Rows};
 pub use union::run as run_union;
 
-use crate::{Outcome, Request, ShardLease, Sink};
+use crate::{MultiShardResult, Request, ShardLease, Sink};
 
 /// What a read needs to know of its session.
 #[derive(Clone, Copy)]
-pub struct Session<'a> {
+pub struct ReadContext<'a> {
     /// What was negotiated with the client.
     pub capabilities: Capabilities,
     /// What is known of the servers' collations.
@@ -77,10 +77,10 @@ pub async fn run(
     parts: &mut [ShardLease],
     read: &Read,
     request: &Request<'_>,
-    session: &Session<'_>,
+    session: &ReadContext<'_>,
     sink: &mut impl Sink,
-) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+) -> Result<MultiShardResult, Failure> {
+    let mut outcome = MultiShardResult::default();
     let mut rows = match open(parts, read, request, session.collations).await {
         Ok(rows) => rows,
         Err(failure) => {
@@ -98,22 +98,22 @@ pub async fn run(
 
 /// What comes behind the rows: the end of the result, or the error that ended it.
 fn put_end(
-    ended: Result<(), Stopped>,
-    mut outcome: Outcome,
+    ended: Result<(), ReadError>,
+    mut outcome: MultiShardResult,
     capabilities: Capabilities,
     sink: &mut impl Sink,
-) -> Result<Outcome, Failure> {
+) -> Result<MultiShardResult, Failure> {
     match ended {
         Ok(()) if capabilities.contains(Capabilities::DEPRECATE_EOF) => {
             let ok = OkPacket { header: 0xfe, warnings: outcome.warnings, ..OkPacket::plain(outcome.status) };
             sink.put(&ok.encode(capabilities));
         }
         Ok(()) => sink.put(&EofPacket { warnings: outcome.warnings, status: outcome.status }.encode()),
-        Err(Stopped::Failed(failure)) => {
+        Err(ReadError::Failed(failure)) => {
             sink.put(&encode_failure(&failure));
             outcome.error = Some(failure);
         }
-        Err(Stopped::Client(failure)) => return Err(failure),
+        Err(ReadError::Client(failure)) => return Err(failure),
     }
     Ok(outcome)
 }
@@ -157,7 +157,7 @@ async fn open_on<'p>(
 }
 
 /// Why a result was not handed on to its end.
-enum Stopped {
+enum ReadError {
     /// A shard failed; the client is to be told.
     Failed(Failure),
     /// The client can't be told anything.
@@ -169,11 +169,11 @@ async fn pump<L: Link>(
     rows: &mut Rows<L>,
     capabilities: Capabilities,
     sink: &mut impl Sink,
-    outcome: &mut Outcome,
-) -> Result<(), Stopped> {
+    outcome: &mut MultiShardResult,
+) -> Result<(), ReadError> {
     let mut begun = false;
     loop {
-        let step = rows.step().map_err(Stopped::Failed)?;
+        let step = rows.step().map_err(ReadError::Failed)?;
         if step != FeedStep::Wait && !begun {
             begun = true;
             put_head(rows, capabilities, sink);
@@ -183,16 +183,16 @@ async fn pump<L: Link>(
                 sink.put(rows.payload());
                 outcome.sent += 1;
                 if sink.is_full() {
-                    sink.flush().await.map_err(Stopped::Client)?;
+                    sink.flush().await.map_err(ReadError::Client)?;
                 }
             }
             FeedStep::Wait => {
-                sink.flush().await.map_err(Stopped::Client)?;
+                sink.flush().await.map_err(ReadError::Client)?;
                 // Cancel-safe, both of them.
                 tokio::select! {
                     biased;
-                    filled = rows.fill() => filled.map_err(Stopped::Failed)?,
-                    failure = sink.gone() => return Err(Stopped::Client(failure)),
+                    filled = rows.fill() => filled.map_err(ReadError::Failed)?,
+                    failure = sink.gone() => return Err(ReadError::Client(failure)),
                 }
             }
             FeedStep::End => return Ok(()),

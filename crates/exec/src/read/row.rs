@@ -4,7 +4,7 @@
 
 use weir_wire::{Malformed, Reader};
 
-use super::columns::Kind;
+use super::columns::ColumnKind;
 
 /// The format of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ fn bitmap(columns: usize) -> usize {
 #[inline]
 pub(super) fn locate(
     format: Format,
-    kinds: &[Kind],
+    kinds: &[ColumnKind],
     count: usize,
     row: &[u8],
     spans: &mut Vec<Span>,
@@ -84,7 +84,7 @@ fn locate_text(count: usize, row: &[u8], spans: &mut Vec<Span>) -> Result<(), Ma
     Ok(())
 }
 
-fn locate_binary(kinds: &[Kind], count: usize, row: &[u8], spans: &mut Vec<Span>) -> Result<(), Malformed> {
+fn locate_binary(kinds: &[ColumnKind], count: usize, row: &[u8], spans: &mut Vec<Span>) -> Result<(), Malformed> {
     let bits = bitmap(kinds.len());
     let mut at = 1 + bits;
     if row.len() < at {
@@ -97,11 +97,11 @@ fn locate_binary(kinds: &[Kind], count: usize, row: &[u8], spans: &mut Vec<Span>
             continue;
         }
         let (start, end) = match kind {
-            Kind::Integer { width, .. } => (at, at + usize::from(*width)),
-            Kind::Float => (at, at + 4),
-            Kind::Double => (at, at + 8),
+            ColumnKind::Integer { width, .. } => (at, at + usize::from(*width)),
+            ColumnKind::Float => (at, at + 4),
+            ColumnKind::Double => (at, at + 8),
             // Dates and times have a length of one byte, strings one of several forms.
-            Kind::Date | Kind::Time | Kind::Decimal | Kind::Bytes => {
+            ColumnKind::Date | ColumnKind::Time | ColumnKind::Decimal | ColumnKind::Bytes => {
                 let mut r = Reader::new(row.get(at..).unwrap_or_default());
                 let value = r.lenenc_bytes("binary row")?;
                 let end = row.len() - r.rest().len();

@@ -11,31 +11,31 @@ use super::failure::internal;
 use super::feed::FeedStep;
 use super::link::Link;
 use super::rows::Rows;
-use super::{Session, Stopped, open_on, put_definitions};
-use crate::{Outcome, Request, ShardLease, Sink};
+use super::{ReadContext, ReadError, open_on, put_definitions};
+use crate::{MultiShardResult, Request, ShardLease, Sink};
 
 /// What is told so far.
 pub(super) struct Telling<'a, S> {
     pub(super) request: &'a Request<'a>,
-    pub(super) session: &'a Session<'a>,
+    pub(super) session: &'a ReadContext<'a>,
     /// Status flags that the client does not get.
     untold: StatusFlags,
     sink: &'a mut S,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: MultiShardResult,
 }
 
 impl<'a, S: Sink> Telling<'a, S> {
     pub(super) fn new(
         request: &'a Request<'a>,
-        session: &'a Session<'a>,
+        session: &'a ReadContext<'a>,
         untold: StatusFlags,
         sink: &'a mut S,
     ) -> Telling<'a, S> {
-        Telling { request, session, untold, sink, outcome: Outcome::default() }
+        Telling { request, session, untold, sink, outcome: MultiShardResult::default() }
     }
 
     /// Asks what the columns are, and tells the client.
-    pub(super) async fn head(&mut self, parts: &mut [ShardLease], head: &Read) -> Result<Vec<Column>, Stopped> {
+    pub(super) async fn head(&mut self, parts: &mut [ShardLease], head: &Read) -> Result<Vec<Column>, ReadError> {
         let (columns, definitions, status) = self.asked_head(parts, head).await?;
         self.tell(&definitions, status);
         Ok(columns)
@@ -51,7 +51,7 @@ impl<'a, S: Sink> Telling<'a, S> {
         &mut self,
         parts: &mut [ShardLease],
         head: &Read,
-    ) -> Result<(Vec<Column>, Vec<Vec<u8>>, StatusFlags), Stopped> {
+    ) -> Result<(Vec<Column>, Vec<Vec<u8>>, StatusFlags), ReadError> {
         let mut rows = self.open(parts, head).await?;
         let ended = loop {
             match rows.step() {
@@ -59,7 +59,7 @@ impl<'a, S: Sink> Telling<'a, S> {
                 Ok(FeedStep::Row) => {}
                 Ok(FeedStep::Wait) => self.wait(&mut rows).await?,
                 Ok(FeedStep::End) => break Ok(()),
-                Err(failure) => break Err(Stopped::Failed(failure)),
+                Err(failure) => break Err(ReadError::Failed(failure)),
             }
         };
         rows.drain(self.session.cancel).await;
@@ -67,7 +67,7 @@ impl<'a, S: Sink> Telling<'a, S> {
         let columns = rows.columns().map(<[Column]>::to_vec).unwrap_or_default();
         self.outcome.status = rows.end().status - self.untold;
         let Some((definitions, status)) = rows.head() else {
-            return Err(Stopped::Failed(internal("a query has no columns")));
+            return Err(ReadError::Failed(internal("a query has no columns")));
         };
         Ok((columns, definitions.to_vec(), status))
     }
@@ -77,7 +77,7 @@ impl<'a, S: Sink> Telling<'a, S> {
         &self,
         parts: &'p mut [ShardLease],
         read: &Read,
-    ) -> Result<Rows<&'p mut ShardLease>, Stopped> {
+    ) -> Result<Rows<&'p mut ShardLease>, ReadError> {
         self.open_as(parts, read, self.request).await
     }
 
@@ -87,8 +87,8 @@ impl<'a, S: Sink> Telling<'a, S> {
         parts: &'p mut [ShardLease],
         read: &Read,
         request: &Request<'_>,
-    ) -> Result<Rows<&'p mut ShardLease>, Stopped> {
-        open_on(those(parts, read), read, request, self.session.collations).await.map_err(Stopped::Failed)
+    ) -> Result<Rows<&'p mut ShardLease>, ReadError> {
+        open_on(those(parts, read), read, request, self.session.collations).await.map_err(ReadError::Failed)
     }
 
     /// A read has come to its end, or is left there.
@@ -100,23 +100,23 @@ impl<'a, S: Sink> Telling<'a, S> {
     }
 
     /// Sends a row.
-    pub(super) async fn send(&mut self, row: &[u8]) -> Result<(), Stopped> {
+    pub(super) async fn send(&mut self, row: &[u8]) -> Result<(), ReadError> {
         self.sink.put(row);
         self.outcome.sent += 1;
         if self.sink.is_full() {
-            self.sink.flush().await.map_err(Stopped::Client)?;
+            self.sink.flush().await.map_err(ReadError::Client)?;
         }
         Ok(())
     }
 
     /// Waits for more of a read.
-    pub(super) async fn wait<L: Link>(&mut self, rows: &mut Rows<L>) -> Result<(), Stopped> {
-        self.sink.flush().await.map_err(Stopped::Client)?;
+    pub(super) async fn wait<L: Link>(&mut self, rows: &mut Rows<L>) -> Result<(), ReadError> {
+        self.sink.flush().await.map_err(ReadError::Client)?;
         // Cancel-safe, both of them.
         tokio::select! {
             biased;
-            filled = rows.fill() => filled.map_err(Stopped::Failed),
-            failure = self.sink.gone() => Err(Stopped::Client(failure)),
+            filled = rows.fill() => filled.map_err(ReadError::Failed),
+            failure = self.sink.gone() => Err(ReadError::Client(failure)),
         }
     }
 }

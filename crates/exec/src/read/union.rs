@@ -11,7 +11,7 @@ use weir_plan::{SortKey, Union, UnionPart};
 use weir_wire::{Failure, StatusFlags};
 
 use super::collations::Weights;
-use super::columns::{Column, Kind};
+use super::columns::{Column, ColumnKind};
 use super::convert::{Conversion, refused};
 use super::failure::internal;
 use super::feed::FeedStep;
@@ -21,8 +21,8 @@ use super::row::{self, Format, Span};
 use super::rows::Rows;
 use super::telling::{Telling, those};
 use super::value::{self, Value};
-use super::{SORT_LIMIT, Session, Stopped, put_end};
-use crate::{Outcome, Request, ShardLease, Sink};
+use super::{ReadContext, ReadError, SORT_LIMIT, put_end};
+use crate::{MultiShardResult, Request, ShardLease, Sink};
 use kept::Kept;
 
 /// Runs it on parts of all of its shards, as [`super::run`] does a read. `own`: the transaction that it runs in is the statement's, of
@@ -34,10 +34,10 @@ pub async fn run(
     parts: &mut [ShardLease],
     union: &Union,
     request: &Request<'_>,
-    session: &Session<'_>,
+    session: &ReadContext<'_>,
     own: bool,
     sink: &mut impl Sink,
-) -> Result<Outcome, Failure> {
+) -> Result<MultiShardResult, Failure> {
     let untold = if own { StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY } else { StatusFlags::empty() };
     let mut running = Running { union, telling: Telling::new(request, session, untold, sink) };
     let ended = running.all(parts).await;
@@ -67,7 +67,7 @@ enum To {
 }
 
 impl<S: Sink> Running<'_, S> {
-    async fn all(&mut self, parts: &mut [ShardLease]) -> Result<(), Stopped> {
+    async fn all(&mut self, parts: &mut [ShardLease]) -> Result<(), ReadError> {
         let whole = self.head(parts).await?;
         let (skip, left) = (self.union.skip, self.union.take.unwrap_or(u64::MAX));
         let mut to = match self.union.keys[..] {
@@ -95,13 +95,13 @@ impl<S: Sink> Running<'_, S> {
     }
 
     /// Asks what the columns are, and tells the client.
-    async fn head(&mut self, parts: &mut [ShardLease]) -> Result<Whole, Stopped> {
+    async fn head(&mut self, parts: &mut [ShardLease]) -> Result<Whole, ReadError> {
         let head = &self.union.head;
         let weights = match those(parts, head).first_mut() {
             Some(part) => self.telling.session.collations.needed_by(&self.union.keys, &mut part.lease).await,
             None => Err(internal("the plan names no shard")),
         };
-        let weights = weights.map_err(Stopped::Failed)?;
+        let weights = weights.map_err(ReadError::Failed)?;
         Ok(Whole { columns: self.telling.head(parts, head).await?, weights })
     }
 
@@ -112,17 +112,17 @@ impl<S: Sink> Running<'_, S> {
         part: &UnionPart,
         whole: &Whole,
         to: &mut To,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), ReadError> {
         let mut rows = self.telling.open(parts, &part.read).await?;
         let ended = self.rows(&mut rows, whole, to).await;
         self.telling.ended(&mut rows).await;
         ended
     }
 
-    async fn rows<L: Link>(&mut self, rows: &mut Rows<L>, whole: &Whole, to: &mut To) -> Result<(), Stopped> {
+    async fn rows<L: Link>(&mut self, rows: &mut Rows<L>, whole: &Whole, to: &mut To) -> Result<(), ReadError> {
         let mut maker: Option<Maker> = None;
         loop {
-            match rows.step().map_err(Stopped::Failed)? {
+            match rows.step().map_err(ReadError::Failed)? {
                 FeedStep::Row => {}
                 FeedStep::Wait => {
                     self.telling.wait(rows).await?;
@@ -132,10 +132,10 @@ impl<S: Sink> Running<'_, S> {
             }
             if maker.is_none() {
                 let from = rows.columns().unwrap_or_default();
-                maker = Some(Maker::new(from, whole, &self.union.keys, rows.format()).map_err(Stopped::Failed)?);
+                maker = Some(Maker::new(from, whole, &self.union.keys, rows.format()).map_err(ReadError::Failed)?);
             }
             let Some(maker) = &mut maker else { continue };
-            maker.make(rows.payload()).map_err(Stopped::Failed)?;
+            maker.make(rows.payload()).map_err(ReadError::Failed)?;
             match to {
                 To::Client { left: 0, .. } => return Ok(()),
                 To::Client { skip, .. } if *skip > 0 => *skip -= 1,
@@ -143,7 +143,7 @@ impl<S: Sink> Running<'_, S> {
                     *left -= 1;
                     self.telling.send(&maker.row).await?;
                 }
-                To::Kept(kept) => kept.put(&maker.key, &maker.row).map_err(Stopped::Failed)?,
+                To::Kept(kept) => kept.put(&maker.key, &maker.row).map_err(ReadError::Failed)?,
             }
         }
     }
@@ -153,10 +153,10 @@ impl<S: Sink> Running<'_, S> {
 struct Maker {
     format: Format,
     from: Vec<Column>,
-    kinds: Vec<Kind>,
+    kinds: Vec<ColumnKind>,
     /// The columns of the whole, and those behind them that only keys are made of.
     to: Vec<Column>,
-    to_kinds: Vec<Kind>,
+    to_kinds: Vec<ColumnKind>,
     /// What becomes of the columns of the whole.
     conversions: Vec<Conversion>,
     keys: Vec<KeyPart>,

@@ -5,7 +5,7 @@
 use weir_wire::Failure;
 use weir_wire::codec::put_lenenc_bytes;
 
-use super::columns::{Column, Kind};
+use super::columns::{Column, ColumnKind};
 use super::decimal::Decimal;
 use super::failure::internal;
 use super::float;
@@ -33,7 +33,7 @@ fn malformed(error: weir_wire::Malformed) -> Failure {
 /// Reads a field as an integer.
 pub(crate) fn integer(column: &Column, format: Format, field: &[u8]) -> Result<i128, Failure> {
     match (column.kind, format) {
-        (Kind::Integer { width, unsigned }, Format::Binary) => binary_integer(field, width, unsigned),
+        (ColumnKind::Integer { width, unsigned }, Format::Binary) => binary_integer(field, width, unsigned),
         _ => parse_integer(field),
     }
     .map_err(malformed)
@@ -42,8 +42,8 @@ pub(crate) fn integer(column: &Column, format: Format, field: &[u8]) -> Result<i
 /// Adds a field to an exact sum.
 pub(super) fn add(sum: &mut Decimal, column: &Column, format: Format, field: &[u8]) -> Result<(), Failure> {
     match column.kind {
-        Kind::Integer { .. } => sum.add_integer(integer(column, format, field)?),
-        Kind::Decimal => sum.add(field).map_err(malformed)?,
+        ColumnKind::Integer { .. } => sum.add_integer(integer(column, format, field)?),
+        ColumnKind::Decimal => sum.add(field).map_err(malformed)?,
         other => return Err(internal(&format!("{other:?} has no exact sum"))),
     }
     Ok(())
@@ -53,9 +53,9 @@ pub(super) fn add(sum: &mut Decimal, column: &Column, format: Format, field: &[u
 pub(crate) fn float(column: &Column, format: Format, field: &[u8]) -> Result<f64, Failure> {
     let cut = || internal("an approximate number is cut short");
     match (column.kind, format) {
-        (Kind::Float, Format::Binary) => Ok(f32::from_le_bytes(field.try_into().map_err(|_| cut())?).into()),
-        (Kind::Double, Format::Binary) => Ok(f64::from_le_bytes(field.try_into().map_err(|_| cut())?)),
-        (Kind::Integer { .. }, Format::Binary) => Ok(integer(column, format, field)? as f64),
+        (ColumnKind::Float, Format::Binary) => Ok(f32::from_le_bytes(field.try_into().map_err(|_| cut())?).into()),
+        (ColumnKind::Double, Format::Binary) => Ok(f64::from_le_bytes(field.try_into().map_err(|_| cut())?)),
+        (ColumnKind::Integer { .. }, Format::Binary) => Ok(integer(column, format, field)? as f64),
         _ => parse_float(field).map_err(malformed),
     }
 }
@@ -67,12 +67,12 @@ impl Value {
         match self {
             Value::Null => out.push(0xfb),
             Value::Field(bytes) | Value::Digits(bytes) | Value::Text(bytes) => put_lenenc_bytes(out, bytes),
-            Value::Integer(number) if column.kind == Kind::Decimal && decimals > 0 => {
+            Value::Integer(number) if column.kind == ColumnKind::Decimal && decimals > 0 => {
                 put_lenenc_bytes(out, &exact(*number).text(decimals));
             }
             Value::Integer(number) => put_lenenc_bytes(out, number.to_string().as_bytes()),
             Value::Decimal(number) => {
-                let decimals = if column.kind == Kind::Decimal { decimals } else { number.scale() };
+                let decimals = if column.kind == ColumnKind::Decimal { decimals } else { number.scale() };
                 put_lenenc_bytes(out, &number.text(decimals));
             }
             Value::Float(number) => {
@@ -86,17 +86,19 @@ impl Value {
     fn put_binary(&self, column: &Column, out: &mut Vec<u8>) -> Result<(), Failure> {
         match (column.kind, self) {
             (_, Value::Null) => {}
-            (Kind::Integer { .. } | Kind::Float | Kind::Double, Value::Field(bytes)) => out.extend_from_slice(bytes),
-            (Kind::Integer { width, .. }, _) => {
+            (ColumnKind::Integer { .. } | ColumnKind::Float | ColumnKind::Double, Value::Field(bytes)) => {
+                out.extend_from_slice(bytes)
+            }
+            (ColumnKind::Integer { width, .. }, _) => {
                 let number = self.as_integer()?;
                 out.extend_from_slice(&number.to_le_bytes()[..usize::from(width)]);
             }
-            (Kind::Float, _) => out.extend_from_slice(&(self.as_float()? as f32).to_le_bytes()),
-            (Kind::Double, _) => out.extend_from_slice(&self.as_float()?.to_le_bytes()),
-            (Kind::Date | Kind::Time, Value::Field(bytes)) => put_lenenc_bytes(out, bytes),
-            (Kind::Date | Kind::Time, _) => return Err(internal("a date can't be computed")),
+            (ColumnKind::Float, _) => out.extend_from_slice(&(self.as_float()? as f32).to_le_bytes()),
+            (ColumnKind::Double, _) => out.extend_from_slice(&self.as_float()?.to_le_bytes()),
+            (ColumnKind::Date | ColumnKind::Time, Value::Field(bytes)) => put_lenenc_bytes(out, bytes),
+            (ColumnKind::Date | ColumnKind::Time, _) => return Err(internal("a date can't be computed")),
             // Digits and strings are the same in both formats.
-            (Kind::Decimal | Kind::Bytes, _) => self.put_text(column, out),
+            (ColumnKind::Decimal | ColumnKind::Bytes, _) => self.put_text(column, out),
         }
         Ok(())
     }
@@ -134,7 +136,7 @@ impl Value {
             Value::Decimal(number) => exactly(number),
             Value::Integer(number) => exactly(&exact(*number)),
             Value::Digits(digits) => exactly(&Decimal::parse(digits).map_err(malformed)?),
-            Value::Field(field) if matches!(column.kind, Kind::Float | Kind::Double) => {
+            Value::Field(field) if matches!(column.kind, ColumnKind::Float | ColumnKind::Double) => {
                 Ok(float(column, format, field)?.partial_cmp(&other.float()))
             }
             Value::Field(field) => {

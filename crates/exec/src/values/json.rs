@@ -8,7 +8,7 @@ use weir_wire::{Failure, params};
 use crate::read::columns::types;
 use crate::read::failure::internal;
 use crate::read::value::{float, integer};
-use crate::read::{Column, Format, Kind};
+use crate::read::{Column, ColumnKind, Format};
 
 /// A value of a row as the text of a string in a document.
 ///
@@ -19,16 +19,16 @@ pub(crate) fn value(column: &Column, format: Format, field: &[u8]) -> Result<Str
         String::from_utf8(field.to_vec()).map_err(|_| internal("a text is not of the character set of results"))
     };
     Ok(match (column.kind, format) {
-        (Kind::Integer { .. }, _) => integer(column, format, field)?.to_string(),
-        (Kind::Double | Kind::Float, _) => format!("{:e}", float(column, format, field)?),
-        (Kind::Date, Format::Binary) => {
+        (ColumnKind::Integer { .. }, _) => integer(column, format, field)?.to_string(),
+        (ColumnKind::Double | ColumnKind::Float, _) => format!("{:e}", float(column, format, field)?),
+        (ColumnKind::Date, Format::Binary) => {
             let [year, month, day, hour, minute, second, micro] = params::date(field).map_err(malformed)?;
             match column.code {
                 types::DATE => format!("{year:04}-{month:02}-{day:02}"),
                 _ => format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{micro:06}"),
             }
         }
-        (Kind::Time, Format::Binary) => {
+        (ColumnKind::Time, Format::Binary) => {
             let (negative, [days, hours, minutes, seconds, micro]) = params::time(field).map_err(malformed)?;
             let (sign, hours) = (if negative { "-" } else { "" }, days * 24 + hours);
             format!("{sign}{hours:02}:{minutes:02}:{seconds:02}.{micro:06}")
@@ -44,20 +44,20 @@ pub(crate) fn type_of(column: &Column, collation: Option<&str>) -> Option<String
     }
     let decimals = column.decimals;
     Some(match column.kind {
-        Kind::Integer { .. } if column.code == types::YEAR => return None,
-        Kind::Integer { unsigned: true, .. } => "BIGINT UNSIGNED".to_owned(),
-        Kind::Integer { .. } => "BIGINT".to_owned(),
-        Kind::Decimal => {
+        ColumnKind::Integer { .. } if column.code == types::YEAR => return None,
+        ColumnKind::Integer { unsigned: true, .. } => "BIGINT UNSIGNED".to_owned(),
+        ColumnKind::Integer { .. } => "BIGINT".to_owned(),
+        ColumnKind::Decimal => {
             // The point and the sign are counted.
             let digits = column.length.saturating_sub(u32::from(decimals > 0)).clamp(u32::from(decimals).max(1), 65);
             format!("DECIMAL({digits},{decimals})")
         }
-        Kind::Double if column.any_decimals() => "DOUBLE".to_owned(),
-        Kind::Double | Kind::Float => return None,
-        Kind::Date if column.code == types::DATE => "DATE".to_owned(),
-        Kind::Date => format!("DATETIME({})", decimals.min(6)),
-        Kind::Time => format!("TIME({})", decimals.min(6)),
-        Kind::Bytes => {
+        ColumnKind::Double if column.any_decimals() => "DOUBLE".to_owned(),
+        ColumnKind::Double | ColumnKind::Float => return None,
+        ColumnKind::Date if column.code == types::DATE => "DATE".to_owned(),
+        ColumnKind::Date => format!("DATETIME({})", decimals.min(6)),
+        ColumnKind::Time => format!("TIME({})", decimals.min(6)),
+        ColumnKind::Bytes => {
             let text = matches!(
                 column.code,
                 types::VARCHAR | types::TINY_BLOB..=types::BLOB | types::VAR_STRING | types::STRING
@@ -91,34 +91,34 @@ fn malformed(error: weir_wire::Malformed) -> Failure {
 mod tests {
     use super::*;
 
-    fn column(kind: Kind, code: u8, decimals: u8, length: u32) -> Column {
+    fn column(kind: ColumnKind, code: u8, decimals: u8, length: u32) -> Column {
         Column { kind, code, collation: 45, decimals, length, zerofill: false }
     }
 
     #[test]
     fn values_are_given_in_types_that_hold_all_of_them() {
-        let integer = |unsigned| Kind::Integer { width: 4, unsigned };
+        let integer = |unsigned| ColumnKind::Integer { width: 4, unsigned };
         for (column, collation, expected) in [
             (column(integer(false), 3, 0, 11), None, Some("BIGINT")),
             (column(integer(true), 8, 0, 20), None, Some("BIGINT UNSIGNED")),
             (column(integer(true), types::YEAR, 0, 4), None, None),
             (Column { zerofill: true, ..column(integer(true), 3, 0, 10) }, None, None),
-            (column(Kind::Decimal, 0xf6, 2, 34), None, Some("DECIMAL(33,2)")),
-            (column(Kind::Decimal, 0xf6, 0, 33), None, Some("DECIMAL(33,0)")),
-            (column(Kind::Decimal, 0xf6, 30, 67), None, Some("DECIMAL(65,30)")),
-            (column(Kind::Double, 5, 31, 22), None, Some("DOUBLE")),
-            (column(Kind::Double, 5, 2, 22), None, None),
-            (column(Kind::Float, 4, 31, 12), None, None),
-            (column(Kind::Date, types::DATE, 0, 10), None, Some("DATE")),
-            (column(Kind::Date, types::DATETIME, 6, 26), None, Some("DATETIME(6)")),
-            (column(Kind::Time, 11, 3, 14), None, Some("TIME(3)")),
+            (column(ColumnKind::Decimal, 0xf6, 2, 34), None, Some("DECIMAL(33,2)")),
+            (column(ColumnKind::Decimal, 0xf6, 0, 33), None, Some("DECIMAL(33,0)")),
+            (column(ColumnKind::Decimal, 0xf6, 30, 67), None, Some("DECIMAL(65,30)")),
+            (column(ColumnKind::Double, 5, 31, 22), None, Some("DOUBLE")),
+            (column(ColumnKind::Double, 5, 2, 22), None, None),
+            (column(ColumnKind::Float, 4, 31, 12), None, None),
+            (column(ColumnKind::Date, types::DATE, 0, 10), None, Some("DATE")),
+            (column(ColumnKind::Date, types::DATETIME, 6, 26), None, Some("DATETIME(6)")),
+            (column(ColumnKind::Time, 11, 3, 14), None, Some("TIME(3)")),
             (
-                column(Kind::Bytes, types::VAR_STRING, 0, 80),
+                column(ColumnKind::Bytes, types::VAR_STRING, 0, 80),
                 Some("latin1_bin"),
                 Some("LONGTEXT CHARACTER SET latin1 COLLATE latin1_bin"),
             ),
-            (column(Kind::Bytes, types::VAR_STRING, 0, 80), None, None),
-            (column(Kind::Bytes, types::BIT, 0, 8), Some("latin1_bin"), None),
+            (column(ColumnKind::Bytes, types::VAR_STRING, 0, 80), None, None),
+            (column(ColumnKind::Bytes, types::BIT, 0, 8), Some("latin1_bin"), None),
         ] {
             assert_eq!(type_of(&column, collation).as_deref(), expected, "{column:?}");
         }

@@ -8,7 +8,7 @@ use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
 use crate::read::failure::internal;
-use crate::read::{Column, Kind};
+use crate::read::{Column, ColumnKind};
 
 /// Types whose text is always UTF-8, though they are reported as binary. Source: MySQL, `MYSQL_TYPE_JSON`.
 const JSON: u8 = 0xf5;
@@ -35,7 +35,7 @@ pub(crate) fn put_value(
         return Ok(());
     };
     match column.kind {
-        Kind::Bytes => put_string(out, bytes, column, charset),
+        ColumnKind::Bytes => put_string(out, bytes, column, charset),
         _ => {
             put_literal(out, &number_of(bytes, column)?);
             Ok(())
@@ -47,8 +47,8 @@ pub(crate) fn put_value(
 pub(crate) fn constant_of(field: Option<&[u8]>, column: &Column) -> Result<Constant, Failure> {
     let Some(bytes) = field else { return Ok(Constant::Null) };
     match column.kind {
-        Kind::Bytes if column.collation == BINARY && column.code != JSON => Ok(Constant::Binary(bytes.to_vec())),
-        Kind::Bytes => {
+        ColumnKind::Bytes if column.collation == BINARY && column.code != JSON => Ok(Constant::Binary(bytes.to_vec())),
+        ColumnKind::Bytes => {
             let collation = "utf8mb4_general_ci".to_owned();
             Ok(Constant::Text { bytes: bytes.to_vec(), collation, explicit: false })
         }
@@ -60,11 +60,11 @@ pub(crate) fn constant_of(field: Option<&[u8]>, column: &Column) -> Result<Const
 fn number_of(bytes: &[u8], column: &Column) -> Result<Constant, Failure> {
     let text = std::str::from_utf8(bytes).map_err(|_| internal("a number is no text"))?;
     match column.kind {
-        Kind::Integer { .. } => Ok(Constant::Integer(text.parse().map_err(|_| internal("an integer is none"))?)),
-        Kind::Double => Ok(Constant::Float(text.parse().map_err(|_| internal("a number is none"))?)),
-        Kind::Float => Err(float()),
-        Kind::Decimal => Ok(Constant::Decimal(text.to_owned())),
-        Kind::Date | Kind::Time | Kind::Bytes => Ok(Constant::Temporal(text.to_owned())),
+        ColumnKind::Integer { .. } => Ok(Constant::Integer(text.parse().map_err(|_| internal("an integer is none"))?)),
+        ColumnKind::Double => Ok(Constant::Float(text.parse().map_err(|_| internal("a number is none"))?)),
+        ColumnKind::Float => Err(float()),
+        ColumnKind::Decimal => Ok(Constant::Decimal(text.to_owned())),
+        ColumnKind::Date | ColumnKind::Time | ColumnKind::Bytes => Ok(Constant::Temporal(text.to_owned())),
     }
 }
 
@@ -94,23 +94,23 @@ fn unknown_charset() -> Failure {
 mod tests {
     use super::*;
 
-    fn column(kind: Kind, code: u8, collation: u16) -> Column {
+    fn column(kind: ColumnKind, code: u8, collation: u16) -> Column {
         Column { kind, code, collation, decimals: 0, length: 0, zerofill: false }
     }
 
     #[test]
     fn values_keep_their_types_and_bytes() {
-        let integer = Kind::Integer { width: 8, unsigned: true };
+        let integer = ColumnKind::Integer { width: 8, unsigned: true };
         for (bytes, column, expected) in [
             (&b"18446744073709551615"[..], column(integer, 8, 63), "18446744073709551615"),
-            (b"-0.50", column(Kind::Decimal, 0xf6, 63), "(-0.50)"),
-            (b"0.1", column(Kind::Double, 5, 63), "1e-1"),
-            (b"2020-01-02 03:04:05.6", column(Kind::Date, 0x0c, 63), "TIMESTAMP'2020-01-02 03:04:05.6'"),
-            (b"abc", column(Kind::Bytes, 0xfd, 45), "'abc'"),
-            (b"\xc3\xa4", column(Kind::Bytes, 0xfd, 45), "_utf8mb4 x'C3A4'"),
-            (b"\x00", column(Kind::Bytes, 0xfd, 63), "_binary x'00'"),
-            (b"{}", column(Kind::Bytes, JSON, 63), "'{}'"),
-            (b"\x05", column(Kind::Bytes, BIT, 63), "x'05'"),
+            (b"-0.50", column(ColumnKind::Decimal, 0xf6, 63), "(-0.50)"),
+            (b"0.1", column(ColumnKind::Double, 5, 63), "1e-1"),
+            (b"2020-01-02 03:04:05.6", column(ColumnKind::Date, 0x0c, 63), "TIMESTAMP'2020-01-02 03:04:05.6'"),
+            (b"abc", column(ColumnKind::Bytes, 0xfd, 45), "'abc'"),
+            (b"\xc3\xa4", column(ColumnKind::Bytes, 0xfd, 45), "_utf8mb4 x'C3A4'"),
+            (b"\x00", column(ColumnKind::Bytes, 0xfd, 63), "_binary x'00'"),
+            (b"{}", column(ColumnKind::Bytes, JSON, 63), "'{}'"),
+            (b"\x05", column(ColumnKind::Bytes, BIT, 63), "x'05'"),
         ] {
             let literal = literal_of(Some(bytes), &column, Some("utf8mb4")).expect("it is a value");
             assert_eq!(String::from_utf8_lossy(&literal), expected);
@@ -120,13 +120,13 @@ mod tests {
 
     #[test]
     fn what_is_shown_with_less_digits_than_it_has_is_refused() {
-        let column = column(Kind::Float, 4, 63);
+        let column = column(ColumnKind::Float, 4, 63);
         assert!(literal_of(Some(b"0.1"), &column, None).is_err_and(|failure| failure.code == 1235));
     }
 
     #[test]
     fn text_of_an_unknown_charset_is_refused() {
-        let column = column(Kind::Bytes, 0xfd, 8);
+        let column = column(ColumnKind::Bytes, 0xfd, 8);
         assert!(literal_of(Some(b"\xe4"), &column, None).is_err_and(|failure| failure.code == 1235));
         assert_eq!(literal_of(Some(b"a"), &column, None), Ok(b"'a'".to_vec()));
     }

@@ -5,13 +5,13 @@
 use weir_plan::Duplicates;
 
 use super::send::Done;
-use crate::Outcome;
+use crate::MultiShardResult;
 
 /// The sum of all parts. `duplicates`: they inserted rows that were split.
-pub(super) fn total(parts: &[&Done], duplicates: Option<Duplicates>) -> Outcome {
+pub(super) fn total(parts: &[&Done], duplicates: Option<Duplicates>) -> MultiShardResult {
     let warnings = parts.iter().fold(0, |sum: u16, done| sum.saturating_add(done.warnings));
     let affected = parts.iter().map(|done| done.affected).sum();
-    Outcome { affected, warnings, info: info(parts, duplicates), ..Outcome::default() }
+    MultiShardResult { affected, warnings, info: info(parts, duplicates), ..MultiShardResult::default() }
 }
 
 /// The parts' infos with their numbers summed. A server that inserts one row tells none, and the statement had more.

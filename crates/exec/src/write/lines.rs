@@ -18,7 +18,7 @@ pub(super) struct Field {
 
 /// What was read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum NextLine {
     /// A line, up to this place behind it. It may have fewer fields than there are columns.
     Whole(usize, Vec<Field>),
     /// More has to arrive.
@@ -69,48 +69,48 @@ impl<'a> Lines<'a> {
     }
 
     /// The line at the beginning of these bytes. `last`: nothing follows them.
-    pub(super) fn next(&self, bytes: &[u8], last: bool) -> Line {
+    pub(super) fn next(&self, bytes: &[u8], last: bool) -> NextLine {
         if bytes.is_empty() {
-            return if last { Line::End } else { Line::More };
+            return if last { NextLine::End } else { NextLine::More };
         }
         match self.line(bytes, last) {
             Ok(line) => line,
-            Err(More) => Line::More,
+            Err(More) => NextLine::More,
         }
     }
 
     /// The end of a line that is left out.
-    pub(super) fn skip(&self, bytes: &[u8], last: bool) -> Line {
+    pub(super) fn skip(&self, bytes: &[u8], last: bool) -> NextLine {
         match self.rest(bytes, 0, last) {
             _ if bytes.is_empty() => {
                 if last {
-                    Line::End
+                    NextLine::End
                 } else {
-                    Line::More
+                    NextLine::More
                 }
             }
-            Ok(end) => Line::Whole(end, Vec::new()),
-            Err(More) => Line::More,
+            Ok(end) => NextLine::Whole(end, Vec::new()),
+            Err(More) => NextLine::More,
         }
     }
 
-    fn line(&self, bytes: &[u8], last: bool) -> Result<Line, More> {
+    fn line(&self, bytes: &[u8], last: bool) -> Result<NextLine, More> {
         let mut fields = Vec::with_capacity(self.fields);
         let mut at = 0;
         for wanted in &self.wanted {
             // Where the file ends behind a separator there is no other field.
             if at == bytes.len() {
-                return if last { Ok(Line::Whole(at, fields)) } else { Err(More) };
+                return if last { Ok(NextLine::Whole(at, fields)) } else { Err(More) };
             }
             let (field, end, ended) = self.field(bytes, at, last, *wanted)?;
             fields.push(field);
             at = end;
             match ended {
                 Ended::Field => {}
-                Ended::Line | Ended::File => return Ok(Line::Whole(at, fields)),
+                Ended::Line | Ended::File => return Ok(NextLine::Whole(at, fields)),
             }
         }
-        Ok(Line::Whole(self.rest(bytes, at, last)?, fields))
+        Ok(NextLine::Whole(self.rest(bytes, at, last)?, fields))
     }
 
     /// Behind the end of the line, from which nothing else is read: quotes mean nothing there.
@@ -248,7 +248,7 @@ mod tests {
     fn read(format: &FileFormat, fields: usize, text: &str) -> Vec<(String, Vec<Option<String>>)> {
         let lines = Lines::new(format, fields, 0..fields);
         let (mut at, mut found) = (0, Vec::new());
-        while let Line::Whole(end, fields) = lines.next(&text.as_bytes()[at..], true) {
+        while let NextLine::Whole(end, fields) = lines.next(&text.as_bytes()[at..], true) {
             let values =
                 fields.into_iter().map(|field| field.value.map(|value| String::from_utf8(value).expect("text")));
             found.push((text[at..at + end].to_owned(), values.collect()));
@@ -320,7 +320,7 @@ mod tests {
         for (line, _) in &whole {
             for cut in 0..line.len() {
                 // Whatever is decided before all is there would be decided otherwise later.
-                if let Line::Whole(end, _) = lines.next(&line.as_bytes()[..cut], false) {
+                if let NextLine::Whole(end, _) = lines.next(&line.as_bytes()[..cut], false) {
                     panic!("{line:?} ended at {end} of {cut}");
                 }
             }

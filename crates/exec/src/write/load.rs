@@ -11,11 +11,11 @@ use weir_wire::frame::put_packet;
 use weir_wire::reply::{ReplyKind, ReplyTracker};
 
 use super::counts::total;
-use super::lines::{Field, Line, Lines};
+use super::lines::{Field, Lines, NextLine};
 use super::returned::Keeper;
 use super::send::{self, Done, Order, Replied, Surroundings};
-use super::{Session, internal, worst};
-use crate::{Outcome, ShardLease};
+use super::{WriteContext, internal, worst};
+use crate::{MultiShardResult, ShardLease};
 use weir_shards::Sharding;
 use weir_shards::ask::ask;
 use weir_shards::sequence::SequenceName;
@@ -50,10 +50,10 @@ pub trait Source {
 pub async fn load(
     parts: &mut [ShardLease],
     write: &Write,
-    session: &Session<'_>,
+    session: &WriteContext<'_>,
     sharding: &Sharding,
     source: &mut impl Source,
-) -> Result<Outcome, Failure> {
+) -> Result<MultiShardResult, Failure> {
     let WriteKind::Load(file) = &write.kind else {
         return Err(internal("a file was to be loaded by another statement"));
     };
@@ -195,13 +195,13 @@ impl<'p> Loading<'p> {
         loop {
             let rest = &bytes[at..];
             if *skip > 0 {
-                let Line::Whole(end, _) = lines.skip(rest, last) else { break };
+                let NextLine::Whole(end, _) = lines.skip(rest, last) else { break };
                 (at, *skip) = (at + end, *skip - 1);
                 continue;
             }
             let Some(start) = lines.start(rest) else { break };
             let rest = &rest[start..];
-            let Line::Whole(end, fields) = lines.next(rest, last) else { break };
+            let NextLine::Whole(end, fields) = lines.next(rest, last) else { break };
             let shard = router.route(&rest[..end], &fields).await?;
             self.latest = shard.or(self.parts.first().map(|part| part.shard));
             for (part, (pending, _)) in self.parts.iter().zip(&mut self.pending) {
@@ -238,7 +238,7 @@ impl<'p> Loading<'p> {
         around: &Surroundings,
         generated: Option<u64>,
         refused: Option<Failure>,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<MultiShardResult, Failure> {
         if let Some(failure) = self.lost {
             return Err(failure);
         }
@@ -272,7 +272,7 @@ impl<'p> Loading<'p> {
         if let Some(failure) = worst(&replies).or(refused) {
             let all: Vec<Order<'_>> = (0..self.parts.len()).map(|part| Order { part, text: b"" }).collect();
             send::undo(self.parts, &all, around).await.map_err(|()| failure.clone())?;
-            return Ok(Outcome { error: Some(failure), ..Outcome::default() });
+            return Ok(MultiShardResult { error: Some(failure), ..MultiShardResult::default() });
         }
         let done: Vec<&Done> = replies.iter().flatten().collect();
         let mut outcome = total(&done, None);

@@ -29,7 +29,7 @@ pub use load::{Source, load};
 pub use resolve::{Generator, Resolved, resolve};
 pub use returned::Returned;
 
-use crate::{LeftId, Outcome, ShardLease, read};
+use crate::{LeftId, MultiShardResult, ShardLease, read};
 use counts::total;
 use send::{Order, Replied, Surroundings, Wanted, everywhere};
 use weir_shards::Sharding;
@@ -39,9 +39,9 @@ const ENDS_TRANSACTION: [u16; 2] = [1213, 1614];
 
 /// What a write needs to know of its session.
 #[derive(Clone, Copy)]
-pub struct Session<'a> {
+pub struct WriteContext<'a> {
     /// What reads need.
-    pub reading: &'a read::Session<'a>,
+    pub reading: &'a read::ReadContext<'a>,
     /// The transaction is the client's: a statement that fails must leave what came before it. If it is not, the caller rolls the
     /// whole transaction back when there is an error.
     pub in_transaction: bool,
@@ -66,7 +66,11 @@ pub struct Session<'a> {
 /// # Errors
 /// What the whole transaction has to be rolled back for: a part was lost, or could not undo the statement (its server has rolled the
 /// transaction back already: after a deadlock, say).
-pub async fn run(parts: &mut [ShardLease], write: &Write, session: &Session<'_>) -> Result<Outcome, Failure> {
+pub async fn run(
+    parts: &mut [ShardLease],
+    write: &Write,
+    session: &WriteContext<'_>,
+) -> Result<MultiShardResult, Failure> {
     let gathered;
     let kind = match &write.kind {
         WriteKind::Gather(gather) => match rows_before::changing(parts, gather, session).await {
@@ -94,7 +98,7 @@ pub async fn run(parts: &mut [ShardLease], write: &Write, session: &Session<'_>)
             }
             return Ok(outcome);
         }
-        Err(failure) => Outcome { error: Some(failure.clone()), ..Outcome::default() },
+        Err(failure) => MultiShardResult { error: Some(failure.clone()), ..MultiShardResult::default() },
     };
     if session.in_transaction
         && let Some(failure) = outcome.error.clone()
@@ -105,9 +109,9 @@ pub async fn run(parts: &mut [ShardLease], write: &Write, session: &Session<'_>)
 }
 
 /// A read before the write has failed: nothing was changed, unless the server has ended the transaction.
-fn only_read(parts: &[ShardLease], failure: Failure) -> Result<Outcome, Failure> {
+fn only_read(parts: &[ShardLease], failure: Failure) -> Result<MultiShardResult, Failure> {
     let whole = parts.iter().all(|part| part.lease.is_clean()) && !ENDS_TRANSACTION.contains(&failure.code);
-    if whole { Ok(Outcome { error: Some(failure), ..Outcome::default() }) } else { Err(failure) }
+    if whole { Ok(MultiShardResult { error: Some(failure), ..MultiShardResult::default() }) } else { Err(failure) }
 }
 
 /// What each part is told.
@@ -139,8 +143,8 @@ fn outcome(
     kind: &WriteKind,
     replies: &mut [Replied],
     returns: Option<&Returns>,
-    session: &Session<'_>,
-) -> Result<Outcome, Failure> {
+    session: &WriteContext<'_>,
+) -> Result<MultiShardResult, Failure> {
     if let Some(failure) = worst(replies) {
         return Err(failure);
     }
@@ -156,7 +160,7 @@ fn outcome(
             }
             let [first, ..] = done[..] else { return Err(internal("a write had no part")) };
             let (affected, info) = (first.affected, first.info.clone());
-            Outcome { affected, info, warnings: first.warnings, ..Outcome::default() }
+            MultiShardResult { affected, info, warnings: first.warnings, ..MultiShardResult::default() }
         }
         WriteKind::Split(_, duplicates) => total(&done, Some(*duplicates)),
         _ => total(&done, None),

@@ -11,10 +11,10 @@ use weir_wire::{Capabilities, Failure, Fault};
 
 use super::rows_before::{CHARSET, put_key, rows};
 use super::send::{Order, Surroundings, Wanted, everywhere, undo};
-use super::{Session, internal, only_read, worst};
+use super::{WriteContext, internal, only_read, worst};
 use crate::read::Row;
 use crate::values::row::{constant_of, put_value};
-use crate::{Outcome, ShardLease};
+use crate::{MultiShardResult, ShardLease};
 use weir_shards::ask::ask;
 
 /// How often weights are learnt for one key: once for each collation that it has, and not for ever.
@@ -40,8 +40,8 @@ pub(super) async fn run(
     parts: &mut [ShardLease],
     moved: &Move,
     around: Surroundings,
-    session: &Session<'_>,
-) -> Result<Outcome, Failure> {
+    session: &WriteContext<'_>,
+) -> Result<MultiShardResult, Failure> {
     if let Err(failure) = refuse_on_update(parts, moved).await {
         return only_read(parts, failure);
     }
@@ -84,12 +84,17 @@ pub(super) async fn run(
         }
         if let Some(failure) = failure {
             undo(parts, &all, &around).await.map_err(|()| failure.clone())?;
-            return Ok(Outcome { error: Some(failure), ..Outcome::default() });
+            return Ok(MultiShardResult { error: Some(failure), ..MultiShardResult::default() });
         }
     }
     let finds = parts.iter().any(|part| part.lease.capabilities.contains(Capabilities::FOUND_ROWS));
     let info = format!("Rows matched: {matched}  Changed: {}  Warnings: {warnings}", found.changed).into_bytes();
-    Ok(Outcome { affected: if finds { matched } else { found.changed }, warnings, info, ..Outcome::default() })
+    Ok(MultiShardResult {
+        affected: if finds { matched } else { found.changed },
+        warnings,
+        info,
+        ..MultiShardResult::default()
+    })
 }
 
 /// Keeps a row's old key, and its new values.
@@ -123,7 +128,7 @@ fn put(found: &mut Found, row: &Row<'_>, moved: &Move) -> Result<usize, Failure>
 async fn placed(
     rows: &[(Vec<Constant>, Vec<u8>)],
     moved: &Move,
-    session: &Session<'_>,
+    session: &WriteContext<'_>,
 ) -> Result<BTreeMap<ShardId, Vec<u8>>, Failure> {
     let mut by_shard: BTreeMap<ShardId, Vec<u8>> = BTreeMap::new();
     for (key, values) in rows {
@@ -137,7 +142,7 @@ async fn placed(
 }
 
 /// The shard of a key. What has to be learnt first is.
-async fn locate(key: &[Constant], moved: &Move, session: &Session<'_>) -> Result<ShardId, Failure> {
+async fn locate(key: &[Constant], moved: &Move, session: &WriteContext<'_>) -> Result<ShardId, Failure> {
     for _ in 0..MOST_LESSONS {
         let learnt = session.sharding.map(|sharding| sharding.weights().clone());
         let weights = learnt.as_deref().unwrap_or(&moved.weights);

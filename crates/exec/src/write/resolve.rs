@@ -6,11 +6,11 @@ use weir_catalog::ShardId;
 use weir_plan::{Generate, Raise, Read, Resolve};
 use weir_wire::Failure;
 
-use super::{Session, internal, rows_before};
+use super::{WriteContext, internal, rows_before};
 use crate::read::{self, Collations};
 use crate::values::results_charset;
 use crate::values::row::literal_of;
-use crate::{Outcome, Request, ShardLease};
+use crate::{MultiShardResult, Request, ShardLease};
 use weir_shards::{SequenceName, Sequences};
 
 /// Where values of AUTO_INCREMENT come from.
@@ -59,9 +59,9 @@ pub struct Resolved {
 
 impl Resolved {
     /// What is told about an INSERT … SELECT whose query had no rows.
-    pub fn nothing(&self) -> Option<Outcome> {
+    pub fn nothing(&self) -> Option<MultiShardResult> {
         let info = b"Records: 0  Duplicates: 0  Warnings: 0".to_vec();
-        (self.rows == Some(0)).then(|| Outcome { info, ..Outcome::default() })
+        (self.rows == Some(0)).then(|| MultiShardResult { info, ..MultiShardResult::default() })
     }
 }
 
@@ -74,7 +74,7 @@ pub async fn resolve(
     parts: &mut [ShardLease],
     wanted: &Resolve,
     text: &[u8],
-    session: &Session<'_>,
+    session: &WriteContext<'_>,
     generator: &impl Generator,
 ) -> Result<Resolved, Failure> {
     let answer = match &wanted.ask {

@@ -10,7 +10,7 @@ use weir_plan::{Form, Gather, Read};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
-use super::Session;
+use super::WriteContext;
 use super::send::confirm;
 use crate::read::{self, Row};
 use crate::values::MOST_STATEMENT;
@@ -24,7 +24,7 @@ pub(super) const CHARSET: &str = "utf8mb4";
 pub(super) async fn changing(
     parts: &mut [ShardLease],
     gather: &Gather,
-    session: &Session<'_>,
+    session: &WriteContext<'_>,
 ) -> Result<Vec<u8>, Failure> {
     let mut keys = Vec::new();
     let put = |row: &Row<'_>| {
@@ -63,7 +63,7 @@ pub(super) fn put_key(out: &mut Vec<u8>, row: &Row<'_>, forms: &[Form]) -> Resul
 pub(super) async fn values(
     parts: &mut [ShardLease],
     read: &Read,
-    session: &Session<'_>,
+    session: &WriteContext<'_>,
 ) -> Result<(Vec<u8>, u64), Failure> {
     let mut text = Vec::new();
     let put = |row: &Row<'_>| {
@@ -85,7 +85,7 @@ pub(super) async fn values(
 pub(super) async fn rows(
     parts: &mut [ShardLease],
     read: &Read,
-    session: &Session<'_>,
+    session: &WriteContext<'_>,
     mut keep: impl FnMut(&Row<'_>) -> Result<usize, Failure>,
 ) -> Result<u64, Failure> {
     let mut back = Vec::new();

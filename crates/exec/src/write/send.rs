@@ -5,13 +5,13 @@
 use std::task::Poll;
 
 use bytes::Buf;
-use weir_plan::{Alike, Returns};
+use weir_plan::{Returns, SharedValues};
 use weir_wire::packets::ErrPacket;
 use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
 use weir_wire::stmt::query_payload;
 use weir_wire::{Command, Failure, Fault, StatusFlags};
 
-use super::Session;
+use super::WriteContext;
 use super::returned::{self, Keeper, Returned};
 use crate::ShardLease;
 
@@ -69,8 +69,8 @@ pub(super) struct Surroundings {
 impl Surroundings {
     pub(super) async fn of(
         parts: &mut [ShardLease],
-        alike: Alike,
-        session: &Session<'_>,
+        alike: SharedValues,
+        session: &WriteContext<'_>,
         orders: usize,
     ) -> Result<Surroundings, Failure> {
         let time = match parts.first_mut() {

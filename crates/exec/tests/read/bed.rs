@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use weir_backend::pool::{PoolSettings, Request as Ask};
-use weir_backend::server::{Health, Identity, Reach, Server as Backend, ServerSettings, Tls};
+use weir_backend::server::{ConnectSettings, Health, Identity, Server as Backend, ServerSettings, Tls};
 use weir_backend::{Address, Metrics, Pool, PoolKey, Profile, monitor};
 use weir_catalog::ShardId;
-use weir_exec::read::{self, Collations, Session, Target};
-use weir_exec::{Outcome, Request, ShardLease, Sink};
+use weir_exec::read::{self, Collations, ReadContext, Target};
+use weir_exec::{MultiShardResult, Request, ShardLease, Sink};
 use weir_local::{Flavor, Installation, Server, ServerSpec};
 use weir_plan::{Merge, Read};
 use weir_wire::auth::Password;
@@ -103,7 +103,12 @@ impl Bed {
     }
 
     /// What a client gets of a read on these parts.
-    pub(crate) async fn run(&self, parts: &mut [ShardLease], read: &Read, request: &Request<'_>) -> (Outcome, Packets) {
+    pub(crate) async fn run(
+        &self,
+        parts: &mut [ShardLease],
+        read: &Read,
+        request: &Request<'_>,
+    ) -> (MultiShardResult, Packets) {
         let mut sink = Packets::default();
         let outcome = self.run_into(parts, read, request, &mut sink).await.expect("the sink takes all");
         for part in parts.iter().filter(|_| outcome.error.is_none()) {
@@ -118,7 +123,7 @@ impl Bed {
         read: &Read,
         request: &Request<'_>,
         sink: &mut impl Sink,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<MultiShardResult, Failure> {
         let kills = self.kills.clone();
         let cancel = move |target: Target| -> std::pin::Pin<Box<dyn Future<Output = bool>>> {
             *kills.borrow_mut() += 1;
@@ -133,7 +138,7 @@ impl Bed {
                 monitor::kill(&target.server, &login, target.thread_id, monitor::Kill::Query).await.is_ok()
             })
         };
-        let session = Session { capabilities: self.capabilities, collations: &self.collations, cancel: &cancel };
+        let session = ReadContext { capabilities: self.capabilities, collations: &self.collations, cancel: &cancel };
         read::run(parts, read, request, &session, sink).await
     }
 
@@ -171,7 +176,8 @@ fn pool(server: &Server, flavor: Flavor) -> Rc<Pool> {
         max_user_connections: 0,
         track_gtids: false,
     };
-    let backend = Backend::new(settings, Reach { tls: Tls::Off, connect_timeout: Duration::from_secs(20) }, 1);
+    let backend =
+        Backend::new(settings, ConnectSettings { tls: Tls::Off, connect_timeout: Duration::from_secs(20) }, 1);
     let identity = Identity {
         version: b"8.0".to_vec(),
         mariadb: flavor == Flavor::MariaDb,

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use weir_admin::sessions::Interrupt;
-use weir_sql::{Class, Effects, Kind, Pins};
+use weir_sql::{Class, Effects, Pins, TextKind};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault, StatusFlags};
 
@@ -129,7 +129,7 @@ impl Session {
         const RUNS_SEVERAL: Pins =
             Pins::CALL.union(Pins::TEXT_PREPARE).union(Pins::UNKNOWN_FUNCTION).union(Pins::UNKNOWN_STATEMENT);
         let several = class.pins.intersects(RUNS_SEVERAL) || class.effects.contains(Effects::RUNS_OTHERS);
-        let one = class.kind != Kind::Multiple && !several;
+        let one = class.kind != TextKind::Multiple && !several;
         let on_writer = !self.target.on_reader && self.current.reader_life.is_none();
         let free = self.transaction.begun_with_statement || !self.state.is_bound();
         self.backends().splits && one && on_writer && free

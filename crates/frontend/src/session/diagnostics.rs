@@ -3,7 +3,7 @@
 //! A single condition is raised again by SIGNAL on whichever connection runs what asks for it, so that the server itself
 //! answers, in either protocol. Several conditions, or one that SIGNAL can't say, are listed by Weir; what else asks for them is refused.
 
-use weir_sql::{Diagnostics as Asked, Effects, Kind};
+use weir_sql::{Diagnostics as Asked, Effects, TextKind};
 use weir_wire::error::codes;
 use weir_wire::resultset::{Column, ResultSet};
 use weir_wire::{Failure, Fault};
@@ -18,12 +18,12 @@ impl Session {
     /// Called before a statement that asks for diagnostics is run. Returns whether the statement is answered already.
     pub(super) async fn before_diagnostics(&mut self, statement: &Statement<'_>) -> Result<bool, Stopped> {
         let (class, by) = (statement.class, statement.asked_by());
-        let asks = class.effects.contains(Effects::USES_WARNINGS) && class.kind != Kind::Multiple;
+        let asks = class.effects.contains(Effects::USES_WARNINGS) && class.kind != TextKind::Multiple;
         let Diagnostics::Learnt(conditions) = &self.state.latest.diagnostics else { return Ok(false) };
         if !asks {
             return Ok(false);
         }
-        let exactly = !matches!(class.kind, Kind::ShowWarnings(_));
+        let exactly = !matches!(class.kind, TextKind::ShowWarnings(_));
         if let [condition] = &conditions[..]
             && let Some(signal) = condition.signal(exactly)
         {
@@ -35,8 +35,10 @@ impl Session {
         }
         match (&class.kind, by) {
             // Servers open no cursor for SHOW.
-            (Kind::ShowWarnings(Asked::CountWarnings | Asked::CountErrors), AskedBy::Cursor) => self.refuse_learnt(),
-            (Kind::ShowWarnings(asked), by) => self.list_learnt(*asked, statement.text, by),
+            (TextKind::ShowWarnings(Asked::CountWarnings | Asked::CountErrors), AskedBy::Cursor) => {
+                self.refuse_learnt()
+            }
+            (TextKind::ShowWarnings(asked), by) => self.list_learnt(*asked, statement.text, by),
             _ => self.refuse_learnt(),
         }
         Ok(true)

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use weir_backend::profile::{CLIENT_TRACKS, is_replayable};
-use weir_sql::{Class, Effects, Kind, LexMode, Lexer, Pins, Token, TokenKind};
+use weir_sql::{Class, Effects, LexMode, Lexer, Pins, TextKind, Token, TokenKind};
 use weir_wire::{Failure, StatusFlags};
 
 use super::Session;
@@ -51,7 +51,7 @@ impl Session {
         let new = self.state.pins - bound;
         let tracks = new.contains(Pins::SESSION_TRACKING);
         let pinned = tracks || self.endpoint.sharding.is_some() && new.contains(Pins::SPECIAL_VARIABLE);
-        let only_assigns = class.kind == Kind::Set
+        let only_assigns = class.kind == TextKind::Set
             && (class.pins - (Pins::COMPUTED_USER_VARIABLE | Pins::SESSION_TRACKING)).is_empty()
             && !bound.intersects(Pins::SPECIAL_VARIABLE | Pins::SESSION_TRACKING);
         let quiet =
@@ -203,11 +203,11 @@ impl Session {
             || outcome.schema.is_some()
             || !class.pins.is_empty()
             || !class.releases.is_empty()
-            || matches!(class.kind, Kind::SetUserVariables(_) | Kind::Set)
+            || matches!(class.kind, TextKind::SetUserVariables(_) | TextKind::Set)
             // MariaDB changes its own state, and changes it back, while it looks at views for information_schema, for ANALYZE TABLE, for
             // SET STATEMENT and for NOWAIT.
             || self.identity.mariadb
-                && class.kind == Kind::Select
+                && class.kind == TextKind::Select
                 && (scoped || bounds_wait || class.effects.contains(Effects::SERVER_STATE))
             || self.identity.mariadb && class.effects.contains(Effects::IMPLICIT_COMMIT);
         if outcome.state_changed && !explained {
@@ -225,8 +225,8 @@ fn may_bound_lock_wait(class: &Class) -> bool {
 
 /// Whether a text that may bound its wait for locks may also run a function or a trigger, which may set a variable to stay.
 fn may_run_routines(class: &Class) -> bool {
-    let is_definition = class.effects.contains(Effects::IMPLICIT_COMMIT) && class.kind == Kind::Other;
-    !(class.kind == Kind::Select || is_definition) || class.pins.contains(Pins::UNKNOWN_FUNCTION)
+    let is_definition = class.effects.contains(Effects::IMPLICIT_COMMIT) && class.kind == TextKind::Other;
+    !(class.kind == TextKind::Select || is_definition) || class.pins.contains(Pins::UNKNOWN_FUNCTION)
 }
 
 /// The variables that bound how long a statement waits for locks.

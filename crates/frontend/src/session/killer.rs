@@ -4,6 +4,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use weir_backend::connect::Login;
 use weir_backend::monitor::{self, Kill};
@@ -46,4 +47,44 @@ async fn kill(login: &Login, server: &Arc<Server>, thread: u32, what: Kill) -> b
         tracing::warn!(%error, thread, "a statement could not be killed on the server");
     }
     killed.is_ok()
+}
+
+/// A KILL QUERY that was sent for the running statement. It is sent again for as long as the statement runs: one that
+/// the server gets to before the statement, or while it reads it, has no effect.
+#[derive(Debug, Default)]
+pub(super) struct KilledQuery(Option<Sent>);
+
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    again_at: tokio::time::Instant,
+    pause: Duration,
+}
+
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+impl Sent {
+    fn now(pause: Duration) -> Self {
+        Self { again_at: tokio::time::Instant::now() + pause, pause }
+    }
+}
+
+impl KilledQuery {
+    /// Whether it was sent.
+    pub(super) fn is_sent(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Whether it is sent for the first time now.
+    pub(super) fn first(&mut self) -> bool {
+        let first = !self.is_sent();
+        self.0.get_or_insert_with(|| Sent::now(FIRST_PAUSE));
+        first
+    }
+
+    /// Ends when it is time to send it again; never if it was not sent. Cancel-safe.
+    pub(super) async fn unheard(&mut self) {
+        let Some(sent) = self.0 else { return std::future::pending().await };
+        tokio::time::sleep_until(sent.again_at).await;
+        self.0 = Some(Sent::now(sent.pause * 2));
+    }
 }

@@ -5,7 +5,7 @@
 
 use weir_admin::sessions::Interrupt;
 use weir_sql::ast::{AccountKind, KillWhom, Statement, StatementKind};
-use weir_sql::{Bump, Effects, KillTarget, Kind, LexMode, Lexer, StateValues, TokenKind, classify};
+use weir_sql::{Bump, Effects, KillTarget, LexMode, Lexer, StateValues, TextKind, TokenKind, classify};
 use weir_wire::error::codes;
 use weir_wire::packets::OkPacket;
 use weir_wire::params::Parameter;
@@ -53,7 +53,7 @@ impl Session {
         let text = [b"SELECT CAST((", expression, b") AS SIGNED)"].concat();
         let class = classify(&text, lex);
         let harmless = Effects::READS | Effects::USES_USER_VARIABLES | Effects::USES_CONNECTION_ID;
-        if class.kind != Kind::Select
+        if class.kind != TextKind::Select
             || !class.pins.is_empty()
             || !(class.effects - harmless).is_empty()
             || has_query(expression, lex)

@@ -3,7 +3,7 @@
 //! What must always hold: each value is either known here or on the connection that the session still keeps. What a statement leaves is a
 //! pure function of what it is, of its reply, and of what was left before.
 
-use weir_sql::{Class, Effects, Kind, Pins};
+use weir_sql::{Class, Effects, Pins, TextKind};
 use weir_wire::StatusFlags;
 
 use super::condition::Condition;
@@ -105,7 +105,7 @@ impl LatestStatement {
         let cursor = reply.status.is_some_and(|status| status.contains(StatusFlags::CURSOR_EXISTS));
         // A statement that failed has counted nothing, unless it ran others before.
         let counted = class.effects.contains(Effects::CALC_FOUND_ROWS) && reply.error.is_none();
-        let handler = class.pins.contains(Pins::HANDLER) && class.kind != Kind::Multiple;
+        let handler = class.pins.contains(Pins::HANDLER) && class.kind != TextKind::Multiple;
         let not_run = reply.error.is_some_and(|(code, _)| handler || NOTHING_WAS_RUN.contains(&code));
         let out_of_sight = class.pins.intersects(READ_OUT_OF_SIGHT) || class.effects.contains(Effects::RUNS_OTHERS);
         let opaque = counted || out_of_sight && !not_run;
@@ -120,8 +120,8 @@ impl LatestStatement {
 
     fn take_diagnostics(&mut self, class: &Class, reply: &ReplyOutcome, mariadb: bool) {
         // What asks for the diagnostics, or is prepared to ask for them, leaves them as they are.
-        let asks = matches!(class.kind, Kind::ShowWarnings(_)) || class.effects.contains(Effects::USES_WARNINGS);
-        if asks && reply.error.is_none() && class.kind != Kind::Multiple {
+        let asks = matches!(class.kind, TextKind::ShowWarnings(_)) || class.effects.contains(Effects::USES_WARNINGS);
+        if asks && reply.error.is_none() && class.kind != TextKind::Multiple {
             return;
         }
         // An error is a condition too.
@@ -131,7 +131,7 @@ impl LatestStatement {
         // learnt it is told by the class.
         let may_stay = mariadb && self.diagnostics == Diagnostics::OnConnection;
         let tables = Effects::READS | Effects::WRITES | Effects::IMPLICIT_COMMIT | Effects::RUNS_OTHERS;
-        let stays = mariadb && class.kind != Kind::Multiple && !class.effects.intersects(tables);
+        let stays = mariadb && class.kind != TextKind::Multiple && !class.effects.intersects(tables);
         if left || may_stay {
             self.diagnostics = Diagnostics::OnConnection;
         } else if !stays {
@@ -143,7 +143,7 @@ impl LatestStatement {
 /// Whether rows that a statement sends are those that it has written (RETURNING): `FOUND_ROWS()` does not count them.
 fn returns_rows(class: &Class) -> bool {
     let others = Effects::IMPLICIT_COMMIT | Effects::RUNS_OTHERS | Effects::LOCKING_READ;
-    class.kind == Kind::Other && class.effects.contains(Effects::WRITES) && !class.effects.intersects(others)
+    class.kind == TextKind::Other && class.effects.contains(Effects::WRITES) && !class.effects.intersects(others)
 }
 
 /// What runs statements that the text does not show.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 use weir_admin::logs::Event;
-use weir_admin::sessions::SessionHandle;
+use weir_admin::sessions::{SessionHandle, UserEntry};
 use weir_backend::pool::Request;
 use weir_backend::{Lease, PoolKey, Profile, Stream};
 use weir_wire::auth::Password;
@@ -18,6 +18,7 @@ use super::Session;
 use super::state::SessionState;
 use super::statement::lane::Riding;
 use crate::client::Client;
+use crate::endpoint::Endpoint;
 use crate::incoming::{Incoming, Peer, Socket};
 use crate::login::{self, LoggedIn, LoginError, Origin, PASSED};
 use crate::shared::Shared;
@@ -123,6 +124,21 @@ async fn admit(
     }
 }
 
+/// Counts a session as its user's.
+///
+/// # Errors
+/// When the user has as many as may be.
+fn enter_user(endpoint: &Endpoint, origin: Origin<'_>, user: &str) -> Result<UserEntry, Failure> {
+    let limit = endpoint.accounts.configured(user).map_or(0, |user| user.max_connections);
+    endpoint.registry.enter_user(user, limit).map_err(|_| {
+        endpoint.metrics.refused.inc();
+        let message = format!("User {user} already has more than 'max_user_connections' active connections");
+        let failure = Failure::new(Fault::Client, codes::ER_TOO_MANY_USER_CONNECTIONS, b"42000", message);
+        login::audit_refusal(endpoint, origin, user, &failure);
+        failure
+    })
+}
+
 fn open(
     shared: &Rc<Shared>,
     handle: &Arc<SessionHandle>,
@@ -132,22 +148,14 @@ fn open(
 ) -> Admission {
     let endpoint = shared.endpoint.clone();
     let user = logged_in.user.clone();
-    let configured = endpoint.accounts.configured(&user);
-    let limit = configured.map_or(0, |user| user.max_connections);
     let identity = endpoint.identity();
     let password = logged_in.unproved.clone().or_else(|| endpoint.accounts.password(&user));
     let (Some(identity), Some(password)) = (identity, password) else {
         return Err(Box::new((client, login::access_denied(&user, &peer, true).into())));
     };
-    let user_entry = match endpoint.registry.enter_user(&user, limit) {
+    let user_entry = match enter_user(&endpoint, Origin { session: handle.id, peer: &peer }, &user) {
         Ok(entry) => entry,
-        Err(_) => {
-            endpoint.metrics.refused.inc();
-            let message = format!("User {user} already has more than 'max_user_connections' active connections");
-            let failure = Failure::new(Fault::Client, codes::ER_TOO_MANY_USER_CONNECTIONS, b"42000", message);
-            login::audit_refusal(&endpoint, Origin { session: handle.id, peer: &peer }, &user, &failure);
-            return Err(Box::new((client, failure.into())));
-        }
+        Err(failure) => return Err(Box::new((client, failure.into()))),
     };
     let state = SessionState::new(shared.beginnings.of(&identity, client.capabilities, logged_in.collation));
     let key = PoolKey { user: user.as_bytes().into(), capabilities: client.capabilities & PASSED };

@@ -7,9 +7,9 @@
 use std::rc::Rc;
 use std::time::Instant;
 
-use weir_admin::Place;
+use weir_admin::AnsweredBy;
 use weir_admin::digests::{Digested, Run};
-use weir_admin::logs::{Ended, Event, Line, Who, text_of};
+use weir_admin::logs::{Ended, Event, LogLine, Who, text_of};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
@@ -85,9 +85,9 @@ impl Session {
         }
         let Ran { rows_sent, rows_affected, bytes, error, at, on_lane, .. } = self.ran;
         let place = match at {
-            None => Place::Weir,
-            Some(at) if at.index == self.shared.shards[at.shard].writer() => Place::Writer,
-            Some(_) => Place::Replica,
+            None => AnsweredBy::Weir,
+            Some(at) if at.index == self.shared.shards[at.shard].writer() => AnsweredBy::Writer,
+            Some(_) => AnsweredBy::Replica,
         };
         let run = Run {
             ended: now,
@@ -96,7 +96,7 @@ impl Session {
             rows_affected,
             bytes,
             failed: error.is_some(),
-            on_replica: place == Place::Replica,
+            on_replica: place == AnsweredBy::Replica,
             on_lane,
         };
         let statistics = &self.shared.statistics;
@@ -111,7 +111,7 @@ impl Session {
     }
 
     #[cold]
-    fn log_statement(&mut self, entry: &Digested, text: &[u8], run: &Run, place: Place, is_slow: bool) {
+    fn log_statement(&mut self, entry: &Digested, text: &[u8], run: &Run, place: AnsweredBy, is_slow: bool) {
         let endpoint = self.endpoint.clone();
         let server = self.ran.at.map(|at| &self.shared.at(at).pool.server.settings.name);
         let ended = Ended {
@@ -123,7 +123,7 @@ impl Session {
             place: place.name(),
             lane: run.on_lane,
         };
-        let line = |literals| Line::statement(self.who(), entry, text_of(entry, text, literals), &ended);
+        let line = |literals| LogLine::statement(self.who(), entry, text_of(entry, text, literals), &ended);
         if let Some(slow) = endpoint.oversight.logs.slow.as_ref().filter(|_| is_slow) {
             slow.writer.log(line(slow.literals));
         }

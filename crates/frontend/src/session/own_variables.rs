@@ -2,7 +2,7 @@
 //!
 //! What must always hold: no server hears of them; a text that sets one of them together with others is refused whole.
 
-use weir_sql::{Class, Effects, Kind, LexMode, Lexer, Token, TokenKind};
+use weir_sql::{Class, Effects, LexMode, Lexer, TextKind, Token, TokenKind};
 use weir_topology::Level;
 use weir_wire::resultset::{Column, ResultSet};
 use weir_wire::{Failure, Fault, error::codes};
@@ -68,10 +68,10 @@ pub(super) enum OwnVariable {
 /// What a text does with one of Weir's own variables, if it is about one.
 pub(super) fn read(class: &Class, text: &[u8], lex: LexMode) -> Option<OwnVariable> {
     match class.kind {
-        Kind::Set if class.assigned.iter().any(|name| name.starts_with(PREFIX)) => {
+        TextKind::Set if class.assigned.iter().any(|name| name.starts_with(PREFIX)) => {
             Some(OwnVariable::Set(set_value(class, text, lex)))
         }
-        Kind::Select if class.effects == Effects::SERVER_STATE => {
+        TextKind::Select if class.effects == Effects::SERVER_STATE => {
             asked_column(text, lex).map(|(own, name)| OwnVariable::Read(own, name))
         }
         _ => None,

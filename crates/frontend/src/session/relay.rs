@@ -4,8 +4,6 @@
 //! of it, or must not see the changes that Weir tracks. Memory is bounded by one read chunk and one write buffer.
 //! While the server is silent the client is watched: when it goes, a read is killed and a write is let end.
 
-use std::time::Duration;
-
 use bytes::Buf;
 use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::connect::server_failure;
@@ -21,6 +19,7 @@ use weir_wire::stmt::PrepareOk;
 use weir_wire::{Capabilities, Failure, Fault, Malformed, StatusFlags};
 
 use super::deadline::Deadline;
+use super::killer::KilledQuery;
 use super::outcome::ReplyOutcome;
 use crate::client::{Client, ClientError, FLUSH_AT};
 
@@ -67,59 +66,13 @@ pub(crate) struct Relay<'a> {
     pub(crate) kill: &'a dyn Fn(u32, Kill),
 }
 
-/// A KILL QUERY that was sent for the running statement. It is sent again for as long as the statement runs: one that
-/// the server gets to before the statement, or while it reads it, has no effect.
-#[derive(Clone, Copy, Debug)]
-struct Killed {
-    again_at: tokio::time::Instant,
-    pause: Duration,
-}
-
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-
-impl Killed {
-    fn now(pause: Duration) -> Self {
-        Self { again_at: tokio::time::Instant::now() + pause, pause }
-    }
-
-    /// Ends when it is time to send it again, with the pause that was made.
-    async fn unheard(killed: &Option<Self>) -> Duration {
-        match killed {
-            Some(killed) => {
-                tokio::time::sleep_until(killed.again_at).await;
-                killed.pause
-            }
-            None => std::future::pending().await,
-        }
-    }
-}
-
-/// A KILL QUERY for a statement that several connections run.
-#[derive(Debug, Default)]
-pub(crate) struct KilledQuery(Option<Killed>);
-
-impl KilledQuery {
-    /// Whether it is sent for the first time now.
-    pub(crate) fn first(&mut self) -> bool {
-        let first = self.0.is_none();
-        self.0.get_or_insert_with(|| Killed::now(FIRST_PAUSE));
-        first
-    }
-
-    /// Ends when it is time to send it again.
-    pub(crate) async fn unheard(&mut self) {
-        let pause = Killed::unheard(&self.0).await;
-        self.0 = Some(Killed::now(pause * 2));
-    }
-}
-
 impl Relay<'_> {
     /// Forwards one reply.
     pub(crate) async fn run(&mut self, kind: ReplyKind) -> Result<ReplyOutcome, Broken> {
         let mut tracker = ReplyTracker::new(kind, self.lease.capabilities);
         let mut outcome = ReplyOutcome::default();
         let mut said = false;
-        let mut killed = None;
+        let mut killed = KilledQuery::default();
         self.confirm_begin(&mut killed).await?;
         while !tracker.is_done() {
             let step = self.step(&mut tracker, &mut outcome);
@@ -145,14 +98,14 @@ impl Relay<'_> {
             }
         }
         self.lease.reply_done();
-        outcome.killed = killed.is_some();
+        outcome.killed = killed.is_sent();
         // The rest is flushed by the session, once it shows what the statement has done to it.
         Ok(outcome)
     }
 
     /// Waits for the OK to the transaction's start that was sent with the statement. If it does not come, the statement
     /// may have run without its transaction: the client must not take it for undone.
-    async fn confirm_begin(&mut self, killed: &mut Option<Killed>) -> Result<(), Broken> {
+    async fn confirm_begin(&mut self, killed: &mut KilledQuery) -> Result<(), Broken> {
         if !self.lease.only_begins() {
             return Ok(());
         }
@@ -209,26 +162,17 @@ impl Relay<'_> {
                     }
                     Ending::Eof(eof) => {
                         outcome.note_eof(&eof, tracker.rows());
-                        // An EOF has no room for what has changed, only for the flag; the client tracks nothing of it.
                         let changed = eof.status.contains(StatusFlags::SESSION_STATE_CHANGED);
                         // What another session has left untold keeps the flag up: then nothing is known of this one.
                         if changed && untold.is_none() {
                             untold = Some(self.handle.id);
                         }
-                        if changed && !self.track_all {
-                            let quiet = EofPacket { status: eof.status - StatusFlags::SESSION_STATE_CHANGED, ..eof };
-                            put_packet(&mut client.output, input[3], &quiet.encode());
-                        } else {
-                            client.output.extend_from_slice(&input[..n]);
-                        }
+                        put_eof(client, &input[..n], eof, self.track_all);
                     }
                     Ending::Prepared(ok) => {
+                        put_prepared(client, &input[..n], &ok, self.statement_id);
                         outcome.warnings = ok.warnings;
                         outcome.prepared = Some(ok);
-                        let start = client.output.len() + weir_wire::frame::HEADER;
-                        client.output.extend_from_slice(&input[..n]);
-                        let id = self.statement_id.unwrap_or(ok.id);
-                        client.output[start..][PrepareOk::ID_AT].copy_from_slice(&id.to_le_bytes());
                     }
                     Ending::LocalInfile => {
                         let seq = input[3];
@@ -247,7 +191,7 @@ impl Relay<'_> {
     }
 
     /// Waits for the server, and for whatever may make waiting pointless.
-    async fn wait(&mut self, killed: &mut Option<Killed>, said: bool) -> Result<(), Broken> {
+    async fn wait(&mut self, killed: &mut KilledQuery, said: bool) -> Result<(), Broken> {
         loop {
             // All branches are cancel-safe: `fill` and `gone` keep what they have read, a bell keeps its ring.
             tokio::select! {
@@ -256,10 +200,7 @@ impl Relay<'_> {
                     return filled.map_err(|failure| Broken::Server { failure, said });
                 }
                 () = self.handle.bell.rung() => self.interrupted(killed, said)?,
-                pause = Killed::unheard(killed) => {
-                    (self.kill)(self.lease.thread_id, Kill::Query);
-                    *killed = Some(Killed::now(pause * 2));
-                }
+                () = killed.unheard() => (self.kill)(self.lease.thread_id, Kill::Query),
                 error = self.client.gone() => {
                     if self.harmless || matches!(error, ClientError::Frame(_)) {
                         (self.kill)(self.lease.thread_id, Kill::Connection);
@@ -272,7 +213,7 @@ impl Relay<'_> {
         }
     }
 
-    fn interrupted(&mut self, killed: &mut Option<Killed>, said: bool) -> Result<(), Broken> {
+    fn interrupted(&mut self, killed: &mut KilledQuery, said: bool) -> Result<(), Broken> {
         let kill_connection = self.handle.has(Interrupt::Connection) || self.handle.has(Interrupt::ShutdownNow);
         if self.handle.has(Interrupt::ServerLost) {
             self.handle.clear(Interrupt::ServerLost);
@@ -285,9 +226,8 @@ impl Relay<'_> {
             (self.kill)(self.lease.thread_id, Kill::Connection);
             return Err(Broken::Killed);
         }
-        if ends_statement(self.handle) && killed.is_none() {
+        if ends_statement(self.handle) && killed.first() {
             (self.kill)(self.lease.thread_id, Kill::Query);
-            *killed = Some(Killed::now(FIRST_PAUSE));
         }
         Ok(())
     }
@@ -345,6 +285,23 @@ fn put_error(
             put_packet(&mut client.output, packet[3], &encode_failure(&failure));
         }
     }
+}
+
+/// Passes the end of a result on. An EOF has no room for what has changed, only for the flag: a client that does not track all is not told.
+fn put_eof(client: &mut Client, packet: &[u8], eof: EofPacket, track_all: bool) {
+    if track_all || !eof.status.contains(StatusFlags::SESSION_STATE_CHANGED) {
+        client.output.extend_from_slice(packet);
+        return;
+    }
+    let quiet = EofPacket { status: eof.status - StatusFlags::SESSION_STATE_CHANGED, ..eof };
+    put_packet(&mut client.output, packet[3], &quiet.encode());
+}
+
+/// Passes PREPARE's OK on, with the id that the client knows the statement by.
+fn put_prepared(client: &mut Client, packet: &[u8], ok: &PrepareOk, id: Option<u32>) {
+    let start = client.output.len() + weir_wire::frame::HEADER;
+    client.output.extend_from_slice(packet);
+    client.output[start..][PrepareOk::ID_AT].copy_from_slice(&id.unwrap_or(ok.id).to_le_bytes());
 }
 
 /// What the client hears in place of this error, if a kill of Weir's own has caused it.

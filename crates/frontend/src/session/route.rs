@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use weir_backend::Position;
-use weir_sql::{Class, Effects, Kind, Pins, RoutingHint, is_servers_schema};
+use weir_sql::{Class, Effects, Pins, RoutingHint, TextKind, is_servers_schema};
 use weir_topology::{Choice, Level, choose};
 use weir_wire::StatusFlags;
 
@@ -20,7 +20,7 @@ use super::seen::NOTHING_SEEN;
 use super::state::SessionState;
 use super::statement::place::{self, Place, PlaceFacts, ReadPlace};
 use super::stopped::Stopped;
-use crate::backends::{Backends, HOME, Reading, ServerId};
+use crate::backends::{Backends, HOME, ReadInProgress, ServerId};
 
 /// Where the statement at hand runs.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ pub(super) struct Target {
     pub(super) on_reader: bool,
     /// A bit for each server that has failed the statement.
     failed: u64,
-    reading: Option<Reading>,
+    reading: Option<ReadInProgress>,
 }
 
 /// What a read asks of its server.
@@ -326,7 +326,7 @@ impl Session {
         if self.target.catches_up {
             seen.ahead = false;
         }
-        let opaque = class.kind == Kind::Multiple
+        let opaque = class.kind == TextKind::Multiple
             || class.pins.intersects(Pins::CALL | Pins::TEXT_PREPARE)
             || class.effects.contains(Effects::RUNS_OTHERS);
         if let Some(gtids) = &outcome.gtids

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use weir_backend::Identity;
 use weir_backend::profile::SharedProfile;
-use weir_sql::{Class, Dialect, Effects, Kind, LexMode, Pins};
+use weir_sql::{Class, Dialect, Effects, LexMode, Pins, TextKind};
 use weir_wire::{Failure, StatusFlags};
 
 use super::condition::Condition;
@@ -242,7 +242,7 @@ pub(crate) const OUTLAST_RESET: Pins =
 
 /// Whether an error of a text may be that of one of several statements.
 pub(crate) fn runs_others(class: &Class) -> bool {
-    class.kind == Kind::Multiple || class.effects.contains(Effects::RUNS_OTHERS)
+    class.kind == TextKind::Multiple || class.effects.contains(Effects::RUNS_OTHERS)
 }
 
 /// The pins that a failed text leaves: all if some of its statements may have succeeded; else not those of what it would have made, and

@@ -15,7 +15,7 @@ mod snapshot;
 use weir_admin::sessions::Interrupt;
 use weir_backend::Lease;
 use weir_backend::admission::AdmissionPermit;
-use weir_sql::{Class, Effects, Kind, Pins};
+use weir_sql::{Class, Effects, Pins, TextKind};
 use weir_txn::{Participation, Role, TransactionId, is_in_transaction, join_texts};
 use weir_wire::StatusFlags;
 use weir_wire::error::codes;
@@ -28,7 +28,7 @@ use super::statement::decide::{First, TransactionAct};
 use super::stopped::Stopped;
 use crate::backends::{ServerId, shard_id};
 use kind::{HARMLESS, Joins};
-use lease::{LeasedShard, Shown};
+use lease::{Shown, StatementLease};
 pub(super) use participants::StatementLeases;
 
 /// "XA_RBROLLBACK".
@@ -143,7 +143,7 @@ impl Transaction {
 
 /// Whether a statement may change data: not if it only locks what it reads.
 fn may_change(class: &Class) -> bool {
-    let locks_only = class.kind == Kind::Select
+    let locks_only = class.kind == TextKind::Select
         && class.effects.contains(Effects::LOCKING_READ)
         && !class.pins.intersects(Pins::UNKNOWN_FUNCTION | Pins::UNKNOWN_STATEMENT | Pins::CALL);
     class.effects.intersects(Effects::WRITES | Effects::RUNS_OTHERS) && !locks_only
@@ -151,7 +151,7 @@ fn may_change(class: &Class) -> bool {
 
 /// Whether a statement is one that a transaction, if only its own, begins or ends with.
 fn works_or_ends(class: &Class) -> bool {
-    let ends = matches!(class.kind, Kind::Commit | Kind::Rollback | Kind::Other);
+    let ends = matches!(class.kind, TextKind::Commit | TextKind::Rollback | TextKind::Other);
     !class.effects.contains(Effects::SET_TRANSACTION_ONCE)
         && (ends || class.effects.intersects(Effects::READS | Effects::WRITES))
 }
@@ -189,7 +189,12 @@ impl Session {
     }
 
     /// The same by a connection that is there for it, if there is one.
-    async fn enter_shard_by(&mut self, shard: usize, joins: Joins, ready: Option<LeasedShard>) -> Result<(), Stopped> {
+    async fn enter_shard_by(
+        &mut self,
+        shard: usize,
+        joins: Joins,
+        ready: Option<StatementLease>,
+    ) -> Result<(), Stopped> {
         if self.current.server.shard == shard && self.current.lease.is_some() {
             return Ok(());
         }
@@ -236,14 +241,14 @@ impl Session {
     }
 
     /// A new part of the open transaction: a branch, after whatever the transaction's beginning and savepoints are.
-    async fn join(&mut self, shard: usize, joins: Joins, ready: Option<LeasedShard>) -> Result<Parked, Stopped> {
+    async fn join(&mut self, shard: usize, joins: Joins, ready: Option<StatementLease>) -> Result<Parked, Stopped> {
         if !self.transaction.is_multi_shard() {
             self.transaction.first = self.current.server.shard;
             self.transaction.read_only = self.is_read_only();
         }
         self.have_multi_shard_permit().await?;
         let texts = self.texts_to_join(shard);
-        let LeasedShard { index, mut lease, _shown, .. } = match ready {
+        let StatementLease { index, mut lease, _shown, .. } = match ready {
             Some(part) => part,
             None => self.lease_shard(shard).await?,
         };

@@ -7,7 +7,7 @@ use weir_sql::Dialect;
 use weir_sql::ast::{Ident, With};
 
 use super::query_graph::{DEEPEST, Frame, Gatherer};
-use super::{InstanceKind, Outcome};
+use super::{InstanceKind, QueryBranches};
 
 impl<'a> Gatherer<'a> {
     pub(super) fn open_with(&mut self, with: Option<&'a With<'a>>, parent: Option<usize>) {
@@ -55,7 +55,7 @@ impl<'a> Gatherer<'a> {
     }
 
     /// What a view's query gives.
-    pub(super) fn view(&mut self, database: &'a str, name: &[u8]) -> Option<Outcome<'a>> {
+    pub(super) fn view(&mut self, database: &'a str, name: &[u8]) -> Option<QueryBranches<'a>> {
         let (_, known) = self.around.catalog.database(database.as_bytes())?;
         let name = std::str::from_utf8(name).ok()?;
         let fold = self.around.catalog.fold_case;

@@ -9,8 +9,8 @@ use weir_sql::visit::Node;
 use super::from::Tree;
 use super::logic::{conjuncts, disjuncts};
 use super::query_graph::Gatherer;
-use super::{ColumnRef, Edge, InstanceKind, Limit, Part, alike};
-use crate::known::Known;
+use super::{ColumnRef, Edge, InstanceKind, KeyRange, Limit, alike};
+use crate::known::KnownValue;
 
 impl<'a> Gatherer<'a> {
     /// Notes what the joins and the WHERE of a block say.
@@ -132,7 +132,7 @@ impl<'a> Gatherer<'a> {
                 if low.is_none() && high.is_none() {
                     return Vec::new();
                 }
-                vec![Limit { columns: vec![column], rows: vec![vec![Part::Range(low, high)]] }]
+                vec![Limit { columns: vec![column], rows: vec![vec![KeyRange::Range(low, high)]] }]
             }
             ExprKind::In(list) if !list.negated => match list.list {
                 InList::Values(values) => self.in_values(block, within, &list.expr, values).into_iter().collect(),
@@ -140,7 +140,7 @@ impl<'a> Gatherer<'a> {
             },
             ExprKind::Is(is) if !is.negated && is.test == IsTest::Null => {
                 let column = self.column_of(block, within, &is.expr).filter(|column| self.keeps_rows(*column));
-                let null = Known { constant: Constant::Null, hexadecimal: false, source: None };
+                let null = KnownValue { constant: Constant::Null, hexadecimal: false, source: None };
                 column.map(|column| one_value(column, null)).into_iter().collect()
             }
             _ => match self.around.folder.fold(expr).map(|value| value.constant) {
@@ -180,7 +180,7 @@ impl<'a> Gatherer<'a> {
             };
             match value {
                 // Nothing equals NULL.
-                Some(Known { constant: Constant::Null, .. }) => {
+                Some(KnownValue { constant: Constant::Null, .. }) => {
                     return vec![Limit { columns: Vec::new(), rows: Vec::new() }];
                 }
                 Some(value) => limits.push(one_value(column, value)),
@@ -217,16 +217,17 @@ impl<'a> Gatherer<'a> {
             if parts.len() != columns.len() {
                 return None;
             }
-            let parts: Option<Vec<Known>> = parts.iter().map(|part| self.around.folder.fold_unread(part)).collect();
+            let parts: Option<Vec<KnownValue>> =
+                parts.iter().map(|part| self.around.folder.fold_unread(part)).collect();
             let parts = parts?;
             if parts.iter().all(|part| part.constant != Constant::Null) {
-                rows.push(parts.into_iter().map(Part::Value).collect());
+                rows.push(parts.into_iter().map(KeyRange::Value).collect());
             }
         }
         Some(Limit { columns, rows })
     }
 
-    fn value(&self, expr: &'a Expr<'a>) -> Option<Known> {
+    fn value(&self, expr: &'a Expr<'a>) -> Option<KnownValue> {
         self.around.folder.fold_unread(expr).filter(|value| value.constant != Constant::Null)
     }
 
@@ -245,7 +246,7 @@ impl<'a> Gatherer<'a> {
         let included = matches!(op, BinaryOp::Le | BinaryOp::Ge);
         let below = matches!(op, BinaryOp::Lt | BinaryOp::Le) != turned;
         let bound = Some((value, included));
-        let range = if below { Part::Range(None, bound) } else { Part::Range(bound, None) };
+        let range = if below { KeyRange::Range(None, bound) } else { KeyRange::Range(bound, None) };
         Some(Limit { columns: vec![column], rows: vec![vec![range]] })
     }
 
@@ -295,7 +296,8 @@ impl<'a> Gatherer<'a> {
                 key.columns.iter().map(|column| ColumnRef { instance, column: *column }).collect();
             let of =
                 |column: &ColumnRef| limits.iter().find(|limit| limit.columns == [*column] && limit.rows.len() == 1);
-            let parts: Option<Vec<Part>> = columns.iter().map(|column| Some(of(column)?.rows[0][0].clone())).collect();
+            let parts: Option<Vec<KeyRange>> =
+                columns.iter().map(|column| Some(of(column)?.rows[0][0].clone())).collect();
             if let Some(parts) = parts {
                 found.push(Limit { columns, rows: vec![parts] });
             }
@@ -304,8 +306,8 @@ impl<'a> Gatherer<'a> {
     }
 }
 
-fn one_value(column: ColumnRef, value: Known) -> Limit {
-    Limit { columns: vec![column], rows: vec![vec![Part::Value(value)]] }
+fn one_value(column: ColumnRef, value: KnownValue) -> Limit {
+    Limit { columns: vec![column], rows: vec![vec![KeyRange::Value(value)]] }
 }
 
 /// The parts of a row constructor, or the expression alone.

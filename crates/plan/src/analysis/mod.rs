@@ -25,7 +25,7 @@ use weir_catalog::{ColumnType, Database, ShardId, Table};
 use weir_sql::ast::{Expr, Select};
 
 use crate::effort::Effort;
-use crate::known::Known;
+use crate::known::KnownValue;
 pub(crate) use logic::{conjuncts, disjuncts};
 pub(crate) use query_graph::{Surroundings, calls, gather, has_aggregates};
 
@@ -42,7 +42,7 @@ pub(crate) struct Analysis<'a> {
     /// A table whose rows never matter: its block's condition is false.
     pub(crate) impossible: Vec<usize>,
     /// What the statement is about, if it is a query.
-    pub(crate) outcome: Option<Outcome<'a>>,
+    pub(crate) outcome: Option<QueryBranches<'a>>,
     /// It names more tables, or nests deeper, than is looked at.
     pub(crate) too_large: bool,
     /// A FROM has more than [`MOST_JOINED`] tables.
@@ -95,12 +95,12 @@ pub(crate) struct Derived<'a> {
     pub(crate) types: Vec<Option<&'a ColumnType>>,
     /// Columns that can't be NULL.
     pub(crate) filled: Vec<bool>,
-    pub(crate) outcome: Outcome<'a>,
+    pub(crate) outcome: QueryBranches<'a>,
 }
 
 /// What a query gives.
 #[derive(Clone)]
-pub(crate) struct Outcome<'a> {
+pub(crate) struct QueryBranches<'a> {
     /// The SELECTs that it is made of; more than one: UNION and the like.
     pub(crate) branches: Vec<Branch<'a>>,
 }
@@ -159,16 +159,16 @@ pub(crate) struct Edge {
 #[derive(Debug, Clone)]
 pub(crate) struct Limit {
     pub(crate) columns: Vec<ColumnRef>,
-    pub(crate) rows: Vec<Vec<Part>>,
+    pub(crate) rows: Vec<Vec<KeyRange>>,
 }
 
 /// A value or a range of them.
 #[derive(Debug, Clone)]
-pub(crate) enum Part {
+pub(crate) enum KeyRange {
     /// Equal to it; NULL if that is NULL.
-    Value(Known),
+    Value(KnownValue),
     /// Not NULL, and between these, each with whether it is in.
-    Range(Option<(Known, bool)>, Option<(Known, bool)>),
+    Range(Option<(KnownValue, bool)>, Option<(KnownValue, bool)>),
 }
 
 impl<'a> Analysis<'a> {

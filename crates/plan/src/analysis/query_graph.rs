@@ -13,7 +13,9 @@ use weir_sql::ast::{
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, is_servers_schema};
 
-use super::{Analysis, Base, Block, Branch, ColumnRef, Derived, Edge, Instance, InstanceKind, OutColumn, Outcome};
+use super::{
+    Analysis, Base, Block, Branch, ColumnRef, Derived, Edge, Instance, InstanceKind, OutColumn, QueryBranches,
+};
 use crate::SessionFacts;
 use crate::constant::Folder;
 use crate::effort::Effort;
@@ -135,13 +137,13 @@ impl<'a> Gatherer<'a> {
     // --- Queries ---
 
     /// A query in a block's sight.
-    pub(super) fn query(&mut self, query: &'a Query<'a>, parent: Option<usize>) -> Outcome<'a> {
+    pub(super) fn query(&mut self, query: &'a Query<'a>, parent: Option<usize>) -> QueryBranches<'a> {
         self.depth += 1;
         let frames = self.common.len();
         self.open_with(query.with, parent);
         let outcome = if self.depth > DEEPEST || self.is_done() {
             self.found.too_large = true;
-            Outcome { branches: Vec::new() }
+            QueryBranches { branches: Vec::new() }
         } else {
             self.body(query, parent)
         };
@@ -150,16 +152,18 @@ impl<'a> Gatherer<'a> {
         outcome
     }
 
-    fn body(&mut self, query: &'a Query<'a>, parent: Option<usize>) -> Outcome<'a> {
+    fn body(&mut self, query: &'a Query<'a>, parent: Option<usize>) -> QueryBranches<'a> {
         let cut = query.limit.is_some();
         let mut outcome = match query.body {
-            QueryBody::Select(select) => Outcome { branches: vec![self.select(select, Some(query), parent)] },
-            QueryBody::Table(table) => Outcome { branches: vec![self.explicit_table(&table.name, query, parent)] },
+            QueryBody::Select(select) => QueryBranches { branches: vec![self.select(select, Some(query), parent)] },
+            QueryBody::Table(table) => {
+                QueryBranches { branches: vec![self.explicit_table(&table.name, query, parent)] }
+            }
             QueryBody::Nested(inner) => self.query(inner, parent),
             QueryBody::Values(values) => {
                 let block = self.block(parent, None);
                 values.rows.iter().for_each(|row| self.queries_within(Node::ValuesRow(row), block));
-                Outcome { branches: vec![Branch { block, columns: None, cut: false }] }
+                QueryBranches { branches: vec![Branch { block, columns: None, cut: false }] }
             }
             QueryBody::Compound(compound) => {
                 let mut branches = Vec::new();
@@ -167,7 +171,7 @@ impl<'a> Gatherer<'a> {
                     branches.extend(self.operand(body, parent));
                 }
                 // What EXCEPT and INTERSECT take away depends on rows that were left out.
-                Outcome { branches }
+                QueryBranches { branches }
             }
         };
         if let Some(first) = outcome.branches.first().map(|branch| branch.block) {
@@ -352,7 +356,7 @@ impl<'a> Gatherer<'a> {
     }
 
     /// The outcome of a query as a table.
-    pub(super) fn derived(&mut self, outcome: Outcome<'a>, names: &'a [Ident<'a>]) -> InstanceKind<'a> {
+    pub(super) fn derived(&mut self, outcome: QueryBranches<'a>, names: &'a [Ident<'a>]) -> InstanceKind<'a> {
         let first = outcome.branches.first().and_then(|branch| branch.columns.as_ref());
         let (mut types, mut filled) = (Vec::new(), Vec::new());
         for (place, column) in first.into_iter().flatten().enumerate() {

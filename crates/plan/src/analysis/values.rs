@@ -6,9 +6,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use weir_catalog::{Constant, Placement};
 
-use super::{Analysis, Base, ColumnRef, Part, alike};
+use super::{Analysis, Base, ColumnRef, KeyRange, alike};
 use crate::Refusal;
-use crate::known::Known;
+use crate::known::KnownValue;
 use crate::place::{Places, Shards, all_shards, usable};
 
 /// More combinations of a key's values are not looked up one by one.
@@ -51,7 +51,7 @@ impl<'a> Values<'a> {
             let limits = self.single.get(&column).into_iter().flatten().map(|limit| &self.analysis.limits[*limit].rows);
             limits.filter_map(|rows| match &rows[..] {
                 [row] => match &row[0] {
-                    Part::Value(known) if known.constant != Constant::Null => Some((known, places.read(known))),
+                    KeyRange::Value(known) if known.constant != Constant::Null => Some((known, places.read(known))),
                     _ => None,
                 },
                 _ => None,
@@ -61,7 +61,9 @@ impl<'a> Values<'a> {
             (Some(one), Some(other)) => alike(one, other),
             _ => false,
         };
-        let equal = |one: &Known, other: &Known| one.hexadecimal == other.hexadecimal && one.constant == other.constant;
+        let equal = |one: &KnownValue, other: &KnownValue| {
+            one.hexadecimal == other.hexadecimal && one.constant == other.constant
+        };
         alike && constants(one).any(|(known, ())| constants(other).any(|(other, ())| equal(known, other)))
     }
 
@@ -99,7 +101,7 @@ impl<'a> Values<'a> {
             let Some(order) = order else { continue };
             let mut found = Shards::none();
             for row in &limit.rows {
-                let parts: Vec<&Part> = order.iter().map(|place| &row[*place]).collect();
+                let parts: Vec<&KeyRange> = order.iter().map(|place| &row[*place]).collect();
                 found.add(&self.of_parts(base, places, &parts)?);
             }
             shards.keep(&found);
@@ -115,8 +117,8 @@ impl<'a> Values<'a> {
         let limits = self.single.get(&column).into_iter().flatten();
         let ranges = limits.filter_map(|limit| match &self.analysis.limits[*limit].rows[..] {
             [row] => match &row[0] {
-                Part::Range(low, high) => Some((low, high)),
-                Part::Value(_) => None,
+                KeyRange::Range(low, high) => Some((low, high)),
+                KeyRange::Value(_) => None,
             },
             _ => None,
         });
@@ -135,7 +137,7 @@ impl<'a> Values<'a> {
         places: &Places<'_>,
         columns: &[ColumnRef],
     ) -> Result<Option<Shards>, Refusal> {
-        let mut lists: Vec<Vec<&Part>> = Vec::new();
+        let mut lists: Vec<Vec<&KeyRange>> = Vec::new();
         for column in columns {
             let limits = self.single.get(column).into_iter().flatten();
             let shortest = limits.min_by_key(|limit| self.analysis.limits[**limit].rows.len());
@@ -145,7 +147,7 @@ impl<'a> Values<'a> {
         if lists.iter().map(Vec::len).product::<usize>() > MOST_COMBINATIONS {
             return Ok(None);
         }
-        let mut combinations: Vec<Vec<&Part>> = vec![Vec::new()];
+        let mut combinations: Vec<Vec<&KeyRange>> = vec![Vec::new()];
         for list in lists {
             let longer = combinations.iter().flat_map(|start| {
                 list.iter().map(move |part| {
@@ -163,11 +165,11 @@ impl<'a> Values<'a> {
         Ok(Some(found))
     }
 
-    fn of_parts(&self, base: &Base<'_>, places: &Places<'_>, parts: &[&Part]) -> Result<Shards, Refusal> {
+    fn of_parts(&self, base: &Base<'_>, places: &Places<'_>, parts: &[&KeyRange]) -> Result<Shards, Refusal> {
         let Some(key) = base.table.shard_key() else { return Ok(all_shards(base)) };
         let mut values = Vec::with_capacity(parts.len());
         for (part, column) in parts.iter().zip(&key.columns) {
-            let Part::Value(known) = part else { return Ok(all_shards(base)) };
+            let KeyRange::Value(known) = part else { return Ok(all_shards(base)) };
             match usable(base, *column, known) {
                 Some(_) => values.push(known.clone()),
                 None => return Ok(all_shards(base)),
@@ -176,10 +178,10 @@ impl<'a> Values<'a> {
         places.of_values(base, &values)
     }
 
-    fn of_part(&self, base: &Base<'_>, places: &Places<'_>, part: &Part) -> Result<Shards, Refusal> {
+    fn of_part(&self, base: &Base<'_>, places: &Places<'_>, part: &KeyRange) -> Result<Shards, Refusal> {
         match part {
-            Part::Value(_) => self.of_parts(base, places, &[part]),
-            Part::Range(low, high) => Ok(places.of_range(base, low.as_ref(), high.as_ref())),
+            KeyRange::Value(_) => self.of_parts(base, places, &[part]),
+            KeyRange::Range(low, high) => Ok(places.of_range(base, low.as_ref(), high.as_ref())),
         }
     }
 }

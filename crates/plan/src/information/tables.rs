@@ -6,10 +6,10 @@ use weir_catalog::{Catalog, Placement, ShardId};
 
 use super::edits::Reads;
 use crate::views;
-use crate::{InformationTable, Known};
+use crate::{CatalogTableName, InformationTable};
 
 /// How the rows of a table are found that tell of something.
-struct Kind {
+struct InformationRows {
     name: &'static str,
     /// The column with the database's name.
     schema: &'static str,
@@ -27,16 +27,16 @@ enum Of {
     Check,
 }
 
-const fn of_table(name: &'static str, schema: &'static str, column: &'static str) -> Kind {
-    Kind { name, schema, of: Of::Table(column) }
+const fn of_table(name: &'static str, schema: &'static str, column: &'static str) -> InformationRows {
+    InformationRows { name, schema, of: Of::Table(column) }
 }
 
-const fn of_database(name: &'static str, schema: &'static str) -> Kind {
-    Kind { name, schema, of: Of::Database }
+const fn of_database(name: &'static str, schema: &'static str) -> InformationRows {
+    InformationRows { name, schema, of: Of::Database }
 }
 
 /// Sources: the manuals' chapters on INFORMATION_SCHEMA of MySQL 9 and MariaDB 10.11.
-const KINDS: [Kind; 24] = [
+const KINDS: [InformationRows; 24] = [
     of_database("schemata", "SCHEMA_NAME"),
     of_database("schemata_extensions", "SCHEMA_NAME"),
     of_database("routines", "ROUTINE_SCHEMA"),
@@ -51,7 +51,7 @@ const KINDS: [Kind; 24] = [
     of_table("table_constraints", "TABLE_SCHEMA", "TABLE_NAME"),
     of_table("table_constraints_extensions", "TABLE_SCHEMA", "TABLE_NAME"),
     of_table("referential_constraints", "CONSTRAINT_SCHEMA", "TABLE_NAME"),
-    Kind { name: "check_constraints", schema: "CONSTRAINT_SCHEMA", of: Of::Check },
+    InformationRows { name: "check_constraints", schema: "CONSTRAINT_SCHEMA", of: Of::Check },
     of_table("partitions", "TABLE_SCHEMA", "TABLE_NAME"),
     of_table("triggers", "TRIGGER_SCHEMA", "EVENT_OBJECT_TABLE"),
     of_table("views", "TABLE_SCHEMA", "TABLE_NAME"),
@@ -124,7 +124,7 @@ pub(super) fn informed(catalog: &Catalog, home: ShardId, name: &[u8], reads: Rea
                 replaced.entry(schema).or_default().push(table);
             }
             if sequence {
-                known.push(Known { database: schema.clone(), table: table.clone() });
+                known.push(CatalogTableName { database: schema.clone(), table: table.clone() });
             }
             let first = if here { home } else { *shards.first()? };
             let from = if summed { shards } else { vec![first] };
@@ -152,7 +152,7 @@ pub(super) fn informed(catalog: &Catalog, home: ShardId, name: &[u8], reads: Rea
     Some(InformationTable { name, asks, replaced, adds: sums, sequences: known })
 }
 
-fn condition(kind: &Kind, names: &Names<'_>) -> String {
+fn condition(kind: &InformationRows, names: &Names<'_>) -> String {
     let one = |(schema, names): (&&str, &Vec<&str>)| {
         let database = format!("{} = {}", kind.schema, literal(schema));
         let list: Vec<String> = names.iter().map(|name| literal(name)).collect();

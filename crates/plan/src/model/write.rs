@@ -16,7 +16,7 @@ pub struct Write {
     /// What is done.
     pub kind: WriteKind,
     /// What has to be alike on all parts while they run it.
-    pub alike: Alike,
+    pub alike: SharedValues,
     /// An explicit value of the table's AUTO_INCREMENT column: its sequence goes on behind it.
     pub raise: Option<Raise>,
     /// The rows that it gives its client; `None`: none.
@@ -174,7 +174,7 @@ pub enum Form {
 
 /// What is the same on all parts while a write runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Alike {
+pub struct SharedValues {
     /// The time of the statement's start: its text reads it, or a column may by its default.
     pub time: bool,
 }

@@ -21,7 +21,7 @@ const SHOWN: usize = 60;
 
 /// A statement of a body; an expression is one as `SELECT (expression)`.
 #[derive(Clone, Copy)]
-pub(super) struct Part<'a> {
+pub(super) struct BodyStatement<'a> {
     pub(super) text: &'a [u8],
     pub(super) statement: &'a Statement<'a>,
 }
@@ -38,7 +38,7 @@ pub(super) struct Parameter<'a> {
 pub(super) struct Called<'a> {
     pub(super) name: ObjectName<'a>,
     /// Each argument as a part.
-    pub(super) arguments: Vec<Part<'a>>,
+    pub(super) arguments: Vec<BodyStatement<'a>>,
 }
 
 /// See the module.
@@ -50,7 +50,7 @@ pub(super) struct Body<'a> {
     pub(super) locals: BTreeSet<String>,
     /// Those that something assigns.
     pub(super) assigned: BTreeSet<String>,
-    pub(super) parts: Vec<Part<'a>>,
+    pub(super) parts: Vec<BodyStatement<'a>>,
     pub(super) calls: Vec<Called<'a>>,
     /// User variables that it names, in lower case.
     pub(super) variables: BTreeSet<String>,
@@ -183,7 +183,7 @@ impl<'a> Body<'a> {
         self.part(part)
     }
 
-    fn part(&mut self, part: Part<'a>) -> Result<(), String> {
+    fn part(&mut self, part: BodyStatement<'a>) -> Result<(), String> {
         let mut targets = Vec::new();
         let mut refused = None;
         walk(Node::Statement(part.statement), &mut |node: Node<'a>| {
@@ -233,7 +233,7 @@ impl<'a> Body<'a> {
             StatementKind::Query(_)
             | StatementKind::Insert(_)
             | StatementKind::Update(_)
-            | StatementKind::Delete(_) => self.part(Part { text, statement }),
+            | StatementKind::Delete(_) => self.part(BodyStatement { text, statement }),
             StatementKind::Do(list) => list.items.iter().try_for_each(|item| match &item.kind {
                 SelectItemKind::Expr(expr, _) => self.expression(arena, of(expr.span), mode),
                 _ => Err(cannot()),
@@ -284,11 +284,11 @@ impl<'a> Body<'a> {
 }
 
 /// An expression as a query.
-fn as_query<'a>(arena: &'a Bump, expression: &'a [u8], mode: LexMode) -> Result<Part<'a>, String> {
+fn as_query<'a>(arena: &'a Bump, expression: &'a [u8], mode: LexMode) -> Result<BodyStatement<'a>, String> {
     let text: &'a [u8] = arena.alloc_slice_copy(&[b"SELECT (", expression, b")"].concat());
     let parsed = parse(arena, text, mode).ok();
     match parsed.map(|parsed| parsed.statements) {
-        Some([statement]) => Ok(Part { text, statement }),
+        Some([statement]) => Ok(BodyStatement { text, statement }),
         _ => Err(format!("has an expression that Weir can't look through ({})", shown(expression))),
     }
 }

@@ -13,7 +13,7 @@ use weir_sql::resolve::{Context, Roles, resolve};
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, parse, splice};
 
-use super::body::{Body, Part, mode_of, shown};
+use super::body::{Body, BodyStatement, mode_of, shown};
 use super::value::{Charsets, as_parameter};
 use super::{DEEPEST, KnownPrograms, UNKNOWN};
 use crate::constant::Folder;
@@ -30,7 +30,7 @@ const UNTOLD: &str = "which rows it is about depends on a variable of the proced
                       not assign, and give a value of the parameter's type";
 
 /// Where a body's statements have to run.
-struct Place {
+struct CallNeeds {
     /// Each shard that one of them needs, with the statement.
     needed: Vec<(ShardId, String)>,
     /// The shards that have all tables of which any shard has all rows.
@@ -54,7 +54,7 @@ pub(crate) fn plan_call(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Resu
     let folder = Folder { text: planner.text, session, assigns, trace: None };
     let arguments: Vec<Option<Constant>> =
         call.arguments.iter().map(|argument| folder.fold(argument).map(|known| known.constant)).collect();
-    let mut place = Place { needed: Vec::new(), able: Shards::of(&database.shards), raise: None };
+    let mut place = CallNeeds { needed: Vec::new(), able: Shards::of(&database.shards), raise: None };
     place.look(planner, &known, &call.name, &arguments, 0)?;
     place.plan(planner, &call.name)
 }
@@ -78,7 +78,7 @@ fn assigns_variables(argument: &Expr<'_>) -> bool {
     found
 }
 
-impl Place {
+impl CallNeeds {
     fn plan(self, planner: &Planner<'_>, name: &ObjectName<'_>) -> Result<Plan, Refusal> {
         let mut needed: Vec<ShardId> = self.needed.iter().map(|(shard, _)| *shard).collect();
         needed.sort_unstable();
@@ -224,7 +224,11 @@ impl Place {
 }
 
 /// A part's text with values for the routine's own variables, and without INTO; and the values of its parameters.
-fn substituted(part: &Part<'_>, body: &Body<'_>, values: &BTreeMap<String, Constant>) -> (Vec<u8>, Vec<Constant>) {
+fn substituted(
+    part: &BodyStatement<'_>,
+    body: &Body<'_>,
+    values: &BTreeMap<String, Constant>,
+) -> (Vec<u8>, Vec<Constant>) {
     let mut edits: Vec<(Range<usize>, &[u8], Option<Constant>)> = Vec::new();
     let mut limits = Vec::new();
     walk(Node::Statement(part.statement), &mut |node: Node<'_>| {

@@ -16,7 +16,7 @@ use weir_sql::facts::{Programs, Varies, facts_with};
 use weir_sql::resolve::{Context, Roles};
 use weir_sql::{Bump, Dialect, Effects, Pins};
 
-use body::{Body, Part, mode_of};
+use body::{Body, BodyStatement, mode_of};
 pub(crate) use call::plan_call;
 
 /// Routines within routines that are looked into.
@@ -130,7 +130,7 @@ impl<'a> KnownPrograms<'a> {
     }
 
     /// Adds what a statement of a body does.
-    fn part(&self, part: &Part<'_>, routine: &Routine, all: &mut Understood) -> Result<(), String> {
+    fn part(&self, part: &BodyStatement<'_>, routine: &Routine, all: &mut Understood) -> Result<(), String> {
         const HARMLESS: Pins = Pins::COMPUTED_USER_VARIABLE.union(Pins::ROW_COUNT).union(Pins::FOUND_ROWS);
         const NEVER: Effects = Effects::IMPLICIT_COMMIT
             .union(Effects::CHANGES_DATABASE)

@@ -3,7 +3,7 @@
 use weir_sql::ast::{Query, QueryBody, Select};
 
 use super::Obstacle;
-use super::projection::{Ordered, Shown};
+use super::projection::{Ordered, Projection};
 use super::text::{Edits, Pieces};
 
 pub(super) fn unknown_columns() -> Obstacle {
@@ -12,7 +12,7 @@ pub(super) fn unknown_columns() -> Obstacle {
 
 /// Adds the hidden columns to the text.
 pub(super) fn extend<'a>(
-    shown: &Shown<'_, '_, 'a>,
+    shown: &Projection<'_, '_, 'a>,
     query: &Query<'a>,
     select: Option<&Select<'a>>,
     edits: &mut Edits,
@@ -27,7 +27,7 @@ pub(super) fn extend<'a>(
 }
 
 /// Whether two items mean the same.
-pub(super) fn same_meaning<'a>(shown: &Shown<'_, '_, 'a>, one: &Ordered<'a>, other: &Ordered<'a>) -> bool {
+pub(super) fn same_meaning<'a>(shown: &Projection<'_, '_, 'a>, one: &Ordered<'a>, other: &Ordered<'a>) -> bool {
     match (one, other) {
         (Ordered::Column(one), Ordered::Column(other)) => one == other,
         (Ordered::Expression(_, _, Some(one), _), Ordered::Expression(_, _, Some(other), _)) => one == other,

@@ -18,7 +18,7 @@ use weir_sql::{Lexer, TokenKind};
 use super::columns::unknown_columns;
 use super::expressions::{aggregate, has_aggregate, has_window};
 use super::group::divides;
-use super::projection::{Ordered, Shown, column_names};
+use super::projection::{Ordered, Projection, column_names};
 use super::set_operation::without_rows;
 use super::text::{Edits, Pieces, made_of};
 use super::{Obstacle, Question, again, limits, plain};
@@ -26,7 +26,7 @@ use crate::analysis::values::Values;
 use crate::analysis::{Analysis, has_aggregates};
 use crate::planner::Planner;
 use crate::{Computed, ComputedColumn, GIVEN_ROW, GIVEN_TABLE, Plan, Read, Refusal};
-use outer_query::{Clause, Key, Known, Made};
+use outer_query::{Clause, Key, OuterExpressions, Selected};
 
 /// The plan of a query that folding alone does not answer: `why`.
 pub(super) fn plan(
@@ -63,7 +63,7 @@ fn planned<'a>(
     let [branch] = &outcome.branches[..] else { return Ok(None) };
     let values = Values::of(analysis);
     let question = Question::new(analysis, &values, planner);
-    let Some(shown) = Shown::of(&question, branch) else { return Ok(None) };
+    let Some(shown) = Projection::of(&question, branch) else { return Ok(None) };
     let expressions = shown.columns.iter().filter_map(|column| column.expr);
     if expressions.chain(query.order_by.iter().map(|item| &item.expr)).any(has_window) {
         return Ok(None);
@@ -90,7 +90,7 @@ fn planned<'a>(
 }
 
 /// The places of columns that are expressions over aggregates.
-fn computed_columns<'a>(shown: &Shown<'_, '_, 'a>, query: &'a Query<'a>, select: &'a Select<'a>) -> Vec<usize> {
+fn computed_columns<'a>(shown: &Projection<'_, '_, 'a>, query: &'a Query<'a>, select: &'a Select<'a>) -> Vec<usize> {
     let mut divided = false;
     let mut look = |node: Node<'a>| {
         walk(node, &mut |node: Node<'a>| {
@@ -108,7 +108,7 @@ fn computed_columns<'a>(shown: &Shown<'_, '_, 'a>, query: &'a Query<'a>, select:
 
 /// A way to divide the work.
 struct Way<'w, 'q, 'p, 'a> {
-    shown: &'w Shown<'q, 'p, 'a>,
+    shown: &'w Projection<'q, 'p, 'a>,
     query: &'a Query<'a>,
     select: &'a Select<'a>,
     /// The places of columns that are computed.
@@ -138,13 +138,13 @@ impl<'a> Way<'_, '_, '_, 'a> {
 
     fn plan(&self, planner: &Planner<'_>, why: &str) -> Result<Computed, Obstacle> {
         let keys = self.keys()?;
-        let mut made = Made {
+        let mut made = OuterExpressions {
             shown: self.shown,
             computed: self.computed,
             keys,
             given: Vec::new(),
             more: Vec::new(),
-            known: Known::default(),
+            known: Selected::default(),
         };
         let mut items = Vec::new();
         let mut columns: Vec<ComputedColumn> = (0..self.shown.columns.len()).map(ComputedColumn::Own).collect();
@@ -205,7 +205,12 @@ impl<'a> Way<'_, '_, '_, 'a> {
     }
 
     /// What gives the groups.
-    fn groups(&self, planner: &Planner<'_>, made: &Made<'_, '_, '_, 'a>, instead: &[Pieces]) -> Result<Read, Obstacle> {
+    fn groups(
+        &self,
+        planner: &Planner<'_>,
+        made: &OuterExpressions<'_, '_, '_, 'a>,
+        instead: &[Pieces],
+    ) -> Result<Read, Obstacle> {
         let mut edits = Edits::default();
         // The computed columns are in the order of the items that they are.
         let mut items = self.select.items.iter();

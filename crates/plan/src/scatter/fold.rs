@@ -7,7 +7,7 @@ use weir_sql::ast::{BinaryOp, Call, Expr, ExprKind, Literal, OrderItem, UnaryOp}
 
 use super::Obstacle;
 use super::expressions::{aggregate, has_aggregate, has_window};
-use super::projection::{Shown, Sorts, same_text};
+use super::projection::{Projection, Sorts, same_text};
 use super::text::Pieces;
 use crate::{Fold, SortKey};
 
@@ -31,7 +31,7 @@ pub(super) struct Divided<'a> {
     pub(super) keys: Vec<SortKey>,
 }
 
-impl<'a> Shown<'_, '_, 'a> {
+impl<'a> Projection<'_, '_, 'a> {
     /// How the column at a place, which is this expression, is folded.
     pub(super) fn fold(
         &mut self,

@@ -13,7 +13,7 @@ use super::columns::{extend, same_meaning, unknown_columns};
 use super::expressions::{aggregate, has_aggregate};
 use super::fold::Divided;
 use super::having::Having;
-use super::projection::{Ordered, Shown, Sorts, column_names, is_simple};
+use super::projection::{Ordered, Projection, Sorts, column_names, is_simple};
 use super::text::{Edits, Pieces};
 use super::{Merged, Obstacle, Question, limits};
 use crate::aggregate::is_aggregate;
@@ -42,7 +42,7 @@ pub(super) fn merge<'a>(
         Grouping::Rollup => true,
         Grouping::Cube | Grouping::Sets => return Err("CUBE and GROUPING SETS".to_owned().into()),
     };
-    let mut shown = Shown::of(question, branch).ok_or_else(unknown_columns)?.of_groups();
+    let mut shown = Projection::of(question, branch).ok_or_else(unknown_columns)?.of_groups();
     let mut edits = Edits::default();
     let mut keys = keys(&shown, select, &mut edits)?;
     let order = order(&shown, query, &mut keys, rollup)?;
@@ -82,7 +82,11 @@ pub(super) fn merge<'a>(
 }
 
 /// What GROUP BY names.
-fn keys<'a>(shown: &Shown<'_, '_, 'a>, select: &'a Select<'a>, edits: &mut Edits) -> Result<Vec<Key<'a>>, Obstacle> {
+fn keys<'a>(
+    shown: &Projection<'_, '_, 'a>,
+    select: &'a Select<'a>,
+    edits: &mut Edits,
+) -> Result<Vec<Key<'a>>, Obstacle> {
     let mut keys = Vec::new();
     for item in select.group_by {
         let means = shown.ordered(&item.expr, true)?;
@@ -123,7 +127,7 @@ fn keys_means<'k, 'a>(keys: &'k [Key<'a>]) -> Vec<&'k Ordered<'a>> {
 
 /// ORDER BY, unless it is the order of the keys: these are put into that order then.
 fn order<'a>(
-    shown: &Shown<'_, '_, 'a>,
+    shown: &Projection<'_, '_, 'a>,
     query: &'a Query<'a>,
     keys: &mut [Key<'a>],
     rollup: bool,
@@ -162,7 +166,7 @@ fn order<'a>(
 
 /// The keys of an order of folded rows.
 fn order_keys<'a>(
-    shown: &mut Shown<'_, '_, 'a>,
+    shown: &mut Projection<'_, '_, 'a>,
     order: Vec<(Ordered<'a>, bool)>,
     hidden: &mut Vec<(usize, Option<&'a Expr<'a>>)>,
 ) -> Result<Vec<SortKey>, Obstacle> {
@@ -194,7 +198,7 @@ fn order_keys<'a>(
     Ok(keys)
 }
 
-fn group_keys(shown: &mut Shown<'_, '_, '_>, keys: &[Key<'_>]) -> Result<Vec<SortKey>, Obstacle> {
+fn group_keys(shown: &mut Projection<'_, '_, '_>, keys: &[Key<'_>]) -> Result<Vec<SortKey>, Obstacle> {
     let mut found = Vec::new();
     for key in keys {
         found.push(match &key.means {
@@ -210,7 +214,7 @@ fn group_keys(shown: &mut Shown<'_, '_, '_>, keys: &[Key<'_>]) -> Result<Vec<Sor
 
 /// What the groups are divided by: what aggregates with an order ask for, or else those with DISTINCT.
 fn divided<'a>(
-    shown: &mut Shown<'_, '_, 'a>,
+    shown: &mut Projection<'_, '_, 'a>,
     query: &'a Query<'a>,
     select: &'a Select<'a>,
 ) -> Result<Divided<'a>, Obstacle> {
@@ -254,7 +258,7 @@ pub(super) fn divides(call: &Call<'_>) -> bool {
 
 /// A SELECT without GROUP BY has one row, also of no rows: what is no aggregate must be the same in all shards' rows.
 fn check_singles<'a>(
-    shown: &Shown<'_, '_, 'a>,
+    shown: &Projection<'_, '_, 'a>,
     columns: &[Fold],
     select: &Select<'a>,
     divided: &Divided<'a>,
@@ -290,7 +294,7 @@ fn is_constant<'a>(expr: &'a Expr<'a>) -> bool {
 
 /// The client's columns that are NULL when a key is left out, for each key; and the text without WITH ROLLUP.
 fn rollup_columns<'a>(
-    shown: &Shown<'_, '_, 'a>,
+    shown: &Projection<'_, '_, 'a>,
     keys: &[Key<'a>],
     select: &'a Select<'a>,
     edits: &mut Edits,
@@ -322,7 +326,7 @@ fn rollup_columns<'a>(
 }
 
 /// Where `WITH ROLLUP` stands.
-fn with_rollup(shown: &Shown<'_, '_, '_>, select: &Select<'_>) -> Option<Range<usize>> {
+fn with_rollup(shown: &Projection<'_, '_, '_>, select: &Select<'_>) -> Option<Range<usize>> {
     let end = select.group_by.last()?.span.range().end;
     let rest = &shown.text()[end..];
     let mut words = Lexer::new(rest, shown.question.planner.session.mode).filter(|token| token.kind == TokenKind::Word);
@@ -334,7 +338,7 @@ fn with_rollup(shown: &Shown<'_, '_, '_>, select: &Select<'_>) -> Option<Range<u
 }
 
 /// Groups by the distinct values, too.
-fn group_too<'a>(shown: &Shown<'_, '_, 'a>, select: &'a Select<'a>, divided: &Divided<'a>, edits: &mut Edits) {
+fn group_too<'a>(shown: &Projection<'_, '_, 'a>, select: &'a Select<'a>, divided: &Divided<'a>, edits: &mut Edits) {
     let mut list = Pieces::default();
     for (place, (argument, _)) in divided.by.iter().enumerate() {
         let between = if place == 0 && select.group_by.is_empty() { " GROUP BY " } else { ", " };
@@ -353,7 +357,7 @@ fn group_too<'a>(shown: &Shown<'_, '_, 'a>, select: &'a Select<'a>, divided: &Di
 
 /// Sorts by the keys, and by distinct values behind them.
 fn sort_by_keys<'a>(
-    shown: &Shown<'_, '_, 'a>,
+    shown: &Projection<'_, '_, 'a>,
     query: &'a Query<'a>,
     select: &'a Select<'a>,
     keys: &[Key<'a>],

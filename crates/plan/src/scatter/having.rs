@@ -7,7 +7,7 @@ use weir_sql::ast::{BinaryOp, Expr, ExprKind, Select};
 use super::Obstacle;
 use super::columns::same_meaning;
 use super::expressions::{aggregate, has_aggregate};
-use super::projection::{Ordered, Shown};
+use super::projection::{Ordered, Projection};
 use super::text::{Edits, Pieces};
 use crate::analysis::{conjuncts, disjuncts};
 use crate::{Comparison, Condition, Fold};
@@ -32,7 +32,7 @@ enum Test<'a> {
 
 impl<'a> Having<'a> {
     pub(super) fn of(
-        shown: &Shown<'_, '_, 'a>,
+        shown: &Projection<'_, '_, 'a>,
         select: &'a Select<'a>,
         keys: &[&Ordered<'a>],
         rollup: bool,
@@ -51,7 +51,7 @@ impl<'a> Having<'a> {
     /// Finds, or hides, what is compared.
     pub(super) fn targets(
         mut self,
-        shown: &mut Shown<'_, '_, 'a>,
+        shown: &mut Projection<'_, '_, 'a>,
         hidden: &mut Vec<(usize, Option<&'a Expr<'a>>)>,
     ) -> Self {
         let mut compared = Vec::new();
@@ -74,7 +74,11 @@ impl<'a> Having<'a> {
     }
 
     /// The condition on folded rows.
-    pub(super) fn condition(&self, shown: &Shown<'_, '_, 'a>, columns: &[Fold]) -> Result<Option<Condition>, Obstacle> {
+    pub(super) fn condition(
+        &self,
+        shown: &Projection<'_, '_, 'a>,
+        columns: &[Fold],
+    ) -> Result<Option<Condition>, Obstacle> {
         let mut places = self.places.iter().copied();
         let mut all = Vec::new();
         for test in &self.whole {
@@ -110,7 +114,7 @@ impl<'a> Test<'a> {
 
     fn condition(
         &self,
-        shown: &Shown<'_, '_, 'a>,
+        shown: &Projection<'_, '_, 'a>,
         columns: &[Fold],
         places: &mut dyn Iterator<Item = usize>,
     ) -> Result<Condition, Obstacle> {
@@ -134,7 +138,7 @@ impl<'a> Test<'a> {
 }
 
 /// Whether a condition is decided by the keys of a group alone.
-fn is_of_keys<'a>(shown: &Shown<'_, '_, 'a>, expr: &'a Expr<'a>, keys: &[&Ordered<'a>]) -> bool {
+fn is_of_keys<'a>(shown: &Projection<'_, '_, 'a>, expr: &'a Expr<'a>, keys: &[&Ordered<'a>]) -> bool {
     if has_aggregate(expr) {
         return false;
     }
@@ -162,7 +166,7 @@ fn is_of_keys<'a>(shown: &Shown<'_, '_, 'a>, expr: &'a Expr<'a>, keys: &[&Ordere
     })
 }
 
-fn test<'a>(shown: &Shown<'_, '_, 'a>, expr: &'a Expr<'a>) -> Result<Test<'a>, Obstacle> {
+fn test<'a>(shown: &Projection<'_, '_, 'a>, expr: &'a Expr<'a>) -> Result<Test<'a>, Obstacle> {
     let expr = expr.bare();
     let number = |expr: &Expr<'a>| match shown.question.planner.folder().fold(expr)?.constant {
         Constant::Integer(value) => Some(value.to_string()),
@@ -216,7 +220,7 @@ fn comparisons(op: BinaryOp) -> Option<(Comparison, Comparison)> {
     })
 }
 
-impl<'a> Shown<'_, '_, 'a> {
+impl<'a> Projection<'_, '_, 'a> {
     /// What an expression of HAVING stands for: an alias for its expression.
     fn meant(&self, expr: &'a Expr<'a>) -> &'a Expr<'a> {
         match &expr.bare().kind {

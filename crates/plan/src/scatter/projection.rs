@@ -102,7 +102,7 @@ pub(crate) enum Ordered<'a> {
 }
 
 /// A SELECT that is being extended.
-pub(crate) struct Shown<'q, 'p, 'a> {
+pub(crate) struct Projection<'q, 'p, 'a> {
     pub(crate) question: &'q Question<'p, 'a>,
     pub(crate) branch: &'q Branch<'a>,
     /// The client's columns.
@@ -117,11 +117,11 @@ pub(crate) struct Shown<'q, 'p, 'a> {
     grouped: bool,
 }
 
-impl<'q, 'p, 'a> Shown<'q, 'p, 'a> {
+impl<'q, 'p, 'a> Projection<'q, 'p, 'a> {
     /// The columns of a SELECT, if they are known.
     pub(crate) fn of(question: &'q Question<'p, 'a>, branch: &'q Branch<'a>) -> Option<Self> {
         let columns = branch.columns.as_deref()?;
-        Some(Shown {
+        Some(Projection {
             question,
             branch,
             columns,

@@ -9,7 +9,7 @@ use weir_sql::facts::Varies;
 
 use super::columns::{extend, unknown_columns};
 use super::expressions::{has_aggregate, has_window};
-use super::projection::{Ordered, Shown, is_simple};
+use super::projection::{Ordered, Projection, is_simple};
 use super::text::{Edits, Pieces};
 use super::{Merged, Obstacle, Question, Together, limits, plain};
 use crate::analysis::{Branch, has_aggregates};
@@ -79,14 +79,14 @@ fn of_select<'q, 'p, 'a>(
     question: &'q Question<'p, 'a>,
     branch: &'q Branch<'a>,
     select: Option<&Select<'a>>,
-) -> Result<Shown<'q, 'p, 'a>, Obstacle> {
-    let shown = Shown::of(question, branch).ok_or_else(unknown_columns)?;
+) -> Result<Projection<'q, 'p, 'a>, Obstacle> {
+    let shown = Projection::of(question, branch).ok_or_else(unknown_columns)?;
     Ok(if select.is_some_and(|select| !select.group_by.is_empty()) { shown.of_groups() } else { shown })
 }
 
 /// The key of an item of ORDER BY; none if it says nothing.
 fn order_key<'a>(
-    shown: &mut Shown<'_, '_, 'a>,
+    shown: &mut Projection<'_, '_, 'a>,
     expr: &'a Expr<'a>,
     descending: bool,
     edits: &mut Edits,
@@ -155,7 +155,10 @@ pub(super) fn folded(keys: Vec<SortKey>, columns: usize) -> Grouped {
 }
 
 /// Keys of all columns: those of ORDER BY first; and the places of the others.
-fn all_columns(shown: &mut Shown<'_, '_, '_>, order: &[(usize, bool)]) -> Result<(Vec<SortKey>, Vec<usize>), Obstacle> {
+fn all_columns(
+    shown: &mut Projection<'_, '_, '_>,
+    order: &[(usize, bool)],
+) -> Result<(Vec<SortKey>, Vec<usize>), Obstacle> {
     let mut keys = Vec::new();
     for (place, descending) in order {
         keys.push(shown.key_of_column(*place, *descending)?);

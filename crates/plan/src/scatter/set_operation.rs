@@ -11,7 +11,7 @@ use weir_sql::ast::{Compound, ExprKind, Literal, Query, QueryBody, Select, SetOp
 use weir_sql::facts::Varies;
 use weir_sql::{Lexer, TokenKind};
 
-use super::projection::{Shown, Sorts};
+use super::projection::{Projection, Sorts};
 use super::text::{Edits, Pieces, made_of};
 use super::union::{Order, compound, order_of};
 use super::{Obstacle, Question, again, limits, plain};
@@ -200,7 +200,8 @@ fn keys(
     if branches.len() != members.len() {
         return Err(nested());
     }
-    let shown: Option<Vec<Shown<'_, '_, '_>>> = branches.iter().map(|branch| Shown::of(&question, branch)).collect();
+    let shown: Option<Vec<Projection<'_, '_, '_>>> =
+        branches.iter().map(|branch| Projection::of(&question, branch)).collect();
     let shown = shown.ok_or_else(super::columns::unknown_columns)?;
     let Order { by, behind } = order_of(query, &shown, compares)?;
     let count = shown[0].columns.len();
@@ -223,7 +224,7 @@ fn keys(
 }
 
 /// How a column of the whole is compared: as all queries compare theirs.
-fn compared(shown: &[Shown<'_, '_, '_>], place: usize) -> Result<Compare, Obstacle> {
+fn compared(shown: &[Projection<'_, '_, '_>], place: usize) -> Result<Compare, Obstacle> {
     let session = shown[0].question.planner.session;
     let several = || {
         Obstacle::Rows(format!(
@@ -264,7 +265,7 @@ fn compared(shown: &[Shown<'_, '_, '_>], place: usize) -> Result<Compare, Obstac
 }
 
 /// The value of a column that is a literal or a parameter.
-fn constant(shown: &Shown<'_, '_, '_>, place: usize) -> Option<Constant> {
+fn constant(shown: &Projection<'_, '_, '_>, place: usize) -> Option<Constant> {
     let expr = shown.columns[place].expr?.bare();
     match expr.kind {
         ExprKind::Literal(Literal::Null) => Some(Constant::Null),
@@ -275,7 +276,7 @@ fn constant(shown: &Shown<'_, '_, '_>, place: usize) -> Option<Constant> {
     }
 }
 
-fn is_string(shown: &Shown<'_, '_, '_>, place: usize) -> bool {
+fn is_string(shown: &Projection<'_, '_, '_>, place: usize) -> bool {
     let kind = shown.columns[place].expr.map(|expr| &expr.bare().kind);
     matches!(kind, Some(ExprKind::Literal(Literal::String)))
 }

@@ -3,18 +3,18 @@
 use weir_sql::ast::{Compound, Query, QueryBody, Select, SetOp};
 
 use super::columns::unknown_columns;
-use super::projection::{Ordered, Shown, Sorts};
+use super::projection::{Ordered, Projection, Sorts};
 use super::select::folded;
 use super::text::Edits;
 use super::{Merged, Obstacle, Question, Together, limits, plain};
-use crate::analysis::Outcome;
+use crate::analysis::QueryBranches;
 use crate::{Compare, Merge, SortKey};
 
 /// How the rows of a UNION become one result.
 pub(super) fn merge<'a>(
     question: &Question<'_, 'a>,
     query: &'a Query<'a>,
-    outcome: &Outcome<'a>,
+    outcome: &QueryBranches<'a>,
     together: &[Together],
 ) -> Result<Merged, Obstacle> {
     let (query, compound) = compound(query)?;
@@ -33,8 +33,8 @@ pub(super) fn merge<'a>(
         edits.limit(query.limit, skip, take);
         return Ok(Merged { merge: Merge::Concatenate, columns, hidden: 0, skip, take, edits });
     }
-    let shown: Option<Vec<Shown<'_, '_, '_>>> =
-        outcome.branches.iter().map(|branch| Shown::of(question, branch).map(Shown::side_by_side)).collect();
+    let shown: Option<Vec<Projection<'_, '_, '_>>> =
+        outcome.branches.iter().map(|branch| Projection::of(question, branch).map(Projection::side_by_side)).collect();
     let mut shown = shown.ok_or_else(unknown_columns)?;
     let Order { by, behind } = order_of(query, &shown, distinct)?;
     let count = shown[0].columns.len();
@@ -58,7 +58,7 @@ pub(super) fn merge<'a>(
 }
 
 /// The key of a column that all SELECTs give in one type.
-fn key(shown: &mut [Shown<'_, '_, '_>], place: usize, descending: bool) -> Result<SortKey, Obstacle> {
+fn key(shown: &mut [Projection<'_, '_, '_>], place: usize, descending: bool) -> Result<SortKey, Obstacle> {
     let families: Vec<Option<&str>> = shown.iter().map(|one| one.family(place)).collect();
     let sorts = shown[0].column_sorts(place);
     let same = shown.iter().all(|one| one.column_sorts(place) == sorts);
@@ -126,7 +126,7 @@ pub(super) struct Order {
 }
 
 /// The order of the whole. `compares`: rows are compared, so that they need one by all columns.
-pub(super) fn order_of(query: &Query<'_>, shown: &[Shown<'_, '_, '_>], compares: bool) -> Result<Order, Obstacle> {
+pub(super) fn order_of(query: &Query<'_>, shown: &[Projection<'_, '_, '_>], compares: bool) -> Result<Order, Obstacle> {
     let count = shown[0].columns.len();
     if shown.iter().any(|one| one.columns.len() != count) {
         return Err(unknown_columns());

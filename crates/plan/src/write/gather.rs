@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use weir_catalog::Column;
 use weir_sql::ast::{Expr, Limit, OrderItem, StatementKind, TableRef, TableRefKind};
 
 use super::Input;
@@ -12,7 +13,7 @@ use super::edits::Edits;
 use super::forms::{form, put_read};
 use super::literal::put_name;
 use super::names::Target;
-use crate::{Gather, Need, Plan, Refusal};
+use crate::{Form, Gather, Need, Plan, Refusal};
 
 /// The clauses of a change of one table.
 struct Clauses<'a> {
@@ -68,27 +69,7 @@ pub(super) fn plan_gather(input: &Input<'_>, target: &Target<'_>) -> Result<Gath
         })?);
     }
     let cut = |range: Range<usize>| edits.cut(input.text, range);
-
-    let mut question = b"SELECT ".to_vec();
-    for (nth, (column, form)) in columns().zip(&forms).enumerate() {
-        if nth > 0 {
-            question.push(b',');
-        }
-        put_read(&mut question, column, form);
-    }
-    question.extend_from_slice(b" FROM ");
-    question.extend(cut(clauses.table.span.range()));
-    if let Some(condition) = clauses.condition {
-        question.extend_from_slice(b" WHERE ");
-        question.extend(cut(condition.span.range()));
-    }
-    if let (Some(first), Some(last)) = (clauses.order_by.first(), clauses.order_by.last()) {
-        question.extend_from_slice(b" ORDER BY ");
-        question.extend(cut(first.span.to(last.span).range()));
-    }
-    question.push(b' ');
-    question.extend(cut(clauses.limit.span.range()));
-    question.extend_from_slice(b" FOR UPDATE");
+    let question = question(&clauses, columns().zip(&forms), &cut);
     let Plan::Read(rows) = input.reads.query(&question)? else {
         return Err(Need::RowsInOnePlace.refused(
             "LIMIT in a change of rows that can't be found out first: read the rows in a transaction, and change them by their keys",
@@ -110,6 +91,35 @@ pub(super) fn plan_gather(input: &Input<'_>, target: &Target<'_>) -> Result<Gath
     tail.extend(cut(limit.end..input.text.len()));
     let update = matches!(input.statement.kind, StatementKind::Update(_));
     Ok(Gather { rows: Box::new(rows), update, forms, head, tail })
+}
+
+/// The query that finds the keys of the rows. `cut`: a range of the client's text.
+fn question<'t>(
+    clauses: &Clauses<'_>,
+    columns: impl Iterator<Item = (&'t Column, &'t Form)>,
+    cut: &dyn Fn(Range<usize>) -> Vec<u8>,
+) -> Vec<u8> {
+    let mut question = b"SELECT ".to_vec();
+    for (nth, (column, form)) in columns.enumerate() {
+        if nth > 0 {
+            question.push(b',');
+        }
+        put_read(&mut question, column, form);
+    }
+    question.extend_from_slice(b" FROM ");
+    question.extend(cut(clauses.table.span.range()));
+    if let Some(condition) = clauses.condition {
+        question.extend_from_slice(b" WHERE ");
+        question.extend(cut(condition.span.range()));
+    }
+    if let (Some(first), Some(last)) = (clauses.order_by.first(), clauses.order_by.last()) {
+        question.extend_from_slice(b" ORDER BY ");
+        question.extend(cut(first.span.to(last.span).range()));
+    }
+    question.push(b' ');
+    question.extend(cut(clauses.limit.span.range()));
+    question.extend_from_slice(b" FOR UPDATE");
+    question
 }
 
 fn put_key<'n>(out: &mut Vec<u8>, names: impl Iterator<Item = &'n str>) {

@@ -16,7 +16,7 @@ use super::returning::Returning;
 use super::rows::Rows;
 use super::select::plan_select;
 use super::varying::Varying;
-use crate::{Alike, Duplicates, Need, Plan, Raise, Refusal, Returns, Route, Write, WriteKind};
+use crate::{Duplicates, Need, Plan, Raise, Refusal, Returns, Route, SharedValues, Write, WriteKind};
 
 pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Result<Plan, Refusal> {
     let target = Target::named(input, &insert.table)?;
@@ -53,7 +53,7 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
         let reason = "values are found out first, and put into the text as literals".to_owned();
         return Ok(Plan::Write(Write {
             kind: WriteKind::Resolve(resolve),
-            alike: Alike::default(),
+            alike: SharedValues::default(),
             raise: None,
             returns: returning.map(|_| Returns::All),
             reason,

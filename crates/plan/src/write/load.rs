@@ -44,26 +44,7 @@ pub(super) fn plan_load<'a>(input: &Input<'a>, load: &'a Load<'a>) -> Result<Pla
     .alike(&[target], true)?;
     let place = |column: usize| columns.iter().position(|known| *known == Some(column));
     let auto = target.table.auto_increment;
-    let key_columns = target.key().map_or(&[][..], |key| &key.columns);
-    if let Some(column) = written.iter().find(|column| key_columns.contains(column) || auto == Some(**column)) {
-        let name = &target.table.columns[*column].name;
-        return Err(Need::Value.refused(format!(
-            "SET of '{name}', which says where the row is: Weir has to know it before a server computes it. Put the value into the file"
-        )));
-    }
-    let mut key = Vec::with_capacity(key_columns.len());
-    for column in key_columns {
-        key.push(match place(*column) {
-            Some(field) => FileKey::Field(field),
-            None if auto == Some(*column) => FileKey::Generated,
-            None => {
-                let name = &target.table.columns[*column].name;
-                return Err(Need::Value.refused(format!(
-                    "The file has no field for '{name}', which is of the shard key: put it into the file, and name it among the columns"
-                )));
-            }
-        });
-    }
+    let key = key_fields(&target, &written, place)?;
     let format = Format::of(input, load)?;
     let folder = Folder { text: input.text, session: input.session, assigns: false, trace: None };
     let file = LoadFile {
@@ -90,6 +71,34 @@ pub(super) fn plan_load<'a>(input: &Input<'a>, load: &'a Load<'a>) -> Result<Pla
         false => "each line of the file goes to the shard of its key".to_owned(),
     };
     Ok(Plan::Write(Write { kind: WriteKind::Load(Box::new(file)), alike, raise: None, returns: None, reason }))
+}
+
+/// Where the file has the columns of the shard key. `written`: the columns that SET assigns; `place`: the field of a column.
+fn key_fields(
+    target: &Target<'_>,
+    written: &[usize],
+    place: impl Fn(usize) -> Option<usize>,
+) -> Result<Vec<FileKey>, Refusal> {
+    let auto = target.table.auto_increment;
+    let columns = target.key().map_or(&[][..], |key| &key.columns);
+    let name = |column: usize| &target.table.columns[column].name;
+    if let Some(column) = written.iter().find(|column| columns.contains(column) || auto == Some(**column)) {
+        let name = name(*column);
+        return Err(Need::Value.refused(format!(
+            "SET of '{name}', which says where the row is: Weir has to know it before a server computes it. Put the value into the file"
+        )));
+    }
+    let field = |column: &usize| match place(*column) {
+        Some(field) => Ok(FileKey::Field(field)),
+        None if auto == Some(*column) => Ok(FileKey::Generated),
+        None => {
+            let name = name(*column);
+            Err(Need::Value.refused(format!(
+                "The file has no field for '{name}', which is of the shard key: put it into the file, and name it among the columns"
+            )))
+        }
+    };
+    columns.iter().map(field).collect()
 }
 
 /// The columns that the file's fields are for, by place.

@@ -66,11 +66,11 @@ impl<'a> Target<'a> {
 }
 
 /// The catalog's columns, for the resolution of names.
-struct Known<'a> {
+struct CatalogColumns<'a> {
     catalog: &'a Catalog,
 }
 
-impl Columns for Known<'_> {
+impl Columns for CatalogColumns<'_> {
     fn has(&self, database: Option<&[u8]>, table: &[u8], column: &[u8]) -> Option<bool> {
         let (_, table) = self.catalog.table(database?, table)?;
         Some(table.column(column).is_some())
@@ -79,7 +79,7 @@ impl Columns for Known<'_> {
 
 /// Tells the statement's names, effects, and what its results depend on.
 pub(super) fn with_facts<T>(input: &Input<'_>, tell: impl FnOnce(&Facts<'_>) -> T) -> T {
-    let known = Known { catalog: input.catalog };
+    let known = CatalogColumns { catalog: input.catalog };
     let context = Context {
         database: input.session.database,
         dialect: if input.session.mariadb { Dialect::MariaDb } else { Dialect::MySql },

@@ -15,7 +15,7 @@ use super::Input;
 use super::edits::Edits;
 use super::names::{Target, with_facts};
 use super::varying::Varying;
-use crate::{Alike, Merge, Need, Piece, Plan, Read, Refusal, Resolve, Route, Write, WriteKind};
+use crate::{Merge, Need, Piece, Plan, Read, Refusal, Resolve, Route, SharedValues, Write, WriteKind};
 
 pub(super) fn plan_select<'a>(
     input: &Input<'a>,
@@ -91,7 +91,7 @@ fn resolved(query: &Query<'_>, read: Read, mut edits: Edits) -> Plan {
     let reason = "the query's rows are read first, in the same transaction, and become rows of values".to_owned();
     Plan::Write(Write {
         kind: WriteKind::Resolve(resolve),
-        alike: Alike::default(),
+        alike: SharedValues::default(),
         raise: None,
         returns: None,
         reason,

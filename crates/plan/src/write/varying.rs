@@ -11,7 +11,7 @@ use weir_sql::visit::{Flow, Node, walk};
 
 use super::Input;
 use super::names::Target;
-use crate::{Alike, Need, Refusal};
+use crate::{Need, Refusal, SharedValues};
 
 /// What was found in a statement.
 #[derive(Debug, Default)]
@@ -100,7 +100,7 @@ impl Varying {
     ///
     /// # Errors
     /// When that can't be had.
-    pub(super) fn alike(&self, targets: &[Target<'_>], changes_rows: bool) -> Result<Alike, Refusal> {
+    pub(super) fn alike(&self, targets: &[Target<'_>], changes_rows: bool) -> Result<SharedValues, Refusal> {
         if let Some(name) = &self.function {
             return Err(Need::Value.refused(format!(
                 "{name} in a write of several shards: it would run on each of them. Compute the value first and write it as a literal"
@@ -123,7 +123,7 @@ impl Varying {
             ));
         }
         let defaults = changes_rows && targets.iter().any(Target::may_take_time);
-        Ok(Alike { time: defaults || self.varies.contains(Varies::TIME) })
+        Ok(SharedValues { time: defaults || self.varies.contains(Varies::TIME) })
     }
 }
 

@@ -158,8 +158,8 @@ pub enum JoinKind {
     Inner,
     /// `STRAIGHT_JOIN`.
     Straight,
-    /// LEFT [OUTER] JOIN.
+    /// `LEFT [OUTER] JOIN`.
     Left,
-    /// RIGHT [OUTER] JOIN.
+    /// `RIGHT [OUTER] JOIN`.
     Right,
 }

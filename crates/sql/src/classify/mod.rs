@@ -1,7 +1,7 @@
 //! What a text is, reads, changes and leaves on its connection: computed from its tree.
 //!
 //! What must hold: a flag may be set needlessly, but is never missing for anything that the text itself says; a
-//! [`Kind`] that Weir could act on by itself (BEGIN, COMMIT, KILL, SHOW WARNINGS, …) is given only to a text that means
+//! [`TextKind`] that Weir could act on by itself (BEGIN, COMMIT, KILL, SHOW WARNINGS, …) is given only to a text that means
 //! exactly this on every server that the mode allows. What the parser does not read pins, writes, and does whatever any
 //! of its words could mean: it may be a statement of a server that is newer than the parser.
 //!
@@ -26,7 +26,7 @@ use crate::mode::LexMode;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Class {
     /// What the one statement of the text is.
-    pub kind: Kind,
+    pub kind: TextKind,
     /// What the text does, over all its statements.
     pub effects: Effects,
     /// What the text, when it succeeds, leaves on its connection.
@@ -46,7 +46,7 @@ impl Class {
     /// Whether any session can run this text on any connection that has its profile: it leaves nothing, assigns
     /// nothing, and writes nothing.
     pub fn is_plain_read(&self) -> bool {
-        self.kind == Kind::Select
+        self.kind == TextKind::Select
             && self.pins.is_empty()
             && self.assigned.is_empty()
             && !self.effects.intersects(
@@ -59,18 +59,21 @@ impl Class {
 
     /// Whether it holds for every text of the same [`shape`](crate::shape): it has no values or ranges of the text.
     pub fn follows_from_shape(&self) -> bool {
-        !matches!(self.kind, Kind::SetUserVariables(_) | Kind::Kill(_) | Kind::ShowWarnings(_) | Kind::Weir(_))
+        !matches!(
+            self.kind,
+            TextKind::SetUserVariables(_) | TextKind::Kill(_) | TextKind::ShowWarnings(_) | TextKind::Weir(_)
+        )
     }
 
     /// Says by flags what was said by the kind alone, before the kind is given up.
     fn demote(&mut self) {
         match self.kind {
-            Kind::SetUserVariables(_) => {
+            TextKind::SetUserVariables(_) => {
                 self.effects |= Effects::SETS_USER_VARIABLES;
                 self.pins |= Pins::COMPUTED_USER_VARIABLE;
-                self.kind = Kind::Set;
+                self.kind = TextKind::Set;
             }
-            Kind::Begin { .. } => self.effects |= Effects::STARTS_TRANSACTION_OTHER,
+            TextKind::Begin { .. } => self.effects |= Effects::STARTS_TRANSACTION_OTHER,
             _ => {}
         }
     }
@@ -78,7 +81,7 @@ impl Class {
 
 /// What the one statement of a text is.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Kind {
+pub enum TextKind {
     /// No statement: spaces and comments.
     #[default]
     Empty,
@@ -178,7 +181,7 @@ pub fn classify_with(sql: &[u8], mode: LexMode, programs: &dyn Programs) -> Clas
     let (without, _) = tree::read(&arena, lexer.skipping_conditional(), mode, programs);
     let mut class = either(with, without);
     if conditional == Conditional::Mixed {
-        class.kind = Kind::Other;
+        class.kind = TextKind::Other;
         class.effects |= Effects::WRITES;
         class.pins |= Pins::UNKNOWN_STATEMENT;
     }
@@ -188,9 +191,11 @@ pub fn classify_with(sql: &[u8], mode: LexMode, programs: &dyn Programs) -> Clas
 /// A class that is safe whichever of two is right.
 fn either(mut a: Class, mut b: Class) -> Class {
     let kind = match (&a.kind, &b.kind) {
-        (one, other) if one == other && matches!(one, Kind::Empty | Kind::Select | Kind::Set) => one.clone(),
-        (Kind::Multiple, _) | (_, Kind::Multiple) => Kind::Multiple,
-        _ => Kind::Other,
+        (one, other) if one == other && matches!(one, TextKind::Empty | TextKind::Select | TextKind::Set) => {
+            one.clone()
+        }
+        (TextKind::Multiple, _) | (_, TextKind::Multiple) => TextKind::Multiple,
+        _ => TextKind::Other,
     };
     a.demote();
     b.demote();

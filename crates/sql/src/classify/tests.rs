@@ -1,6 +1,6 @@
 //! Tables of texts and what they must be taken for.
 
-use super::{Class, Diagnostics, Effects, KillTarget, Kind, Pins, classify};
+use super::{Class, Diagnostics, Effects, KillTarget, Pins, TextKind, classify};
 use crate::lexer::tests::Random;
 use crate::lexer::{Lexer, TokenKind};
 use crate::mode::{Dialect, LexMode};
@@ -23,14 +23,14 @@ fn any_bytes_can_be_classified() {
     for _ in 0..100_000 {
         let (sql, mode) = (random.text(), random.mode());
         let class = classify(&sql, mode);
-        if let Kind::SetUserVariables(variables) = &class.kind {
+        if let TextKind::SetUserVariables(variables) = &class.kind {
             assert!(variables.iter().all(|variable| variable.literal.end <= sql.len()), "{sql:?}");
         }
-        if let Kind::Weir(range) = &class.kind {
+        if let TextKind::Weir(range) = &class.kind {
             assert!(sql.get(range.clone()).is_some(), "{sql:?}");
         }
         let empty = Lexer::new(&sql, mode).all(|token| is_nothing(token.kind));
-        assert!(empty || class.kind != Kind::Empty, "{sql:?}");
+        assert!(empty || class.kind != TextKind::Empty, "{sql:?}");
     }
 }
 
@@ -74,6 +74,6 @@ fn deep_nesting_is_classed_on_a_small_stack() {
         format!("SELECT 1{}", " OR 1".repeat(30_000)),
     ] {
         let class = classify(sql.as_bytes(), LexMode::default());
-        assert!(class.kind == Kind::Select || class.pins.contains(Pins::UNKNOWN_STATEMENT), "{}", &sql[..40]);
+        assert!(class.kind == TextKind::Select || class.pins.contains(Pins::UNKNOWN_STATEMENT), "{}", &sql[..40]);
     }
 }

@@ -7,7 +7,7 @@ use bumpalo::Bump;
 
 use super::finder::may_be_stored;
 use crate::ast::{Call, Expr, ExprKind, ObjectName, Statement, StatementKind};
-use crate::classify::{Class, Effects, Kind, Pins};
+use crate::classify::{Class, Effects, Pins, TextKind};
 use crate::lexer::{Lexer, TokenKind};
 use crate::mode::LexMode;
 use crate::parse::parse;
@@ -26,7 +26,7 @@ const QUOTED: usize = 80;
 
 /// Whether a text that ended with this error has run nothing. `class`: the text's.
 pub fn nothing_ran(text: &[u8], mode: LexMode, class: &Class, code: u16, message: &[u8]) -> bool {
-    let runs_others = class.kind == Kind::Multiple || class.effects.contains(Effects::RUNS_OTHERS);
+    let runs_others = class.kind == TextKind::Multiple || class.effects.contains(Effects::RUNS_OTHERS);
     match code {
         ER_PARSE_ERROR | ER_FUNC_INEXISTENT_NAME_COLLISION | ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT if !runs_others => true,
         ER_PARSE_ERROR => is_quoted_from_its_beginning(text, mode, message),

@@ -133,7 +133,7 @@ pub fn parse_body<'a>(arena: &'a Bump, sql: &'a [u8], mode: LexMode) -> Result<&
 }
 
 /// Where and why reading stopped.
-struct Stopped {
+struct ParseStop {
     span: Span,
     expected: Expected,
     /// How it is written, if it is Weir's own.
@@ -154,7 +154,7 @@ pub(crate) struct Parser<'a> {
     /// What a body consists of, if somebody asks for it.
     pieces: Option<ArenaVec<'a, Piece<'a>>>,
     /// Where and why reading stopped last. The message is made once, at the end: attempts stop often.
-    stopped: Option<Stopped>,
+    stopped: Option<ParseStop>,
 }
 
 impl<'a> Parser<'a> {
@@ -415,7 +415,7 @@ impl<'a> Parser<'a> {
     /// The current token does not fit.
     #[cold]
     pub(crate) fn stop<T>(&mut self, expected: Expected) -> Read<T> {
-        self.stopped = Some(Stopped { span: Self::span_of(self.cursor.current()), expected, form: None });
+        self.stopped = Some(ParseStop { span: Self::span_of(self.cursor.current()), expected, form: None });
         Err(Stop)
     }
 
@@ -430,8 +430,8 @@ impl<'a> Parser<'a> {
 
     fn error(&mut self) -> SyntaxError {
         let span = Self::span_of(self.cursor.current());
-        let here = Stopped { span, expected: Expected::What("something else"), form: None };
-        let Stopped { span, expected, form } = self.stopped.take().unwrap_or(here);
+        let here = ParseStop { span, expected: Expected::What("something else"), form: None };
+        let ParseStop { span, expected, form } = self.stopped.take().unwrap_or(here);
         SyntaxError::at(span, self.sql, expected, form)
     }
 

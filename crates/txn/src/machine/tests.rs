@@ -29,7 +29,7 @@ fn only_several_writers_need_a_decision() {
 #[test]
 fn each_outcome_of_each_step_has_its_next() {
     use CommitStep::*;
-    use Went::*;
+    use StepResult::*;
     let unknown = Over(Verdict::Unknown);
     let cases = [
         (Prepare, [(Well, Decide), (Refused, RollBack), (Lost, RollBack)]),
@@ -56,9 +56,9 @@ fn walk(step: CommitStep, before: Vec<CommitStep>, ends: &mut Vec<(Vec<CommitSte
         ends.push((before, verdict));
         return;
     }
-    let outcomes: &[Went] = match step {
-        CommitStep::LookUp => &[Went::FoundCommitted, Went::FoundAborted, Went::NotFound],
-        _ => &[Went::Well, Went::Refused, Went::Lost],
+    let outcomes: &[StepResult] = match step {
+        CommitStep::LookUp => &[StepResult::FoundCommitted, StepResult::FoundAborted, StepResult::NotFound],
+        _ => &[StepResult::Well, StepResult::Refused, StepResult::Lost],
     };
     for went in outcomes {
         let mut then = before.clone();

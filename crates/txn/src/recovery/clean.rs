@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use weir_wire::Failure;
 
-use super::{Line, Recovery};
+use super::{Recovery, RecoveryConnection};
 
 /// Decisions removed in one statement.
 const BATCH: usize = 500;
@@ -58,7 +58,7 @@ impl Recovery<'_> {
     }
 }
 
-impl Line {
+impl RecoveryConnection {
     async fn clean(&mut self, keep: Duration, prepared: &BTreeSet<String>) -> Result<(), Failure> {
         // The times of open transactions are the system's.
         self.query("SET SESSION time_zone = 'SYSTEM'").await?;

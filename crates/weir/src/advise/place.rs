@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use weir_catalog::define::{Draft, Setting, Unplaced, check_references, columns, declare, references};
 use weir_catalog::table::ForeignKey;
-use weir_catalog::{Catalog, Column, Learnt, Object, Placed, Placement, ShardId, Table, Told, Weights, reading};
+use weir_catalog::{
+    Catalog, CollationWeights, Column, Object, Placed, Placement, ShardId, Table, Told, Weights, reading,
+};
 use weir_sql::ast::{CreateTable, StatementKind, TableElement};
 use weir_sql::{Bump, Dialect, LexMode, parse};
 
@@ -87,7 +89,7 @@ impl Servers {
     fn learn(&mut self, collation: &str, chars: &[char]) {
         let of: HashMap<char, Box<[u8]>> =
             chars.iter().map(|char| (*char, char.to_string().into_bytes().into_boxed_slice())).collect();
-        self.weights = self.weights.with(collation, Learnt { pad: true, space: b" ".to_vec(), of });
+        self.weights = self.weights.with(collation, CollationWeights { pad: true, space: b" ".to_vec(), of });
     }
 
     pub(super) fn with_setting<T>(

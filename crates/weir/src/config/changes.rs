@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use weir_admin::{Change, Outcome};
+use weir_admin::{Change, ChangeOutcome};
 
 use super::raw::UNNAMED_GROUP;
 use super::settings::KeyValue;
@@ -63,7 +63,7 @@ fn change(old: Option<&KeyValue>, new: Option<&KeyValue>, lasting: &BTreeSet<&st
     {
         text.push_str(" (new content)");
     }
-    let outcome = if is_live(&key, lasting) { Outcome::Applied } else { Outcome::NeedsRestart };
+    let outcome = if is_live(&key, lasting) { ChangeOutcome::Applied } else { ChangeOutcome::NeedsRestart };
     Some(Change { key, outcome, old: before, new: now })
 }
 

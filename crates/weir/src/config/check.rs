@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use super::checked::{Api, CheckedConfig, Identity, Log, Takeover, Transactions};
 use super::files::{check_identity, read_certificates, read_password, read_private_key};
-use super::problem::{Place, Report};
+use super::problem::{KeyPlace, Report};
 use super::raw::{RawApi, RawConfig, RawLog, RawMetrics, RawTakeover, RawTransactions, RawWorkers};
 use super::secret::Secret;
 use super::units::{DurationText, parse_duration};
@@ -58,7 +58,7 @@ pub(crate) fn check(
         slow_log: checker.slow_log(&raw.slow_log),
         audit_log: checker.audit_log(&raw.audit_log),
         rules: checker.rules(&raw.rules),
-        shutdown_grace: checker.duration(Place::section("shutdown").key("grace"), &raw.shutdown.grace),
+        shutdown_grace: checker.duration(KeyPlace::section("shutdown").key("grace"), &raw.shutdown.grace),
         takeover: checker.takeover(&raw.takeover, path),
         transactions: checker.transactions(&raw.transactions),
         listen,
@@ -85,7 +85,7 @@ impl Checker<'_> {
     /// Reads a certificate and its key when both are given, and checks that they match.
     fn identity(
         &mut self,
-        section: Place<'_>,
+        section: KeyPlace<'_>,
         certificate: &Option<PathBuf>,
         key: &Option<PathBuf>,
     ) -> Option<Identity> {
@@ -100,7 +100,7 @@ impl Checker<'_> {
     }
 
     /// Complains about a limit per user that is beyond the limit for all users.
-    fn user_limit_within(&mut self, section: Place<'_>, per_user: u32, in_all: u32) {
+    fn user_limit_within(&mut self, section: KeyPlace<'_>, per_user: u32, in_all: u32) {
         if per_user > in_all {
             self.report.add(
                 section.key("max_user_connections"),
@@ -109,7 +109,7 @@ impl Checker<'_> {
         }
     }
 
-    fn user_name(&mut self, place: Place<'_>, name: &str) {
+    fn user_name(&mut self, place: KeyPlace<'_>, name: &str) {
         let length = name.chars().count();
         if length == 0 || length > MAX_USER_NAME {
             let message = format!("a user's name has 1 to {MAX_USER_NAME} characters");
@@ -120,7 +120,7 @@ impl Checker<'_> {
     /// Finds the password by the one of three ways that is given.
     fn password(
         &mut self,
-        section: Place<'_>,
+        section: KeyPlace<'_>,
         plain: Option<&Secret>,
         file: Option<&Path>,
         variable: Option<&str>,
@@ -135,7 +135,7 @@ impl Checker<'_> {
     /// Finds a secret by the one of three ways, named by `keys`, that is given, and checks it.
     fn secret(
         &mut self,
-        section: Place<'_>,
+        section: KeyPlace<'_>,
         keys: [&str; 3],
         ways: (Option<&Secret>, Option<&Path>, Option<&str>),
         check: impl Fn(&str) -> Result<(), String>,
@@ -161,7 +161,7 @@ impl Checker<'_> {
     }
 
     fn metrics(&mut self, raw: &RawMetrics, own: &[SocketAddr]) -> Option<SocketAddr> {
-        let place = Place::section("metrics").key("address");
+        let place = KeyPlace::section("metrics").key("address");
         let address = self.socket_address(place, raw.address.as_deref()?)?;
         if address.port() != 0 && own.contains(&address) {
             self.report.add(place, format!("`{address}` is an `address` in [listen] too"));
@@ -170,7 +170,7 @@ impl Checker<'_> {
     }
 
     fn api(&mut self, raw: &RawApi, metrics: &RawMetrics, own: &[SocketAddr]) -> Option<Api> {
-        let section = Place::section("api");
+        let section = KeyPlace::section("api");
         let text = raw.address.as_deref()?;
         let address = self.socket_address(section.key("address"), text);
         if let Some(address) = address
@@ -194,7 +194,7 @@ impl Checker<'_> {
     }
 
     fn takeover(&mut self, raw: &RawTakeover, config_file: &Path) -> Takeover {
-        let section = Place::section("takeover");
+        let section = KeyPlace::section("takeover");
         let socket = raw.socket.as_ref().map(|path| self.socket_path(section.key("socket"), path));
         Takeover {
             named: socket.is_some(),
@@ -205,7 +205,7 @@ impl Checker<'_> {
     }
 
     fn transactions(&mut self, raw: &RawTransactions) -> Transactions {
-        let section = Place::section("transactions");
+        let section = KeyPlace::section("transactions");
         Transactions {
             recovery_interval: self.timeout(section.key("recovery_interval"), &raw.recovery_interval),
             recovery_grace: self.timeout(section.key("recovery_grace"), &raw.recovery_grace),
@@ -218,13 +218,13 @@ impl Checker<'_> {
     fn log(&mut self, raw: &RawLog) -> Log {
         let file = raw.file.as_ref().map(|path| self.resolve(path));
         if let Some(path) = &file {
-            self.existing_directory(Place::section("log").key("file"), path);
+            self.existing_directory(KeyPlace::section("log").key("file"), path);
         }
         Log { level: raw.level, format: raw.format, file }
     }
 
     /// Complains about a file whose directory is not there.
-    fn existing_directory(&mut self, place: Place<'_>, file: &Path) {
+    fn existing_directory(&mut self, place: KeyPlace<'_>, file: &Path) {
         if let Some(directory) = file.parent()
             && !directory.as_os_str().is_empty()
             && !directory.is_dir()
@@ -238,13 +238,13 @@ impl Checker<'_> {
         let mut seen = HashMap::new();
         for (number, value) in values.enumerate() {
             if seen.insert(value, number).is_some() {
-                self.report.add(Place::entry(section, number).key(key), format!("`{value}` is duplicated"));
+                self.report.add(KeyPlace::entry(section, number).key(key), format!("`{value}` is duplicated"));
             }
         }
     }
 
     /// An IP address and port to listen on.
-    fn socket_address(&mut self, place: Place<'_>, text: &str) -> Option<SocketAddr> {
+    fn socket_address(&mut self, place: KeyPlace<'_>, text: &str) -> Option<SocketAddr> {
         let address = text.parse::<SocketAddr>().map_err(|_| {
             format!("`{text}` is not an IP address and port, such as \"127.0.0.1:4406\" or \"[::]:4406\"")
         });
@@ -252,12 +252,12 @@ impl Checker<'_> {
     }
 
     /// A duration that may be zero.
-    fn duration(&mut self, place: Place<'_>, text: &DurationText) -> Duration {
+    fn duration(&mut self, place: KeyPlace<'_>, text: &DurationText) -> Duration {
         self.ok_or_report(place, parse_duration(&text.0)).unwrap_or_default()
     }
 
     /// A duration that must not be zero.
-    fn timeout(&mut self, place: Place<'_>, text: &DurationText) -> Duration {
+    fn timeout(&mut self, place: KeyPlace<'_>, text: &DurationText) -> Duration {
         let duration = self.ok_or_report(place, parse_duration(&text.0));
         if duration == Some(Duration::ZERO) {
             self.report.add(place, "must be more than zero");
@@ -271,7 +271,7 @@ impl Checker<'_> {
     }
 
     /// The value, or None after reporting the error.
-    fn ok_or_report<T, E: ToString>(&mut self, place: Place<'_>, result: Result<T, E>) -> Option<T> {
+    fn ok_or_report<T, E: ToString>(&mut self, place: KeyPlace<'_>, result: Result<T, E>) -> Option<T> {
         result.map_err(|error| self.report.add(place, error.to_string())).ok()
     }
 }

@@ -83,6 +83,8 @@ pub(crate) struct Listen {
     pub(crate) proxy_protocol_networks: Vec<Network>,
     /// Where clients may come from; empty: from anywhere.
     pub(crate) allow: Vec<Network>,
+    /// What the ids of sessions begin with.
+    pub(crate) instance: u8,
 }
 
 /// A Unix socket to listen on.

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::keys::{Key, Kind, Section, sections};
+use super::keys::{Key, KeyType, Section, sections};
 
 /// The width of a comment line in the example.
 const COMMENT_WIDTH: usize = 88;
@@ -82,19 +82,19 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-fn type_name(kind: &Kind) -> String {
+fn type_name(kind: &KeyType) -> String {
     match kind {
-        Kind::Text(form) => form.clone(),
-        Kind::Secret => "password".to_owned(),
-        Kind::Duration => "duration".to_owned(),
-        Kind::Size => "size".to_owned(),
-        Kind::Integer { min, max } => match max {
+        KeyType::Text(form) => form.clone(),
+        KeyType::Secret => "password".to_owned(),
+        KeyType::Duration => "duration".to_owned(),
+        KeyType::Size => "size".to_owned(),
+        KeyType::Integer { min, max } => match max {
             Some(max) => format!("{min} to {max}"),
             None => format!("{min} or more"),
         },
-        Kind::Boolean => "true or false".to_owned(),
-        Kind::Choice(_) => "choice".to_owned(),
-        Kind::List(kind) => format!("list of: {}", type_name(kind)),
+        KeyType::Boolean => "true or false".to_owned(),
+        KeyType::Choice(_) => "choice".to_owned(),
+        KeyType::List(kind) => format!("list of: {}", type_name(kind)),
     }
 }
 
@@ -110,10 +110,10 @@ fn default_text(key: &Key) -> String {
 fn meaning(key: &Key) -> String {
     let mut text = key.doc.clone();
     let kind = match &key.kind {
-        Kind::List(kind) => kind,
+        KeyType::List(kind) => kind,
         kind => kind,
     };
-    if let Kind::Choice(choices) = kind {
+    if let KeyType::Choice(choices) = kind {
         for choice in choices {
             write!(text, "<br>`\"{}\"`: {}", choice.value, choice.doc).expect("writing to a string does not fail");
         }
@@ -131,7 +131,7 @@ pub(crate) fn example() -> String {
         text.push_str(&format!("{mark}{}\n", section.header()));
         for key in &section.keys {
             comment(&mut text, &key.doc);
-            if let Kind::Choice(choices) = &key.kind {
+            if let KeyType::Choice(choices) = &key.kind {
                 let values: Vec<_> = choices.iter().map(|c| format!("\"{}\"", c.value)).collect();
                 comment(&mut text, &format!("One of {}.", values.join(", ")));
             }
@@ -150,7 +150,7 @@ fn example_key(text: &mut String, section: &Section, key: &Key) {
     };
     // A section whose first key is unset is off, and needs no secret.
     let is_off = section.keys.first().is_some_and(|first| first.default.is_none() && !first.required);
-    let must_be_there = key.default.is_some() || key.required || (key.kind == Kind::Secret && !is_off);
+    let must_be_there = key.default.is_some() || key.required || (key.kind == KeyType::Secret && !is_off);
     let mark = if must_be_there && !section.example_only { "" } else { "# " };
     writeln!(text, "{mark}{} = {}", key.name, toml_value(value)).expect("writing to a string does not fail");
 }

@@ -44,7 +44,7 @@ pub(crate) struct Key {
     /// What the key does, one paragraph.
     pub(crate) doc: String,
     /// What values it takes.
-    pub(crate) kind: Kind,
+    pub(crate) kind: KeyType,
     /// True when each section must have the key.
     pub(crate) required: bool,
     /// The value that applies when the key is left out; None when the key is then unset.
@@ -55,7 +55,7 @@ pub(crate) struct Key {
 
 /// What values a key takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum KeyType {
     /// A string; the label says of what form.
     Text(String),
     /// A string that must never be shown.
@@ -71,7 +71,7 @@ pub(crate) enum Kind {
     /// One of some strings.
     Choice(Vec<Choice>),
     /// An array of values.
-    List(Box<Kind>),
+    List(Box<KeyType>),
 }
 
 /// One of the strings that a key takes.
@@ -116,9 +116,9 @@ fn key(name: &str, schema: &Value, required: &Value) -> Key {
 }
 
 /// The kind of values that a schema describes; an optional value's kind is that of the value.
-fn kind(schema: &Value) -> Kind {
+fn kind(schema: &Value) -> KeyType {
     if let Some(choices) = schema["oneOf"].as_array() {
-        return Kind::Choice(choices.iter().map(choice).collect());
+        return KeyType::Choice(choices.iter().map(choice).collect());
     }
     if let Some(value_or_null) = schema["anyOf"].as_array() {
         return kind(&value_or_null[0]);
@@ -129,16 +129,16 @@ fn kind(schema: &Value) -> Kind {
         name => name.as_str(),
     };
     match (type_name, format) {
-        (Some("array"), Some(format)) => Kind::List(Box::new(Kind::Text(format.to_owned()))),
-        (Some("array"), None) => Kind::List(Box::new(kind(&schema["items"]))),
-        (Some("string"), Some("duration")) => Kind::Duration,
-        (Some("string"), Some("size")) => Kind::Size,
-        (Some("string"), Some("password")) => Kind::Secret,
-        (Some("string"), format) => Kind::Text(format.unwrap_or("string").to_owned()),
+        (Some("array"), Some(format)) => KeyType::List(Box::new(KeyType::Text(format.to_owned()))),
+        (Some("array"), None) => KeyType::List(Box::new(kind(&schema["items"]))),
+        (Some("string"), Some("duration")) => KeyType::Duration,
+        (Some("string"), Some("size")) => KeyType::Size,
+        (Some("string"), Some("password")) => KeyType::Secret,
+        (Some("string"), format) => KeyType::Text(format.unwrap_or("string").to_owned()),
         (Some("integer"), _) => {
-            Kind::Integer { min: schema["minimum"].as_i64().unwrap_or(i64::MIN), max: schema["maximum"].as_i64() }
+            KeyType::Integer { min: schema["minimum"].as_i64().unwrap_or(i64::MIN), max: schema["maximum"].as_i64() }
         }
-        (Some("boolean"), _) => Kind::Boolean,
+        (Some("boolean"), _) => KeyType::Boolean,
         _ => unreachable!("the configuration has no values of this schema: {schema}"),
     }
 }

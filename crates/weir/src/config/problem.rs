@@ -78,14 +78,14 @@ enum Entry {
 
 /// A place in the file: a section, and a key in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Place<'a> {
+pub(crate) struct KeyPlace<'a> {
     section: &'a str,
     entry: Entry,
     /// Empty for the section itself.
     key: &'a str,
 }
 
-impl<'a> Place<'a> {
+impl<'a> KeyPlace<'a> {
     /// A section that occurs once.
     pub(crate) fn section(section: &'a str) -> Self {
         Self { section, entry: Entry::Only, key: "" }
@@ -119,13 +119,13 @@ impl<'a> Place<'a> {
     }
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for KeyPlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.key.is_empty() { f.write_str(&self.header()) } else { write!(f, "`{}` in {}", self.key, self.header()) }
     }
 }
 
-/// A [`Place`] to keep: section, entry, key.
+/// A [`KeyPlace`] to keep: section, entry, key.
 type OwnedPlace = (String, Entry, String);
 
 /// The problems found so far, and the lines to report them with.
@@ -139,7 +139,7 @@ pub(crate) struct Report {
 
 impl Report {
     /// Remembers the line of a place.
-    pub(crate) fn note_line(&mut self, place: Place<'_>, line: usize) {
+    pub(crate) fn note_line(&mut self, place: KeyPlace<'_>, line: usize) {
         self.lines.insert(place.to_owned_place(), line);
     }
 
@@ -157,11 +157,11 @@ impl Report {
 
     /// Adds a problem of meaning, unless its section couldn't be read whole. The line is the key's,
     /// or its section's when the key isn't there.
-    pub(crate) fn add(&mut self, place: Place<'_>, message: impl Into<String>) {
+    pub(crate) fn add(&mut self, place: KeyPlace<'_>, message: impl Into<String>) {
         if self.unreadable.contains(place.section) {
             return;
         }
-        let line = self.line(place).or_else(|| self.line(Place { key: "", ..place }));
+        let line = self.line(place).or_else(|| self.line(KeyPlace { key: "", ..place }));
         self.problems.push(Problem::new(place.to_string(), line, message));
     }
 
@@ -176,7 +176,7 @@ impl Report {
         self.problems
     }
 
-    fn line(&self, place: Place<'_>) -> Option<usize> {
+    fn line(&self, place: KeyPlace<'_>) -> Option<usize> {
         self.lines.get(&place.to_owned_place()).copied()
     }
 }

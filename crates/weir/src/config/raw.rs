@@ -112,6 +112,11 @@ pub(crate) struct RawListen {
     /// clients get error 1130. Empty: from anywhere. Clients on the Unix socket may always connect.
     #[schemars(extend("format" = "network"), example = ["10.0.0.0/8"])]
     pub(crate) allow: Vec<String>,
+    /// The number of this Weir among several over the same servers, such as those behind one load balancer; give each its own,
+    /// from 1. It is the highest byte of connection ids: no two of them have a session of the same id, and a KILL that reaches
+    /// the wrong one hits nobody (error 1094 names the right one). 0: there is one Weir.
+    #[schemars(range(max = 255))]
+    pub(crate) instance: u8,
 }
 
 impl Default for RawListen {
@@ -123,6 +128,7 @@ impl Default for RawListen {
             backlog: 4_096,
             proxy_protocol_networks: Vec::new(),
             allow: Vec::new(),
+            instance: 0,
         }
     }
 }

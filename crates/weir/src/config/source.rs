@@ -10,8 +10,8 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeArray, DeInteger, DeTable, DeValue};
 
-use super::keys::{Key, Kind, Section, sections};
-use super::problem::{Place, Problem, Report};
+use super::keys::{Key, KeyType, Section, sections};
+use super::problem::{KeyPlace, Problem, Report};
 use super::raw::RawConfig;
 use super::units::{parse_duration, parse_size};
 
@@ -118,14 +118,14 @@ impl Reader<'_> {
     fn prune_section(&mut self, section: &Section, value: &mut Spanned<DeValue<'_>>, line: usize) -> bool {
         match value.get_mut() {
             DeValue::Table(table) if !section.repeated => {
-                self.report.note_line(Place::section(&section.name), line);
-                self.prune_table(section, Place::section(&section.name), table, line);
+                self.report.note_line(KeyPlace::section(&section.name), line);
+                self.prune_table(section, KeyPlace::section(&section.name), table, line);
                 true
             }
             DeValue::Array(array) if section.repeated && has_only_tables(array) => {
                 for (number, mut element) in std::mem::replace(array, DeArray::new()).into_iter().enumerate() {
                     let line = self.lines.number(element.span().start);
-                    let place = Place::entry(&section.name, number);
+                    let place = KeyPlace::entry(&section.name, number);
                     self.report.note_line(place, line);
                     if let DeValue::Table(table) = element.get_mut()
                         && self.prune_table(section, place, table, line)
@@ -149,7 +149,7 @@ impl Reader<'_> {
     fn prune_table(
         &mut self,
         section: &Section,
-        place: Place<'_>,
+        place: KeyPlace<'_>,
         table: &mut DeTable<'_>,
         section_line: usize,
     ) -> bool {
@@ -215,15 +215,15 @@ pub(super) fn suggestion<'a>(name: &str, candidates: impl Iterator<Item = &'a st
 }
 
 /// Checks that a value is of its key's kind; the error says what is wrong with it.
-fn check_value(kind: &Kind, value: &DeValue<'_>) -> Result<(), String> {
+fn check_value(kind: &KeyType, value: &DeValue<'_>) -> Result<(), String> {
     let expected = |what: &str| Err(format!("expected {what}, found {}", found(value)));
     match (kind, value) {
-        (Kind::Text(_) | Kind::Secret, DeValue::String(_)) => Ok(()),
-        (Kind::Boolean, DeValue::Boolean(_)) => Ok(()),
-        (Kind::Duration, DeValue::String(text)) => parse_duration(text).map(drop).map_err(|error| error.to_string()),
-        (Kind::Size, DeValue::String(text)) => parse_size(text).map(drop).map_err(|error| error.to_string()),
-        (Kind::Integer { min, max }, DeValue::Integer(number)) => check_integer(number, *min, *max),
-        (Kind::Choice(choices), DeValue::String(text)) => {
+        (KeyType::Text(_) | KeyType::Secret, DeValue::String(_)) => Ok(()),
+        (KeyType::Boolean, DeValue::Boolean(_)) => Ok(()),
+        (KeyType::Duration, DeValue::String(text)) => parse_duration(text).map(drop).map_err(|error| error.to_string()),
+        (KeyType::Size, DeValue::String(text)) => parse_size(text).map(drop).map_err(|error| error.to_string()),
+        (KeyType::Integer { min, max }, DeValue::Integer(number)) => check_integer(number, *min, *max),
+        (KeyType::Choice(choices), DeValue::String(text)) => {
             let names = || choices.iter().map(|choice| choice.value.as_str());
             if names().any(|name| name == text) {
                 return Ok(());
@@ -232,16 +232,16 @@ fn check_value(kind: &Kind, value: &DeValue<'_>) -> Result<(), String> {
                 .unwrap_or_else(|| format!("it is one of {}", names().collect::<Vec<_>>().join(", ")));
             Err(format!("`{text}` is unknown: {advice}"))
         }
-        (Kind::List(kind), DeValue::Array(array)) => {
+        (KeyType::List(kind), DeValue::Array(array)) => {
             array.iter().try_for_each(|element| check_value(kind, element.get_ref()))
         }
-        (Kind::Text(_) | Kind::Secret, _) => expected("a string"),
-        (Kind::Choice(_), _) => expected("a string"),
-        (Kind::Boolean, _) => expected("true or false"),
-        (Kind::Duration, _) => expected("a duration as a string, such as \"10s\""),
-        (Kind::Size, _) => expected("a size as a string, such as \"64MiB\""),
-        (Kind::Integer { .. }, _) => expected("a whole number"),
-        (Kind::List(_), _) => expected("an array, in [ and ]"),
+        (KeyType::Text(_) | KeyType::Secret, _) => expected("a string"),
+        (KeyType::Choice(_), _) => expected("a string"),
+        (KeyType::Boolean, _) => expected("true or false"),
+        (KeyType::Duration, _) => expected("a duration as a string, such as \"10s\""),
+        (KeyType::Size, _) => expected("a size as a string, such as \"64MiB\""),
+        (KeyType::Integer { .. }, _) => expected("a whole number"),
+        (KeyType::List(_), _) => expected("an array, in [ and ]"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tables as the shells of MySQL and MariaDB print them.
 
 use serde_json::Value as Json;
-use weir_admin::answer::{Column, Kind};
+use weir_admin::answer::{CellKind, Column};
 use weir_admin::command::Shape;
 
 /// An answer as a table.
@@ -16,7 +16,7 @@ pub(super) fn render(shape: Shape, answer: &Json) -> String {
             let items = answer["items"].as_array().map(Vec::as_slice).unwrap_or_default();
             let row = |item: &Json| columns.iter().map(|column| cell(&item[column.name])).collect();
             let heads: Vec<_> =
-                columns.iter().map(|column: &Column| (column.name, column.kind != Kind::Text)).collect();
+                columns.iter().map(|column: &Column| (column.name, column.kind != CellKind::Text)).collect();
             table(&heads, items.iter().map(row).collect())
         }
     }

@@ -1,6 +1,6 @@
 //! Whom `weir ctl` asks, and with which token.
 //!
-//! Must always hold: of a configuration file only the [api] section is needed, so that `weir ctl` works without the
+//! Must always hold: of a configuration file only the `[api]` section is needed, so that `weir ctl` works without the
 //! environment and the certificates that the server itself has.
 
 use std::path::Path;

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use tokio::runtime::Handle;
 use weir_admin::rest;
-use weir_admin::{Change, Later, Operations, Outcome, Setting};
+use weir_admin::{Change, ChangeOutcome, Later, Operations, Setting};
 use weir_backend::pool::PoolSettings;
-use weir_backend::{Reach, Replaceable};
+use weir_backend::{ConnectSettings, Replaceable};
 use weir_frontend::Endpoint;
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
@@ -165,7 +165,7 @@ impl Live {
         for server in endpoint.servers() {
             server.limits.set(max, max_user);
             let connect_timeout = config.pool.connect_timeout;
-            server.set_reach(Reach { tls: prepared.server_tls.clone(), connect_timeout });
+            server.set_reach(ConnectSettings { tls: prepared.server_tls.clone(), connect_timeout });
         }
         if let (Some(api), Some(settings)) = (self.api.get(), &config.api) {
             api.set_token(settings.token.expose());
@@ -223,7 +223,8 @@ fn group_in_effect(old: &Group, new: &[Group]) -> Group {
 
 /// The new keys, but the old ones where a restart is needed.
 fn keys_in_effect(old: &[KeyValue], new: Vec<KeyValue>, changes: &[Change]) -> Vec<KeyValue> {
-    let waits = |name: &str| changes.iter().any(|change| change.key == name && change.outcome == Outcome::NeedsRestart);
+    let waits =
+        |name: &str| changes.iter().any(|change| change.key == name && change.outcome == ChangeOutcome::NeedsRestart);
     let find = |keys: &[KeyValue], name: &str| keys.iter().find(|key| key.key == name).cloned();
     let gone = old.iter().filter(|key| waits(&key.key) && find(&new, &key.key).is_none());
     let gone: Vec<_> = gone.cloned().collect();

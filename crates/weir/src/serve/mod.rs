@@ -27,8 +27,8 @@ use weir_backend::lanes::LaneSettings;
 use weir_backend::monitor::{MonitorSettings, watch};
 use weir_backend::pool::PoolSettings;
 use weir_backend::server::Health;
-use weir_backend::{Admission, Reach, Replaceable, Server, ServerSettings};
-use weir_frontend::{Accounts, Compression, ConfiguredUser, Endpoint, Place, Settings, Worker, WorkerSettings};
+use weir_backend::{Admission, ConnectSettings, Replaceable, Server, ServerSettings};
+use weir_frontend::{Accounts, Compression, ConfiguredUser, Endpoint, Settings, Worker, WorkerIndex, WorkerSettings};
 use weir_topology::{Group, GroupSettings, Level, MemberSettings, Role};
 use weir_txn::{Coordinator, TransactionSettings};
 use weir_wire::auth::{AuthPlugin, Password};
@@ -91,7 +91,7 @@ fn start_workers(
         },
         batch_scheduling: config.scheduling == checked::Scheduling::Batch,
     };
-    let place = |index| Place { index, workers: count };
+    let place = |index| WorkerIndex { index, workers: count };
     (0..count).map(|index| Worker::start(place(index), endpoint.clone(), settings.clone())).collect()
 }
 
@@ -110,7 +110,7 @@ fn endpoint(config: &CheckedConfig, control: &tokio::runtime::Runtime, takeover:
     let monitor = Arc::new(ArcSwap::from_pointee(monitor_settings(config)));
     let sharding = sharding::open(config, &groups, &monitor, control, takeover)?;
     let (max, max_user) = client_limits(config);
-    let registry = Arc::new(Registry::new(max, max_user));
+    let registry = Arc::new(Registry::new(config.listen.instance, max, max_user));
     let (users, learns, default_plugin) = users(&config.accounts);
     let oversight = Arc::new(oversight::open(config)?);
     let transactions = Arc::new(Coordinator::new(groups.clone(), monitor.clone(), transaction_settings(config)));
@@ -193,7 +193,8 @@ fn group_settings(group: &checked::Group) -> (GroupSettings, Vec<MemberSettings>
 }
 
 pub(crate) fn groups(config: &CheckedConfig) -> Result<Vec<Arc<Group>>, ServeError> {
-    let reach = Reach { tls: backend_tls::policy(&config.server_tls)?, connect_timeout: config.pool.connect_timeout };
+    let reach =
+        ConnectSettings { tls: backend_tls::policy(&config.server_tls)?, connect_timeout: config.pool.connect_timeout };
     let group = |group: &checked::Group| {
         let (settings, members) = group_settings(group);
         Arc::new(Group::new(settings, servers(config, group, &reach), members))
@@ -201,7 +202,7 @@ pub(crate) fn groups(config: &CheckedConfig) -> Result<Vec<Arc<Group>>, ServeErr
     Ok(config.groups.iter().map(group).collect())
 }
 
-fn servers(config: &CheckedConfig, group: &checked::Group, reach: &Reach) -> Vec<Arc<Server>> {
+fn servers(config: &CheckedConfig, group: &checked::Group, reach: &ConnectSettings) -> Vec<Arc<Server>> {
     let (max_connections, max_user_connections) = server_limits(config);
     let server = |server: &checked::Server| {
         let settings = ServerSettings {

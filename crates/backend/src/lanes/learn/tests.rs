@@ -10,7 +10,7 @@ fn scale() -> Scale {
     Scale::new(Duration::from_micros(50), STALL)
 }
 
-fn runs_until_it_rides(learnt: &mut Learnt, now: Instant) -> u32 {
+fn runs_until_it_rides(learnt: &mut DigestRecord, now: Instant) -> u32 {
     (1..=LONGEST_PROOF)
         .find(|_| {
             learnt.ran(SHORT, scale(), now);
@@ -19,7 +19,7 @@ fn runs_until_it_rides(learnt: &mut Learnt, now: Instant) -> u32 {
         .expect("it rides in the end")
 }
 
-fn rides(learnt: &mut Learnt, work: Duration, times: u32, now: Instant) {
+fn rides(learnt: &mut DigestRecord, work: Duration, times: u32, now: Instant) {
     (0..times).for_each(|_| learnt.rode(Rode { work, bytes: 100 }, scale(), now));
 }
 
@@ -35,7 +35,7 @@ fn what_is_long_follows_what_a_trivial_statement_takes() {
 #[test]
 fn a_digest_rides_after_a_few_clean_runs_of_which_one_was_short() {
     let now = Instant::now();
-    let mut learnt = Learnt::default();
+    let mut learnt = DigestRecord::default();
     learnt.ran(SHORT, scale(), now);
     learnt.ran(Run { time: SHORT_TIME * 20, ..SHORT }, scale(), now);
     assert!(!learnt.rides());
@@ -48,7 +48,7 @@ fn long_large_and_unclean_runs_prove_nothing() {
     for bad in
         [Run { time: SHORT_TIME * 2, ..SHORT }, Run { bytes: SHORT_BYTES + 1, ..SHORT }, Run { clean: false, ..SHORT }]
     {
-        let mut learnt = Learnt::default();
+        let mut learnt = DigestRecord::default();
         (0..100).for_each(|n| learnt.ran(bad, scale(), Instant::now() + n * 10 * MS));
         assert!(!learnt.rides(), "{bad:?}");
     }
@@ -57,7 +57,7 @@ fn long_large_and_unclean_runs_prove_nothing() {
 #[test]
 fn a_short_run_of_long_ago_proves_nothing() {
     let start = Instant::now();
-    let mut learnt = Learnt::default();
+    let mut learnt = DigestRecord::default();
     learnt.ran(SHORT, scale(), start);
     learnt.ran(Run { bytes: SHORT_BYTES + 1, ..SHORT }, scale(), start);
     for n in 0..100 {
@@ -71,7 +71,7 @@ fn a_short_run_of_long_ago_proves_nothing() {
 #[test]
 fn each_large_or_unclean_reply_asks_for_a_longer_proof_up_to_a_bound() {
     let now = Instant::now();
-    let mut learnt = Learnt::default();
+    let mut learnt = DigestRecord::default();
     let mut asked = Vec::new();
     for _ in 0..8 {
         asked.push(runs_until_it_rides(&mut learnt, now));
@@ -84,7 +84,7 @@ fn each_large_or_unclean_reply_asks_for_a_longer_proof_up_to_a_bound() {
 #[test]
 fn a_few_long_rides_among_many_short_ones_are_borne_and_several_close_together_are_not() {
     let now = Instant::now();
-    let mut learnt = Learnt::default();
+    let mut learnt = DigestRecord::default();
     runs_until_it_rides(&mut learnt, now);
     for _ in 0..20 {
         rides(&mut learnt, SHORT_TIME * 5, 1, now);
@@ -98,7 +98,7 @@ fn a_few_long_rides_among_many_short_ones_are_borne_and_several_close_together_a
 #[test]
 fn each_failure_doubles_the_rest_and_riding_well_halves_it() {
     let mut now = Instant::now();
-    let mut learnt = Learnt::default();
+    let mut learnt = DigestRecord::default();
     let mut rested = Vec::new();
     for _ in 0..10 {
         runs_until_it_rides(&mut learnt, now);
@@ -121,7 +121,7 @@ fn each_failure_doubles_the_rest_and_riding_well_halves_it() {
 #[test]
 fn one_that_holds_its_lane_up_leaves_at_once() {
     let now = Instant::now();
-    let mut learnt = Learnt::default();
+    let mut learnt = DigestRecord::default();
     runs_until_it_rides(&mut learnt, now);
     rides(&mut learnt, STALL + MS, 1, now);
     assert!(!learnt.rides());
@@ -134,7 +134,7 @@ fn one_that_holds_its_lane_up_leaves_at_once() {
 #[test]
 fn a_long_time_of_good_rides_is_rewarded() {
     let now = Instant::now();
-    let mut learnt = Learnt::default();
+    let mut learnt = DigestRecord::default();
     learnt.unfit(Unfit::Unclean);
     assert_eq!(runs_until_it_rides(&mut learnt, now), 24);
     rides(&mut learnt, SHORT.time, FORGIVEN_AFTER, now);

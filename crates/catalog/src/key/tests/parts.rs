@@ -70,7 +70,7 @@ fn ranges_reach_every_part_that_has_a_value() {
                     .map(|value| ShardId(slot(at_in(&database, &table, value))))
                     .collect();
                 needed.dedup();
-                let Reach::Shards(found) = locate_range(&database, &table, &low_end, &high_end) else { panic!() };
+                let RangeShards::Shards(found) = locate_range(&database, &table, &low_end, &high_end) else { panic!() };
                 assert!(needed.iter().all(|shard| found.contains(shard)), "{low_end:?} {high_end:?} {found:?}");
                 // A part too many only where an open end of integers leaves out the part's last value.
                 assert!(found.len() <= needed.len() + 1, "{low_end:?} {high_end:?} {found:?}");
@@ -87,13 +87,13 @@ fn at_in(database: &Database, table: &Table, value: i128) -> Located {
 fn ends_that_no_value_equals_lie_somewhere_too() {
     let table = ranges("int", &[Some("0"), Some("10"), None]);
     let reach = |low: Bound, high: Bound| locate_range(&database(), &table, &low, &high);
-    let shards = |all: &[u16]| Reach::Shards(all.iter().map(|at| ShardId(*at)).collect());
+    let shards = |all: &[u16]| RangeShards::Shards(all.iter().map(|at| ShardId(*at)).collect());
     assert_eq!(reach(Bound::Excluding(decimal("9.5")), Bound::Open), shards(&[1, 2]));
     assert_eq!(reach(Bound::Open, Bound::Including(decimal("-0.5"))), shards(&[0]));
     assert_eq!(reach(Bound::Including(text("3")), Bound::Including(Constant::Float(4.0))), shards(&[1]));
     assert_eq!(reach(Bound::Including(Constant::Null), Bound::Open), shards(&[]));
     assert_eq!(reach(Bound::Including(Constant::Integer(5)), Bound::Including(Constant::Integer(-5))), shards(&[]));
-    assert_eq!(reach(Bound::Including(text("3x")), Bound::Open), Reach::Unsure);
+    assert_eq!(reach(Bound::Including(text("3x")), Bound::Open), RangeShards::Unsure);
     assert_eq!(reach(Bound::Open, Bound::Open), shards(&[0, 1, 2]));
 }
 
@@ -122,19 +122,19 @@ fn few_periods_are_counted_out() {
     ] {
         let table = table(&["datetime"], method);
         let (low, high) = ends(low, high);
-        let Reach::Shards(found) = locate_range(&database, &table, &low, &high) else { panic!() };
+        let RangeShards::Shards(found) = locate_range(&database, &table, &low, &high) else { panic!() };
         for day in days {
             assert!(found.contains(&ShardId(slot(at(&table, text(day))))), "{day}");
         }
         assert!(found.len() <= 5);
-        assert_eq!(locate_range(&database, &table, &low, &Bound::Open), Reach::Unsure);
-        assert_eq!(locate_range(&database, &table, &high, &low), Reach::Shards(Vec::new()));
+        assert_eq!(locate_range(&database, &table, &low, &Bound::Open), RangeShards::Unsure);
+        assert_eq!(locate_range(&database, &table, &high, &low), RangeShards::Shards(Vec::new()));
     }
     let days = table(&["date"], Method::Day);
     let (low, high) = ends("2000-01-01", "2024-01-01");
-    assert_eq!(locate_range(&database, &days, &low, &high), Reach::Unsure);
+    assert_eq!(locate_range(&database, &days, &low, &high), RangeShards::Unsure);
     let (low, high) = ends("9999-12-30", "9999-12-31");
-    assert_eq!(locate_range(&database, &days, &low, &high), Reach::Unsure, "the calendar ends");
+    assert_eq!(locate_range(&database, &days, &low, &high), RangeShards::Unsure, "the calendar ends");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use weir_plan::{Averaged, Computed, GIVEN_ROW, GIVEN_TABLE, GivenValue};
 use weir_wire::Failure;
 use weir_wire::stmt::{Execute, Picked};
 
-use super::super::columns::{Column, Kind};
+use super::super::columns::{Column, ColumnKind};
 use super::super::decimal::{Decimal, quotient_scale};
 use super::super::failure::internal;
 use super::super::row::{self, Format, Span};
@@ -23,7 +23,7 @@ use weir_wire::error::not_supported;
 pub(super) struct Types<'a> {
     computed: &'a Computed,
     columns: &'a [Column],
-    kinds: Vec<Kind>,
+    kinds: Vec<ColumnKind>,
     format: Format,
 }
 
@@ -49,9 +49,9 @@ impl<'a> Types<'a> {
                 return Err(internal("there is no column to compute from"));
             };
             let why = match (column.kind, type_given(given, columns)) {
-                (Kind::Bytes, Some(_)) => unfit_charset(charset.as_deref(), given.collation.as_deref()),
+                (ColumnKind::Bytes, Some(_)) => unfit_charset(charset.as_deref(), given.collation.as_deref()),
                 (_, Some(_)) => None,
-                (Kind::Bytes, None) => Some("is not the text of a column"),
+                (ColumnKind::Bytes, None) => Some("is not the text of a column"),
                 (_, None) => Some("has a type that can't be passed to a server exactly"),
             };
             if let Some(why) = why {
@@ -128,7 +128,7 @@ impl<'a> Types<'a> {
         };
         let count = u64::try_from(integer(counts, self.format, count)?).unwrap_or_default();
         let column = &self.columns[given.column];
-        if column.kind == Kind::Double {
+        if column.kind == ColumnKind::Double {
             return Ok(format!("{:e}", float(column, self.format, sum)? / count as f64));
         }
         let scale = scale_of_average(column, self.columns.get(average.shown));
@@ -161,11 +161,11 @@ impl<'a> Types<'a> {
     }
 }
 
-/// The type under which something is given, as [`type_of`].
+/// The type under which something is given, as `type_of`.
 fn type_given(given: &GivenValue, columns: &[Column]) -> Option<String> {
     let column = columns.get(given.column)?;
     match given.average {
-        Some(average) if column.kind == Kind::Decimal => {
+        Some(average) if column.kind == ColumnKind::Decimal => {
             let scale = scale_of_average(column, columns.get(average.shown));
             (scale <= MOST_DECIMALS).then(|| format!("DECIMAL(65,{scale})"))
         }

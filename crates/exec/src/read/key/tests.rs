@@ -3,14 +3,14 @@ use std::cmp::Ordering;
 use weir_plan::{Compare, SortKey};
 
 use super::*;
-use crate::read::columns::{Column, Kind};
+use crate::read::columns::{Column, ColumnKind};
 use crate::read::testing::Random;
 
-fn column(kind: Kind) -> Column {
+fn column(kind: ColumnKind) -> Column {
     Column { kind, code: 0, collation: 63, decimals: 0, length: 0, zerofill: false }
 }
 
-fn part(kind: Kind, by: Compare, descending: bool, format: Format) -> KeyPart {
+fn part(kind: ColumnKind, by: Compare, descending: bool, format: Format) -> KeyPart {
     let key = SortKey { column: 0, descending, by };
     KeyPart::new(&key, &[column(kind)], format, &weights()).expect("the column and the collation are there")
 }
@@ -27,10 +27,16 @@ fn key(part: &KeyPart, value: Option<&[u8]>) -> Vec<u8> {
     out
 }
 
-const INTEGER: Kind = Kind::Integer { width: 8, unsigned: false };
+const INTEGER: ColumnKind = ColumnKind::Integer { width: 8, unsigned: false };
 
 /// Checks that keys compare as the values do: upwards, downwards, and with a part behind them.
-fn check<T: AsRef<[u8]>>(kind: Kind, by: Compare, format: Format, values: &[T], order: impl Fn(&T, &T) -> Ordering) {
+fn check<T: AsRef<[u8]>>(
+    kind: ColumnKind,
+    by: Compare,
+    format: Format,
+    values: &[T],
+    order: impl Fn(&T, &T) -> Ordering,
+) {
     let (up, down) = (part(kind, by.clone(), false, format), part(kind, by.clone(), true, format));
     for a in values {
         for b in values {
@@ -59,7 +65,7 @@ fn integers_compare_as_numbers_in_both_formats() {
     for (width, unsigned) in
         [(1, false), (1, true), (2, false), (2, true), (4, false), (4, true), (8, false), (8, true)]
     {
-        let kind = Kind::Integer { width, unsigned };
+        let kind = ColumnKind::Integer { width, unsigned };
         let values: Vec<Vec<u8>> = values.iter().map(|v| v.to_le_bytes()[..usize::from(width)].to_vec()).collect();
         let number = |bytes: &[u8]| {
             let negative = !unsigned && bytes[bytes.len() - 1] >= 0x80;
@@ -114,7 +120,7 @@ fn decimals_compare_exactly_whatever_their_length() {
         let sign = if random.next().is_multiple_of(2) { "-" } else { "" };
         values.push(format!("{sign}0{whole}{point}{fraction}"));
     }
-    check(Kind::Decimal, Compare::Value, Format::Text, &values, |a, b| compare_decimals(a, b));
+    check(ColumnKind::Decimal, Compare::Value, Format::Text, &values, |a, b| compare_decimals(a, b));
 }
 
 #[test]
@@ -122,15 +128,15 @@ fn approximate_numbers_compare_by_value() {
     let values = [0.0, -0.0, 1.0, -1.0, 1e300, -1e300, 1e-300, 0.1, 123.456, f64::MAX, f64::MIN, f64::MIN_POSITIVE];
     let texts: Vec<String> = values.iter().map(f64::to_string).collect();
     let number = |text: &String| text.parse::<f64>().expect("a number");
-    check(Kind::Double, Compare::Value, Format::Text, &texts, |a, b| {
+    check(ColumnKind::Double, Compare::Value, Format::Text, &texts, |a, b| {
         number(a).partial_cmp(&number(b)).expect("they compare")
     });
     let doubles: Vec<_> = values.iter().map(|value| value.to_le_bytes()).collect();
-    check(Kind::Double, Compare::Value, Format::Binary, &doubles, |a, b| {
+    check(ColumnKind::Double, Compare::Value, Format::Binary, &doubles, |a, b| {
         f64::from_le_bytes(*a).partial_cmp(&f64::from_le_bytes(*b)).expect("they compare")
     });
     let floats: Vec<_> = values.iter().map(|value| (value.clamp(-1e30, 1e30) as f32).to_le_bytes()).collect();
-    check(Kind::Float, Compare::Value, Format::Binary, &floats, |a, b| {
+    check(ColumnKind::Float, Compare::Value, Format::Binary, &floats, |a, b| {
         f32::from_le_bytes(*a).partial_cmp(&f32::from_le_bytes(*b)).expect("they compare")
     });
 }
@@ -148,7 +154,7 @@ fn dates_and_times_compare_by_time() {
         "9999-12-31 23:59:59.999999",
     ];
     let place = |of: &&str| dates.iter().position(|date| date == of);
-    check(Kind::Date, Compare::Value, Format::Text, &dates, |a, b| place(a).cmp(&place(b)));
+    check(ColumnKind::Date, Compare::Value, Format::Text, &dates, |a, b| place(a).cmp(&place(b)));
     let binary: [&[u8]; 5] = [
         &[],
         &[0xcf, 7, 12, 31],
@@ -157,7 +163,7 @@ fn dates_and_times_compare_by_time() {
         &[0xe8, 7, 2, 29, 0, 0, 1, 0x20, 0xa1, 7, 0],
     ];
     let place = |of: &&[u8]| binary.iter().position(|date| date == of);
-    check(Kind::Date, Compare::Value, Format::Binary, &binary, |a, b| place(a).cmp(&place(b)));
+    check(ColumnKind::Date, Compare::Value, Format::Binary, &binary, |a, b| place(a).cmp(&place(b)));
     let times = [
         "-838:59:59.000001",
         "-838:59:59",
@@ -173,7 +179,7 @@ fn dates_and_times_compare_by_time() {
         "838:59:59",
     ];
     let place = |of: &&str| times.iter().position(|time| time == of);
-    check(Kind::Time, Compare::Value, Format::Text, &times, |a, b| place(a).cmp(&place(b)));
+    check(ColumnKind::Time, Compare::Value, Format::Text, &times, |a, b| place(a).cmp(&place(b)));
     let binary: [&[u8]; 6] = [
         &[1, 34, 0, 0, 0, 22, 59, 59],
         &[1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0],
@@ -183,7 +189,7 @@ fn dates_and_times_compare_by_time() {
         &[0, 4, 0, 0, 0, 4, 0, 0, 1, 0, 0, 0],
     ];
     let place = |of: &&[u8]| binary.iter().position(|time| time == of);
-    check(Kind::Time, Compare::Value, Format::Binary, &binary, |a, b| place(a).cmp(&place(b)));
+    check(ColumnKind::Time, Compare::Value, Format::Binary, &binary, |a, b| place(a).cmp(&place(b)));
 }
 
 /// Strings of few different bytes, among them 0, spaces and what lies around.
@@ -204,9 +210,9 @@ fn strings(random: &mut Random, unit: usize) -> Vec<Vec<u8>> {
 #[test]
 fn binary_strings_compare_byte_by_byte() {
     let values = strings(&mut Random::new(3), 1);
-    check(Kind::Bytes, Compare::Weights { collation: "nopad".to_owned() }, Format::Text, &values, Ord::cmp);
-    check(Kind::Bytes, Compare::Bytes, Format::Text, &values, Ord::cmp);
-    check(Kind::Bytes, Compare::Value, Format::Binary, &values, Ord::cmp);
+    check(ColumnKind::Bytes, Compare::Weights { collation: "nopad".to_owned() }, Format::Text, &values, Ord::cmp);
+    check(ColumnKind::Bytes, Compare::Bytes, Format::Text, &values, Ord::cmp);
+    check(ColumnKind::Bytes, Compare::Value, Format::Binary, &values, Ord::cmp);
 }
 
 #[test]
@@ -221,13 +227,13 @@ fn padded_strings_compare_as_if_continued_with_spaces() {
             }
             value
         };
-        check(Kind::Bytes, by, Format::Text, &values, |a, b| padded(a).cmp(&padded(b)));
+        check(ColumnKind::Bytes, by, Format::Text, &values, |a, b| padded(a).cmp(&padded(b)));
     }
 }
 
 #[test]
 fn a_part_behind_decides_where_the_first_is_equal() {
-    let columns = [column(Kind::Bytes), column(INTEGER)];
+    let columns = [column(ColumnKind::Bytes), column(INTEGER)];
     let keys = [(0, Compare::Bytes, true), (1, Compare::Value, false)];
     let mut parts = keys.map(|(column, by, descending)| {
         KeyPart::new(&SortKey { column, descending, by }, &columns, Format::Text, &weights())
@@ -253,11 +259,11 @@ fn what_is_no_value_of_the_type_is_malformed() {
         (INTEGER, Format::Text, b""),
         (INTEGER, Format::Text, b"99999999999999999999"),
         (INTEGER, Format::Binary, b"1234"),
-        (Kind::Decimal, Format::Text, b"1e5"),
-        (Kind::Double, Format::Text, b"x"),
-        (Kind::Date, Format::Text, b"2024-01"),
-        (Kind::Date, Format::Binary, b"123"),
-        (Kind::Time, Format::Text, b"1:2"),
+        (ColumnKind::Decimal, Format::Text, b"1e5"),
+        (ColumnKind::Double, Format::Text, b"x"),
+        (ColumnKind::Date, Format::Text, b"2024-01"),
+        (ColumnKind::Date, Format::Binary, b"123"),
+        (ColumnKind::Time, Format::Text, b"1:2"),
     ] {
         let mut part = part(kind, Compare::Value, false, format);
         let span = Span::new(0, Some(value.len()));
@@ -267,7 +273,7 @@ fn what_is_no_value_of_the_type_is_malformed() {
 
 #[test]
 fn a_row_says_by_its_collation_how_it_compares() {
-    let columns = [column(Kind::Bytes); 3];
+    let columns = [column(ColumnKind::Bytes); 3];
     let key = SortKey { column: 0, descending: false, by: Compare::ByCollation { weight: 1, collation: 2 } };
     let made = |collation: &str, value: &str, weight: &str| {
         let row = format!("{value}{weight}{collation}");

@@ -2,24 +2,24 @@ use weir_wire::codec::{put_lenenc, put_lenenc_bytes};
 
 use super::*;
 
-const KINDS: [Kind; 7] = [
-    Kind::Integer { width: 4, unsigned: false },
-    Kind::Bytes,
-    Kind::Double,
-    Kind::Date,
-    Kind::Decimal,
-    Kind::Time,
-    Kind::Integer { width: 1, unsigned: true },
+const KINDS: [ColumnKind; 7] = [
+    ColumnKind::Integer { width: 4, unsigned: false },
+    ColumnKind::Bytes,
+    ColumnKind::Double,
+    ColumnKind::Date,
+    ColumnKind::Decimal,
+    ColumnKind::Time,
+    ColumnKind::Integer { width: 1, unsigned: true },
 ];
 
 /// A binary row of these values, as a server makes it.
-fn binary(kinds: &[Kind], values: &[Option<Vec<u8>>]) -> Vec<u8> {
+fn binary(kinds: &[ColumnKind], values: &[Option<Vec<u8>>]) -> Vec<u8> {
     let mut row = vec![0; 1 + (values.len() + 7 + 2) / 8];
     for (at, (kind, value)) in kinds.iter().zip(values).enumerate() {
         match value {
             None => row[1 + (at + 2) / 8] |= 1 << ((at + 2) % 8),
             Some(value) => {
-                if !matches!(kind, Kind::Integer { .. } | Kind::Float | Kind::Double) {
+                if !matches!(kind, ColumnKind::Integer { .. } | ColumnKind::Float | ColumnKind::Double) {
                     put_lenenc(&mut row, value.len() as u64);
                 }
                 row.extend_from_slice(value);
@@ -45,10 +45,10 @@ fn rows(columns: usize) -> impl Iterator<Item = Vec<Option<Vec<u8>>>> {
     (0_usize..1 << columns).map(move |nulls| {
         let value = |at: usize| {
             let bytes = match KINDS[at % KINDS.len()] {
-                Kind::Integer { width, .. } => usize::from(width),
-                Kind::Float => 4,
-                Kind::Double => 8,
-                Kind::Bytes => [0, 1, 250, 251, 70_000][nulls % 5],
+                ColumnKind::Integer { width, .. } => usize::from(width),
+                ColumnKind::Float => 4,
+                ColumnKind::Double => 8,
+                ColumnKind::Bytes => [0, 1, 250, 251, 70_000][nulls % 5],
                 _ => 4,
             };
             (nulls & 1 << at == 0).then(|| vec![at as u8 + 1; bytes])
@@ -59,7 +59,7 @@ fn rows(columns: usize) -> impl Iterator<Item = Vec<Option<Vec<u8>>>> {
 
 #[test]
 fn a_row_that_is_cut_is_the_row_of_fewer_columns() {
-    let kinds: Vec<Kind> = KINDS.iter().copied().cycle().take(9).collect();
+    let kinds: Vec<ColumnKind> = KINDS.iter().copied().cycle().take(9).collect();
     let (mut spans, mut out) = (Vec::new(), Vec::new());
     for row in rows(9) {
         for keep in 1..=9 {

@@ -14,7 +14,7 @@ use weir_topology::{Choice, Level};
 use super::super::Session;
 use super::super::statement::place;
 use super::{Chosen, Wish};
-use crate::backends::{Reading, ServerId};
+use crate::backends::{ReadInProgress, ServerId};
 
 /// A server of a shard that a statement runs on.
 pub(in crate::session) struct ShardServer {
@@ -39,7 +39,7 @@ pub(in crate::session) struct Reader {
     pub(in crate::session) wait: Option<Arc<Position>>,
     life: u64,
     level: Level,
-    _reading: Reading,
+    _reading: ReadInProgress,
 }
 
 impl Session {

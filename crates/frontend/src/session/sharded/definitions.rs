@@ -8,18 +8,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use weir_ddl::{define, show};
-use weir_exec::{Outcome, ShardLease};
+use weir_exec::{MultiShardResult, ShardLease};
 use weir_plan::InformationQuery;
 use weir_shards::Sharding;
 use weir_sql::LexMode;
-use weir_sql::ast::{Statement, StatementKind, UpkeepVerb};
+use weir_sql::ast::{self, StatementKind, UpkeepVerb};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
 use super::super::Session;
 use super::super::condition::Condition;
 use super::super::latest::Diagnostics;
-use super::super::statement::Statement as OnItsWay;
+use super::super::statement::Statement;
 use super::super::statement::decide::OneServer;
 use super::super::stopped::{SessionEnd, Stopped};
 use super::sink::ClientSink;
@@ -34,7 +34,7 @@ struct Surroundings {
 }
 
 impl Surroundings {
-    fn asked<'a>(&'a self, text: &'a [u8], statement: &'a Statement<'a>) -> define::Asked<'a> {
+    fn asked<'a>(&'a self, text: &'a [u8], statement: &'a ast::Statement<'a>) -> define::Asked<'a> {
         define::Asked { text, statement, database: self.database.as_deref(), mode: self.mode, settings: &self.settings }
     }
 }
@@ -46,10 +46,10 @@ impl Session {
     }
 
     /// Runs a definition on all shards that it concerns.
-    pub(super) async fn define(&mut self, sharding: &Arc<Sharding>, asked: &OnItsWay<'_>) -> Result<(), Stopped> {
+    pub(super) async fn define(&mut self, sharding: &Arc<Sharding>, asked: &Statement<'_>) -> Result<(), Stopped> {
         // Settings for its time alone stay in the text that servers are sent.
         let statement = match self.only_statement(asked)? {
-            Statement { kind: StatementKind::SetStatement(set), .. } => set.statement,
+            ast::Statement { kind: StatementKind::SetStatement(set), .. } => set.statement,
             statement => statement,
         };
         let surroundings = self.surroundings();
@@ -76,7 +76,7 @@ impl Session {
                 self.end_leases(leased, None).await?;
                 return Box::pin(self.run_on_server(asked, OneServer::default())).await;
             }
-            Err(failure) => Outcome { error: Some(failure), ..Outcome::default() },
+            Err(failure) => MultiShardResult { error: Some(failure), ..MultiShardResult::default() },
         };
         self.note_multi_shard(asked.class, &shards, &outcome, &mut []).await;
         self.note_warnings_alike(&outcome, &mut leased.parts).await;
@@ -121,7 +121,7 @@ impl Session {
     }
 
     /// Of a statement that shards run alike: what several of them warn of is told once.
-    async fn note_warnings_alike(&mut self, outcome: &Outcome, parts: &mut [ShardLease]) {
+    async fn note_warnings_alike(&mut self, outcome: &MultiShardResult, parts: &mut [ShardLease]) {
         if outcome.error.is_some() || outcome.warnings == 0 {
             return;
         }
@@ -144,7 +144,7 @@ impl Session {
     }
 
     /// What a definition does to the session: a database that is dropped is nobody's default any more.
-    fn follow_definition(&mut self, statement: &Statement<'_>) {
+    fn follow_definition(&mut self, statement: &ast::Statement<'_>) {
         let Some(database) = dropped_database(statement) else { return };
         if self.state.profile.database.as_deref() == Some(database) {
             self.state.profile = Rc::new(self.state.profile.with_database(None));
@@ -153,7 +153,7 @@ impl Session {
     }
 
     /// Answers a statement about logical tables.
-    pub(super) async fn run_show(&mut self, sharding: &Arc<Sharding>, asked: &OnItsWay<'_>) -> Result<(), Stopped> {
+    pub(super) async fn run_show(&mut self, sharding: &Arc<Sharding>, asked: &Statement<'_>) -> Result<(), Stopped> {
         let statement = self.only_statement(asked)?;
         let surroundings = self.surroundings();
         let wanted = surroundings.asked(asked.text, statement);
@@ -184,7 +184,7 @@ impl Session {
     pub(super) async fn run_information_schema(
         &mut self,
         sharding: &Arc<Sharding>,
-        asked: &OnItsWay<'_>,
+        asked: &Statement<'_>,
         inform: &InformationQuery,
     ) -> Result<(), Stopped> {
         let shards = places(&inform.shards());
@@ -200,7 +200,7 @@ impl Session {
     }
 
     /// The statement of a text that has one.
-    fn only_statement<'a>(&self, asked: &OnItsWay<'a>) -> Result<&'a Statement<'a>, Failure> {
+    fn only_statement<'a>(&self, asked: &Statement<'a>) -> Result<&'a ast::Statement<'a>, Failure> {
         let parsed = asked.parsed().map_err(|error| self.syntax_error(error))?;
         match parsed.statements {
             [statement] => Ok(statement),
@@ -212,7 +212,7 @@ impl Session {
 }
 
 /// The database that a statement drops. MariaDB's CREATE OR REPLACE DATABASE does too.
-fn dropped_database<'a>(statement: &Statement<'a>) -> Option<&'a [u8]> {
+fn dropped_database<'a>(statement: &ast::Statement<'a>) -> Option<&'a [u8]> {
     match statement.kind {
         StatementKind::DropDatabase(drop) => Some(drop.name.name),
         StatementKind::CreateDatabase(create) if create.or_replace => Some(create.name.name),

@@ -23,9 +23,9 @@ use std::sync::Arc;
 
 use weir_catalog::ShardId;
 use weir_exec::write::Generator;
-use weir_plan::{Alike, Plan, Route, Write, WriteKind};
+use weir_plan::{Plan, Route, SharedValues, Write, WriteKind};
 use weir_shards::Sharding;
-use weir_sql::{Class, Effects, Kind};
+use weir_sql::{Class, Effects, TextKind};
 use weir_wire::error::not_supported;
 
 use super::Session;
@@ -96,7 +96,7 @@ impl Session {
                 let text = text.unwrap_or_else(|| statement.text.to_vec());
                 let kind = WriteKind::Everywhere(vec![shard], text);
                 let returns = changed.and_then(|changed| changed.returns.clone());
-                let write = Write { kind, alike: Alike::default(), raise, returns, reason };
+                let write = Write { kind, alike: SharedValues::default(), raise, returns, reason };
                 self.write_shards(sharding, statement, &write, changed).await
             }
             Plan::Read(read) => self.read_shards(statement, &read).await,
@@ -157,5 +157,5 @@ fn not_by_sql_prepare(plan: &Plan) -> Option<&'static str> {
 
 /// A statement that may make a database or a table sharded, or is about accounts, which all shards have.
 fn may_define(class: &Class) -> bool {
-    class.effects.intersects(Effects::IMPLICIT_COMMIT | Effects::CHANGES_ACCOUNTS) || class.kind == Kind::Multiple
+    class.effects.intersects(Effects::IMPLICIT_COMMIT | Effects::CHANGES_ACCOUNTS) || class.kind == TextKind::Multiple
 }

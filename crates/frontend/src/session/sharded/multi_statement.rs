@@ -1,24 +1,24 @@
-//! Texts of several statements that don't all run in one place: they run one by one ([`super::super::statement::multi_statement`]), each with its own plan.
+//! Texts of several statements that don't all run in one place: they run one by one (`statement::multi_statement`), each with its own plan.
 
 use weir_plan::Plan;
-use weir_sql::Kind;
-use weir_sql::ast::{Statement, StatementKind};
+use weir_sql::TextKind;
+use weir_sql::ast::{self, StatementKind};
 use weir_sql::visit::{Flow, Node, walk};
 use weir_wire::Capabilities;
 
 use super::super::Session;
-use super::super::statement::Statement as OnItsWay;
+use super::super::statement::Statement;
 
 impl Session {
     /// Whether the statements of a text have to run one by one, because they don't all run in one place. Not while the session's
     /// connections take one statement only: such a text is what can't be taken further apart.
-    pub(in super::super) fn runs_apart(&mut self, statement: &OnItsWay<'_>) -> bool {
-        statement.class.kind == Kind::Multiple
+    pub(in super::super) fn runs_apart(&mut self, statement: &Statement<'_>) -> bool {
+        statement.class.kind == TextKind::Multiple
             && self.key.capabilities.contains(Capabilities::MULTI_STATEMENTS)
             && self.is_in_several_places(statement).unwrap_or(false)
     }
 
-    fn is_in_several_places(&mut self, statement: &OnItsWay<'_>) -> Option<bool> {
+    fn is_in_several_places(&mut self, statement: &Statement<'_>) -> Option<bool> {
         let sharding = self.sharding()?;
         let catalog = sharding.catalog_now();
         let parsed = statement.parsed().ok()?;
@@ -37,7 +37,7 @@ impl Session {
         // A file that the client sends is part of the exchange of packets.
         let loads = parsed.statements.iter().any(|statement| matches!(statement.kind, StatementKind::Load(_)));
         // What a name stands for is the session's.
-        let by_name = |statement: &Statement<'_>| {
+        let by_name = |statement: &ast::Statement<'_>| {
             let kinds = |kind| {
                 matches!(kind, StatementKind::Prepare(_) | StatementKind::Execute(_) | StatementKind::Deallocate(_))
             };

@@ -8,14 +8,14 @@ use weir_backend::profile::Profile;
 use weir_catalog::{Catalog, Constant, Placement, ShardId, Weights};
 use weir_plan::{Effort, Need, Plan, Refusal, SessionFacts, views};
 use weir_shards::Sharding;
-use weir_sql::ast::{Statement, StatementKind};
+use weir_sql::ast::{self, StatementKind};
 use weir_sql::resolve::{Context, resolve};
 use weir_sql::{Bump, LexMode, Parsed, SyntaxError};
 use weir_wire::error::{codes, not_supported};
 use weir_wire::{Failure, Fault, Malformed};
 
 use super::super::Session;
-use super::super::statement::Statement as OnItsWay;
+use super::super::statement::Statement;
 use super::super::stopped::{Stopped, malformed};
 use super::super::syntax::syntax_error;
 use crate::literals::{Literals, variable};
@@ -35,7 +35,7 @@ pub(super) struct Planned {
 
 impl Session {
     /// Plans a statement. What has to be learnt first is.
-    pub(super) async fn plan(&mut self, sharding: &Arc<Sharding>, asked: &OnItsWay<'_>) -> Result<Planned, Stopped> {
+    pub(super) async fn plan(&mut self, sharding: &Arc<Sharding>, asked: &Statement<'_>) -> Result<Planned, Stopped> {
         let circumstances = self.circumstances();
         for _ in 0..MOST_LESSONS {
             let (catalog, weights) = (sharding.catalog_now(), sharding.weights());
@@ -64,7 +64,7 @@ impl Session {
         catalog: &Catalog,
         weights: &Weights,
         circumstances: &Circumstances,
-        asked: &OnItsWay<'_>,
+        asked: &Statement<'_>,
         kept: Option<&Wanted<'_>>,
     ) -> Result<Result<Plan, Refusal>, Failure> {
         let own = self.own_facts(circumstances, asked)?;
@@ -84,7 +84,7 @@ impl Session {
         catalog: &Arc<Catalog>,
         weights: &Arc<Weights>,
         circumstances: &Circumstances,
-        asked: &OnItsWay<'_>,
+        asked: &Statement<'_>,
     ) -> Result<Result<Plan, Refusal>, Failure> {
         let own = self.own_facts(circumstances, asked)?;
         let (text, catalog, weights) = (asked.text.to_vec(), catalog.clone(), weights.clone());
@@ -103,7 +103,7 @@ impl Session {
     }
 
     /// What plans of the session's statements depend on.
-    fn own_facts(&self, circumstances: &Circumstances, asked: &OnItsWay<'_>) -> Result<OwnFacts, Failure> {
+    fn own_facts(&self, circumstances: &Circumstances, asked: &Statement<'_>) -> Result<OwnFacts, Failure> {
         let constants = self.constants(&circumstances.literals, asked);
         Ok(OwnFacts {
             database: circumstances.database.clone(),
@@ -131,7 +131,7 @@ impl Session {
     pub(super) fn shard_with_tables(
         &self,
         catalog: &Catalog,
-        asked: &OnItsWay<'_>,
+        asked: &Statement<'_>,
         wanted: Option<ShardId>,
     ) -> Result<Option<ShardId>, Failure> {
         let Ok(parsed) = asked.parsed() else { return Ok(None) };
@@ -189,7 +189,7 @@ impl Session {
     }
 
     /// The values of an execution's parameters.
-    fn constants(&self, literals: &Literals, asked: &OnItsWay<'_>) -> Result<Option<Vec<Constant>>, Malformed> {
+    fn constants(&self, literals: &Literals, asked: &Statement<'_>) -> Result<Option<Vec<Constant>>, Malformed> {
         if let Some(values) = asked.values() {
             return Ok(Some(values.constants.clone()));
         }
@@ -223,7 +223,7 @@ impl OwnFacts {
         catalog: &Catalog,
         weights: &Weights,
         profile: &Profile,
-        alone: impl FnOnce(&Statement<'_>, &SessionFacts<'_>) -> Option<Result<Plan, Refusal>>,
+        alone: impl FnOnce(&ast::Statement<'_>, &SessionFacts<'_>) -> Option<Result<Plan, Refusal>>,
     ) -> Result<Result<Plan, Refusal>, Failure> {
         let literals = &self.literals;
         let default_collation = |charset: &str| literals.default_of(charset);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use weir_plan::routines::KnownPrograms;
 use weir_sql::ast::StatementKind;
-use weir_sql::{Class, Kind, Pins, classify_with};
+use weir_sql::{Class, Pins, TextKind, classify_with};
 
 use super::super::Session;
 use super::super::statement::Statement;
@@ -15,7 +15,7 @@ impl Session {
     /// What a statement does that calls stored programs, if more is known than its text says.
     pub(in super::super) fn class_by_programs(&self, class: &Class, text: &[u8]) -> Option<Class> {
         let calls = class.pins.intersects(Pins::CALL | Pins::UNKNOWN_FUNCTION);
-        if !calls || class.kind == Kind::Multiple || class.pins.contains(Pins::UNKNOWN_STATEMENT) {
+        if !calls || class.kind == TextKind::Multiple || class.pins.contains(Pins::UNKNOWN_STATEMENT) {
             return None;
         }
         self.with_programs(|programs| classify_with(text, self.state.lex, programs))

@@ -6,7 +6,7 @@
 use weir_backend::statement::StatementKey;
 use weir_catalog::ShardId;
 use weir_exec::write::Returned;
-use weir_exec::{LeftId, Outcome, Request};
+use weir_exec::{LeftId, MultiShardResult, Request};
 use weir_plan::{Read, Write, WriteKind};
 
 use super::super::Session;
@@ -63,7 +63,11 @@ impl Session {
     }
 
     /// The rows of several shards, which have all been written.
-    pub(super) async fn tell_returned(&mut self, returned: &Returned, outcome: &Outcome) -> Result<(), Stopped> {
+    pub(super) async fn tell_returned(
+        &mut self,
+        returned: &Returned,
+        outcome: &MultiShardResult,
+    ) -> Result<(), Stopped> {
         let (status, capabilities) = (self.state.own_status(), self.client.capabilities);
         let mut sink = ClientSink::new(&mut self.client, &self.handle);
         match returned.tell(outcome.warnings, status, capabilities, &mut sink).await {

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use weir_catalog::Catalog;
 use weir_plan::{Plan, Refusal, Route};
 use weir_shards::Sharding;
-use weir_sql::ast::{DropKind, ObjectName, Statement, StatementKind};
+use weir_sql::ast::{self, DropKind, ObjectName, StatementKind};
 use weir_sql::visit::{Flow, NameRole, Node, Object, walk};
-use weir_sql::{Kind, Pins, TokenKind};
+use weir_sql::{Pins, TextKind, TokenKind};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
 use super::super::Session;
 use super::super::state::TableName;
-use super::super::statement::Statement as OnItsWay;
+use super::super::statement::Statement;
 use super::super::stopped::Stopped;
 
 /// The names of a statement.
@@ -31,7 +31,7 @@ struct Named {
 
 impl Session {
     /// A statement was run, without an error: temporary tables have come or gone.
-    pub(in super::super) fn note_temporary(&mut self, asked: &OnItsWay<'_>) {
+    pub(in super::super) fn note_temporary(&mut self, asked: &Statement<'_>) {
         let Some(sharding) = self.sharding() else { return };
         let makes = asked.class.pins.contains(Pins::TEMPORARY_TABLE);
         if !makes && self.state.temporary.is_empty() {
@@ -67,7 +67,7 @@ impl Session {
     pub(super) async fn plan_with_temporary(
         &mut self,
         sharding: &Arc<Sharding>,
-        asked: &OnItsWay<'_>,
+        asked: &Statement<'_>,
     ) -> Result<Option<Plan>, Stopped> {
         if self.state.temporary.is_empty() && !asked.class.pins.contains(Pins::TEMPORARY_TABLE) {
             return Ok(None);
@@ -107,7 +107,7 @@ impl Session {
         &mut self,
         sharding: &Arc<Sharding>,
         catalog: &Catalog,
-        asked: &OnItsWay<'_>,
+        asked: &Statement<'_>,
     ) -> Result<Plan, Stopped> {
         let circumstances = self.circumstances();
         loop {
@@ -123,7 +123,7 @@ impl Session {
     }
 
     /// Adds the names of a statement.
-    fn names(&self, statement: &Statement<'_>, catalog: &Catalog, named: &mut Named) {
+    fn names(&self, statement: &ast::Statement<'_>, catalog: &Catalog, named: &mut Named) {
         let made = match statement.kind {
             StatementKind::CreateTable(create) if create.temporary => self.full_name(&create.name, catalog),
             _ => None,
@@ -157,7 +157,7 @@ impl Session {
     }
 
     /// Refuses what could leave other temporary tables than those that are known.
-    fn check_form(&self, statement: &Statement<'_>, asked: &OnItsWay<'_>, named: &Named) -> Result<(), Failure> {
+    fn check_form(&self, statement: &ast::Statement<'_>, asked: &Statement<'_>, named: &Named) -> Result<(), Failure> {
         if named.others.iter().any(|(_, view)| *view) {
             return Err(refused("is used together with a view, which may be about a table that it hides"));
         }
@@ -171,7 +171,7 @@ impl Session {
             }
             StatementKind::RenameTables(_) => Err(refused("is renamed: make another one")),
             StatementKind::AlterTable(_) if renames() => Err(refused("is renamed: make another one")),
-            _ if asked.class.kind == Kind::Multiple => Err(refused("stands in a text of several statements")),
+            _ if asked.class.kind == TextKind::Multiple => Err(refused("stands in a text of several statements")),
             _ => Ok(()),
         }
     }

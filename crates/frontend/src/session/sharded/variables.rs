@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use futures_util::future::join_all;
-use weir_exec::{Outcome, ShardLease, values, variables};
+use weir_exec::{MultiShardResult, ShardLease, values, variables};
 use weir_plan::LoadFile;
 use weir_sql::visit::{Flow, NameRole, Node, walk};
 use weir_sql::{Class, Effects, LexMode, Lexer, Pins, TokenKind};
@@ -186,7 +186,7 @@ impl Session {
     pub(super) async fn take_variables(
         &mut self,
         file: &LoadFile,
-        outcome: &Outcome,
+        outcome: &MultiShardResult,
         parts: &mut [ShardLease],
     ) -> Result<(), Failure> {
         /// No variable's value.

@@ -8,14 +8,14 @@ use futures_util::future::join_all;
 use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::monitor::Kill;
 use weir_backend::{PoolKey, Server};
-use weir_exec::{Outcome, ShardLease};
+use weir_exec::{MultiShardResult, ShardLease};
 use weir_wire::Failure;
 use weir_wire::auth::Password;
 
 use super::super::Session;
 use super::super::condition::Condition;
-use super::super::killer::Killer;
-use super::super::relay::{self, KilledQuery};
+use super::super::killer::{KilledQuery, Killer};
+use super::super::relay;
 use super::super::stopped::{SessionEnd, Stopped};
 use crate::client::Client;
 use crate::endpoint::Endpoint;
@@ -41,11 +41,14 @@ pub(super) fn failure_told(handle: &SessionHandle, failure: Failure) -> Failure 
     relay::deadlock_in_place_of(handle, failure.code).unwrap_or(failure)
 }
 
-pub(super) fn as_told(handle: &SessionHandle, ended: Result<Outcome, Failure>) -> Result<Outcome, Failure> {
+pub(super) fn as_told(
+    handle: &SessionHandle,
+    ended: Result<MultiShardResult, Failure>,
+) -> Result<MultiShardResult, Failure> {
     match ended {
         Ok(outcome) => {
             let error = outcome.error.map(|failure| failure_told(handle, failure));
-            Ok(Outcome { error, ..outcome })
+            Ok(MultiShardResult { error, ..outcome })
         }
         Err(failure) => Err(failure_told(handle, failure)),
     }

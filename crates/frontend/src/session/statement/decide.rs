@@ -3,9 +3,9 @@
 //! What must always hold: the decision is a pure function of the statement, of facts about the session, and of its plan. What has to be
 //! waited for (a value, a weight, a commit) has been waited for before.
 
-use weir_plan::{Alike, Plan, Raise, Read, Returns, Route, Write, WriteKind};
+use weir_plan::{Plan, Raise, Read, Returns, Route, SharedValues, Write, WriteKind};
 use weir_sql::ast::StatementKind;
-use weir_sql::{Class, Effects, KillTarget, Kind, LexMode, Lexer, Pins, TokenKind};
+use weir_sql::{Class, Effects, KillTarget, LexMode, Lexer, Pins, TextKind, TokenKind};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
@@ -162,7 +162,8 @@ pub(in crate::session) fn without_plan(
 /// What a statement is for the transaction beyond one shard.
 fn transaction(statement: &Statement<'_>, facts: &Facts, names: &Names<'_>) -> (First, Option<Course>) {
     let class = statement.class;
-    let begins = matches!(class.kind, Kind::Begin { .. }) || class.effects.contains(Effects::STARTS_TRANSACTION_OTHER);
+    let begins =
+        matches!(class.kind, TextKind::Begin { .. }) || class.effects.contains(Effects::STARTS_TRANSACTION_OTHER);
     let ends_on_replica = facts.on_replica && !facts.multi_shard && begins;
     let mut first = First { ends_on_replica, ..First::default() };
     if !facts.many_shards {
@@ -264,7 +265,7 @@ fn routed(statement: &Statement<'_>, facts: &Facts, route: Route) -> Course {
     let returns = returns.then_some(Returns::All);
     Course::MultiShard(Plan::Write(Write {
         kind,
-        alike: Alike::default(),
+        alike: SharedValues::default(),
         raise: route.raise,
         returns,
         reason: route.reason,
@@ -287,7 +288,7 @@ fn may_write_beside(statement: &Statement<'_>, facts: &Facts) -> Option<bool> {
 fn sql_prepare(statement: &Statement<'_>, facts: &Facts, is_prepared: impl Fn(&str) -> bool) -> Option<Course> {
     let class = statement.class;
     let about_names = class.pins.contains(Pins::TEXT_PREPARE) || class.effects.is_empty();
-    if !facts.sharded || class.kind != Kind::Other || !about_names || !matches!(statement.form, Form::Text(_)) {
+    if !facts.sharded || class.kind != TextKind::Other || !about_names || !matches!(statement.form, Form::Text(_)) {
         return None;
     }
     let request = sql_prepare::request(statement, facts.mariadb)?;
@@ -310,14 +311,18 @@ fn answer(statement: &Statement<'_>, facts: &Facts) -> Option<Course> {
     let comment = || !facts.mariadb && text.windows(3).any(|three| three == b"/*!");
     let as_text = matches!(statement.form, Form::Text(_));
     let answer = match class.kind {
-        Kind::Begin { read_only } if !facts.keeps_connection && !facts.begin_is_a_block && !comment() => {
+        TextKind::Begin { read_only } if !facts.keeps_connection && !facts.begin_is_a_block && !comment() => {
             Answer::Begin(read_only)
         }
-        Kind::Commit | Kind::Rollback if facts.begun_here && !comment() => Answer::End,
-        Kind::Kill(target) => Answer::Kill(target),
-        Kind::ShowProcesslist { full } if as_text => Answer::ProcessList { full },
-        Kind::Multiple if as_text && has_kill(text, statement.mode()) => return Some(Course::Refuse(not_understood())),
-        Kind::Set | Kind::Select if as_text => Answer::OwnVariable(own_variables::read(class, text, statement.mode())?),
+        TextKind::Commit | TextKind::Rollback if facts.begun_here && !comment() => Answer::End,
+        TextKind::Kill(target) => Answer::Kill(target),
+        TextKind::ShowProcesslist { full } if as_text => Answer::ProcessList { full },
+        TextKind::Multiple if as_text && has_kill(text, statement.mode()) => {
+            return Some(Course::Refuse(not_understood()));
+        }
+        TextKind::Set | TextKind::Select if as_text => {
+            Answer::OwnVariable(own_variables::read(class, text, statement.mode())?)
+        }
         _ => return None,
     };
     Some(Course::Answer(answer))

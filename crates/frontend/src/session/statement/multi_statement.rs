@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use weir_sql::{
-    Bump, Class, Effects, First, Kind, Pins, decides_reading, first_statement, parse, trimmed, trimmed_start,
+    Bump, Class, Effects, First, Pins, TextKind, decides_reading, first_statement, parse, trimmed, trimmed_start,
 };
 use weir_wire::error::{codes, not_supported};
 use weir_wire::reply::ReplyKind;
@@ -91,7 +91,7 @@ impl Session {
         let text = &payload[at..];
         let begun = self.statement_begins();
         let read = self.shared.read(text, self.state.lex);
-        if let Kind::Weir(range) = &read.class.kind {
+        if let TextKind::Weir(range) = &read.class.kind {
             let statement = String::from_utf8_lossy(&text[range.clone()]).into_owned();
             self.weir_statement(&statement).await?;
             return Ok(false);

@@ -4,7 +4,7 @@
 //! What must always hold: the decision is a pure function. Only a plain read of a session that is bound to nothing leaves the writer, or
 //! the first read of a READ ONLY transaction, which then stays where it began.
 
-use weir_sql::{Class, Effects, Kind, Pins, RoutingHint};
+use weir_sql::{Class, Effects, Pins, RoutingHint, TextKind};
 use weir_topology::Level;
 use weir_wire::{Failure, Fault, error::codes};
 
@@ -147,7 +147,7 @@ fn level_of_read(class: &Class, hint: Option<RoutingHint>, facts: &PlaceFacts) -
 /// In a READ ONLY transaction that a replica serves, what belongs to the writer or would bind the session to the replica is refused,
 /// and writes as the writer would refuse them.
 fn refused_on_replica(class: &Class, mariadb: bool) -> Option<Failure> {
-    let begins = matches!(class.kind, Kind::Begin { .. });
+    let begins = matches!(class.kind, TextKind::Begin { .. });
     if begins || class.effects.contains(Effects::STARTS_TRANSACTION_OTHER) {
         return None;
     }

@@ -9,7 +9,7 @@ use std::rc::{Rc, Weak};
 use weir_admin::digests::Digested;
 use weir_backend::lanes::MAX_COMMAND;
 use weir_backend::statement::{Prepared, StatementKey};
-use weir_sql::{Bump, Class, Effects, Kind, Pins, RoutingHint, StateValues, classify};
+use weir_sql::{Bump, Class, Effects, Pins, RoutingHint, StateValues, TextKind, classify};
 use weir_wire::error::codes;
 use weir_wire::params::Parameter;
 use weir_wire::stmt::{Execute, statement_id};
@@ -109,11 +109,11 @@ impl Session {
         let asked = blanked.as_deref().unwrap_or(asked);
         let mut class = classify(asked, lex);
         match class.kind {
-            Kind::Weir(_) => {
+            TextKind::Weir(_) => {
                 let message = "This command is not supported in the prepared statement protocol yet";
                 return Err(Failure::new(Fault::Client, 1295, b"HY000", message));
             }
-            Kind::SetUserVariables(_) => class.pins |= Pins::COMPUTED_USER_VARIABLE,
+            TextKind::SetUserVariables(_) => class.pins |= Pins::COMPUTED_USER_VARIABLE,
             _ => {}
         }
         let connection_id = Some(u64::from(self.handle.id));

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use weir_backend::profile::charset_of;
 use weir_exec::values;
 use weir_sql::facts::nothing_ran;
-use weir_sql::{Kind, Pins};
+use weir_sql::{Pins, TextKind};
 use weir_wire::StatusFlags;
 
 use super::super::Session;
@@ -34,7 +34,7 @@ impl Session {
             }
             _ => {}
         }
-        if let (Kind::SetUserVariables(variables), Form::Text(_)) = (&class.kind, statement.form) {
+        if let (TextKind::SetUserVariables(variables), Form::Text(_)) = (&class.kind, statement.form) {
             self.note_user_variables(text, variables);
         }
         self.note_assigned(statement);

@@ -3,7 +3,7 @@
 //! What must always hold: a statement takes one course, and the client is answered once, by whatever runs it.
 
 use weir_plan::Plan;
-use weir_sql::{Kind, Pins};
+use weir_sql::{Pins, TextKind};
 use weir_wire::StatusFlags;
 
 use super::super::Session;
@@ -75,7 +75,7 @@ impl Session {
             on_replica: self.current.reader_life.is_some(),
             autocommit: self.state.status.contains(StatusFlags::AUTOCOMMIT),
             keeps_connection: self.current.lease.is_some() && !self.held,
-            begin_is_a_block: matches!(statement.class.kind, Kind::Begin { .. }) && self.begin_is_a_block(),
+            begin_is_a_block: matches!(statement.class.kind, TextKind::Begin { .. }) && self.begin_is_a_block(),
             prepared_on_connection: self.state.pins.contains(Pins::TEXT_PREPARE),
             many_shards: self.shared.shards.len() > 1,
             multi_shard: self.transaction.is_multi_shard(),

@@ -12,7 +12,7 @@ use weir_backend::profile::charset_of;
 use weir_backend::statement::StatementKey;
 use weir_catalog::Constant;
 use weir_sql::ast::{ExecuteSource, Expr, ExprKind, StatementKind};
-use weir_sql::{Bump, Class, Effects, Kind, Pins, classify};
+use weir_sql::{Bump, Class, Effects, Pins, TextKind, classify};
 use weir_wire::error::{codes, not_supported};
 use weir_wire::packets::OkPacket;
 use weir_wire::{Failure, Fault};
@@ -239,7 +239,7 @@ impl Session {
                 "EXECUTE … USING of a statement that uses what the previous one has left: send it as a text of its own";
             return Err(not_supported(message).into());
         }
-        if class.pins.contains(Pins::CALL) || matches!(class.kind, Kind::SetUserVariables(_)) {
+        if class.pins.contains(Pins::CALL) || matches!(class.kind, TextKind::SetUserVariables(_)) {
             class.pins |= Pins::COMPUTED_USER_VARIABLE;
             self.state.assigned.extend(names.iter().cloned());
         }

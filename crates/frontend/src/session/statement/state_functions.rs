@@ -1,6 +1,6 @@
 //! Functions whose answer is the session's and not the connection's: their values are put into the text.
 
-use weir_sql::{Effects, Kind, StateValues, TokenKind};
+use weir_sql::{Effects, StateValues, TextKind, TokenKind};
 
 use super::super::Session;
 use super::super::latest::Left;
@@ -18,7 +18,7 @@ impl Session {
         let functions = Effects::USES_CONNECTION_ID | Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
         if !class.effects.intersects(functions) {
             // MariaDB does not tell of variables that are set as `@@name`.
-            let untold = self.identity.mariadb && class.kind == Kind::Set;
+            let untold = self.identity.mariadb && class.kind == TextKind::Set;
             return if untold { weir_sql::with_session_scopes(text, self.state.lex) } else { None };
         }
         // Where server threads are named by their own ids, the session's id must be of the same kind.
@@ -33,7 +33,7 @@ impl Session {
         let pseudo_thread_id = self.pseudo_thread_id().filter(|_| connection_id.is_some());
         let row_count = Some(self.state.latest.row_count);
         let values = StateValues { connection_id, pseudo_thread_id, row_count, found_rows };
-        if class.kind != Kind::Multiple {
+        if class.kind != TextKind::Multiple {
             return weir_sql::replace_state_functions(text, self.state.lex, &values);
         }
         // In a later statement of the text, counts are those of the statement before it; the id is always the same.

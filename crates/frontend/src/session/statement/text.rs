@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use weir_sql::{Bump, Kind};
+use weir_sql::{Bump, TextKind};
 use weir_wire::error::codes;
 use weir_wire::stmt::query_text_at;
 use weir_wire::{Failure, Fault};
@@ -30,7 +30,7 @@ impl Session {
             return Box::pin(self.run_one_by_one(payload, at)).await;
         }
         let begun = self.statement_begins();
-        if let Kind::Weir(range) = &read.class.kind {
+        if let TextKind::Weir(range) = &read.class.kind {
             let statement = String::from_utf8_lossy(&payload[at..][range.clone()]).into_owned();
             return Box::pin(self.weir_statement(&statement)).await;
         }

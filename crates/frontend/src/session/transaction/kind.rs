@@ -3,7 +3,7 @@
 //! What must always hold: what is not read as one of them here is none of them, or is one that only the server judges.
 
 use weir_sql::ast::{Completion, StatementKind, Transaction};
-use weir_sql::{Effects, Kind, LexMode, Lexer, Pins, TokenKind};
+use weir_sql::{Effects, LexMode, Lexer, Pins, TextKind, TokenKind};
 
 use super::super::statement::Statement;
 
@@ -54,20 +54,20 @@ impl TransactionStatement {
     pub(in crate::session) fn of(statement: &Statement<'_>) -> TransactionStatement {
         let (class, text, lex) = (statement.class, statement.text, statement.mode());
         match class.kind {
-            Kind::Begin { .. } => return TransactionStatement::Begin,
-            Kind::Commit => {
+            TextKind::Begin { .. } => return TransactionStatement::Begin,
+            TextKind::Commit => {
                 return TransactionStatement::End(Ends { commit: true, chain: false, release: false });
             }
-            Kind::Rollback => {
+            TextKind::Rollback => {
                 return TransactionStatement::End(Ends { commit: false, chain: false, release: false });
             }
-            Kind::Set if class.effects.contains(Effects::SET_TRANSACTION_ONCE) && class.assigned.is_empty() => {
+            TextKind::Set if class.effects.contains(Effects::SET_TRANSACTION_ONCE) && class.assigned.is_empty() => {
                 return TransactionStatement::SetTransaction;
             }
-            Kind::Set if class.assigned.iter().any(|name| &**name == "autocommit") => {
+            TextKind::Set if class.assigned.iter().any(|name| &**name == "autocommit") => {
                 return TransactionStatement::Autocommit(turns_autocommit_on(text, lex));
             }
-            Kind::Other => {}
+            TextKind::Other => {}
             _ => return TransactionStatement::Other,
         }
         if !begins_so(text, lex) {

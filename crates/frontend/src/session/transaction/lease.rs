@@ -24,7 +24,7 @@ use super::super::stopped::Stopped;
 use crate::backends::{ServerId, shard_id};
 
 /// A connection to a shard's writer, or to a replica for a read, for one statement.
-pub(in crate::session) struct LeasedShard {
+pub(in crate::session) struct StatementLease {
     /// The shard.
     pub(in crate::session) shard: usize,
     /// The server's index in the shard's group.
@@ -36,10 +36,10 @@ pub(in crate::session) struct LeasedShard {
     pub(in crate::session) _shown: Shown,
 }
 
-impl LeasedShard {
+impl StatementLease {
     /// For plans: the connection, that the session has it, and the replica that it is.
     pub(in crate::session) fn apart(self) -> (weir_exec::ShardLease, Shown, Option<Reader>) {
-        let LeasedShard { shard, index, reader, lease, _shown } = self;
+        let StatementLease { shard, index, reader, lease, _shown } = self;
         (weir_exec::ShardLease { shard: shard_id(shard), index, lease }, _shown, reader)
     }
 }
@@ -74,13 +74,13 @@ impl Session {
     /// What the session's latest statement has left on its own connection is read first, and that connection given back, unless it is
     /// bound. What the statement leaves on the connection (warnings, an insert id) is not the session's: whoever needs it reads it
     /// before the part is dropped.
-    pub(in crate::session) async fn lease_shard(&mut self, shard: usize) -> Result<LeasedShard, Stopped> {
+    pub(in crate::session) async fn lease_shard(&mut self, shard: usize) -> Result<StatementLease, Stopped> {
         let profile = self.state.profile.clone();
         self.lease_shard_in(shard, &profile).await
     }
 
     /// The same for several shards, all at the same time.
-    pub(in crate::session) async fn lease_shards(&mut self, shards: &[usize]) -> Result<Vec<LeasedShard>, Stopped> {
+    pub(in crate::session) async fn lease_shards(&mut self, shards: &[usize]) -> Result<Vec<StatementLease>, Stopped> {
         let profile = self.state.profile.clone();
         self.lease_shards_in(shards.iter().copied().map(ShardServer::writer).collect(), &profile).await
     }
@@ -90,7 +90,7 @@ impl Session {
     pub(in crate::session) async fn lease_shards_outside(
         &mut self,
         servers: Vec<ShardServer>,
-    ) -> Result<Vec<LeasedShard>, Stopped> {
+    ) -> Result<Vec<StatementLease>, Stopped> {
         let profile = match self.state.profile.variable("autocommit") {
             None => self.state.profile.clone(),
             Some(_) => Rc::new(self.state.profile.with_variables([("autocommit", "ON")])),
@@ -102,7 +102,7 @@ impl Session {
         &mut self,
         servers: Vec<ShardServer>,
         profile: &SharedProfile,
-    ) -> Result<Vec<LeasedShard>, Stopped> {
+    ) -> Result<Vec<StatementLease>, Stopped> {
         if let [ShardServer { shard, reader: None }] = servers[..] {
             return Ok(vec![self.lease_shard_in(shard, profile).await?]);
         }
@@ -136,7 +136,11 @@ impl Session {
     }
 
     /// The connection, if it can be used; none if its shard's writer is to be asked for another one.
-    fn usable(&mut self, part: LeasedShard, confirmed: Result<(), Failure>) -> Result<Option<LeasedShard>, Stopped> {
+    fn usable(
+        &mut self,
+        part: StatementLease,
+        confirmed: Result<(), Failure>,
+    ) -> Result<Option<StatementLease>, Stopped> {
         match (confirmed, &part.reader) {
             (Ok(()), None) => {
                 self.has_caught_up_on(part.shard);
@@ -155,7 +159,7 @@ impl Session {
     }
 
     /// A replica has to have reached what the session has seen, and the writer what a replica has shown to it.
-    fn queue_wait_for_position(&self, part: &mut LeasedShard) {
+    fn queue_wait_for_position(&self, part: &mut StatementLease) {
         let Some(reader) = &part.reader else { return self.queue_commits(part) };
         if let Some(position) = &reader.wait {
             let bound = self.shared.shards[part.shard].group.settings().read_wait;
@@ -164,14 +168,14 @@ impl Session {
     }
 
     /// What a replica has shown to the session, the writer shows too: first it has to finish the commits that it is busy with.
-    fn queue_commits(&self, part: &mut LeasedShard) {
+    fn queue_commits(&self, part: &mut StatementLease) {
         if self.must_catch_up_on(part.shard) {
             let bound = self.shared.shards[part.shard].group.settings().writer_wait;
             part.lease.queue_wait(&Position::wait_for_commits_query(bound.as_secs_f64()));
         }
     }
 
-    async fn catch_up(&mut self, part: &mut LeasedShard) -> Result<(), Stopped> {
+    async fn catch_up(&mut self, part: &mut StatementLease) -> Result<(), Stopped> {
         if !self.must_catch_up_on(part.shard) {
             return Ok(());
         }
@@ -194,7 +198,7 @@ impl Session {
     }
 
     /// Connections to servers of several shards, asked for at the same time; none for a shard whose server can't be reached now.
-    async fn lease_servers(&mut self, servers: Vec<ShardServer>) -> Result<Vec<Option<LeasedShard>>, Stopped> {
+    async fn lease_servers(&mut self, servers: Vec<ShardServer>) -> Result<Vec<Option<StatementLease>>, Stopped> {
         let profile = self.state.profile.clone();
         let request = || Request { key: &self.key, password: &self.password, profile: &profile, patient: false };
         let idle = |server: ShardServer| {
@@ -244,7 +248,7 @@ impl Session {
         server: ShardServer,
         place: ServerId,
         leased: Result<Lease, Failure>,
-    ) -> Result<Option<LeasedShard>, Stopped> {
+    ) -> Result<Option<StatementLease>, Stopped> {
         let ShardServer { shard, reader } = server;
         match leased {
             // While it was waited for, the writer has become another one.
@@ -252,7 +256,7 @@ impl Session {
             Ok(mut lease) => {
                 lease.has_found_rows = false;
                 let _shown = Shown::new(&self.handle, &lease);
-                Ok(Some(LeasedShard { shard, index: place.index, reader, lease, _shown }))
+                Ok(Some(StatementLease { shard, index: place.index, reader, lease, _shown }))
             }
             // A pool that is full says so itself: the writer's need not be filled up too.
             Err(failure) if reader.is_some() && failure.fault != Fault::Weir => {
@@ -264,7 +268,7 @@ impl Session {
         }
     }
 
-    async fn lease_shard_in(&mut self, shard: usize, profile: &SharedProfile) -> Result<LeasedShard, Stopped> {
+    async fn lease_shard_in(&mut self, shard: usize, profile: &SharedProfile) -> Result<StatementLease, Stopped> {
         if self.held {
             // Nobody else can have it meanwhile, and the part may be the one that it keeps from its pool.
             self.give_way().await;
@@ -285,7 +289,7 @@ impl Session {
         }
     }
 
-    async fn lease_writer(&mut self, shard: usize, deadline: &mut Option<Instant>) -> Result<LeasedShard, Stopped> {
+    async fn lease_writer(&mut self, shard: usize, deadline: &mut Option<Instant>) -> Result<StatementLease, Stopped> {
         loop {
             let index = self.shared.shards[shard].writer();
             match self.lend(ServerId { shard, index }).await? {
@@ -294,7 +298,7 @@ impl Session {
                 Ok(mut lease) => {
                     lease.has_found_rows = false;
                     let _shown = Shown::new(&self.handle, &lease);
-                    return Ok(LeasedShard { shard, index, reader: None, lease, _shown });
+                    return Ok(StatementLease { shard, index, reader: None, lease, _shown });
                 }
                 Err(failure) if failure.code == codes::CR_CONN_HOST_ERROR => {
                     self.wait_for_writer(shard, failure, deadline).await?;

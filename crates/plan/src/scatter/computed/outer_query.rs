@@ -12,7 +12,7 @@ use super::super::Obstacle;
 use super::super::columns::unknown_columns;
 use super::super::expressions::{aggregate, has_window};
 use super::super::fold::Exactness;
-use super::super::projection::{Shown, Sorts, column_names};
+use super::super::projection::{Projection, Sorts, column_names};
 use super::super::text::Pieces;
 use super::averages::{self, Sight};
 use crate::analysis::ColumnRef;
@@ -34,24 +34,24 @@ pub(super) struct Key<'a> {
 
 /// What is given or selected already, and where.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct Selected {
     given: HashMap<(usize, Option<Averaged>), usize>,
     more: HashMap<Vec<u8>, usize>,
 }
 
 /// Expressions over what is given.
-pub(super) struct Made<'w, 'q, 'p, 'a> {
-    pub(super) shown: &'w Shown<'q, 'p, 'a>,
+pub(super) struct OuterExpressions<'w, 'q, 'p, 'a> {
+    pub(super) shown: &'w Projection<'q, 'p, 'a>,
     pub(super) computed: &'w [usize],
     pub(super) keys: Vec<Key<'a>>,
     pub(super) given: Vec<GivenValue>,
     /// What has to be selected besides the client's columns.
     pub(super) more: Vec<Pieces>,
     /// The places in `given` and `more` of what is there already.
-    pub(super) known: Known,
+    pub(super) known: Selected,
 }
 
-impl<'a> Made<'_, '_, '_, 'a> {
+impl<'a> OuterExpressions<'_, '_, '_, 'a> {
     /// The text of an expression, over what is given.
     pub(super) fn text(&mut self, expr: &'a Expr<'a>, clause: Clause) -> Result<Pieces, Obstacle> {
         let alias = |name: &ColumnName<'a>| self.alias(name, clause);

@@ -30,7 +30,7 @@ pub enum DropKind {
     Sequence,
 }
 
-/// TRUNCATE [TABLE].
+/// `TRUNCATE [TABLE]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Truncate<'a> {
     /// The table.

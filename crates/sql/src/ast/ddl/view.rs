@@ -36,6 +36,6 @@ pub enum ViewKind {
     Plain,
     /// MATERIALIZED VIEW (MySQL).
     Materialized,
-    /// JSON [RELATIONAL] DUALITY VIEW (MySQL).
+    /// `JSON [RELATIONAL] DUALITY VIEW` (MySQL).
     Duality,
 }

@@ -154,7 +154,7 @@ fn effects_of_selects() {
     ] {
         let class = class(sql);
         assert_eq!(class.effects, effects, "{sql}");
-        assert_eq!(class.kind, Kind::Select, "{sql}");
+        assert_eq!(class.kind, TextKind::Select, "{sql}");
     }
 }
 
@@ -197,12 +197,12 @@ fn comments_for_some_servers_count_with_and_without() {
     let hidden = class("SELECT 1 /*!99999 ' */, GET_LOCK('a', 1) -- '");
     assert!(hidden.pins.contains(Pins::USER_LOCK | Pins::UNKNOWN_STATEMENT));
     assert_eq!(class("SELECT f/*!80000 , abs */(1)").pins, Pins::UNKNOWN_FUNCTION);
-    assert_eq!(class("/*!80000 COMMIT */").kind, Kind::Other);
-    assert_eq!(class("/*!40101 COMMIT */").kind, Kind::Commit);
-    assert_eq!(class("/*!40101 SET NAMES utf8mb4 */;").kind, Kind::Set);
+    assert_eq!(class("/*!80000 COMMIT */").kind, TextKind::Other);
+    assert_eq!(class("/*!40101 COMMIT */").kind, TextKind::Commit);
+    assert_eq!(class("/*!40101 SET NAMES utf8mb4 */;").kind, TextKind::Set);
     assert_eq!(class("SELECT /*!40001 SQL_NO_CACHE */ * FROM t").pins, Pins::empty());
     let set = class("/*!80000 SET SESSION information_schema_stats_expiry = 0 */");
-    assert_eq!((set.kind, set.assigned), (Kind::Other, vec!["information_schema_stats_expiry".into()]));
+    assert_eq!((set.kind, set.assigned), (TextKind::Other, vec!["information_schema_stats_expiry".into()]));
     assert_eq!(
         class("CREATE DATABASE `x` /*!40100 DEFAULT CHARACTER SET utf8mb4 */ /*!80016 DEFAULT ENCRYPTION='N' */").pins,
         Pins::empty()

@@ -54,7 +54,7 @@ fn assigned_variables_are_named() {
         "SET CHARSET 'latin1'",
     ] {
         assert_eq!(assigned(sql), CHARSET, "{sql}");
-        assert_eq!((class(sql).kind, class(sql).pins), (Kind::Set, Pins::empty()), "{sql}");
+        assert_eq!((class(sql).kind, class(sql).pins), (TextKind::Set, Pins::empty()), "{sql}");
     }
     let mut all = vec!["sql_mode"];
     all.extend(CHARSET);
@@ -66,25 +66,25 @@ fn effects_and_pins_of_sets() {
     let globals = Effects::CHANGES_GLOBALS | Effects::WRITES;
     let password = Effects::WRITES | Effects::IMPLICIT_COMMIT | Effects::CHANGES_ACCOUNTS;
     for (sql, kind, effects, pins) in [
-        ("SET autocommit=0", Kind::Set, Effects::empty(), Pins::empty()),
-        ("SET GLOBAL a=1", Kind::Set, globals, Pins::empty()),
-        ("SET GLOBAL TRANSACTION READ ONLY", Kind::Set, globals, Pins::empty()),
-        ("SET TRANSACTION READ ONLY", Kind::Set, Effects::SET_TRANSACTION_ONCE, Pins::SET_TRANSACTION),
-        ("SET @@tx_isolation='SERIALIZABLE'", Kind::Set, Effects::SET_TRANSACTION_ONCE, Pins::SET_TRANSACTION),
-        ("SET @@transaction_read_only=1", Kind::Set, Effects::SET_TRANSACTION_ONCE, Pins::SET_TRANSACTION),
-        ("SET @@session.transaction_read_only=1", Kind::Set, Effects::empty(), Pins::empty()),
-        ("SET timestamp=5", Kind::Set, Effects::empty(), Pins::SPECIAL_VARIABLE),
-        ("SET pseudo_thread_id=5", Kind::Set, Effects::empty(), Pins::SPECIAL_VARIABLE),
-        ("SET SESSION sql_log_bin=0", Kind::Set, Effects::empty(), Pins::SPECIAL_VARIABLE),
-        ("SET GLOBAL server_id=5", Kind::Set, globals, Pins::empty()),
-        ("SET completion_type=1", Kind::Set, Effects::empty(), Pins::SPECIAL_VARIABLE),
-        ("SET session_track_gtids=OWN_GTID", Kind::Set, Effects::empty(), Pins::SESSION_TRACKING),
-        ("SET ROLE r", Kind::Other, Effects::empty(), Pins::ROLE),
-        ("SET ROLE = 5", Kind::Set, Effects::empty(), Pins::empty()),
-        ("SET DEFAULT ROLE r TO u", Kind::Other, password, Pins::empty()),
-        ("SET PASSWORD = 'x'", Kind::Other, password, Pins::empty()),
-        ("SET PASSWORD FOR u@h = PASSWORD('x')", Kind::Other, password, Pins::empty()),
-        ("SET a=@b", Kind::Set, Effects::USES_USER_VARIABLES, Pins::empty()),
+        ("SET autocommit=0", TextKind::Set, Effects::empty(), Pins::empty()),
+        ("SET GLOBAL a=1", TextKind::Set, globals, Pins::empty()),
+        ("SET GLOBAL TRANSACTION READ ONLY", TextKind::Set, globals, Pins::empty()),
+        ("SET TRANSACTION READ ONLY", TextKind::Set, Effects::SET_TRANSACTION_ONCE, Pins::SET_TRANSACTION),
+        ("SET @@tx_isolation='SERIALIZABLE'", TextKind::Set, Effects::SET_TRANSACTION_ONCE, Pins::SET_TRANSACTION),
+        ("SET @@transaction_read_only=1", TextKind::Set, Effects::SET_TRANSACTION_ONCE, Pins::SET_TRANSACTION),
+        ("SET @@session.transaction_read_only=1", TextKind::Set, Effects::empty(), Pins::empty()),
+        ("SET timestamp=5", TextKind::Set, Effects::empty(), Pins::SPECIAL_VARIABLE),
+        ("SET pseudo_thread_id=5", TextKind::Set, Effects::empty(), Pins::SPECIAL_VARIABLE),
+        ("SET SESSION sql_log_bin=0", TextKind::Set, Effects::empty(), Pins::SPECIAL_VARIABLE),
+        ("SET GLOBAL server_id=5", TextKind::Set, globals, Pins::empty()),
+        ("SET completion_type=1", TextKind::Set, Effects::empty(), Pins::SPECIAL_VARIABLE),
+        ("SET session_track_gtids=OWN_GTID", TextKind::Set, Effects::empty(), Pins::SESSION_TRACKING),
+        ("SET ROLE r", TextKind::Other, Effects::empty(), Pins::ROLE),
+        ("SET ROLE = 5", TextKind::Set, Effects::empty(), Pins::empty()),
+        ("SET DEFAULT ROLE r TO u", TextKind::Other, password, Pins::empty()),
+        ("SET PASSWORD = 'x'", TextKind::Other, password, Pins::empty()),
+        ("SET PASSWORD FOR u@h = PASSWORD('x')", TextKind::Other, password, Pins::empty()),
+        ("SET a=@b", TextKind::Set, Effects::USES_USER_VARIABLES, Pins::empty()),
     ] {
         let class = class(sql);
         assert_eq!((class.kind, class.effects, class.pins), (kind, effects, pins), "{sql}");
@@ -109,11 +109,11 @@ fn effects_and_pins_of_sets() {
 #[test]
 fn statements_under_set_statement_are_what_counts() {
     let select = class("SET STATEMENT max_statement_time=1, sort_buffer_size=(1+2) FOR SELECT * FROM t FOR UPDATE");
-    assert_eq!(select.kind, Kind::Select);
+    assert_eq!(select.kind, TextKind::Select);
     let effects = Effects::READS | Effects::WRITES | Effects::LOCKING_READ | Effects::SETS_FOR_STATEMENT;
     assert_eq!(select.effects, effects);
     assert!(select.assigned.is_empty());
-    assert_eq!(class("SET STATEMENT a=1 FOR COMMIT").kind, Kind::Other);
+    assert_eq!(class("SET STATEMENT a=1 FOR COMMIT").kind, TextKind::Other);
     assert_eq!(class("SET STATEMENT a=f(1) FOR SELECT 1").pins, Pins::UNKNOWN_FUNCTION);
     assert_eq!(class("SET STATEMENT a=1").pins, Pins::UNKNOWN_STATEMENT);
     assert_eq!(assigned("SET statement = 1"), ["statement"]);
@@ -122,7 +122,7 @@ fn statements_under_set_statement_are_what_counts() {
 #[test]
 fn plain_literals_of_user_variables_are_found() {
     let literals = |sql: &str| match class(sql).kind {
-        Kind::SetUserVariables(variables) => {
+        TextKind::SetUserVariables(variables) => {
             Some(variables.iter().map(|v| format!("{} {}", v.name, &sql[v.literal.clone()])).collect::<Vec<_>>())
         }
         _ => None,
@@ -169,13 +169,13 @@ fn plain_literals_of_user_variables_are_found() {
         assert!(class(sql).pins.intersects(Pins::COMPUTED_USER_VARIABLE | Pins::UNKNOWN_STATEMENT), "{sql}");
     }
     let ansi = LexMode { ansi_quotes: true, ..LexMode::default() };
-    assert!(!matches!(classify(b"SET @a=\"x\"", ansi).kind, Kind::SetUserVariables(_)));
+    assert!(!matches!(classify(b"SET @a=\"x\"", ansi).kind, TextKind::SetUserVariables(_)));
 }
 
 #[test]
 fn weirs_own_variables_take_words() {
     for word in ["primary", "PRIMARY", "strong", "'session'", "DEFAULT"] {
         let class = class(&format!("SET weir_consistency = {word}"));
-        assert_eq!((class.kind, &class.assigned[..]), (Kind::Set, &["weir_consistency".into()][..]), "{word}");
+        assert_eq!((class.kind, &class.assigned[..]), (TextKind::Set, &["weir_consistency".into()][..]), "{word}");
     }
 }

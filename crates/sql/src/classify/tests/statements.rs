@@ -4,66 +4,66 @@ use super::*;
 
 #[test]
 fn kinds_are_given_to_exact_forms_only() {
-    let begin = |read_only| Kind::Begin { read_only };
-    let warnings = |offset, limit| Kind::ShowWarnings(Diagnostics::Warnings { offset, limit });
+    let begin = |read_only| TextKind::Begin { read_only };
+    let warnings = |offset, limit| TextKind::ShowWarnings(Diagnostics::Warnings { offset, limit });
     for (sql, kind) in [
-        ("", Kind::Empty),
-        (" /* x */ -- y", Kind::Empty),
-        ("/*! */", Kind::Empty),
-        (";", Kind::Empty),
-        (";;", Kind::Multiple),
-        ("SELECT 1;", Kind::Select),
-        ("SELECT 1;;", Kind::Multiple),
-        ("SELECT 1; SET @a=2", Kind::Multiple),
-        ("SELECT ';'", Kind::Select),
+        ("", TextKind::Empty),
+        (" /* x */ -- y", TextKind::Empty),
+        ("/*! */", TextKind::Empty),
+        (";", TextKind::Empty),
+        (";;", TextKind::Multiple),
+        ("SELECT 1;", TextKind::Select),
+        ("SELECT 1;;", TextKind::Multiple),
+        ("SELECT 1; SET @a=2", TextKind::Multiple),
+        ("SELECT ';'", TextKind::Select),
         ("BEGIN", begin(None)),
         ("begin work;", begin(None)),
         ("START TRANSACTION", begin(None)),
         ("START TRANSACTION READ ONLY", begin(Some(true))),
         ("start transaction read write -- x", begin(Some(false))),
-        ("START TRANSACTION WITH CONSISTENT SNAPSHOT", Kind::Other),
-        ("START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT", Kind::Other),
-        ("BEGIN NOT ATOMIC SELECT 1; END", Kind::Multiple),
-        ("COMMIT", Kind::Commit),
-        ("COMMIT WORK AND NO CHAIN NO RELEASE", Kind::Commit),
-        ("COMMIT AND CHAIN", Kind::Other),
-        ("COMMIT RELEASE", Kind::Other),
-        ("ROLLBACK", Kind::Rollback),
-        ("ROLLBACK NO RELEASE", Kind::Rollback),
-        ("ROLLBACK TO SAVEPOINT a", Kind::Other),
-        ("ROLLBACK WORK TO a", Kind::Other),
-        ("USE db", Kind::Use),
-        ("USE `d``b`", Kind::Use),
-        ("USE a b", Kind::Other),
-        ("KILL 5", Kind::Kill(KillTarget::Connection(5))),
-        ("KILL CONNECTION 5", Kind::Kill(KillTarget::Connection(5))),
-        ("KILL HARD QUERY 5;", Kind::Kill(KillTarget::Query(5))),
-        ("KILL SOFT 5", Kind::Kill(KillTarget::Connection(5))),
-        ("KILL QUERY ID 5", Kind::Kill(KillTarget::Other)),
-        ("KILL USER u@h", Kind::Kill(KillTarget::Other)),
-        ("KILL 5 + 1", Kind::Kill(KillTarget::Other)),
-        ("KILL 0x5", Kind::Kill(KillTarget::Other)),
-        ("KILL 99999999999999999999", Kind::Kill(KillTarget::Other)),
-        ("SHOW PROCESSLIST", Kind::ShowProcesslist { full: false }),
-        ("SHOW FULL PROCESSLIST;", Kind::ShowProcesslist { full: true }),
+        ("START TRANSACTION WITH CONSISTENT SNAPSHOT", TextKind::Other),
+        ("START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT", TextKind::Other),
+        ("BEGIN NOT ATOMIC SELECT 1; END", TextKind::Multiple),
+        ("COMMIT", TextKind::Commit),
+        ("COMMIT WORK AND NO CHAIN NO RELEASE", TextKind::Commit),
+        ("COMMIT AND CHAIN", TextKind::Other),
+        ("COMMIT RELEASE", TextKind::Other),
+        ("ROLLBACK", TextKind::Rollback),
+        ("ROLLBACK NO RELEASE", TextKind::Rollback),
+        ("ROLLBACK TO SAVEPOINT a", TextKind::Other),
+        ("ROLLBACK WORK TO a", TextKind::Other),
+        ("USE db", TextKind::Use),
+        ("USE `d``b`", TextKind::Use),
+        ("USE a b", TextKind::Other),
+        ("KILL 5", TextKind::Kill(KillTarget::Connection(5))),
+        ("KILL CONNECTION 5", TextKind::Kill(KillTarget::Connection(5))),
+        ("KILL HARD QUERY 5;", TextKind::Kill(KillTarget::Query(5))),
+        ("KILL SOFT 5", TextKind::Kill(KillTarget::Connection(5))),
+        ("KILL QUERY ID 5", TextKind::Kill(KillTarget::Other)),
+        ("KILL USER u@h", TextKind::Kill(KillTarget::Other)),
+        ("KILL 5 + 1", TextKind::Kill(KillTarget::Other)),
+        ("KILL 0x5", TextKind::Kill(KillTarget::Other)),
+        ("KILL 99999999999999999999", TextKind::Kill(KillTarget::Other)),
+        ("SHOW PROCESSLIST", TextKind::ShowProcesslist { full: false }),
+        ("SHOW FULL PROCESSLIST;", TextKind::ShowProcesslist { full: true }),
         ("SHOW WARNINGS", warnings(0, None)),
         ("SHOW WARNINGS LIMIT 5", warnings(0, Some(5))),
         ("SHOW WARNINGS LIMIT 2, 5", warnings(2, Some(5))),
         ("SHOW WARNINGS LIMIT 5 OFFSET 2", warnings(2, Some(5))),
-        ("SHOW ERRORS LIMIT 1", Kind::ShowWarnings(Diagnostics::Errors { offset: 0, limit: Some(1) })),
-        ("SHOW COUNT(*) WARNINGS", Kind::ShowWarnings(Diagnostics::CountWarnings)),
-        ("SHOW COUNT(*) ERRORS", Kind::ShowWarnings(Diagnostics::CountErrors)),
-        ("SELECT @@warning_count", Kind::ShowWarnings(Diagnostics::CountWarnings)),
-        ("SELECT @@SESSION.error_count;", Kind::ShowWarnings(Diagnostics::CountErrors)),
-        ("SELECT @@warning_count AS n", Kind::Select),
-        ("SELECT @@global.warning_count", Kind::Select),
-        ("SHOW WARNINGS LIMIT x", Kind::Other),
-        ("SHOW TABLES", Kind::Other),
-        ("WEIR SHOW SESSIONS;", Kind::Weir(5..18)),
-        ("/* x */ weir", Kind::Weir(12..12)),
-        ("INSERT INTO t VALUES (1)", Kind::Other),
-        ("SELECT 'open", Kind::Other),
-        ("COMMIT 'open", Kind::Other),
+        ("SHOW ERRORS LIMIT 1", TextKind::ShowWarnings(Diagnostics::Errors { offset: 0, limit: Some(1) })),
+        ("SHOW COUNT(*) WARNINGS", TextKind::ShowWarnings(Diagnostics::CountWarnings)),
+        ("SHOW COUNT(*) ERRORS", TextKind::ShowWarnings(Diagnostics::CountErrors)),
+        ("SELECT @@warning_count", TextKind::ShowWarnings(Diagnostics::CountWarnings)),
+        ("SELECT @@SESSION.error_count;", TextKind::ShowWarnings(Diagnostics::CountErrors)),
+        ("SELECT @@warning_count AS n", TextKind::Select),
+        ("SELECT @@global.warning_count", TextKind::Select),
+        ("SHOW WARNINGS LIMIT x", TextKind::Other),
+        ("SHOW TABLES", TextKind::Other),
+        ("WEIR SHOW SESSIONS;", TextKind::Weir(5..18)),
+        ("/* x */ weir", TextKind::Weir(12..12)),
+        ("INSERT INTO t VALUES (1)", TextKind::Other),
+        ("SELECT 'open", TextKind::Other),
+        ("COMMIT 'open", TextKind::Other),
     ] {
         assert_eq!(class(sql).kind, kind, "{sql}");
     }
@@ -252,7 +252,7 @@ fn bodies_of_routines_are_not_executed() {
         "DROP PROCEDURE p",
     ] {
         let class = class(sql);
-        assert_eq!((class.kind, class.effects, class.pins), (Kind::Other, DDL, Pins::empty()), "{sql}");
+        assert_eq!((class.kind, class.effects, class.pins), (TextKind::Other, DDL, Pins::empty()), "{sql}");
     }
 }
 
@@ -317,14 +317,14 @@ fn words_that_no_server_takes_there_make_no_kind() {
         "SHOW EXTENDED PROCESSLIST",
         "SHOW EXTENDED FULL PROCESSLIST",
     ] {
-        assert_eq!(class(sql).kind, Kind::Other, "{sql}");
+        assert_eq!(class(sql).kind, TextKind::Other, "{sql}");
     }
 }
 
 #[test]
 fn a_kill_for_which_variables_are_set_is_a_kill() {
     for sql in ["SET STATEMENT max_statement_time=1 FOR KILL 5", "SET STATEMENT a=1 FOR KILL QUERY 5"] {
-        assert_eq!(class_on(Dialect::MariaDb, sql).kind, Kind::Kill(KillTarget::Other), "{sql}");
+        assert_eq!(class_on(Dialect::MariaDb, sql).kind, TextKind::Kill(KillTarget::Other), "{sql}");
     }
 }
 

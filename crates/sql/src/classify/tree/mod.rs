@@ -1,14 +1,14 @@
 //! The class of a text from its tree.
 //!
 //! What must hold: it depends on the tree and on the names in it, never on a literal's value, but for the values that a
-//! [`Kind`] carries; so texts of one shape have one class.
+//! [`TextKind`] carries; so texts of one shape have one class.
 
 mod session;
 mod set;
 
 use bumpalo::Bump;
 
-use super::{Class, Diagnostics, Effects, Kind, Pins};
+use super::{Class, Diagnostics, Effects, Pins, TextKind};
 use crate::ast::{
     Call, Expr, ExprKind, Load, Query, QueryBody, Schedule, Select, SelectItem, SelectItemKind, SelectOptions,
     Statement, StatementKind, SystemVariable, UpkeepVerb, VariableScope,
@@ -38,7 +38,7 @@ pub(super) fn read(arena: &Bump, lexer: Lexer<'_>, mode: LexMode, programs: &dyn
 /// The class of a text of which nothing is certain.
 fn unknown(lexer: Lexer<'_>, mode: LexMode) -> (Class, Conditional) {
     let (uses, several, conditional) = words::uses_of_text(lexer, mode);
-    let kind = if several { Kind::Multiple } else { Kind::Other };
+    let kind = if several { TextKind::Multiple } else { TextKind::Other };
     (Class { kind, effects: uses.effects, pins: uses.pins, ..Class::default() }, conditional)
 }
 
@@ -61,7 +61,7 @@ pub(super) fn class_of<'a>(
     class.pins |= reader.finder.uses.pins;
     if parsed.parts > 1 {
         class.demote();
-        class.kind = Kind::Multiple;
+        class.kind = TextKind::Multiple;
     }
     Some(class)
 }
@@ -78,7 +78,7 @@ pub(crate) fn class_of_statement<'a>(
         Some(kind) => reader.class.kind = kind,
         None => {
             let text = statement.span.text(sql);
-            reader.class.kind = Kind::Other;
+            reader.class.kind = TextKind::Other;
             reader.finder.uses |= words::uses_of_text(Lexer::new(text, mode), mode).0;
         }
     }
@@ -100,7 +100,7 @@ pub(super) struct TreeReader<'a, 'p> {
 }
 
 impl<'a> TreeReader<'a, '_> {
-    pub(super) fn statement(&mut self, statement: &'a Statement<'a>) -> Option<Kind> {
+    pub(super) fn statement(&mut self, statement: &'a Statement<'a>) -> Option<TextKind> {
         let node = Node::Statement(statement);
         match &statement.kind {
             StatementKind::Query(query) => return Some(self.query(query)),
@@ -123,17 +123,17 @@ impl<'a> TreeReader<'a, '_> {
             StatementKind::Kill(kill) => return Some(self.kill(node, kill)),
             StatementKind::Use(_) => {
                 self.finder.effect(Effects::CHANGES_DATABASE);
-                return Some(Kind::Use);
+                return Some(TextKind::Use);
             }
-            StatementKind::Weir(span) => return Some(Kind::Weir(span.range())),
+            StatementKind::Weir(span) => return Some(TextKind::Weir(span.range())),
             StatementKind::Compound(_) => return Some(self.compound(statement)),
             StatementKind::Opaque(_) => return None,
             _ => self.other(statement),
         }
-        Some(Kind::Other)
+        Some(TextKind::Other)
     }
 
-    /// Statements that are nothing but [`Kind::Other`].
+    /// Statements that are nothing but [`TextKind::Other`].
     fn other(&mut self, statement: &'a Statement<'a>) {
         let node = Node::Statement(statement);
         match &statement.kind {
@@ -248,16 +248,16 @@ impl<'a> TreeReader<'a, '_> {
         load.assignments.iter().for_each(|assignment| self.finder.look(Node::Assignment(assignment)));
     }
 
-    fn query(&mut self, query: &'a Query<'a>) -> Kind {
+    fn query(&mut self, query: &'a Query<'a>) -> TextKind {
         if let Some(item) = only_item(query) {
             if let Some(diagnostics) = counted_diagnostics(item) {
                 self.finder.effect(Effects::USES_WARNINGS);
-                return Kind::ShowWarnings(diagnostics);
+                return TextKind::ShowWarnings(diagnostics);
             }
             self.releases_all_locks(item);
         }
         self.finder.look(Node::Query(query));
-        Kind::Select
+        TextKind::Select
     }
 
     /// Exactly `RELEASE_ALL_LOCKS()`. As a part of more it might not be evaluated.

@@ -1,8 +1,8 @@
 //! Statements that Weir may answer or act on by itself, SHOW and EXPLAIN, transactions and locks, and what runs other
 //! statements.
 //!
-//! What must hold: a [`Kind`] with a meaning of its own is given only when nothing but that form stands up to the
-//! statement's end; any other form is [`Kind::Other`].
+//! What must hold: a [`TextKind`] with a meaning of its own is given only when nothing but that form stands up to the
+//! statement's end; any other form is [`TextKind::Other`].
 
 use super::{ADMINISTRATION, DEFINITION, TreeReader};
 use crate::ast::{
@@ -10,31 +10,33 @@ use crate::ast::{
     FlushLock, FlushWhat, GetDiagnostics, Kill, KillWhom, Limit, Literal, Replication, ReplicationVerb, ServerControl,
     Show, ShowKind, Span, StartTransaction, Statement, StatementKind, Transaction, VariableScope, Xa,
 };
-use crate::classify::{Diagnostics, Effects, KillTarget, Kind, Pins};
+use crate::classify::{Diagnostics, Effects, KillTarget, Pins, TextKind};
 use crate::facts::words;
 use crate::lexer::Lexer;
 use crate::visit::Node;
 
 impl<'a> TreeReader<'a, '_> {
-    pub(super) fn transaction(&mut self, transaction: &Transaction<'a>, span: Span) -> Kind {
+    pub(super) fn transaction(&mut self, transaction: &Transaction<'a>, span: Span) -> TextKind {
         // Several characteristics may contradict each other, which is for the server to say.
         let several = span.text(self.finder.sql).contains(&b',');
         match transaction {
-            Transaction::Begin => Kind::Begin { read_only: None },
+            Transaction::Begin => TextKind::Begin { read_only: None },
             Transaction::Start(StartTransaction { consistent_snapshot: false, read_only }) if !several => {
-                Kind::Begin { read_only: *read_only }
+                TextKind::Begin { read_only: *read_only }
             }
             Transaction::Start(_) => {
                 self.finder.effect(Effects::STARTS_TRANSACTION_OTHER);
-                Kind::Other
+                TextKind::Other
             }
-            Transaction::Commit(completion) => self.completion(*completion, Kind::Commit),
-            Transaction::Rollback(completion) => self.completion(*completion, Kind::Rollback),
-            Transaction::Savepoint(_) | Transaction::RollbackTo(_) | Transaction::ReleaseSavepoint(_) => Kind::Other,
+            Transaction::Commit(completion) => self.completion(*completion, TextKind::Commit),
+            Transaction::Rollback(completion) => self.completion(*completion, TextKind::Rollback),
+            Transaction::Savepoint(_) | Transaction::RollbackTo(_) | Transaction::ReleaseSavepoint(_) => {
+                TextKind::Other
+            }
         }
     }
 
-    fn completion(&mut self, completion: Completion, kind: Kind) -> Kind {
+    fn completion(&mut self, completion: Completion, kind: TextKind) -> TextKind {
         if completion.release == Some(true) {
             // The server ends the connection.
             self.finder.uses.unknown_statement();
@@ -43,7 +45,7 @@ impl<'a> TreeReader<'a, '_> {
             self.finder.effect(Effects::STARTS_TRANSACTION_OTHER);
         }
         let plain = completion.release != Some(true) && completion.chain != Some(true);
-        if plain { kind } else { Kind::Other }
+        if plain { kind } else { TextKind::Other }
     }
 
     pub(super) fn xa(&mut self, xa: &Xa) {
@@ -68,11 +70,11 @@ impl<'a> TreeReader<'a, '_> {
         }
     }
 
-    pub(super) fn kill(&mut self, node: Node<'a>, kill: &Kill<'a>) -> Kind {
+    pub(super) fn kill(&mut self, node: Node<'a>, kill: &Kill<'a>) -> TextKind {
         self.finder.effect(Effects::WRITES);
         self.finder.look(node);
-        let KillWhom::Connection(id) = kill.target else { return Kind::Kill(KillTarget::Other) };
-        Kind::Kill(match self.integer(&id) {
+        let KillWhom::Connection(id) = kill.target else { return TextKind::Kill(KillTarget::Other) };
+        TextKind::Kill(match self.integer(&id) {
             Some(number) if kill.query => KillTarget::Query(number),
             Some(number) => KillTarget::Connection(number),
             None => KillTarget::Other,
@@ -89,18 +91,18 @@ impl<'a> TreeReader<'a, '_> {
         }
     }
 
-    pub(super) fn show(&mut self, node: Node<'a>, show: &Show<'a>) -> Kind {
+    pub(super) fn show(&mut self, node: Node<'a>, show: &Show<'a>) -> TextKind {
         self.finder.effect(Effects::READS);
         self.finder.look(node);
         let plain = show.filter.is_none() && !show.extended;
         match show.kind {
             ShowKind::ProcessList if plain && show.limit.is_none() => {
-                return Kind::ShowProcesslist { full: show.full };
+                return TextKind::ShowProcesslist { full: show.full };
             }
             ShowKind::Warnings | ShowKind::Errors | ShowKind::CountWarnings | ShowKind::CountErrors => {
                 self.finder.effect(Effects::USES_WARNINGS);
                 if let Some(diagnostics) = self.shown_diagnostics(show).filter(|_| plain && !show.full) {
-                    return Kind::ShowWarnings(diagnostics);
+                    return TextKind::ShowWarnings(diagnostics);
                 }
             }
             ShowKind::Variables(None | Some(VariableScope::Session)) => {
@@ -110,7 +112,7 @@ impl<'a> TreeReader<'a, '_> {
             ShowKind::Other(_) => self.finder.effect(Effects::SHOWS_SESSION_VARIABLES),
             _ => {}
         }
-        Kind::Other
+        TextKind::Other
     }
 
     fn shown_diagnostics(&self, show: &Show<'a>) -> Option<Diagnostics> {
@@ -133,7 +135,7 @@ impl<'a> TreeReader<'a, '_> {
 
     /// EXPLAIN, DESCRIBE, MariaDB's ANALYZE: what is explained is executed after ANALYZE, and parts of it may be
     /// evaluated even without.
-    pub(super) fn explain(&mut self, explain: &'a Explain<'a>) -> Option<Kind> {
+    pub(super) fn explain(&mut self, explain: &'a Explain<'a>) -> Option<TextKind> {
         self.finder.effect(Effects::READS);
         if explain.into.is_some() {
             self.finder.computed_user_variable();
@@ -151,7 +153,7 @@ impl<'a> TreeReader<'a, '_> {
                 }
             }
         }
-        Some(Kind::Other)
+        Some(TextKind::Other)
     }
 
     pub(super) fn execute(&mut self, node: Node<'a>, execute: &Execute<'a>) {
@@ -251,12 +253,12 @@ impl<'a> TreeReader<'a, '_> {
     }
 
     /// A block outside of a routine: of what it holds only the words are known.
-    pub(super) fn compound(&mut self, statement: &Statement<'a>) -> Kind {
+    pub(super) fn compound(&mut self, statement: &Statement<'a>) -> TextKind {
         debug_assert!(matches!(statement.kind, StatementKind::Compound(_)));
         let mode = self.finder.mode;
         self.finder.uses |= words::uses_of_text(Lexer::new(statement.span.text(self.finder.sql), mode), mode).0;
         self.finder.effect(Effects::RUNS_OTHERS);
-        Kind::Multiple
+        TextKind::Multiple
     }
 }
 

@@ -10,7 +10,7 @@ use crate::ast::{
     Expr, ExprKind, Ident, Literal, Set, SetItem, SetItemKind, SetStatement, SetTransaction, SetValue, SetVariable,
     Span, StatementKind, SystemVariable, UnaryOp, VariableScope,
 };
-use crate::classify::{Effects, KillTarget, Kind, Pins, UserVariable};
+use crate::classify::{Effects, KillTarget, Pins, TextKind, UserVariable};
 use crate::keyword::Keyword;
 use crate::kw;
 use crate::visit::Node;
@@ -64,7 +64,7 @@ const CHARSET_VARIABLES: &[&str] =
     &["character_set_client", "character_set_connection", "character_set_results", "collation_connection"];
 
 impl<'a> TreeReader<'a, '_> {
-    pub(super) fn set(&mut self, set: &'a Set<'a>) -> Kind {
+    pub(super) fn set(&mut self, set: &'a Set<'a>) -> TextKind {
         let mut done = Assignments::default();
         for item in set.items {
             self.set_item(item, &mut done);
@@ -77,12 +77,12 @@ impl<'a> TreeReader<'a, '_> {
             self.finder.uses.unknown_statement();
         }
         if !done.computed && !done.variables && !done.others {
-            return Kind::SetUserVariables(done.literals);
+            return TextKind::SetUserVariables(done.literals);
         }
         if done.computed || !done.literals.is_empty() {
             self.finder.computed_user_variable();
         }
-        if done.variables && !done.others { Kind::Set } else { Kind::Other }
+        if done.variables && !done.others { TextKind::Set } else { TextKind::Other }
     }
 
     fn set_item(&mut self, item: &'a SetItem<'a>, done: &mut Assignments) {
@@ -121,7 +121,7 @@ impl<'a> TreeReader<'a, '_> {
     }
 
     /// MariaDB: SET STATEMENT variable = value, … FOR statement. The values hold for that statement only.
-    pub(super) fn set_statement(&mut self, set: &'a SetStatement<'a>) -> Option<Kind> {
+    pub(super) fn set_statement(&mut self, set: &'a SetStatement<'a>) -> Option<TextKind> {
         self.finder.effect(Effects::SETS_FOR_STATEMENT);
         for item in set.items {
             if let SetItemKind::Variable(SetVariable { value: SetValue::Expr(value), .. }) = &item.kind {
@@ -130,18 +130,18 @@ impl<'a> TreeReader<'a, '_> {
         }
         if matches!(set.statement.kind, StatementKind::Set(_) | StatementKind::SetStatement(_)) {
             self.finder.uses.unknown_statement();
-            return Some(Kind::Other);
+            return Some(TextKind::Other);
         }
         let kind = self.statement(set.statement)?;
         Some(match kind {
-            Kind::Select | Kind::Multiple => kind,
+            TextKind::Select | TextKind::Multiple => kind,
             // Its id is one that Weir has given.
-            Kind::Kill(_) => Kind::Kill(KillTarget::Other),
-            Kind::Begin { .. } => {
+            TextKind::Kill(_) => TextKind::Kill(KillTarget::Other),
+            TextKind::Begin { .. } => {
                 self.finder.effect(Effects::STARTS_TRANSACTION_OTHER);
-                Kind::Other
+                TextKind::Other
             }
-            _ => Kind::Other,
+            _ => TextKind::Other,
         })
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Checker, at_least_one};
 use crate::config::checked::{Accounts, ClientTls, ClientTlsCertificate, Clients, Listen, ListenSocket, User};
-use crate::config::problem::Place;
+use crate::config::problem::KeyPlace;
 use crate::config::raw::{RawAccounts, RawClients, RawListen, RawTls, RawUser, TlsMode};
 use crate::config::units::{SizeText, parse_size};
 use weir_admin::network::Network;
@@ -17,7 +17,7 @@ const PACKET_BOUNDS: std::ops::RangeInclusive<u64> = 1 << 10..=1 << 30;
 
 impl Checker<'_> {
     pub(super) fn listen(&mut self, raw: &RawListen) -> Listen {
-        let section = Place::section("listen");
+        let section = KeyPlace::section("listen");
         let mut addresses = Vec::new();
         for text in &raw.address {
             let address = self.socket_address(section.key("address"), text);
@@ -39,17 +39,18 @@ impl Checker<'_> {
             proxy_protocol_networks: self
                 .networks(section.key("proxy_protocol_networks"), &raw.proxy_protocol_networks),
             allow: self.networks(section.key("allow"), &raw.allow),
+            instance: raw.instance,
         }
     }
 
-    pub(super) fn networks(&mut self, place: Place<'_>, texts: &[String]) -> Vec<Network> {
+    pub(super) fn networks(&mut self, place: KeyPlace<'_>, texts: &[String]) -> Vec<Network> {
         let parsed = texts.iter().map(|text| text.parse());
         let parsed: Vec<Result<Network, _>> = parsed.collect();
         let report_error = |result: Result<Network, _>| self.ok_or_report(place, result);
         parsed.into_iter().filter_map(report_error).collect()
     }
 
-    pub(super) fn socket_path(&mut self, place: Place<'_>, path: &Path) -> PathBuf {
+    pub(super) fn socket_path(&mut self, place: KeyPlace<'_>, path: &Path) -> PathBuf {
         let shown = path.display();
         if !path.is_absolute() {
             self.report.add(place, format!("`{shown}` is not an absolute path"));
@@ -60,14 +61,14 @@ impl Checker<'_> {
         path.to_owned()
     }
 
-    fn octal_mode(&mut self, place: Place<'_>, text: &str) -> u32 {
+    fn octal_mode(&mut self, place: KeyPlace<'_>, text: &str) -> u32 {
         let mode = u32::from_str_radix(text, 8).ok().filter(|m| *m <= 0o777);
         let mode = mode.ok_or_else(|| format!("`{text}` is not a file mode: write it in octal, such as \"0660\""));
         self.ok_or_report(place, mode).unwrap_or_default()
     }
 
     pub(super) fn tls(&mut self, raw: &RawTls) -> ClientTls {
-        let section = Place::section("tls");
+        let section = KeyPlace::section("tls");
         if raw.mode == TlsMode::Off && raw.require {
             self.report.add(section.key("require"), "can't be true with mode = \"off\"");
         }
@@ -97,7 +98,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn clients(&mut self, raw: &RawClients) -> Clients {
-        let section = Place::section("clients");
+        let section = KeyPlace::section("clients");
         self.user_limit_within(section, raw.max_user_connections, raw.max_connections);
         if raw.compression.is_empty() {
             self.report.add(section.key("compression"), "is empty: [\"uncompressed\"] turns compression off");
@@ -114,7 +115,7 @@ impl Checker<'_> {
         }
     }
 
-    fn packet_size(&mut self, place: Place<'_>, text: &SizeText) -> usize {
+    fn packet_size(&mut self, place: KeyPlace<'_>, text: &SizeText) -> usize {
         let size = self.ok_or_report(place, parse_size(&text.0));
         if size.is_some_and(|size| !PACKET_BOUNDS.contains(&size)) {
             let message = format!("`{}` is not between \"1KiB\" and \"1GiB\"", text.0);
@@ -127,17 +128,19 @@ impl Checker<'_> {
     pub(super) fn accounts(&mut self, raw: &RawAccounts, users: &[RawUser], clients: &RawClients) -> Accounts {
         if !raw.learn && users.is_empty() {
             self.report.add(
-                Place::section("accounts").key("learn"),
+                KeyPlace::section("accounts").key("learn"),
                 "nobody could log in: list [[users]], or set learn = true",
             );
         }
         self.all_different("users", "name", users.iter().map(|user| user.name.as_str()));
-        let users =
-            users.iter().enumerate().map(|(number, user)| self.user(Place::entry("users", number), user, raw, clients));
+        let users = users
+            .iter()
+            .enumerate()
+            .map(|(number, user)| self.user(KeyPlace::entry("users", number), user, raw, clients));
         Accounts { learn: raw.learn, default_plugin: raw.default_plugin, users: users.collect() }
     }
 
-    fn user(&mut self, section: Place<'_>, raw: &RawUser, accounts: &RawAccounts, clients: &RawClients) -> User {
+    fn user(&mut self, section: KeyPlace<'_>, raw: &RawUser, accounts: &RawAccounts, clients: &RawClients) -> User {
         self.user_name(section.key("name"), &raw.name);
         if raw.max_connections > clients.max_connections {
             let (own, in_all) = (raw.max_connections, clients.max_connections);

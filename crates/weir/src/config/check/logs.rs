@@ -6,7 +6,7 @@ use weir_admin::logs::{AuditSettings, Events, FileSettings};
 
 use super::Checker;
 use crate::config::checked::{AuditLog, SlowLog};
-use crate::config::problem::Place;
+use crate::config::problem::KeyPlace;
 use crate::config::raw::{AuditEvent, AuditFailure, RawAuditLog, RawSlowLog, StatementKind};
 use crate::config::units::{SizeText, parse_size};
 
@@ -15,14 +15,14 @@ const LEAST_SIZE: u64 = 64 << 10;
 
 impl Checker<'_> {
     pub(super) fn slow_log(&mut self, raw: &RawSlowLog) -> Option<SlowLog> {
-        let section = Place::section("slow_log");
+        let section = KeyPlace::section("slow_log");
         let min_time = self.duration(section.key("min_time"), &raw.min_time);
         let file = self.log_file(section, raw.file.as_deref(), &raw.max_size, raw.keep);
         Some(SlowLog { min_time, literals: raw.literals, file: file? })
     }
 
     pub(super) fn audit_log(&mut self, raw: &RawAuditLog) -> Option<AuditLog> {
-        let section = Place::section("audit_log");
+        let section = KeyPlace::section("audit_log");
         for user in &raw.users {
             self.user_name(section.key("users"), user);
         }
@@ -49,7 +49,7 @@ impl Checker<'_> {
 
     fn log_file(
         &mut self,
-        section: Place<'_>,
+        section: KeyPlace<'_>,
         path: Option<&Path>,
         size: &SizeText,
         keep: u32,

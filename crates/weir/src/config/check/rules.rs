@@ -9,17 +9,17 @@ use weir_sql::{Digest, RoutingHint};
 
 use super::Checker;
 use crate::config::checked::{Rule, RuleAction};
-use crate::config::problem::Place;
+use crate::config::problem::KeyPlace;
 use crate::config::raw::{self, RawRule, RuleKind, RuleTarget};
 use crate::config::units::DurationText;
 
 impl Checker<'_> {
     pub(super) fn rules(&mut self, raw: &[RawRule]) -> Vec<Rule> {
         self.all_different("rules", "name", raw.iter().map(|rule| rule.name.as_str()));
-        raw.iter().enumerate().filter_map(|(number, rule)| self.rule(Place::entry("rules", number), rule)).collect()
+        raw.iter().enumerate().filter_map(|(number, rule)| self.rule(KeyPlace::entry("rules", number), rule)).collect()
     }
 
-    fn rule(&mut self, section: Place<'_>, raw: &RawRule) -> Option<Rule> {
+    fn rule(&mut self, section: KeyPlace<'_>, raw: &RawRule) -> Option<Rule> {
         if raw.name.trim().is_empty() {
             self.report.add(section.key("name"), "is empty");
         }
@@ -36,7 +36,7 @@ impl Checker<'_> {
         Some(Rule { name: raw.name.clone(), matches: matches?, action: action?, reason: raw.reason.clone() })
     }
 
-    fn matches(&mut self, section: Place<'_>, raw: &RawRule) -> Option<Matches> {
+    fn matches(&mut self, section: KeyPlace<'_>, raw: &RawRule) -> Option<Matches> {
         let digest = raw.digest.as_deref().map(|text| {
             let is_digest = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
             let digest = is_digest.then(|| u128::from_str_radix(text, 16).ok().map(Digest)).flatten();
@@ -58,7 +58,7 @@ impl Checker<'_> {
         })
     }
 
-    fn rule_action(&mut self, section: Place<'_>, raw: &RawRule) -> Option<RuleAction> {
+    fn rule_action(&mut self, section: KeyPlace<'_>, raw: &RawRule) -> Option<RuleAction> {
         match raw.action {
             raw::RuleAction::Block => Some(RuleAction::Block),
             raw::RuleAction::Limit => {
@@ -88,14 +88,14 @@ impl Checker<'_> {
         }
     }
 
-    fn needed<T>(&mut self, section: Place<'_>, key: &str, action: &str, value: Option<T>) -> Option<T> {
+    fn needed<T>(&mut self, section: KeyPlace<'_>, key: &str, action: &str, value: Option<T>) -> Option<T> {
         if value.is_none() {
             self.report.add(section, format!("action = \"{action}\" needs `{key}`"));
         }
         value
     }
 
-    fn keys_of_other_actions(&mut self, section: Place<'_>, raw: &RawRule) {
+    fn keys_of_other_actions(&mut self, section: KeyPlace<'_>, raw: &RawRule) {
         let keys = [
             ("rate", raw.rate.is_some(), raw::RuleAction::Limit, "limit"),
             ("concurrency", raw.concurrency.is_some(), raw::RuleAction::Limit, "limit"),

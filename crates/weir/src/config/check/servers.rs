@@ -10,7 +10,7 @@ use super::{Checker, at_least_one};
 use crate::config::address::parse_server_address;
 use crate::config::checked::{Group, Lanes, Monitor, Pool, Role, Server, ServerTls, ServerTlsMode, Sharding};
 use crate::config::files::read_certificates;
-use crate::config::problem::Place;
+use crate::config::problem::KeyPlace;
 use crate::config::raw::{RawGroup, RawLanes, RawMonitor, RawPool, RawServer, RawServerTls, RawSharding};
 use crate::config::source::suggestion;
 
@@ -26,7 +26,8 @@ const CATALOG: &str = "weir-catalog";
 impl Checker<'_> {
     pub(super) fn groups(&mut self, raw: &[RawGroup], raw_servers: &[RawServer], own: &[SocketAddr]) -> Vec<Group> {
         if raw.len() > MOST_GROUPS {
-            self.report.add(Place::all("groups"), format!("at most {MOST_GROUPS} are supported, found {}", raw.len()));
+            self.report
+                .add(KeyPlace::all("groups"), format!("at most {MOST_GROUPS} are supported, found {}", raw.len()));
         }
         self.all_different("groups", "name", raw.iter().map(|group| group.name.as_str()));
         let default = [RawGroup::default()];
@@ -36,7 +37,7 @@ impl Checker<'_> {
         self.all_different("servers", "name", raw_servers.iter().map(|s| s.name.as_str()));
         let mut addresses = Vec::new();
         for (number, (raw, group)) in raw_servers.iter().zip(&members).enumerate() {
-            let Some(server) = self.server(Place::entry("servers", number), raw, own) else { continue };
+            let Some(server) = self.server(KeyPlace::entry("servers", number), raw, own) else { continue };
             addresses.push(server.address.to_string());
             if let Some(group) = group {
                 groups[*group].servers.push(server);
@@ -62,21 +63,21 @@ impl Checker<'_> {
             if own.is_empty() && groups.len() > 1 {
                 let message =
                     format!("no server is in group `{name}`: in [[servers]], `group = \"{name}\"` puts one there");
-                self.report.add(Place::entry("groups", number).key("name"), message);
+                self.report.add(KeyPlace::entry("groups", number).key("name"), message);
             } else if writers != 1 {
                 let message = format!("{of_group}exactly one needs role = \"writer\", found {writers}");
-                self.report.add(Place::all("servers"), message);
+                self.report.add(KeyPlace::all("servers"), message);
             }
             if own.len() > MOST_SERVERS {
                 let message = format!("{of_group}at most {MOST_SERVERS} are supported, found {}", own.len());
-                self.report.add(Place::all("servers"), message);
+                self.report.add(KeyPlace::all("servers"), message);
             }
         }
         members
     }
 
     fn group_of(&mut self, groups: &[Group], number: usize, server: &RawServer) -> Option<usize> {
-        let section = Place::entry("servers", number);
+        let section = KeyPlace::entry("servers", number);
         let Some(name) = &server.group else {
             if groups.len() > 1 {
                 self.report.add(section, "needs `group`: there are several [[groups]]");
@@ -93,7 +94,7 @@ impl Checker<'_> {
     }
 
     fn group(&mut self, number: usize, raw: &RawGroup) -> Group {
-        let section = Place::entry("groups", number);
+        let section = KeyPlace::entry("groups", number);
         self.short_name(section.key("name"), "group", &raw.name);
         Group {
             name: raw.name.clone(),
@@ -111,7 +112,7 @@ impl Checker<'_> {
         Sharding { directory: self.resolve(directory), wanted: raw.directory.is_some() }
     }
 
-    fn short_name(&mut self, place: Place<'_>, of: &str, name: &str) {
+    fn short_name(&mut self, place: KeyPlace<'_>, of: &str, name: &str) {
         let is_name_byte = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
         if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(is_name_byte) {
             let message = format!("a {of}'s name has 1 to {MAX_NAME} of the characters a-z, A-Z, 0-9, `.`, `_`, `-`");
@@ -119,7 +120,7 @@ impl Checker<'_> {
         }
     }
 
-    fn server(&mut self, section: Place<'_>, raw: &RawServer, own: &[SocketAddr]) -> Option<Server> {
+    fn server(&mut self, section: KeyPlace<'_>, raw: &RawServer, own: &[SocketAddr]) -> Option<Server> {
         self.short_name(section.key("name"), "server", &raw.name);
         let address = parse_server_address(&raw.address);
         let address = self.ok_or_report(section.key("address"), address)?;
@@ -130,7 +131,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn server_tls(&mut self, raw: &RawServerTls) -> ServerTls {
-        let section = Place::section("server_tls");
+        let section = KeyPlace::section("server_tls");
         let verifies = matches!(raw.mode, ServerTlsMode::VerifyCa | ServerTlsMode::VerifyIdentity);
         let authorities = match (&raw.ca, verifies) {
             (Some(path), true) => {
@@ -159,7 +160,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn pool(&mut self, raw: &RawPool) -> Pool {
-        let section = Place::section("pool");
+        let section = KeyPlace::section("pool");
         self.user_limit_within(section, raw.max_user_connections, raw.max_connections);
         Pool {
             max_connections: at_least_one(raw.max_connections),
@@ -173,7 +174,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn lanes(&mut self, raw: &RawLanes) -> Lanes {
-        let section = Place::section("lanes");
+        let section = KeyPlace::section("lanes");
         Lanes {
             enabled: raw.enabled,
             max_lanes: at_least_one(raw.max_lanes),
@@ -183,7 +184,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn monitor(&mut self, raw: &RawMonitor) -> Monitor {
-        let section = Place::section("monitor");
+        let section = KeyPlace::section("monitor");
         self.user_name(section.key("user"), &raw.user);
         let timeout = self.timeout(section.key("timeout"), &raw.timeout);
         let hang_timeout = self.timeout(section.key("hang_timeout"), &raw.hang_timeout);

@@ -88,7 +88,7 @@ type Work = fn(&mut Chance) -> Duration;
 
 struct Kind {
     work: Work,
-    learnt: Learnt,
+    learnt: DigestRecord,
     rode: u64,
     ran: u64,
     /// When it last did not ride.
@@ -115,7 +115,7 @@ impl World {
     fn new(machine: Machine, works: &[Work]) -> World {
         let kind = |work: &Work| Kind {
             work: *work,
-            learnt: Learnt::default(),
+            learnt: DigestRecord::default(),
             rode: 0,
             ran: 0,
             last_run: Duration::ZERO,

@@ -4,7 +4,7 @@ use weir_plan::{ComputedColumn, Read};
 use super::super::super::row::Format;
 use super::*;
 
-fn column(kind: Kind, code: u8, decimals: u8, length: u32) -> Column {
+fn column(kind: ColumnKind, code: u8, decimals: u8, length: u32) -> Column {
     Column { kind, code, collation: 45, decimals, length, zerofill: false }
 }
 
@@ -18,7 +18,8 @@ fn texts_must_come_whole() {
 
 #[test]
 fn documents_are_ascii_and_leave_out_what_is_null() {
-    let columns = [column(Kind::Integer { width: 8, unsigned: false }, 8, 0, 20), column(Kind::Bytes, 0xfd, 0, 80)];
+    let columns =
+        [column(ColumnKind::Integer { width: 8, unsigned: false }, 8, 0, 20), column(ColumnKind::Bytes, 0xfd, 0, 80)];
     let given = |column: usize, collation: Option<&str>| GivenValue {
         column,
         average: None,
@@ -54,7 +55,7 @@ fn documents_are_ascii_and_leave_out_what_is_null() {
 
 #[test]
 fn a_document_is_no_longer_than_a_statement_can_be() {
-    let columns = [column(Kind::Bytes, 0xfd, 0, 80)];
+    let columns = [column(ColumnKind::Bytes, 0xfd, 0, 80)];
     let read = Read::of_one(ShardId(0), Vec::new(), Vec::new(), String::new());
     let given = GivenValue { column: 0, average: None, collation: Some("utf8mb4_bin".to_owned()), text: String::new() };
     let computed = Computed {
