@@ -43,9 +43,24 @@ pub(crate) fn collect(tests: &mut Collector) {
             lab.with_endpoint(site, &[("listen.instance", "2")], |two| at_the_wrong_instance(one, two))
         })
     });
+    tests.add("reset::frees_locks_before_it_is_answered", |lab, flavor| with_fixture(lab, flavor, locks_of_the_reset));
     for (word, case) in cases {
         tests.add(&format!("kill::{word}"), move |lab, flavor| with_fixture(lab, flavor, case));
     }
+}
+
+/// Also where the connection can't be used again: what a text does that is not known may outlast the reset.
+fn locks_of_the_reset(endpoint: &Endpoint) -> Result<(), Failed> {
+    let (mut holder, mut other) = (connect(endpoint.port, APP, None)?, connect(endpoint.port, APP, None)?);
+    for nth in 0..100 {
+        expect_equal("the lock", value(&mut holder, "SELECT GET_LOCK('t_reset', 0)")?, "1".to_owned())?;
+        if nth % 2 == 0 {
+            expect_error("it may have run", &run(&mut holder, "EXECUTE t_reset_none"), 1243, "HY000")?;
+        }
+        holder.reset()?;
+        expect_equal("free again", value(&mut other, "SELECT IS_FREE_LOCK('t_reset')")?, "1".to_owned())?;
+    }
+    Ok(())
 }
 
 /// The first sessions of two Weirs differ by the highest byte of their ids.

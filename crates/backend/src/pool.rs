@@ -430,13 +430,24 @@ impl Lease {
     /// Clears away a session's transaction, locks, temporary tables and variables before the connection goes back;
     /// closes it if that fails or takes longer than `bound`.
     pub async fn reset_and_return(mut self, bound: Duration) {
-        let Some(mut connection) = self.connection.take() else { return };
-        let clean = connection.is_clean();
-        let done = clean && matches!(tokio::time::timeout(bound, connection.reset()).await, Ok(Ok(())));
-        if done {
+        if self.reset_within(bound).await
+            && let Some(connection) = self.connection.take()
+        {
             self.pool.metrics.resets.inc();
             self.pool.give_back(connection);
         }
+        self.close();
+    }
+
+    /// The same, and closes the connection, on which something may be left that a reset does not end. Its locks are gone by then: a
+    /// server that finds a connection closed releases them later.
+    pub async fn reset_and_close(mut self, bound: Duration) {
+        self.reset_within(bound).await;
+        self.close();
+    }
+
+    async fn reset_within(&mut self, bound: Duration) -> bool {
+        self.is_clean() && matches!(tokio::time::timeout(bound, self.reset()).await, Ok(Ok(())))
     }
 }
 

@@ -244,8 +244,11 @@ impl Session {
         for lease in self.leave_branches() {
             tokio::task::spawn_local(lease.reset_and_return(bound));
         }
-        if let Some(lease) = self.take_dirty_lease() {
-            tokio::task::spawn_local(lease.reset_and_return(self.endpoint.settings.load().reset_timeout));
+        match self.take_dirty_lease() {
+            // As on a direct connection, what is left goes when the server sees that the connection is closed.
+            Some(lease) if self.outlasts_reset() => lease.close(),
+            Some(lease) => drop(tokio::task::spawn_local(lease.reset_and_return(bound))),
+            None => {}
         }
     }
 
@@ -253,12 +256,13 @@ impl Session {
     fn take_dirty_lease(&mut self) -> Option<Lease> {
         self.end_hold();
         let lease = self.current.lease.take()?;
-        if self.state.pins.intersects(OUTLAST_RESET) {
-            lease.close();
-            return None;
-        }
         let dirty = self.state.is_bound() || self.state.latest.diagnostics == Diagnostics::OnConnection;
         (lease.is_clean() && dirty).then_some(lease)
+    }
+
+    /// Whether a reset may leave something of the session on its connection.
+    fn outlasts_reset(&self) -> bool {
+        self.state.pins.intersects(OUTLAST_RESET)
     }
 
     /// Sends a command that gets no reply.
@@ -274,13 +278,14 @@ impl Session {
         for lease in self.leave_branches() {
             lease.reset_and_return(bound).await;
         }
-        if let Some(lease) = self.take_dirty_lease() {
-            lease.reset_and_return(self.endpoint.settings.load().reset_timeout).await;
+        match self.take_dirty_lease() {
+            Some(lease) if self.outlasts_reset() => lease.reset_and_close(bound).await,
+            Some(lease) => lease.reset_and_return(bound).await,
+            None => {}
         }
     }
 }
 
-/// The number that is a reply's only cell.
 /// The number that a reply consists of.
 pub(super) fn only_number(reply: OwnReply) -> Option<u64> {
     let cell = reply.rows.into_iter().flatten().next()??;
