@@ -32,6 +32,7 @@ lint: ## Formatting and clippy, warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path tests/clients/sqlx_client/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) check --quiet --manifest-path fuzz/Cargo.toml --bins --locked
 
 programs: ## All that the tests run, built
 	$(CARGO) build --workspace --all-targets --locked

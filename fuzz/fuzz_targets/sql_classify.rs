@@ -5,17 +5,17 @@
 
 use libfuzzer_sys::fuzz_target;
 use weir_fuzz::Input;
-use weir_sql::{Class, Kind, classify};
+use weir_sql::{Class, TextKind, classify};
 
 /// The same with its ranges one byte further on.
 fn one_byte_on(mut class: Class) -> Class {
     match &mut class.kind {
-        Kind::SetUserVariables(variables) => {
+        TextKind::SetUserVariables(variables) => {
             for variable in variables {
                 variable.literal = variable.literal.start + 1..variable.literal.end + 1;
             }
         }
-        Kind::Weir(range) => *range = range.start + 1..range.end + 1,
+        TextKind::Weir(range) => *range = range.start + 1..range.end + 1,
         _ => {}
     }
     class
