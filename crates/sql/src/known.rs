@@ -25,7 +25,7 @@ const MOST: usize = 1024;
 
 /// A text, and where its plain literals stand.
 #[derive(Debug)]
-struct Template {
+pub(crate) struct Template {
     mode: LexMode,
     text: Box<[u8]>,
     literals: Box<[Plain]>,
@@ -40,7 +40,7 @@ struct Plain {
 
 impl Template {
     /// `None` for a text that is too long, or whose bytes are not all characters of their own.
-    fn of(text: &[u8], mode: LexMode) -> Option<Template> {
+    pub(crate) fn of(text: &[u8], mode: LexMode) -> Option<Template> {
         if text.len() > LONGEST || mode.lead_bytes.has_pairs() {
             return None;
         }
@@ -52,8 +52,13 @@ impl Template {
         Some(Template { mode, text: text.into(), literals: literals.into() })
     }
 
+    /// Where its plain literals stand.
+    pub(crate) fn literals(&self) -> impl Iterator<Item = Range<usize>> {
+        self.literals.iter().map(|literal| literal.start..literal.end)
+    }
+
     /// Whether a text is like this one; `found` hears of each of its plain literals until it turns out that it is not.
-    fn matches(&self, text: &[u8], mode: LexMode, mut found: impl FnMut(Range<usize>)) -> bool {
+    pub(crate) fn matches(&self, text: &[u8], mode: LexMode, mut found: impl FnMut(Range<usize>)) -> bool {
         let (mut rest, mut from) = (text, 0);
         for literal in &self.literals {
             let Some(after) = rest.strip_prefix(&self.text[from..literal.start]) else { return false };

@@ -16,6 +16,7 @@
 //! * [`digest`], [`digest_text`]: the text without its literals, hashed and for display; [`shape`]: what decides about its
 //!   class, hashed.
 //! * [`KnownTexts`]: what was found out about texts, found again by comparing bytes.
+//! * [`hot_row`]: statements that many clients may send for one row at once.
 //! * [`routing_hint`], [`shard_hint`]: where a text wants to run.
 //! * [`splice`], [`replace_state_functions`]: changing a text at ranges, never printing a syntax tree.
 #![forbid(unsafe_code)]
@@ -27,6 +28,7 @@ mod digest;
 pub mod facts;
 mod flags;
 mod hint;
+pub mod hot_row;
 mod keyword;
 mod keyword_table;
 mod known;
