@@ -79,6 +79,7 @@ fn endpoint(server: Arc<Server>, monitor: Replaceable<MonitorSettings>) -> Endpo
         vec![Arc::new(Group::new(group, vec![server], vec![MemberSettings { role: Role::Writer, weight: None }]))];
     let transactions = Arc::new(Coordinator::new(groups.clone(), monitor.clone(), Default::default()));
     Endpoint {
+        hot_rows: weir_exec::hot_rows::HotRows::new(Default::default()),
         admission: Arc::new(Admission::new(64, 0, 1)),
         settings: ArcSwap::from_pointee(Settings {
             handshake_timeout: Duration::from_secs(10),

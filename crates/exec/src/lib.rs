@@ -1,14 +1,16 @@
-//! Runs plans on server connections: reads of several shards and their merge, and writes.
+//! Runs plans on server connections: reads of several shards and their merge, writes, and batches of changes of one row.
 //!
 //! What must always hold: it knows no client sockets; what a client gets goes into a [`Sink`]. A connection is taken for broken until its
 //! reply has been read to its end.
 //!
+//! * [`hot_rows`]: changes of one row by many clients, in batches.
 //! * [`read`](mod@read): reads of several shards, merged.
 //! * [`write`](mod@write): writes on several shards.
 //! * [`values`]: values of rows as SQL for other servers.
 //! * [`variables`]: values of user variables.
 #![forbid(unsafe_code)]
 
+pub mod hot_rows;
 pub mod read;
 mod sql_prepare;
 pub mod values;

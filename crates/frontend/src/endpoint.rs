@@ -11,6 +11,7 @@ use weir_admin::{Commands, Oversight};
 use weir_backend::monitor::MonitorSettings;
 use weir_backend::server::Identity;
 use weir_backend::{Admission, Replaceable, Server};
+use weir_exec::hot_rows::HotRows;
 use weir_topology::{Group, Level};
 use weir_txn::Coordinator;
 use weir_wire::auth::RsaKeyPair;
@@ -78,6 +79,8 @@ pub struct Endpoint {
     pub tls: ArcSwapOption<ServerConfig>,
     /// What is counted of statements.
     pub oversight: Arc<Oversight>,
+    /// Rows that many clients change at once.
+    pub hot_rows: Arc<HotRows>,
     /// Counters of the client side.
     pub metrics: Metrics,
     /// Counters of the server side.

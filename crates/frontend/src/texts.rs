@@ -2,10 +2,11 @@
 //!
 //! What must always hold: what is kept for a text follows from its shape alone, and nothing of a session is in it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use weir_admin::digests::{Digested, Table};
+use weir_sql::hot_row::HotText;
 use weir_sql::{
     Class, Digest, Effects, First, KnownTexts, LexMode, RoutingHint, are_read_alike, classify, first_statement,
     routing_hint, shape, trimmed,
@@ -24,6 +25,20 @@ pub(crate) struct ReadText {
     pub(crate) digested: Rc<Digested>,
     /// Whether a server may find several statements in it.
     pub(crate) several: Several,
+    /// Its statement, if it may ride in a batch: looked for when a text of the shape comes for the second time.
+    hot: OnceCell<Option<Rc<HotText>>>,
+    /// Nothing like it has come before.
+    new: Cell<bool>,
+}
+
+impl ReadText {
+    /// The statement of a text of this shape, if it may ride in a batch.
+    pub(crate) fn hot(&self, text: &[u8], mode: LexMode) -> Option<&Rc<HotText>> {
+        if self.new.replace(false) {
+            return None;
+        }
+        self.hot.get_or_init(|| HotText::of(text, mode, &self.class).map(Rc::new)).as_ref()
+    }
 }
 
 /// Whether a text has several statements.
@@ -65,8 +80,11 @@ impl Texts {
         let hint = routing_hint(text, mode);
         let digested = counted.entry(text, mode, &class);
         let several = Several::of(text, mode);
-        let read = Rc::new(ReadText { class, rides, hint, digested, several });
-        if read.class.follows_from_shape() {
+        let keeps = class.follows_from_shape();
+        // One that is not kept does not come again.
+        let hot = if keeps { OnceCell::new() } else { OnceCell::from(None) };
+        let read = Rc::new(ReadText { class, rides, hint, digested, several, hot, new: Cell::new(true) });
+        if keeps {
             known.keep(text, mode, read.clone());
         }
         read

@@ -167,6 +167,7 @@ async fn run(
     }
     let (statistics, asks) = WorkerStatistics::of(&endpoint.oversight.statistics, place.index);
     let shared = Rc::new(Shared {
+        hot_rows: Rc::new(endpoint.hot_rows.clone()),
         endpoint,
         shards,
         routes: before > 1,

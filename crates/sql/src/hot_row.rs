@@ -123,6 +123,18 @@ impl HotText {
         matches.then(|| hash.end())
     }
 
+    /// The literals by which the statement of a text of this shape names its row.
+    pub fn values(&self, text: &[u8], mode: LexMode) -> Vec<String> {
+        let (mut values, mut at) = (Vec::new(), 0);
+        self.template.matches(text, mode, |literal| {
+            if !self.free[at] {
+                values.push(String::from_utf8_lossy(&text[literal]).into_owned());
+            }
+            at += 1;
+        });
+        values
+    }
+
     /// The parameters by which it names its row, from 0, in their order.
     pub fn parameters(&self) -> &[u32] {
         &self.parameters
@@ -131,10 +143,8 @@ impl HotText {
 
 /// Whether a statement of this class finds nothing of its session, and leaves nothing there but what a reply tells of.
 fn may_join(class: &Class) -> bool {
-    const MAY: Effects = Effects::READS
-        .union(Effects::WRITES)
-        .union(Effects::GENERATES_INSERT_ID)
-        .union(Effects::SETS_LAST_INSERT_ID);
+    const MAY: Effects =
+        Effects::READS.union(Effects::WRITES).union(Effects::GENERATES_INSERT_ID).union(Effects::SETS_LAST_INSERT_ID);
     class.kind == TextKind::Other
         && class.pins.is_empty()
         && class.releases.is_empty()
@@ -215,7 +225,8 @@ impl RowNames {
     /// An INSERT meets others where it goes on duplicate keys: the first value names its row.
     fn of_insert(insert: &Insert<'_>, text: &[u8]) -> Option<RowNames> {
         let InsertSource::Values([row]) = insert.source else { return None };
-        let plain = !insert.replace && insert.hint.is_none() && insert.returning.is_empty() && insert.priority.is_none();
+        let plain =
+            !insert.replace && insert.hint.is_none() && insert.returning.is_empty() && insert.priority.is_none();
         let (first, others) = row.values.split_first()?;
         if !plain || insert.on_duplicate.is_empty() || text.is_empty() {
             return None;
@@ -237,7 +248,9 @@ impl RowNames {
         while let Some(condition) = conditions.pop() {
             match condition.bare().kind {
                 ExprKind::Binary(BinaryOp::And, left, right) => conditions.extend([left, right]),
-                ExprKind::Binary(op, left, right) if compares(op) && (is_one_of(left, assigned) || is_one_of(right, assigned)) => {
+                ExprKind::Binary(op, left, right)
+                    if compares(op) && (is_one_of(left, assigned) || is_one_of(right, assigned)) =>
+                {
                     self.free.push(condition.span.range());
                 }
                 _ => self.add_parameters(condition),
@@ -282,7 +295,9 @@ fn computes_by_itself(statement: &Statement<'_>) -> bool {
             | ExprKind::Match(_)
             | ExprKind::Sequence(_)
             | ExprKind::Literal(Literal::Text(_)) => Flow::Stop,
-            ExprKind::Call(call) if call.name.database.is_some() || call.over.is_some() || waits(call.name.name.name) => {
+            ExprKind::Call(call)
+                if call.name.database.is_some() || call.over.is_some() || waits(call.name.name.name) =>
+            {
                 Flow::Stop
             }
             _ => Flow::Descend,
@@ -295,6 +310,13 @@ fn computes_by_itself(statement: &Statement<'_>) -> bool {
 /// Functions that take their time.
 fn waits(function: &[u8]) -> bool {
     [&b"SLEEP"[..], b"BENCHMARK"].into_iter().any(|name| function.eq_ignore_ascii_case(name))
+}
+
+/// A hash of another one and of what stands beside it.
+pub fn mixed(hash: u64, bytes: &[u8]) -> u64 {
+    let mut mixed = Mixed(hash);
+    mixed.add(bytes);
+    mixed.end()
 }
 
 /// A hash for texts that come in pieces. Whoever makes two texts collide gains nothing: their statements run one after another in one

@@ -18,6 +18,11 @@ impl Deadline {
         Deadline(Some(rule))
     }
 
+    /// Whether there is one.
+    pub(in crate::session) fn is_set(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// What the client hears in place of this error, if the deadline is what caused it.
     pub(in crate::session) fn in_place_of(&self, code: u16) -> Option<Failure> {
         let (rule, passed) = self.0.as_deref()?;

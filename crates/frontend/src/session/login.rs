@@ -187,6 +187,7 @@ fn open(
         kill_on_its_way: false,
         level,
         seen: Default::default(),
+        batch_profile: None,
         riding: Riding::default(),
         circumstances: None,
         idle: shared.idle.enter(handle),

@@ -45,7 +45,7 @@ use tokio::sync::Notify;
 use weir_admin::logs::{Event, Slot};
 use weir_admin::sessions::{Interrupt, SessionHandle, UserEntry};
 use weir_backend::profile::SharedProfile;
-use weir_backend::{Identity, Lease, PoolKey};
+use weir_backend::{Identity, Lease, PoolKey, Profile};
 use weir_topology::Level;
 use weir_wire::auth::{Password, Scramble};
 use weir_wire::error::codes;
@@ -102,6 +102,8 @@ pub(crate) struct Session {
     /// What the session has written and seen, on each shard.
     seen: SeenByShard,
     riding: statement::lane::Riding,
+    /// The settings with which its statements ride in batches, and the profile that they follow from.
+    batch_profile: Option<(SharedProfile, Rc<Profile>)>,
     /// What plans depend on, for the profile that the session had when one was last made.
     circumstances: Option<(SharedProfile, Rc<Circumstances>)>,
     idle: Rc<IdleState>,

@@ -30,6 +30,8 @@ pub(super) struct Ran {
     /// The place of the server that ran it.
     at: Option<ServerId>,
     pub(super) on_lane: bool,
+    /// It was one of so many in a batch.
+    pub(super) batch: usize,
     /// It was a text of several statements, each of which was counted when it ended.
     pub(super) counted: bool,
 }

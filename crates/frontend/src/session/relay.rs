@@ -325,14 +325,14 @@ enum RelayStep {
 }
 
 /// Which session state changes of an OK packet the client is told.
-struct Told<'a> {
-    identity: &'a Identity,
+pub(super) struct Told<'a> {
+    pub(super) identity: &'a Identity,
     /// All: it asked for them itself.
-    all: bool,
+    pub(super) all: bool,
     /// The variables that it has named.
-    named: Option<&'a str>,
+    pub(super) named: Option<&'a str>,
     /// Not that the database is this one: what the server tells was left by another session.
-    not_schema: Option<&'a [u8]>,
+    pub(super) not_schema: Option<&'a [u8]>,
 }
 
 impl Told<'_> {
@@ -350,7 +350,11 @@ impl Told<'_> {
         Ok(())
     }
 
-    fn select(&self, changes: &[u8]) -> Result<Vec<u8>, Malformed> {
+    /// Those of an OK's changes that the client is told.
+    ///
+    /// # Errors
+    /// The changes can't be read.
+    pub(super) fn select(&self, changes: &[u8]) -> Result<Vec<u8>, Malformed> {
         let mut selected = Vec::new();
         for change in SessionChanges::new(changes) {
             let change = change?;

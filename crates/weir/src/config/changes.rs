@@ -12,7 +12,7 @@ use super::settings::KeyValue;
 
 /// Keys, and sections that end with a point, that are applied while Weir runs; those of a group only if the group is there
 /// before and after. All others need a restart.
-const LIVE: [&str; 18] = [
+const LIVE: [&str; 19] = [
     "listen.allow",
     "tls.",
     "clients.",
@@ -21,6 +21,7 @@ const LIVE: [&str; 18] = [
     "groups.",
     "server_tls.",
     "pool.",
+    "hot_rows.",
     "monitor.",
     "api.token",
     "api.token_file",

@@ -51,6 +51,7 @@ pub(crate) fn check(
         server_tls: checker.server_tls(&raw.server_tls),
         pool: checker.pool(&raw.pool),
         lanes: checker.lanes(&raw.lanes),
+        hot_rows: checker.hot_rows(&raw.hot_rows),
         monitor: checker.monitor(&raw.monitor),
         metrics_address: checker.metrics(&raw.metrics, &listen.addresses),
         api: checker.api(&raw.api, &raw.metrics, &listen.addresses),

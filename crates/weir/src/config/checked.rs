@@ -48,6 +48,8 @@ pub(crate) struct CheckedConfig {
     pub(crate) pool: Pool,
     /// Connections that the short reads of many sessions share.
     pub(crate) lanes: Lanes,
+    /// Batches of changes of one row.
+    pub(crate) hot_rows: HotRows,
     /// How the servers are watched.
     pub(crate) monitor: Monitor,
     /// Where the HTTP endpoint for monitoring listens, if at all.
@@ -249,6 +251,21 @@ pub(crate) struct Lanes {
     pub(crate) max_depth: NonZeroU32,
     /// How long a statement may occupy its lane.
     pub(crate) stall_timeout: Duration,
+}
+
+/// `[hot_rows]`
+#[derive(Debug, Clone)]
+pub(crate) struct HotRows {
+    /// Whether there are batches at all.
+    pub(crate) enabled: bool,
+    /// Statements in flight that make a row hot.
+    pub(crate) threshold: NonZeroU32,
+    /// Statements per batch.
+    pub(crate) max_batch: NonZeroU32,
+    /// How long a batch should hold its rows.
+    pub(crate) max_hold: Duration,
+    /// Statements of open transactions that may wait on the server for one row.
+    pub(crate) admission: NonZeroU32,
 }
 
 /// `[monitor]`

@@ -7,6 +7,7 @@
 //! parsing; `checked` does that.
 
 mod groups;
+mod hot_rows;
 mod logs;
 mod rules;
 mod servers;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::secret::Secret;
 use super::units::{DurationText, SizeText};
 pub(crate) use groups::{Consistency, RawGroup, RawSharding, RawTransactions, UNNAMED_GROUP};
+pub(crate) use hot_rows::RawHotRows;
 pub(crate) use logs::{AuditEvent, AuditFailure, RawAuditLog, RawSlowLog, StatementKind};
 pub(crate) use rules::{RawRule, RuleAction, RuleKind, RuleTarget};
 pub(crate) use servers::{RawLanes, RawMonitor, RawPool, RawServer, RawServerTls, Role, ServerTlsMode};
@@ -58,6 +60,9 @@ pub(crate) struct RawConfig {
     /// Lanes: server connections that the short reads of many sessions share, with several statements in flight.
     /// Statements that take long, change something or leave something behind have connections of their own.
     pub(crate) lanes: RawLanes,
+    /// Hot rows: rows that many clients change at the same time, such as a counter or the stock of an item on sale. Weir runs their
+    /// statements in batches, with one commit for each batch instead of one for each statement.
+    pub(crate) hot_rows: RawHotRows,
     /// How Weir monitors the servers, and the account that it uses for this.
     pub(crate) monitor: RawMonitor,
     /// The HTTP endpoint for monitoring: Prometheus metrics at `/metrics`, and `/health`.

@@ -160,6 +160,7 @@ impl Live {
         endpoint.monitor.store(Arc::new(super::monitor_settings(config)));
         endpoint.transactions.configure(super::transaction_settings(config));
         self.pool.store(Arc::new(super::pool_settings(config)));
+        endpoint.hot_rows.settings.store(Arc::new(super::hot_row_settings(config)));
         let (max, max_user) = super::server_limits(config);
         endpoint.admission.set(max, max_user);
         for server in endpoint.servers() {

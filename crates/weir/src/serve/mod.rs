@@ -28,6 +28,7 @@ use weir_backend::monitor::{MonitorSettings, watch};
 use weir_backend::pool::PoolSettings;
 use weir_backend::server::Health;
 use weir_backend::{Admission, ConnectSettings, Replaceable, Server, ServerSettings};
+use weir_exec::hot_rows::{HotRowSettings, HotRows};
 use weir_frontend::{Accounts, Compression, ConfiguredUser, Endpoint, Settings, Worker, WorkerIndex, WorkerSettings};
 use weir_topology::{Group, GroupSettings, Level, MemberSettings, Role};
 use weir_txn::{Coordinator, TransactionSettings};
@@ -116,6 +117,7 @@ fn endpoint(config: &CheckedConfig, control: &tokio::runtime::Runtime, takeover:
     let transactions = Arc::new(Coordinator::new(groups.clone(), monitor.clone(), transaction_settings(config)));
     let commands = Arc::new(Commands::new(registry.clone(), groups.clone(), oversight.clone()));
     commands.tell_of_transactions(transactions.clone());
+    let hot_rows = HotRows::new(hot_row_settings(config));
     let (max_connections, max_user_connections) = server_limits(config);
     let admission = Arc::new(Admission::new(max_connections, max_user_connections, groups.len()));
     Ok(Endpoint {
@@ -132,8 +134,20 @@ fn endpoint(config: &CheckedConfig, control: &tokio::runtime::Runtime, takeover:
         tls: ArcSwapOption::new(client_tls(&config.tls.certificate)?),
         metrics: weir_frontend::Metrics::default(),
         backend_metrics: weir_backend::Metrics::default(),
+        hot_rows,
         rsa: OnceLock::new(),
     })
+}
+
+fn hot_row_settings(config: &CheckedConfig) -> HotRowSettings {
+    let hot = &config.hot_rows;
+    HotRowSettings {
+        enabled: hot.enabled,
+        threshold: hot.threshold.get(),
+        max_batch: hot.max_batch.get() as usize,
+        max_hold: hot.max_hold,
+        admission: hot.admission.get() as usize,
+    }
 }
 
 fn settings(config: &CheckedConfig) -> Settings {

@@ -13,6 +13,7 @@
 pub(in crate::session) mod admit;
 mod answer;
 pub(in crate::session) mod decide;
+mod hot_row;
 pub(in crate::session) mod lane;
 mod multi_statement;
 pub(in crate::session) mod place;
@@ -30,6 +31,7 @@ use std::rc::Rc;
 use weir_backend::statement::StatementKey;
 use weir_catalog::Constant;
 use weir_exec::Request;
+use weir_sql::hot_row::HotText;
 use weir_sql::{Bump, Class, Digest, LexMode, Parsed, RoutingHint, SyntaxError};
 use weir_wire::stmt::Execute;
 
@@ -70,6 +72,8 @@ pub(in crate::session) struct Text<'a> {
     command: Option<&'a [u8]>,
     /// By what its runs are counted, if it may ride lanes.
     rides: Option<Digest>,
+    /// The same text as one that may ride in a batch, if it is one.
+    hot: Option<&'a HotText>,
 }
 
 /// A text that takes the place of a statement's own, with the key under which it is prepared if the statement is.
@@ -99,6 +103,10 @@ pub(in crate::session) struct Execution<'a> {
     pub(in crate::session) long_data: bool,
     /// The digest of the text, if the execution may ride lanes.
     pub(in crate::session) rides: Option<u128>,
+    /// The text, if it may ride in a batch, and the hash of what it says of its row.
+    hot: Option<(&'a HotText, u64)>,
+    /// The client's packet.
+    packet: &'a [u8],
 }
 
 impl<'a> Statement<'a> {

@@ -9,6 +9,7 @@ use std::rc::{Rc, Weak};
 use weir_admin::digests::Digested;
 use weir_backend::lanes::MAX_COMMAND;
 use weir_backend::statement::{Prepared, StatementKey};
+use weir_sql::hot_row::HotText;
 use weir_sql::{Bump, Class, Effects, Pins, RoutingHint, StateValues, TextKind, classify};
 use weir_wire::error::codes;
 use weir_wire::params::Parameter;
@@ -72,7 +73,10 @@ impl Session {
             Ok(Some(params)) => {
                 self.last_prepared = id;
                 let digest = may_ride(&class).then(|| weir_sql::digest(&key.text, self.state.lex).0);
+                let hot = HotText::of(&key.text, self.state.lex, &class);
+                let hot = hot.and_then(|hot| Some((hot.row(&key.text, self.state.lex)?, Rc::new(hot))));
                 let statement = PreparedStatement {
+                    hot: hot.map(|(row, hot)| (hot, row)),
                     hint,
                     digest,
                     digested,
@@ -265,6 +269,7 @@ impl Session {
         let hint = prepared.hint.filter(|_| !long_data);
         let (key, class, types) = (prepared.key.clone(), prepared.class.clone(), prepared.types.clone());
         let digested = prepared.digested.clone();
+        let hot = prepared.hot.clone().filter(|_| !long_data && !untyped && !execute.opens_cursor());
         let class = self.class_by_programs(&class, &key.text).map_or(class, Rc::new);
         let admitted = self.admit(&digested).await?;
         let execution = Execution {
@@ -278,6 +283,8 @@ impl Session {
             session: self.handle.id,
             long_data,
             rides: rides.filter(|_| !execute.opens_cursor()),
+            hot: hot.as_ref().map(|(hot, row)| (&**hot, *row)),
+            packet: payload,
         };
         let arena = Bump::new();
         let statement = Statement::new(&arena, &key.text, &class, self.state.lex, Form::Prepared(execution));

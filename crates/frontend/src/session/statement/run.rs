@@ -2,6 +2,7 @@
 //!
 //! What must always hold: a statement takes one course, and the client is answered once, by whatever runs it.
 
+use weir_exec::hot_rows::heat::InFlight;
 use weir_plan::Plan;
 use weir_sql::{Pins, TextKind};
 use weir_wire::StatusFlags;
@@ -15,6 +16,11 @@ use super::decide::{self, Answer, Course, Facts, First, Names};
 impl Session {
     /// The way of a statement that may run: decides its course, and runs it.
     pub(super) async fn run_statement(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
+        let row = self.hot_row(statement);
+        if row.is_some_and(|row| self.is_hot(row)) && Box::pin(self.run_in_batch(statement)).await? {
+            return Ok(());
+        }
+        let _in_flight = row.map(|row| InFlight::begin(&self.shared.hot_rows, row));
         // Shards plan a text that has the session's values in it.
         match self.endpoint.sharding.is_some().then(|| self.splice_state(statement)).flatten() {
             None => self.run_as_planned(statement, statement).await,

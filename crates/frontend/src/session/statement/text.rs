@@ -70,7 +70,8 @@ impl Session {
         let command = (rewritten.is_none() && blanked.is_none()).then_some(payload);
         // The programs that it calls may say more than the text alone.
         let known = self.class_by_programs(&read.class, text);
-        let form = Form::Text(Text { head, command, rides: read.rides });
+        let hot = if self.shared.hot_rows.settings.load().enabled { read.hot(text, self.state.lex) } else { None };
+        let form = Form::Text(Text { head, command, rides: read.rides, hot: hot.map(|hot| &**hot) });
         let arena = Bump::new();
         let text = blanked.as_deref().unwrap_or(text);
         let statement = Statement::new(&arena, text, known.as_ref().unwrap_or(&read.class), self.state.lex, form);

@@ -8,10 +8,10 @@ use weir_backend::Address;
 
 use super::{Checker, at_least_one};
 use crate::config::address::parse_server_address;
-use crate::config::checked::{Group, Lanes, Monitor, Pool, Role, Server, ServerTls, ServerTlsMode, Sharding};
+use crate::config::checked::{Group, HotRows, Lanes, Monitor, Pool, Role, Server, ServerTls, ServerTlsMode, Sharding};
 use crate::config::files::read_certificates;
 use crate::config::problem::KeyPlace;
-use crate::config::raw::{RawGroup, RawLanes, RawMonitor, RawPool, RawServer, RawServerTls, RawSharding};
+use crate::config::raw::{RawGroup, RawHotRows, RawLanes, RawMonitor, RawPool, RawServer, RawServerTls, RawSharding};
 use crate::config::source::suggestion;
 
 /// The longest name of a server or group, in bytes.
@@ -180,6 +180,17 @@ impl Checker<'_> {
             max_lanes: at_least_one(raw.max_lanes),
             max_depth: at_least_one(raw.max_depth),
             stall_timeout: self.timeout(section.key("stall_timeout"), &raw.stall_timeout),
+        }
+    }
+
+    pub(super) fn hot_rows(&mut self, raw: &RawHotRows) -> HotRows {
+        let section = KeyPlace::section("hot_rows");
+        HotRows {
+            enabled: raw.enabled,
+            threshold: at_least_one(raw.threshold),
+            max_batch: at_least_one(raw.max_batch),
+            max_hold: self.timeout(section.key("max_hold"), &raw.max_hold),
+            admission: at_least_one(raw.admission),
         }
     }
 

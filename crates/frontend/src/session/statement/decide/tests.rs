@@ -58,7 +58,7 @@ fn with_statement<T>(text: &str, facts: &Facts, decide: impl FnOnce(&Statement<'
     let mode = LexMode { dialect, ..LexMode::default() };
     let class = classify(text.as_bytes(), mode);
     let arena = Bump::new();
-    let form = Form::Text(Text { head: b"\x03", command: None, rides: None });
+    let form = Form::Text(Text { head: b"\x03", command: None, rides: None, hot: None });
     decide(&Statement::new(&arena, text.as_bytes(), &class, mode, form))
 }
 

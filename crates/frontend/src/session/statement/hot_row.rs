@@ -1,0 +1,426 @@
+//! Statements that change a row which many clients change: they ride in batches ([`weir_exec::hot_rows`]).
+//!
+//! What must always hold: a statement rides only if it would do the same on any connection with its session's settings, and what comes
+//! back is what a connection of its own would have sent. A statement that has left its queue has done nothing, and runs by itself.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use weir_backend::Profile;
+use weir_exec::hot_rows::member::{Done, Execution as Executed, Member, Order, Said, Verdict, WarningRow};
+use weir_exec::hot_rows::queue::{About, Joined, Queue, Queues, RowKey};
+use weir_exec::hot_rows::runner::Runner;
+use weir_exec::hot_rows::table::{TableKey, askable};
+use weir_plan::Plan;
+use weir_sql::Effects;
+use weir_sql::hot_row::{Framing, HotText, mixed};
+use weir_wire::packets::{ErrPacket, OkPacket, SessionChange, put_session_change};
+use weir_wire::params::Parameter;
+use weir_wire::{Capabilities, Malformed, StatusFlags};
+
+use super::super::Session;
+use super::super::condition::Condition;
+use super::super::latest::{Diagnostics, Left};
+use super::super::outcome::ReplyOutcome;
+use super::super::relay::Told;
+use super::super::state::Begin;
+use super::super::stopped::{Stopped, malformed};
+use super::decide::OneServer;
+use super::{Execution, Form, Statement, Text};
+use crate::backends::ServerId;
+
+/// The most members that wait for one row: as many as there are clients, in practice.
+const MOST_WAITING: usize = 65_536;
+/// Bytes of a statement's shape, and of its row's values, that are shown.
+const SHOWN: usize = 256;
+/// Larger statements run by themselves.
+const MOST_BYTES: usize = 16 * 1024;
+/// The flags of an OK that tell of the session's transaction and of what follows, and not of the statement.
+const OF_THE_SESSION: StatusFlags = StatusFlags::IN_TRANS
+    .union(StatusFlags::AUTOCOMMIT)
+    .union(StatusFlags::MORE_RESULTS_EXISTS)
+    .union(StatusFlags::SESSION_STATE_CHANGED);
+
+/// The statement of a text or of an execution, if it may ride in a batch.
+fn hot_text<'a>(statement: &Statement<'a>) -> Option<&'a HotText> {
+    match &statement.form {
+        Form::Text(Text { hot, .. }) => *hot,
+        Form::Prepared(Execution { hot, .. }) => hot.map(|(hot, _)| hot),
+        Form::SqlPrepared(_) | Form::Resolved => None,
+    }
+}
+
+impl Session {
+    /// A hash of the row that a statement changes, if it may ride in a batch.
+    pub(super) fn hot_row(&self, statement: &Statement<'_>) -> Option<u64> {
+        let row = match &statement.form {
+            Form::Text(Text { hot: Some(hot), .. }) => hot.row(statement.text, statement.mode)?,
+            Form::Prepared(execution) => {
+                let (hot, row) = execution.hot?;
+                self.with_parameters(row, hot, execution).ok()?
+            }
+            _ => return None,
+        };
+        Some(mixed(row, self.state.profile.database.as_deref().unwrap_or_default()))
+    }
+
+    /// The hash with the values of those parameters that name the row, and with the types of all.
+    fn with_parameters(&self, row: u64, hot: &HotText, execution: &Execution<'_>) -> Result<u64, Malformed> {
+        let mut row = execution.types.map_or(row, |types| mixed(row, types));
+        for (at, value) in (0_u32..).zip(self.parameters(execution)) {
+            let value = value?;
+            if hot.parameters().contains(&at) {
+                row = mixed(row, format!("{value:?}").as_bytes());
+            }
+        }
+        Ok(row)
+    }
+
+    pub(super) fn is_hot(&self, row: u64) -> bool {
+        let rows = &self.shared.hot_rows;
+        rows.heat.is_hot(row, rows.settings.load().threshold)
+    }
+
+    /// Lets a statement of a hot row ride in a batch. False: it has done nothing, and is to run by itself.
+    pub(super) async fn run_in_batch(&mut self, statement: &Statement<'_>) -> Result<bool, Stopped> {
+        let Some(hot) = hot_text(statement).filter(|hot| self.may_ride_in_batch(statement, hot)) else {
+            return Ok(false);
+        };
+        let Some(member) = self.member(statement, hot).await else { return Ok(false) };
+        if !self.aim_batch(statement, hot).await? {
+            self.target_writer();
+            return Ok(false);
+        }
+        if !self.join_batch(statement, hot, &member) {
+            self.target_writer();
+            return Ok(false);
+        }
+        self.handle.set_state("Waiting for its batch");
+        let verdict = self.end_of_batch(&member).await;
+        self.handle.set_state("");
+        match verdict? {
+            // As on a direct connection the text's transaction would be open, where there is one.
+            Verdict::Done(done) if hot.framing == Framing::Commit && matches!(done.said, Said::Error { .. }) => {
+                self.target_writer();
+                Ok(false)
+            }
+            Verdict::Done(done) => {
+                self.take_batch_reply(statement, hot, &member, *done)?;
+                Ok(true)
+            }
+            Verdict::Alone => {
+                self.target_writer();
+                Ok(false)
+            }
+            Verdict::Failed(failure) => Err(Stopped::Refused(failure)),
+            Verdict::Unknown(failure) => {
+                self.seen.of_mut(self.target.shard).saw_writer(Instant::now());
+                Err(Stopped::Refused(failure))
+            }
+        }
+    }
+
+    /// Whether nothing of the session keeps its statement from running on another connection.
+    fn may_ride_in_batch(&self, statement: &Statement<'_>, hot: &HotText) -> bool {
+        let state = &self.state;
+        let autocommit = state.status.contains(StatusFlags::AUTOCOMMIT);
+        let framing = match hot.framing {
+            Framing::Alone => autocommit,
+            Framing::Commit => !autocommit && self.client_has(Capabilities::MULTI_STATEMENTS),
+            Framing::Transaction => self.client_has(Capabilities::MULTI_STATEMENTS),
+        };
+        framing
+            && !state.is_bound()
+            && state.begin.is_none()
+            && !state.collation_unknown
+            && !self.transaction.is_multi_shard()
+            && !self.deadline.is_set()
+            && statement.hint.is_none()
+            && state.profile.variable("completion_type").is_none()
+            && statement.text.len() <= MOST_BYTES
+            && statement.execution().is_none_or(|execution| execution.packet.len() <= MOST_BYTES)
+    }
+
+    /// The statement as a member of a batch. What an earlier one has left on a connection is learnt first.
+    async fn member(&mut self, statement: &Statement<'_>, hot: &HotText) -> Option<Arc<Member>> {
+        if self.current.lease.is_some() {
+            self.give_way().await;
+        }
+        let Left::Known(insert_id) = self.state.latest.last_insert_id else { return None };
+        let order = match &statement.form {
+            Form::Prepared(Execution { key, types, params, packet, session, .. }) => {
+                if *key.parsing != self.state.profile.parsing() {
+                    return None;
+                }
+                Order::Execute(Executed {
+                    text: key.text.clone(),
+                    packet: packet.to_vec(),
+                    capabilities: self.client.capabilities,
+                    params: *params,
+                    types: types.map(|types| types[..].into()),
+                    session: *session,
+                })
+            }
+            _ => Order::Text(hot.statement(statement.text).to_vec()),
+        };
+        let sets = hot.class.effects.contains(Effects::SETS_LAST_INSERT_ID);
+        Some(Member::new(order, insert_id, sets, None))
+    }
+
+    /// Finds the server of the statement alone. False: it is not one shard's writer that runs the statement as it is.
+    async fn aim_batch(&mut self, statement: &Statement<'_>, hot: &HotText) -> Result<bool, Stopped> {
+        if self.endpoint.sharding.is_some() {
+            let form = match statement.form {
+                Form::Text(text) => Form::Text(Text { command: None, hot: None, ..text }),
+                form => form,
+            };
+            let alone =
+                Statement::new(statement.arena, hot.statement(statement.text), &hot.class, statement.mode, form);
+            let course = match self.plan_statement(&alone).await {
+                Ok(Plan::Home) => OneServer::default(),
+                Ok(Plan::Route(route)) if route.text.is_none() && route.raise.is_none() => {
+                    OneServer { shard: Some(usize::from(route.shard.0)), ..OneServer::default() }
+                }
+                // Whoever runs it says what is wrong with it.
+                _ => return Ok(false),
+            };
+            if let Some(shard) = course.shard {
+                self.set_shard(shard);
+            }
+        }
+        self.route(&hot.class, None).await?;
+        let place = self.target.place();
+        Ok(!self.target.on_reader && place.index == self.shared.shards[place.shard].writer())
+    }
+
+    /// Puts a member into the queue of its row.
+    fn join_batch(&mut self, statement: &Statement<'_>, hot: &HotText, member: &Arc<Member>) -> bool {
+        let (Some(row), Some(table)) = (self.hot_row(statement), self.table_of(hot)) else { return false };
+        let rows = self.endpoint.hot_rows.clone();
+        if rows.tables.known(&table).is_some_and(|facts| !facts.transactional) {
+            return false;
+        }
+        let place = self.target.place();
+        let profile = self.batch_profile();
+        let key = RowKey {
+            row: mixed(row, &[place.shard as u8, place.index as u8]),
+            shard: place.shard,
+            index: place.index,
+            settings: profile.key(),
+            pool: self.key.clone(),
+        };
+        let about = || self.about(statement, hot, &table, place);
+        let queue = || Queue::new(key.clone(), Profile::clone(&profile), row, about(), hot.inserts);
+        match Queues::join(&rows, &key, &profile, member, MOST_WAITING, queue) {
+            Joined::Refused => false,
+            Joined::Queue => true,
+            Joined::New(queue) => {
+                let shared = self.shared.clone();
+                let runner = Runner {
+                    pool: self.shared.at(place).pool.clone(),
+                    password: self.password.clone(),
+                    is_writer: Box::new(move || shared.shards[place.shard].writer() == place.index),
+                    table,
+                    rows,
+                    queue,
+                };
+                tokio::task::spawn_local(runner.run());
+                true
+            }
+        }
+    }
+
+    fn table_of(&self, hot: &HotText) -> Option<TableKey> {
+        let database = hot.table.database.as_deref().or(self.state.profile.database.as_deref())?;
+        Some(TableKey {
+            shard: self.target.shard,
+            user: self.key.user[..].into(),
+            database: askable(database)?,
+            name: askable(&hot.table.name)?,
+        })
+    }
+
+    /// What is shown of the row.
+    fn about(&self, statement: &Statement<'_>, hot: &HotText, table: &TableKey, place: ServerId) -> About {
+        let text = hot.statement(statement.text);
+        About {
+            table: (table.database.clone(), table.name.clone()),
+            shape: weir_sql::digest_text(text, statement.mode, SHOWN),
+            values: self.values_of_row(statement, hot),
+            user: self.user.clone(),
+            server: self.shared.at(place).pool.server.settings.name.clone(),
+        }
+    }
+
+    /// The values by which a statement names its row.
+    fn values_of_row(&self, statement: &Statement<'_>, hot: &HotText) -> String {
+        let mut values: Vec<String> = hot.values(statement.text, statement.mode);
+        if let Some(execution) = statement.execution() {
+            let parameters = (0_u32..).zip(self.parameters(execution).flatten());
+            let named = parameters.filter(|(at, _)| hot.parameters().contains(at));
+            values.extend(named.map(|(_, value)| shown(&value)));
+        }
+        let mut all = values.join(", ");
+        all.truncate(all.floor_char_boundary(SHOWN));
+        all
+    }
+
+    /// The settings of batches: the session's, without user variables, which no member reads, and with autocommit, so that what runs
+    /// outside of a transaction does not begin another one.
+    fn batch_profile(&mut self) -> Rc<Profile> {
+        if let Some((from, profile)) = &self.batch_profile
+            && Rc::ptr_eq(from, &self.state.profile)
+        {
+            return profile.clone();
+        }
+        let mut profile = self.state.profile.without_user_variables();
+        if !self.state.status.contains(StatusFlags::AUTOCOMMIT) {
+            profile = profile.with_variables([("autocommit", "ON")]);
+        }
+        let profile = Rc::new(profile);
+        self.batch_profile = Some((self.state.profile.clone(), profile.clone()));
+        profile
+    }
+
+    /// Waits until a member has ended. A kill and the client's end take it away as long as no batch has it.
+    async fn end_of_batch(&mut self, member: &Arc<Member>) -> Result<Verdict, Stopped> {
+        loop {
+            // Cancel-safe: a member only tells how it ended, a bell keeps its ring, `gone` keeps what was read.
+            tokio::select! {
+                biased;
+                verdict = std::future::poll_fn(|cx| member.poll_end(cx)) => return Ok(verdict),
+                () = self.handle.bell.rung() => {
+                    if let Err(stopped) = self.stops_waiting()
+                        && member.leave()
+                    {
+                        return Err(stopped);
+                    }
+                }
+                error = self.client.gone() => {
+                    if member.leave() {
+                        return Err(Stopped::Ended(error.into()));
+                    }
+                    // As on a direct connection, what was sent is done; nobody hears of it.
+                    self.client.discard = true;
+                }
+            }
+        }
+    }
+
+    /// Answers the client, and takes over what its statement has left.
+    fn take_batch_reply(
+        &mut self,
+        statement: &Statement<'_>,
+        hot: &HotText,
+        member: &Member,
+        done: Done,
+    ) -> Result<(), Stopped> {
+        let before = self.client.output.len();
+        let mut outcome = self.put_batch_reply(hot.framing, &done).map_err(malformed)?;
+        outcome.bytes = self.client.output.len().saturating_sub(before) as u64;
+        self.ran.batch = done.batch;
+        self.note(statement.class, &outcome);
+        let told = match &done.said {
+            Said::Ok { insert_id, .. } if *insert_id != 0 => *insert_id,
+            _ => member.insert_id,
+        };
+        self.state.latest.last_insert_id = Left::Known(done.last_insert_id.unwrap_or(told));
+        // What MySQL's COMMIT clears, MariaDB's leaves.
+        let cleared = hot.framing != Framing::Alone && outcome.error.is_none() && !self.identity.mariadb;
+        let shown = done.warnings.filter(|_| !cleared);
+        self.state.latest.diagnostics = match shown {
+            Some(rows) => Diagnostics::Learnt(conditions(rows, outcome.error)),
+            None => Diagnostics::Empty,
+        };
+        if hot.framing == Framing::Transaction && outcome.error.is_some() {
+            // The text has ended in its transaction, in which nothing was done.
+            let read_only = self.state.transactions_are_read_only();
+            self.state.begin = Some(Begin { read_only, ..Begin::plain(None) });
+        }
+        Ok(())
+    }
+
+    /// Puts the packets that a connection of the session's own would have sent.
+    fn put_batch_reply(&mut self, framing: Framing, done: &Done) -> Result<ReplyOutcome, Malformed> {
+        let begun = framing == Framing::Transaction;
+        let in_transaction = framing != Framing::Alone;
+        let own = self.state.own_status();
+        let more = StatusFlags::MORE_RESULTS_EXISTS;
+        let mut outcome = ReplyOutcome::default();
+        if begun {
+            self.put_batch_ok(&OkPacket::plain(own | StatusFlags::IN_TRANS | more), b"T_______", &mut outcome)?;
+        }
+        match &done.said {
+            Said::Error { code, sqlstate, message } => {
+                let payload = ErrPacket { code: *code, sqlstate: *sqlstate, message }.encode();
+                self.client.put(&payload);
+                outcome.note_error(*code, *sqlstate);
+                outcome.message = message[..].into();
+            }
+            Said::Ok { affected, insert_id, status, warnings, info, .. } => {
+                let inside = if in_transaction { StatusFlags::IN_TRANS | more } else { StatusFlags::empty() };
+                let ok = OkPacket {
+                    header: 0,
+                    affected_rows: *affected,
+                    last_insert_id: *insert_id,
+                    status: *status - OF_THE_SESSION | own & OF_THE_SESSION | inside,
+                    warnings: *warnings,
+                    info,
+                    changes: if in_transaction { b"" } else { &done.committed },
+                };
+                self.put_batch_ok(&ok, b"", &mut outcome)?;
+                if in_transaction {
+                    let ok = OkPacket { changes: &done.committed, ..OkPacket::plain(own) };
+                    self.put_batch_ok(&ok, b"", &mut outcome)?;
+                }
+            }
+        }
+        outcome.status = Some(self.state.status - StatusFlags::IN_TRANS);
+        Ok(outcome)
+    }
+
+    /// Puts an OK, with those of its changes that the client is to be told. `transaction`: the state of the transaction, of which MySQL
+    /// tells clients that track their session.
+    fn put_batch_ok(
+        &mut self,
+        ok: &OkPacket<'_>,
+        transaction: &[u8],
+        outcome: &mut ReplyOutcome,
+    ) -> Result<(), Malformed> {
+        outcome.note_ok(ok, 0)?;
+        let named = self.state.profile.variable(weir_backend::profile::CLIENT_TRACKS);
+        let told = Told { identity: &self.identity, all: false, named, not_schema: None };
+        let mut changes = told.select(ok.changes)?;
+        if !transaction.is_empty() && !self.identity.mariadb {
+            let data = [&[8][..], transaction].concat();
+            put_session_change(&mut changes, &SessionChange::Other { kind: 5, data: &data });
+        }
+        let payload = OkPacket { changes: &changes, ..*ok }.encode(self.client.capabilities);
+        self.client.put(&payload);
+        Ok(())
+    }
+}
+
+/// A parameter's value, for people.
+fn shown(value: &Parameter<'_>) -> String {
+    match value {
+        Parameter::Null => "NULL".to_owned(),
+        Parameter::Signed(number) => number.to_string(),
+        Parameter::Unsigned(number) => number.to_string(),
+        Parameter::Text(text) | Parameter::Decimal(text) => String::from_utf8_lossy(text).into_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Warnings as they were shown behind a statement. Of its error more is known.
+fn conditions(rows: Vec<WarningRow>, error: Option<(u16, [u8; 5])>) -> Vec<Condition> {
+    let mut conditions: Vec<Condition> = rows.into_iter().filter_map(Condition::of_row).collect();
+    if let (Some((code, sqlstate)), [only]) = (error, &mut conditions[..])
+        && only.level == b"Error"
+        && only.code == code.to_string().into_bytes()
+    {
+        only.sqlstate = Some(sqlstate);
+    }
+    conditions
+}
