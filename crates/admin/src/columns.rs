@@ -66,6 +66,24 @@ pub const POOLS: &[Column] = &[
     Column::text("group", "The server's group"),
 ];
 
+/// `SHOW HOT ROWS`
+pub const HOT_ROWS: &[Column] = &[
+    Column::text("database", "The table's database"),
+    Column::text("table", "The table"),
+    Column::text("statement", "The statement without its literals"),
+    Column::text("values", "The values that name the row"),
+    Column::text("user", "The user whose statements they are"),
+    Column::text("server", "The server that runs them"),
+    Column::text("state", "hot, or cooled: one of the rows that were hot last"),
+    Column::integer("waiting", "Statements that wait for their batch"),
+    Column::integer("running", "Statements of the batch that runs"),
+    Column::integer("batches", "Batches that were committed since the row is hot"),
+    Column::integer("statements", "Statements in those batches"),
+    Column::number("per_batch", "Statements per batch"),
+    Column::integer("commits_saved", "Commits that the batches have saved"),
+    Column::text("since", "Since when the row is hot, in UTC"),
+];
+
 /// `SHOW TRANSACTIONS`
 pub const TRANSACTIONS: &[Column] = &[
     Column::text("transaction", "Its name: the XA gtrid, and the key in weir.decisions"),

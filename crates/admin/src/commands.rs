@@ -6,6 +6,7 @@ use std::time::Instant;
 use weir_backend::Server;
 use weir_backend::server::Health;
 use weir_ddl::attach;
+use weir_exec::hot_rows::HotRows;
 use weir_shards::Sharding;
 use weir_topology::{Group, Member, SetWriterError, View};
 use weir_txn::Coordinator;
@@ -16,7 +17,7 @@ use weir_wire::{Failure, Fault};
 use crate::answer::{Answer, Table};
 use crate::columns;
 use crate::command::{CATALOGUE, Command};
-use crate::gauges::{Gauges, Statements};
+use crate::gauges::{Gauges, HotRowNumbers, Statements};
 use crate::like::Pattern;
 use crate::logs::{Event, Who};
 use crate::operations::Operations;
@@ -44,6 +45,7 @@ pub struct Commands {
     operations: OnceLock<Arc<dyn Operations>>,
     sharding: OnceLock<Arc<Sharding>>,
     transactions: OnceLock<Arc<Coordinator>>,
+    hot_rows: OnceLock<Arc<HotRows>>,
 }
 
 impl Commands {
@@ -57,6 +59,7 @@ impl Commands {
             operations: OnceLock::new(),
             sharding: OnceLock::new(),
             transactions: OnceLock::new(),
+            hot_rows: OnceLock::new(),
         }
     }
 
@@ -70,6 +73,9 @@ impl Commands {
     pub fn register_gauges(&self, metrics: &mut prometheus_client::registry::Registry) {
         metrics.register_collector(Box::new(Gauges::new(self.registry.clone(), self.groups.clone())));
         metrics.register_collector(Box::new(Statements(self.oversight.clone())));
+        if let Some(hot_rows) = self.hot_rows.get() {
+            metrics.register_collector(Box::new(HotRowNumbers(hot_rows.clone())));
+        }
     }
 
     /// Puts the program around in; once. Before, what needs it is refused.
@@ -91,6 +97,12 @@ impl Commands {
     /// Puts in who ends transactions; once.
     pub fn tell_of_transactions(&self, coordinator: Arc<Coordinator>) {
         let put_in_before = self.transactions.set(coordinator).is_err();
+        debug_assert!(!put_in_before, "it is put in once");
+    }
+
+    /// Puts in what is known of hot rows; once.
+    pub fn tell_of_hot_rows(&self, hot_rows: Arc<HotRows>) {
+        let put_in_before = self.hot_rows.set(hot_rows).is_err();
         debug_assert!(!put_in_before, "it is put in once");
     }
 
@@ -124,6 +136,11 @@ impl Commands {
             Command::ShowSessions(like) => Ok(filtered(self.sessions(), "user", like)),
             Command::ShowPools(like) => Ok(filtered(self.pools(), "server", like)),
             Command::ShowTransactions(like) => Ok(filtered(self.transactions(), "transaction", like)),
+            Command::ShowHotRows(like) => {
+                let table =
+                    self.hot_rows.get().map_or_else(|| Table::new(columns::HOT_ROWS), |rows| shown::hot_rows(rows));
+                Ok(filtered(table, "table", like))
+            }
             Command::ShowConfig(like) => Ok(filtered(self.config()?, "key", like)),
             Command::ShowDigests { like, limit } => {
                 Ok(Answer::Rows(shown::digests(self.oversight.statistics.digests().await?, like, limit)))

@@ -1,10 +1,13 @@
 //! What has been counted of statements, as tables.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime};
 
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+
+use weir_exec::hot_rows::HotRows;
 
 use crate::StatementKind;
 use crate::answer::{Table, Value};
@@ -59,6 +62,34 @@ pub(crate) fn digests(rows: Vec<Row>, like: Option<Pattern>, limit: Option<u64>)
             counts.on_lanes.into(),
             seen.map(|(first, _)| wall_clock(first)).into(),
             seen.map(|(_, last)| wall_clock(last)).into(),
+        ]);
+    }
+    table
+}
+
+/// `SHOW HOT ROWS`
+pub(crate) fn hot_rows(rows: &HotRows) -> Table {
+    let hot = rows.queues.hot().into_iter().map(|queue| (queue, "hot"));
+    let cooled = rows.queues.cooled().into_iter().rev().map(|queue| (queue, "cooled"));
+    let mut table = Table::new(columns::HOT_ROWS);
+    for (queue, state) in hot.chain(cooled) {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let (batches, statements) = (count(&queue.batches), count(&queue.statements));
+        table.push(vec![
+            queue.about.table.0.as_str().into(),
+            queue.about.table.1.as_str().into(),
+            queue.about.shape.as_str().into(),
+            queue.about.values.as_str().into(),
+            queue.about.user.as_str().into(),
+            queue.about.server.as_str().into(),
+            state.into(),
+            queue.waiting().into(),
+            count(&queue.running).into(),
+            batches.into(),
+            statements.into(),
+            (statements as f64 / batches.max(1) as f64).into(),
+            statements.saturating_sub(batches).into(),
+            rfc3339(queue.since).into(),
         ]);
     }
     table

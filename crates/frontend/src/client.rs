@@ -88,7 +88,8 @@ struct Compressed {
 /// Where a client's output was.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
-    length: usize,
+    /// So many bytes were in the output.
+    pub(crate) length: usize,
     next_seq: u8,
 }
 

@@ -6,7 +6,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use weir_admin::digests::{Digested, Table};
-use weir_sql::hot_row::HotText;
+use weir_sql::hot_row::{HotText, transaction_hints};
 use weir_sql::{
     Class, Digest, Effects, First, KnownTexts, LexMode, RoutingHint, are_read_alike, classify, first_statement,
     routing_hint, shape, trimmed,
@@ -25,6 +25,8 @@ pub(crate) struct ReadText {
     pub(crate) digested: Rc<Digested>,
     /// Whether a server may find several statements in it.
     pub(crate) several: Several,
+    /// It has hints that end its transaction.
+    pub(crate) hinted: bool,
     /// Its statement, if it may ride in a batch: looked for when a text of the shape comes for the second time.
     hot: OnceCell<Option<Rc<HotText>>>,
     /// Nothing like it has come before.
@@ -37,7 +39,7 @@ impl ReadText {
         if self.new.replace(false) {
             return None;
         }
-        self.hot.get_or_init(|| HotText::of(text, mode, &self.class).map(Rc::new)).as_ref()
+        self.hot.get_or_init(|| HotText::of(text, mode, &self.class).ok().map(Rc::new)).as_ref()
     }
 }
 
@@ -80,10 +82,11 @@ impl Texts {
         let hint = routing_hint(text, mode);
         let digested = counted.entry(text, mode, &class);
         let several = Several::of(text, mode);
+        let hinted = transaction_hints(text, mode).is_some();
         let keeps = class.follows_from_shape();
         // One that is not kept does not come again.
         let hot = if keeps { OnceCell::new() } else { OnceCell::from(None) };
-        let read = Rc::new(ReadText { class, rides, hint, digested, several, hot, new: Cell::new(true) });
+        let read = Rc::new(ReadText { class, rides, hint, digested, several, hinted, hot, new: Cell::new(true) });
         if keeps {
             known.keep(text, mode, read.clone());
         }

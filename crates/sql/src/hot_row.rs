@@ -4,10 +4,13 @@
 //! nothing there but counts, warnings and an insert id. Two statements with one [`HotText::row`] need not be about one row; those that
 //! are about one row have the same, if they have one shape and spell its values alike.
 
+mod hints;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
+
+pub use hints::{MalformedHint, TransactionHints, transaction_hints};
 
 use bumpalo::Bump;
 
@@ -30,6 +33,43 @@ pub enum Framing {
     Transaction,
     /// `… ; COMMIT`.
     Commit,
+}
+
+/// Why a statement can't ride in a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfit {
+    /// It is another kind of statement.
+    Statement,
+    /// It has a comment or a hint.
+    Comment,
+    /// It can't be read, is long, or is in a character set whose texts are not compared byte by byte.
+    Text,
+    /// It has a clause that batches don't have.
+    Clause,
+    /// It computes with more than its row and its own values.
+    Computes,
+    /// It reads or changes its session.
+    Session,
+}
+
+impl Unfit {
+    /// For people.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Unfit::Statement => {
+                "it is no UPDATE or DELETE of one table, no INSERT of one row ON DUPLICATE KEY UPDATE, and no transaction of one of them in one text"
+            }
+            Unfit::Comment => "it has a comment",
+            Unfit::Text => {
+                "it can't be read, is longer than 2,048 bytes, or is in a multibyte character set other than UTF-8"
+            }
+            Unfit::Clause => {
+                "it has WITH, RETURNING, a hint, several tables or rows, or another clause that batches don't have"
+            }
+            Unfit::Computes => "it uses a query, a variable, a stored function, or a function that waits",
+            Unfit::Session => "it reads or changes the state of its session",
+        }
+    }
 }
 
 /// A table, as a statement names it.
@@ -62,36 +102,42 @@ pub struct HotText {
 }
 
 impl HotText {
-    /// What there is in a text of this class for a batch, if its statement may ride in one.
-    pub fn of(text: &[u8], mode: LexMode, class: &Class) -> Option<HotText> {
+    /// What there is in a text of this class for a batch.
+    ///
+    /// # Errors
+    /// Why its statement can't ride in one.
+    pub fn of(text: &[u8], mode: LexMode, class: &Class) -> Result<HotText, Unfit> {
         let begins = |word: &[u8]| text.len() > word.len() && text[..word.len()].eq_ignore_ascii_case(word);
         let may = [&b"UPDATE"[..], b"DELETE", b"INSERT", b"BEGIN", b"START"].into_iter().any(begins);
-        // What a server reads in executable comments, another one may not; and hints are for one statement.
-        if !may || !class.effects.contains(Effects::WRITES) || memchr::memmem::find(text, b"/*").is_some() {
-            return None;
+        if !may || !class.effects.contains(Effects::WRITES) {
+            return Err(Unfit::Statement);
         }
-        let template = Template::of(text, mode)?;
+        // What a server reads in executable comments, another one may not; and hints are for one statement.
+        if memchr::memmem::find(text, b"/*").is_some() {
+            return Err(Unfit::Comment);
+        }
+        let template = Template::of(text, mode).ok_or(Unfit::Text)?;
         let arena = Bump::new();
-        let parsed = parse(&arena, text, mode).ok()?;
+        let parsed = parse(&arena, text, mode).map_err(|_| Unfit::Text)?;
         let (framing, statement) = match parsed.statements {
             [statement] => (Framing::Alone, statement),
             [begin, statement, commit] if begins_plainly(begin) && commits_plainly(commit) => {
                 (Framing::Transaction, statement)
             }
             [statement, commit] if commits_plainly(commit) => (Framing::Commit, statement),
-            _ => return None,
+            _ => return Err(Unfit::Statement),
         };
         let class = match framing {
             Framing::Alone => class.clone(),
             _ => classify(statement.span.text(text), mode),
         };
+        let rows = RowNames::of(statement)?;
         if !may_join(&class) {
-            return None;
+            return Err(Unfit::Session);
         }
-        let rows = RowNames::of(statement, text)?;
         let free = template.literals().map(|literal| rows.may_differ(&literal)).collect();
         let range = statement.span.range();
-        Some(HotText {
+        Ok(HotText {
             framing,
             class,
             table: rows.table,
@@ -176,14 +222,16 @@ struct RowNames {
 }
 
 impl RowNames {
-    fn of(statement: &Statement<'_>, text: &[u8]) -> Option<RowNames> {
-        if !computes_by_itself(statement) {
-            return None;
-        }
-        match statement.kind {
+    fn of(statement: &Statement<'_>) -> Result<RowNames, Unfit> {
+        let names = RowNames::of_kind(statement)?;
+        if computes_by_itself(statement) { names.ok_or(Unfit::Clause) } else { Err(Unfit::Computes) }
+    }
+
+    fn of_kind(statement: &Statement<'_>) -> Result<Option<RowNames>, Unfit> {
+        Ok(match statement.kind {
             StatementKind::Update(update) => {
                 let plain = update.with.is_none() && update.hint.is_none() && update.returning.is_empty();
-                let mut names = RowNames::in_table(update.tables).filter(|_| plain)?;
+                let Some(mut names) = RowNames::in_table(update.tables).filter(|_| plain) else { return Ok(None) };
                 let assigned: Vec<_> = update.assignments.iter().map(|one| one.column).collect();
                 names.free.extend(update.assignments.iter().map(|one| one.value.span.range()));
                 if let Some(condition) = &update.condition {
@@ -197,15 +245,15 @@ impl RowNames {
                     && delete.returning.is_empty()
                     && delete.targets.is_empty()
                     && !delete.history;
-                let mut names = RowNames::in_table(delete.tables).filter(|_| plain)?;
+                let Some(mut names) = RowNames::in_table(delete.tables).filter(|_| plain) else { return Ok(None) };
                 if let Some(condition) = &delete.condition {
                     names.add_condition(condition, &[]);
                 }
                 Some(names)
             }
-            StatementKind::Insert(insert) => RowNames::of_insert(insert, text),
-            _ => None,
-        }
+            StatementKind::Insert(insert) => RowNames::of_insert(insert),
+            _ => return Err(Unfit::Statement),
+        })
     }
 
     fn in_table(tables: &[crate::ast::TableRef<'_>]) -> Option<RowNames> {
@@ -223,12 +271,12 @@ impl RowNames {
     }
 
     /// An INSERT meets others where it goes on duplicate keys: the first value names its row.
-    fn of_insert(insert: &Insert<'_>, text: &[u8]) -> Option<RowNames> {
+    fn of_insert(insert: &Insert<'_>) -> Option<RowNames> {
         let InsertSource::Values([row]) = insert.source else { return None };
         let plain =
             !insert.replace && insert.hint.is_none() && insert.returning.is_empty() && insert.priority.is_none();
         let (first, others) = row.values.split_first()?;
-        if !plain || insert.on_duplicate.is_empty() || text.is_empty() {
+        if !plain || insert.on_duplicate.is_empty() {
             return None;
         }
         let table = HotTable {

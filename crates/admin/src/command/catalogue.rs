@@ -74,6 +74,16 @@ pub static CATALOGUE: &[Spec] = &[
         build: |arguments| Ok(Command::ShowPools(arguments.pattern())),
     },
     Spec {
+        sql: &["SHOW HOT ROWS [LIKE 'pattern']"],
+        ctl: "HOT-ROWS ['pattern']",
+        method: Method::Get,
+        path: "/api/v1/hot-rows",
+        arguments: &[PATTERN],
+        shape: Shape::Rows(columns::HOT_ROWS),
+        about: "The rows that many clients change at once, by table, and the batches that their statements ride in",
+        build: |arguments| Ok(Command::ShowHotRows(arguments.pattern())),
+    },
+    Spec {
         sql: &["SHOW TRANSACTIONS [LIKE 'pattern']"],
         ctl: "TRANSACTIONS ['pattern']",
         method: Method::Get,

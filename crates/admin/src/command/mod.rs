@@ -27,6 +27,8 @@ pub enum Command {
     ShowSessions(Option<Pattern>),
     /// The pools of server connections.
     ShowPools(Option<Pattern>),
+    /// The rows that many clients change at once.
+    ShowHotRows(Option<Pattern>),
     /// Branches of transactions that are in doubt.
     ShowTransactions(Option<Pattern>),
     /// What statements cost, by digest.

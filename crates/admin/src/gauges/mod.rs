@@ -1,5 +1,6 @@
 //! Numbers that nobody counts: they are read from the registry and the servers whenever metrics are asked for.
 
+mod hot_rows;
 mod statements;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use weir_backend::Server;
 use weir_topology::{Group, View};
 
 use crate::sessions::Registry;
+pub(crate) use hot_rows::HotRowNumbers;
 pub(crate) use statements::Statements;
 
 /// Reads the gauges.

@@ -68,6 +68,8 @@ pub struct LogLine {
     place: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     lane: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    batch: Option<usize>,
 }
 
 fn as_rfc3339<S: serde::Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
@@ -91,6 +93,8 @@ pub struct Ended<'a> {
     pub place: &'static str,
     /// It rode a lane.
     pub lane: bool,
+    /// It was one of so many in a batch.
+    pub batch: Option<usize>,
 }
 
 impl LogLine {
@@ -110,6 +114,7 @@ impl LogLine {
             server: None,
             place: None,
             lane: None,
+            batch: None,
         }
     }
 
@@ -126,6 +131,7 @@ impl LogLine {
             server: ended.server.map(str::to_owned),
             place: Some(ended.place),
             lane: Some(ended.lane),
+            batch: ended.batch,
             ..LogLine::new(Event::Statement, who)
         }
     }

@@ -5,6 +5,7 @@
 //! runs, the next one gathers; nothing waits for a timer.
 //!
 //! * [`heat`]: which rows are hot is seen by how many statements are in flight for them.
+//! * [`admission`]: how many open transactions wait on the server for one of them.
 //! * [`queue`]: where the statements of one hot row meet, whichever worker their clients are on.
 //! * [`member`]: a statement that waits for its batch, and what becomes of it.
 //! * [`runner`]: runs the batches of a queue, one after another.
@@ -14,6 +15,7 @@
 //! What must always hold: a member is told of success only after the commit that has made its change durable; a member's own error undoes
 //! that member alone; no change is made twice, and what is not known is told as not known.
 
+pub mod admission;
 mod batch;
 pub mod heat;
 pub mod judge;
@@ -25,11 +27,13 @@ pub mod runner;
 pub mod table;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use weir_backend::Replaceable;
 
+use admission::Gates;
 use heat::Heat;
 use queue::Queues;
 use table::Tables;
@@ -70,6 +74,8 @@ pub struct HotRows {
     pub heat: Heat,
     /// The queues of the rows that are hot.
     pub queues: Queues,
+    /// Where open transactions wait.
+    pub gates: Gates,
     /// What is known of tables with hot rows.
     pub tables: Tables,
     /// What is counted.
@@ -83,6 +89,7 @@ impl HotRows {
             settings: Arc::new(ArcSwap::from_pointee(settings)),
             heat: Heat::default(),
             queues: Queues::default(),
+            gates: Gates::default(),
             tables: Tables::default(),
             counters: Counters::default(),
         })
@@ -93,11 +100,13 @@ impl HotRows {
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Batches that were committed.
-    pub batches: std::sync::atomic::AtomicU64,
+    pub batches: AtomicU64,
     /// Statements that were committed in them.
-    pub statements: std::sync::atomic::AtomicU64,
+    pub statements: AtomicU64,
+    /// Statements whose change was made by one statement for several.
+    pub merged: AtomicU64,
     /// Statements that the server had rolled back with their batch, and that ran again.
-    pub replays: std::sync::atomic::AtomicU64,
+    pub replays: AtomicU64,
     /// Statements that left their queue to run by themselves.
-    pub alone: std::sync::atomic::AtomicU64,
+    pub alone: AtomicU64,
 }

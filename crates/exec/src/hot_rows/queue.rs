@@ -7,7 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 use weir_backend::{PoolKey, Profile};
 
@@ -134,11 +134,6 @@ impl Queue {
         members.into_iter().rev().for_each(|member| state.waiting.push_front(member));
     }
 
-    /// For how long its row has been hot.
-    pub fn age(&self) -> std::time::Duration {
-        self.since.elapsed().unwrap_or_default()
-    }
-
     /// Counts a batch that was committed.
     pub(super) fn count(&self, members: usize) {
         self.batches.fetch_add(1, Ordering::Relaxed);
@@ -164,7 +159,7 @@ type Part = HashMap<RowKey, Arc<Queue>>;
 pub struct Queues {
     parts: [Mutex<Part>; PARTS],
     /// What has gone, for display: the rows that were hot last.
-    gone: Mutex<VecDeque<(Instant, Arc<Queue>)>>,
+    gone: Mutex<VecDeque<Arc<Queue>>>,
 }
 
 /// Rows that are shown although they are not hot any more.
@@ -236,7 +231,7 @@ impl Queues {
             return;
         }
         let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
-        gone.push_back((Instant::now(), queue.clone()));
+        gone.push_back(queue.clone());
         if gone.len() > SHOWN {
             gone.pop_front();
         }
@@ -248,8 +243,8 @@ impl Queues {
         all.flat_map(|part| part.values().cloned().collect::<Vec<_>>()).collect()
     }
 
-    /// The rows that were hot last, each with the time at which it was no longer.
-    pub fn cooled(&self) -> Vec<(Instant, Arc<Queue>)> {
+    /// The rows that were hot last, the latest at the end.
+    pub fn cooled(&self) -> Vec<Arc<Queue>> {
         self.gone.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }

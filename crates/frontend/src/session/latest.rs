@@ -126,7 +126,9 @@ impl LatestStatement {
         }
         // An error is a condition too.
         self.warnings = if reply.error.is_some() { reply.warnings.max(1) } else { reply.warnings };
-        let left = reply.warnings > 0 || reply.error.is_some();
+        // In a text of several statements, MariaDB's COMMIT and the like leave those of the statement before.
+        let earlier = mariadb && class.kind == TextKind::Multiple && reply.warned;
+        let left = reply.warnings > 0 || earlier || reply.error.is_some();
         // MariaDB clears them only for statements that name tables, and does not say so: its connection is asked, and of what Weir has
         // learnt it is told by the class.
         let may_stay = mariadb && self.diagnostics == Diagnostics::OnConnection;
@@ -225,6 +227,15 @@ mod tests {
             let (latest, left) = after(LatestStatement::default(), text, &reply, false);
             assert_eq!(left.insert_id, on_connection, "{text}");
             assert_eq!(latest.last_insert_id == Left::OnConnection, on_connection, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_earlier_statement_of_a_text_may_have_left_its_warnings() {
+        for (mariadb, diagnostics) in [(true, Diagnostics::OnConnection), (false, Diagnostics::Empty)] {
+            let reply = ReplyOutcome { warned: true, ..ok(0) };
+            let (latest, _) = after(LatestStatement::default(), "UPDATE t SET a = 'x'; COMMIT", &reply, mariadb);
+            assert_eq!((latest.diagnostics, latest.warnings), (diagnostics, 0), "{mariadb}");
         }
     }
 

@@ -124,6 +124,7 @@ impl Session {
             server: server.map(String::as_str),
             place: place.name(),
             lane: run.on_lane,
+            batch: (self.ran.batch > 0).then_some(self.ran.batch),
         };
         let line = |literals| LogLine::statement(self.who(), entry, text_of(entry, text, literals), &ended);
         if let Some(slow) = endpoint.oversight.logs.slow.as_ref().filter(|_| is_slow) {

@@ -11,6 +11,8 @@ pub(crate) struct ReplyOutcome {
     pub(crate) status: Option<StatusFlags>,
     /// Warnings of the last result.
     pub(crate) warnings: u16,
+    /// One of its results had some.
+    pub(crate) warned: bool,
     /// `ROW_COUNT()` after it.
     pub(crate) row_count: i64,
     /// `FOUND_ROWS()` after it, if it was a result set.
@@ -50,6 +52,7 @@ impl ReplyOutcome {
 
     pub(super) fn note_ok(&mut self, ok: &OkPacket<'_>, rows: u64) -> Result<(), Malformed> {
         self.warnings = ok.warnings;
+        self.warned |= ok.warnings > 0;
         self.status = Some(ok.status);
         if ok.header == 0xfe {
             self.row_count = -1;
@@ -80,6 +83,7 @@ impl ReplyOutcome {
     /// A result set has ended.
     pub(super) fn note_eof(&mut self, eof: &EofPacket, rows: u64) {
         self.warnings = eof.warnings;
+        self.warned |= eof.warnings > 0;
         self.status = Some(eof.status);
         self.row_count = -1;
         self.found_rows = Some(rows);

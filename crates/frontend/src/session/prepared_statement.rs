@@ -8,7 +8,7 @@ use weir_admin::digests::Digested;
 use weir_backend::lanes::Group;
 use weir_backend::profile::SharedProfile;
 use weir_backend::statement::StatementKey;
-use weir_sql::hot_row::HotText;
+use weir_sql::hot_row::{HotText, TransactionHints};
 use weir_sql::{Class, RoutingHint};
 use weir_wire::error::codes;
 use weir_wire::stmt::{Execute, settle_null_types};
@@ -49,6 +49,8 @@ pub(crate) struct PreparedStatement {
     pub(crate) digest: Option<u128>,
     /// Its text as a statement that may ride in a batch, and the hash of what it says of its row.
     pub(crate) hot: Option<(Rc<HotText>, u64)>,
+    /// What its hints say of its transaction.
+    pub(crate) hints: Option<TransactionHints>,
     /// The lanes whose settings were last found to be those that it was prepared with.
     pub(crate) lanes: Weak<Group>,
 }

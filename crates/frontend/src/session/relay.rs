@@ -222,11 +222,12 @@ impl Relay<'_> {
                 return Err(self.lost("it has stopped answering", said));
             }
         }
-        if kill_connection {
+        if kill_connection && (self.harmless || self.handle.has(Interrupt::ShutdownNow)) {
             (self.kill)(self.lease.thread_id, Kill::Connection);
             return Err(Broken::Killed);
         }
-        if ends_statement(self.handle) && killed.first() {
+        // What changes something is ended, and the session when the server has said whether it has still done it.
+        if (kill_connection || ends_statement(self.handle)) && killed.first() {
             (self.kill)(self.lease.thread_id, Kill::Query);
         }
         Ok(())

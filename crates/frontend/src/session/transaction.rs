@@ -98,6 +98,8 @@ pub(super) struct Transaction {
     ended_by_itself: bool,
     /// A statement was killed because the session waited in a cycle with others.
     deadlocked: bool,
+    /// A statement's hint has ended it, and the client may still send its COMMIT or ROLLBACK.
+    pub(super) ended_by_hint: bool,
     /// It began with the statement at hand.
     pub(super) begun_with_statement: bool,
     /// The session's permit among transactions and statements over several shards. It outlives the transaction by the statement.

@@ -6,7 +6,7 @@ fn modes() -> [LexMode; 2] {
 }
 
 fn hot(text: &str, mode: LexMode) -> Option<HotText> {
-    HotText::of(text.as_bytes(), mode, &classify(text.as_bytes(), mode))
+    HotText::of(text.as_bytes(), mode, &classify(text.as_bytes(), mode)).ok()
 }
 
 #[test]
@@ -112,5 +112,26 @@ fn parameters_name_a_row_unless_they_are_new_values_or_guards() {
         ("INSERT INTO t VALUES (?, ?) ON DUPLICATE KEY UPDATE n = n + ?", &[0]),
     ] {
         assert_eq!(hot(text, LexMode::default()).expect("it may join").parameters(), parameters, "{text}");
+    }
+}
+
+#[test]
+fn what_keeps_a_statement_from_riding_is_told() {
+    let mode = LexMode { dialect: Dialect::MariaDb, ..LexMode::default() };
+    for (text, unfit) in [
+        ("INSERT INTO t VALUES (1)", Unfit::Clause),
+        ("UPDATE t, u SET t.a = 1", Unfit::Clause),
+        ("DELETE FROM t WHERE id = 5 RETURNING a", Unfit::Clause),
+        ("UPDATE t SET a = @x", Unfit::Computes),
+        ("UPDATE t SET a = (SELECT 1)", Unfit::Computes),
+        ("UPDATE t SET a = LAST_INSERT_ID()", Unfit::Session),
+        ("UPDATE t SET a = 1 /* why */", Unfit::Comment),
+        ("DELETE t FROM", Unfit::Text),
+        ("REPLACE INTO t VALUES (1)", Unfit::Statement),
+        ("begin; update t set a = 1; rollback", Unfit::Statement),
+    ] {
+        let class = classify(text.as_bytes(), mode);
+        assert_eq!(HotText::of(text.as_bytes(), mode, &class).err(), Some(unfit), "{text}");
+        assert!(!unfit.reason().is_empty());
     }
 }

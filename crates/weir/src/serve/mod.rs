@@ -118,6 +118,7 @@ fn endpoint(config: &CheckedConfig, control: &tokio::runtime::Runtime, takeover:
     let commands = Arc::new(Commands::new(registry.clone(), groups.clone(), oversight.clone()));
     commands.tell_of_transactions(transactions.clone());
     let hot_rows = HotRows::new(hot_row_settings(config));
+    commands.tell_of_hot_rows(hot_rows.clone());
     let (max_connections, max_user_connections) = server_limits(config);
     let admission = Arc::new(Admission::new(max_connections, max_user_connections, groups.len()));
     Ok(Endpoint {

@@ -2,17 +2,18 @@
 //!
 //! What must hold: where a row is gets to know only who has a right on its table, which the servers say.
 
-use weir_plan::explain;
+use weir_plan::{Plan, explain};
 use weir_sql::facts::facts;
+use weir_sql::hot_row::HotText;
 use weir_sql::resolve::Context;
-use weir_sql::{Bump, classify};
+use weir_sql::{Bump, Class, Effects, classify};
 use weir_wire::resultset::{Column, ResultSet};
 use weir_wire::{Failure, Fault, error::codes};
 
 use super::super::Session;
 use super::super::statement::{Form, Statement};
 use super::super::stopped::Stopped;
-use crate::backends::ServerId;
+use crate::backends::{HOME, ServerId};
 
 impl Session {
     /// The statement that a `WEIR …` text wants to be explained, if it does.
@@ -24,24 +25,49 @@ impl Session {
 
     /// Answers with the plan of a statement.
     pub(in super::super) async fn explain(&mut self, statement: &str) -> Result<(), Stopped> {
-        let Some(sharding) = self.sharding() else {
-            let message =
-                "There is one shard, or the session has chosen one (weir_shard): every statement runs there as it is";
-            return Err(Failure::new(Fault::Client, 1235, b"42000", message).into());
-        };
         let class = classify(statement.as_bytes(), self.state.lex);
+        let hot_row = self.explain_hot_row(statement.as_bytes(), &class);
+        let Some(sharding) = self.sharding() else {
+            let Some(hot_row) = hot_row else {
+                let message = "There is one shard, or the session has chosen one (weir_shard): every statement runs there as it is";
+                return Err(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message).into());
+            };
+            let shard = self.chosen_shard.unwrap_or(HOME);
+            self.answer_explain(&[("Shard".to_owned(), self.name_of_shard(shard)), hot_row]);
+            return Ok(());
+        };
         let arena = Bump::new();
         let asked = &Statement::new(&arena, statement.as_bytes(), &class, self.state.lex, Form::Resolved);
         self.may_know_of_tables(asked, sharding.catalog().fold_case).await?;
         let planned = self.plan(&sharding, asked).await?;
-        let rows = explain::rows(&planned.plan, &planned.catalog);
+        let mut rows = explain::rows(&planned.plan, &planned.catalog);
+        rows.extend(hot_row.filter(|_| matches!(planned.plan, Plan::Home | Plan::Route(_))));
+        self.answer_explain(&rows);
+        Ok(())
+    }
+
+    fn answer_explain(&mut self, rows: &[(String, String)]) {
         let cell = |text: &str| Some(text.as_bytes().to_vec());
         let result = ResultSet {
             columns: vec![Column::text("Item"), Column::text("Value")],
             rows: rows.iter().map(|(item, value)| vec![cell(item), cell(value)]).collect(),
         };
         self.result_here(&result);
-        Ok(())
+    }
+
+    /// What becomes of a change of rows when many clients change the same one.
+    fn explain_hot_row(&self, text: &[u8], class: &Class) -> Option<(String, String)> {
+        let changes = class.effects.contains(Effects::WRITES) && !class.effects.contains(Effects::IMPLICIT_COMMIT);
+        let value = || {
+            if !self.shared.hot_rows.settings.load().enabled {
+                return "not batched: hot_rows.enabled is false".to_owned();
+            }
+            match HotText::of(text, self.state.lex, class) {
+                Ok(_) => "batched with statements of other clients for the same row, while the row is hot".to_owned(),
+                Err(unfit) => format!("not batched: {}", unfit.reason()),
+            }
+        };
+        changes.then(|| ("Hot row".to_owned(), value()))
     }
 
     /// Asks all shards about the tables that a statement names: SHOW COLUMNS needs any right on the table.

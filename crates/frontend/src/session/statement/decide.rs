@@ -101,6 +101,8 @@ pub(in crate::session) struct Facts {
     pub(in crate::session) in_transaction: bool,
     /// One is begun that no server knows of.
     pub(in crate::session) begun_here: bool,
+    /// A statement's hint has ended the transaction, and nothing has been run since.
+    pub(in crate::session) ended_by_hint: bool,
     /// A replica serves the transaction.
     pub(in crate::session) on_replica: bool,
     pub(in crate::session) autocommit: bool,
@@ -314,7 +316,7 @@ fn answer(statement: &Statement<'_>, facts: &Facts) -> Option<Course> {
         TextKind::Begin { read_only } if !facts.keeps_connection && !facts.begin_is_a_block && !comment() => {
             Answer::Begin(read_only)
         }
-        TextKind::Commit | TextKind::Rollback if facts.begun_here && !comment() => Answer::End,
+        TextKind::Commit | TextKind::Rollback if (facts.begun_here || facts.ended_by_hint) && !comment() => Answer::End,
         TextKind::Kill(target) => Answer::Kill(target),
         TextKind::ShowProcesslist { full } if as_text => Answer::ProcessList { full },
         TextKind::Multiple if as_text && has_kill(text, statement.mode()) => {

@@ -5,7 +5,9 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use tokio::sync::OwnedSemaphorePermit;
 
 use weir_backend::Profile;
 use weir_exec::hot_rows::member::{Done, Execution as Executed, Member, Order, Said, Verdict, WarningRow};
@@ -15,15 +17,17 @@ use weir_exec::hot_rows::table::{TableKey, askable};
 use weir_plan::Plan;
 use weir_sql::Effects;
 use weir_sql::hot_row::{Framing, HotText, mixed};
+use weir_wire::error::codes;
 use weir_wire::packets::{ErrPacket, OkPacket, SessionChange, put_session_change};
 use weir_wire::params::Parameter;
-use weir_wire::{Capabilities, Malformed, StatusFlags};
+use weir_wire::{Capabilities, Failure, Fault, Malformed, StatusFlags};
 
 use super::super::Session;
 use super::super::condition::Condition;
 use super::super::latest::{Diagnostics, Left};
 use super::super::outcome::ReplyOutcome;
 use super::super::relay::Told;
+use super::super::release::only_number;
 use super::super::state::Begin;
 use super::super::stopped::{Stopped, malformed};
 use super::decide::OneServer;
@@ -82,12 +86,17 @@ impl Session {
         rows.heat.is_hot(row, rows.settings.load().threshold)
     }
 
-    /// Lets a statement of a hot row ride in a batch. False: it has done nothing, and is to run by itself.
-    pub(super) async fn run_in_batch(&mut self, statement: &Statement<'_>) -> Result<bool, Stopped> {
+    /// Lets a statement of a hot row ride in a batch. False: it has done nothing, and is to run by itself. `must_affect`: so many rows, or
+    /// it is to have done nothing.
+    pub(super) async fn run_in_batch(
+        &mut self,
+        statement: &Statement<'_>,
+        must_affect: Option<u64>,
+    ) -> Result<bool, Stopped> {
         let Some(hot) = hot_text(statement).filter(|hot| self.may_ride_in_batch(statement, hot)) else {
             return Ok(false);
         };
-        let Some(member) = self.member(statement, hot).await else { return Ok(false) };
+        let Some(member) = self.member(statement, hot, must_affect).await else { return Ok(false) };
         if !self.aim_batch(statement, hot).await? {
             self.target_writer();
             return Ok(false);
@@ -121,6 +130,49 @@ impl Session {
         }
     }
 
+    /// Waits until a transaction that is about to begin with a change of a hot row may go to the server: as long as it could wait for the
+    /// lock there.
+    pub(super) async fn admit_to_row(&mut self, row: u64) -> Result<OwnedSemaphorePermit, Stopped> {
+        let rows = self.endpoint.hot_rows.clone();
+        let gate = rows.gates.of(row, rows.settings.load().admission);
+        if let Ok(permit) = gate.clone().try_acquire_owned() {
+            return Ok(permit);
+        }
+        let bound = self.lock_wait().await?;
+        self.handle.set_state("Waiting for a hot row");
+        let mut admitted = std::pin::pin!(tokio::time::timeout(bound, gate.acquire_owned()));
+        let permit = loop {
+            // Cancel-safe: whoever does not wait any more gives up its place, `gone` keeps what was read, a bell keeps its ring.
+            tokio::select! {
+                biased;
+                permit = &mut admitted => break permit,
+                () = self.handle.bell.rung() => self.stops_waiting()?,
+                error = self.client.gone() => return Err(Stopped::Ended(error.into())),
+            }
+        };
+        self.handle.set_state("");
+        permit.ok().and_then(Result::ok).ok_or_else(|| {
+            let message = "Lock wait timeout exceeded; try restarting transaction";
+            Failure::new(Fault::Client, codes::ER_LOCK_WAIT_TIMEOUT, b"HY000", message).into()
+        })
+    }
+
+    /// How long the session's statements wait for a lock.
+    async fn lock_wait(&mut self) -> Result<Duration, Stopped> {
+        let own = self.state.profile.variable("innodb_lock_wait_timeout").and_then(|seconds| seconds.parse().ok());
+        let server = self.shared.at(self.target.place()).pool.server.settings.name.clone();
+        let gates = &self.endpoint.hot_rows.clone().gates;
+        if let Some(known) = own.map(Duration::from_secs).or_else(|| gates.lock_wait(&server)) {
+            return Ok(known);
+        }
+        let mut lease = self.lend(self.target.place()).await??;
+        lease.has_found_rows = false;
+        let told = only_number(lease.query("SELECT @@GLOBAL.innodb_lock_wait_timeout").await?);
+        let wait = Duration::from_secs(told.unwrap_or(50));
+        gates.learn_lock_wait(&server, wait);
+        Ok(wait)
+    }
+
     /// Whether nothing of the session keeps its statement from running on another connection.
     fn may_ride_in_batch(&self, statement: &Statement<'_>, hot: &HotText) -> bool {
         let state = &self.state;
@@ -143,7 +195,12 @@ impl Session {
     }
 
     /// The statement as a member of a batch. What an earlier one has left on a connection is learnt first.
-    async fn member(&mut self, statement: &Statement<'_>, hot: &HotText) -> Option<Arc<Member>> {
+    async fn member(
+        &mut self,
+        statement: &Statement<'_>,
+        hot: &HotText,
+        must_affect: Option<u64>,
+    ) -> Option<Arc<Member>> {
         if self.current.lease.is_some() {
             self.give_way().await;
         }
@@ -165,7 +222,7 @@ impl Session {
             _ => Order::Text(hot.statement(statement.text).to_vec()),
         };
         let sets = hot.class.effects.contains(Effects::SETS_LAST_INSERT_ID);
-        Some(Member::new(order, insert_id, sets, None))
+        Some(Member::new(order, insert_id, sets, must_affect))
     }
 
     /// Finds the server of the statement alone. False: it is not one shard's writer that runs the statement as it is.

@@ -13,6 +13,7 @@
 pub(in crate::session) mod admit;
 mod answer;
 pub(in crate::session) mod decide;
+mod hinted;
 mod hot_row;
 pub(in crate::session) mod lane;
 mod multi_statement;

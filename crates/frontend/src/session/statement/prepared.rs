@@ -9,7 +9,7 @@ use std::rc::{Rc, Weak};
 use weir_admin::digests::Digested;
 use weir_backend::lanes::MAX_COMMAND;
 use weir_backend::statement::{Prepared, StatementKey};
-use weir_sql::hot_row::HotText;
+use weir_sql::hot_row::{HotText, TransactionHints};
 use weir_sql::{Bump, Class, Effects, Pins, RoutingHint, StateValues, TextKind, classify};
 use weir_wire::error::codes;
 use weir_wire::params::Parameter;
@@ -21,6 +21,7 @@ use super::super::prepared_statement::{
     LAST_PREPARED, MOST_STATEMENTS, PreparedStatement, TOO_MANY_STATEMENTS, too_many_statements,
 };
 use super::super::stopped::{SessionEnd, Stopped, malformed};
+use super::hinted::{malformed_hint, may_be_hinted, not_hinted};
 use super::{Execution, Form, Statement, names_server_threads};
 use crate::texts::may_ride;
 
@@ -39,6 +40,7 @@ struct Preparation {
     class: Class,
     hint: Option<RoutingHint>,
     digested: Rc<Digested>,
+    hints: Option<TransactionHints>,
 }
 
 impl Session {
@@ -50,7 +52,7 @@ impl Session {
         }
         let text = &payload[1..];
         self.learn_reading(text).await?;
-        let Preparation { text, class, hint, digested } = match self.preparation(text) {
+        let Preparation { text, class, hint, digested, hints } = match self.preparation(text) {
             Ok(preparation) => preparation,
             Err(failure) => {
                 self.refuse(&failure);
@@ -73,11 +75,12 @@ impl Session {
             Ok(Some(params)) => {
                 self.last_prepared = id;
                 let digest = may_ride(&class).then(|| weir_sql::digest(&key.text, self.state.lex).0);
-                let hot = HotText::of(&key.text, self.state.lex, &class);
+                let hot = HotText::of(&key.text, self.state.lex, &class).ok();
                 let hot = hot.and_then(|hot| Some((hot.row(&key.text, self.state.lex)?, Rc::new(hot))));
                 let statement = PreparedStatement {
                     hot: hot.map(|(row, hot)| (hot, row)),
                     hint,
+                    hints,
                     digest,
                     digested,
                     key,
@@ -111,7 +114,13 @@ impl Session {
         let hint = weir_sql::routing_hint(asked, lex);
         let blanked = hint.and_then(|_| weir_sql::without_routing_hint(asked, lex));
         let asked = blanked.as_deref().unwrap_or(asked);
+        let hinted = weir_sql::hot_row::transaction_hints(asked, lex).transpose().map_err(|_| malformed_hint())?;
+        let hints = hinted.as_ref().map(|(hints, _)| *hints);
+        let asked = hinted.as_ref().map_or(asked, |(_, plain)| plain);
         let mut class = classify(asked, lex);
+        if hints.is_some() && !may_be_hinted(&class) {
+            return Err(not_hinted());
+        }
         match class.kind {
             TextKind::Weir(_) => {
                 let message = "This command is not supported in the prepared statement protocol yet";
@@ -129,7 +138,7 @@ impl Session {
             false => None,
         };
         let text = spliced.map_or_else(|| asked.into(), Vec::into_boxed_slice);
-        Ok(Preparation { text, class, hint, digested })
+        Ok(Preparation { text, class, hint, digested, hints })
     }
 
     fn next_statement_id(&mut self) -> u32 {
@@ -261,7 +270,7 @@ impl Session {
         }
         let execute = Execute::parse(payload, prepared.params, capabilities).map_err(malformed)?;
         let untyped = prepared.take_types(&execute, capabilities.contains(Capabilities::QUERY_ATTRIBUTES), mariadb)?;
-        let PreparedStatement { params, long_data, .. } = *prepared;
+        let PreparedStatement { params, long_data, hints, .. } = *prepared;
         // MySQL keeps something of the types of earlier executions: on a lane those would be other sessions'.
         let fits = !long_data && !prepared.cursor && (!prepared.retyped || mariadb);
         let rides = prepared.digest.filter(|_| fits && !untyped && payload.len() <= MAX_COMMAND);
@@ -288,6 +297,9 @@ impl Session {
         };
         let arena = Bump::new();
         let statement = Statement::new(&arena, &key.text, &class, self.state.lex, Form::Prepared(execution));
+        if let Some(hints) = hints {
+            return Box::pin(self.run_hinted(&statement, hints)).await;
+        }
         self.run_statement(&statement.hinted(admitted.hint.filter(|_| !long_data).or(hint))).await
     }
 

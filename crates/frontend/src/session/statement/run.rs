@@ -17,9 +17,16 @@ impl Session {
     /// The way of a statement that may run: decides its course, and runs it.
     pub(super) async fn run_statement(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
         let row = self.hot_row(statement);
-        if row.is_some_and(|row| self.is_hot(row)) && Box::pin(self.run_in_batch(statement)).await? {
+        if row.is_some_and(|row| self.is_hot(row)) && Box::pin(self.run_in_batch(statement, None)).await? {
             return Ok(());
         }
+        // Those that hold nothing yet: a transaction that does must not wait here for one that waits for it on the server.
+        let _admitted = match row {
+            Some(row) if self.state.begin.is_some() && self.is_hot(row) => {
+                Some(Box::pin(self.admit_to_row(row)).await?)
+            }
+            _ => None,
+        };
         let _in_flight = row.map(|row| InFlight::begin(&self.shared.hot_rows, row));
         // Shards plan a text that has the session's values in it.
         match self.endpoint.sharding.is_some().then(|| self.splice_state(statement)).flatten() {
@@ -33,7 +40,9 @@ impl Session {
 
     /// `planned`: the statement with the text that shards plan.
     async fn run_as_planned(&mut self, statement: &Statement<'_>, planned: &Statement<'_>) -> Result<(), Stopped> {
-        match self.course(statement, planned).await? {
+        let course = self.course(statement, planned).await?;
+        self.transaction.ended_by_hint = false;
+        match course {
             Course::OneServer(place) => self.run_on_server(statement, place).await,
             Course::MultiShard(plan) => Box::pin(self.run_plan(planned, plan)).await,
             Course::Transaction(act) => Box::pin(self.transact(act, statement)).await,
@@ -78,6 +87,7 @@ impl Session {
             confined_to: (bound && !self.may_change_shard()).then_some(self.current.server.shard),
             in_transaction: self.state.in_transaction(),
             begun_here: self.state.begin.is_some(),
+            ended_by_hint: self.transaction.ended_by_hint,
             on_replica: self.current.reader_life.is_some(),
             autocommit: self.state.status.contains(StatusFlags::AUTOCOMMIT),
             keeps_connection: self.current.lease.is_some() && !self.held,

@@ -68,6 +68,9 @@ impl Session {
         let text = rewritten.as_deref().unwrap_or(text);
         let blanked = read.hint.and_then(|_| weir_sql::without_routing_hint(text, self.state.lex));
         let command = (rewritten.is_none() && blanked.is_none()).then_some(payload);
+        if read.hinted {
+            return Box::pin(self.run_hinted_text(head, text)).await;
+        }
         // The programs that it calls may say more than the text alone.
         let known = self.class_by_programs(&read.class, text);
         let hot = if self.shared.hot_rows.settings.load().enabled { read.hot(text, self.state.lex) } else { None };
