@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use weir_backend::Server;
 use weir_backend::server::Health;
-use weir_ddl::attach;
+use weir_ddl::{attach, hot_tables};
 use weir_exec::hot_rows::HotRows;
 use weir_shards::Sharding;
 use weir_topology::{Group, Member, SetWriterError, View};
@@ -182,6 +182,9 @@ impl Commands {
             Command::Detach(database) => {
                 tracing::info!(database, user = caller.user, "a database is detached");
                 attach::detach(self.sharding()?, &database).await.map(|()| Answer::Done)
+            }
+            Command::AlterHot { table, merge } => {
+                hot_tables::alter(self.sharding()?, &table, merge).await.map(|()| Answer::Done)
             }
             Command::Help(words) => Ok(help(words.as_deref())),
         }

@@ -95,7 +95,10 @@ impl Catalog {
             }
             Change::AddTable(object, _) | Change::RereadTable(object) => {
                 if let Some(table) = told.tables.get(object) {
-                    self.within(object)?.tables.insert(name_of(object), Arc::new(table.clone()));
+                    let tables = &mut self.within(object)?.tables;
+                    let stays = matches!(change, Change::RereadTable(_));
+                    let hot_merge = stays && tables.get(&name_of(object)).is_some_and(|before| before.hot_merge);
+                    tables.insert(name_of(object), Arc::new(Table { hot_merge, ..table.clone() }));
                 }
             }
             Change::DropTable(object) => {

@@ -33,6 +33,9 @@ pub struct Table {
     pub auto_increment: Option<usize>,
     /// The shard clause, as SHOW CREATE TABLE shows it within `/*weir: … */`.
     pub clause: String,
+    /// Its counters may be moved by one statement for several clients: `WEIR ALTER TABLE … HOT MERGE`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub hot_merge: bool,
     /// It is sharded because nothing else was said: it may become SINGLE as long as it has no rows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_default: bool,

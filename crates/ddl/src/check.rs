@@ -212,6 +212,7 @@ mod tests {
             triggers: false,
             auto_increment: None,
             clause: String::new(),
+            hot_merge: false,
             by_default: false,
         }
     }

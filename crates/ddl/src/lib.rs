@@ -5,12 +5,14 @@
 //!
 //! * [`define`]: CREATE, ALTER, DROP and the like; [`routine`]: stored procedures and functions.
 //! * [`show`]: SHOW, ANALYZE, `information_schema`.
+//! * [`hot_tables`]: how changes of a table's hot rows are made.
 //! * [`check`], [`attach`], [`rebuild`]: the catalog and what the servers have.
 #![forbid(unsafe_code)]
 
 pub mod attach;
 pub mod check;
 pub mod define;
+pub mod hot_tables;
 pub mod rebuild;
 pub mod routine;
 pub mod show;

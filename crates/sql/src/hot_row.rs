@@ -5,12 +5,14 @@
 //! are about one row have the same, if they have one shape and spell its values alike.
 
 mod hints;
+mod merge;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 
 pub use hints::{MalformedHint, TransactionHints, transaction_hints};
+pub use merge::{Compare, CounterMove};
 
 use bumpalo::Bump;
 

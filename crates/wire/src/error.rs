@@ -75,6 +75,7 @@ pub mod codes {
     pub const ER_NOT_SUPPORTED_YET: u16 = 1235;
     pub const ER_UNKNOWN_STMT_HANDLER: u16 = 1243;
     pub const ER_QUERY_INTERRUPTED: u16 = 1317;
+    pub const ER_NO_SUCH_TABLE: u16 = 1146;
     pub const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
     /// Transactions wait for each other's locks.
     pub const ER_LOCK_DEADLOCK: u16 = 1213;

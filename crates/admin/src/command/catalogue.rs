@@ -295,6 +295,31 @@ pub static CATALOGUE: &[Spec] = &[
         build: |arguments| Ok(Command::Detach(arguments.text(DATABASE.name)?)),
     },
     Spec {
+        sql: &["ALTER TABLE table HOT mode"],
+        ctl: "HOT table mode",
+        method: Method::Put,
+        path: "/api/v1/hot-rows/tables/{table}",
+        arguments: &[
+            Argument { name: "table", kind: ArgumentKind::Text, about: "The table, as `database.table`" },
+            Argument {
+                name: "mode",
+                kind: ArgumentKind::Text,
+                about: "`MERGE`: counters are changed by one statement for several clients; `GROUP`: each statement runs",
+            },
+        ],
+        shape: Shape::Done,
+        about: "Choose how changes of a sharded table's hot rows are made",
+        build: |arguments| {
+            let mode = arguments.text("mode")?;
+            let merge = match mode.to_ascii_uppercase().as_str() {
+                "MERGE" => true,
+                "GROUP" => false,
+                _ => return Err(super::wrong_argument(&format!("`mode` must be MERGE or GROUP, not `{mode}`"))),
+            };
+            Ok(Command::AlterHot { table: arguments.text("table")?, merge })
+        },
+    },
+    Spec {
         sql: &["HELP [command …]"],
         ctl: "HELP [command …]",
         method: Method::Get,

@@ -73,6 +73,13 @@ pub enum Command {
     ResumeDefinition(u64),
     /// Forgets a definition.
     CancelDefinition(u64),
+    /// Says how changes of a table's hot rows are made.
+    AlterHot {
+        /// The table, with its database.
+        table: String,
+        /// Those of counters by one statement for several clients.
+        merge: bool,
+    },
     /// Adopts a database that is on the servers.
     Attach(String),
     /// Forgets a database.

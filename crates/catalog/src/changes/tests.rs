@@ -21,6 +21,7 @@ fn table() -> Table {
         triggers: false,
         auto_increment: None,
         clause: "global".into(),
+        hot_merge: false,
         by_default: false,
     }
 }

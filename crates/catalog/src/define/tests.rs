@@ -61,6 +61,7 @@ fn add(catalog: &mut Catalog, sql: &str) {
         triggers: false,
         auto_increment: None,
         clause: placed.clause,
+        hot_merge: false,
         by_default: placed.by_default,
     };
     let name = sql.split_whitespace().nth(2).expect("name").to_owned();

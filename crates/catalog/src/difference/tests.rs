@@ -26,6 +26,7 @@ fn table(parent: Option<&str>) -> Table {
         triggers: false,
         auto_increment: None,
         clause: "global".into(),
+        hot_merge: false,
         by_default: false,
     }
 }

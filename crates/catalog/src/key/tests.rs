@@ -57,6 +57,7 @@ fn table(types: &[&str], method: Method) -> Table {
         triggers: false,
         auto_increment: None,
         clause: String::new(),
+        hot_merge: false,
         by_default: false,
     }
 }

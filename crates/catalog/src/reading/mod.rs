@@ -116,6 +116,7 @@ fn empty(placed: &Placed) -> Table {
         triggers: false,
         auto_increment: None,
         clause: placed.clause.clone(),
+        hot_merge: false,
         by_default: placed.by_default,
     }
 }

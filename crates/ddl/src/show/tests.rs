@@ -24,6 +24,7 @@ fn table(placement: Placement, clause: &str) -> Table {
         triggers: false,
         auto_increment: None,
         clause: clause.to_owned(),
+        hot_merge: false,
         by_default: false,
     }
 }

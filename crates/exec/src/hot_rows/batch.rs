@@ -19,6 +19,7 @@ use weir_wire::{Failure, Fault, Malformed, StatusFlags};
 
 use super::judge::{Fate, Heard, judge};
 use super::member::{Done, Execution, Member, Order, Said, Verdict, WarningRow};
+use super::merged::Merging;
 use super::reply;
 
 /// Errors of a server that takes no writes: they are the servers' to tell, not the batch's.
@@ -51,6 +52,8 @@ pub(super) struct Ran {
     pub(super) time: Duration,
     /// It was rolled back, as more must be asked.
     pub(super) wants: Option<Probes>,
+    /// Its members' changes were made by one statement.
+    pub(super) merged: bool,
     /// It was committed, or has run without a transaction.
     pub(super) committed: bool,
     /// The last statement may have left warnings on the connection.
@@ -58,10 +61,10 @@ pub(super) struct Ran {
 }
 
 /// What was heard of a member.
-struct Answer {
-    said: Said,
-    warnings: Option<Vec<WarningRow>>,
-    last_insert_id: Option<u64>,
+pub(super) struct Answer {
+    pub(super) said: Said,
+    pub(super) warnings: Option<Vec<WarningRow>>,
+    pub(super) last_insert_id: Option<u64>,
 }
 
 /// A batch that is run.
@@ -69,6 +72,7 @@ pub(super) struct Batch<'a> {
     pub(super) members: &'a [Arc<Member>],
     pub(super) probes: Probes,
     pub(super) parsing: &'a SharedProfile,
+    pub(super) merging: &'a Merging,
 }
 
 impl Batch<'_> {
@@ -82,11 +86,32 @@ impl Batch<'_> {
         let sets = self.members.iter().any(|member| member.sets_insert_id);
         self.probes.insert_id |= !self.begins() && sets;
         let begun = Instant::now();
+        if let Some(merges) = self.merges() {
+            match self.merge(lease, merges).await {
+                Some(answers) => {
+                    let time = begun.elapsed();
+                    let (ends, wants, committed) = self.commit(lease, answers).await;
+                    return Ran { ends, time, wants, merged: true, committed, soiled: false };
+                }
+                None if lease.retired => {
+                    let ends = self.members.iter().map(|_| End::Again).collect();
+                    return Ran {
+                        ends,
+                        time: begun.elapsed(),
+                        wants: None,
+                        merged: false,
+                        committed: false,
+                        soiled: true,
+                    };
+                }
+                None => {}
+            }
+        }
         if let Err(failure) = self.queue_all(lease).await {
             tracing::debug!(%failure, "a batch could not be sent");
             let ends = self.members.iter().map(|_| End::Ended(Verdict::Alone)).collect();
             lease.retired = true;
-            return Ran { ends, time: begun.elapsed(), wants: None, committed: false, soiled: true };
+            return Ran { ends, time: begun.elapsed(), wants: None, merged: false, committed: false, soiled: true };
         }
         let mut answers = Vec::with_capacity(self.members.len());
         let lost = self.read_all(lease, &mut answers).await.err();
@@ -97,7 +122,7 @@ impl Batch<'_> {
             None => (self.ends_of_single(lease, answers).await, None, true),
         };
         let soiled = !self.probes.warnings || wants.is_some() || !committed;
-        Ran { ends, time, wants, committed, soiled }
+        Ran { ends, time, wants, merged: false, committed, soiled }
     }
 
     /// Queues the whole batch, and prepares before that what its members execute.
@@ -126,15 +151,15 @@ impl Batch<'_> {
             keys.push(key);
         }
         if self.begins() {
-            self.queue_text(lease, b"BEGIN");
+            queue_text(lease, b"BEGIN");
         }
         let mut payload = Vec::new();
         for member in self.members {
             if self.probes.insert_id {
-                self.queue_text(lease, format!("DO LAST_INSERT_ID({})", member.insert_id).as_bytes());
+                queue_text(lease, format!("DO LAST_INSERT_ID({})", member.insert_id).as_bytes());
             }
             match &member.order {
-                Order::Text(text) => self.queue_text(lease, text),
+                Order::Text(text) => queue_text(lease, text),
                 Order::Execute(execution) => {
                     let key = keys.iter().find(|key| key.text == execution.text).expect("it was prepared above");
                     let id = lease.statements.peek(key).map_or(0, |prepared| prepared.id);
@@ -150,18 +175,13 @@ impl Batch<'_> {
                 }
             }
             if self.probes.warnings {
-                self.queue_text(lease, b"SHOW WARNINGS");
+                queue_text(lease, b"SHOW WARNINGS");
             }
             if self.probes.insert_id {
-                self.queue_text(lease, b"SELECT LAST_INSERT_ID()");
+                queue_text(lease, b"SELECT LAST_INSERT_ID()");
             }
         }
         Ok(())
-    }
-
-    fn queue_text(&self, lease: &mut Lease, text: &[u8]) {
-        let payload = query_payload(text, lease.capabilities);
-        lease.queue(&payload, true);
     }
 
     /// Sends the batch, and reads what comes back.
@@ -212,7 +232,7 @@ impl Batch<'_> {
                 continue;
             }
             if said.warns() && !self.probes.warnings {
-                self.queue_text(lease, b"SHOW WARNINGS");
+                queue_text(lease, b"SHOW WARNINGS");
                 let shown = match reply::send(lease).await {
                     Ok(()) => reply::read(lease).await.map(|reply| reply.rows),
                     Err(failure) => Err(failure),
@@ -275,7 +295,7 @@ impl Batch<'_> {
 
     async fn commit(&self, lease: &mut Lease, answers: Vec<Answer>) -> (Vec<End>, Option<Probes>, bool) {
         // Whatever completion_type is.
-        self.queue_text(lease, b"COMMIT AND NO CHAIN NO RELEASE");
+        queue_text(lease, b"COMMIT AND NO CHAIN NO RELEASE");
         let committed = match reply::send(lease).await {
             Ok(()) => reply::read(lease).await,
             Err(failure) => Err(failure),
@@ -346,6 +366,12 @@ impl Batch<'_> {
         };
         Done { committed: committed.unwrap_or_else(own), said, warnings, last_insert_id, batch: self.members.len() }
     }
+}
+
+/// Queues a text.
+pub(super) fn queue_text(lease: &mut Lease, text: &[u8]) {
+    let payload = query_payload(text, lease.capabilities);
+    lease.queue(&payload, true);
 }
 
 /// Whether a member must be undone and run by itself: it has changed its connection, or other rows than it should.

@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use super::merged::CounterStep;
 use weir_wire::{Capabilities, Failure, StatusFlags};
 
 /// What is sent for a member.
@@ -115,6 +116,8 @@ pub struct Member {
     pub insert_id: u64,
     /// It calls `LAST_INSERT_ID(expr)`.
     pub sets_insert_id: bool,
+    /// The move of a counter that it is, if its table's counters may be moved by one statement for several.
+    pub counter: Option<CounterStep>,
     /// So many rows must be affected, else it is undone: its session runs it by itself then.
     pub must_affect: Option<u64>,
     state: Mutex<(MemberState, Option<Waker>)>,
@@ -123,9 +126,15 @@ pub struct Member {
 
 impl Member {
     /// A member that waits.
-    pub fn new(order: Order, insert_id: u64, sets_insert_id: bool, must_affect: Option<u64>) -> Arc<Member> {
+    pub fn new(
+        order: Order,
+        insert_id: u64,
+        sets_insert_id: bool,
+        counter: Option<CounterStep>,
+        must_affect: Option<u64>,
+    ) -> Arc<Member> {
         let state = Mutex::new((MemberState::Waiting, None));
-        Arc::new(Member { order, insert_id, sets_insert_id, must_affect, state, replays: 0.into() })
+        Arc::new(Member { order, insert_id, sets_insert_id, counter, must_affect, state, replays: 0.into() })
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, (MemberState, Option<Waker>)> {

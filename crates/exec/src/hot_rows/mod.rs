@@ -10,6 +10,8 @@
 //! * [`member`]: a statement that waits for its batch, and what becomes of it.
 //! * [`runner`]: runs the batches of a queue, one after another.
 //! * [`batch`]: one batch on one connection; [`judge`] says what its replies mean, and [`length`] how long the next one may be.
+//! * [`merged`]: a batch whose members move one counter, made by one statement: what each finds is computed ([`counter`]), if the table's
+//!   definition allows it.
 //! * [`table`](mod@table): what must be known of a table before its rows are batched.
 //!
 //! What must always hold: a member is told of success only after the commit that has made its change durable; a member's own error undoes
@@ -17,10 +19,13 @@
 
 pub mod admission;
 mod batch;
+pub mod counter;
+mod definition;
 pub mod heat;
 pub mod judge;
 pub mod length;
 pub mod member;
+pub mod merged;
 pub mod queue;
 mod reply;
 pub mod runner;
@@ -49,8 +54,17 @@ pub struct HotRowSettings {
     pub max_batch: usize,
     /// The longest that a batch should take until its COMMIT: its rows are locked for so long.
     pub max_hold: Duration,
+    /// The tables whose counters may be moved by one statement for several: database and name.
+    pub merge: Vec<(String, String)>,
     /// The most statements of open transactions that may wait on the server for one hot row.
     pub admission: usize,
+}
+
+impl HotRowSettings {
+    /// Whether moves of a table's counters may be made together.
+    pub fn merges(&self, database: &str, table: &str) -> bool {
+        self.merge.iter().any(|(d, t)| d.eq_ignore_ascii_case(database) && t.eq_ignore_ascii_case(table))
+    }
 }
 
 impl Default for HotRowSettings {
@@ -61,6 +75,7 @@ impl Default for HotRowSettings {
             max_batch: 256,
             max_hold: Duration::from_millis(50),
             admission: 4,
+            merge: Vec::new(),
         }
     }
 }

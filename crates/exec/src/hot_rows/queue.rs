@@ -13,6 +13,7 @@ use weir_backend::{PoolKey, Profile};
 
 use super::HotRows;
 use super::member::{Member, Verdict};
+use super::merged::Merging;
 
 /// The rows are kept in so many parts, each with a lock.
 const PARTS: usize = 16;
@@ -75,6 +76,8 @@ pub struct Queue {
     pub statements: AtomicU64,
     /// Members of the batch at hand.
     pub running: AtomicU64,
+    /// What is known of making its members' moves together.
+    pub(super) merging: Merging,
     /// Its members warn or fail: what SHOW WARNINGS shows is asked behind each.
     pub(super) asks_warnings: AtomicBool,
     /// What becomes of LAST_INSERT_ID() is asked behind each member.
@@ -95,6 +98,7 @@ impl Queue {
             batches: AtomicU64::new(0),
             statements: AtomicU64::new(0),
             running: AtomicU64::new(0),
+            merging: Merging::default(),
             asks_warnings: AtomicBool::new(false),
             asks_insert_id: AtomicBool::new(false),
             state: Mutex::default(),

@@ -32,6 +32,8 @@ pub struct Runner {
     pub password: Password,
     /// Whether the server still is the shard's writer.
     pub is_writer: Box<dyn Fn() -> bool>,
+    /// The table's counters may be moved by one statement for several.
+    pub merges: bool,
     /// The table, as the members' user sees it.
     pub table: TableKey,
     /// All that is known of hot rows.
@@ -130,7 +132,33 @@ impl Runner {
         if self.queue.inserts && facts.auto_increment {
             self.queue.asks_insert_id.store(true, Ordering::Relaxed);
         }
+        if facts.transactional && self.merges {
+            self.learn_triggers(&mut lease).await?;
+        }
         Ok(Some(lease).filter(|_| facts.transactional))
+    }
+
+    /// Puts the question whether the table has triggers together, if the members' user could see them.
+    async fn learn_triggers(&self, lease: &mut Lease) -> Result<(), Failure> {
+        let TableKey { database, name, .. } = &self.table;
+        let text = |name: &str| format!("'{}'", name.replace('\'', "''"));
+        let (database, name) = (text(database), text(name));
+        let grantee =
+            "GRANTEE = CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), '''') AND PRIVILEGE_TYPE = 'TRIGGER'";
+        let question = format!(
+            "SELECT EXISTS(SELECT 1 FROM information_schema.USER_PRIVILEGES WHERE {grantee}) OR \
+             EXISTS(SELECT 1 FROM information_schema.SCHEMA_PRIVILEGES WHERE {grantee} AND {database} LIKE TABLE_SCHEMA) OR \
+             EXISTS(SELECT 1 FROM information_schema.TABLE_PRIVILEGES WHERE {grantee} AND TABLE_SCHEMA = {database} AND TABLE_NAME = {name})"
+        );
+        let reply = lease.query(&question).await?;
+        let sees = reply.rows.into_iter().flatten().next().flatten().is_some_and(|cell| cell == b"1");
+        if sees {
+            let question = format!(
+                "SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = {database} AND EVENT_OBJECT_TABLE = {name}"
+            );
+            self.queue.merging.triggers.get_or_init(|| question);
+        }
+        Ok(())
     }
 
     async fn run_batch(
@@ -146,7 +174,7 @@ impl Runner {
         if probes.insert_id || members.iter().any(|member| member.sets_insert_id) {
             lease.insert_id = None;
         }
-        let mut running = std::pin::pin!(Batch { members, probes, parsing }.run(lease));
+        let mut running = std::pin::pin!(Batch { members, probes, parsing, merging: &self.queue.merging }.run(lease));
         loop {
             // What is dropped with the batch is its connection's reply: the connection is closed then.
             tokio::select! {
@@ -173,6 +201,7 @@ impl Runner {
             self.queue.count(members.len());
             counters.batches.fetch_add(1, Ordering::Relaxed);
             counters.statements.fetch_add(members.len() as u64, Ordering::Relaxed);
+            counters.merged.fetch_add(if ran.merged { members.len() as u64 } else { 0 }, Ordering::Relaxed);
         }
         let mut again = Vec::new();
         for (member, end) in members.into_iter().zip(ran.ends) {

@@ -36,6 +36,9 @@ impl Session {
         if class.effects.contains(Effects::CHANGES_GLOBALS) && !failed {
             self.shared.at(self.target.place()).pool.server.retire_connections();
         }
+        if class.effects.contains(Effects::IMPLICIT_COMMIT) {
+            self.shared.hot_rows.tables.forget();
+        }
         self.note_position(class, outcome);
         self.note_branches(class, outcome);
         if self.current.reader_life.is_some() && !self.state.status.contains(StatusFlags::IN_TRANS) {

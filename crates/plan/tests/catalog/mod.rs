@@ -91,6 +91,7 @@ fn table(catalog: &Catalog, text: &str) -> (String, Table) {
         triggers: false,
         auto_increment,
         clause: String::new(),
+        hot_merge: false,
         by_default: false,
     };
     (name.to_owned(), table)

@@ -355,6 +355,7 @@ fn empty(columns: Vec<Column>) -> Table {
         triggers: false,
         auto_increment: None,
         clause: String::new(),
+        hot_merge: false,
         by_default: false,
     }
 }

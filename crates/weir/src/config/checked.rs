@@ -262,6 +262,8 @@ pub(crate) struct HotRows {
     pub(crate) threshold: NonZeroU32,
     /// Statements per batch.
     pub(crate) max_batch: NonZeroU32,
+    /// Tables whose counters may be moved together: database and name.
+    pub(crate) merge: Vec<(String, String)>,
     /// How long a batch should hold its rows.
     pub(crate) max_hold: Duration,
     /// Statements of open transactions that may wait on the server for one row.

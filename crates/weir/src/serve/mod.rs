@@ -148,6 +148,7 @@ fn hot_row_settings(config: &CheckedConfig) -> HotRowSettings {
         max_batch: hot.max_batch.get() as usize,
         max_hold: hot.max_hold,
         admission: hot.admission.get() as usize,
+        merge: hot.merge.clone(),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use weir_plan::{Plan, explain};
 use weir_sql::facts::facts;
-use weir_sql::hot_row::HotText;
+use weir_sql::hot_row::{CounterMove, HotText};
 use weir_sql::resolve::Context;
 use weir_sql::{Bump, Class, Effects, classify};
 use weir_wire::resultset::{Column, ResultSet};
@@ -63,7 +63,12 @@ impl Session {
                 return "not batched: hot_rows.enabled is false".to_owned();
             }
             match HotText::of(text, self.state.lex, class) {
-                Ok(_) => "batched with statements of other clients for the same row, while the row is hot".to_owned(),
+                Ok(hot) => {
+                    let batched = "batched with statements of other clients for the same row, while the row is hot";
+                    let merges = self.merges(&hot) && CounterMove::of(hot.statement(text), self.state.lex).is_some();
+                    let merged = ", and merged with them into one change where the table's definition and the row's value allow it";
+                    if merges { [batched, merged].concat() } else { batched.to_owned() }
+                }
                 Err(unfit) => format!("not batched: {}", unfit.reason()),
             }
         };

@@ -42,6 +42,7 @@ impl Session {
                 Err(stopped) => self.stopped(stopped),
             };
         }
+        let statement = &self.with_database(statement);
         let answered = self.endpoint.commands.run_text(statement, self.caller()).await;
         let error = answered.as_ref().err().map(|failure| failure.code);
         self.endpoint.commands.note_admin(self.who(), format!("WEIR {statement}"), error);
@@ -54,6 +55,21 @@ impl Session {
             Err(failure) => self.refuse(&failure),
         }
         Ok(())
+    }
+
+    /// A `WEIR ALTER TABLE table …` with the default database, if it names none.
+    fn with_database(&self, statement: &str) -> String {
+        let words: Vec<&str> = statement.split_whitespace().collect();
+        match (&words[..], self.state.profile.database.as_deref()) {
+            ([alter, table, name, rest @ ..], Some(database))
+                if alter.eq_ignore_ascii_case("ALTER")
+                    && table.eq_ignore_ascii_case("TABLE")
+                    && !name.contains('.') =>
+            {
+                format!("ALTER TABLE {}.{name} {}", String::from_utf8_lossy(database), rest.join(" "))
+            }
+            _ => statement.to_owned(),
+        }
     }
 
     pub(in crate::session) fn caller(&self) -> Caller<'_> {

@@ -10,13 +10,15 @@ use std::time::{Duration, Instant};
 use tokio::sync::OwnedSemaphorePermit;
 
 use weir_backend::Profile;
+use weir_exec::hot_rows::counter::{Number, Step};
 use weir_exec::hot_rows::member::{Done, Execution as Executed, Member, Order, Said, Verdict, WarningRow};
+use weir_exec::hot_rows::merged::{CounterForm, CounterStep};
 use weir_exec::hot_rows::queue::{About, Joined, Queue, Queues, RowKey};
 use weir_exec::hot_rows::runner::Runner;
 use weir_exec::hot_rows::table::{TableKey, askable};
 use weir_plan::Plan;
 use weir_sql::Effects;
-use weir_sql::hot_row::{Framing, HotText, mixed};
+use weir_sql::hot_row::{CounterMove, Framing, HotText, mixed};
 use weir_wire::error::codes;
 use weir_wire::packets::{ErrPacket, OkPacket, SessionChange, put_session_change};
 use weir_wire::params::Parameter;
@@ -222,7 +224,8 @@ impl Session {
             _ => Order::Text(hot.statement(statement.text).to_vec()),
         };
         let sets = hot.class.effects.contains(Effects::SETS_LAST_INSERT_ID);
-        Some(Member::new(order, insert_id, sets, must_affect))
+        let counter = self.counter_step(statement, hot);
+        Some(Member::new(order, insert_id, sets, counter, must_affect))
     }
 
     /// Finds the server of the statement alone. False: it is not one shard's writer that runs the statement as it is.
@@ -278,6 +281,7 @@ impl Session {
                     pool: self.shared.at(place).pool.clone(),
                     password: self.password.clone(),
                     is_writer: Box::new(move || shared.shards[place.shard].writer() == place.index),
+                    merges: member.counter.is_some(),
                     table,
                     rows,
                     queue,
@@ -286,6 +290,42 @@ impl Session {
                 true
             }
         }
+    }
+
+    /// The move of a counter that a statement is, if the table's counters may be moved by one statement for several.
+    fn counter_step(&self, statement: &Statement<'_>, hot: &HotText) -> Option<CounterStep> {
+        if !matches!(statement.form, Form::Text(_)) || !self.merges(hot) {
+            return None;
+        }
+        let text = hot.statement(statement.text);
+        let found = CounterMove::of(text, statement.mode)?;
+        let condition: Vec<Vec<u8>> =
+            found.condition.into_iter().map(|range| [b"(", &text[range], b")"].concat()).collect();
+        let guard = match found.guard {
+            Some((compare, number)) => Some((compare, Number::parse(&text[number])?)),
+            None => None,
+        };
+        Some(CounterStep {
+            form: CounterForm {
+                table: text[found.table].to_vec(),
+                column: text[found.written].to_vec(),
+                name: askable(&found.column)?,
+                condition: condition.join(&b" AND "[..]),
+            },
+            step: Step { amount: Number::parse(&text[found.amount])?, down: found.down, guard },
+        })
+    }
+
+    /// Whether moves of counters of a statement's table may be made together.
+    pub(in crate::session) fn merges(&self, hot: &HotText) -> bool {
+        let database = hot.table.database.as_deref().or(self.state.profile.database.as_deref());
+        let Some((database, table)) = database.and_then(askable).zip(askable(&hot.table.name)) else { return false };
+        let opted = || {
+            let catalog = self.endpoint.sharding.as_ref()?.catalog();
+            let (_, known) = catalog.table(database.as_bytes(), table.as_bytes())?;
+            Some(known.hot_merge)
+        };
+        self.shared.hot_rows.settings.load().merges(&database, &table) || opted() == Some(true)
     }
 
     fn table_of(&self, hot: &HotText) -> Option<TableKey> {

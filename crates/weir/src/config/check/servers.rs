@@ -185,7 +185,19 @@ impl Checker<'_> {
 
     pub(super) fn hot_rows(&mut self, raw: &RawHotRows) -> HotRows {
         let section = KeyPlace::section("hot_rows");
+        let mut merge = Vec::new();
+        for table in &raw.merge {
+            match table.split_once('.') {
+                Some((database, name)) if !database.is_empty() && !name.is_empty() => {
+                    merge.push((database.to_owned(), name.to_owned()));
+                }
+                _ => {
+                    self.report.add(section.key("merge"), format!("\"{table}\" is not of the form \"database.table\""))
+                }
+            }
+        }
         HotRows {
+            merge,
             enabled: raw.enabled,
             threshold: at_least_one(raw.threshold),
             max_batch: at_least_one(raw.max_batch),

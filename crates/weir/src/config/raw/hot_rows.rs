@@ -20,6 +20,11 @@ pub(crate) struct RawHotRows {
     /// How long the statements of a batch should take together, until it is committed. Its rows are locked for that time, and other
     /// transactions that want them wait.
     pub(crate) max_hold: DurationText,
+    /// The tables, as `"database.table"`, whose counters Weir may change by one statement for several clients: `c = c + k` or `c = c - k`
+    /// with a guard on the same column, where each client provably gets the result that it would have had alone. The binary log then has one
+    /// change for a batch. For sharded databases use `WEIR ALTER TABLE … HOT MERGE` instead.
+    #[schemars(extend("format" = "database.table"), example = ["shop.stock"])]
+    pub(crate) merge: Vec<String>,
     /// How many statements of open transactions may wait on the server for one hot row. Others wait in Weir, so that the server does not
     /// look for deadlocks among hundreds.
     #[schemars(range(min = 1, max = 10_000))]
@@ -28,6 +33,6 @@ pub(crate) struct RawHotRows {
 
 impl Default for RawHotRows {
     fn default() -> Self {
-        Self { enabled: true, threshold: 4, max_batch: 256, max_hold: "50ms".into(), admission: 4 }
+        Self { enabled: true, threshold: 4, max_batch: 256, max_hold: "50ms".into(), admission: 4, merge: Vec::new() }
     }
 }
