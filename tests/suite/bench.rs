@@ -29,6 +29,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     tests.add_for_weir("bench::the_shortest_form_measures_all_points_and_leaves_nothing_behind", shortest_form);
     tests.add_for_weir("bench::reads_are_split_and_none_is_staler_than_its_level_allows", read_write_splitting);
     tests.add_for_weir("bench::partitions_cost_no_statement_and_ranges_one_for_each_shard", sharded);
+    tests.add_for_weir("bench::a_hot_row_lacks_what_clients_were_told_to_have_taken", hot_row);
     tests.add_for_weir("bench::troubles_of_the_machine_are_met_and_end_with_the_run", troubles);
     tests.add_for_weir("bench::an_interrupted_run_records_what_it_has_and_leaves_nothing_behind", interrupted);
 }
@@ -328,6 +329,37 @@ fn sharded(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     of("scatter", many)?.expect_near("a range over two shards", 2.0, 2.0)?;
     of("scatter", "shards=4, partitions=64")?.expect_near("a range over four shards", 4.0, 4.0)?;
     look_at(&out.join("radon.html"))
+}
+
+fn hot_row(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let out = kept_directory(flavor)?;
+    let mut run = BenchRun::start(lab, flavor, "hotrow", &out, &["--target", "direct,haproxy,weir"])?;
+    let record = run.complete()?;
+    let of = |workload: &str, mode: &str| -> BTreeSet<String> {
+        let is_of = |point: &&Point| (&*point.workload, point.variant.as_deref()) == (workload, Some(mode));
+        record.points.iter().filter(is_of).map(|point| point.target.clone()).collect()
+    };
+    let (three, weir) = (BTreeSet::from(["direct", "haproxy", "weir"].map(str::to_owned)), ["weir".to_owned()].into());
+    for workload in ["seckill", "seckill_slap", "seckill_key", "seckill_packets"] {
+        expect_equal(workload, of(workload, "mode=durable"), three.clone())?;
+    }
+    expect_equal("the other mode", of("seckill_autocommit", "mode=optimised"), three)?;
+    expect_equal("hints", of("seckill_hints", "mode=durable"), weir)?;
+    for point in &record.points {
+        // A run that the row does not agree with is a failure, and no run.
+        let [run] = &point.runs[..] else { return Err(format!("not run once: {point:#?}").into()) };
+        if run.queries == 0 || run.errors > 0 {
+            return Err(format!("nothing was measured, or clients saw errors: {point:#?}").into());
+        }
+        let is_driven = point.workload.starts_with("seckill") && point.workload != "seckill_slap";
+        if is_driven && !(run.p50_us > 0.0 && run.p50_us <= run.p99_us) {
+            return Err(format!("percentiles are out of order: {point:#?}").into());
+        }
+    }
+    for name in ["disk.fdatasync_p50_us", "disk.fdatasync_p99_us"] {
+        record.settings.get(name).ok_or_else(|| format!("no {name}"))?;
+    }
+    look_at(&out.join("hotrow.html"))
 }
 
 /// What the shards were asked in a run.

@@ -13,11 +13,13 @@ pub enum Bench {
     PolarDb,
     /// The form of RadonDB's published test of sharded tables.
     Radon,
+    /// The form of the published flash-sale test: all clients change one row.
+    HotRow,
 }
 
 impl Bench {
     /// All benches.
-    pub const ALL: [Self; 4] = [Self::Overhead, Self::Kingshard, Self::PolarDb, Self::Radon];
+    pub const ALL: [Self; 5] = [Self::Overhead, Self::Kingshard, Self::PolarDb, Self::Radon, Self::HotRow];
 
     /// Its name on the command line, and of its files.
     pub fn name(self) -> &'static str {
@@ -26,6 +28,7 @@ impl Bench {
             Self::Kingshard => "kingshard",
             Self::PolarDb => "polardb",
             Self::Radon => "radon",
+            Self::HotRow => "hotrow",
         }
     }
 
@@ -47,6 +50,10 @@ impl Bench {
                 "What do shards and partitions cost, and what does a scatter or a merge of rows cost Weir? \
                  (the form of RadonDB's published test)"
             }
+            Self::HotRow => {
+                "What does a flash sale get, where all clients change one row? (the form of the published test of \
+                 patched servers)"
+            }
         }
     }
 
@@ -59,6 +66,7 @@ impl Bench {
             Self::Radon => {
                 "10 tables over 2 and 3 shards at 8, 32, 64 partitions, 16 to 900 clients; scatter and merge"
             }
+            Self::HotRow => "one row changed by 36 to 256 clients, durable and not, in five forms; cold rows beside it",
         }
     }
 }

@@ -1,11 +1,12 @@
-//! The bench's own load tool, for what no other tool does: clients that wait, clients of which some are refused, and clients
-//! that look for stale reads.
+//! The bench's own load tool, for what no other tool does: clients that wait, clients of which some are refused, clients that
+//! look for stale reads, and clients that count the rows that each of their transactions has changed.
 //!
 //! It runs as a process of its own (`weir bench drive`), so that its CPU time, its memory and its open files are its own. Each
 //! client is a thread with a small stack and a synchronous connection. A client that meets an error has ended, and counts
-//! as one error.
+//! as one error; those of transactions roll back and go on.
 
 mod freshness;
+mod transaction;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicI64;
@@ -23,6 +24,8 @@ pub use freshness::{Freshness, TABLE as FRESHNESS_TABLE};
 
 /// Stack of a client's thread.
 const STACK_BYTES: usize = 256 * 1024;
+/// In the place of an error's number, of errors that no server has sent.
+const NO_CODE: &str = "connection";
 /// Threads that connect idle clients; each holds its share of them.
 const CONNECTING_THREADS: u32 = 64;
 
@@ -35,6 +38,8 @@ pub enum DriverKind {
     Idle,
     /// Write counters and read them, until the time is over.
     Freshness,
+    /// Run the same transaction again and again, until the time is over.
+    Transaction,
 }
 
 /// Whom the clients connect to, and what they do there.
@@ -56,7 +61,7 @@ pub struct DriverOptions {
     pub clients: u32,
     /// How long, after the start.
     pub seconds: u32,
-    /// What they ask; nothing for [`DriverKind::Freshness`].
+    /// What they ask; nothing for [`DriverKind::Freshness`], and for [`DriverKind::Transaction`] a command on each line.
     pub query: String,
     /// Whether [`DriverKind::Freshness`] uses prepared statements.
     pub prepared: bool,
@@ -69,9 +74,13 @@ pub struct DriverReport {
     pub served: u64,
     /// Clients that met one.
     pub errors: u64,
-    /// Queries that were answered.
+    /// Queries that were answered; for [`DriverKind::Transaction`], transactions.
     pub queries: u64,
-    /// From the first connection attempt to the last answer.
+    /// Rows that acknowledged transactions have changed.
+    #[serde(default)]
+    pub changed: u64,
+    /// From the first connection attempt to the last answer; for [`DriverKind::Transaction`], from the moment when all are
+    /// connected.
     pub seconds: f64,
     /// Latency of a query: median.
     pub p50_us: f64,
@@ -81,8 +90,11 @@ pub struct DriverReport {
     pub p99_us: f64,
     /// The time that a connection took, authentication included: 99th percentile.
     pub connect_p99_us: f64,
-    /// Error texts, and how many clients met them.
+    /// Error texts, and how often they were met.
     pub error_texts: BTreeMap<String, u64>,
+    /// Errors by the server's number for them.
+    #[serde(default)]
+    pub errors_by_code: BTreeMap<String, u64>,
     /// What [`DriverKind::Freshness`] has counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freshness: Option<Freshness>,
@@ -93,25 +105,46 @@ pub struct DriverReport {
 struct Tally {
     served: u64,
     errors: Vec<String>,
+    errors_by_code: BTreeMap<String, u64>,
+    changed: u64,
+    /// When the measured seconds began, if not with the first connection.
+    begun: Option<Instant>,
     connects_us: Vec<u32>,
     latencies_us: Vec<u32>,
     freshness: Option<Freshness>,
 }
 
-/// Runs the load to its end.
-pub fn drive(options: &DriverOptions) -> DriverReport {
+/// The moment when all clients are connected.
+struct Start<'a> {
+    barrier: &'a Barrier,
+    told: &'a (dyn Fn() + Send + Sync),
+}
+
+impl Start<'_> {
+    /// Waits until each client, also one that could not connect, is here; this is the moment then, and somebody has told so.
+    fn wait(&self) -> Instant {
+        if self.barrier.wait().is_leader() {
+            (self.told)();
+        }
+        Instant::now()
+    }
+}
+
+/// Runs the load to its end. `told` is called when the measured seconds of [`DriverKind::Transaction`] begin.
+pub fn drive(options: &DriverOptions, told: impl Fn() + Send + Sync + 'static) -> DriverReport {
     let begun = Instant::now();
     let tally = Arc::new(Mutex::new(Tally::default()));
     let shares: Vec<u32> = match options.kind {
-        DriverKind::Storm | DriverKind::Freshness => vec![1; options.clients as usize],
+        DriverKind::Storm | DriverKind::Freshness | DriverKind::Transaction => vec![1; options.clients as usize],
         DriverKind::Idle => shares(options.clients, CONNECTING_THREADS),
     };
     let barrier = Arc::new(Barrier::new(shares.len()));
     let acknowledged: Arc<Vec<AtomicI64>> = Arc::new(shares.iter().map(|_| AtomicI64::new(0)).collect());
     let options = Arc::new(options.clone());
+    let told: Arc<dyn Fn() + Send + Sync> = Arc::new(told);
     let spawn = |(client, share): (usize, u32)| {
         let (options, barrier, tally) = (options.clone(), barrier.clone(), tally.clone());
-        let acknowledged = acknowledged.clone();
+        let (acknowledged, told) = (acknowledged.clone(), told.clone());
         thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
             let own = match options.kind {
                 DriverKind::Storm => storm(&options, &barrier),
@@ -120,6 +153,7 @@ pub fn drive(options: &DriverOptions) -> DriverReport {
                     barrier.wait();
                     freshness::client(&options, client, &acknowledged, end(&options))
                 }
+                DriverKind::Transaction => transaction::client(&options, &Start { barrier: &barrier, told: &*told }),
             };
             tally.lock().unwrap_or_else(PoisonError::into_inner).add(own);
         })
@@ -139,7 +173,7 @@ pub fn drive(options: &DriverOptions) -> DriverReport {
         }
     }
     let tally = std::mem::take(&mut *tally.lock().unwrap_or_else(PoisonError::into_inner));
-    tally.report(begun.elapsed())
+    tally.report(begun)
 }
 
 /// Splits clients over at most this many threads.
@@ -209,13 +243,27 @@ impl Tally {
     fn end(&mut self, outcome: Result<(), mysql::Error>) {
         match outcome {
             Ok(()) => self.served += 1,
-            Err(error) => self.errors.push(error.to_string()),
+            Err(error) => self.fail(&error),
         }
+    }
+
+    fn fail(&mut self, error: &mysql::Error) {
+        let code = match error {
+            mysql::Error::MySqlError(error) => error.code.to_string(),
+            _ => NO_CODE.to_owned(),
+        };
+        *self.errors_by_code.entry(code).or_default() += 1;
+        self.errors.push(error.to_string());
     }
 
     fn add(&mut self, other: Self) {
         self.served += other.served;
         self.errors.extend(other.errors);
+        for (code, count) in other.errors_by_code {
+            *self.errors_by_code.entry(code).or_default() += count;
+        }
+        self.changed += other.changed;
+        self.begun = self.begun.into_iter().chain(other.begun).min();
         self.connects_us.extend(other.connects_us);
         self.latencies_us.extend(other.latencies_us);
         if let Some(other) = other.freshness {
@@ -223,7 +271,8 @@ impl Tally {
         }
     }
 
-    fn report(mut self, elapsed: Duration) -> DriverReport {
+    fn report(mut self, begun: Instant) -> DriverReport {
+        let elapsed = self.begun.unwrap_or(begun).elapsed();
         self.latencies_us.sort_unstable();
         self.connects_us.sort_unstable();
         let latency = |share| percentile(&self.latencies_us, share);
@@ -235,12 +284,14 @@ impl Tally {
             served: self.served,
             errors: self.errors.len() as u64,
             queries: self.latencies_us.len() as u64,
+            changed: self.changed,
             seconds: elapsed.as_secs_f64(),
             p50_us: latency(0.50),
             p95_us: latency(0.95),
             p99_us: latency(0.99),
             connect_p99_us: percentile(&self.connects_us, 0.99),
             error_texts,
+            errors_by_code: self.errors_by_code,
             freshness: self.freshness,
         }
     }

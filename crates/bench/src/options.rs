@@ -48,5 +48,7 @@ pub struct Options {
 /// What `weir` is called with to be the load tool of [`crate::driver`]; the options that follow are
 /// [`crate::driver::DriverOptions`]'s.
 pub const DRIVER_ARGUMENTS: [&str; 2] = ["bench", "drive"];
+/// What the load tool prints when all its clients are connected and its measured seconds begin, where it waits for that.
+pub const DRIVER_STARTED: &str = "all clients are connected";
 /// The environment variable in which the load tool gets its password.
 pub const DRIVER_PASSWORD: &str = "WEIR_BENCH_PASSWORD";

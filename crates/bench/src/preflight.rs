@@ -8,7 +8,7 @@ use nix::sys::statvfs::statvfs;
 
 use crate::error::BenchError;
 use crate::options::Options;
-use crate::plan::{Plan, PointPlan, Tool, Workload};
+use crate::plan::{Plan, PointPlan, Tool};
 use crate::target::{self, TargetKind};
 use crate::tools;
 
@@ -52,14 +52,15 @@ pub(crate) fn look(options: &Options, plan: &Plan) -> Result<Found, BenchError> 
     let sysbench = tools::sysbench().ok_or(BenchError::NoTool { program: "sysbench" })?;
     found.versions.insert("sysbench".to_owned(), tools::version(&sysbench));
     found.versions.insert("weir".to_owned(), tools::version(&options.weir));
-    if plan.points.iter().any(|point| point.workload.tool() == Tool::Slap) {
+    let of_slap = |point: &&PointPlan| needs_slap(point);
+    if let Some(point) = plan.points.iter().find(of_slap) {
         match tools::slap() {
             Some(slap) => {
                 let name = slap.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
                 found.versions.insert(name, tools::version(&slap));
                 found.has_slap = true;
             }
-            None => found.notes.push(format!("No mariadb-slap or mysqlslap: {} is left out.", Workload::Churn)),
+            None => found.notes.push(format!("No mariadb-slap or mysqlslap: {} is left out.", point.workload)),
         }
     }
     for kind in plan.targets() {
@@ -90,7 +91,7 @@ pub(crate) fn look(options: &Options, plan: &Plan) -> Result<Found, BenchError> 
 impl Found {
     /// Why a point can't be run on a target, if so.
     pub(crate) fn obstacle(&self, point: &PointPlan, target: TargetKind) -> Option<String> {
-        if point.workload.tool() == Tool::Slap && !self.has_slap {
+        if needs_slap(point) && !self.has_slap {
             return Some("neither mariadb-slap nor mysqlslap is installed".to_owned());
         }
         let clients = u64::from(point.clients);
@@ -106,6 +107,10 @@ impl Found {
     }
 }
 
+fn needs_slap(point: &PointPlan) -> bool {
+    matches!(point.workload.tool(), Tool::Slap | Tool::SlapText(_))
+}
+
 /// Whether there is disk space. If that is unknown, the server will show.
 fn space(dir: &Path, needed_mib: u64) -> Result<(), BenchError> {
     let Ok(file_system) = statvfs(dir) else { return Ok(()) };
@@ -119,6 +124,7 @@ fn space(dir: &Path, needed_mib: u64) -> Result<(), BenchError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Workload;
 
     fn idle(clients: u32) -> PointPlan {
         PointPlan {

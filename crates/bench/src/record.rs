@@ -15,7 +15,7 @@ pub const FORMAT: u32 = 1;
 pub struct Record {
     /// [`FORMAT`].
     pub format: u32,
-    /// The bench: `overhead`, `kingshard`, `polardb`, `radon`.
+    /// The bench: `overhead`, `kingshard`, `polardb`, `radon`, `hotrow`.
     pub name: String,
     /// What it asks, in one sentence.
     pub title: String,
@@ -75,7 +75,7 @@ pub struct Point {
     /// Clients at the same time.
     pub clients: u32,
     /// A further setting that is varied, for benches that vary one: `pool.max_connections=16`, `replicas=3, session`,
-    /// `shards=2, partitions=64`, …
+    /// `shards=2, partitions=64`, `mode=durable`, …
     pub variant: Option<String>,
     /// [`Target::key`].
     pub target: String,
@@ -92,7 +92,8 @@ pub struct Run {
     pub round: u32,
     /// Measured seconds.
     pub seconds: f64,
-    /// Queries that were answered (for `churn`: connections; for `idle`: clients that were served).
+    /// Queries that were answered (for `churn`: connections; for `idle`: clients that were served; for `seckill…`:
+    /// transactions).
     pub queries: u64,
     /// Queries a second.
     pub qps: f64,
@@ -107,6 +108,9 @@ pub struct Run {
     /// Queries of each second, where the run met trouble on the machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub qps_by_second: Vec<f64>,
+    /// Errors by the server's number for them, where the load tool tells.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub errors_by_code: BTreeMap<String, u64>,
     /// Errors that clients saw (for `storm` and `idle`: clients that saw one).
     pub errors: u64,
     /// Process (`server`, `proxy`, `client`, and `replica1`, …, `shard1`, … where there are any) to what it used.

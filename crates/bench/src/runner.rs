@@ -11,6 +11,7 @@ use std::time::{Instant, SystemTime};
 use weir_local::Progress;
 
 use crate::console::{Console, duration};
+use crate::disk::{self, SyncLatency};
 use crate::error::BenchError;
 use crate::load::{Loads, Tables};
 use crate::options::Options;
@@ -109,6 +110,10 @@ impl<'a> Session<'a> {
         };
         self.record.versions.insert("database server".to_owned(), site.version()?);
         self.record.settings.extend(site.settings()?);
+        if self.plan.has_hot_rows() {
+            self.look_at_disk(site.dir(), console)?;
+            site.prepare_stock()?;
+        }
         for kind in self.plan.targets() {
             self.record.settings.extend(launcher.settings(kind));
         }
@@ -120,6 +125,17 @@ impl<'a> Session<'a> {
         let cleaned = if is_given { bench.drop_table(&self.raw.join("cleanup.txt")) } else { Ok(()) };
         let stopped = bench.stop(&self.raw);
         measured.and(cleaned).and(stopped)
+    }
+
+    /// Measures what the commits of a hot row wait for.
+    fn look_at_disk(&mut self, dir: &Path, console: &mut Console) -> Result<(), BenchError> {
+        let SyncLatency { p50_us, p99_us } = disk::sync_latency(dir)?;
+        console.note(&format!(
+            "A write of 4 KiB with fdatasync takes {p50_us} µs here (median; 99th percentile {p99_us} µs)"
+        ));
+        self.record.settings.insert(disk::P50_SETTING.to_owned(), p50_us.to_string());
+        self.record.settings.insert(disk::P99_SETTING.to_owned(), p99_us.to_string());
+        Ok(())
     }
 
     /// Makes the table, and sees that every target answers.

@@ -55,11 +55,13 @@ impl Site {
         let dir = dir.map_err(BenchError::io("create a directory in", &std::env::temp_dir()))?;
         match &options.given {
             None => Self::start_local(options, plan, dir, progress),
-            Some(_) if plan.replicas() + plan.shards() > 0 => Err(BenchError::Options(format!(
-                "{} needs several servers, and starts its own: --server can't be given",
-                options.bench.name()
-            ))),
-            Some(given) => Self::use_given(given, dir),
+            Some(given) => match plan.needs_own_server() {
+                Some(why) => Err(BenchError::Options(format!(
+                    "{} {why}, and starts its own: --server can't be given",
+                    options.bench.name()
+                ))),
+                None => Self::use_given(given, dir),
+            },
         }
     }
 
@@ -120,6 +122,11 @@ impl Site {
         Ok(site)
     }
 
+    /// The server, if it runs for this bench.
+    pub(crate) fn writer(&self) -> Option<&Server> {
+        self.cluster.as_ref().and_then(writer)
+    }
+
     /// The run's private directory.
     pub(crate) fn dir(&self) -> &Path {
         self.dir.path()
@@ -127,7 +134,7 @@ impl Site {
 
     /// The servers' processes under their names in the record, where they run for this bench.
     pub(crate) fn processes(&self) -> Vec<(String, Option<i32>)> {
-        let writer = self.cluster.as_ref().and_then(writer).and_then(Server::pid);
+        let writer = self.writer().and_then(Server::pid);
         let replicas = self.replicas().iter().enumerate();
         let replicas = replicas.map(|(index, replica)| (format!("replica{}", index + 1), replica.pid()));
         let shards = self.cluster.iter().flat_map(shards).enumerate();
@@ -147,7 +154,7 @@ impl Site {
 
     /// Makes the table in which clients look for stale reads, with a row for each; all values are 0 then.
     pub(crate) fn prepare_freshness(&self, clients: u32) -> Result<(), BenchError> {
-        let Some(server) = self.cluster.as_ref().and_then(writer) else { return Ok(()) };
+        let Some(server) = self.writer() else { return Ok(()) };
         let table = format!("{}.{FRESHNESS_TABLE}", self.upstream.database);
         server.execute(&format!("CREATE TABLE IF NOT EXISTS {table} (id INT PRIMARY KEY, v BIGINT NOT NULL)"))?;
         let rows: Vec<String> = (0..clients).map(|id| format!("({id}, 0)")).collect();
@@ -156,7 +163,7 @@ impl Site {
 
     /// Makes the server take this many connections. A given one stays as it is.
     pub(crate) fn set_max_connections(&mut self, wanted: u32) -> Result<(), BenchError> {
-        if let Some(server) = self.cluster.as_ref().and_then(writer)
+        if let Some(server) = self.writer()
             && wanted != self.max_connections
         {
             server.execute(&format!("SET GLOBAL max_connections = {wanted}"))?;
@@ -168,7 +175,7 @@ impl Site {
     /// Waits until the server has ended the connections of the run before, but for at most `left`; or a bound has passed. Of
     /// a given server nobody knows who else is connected.
     pub(crate) fn drain(&self, left: u32, cancel: &Cancel) -> Result<(), BenchError> {
-        let Some(server) = self.cluster.as_ref().and_then(writer) else { return Ok(()) };
+        let Some(server) = self.writer() else { return Ok(()) };
         let connected = || -> Result<Option<()>, LocalError> {
             let rows = server.query("SHOW GLOBAL STATUS LIKE 'Threads_connected'")?;
             let count = rows.first().and_then(|row| row.get(1)?.as_ref()?.parse::<u32>().ok());
@@ -212,7 +219,7 @@ impl Site {
 
     /// Names and values: as `root` on a server of our own, whose connections may all be taken; else as the load's account.
     fn rows(&self, statement: &str) -> Result<Vec<(String, String)>, BenchError> {
-        let mut connection = match self.cluster.as_ref().and_then(writer) {
+        let mut connection = match self.writer() {
             Some(server) => server.admin()?,
             None => sql::connect(&self.upstream.host, self.upstream.port, &self.upstream)
                 .map_err(|error| self.sql(error))?,

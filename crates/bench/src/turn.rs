@@ -14,6 +14,7 @@ use crate::plan::{Dataset, PointPlan, Variation, Workload};
 use crate::procfs;
 use crate::record::{Run, Usage};
 use crate::site::Site;
+use crate::stock;
 use crate::target::{Launcher, Target, TargetKind};
 use crate::trouble::Troublemaker;
 
@@ -100,6 +101,8 @@ impl Bench {
         processes.push(("proxy".to_owned(), target.pid()));
         processes.iter().filter_map(|(_, pid)| *pid).for_each(procfs::reset_peak);
         let sample = || -> Sample { processes.iter().map(|(_, pid)| pid.and_then(procfs::cpu_seconds)).collect() };
+        let hot_table = point.workload.hot_table();
+        let stock_before = hot_table.map(|table| self.site.stock(table)).transpose()?;
         let counters_before = self.counters(&target)?;
         let mut begin = Sample::new();
         let server = self.site.processes().into_iter().find_map(|(name, pid)| pid.filter(|_| name == "server"));
@@ -123,6 +126,11 @@ impl Bench {
             Ok(outcome) => outcome,
             Err(failure) => return Ok(Err(failure)),
         };
+        if let (Some(table), Some(before)) = (hot_table, stock_before)
+            && let Some(failure) = stock::difference(before, self.site.stock(table)?, &counted)
+        {
+            return Ok(Err(failure));
+        }
         if point.workload == Workload::Insert {
             self.grown += counted.queries;
         }
@@ -179,6 +187,9 @@ impl Bench {
         let left = if point.is_exclusive() { CONNECTIONS_OF_A_NEW_PROXY } else { CONNECTIONS_BETWEEN_TURNS };
         self.site.drain(left, &self.cancel)?;
         self.site.set_max_connections(point.server_connections)?;
+        if let Some(durability) = point.variation.and_then(Variation::durability) {
+            self.site.set_durability(durability)?;
+        }
         if point.workload == Workload::Freshness {
             self.site.prepare_freshness(point.clients)?;
         }
@@ -229,6 +240,7 @@ fn run_of(counted: &Counted) -> Run {
         p95_us: counted.p95_us,
         p99_us: counted.p99_us,
         errors: counted.errors,
+        errors_by_code: counted.errors_by_code.clone(),
         qps_by_second: counted.qps_by_second.clone(),
         ..Run::default()
     }

@@ -11,7 +11,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use weir_bench::driver::{DriverKind, DriverOptions, drive};
 use weir_bench::plan::Workload;
 use weir_bench::target::TargetKind;
-use weir_bench::{Bench, BenchError, DRIVER_PASSWORD, GivenServer, Length, Options, Prepared, Selection};
+use weir_bench::{
+    Bench, BenchError, DRIVER_PASSWORD, DRIVER_STARTED, GivenServer, Length, Options, Prepared, Selection,
+};
 use weir_local::Account;
 
 use crate::cluster::{ClusterError, FlavorArg, Interrupt};
@@ -67,11 +69,12 @@ pub(crate) struct RunArgs {
     /// Where the record, the report and the tools' outputs go; made if it is not there
     #[arg(long, value_name = "DIR", default_value = "weir-bench")]
     out: PathBuf,
-    /// Only these targets: direct, haproxy, router, weir
+    /// Only these targets: direct, haproxy, router, weir; of hotrow also weir-off, weir-merge
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     target: Vec<TargetKind>,
     /// Only these workloads: oltp_point_select, oltp_read_only, oltp_read_only_skip_trx, oltp_read_write, oltp_write_only,
-    /// oltp_insert, read_write_4to1, churn, storm, idle, freshness, scatter, merge, merge_text
+    /// oltp_insert, read_write_4to1, churn, storm, idle, freshness, scatter, merge, merge_text, oltp_update_non_index,
+    /// seckill, seckill_slap, seckill_autocommit, seckill_key, seckill_packets, seckill_hints
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     workload: Vec<Workload>,
     /// Only these numbers of clients; for churn, storm, idle and freshness only if --workload names them; not for scatter
@@ -140,6 +143,7 @@ enum KindArg {
     Storm,
     Idle,
     Freshness,
+    Transaction,
 }
 
 /// The arguments of the load tool; see `weir_bench::driver`.
@@ -203,7 +207,7 @@ pub(crate) fn run(command: BenchCommand, out: &mut dyn Write) -> Result<(), Comm
             files.iter().map(|file| format!("{}\n", file.display())).collect()
         }
         BenchCommand::Drive(args) => {
-            let report = serde_json::to_string(&drive(&args.options()));
+            let report = serde_json::to_string(&drive(&args.options(), || println!("{DRIVER_STARTED}")));
             report.map_err(|error| CommandError::Io("write the report", error.into()))? + "\n"
         }
     };
@@ -290,6 +294,7 @@ impl DriveArgs {
                 KindArg::Storm => DriverKind::Storm,
                 KindArg::Idle => DriverKind::Idle,
                 KindArg::Freshness => DriverKind::Freshness,
+                KindArg::Transaction => DriverKind::Transaction,
             },
             host: self.host,
             port: self.port,

@@ -24,7 +24,7 @@ pub(super) fn options(
     ];
     match point.workload.tool() {
         Tool::Freshness => options.extend((point.prepared == Some(true)).then(|| "--prepared".to_owned())),
-        Tool::Query(query) => options.push(format!("--query={query}")),
+        Tool::Query(query) | Tool::Transaction(query) => options.push(format!("--query={query}")),
         _ => options.push(format!("--query=SELECT c FROM sbtest1 WHERE id={}", rows / 2 + 1)),
     }
     options
@@ -48,6 +48,8 @@ pub(super) fn parse(output: &str) -> Result<Counted, String> {
         p95_us: report.p95_us,
         p99_us: report.p99_us,
         freshness: report.freshness,
+        changed: Some(report.changed),
+        errors_by_code: report.errors_by_code,
         ..Counted::default()
     })
 }

@@ -9,6 +9,7 @@ mod clients;
 mod slap;
 mod sysbench;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use child::{Child, Finished};
 use crate::driver::Freshness;
 use crate::error::BenchError;
 use crate::files::write_private;
-use crate::options::DRIVER_ARGUMENTS;
+use crate::options::{DRIVER_ARGUMENTS, DRIVER_STARTED};
 use crate::plan::{Dataset, PointPlan, Tool, Variation};
 use crate::target::{Target, Upstream};
 
@@ -50,6 +51,10 @@ pub(crate) struct Counted {
     pub(crate) qps_by_second: Vec<f64>,
     /// What the clients counted who look for stale reads.
     pub(crate) freshness: Option<Freshness>,
+    /// Rows that acknowledged transactions have changed, where the tool tells; with those of a run before the measured one.
+    pub(crate) changed: Option<u64>,
+    /// Errors by their number, where the tool tells.
+    pub(crate) errors_by_code: BTreeMap<String, u64>,
 }
 
 /// How a load ended: what was counted, or why it can't be known.
@@ -163,10 +168,12 @@ impl Loads {
     pub(crate) fn run(&self, load: &Load<'_>, at_start: impl FnOnce()) -> Result<Outcome, BenchError> {
         match load.point.workload.tool() {
             Tool::Sysbench(script) => self.run_sysbench(script, load, at_start),
-            Tool::Slap => self.run_slap(load, at_start),
+            Tool::Slap => self.run_slap(&self.churn(), load, at_start),
+            Tool::SlapText(text) => self.run_slap(&slap::Queries::kept(text), load, at_start),
             Tool::Storm | Tool::Query(_) => self.run_clients("storm", load, at_start),
             Tool::Idle => self.run_clients("idle", load, at_start),
             Tool::Freshness => self.run_clients("freshness", load, at_start),
+            Tool::Transaction(_) => self.run_clients("transaction", load, at_start),
         }
     }
 
@@ -190,15 +197,17 @@ impl Loads {
     }
 
     /// mariadb-slap counts queries, not seconds: a short run first tells how many to order.
-    fn run_slap(&self, load: &Load<'_>, at_start: impl FnOnce()) -> Result<Outcome, BenchError> {
+    fn run_slap(
+        &self,
+        queries: &slap::Queries,
+        load: &Load<'_>,
+        at_start: impl FnOnce(),
+    ) -> Result<Outcome, BenchError> {
         let Some(program) = &self.slap else { return Ok(Err("mariadb-slap is not installed".to_owned())) };
         let Load { point, target, .. } = load;
-        let child = |queries: u64| {
+        let child = |number: u64| {
             let address = (&*target.host, target.port);
-            load.child(
-                program,
-                slap::options(&self.dir, address, &self.upstream, point.clients, queries, self.tables.rows),
-            )
+            load.child(program, slap::options(&self.dir, address, &self.upstream, (point.clients, number), queries))
         };
         let trial = child(u64::from(point.clients) * slap::TRIAL_QUERIES).run(&self.cancel, || ())?;
         let trial = match outcome(&trial, slap::parse) {
@@ -206,7 +215,16 @@ impl Loads {
             Err(failure) => return Ok(Err(failure)),
         };
         let ordered = slap::queries_for(point.seconds, point.clients, &trial);
-        child(ordered).run(&self.cancel, at_start).map(|finished| outcome(&finished, slap::parse))
+        let outcome = child(ordered).run(&self.cancel, at_start).map(|finished| outcome(&finished, slap::parse))?;
+        Ok(outcome.map(|(counted, used)| {
+            let changed = counted.changed.map(|changed| changed + trial.queries);
+            (Counted { changed, ..counted }, used)
+        }))
+    }
+
+    /// Connections that come and go.
+    fn churn(&self) -> slap::Queries {
+        slap::Queries::churning(format!("SELECT c FROM sbtest1 WHERE id={}", self.tables.rows / 2 + 1))
     }
 
     fn run_clients(&self, kind: &str, load: &Load<'_>, at_start: impl FnOnce()) -> Result<Outcome, BenchError> {
@@ -216,7 +234,8 @@ impl Loads {
         let address = (&*target.host, target.port);
         arguments.extend(clients::options(kind, address, (user, database), point, self.tables.rows));
         let environment = vec![clients::password(&self.upstream)];
-        let child = Child { environment, ..load.child(&self.weir, arguments) };
+        let starts_with = matches!(point.workload.tool(), Tool::Transaction(_)).then_some(DRIVER_STARTED);
+        let child = Child { environment, starts_with, ..load.child(&self.weir, arguments) };
         child.run(&self.cancel, at_start).map(|finished| outcome(&finished, clients::parse))
     }
 }

@@ -93,7 +93,7 @@ pub(super) fn parse(output: &str) -> Result<Counted, String> {
         p95_us: percentile(&histogram, 0.95),
         p99_us: percentile(&histogram, 0.99),
         qps_by_second: by_second(output),
-        freshness: None,
+        ..Counted::default()
     })
 }
 

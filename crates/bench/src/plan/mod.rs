@@ -3,6 +3,7 @@
 //! Must always hold: of a point, round n of all targets runs one after another, before round n + 1 of any (A B C A B C), so
 //! that a ratio compares neighbours in time. Plans are pure: no clock, no machine.
 
+mod hotrow;
 mod kingshard;
 mod overhead;
 mod polardb;
@@ -14,7 +15,8 @@ pub(crate) mod workload;
 
 use std::time::Duration;
 
-pub use variation::{Level, Trouble, Variation};
+pub use variation::{Durability, Level, Trouble, Variation};
+pub(crate) use workload::HOT_TABLES;
 pub use workload::{Tool, Workload};
 
 use crate::catalogue::Bench;
@@ -102,9 +104,13 @@ impl Plan {
             Bench::Kingshard => kingshard::plan(length, selection),
             Bench::PolarDb => polardb::plan(length, selection),
             Bench::Radon => radon::plan(length, selection),
+            Bench::HotRow => hotrow::plan(length, selection),
         };
         if let Some(other) = selection.workloads.iter().find(|workload| !plan.has(**workload)) {
             return Err(BenchError::Options(format!("{} does not have the workload {other}", bench.name())));
+        }
+        if let Some(other) = selection.targets.iter().find(|target| target.is_special() && bench != Bench::HotRow) {
+            return Err(BenchError::Options(format!("{} does not have the target {other}", bench.name())));
         }
         if plan.points.is_empty() {
             return Err(BenchError::Options("nothing is left to measure".to_owned()));
@@ -163,6 +169,21 @@ impl Plan {
         self.points.iter().filter_map(|point| point.variation).map(Variation::shards).max().unwrap_or(0)
     }
 
+    /// Whether any point changes one row with all clients.
+    pub(crate) fn has_hot_rows(&self) -> bool {
+        self.points.iter().any(|point| point.workload.hot_table().is_some())
+    }
+
+    /// Why a server that was given can't be measured, if so.
+    pub(crate) fn needs_own_server(&self) -> Option<&'static str> {
+        let varies = |point: &PointPlan| point.variation.and_then(Variation::durability).is_some();
+        if self.replicas() + self.shards() > 0 {
+            Some("needs several servers")
+        } else {
+            self.points.iter().any(varies).then_some("changes the server's settings")
+        }
+    }
+
     /// How many rounds the most often repeated point has.
     pub(crate) fn largest_rounds(&self) -> u32 {
         self.points.iter().map(|point| point.rounds).max().unwrap_or(0)
@@ -182,7 +203,9 @@ impl PointPlan {
         restart
             + match self.workload.tool() {
                 Tool::Sysbench(_) => seconds + 0.1 + clients * 0.001,
-                Tool::Slap => seconds + 0.4,
+                Tool::Slap | Tool::SlapText(_) => seconds + 0.4,
+                // The last answers come when all clients had their turn once more.
+                Tool::Transaction(_) => seconds + 0.2 + clients * 0.002,
                 Tool::Storm | Tool::Query(_) => seconds + 0.5 + clients * 0.000_6,
                 Tool::Idle => seconds + 0.5 + clients * 0.000_2,
                 Tool::Freshness => seconds + 0.2,
@@ -208,17 +231,22 @@ impl PointPlan {
 
     /// Whether its rounds alternate with those of the point before it, because the two are compared with each other.
     fn takes_turns_with(&self, before: &Self) -> bool {
-        let load = |point: &Self| (point.workload, point.prepared, point.clients);
-        let is_compared = matches!(self.variation, Some(Variation::Splitting { .. } | Variation::Sharding { .. }));
+        let load = |point: &Self| (point.workload.compared_with(), point.prepared, point.clients);
+        let is_compared = match self.variation {
+            Some(Variation::Splitting { .. } | Variation::Sharding { .. }) => true,
+            Some(Variation::Durability(_)) => self.variation == before.variation,
+            _ => false,
+        };
         is_compared && load(self) == load(before)
     }
 
     /// Whether no other proxy may run meanwhile, and the target's own is started anew: where the server takes so few
-    /// connections that another's pool would be missed, and where memory is a result.
+    /// connections that another's pool would be missed, where memory is a result, and where several Weirs are compared.
     pub(crate) fn is_exclusive(&self) -> bool {
         let is_tight = self.server_connections < self.clients + SPARE_CONNECTIONS;
         let is_about_memory = matches!(self.workload, Workload::Idle | Workload::Merge | Workload::MergeText);
-        is_tight || self.pool_limit().is_some() || is_about_memory
+        let has_several = self.variation.and_then(Variation::durability).is_some();
+        is_tight || self.pool_limit().is_some() || is_about_memory || has_several
     }
 }
 
@@ -252,9 +280,9 @@ fn chosen<T: Copy>(choice: &[T], own: &[T]) -> Vec<T> {
     if choice.is_empty() { own.to_vec() } else { choice.to_vec() }
 }
 
-/// The user's targets, or all.
+/// The user's targets, or all that every bench has.
 fn targets(selection: &Selection) -> Vec<TargetKind> {
-    let mut targets = chosen(&selection.targets, &TargetKind::ALL);
+    let mut targets = chosen(&selection.targets, &TargetKind::STANDARD);
     let mut seen = Vec::new();
     targets.retain(|target| {
         !seen.contains(target) && {

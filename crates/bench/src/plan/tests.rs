@@ -55,7 +55,7 @@ fn the_full_overhead_covers_what_was_promised() {
     assert_eq!(only(Workload::Churn), (Some((16, 166)), 0));
     assert_eq!(only(Workload::Storm), (Some((5_000, 151)), 0));
     assert_eq!(only(Workload::Idle), (Some((10_000, 10_150)), 0));
-    assert!(plan.points.iter().all(|point| point.targets == TargetKind::ALL));
+    assert!(plan.points.iter().all(|point| point.targets == TargetKind::STANDARD));
     assert_eq!(plan.points.last().map(|point| point.workload), Some(Workload::Insert), "it makes the table larger");
 }
 
@@ -230,4 +230,56 @@ fn troubles_are_met_directly_and_through_weir_by_turns() {
     assert!(plan.points.iter().all(|point| point.targets == [TargetKind::Direct, TargetKind::Weir]));
     assert!(plan.points.iter().all(|point| point.pool_limit() == Some(500)));
     assert!(Plan::make(Bench::Radon, Length::Full, &selection).is_err());
+}
+
+#[test]
+fn a_hot_row_is_changed_at_the_published_numbers_of_clients_in_both_modes() {
+    let plan = plan(Bench::HotRow, Length::Full);
+    for mode in Durability::ALL {
+        let of = |workload| {
+            let is_of = move |point: &&PointPlan| {
+                (point.workload, point.variation) == (workload, Some(Variation::Durability(mode)))
+            };
+            plan.points.iter().filter(is_of)
+        };
+        let clients: Vec<u32> = of(Workload::Seckill).map(|point| point.clients).collect();
+        assert_eq!(clients, [36, 48, 56, 64, 72, 96, 144, 192, 256], "{mode:?}");
+        let targets = |workload| of(workload).flat_map(|point| point.targets.clone()).collect::<Vec<_>>();
+        let cold = [TargetKind::WeirOff, TargetKind::Weir];
+        assert_eq!(targets(Workload::UpdateNonIndex), [cold, cold].concat(), "{mode:?}");
+        assert!(targets(Workload::SeckillHints).iter().all(|target| *target == TargetKind::Weir));
+    }
+    assert!(plan.points.iter().all(PointPlan::is_exclusive), "no other Weir holds connections meanwhile");
+    assert_eq!(plan.needs_own_server(), Some("changes the server's settings"));
+    assert_eq!(self::plan(Bench::Overhead, Length::Full).needs_own_server(), None);
+}
+
+#[test]
+fn hints_take_turns_with_the_packets_that_they_are_compared_with() {
+    let selection = Selection {
+        targets: vec![TargetKind::Direct, TargetKind::Weir],
+        workloads: vec![Workload::SeckillPackets, Workload::SeckillHints],
+        clients: vec![4, 8],
+        rounds: Some(2),
+        ..Selection::default()
+    };
+    let plan = Plan::make(Bench::HotRow, Length::Full, &selection).expect("a plan");
+    let run = |job: &Job| (plan.points[job.point].workload.key(), job.target.key(), job.round);
+    let order: Vec<_> = plan.jobs().iter().map(run).collect();
+    let of_round = |round| {
+        let (packets, hints) = ("seckill_packets", "seckill_hints");
+        [(packets, "direct", round), (packets, "weir", round), (hints, "weir", round)]
+    };
+    assert_eq!(order[..6], [of_round(0), of_round(1)].concat());
+    let hints = Selection { workloads: vec![Workload::SeckillHints], ..selection };
+    let plan = Plan::make(Bench::HotRow, Length::Full, &hints).expect("hints alone");
+    assert_eq!(plan.points.len(), 4, "two modes, two numbers of clients");
+}
+
+#[test]
+fn targets_of_hot_rows_are_of_no_other_bench() {
+    let selection = Selection { targets: vec![TargetKind::WeirMerge], ..Selection::default() };
+    let error = Plan::make(Bench::Overhead, Length::Full, &selection).expect_err("it has no hot rows");
+    assert_eq!(error.to_string(), "overhead does not have the target weir-merge");
+    assert!(Plan::make(Bench::HotRow, Length::Full, &selection).is_ok());
 }

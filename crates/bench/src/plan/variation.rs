@@ -1,4 +1,4 @@
-//! What a bench varies: settings of Weir, and the machine's troubles.
+//! What a bench varies: settings of Weir and of the server, and the machine's troubles.
 
 use std::fmt;
 
@@ -23,6 +23,40 @@ pub enum Variation {
     },
     /// What happens beside the run.
     Trouble(Trouble),
+    /// What the server does at each commit.
+    Durability(Durability),
+}
+
+/// What the server does at each commit, and about deadlocks: the two modes of the published flash-sale test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// Both logs reach the disk before a commit is acknowledged; deadlocks are looked for.
+    Durable,
+    /// Neither does, and deadlocks are not looked for.
+    Optimised,
+}
+
+impl Durability {
+    /// Both modes.
+    pub const ALL: [Self; 2] = [Self::Durable, Self::Optimised];
+
+    /// Its name in records.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Durable => "durable",
+            Self::Optimised => "optimised",
+        }
+    }
+
+    /// The server's settings.
+    pub(crate) fn settings(self) -> [(&'static str, &'static str); 3] {
+        let names = ["innodb_flush_log_at_trx_commit", "sync_binlog", "innodb_deadlock_detect"];
+        let values = match self {
+            Self::Durable => ["1", "1", "ON"],
+            Self::Optimised => ["2", "0", "OFF"],
+        };
+        std::array::from_fn(|place| (names[place], values[place]))
+    }
 }
 
 /// What happens beside a run.
@@ -90,8 +124,13 @@ impl Variation {
     pub(crate) fn trouble(self) -> Option<Trouble> {
         match self {
             Self::Trouble(trouble) => Some(trouble),
-            Self::PoolLimit(_) | Self::Splitting { .. } | Self::Sharding { .. } => None,
+            Self::PoolLimit(_) | Self::Splitting { .. } | Self::Sharding { .. } | Self::Durability(_) => None,
         }
+    }
+
+    /// What the server does at each commit, where that is varied.
+    pub(crate) fn durability(self) -> Option<Durability> {
+        if let Self::Durability(durability) = self { Some(durability) } else { None }
     }
 
     /// The limit of the pool, if it is not the usual one.
@@ -99,14 +138,14 @@ impl Variation {
         match self {
             Self::PoolLimit(limit) => Some(limit),
             Self::Trouble(_) => Some(Trouble::POOL),
-            Self::Splitting { .. } | Self::Sharding { .. } => None,
+            Self::Splitting { .. } | Self::Sharding { .. } | Self::Durability(_) => None,
         }
     }
 
     /// How many replicas Weir reads from.
     pub(crate) fn replicas(self) -> u32 {
         match self {
-            Self::PoolLimit(_) | Self::Sharding { .. } | Self::Trouble(_) => 0,
+            Self::PoolLimit(_) | Self::Sharding { .. } | Self::Trouble(_) | Self::Durability(_) => 0,
             Self::Splitting { replicas, .. } => replicas,
         }
     }
@@ -115,7 +154,7 @@ impl Variation {
     pub(crate) fn shards(self) -> u32 {
         match self {
             Self::Sharding { shards, .. } => shards,
-            Self::PoolLimit(_) | Self::Splitting { .. } | Self::Trouble(_) => 0,
+            Self::PoolLimit(_) | Self::Splitting { .. } | Self::Trouble(_) | Self::Durability(_) => 0,
         }
     }
 
@@ -123,7 +162,7 @@ impl Variation {
     pub(crate) fn database(self, of_account: &str) -> Option<String> {
         match self {
             Self::Sharding { shards, partitions } => Some(format!("{of_account}_{shards}x{partitions}")),
-            Self::PoolLimit(_) | Self::Splitting { .. } | Self::Trouble(_) => None,
+            Self::PoolLimit(_) | Self::Splitting { .. } | Self::Trouble(_) | Self::Durability(_) => None,
         }
     }
 
@@ -131,7 +170,7 @@ impl Variation {
     pub(crate) fn of_process(self) -> Option<Self> {
         match self {
             Self::PoolLimit(_) | Self::Splitting { .. } | Self::Trouble(_) => Some(self),
-            Self::Sharding { .. } => None,
+            Self::Sharding { .. } | Self::Durability(_) => None,
         }
     }
 
@@ -145,11 +184,12 @@ impl Variation {
             Self::Trouble(Trouble::Busy(processes)) => format!("busy{processes}"),
             Self::Trouble(Trouble::Slow(percent)) => format!("slow{percent}"),
             Self::Trouble(Trouble::Stop) => "stop".to_owned(),
+            Self::Durability(durability) => durability.key().to_owned(),
         }
     }
 }
 
-/// As records say it: `machine=quiet`, `pool.max_connections=16`, `replicas=3, session`, `shards=2, partitions=64`.
+/// As records say it: `machine=quiet`, `mode=durable`, `pool.max_connections=16`, `replicas=3, session`, `shards=2, partitions=64`.
 impl fmt::Display for Variation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -157,6 +197,7 @@ impl fmt::Display for Variation {
             Self::Splitting { replicas, level } => write!(f, "replicas={replicas}, {}", level.key()),
             Self::Sharding { shards, partitions } => write!(f, "shards={shards}, partitions={partitions}"),
             Self::Trouble(trouble) => write!(f, "machine={trouble}"),
+            Self::Durability(durability) => write!(f, "mode={}", durability.key()),
         }
     }
 }

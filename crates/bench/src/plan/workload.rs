@@ -34,6 +34,20 @@ pub enum Workload {
     MergeText,
     /// Clients write counters and read their own and others', and count what they read too late.
     Freshness,
+    /// One row's column without an index is changed, by its key.
+    UpdateNonIndex,
+    /// All clients take from one row: a transaction of three statements in one text.
+    Seckill,
+    /// The same, by the tool of the published test.
+    SeckillSlap,
+    /// The same as one statement in autocommit.
+    SeckillAutocommit,
+    /// The same on a table with a primary key.
+    SeckillKey,
+    /// BEGIN, UPDATE and COMMIT, each sent when the one before was answered.
+    SeckillPackets,
+    /// The same with hints that let Weir commit behind the update.
+    SeckillHints,
 }
 
 /// The program that makes a load.
@@ -51,11 +65,22 @@ pub enum Tool {
     Idle,
     /// `weir bench drive`: no other tool looks at how old the data is that it reads.
     Freshness,
+    /// `weir bench drive` with these commands, one on each line, as one transaction again and again: no other tool tells
+    /// the latency of a text of several statements, and which of them changed a row.
+    Transaction(&'static str),
+    /// mariadb-slap or mysqlslap with this text, on connections that stay.
+    SlapText(&'static str),
 }
+
+/// The tables of which one row is changed by all clients: as published, without a key, and with one.
+pub(crate) const HOT_TABLES: [&str; 2] = ["seckill", "seckill_key"];
+
+/// The text of the published flash-sale test.
+const SECKILL: &str = "begin;update seckill set num=num-1 where id=1 and num>1;commit;";
 
 impl Workload {
     /// All workloads, in the order in which they are measured: those that change what later ones find come last.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 21] = [
         Self::PointSelect,
         Self::ReadOnly,
         Self::Reads,
@@ -69,6 +94,13 @@ impl Workload {
         Self::Mixed,
         Self::ReadWrite,
         Self::WriteOnly,
+        Self::UpdateNonIndex,
+        Self::Seckill,
+        Self::SeckillSlap,
+        Self::SeckillAutocommit,
+        Self::SeckillKey,
+        Self::SeckillPackets,
+        Self::SeckillHints,
         Self::Insert,
     ];
 
@@ -89,6 +121,13 @@ impl Workload {
             Self::Scatter => "scatter",
             Self::Merge => "merge",
             Self::MergeText => "merge_text",
+            Self::UpdateNonIndex => "oltp_update_non_index",
+            Self::Seckill => "seckill",
+            Self::SeckillSlap => "seckill_slap",
+            Self::SeckillAutocommit => "seckill_autocommit",
+            Self::SeckillKey => "seckill_key",
+            Self::SeckillPackets => "seckill_packets",
+            Self::SeckillHints => "seckill_hints",
         }
     }
 
@@ -103,6 +142,17 @@ impl Workload {
             Self::Merge => Tool::Query("SELECT id, k, c FROM sbtest1 ORDER BY id"),
             Self::MergeText => Tool::Query("SELECT id, k, c FROM sbtest1 ORDER BY c"),
             Self::Reads => Tool::Sysbench("oltp_read_only"),
+            Self::Seckill => Tool::Transaction(SECKILL),
+            Self::SeckillSlap => Tool::SlapText(SECKILL),
+            Self::SeckillAutocommit => Tool::Transaction("update seckill set num=num-1 where id=1 and num>1"),
+            Self::SeckillKey => Tool::Transaction("update seckill_key set num=num-1 where id=1 and num>1"),
+            Self::SeckillPackets => {
+                Tool::Transaction("begin\nupdate seckill set num=num-1 where id=1 and num>1\ncommit")
+            }
+            Self::SeckillHints => Tool::Transaction(
+                "begin\nupdate /*+ COMMIT_ON_SUCCESS ROLLBACK_ON_FAIL TARGET_AFFECT_ROW(1) */ seckill set num=num-1 \
+                 where id=1 and num>1\ncommit",
+            ),
             _ => Tool::Sysbench(self.key()),
         }
     }
@@ -112,13 +162,38 @@ impl Workload {
         match self {
             // In a transaction reads would stay on the writer.
             Self::Reads => &["--skip_trx=on"],
+            // Rows that are cold: sysbench's own choice is a hundredth of them.
+            Self::UpdateNonIndex => &["--rand-type=uniform"],
             _ => &[],
         }
     }
 
     /// Whether it changes a table.
     pub fn writes(self) -> bool {
-        matches!(self, Self::ReadWrite | Self::WriteOnly | Self::Mixed | Self::Insert | Self::Freshness)
+        let has_table = matches!(
+            self,
+            Self::ReadWrite | Self::WriteOnly | Self::Mixed | Self::Insert | Self::Freshness | Self::UpdateNonIndex
+        );
+        has_table || self.hot_table().is_some()
+    }
+
+    /// The table of which all clients change the same row.
+    pub fn hot_table(self) -> Option<&'static str> {
+        match self {
+            Self::SeckillKey => Some(HOT_TABLES[1]),
+            Self::Seckill | Self::SeckillSlap | Self::SeckillAutocommit | Self::SeckillPackets | Self::SeckillHints => {
+                Some(HOT_TABLES[0])
+            }
+            _ => None,
+        }
+    }
+
+    /// The workload whose figures its own are compared with: itself, unless only Weir has it.
+    pub fn compared_with(self) -> Self {
+        match self {
+            Self::SeckillHints => Self::SeckillPackets,
+            own => own,
+        }
     }
 
     /// Whether prepared statements make a difference.

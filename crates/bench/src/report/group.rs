@@ -4,6 +4,7 @@
 
 use super::format;
 use super::metric::Metric;
+use super::sections::hotrow;
 use super::stats::{Figure, over_rounds, ratio};
 use crate::record::{Point, Record, Target};
 
@@ -109,9 +110,10 @@ impl<'a> Group<'a> {
         positions
     }
 
-    /// The targets in the record's order. Where a setting is varied, only those that it was varied for.
+    /// The targets in the record's order. Where a setting is varied, only those that it was varied for; and only its own
+    /// where a workload has some.
     pub(crate) fn targets(&self) -> Vec<&'a Target> {
-        let varied = self.fixed_clients.is_some();
+        let varied = self.fixed_clients.is_some() || self.record.name == hotrow::NAME;
         let measured = |target: &&Target| self.points.iter().any(|point| point.target == target.key);
         self.record.targets.iter().filter(|target| !varied || measured(target)).collect()
     }

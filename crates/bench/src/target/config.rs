@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use super::{Launcher, Upstream, WeirPorts, router_plugins};
-use crate::plan::{Level, Variation};
+use super::{Launcher, TargetKind, Upstream, WeirPorts, router_plugins};
+use crate::plan::{HOT_TABLES, Level, Variation};
 
 /// Weir's `pool.max_connections` where it is not varied: its default.
 const WEIR_POOL: u32 = 100;
@@ -48,7 +48,7 @@ pub(super) fn router(launcher: &Launcher, port: u16, program: Option<&Path>) -> 
     )
 }
 
-pub(super) fn weir(launcher: &Launcher, ports: WeirPorts, variation: Option<Variation>) -> String {
+pub(super) fn weir(launcher: &Launcher, ports: WeirPorts, kind: TargetKind, variation: Option<Variation>) -> String {
     let upstream = &launcher.upstream;
     let limit = variation.and_then(Variation::pool_limit).unwrap_or_else(|| weir_pool(upstream));
     let port = ports.clients;
@@ -76,7 +76,20 @@ pub(super) fn weir(launcher: &Launcher, ports: WeirPorts, variation: Option<Vari
     if let (Some(Variation::Splitting { replicas, level }), Some(metrics)) = (variation, ports.metrics) {
         text.push_str(&splitting(upstream, replicas, level, metrics));
     }
+    text.push_str(&hot_rows(kind, &upstream.database));
     text
+}
+
+/// What a target differs in from Weir as it is by default.
+fn hot_rows(kind: TargetKind, database: &str) -> String {
+    match kind {
+        TargetKind::WeirOff => "\n[hot_rows]\nenabled = false\n".to_owned(),
+        TargetKind::WeirMerge => {
+            let tables = HOT_TABLES.map(|table| quoted(&format!("{database}.{table}")));
+            format!("\n[hot_rows]\nmerge = [{}]\n", tables.join(", "))
+        }
+        _ => String::new(),
+    }
 }
 
 /// Weir's `pool.max_connections` where it is not varied.
@@ -109,12 +122,20 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::haproxy_connections;
+    use super::{TargetKind, haproxy_connections, hot_rows};
 
     #[test]
     fn haproxy_gets_no_more_connections_than_its_open_files_allow() {
         for (files, connections) in [(1_024, 412), (20_000, 9_900), (1 << 20, 20_000), (100, 100)] {
             assert_eq!(haproxy_connections(files), connections, "{files} files");
         }
+    }
+
+    #[test]
+    fn only_the_targets_of_hot_rows_have_settings_of_their_own() {
+        assert_eq!(hot_rows(TargetKind::Weir, "app"), "");
+        assert_eq!(hot_rows(TargetKind::WeirOff, "app"), "\n[hot_rows]\nenabled = false\n");
+        let merging = hot_rows(TargetKind::WeirMerge, "app");
+        assert_eq!(merging, "\n[hot_rows]\nmerge = [\"app.seckill\", \"app.seckill_key\"]\n");
     }
 }

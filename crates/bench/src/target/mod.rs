@@ -38,13 +38,24 @@ pub enum TargetKind {
     HaProxy,
     /// MySQL Router.
     Router,
+    /// Weir with its hot rows switched off.
+    WeirOff,
     /// Weir.
     Weir,
+    /// Weir that may merge the changes of the tables with a hot row.
+    WeirMerge,
 }
 
 impl TargetKind {
     /// All kinds, in the order in which they take turns; the first two are what ratios are taken against.
-    pub const ALL: [Self; 4] = [Self::Direct, Self::HaProxy, Self::Router, Self::Weir];
+    pub const ALL: [Self; 6] = [Self::Direct, Self::HaProxy, Self::Router, Self::WeirOff, Self::Weir, Self::WeirMerge];
+    /// Those that every bench has.
+    pub const STANDARD: [Self; 4] = [Self::Direct, Self::HaProxy, Self::Router, Self::Weir];
+
+    /// Whether only the bench of hot rows has it.
+    pub fn is_special(self) -> bool {
+        !Self::STANDARD.contains(&self)
+    }
 
     /// Its name on the command line and in records.
     pub fn key(self) -> &'static str {
@@ -52,7 +63,9 @@ impl TargetKind {
             Self::Direct => "direct",
             Self::HaProxy => "haproxy",
             Self::Router => "router",
+            Self::WeirOff => "weir-off",
             Self::Weir => "weir",
+            Self::WeirMerge => "weir-merge",
         }
     }
 
@@ -62,14 +75,16 @@ impl TargetKind {
             Self::Direct => "direct",
             Self::HaProxy => "HAProxy",
             Self::Router => "MySQL Router",
+            Self::WeirOff => "Weir, hot rows off",
             Self::Weir => "Weir",
+            Self::WeirMerge => "Weir, merging",
         }
     }
 
     /// The program, where one has to be looked for.
     pub(crate) fn program_name(self) -> Option<&'static str> {
         match self {
-            Self::Direct | Self::Weir => None,
+            Self::Direct | Self::WeirOff | Self::Weir | Self::WeirMerge => None,
             Self::HaProxy => Some("haproxy"),
             Self::Router => Some("mysqlrouter"),
         }
@@ -86,7 +101,7 @@ impl TargetKind {
     /// Open files of the target's process that each client takes.
     pub(crate) fn files_per_client(self) -> u64 {
         match self {
-            Self::Direct | Self::Weir => 1,
+            Self::Direct | Self::WeirOff | Self::Weir | Self::WeirMerge => 1,
             Self::HaProxy | Self::Router => 2,
         }
     }
@@ -230,7 +245,9 @@ impl Launcher {
                 let text = config::router(self, port, program.as_deref());
                 (program, text)
             }
-            TargetKind::Direct | TargetKind::Weir => (Some(self.weir.clone()), config::weir(self, ports, variation)),
+            TargetKind::Direct | TargetKind::WeirOff | TargetKind::Weir | TargetKind::WeirMerge => {
+                (Some(self.weir.clone()), config::weir(self, ports, kind, variation))
+            }
         };
         let name = kind.key();
         let program = program.ok_or_else(|| BenchError::Tool {
@@ -243,7 +260,9 @@ impl Launcher {
         let arguments: Vec<String> = match kind {
             TargetKind::HaProxy => vec!["-db".to_owned(), "-f".to_owned(), file],
             TargetKind::Router => vec!["-c".to_owned(), file],
-            TargetKind::Direct | TargetKind::Weir => vec!["serve".to_owned(), "--config".to_owned(), file],
+            TargetKind::Direct | TargetKind::WeirOff | TargetKind::Weir | TargetKind::WeirMerge => {
+                vec!["serve".to_owned(), "--config".to_owned(), file]
+            }
         };
         let log = self.dir.join(format!("{name}.log"));
         Ok(DaemonSpec {
@@ -268,7 +287,7 @@ impl Launcher {
                 ("client_ssl_mode", "DISABLED".to_owned()),
                 ("server_ssl_mode", "DISABLED".to_owned()),
             ],
-            TargetKind::Weir => {
+            TargetKind::WeirOff | TargetKind::Weir | TargetKind::WeirMerge => {
                 vec![
                     ("workers", self.cores.to_string()),
                     ("pool.max_connections", config::weir_pool(&self.upstream).to_string()),

@@ -305,6 +305,7 @@ fn sweep_point((workload, server_us, writes): (&str, f64, bool), prepared: bool,
         let commits = if writes { queries as i64 / 20 } else { 0 };
         Run {
             qps_by_second: Vec::new(),
+            errors_by_code: BTreeMap::new(),
             round,
             seconds: 10.0,
             queries,
@@ -348,6 +349,7 @@ fn load_point(workload: &str, clients: u32, target: &str, served: u64, errors: u
         }
         Run {
             qps_by_second: Vec::new(),
+            errors_by_code: BTreeMap::new(),
             round,
             seconds: 10.0,
             queries: served,

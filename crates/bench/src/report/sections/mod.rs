@@ -1,6 +1,7 @@
 //! The sections of a report, one module for each kind.
 
 pub(crate) mod contended;
+pub(crate) mod hotrow;
 pub(crate) mod kingshard;
 pub(crate) mod load;
 pub(crate) mod memory;
@@ -22,6 +23,7 @@ pub(crate) fn own(record: &Record) -> Vec<Section> {
         kingshard::NAME => kingshard::sections(record),
         polardb::NAME => polardb::sections(record),
         radon::NAME => radon::sections(record),
+        hotrow::NAME => hotrow::sections(record),
         _ => contended::sections(record),
     }
 }
@@ -31,6 +33,7 @@ pub(crate) fn common(record: &Record) -> Cow<'_, Record> {
     match record.name.as_str() {
         polardb::NAME => Cow::Owned(polardb::by_replicas(record)),
         radon::NAME => Cow::Owned(radon::by_sharding(record)),
+        hotrow::NAME => Cow::Owned(hotrow::by_mode(record)),
         _ => Cow::Borrowed(record),
     }
 }

@@ -29,7 +29,8 @@ pub(crate) fn section(record: &Record) -> Option<Section> {
     let mut table = Table::new("Ratios", &["workload", "clients"], columns);
     for group in groups(record) {
         // Only Weir has a setting to vary; how many were served is in a table of its own.
-        if group.fixed_clients.is_none() && !load::counts_served(group.workload) {
+        let is_compared = group.targets().iter().any(|target| [DIRECT, HAPROXY].contains(&&*target.key));
+        if is_compared && group.fixed_clients.is_none() && !load::counts_served(group.workload) {
             add_rows(&mut table, &group, &ratios);
         }
     }
