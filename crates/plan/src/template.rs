@@ -29,7 +29,7 @@ const MOST_MISSES: u32 = 256;
 pub struct Given<'a> {
     /// The text.
     pub text: &'a [u8],
-    /// Where its plain literals stand: integers of at most 18 digits, and strings without quotes and backslashes within.
+    /// Where its plain literals stand: integers and decimals of at most 18 digits, and strings without quotes and backslashes within.
     pub literals: &'a [Range<usize>],
     /// The values of its parameters.
     pub parameters: &'a [Constant],
@@ -176,10 +176,7 @@ impl Given<'_> {
         };
         match self.literal(slot) {
             Some([b'\'', inner @ .., b'\'']) => put_text(inner, self.collation, false, into),
-            Some(digits) => {
-                let value = integer(digits).unwrap_or_default();
-                *into = Constant::Integer(if negated { -value } else { value });
-            }
+            Some(digits) => put_number(digits, negated, into),
             None => put_constant(self.parameter(slot).unwrap_or(&Constant::Null), into),
         }
     }
@@ -192,6 +189,17 @@ fn integer(digits: &[u8]) -> Option<i128> {
         value = value.checked_mul(10)?.checked_add(u64::from(digit.checked_sub(b'0').filter(|digit| *digit < 10)?))?;
     }
     Some(i128::from(value))
+}
+
+/// An integer, or a decimal as it stands.
+fn put_number(digits: &[u8], negated: bool, into: &mut Constant) {
+    *into = match integer(digits) {
+        Some(value) => Constant::Integer(if negated { -value } else { value }),
+        None => {
+            let sign = if negated { "-" } else { "" };
+            Constant::Decimal(format!("{sign}{}", String::from_utf8_lossy(digits)))
+        }
+    };
 }
 
 fn put_constant(constant: &Constant, into: &mut Constant) {

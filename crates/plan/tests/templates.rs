@@ -1,5 +1,5 @@
 //! A plan that is used again is the one that the planner makes: all statements of the golden files, with other values in place of their
-//! literals and parameters, are planned both ways.
+//! literals and parameters, are planned both ways; and the same with decimals in place of integers.
 
 mod catalog;
 mod settings;
@@ -17,6 +17,7 @@ const TRIES: usize = 60;
 
 const INTEGERS: [&str; 14] =
     ["0", "1", "2", "3", "5", "7", "10", "99", "100", "101", "150", "199", "200", "123456789012345678"];
+const FRACTIONS: [&str; 6] = ["0", "5", "00", "25", "4999", "9999999999"];
 const STRINGS: [&str; 16] =
     ["", "a", "b", "x", "y", "5", "05", "-7", "de", "DE", "fr", "2023-12-31", "2024-01-01", "2024-06-15", "abc ", "ä"];
 
@@ -40,6 +41,10 @@ impl Chance {
             0 => self.below(1_000_000).to_string(),
             _ => self.of(&INTEGERS).to_owned(),
         }
+    }
+
+    fn decimal(&mut self) -> String {
+        format!("{}.{}", self.below(200), self.of(&FRACTIONS))
     }
 
     fn string(&mut self) -> String {
@@ -83,6 +88,7 @@ fn other(text: &str, literals: &[Range<usize>], chance: &mut Chance) -> String {
                 out.push_str(&chance.string());
                 out.push('\'');
             }
+            _ if text[literal.clone()].contains('.') => out.push_str(&chance.decimal()),
             _ => out.push_str(&chance.integer()),
         }
         from = literal.end;
@@ -91,8 +97,26 @@ fn other(text: &str, literals: &[Range<usize>], chance: &mut Chance) -> String {
     out
 }
 
-/// All statements, with their settings.
+/// The text with decimals in place of its integers.
+fn with_decimals(text: &str, literals: &[Range<usize>]) -> String {
+    let mut out = text.to_owned();
+    for literal in literals.iter().rev().filter(|literal| text.as_bytes()[literal.start].is_ascii_digit()) {
+        out.insert_str(literal.end, ".0");
+    }
+    out
+}
+
+/// All statements, with their settings; each once more with decimals.
 fn cases() -> Vec<(Settings, String)> {
+    let cases = golden_cases();
+    let decimals = cases.iter().filter_map(|(settings, text)| {
+        let places = literals(text.as_bytes(), settings.session().mode)?;
+        Some((settings.clone(), with_decimals(text, &places))).filter(|(_, other)| other != text)
+    });
+    decimals.collect::<Vec<_>>().into_iter().chain(cases.iter().cloned()).collect()
+}
+
+fn golden_cases() -> Vec<(Settings, String)> {
     let mut cases = Vec::new();
     for path in files() {
         let file = std::fs::read_to_string(&path).expect("a golden file can be read");

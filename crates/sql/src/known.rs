@@ -1,11 +1,11 @@
 //! Texts that have been seen before, but for the values of their literals: found again without being read token by token.
 //!
-//! What must hold: a text is taken for a known one only if both have the same tokens, but for the values of plain integers
-//! and plain strings, and the same bytes between them; so they have one [`shape`](crate::shape) if they have any, and whatever follows
+//! What must hold: a text is taken for a known one only if both have the same tokens, but for the values of plain integers,
+//! plain decimals and plain strings, and the same bytes between them; so they have one [`shape`](crate::shape) if they have any, and whatever follows
 //! from a shape follows for both. That is decided by comparing bytes, never by a hash.
 //!
-//! Plain is a literal whose end does not depend on what it holds: at most 18 digits, or single quotes around anything but
-//! quotes and backslashes. All other parts of a text, odd literals and comments included, are compared as they are.
+//! Plain is a literal whose end does not depend on what it holds: at most 18 digits, with digits on both sides of a point if
+//! there is one, or single quotes around anything but quotes and backslashes. All other parts of a text, odd literals and comments included, are compared as they are.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -35,7 +35,25 @@ pub(crate) struct Template {
 struct Plain {
     start: usize,
     end: usize,
-    string: bool,
+    kind: PlainKind,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum PlainKind {
+    Integer,
+    Decimal,
+    String,
+}
+
+impl PlainKind {
+    /// The length of the plain literal of this kind that the text begins with.
+    fn len(self, text: &[u8]) -> Option<usize> {
+        match self {
+            Self::Integer => plain_integer(text),
+            Self::Decimal => plain_decimal(text),
+            Self::String => plain_string(text),
+        }
+    }
 }
 
 impl Template {
@@ -62,9 +80,7 @@ impl Template {
         let (mut rest, mut from) = (text, 0);
         for literal in &self.literals {
             let Some(after) = rest.strip_prefix(&self.text[from..literal.start]) else { return false };
-            let Some(len) = (if literal.string { plain_string(after) } else { plain_integer(after) }) else {
-                return false;
-            };
+            let Some(len) = literal.kind.len(after) else { return false };
             rest = &after[len..];
             from = literal.end;
             let end = text.len() - rest.len();
@@ -77,11 +93,11 @@ impl Template {
 impl Plain {
     fn of(text: &[u8], token: Token) -> Option<Plain> {
         let (start, end) = (token.start as usize, token.end as usize);
-        let string = token.kind == TokenKind::String;
-        let len = match token.kind {
-            TokenKind::Integer => plain_integer(&text[start..]),
-            TokenKind::String => plain_string(&text[start..]),
-            _ => None,
+        let kind = match token.kind {
+            TokenKind::Integer => PlainKind::Integer,
+            TokenKind::Decimal => PlainKind::Decimal,
+            TokenKind::String => PlainKind::String,
+            _ => return None,
         };
         // With these around it, a literal of any length is a token of its own, and the same kind of token.
         let stands_alone =
@@ -90,7 +106,7 @@ impl Plain {
                     text.get(end),
                     None | Some(b' ' | b'\n' | b'\t' | b')' | b',' | b';' | b'<' | b'>' | b'=' | b'-' | b'+')
                 );
-        (stands_alone && len == Some(end - start)).then_some(Plain { start, end, string })
+        (stands_alone && kind.len(&text[start..]) == Some(end - start)).then_some(Plain { start, end, kind })
     }
 }
 
@@ -98,6 +114,13 @@ impl Plain {
 fn plain_integer(text: &[u8]) -> Option<usize> {
     let digits = text.iter().take(MOST_DIGITS + 1).take_while(|byte| byte.is_ascii_digit()).count();
     (1..=MOST_DIGITS).contains(&digits).then_some(digits)
+}
+
+/// The length of the plain decimal that the text begins with: it is one in all modes, and never an integer.
+fn plain_decimal(text: &[u8]) -> Option<usize> {
+    let whole = plain_integer(text)?;
+    let fraction = plain_integer(text[whole..].strip_prefix(b".")?)?;
+    (whole + fraction <= MOST_DIGITS).then_some(whole + 1 + fraction)
 }
 
 /// The length of the plain string that the text begins with, its quotes included.

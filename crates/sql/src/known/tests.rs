@@ -19,6 +19,8 @@ fn a_text_is_known_by_another_that_differs_in_plain_literals() {
         ("UPDATE t SET k=k-1 WHERE id=1", "UPDATE t SET k=k-20 WHERE id=9"),
         ("COMMIT", "COMMIT"),
         ("SELECT 0x1f, 1.5, 3", "SELECT 0x1f, 1.5, 44"),
+        ("UPDATE t SET a = a + 1.5 WHERE id=1", "UPDATE t SET a = a + 1234.56 WHERE id=9"),
+        ("INSERT INTO t VALUES (1,-1.5,'a')", "INSERT INTO t VALUES (2,-0.00000001,'b')"),
     ] {
         assert!(is_known_by(kept, asked), "{kept} / {asked}");
     }
@@ -46,7 +48,15 @@ fn a_text_is_not_known_by_one_that_may_read_otherwise() {
         ("SELECT \"a\"", "SELECT \"b\""),
         ("SELECT 1 -- 2", "SELECT 1 -- 3"),
         ("SELECT 1 /* 2 */", "SELECT 1 /* 3 */"),
-        ("SELECT @@x, 1.5", "SELECT @@x, 1.6"),
+        ("SELECT 1.5", "SELECT 1"),
+        ("SELECT 1.5", "SELECT 1."),
+        ("SELECT 1.5", "SELECT 1.5e3"),
+        ("SELECT 1.5", "SELECT 1.5.5"),
+        ("SELECT 1.5", "SELECT 1234567890.123456789"),
+        ("SELECT .5", "SELECT .6"),
+        ("SELECT 1.", "SELECT 2."),
+        ("SELECT 1.5e3", "SELECT 2.5e3"),
+        ("SELECT t.a1.5", "SELECT t.a1.6"),
     ] {
         assert!(!is_known_by(kept, asked), "{kept} / {asked}");
     }
@@ -114,8 +124,8 @@ fn the_places_of_literals_are_those_of_the_text_at_hand() {
     let mut texts = KnownTexts::default();
     texts.keep(b"SELECT c FROM t WHERE a = 1.5 AND b = 'x' AND id=-5", mode, ());
     let mut literals: Vec<_> = std::iter::once(0..9).collect();
-    let asked = b"SELECT c FROM t WHERE a = 1.5 AND b = 'longer' AND id=-77";
+    let asked = b"SELECT c FROM t WHERE a = 10.25 AND b = 'longer' AND id=-77";
     assert!(texts.get_with(asked, mode, &mut literals).is_some());
     let found: Vec<&[u8]> = literals.iter().map(|literal| &asked[literal.clone()]).collect();
-    assert_eq!(found, [&b"'longer'"[..], b"77"]);
+    assert_eq!(found, [&b"10.25"[..], b"'longer'", b"77"]);
 }
