@@ -30,6 +30,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     tests.add_for_weir("bench::reads_are_split_and_none_is_staler_than_its_level_allows", read_write_splitting);
     tests.add_for_weir("bench::partitions_cost_no_statement_and_ranges_one_for_each_shard", sharded);
     tests.add_for_weir("bench::a_hot_row_lacks_what_clients_were_told_to_have_taken", hot_row);
+    tests.add_for_weir("bench::orders_of_two_shards_leave_consistent_tables", tpcc);
     tests.add_for_weir("bench::troubles_of_the_machine_are_met_and_end_with_the_run", troubles);
     tests.add_for_weir("bench::an_interrupted_run_records_what_it_has_and_leaves_nothing_behind", interrupted);
 }
@@ -360,6 +361,33 @@ fn hot_row(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         record.settings.get(name).ok_or_else(|| format!("no {name}"))?;
     }
     look_at(&out.join("hotrow.html"))
+}
+
+fn tpcc(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let out = kept_directory(flavor)?;
+    let mut run = BenchRun::start(lab, flavor, "tpcc", &out, &["--prepared", "both"])?;
+    let record = run.complete()?;
+    let points: Vec<_> =
+        record.points.iter().map(|point| (point.prepared, &*point.target, point.variant.as_deref())).collect();
+    let of = |prepared| {
+        let prepared = Some(prepared);
+        [(prepared, "direct", None), (prepared, "haproxy", None), (prepared, "weir", Some("shards=2"))]
+    };
+    expect_equal("what was measured", points, [of(false), of(true)].concat())?;
+    for point in &record.points {
+        // A run that leaves tables that are not consistent is a failure, and no run.
+        let [run] = &point.runs[..] else { return Err(format!("not run once: {point:#?}").into()) };
+        let count = |kind: &str| run.kinds.get(kind).map_or(0, |kind| kind.count);
+        if count("new_order") == 0 || count("payment") == 0 {
+            return Err(format!("no orders and payments: {run:#?}").into());
+        }
+        // What is locked by another is an error that applications meet; rows that are not there are none.
+        let is_lock = |code: &String| ["1205", "1213"].contains(&code.as_str());
+        if !run.errors_by_code.keys().all(is_lock) {
+            return Err(format!("clients saw other errors than locks: {run:#?}").into());
+        }
+    }
+    look_at(&out.join("tpcc.html"))
 }
 
 /// What the shards were asked in a run.

@@ -15,11 +15,13 @@ pub enum Bench {
     Radon,
     /// The form of the published flash-sale test: all clients change one row.
     HotRow,
+    /// TPC-C's mix over shards.
+    Tpcc,
 }
 
 impl Bench {
     /// All benches.
-    pub const ALL: [Self; 5] = [Self::Overhead, Self::Kingshard, Self::PolarDb, Self::Radon, Self::HotRow];
+    pub const ALL: [Self; 6] = [Self::Overhead, Self::Kingshard, Self::PolarDb, Self::Radon, Self::HotRow, Self::Tpcc];
 
     /// Its name on the command line, and of its files.
     pub fn name(self) -> &'static str {
@@ -29,6 +31,7 @@ impl Bench {
             Self::PolarDb => "polardb",
             Self::Radon => "radon",
             Self::HotRow => "hotrow",
+            Self::Tpcc => "tpcc",
         }
     }
 
@@ -54,6 +57,7 @@ impl Bench {
                 "What does a flash sale get, where all clients change one row? (the form of the published test of \
                  patched servers)"
             }
+            Self::Tpcc => "What do two shards make of TPC-C's transactions, beside one server on the same machine?",
         }
     }
 
@@ -67,6 +71,7 @@ impl Bench {
                 "10 tables over 2 and 3 shards at 8, 32, 64 partitions, 16 to 900 clients; scatter and merge"
             }
             Self::HotRow => "one row changed by 36 to 256 clients, durable and not, in five forms; cold rows beside it",
+            Self::Tpcc => "TPC-C's mix on 4 warehouses, 8 and 64 clients: one server, and two shards through Weir",
         }
     }
 }

@@ -6,6 +6,7 @@
 //! as one error; those of transactions roll back and go on.
 
 mod freshness;
+mod tpcc;
 mod transaction;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde::{Deserialize, Serialize};
 
+use crate::record::Kind;
 use crate::sql;
 
 pub use freshness::{Freshness, TABLE as FRESHNESS_TABLE};
@@ -40,6 +42,8 @@ pub enum DriverKind {
     Freshness,
     /// Run the same transaction again and again, until the time is over.
     Transaction,
+    /// Run TPC-C's mix of transactions, until the time is over.
+    Tpcc,
 }
 
 /// Whom the clients connect to, and what they do there.
@@ -63,8 +67,10 @@ pub struct DriverOptions {
     pub seconds: u32,
     /// What they ask; nothing for [`DriverKind::Freshness`], and for [`DriverKind::Transaction`] a command on each line.
     pub query: String,
-    /// Whether [`DriverKind::Freshness`] uses prepared statements.
+    /// Whether [`DriverKind::Freshness`] and [`DriverKind::Tpcc`] use prepared statements.
     pub prepared: bool,
+    /// Items of the population of [`DriverKind::Tpcc`].
+    pub items: u32,
 }
 
 /// What became of the clients.
@@ -76,20 +82,24 @@ pub struct DriverReport {
     pub errors: u64,
     /// Queries that were answered; for [`DriverKind::Transaction`], transactions.
     pub queries: u64,
+    /// Events: queries, or transactions.
+    pub events: u64,
     /// Rows that acknowledged transactions have changed.
     #[serde(default)]
     pub changed: u64,
-    /// From the first connection attempt to the last answer; for [`DriverKind::Transaction`], from the moment when all are
-    /// connected.
+    /// From the first connection attempt to the last answer; for transactions, from the moment when all are connected.
     pub seconds: f64,
-    /// Latency of a query: median.
+    /// Latency of an event: median.
     pub p50_us: f64,
-    /// Latency of a query: 95th percentile.
+    /// Latency of an event: 95th percentile.
     pub p95_us: f64,
-    /// Latency of a query: 99th percentile.
+    /// Latency of an event: 99th percentile.
     pub p99_us: f64,
     /// The time that a connection took, authentication included: 99th percentile.
     pub connect_p99_us: f64,
+    /// Events by their type, where there are several.
+    #[serde(default)]
+    pub kinds: BTreeMap<String, Kind>,
     /// Error texts, and how often they were met.
     pub error_texts: BTreeMap<String, u64>,
     /// Errors by the server's number for them.
@@ -107,6 +117,10 @@ struct Tally {
     errors: Vec<String>,
     errors_by_code: BTreeMap<String, u64>,
     changed: u64,
+    /// Latencies by the type of a transaction.
+    kinds: BTreeMap<&'static str, Vec<u32>>,
+    /// Statements, where an event has several.
+    statements: Option<u64>,
     /// When the measured seconds began, if not with the first connection.
     begun: Option<Instant>,
     connects_us: Vec<u32>,
@@ -130,13 +144,13 @@ impl Start<'_> {
     }
 }
 
-/// Runs the load to its end. `told` is called when the measured seconds of [`DriverKind::Transaction`] begin.
+/// Runs the load to its end. `told` is called when the measured seconds of transactions begin.
 pub fn drive(options: &DriverOptions, told: impl Fn() + Send + Sync + 'static) -> DriverReport {
     let begun = Instant::now();
     let tally = Arc::new(Mutex::new(Tally::default()));
     let shares: Vec<u32> = match options.kind {
-        DriverKind::Storm | DriverKind::Freshness | DriverKind::Transaction => vec![1; options.clients as usize],
         DriverKind::Idle => shares(options.clients, CONNECTING_THREADS),
+        _ => vec![1; options.clients as usize],
     };
     let barrier = Arc::new(Barrier::new(shares.len()));
     let acknowledged: Arc<Vec<AtomicI64>> = Arc::new(shares.iter().map(|_| AtomicI64::new(0)).collect());
@@ -154,6 +168,7 @@ pub fn drive(options: &DriverOptions, told: impl Fn() + Send + Sync + 'static) -
                     freshness::client(&options, client, &acknowledged, end(&options))
                 }
                 DriverKind::Transaction => transaction::client(&options, &Start { barrier: &barrier, told: &*told }),
+                DriverKind::Tpcc => tpcc::client(&options, client, &Start { barrier: &barrier, told: &*told }),
             };
             tally.lock().unwrap_or_else(PoisonError::into_inner).add(own);
         })
@@ -252,8 +267,12 @@ impl Tally {
             mysql::Error::MySqlError(error) => error.code.to_string(),
             _ => NO_CODE.to_owned(),
         };
-        *self.errors_by_code.entry(code).or_default() += 1;
-        self.errors.push(error.to_string());
+        self.count_error(&code, error.to_string());
+    }
+
+    fn count_error(&mut self, code: &str, text: String) {
+        *self.errors_by_code.entry(code.to_owned()).or_default() += 1;
+        self.errors.push(text);
     }
 
     fn add(&mut self, other: Self) {
@@ -263,6 +282,10 @@ impl Tally {
             *self.errors_by_code.entry(code).or_default() += count;
         }
         self.changed += other.changed;
+        for (kind, latencies) in other.kinds {
+            self.kinds.entry(kind).or_default().extend(latencies);
+        }
+        self.statements = self.statements.into_iter().chain(other.statements).reduce(|sum, more| sum + more);
         self.begun = self.begun.into_iter().chain(other.begun).min();
         self.connects_us.extend(other.connects_us);
         self.latencies_us.extend(other.latencies_us);
@@ -283,7 +306,9 @@ impl Tally {
         DriverReport {
             served: self.served,
             errors: self.errors.len() as u64,
-            queries: self.latencies_us.len() as u64,
+            queries: self.statements.unwrap_or(self.latencies_us.len() as u64),
+            events: self.latencies_us.len() as u64,
+            kinds: self.kinds.into_iter().map(|(kind, latencies)| (kind.to_owned(), figures(latencies))).collect(),
             changed: self.changed,
             seconds: elapsed.as_secs_f64(),
             p50_us: latency(0.50),
@@ -299,6 +324,13 @@ impl Tally {
 
 fn micros(begun: Instant) -> u32 {
     u32::try_from(begun.elapsed().as_micros()).unwrap_or(u32::MAX)
+}
+
+/// The figures of a type of transactions.
+fn figures(mut latencies: Vec<u32>) -> Kind {
+    latencies.sort_unstable();
+    let latency = |share| percentile(&latencies, share);
+    Kind { count: latencies.len() as u64, p50_us: latency(0.50), p95_us: latency(0.95), p99_us: latency(0.99) }
 }
 
 /// The value below or at which this share is; 0 when there are none.

@@ -31,6 +31,7 @@ mod stock;
 mod store;
 pub mod target;
 mod tools;
+mod tpcc;
 mod trouble;
 mod turn;
 

@@ -37,8 +37,10 @@ pub struct Options {
     pub server_program: Option<PathBuf>,
     /// A server to measure instead.
     pub given: Option<GivenServer>,
-    /// The program `weir`: it is a target, and [`DRIVER_ARGUMENTS`] make it a load tool.
+    /// The program `weir` that is a target.
     pub weir: PathBuf,
+    /// The program that [`DRIVER_ARGUMENTS`] make a load tool: a Weir of another version may lack a load.
+    pub driver: PathBuf,
     /// The command line that repeats the run, without passwords.
     pub command: String,
     /// Ends the run early.

@@ -83,7 +83,9 @@ pub(crate) fn look(options: &Options, plan: &Plan) -> Result<Found, BenchError> 
         let of_one = MIB_FOR_SERVER + mib(plan.tables, plan.rows);
         let sharded: u64 = plan.datasets.iter().map(|dataset| mib(dataset.tables, dataset.rows)).sum();
         let of_shards = u64::from(plan.shards()) * MIB_FOR_SERVER + sharded;
-        space(&std::env::temp_dir(), of_one * (1 + u64::from(plan.replicas())) + of_shards)?;
+        // On one server, and on the shards.
+        let tpcc = plan.tpcc().map_or(0, |scale| 2 * scale.rows() * BYTES_PER_ROW / MIB);
+        space(&std::env::temp_dir(), of_one * (1 + u64::from(plan.replicas())) + of_shards + tpcc)?;
     }
     Ok(found)
 }

@@ -15,7 +15,7 @@ pub const FORMAT: u32 = 1;
 pub struct Record {
     /// [`FORMAT`].
     pub format: u32,
-    /// The bench: `overhead`, `kingshard`, `polardb`, `radon`, `hotrow`.
+    /// The bench: `overhead`, `kingshard`, `polardb`, `radon`, `hotrow`, `tpcc`.
     pub name: String,
     /// What it asks, in one sentence.
     pub title: String,
@@ -105,6 +105,9 @@ pub struct Run {
     pub p95_us: f64,
     /// 99th percentile.
     pub p99_us: f64,
+    /// Transactions by their type, where the workload has several.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kinds: BTreeMap<String, Kind>,
     /// Queries of each second, where the run met trouble on the machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub qps_by_second: Vec<f64>,
@@ -121,6 +124,19 @@ pub struct Run {
     pub counters: BTreeMap<String, i64>,
     /// The raw output of the load tool, relative to the record.
     pub raw: Option<String>,
+}
+
+/// What became of the transactions of one type.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Kind {
+    /// How many were completed.
+    pub count: u64,
+    /// Median of their latency.
+    pub p50_us: f64,
+    /// 95th percentile.
+    pub p95_us: f64,
+    /// 99th percentile.
+    pub p99_us: f64,
 }
 
 /// What a process used during a run.

@@ -118,7 +118,7 @@ impl<'a> Session<'a> {
             self.record.settings.extend(launcher.settings(kind));
         }
         let tables = Tables { count: self.plan.tables, rows: self.plan.rows };
-        let loads = Loads::new(&site.upstream, tables, &self.options.weir, site.dir(), cancel)?;
+        let loads = Loads::new(&site.upstream, tables, &self.options.driver, site.dir(), cancel)?;
         let mut bench = Bench::new(site, launcher, loads, cancel);
         let is_given = self.options.given.is_some();
         let measured = self.prepare(&mut bench, console).and_then(|()| self.run_jobs(&mut bench, console));
@@ -149,10 +149,16 @@ impl<'a> Session<'a> {
             1 => format!("the table of {rows} rows"),
             tables => format!("{tables} tables of {rows} rows"),
         };
-        console.step(&format!("Making {}", of_rows(self.plan.tables, self.plan.rows)));
-        let raw = self.raw.join("prepare.txt");
-        bench.prepare_table(&raw)?;
-        console.done("");
+        if self.plan.tables > 0 {
+            console.step(&format!("Making {}", of_rows(self.plan.tables, self.plan.rows)));
+            bench.prepare_table(&self.raw.join("prepare.txt"))?;
+            console.done("");
+        }
+        if let Some(scale) = self.plan.tpcc() {
+            console.step(&format!("Making TPC-C's tables with {} rows", scale.rows()));
+            bench.prepare_tpcc(scale, &self.plan.shardings())?;
+            console.done("");
+        }
         for dataset in &self.plan.datasets {
             console.step(&format!("Making {}, {}", of_rows(dataset.tables, dataset.rows), dataset.sharding));
             bench.prepare_dataset(dataset, &self.raw.join(format!("prepare-{}.txt", dataset.sharding.file_part())))?;

@@ -16,6 +16,7 @@ use crate::record::{Run, Usage};
 use crate::site::Site;
 use crate::stock;
 use crate::target::{Launcher, Target, TargetKind};
+use crate::tpcc::{self, Scale};
 use crate::trouble::Troublemaker;
 
 /// Connections that may be open when a run begins: those of Weir's pool and monitor, from its last turn.
@@ -59,6 +60,27 @@ impl Bench {
     pub(crate) fn prepare_table(&self, raw: &Path) -> Result<(), BenchError> {
         let direct = self.launcher.start(TargetKind::Direct, None)?;
         self.loads.prepare_table(&direct, raw)
+    }
+
+    /// Makes TPC-C's tables with their rows: on the one server, and for each of these settings on shards, through Weir.
+    pub(crate) fn prepare_tpcc(&mut self, scale: Scale, sharded: &[Variation]) -> Result<(), BenchError> {
+        let direct = self.launcher.start(TargetKind::Direct, None)?;
+        tpcc::populate(|| self.launcher.connect(&direct, None), scale, false, &self.cancel)?;
+        for setting in sharded {
+            self.start(TargetKind::Weir)?;
+            let weir = &self.targets[&TargetKind::Weir];
+            self.launcher.create_database(weir, *setting)?;
+            tpcc::populate(|| self.launcher.connect(weir, Some(*setting)), scale, true, &self.cancel)?;
+        }
+        Ok(())
+    }
+
+    /// Why a run does not count, if its tables are not as its transactions must have left them.
+    fn inconsistency(&self, point: &PointPlan, kind: TargetKind) -> Option<String> {
+        let target = self.targets.get(&kind).filter(|_| point.workload == Workload::Tpcc)?;
+        let connected = self.launcher.connect(target, point.variation);
+        let looked = connected.and_then(|mut connection| tpcc::check(&mut connection));
+        looked.unwrap_or_else(|error| Some(format!("the tables' consistency can't be looked at: {error}")))
     }
 
     /// Makes sharded tables, in a database of their own, through Weir.
@@ -129,6 +151,9 @@ impl Bench {
         if let (Some(table), Some(before)) = (hot_table, stock_before)
             && let Some(failure) = stock::difference(before, self.site.stock(table)?, &counted)
         {
+            return Ok(Err(failure));
+        }
+        if let Some(failure) = self.inconsistency(point, kind) {
             return Ok(Err(failure));
         }
         if point.workload == Workload::Insert {
@@ -241,6 +266,7 @@ fn run_of(counted: &Counted) -> Run {
         p99_us: counted.p99_us,
         errors: counted.errors,
         errors_by_code: counted.errors_by_code.clone(),
+        kinds: counted.kinds.clone(),
         qps_by_second: counted.qps_by_second.clone(),
         ..Run::default()
     }

@@ -74,7 +74,7 @@ pub(crate) struct RunArgs {
     target: Vec<TargetKind>,
     /// Only these workloads: oltp_point_select, oltp_read_only, oltp_read_only_skip_trx, oltp_read_write, oltp_write_only,
     /// oltp_insert, read_write_4to1, churn, storm, idle, freshness, scatter, merge, merge_text, oltp_update_non_index,
-    /// seckill, seckill_slap, seckill_autocommit, seckill_key, seckill_packets, seckill_hints
+    /// seckill, seckill_slap, seckill_autocommit, seckill_key, seckill_packets, seckill_hints, tpcc
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     workload: Vec<Workload>,
     /// Only these numbers of clients; for churn, storm, idle and freshness only if --workload names them; not for scatter
@@ -144,6 +144,7 @@ enum KindArg {
     Idle,
     Freshness,
     Transaction,
+    Tpcc,
 }
 
 /// The arguments of the load tool; see `weir_bench::driver`.
@@ -167,6 +168,8 @@ pub(crate) struct DriveArgs {
     query: String,
     #[arg(long)]
     prepared: bool,
+    #[arg(long, default_value_t = 0)]
+    items: u32,
 }
 
 /// Why a bench command failed.
@@ -236,7 +239,8 @@ impl RunArgs {
     fn options(&self, interrupt: &Interrupt) -> Result<Options, CommandError> {
         let given = self.server.as_deref().map(|server| self.given(server)).transpose()?;
         let this = std::env::current_exe().map_err(|error| CommandError::Io("find the path of this program", error));
-        let weir = self.weir.clone().map_or(this, Ok)?;
+        let driver = this?;
+        let weir = self.weir.clone().unwrap_or_else(|| driver.clone());
         let words = std::env::args().skip(1).map(|word| shell_word(&word));
         let command = std::iter::once("weir".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
         let length = match (self.quick, self.smoke) {
@@ -263,6 +267,7 @@ impl RunArgs {
             server_program: self.server_program.clone(),
             given,
             weir,
+            driver,
             command,
             cancel: interrupt.cancel.clone(),
         })
@@ -295,6 +300,7 @@ impl DriveArgs {
                 KindArg::Idle => DriverKind::Idle,
                 KindArg::Freshness => DriverKind::Freshness,
                 KindArg::Transaction => DriverKind::Transaction,
+                KindArg::Tpcc => DriverKind::Tpcc,
             },
             host: self.host,
             port: self.port,
@@ -305,6 +311,7 @@ impl DriveArgs {
             seconds: self.seconds,
             query: self.query,
             prepared: self.prepared,
+            items: self.items,
         }
     }
 }

@@ -24,6 +24,10 @@ pub(super) fn options(
     ];
     match point.workload.tool() {
         Tool::Freshness => options.extend((point.prepared == Some(true)).then(|| "--prepared".to_owned())),
+        Tool::Tpcc => {
+            options.push(format!("--items={rows}"));
+            options.extend((point.prepared == Some(true)).then(|| "--prepared".to_owned()));
+        }
         Tool::Query(query) | Tool::Transaction(query) => options.push(format!("--query={query}")),
         _ => options.push(format!("--query=SELECT c FROM sbtest1 WHERE id={}", rows / 2 + 1)),
     }
@@ -42,13 +46,14 @@ pub(super) fn parse(output: &str) -> Result<Counted, String> {
     Ok(Counted {
         seconds: report.seconds,
         queries: report.queries,
-        events: report.queries,
+        events: report.events,
         errors: report.errors,
         p50_us: report.p50_us,
         p95_us: report.p95_us,
         p99_us: report.p99_us,
         freshness: report.freshness,
         changed: Some(report.changed),
+        kinds: report.kinds,
         errors_by_code: report.errors_by_code,
         ..Counted::default()
     })

@@ -23,6 +23,7 @@ use crate::error::BenchError;
 use crate::files::write_private;
 use crate::options::{DRIVER_ARGUMENTS, DRIVER_STARTED};
 use crate::plan::{Dataset, PointPlan, Tool, Variation};
+use crate::record::Kind;
 use crate::target::{Target, Upstream};
 
 /// How much longer than planned a tool may take before it is taken for hung.
@@ -53,6 +54,8 @@ pub(crate) struct Counted {
     pub(crate) freshness: Option<Freshness>,
     /// Rows that acknowledged transactions have changed, where the tool tells; with those of a run before the measured one.
     pub(crate) changed: Option<u64>,
+    /// Events by their type, where there are several.
+    pub(crate) kinds: BTreeMap<String, Kind>,
     /// Errors by their number, where the tool tells.
     pub(crate) errors_by_code: BTreeMap<String, u64>,
 }
@@ -87,7 +90,7 @@ pub(crate) struct Loads {
     tables: Tables,
     sysbench: Option<PathBuf>,
     slap: Option<PathBuf>,
-    weir: PathBuf,
+    driver: PathBuf,
     /// Holds the option files with the password, and scripts.
     dir: PathBuf,
     cancel: Cancel,
@@ -98,7 +101,7 @@ impl Loads {
     pub(crate) fn new(
         upstream: &Upstream,
         tables: Tables,
-        weir: &Path,
+        driver: &Path,
         dir: &Path,
         cancel: &Cancel,
     ) -> Result<Self, BenchError> {
@@ -109,7 +112,7 @@ impl Loads {
             tables,
             sysbench: crate::tools::sysbench(),
             slap: crate::tools::slap(),
-            weir: weir.to_path_buf(),
+            driver: driver.to_path_buf(),
             dir: dir.to_path_buf(),
             cancel: cancel.clone(),
         })
@@ -174,6 +177,7 @@ impl Loads {
             Tool::Idle => self.run_clients("idle", load, at_start),
             Tool::Freshness => self.run_clients("freshness", load, at_start),
             Tool::Transaction(_) => self.run_clients("transaction", load, at_start),
+            Tool::Tpcc => self.run_clients("tpcc", load, at_start),
         }
     }
 
@@ -234,8 +238,8 @@ impl Loads {
         let address = (&*target.host, target.port);
         arguments.extend(clients::options(kind, address, (user, database), point, self.tables.rows));
         let environment = vec![clients::password(&self.upstream)];
-        let starts_with = matches!(point.workload.tool(), Tool::Transaction(_)).then_some(DRIVER_STARTED);
-        let child = Child { environment, starts_with, ..load.child(&self.weir, arguments) };
+        let starts_with = matches!(point.workload.tool(), Tool::Transaction(_) | Tool::Tpcc).then_some(DRIVER_STARTED);
+        let child = Child { environment, starts_with, ..load.child(&self.driver, arguments) };
         child.run(&self.cancel, at_start).map(|finished| outcome(&finished, clients::parse))
     }
 }

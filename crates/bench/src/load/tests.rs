@@ -65,7 +65,14 @@ fn slap_is_read_and_ordered_by_its_rate() {
 
 #[test]
 fn the_own_clients_report_is_read_back() {
-    let report = crate::driver::DriverReport { queries: 7, errors: 2, seconds: 1.5, p50_us: 3.0, ..Default::default() };
+    let report = crate::driver::DriverReport {
+        queries: 7,
+        events: 7,
+        errors: 2,
+        seconds: 1.5,
+        p50_us: 3.0,
+        ..Default::default()
+    };
     let printed = format!("noise\n{}\n", serde_json::to_string(&report).expect("plain data"));
     let counted = clients::parse(&printed).expect("a complete output");
     assert_eq!((counted.queries, counted.errors, counted.seconds, counted.p50_us), (7, 2, 1.5, 3.0));

@@ -10,6 +10,7 @@ mod polardb;
 mod radon;
 #[cfg(test)]
 mod tests;
+mod tpcc;
 mod variation;
 pub(crate) mod workload;
 
@@ -23,6 +24,7 @@ use crate::catalogue::Bench;
 use crate::error::BenchError;
 use crate::selection::{Length, Selection};
 use crate::target::TargetKind;
+use crate::tpcc::{LEAST_ITEMS, Scale};
 
 /// `max_connections` of a server that nobody has configured.
 pub(crate) const STOCK_MAX_CONNECTIONS: u32 = 151;
@@ -35,9 +37,9 @@ const QUICK_BUDGET: Duration = Duration::from_secs(150);
 /// All that a run of a bench does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// Rows of a table.
+    /// Rows of a table; of TPC-C, items.
     pub rows: u32,
-    /// Tables on the server, `sbtest1` and so on.
+    /// Tables on the server, `sbtest1` and so on; 0 for TPC-C, which has its own.
     pub tables: u32,
     /// Sharded databases that Weir makes besides.
     pub datasets: Vec<Dataset>,
@@ -105,6 +107,7 @@ impl Plan {
             Bench::PolarDb => polardb::plan(length, selection),
             Bench::Radon => radon::plan(length, selection),
             Bench::HotRow => hotrow::plan(length, selection),
+            Bench::Tpcc => tpcc::plan(length, selection),
         };
         if let Some(other) = selection.workloads.iter().find(|workload| !plan.has(**workload)) {
             return Err(BenchError::Options(format!("{} does not have the workload {other}", bench.name())));
@@ -151,7 +154,8 @@ impl Plan {
         let rows = |tables: u32, rows: u32| f64::from(tables) * f64::from(rows);
         let sharded: f64 = self.datasets.iter().map(|dataset| rows(dataset.tables, dataset.rows)).sum();
         let servers = f64::from(self.replicas() + self.shards());
-        4.0 + 2.0 * servers + rows(self.tables, self.rows) / 40_000.0 + sharded / 25_000.0
+        let tpcc = self.tpcc().map_or(0.0, |scale| scale.rows() as f64);
+        4.0 + 2.0 * servers + tpcc / 12_000.0 + rows(self.tables, self.rows) / 40_000.0 + sharded / 25_000.0
     }
 
     /// The most connections that the server is to take at any time.
@@ -172,6 +176,22 @@ impl Plan {
     /// Whether any point changes one row with all clients.
     pub(crate) fn has_hot_rows(&self) -> bool {
         self.points.iter().any(|point| point.workload.hot_table().is_some())
+    }
+
+    /// The settings of shards that its points have.
+    pub(crate) fn shardings(&self) -> Vec<Variation> {
+        let mut all: Vec<Variation> = Vec::new();
+        for setting in self.points.iter().filter_map(|point| point.variation).filter(|setting| setting.shards() > 0) {
+            if !all.contains(&setting) {
+                all.push(setting);
+            }
+        }
+        all
+    }
+
+    /// The population of TPC-C, if any point is of it.
+    pub(crate) fn tpcc(&self) -> Option<Scale> {
+        self.has(Workload::Tpcc).then(|| Scale { items: self.rows.max(LEAST_ITEMS) })
     }
 
     /// Why a server that was given can't be measured, if so.
@@ -205,7 +225,7 @@ impl PointPlan {
                 Tool::Sysbench(_) => seconds + 0.1 + clients * 0.001,
                 Tool::Slap | Tool::SlapText(_) => seconds + 0.4,
                 // The last answers come when all clients had their turn once more.
-                Tool::Transaction(_) => seconds + 0.2 + clients * 0.002,
+                Tool::Transaction(_) | Tool::Tpcc => seconds + 0.2 + clients * 0.002,
                 Tool::Storm | Tool::Query(_) => seconds + 0.5 + clients * 0.000_6,
                 Tool::Idle => seconds + 0.5 + clients * 0.000_2,
                 Tool::Freshness => seconds + 0.2,
@@ -233,7 +253,7 @@ impl PointPlan {
     fn takes_turns_with(&self, before: &Self) -> bool {
         let load = |point: &Self| (point.workload.compared_with(), point.prepared, point.clients);
         let is_compared = match self.variation {
-            Some(Variation::Splitting { .. } | Variation::Sharding { .. }) => true,
+            Some(Variation::Splitting { .. } | Variation::Sharding { .. } | Variation::Shards(_)) => true,
             Some(Variation::Durability(_)) => self.variation == before.variation,
             _ => false,
         };

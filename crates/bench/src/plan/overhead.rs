@@ -115,7 +115,7 @@ impl Scale {
             Tool::Slap => (own_clients(self.churn_clients), self.rounds),
             Tool::Storm => (own_clients(self.storm_clients), self.connection_rounds),
             Tool::Idle => (own_clients(self.idle_clients), self.connection_rounds),
-            Tool::Freshness | Tool::Query(_) | Tool::Transaction(_) | Tool::SlapText(_) => (Vec::new(), 0),
+            Tool::Freshness | Tool::Query(_) | Tool::Transaction(_) | Tool::SlapText(_) | Tool::Tpcc => (Vec::new(), 0),
         };
         let modes: Vec<Option<bool>> = if workload.can_prepare() {
             selection.prepared.unwrap_or(self.prepared).modes().iter().copied().map(Some).collect()

@@ -283,3 +283,16 @@ fn targets_of_hot_rows_are_of_no_other_bench() {
     assert_eq!(error.to_string(), "overhead does not have the target weir-merge");
     assert!(Plan::make(Bench::HotRow, Length::Full, &selection).is_ok());
 }
+
+#[test]
+fn one_server_and_two_shards_take_turns_with_the_same_terminals() {
+    let plan = plan(Bench::Tpcc, Length::Full);
+    let run = |job: &Job| (plan.points[job.point].clients, job.round, job.target.key());
+    let order: Vec<_> = plan.jobs().iter().map(run).collect();
+    let of_round = |round| ["direct", "haproxy", "weir"].map(|target| (8, round, target));
+    assert_eq!(order[..9], [of_round(0), of_round(1), of_round(2)].concat());
+    assert_eq!(plan.points.iter().map(|point| point.clients).collect::<Vec<_>>(), [8, 8, 64, 64]);
+    assert_eq!((plan.shardings(), plan.shards(), plan.tables), (vec![Variation::Shards(2)], 2, 0));
+    assert_eq!(plan.tpcc().map(|scale| scale.items), Some(100_000));
+    assert_eq!(self::plan(Bench::Radon, Length::Full).tpcc(), None);
+}

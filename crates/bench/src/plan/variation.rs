@@ -21,6 +21,8 @@ pub enum Variation {
         /// The number in `PARTITIONS`.
         partitions: u32,
     },
+    /// Shards of the tables of TPC-C. Not a setting of the process either.
+    Shards(u32),
     /// What happens beside the run.
     Trouble(Trouble),
     /// What the server does at each commit.
@@ -124,7 +126,11 @@ impl Variation {
     pub(crate) fn trouble(self) -> Option<Trouble> {
         match self {
             Self::Trouble(trouble) => Some(trouble),
-            Self::PoolLimit(_) | Self::Splitting { .. } | Self::Sharding { .. } | Self::Durability(_) => None,
+            Self::PoolLimit(_)
+            | Self::Splitting { .. }
+            | Self::Sharding { .. }
+            | Self::Shards(_)
+            | Self::Durability(_) => None,
         }
     }
 
@@ -138,14 +144,14 @@ impl Variation {
         match self {
             Self::PoolLimit(limit) => Some(limit),
             Self::Trouble(_) => Some(Trouble::POOL),
-            Self::Splitting { .. } | Self::Sharding { .. } | Self::Durability(_) => None,
+            Self::Splitting { .. } | Self::Sharding { .. } | Self::Shards(_) | Self::Durability(_) => None,
         }
     }
 
     /// How many replicas Weir reads from.
     pub(crate) fn replicas(self) -> u32 {
         match self {
-            Self::PoolLimit(_) | Self::Sharding { .. } | Self::Trouble(_) | Self::Durability(_) => 0,
+            Self::PoolLimit(_) | Self::Sharding { .. } | Self::Shards(_) | Self::Trouble(_) | Self::Durability(_) => 0,
             Self::Splitting { replicas, .. } => replicas,
         }
     }
@@ -153,7 +159,7 @@ impl Variation {
     /// How many shards the tables are on.
     pub(crate) fn shards(self) -> u32 {
         match self {
-            Self::Sharding { shards, .. } => shards,
+            Self::Sharding { shards, .. } | Self::Shards(shards) => shards,
             Self::PoolLimit(_) | Self::Splitting { .. } | Self::Trouble(_) | Self::Durability(_) => 0,
         }
     }
@@ -162,6 +168,7 @@ impl Variation {
     pub(crate) fn database(self, of_account: &str) -> Option<String> {
         match self {
             Self::Sharding { shards, partitions } => Some(format!("{of_account}_{shards}x{partitions}")),
+            Self::Shards(shards) => Some(format!("{of_account}_{shards}")),
             Self::PoolLimit(_) | Self::Splitting { .. } | Self::Trouble(_) | Self::Durability(_) => None,
         }
     }
@@ -170,7 +177,7 @@ impl Variation {
     pub(crate) fn of_process(self) -> Option<Self> {
         match self {
             Self::PoolLimit(_) | Self::Splitting { .. } | Self::Trouble(_) => Some(self),
-            Self::Sharding { .. } | Self::Durability(_) => None,
+            Self::Sharding { .. } | Self::Shards(_) | Self::Durability(_) => None,
         }
     }
 
@@ -185,11 +192,12 @@ impl Variation {
             Self::Trouble(Trouble::Slow(percent)) => format!("slow{percent}"),
             Self::Trouble(Trouble::Stop) => "stop".to_owned(),
             Self::Durability(durability) => durability.key().to_owned(),
+            Self::Shards(shards) => format!("shards{shards}"),
         }
     }
 }
 
-/// As records say it: `machine=quiet`, `mode=durable`, `pool.max_connections=16`, `replicas=3, session`, `shards=2, partitions=64`.
+/// As records say it: `machine=quiet`, `shards=2`, `mode=durable`, `pool.max_connections=16`, `replicas=3, session`, `shards=2, partitions=64`.
 impl fmt::Display for Variation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -197,6 +205,7 @@ impl fmt::Display for Variation {
             Self::Splitting { replicas, level } => write!(f, "replicas={replicas}, {}", level.key()),
             Self::Sharding { shards, partitions } => write!(f, "shards={shards}, partitions={partitions}"),
             Self::Trouble(trouble) => write!(f, "machine={trouble}"),
+            Self::Shards(shards) => write!(f, "shards={shards}"),
             Self::Durability(durability) => write!(f, "mode={}", durability.key()),
         }
     }

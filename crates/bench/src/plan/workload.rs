@@ -48,6 +48,8 @@ pub enum Workload {
     SeckillPackets,
     /// The same with hints that let Weir commit behind the update.
     SeckillHints,
+    /// TPC-C's mix of transactions.
+    Tpcc,
 }
 
 /// The program that makes a load.
@@ -68,6 +70,8 @@ pub enum Tool {
     /// `weir bench drive` with these commands, one on each line, as one transaction again and again: no other tool tells
     /// the latency of a text of several statements, and which of them changed a row.
     Transaction(&'static str),
+    /// `weir bench drive`: terminals of TPC-C.
+    Tpcc,
     /// mariadb-slap or mysqlslap with this text, on connections that stay.
     SlapText(&'static str),
 }
@@ -80,7 +84,7 @@ const SECKILL: &str = "begin;update seckill set num=num-1 where id=1 and num>1;c
 
 impl Workload {
     /// All workloads, in the order in which they are measured: those that change what later ones find come last.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::PointSelect,
         Self::ReadOnly,
         Self::Reads,
@@ -101,6 +105,7 @@ impl Workload {
         Self::SeckillKey,
         Self::SeckillPackets,
         Self::SeckillHints,
+        Self::Tpcc,
         Self::Insert,
     ];
 
@@ -128,6 +133,7 @@ impl Workload {
             Self::SeckillKey => "seckill_key",
             Self::SeckillPackets => "seckill_packets",
             Self::SeckillHints => "seckill_hints",
+            Self::Tpcc => "tpcc",
         }
     }
 
@@ -142,6 +148,7 @@ impl Workload {
             Self::Merge => Tool::Query("SELECT id, k, c FROM sbtest1 ORDER BY id"),
             Self::MergeText => Tool::Query("SELECT id, k, c FROM sbtest1 ORDER BY c"),
             Self::Reads => Tool::Sysbench("oltp_read_only"),
+            Self::Tpcc => Tool::Tpcc,
             Self::Seckill => Tool::Transaction(SECKILL),
             Self::SeckillSlap => Tool::SlapText(SECKILL),
             Self::SeckillAutocommit => Tool::Transaction("update seckill set num=num-1 where id=1 and num>1"),
@@ -172,7 +179,13 @@ impl Workload {
     pub fn writes(self) -> bool {
         let has_table = matches!(
             self,
-            Self::ReadWrite | Self::WriteOnly | Self::Mixed | Self::Insert | Self::Freshness | Self::UpdateNonIndex
+            Self::ReadWrite
+                | Self::WriteOnly
+                | Self::Mixed
+                | Self::Insert
+                | Self::Freshness
+                | Self::UpdateNonIndex
+                | Self::Tpcc
         );
         has_table || self.hot_table().is_some()
     }
@@ -198,7 +211,7 @@ impl Workload {
 
     /// Whether prepared statements make a difference.
     pub fn can_prepare(self) -> bool {
-        matches!(self.tool(), Tool::Sysbench(_) | Tool::Freshness)
+        matches!(self.tool(), Tool::Sysbench(_) | Tool::Freshness | Tool::Tpcc)
     }
 }
 

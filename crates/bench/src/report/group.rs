@@ -6,7 +6,7 @@ use super::format;
 use super::metric::Metric;
 use super::sections::hotrow;
 use super::stats::{Figure, over_rounds, ratio};
-use crate::record::{Point, Record, Target};
+use crate::record::{Point, Record, Run, Target};
 
 /// The target without anything between clients and server.
 pub(crate) const DIRECT: &str = "direct";
@@ -124,6 +124,11 @@ impl<'a> Group<'a> {
             .iter()
             .copied()
             .find(|point| (point.clients, point.variant.as_deref(), &*point.target) == (at.clients, at.variant, target))
+    }
+
+    /// The runs of a point; none where there is no point.
+    pub(crate) fn runs(&self, at: Position<'_>, target: &str) -> &'a [Run] {
+        self.point(at, target).map_or(&[][..], |point| point.runs.as_slice())
     }
 
     /// A figure of a point; `None` where it was not measured.

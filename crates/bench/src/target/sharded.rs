@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use mysql::Conn;
 use mysql::prelude::Queryable;
 use weir_local::wait_until;
 
 use super::config::shard_name;
-use super::{Launcher, Target};
+use super::{Launcher, Target, Upstream};
 use crate::error::BenchError;
 use crate::plan::Variation;
 use crate::sql;
@@ -29,6 +30,13 @@ impl Launcher {
             server: format!("{}:{}", weir.host, weir.port),
             source: Box::new(source),
         })
+    }
+
+    /// A connection to the database of `sharding`, or to that of the account.
+    pub(crate) fn connect(&self, target: &Target, sharding: Option<Variation>) -> Result<Conn, mysql::Error> {
+        let own = sharding.and_then(|sharding| sharding.database(&self.upstream.database));
+        let database = own.unwrap_or_else(|| self.upstream.database.clone());
+        sql::connect(&target.host, target.port, &Upstream { database, ..self.upstream.clone() })
     }
 
     /// Makes the database of `sharding`, on the first of the shards.

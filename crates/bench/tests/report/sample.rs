@@ -306,6 +306,7 @@ fn sweep_point((workload, server_us, writes): (&str, f64, bool), prepared: bool,
         Run {
             qps_by_second: Vec::new(),
             errors_by_code: BTreeMap::new(),
+            kinds: BTreeMap::new(),
             round,
             seconds: 10.0,
             queries,
@@ -350,6 +351,7 @@ fn load_point(workload: &str, clients: u32, target: &str, served: u64, errors: u
         Run {
             qps_by_second: Vec::new(),
             errors_by_code: BTreeMap::new(),
+            kinds: BTreeMap::new(),
             round,
             seconds: 10.0,
             queries: served,

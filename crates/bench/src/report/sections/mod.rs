@@ -9,6 +9,7 @@ pub(crate) mod overview;
 pub(crate) mod polardb;
 pub(crate) mod radon;
 pub(crate) mod sweep;
+pub(crate) mod tpcc;
 
 use std::borrow::Cow;
 
@@ -24,6 +25,7 @@ pub(crate) fn own(record: &Record) -> Vec<Section> {
         polardb::NAME => polardb::sections(record),
         radon::NAME => radon::sections(record),
         hotrow::NAME => hotrow::sections(record),
+        tpcc::NAME => tpcc::sections(record),
         _ => contended::sections(record),
     }
 }
@@ -34,6 +36,7 @@ pub(crate) fn common(record: &Record) -> Cow<'_, Record> {
         polardb::NAME => Cow::Owned(polardb::by_replicas(record)),
         radon::NAME => Cow::Owned(radon::by_sharding(record)),
         hotrow::NAME => Cow::Owned(hotrow::by_mode(record)),
+        tpcc::NAME => Cow::Owned(tpcc::by_shards(record)),
         _ => Cow::Borrowed(record),
     }
 }

@@ -127,7 +127,7 @@ fn cost(group: &Group<'_>) -> Table {
     each_point(group, &mut table, |at, target| {
         let mut cells: Vec<Cell> =
             metrics.iter().map(|(_, metric)| Cell::figure(group.figure(at, target, *metric), metric.unit())).collect();
-        let runs = runs(group, at, target);
+        let runs = group.runs(at, target);
         cells.push(Cell::figure(over_rounds(runs, |run| statements(run, target)), Unit::Ratio));
         cells.push(Cell::errors(group.figure(at, target, Metric::Errors)));
         cells
@@ -186,11 +186,7 @@ fn named(group: &Group<'_>) -> String {
 /// The positions that were measured, with their runs and the number of shards.
 fn measured<'a>(group: &Group<'a>) -> Vec<(Position<'a>, &'a [Run], f64)> {
     let all = group.positions().into_iter().filter(|at| group.missing(*at, WEIR).is_none());
-    all.filter_map(|at| Some((at, runs(group, at, WEIR), f64::from(at.variant.and_then(sharding)?.0)))).collect()
-}
-
-fn runs<'a>(group: &Group<'a>, at: Position<'_>, target: &str) -> &'a [Run] {
-    group.point(at, target).map_or(&[][..], |point| point.runs.as_slice())
+    all.filter_map(|at| Some((at, group.runs(at, WEIR), f64::from(at.variant.and_then(sharding)?.0)))).collect()
 }
 
 /// A figure that misses its aim stands out.
@@ -204,7 +200,7 @@ fn aimed(figure: Option<Figure>, unit: Unit, holds: impl Fn(f64) -> bool) -> Cel
 }
 
 /// Statements that the servers behind a target were sent, per statement of a client.
-fn statements(run: &Run, target: &str) -> Option<f64> {
+pub(super) fn statements(run: &Run, target: &str) -> Option<f64> {
     if !target.starts_with(WEIR) {
         return counter_per_query(run, STATEMENTS);
     }
