@@ -15,6 +15,7 @@ mod driver;
 mod dump;
 mod faults;
 mod hostile;
+mod hot_rows;
 mod interleave;
 mod kills;
 mod lab;
@@ -107,6 +108,7 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
         rights::collect(&mut tests);
         same::collect(&mut tests);
         hostile::collect(&mut tests);
+        hot_rows::collect(&mut tests);
         kills::collect(&mut tests);
         limits::collect(&mut tests);
         transport::collect(&mut tests);

@@ -35,6 +35,7 @@ const HEAVY: &[&str] = &[
     "shards::",
     "catalog::",
     "faults::",
+    "hot_rows::",
 ];
 
 fn heaviness(name: &str) -> Option<usize> {

@@ -1,0 +1,147 @@
+//! Hot rows: statements of many clients on one row may ride to the server together, and nobody can tell, whatever happens in the middle.
+//!
+//! Must always hold: all tests here hold for any correct proxy, and for the servers themselves; only [`rode`] looks whether statements did
+//! ride in batches, without which a test would pass with the feature turned off.
+//!
+//! `WEIR_HOT_SECONDS` is how long each round of clients goes on (3), `WEIR_SEED` chooses what they do.
+
+mod client;
+mod levels;
+mod many;
+mod model;
+mod order;
+mod order_tests;
+
+use std::time::Duration;
+
+use libtest_mimic::Failed;
+use mysql::prelude::Queryable;
+use weir_local::Flavor;
+
+use self::many::{Mix, Round};
+use crate::Collector;
+use crate::driver::connect;
+use crate::lab::{APP, Endpoint, Lab, MONITOR, Site, eventually, number_from_environment};
+use crate::weir::Weir;
+
+/// Settings of Weir with which few clients make a row hot.
+const HOT: &[(&str, &str)] = &[];
+const BOUND: Duration = Duration::from_secs(60);
+const DEFAULT_SEED: u64 = 20_261_124;
+
+/// Adds this module's tests.
+pub(crate) fn collect(tests: &mut Collector) {
+    if tests.flavor == Flavor::MariaDb {
+        let own: [(&str, fn() -> Result<(), Failed>); 4] = [
+            ("finds_what_there_is", order_tests::finds_what_there_is),
+            ("knows_that_lost_calls_may_be_there", order_tests::lost_calls_may_be_there_or_not),
+            ("is_not_troubled_by_calls_that_are_alike", order_tests::many_alike_are_no_trouble),
+            ("explains_made_histories_and_no_others", order_tests::made_histories_are_explained),
+        ];
+        for (word, test) in own {
+            tests.add(&format!("hot_rows::search_{word}"), move |_, _| test());
+        }
+    }
+    tests.add("hot_rows::replies_of_many_clients_have_one_serial_order", one_group);
+    tests.add_for_weir("hot_rows::replies_over_two_shards_have_one_serial_order", two_shards);
+    tests.add_for_weir("hot_rows::reads_on_replicas_see_what_rode_in_batches", levels::levels);
+}
+
+fn seed() -> u64 {
+    number_from_environment("WEIR_SEED", DEFAULT_SEED)
+}
+
+fn seconds() -> Duration {
+    Duration::from_secs(number_from_environment("WEIR_HOT_SECONDS", 3))
+}
+
+/// At least so many statements rode in batches since this Weir began.
+fn rode(endpoint: &Endpoint, least: u64) -> Result<(), Failed> {
+    let Some(weir) = &endpoint.weir else { return Ok(()) };
+    let Ok(rode) = weir.counter("weir_hot_row_statements") else { return Ok(()) };
+    if rode < least {
+        return Err(format!("{rode} statements rode in batches, fewer than {least}").into());
+    }
+    Ok(())
+}
+
+/// Makes the database and the tables of the model anew.
+fn fill(site: &Site, database: &str) -> Result<(), Failed> {
+    site.fill(database, &["DROP DATABASE IF EXISTS {db}", "CREATE DATABASE {db}"])?;
+    let mut root = site.server.admin()?;
+    root.query_drop(format!("USE {database}"))?;
+    Ok(model::TABLES.iter().chain(model::CONTENT).try_for_each(|statement| root.query_drop(statement))?)
+}
+
+fn one_group(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    const DATABASE: &str = "t_hot_many";
+    let site = lab.site(flavor)?;
+    lab.with_endpoint(site, HOT, |endpoint| {
+        for (number, clients) in [16, 32, 64].into_iter().enumerate() {
+            fill(site, DATABASE)?;
+            let round = Round {
+                address: &endpoint.address,
+                flavor,
+                database: DATABASE,
+                mix: Mix::All,
+                clients,
+                bound: seconds(),
+                seed: seed() + number as u64,
+            };
+            tell(&format!("hot rows on {flavor}"), clients, &many::run(round)?);
+        }
+        rode(endpoint, 200)
+    })
+}
+
+fn tell(what: &str, clients: usize, shown: &many::Shown) {
+    let many::Shown { explained, in_the_way } = shown;
+    println!("{what}: {clients} clients, {explained} calls explained, {in_the_way} not done because of others");
+}
+
+/// How the tables are divided: each row of one table by itself, so that both shards have hot ones.
+const CLAUSES: [(&str, &str); 3] = [
+    ("seckill", "SHARD BY HASH(id)"),
+    ("counters", "SHARD BY RANGE(id) (s1 VALUES LESS THAN (2), s2 VALUES LESS THAN MAXVALUE)"),
+    ("hits", "SHARD BY RANGE(k) (s1 VALUES LESS THAN (2), s2 VALUES LESS THAN MAXVALUE)"),
+];
+
+fn two_shards(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    const DATABASE: &str = "t_hot_shards";
+    let parent = lab.directory()?;
+    let sites = [Site::start(flavor, &parent, "s1", &[])?, Site::start(flavor, &parent, "s2", &[])?];
+    for site in &sites {
+        site.server.execute(&format!("GRANT ALL ON *.* TO '{}'@'%' WITH GRANT OPTION", MONITOR.0))?;
+    }
+    let servers = [("s1", vec![&sites[0].server]), ("s2", vec![&sites[1].server])];
+    let weir = Weir::start_shards(&lab.directory()?, &servers, HOT)?;
+    lab.judge(Endpoint::of(weir), |endpoint| {
+        let mut session = connect(endpoint.port, APP, None)?;
+        eventually(BOUND, "a sharded database can be made", || {
+            session.query_drop(format!("CREATE DATABASE {DATABASE} /*weir: shards (s1, s2) */")).is_ok()
+        })?;
+        session.query_drop(format!("USE {DATABASE}"))?;
+        for (number, clients) in [24, 48].into_iter().enumerate() {
+            for (table, clause) in CLAUSES {
+                let made = format!("CREATE TABLE {table} ");
+                let statement = model::TABLES.iter().find(|statement| statement.starts_with(&made)).ok_or("no table")?;
+                session.query_drop(format!("DROP TABLE IF EXISTS {table}"))?;
+                session.query_drop(format!("{statement} {clause}"))?;
+                let into = format!("INSERT INTO {table} ");
+                let content = model::CONTENT.iter().filter(|statement| statement.starts_with(&into));
+                content.into_iter().try_for_each(|statement| session.query_drop(statement))?;
+            }
+            let round = Round {
+                address: &endpoint.address,
+                flavor,
+                database: DATABASE,
+                mix: Mix::Sharded,
+                clients,
+                bound: seconds(),
+                seed: seed() + number as u64,
+            };
+            tell(&format!("hot rows on two shards of {flavor}"), clients, &many::run(round)?);
+        }
+        rode(endpoint, 200)
+    })
+}
