@@ -30,6 +30,7 @@ mod packaging;
 mod packets;
 mod raw;
 mod reads;
+mod relay;
 mod reload;
 mod reply;
 mod rights;

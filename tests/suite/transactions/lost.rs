@@ -3,7 +3,7 @@
 //! A relay stands between Weir and the deciding shard, and cuts the connection exactly then.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -16,6 +16,7 @@ use super::{BOUND, QUICK, Shards, app, choose};
 use crate::Collector;
 use crate::driver::{expect_equal, server_error};
 use crate::lab::{Endpoint, Lab, eventually};
+use crate::relay::{self, has};
 use crate::weir::Weir;
 
 const FILL: [&str; 1] = ["CREATE TABLE own (id INT PRIMARY KEY, v INT) ENGINE=InnoDB"];
@@ -48,17 +49,10 @@ struct Relay {
 impl Relay {
     /// Begins; it ends with the process.
     fn start(server: u16) -> Result<Relay, Failed> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let relay = Relay { port: listener.local_addr()?.port(), fate: Arc::default() };
-        let fate = relay.fate.clone();
-        std::thread::spawn(move || {
-            for weir in listener.incoming().flatten() {
-                // A server that is not there: so it seems to Weir, too.
-                let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else { continue };
-                let _lost = carry(weir, server, fate.clone());
-            }
-        });
-        Ok(relay)
+        let fate: Arc<Mutex<Option<Fate>>> = Arc::default();
+        let met = fate.clone();
+        let port = relay::start(server, move |weir, server| carry(weir, server, met.clone()))?;
+        Ok(Relay { port, fate })
     }
 
     /// The next deciding COMMIT meets this.
@@ -71,33 +65,21 @@ impl Relay {
     }
 }
 
-/// Carries bytes both ways, in threads of their own.
+/// Carries bytes both ways.
 fn carry(weir: TcpStream, server: TcpStream, fate: Arc<Mutex<Option<Fate>>>) -> std::io::Result<()> {
-    weir.set_nodelay(true)?;
-    server.set_nodelay(true)?;
     let swallow = Arc::new(AtomicBool::new(false));
-    let (mut back_from, mut back_to) = (server.try_clone()?, weir.try_clone()?);
     let swallows = swallow.clone();
-    std::thread::spawn(move || {
+    let back = move |mut server: &TcpStream, mut weir: &TcpStream| {
         let mut buffer = [0; 16 << 10];
-        while let Ok(length @ 1..) = back_from.read(&mut buffer) {
-            if swallows.load(Ordering::SeqCst) || back_to.write_all(&buffer[..length]).is_err() {
-                break;
+        loop {
+            let length = server.read(&mut buffer)?;
+            if length == 0 || swallows.load(Ordering::SeqCst) {
+                return Ok(());
             }
+            weir.write_all(&buffer[..length])?;
         }
-        end(&back_from, &back_to);
-    });
-    std::thread::spawn(move || {
-        let _ended = forth(&weir, &server, &fate, &swallow);
-        end(&weir, &server);
-    });
-    Ok(())
-}
-
-fn end(one: &TcpStream, other: &TcpStream) {
-    // The other thread may have been first.
-    let _ = one.shutdown(Shutdown::Both);
-    let _ = other.shutdown(Shutdown::Both);
+    };
+    relay::both_ways(weir, server, move |weir, server| forth(weir, server, &fate, &swallow), back)
 }
 
 /// What Weir sends.
@@ -137,10 +119,6 @@ fn forth(
         }
         server.write_all(sent)?;
     }
-}
-
-fn has(bytes: &[u8], wanted: &[u8]) -> bool {
-    bytes.windows(wanted.len()).any(|window| window == wanted)
 }
 
 /// How a client writes on both shards.
