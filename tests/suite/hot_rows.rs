@@ -6,11 +6,13 @@
 //! `WEIR_HOT_SECONDS` is how long each round of clients goes on (3), `WEIR_SEED` chooses what they do.
 
 mod client;
+mod exact;
 mod levels;
 mod many;
 mod model;
 mod order;
 mod order_tests;
+mod shapes;
 
 use std::time::Duration;
 
@@ -42,6 +44,7 @@ pub(crate) fn collect(tests: &mut Collector) {
             tests.add(&format!("hot_rows::search_{word}"), move |_, _| test());
         }
     }
+    tests.add("hot_rows::a_watched_client_is_answered_as_on_a_server_of_its_own", exact::exact);
     tests.add("hot_rows::replies_of_many_clients_have_one_serial_order", one_group);
     tests.add_for_weir("hot_rows::replies_over_two_shards_have_one_serial_order", two_shards);
     tests.add_for_weir("hot_rows::reads_on_replicas_see_what_rode_in_batches", levels::levels);

@@ -1,0 +1,272 @@
+//! One client that is watched: whatever it does on a hot row, it gets the answers that it gets on a server of its own.
+//!
+//! The watched session runs its steps on both sides of a comparison. On Weir's side others hammer the row that its next steps are about, by
+//! statements of the same shape that change nothing (`num = num - 0`), so that its own statements ride in batches with theirs.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use libtest_mimic::Failed;
+use weir_local::Flavor;
+
+use super::shapes::{ABOUT_WARNINGS, CONTENT, PROBES, SHAPES, SINGLES, Shape, TABLES};
+use super::{HOT, rode, seconds, seed};
+use crate::compare::{self, Pair, Side};
+use crate::lab::{APP, Lab, PLAIN, eventually};
+use crate::login::{Login, caps};
+use crate::reply::Set;
+use crate::script::Dice;
+use crate::step::{HABITS, Session};
+
+const BOUND: Duration = Duration::from_secs(60);
+/// Sessions like the watched one that hammer its row; one more is another user's.
+const HAMMERS: usize = 5;
+/// Steps between two shapes, about.
+const BURST: usize = 8;
+/// Shapes in one episode.
+const SHAPES_AT_ONCE: usize = 4;
+
+/// If set, SHOW WARNINGS comes behind texts with COMMIT on MariaDB, too.
+const WARNINGS: &str = "WEIR_HOT_WARNINGS";
+
+/// How statements are sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    /// As they are.
+    Alone,
+    /// Prepared, with the value of SET as a parameter.
+    Executed,
+    /// With the beginning and the end of their transaction.
+    Bundle(&'static str),
+    /// With autocommit off, with their COMMIT.
+    WithCommit,
+}
+
+impl Way {
+    /// What must have been done before.
+    fn before(self, shape: &Shape) -> Option<String> {
+        (self == Self::Executed).then(|| format!("!prepare hot {}", shape.text.replace("{v}", "?")))
+    }
+
+    fn step(self, shape: &Shape, value: &str) -> String {
+        let text = shape.text.replace("{v}", value);
+        match self {
+            Self::Alone => text,
+            Self::Executed => format!("!exec hot {value}"),
+            Self::Bundle(begin) => format!("{begin};{text};commit"),
+            Self::WithCommit => format!("{text};commit"),
+        }
+    }
+}
+
+/// What all sessions of an episode are like.
+struct Episode {
+    login: Login,
+    /// Statements alone are prepared, executed and closed.
+    binary: bool,
+    autocommit: bool,
+    /// What each session does first.
+    first: Vec<&'static str>,
+}
+
+impl Episode {
+    fn draw(dice: &mut Dice) -> Self {
+        let (user, password) = if dice.percent(75) { APP } else { PLAIN };
+        let capabilities = match dice.below(8) {
+            0..=5 => *dice.pick(&HABITS),
+            6 => caps::BASE | caps::FOUND_ROWS,
+            _ => caps::BASE | caps::SESSION_TRACK | caps::DEPRECATE_EOF | caps::FOUND_ROWS,
+        };
+        let mut first = Vec::new();
+        if dice.percent(40) {
+            first.push("SET sql_mode = ''");
+        }
+        let autocommit = dice.percent(75);
+        if !autocommit {
+            first.push("SET autocommit = 0");
+        }
+        Self { login: Login { capabilities, ..Login::new(user, password) }, binary: dice.percent(30), autocommit, first }
+    }
+
+    fn way(&self, dice: &mut Dice, shape: &Shape) -> Way {
+        match dice.below(10) {
+            _ if !self.autocommit => Way::WithCommit,
+            0..=3 => Way::Alone,
+            4..=5 if shape.takes_parameter => Way::Executed,
+            4..=7 => Way::Bundle("begin"),
+            8 => Way::Bundle("START TRANSACTION"),
+            _ => Way::Bundle("BEGIN"),
+        }
+    }
+}
+
+/// What is hammered: a number that changes with it, what must be done before, and the step.
+type Target = (u64, Option<String>, String);
+
+/// The sessions that hammer.
+struct Hammers<'a> {
+    flavor: Flavor,
+    side: &'a Side,
+    episode: &'a Episode,
+    target: Mutex<Target>,
+    /// The number of the target that each of them has hit last.
+    hit: Vec<AtomicU64>,
+    over: AtomicBool,
+}
+
+impl Hammers<'_> {
+    fn aim(&self, before: Option<String>, step: String) -> Result<(), Failed> {
+        let number = {
+            let mut target = self.target.lock().unwrap_or_else(PoisonError::into_inner);
+            *target = (target.0 + 1, before, step);
+            target.0
+        };
+        eventually(BOUND, "all hammer the row", || self.hit.iter().all(|hit| hit.load(Ordering::Relaxed) >= number))
+    }
+
+    fn hammer(&self, which: usize) -> Result<(), Failed> {
+        let mut login = self.episode.login.clone();
+        if which == HAMMERS {
+            let other = if login.user == APP.0 { PLAIN } else { APP };
+            (login.user, login.password) = (other.0.into(), other.1.into());
+        }
+        let mut session = Session::new(&self.side.address, &login, &self.side.database);
+        session.binary = self.episode.binary;
+        self.episode.first.iter().for_each(|step| drop(session.run(step)));
+        let mut aimed = 0;
+        while !self.over.load(Ordering::Relaxed) {
+            let (number, before, step) = self.target.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            if step.is_empty() {
+                std::thread::sleep(Duration::from_millis(2));
+                continue;
+            }
+            if number != aimed {
+                before.iter().for_each(|before| drop(session.run(before)));
+                aimed = number;
+            }
+            let sets = session.run(&step);
+            if let Some(lost) = sets.iter().find(|set| matches!(set, Set::Lost(_))) {
+                return Err(format!("{step}: {lost:?}").into());
+            }
+            if sets.iter().any(|set| set.error_code().is_some()) {
+                // Somebody was in the way, and a transaction may be open.
+                session.run("ROLLBACK");
+            }
+            self.hit[which].store(number, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// Runs episodes until the time is over.
+pub(super) fn exact(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let site = lab.site(flavor)?;
+    lab.with_endpoint(site, HOT, |endpoint| {
+        let sides = compare::sides(site, endpoint, &format!("{}hot", compare::letter(flavor)));
+        let bound = seconds() * 4;
+        let (began, first) = (Instant::now(), seed());
+        let (mut number, mut steps) = (0, 0);
+        while number < 2 || began.elapsed() < bound {
+            compare::fill(site, &sides, &[TABLES, CONTENT].concat())?;
+            let seed = first + number;
+            let mut done = Vec::new();
+            episode(flavor, &sides, seed, &mut done).map_err(|difference| {
+                let before = done[done.len().saturating_sub(16)..].join("\n  ");
+                format!("WEIR_SEED={seed}\n{difference}\nafter:\n  {before}")
+            })?;
+            number += 1;
+            steps += done.len();
+        }
+        println!("hot rows on {flavor}: {steps} steps of a watched session, seeds {first} to {}", first + number - 1);
+        rode(endpoint, steps as u64)
+    })
+}
+
+fn episode(flavor: Flavor, sides: &[Side; 2], seed: u64, done: &mut Vec<String>) -> Result<(), String> {
+    let mut dice = Dice::new(seed);
+    let episode = Episode::draw(&mut dice);
+    let mut pair = Pair::new(sides, &episode.login, episode.binary);
+    let hammers = Hammers {
+        flavor,
+        side: &sides[1],
+        episode: &episode,
+        target: Mutex::default(),
+        hit: (0..=HAMMERS).map(|_| AtomicU64::new(0)).collect(),
+        over: AtomicBool::new(false),
+    };
+    std::thread::scope(|scope| {
+        let running: Vec<_> = (0..=HAMMERS).map(|which| scope.spawn({ let hammers = &hammers; move || hammers.hammer(which) })).collect();
+        let watched = watched(&mut pair, &hammers, &mut dice, done);
+        hammers.over.store(true, Ordering::Relaxed);
+        let hammered = running.into_iter().try_for_each(|hammer| match hammer.join() {
+            Ok(hammered) => hammered.map_err(|failed| format!("a hammer: {}", failed.message().unwrap_or("failed"))),
+            Err(_) => Err("a hammer panicked".into()),
+        });
+        watched.and(hammered)
+    })?;
+    for table in TABLES.iter().filter_map(|statement| statement.strip_prefix("CREATE TABLE {db}.")) {
+        let name = table.split_once(' ').map_or(table, |(name, _)| name);
+        pair.run(&format!("SELECT * FROM {name}"))?;
+    }
+    Ok(())
+}
+
+/// What the watched session does.
+fn watched(pair: &mut Pair, hammers: &Hammers, dice: &mut Dice, done: &mut Vec<String>) -> Result<(), String> {
+    let mut run = |step: &str| {
+        done.push(step.to_owned());
+        pair.run(step)
+    };
+    hammers.episode.first.iter().try_for_each(|step| run(step))?;
+    for _ in 0..SHAPES_AT_ONCE {
+        let shape = dice.pick(SHAPES);
+        let way = hammers.episode.way(dice, shape);
+        let aimed = hammers.aim(way.before(shape), way.step(shape, shape.neutral));
+        aimed.map_err(|failed| failed.message().unwrap_or("failed").to_owned())?;
+        way.before(shape).iter().try_for_each(|before| run(before))?;
+        for _ in 0..BURST {
+            match dice.below(12) {
+                0 => transaction(dice, shape, &mut run)?,
+                1 => run(&draw(dice, SINGLES).replace("{n}", &(1 + dice.below(3)).to_string()))?,
+                _ => run(&way.step(shape, draw(dice, shape.values)))?,
+            }
+            if dice.percent(60) {
+                run(probe(dice, way, hammers.flavor))?;
+            }
+            // A text that has met an error left its transaction open; others begin one with autocommit off.
+            if matches!(way, Way::Bundle(_) | Way::WithCommit) {
+                run(if dice.percent(50) { "COMMIT" } else { "ROLLBACK" })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What asks about the statement before. MariaDB keeps the warnings of a text's statement behind its COMMIT, whose OK tells of none: Weir loses them
+/// when others take the connection.
+fn probe(dice: &mut Dice, way: Way, flavor: Flavor) -> &'static str {
+    let in_a_text = matches!(way, Way::Bundle(_) | Way::WithCommit);
+    let asks_all = !in_a_text || flavor == Flavor::MySql || std::env::var_os(WARNINGS).is_some();
+    draw(dice, if asks_all { PROBES } else { &PROBES[ABOUT_WARNINGS..] })
+}
+
+fn draw(dice: &mut Dice, from: &[&'static str]) -> &'static str {
+    from[dice.below(from.len())]
+}
+
+/// A transaction beside the batches.
+fn transaction(dice: &mut Dice, shape: &Shape, run: &mut impl FnMut(&str) -> Result<(), String>) -> Result<(), String> {
+    let statement = |dice: &mut Dice| shape.text.replace("{v}", draw(dice, shape.values));
+    run(draw(dice, &["BEGIN", "START TRANSACTION"]))?;
+    run(&statement(dice))?;
+    if dice.percent(50) {
+        run(draw(dice, PROBES))?;
+    }
+    if dice.percent(30) {
+        run("SAVEPOINT here")?;
+        run(&statement(dice))?;
+        run("ROLLBACK TO here")?;
+    }
+    run(draw(dice, &["COMMIT", "ROLLBACK"]))
+}
