@@ -6,7 +6,10 @@
 //! `WEIR_HOT_SECONDS` is how long each round of clients goes on (3), `WEIR_SEED` chooses what they do.
 
 mod client;
+mod cuts;
 mod exact;
+mod faults;
+mod ledger;
 mod levels;
 mod many;
 mod model;
@@ -47,6 +50,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     tests.add("hot_rows::a_watched_client_is_answered_as_on_a_server_of_its_own", exact::exact);
     tests.add("hot_rows::replies_of_many_clients_have_one_serial_order", one_group);
     tests.add_for_weir("hot_rows::replies_over_two_shards_have_one_serial_order", two_shards);
+    faults::collect(tests);
     tests.add_for_weir("hot_rows::reads_on_replicas_see_what_rode_in_batches", levels::levels);
 }
 
@@ -127,7 +131,8 @@ fn two_shards(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         for (number, clients) in [24, 48].into_iter().enumerate() {
             for (table, clause) in CLAUSES {
                 let made = format!("CREATE TABLE {table} ");
-                let statement = model::TABLES.iter().find(|statement| statement.starts_with(&made)).ok_or("no table")?;
+                let statement =
+                    model::TABLES.iter().find(|statement| statement.starts_with(&made)).ok_or("no table")?;
                 session.query_drop(format!("DROP TABLE IF EXISTS {table}"))?;
                 session.query_drop(format!("{statement} {clause}"))?;
                 let into = format!("INSERT INTO {table} ");

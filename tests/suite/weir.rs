@@ -63,6 +63,11 @@ impl Weir {
         Self::start_with(dir, servers, settings, "")
     }
 
+    /// The same before one server, by its port: a test stands between.
+    pub(crate) fn start_at(dir: &Path, port: u16, settings: &[(&str, &str)]) -> Result<Self, Failed> {
+        Self::start_on(dir, &servers_of_group(&[port]), settings, "")
+    }
+
     /// The same, with `sections` behind the configuration.
     pub(crate) fn start_with(
         dir: &Path,

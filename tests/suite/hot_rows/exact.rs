@@ -86,7 +86,12 @@ impl Episode {
         if !autocommit {
             first.push("SET autocommit = 0");
         }
-        Self { login: Login { capabilities, ..Login::new(user, password) }, binary: dice.percent(30), autocommit, first }
+        Self {
+            login: Login { capabilities, ..Login::new(user, password) },
+            binary: dice.percent(30),
+            autocommit,
+            first,
+        }
     }
 
     fn way(&self, dice: &mut Dice, shape: &Shape) -> Way {
@@ -196,7 +201,14 @@ fn episode(flavor: Flavor, sides: &[Side; 2], seed: u64, done: &mut Vec<String>)
         over: AtomicBool::new(false),
     };
     std::thread::scope(|scope| {
-        let running: Vec<_> = (0..=HAMMERS).map(|which| scope.spawn({ let hammers = &hammers; move || hammers.hammer(which) })).collect();
+        let running: Vec<_> = (0..=HAMMERS)
+            .map(|which| {
+                scope.spawn({
+                    let hammers = &hammers;
+                    move || hammers.hammer(which)
+                })
+            })
+            .collect();
         let watched = watched(&mut pair, &hammers, &mut dice, done);
         hammers.over.store(true, Ordering::Relaxed);
         let hammered = running.into_iter().try_for_each(|hammer| match hammer.join() {

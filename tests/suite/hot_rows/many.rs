@@ -52,7 +52,10 @@ enum Style {
     /// With autocommit off: the statement and its COMMIT in one text.
     WithCommit,
     /// A transaction of separate commands, and what ends it.
-    Steps { begins: bool, ends: &'static str },
+    Steps {
+        begins: bool,
+        ends: &'static str,
+    },
 }
 
 impl Style {

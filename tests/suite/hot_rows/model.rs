@@ -64,7 +64,10 @@ pub(super) enum State {
     Gone,
     Slots([Option<i64>; SLOTS]),
     /// A row with an id that the server has given it.
-    Named { id: u64, n: i64 },
+    Named {
+        id: u64,
+        n: i64,
+    },
 }
 
 /// What a statement does.
@@ -132,7 +135,9 @@ impl Reply {
             },
             // Reads go as texts; slots are several rows of one value.
             Set::Rows(_, rows, _) => {
-                let number = |cell: &Option<Vec<u8>>| Some(String::from_utf8_lossy(cell.as_deref()?).parse().unwrap_or(i64::MIN));
+                let number = |cell: &Option<Vec<u8>>| {
+                    Some(String::from_utf8_lossy(cell.as_deref()?).parse().unwrap_or(i64::MIN))
+                };
                 Self { seen: Some(rows.iter().flatten().map(number).collect()), ..Self::default() }
             }
             other => Self { error: other.error_code(), ..Self::default() },
@@ -254,7 +259,9 @@ impl Op {
                 (State::Number(n + by), Reply { insert_id: (n + by).unsigned_abs(), ..Reply::plain(2) })
             }
             (State::Number(n), Deed::RemoveFrom(least)) if *n < least => (state.clone(), Reply::plain(0)),
-            (State::Number(_) | State::Named { .. }, Deed::Remove | Deed::RemoveFrom(_)) => (State::Gone, Reply::plain(1)),
+            (State::Number(_) | State::Named { .. }, Deed::Remove | Deed::RemoveFrom(_)) => {
+                (State::Gone, Reply::plain(1))
+            }
             (State::Gone, Deed::Remove | Deed::RemoveFrom(_)) => (State::Gone, Reply::plain(0)),
             (State::Slots(slots), deed) => self.run_on_slots(slots, deed),
             (State::Named { id, n }, Deed::Name(by)) => {

@@ -62,9 +62,7 @@ pub(super) fn explain<M: Model>(start: M::State, mut calls: Vec<Call<M>>) -> Res
 /// Two random numbers for each call: the numbers of a set's calls, combined, stand for the set.
 fn marks(count: usize) -> Vec<u128> {
     let mut dice = Dice::new(0x5eed);
-    (0..count)
-        .map(|_| (0..8).fold(0, |mark: u128, _| mark << 16 | dice.below(1 << 16) as u128))
-        .collect()
+    (0..count).map(|_| (0..8).fold(0, |mark: u128, _| mark << 16 | dice.below(1 << 16) as u128)).collect()
 }
 
 /// A call that was put into the order, and what else could have been put there.
@@ -202,7 +200,8 @@ impl<'a, M: Model> Search<'a, M> {
         if done < self.farthest.0 || !self.farthest.1.is_empty() && done == self.farthest.0 {
             return;
         }
-        let mut text = format!("{done} of {} calls explained; then {:?}, and none of these fits:", self.known, frame.state);
+        let mut text =
+            format!("{done} of {} calls explained; then {:?}, and none of these fits:", self.known, frame.state);
         for call in frame.candidates.iter().take(20).map(|&call| &self.calls[call]) {
             let end = if call.ended == NEVER { "never".into() } else { call.ended.to_string() };
             text.push_str(&format!("\n  {} to {end}: {:?} got {:?}", call.sent, call.op, call.reply));

@@ -1,0 +1,295 @@
+//! Clients that count on hot rows while something is broken, and what must be there afterwards.
+//!
+//! Each statement has a mark of its own, which a trigger writes down in the order in which rows were changed. So it can be told of every
+//! statement whether it was done: exactly once if it was acknowledged, never if it was refused, and at most once if nobody was told.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use libtest_mimic::Failed;
+use mysql::prelude::Queryable;
+use weir_local::Server;
+
+use super::BOUND;
+use super::client::{Client, PATIENCE, is_hang, with_values};
+use super::order::NEVER;
+use crate::client::Address;
+use crate::driver::expect_equal;
+use crate::lab::{APP, Site, eventually};
+use crate::login::Login;
+use crate::reply::Set;
+use crate::script::Dice;
+
+pub(super) const DATABASE: &str = "t_hot_faults";
+pub(super) const CLIENTS: usize = 16;
+/// Rows that are counted; most statements are about the first.
+const ROWS: usize = 2;
+const STOCK: i64 = 1_000_000_000;
+
+pub(super) const FILL: &[&str] = &[
+    "CREATE DATABASE {db}",
+    "CREATE TABLE {db}.tallied (id INT PRIMARY KEY, c BIGINT NOT NULL, mark BIGINT NOT NULL)",
+    "CREATE TABLE {db}.ledger (id INT NOT NULL, c BIGINT NOT NULL, mark BIGINT NOT NULL, KEY (id, c))",
+    "CREATE TRIGGER {db}.tallied_after AFTER UPDATE ON {db}.tallied FOR EACH ROW \
+     INSERT INTO {db}.ledger VALUES (NEW.id, NEW.c, NEW.mark)",
+    "CREATE TABLE {db}.seckill (id INT DEFAULT NULL, num BIGINT DEFAULT NULL)",
+    "INSERT INTO {db}.tallied VALUES (1, 0, 0), (2, 0, 0)",
+    "INSERT INTO {db}.seckill VALUES (1, 1000000000)",
+];
+/// What makes each statement on `tallied` lock one of a few other rows besides: what deadlocks are made of.
+pub(super) const LINKED: &[&str] = &[
+    "CREATE TABLE {db}.others (id INT PRIMARY KEY, n BIGINT NOT NULL)",
+    "INSERT INTO {db}.others VALUES (0, 0), (1, 0), (2, 0), (3, 0), (4, 0)",
+    "CREATE TRIGGER {db}.tallied_linked AFTER UPDATE ON {db}.tallied FOR EACH ROW \
+     UPDATE {db}.others SET n = n + 1 WHERE id = NEW.mark % 5",
+    "CREATE TABLE {db}.bulk (n INT)",
+];
+
+const TALLY: &str = "UPDATE tallied SET c = c + 1, mark = ? WHERE id = ?";
+const UPSERT: &str = "INSERT INTO tallied VALUES (?, 0, 0) ON DUPLICATE KEY UPDATE c = c + 1, mark = ?";
+const SELL: &str = "UPDATE seckill SET num = num - ? WHERE id = ? AND num > 1";
+
+/// Errors behind which a statement may have been done.
+const MAY_BE_DONE: [u16; 5] = [2013, 2006, 1053, 1927, 1180];
+
+const INTERRUPTED: u16 = 1317;
+/// If set, a killed session's 1317 is believed: its statement is not done.
+const KILLED_IS_REFUSED: &str = "WEIR_HOT_KILLED";
+
+/// How a statement ended for its client.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum End {
+    Acknowledged,
+    Refused(u16),
+    Unknown,
+}
+
+/// A statement: its mark (0 if it has sold), its row, when it was sent and when it ended.
+struct Entry {
+    mark: i64,
+    row: i64,
+    sent: u64,
+    ended: u64,
+    end: End,
+    /// How it was sent, for a person.
+    how: &'static str,
+}
+
+/// What clients do, and have done.
+pub(super) struct Load {
+    address: Address,
+    seed: u64,
+    clock: AtomicU64,
+    over: AtomicBool,
+    acknowledged: AtomicU64,
+    pub(super) refused: AtomicU64,
+    pub(super) unknown: AtomicU64,
+    /// The connection ids of the clients, 0 while they have none.
+    pub(super) ids: Vec<AtomicU32>,
+    entries: Mutex<Vec<Entry>>,
+}
+
+/// Has clients count at `address` while `break_it` runs, and stops them. Fails if one of them hangs.
+pub(super) fn under_load(
+    address: &Address,
+    seed: u64,
+    break_it: impl FnOnce(&Load) -> Result<(), Failed>,
+) -> Result<Load, Failed> {
+    let load = Load {
+        address: address.clone(),
+        seed,
+        clock: AtomicU64::new(1),
+        over: AtomicBool::new(false),
+        acknowledged: AtomicU64::new(0),
+        refused: AtomicU64::new(0),
+        unknown: AtomicU64::new(0),
+        ids: (0..CLIENTS).map(|_| AtomicU32::new(0)).collect(),
+        entries: Mutex::default(),
+    };
+    std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|number| {
+                scope.spawn({
+                    let load = &load;
+                    move || load.client(number)
+                })
+            })
+            .collect();
+        let broken = load.more(20).and_then(|()| break_it(&load));
+        load.over.store(true, Ordering::SeqCst);
+        let ended = clients.into_iter().try_for_each(|client| client.join().map_err(|_| "a client panicked")?);
+        broken.and(ended)
+    })?;
+    Ok(load)
+}
+
+impl Load {
+    /// Waits until so many more are acknowledged.
+    pub(super) fn more(&self, count: u64) -> Result<(), Failed> {
+        let before = self.acknowledged.load(Ordering::SeqCst);
+        eventually(BOUND, "clients go on", || self.acknowledged.load(Ordering::SeqCst) >= before + count)
+    }
+
+    fn client(&self, number: usize) -> Result<(), Failed> {
+        let mut dice = Dice::new(self.seed.wrapping_mul(1_000).wrapping_add(number as u64));
+        let login = Login::new(APP.0, APP.1).database(DATABASE);
+        let mut next = 1;
+        while !self.over.load(Ordering::SeqCst) {
+            let Ok(mut client) = Client::open(&self.address, &login) else {
+                std::thread::sleep(Duration::from_millis(20));
+                continue;
+            };
+            self.ids[number].store(client.id, Ordering::SeqCst);
+            let mut lost = false;
+            while !lost && !self.over.load(Ordering::SeqCst) {
+                lost = self.one(&mut client, &mut dice, (number as i64 + 1) * 1_000_000 + next)?;
+                next += 1;
+            }
+            self.ids[number].store(0, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    /// One statement; true if the connection is lost.
+    fn one(&self, client: &mut Client, dice: &mut Dice, mark: i64) -> Result<bool, Failed> {
+        let sells = dice.percent(25);
+        let row = if sells || dice.percent(80) { 1 } else { ROWS as i64 };
+        let (statement, values) = match dice.below(4) {
+            _ if sells => (SELL, [1, row]),
+            0 => (UPSERT, [row, mark]),
+            _ => (TALLY, [mark, row]),
+        };
+        let sent = self.clock.fetch_add(1, Ordering::SeqCst);
+        let (how, told) = match dice.below(4) {
+            0 => ("executed", client.execute(statement, &values)),
+            1 => ("in a text", client.ask(&format!("begin;{};commit", with_values(statement, &values)))),
+            _ => ("alone", client.ask(&with_values(statement, &values))),
+        };
+        let ended = self.clock.fetch_add(1, Ordering::SeqCst);
+        let (end, lost) = self.ended(client, told)?;
+        let counter = match end {
+            End::Acknowledged => &self.acknowledged,
+            End::Refused(_) => &self.refused,
+            End::Unknown => &self.unknown,
+        };
+        counter.fetch_add(1, Ordering::SeqCst);
+        let ended = if end == End::Acknowledged { ended } else { NEVER };
+        let entry = Entry { mark: if sells { 0 } else { mark }, row, sent, ended, end, how };
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+        Ok(lost)
+    }
+
+    /// How a statement ended, and whether the connection is lost.
+    fn ended(&self, client: &mut Client, told: io::Result<Vec<Set>>) -> Result<(End, bool), Failed> {
+        let sets = match told {
+            Err(error) if is_hang(&error) => {
+                return Err(format!("a client has waited for {} s", PATIENCE.as_secs()).into());
+            }
+            Err(_) => return Ok((End::Unknown, true)),
+            Ok(sets) => sets,
+        };
+        let Some(code) = sets.iter().find_map(Set::error_code) else {
+            return match sets.last() {
+                Some(Set::Ok(_)) => Ok((End::Acknowledged, false)),
+                other => Err(format!("a statement is answered by {other:?}").into()),
+            };
+        };
+        // A text may have left its transaction open.
+        let lost = match client.ask("ROLLBACK") {
+            Err(error) if is_hang(&error) => return Err("a client has waited for its ROLLBACK".into()),
+            ended => ended.is_err(),
+        };
+        // Weir tells a session that is killed so at once, whatever becomes of its statement.
+        let killed = code == INTERRUPTED && lost && std::env::var_os(KILLED_IS_REFUSED).is_none();
+        let end = if killed || MAY_BE_DONE.contains(&code) { End::Unknown } else { End::Refused(code) };
+        Ok((end, lost))
+    }
+
+    /// What is in the tables is what clients were told. Asked of the server itself, when none of the clients' statements can run any more.
+    pub(super) fn settle(self, server: &Server, what: &str) -> Result<(), Failed> {
+        let running = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE db = '{DATABASE}'");
+        eventually(BOUND, "the server has ended all sessions", || {
+            server.query_value(&running).is_ok_and(|count| count.as_deref() == Some("0"))
+        })?;
+        let entries = self.entries.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let count = |end: fn(&End) -> bool| entries.iter().filter(|entry| end(&entry.end)).count();
+        let mut codes: Vec<u16> = entries
+            .iter()
+            .filter_map(|entry| match entry.end {
+                End::Refused(code) => Some(code),
+                _ => None,
+            })
+            .collect();
+        codes.sort_unstable();
+        codes.dedup();
+        println!(
+            "hot rows, {what}: {} acknowledged, {} refused {codes:?}, {} unknown",
+            count(|end| *end == End::Acknowledged),
+            count(|end| matches!(end, End::Refused(_))),
+            count(|end| *end == End::Unknown)
+        );
+        let mut root = server.admin()?;
+        root.query_drop(format!("USE {DATABASE}"))?;
+        let judged = (1..=ROWS as i64)
+            .try_for_each(|row| judge(&mut root, row, &entries))
+            .and_then(|()| sold(&mut root, &entries));
+        judged.map_err(|failed| format!("WEIR_SEED={}: {what}: {}", self.seed, failed.message().unwrap_or("")).into())
+    }
+}
+
+/// A row's ledger against what clients were told.
+fn judge(root: &mut mysql::Conn, row: i64, entries: &[Entry]) -> Result<(), Failed> {
+    let told: HashMap<i64, &Entry> =
+        entries.iter().filter(|entry| entry.mark != 0 && entry.row == row).map(|entry| (entry.mark, entry)).collect();
+    let value: Option<i64> = root.query_first(format!("SELECT c FROM tallied WHERE id = {row}"))?;
+    let ledger: Vec<(i64, i64)> = root.query(format!("SELECT c, mark FROM ledger WHERE id = {row} ORDER BY c"))?;
+    expect_equal(&format!("row {row}: its value and the length of its ledger"), value, Some(ledger.len() as i64))?;
+    let mut done: HashMap<i64, i64> = HashMap::new();
+    let mut latest = (0, 0);
+    for (at, (c, mark)) in ledger.iter().enumerate() {
+        expect_equal(&format!("row {row}: the sum at entry {at} of its ledger"), *c, at as i64 + 1)?;
+        let entry = told.get(mark).ok_or_else(|| format!("row {row}: nobody sent {mark}"))?;
+        if let End::Refused(code) = entry.end {
+            return Err(format!("row {row}: {mark}, sent {}, was refused with {code}, and is done", entry.how).into());
+        }
+        if let Some(before) = done.insert(*mark, *c) {
+            return Err(format!(
+                "row {row}: {mark}, sent {} ({:?}), is done twice, as {before} and as {c}",
+                entry.how, entry.end
+            )
+            .into());
+        }
+        if entry.ended < latest.0 {
+            return Err(format!("row {row}: {mark} ended before {} was sent, and is done after it", latest.1).into());
+        }
+        latest = latest.max((entry.sent, *mark));
+    }
+    let lost: Vec<i64> = told
+        .values()
+        .filter(|entry| entry.end == End::Acknowledged && !done.contains_key(&entry.mark))
+        .map(|entry| entry.mark)
+        .collect();
+    expect_equal(&format!("row {row}: acknowledged and not there"), lost, Vec::new())
+}
+
+/// The stock of the table without a key.
+fn sold(root: &mut mysql::Conn, entries: &[Entry]) -> Result<(), Failed> {
+    let left: Option<i64> = root.query_first("SELECT num FROM seckill")?;
+    let sold = STOCK - left.ok_or("no stock")?;
+    let of = |end: End| entries.iter().filter(|entry| entry.mark == 0 && entry.end == end).count() as i64;
+    let (least, most) = (of(End::Acknowledged), of(End::Acknowledged) + of(End::Unknown));
+    if (least..=most).contains(&sold) {
+        return Ok(());
+    }
+    Err(format!("{sold} are sold, where {least} to {most} were told so").into())
+}
+
+/// A server for these tests.
+pub(super) fn site(flavor: weir_local::Flavor, directory: &std::path::Path, more: &[&str]) -> Result<Site, Failed> {
+    let site = Site::start(flavor, directory, "server", &[])?;
+    site.fill(DATABASE, &[FILL, more].concat())?;
+    Ok(site)
+}
