@@ -26,8 +26,10 @@ use weir_local::Flavor;
 use self::many::{Mix, Round};
 use crate::Collector;
 use crate::driver::connect;
-use crate::lab::{APP, Endpoint, Lab, MONITOR, Site, eventually, number_from_environment};
-use crate::weir::Weir;
+use crate::lab::{APP, Endpoint, Lab, Site, number_from_environment};
+
+/// A test of what judges the others, without a server.
+type OwnCase = (&'static str, fn() -> Result<(), Failed>);
 
 /// Settings of Weir with which few clients make a row hot.
 const HOT: &[(&str, &str)] = &[];
@@ -37,14 +39,8 @@ const DEFAULT_SEED: u64 = 20_261_124;
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
     if tests.flavor == Flavor::MariaDb {
-        let own: [(&str, fn() -> Result<(), Failed>); 4] = [
-            ("finds_what_there_is", order_tests::finds_what_there_is),
-            ("knows_that_lost_calls_may_be_there", order_tests::lost_calls_may_be_there_or_not),
-            ("is_not_troubled_by_calls_that_are_alike", order_tests::many_alike_are_no_trouble),
-            ("explains_made_histories_and_no_others", order_tests::made_histories_are_explained),
-        ];
-        for (word, test) in own {
-            tests.add(&format!("hot_rows::search_{word}"), move |_, _| test());
+        for (word, test) in order_tests::CASES.iter().chain(ledger::CASES) {
+            tests.add(&format!("hot_rows::{word}"), move |_, _| test());
         }
     }
     tests.add("hot_rows::a_watched_client_is_answered_as_on_a_server_of_its_own", exact::exact);
@@ -115,18 +111,8 @@ const CLAUSES: [(&str, &str); 3] = [
 
 fn two_shards(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     const DATABASE: &str = "t_hot_shards";
-    let parent = lab.directory()?;
-    let sites = [Site::start(flavor, &parent, "s1", &[])?, Site::start(flavor, &parent, "s2", &[])?];
-    for site in &sites {
-        site.server.execute(&format!("GRANT ALL ON *.* TO '{}'@'%' WITH GRANT OPTION", MONITOR.0))?;
-    }
-    let servers = [("s1", vec![&sites[0].server]), ("s2", vec![&sites[1].server])];
-    let weir = Weir::start_shards(&lab.directory()?, &servers, HOT)?;
-    lab.judge(Endpoint::of(weir), |endpoint| {
+    lab.over_two_with(flavor, (DATABASE, "/*weir: shards (s1, s2) */"), HOT, |endpoint| {
         let mut session = connect(endpoint.port, APP, None)?;
-        eventually(BOUND, "a sharded database can be made", || {
-            session.query_drop(format!("CREATE DATABASE {DATABASE} /*weir: shards (s1, s2) */")).is_ok()
-        })?;
         session.query_drop(format!("USE {DATABASE}"))?;
         for (number, clients) in [24, 48].into_iter().enumerate() {
             for (table, clause) in CLAUSES {

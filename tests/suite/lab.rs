@@ -318,7 +318,18 @@ impl Lab {
     pub(crate) fn over_two(
         &self,
         flavor: Flavor,
+        database: (&str, &str),
+        test: impl FnOnce(&Endpoint) -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
+        self.over_two_with(flavor, database, &[], test)
+    }
+
+    /// The same, with settings.
+    pub(crate) fn over_two_with(
+        &self,
+        flavor: Flavor,
         (database, clause): (&str, &str),
+        settings: &[(&str, &str)],
         test: impl FnOnce(&Endpoint) -> Result<(), Failed>,
     ) -> Result<(), Failed> {
         let parent = self.directory()?;
@@ -327,7 +338,7 @@ impl Lab {
             site.server.execute(&format!("GRANT ALL ON *.* TO '{}'@'%' WITH GRANT OPTION", MONITOR.0))?;
         }
         let servers = [("s1", vec![&sites[0].server]), ("s2", vec![&sites[1].server])];
-        let weir = Weir::start_shards(&self.directory()?, &servers, &[])?;
+        let weir = Weir::start_shards(&self.directory()?, &servers, settings)?;
         self.judge(Endpoint::of(weir), |endpoint| {
             eventually(Duration::from_secs(60), "a sharded database can be made", || {
                 connect(endpoint.port, APP, None)

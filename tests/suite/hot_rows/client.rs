@@ -31,6 +31,11 @@ impl Client {
         }
     }
 
+    /// Sends a text whose reply is not read.
+    pub(super) fn say(&mut self, text: &str) -> io::Result<()> {
+        self.packets.command(0x03, text.as_bytes())
+    }
+
     pub(super) fn ask(&mut self, text: &str) -> io::Result<Vec<Set>> {
         self.packets.command(0x03, text.as_bytes())?;
         read_reply(&mut self.packets, self.capabilities, Rows::Text, &[])

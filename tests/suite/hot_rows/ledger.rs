@@ -13,9 +13,9 @@ use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
 use weir_local::Server;
 
-use super::BOUND;
 use super::client::{Client, PATIENCE, is_hang, with_values};
 use super::order::NEVER;
+use super::{BOUND, OwnCase};
 use crate::client::Address;
 use crate::driver::expect_equal;
 use crate::lab::{APP, Site, eventually};
@@ -163,6 +163,19 @@ impl Load {
             _ => (TALLY, [mark, row]),
         };
         let sent = self.clock.fetch_add(1, Ordering::SeqCst);
+        if dice.percent(1) {
+            client.say(&with_values(statement, &values))?;
+            self.unknown.fetch_add(1, Ordering::SeqCst);
+            self.note(Entry {
+                mark: mark * i64::from(!sells),
+                row,
+                sent,
+                ended: NEVER,
+                end: End::Unknown,
+                how: "by one who left",
+            });
+            return Ok(true);
+        }
         let (how, told) = match dice.below(4) {
             0 => ("executed", client.execute(statement, &values)),
             1 => ("in a text", client.ask(&format!("begin;{};commit", with_values(statement, &values)))),
@@ -177,9 +190,12 @@ impl Load {
         };
         counter.fetch_add(1, Ordering::SeqCst);
         let ended = if end == End::Acknowledged { ended } else { NEVER };
-        let entry = Entry { mark: if sells { 0 } else { mark }, row, sent, ended, end, how };
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+        self.note(Entry { mark: mark * i64::from(!sells), row, sent, ended, end, how });
         Ok(lost)
+    }
+
+    fn note(&self, entry: Entry) {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
     }
 
     /// How a statement ended, and whether the connection is lost.
@@ -234,45 +250,80 @@ impl Load {
         let mut root = server.admin()?;
         root.query_drop(format!("USE {DATABASE}"))?;
         let judged = (1..=ROWS as i64)
-            .try_for_each(|row| judge(&mut root, row, &entries))
+            .try_for_each(|row| judge_row(&mut root, row, &entries))
             .and_then(|()| sold(&mut root, &entries));
         judged.map_err(|failed| format!("WEIR_SEED={}: {what}: {}", self.seed, failed.message().unwrap_or("")).into())
     }
 }
 
-/// A row's ledger against what clients were told.
-fn judge(root: &mut mysql::Conn, row: i64, entries: &[Entry]) -> Result<(), Failed> {
-    let told: HashMap<i64, &Entry> =
-        entries.iter().filter(|entry| entry.mark != 0 && entry.row == row).map(|entry| (entry.mark, entry)).collect();
+/// A row against what clients were told.
+fn judge_row(root: &mut mysql::Conn, row: i64, entries: &[Entry]) -> Result<(), Failed> {
     let value: Option<i64> = root.query_first(format!("SELECT c FROM tallied WHERE id = {row}"))?;
     let ledger: Vec<(i64, i64)> = root.query(format!("SELECT c, mark FROM ledger WHERE id = {row} ORDER BY c"))?;
     expect_equal(&format!("row {row}: its value and the length of its ledger"), value, Some(ledger.len() as i64))?;
+    judge(&ledger, entries.iter().filter(|entry| entry.mark != 0 && entry.row == row))
+        .map_err(|why| format!("row {row}: {why}").into())
+}
+
+/// A row's ledger, sums and marks, against what clients were told.
+fn judge<'a>(ledger: &[(i64, i64)], entries: impl Iterator<Item = &'a Entry>) -> Result<(), String> {
+    let told: HashMap<i64, &Entry> = entries.map(|entry| (entry.mark, entry)).collect();
     let mut done: HashMap<i64, i64> = HashMap::new();
     let mut latest = (0, 0);
-    for (at, (c, mark)) in ledger.iter().enumerate() {
-        expect_equal(&format!("row {row}: the sum at entry {at} of its ledger"), *c, at as i64 + 1)?;
-        let entry = told.get(mark).ok_or_else(|| format!("row {row}: nobody sent {mark}"))?;
+    for ((c, mark), due) in ledger.iter().zip(1..) {
+        if *c != due {
+            return Err(format!("entry {due} of the ledger made the sum {c}"));
+        }
+        let entry = told.get(mark).ok_or_else(|| format!("nobody sent {mark}"))?;
         if let End::Refused(code) = entry.end {
-            return Err(format!("row {row}: {mark}, sent {}, was refused with {code}, and is done", entry.how).into());
+            return Err(format!("{mark}, sent {}, was refused with {code}, and is done", entry.how));
         }
         if let Some(before) = done.insert(*mark, *c) {
-            return Err(format!(
-                "row {row}: {mark}, sent {} ({:?}), is done twice, as {before} and as {c}",
-                entry.how, entry.end
-            )
-            .into());
+            return Err(format!("{mark}, sent {} ({:?}), is done twice, as {before} and as {c}", entry.how, entry.end));
         }
         if entry.ended < latest.0 {
-            return Err(format!("row {row}: {mark} ended before {} was sent, and is done after it", latest.1).into());
+            return Err(format!("{mark} ended before {} was sent, and is done after it", latest.1));
         }
         latest = latest.max((entry.sent, *mark));
     }
-    let lost: Vec<i64> = told
-        .values()
-        .filter(|entry| entry.end == End::Acknowledged && !done.contains_key(&entry.mark))
-        .map(|entry| entry.mark)
-        .collect();
-    expect_equal(&format!("row {row}: acknowledged and not there"), lost, Vec::new())
+    let is_lost = |entry: &&&Entry| entry.end == End::Acknowledged && !done.contains_key(&entry.mark);
+    let lost: Vec<i64> = told.values().filter(is_lost).map(|entry| entry.mark).collect();
+    if lost.is_empty() { Ok(()) } else { Err(format!("acknowledged and not there: {lost:?}")) }
+}
+
+/// The ledger's judge knows a lie.
+pub(super) const CASES: &[OwnCase] = &[("ledger_tells_what_clients_were_told_wrong", knows_a_lie)];
+
+fn knows_a_lie() -> Result<(), Failed> {
+    let entry = |mark, (sent, ended), end| Entry { mark, row: 1, sent, ended, end, how: "alone" };
+    let entries = [
+        entry(11, (1, 4), End::Acknowledged),
+        entry(12, (2, 3), End::Acknowledged),
+        entry(13, (5, 6), End::Acknowledged),
+        entry(14, (7, NEVER), End::Unknown),
+        entry(15, (8, NEVER), End::Refused(1205)),
+    ];
+    let verdict = |marks: &[i64]| {
+        let ledger: Vec<(i64, i64)> = (1..).zip(marks.iter().copied()).collect();
+        judge(&ledger, entries.iter()).err().unwrap_or_default()
+    };
+    expect_equal("all is well", verdict(&[11, 12, 13]), String::new())?;
+    expect_equal("in the other order", verdict(&[12, 11, 13]), String::new())?;
+    expect_equal("the unknown one is done", verdict(&[12, 11, 13, 14]), String::new())?;
+    for (marks, word) in [
+        (&[11, 13][..], "not there: [12]"),
+        (&[11, 12, 13, 13], "is done twice"),
+        (&[11, 12, 13, 14, 14], "is done twice"),
+        (&[11, 12, 13, 15], "and is done"),
+        (&[11, 12, 13, 16], "nobody sent 16"),
+        (&[11, 13, 12], "done after it"),
+        (&[14, 11, 12, 13], "done after it"),
+    ] {
+        let told = verdict(marks);
+        expect_equal(&format!("{marks:?}: {told:?}"), told.contains(word), true)?;
+    }
+    let skips = judge(&[(1, 11), (3, 12), (4, 13)], entries.iter());
+    expect_equal("a change that is not in the ledger", skips.is_err(), true)
 }
 
 /// The stock of the table without a key.

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use libtest_mimic::Failed;
 use weir_local::Flavor;
 
-use super::client::Client;
+use super::client::{Client, with_values};
 use super::model::{CONTENT, TABLES};
 use super::{HOT, rode, seconds, seed};
+use crate::client::{Address, Fields};
 use crate::lab::{APP, Endpoint, Lab};
 use crate::login::{Login, caps};
 use crate::reads::GroupSite;
@@ -49,8 +50,54 @@ pub(super) fn levels(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         for level in ["session", "strong"] {
             at(endpoint, &known, level)?;
         }
+        positions(&site, endpoint)?;
         rode(endpoint, 200)
     })
+}
+
+/// A client that tracks positions is told one that has its write.
+fn positions(site: &GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
+    let replica = Address::Tcp(site.replicas[0].port());
+    let (set, wait) = match site.flavor {
+        Flavor::MariaDb => ("SET session_track_system_variables = 'last_gtid'", "SELECT MASTER_GTID_WAIT('{}', 30)"),
+        Flavor::MySql => ("SET session_track_gtids = OWN_GTID", "SELECT WAIT_FOR_EXECUTED_GTID_SET('{}', 30)"),
+    };
+    let login =
+        Login { capabilities: caps::BASE | caps::DEPRECATE_EOF | caps::SESSION_TRACK, ..Login::new(APP.0, APP.1) };
+    let login = login.database(DATABASE);
+    let one = || {
+        let mut client = Client::open(&endpoint.address, &login)?;
+        let mut reader = Client::open(&replica, &login)?;
+        client.ask(set)?;
+        for _ in 0..20 {
+            let sets = client.ask(&with_values(COUNT, &[1, 1]))?;
+            let Some(Set::Ok(ok)) = sets.first() else { return Err(format!("{sets:?}").into()) };
+            let position = ok.track.iter().find_map(position).ok_or_else(|| format!("no position: {sets:?}"))?;
+            reader.ask(&wait.replace("{}", &position))?;
+            let seen = look(&mut reader, 0)?;
+            if seen < ok.insert_id.cast_signed() {
+                return Err(format!("at {position}, counter 1 is {seen}, where {} was told", ok.insert_id).into());
+            }
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let running: Vec<_> = (0..8).map(|_| scope.spawn(one)).collect();
+        running.into_iter().try_for_each(|client| client.join().map_err(|_| Failed::from("a client panicked"))?)
+    })
+}
+
+/// The position in a record of the session's state: a GTID of its own (MySQL), or the variable that has it (MariaDB).
+fn position((kind, data): &(u8, Vec<u8>)) -> Option<String> {
+    const GTIDS: u8 = 3;
+    const VARIABLE: u8 = 0;
+    let mut fields = Fields(data);
+    if *kind == GTIDS {
+        fields.int(1).ok()?;
+    } else if *kind != VARIABLE || fields.lenenc_bytes().ok()? != b"last_gtid" {
+        return None;
+    }
+    String::from_utf8(fields.lenenc_bytes().ok()?.to_vec()).ok().filter(|position| !position.is_empty())
 }
 
 /// Rounds at a level, until replicas have had some of the reads.
@@ -92,7 +139,7 @@ fn write_and_read(
     over: &AtomicBool,
 ) -> Result<(), Failed> {
     let mut dice = Dice::new(seed() + number as u64);
-    let tracks = if number % 4 == 0 { caps::SESSION_TRACK } else { 0 };
+    let tracks = if number.is_multiple_of(4) { caps::SESSION_TRACK } else { 0 };
     let login = Login { capabilities: caps::BASE | caps::DEPRECATE_EOF | tracks, ..Login::new(APP.0, APP.1) };
     let mut client = Client::open(&endpoint.address, &login.database(DATABASE))?;
     client.ask(&format!("SET weir_consistency = '{level}'"))?;
@@ -105,8 +152,8 @@ fn write_and_read(
         let values = [by, row as i64 + 1];
         let sets = match number % 3 {
             0 => client.execute(COUNT, &values)?,
-            1 => client.ask(&format!("begin;{};commit", super::client::with_values(COUNT, &values)))?.split_off(1),
-            _ => client.ask(&super::client::with_values(COUNT, &values))?,
+            1 => client.ask(&format!("begin;{};commit", with_values(COUNT, &values)))?.split_off(1),
+            _ => client.ask(&with_values(COUNT, &values))?,
         };
         match sets.first() {
             Some(Set::Ok(ok)) => own[row] = ok.insert_id.cast_signed(),
@@ -135,7 +182,7 @@ fn write_and_read(
 }
 
 fn look(client: &mut Client, row: usize) -> Result<i64, Failed> {
-    let sets = client.ask(&super::client::with_values(LOOK, &[row as i64 + 1]))?;
+    let sets = client.ask(&with_values(LOOK, &[row as i64 + 1]))?;
     let cell = sets.first().map(Set::rows).and_then(|rows| rows.into_iter().flatten().next().flatten());
     let cell = cell.ok_or_else(|| format!("no value: {sets:?}"))?;
     Ok(std::str::from_utf8(&cell)?.parse()?)

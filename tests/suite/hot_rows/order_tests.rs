@@ -2,9 +2,17 @@
 
 use libtest_mimic::Failed;
 
+use super::OwnCase;
 use super::order::{Call, Model, NEVER, Unexplained, explain};
 use crate::driver::expect_equal;
 use crate::script::Dice;
+
+pub(super) const CASES: &[OwnCase] = &[
+    ("search_finds_what_there_is", finds_what_there_is),
+    ("search_knows_that_lost_calls_may_be_there", lost_calls_may_be_there_or_not),
+    ("search_is_not_troubled_by_calls_that_are_alike", many_alike_are_no_trouble),
+    ("search_explains_made_histories_and_no_others", made_histories_are_explained),
+];
 
 /// A number to which calls add, and of which each is told the sum after it.
 struct Sum;
@@ -50,7 +58,7 @@ fn sums(calls: &[(u64, u64, i64, i64)]) -> bool {
     explain::<Sum>(0, calls.iter().copied().map(call).collect()).is_ok()
 }
 
-pub(super) fn finds_what_there_is() -> Result<(), Failed> {
+fn finds_what_there_is() -> Result<(), Failed> {
     expect_equal("nothing", sums(&[]), true)?;
     expect_equal("one after another", sums(&[(1, 2, 5, 5), (3, 4, 1, 6)]), true)?;
     expect_equal("at once, the later first", sums(&[(1, 4, 5, 6), (2, 3, 1, 1)]), true)?;
@@ -62,7 +70,7 @@ pub(super) fn finds_what_there_is() -> Result<(), Failed> {
     expect_equal("back", sums(&[(1, 10, 1, 1), (2, 3, 2, 3), (4, 9, 1, 5), (5, 8, 1, 4)]), true)
 }
 
-pub(super) fn lost_calls_may_be_there_or_not() -> Result<(), Failed> {
+fn lost_calls_may_be_there_or_not() -> Result<(), Failed> {
     let with = |replies: [i64; 2]| {
         let calls = vec![call((1, 2, 1, replies[0])), lost(3, 10), call((8, 9, 1, replies[1]))];
         explain::<Sum>(0, calls).is_ok()
@@ -76,7 +84,7 @@ pub(super) fn lost_calls_may_be_there_or_not() -> Result<(), Failed> {
 }
 
 /// Takers of a stock are all alike: which of them was refused at the end says nothing about the others' order.
-pub(super) fn many_alike_are_no_trouble() -> Result<(), Failed> {
+fn many_alike_are_no_trouble() -> Result<(), Failed> {
     let takers = |first: i64, refused: i64| {
         let mut calls: Vec<Call<Stock>> = vec![];
         for round in 0..40 {
@@ -97,7 +105,7 @@ pub(super) fn many_alike_are_no_trouble() -> Result<(), Failed> {
 }
 
 /// Histories that some order has made are explained, and not any more when one reply is another.
-pub(super) fn made_histories_are_explained() -> Result<(), Failed> {
+fn made_histories_are_explained() -> Result<(), Failed> {
     for seed in 0..30 {
         let mut dice = Dice::new(seed);
         let (mut calls, mut sum) = (Vec::new(), 0);
