@@ -32,7 +32,7 @@ use crate::lab::{APP, Endpoint, Lab, Site, number_from_environment};
 type OwnCase = (&'static str, fn() -> Result<(), Failed>);
 
 /// Settings of Weir with which few clients make a row hot.
-const HOT: &[(&str, &str)] = &[];
+const HOT: &[(&str, &str)] = &[("hot_rows.threshold", "2")];
 const BOUND: Duration = Duration::from_secs(60);
 const DEFAULT_SEED: u64 = 20_261_124;
 
