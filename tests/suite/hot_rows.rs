@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
-use weir_local::Flavor;
+use weir_local::{Flavor, Server};
 
 use self::many::{Mix, Round};
 use crate::Collector;
@@ -61,11 +61,31 @@ fn seconds() -> Duration {
 /// At least so many statements rode in batches since this Weir began.
 fn rode(endpoint: &Endpoint, least: u64) -> Result<(), Failed> {
     let Some(weir) = &endpoint.weir else { return Ok(()) };
-    let Ok(rode) = weir.counter("weir_hot_row_statements") else { return Ok(()) };
+    let counted = |what: &str| weir.counter(&format!("weir_hot_row_{what}"));
+    let rode = counted("statements")?;
+    println!(
+        "hot rows: {rode} statements rode in {} batches, {} were run again, {} left to run alone",
+        counted("batches")?,
+        counted("replays")?,
+        counted("alone")?
+    );
     if rode < least {
         return Err(format!("{rode} statements rode in batches, fewer than {least}").into());
     }
     Ok(())
+}
+
+/// Has a server put every commit on the disk, as most do: that is what batches form behind.
+fn make_durable(server: &Server) -> Result<(), Failed> {
+    server.execute("SET GLOBAL innodb_flush_log_at_trx_commit = 1")?;
+    Ok(server.execute("SET GLOBAL sync_binlog = 1")?)
+}
+
+/// A durable server of a test's own.
+fn durable_site(lab: &Lab, flavor: Flavor) -> Result<Site, Failed> {
+    let site = Site::start(flavor, &lab.directory()?, "server", &[])?;
+    make_durable(&site.server)?;
+    Ok(site)
 }
 
 /// Makes the database and the tables of the model anew.
@@ -78,7 +98,7 @@ fn fill(site: &Site, database: &str) -> Result<(), Failed> {
 
 fn one_group(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     const DATABASE: &str = "t_hot_many";
-    let site = lab.site(flavor)?;
+    let site = &durable_site(lab, flavor)?;
     lab.with_endpoint(site, HOT, |endpoint| {
         for (number, clients) in [16, 32, 64].into_iter().enumerate() {
             fill(site, DATABASE)?;
@@ -87,6 +107,7 @@ fn one_group(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
                 flavor,
                 database: DATABASE,
                 mix: Mix::All,
+                hints: endpoint.weir.is_some(),
                 clients,
                 bound: seconds(),
                 seed: seed() + number as u64,
@@ -130,6 +151,7 @@ fn two_shards(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
                 flavor,
                 database: DATABASE,
                 mix: Mix::Sharded,
+                hints: true,
                 clients,
                 bound: seconds(),
                 seed: seed() + number as u64,

@@ -95,3 +95,9 @@ pub(super) fn with_values(statement: &str, values: &[i64]) -> String {
     }
     text
 }
+
+/// An UPDATE with the hints that commit it, or undo it if it doesn't affect one row. None for others.
+pub(super) fn hinted(text: &str) -> Option<String> {
+    let rest = text.strip_prefix("UPDATE ")?;
+    Some(format!("UPDATE /*+ COMMIT_ON_SUCCESS ROLLBACK_ON_FAIL TARGET_AFFECT_ROW(1) */ {rest}"))
+}

@@ -11,7 +11,7 @@ use libtest_mimic::Failed;
 use weir_local::Flavor;
 
 use super::shapes::{ABOUT_WARNINGS, CONTENT, PROBES, SHAPES, SINGLES, Shape, TABLES};
-use super::{HOT, rode, seconds, seed};
+use super::{HOT, durable_site, rode, seconds, seed};
 use crate::compare::{self, Pair, Side};
 use crate::lab::{APP, Lab, PLAIN, eventually};
 use crate::login::{Login, caps};
@@ -166,7 +166,7 @@ impl Hammers<'_> {
 
 /// Runs episodes until the time is over.
 pub(super) fn exact(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
-    let site = lab.site(flavor)?;
+    let site = &durable_site(lab, flavor)?;
     lab.with_endpoint(site, HOT, |endpoint| {
         let sides = compare::sides(site, endpoint, &format!("{}hot", compare::letter(flavor)));
         let bound = seconds() * 4;

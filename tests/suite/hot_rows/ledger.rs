@@ -11,23 +11,26 @@ use std::time::Duration;
 
 use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
-use weir_local::Server;
+use weir_local::{Flavor, Server};
 
-use super::client::{Client, PATIENCE, is_hang, with_values};
+use super::client::{Client, PATIENCE, hinted, is_hang, with_values};
 use super::order::NEVER;
 use super::{BOUND, OwnCase};
 use crate::client::Address;
 use crate::driver::expect_equal;
-use crate::lab::{APP, Site, eventually};
+use crate::lab::{APP, Lab, Site, eventually};
 use crate::login::Login;
 use crate::reply::Set;
 use crate::script::Dice;
 
 pub(super) const DATABASE: &str = "t_hot_faults";
-pub(super) const CLIENTS: usize = 16;
+pub(super) const CLIENTS: usize = 32;
 /// Rows that are counted; most statements are about the first.
 const ROWS: usize = 2;
 const STOCK: i64 = 1_000_000_000;
+
+/// Also after a restart.
+const DURABLE: &[&str] = &["innodb-flush-log-at-trx-commit=1", "sync-binlog=1"];
 
 pub(super) const FILL: &[&str] = &[
     "CREATE DATABASE {db}",
@@ -53,7 +56,7 @@ const UPSERT: &str = "INSERT INTO tallied VALUES (?, 0, 0) ON DUPLICATE KEY UPDA
 const SELL: &str = "UPDATE seckill SET num = num - ? WHERE id = ? AND num > 1";
 
 /// Errors behind which a statement may have been done.
-const MAY_BE_DONE: [u16; 5] = [2013, 2006, 1053, 1927, 1180];
+const MAY_BE_DONE: [u16; 6] = [2013, 2006, 1053, 1927, 1180, 1105];
 
 const INTERRUPTED: u16 = 1317;
 /// If set, a killed session's 1317 is believed: its statement is not done.
@@ -81,6 +84,8 @@ struct Entry {
 /// What clients do, and have done.
 pub(super) struct Load {
     address: Address,
+    /// Some transactions have hints that end them.
+    hints: bool,
     seed: u64,
     clock: AtomicU64,
     over: AtomicBool,
@@ -95,11 +100,13 @@ pub(super) struct Load {
 /// Has clients count at `address` while `break_it` runs, and stops them. Fails if one of them hangs.
 pub(super) fn under_load(
     address: &Address,
+    hints: bool,
     seed: u64,
     break_it: impl FnOnce(&Load) -> Result<(), Failed>,
 ) -> Result<Load, Failed> {
     let load = Load {
         address: address.clone(),
+        hints,
         seed,
         clock: AtomicU64::new(1),
         over: AtomicBool::new(false),
@@ -155,9 +162,9 @@ impl Load {
 
     /// One statement; true if the connection is lost.
     fn one(&self, client: &mut Client, dice: &mut Dice, mark: i64) -> Result<bool, Failed> {
-        let sells = dice.percent(25);
-        let row = if sells || dice.percent(80) { 1 } else { ROWS as i64 };
-        let (statement, values) = match dice.below(4) {
+        let sells = dice.percent(15);
+        let row = if sells || dice.percent(90) { 1 } else { ROWS as i64 };
+        let (statement, values) = match dice.below(8) {
             _ if sells => (SELL, [1, row]),
             0 => (UPSERT, [row, mark]),
             _ => (TALLY, [mark, row]),
@@ -176,7 +183,8 @@ impl Load {
             });
             return Ok(true);
         }
-        let (how, told) = match dice.below(4) {
+        let (how, told) = match dice.below(5) {
+            4 if self.hints && statement != UPSERT => ("with hints", with_hints(client, statement, &values)),
             0 => ("executed", client.execute(statement, &values)),
             1 => ("in a text", client.ask(&format!("begin;{};commit", with_values(statement, &values)))),
             _ => ("alone", client.ask(&with_values(statement, &values))),
@@ -338,9 +346,21 @@ fn sold(root: &mut mysql::Conn, entries: &[Entry]) -> Result<(), Failed> {
     Err(format!("{sold} are sold, where {least} to {most} were told so").into())
 }
 
+/// A transaction of three commands whose UPDATE has hints: acknowledged as soon as that is.
+fn with_hints(client: &mut Client, statement: &str, values: &[i64]) -> io::Result<Vec<Set>> {
+    let begun = client.ask("BEGIN")?;
+    if begun.iter().any(|set| set.error_code().is_some()) {
+        return Ok(begun);
+    }
+    let told = client.ask(&hinted(&with_values(statement, values)).expect("it is an UPDATE"))?;
+    // Answered at once, if the connection is there still.
+    let _ended = client.ask("COMMIT");
+    Ok(told)
+}
+
 /// A server for these tests.
-pub(super) fn site(flavor: weir_local::Flavor, directory: &std::path::Path, more: &[&str]) -> Result<Site, Failed> {
-    let site = Site::start(flavor, directory, "server", &[])?;
+pub(super) fn site(lab: &Lab, flavor: Flavor, more: &[&str]) -> Result<Site, Failed> {
+    let site = Site::start(flavor, &lab.directory()?, "server", DURABLE)?;
     site.fill(DATABASE, &[FILL, more].concat())?;
     Ok(site)
 }

@@ -8,7 +8,7 @@ use weir_local::Flavor;
 
 use super::client::{Client, with_values};
 use super::model::{CONTENT, TABLES};
-use super::{HOT, rode, seconds, seed};
+use super::{HOT, make_durable, rode, seconds, seed};
 use crate::client::{Address, Fields};
 use crate::lab::{APP, Endpoint, Lab};
 use crate::login::{Login, caps};
@@ -43,6 +43,7 @@ pub(super) fn levels(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     for statement in [use_it.as_str()].iter().chain(TABLES).chain(CONTENT) {
         mysql::prelude::Queryable::query_drop(&mut root, statement)?;
     }
+    make_durable(&site.writer.server)?;
     let weir = Weir::start_before(&lab.directory()?, &site.servers(), &[SETTINGS, HOT].concat())?;
     lab.judge(Endpoint::of(weir), |endpoint| {
         site.all_take_reads(endpoint)?;

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use libtest_mimic::Failed;
 use weir_local::Flavor;
 
-use super::client::{Client, with_values};
-use super::model::{Deed, Object, Op, Reply, SLOTS, Tables, settled};
+use super::client::{Client, hinted, with_values};
+use super::model::{Deed, Object, Op, Reply, SLOTS, Tables, WRONG_ROWS, settled};
 use super::order::{Call, NEVER, explain};
 use crate::client::Address;
 use crate::lab::{APP, PLAIN};
@@ -38,6 +38,8 @@ pub(super) struct Round<'a> {
     pub(super) flavor: Flavor,
     pub(super) database: &'a str,
     pub(super) mix: Mix,
+    /// Some statements have hints that end their transaction.
+    pub(super) hints: bool,
     pub(super) clients: usize,
     pub(super) bound: Duration,
     pub(super) seed: u64,
@@ -56,16 +58,21 @@ enum Style {
         begins: bool,
         ends: &'static str,
     },
+    /// The same with hints, by which its UPDATE is committed.
+    Hinted {
+        begins: bool,
+    },
 }
 
 impl Style {
-    fn draw(dice: &mut Dice, autocommit: bool) -> Self {
+    fn draw(dice: &mut Dice, autocommit: bool, hints: bool) -> Self {
         let ends = if dice.percent(70) { "COMMIT" } else { "ROLLBACK" };
         match (autocommit, dice.below(10)) {
             (true, 0..=4) => Self::Alone,
             (true, 5..=6) => Self::Bundle("begin"),
             (true, 7) => Self::Bundle("START TRANSACTION"),
             (false, 0..=6) => Self::WithCommit,
+            (autocommit, 9) if hints => Self::Hinted { begins: autocommit && dice.percent(70) },
             (begins, _) => Self::Steps { begins, ends },
         }
     }
@@ -124,7 +131,10 @@ impl<'a> Worker<'a> {
                 break;
             }
             let (object, deed) = draw(&mut self.dice, self.round);
-            let style = if deed == Deed::Look { Style::Alone } else { Style::draw(&mut self.dice, self.autocommit) };
+            let style = match deed {
+                Deed::Look => Style::Alone,
+                _ => Style::draw(&mut self.dice, self.autocommit, self.round.hints && is_update(deed)),
+            };
             self.one(object, deed, style)?;
         }
         Ok(())
@@ -132,14 +142,17 @@ impl<'a> Worker<'a> {
 
     fn one(&mut self, object: Object, deed: Deed, style: Style) -> Result<(), Failed> {
         let undone = matches!(style, Style::Steps { ends: "ROLLBACK", .. });
-        let op = Op { object, deed, undone };
-        if let Style::Steps { begins: true, .. } = style {
+        let op = Op { object, deed, undone, hinted: matches!(style, Style::Hinted { .. }) };
+        if let Style::Steps { begins: true, .. } | Style::Hinted { begins: true } = style {
             self.expect_ok("BEGIN")?;
         }
         let sent = self.clock.fetch_add(1, Ordering::SeqCst);
         let reply = self.statement(&op, style)?;
+        let answered = self.clock.fetch_add(1, Ordering::SeqCst);
         if let Style::Steps { ends, .. } = style {
             self.expect_ok(ends)?;
+        } else if op.hinted {
+            self.expect_ok("COMMIT")?;
         } else if reply.error.is_some() && style != Style::Alone {
             // The transaction that its text has begun is open.
             self.expect_ok("ROLLBACK")?;
@@ -148,10 +161,11 @@ impl<'a> Worker<'a> {
         if deed == Deed::Look && !self.autocommit {
             self.expect_ok("COMMIT")?;
         }
-        let ended = self.clock.fetch_add(1, Ordering::SeqCst);
+        // Hints have ended the transaction before its COMMIT.
+        let ended = if op.hinted { answered } else { self.clock.fetch_add(1, Ordering::SeqCst) };
         match reply.error {
             Some(code) if IN_THE_WAY.contains(&code) => self.in_the_way += 1,
-            Some(code) if !may_answer(deed, code) => {
+            Some(code) if !may_answer(deed, code) && !(op.hinted && code == WRONG_ROWS) => {
                 return Err(format!("error {code} to {:?} ({style:?})", op.statement()).into());
             }
             _ => {
@@ -170,6 +184,7 @@ impl<'a> Worker<'a> {
         let (sets, at) = match style {
             Style::Bundle(begin) => (self.client.ask(&format!("{begin};{text};commit;"))?, 1),
             Style::WithCommit => (self.client.ask(&format!("{text};commit"))?, 0),
+            Style::Hinted { .. } => (self.client.ask(&hinted(&text).ok_or("only UPDATE has hints")?)?, 0),
             _ if self.prepares && op.deed != Deed::Look => (self.client.execute(statement, &values)?, 0),
             _ => (self.client.ask(&text)?, 0),
         };
@@ -193,6 +208,11 @@ impl<'a> Worker<'a> {
     }
 }
 
+fn is_update(deed: Deed) -> bool {
+    use Deed::{Claim, Count, Draw, Free, Sell, Spend, Swing};
+    matches!(deed, Sell(_) | Count(_) | Spend(_) | Swing(_) | Draw(_) | Claim { .. } | Free { .. })
+}
+
 /// Errors that the model knows of this statement.
 fn may_answer(deed: Deed, code: u16) -> bool {
     match deed {
@@ -204,10 +224,10 @@ fn may_answer(deed: Deed, code: u16) -> bool {
     }
 }
 
-/// Half of what all clients do is one kind of statement on one row, which the round's seed chooses.
+/// Most of what all clients do is one kind of statement on one row, which the round's seed chooses.
 fn draw(dice: &mut Dice, round: Round) -> (Object, Deed) {
     let kinds = if round.mix == Mix::All { 18 } else { 14 };
-    if dice.percent(50) {
+    if dice.percent(70) {
         let mut hot = Dice::new(round.seed);
         let (kind, row) = (hot.below(kinds), 1 + hot.below(2) as i64);
         return draw_of(dice, kind, row);
@@ -282,7 +302,7 @@ fn look_at_the_end(
 ) -> Result<(), Failed> {
     let mut client = Client::open(round.address, &Login::new(APP.0, APP.1).database(round.database))?;
     for (&object, calls) in calls {
-        let op = Op { object, deed: Deed::Look, undone: false };
+        let op = Op { object, deed: Deed::Look, undone: false, hinted: false };
         let (statement, values) = op.statement();
         let sets = client.ask(&with_values(statement, &values))?;
         let sent = clock.fetch_add(1, Ordering::SeqCst);

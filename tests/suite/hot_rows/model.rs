@@ -108,6 +108,8 @@ pub(super) struct Op {
     pub(super) deed: Deed,
     /// Its transaction is rolled back: it sees, and changes nothing.
     pub(super) undone: bool,
+    /// Its hints ask for one affected row.
+    pub(super) hinted: bool,
 }
 
 /// What an answer tells.
@@ -185,6 +187,9 @@ fn without_length(info: &[u8]) -> &[u8] {
         _ => info,
     }
 }
+
+/// What Weir answers when a statement affects other rows than its hints say.
+pub(super) const WRONG_ROWS: u16 = 1105;
 
 /// The server's code of a CHECK that doesn't hold.
 pub(super) const BROKEN_CHECKS: [u16; 2] = [4025, 3819];
@@ -308,6 +313,8 @@ impl Model for Tables {
             }
             _ => op.run(state),
         };
+        let wrong = op.hinted && expected.error.is_none() && expected.affected != 1;
+        let (after, expected) = if wrong { (state.clone(), Reply::error(WRONG_ROWS)) } else { (after, expected) };
         let fits = reply.is_none_or(|reply| *reply == expected);
         fits.then(|| if op.undone { state.clone() } else { after })
     }
