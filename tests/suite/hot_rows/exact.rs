@@ -20,8 +20,10 @@ use crate::script::Dice;
 use crate::step::{HABITS, Session};
 
 const BOUND: Duration = Duration::from_secs(60);
-/// Sessions like the watched one that hammer its row; one more is another user's.
+/// Sessions like the watched one that hammer its row.
 const HAMMERS: usize = 5;
+/// One more is another user's, and one is in the other side's database, by the same statements.
+const STRANGERS: usize = 2;
 /// Steps between two shapes, about.
 const BURST: usize = 8;
 /// Shapes in one episode.
@@ -37,8 +39,10 @@ enum Way {
     Alone,
     /// Prepared, with the value of SET as a parameter.
     Executed,
+    /// The same, and the row's id is a parameter too.
+    ExecutedById,
     /// With the beginning and the end of their transaction.
-    Bundle(&'static str),
+    Bundle(&'static str, &'static str),
     /// With autocommit off, with their COMMIT.
     WithCommit,
 }
@@ -46,7 +50,12 @@ enum Way {
 impl Way {
     /// What must have been done before.
     fn before(self, shape: &Shape) -> Option<String> {
-        (self == Self::Executed).then(|| format!("!prepare hot {}", shape.text.replace("{v}", "?")))
+        let text = shape.text.replace("{v}", "?");
+        match self {
+            Self::Executed => Some(format!("!prepare hot {text}")),
+            Self::ExecutedById => by_id(&text).map(|(text, _)| format!("!prepare hot {text}")),
+            _ => None,
+        }
     }
 
     fn step(self, shape: &Shape, value: &str) -> String {
@@ -54,11 +63,51 @@ impl Way {
         match self {
             Self::Alone => text,
             Self::Executed => format!("!exec hot {value}"),
-            Self::Bundle(begin) => format!("{begin};{text};commit"),
+            Self::ExecutedById => format!("!exec hot {value}, {}", by_id(&text).map_or(1, |(_, id)| id)),
+            Self::Bundle(begin, end) => format!("{begin}{text}{end}"),
             Self::WithCommit => format!("{text};commit"),
         }
     }
+
+    fn is_executed(self) -> bool {
+        matches!(self, Self::Executed | Self::ExecutedById)
+    }
 }
+
+/// A statement whose condition begins with `id = 1`, with a parameter in the place of the number; and the number.
+fn by_id(text: &str) -> Option<(String, u8)> {
+    let at = text.find("WHERE id = ")? + "WHERE id = ".len();
+    let id = text[at..].chars().next()?.to_digit(10)?;
+    Some((format!("{}?{}", &text[..at], &text[at + 1..]), id as u8))
+}
+
+/// Ways to begin and to end a transaction in one text with its statement; not all of them are for batches.
+const BUNDLES: &[(&str, &str)] = &[
+    ("begin;", ";commit;"),
+    ("begin;", ";commit;"),
+    ("BEGIN;", ";COMMIT"),
+    ("START TRANSACTION; ", "; COMMIT;"),
+    ("begin work;", " ; commit work ; "),
+    ("begin;", ";rollback"),
+    ("begin;", ";commit and chain"),
+    ("START TRANSACTION READ ONLY;", ";COMMIT"),
+    ("START TRANSACTION WITH CONSISTENT SNAPSHOT;", ";COMMIT"),
+    ("begin;select 1;", ";commit"),
+];
+
+/// Settings of all sessions of an episode.
+const FIRST: &[&str] = &[
+    "SET sql_mode = ''",
+    "SET sql_mode = ''",
+    "SET sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES'",
+    "SET NAMES latin1",
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+    "SET SESSION TRANSACTION READ ONLY",
+    "SET unique_checks = 0",
+    "SET completion_type = 1",
+    "SET max_error_count = 0",
+];
 
 /// What all sessions of an episode are like.
 struct Episode {
@@ -79,8 +128,8 @@ impl Episode {
             _ => caps::BASE | caps::SESSION_TRACK | caps::DEPRECATE_EOF | caps::FOUND_ROWS,
         };
         let mut first = Vec::new();
-        if dice.percent(40) {
-            first.push("SET sql_mode = ''");
+        if dice.percent(50) {
+            first.push(draw(dice, FIRST));
         }
         let autocommit = dice.percent(75);
         if !autocommit {
@@ -95,13 +144,13 @@ impl Episode {
     }
 
     fn way(&self, dice: &mut Dice, shape: &Shape) -> Way {
+        let (begin, end) = *dice.pick(BUNDLES);
         match dice.below(10) {
             _ if !self.autocommit => Way::WithCommit,
             0..=3 => Way::Alone,
-            4..=5 if shape.takes_parameter => Way::Executed,
-            4..=7 => Way::Bundle("begin"),
-            8 => Way::Bundle("START TRANSACTION"),
-            _ => Way::Bundle("BEGIN"),
+            4 if shape.takes_parameter => Way::Executed,
+            5 if shape.takes_parameter && by_id(shape.text).is_some() => Way::ExecutedById,
+            _ => Way::Bundle(begin, end),
         }
     }
 }
@@ -113,6 +162,8 @@ type Target = (u64, Option<String>, String);
 struct Hammers<'a> {
     flavor: Flavor,
     side: &'a Side,
+    /// The other side's database.
+    other: &'a str,
     episode: &'a Episode,
     target: Mutex<Target>,
     /// The number of the target that each of them has hit last.
@@ -136,7 +187,8 @@ impl Hammers<'_> {
             let other = if login.user == APP.0 { PLAIN } else { APP };
             (login.user, login.password) = (other.0.into(), other.1.into());
         }
-        let mut session = Session::new(&self.side.address, &login, &self.side.database);
+        let database = if which > HAMMERS { self.other } else { &self.side.database };
+        let mut session = Session::new(&self.side.address, &login, database);
         session.binary = self.episode.binary;
         self.episode.first.iter().for_each(|step| drop(session.run(step)));
         let mut aimed = 0;
@@ -195,13 +247,14 @@ fn episode(flavor: Flavor, sides: &[Side; 2], seed: u64, done: &mut Vec<String>)
     let hammers = Hammers {
         flavor,
         side: &sides[1],
+        other: &sides[0].database,
         episode: &episode,
         target: Mutex::default(),
-        hit: (0..=HAMMERS).map(|_| AtomicU64::new(0)).collect(),
+        hit: (0..HAMMERS + STRANGERS).map(|_| AtomicU64::new(0)).collect(),
         over: AtomicBool::new(false),
     };
     std::thread::scope(|scope| {
-        let running: Vec<_> = (0..=HAMMERS)
+        let running: Vec<_> = (0..HAMMERS + STRANGERS)
             .map(|which| {
                 scope.spawn({
                     let hammers = &hammers;
@@ -241,13 +294,14 @@ fn watched(pair: &mut Pair, hammers: &Hammers, dice: &mut Dice, done: &mut Vec<S
             match dice.below(12) {
                 0 => transaction(dice, shape, &mut run)?,
                 1 => run(&draw(dice, SINGLES).replace("{n}", &(1 + dice.below(3)).to_string()))?,
+                2 if way.is_executed() => run(&way.step(shape, draw(dice, &["NULL", "'2'", "1.5", "'x'"])))?,
                 _ => run(&way.step(shape, draw(dice, shape.values)))?,
             }
             if dice.percent(60) {
                 run(probe(dice, way, hammers.flavor))?;
             }
             // A text that has met an error left its transaction open; others begin one with autocommit off.
-            if matches!(way, Way::Bundle(_) | Way::WithCommit) {
+            if matches!(way, Way::Bundle(..) | Way::WithCommit) {
                 run(if dice.percent(50) { "COMMIT" } else { "ROLLBACK" })?;
             }
         }
@@ -258,7 +312,7 @@ fn watched(pair: &mut Pair, hammers: &Hammers, dice: &mut Dice, done: &mut Vec<S
 /// What asks about the statement before. MariaDB keeps the warnings of a text's statement behind its COMMIT, whose OK tells of none: Weir loses them
 /// when others take the connection.
 fn probe(dice: &mut Dice, way: Way, flavor: Flavor) -> &'static str {
-    let in_a_text = matches!(way, Way::Bundle(_) | Way::WithCommit);
+    let in_a_text = matches!(way, Way::Bundle(..) | Way::WithCommit);
     let asks_all = !in_a_text || flavor == Flavor::MySql || std::env::var_os(WARNINGS).is_some();
     draw(dice, if asks_all { PROBES } else { &PROBES[ABOUT_WARNINGS..] })
 }

@@ -35,6 +35,14 @@ pub(super) const TABLES: &[&str] = &[
     "CREATE TRIGGER {db}.watched_before BEFORE UPDATE ON {db}.watched FOR EACH ROW SET NEW.twice = 2 * NEW.n",
     "CREATE TRIGGER {db}.watched_after AFTER UPDATE ON {db}.watched FOR EACH ROW \
      INSERT INTO {db}.watched_log (n) SELECT NEW.n FROM DUAL WHERE NEW.n <> OLD.n",
+    // What can't be rolled back: by itself, and behind a table that can be.
+    "CREATE TABLE {db}.plain (id INT PRIMARY KEY, n TINYINT NOT NULL) ENGINE=MyISAM",
+    "CREATE TABLE {db}.audited (id INT PRIMARY KEY, n TINYINT NOT NULL)",
+    "CREATE TABLE {db}.audit (n INT NOT NULL) ENGINE=MyISAM",
+    "CREATE TRIGGER {db}.audited_after AFTER UPDATE ON {db}.audited FOR EACH ROW \
+     INSERT INTO {db}.audit SELECT NEW.n FROM DUAL WHERE NEW.n <> OLD.n",
+    "CREATE FUNCTION {db}.own(n INT) RETURNS INT DETERMINISTIC RETURN COALESCE(@x, 0) + n",
+    "CREATE VIEW {db}.counted AS SELECT id, c FROM {db}.counters",
 ];
 
 pub(super) const CONTENT: &[&str] = &[
@@ -45,6 +53,8 @@ pub(super) const CONTENT: &[&str] = &[
     "INSERT INTO {db}.hits VALUES (1, 1), (2, 2)",
     "INSERT INTO {db}.names VALUES (1, 1, 1), (2, 2, 1)",
     "INSERT INTO {db}.watched VALUES (1, 1, 2), (2, 2, 4)",
+    "INSERT INTO {db}.plain VALUES (1, 1)",
+    "INSERT INTO {db}.audited VALUES (1, 1)",
 ];
 
 /// Statements that a batch may take.
@@ -79,6 +89,24 @@ pub(super) const SHAPES: &[Shape] = &[
     shape("INSERT INTO names (id, k, n) VALUES (2, 2, 1) ON DUPLICATE KEY UPDATE n = n + {v}", &["1", "0"]),
     shape("DELETE FROM hits WHERE k = 99 AND n > {v}", &["0"]),
     shape("DELETE FROM counters WHERE id = 1 AND c < -1000000 - {v}", &["0"]),
+    shape("UPDATE plain SET n = n + {v} WHERE id = 1", &["1", "3", "100"]),
+    shape("UPDATE audited SET n = n + {v} WHERE id = 1", &["1", "3", "100", "-50"]),
+    shape("UPDATE counted SET c = c + {v} WHERE id = 1", &["1", "3"]),
+    shape("UPDATE counters SET c = c + {v} * own(1) WHERE id = 1", &["1", "3"]),
+    shape("UPDATE counters SET c = c + {v} * LAST_INSERT_ID() WHERE id = 1", &["1", "3"]),
+    shape("UPDATE counters SET c = c + {v} * ROW_COUNT() WHERE id = 1", &["1", "3"]),
+    shape("UPDATE counters SET c = c + {v} * COALESCE(@x, 1) WHERE id = 1", &["1", "3"]),
+    shape("UPDATE counters SET c = c + {v} * LENGTH(DATABASE()) + {v} * LENGTH(CURRENT_USER()) WHERE id = 1", &["1"]),
+    shape("UPDATE counters SET c = c + {v} * (SELECT COUNT(*) FROM hits) WHERE id = 1", &["1"]),
+    shape("UPDATE counters SET c = c + {v} * @@auto_increment_increment WHERE id = 1", &["1"]),
+    shape("UPDATE IGNORE counters SET u = u - {v} WHERE id = 1", &["1", "40"]),
+    shape("UPDATE seckill SET num = num - {v} WHERE id = 2 ORDER BY num DESC LIMIT 1", &["1", "-1"]),
+    shape("UPDATE {db}.counters SET c = c + {v} WHERE id = 1", &["1"]),
+    shape("UPDATE counters AS one SET one.c = one.c + {v} WHERE one.id = 1", &["1"]),
+    shape("INSERT IGNORE INTO hits VALUES (1, 1) ON DUPLICATE KEY UPDATE n = n + {v}", &["1"]),
+    shape("INSERT INTO hits VALUES (1, 1) ON DUPLICATE KEY UPDATE n = n + {v} RETURNING n", &["1"]),
+    shape("INSERT INTO hits SET k = 1, n = 1 ON DUPLICATE KEY UPDATE n = n + {v}", &["1", "2"]),
+    shape("INSERT INTO hits VALUES (1, 1), (2, 1) ON DUPLICATE KEY UPDATE n = n + {v}", &["1", "2"]),
     shape("UPDATE nowhere SET n = n + {v} WHERE id = 1", &["1"]),
     shape("UPDATE counters SET nothing = nothing + {v} WHERE id = 1", &["1"]),
 ];
@@ -114,5 +142,9 @@ pub(super) const SINGLES: &[&str] = &[
     "DELETE FROM names WHERE k = 7{n}",
     "UPDATE counters SET c = c + 1",
     "SET @x = 5",
+    "SET TRANSACTION READ ONLY",
+    "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    "SELECT LAST_INSERT_ID({n})",
+    "SELECT * FROM audit",
     "UPDATE counters SET c = c + @x WHERE id = {n}",
 ];
