@@ -192,20 +192,9 @@ pub(crate) fn stored<'a>(kind: &KeyKind<'_>, constant: &'a Constant, weights: &W
                 Constant::Text { collation, .. } => Charset::of_collation(collation),
                 _ => Some(Charset::Ascii),
             };
-            match text_of(constant) {
-                Some(Cow::Borrowed(bytes)) => {
-                    let (chars, read) = read_text(*charset, collation, *fixed, theirs, bytes, weights);
-                    if chars > *length { Read::Unsure } else { read }
-                }
-                Some(Cow::Owned(bytes)) if bytes.len() <= *length => {
-                    match read_text(*charset, collation, *fixed, theirs, &bytes, weights).1 {
-                        Read::Is(Value::Weights(weights)) => Read::Is(Value::Weights(weights)),
-                        Read::Needs(collation, chars) => Read::Needs(collation, chars),
-                        _ => Read::Unsure,
-                    }
-                }
-                _ => Read::Unsure,
-            }
+            let Some(text) = text_of(constant) else { return Read::Unsure };
+            let (chars, read) = read_text(*charset, collation, *fixed, theirs, &text, weights);
+            if chars > *length { Read::Unsure } else { read }
         }
         KeyKind::Binary { fixed, length } => match (constant, text_of(constant)) {
             (Constant::Text { collation, .. }, _) if Charset::of_collation(collation).is_none() => Read::Unsure,

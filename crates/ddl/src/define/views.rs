@@ -1,8 +1,10 @@
 //! CREATE VIEW: a view is on the shards that have all of its tables.
 
+use std::ops::Range;
+
 use weir_catalog::{Catalog, Change, DefinitionKind, Object, ShardId};
 use weir_sql::ast::{CreateView, ViewKind};
-use weir_sql::resolve::{Context, resolve};
+use weir_sql::resolve::{Context, Source, Table, resolve};
 use weir_sql::splice;
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
@@ -21,9 +23,7 @@ pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>
     let sources =
         || names.tables().filter(|(source, _)| source.span.start >= query.start && source.span.end <= query.end);
     let Some(object) = names::object(asked, catalog, &view.name)? else {
-        let sharded = |table: &weir_sql::resolve::Table<'_>| {
-            table.database.is_some_and(|database| catalog.database(database).is_some())
-        };
+        let sharded = |table: &Table<'_>| table.database.is_some_and(|database| catalog.database(database).is_some());
         if sources().any(|(_, table)| sharded(table)) {
             return Err(not_supported("A view of sharded tables must be in a sharded database: create it in theirs"));
         }
@@ -38,23 +38,7 @@ pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>
     if view.kind != ViewKind::Plain {
         return Err(not_supported("Only plain views can be in a sharded database"));
     }
-    let mut on = shards::of_database(catalog, &object.database);
-    let mut edits = Vec::new();
-    for (source, table) in sources() {
-        let Some(database) = table.database else { continue };
-        let Some((database, _)) = catalog.database(database) else {
-            return Err(not_supported(format!(
-                "A view in a sharded database can't use '{}', which is not in one: create the table in a sharded database",
-                String::from_utf8_lossy(table.name)
-            )));
-        };
-        let shown = Object::within(database, names::utf8(table.name, catalog.fold_case)?);
-        restrict(&mut on, &shards::of_object(catalog, &shown));
-        if qualifier(asked, source.span.range(), table.name).is_none() {
-            let start = source.span.range().start;
-            edits.push((start..start, format!("`{}`.", database.replace('`', "``"))));
-        }
-    }
+    let (mut on, edits) = place_tables(asked, catalog, &object, sources())?;
     if on.is_empty() {
         return Err(not_supported(
             "The view's tables are SINGLE on different shards, and no server has all of them: make one of them GLOBAL, or create a view for each",
@@ -66,16 +50,48 @@ pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>
         ));
     }
     let own = elsewhere(catalog, &object, replaces && known.is_some(), &mut on);
-    let text = &asked.text[query.range()];
-    edits.sort_by_key(|(range, _)| range.start);
-    let offset = query.range().start;
-    let edits: Vec<_> =
-        edits.iter().map(|(range, text)| (range.start - offset..range.end - offset, text.as_bytes())).collect();
-    let spelled = names::utf8(&splice(text, &edits), false)?;
-    let change = Change::PutView(object.clone(), spelled);
-    let deed = if replaces { DefinitionKind::Again } else { DefinitionKind::Create };
-    let intent = Intent::new(asked, deed, vec![object], on).with(vec![change]);
+    let change = Change::PutView(object.clone(), spelled(asked, query.range(), edits)?);
+    let kind = if replaces { DefinitionKind::Again } else { DefinitionKind::Create };
+    let intent = Intent::new(asked, kind, vec![object], on).with(vec![change]);
     Ok(Some(Intent { own, if_not_exists: view.conditional && !view.alter, ..intent }))
+}
+
+/// Where a database is put before a table's name.
+type Qualification = (usize, String);
+
+/// The shards that have all tables of a view, and where their databases are missing before their names.
+fn place_tables<'s>(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    view: &Object,
+    sources: impl Iterator<Item = (&'s Source<'s>, &'s Table<'s>)>,
+) -> Result<(Vec<ShardId>, Vec<Qualification>), Failure> {
+    let mut on = shards::of_database(catalog, &view.database);
+    let mut missing = Vec::new();
+    for (source, table) in sources {
+        let Some(database) = table.database else { continue };
+        let Some((database, _)) = catalog.database(database) else {
+            return Err(not_supported(format!(
+                "A view in a sharded database can't use '{}', which is not in one: create the table in a sharded database",
+                String::from_utf8_lossy(table.name)
+            )));
+        };
+        let object = Object::within(database, names::utf8(table.name, catalog.fold_case)?);
+        let shards = shards::of_object(catalog, &object);
+        on.retain(|shard| shards.contains(shard));
+        if !is_qualified(asked, source.span.range()) {
+            missing.push((source.span.range().start, format!("`{}`.", database.replace('`', "``"))));
+        }
+    }
+    Ok((on, missing))
+}
+
+/// The view's query as it is kept: with all tables' databases.
+fn spelled(asked: &Asked<'_>, query: Range<usize>, mut missing: Vec<Qualification>) -> Result<String, Failure> {
+    missing.sort_by_key(|(at, _)| *at);
+    let edits: Vec<(Range<usize>, &[u8])> =
+        missing.iter().map(|(at, database)| (at - query.start..at - query.start, database.as_bytes())).collect();
+    names::utf8(&splice(&asked.text[query], &edits), false)
 }
 
 /// The shards that don't get a view that is made anew, and lose the old one if they have it: with what they are sent.
@@ -87,15 +103,9 @@ fn elsewhere(catalog: &Catalog, object: &Object, replaced: bool, on: &mut Vec<Sh
     others.into_iter().map(|shard| (shard, text.clone())).collect()
 }
 
-fn restrict(on: &mut Vec<ShardId>, to: &[ShardId]) {
-    on.retain(|shard| to.contains(shard));
-}
-
-/// What stands before the last name in a table's name.
-fn qualifier<'a>(asked: &Asked<'a>, range: std::ops::Range<usize>, _name: &[u8]) -> Option<&'a [u8]> {
-    let text = &asked.text[range];
-    let mut lexer = weir_sql::Lexer::new(text, asked.mode);
-    let first = lexer.next_token();
-    let second = lexer.next_token();
-    (second.kind == weir_sql::TokenKind::Punct(b'.')).then(|| &text[first.range()])
+/// Whether a table's name says its database.
+fn is_qualified(asked: &Asked<'_>, name: Range<usize>) -> bool {
+    let mut lexer = weir_sql::Lexer::new(&asked.text[name], asked.mode);
+    lexer.next_token();
+    lexer.next_token().kind == weir_sql::TokenKind::Punct(b'.')
 }

@@ -304,19 +304,7 @@ fn fold_simple(fold: &Fold, state: &mut FoldState, input: Input<'_>) -> Result<(
             }
         }
         (Fold::Variance { count, mean, variance, .. }, FoldState::Variance { count: all, mean: middle, squares }) => {
-            let number = |at: usize| match input.field(at) {
-                Some(field) => float(input.column(at)?, format, field).map(Some),
-                None => Ok(None),
-            };
-            if let (Some(count), Some(mean), Some(variance)) = (number(*count)?, number(*mean)?, number(*variance)?)
-                && count > 0.0
-            {
-                // Chan's way of combining parts.
-                let (difference, total) = (mean - *middle, *all + count);
-                *squares += variance * count + difference * difference * *all * count / total;
-                *middle += difference * count / total;
-                *all = total;
-            }
+            add_variance(input, [*count, *mean, *variance], [all, middle, squares])?;
         }
         (Fold::Concat { column, separator, limit }, FoldState::Concat { text, cut }) => {
             if let Some(field) = input.field(*column) {
@@ -325,6 +313,24 @@ fn fold_simple(fold: &Fold, state: &mut FoldState, input: Input<'_>) -> Result<(
             }
         }
         _ => return Err(internal("a fold and its state do not belong together")),
+    }
+    Ok(())
+}
+
+/// Adds a shard's rows, of which it tells count, mean and variance, to those so far: Chan's way of combining parts.
+fn add_variance(input: Input<'_>, columns: [usize; 3], [all, middle, squares]: [&mut f64; 3]) -> Result<(), Failure> {
+    let number = |at: usize| match input.field(at) {
+        Some(field) => float(input.column(at)?, input.format, field).map(Some),
+        None => Ok(None),
+    };
+    let [count, mean, variance] = columns;
+    if let (Some(count), Some(mean), Some(variance)) = (number(count)?, number(mean)?, number(variance)?)
+        && count > 0.0
+    {
+        let (difference, total) = (mean - *middle, *all + count);
+        *squares += variance * count + difference * difference * *all * count / total;
+        *middle += difference * count / total;
+        *all = total;
     }
     Ok(())
 }

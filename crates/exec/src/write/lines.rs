@@ -141,22 +141,22 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// The separator that begins here, if one does: where it ends, and what ends with it.
+    fn separator(&self, bytes: &[u8], at: usize, last: bool) -> Result<Option<(usize, Ended)>, More> {
+        for (separator, ended) in [(&self.format.lines, Ended::Line), (&self.format.fields, Ended::Field)] {
+            if self.stands(bytes, at, separator, last)? {
+                return Ok(Some((at + separator.len(), ended)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The field that begins at `start`, where it ends with its separator, and what has ended it.
     fn field(&self, bytes: &[u8], start: usize, last: bool, wanted: bool) -> Result<(Field, usize, Ended), More> {
         let FileFormat { escaped, enclosed, .. } = *self.format;
-        let mut value = Vec::new();
-        let keep = |value: &mut Vec<u8>, byte: u8| {
-            if wanted {
-                value.push(byte);
-            }
-        };
-        let mut null = false;
         let quote = enclosed.filter(|quote| bytes.get(start) == Some(quote));
+        let mut value = FieldValue { wanted, bytes: Vec::new(), null: false };
         let mut at = start + usize::from(quote.is_some());
-        let done = |range: Range<usize>, value: Vec<u8>, null: bool, in_quotes: bool| {
-            let word = enclosed.is_some() && !in_quotes && value == b"NULL";
-            let value = (wanted && !word && !(null && value.len() == 1)).then_some(value);
-            Field { range, value }
-        };
         loop {
             let Some(&byte) = bytes.get(at) else {
                 if !last {
@@ -164,61 +164,69 @@ impl<'a> Lines<'a> {
                 }
                 // A quote that is not closed was none.
                 if let Some(quote) = quote {
-                    value.insert(0, quote);
+                    value.bytes.insert(0, quote);
                 }
-                return Ok((done(start..at, value, null, false), at, Ended::File));
+                return Ok((value.ends(start..at, enclosed.is_some()), at, Ended::File));
             };
             if Some(byte) == escaped {
-                let Some(&next) = bytes.get(at + 1) else {
-                    if !last {
-                        return Err(More);
+                match bytes.get(at + 1) {
+                    None if !last => return Err(More),
+                    None => {
+                        value.push(byte);
+                        at += 1;
+                        continue;
                     }
-                    keep(&mut value, byte);
-                    at += 1;
-                    continue;
-                };
-                if escaped != enclosed || next == byte {
-                    null |= next == b'N' && escaped != enclosed;
-                    keep(&mut value, meant(next, byte));
-                    at += 2;
-                    continue;
-                }
-            }
-            match quote {
-                None => {
-                    if self.stands(bytes, at, &self.format.lines, last)? {
-                        return Ok((done(start..at, value, null, false), at + self.format.lines.len(), Ended::Line));
-                    }
-                    if self.stands(bytes, at, &self.format.fields, last)? {
-                        return Ok((done(start..at, value, null, false), at + self.format.fields.len(), Ended::Field));
-                    }
-                }
-                Some(quote) if byte == quote => {
-                    if at + 1 == bytes.len() {
-                        return if last {
-                            Ok((done(start..at + 1, value, null, true), at + 1, Ended::File))
-                        } else {
-                            Err(More)
-                        };
-                    }
-                    if bytes[at + 1] == quote {
-                        keep(&mut value, quote);
+                    Some(&next) if escaped != enclosed || next == byte => {
+                        value.null |= next == b'N' && escaped != enclosed;
+                        value.push(meant(next, byte));
                         at += 2;
                         continue;
                     }
-                    let ends = [(&self.format.lines, Ended::Line), (&self.format.fields, Ended::Field)];
-                    for (separator, ended) in ends {
-                        if self.stands(bytes, at + 1, separator, last)? {
-                            let end = at + 1 + separator.len();
-                            return Ok((done(start..at + 1, value, null, true), end, ended));
+                    Some(_) => {}
+                }
+            }
+            if quote.is_none() {
+                if let Some((end, ended)) = self.separator(bytes, at, last)? {
+                    return Ok((value.ends(start..at, enclosed.is_some()), end, ended));
+                }
+            } else if quote == Some(byte) {
+                let behind = at + 1;
+                match bytes.get(behind) {
+                    None if !last => return Err(More),
+                    None => return Ok((value.ends(start..behind, false), behind, Ended::File)),
+                    Some(&next) if next == byte => at += 1,
+                    Some(_) => {
+                        if let Some((end, ended)) = self.separator(bytes, behind, last)? {
+                            return Ok((value.ends(start..behind, false), end, ended));
                         }
                     }
                 }
-                Some(_) => {}
             }
-            keep(&mut value, byte);
+            value.push(byte);
             at += 1;
         }
+    }
+}
+
+/// The value of a field, as far as it is read.
+struct FieldValue {
+    wanted: bool,
+    bytes: Vec<u8>,
+    /// An escaped N was read, which is NULL if nothing else is there.
+    null: bool,
+}
+
+impl FieldValue {
+    fn push(&mut self, byte: u8) {
+        if self.wanted {
+            self.bytes.push(byte);
+        }
+    }
+
+    /// The field. `null_word`: the word NULL is NULL, as it is without quotes where fields may have quotes.
+    fn ends(self, range: Range<usize>, null_word: bool) -> Field {
+        let null = self.null && self.bytes.len() == 1 || null_word && self.bytes == b"NULL";
+        Field { range, value: (self.wanted && !null).then_some(self.bytes) }
     }
 }
 

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use weir_catalog::Routine;
 use weir_sql::ast::{
-    CreateRoutine, DeclaredType, Expr, ExprKind, IntoTarget, ObjectName, ParameterMode, Piece, RoutineBody,
-    SelectItemKind, SetItemKind, SetValue, Span, Statement, StatementKind,
+    CallProcedure, CreateRoutine, DeclaredType, Expr, ExprKind, IntoTarget, ObjectName, ParameterMode, Piece,
+    RoutineBody, SelectItemKind, SetItemKind, SetValue, Span, Statement, StatementKind,
 };
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, Dialect, LexMode, parse, parse_body};
@@ -238,39 +238,11 @@ impl<'a> Body<'a> {
                 SelectItemKind::Expr(expr, _) => self.expression(arena, of(expr.span), mode),
                 _ => Err(cannot()),
             }),
-            StatementKind::Set(set) => set.items.iter().try_for_each(|item| match &item.kind {
-                SetItemKind::UserVariable(name, expr) => {
-                    self.variables.insert(lower(name.name));
-                    self.assigns_variables = true;
-                    self.expression(arena, of(expr.span), mode)
-                }
-                SetItemKind::Variable(set) => {
-                    let plain = set.variable.scope.is_none() && set.variable.base.is_none() && !set.at_signs;
-                    if !plain || !self.locals.contains(&lower(set.variable.name.name)) {
-                        return Err(format!("sets variables of the session ({})", shown(text)));
-                    }
-                    self.assign(set.variable.name.name);
-                    match &set.value {
-                        SetValue::Expr(expr) => self.expression(arena, of(expr.span), mode),
-                        SetValue::Default(_) | SetValue::Word(_) => Ok(()),
-                    }
-                }
-                _ => Err(format!("sets variables of the session ({})", shown(text))),
-            }),
+            StatementKind::Set(set) => {
+                set.items.iter().try_for_each(|item| self.set_item(arena, text, mode, &item.kind))
+            }
             StatementKind::Call(call) if call.package_database.is_none() => {
-                let mut arguments = Vec::new();
-                for (place, argument) in call.arguments.iter().enumerate() {
-                    if matches!(argument.bare().kind, ExprKind::UserVariable(_) | ExprKind::Column(_))
-                        && may_assign(&call.name, place)
-                    {
-                        self.target(argument.bare())?;
-                    }
-                    let part = as_query(arena, of(argument.span), mode)?;
-                    arguments.push(part);
-                    self.part(part)?;
-                }
-                self.calls.push(Called { name: call.name, arguments });
-                Ok(())
+                self.call(arena, text, mode, call, may_assign)
             }
             StatementKind::Signal(_) => Ok(()),
             StatementKind::GetDiagnostics(get) => get.items.iter().try_for_each(|item| self.target(&item.target)),
@@ -280,6 +252,57 @@ impl<'a> Body<'a> {
             }
             _ => Err(cannot()),
         }
+    }
+
+    fn set_item(
+        &mut self,
+        arena: &'a Bump,
+        text: &'a [u8],
+        mode: LexMode,
+        item: &'a SetItemKind<'a>,
+    ) -> Result<(), String> {
+        match item {
+            SetItemKind::UserVariable(name, expr) => {
+                self.variables.insert(lower(name.name));
+                self.assigns_variables = true;
+                self.expression(arena, expr.span.text(text), mode)
+            }
+            SetItemKind::Variable(set) => {
+                let plain = set.variable.scope.is_none() && set.variable.base.is_none() && !set.at_signs;
+                if !plain || !self.locals.contains(&lower(set.variable.name.name)) {
+                    return Err(format!("sets variables of the session ({})", shown(text)));
+                }
+                self.assign(set.variable.name.name);
+                match &set.value {
+                    SetValue::Expr(expr) => self.expression(arena, expr.span.text(text), mode),
+                    SetValue::Default(_) | SetValue::Word(_) => Ok(()),
+                }
+            }
+            _ => Err(format!("sets variables of the session ({})", shown(text))),
+        }
+    }
+
+    fn call(
+        &mut self,
+        arena: &'a Bump,
+        text: &'a [u8],
+        mode: LexMode,
+        call: &'a CallProcedure<'a>,
+        may_assign: MayAssign<'_>,
+    ) -> Result<(), String> {
+        let mut arguments = Vec::new();
+        for (place, argument) in call.arguments.iter().enumerate() {
+            if matches!(argument.bare().kind, ExprKind::UserVariable(_) | ExprKind::Column(_))
+                && may_assign(&call.name, place)
+            {
+                self.target(argument.bare())?;
+            }
+            let part = as_query(arena, argument.span.text(text), mode)?;
+            arguments.push(part);
+            self.part(part)?;
+        }
+        self.calls.push(Called { name: call.name, arguments });
+        Ok(())
     }
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use weir_catalog::{Constant, Placement, RoutineKind, ShardId};
 use weir_sql::ast::{CallProcedure, Expr, ExprKind, Limit, ObjectName, QueryBody, SelectItemKind, StatementKind};
-use weir_sql::resolve::{Context, Roles, resolve};
+use weir_sql::resolve::{Context, Roles, Table, resolve};
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, parse, splice};
 
@@ -152,6 +152,13 @@ impl CallNeeds {
         Ok(())
     }
 
+    /// Notes a value up to which a table's sequence has to be raised; not that of another table than before.
+    fn raises(&mut self, raise: Raise) -> bool {
+        let before = self.raise.get_or_insert_with(|| raise.clone());
+        before.value = before.value.max(raise.value);
+        (&before.database, &before.table) == (&raise.database, &raise.table)
+    }
+
     /// Looks where a statement of a body has to run.
     fn part(
         &mut self,
@@ -181,27 +188,20 @@ impl CallNeeds {
         if tables.peek().is_none() {
             return Ok(());
         }
-        // Which of the shards that have copies does not matter.
-        let copies = tables.map(|table| {
-            let (_, known) = planner.catalog.table(table.database?, table.name)?;
-            let (_, database) = planner.catalog.database(table.database?)?;
-            let read = known.placement == Placement::Global && (table.roles - Roles::READ).is_empty();
-            read.then(|| Shards::of(&database.shards))
-        });
-        let copies: Option<Vec<Shards>> = copies.collect();
-        if let (StatementKind::Query(_), Some(copies)) = (statement.kind, copies) {
+        if matches!(statement.kind, StatementKind::Query(_))
+            && let Some(copies) = tables.map(|table| copies_read(planner, table)).collect::<Option<Vec<Shards>>>()
+        {
+            // Which of the shards that have copies does not matter.
             copies.iter().for_each(|copies| self.able.keep(copies));
             return Ok(());
         }
         let session = SessionFacts { parameters: Some(constants), ..*around };
         match plan(text, statement, planner.catalog, planner.weights, &session) {
             Ok(Plan::Route(route)) => {
-                if let Some(raise) = route.raise {
-                    let before = self.raise.get_or_insert_with(|| raise.clone());
-                    if (&before.database, &before.table) != (&raise.database, &raise.table) {
-                        return refuse("it gives explicit values to AUTO_INCREMENT columns of several tables");
-                    }
-                    before.value = before.value.max(raise.value);
+                if let Some(raise) = route.raise
+                    && !self.raises(raise)
+                {
+                    return refuse("it gives explicit values to AUTO_INCREMENT columns of several tables");
                 }
                 self.needed.push((route.shard, shown(own)));
                 Ok(())
@@ -215,12 +215,19 @@ impl CallNeeds {
             Ok(Plan::Union(union)) => refuse(&union.reason),
             Ok(Plan::Write(write)) => refuse(&write.reason),
             Ok(_) => refuse("it tells of several shards"),
-            Err(Refusal::NeedsWorkbench(why)) => refuse(&why),
+            Err(Refusal::NeedsWorkbench(message) | Refusal::NotSupported { message, .. }) => refuse(&message),
             Err(Refusal::Failure(failure)) => refuse(&failure.message),
-            Err(Refusal::NotSupported { message, .. }) => refuse(&message),
             Err(weights @ Refusal::NeedsWeights(..)) => Err(weights),
         }
     }
+}
+
+/// The shards with copies of a table, if it is GLOBAL and only read.
+fn copies_read(planner: &Planner<'_>, table: &Table<'_>) -> Option<Shards> {
+    let (_, known) = planner.catalog.table(table.database?, table.name)?;
+    let (_, database) = planner.catalog.database(table.database?)?;
+    let only_read = known.placement == Placement::Global && (table.roles - Roles::READ).is_empty();
+    only_read.then(|| Shards::of(&database.shards))
 }
 
 /// A part's text with values for the routine's own variables, and without INTO; and the values of its parameters.
