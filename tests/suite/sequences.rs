@@ -210,7 +210,7 @@ async fn decide(own: &Own, site: &Site) -> Result<(), Failed> {
     let call = schema::decide("weir,test,1");
     let refused = crate::driver::run(&mut session, &call);
     let code = crate::driver::server_error(&refused).map(|(code, _)| code);
-    expect_equal("not yet", code, Some(schema::ER_PROCACCESS_DENIED_ERROR))?;
+    expect_equal("not yet", code, Some(weir_wire::error::codes::ER_PROCACCESS_DENIED_ERROR))?;
     let account = crate::driver::value(&mut session, "SELECT CURRENT_USER()")?;
     schema::allow_to_decide(own, ShardId(0), &account).await?;
     for statement in ["BEGIN", &call, "COMMIT"] {

@@ -107,7 +107,7 @@ impl Commands {
     }
 
     fn operations(&self) -> Result<&Arc<dyn Operations>, Failure> {
-        let missing = || Failure::new(Fault::Weir, codes::ER_UNKNOWN_ERROR, b"HY000", "Weir is still starting");
+        let missing = || Failure::weir(codes::ER_UNKNOWN_ERROR, "Weir is still starting");
         self.operations.get().ok_or_else(missing)
     }
 
@@ -394,7 +394,7 @@ impl Commands {
         };
         if !caller.admin && handle.info().user != caller.user {
             let message = format!("You are not owner of thread {id}");
-            return Err(Failure::new(Fault::Client, codes::ER_KILL_DENIED_ERROR, b"HY000", message));
+            return Err(Failure::client(codes::ER_KILL_DENIED_ERROR, message));
         }
         handle.interrupt(why);
         Ok(())
@@ -408,7 +408,7 @@ impl Commands {
             }
             _ => format!("Unknown thread id: {id}"),
         };
-        Failure::new(Fault::Client, codes::ER_NO_SUCH_THREAD, b"HY000", message)
+        Failure::client(codes::ER_NO_SUCH_THREAD, message)
     }
 }
 
@@ -435,7 +435,7 @@ impl Commands {
         all.retain(is_one);
         if !caller.admin && user != caller.user && !all.is_empty() {
             let message = format!("You are not owner of the sessions of user {user}");
-            return Err(Failure::new(Fault::Client, codes::ER_KILL_DENIED_ERROR, b"HY000", message));
+            return Err(Failure::client(codes::ER_KILL_DENIED_ERROR, message));
         }
         let found = all.len();
         all.retain(|handle| handle.id != by);
@@ -464,7 +464,7 @@ fn reads(view: &View, index: usize) -> String {
 
 fn admin_needed() -> Failure {
     let message = "Access denied; you need the admin right of Weir for this operation (admin = true in [[users]])";
-    Failure::new(Fault::Client, codes::ER_SPECIFIC_ACCESS_DENIED_ERROR, b"42000", message)
+    Failure::client(codes::ER_SPECIFIC_ACCESS_DENIED_ERROR, message)
 }
 
 fn filtered(mut table: Table, column: &str, like: Option<Pattern>) -> Answer {

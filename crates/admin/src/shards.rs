@@ -6,8 +6,8 @@ use weir_catalog::{Catalog, Database, Method, Placement, ShardId, Table as Known
 use weir_ddl::check;
 use weir_ddl::define::{self, WithOwnAccount};
 use weir_shards::Sharding;
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 use crate::answer::Table;
 use crate::columns;
@@ -15,7 +15,7 @@ use crate::columns;
 /// The refusal of a Weir that has one shard and no catalog.
 pub(crate) fn none() -> Failure {
     let message = "There is one shard and no catalog: see `[[groups]]` and `sharding.directory` in the configuration";
-    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+    Failure::client(codes::ER_NOT_SUPPORTED_YET, message)
 }
 
 /// `SHOW SHARDS`
@@ -71,7 +71,7 @@ pub(crate) async fn resume(sharding: &Arc<Sharding>, id: u64) -> Result<(), Fail
     let catalog = sharding.catalog_now();
     let definition = catalog.definition(id).ok_or_else(|| {
         let message = format!("There is no definition {id} in progress: see WEIR SHOW DDL");
-        Failure::new(Fault::Client, codes::ER_UNKNOWN_ERROR, b"HY000", message)
+        Failure::client(codes::ER_UNKNOWN_ERROR, message)
     })?;
     let mut shards = WithOwnAccount::new(&sharding.own, definition)?;
     define::resume(sharding, &sharding.definitions, id, &mut shards).await

@@ -12,6 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 use weir_wire::auth::{ClientAuth, ClientStep, Password};
+use weir_wire::error::codes;
 use weir_wire::frame::{PacketReader, put_packet};
 use weir_wire::handshake::{Attributes, Greeting, HandshakeResponse, MAX_HANDSHAKE};
 use weir_wire::packets::ErrPacket;
@@ -157,7 +158,7 @@ fn refuse_error(payload: &[u8]) -> Result<(), Failure> {
     }
     match ErrPacket::parse(payload) {
         Ok(err) => Err(server_failure(&err)),
-        Err(e) => Err(Failure::new(Fault::Server, 1105, b"HY000", e.to_string())),
+        Err(e) => Err(Failure::server(codes::ER_UNKNOWN_ERROR, e.to_string())),
     }
 }
 

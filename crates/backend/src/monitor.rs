@@ -424,7 +424,7 @@ fn text(cell: Option<Vec<u8>>) -> String {
 }
 
 fn lost(error: std::io::Error) -> Failure {
-    Failure::new(weir_wire::Fault::Server, weir_wire::error::codes::CR_SERVER_LOST, b"HY000", error.to_string())
+    Failure::server(codes::CR_SERVER_LOST, error.to_string())
 }
 
 fn refused(payload: &[u8]) -> Failure {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use rustls::ClientConfig;
-use weir_wire::{Capabilities, Failure, Fault, error::codes};
+use weir_wire::{Capabilities, Failure, error::codes};
 
 use crate::address::Address;
 use crate::counts::PoolCounts;
@@ -277,13 +277,13 @@ impl Server {
     pub fn unreachable(&self, why: &str) -> Failure {
         let ServerSettings { name, address, .. } = &self.settings;
         let message = format!("Can't connect to MySQL server '{name}' on '{address}': {why}");
-        Failure::new(Fault::Server, codes::CR_CONN_HOST_ERROR, b"HY000", message)
+        Failure::server(codes::CR_CONN_HOST_ERROR, message)
     }
 
     /// The failure of losing it in the middle of a statement, which may have been done.
     pub fn lost(&self, why: &str) -> Failure {
         let name = &self.settings.name;
         let message = format!("Lost connection to MySQL server during query (server '{name}': {why})");
-        Failure::new(Fault::Server, codes::CR_SERVER_LOST, b"HY000", message).maybe_done()
+        Failure::server(codes::CR_SERVER_LOST, message).maybe_done()
     }
 }

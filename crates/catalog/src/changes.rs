@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use crate::definition::{Change, Definition, Progress, Told};
 use crate::model::{Catalog, Database};
@@ -166,7 +167,7 @@ impl Catalog {
             Some(database) => Ok(Arc::make_mut(database)),
             None => {
                 let message = format!("Unknown database '{}'", object.database);
-                Err(Failure::new(Fault::Client, 1049, b"42000", message))
+                Err(Failure::client(codes::ER_BAD_DB_ERROR, message))
             }
         }
     }

@@ -8,7 +8,8 @@
 
 use std::collections::HashMap;
 
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use crate::charset::Charset;
 use crate::weights::{CollationWeights, is_built_in};
@@ -120,7 +121,7 @@ pub fn refusal(column: &str, collation: &str) -> Failure {
         "Column '{column}' can't be in a shard key with collation {collation}: texts that it calls equal can't be told from their \
          characters alone; use {instead}"
     );
-    Failure::new(Fault::Client, 1235, b"42000", message)
+    Failure::client(codes::ER_NOT_SUPPORTED_YET, message)
 }
 
 fn text_of(char: char, collation: &str) -> String {

@@ -47,9 +47,10 @@ pub use table::{Column, ColumnType, ForeignKey, Table};
 pub use weights::{CollationWeights, Weights};
 pub use words::{Name, Words};
 
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 /// The servers' error for a row that no part of its table has room for: what INSERT answers to [`Located::Nowhere`].
 pub fn no_part(value: &str) -> Failure {
-    Failure::new(Fault::Client, 1526, b"HY000", format!("Table has no partition for value {value}"))
+    Failure::client(codes::ER_NO_PARTITION_FOR_GIVEN_VALUE, format!("Table has no partition for value {value}"))
 }

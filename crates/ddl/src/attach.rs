@@ -10,15 +10,10 @@ use weir_catalog::{Catalog, Database, Placement, ShardId, SlotMap, Table};
 use weir_shards::inspect;
 use weir_shards::own::Own;
 use weir_shards::sharding::Sharding;
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 use crate::routine;
-
-/// "Unknown database".
-const ER_BAD_DB_ERROR: u16 = 1049;
-/// "Can't create database; database exists".
-const ER_DB_CREATE_EXISTS: u16 = 1007;
 
 /// Adopts a database: from the shards that have it, with the tables that are there.
 ///
@@ -30,7 +25,7 @@ pub async fn attach(sharding: &Arc<Sharding>, name: &str) -> Result<(), Failure>
     }
     if let Some((known, _)) = sharding.catalog().database(name.as_bytes()) {
         let message = format!("Database '{known}' is already in the catalog; WEIR DETACH DATABASE removes it");
-        return Err(Failure::new(Fault::Client, ER_DB_CREATE_EXISTS, b"HY000", message));
+        return Err(Failure::client(codes::ER_DB_CREATE_EXISTS, message));
     }
     let mut seen = Vec::new();
     let mut spelt = None;
@@ -42,7 +37,7 @@ pub async fn attach(sharding: &Arc<Sharding>, name: &str) -> Result<(), Failure>
     }
     let Some(spelt) = spelt else {
         let message = format!("Unknown database '{name}': no shard has it");
-        return Err(Failure::new(Fault::Client, ER_BAD_DB_ERROR, b"42000", message));
+        return Err(Failure::client(codes::ER_BAD_DB_ERROR, message));
     };
     let adopted = adopt(&spelt, seen, &sharding.catalog())?;
     let routines = routine::routines(&sharding.own, &adopted.shards, &spelt).await?;
@@ -52,7 +47,7 @@ pub async fn attach(sharding: &Arc<Sharding>, name: &str) -> Result<(), Failure>
         .change(move |now| {
             if now.database(database.as_bytes()).is_some() {
                 let message = format!("Database '{database}' is already in the catalog");
-                return Err(Failure::new(Fault::Client, ER_DB_CREATE_EXISTS, b"HY000", message));
+                return Err(Failure::client(codes::ER_DB_CREATE_EXISTS, message));
             }
             let mut next = now.clone();
             next.routines.insert(database.clone(), routines);
@@ -78,7 +73,7 @@ pub async fn detach(sharding: &Arc<Sharding>, name: &str) -> Result<(), Failure>
 fn forget(now: &Catalog, name: &str) -> Result<Catalog, Failure> {
     let Some((known, database)) = now.database(name.as_bytes()) else {
         let message = format!("Unknown database '{name}' in the catalog");
-        return Err(Failure::new(Fault::Client, ER_BAD_DB_ERROR, b"42000", message));
+        return Err(Failure::client(codes::ER_BAD_DB_ERROR, message));
     };
     let spread = database.tables.iter().find(|(_, table)| !matches!(table.placement, Placement::Single(_)));
     if let Some((table, _)) = spread {
@@ -129,5 +124,5 @@ fn adopt(name: &str, seen: Vec<Seen>, catalog: &Catalog) -> Result<Database, Fai
 }
 
 fn refused(message: String) -> Failure {
-    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+    Failure::client(codes::ER_NOT_SUPPORTED_YET, message)
 }

@@ -4,8 +4,8 @@
 //! is read to its end, whatever is in it.
 
 use weir_plan::Read;
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 use crate::read::{self, Collations, ColumnKind};
 use crate::values::{MOST_AT_ONCE, MOST_LITERAL, of_variable};
@@ -66,5 +66,5 @@ pub fn too_long(name: &str) -> Failure {
     let message = format!(
         "The value of @{name} is on one connection and too long to be sent to others: pass it as a parameter of a prepared statement"
     );
-    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+    Failure::client(codes::ER_NOT_SUPPORTED_YET, message)
 }

@@ -18,7 +18,7 @@ use weir_wire::compress::Algorithm;
 use weir_wire::error::codes;
 use weir_wire::handshake::{Greeting, HandshakeResponse, MAX_HANDSHAKE, is_ssl_request};
 use weir_wire::proxy_protocol::{Decoded, decode};
-use weir_wire::{Capabilities, Failure, Fault, StatusFlags};
+use weir_wire::{Capabilities, Failure, StatusFlags};
 
 use crate::client::{Client, ClientError, SharedContexts};
 use crate::endpoint::Endpoint;
@@ -79,8 +79,8 @@ pub(crate) struct LoggedIn {
     pub(crate) nonce: Scramble,
 }
 
-fn refused(code: u16, sqlstate: &[u8; 5], message: impl Into<String>) -> LoginError {
-    LoginError::Refused(Failure::new(Fault::Client, code, sqlstate, message))
+fn refused(code: u16, message: impl Into<String>) -> LoginError {
+    LoginError::Refused(Failure::client(code, message))
 }
 
 /// Reads the PROXY header that the connection must begin with, and returns the client's address in it.
@@ -133,18 +133,20 @@ pub(crate) async fn log_in(
         payload = client.packet(MAX_HANDSHAKE).await?;
     }
     let mut response = HandshakeResponse::parse(&payload, identity.mariadb)
-        .map_err(|e| refused(codes::ER_HANDSHAKE_ERROR, b"08S01", format!("Bad handshake: {e}")))?;
+        .map_err(|e| refused(codes::ER_HANDSHAKE_ERROR, format!("Bad handshake: {e}")))?;
     response.capabilities &= offered | Capabilities::LONG_PASSWORD;
     client.capabilities = response.capabilities;
     if endpoint.settings.load().require_tls && !client.stream().channel().is_secure() {
-        return Err(refused(3159, b"HY000", "Connections using insecure transport are prohibited: use TLS"));
+        return Err(refused(
+            codes::ER_SECURE_TRANSPORT_REQUIRED,
+            "Connections using insecure transport are prohibited: use TLS",
+        ));
     }
     if endpoint.settings.load().require_compression
         && !client.capabilities.intersects(Capabilities::COMPRESS | Capabilities::ZSTD_COMPRESSION)
     {
         return Err(refused(
-            3922,
-            b"08004",
+            codes::ER_WRONG_COMPRESSION_ALGORITHM_CLIENT,
             "Uncompressed connections are not in clients.compression: use zlib or zstd",
         ));
     }
@@ -193,7 +195,7 @@ pub(crate) async fn prove(
     offer: Offer<'_>,
 ) -> Result<(String, Option<Password>), LoginError> {
     let user = String::from_utf8(user.to_vec())
-        .map_err(|_| refused(codes::ER_HANDSHAKE_ERROR, b"08S01", "Bad handshake: the user name is not UTF-8"))?;
+        .map_err(|_| refused(codes::ER_HANDSHAKE_ERROR, "Bad handshake: the user name is not UTF-8"))?;
     let mariadb = endpoint.identity().is_some_and(|identity| identity.mariadb);
     let account = endpoint.accounts.lookup(&user, mariadb, offer.plugin);
     let channel = client.stream().channel();
@@ -245,12 +247,10 @@ fn check_host(endpoint: &Endpoint, origin: Origin<'_>) -> Result<(), LoginError>
     endpoint.metrics.denied.inc();
     let host = peer.ip().map_or_else(|| peer.host(), |ip| ip.to_string());
     let message = format!("Host '{host}' is not allowed to connect to this MySQL server");
-    let failure = Failure::new(Fault::Client, ER_HOST_NOT_PRIVILEGED, b"HY000", message);
+    let failure = Failure::client(codes::ER_HOST_NOT_PRIVILEGED, message);
     audit_refusal(endpoint, origin, "", &failure);
     Err(LoginError::Refused(failure))
 }
-
-const ER_HOST_NOT_PRIVILEGED: u16 = 1130;
 
 /// Takes down in the audit log that a login was refused.
 pub(crate) fn audit_refusal(endpoint: &Endpoint, origin: Origin<'_>, user: &str, failure: &Failure) {
@@ -265,16 +265,16 @@ pub(crate) fn audit_refusal(endpoint: &Endpoint, origin: Origin<'_>, user: &str,
 pub(crate) fn access_denied(user: &str, peer: &Peer, using_password: bool) -> Failure {
     let using = if using_password { "YES" } else { "NO" };
     let message = format!("Access denied for user '{user}'@'{}' (using password: {using})", peer.host());
-    Failure::new(Fault::Client, codes::ER_ACCESS_DENIED_ERROR, b"28000", message)
+    Failure::client(codes::ER_ACCESS_DENIED_ERROR, message)
 }
 
 fn auth_failure(error: AuthError) -> LoginError {
-    let (code, sqlstate) = match error {
-        AuthError::ClientTooOld(_) => (1251, b"08004"),
-        AuthError::InsecureChannel(_) => (3159, b"HY000"),
-        _ => (codes::ER_HANDSHAKE_ERROR, b"08S01"),
+    let code = match error {
+        AuthError::ClientTooOld(_) => codes::ER_NOT_SUPPORTED_AUTH_MODE,
+        AuthError::InsecureChannel(_) => codes::ER_SECURE_TRANSPORT_REQUIRED,
+        _ => codes::ER_HANDSHAKE_ERROR,
     };
-    refused(code, sqlstate, error.to_string())
+    refused(code, error.to_string())
 }
 
 /// Starts the compression that the client has chosen, right after the OK that ends the login.

@@ -4,8 +4,8 @@ use weir_catalog::{Catalog, Placement, ShardId, Weights};
 use weir_sql::Bump;
 use weir_sql::ast::Statement;
 use weir_sql::facts::{Facts, Varies};
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 use crate::analysis::{Analysis, MOST_JOINED, Surroundings, gather};
 use crate::constant::Folder;
@@ -89,10 +89,8 @@ impl<'a> Planner<'a> {
         };
         let analysis = gather(self.statement, around);
         if analysis.too_many_joined {
-            return Err(Refusal::Failure(Failure::new(
-                Fault::Client,
+            return Err(Refusal::Failure(Failure::client(
                 codes::ER_TOO_MANY_TABLES,
-                b"HY000",
                 format!(
                     "Too many tables; {} can only use {MOST_JOINED} tables in a join",
                     if self.session.mariadb { "MariaDB" } else { "MySQL" }

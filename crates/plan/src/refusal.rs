@@ -3,8 +3,8 @@
 //! What must always hold: each refusal names its [`Need`], so that what is refused for want of one thing is one list: `tests/refusals.txt` has
 //! it, of all statements of the golden files. A client is told the reason and a way out.
 
+use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
-use weir_wire::{Failure, Fault};
 
 /// Why a statement can't be planned.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,9 +73,7 @@ impl Refusal {
     pub fn into_failure(self) -> Result<Failure, (String, Vec<char>)> {
         match self {
             Refusal::Failure(failure) => Ok(failure),
-            Refusal::NotSupported { message, .. } => {
-                Ok(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message))
-            }
+            Refusal::NotSupported { message, .. } => Ok(Failure::client(codes::ER_NOT_SUPPORTED_YET, message)),
             Refusal::NeedsWorkbench(reason) => Ok(not_supported(format!(
                 "This statement needs rows of several shards in one place, which Weir can't do yet: {reason}. Name the shard keys in WHERE and ON, \
                  so that one shard has all of its rows (WEIR EXPLAIN tells where they are), make small tables that others are joined with GLOBAL, \

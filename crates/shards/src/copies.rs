@@ -6,15 +6,12 @@
 use weir_catalog::ShardId;
 use weir_meta::{Chain, Document, DocumentError, delta};
 use weir_wire::Failure;
-use weir_wire::Fault;
 use weir_wire::error::codes;
 
 use crate::own::{Own, number, quoted, text};
 
 /// The most characters of a part: well below what servers take in one packet.
 const PART: usize = 1 << 18;
-/// Error 1062: somebody else has written this version.
-const ER_DUP_ENTRY: u16 = 1062;
 
 /// Writes a version to a shard: as the change of the newest one there, `known` if it was written before, or whole. Nothing is done if it is
 /// there already. The result is what the next one is a change of.
@@ -46,7 +43,7 @@ pub async fn write(
         );
         match own.run(shard, sql).await {
             Ok(reply) if reply.affected == 1 => return Ok(Some(grown)),
-            Err(failure) if failure.code != ER_DUP_ENTRY => return Err(failure),
+            Err(failure) if failure.code != codes::ER_DUP_ENTRY => return Err(failure),
             _ => chain = None,
         }
     }
@@ -73,7 +70,8 @@ async fn whole(own: &Own, shard: ShardId, document: &Document, before: Option<u6
     statements.push(format!("DELETE FROM weir.catalog WHERE version < {oldest}"));
     statements.push("COMMIT".to_owned());
     match own.run_all(shard, statements).await {
-        Err(failure) if failure.code == ER_DUP_ENTRY => match read(own, shard, document.version).await? {
+        // Another writer has written this version.
+        Err(failure) if failure.code == codes::ER_DUP_ENTRY => match read(own, shard, document.version).await? {
             Some(found) if found == *document => Ok(None),
             _ => Err(another(document.version)),
         },
@@ -87,7 +85,7 @@ fn another(version: u64) -> Failure {
         "the shard has another version {version} of the catalog: another Weir with a catalog of its own uses this shard, or this \
          Weir's catalog is an old copy. `weir catalog check` shows the copies"
     );
-    Failure::new(Fault::Weir, codes::ER_UNKNOWN_ERROR, b"HY000", message)
+    Failure::weir(codes::ER_UNKNOWN_ERROR, message)
 }
 
 /// The text in pieces that are not too large.
@@ -126,7 +124,7 @@ pub async fn newest(own: &Own, shard: ShardId) -> Result<u64, Failure> {
 /// The server's.
 pub async fn last(own: &Own, shard: ShardId) -> Result<u64, Failure> {
     /// No such database, no such table.
-    const GONE: [u16; 2] = [1049, 1146];
+    const GONE: [u16; 2] = [codes::ER_BAD_DB_ERROR, codes::ER_NO_SUCH_TABLE];
     match own.run(shard, "SELECT MAX(version) FROM weir.catalog").await {
         Ok(reply) => Ok(reply.rows.first().and_then(|row| number(row.first())).unwrap_or(0)),
         Err(failure) if GONE.contains(&failure.code) => Ok(0),
@@ -141,7 +139,7 @@ pub async fn last(own: &Own, shard: ShardId) -> Result<u64, Failure> {
 pub async fn read(own: &Own, shard: ShardId, version: u64) -> Result<Option<Document>, Failure> {
     let broken = |error: DocumentError| {
         let message = format!("the shard's copies of the catalog are inconsistent: {error}");
-        Failure::new(Fault::Weir, codes::ER_UNKNOWN_ERROR, b"HY000", message)
+        Failure::weir(codes::ER_UNKNOWN_ERROR, message)
     };
     let found = entries(own, shard, version).await?.transpose().map_err(broken)?;
     Ok(found.map(|(document, _)| document))

@@ -12,8 +12,8 @@ use weir_backend::monitor::{MonitorSettings, Probe};
 use weir_backend::{OwnReply, Replaceable, Server};
 use weir_catalog::ShardId;
 use weir_topology::Group;
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 /// Bound on one statement of Weir's own.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -84,9 +84,11 @@ impl Own {
         &self,
         work: impl Future<Output = Result<T, Failure>> + Send + 'static,
     ) -> Result<T, Failure> {
-        self.shared.control.spawn(work).await.unwrap_or_else(|_| {
-            Err(Failure::new(Fault::Weir, codes::ER_SERVER_SHUTDOWN, b"08S01", "Weir is ending").maybe_done())
-        })
+        self.shared
+            .control
+            .spawn(work)
+            .await
+            .unwrap_or_else(|_| Err(Failure::weir(codes::ER_SERVER_SHUTDOWN, "Weir is ending").maybe_done()))
     }
 
     /// Runs something on the control runtime that nobody awaits.
@@ -141,7 +143,7 @@ impl Own {
             .collect();
         let mut replies = Vec::with_capacity(begun.len());
         for (shard, reply) in begun {
-            let ended = |_| Err(Failure::new(Fault::Weir, codes::ER_SERVER_SHUTDOWN, b"08S01", "Weir is ending"));
+            let ended = |_| Err(Failure::weir(codes::ER_SERVER_SHUTDOWN, "Weir is ending"));
             let reply = reply.await.unwrap_or_else(ended).map(|mut all| all.pop().unwrap_or_default());
             replies.push((shard, reply));
         }

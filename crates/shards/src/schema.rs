@@ -23,9 +23,6 @@ pub fn decide(gid: &str) -> String {
     format!("CALL weir.decide({})", quoted(gid))
 }
 
-/// The error of a user who may not call [`decide`]: see [`allow_to_decide`].
-pub const ER_PROCACCESS_DENIED_ERROR: u16 = 1370;
-
 /// Its tables and procedures, each with the statement that makes it.
 const OBJECTS: [(&str, &str); 4] = [
     (
@@ -164,9 +161,17 @@ pub fn grants(account: &str, mariadb: bool) -> Vec<String> {
 }
 
 fn is_about_rights(code: u16) -> bool {
-    /// Table, column, and CREATE ROUTINE or GRANT rights; XA RECOVER without XA_RECOVER_ADMIN.
-    const OTHERS: [u16; 5] = [1142, 1143, ER_PROCACCESS_DENIED_ERROR, 1401, 1410];
-    code == codes::ER_DBACCESS_DENIED_ERROR || code == codes::ER_SPECIFIC_ACCESS_DENIED_ERROR || OTHERS.contains(&code)
+    const RIGHTS: [u16; 7] = [
+        codes::ER_DBACCESS_DENIED_ERROR,
+        codes::ER_SPECIFIC_ACCESS_DENIED_ERROR,
+        codes::ER_TABLEACCESS_DENIED_ERROR,
+        codes::ER_COLUMNACCESS_DENIED_ERROR,
+        codes::ER_PROCACCESS_DENIED_ERROR,
+        // XA RECOVER without XA_RECOVER_ADMIN.
+        codes::ER_XAER_RMERR,
+        codes::ER_CANT_CREATE_USER_WITH_GRANT,
+    ];
+    RIGHTS.contains(&code)
 }
 
 /// Rights are tried, not read: they may come from roles.
@@ -181,7 +186,7 @@ async fn check_rights(own: &Own, shard: ShardId, mariadb: bool) -> Result<(), Fa
     let visible = own.run(shard, probe).await?;
     if visible.rows.first().is_some_and(|row| text(row.first()) == "0") {
         let message = "SELECT on all databases is missing";
-        return Err(Failure::new(weir_wire::Fault::Weir, codes::ER_SPECIFIC_ACCESS_DENIED_ERROR, b"42000", message));
+        return Err(Failure::weir(codes::ER_SPECIFIC_ACCESS_DENIED_ERROR, message));
     }
     Ok(())
 }
@@ -224,7 +229,7 @@ async fn present(own: &Own, shard: ShardId) -> Result<Vec<String>, Failure> {
 }
 
 /// Lets an account call [`decide`] on a shard: what Weir does when a transaction was refused with
-/// [`ER_PROCACCESS_DENIED_ERROR`]. `current_user` is what `SELECT CURRENT_USER()` says on the transaction's connection.
+/// [`codes::ER_PROCACCESS_DENIED_ERROR`]. `current_user` is what `SELECT CURRENT_USER()` says on the transaction's connection.
 ///
 /// # Errors
 /// The server's.

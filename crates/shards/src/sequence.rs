@@ -13,16 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use weir_catalog::{Database, ShardId};
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 use crate::own::{Own, number, quoted};
 use block::Block;
-
-/// MySQL's error for a sequence that has no values left: "Failed to read auto-increment value from storage engine".
-const ER_AUTOINC_READ_FAILED: u16 = 1467;
-/// A result of arithmetic in the server that is out of range.
-const ER_DATA_OUT_OF_RANGE: u16 = 1690;
 
 /// Which sequence: that of a table, by the names in the catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -115,7 +110,7 @@ impl Sequences {
                 let floor = sequence.with(|block| block.floor()).max(value.saturating_add(1));
                 match refill(&own, &name, &sequence, floor, 1).await {
                     // The last value there is: no other one follows.
-                    Err(failure) if failure.code == ER_AUTOINC_READ_FAILED => {
+                    Err(failure) if failure.code == codes::ER_AUTOINC_READ_FAILED => {
                         store(&own, &name, u64::MAX).await?;
                         sequence.with(Block::clear);
                         Ok(())
@@ -230,13 +225,13 @@ impl Sequences {
 async fn refill(own: &Own, name: &SequenceName, sequence: &Sequence, floor: u64, count: u64) -> Result<(), Failure> {
     let size = sequence.with(|block| block.size_at(Instant::now())).max(count);
     let start = match reserve(own, name, floor, size).await {
-        Err(failure) if failure.code == ER_DATA_OUT_OF_RANGE && size > count => {
+        Err(failure) if failure.code == codes::ER_DATA_OUT_OF_RANGE && size > count => {
             return match reserve(own, name, floor, count).await {
-                Err(failure) if failure.code == ER_DATA_OUT_OF_RANGE => Err(exhausted()),
+                Err(failure) if failure.code == codes::ER_DATA_OUT_OF_RANGE => Err(exhausted()),
                 outcome => outcome.map(|start| sequence.with(|block| block.extend(start, count))),
             };
         }
-        Err(failure) if failure.code == ER_DATA_OUT_OF_RANGE => return Err(exhausted()),
+        Err(failure) if failure.code == codes::ER_DATA_OUT_OF_RANGE => return Err(exhausted()),
         outcome => outcome?,
     };
     sequence.with(|block| block.extend(start, size));
@@ -264,10 +259,8 @@ async fn reserve(own: &Own, name: &SequenceName, floor: u64, size: u64) -> Resul
     let reply = own.run(name.shard, update).await?;
     match reply.affected {
         1 => Ok(reply.last_insert_id),
-        _ => Err(Failure::new(
-            Fault::Weir,
-            ER_AUTOINC_READ_FAILED,
-            b"HY000",
+        _ => Err(Failure::weir(
+            codes::ER_AUTOINC_READ_FAILED,
             format!("The sequence of {}.{} can't be kept in weir.sequences", name.database, name.table),
         )),
     }
@@ -289,7 +282,7 @@ async fn stored(own: &Own, name: &SequenceName) -> Result<Option<u64>, Failure> 
 
 fn exhausted() -> Failure {
     let message = "Failed to read auto-increment value from storage engine: the sequence has no values left";
-    Failure::new(Fault::Client, ER_AUTOINC_READ_FAILED, b"HY000", message)
+    Failure::client(codes::ER_AUTOINC_READ_FAILED, message)
 }
 
 /// Refuses an INSERT whose session wants other steps than one.
@@ -304,5 +297,5 @@ pub fn check_steps(increment: u64, offset: u64) -> Result<(), Failure> {
         "Values of a sharded table come from one sequence for all shards, in steps of 1: auto_increment_increment = {increment} and \
          auto_increment_offset = {offset} can't be kept. Set both to 1"
     );
-    Err(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message))
+    Err(Failure::client(codes::ER_NOT_SUPPORTED_YET, message))
 }

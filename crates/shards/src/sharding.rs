@@ -15,8 +15,8 @@ use weir_catalog::collation::{MOST_CHARS, learn_query, learnt};
 use weir_catalog::{Catalog, CollationWeights, ShardId, Weights};
 use weir_meta::{Chain, Document, Follower, Store, StoreError};
 use weir_topology::Group;
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 use crate::copies;
 use crate::own::Own;
@@ -230,11 +230,11 @@ async fn blocking<T: Send + 'static>(
 }
 
 fn not_stored(error: &dyn std::fmt::Display) -> Failure {
-    Failure::new(Fault::Weir, codes::ER_UNKNOWN_ERROR, b"HY000", format!("The catalog can't be changed: {error}"))
+    Failure::weir(codes::ER_UNKNOWN_ERROR, format!("The catalog can't be changed: {error}"))
 }
 
 fn written_by_another() -> Failure {
     let message =
         "Another process of this Weir has taken over, or has not handed over yet: definitions run there. Connect again";
-    Failure::new(Fault::Weir, codes::ER_OPTION_PREVENTS_STATEMENT, b"HY000", message)
+    Failure::weir(codes::ER_OPTION_PREVENTS_STATEMENT, message)
 }

@@ -4,8 +4,8 @@
 //! it, or is closed.
 
 use weir_backend::Connection;
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 use crate::everywhere;
 
@@ -17,9 +17,7 @@ pub async fn now(connection: &mut Connection) -> Result<String, Failure> {
     let reply = connection.query("SELECT UNIX_TIMESTAMP(NOW(6))").await?;
     let time = reply.rows.into_iter().flatten().next().flatten();
     let time = time.and_then(|time| String::from_utf8(time).ok());
-    time.ok_or_else(|| {
-        Failure::new(Fault::Weir, codes::ER_UNKNOWN_ERROR, b"HY000", "the server did not report its time")
-    })
+    time.ok_or_else(|| Failure::weir(codes::ER_UNKNOWN_ERROR, "the server did not report its time"))
 }
 
 /// Stops the clocks of several connections at the time of the first.

@@ -8,18 +8,17 @@ use std::time::Duration;
 use weir_backend::connection::OwnReply;
 use weir_backend::{Connection, Server};
 use weir_catalog::ShardId;
-use weir_wire::{Failure, Fault, StatusFlags};
+use weir_wire::error::codes;
+use weir_wire::{Failure, StatusFlags};
 
 use super::crash::Point;
-use super::decision::{Decision, ER_DUP_ENTRY};
+use super::decision::Decision;
 use super::machine::{self, CommitStep, Participation, Role, StepResult, Verdict};
 use super::{Coordinator, TransactionId, schema};
 use futures_util::future::join_all;
 
 /// How often it is looked whether a server that does not answer has been found to hang.
 const LOOK: Duration = Duration::from_millis(100);
-/// "XA_RBROLLBACK": MariaDB's answer to the commit of a branch that changed nothing.
-const XA_RBROLLBACK: u16 = 1402;
 
 /// How far a part has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -210,8 +209,8 @@ impl Coordinator {
     ) -> Result<(), (StepResult, Failure)> {
         let text = [schema::decide(id)];
         let refused = match run(connection, &text).await {
-            Err((StepResult::Refused, failure)) if failure.code == ER_PROCACCESS_DENIED => failure,
-            Err((StepResult::Refused, failure)) if failure.code == ER_DUP_ENTRY => {
+            Err((StepResult::Refused, failure)) if failure.code == codes::ER_PROCACCESS_DENIED_ERROR => failure,
+            Err((StepResult::Refused, failure)) if failure.code == codes::ER_DUP_ENTRY => {
                 return Err((StepResult::Refused, too_late()));
             }
             done => return done.map(drop),
@@ -284,8 +283,8 @@ impl Coordinator {
                     }
                     false
                 }
-                // It has changed nothing, and is gone.
-                Err((_, failure)) if failure.code == XA_RBROLLBACK && was_prepared => {
+                // A branch that has changed nothing is gone: MariaDB answers its commit so.
+                Err((_, failure)) if failure.code == codes::ER_XA_RBROLLBACK && was_prepared => {
                     party.connection.retired = true;
                     true
                 }
@@ -422,14 +421,14 @@ async fn gone(server: &Server) {
 
 /// A transaction with branches has a first part: where it has none, nothing was sent.
 fn without_first() -> Failure {
-    Failure::new(Fault::Weir, 1105, b"HY000", "the transaction has no deciding part")
+    Failure::weir(codes::ER_UNKNOWN_ERROR, "the transaction has no deciding part")
 }
 
 /// Recovery was before it.
 fn too_late() -> Failure {
     let message = "The transaction was rolled back on all shards: its commit took longer than transactions.recovery_grace; try \
                    restarting transaction";
-    Failure::new(Fault::Weir, 1213, b"40001", message)
+    Failure::weir(codes::ER_LOCK_DEADLOCK, message)
 }
 
 fn outcome_unknown(id: &TransactionId, why: &Failure) -> Failure {
@@ -438,10 +437,5 @@ fn outcome_unknown(id: &TransactionId, why: &Failure) -> Failure {
          It is committed or rolled back on all shards: weir.decisions of shard number {} has it under '{id}'",
         why.message, id.decider.0
     );
-    Failure::new(Fault::Server, ER_ERROR_DURING_COMMIT, b"HY000", message).maybe_done()
+    Failure::server(codes::ER_ERROR_DURING_COMMIT, message).maybe_done()
 }
-
-/// "execute command denied to user … for routine".
-const ER_PROCACCESS_DENIED: u16 = 1370;
-/// "Got error … during COMMIT".
-const ER_ERROR_DURING_COMMIT: u16 = 1180;

@@ -8,12 +8,11 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use weir_backend::Server;
 use weir_backend::monitor::{MonitorSettings, Probe};
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use super::{Coordinator, TransactionId, schema};
 
-/// "Duplicate entry".
-pub(super) const ER_DUP_ENTRY: u16 = 1062;
 /// The wait between two tries.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -38,7 +37,7 @@ pub(super) async fn look(probe: &mut Probe, id: &TransactionId) -> Result<Option
         None => Ok(None),
         Some(b"commit") => Ok(Some(Decision::Commit)),
         Some(b"abort") => Ok(Some(Decision::Abort)),
-        Some(_) => Err(Failure::new(Fault::Server, 1105, b"HY000", "weir.decisions has an unknown outcome")),
+        Some(_) => Err(Failure::server(codes::ER_UNKNOWN_ERROR, "weir.decisions has an unknown outcome")),
     }
 }
 
@@ -52,7 +51,7 @@ pub(super) async fn settle(probe: &mut Probe, id: &TransactionId) -> Result<Deci
     }
     match probe.query(&schema::abort(id)).await {
         Ok(_) => Ok(Decision::Abort),
-        Err(failure) if failure.code == ER_DUP_ENTRY => look(probe, id).await?.ok_or(failure),
+        Err(failure) if failure.code == codes::ER_DUP_ENTRY => look(probe, id).await?.ok_or(failure),
         Err(failure) => Err(failure),
     }
 }
@@ -73,7 +72,7 @@ impl Coordinator {
                 Err(_) => {}
             }
             if Instant::now() + PAUSE >= end {
-                let none = || Failure::new(Fault::Weir, 1105, b"HY000", "no answer in time");
+                let none = || Failure::weir(codes::ER_UNKNOWN_ERROR, "no answer in time");
                 return Err(last.unwrap_or_else(none));
             }
             tokio::time::sleep(PAUSE).await;
@@ -97,5 +96,5 @@ impl Coordinator {
 /// A transaction that names a shard that there is not.
 pub(super) fn unknown_shard(id: &TransactionId) -> Failure {
     let message = format!("transaction {id} is decided by shard number {}, which is not configured", id.decider.0);
-    Failure::new(Fault::Weir, 1105, b"HY000", message)
+    Failure::weir(codes::ER_UNKNOWN_ERROR, message)
 }

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use weir_backend::Server;
 use weir_backend::monitor::Probe;
 use weir_catalog::ShardId;
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
 
 use super::decision::{self, Decision, unknown_shard};
 use super::{BranchId, Coordinator, InDoubt, TransactionId};
@@ -235,8 +235,7 @@ impl RecoveryConnection {
 }
 
 fn not_asked() -> Failure {
-    let code = weir_wire::error::codes::CR_SERVER_LOST;
-    Failure::new(Fault::Server, code, b"HY000", "the shard's writer could not be asked")
+    Failure::server(weir_wire::error::codes::CR_SERVER_LOST, "the shard's writer could not be asked")
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ mod parse;
 mod tokens;
 
 pub use catalogue::CATALOGUE;
-use weir_wire::{Failure, Fault, error::codes};
+use weir_wire::{Failure, error::codes};
 
 use crate::answer::Column;
 use crate::like::Pattern;
@@ -230,7 +230,7 @@ impl Arguments {
 
 fn wrong_argument(what: &str) -> Failure {
     let message = format!("Incorrect arguments to WEIR: {what}");
-    Failure::new(Fault::Client, codes::ER_WRONG_ARGUMENTS, b"HY000", message)
+    Failure::client(codes::ER_WRONG_ARGUMENTS, message)
 }
 
 impl Command {

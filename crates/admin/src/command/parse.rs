@@ -1,7 +1,7 @@
 //! Finding the command that some words give, or the best advice if they give none.
 
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 use super::form::{self, Group, Part};
 use super::tokens::Token;
@@ -151,7 +151,7 @@ impl Miss {
             near.trim_end(),
             self.advice()
         );
-        Failure::new(Fault::Client, codes::ER_PARSE_ERROR, b"42000", message)
+        Failure::client(codes::ER_PARSE_ERROR, message)
     }
 
     /// For a command line.

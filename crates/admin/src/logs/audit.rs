@@ -1,13 +1,11 @@
 //! What the audit log takes, and what becomes of statements that it can't take.
 
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use super::line::{Event, LogLine, Who};
 use super::writer::{Slot, Writer};
 use crate::kind::StatementKind;
-
-/// ER_AUDIT_API_ABORT of MySQL.
-const ER_AUDIT_API_ABORT: u16 = 3164;
 
 /// Which events are logged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -85,7 +83,7 @@ impl AuditLog {
         }
         self.writer.reserve().map(Some).map_err(|why| {
             let message = format!("The statement was not run: the audit log can't be written ({why})");
-            Failure::new(Fault::Weir, ER_AUDIT_API_ABORT, b"HY000", message)
+            Failure::weir(codes::ER_AUDIT_API_ABORT, message)
         })
     }
 

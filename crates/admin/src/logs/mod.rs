@@ -19,8 +19,8 @@ pub use file::FileSettings;
 pub use line::{Ended, Event, LogLine, Who, text_of};
 pub use writer::{Slot, Writer};
 
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 /// Why a log can't be had.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +67,7 @@ impl Logs {
         for (name, writer) in self.writers() {
             writer.rotate().await.map_err(|why| {
                 let message = format!("The {name} log can't be rotated: {why}");
-                Failure::new(Fault::Weir, codes::ER_UNKNOWN_ERROR, b"HY000", message)
+                Failure::weir(codes::ER_UNKNOWN_ERROR, message)
             })?;
         }
         Ok(())

@@ -17,19 +17,13 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use regex::Regex;
 use weir_sql::{Digest, RoutingHint};
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use crate::kind::StatementKind;
 use crate::network::{Network, allows};
 pub use limit::{Limit, LimitBy, Turn};
 pub use rewrite::{Rewrite, RewriteError};
-
-/// ER_NOT_ALLOWED_COMMAND.
-const BLOCKED: u16 = 1148;
-/// ER_USER_LIMIT_REACHED.
-const LIMITED: u16 = 1226;
-/// ER_QUERY_TIMEOUT.
-pub const TIMED_OUT: u16 = 3024;
 
 /// A kind of statement, as rules name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,32 +188,32 @@ impl Rule {
         self.refusals.load(Ordering::Relaxed)
     }
 
-    fn refuse(&self, code: u16, sqlstate: &[u8; 5], what: &str) -> Failure {
+    fn refuse(&self, code: u16, what: &str) -> Failure {
         self.refusals.fetch_add(1, Ordering::Relaxed);
         let reason = self.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
         let message = format!("{what} by rule '{}' of Weir{reason}", self.name);
-        Failure::new(Fault::Client, code, sqlstate, message)
+        Failure::client(code, message)
     }
 
     /// The statement is blocked.
     pub fn blocked(&self) -> Failure {
-        self.refuse(BLOCKED, b"42000", "The statement was blocked")
+        self.refuse(codes::ER_NOT_ALLOWED_COMMAND, "The statement was blocked")
     }
 
     /// There are too many of its like.
     pub fn limited(&self) -> Failure {
-        self.refuse(LIMITED, b"42000", "Too many statements of this kind: limited")
+        self.refuse(codes::ER_USER_LIMIT_REACHED, "Too many statements of this kind: limited")
     }
 
     /// It took too long.
     pub fn timed_out(&self) -> Failure {
         let what = "Query execution was interrupted, maximum statement execution time exceeded: limited";
-        self.refuse(TIMED_OUT, b"HY000", what)
+        self.refuse(codes::ER_QUERY_TIMEOUT, what)
     }
 
     /// Its rewrite does not fit.
     pub fn unfit(&self, error: &RewriteError) -> Failure {
-        self.refuse(BLOCKED, b"42000", &format!("The statement cannot be rewritten ({error}), as required"))
+        self.refuse(codes::ER_NOT_ALLOWED_COMMAND, &format!("The statement cannot be rewritten ({error}), as required"))
     }
 }
 

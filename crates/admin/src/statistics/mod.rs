@@ -11,8 +11,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 use crate::digests::{self, Digested, Row, Run, Table};
 use crate::kind::StatementKind;
@@ -84,7 +84,7 @@ impl Statistics {
                 Ok(answer) => answers.extend(answer),
                 Err(_) => {
                     let message = format!("A worker has not answered for {} s", PATIENCE.as_secs());
-                    return Err(Failure::new(Fault::Weir, codes::ER_UNKNOWN_ERROR, b"HY000", message));
+                    return Err(Failure::weir(codes::ER_UNKNOWN_ERROR, message));
                 }
             }
         }

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
+use weir_wire::error::codes;
 use weir_wire::frame::{HEADER, Header};
 use weir_wire::packets::{ErrPacket, OkPacket, SessionChange, SessionChanges};
 use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
 use weir_wire::resultset::parse_text_row;
 use weir_wire::stmt::query_payload;
-use weir_wire::{Command, Failure, Fault, Malformed, StatusFlags};
+use weir_wire::{Command, Failure, Malformed, StatusFlags};
 
 use super::Connection;
 use crate::connect::server_failure;
@@ -164,7 +165,7 @@ impl Connection {
         Err(refused.unwrap_or_else(|| {
             let message =
                 format!("Server '{}' has not reached the session's position in time", self.server.settings.name);
-            Failure::new(Fault::Server, 1205, b"HY000", message)
+            Failure::server(codes::ER_LOCK_WAIT_TIMEOUT, message)
         }))
     }
 

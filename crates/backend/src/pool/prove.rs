@@ -17,10 +17,6 @@ use crate::profile::Profile;
 /// Tells an account's own definition to whoever is logged in to it, without any right.
 const DEFINITION: &str = "SHOW CREATE USER CURRENT_USER()";
 
-const ER_USER_LIMIT_REACHED: u16 = 1226;
-const ER_MUST_CHANGE_PASSWORD: u16 = 1820;
-const ER_MUST_CHANGE_PASSWORD_LOGIN: u16 = 1862;
-
 impl Pool {
     /// Logs in as the user with this password. Returns the definition of the account that the server has found, if it tells it.
     ///
@@ -53,7 +49,7 @@ impl Pool {
         };
         match asked {
             Ok(reply) => Ok(reply.rows.into_iter().flatten().next().flatten()),
-            Err(failure) if failure.code == ER_MUST_CHANGE_PASSWORD => Err(expired()),
+            Err(failure) if failure.code == codes::ER_MUST_CHANGE_PASSWORD => Err(expired()),
             Err(failure) if failure.code == codes::CR_SERVER_LOST => Err(failure),
             Err(_) => Ok(None),
         }
@@ -67,11 +63,11 @@ impl Pool {
 /// Whether a login failed only because the account has as many connections as it may have at a time.
 pub fn is_full(failure: &Failure) -> bool {
     failure.code == codes::ER_TOO_MANY_USER_CONNECTIONS && failure.fault == Fault::Server
-        || failure.code == ER_USER_LIMIT_REACHED && failure.message.contains("'max_user_connections'")
+        || failure.code == codes::ER_USER_LIMIT_REACHED && failure.message.contains("'max_user_connections'")
 }
 
 fn expired() -> Failure {
     let message = "Your password has expired. To log in you must change it using a client that supports expired \
                    passwords, on a connection to the server itself: Weir does not serve such logins";
-    Failure::new(Fault::Client, ER_MUST_CHANGE_PASSWORD_LOGIN, b"HY000", message)
+    Failure::client(codes::ER_MUST_CHANGE_PASSWORD_LOGIN, message)
 }

@@ -3,7 +3,8 @@
 //! What must always hold: the row that a foreign key refers to is on the shard of the row that has it.
 
 use weir_sql::ast::{ColumnAttributeKind, CreateTable, ReferenceAction, References, TableElement};
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use super::{Setting, folded, text};
 use crate::colocated::keys_meet;
@@ -209,5 +210,5 @@ fn changes_key(
 }
 
 fn refused<T>(why: impl Into<String>) -> Result<T, Failure> {
-    Err(Failure::new(Fault::Client, 1235, b"42000", why))
+    Err(Failure::client(codes::ER_NOT_SUPPORTED_YET, why))
 }

@@ -18,7 +18,8 @@ use weir_sql::ast::{
     TableBody, TableDefinition, TableElement,
 };
 use weir_sql::{Bump, LexMode, splice};
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use crate::collation::{self, Exactness};
 use crate::definition::Placed;
@@ -27,9 +28,6 @@ use crate::model::{Catalog, Database};
 use crate::placement::{Method, Placement, ShardId, ShardKey};
 use crate::table::Column;
 use crate::weights::Weights;
-
-/// The code of a refusal.
-const NOT_SUPPORTED: u16 = 1235;
 
 /// What a definition depends on, apart from itself.
 #[derive(Clone, Copy)]
@@ -82,7 +80,7 @@ impl From<Failure> for Unplaced {
 pub fn declare(setting: &Setting<'_>, create: &CreateTable<'_>) -> Result<Placed, Unplaced> {
     let Some((_, database)) = setting.catalog.database(setting.database.as_bytes()) else {
         let message = format!("Unknown database '{}'", setting.database);
-        return Err(Failure::new(Fault::Client, 1049, b"42000", message).into());
+        return Err(Failure::client(codes::ER_BAD_DB_ERROR, message).into());
     };
     let Some(definition) = create.definition() else {
         return refused("CREATE TABLE … LIKE has the placement of its model: write the columns out for another one");
@@ -183,7 +181,7 @@ fn by_default(
         Ok(Placed { by_default: true, ..placed })
     });
     let why = match sharded {
-        Err(Unplaced::Refused(why)) if why.code == NOT_SUPPORTED => why.message,
+        Err(Unplaced::Refused(why)) if why.code == codes::ER_NOT_SUPPORTED_YET => why.message,
         Err(Unplaced::NeedsCheck { column, collation }) if setting.inexact.contains(&collation) => {
             collation::refusal(&column, &collation).message
         }
@@ -239,12 +237,12 @@ fn place_of(columns: &[Column], name: &Ident<'_>, before: &[usize]) -> Result<us
     match found {
         Some(place) if before.contains(&place) => {
             let message = format!("Duplicate column name '{}'", text(name.name));
-            Err(Failure::new(Fault::Client, 1060, b"42S21", message).into())
+            Err(Failure::client(codes::ER_DUP_FIELDNAME, message).into())
         }
         Some(place) => Ok(place),
         None => {
             let message = format!("Key column '{}' doesn't exist in table", text(name.name));
-            Err(Failure::new(Fault::Client, 1072, b"42000", message).into())
+            Err(Failure::client(codes::ER_KEY_COLUMN_DOES_NOT_EXIST, message).into())
         }
     }
 }
@@ -283,7 +281,7 @@ pub(crate) fn unfit(column: &Column, why: &str) -> Failure {
          or GLOBAL)",
         column.name, column.kind.full
     );
-    Failure::new(Fault::Client, 1235, b"42000", message)
+    Failure::client(codes::ER_NOT_SUPPORTED_YET, message)
 }
 
 fn everywhere() -> Placed {
@@ -296,7 +294,7 @@ fn on_one(setting: &Setting<'_>, shard: ShardId) -> Placed {
 }
 
 fn first_shard(database: &Database) -> Result<ShardId, Unplaced> {
-    let none = || Failure::new(Fault::Weir, 1105, b"HY000", "The database has no shard");
+    let none = || Failure::weir(codes::ER_UNKNOWN_ERROR, "The database has no shard");
     database.shards.first().copied().ok_or_else(|| none().into())
 }
 
@@ -324,7 +322,7 @@ fn quoted(name: &str) -> String {
 }
 
 fn refused<T>(why: impl Into<String>) -> Result<T, Unplaced> {
-    Err(Failure::new(Fault::Client, 1235, b"42000", why).into())
+    Err(Failure::client(codes::ER_NOT_SUPPORTED_YET, why).into())
 }
 
 /// A name's text.

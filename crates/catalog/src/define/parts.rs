@@ -10,7 +10,8 @@ use super::{Setting, Unplaced, refused};
 use crate::key::{KeyKind, Normal, normal};
 use crate::placement::{Method, ShardId};
 use crate::table::Column;
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 /// The method of a clause, and the text of its parts.
 pub(super) fn method(setting: &Setting<'_>, by: &ShardBy<'_>, keys: &[&Column]) -> Result<(Method, String), Unplaced> {
@@ -63,10 +64,8 @@ fn range(setting: &Setting<'_>, by: &ShardBy<'_>, key: &Column) -> Result<(Metho
         };
         let at = shard(setting, &part.shard)?;
         if matches!(parts.last(), Some((None, _))) {
-            return Err(Unplaced::Refused(Failure::new(
-                Fault::Client,
-                1481,
-                b"HY000",
+            return Err(Unplaced::Refused(Failure::client(
+                codes::ER_PARTITION_MAXVALUE_ERROR,
                 "MAXVALUE can only be used in last partition definition",
             )));
         }
@@ -76,7 +75,7 @@ fn range(setting: &Setting<'_>, by: &ShardBy<'_>, key: &Column) -> Result<(Metho
                 let (text, value) = exact(setting, expr, key)?;
                 if last.as_ref().is_some_and(|last| last.compare(&value) != Some(Ordering::Less)) {
                     let message = "VALUES LESS THAN value must be strictly increasing for each partition";
-                    return Err(Unplaced::Refused(Failure::new(Fault::Client, 1493, b"HY000", message)));
+                    return Err(Unplaced::Refused(Failure::client(codes::ER_RANGE_NOT_INCREASING_ERROR, message)));
                 }
                 last = Some(value);
                 Some(text)
@@ -114,7 +113,10 @@ fn list(setting: &Setting<'_>, by: &ShardBy<'_>, key: &Column) -> Result<(Method
                     let (text, value) = exact(setting, expr, key)?;
                     if known.contains(&value) {
                         let message = "Multiple definition of same constant in list partitioning";
-                        return Err(Unplaced::Refused(Failure::new(Fault::Client, 1495, b"HY000", message)));
+                        return Err(Unplaced::Refused(Failure::client(
+                            codes::ER_MULTIPLE_DEF_CONST_IN_LIST_PART_ERROR,
+                            message,
+                        )));
                     }
                     known.push(value);
                     texts.push(text.clone());

@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use crate::definition::Placed;
 use crate::placement::Placement;
@@ -208,10 +209,8 @@ fn has_word(row: &TextRow, at: usize, word: &str) -> bool {
 }
 
 fn strange() -> Failure {
-    Failure::new(
-        Fault::Server,
-        1105,
-        b"HY000",
+    Failure::server(
+        codes::ER_UNKNOWN_ERROR,
         "The server's information_schema tells of a table in a form that Weir doesn't know",
     )
 }

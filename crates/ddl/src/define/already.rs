@@ -2,6 +2,7 @@
 
 use weir_catalog::DefinitionKind;
 use weir_wire::Failure;
+use weir_wire::error::codes;
 
 /// What a server's refusal of a definition that it may have done already means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,23 +15,44 @@ pub enum Verdict {
     Refused,
 }
 
-/// What a refusal means.
-///
-/// Codes: 1007 database exists, 1008 does not; 1050 table or view exists, 1051 and 4092 do not; 1061 key exists, 1091 does not; 1125 and
-/// 1304 routine exists, 1305 does not; 1359 trigger exists, 1360 does not; 1396 of accounts, either way; 1537 event exists, 1539 does
-/// not; 1141, 1147, 1403 grant is not there; 1477 and 1476 server; 3162 account exists already (as a role).
-pub fn verdict(deed: DefinitionKind, failure: &Failure) -> Verdict {
-    match (deed, failure.code) {
-        (DefinitionKind::CreateTable, 1050) | (DefinitionKind::ChangeTable, _) | (DefinitionKind::Rename, _) => {
-            Verdict::DoneIfSame
-        }
-        (DefinitionKind::Create, 1007 | 1050 | 1125 | 1304 | 1359 | 1396 | 1476 | 1537 | 3162) => Verdict::Done,
-        (DefinitionKind::Drop, 1008 | 1051 | 1141 | 1147 | 1305 | 1360 | 1396 | 1403 | 1477 | 1539 | 4092) => {
-            Verdict::Done
-        }
+/// What a refusal means. A change of a table, also by RENAME, may be refused in many ways once it is made: the tables are compared.
+pub fn verdict(kind: DefinitionKind, failure: &Failure) -> Verdict {
+    match kind {
+        DefinitionKind::ChangeTable | DefinitionKind::Rename => Verdict::DoneIfSame,
+        DefinitionKind::CreateTable if failure.code == codes::ER_TABLE_EXISTS_ERROR => Verdict::DoneIfSame,
+        DefinitionKind::Create if EXISTS.contains(&failure.code) => Verdict::Done,
+        DefinitionKind::Drop if IS_NOT_THERE.contains(&failure.code) => Verdict::Done,
         _ => Verdict::Refused,
     }
 }
+
+/// What is created exists.
+const EXISTS: [u16; 9] = [
+    codes::ER_DB_CREATE_EXISTS,
+    codes::ER_TABLE_EXISTS_ERROR,
+    codes::ER_UDF_EXISTS,
+    codes::ER_SP_ALREADY_EXISTS,
+    codes::ER_TRG_ALREADY_EXISTS,
+    codes::ER_CANNOT_USER,
+    codes::ER_FOREIGN_SERVER_EXISTS,
+    codes::ER_EVENT_ALREADY_EXISTS,
+    codes::ER_USER_DOES_NOT_EXIST,
+];
+
+/// What is dropped is not there.
+const IS_NOT_THERE: [u16; 11] = [
+    codes::ER_DB_DROP_EXISTS,
+    codes::ER_BAD_TABLE_ERROR,
+    codes::ER_NONEXISTING_GRANT,
+    codes::ER_NONEXISTING_TABLE_GRANT,
+    codes::ER_SP_DOES_NOT_EXIST,
+    codes::ER_TRG_DOES_NOT_EXIST,
+    codes::ER_CANNOT_USER,
+    codes::ER_NONEXISTING_PROC_GRANT,
+    codes::ER_FOREIGN_SERVER_DOESNT_EXIST,
+    codes::ER_EVENT_DOES_NOT_EXIST,
+    codes::ER_UNKNOWN_VIEW,
+];
 
 /// SHOW CREATE TABLE without what may differ from shard to shard: the next value of AUTO_INCREMENT.
 pub fn comparable(create: &[u8]) -> Vec<u8> {
@@ -46,23 +68,22 @@ pub fn comparable(create: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_wire::Fault;
 
     #[test]
     fn a_refusal_means_that_it_is_done_only_where_nothing_else_can_be_meant() {
-        for (deed, code, verdict) in [
-            (DefinitionKind::CreateTable, 1050, Verdict::DoneIfSame),
-            (DefinitionKind::CreateTable, 1064, Verdict::Refused),
-            (DefinitionKind::CreateTable, 1142, Verdict::Refused),
-            (DefinitionKind::Create, 1007, Verdict::Done),
-            (DefinitionKind::Create, 1008, Verdict::Refused),
-            (DefinitionKind::Drop, 1051, Verdict::Done),
-            (DefinitionKind::Drop, 1050, Verdict::Refused),
-            (DefinitionKind::ChangeTable, 1060, Verdict::DoneIfSame),
-            (DefinitionKind::Again, 1050, Verdict::Refused),
+        for (kind, code, verdict) in [
+            (DefinitionKind::CreateTable, codes::ER_TABLE_EXISTS_ERROR, Verdict::DoneIfSame),
+            (DefinitionKind::CreateTable, codes::ER_PARSE_ERROR, Verdict::Refused),
+            (DefinitionKind::CreateTable, codes::ER_TABLEACCESS_DENIED_ERROR, Verdict::Refused),
+            (DefinitionKind::Create, codes::ER_DB_CREATE_EXISTS, Verdict::Done),
+            (DefinitionKind::Create, codes::ER_DB_DROP_EXISTS, Verdict::Refused),
+            (DefinitionKind::Drop, codes::ER_BAD_TABLE_ERROR, Verdict::Done),
+            (DefinitionKind::Drop, codes::ER_TABLE_EXISTS_ERROR, Verdict::Refused),
+            (DefinitionKind::ChangeTable, codes::ER_DUP_FIELDNAME, Verdict::DoneIfSame),
+            (DefinitionKind::Again, codes::ER_TABLE_EXISTS_ERROR, Verdict::Refused),
         ] {
-            let failure = Failure::new(Fault::Server, code, b"HY000", "");
-            assert_eq!(super::verdict(deed, &failure), verdict, "{deed:?} {code}");
+            let failure = Failure::server(code, "");
+            assert_eq!(super::verdict(kind, &failure), verdict, "{kind:?} {code}");
         }
     }
 

@@ -5,7 +5,8 @@
 use weir_catalog::reading::{self, Rows, TextRow};
 use weir_catalog::{Object, Placed, Placement, Table};
 use weir_shards::ask::Row;
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 /// What is known of a table beside what servers say.
 pub(super) enum Model<'a> {
@@ -51,7 +52,7 @@ pub(super) fn table(object: &Object, model: &Model<'_>, replies: Vec<Vec<Row>>) 
     let mut table = found.ok_or_else(|| {
         let message =
             format!("Table '{object}' doesn't exist, or Weir's own account may not see it (it needs SELECT on it)");
-        Failure::new(Fault::Server, 1146, b"42S02", message)
+        Failure::server(codes::ER_NO_SUCH_TABLE, message)
     })?;
     if let Model::Known(old) = model {
         refind_key(&mut table, old)?;
@@ -90,7 +91,7 @@ fn refind_key(table: &mut Table, old: &Table) -> Result<(), Failure> {
         let name = &old.columns[*at].name;
         *at = table.column(name.as_bytes()).ok_or_else(|| {
             let message = format!("Key column '{name}' doesn't exist in table");
-            Failure::new(Fault::Server, 1072, b"42000", message)
+            Failure::server(codes::ER_KEY_COLUMN_DOES_NOT_EXIST, message)
         })?;
     }
     table.placement = Placement::Sharded(key);

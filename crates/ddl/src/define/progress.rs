@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use weir_catalog::{Catalog, Change, DefinitionKind, Progress, ShardId, Told};
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use super::learnt;
 use super::records::Records;
@@ -67,7 +68,7 @@ pub(super) fn half_done(catalog: &Arc<Catalog>, id: u64) -> Failure {
         listed(&without),
         way_on(id)
     );
-    Failure::new(Fault::Server, 1105, b"HY000", message).maybe_done()
+    Failure::server(codes::ER_UNKNOWN_ERROR, message).maybe_done()
 }
 
 /// Whether a definition only makes a table known again, and may be left out when all shards are equal.

@@ -8,8 +8,8 @@ use weir_catalog::{Definition, Object, ShardId};
 use weir_exec::ShardLease;
 use weir_shards::ask::{Reply, ServerAnswer, ask};
 use weir_shards::own::{Own, name, quoted};
+use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
-use weir_wire::{Failure, Fault};
 
 use super::names;
 
@@ -23,9 +23,7 @@ impl Reach for [ShardLease] {
     async fn ask(&mut self, shard: ShardId, text: &str) -> ServerAnswer {
         match part_of(self, shard) {
             Some(part) => ask(&mut part.lease, text.as_bytes()).await,
-            None => {
-                ServerAnswer::Lost(Failure::new(Fault::Weir, 1105, b"HY000", "there is no connection to the shard"))
-            }
+            None => ServerAnswer::Lost(Failure::weir(codes::ER_UNKNOWN_ERROR, "there is no connection to the shard")),
         }
     }
 }
@@ -104,7 +102,7 @@ pub(super) async fn exists(object: &Object, shard: ShardId, shards: &mut (impl R
     let text = format!("SHOW CREATE TABLE {}", names::quoted(object));
     match shards.ask(shard, &text).await {
         ServerAnswer::Reply(_) => Some(true),
-        ServerAnswer::Refused(failure) if failure.code == 1146 => Some(false),
+        ServerAnswer::Refused(failure) if failure.code == codes::ER_NO_SUCH_TABLE => Some(false),
         _ => None,
     }
 }

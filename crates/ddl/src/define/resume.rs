@@ -8,7 +8,8 @@ use std::sync::Arc;
 use weir_catalog::{Catalog, Change, Definition, DefinitionKind, Object, Progress, ShardId, Undo};
 use weir_shards::Locks;
 use weir_shards::ask::ServerAnswer;
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use super::already::{Verdict, comparable, verdict};
 use super::multi_object::{drop_rest, renames_on};
@@ -129,7 +130,10 @@ async fn taken_back(
 fn is_not_there(definition: &Definition, failure: &Failure) -> bool {
     match definition.undo {
         Undo::Send(_) => verdict(DefinitionKind::Drop, failure) == Verdict::Done,
-        Undo::DropEmpty(_) => [1008, 1049, 1051, 1146].contains(&failure.code),
+        Undo::DropEmpty(_) => matches!(
+            failure.code,
+            codes::ER_DB_DROP_EXISTS | codes::ER_BAD_DB_ERROR | codes::ER_BAD_TABLE_ERROR | codes::ER_NO_SUCH_TABLE
+        ),
         _ => false,
     }
 }
@@ -140,7 +144,7 @@ fn known(catalog: &Arc<Catalog>, id: u64) -> Result<Definition, Failure> {
 }
 
 fn failure(message: String) -> Failure {
-    Failure::new(Fault::Client, 1105, b"HY000", message)
+    Failure::client(codes::ER_UNKNOWN_ERROR, message)
 }
 
 fn is_done(definition: &Definition, shard: ShardId) -> bool {

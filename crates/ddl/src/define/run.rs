@@ -9,7 +9,8 @@ use weir_exec::{MultiShardResult, ShardLease};
 use weir_shards::Locks;
 use weir_shards::ask::{Reply, ServerAnswer, ask};
 use weir_sql::ast::StatementKind;
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use super::already::{Verdict, verdict};
 use super::asked::Asked;
@@ -176,7 +177,7 @@ async fn begin<R: Records>(
     }
     drop(turn);
     let message = "Other definitions have changed the object meanwhile; try again";
-    Err(Failure::new(Fault::Weir, 1412, b"HY000", message))
+    Err(Failure::weir(codes::ER_TABLE_DEF_CHANGED, message))
 }
 
 /// Records a definition if the catalog is still of this version. Its number.
@@ -235,7 +236,7 @@ fn in_the_way(catalog: &Catalog, objects: &[Object]) -> Result<(), Failure> {
         listed(&without),
         way_on(other.id)
     );
-    Err(Failure::new(Fault::Client, 1105, b"HY000", message))
+    Err(Failure::client(codes::ER_UNKNOWN_ERROR, message))
 }
 
 fn is_about_accounts(definition: &Definition) -> bool {
@@ -334,7 +335,7 @@ async fn others(asked: &Asked<'_>, intent: &Intent, parts: &mut [ShardLease]) ->
 }
 
 fn no_part() -> Failure {
-    Failure::new(Fault::Weir, 1105, b"HY000", "there is no connection to the shard")
+    Failure::weir(codes::ER_UNKNOWN_ERROR, "there is no connection to the shard")
 }
 
 fn outcome(reply: Reply, note: Option<String>) -> MultiShardResult {

@@ -7,7 +7,8 @@ use weir_catalog::{Catalog, Definition, DefinitionKind, Progress, ShardId};
 use weir_exec::ShardLease;
 use weir_shards::ask::{Reply, ServerAnswer};
 use weir_sql::ast::StatementKind;
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use super::already::{Verdict, verdict};
 use super::asked::Asked;
@@ -58,7 +59,7 @@ fn there_already(intent: &Intent) -> Failure {
         "Table '{object}' already exists there, and the catalog does not have it: DROP TABLE IF EXISTS removes it, RENAME on that server \
          keeps it"
     );
-    Failure::new(Fault::Client, 1050, b"42S01", message)
+    Failure::client(codes::ER_TABLE_EXISTS_ERROR, message)
 }
 
 /// Whether a warning of the statement may mean that the thing was there before.

@@ -2,7 +2,8 @@
 
 use weir_catalog::{Catalog, Object, Placement, ShardId, Table};
 use weir_sql::{Lexer, TokenKind};
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use super::asked::Asked;
 /// All shards of the cluster.
@@ -109,13 +110,13 @@ fn wish(clause: &str, catalog: &Catalog, found: &mut Wishes) -> Result<(), Failu
 
 fn unread(clause: &str) -> Failure {
     let message = format!("Weir does not know the clause '{}': {FORMS}", clause.trim());
-    Failure::new(Fault::Client, 1064, b"42000", message)
+    Failure::client(codes::ER_PARSE_ERROR, message)
 }
 
 fn shard(catalog: &Catalog, name: &str) -> Result<ShardId, Failure> {
     catalog.shard(name).ok_or_else(|| {
         let message = format!("There is no shard '{name}': the shards are {}", catalog.shards.join(", "));
-        Failure::new(Fault::Client, 1105, b"HY000", message)
+        Failure::client(codes::ER_UNKNOWN_ERROR, message)
     })
 }
 

@@ -15,8 +15,8 @@ use weir_exec::ShardLease;
 use weir_shards::ask::ask;
 use weir_shards::own::name;
 use weir_sql::ast::{AlterActionKind, StatementKind, TableElement};
+use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
-use weir_wire::{Failure, Fault};
 
 use super::asked::Asked;
 use super::intent::Intent;
@@ -294,11 +294,11 @@ fn full_name(object: &Object) -> String {
 
 fn part_of(parts: &mut [ShardLease], shard: ShardId) -> Result<&mut ShardLease, Failure> {
     reach::part_of(parts, shard)
-        .ok_or_else(|| Failure::new(Fault::Weir, 1105, b"HY000", "There is no connection to the shard; try again"))
+        .ok_or_else(|| Failure::weir(codes::ER_UNKNOWN_ERROR, "There is no connection to the shard; try again"))
 }
 
 fn meanwhile() -> Failure {
-    Failure::new(Fault::Weir, 1412, b"HY000", "Other definitions have changed the object meanwhile; try again")
+    Failure::weir(codes::ER_TABLE_DEF_CHANGED, "Other definitions have changed the object meanwhile; try again")
 }
 
 fn has_rows(object: &Object, because: Option<&Failure>) -> Failure {

@@ -8,8 +8,8 @@ use weir_sql::ast::{
     CreateIndex, CreateTable, KeyKind, ObjectName, Query, RenameTables, TableBody, TableLike, TableOptionKind,
 };
 use weir_sql::resolve::{Context, resolve};
-use weir_wire::error::not_supported;
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::{codes, not_supported};
 
 use super::asked::{Asked, cut};
 use super::intent::Intent;
@@ -210,7 +210,7 @@ type Named<'c> = (Option<Vec<ShardId>>, Option<&'c Table>);
 /// A name that is taken, perhaps on other shards than the statement is for.
 fn exists(object: &Object) -> Failure {
     let name = object.name.as_deref().unwrap_or_default();
-    Failure::new(Fault::Client, 1050, b"42S01", format!("Table '{name}' already exists"))
+    Failure::client(codes::ER_TABLE_EXISTS_ERROR, format!("Table '{name}' already exists"))
 }
 
 /// Whether renaming is possible, for ALTER TABLE … RENAME.

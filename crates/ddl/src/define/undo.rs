@@ -6,7 +6,8 @@
 use weir_catalog::{Catalog, Change, DefinitionKind, Object, ShardId, Undo};
 use weir_sql::Dialect;
 use weir_sql::ast::{Account, StatementKind};
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use super::already::comparable;
 use super::asked::Asked;
@@ -168,5 +169,5 @@ async fn restore(
 }
 
 fn left(why: &str) -> Failure {
-    Failure::new(Fault::Weir, 1105, b"HY000", format!("it can't be undone: {why}"))
+    Failure::weir(codes::ER_UNKNOWN_ERROR, format!("it can't be undone: {why}"))
 }

@@ -4,7 +4,8 @@ use bytes::Bytes;
 use weir_exec::read::{Column, ColumnKind};
 use weir_shards::ask::Row;
 use weir_wire::codec::put_lenenc_bytes;
-use weir_wire::{Capabilities, Failure, Fault};
+use weir_wire::error::codes;
+use weir_wire::{Capabilities, Failure};
 
 /// How the columns' values look.
 ///
@@ -93,7 +94,7 @@ fn parsed<T: std::str::FromStr>(text: &[u8]) -> Result<T, Failure> {
 }
 
 fn malformed(what: &str) -> Failure {
-    Failure::new(Fault::Server, 1105, b"HY000", format!("A server's reply can't be read: {what}"))
+    Failure::server(codes::ER_UNKNOWN_ERROR, format!("A server's reply can't be read: {what}"))
 }
 
 #[cfg(test)]

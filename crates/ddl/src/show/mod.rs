@@ -22,6 +22,7 @@ use weir_exec::{MultiShardResult, ShardLease, Sink};
 use weir_shards::ask::{Reply, Row, ServerAnswer, ask};
 use weir_sql::ast::StatementKind;
 use weir_wire::codec::{put_lenenc, put_lenenc_bytes};
+use weir_wire::error::codes;
 use weir_wire::packets::{EofPacket, OkPacket, encode_failure};
 use weir_wire::{Capabilities, Failure};
 
@@ -133,7 +134,7 @@ fn first(replies: Vec<Reply>) -> Result<Reply, Failure> {
 }
 
 fn nobody() -> Failure {
-    Failure::new(weir_wire::Fault::Weir, 1105, b"HY000", "no shard was asked")
+    Failure::weir(codes::ER_UNKNOWN_ERROR, "no shard was asked")
 }
 
 /// Asks these shards at once; their replies in their order.

@@ -11,6 +11,7 @@ use tokio::sync::Mutex;
 use weir_backend::Connection;
 use weir_plan::{Compare, Fold, Merge, Read, SortKey};
 use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use super::failure::internal;
 
@@ -144,7 +145,7 @@ async fn names(connection: &mut Connection) -> Result<Vec<(String, String)>, Fai
     // MariaDB's newer collations have a name for each of their character sets.
     let full = connection.query(&format!("SELECT FULL_COLLATION_NAME,CHARACTER_SET_NAME {table}")).await;
     let reply = match full {
-        Err(failure) if failure.code == ER_BAD_FIELD => {
+        Err(failure) if failure.code == codes::ER_BAD_FIELD_ERROR => {
             connection.query(&format!("SELECT COLLATION_NAME,CHARACTER_SET_NAME {table}")).await?
         }
         other => other?,
@@ -156,9 +157,6 @@ async fn names(connection: &mut Connection) -> Result<Vec<(String, String)>, Fai
     let pair = |row: &Vec<Option<Vec<u8>>>| Some((name(row.first()?)?, name(row.get(1)?)?));
     Ok(reply.rows.iter().filter_map(pair).filter(|(collation, _)| collation != "binary").collect())
 }
-
-/// "Unknown column".
-const ER_BAD_FIELD: u16 = 1054;
 
 fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
     let digits = std::str::from_utf8(digits).ok()?;

@@ -6,7 +6,7 @@
 mod json_input;
 
 use weir_plan::{Computed, ComputedColumn, Read};
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
 
 use super::columns::{Column, ColumnKind};
 use super::convert::Conversion;
@@ -18,7 +18,7 @@ use super::value::{self, Value, integer};
 use super::{ReadContext, ReadError, SORT_LIMIT, put_end};
 use crate::{MultiShardResult, Request, ShardLease, Sink};
 use json_input::{Batch, Document, Types};
-use weir_wire::error::not_supported;
+use weir_wire::error::{codes, not_supported};
 
 /// Runs it on parts of all of its shards, as [`super::run`] does a read.
 ///
@@ -274,5 +274,5 @@ fn of_more_digits(from: &Column, to: &Column, averages: bool) -> Option<Conversi
 fn too_many() -> Failure {
     let message = "Out of sort memory: the groups of several shards that expressions are computed over are too many. Ask for fewer with \
                    WHERE, or order by the columns that are grouped by";
-    Failure::new(Fault::Client, super::groups::ER_OUT_OF_SORTMEMORY, b"HY001", message)
+    Failure::client(codes::ER_OUT_OF_SORTMEMORY, message)
 }

@@ -2,8 +2,8 @@
 //!
 //! What must always hold: a value becomes what the server would make of it, byte for byte; what is not sure to is refused.
 
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 use super::columns::{Column, ColumnKind, types};
 use super::decimal::Decimal;
@@ -135,5 +135,5 @@ pub(super) fn refused(why: &str) -> Failure {
     let message = format!(
         "The queries of a UNION give a column types that Weir can't combine exactly: {why}. CAST it to one type in each query"
     );
-    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+    Failure::client(codes::ER_NOT_SUPPORTED_YET, message)
 }

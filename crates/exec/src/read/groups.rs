@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use weir_plan::{Comparison, Condition, Fold, Grouped, SortKey};
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use super::collations::Weights;
 use super::columns::{Column, ColumnKind};
@@ -315,7 +316,7 @@ impl Sort {
              with LIMIT or HAVING, or order by the columns that are grouped by",
             self.limit
         );
-        Err(Failure::new(Fault::Client, ER_OUT_OF_SORTMEMORY, b"HY001", message))
+        Err(Failure::client(codes::ER_OUT_OF_SORTMEMORY, message))
     }
 
     /// Forgets what comes behind the rows that are wanted.
@@ -329,9 +330,6 @@ impl Sort {
         }
     }
 }
-
-/// Source: MySQL Error Message Reference.
-pub(super) const ER_OUT_OF_SORTMEMORY: u16 = 1038;
 
 #[cfg(test)]
 mod tests;

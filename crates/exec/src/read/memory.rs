@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use bytes::BytesMut;
 use weir_wire::frame::put_packet;
 use weir_wire::packets::{EofPacket, OkPacket};
-use weir_wire::{Capabilities, Failure, Fault, StatusFlags, error::codes};
+use weir_wire::{Capabilities, Failure, StatusFlags, error::codes};
 
 use super::link::Link;
 use super::link::Target;
@@ -89,7 +89,7 @@ impl Link for Memory {
     }
 
     fn broken(&mut self, why: &str) -> Failure {
-        Failure::new(Fault::Server, codes::CR_SERVER_LOST, b"HY000", why)
+        Failure::server(codes::CR_SERVER_LOST, why)
     }
 
     fn name(&self) -> &str {

@@ -4,8 +4,8 @@
 
 use weir_catalog::Constant;
 use weir_plan::write::literal::{put_binary, put_bits, put_literal, put_text};
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 use crate::read::failure::internal;
 use crate::read::{Column, ColumnKind};
@@ -82,12 +82,12 @@ fn put_string(out: &mut Vec<u8>, bytes: &[u8], column: &Column, charset: Option<
 
 fn float() -> Failure {
     let message = "A FLOAT value would have to pass through Weir, but servers show only six digits of it: select CAST(column AS DOUBLE), or column + 0e0";
-    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+    Failure::client(codes::ER_NOT_SUPPORTED_YET, message)
 }
 
 fn unknown_charset() -> Failure {
     let message = "A text value would have to pass through Weir, but its character set is not known: run SET NAMES, with character_set_results other than NULL";
-    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+    Failure::client(codes::ER_NOT_SUPPORTED_YET, message)
 }
 
 #[cfg(test)]

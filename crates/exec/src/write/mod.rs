@@ -22,8 +22,8 @@ mod send;
 
 use weir_catalog::ShardId;
 use weir_plan::{Returns, Write, WriteKind};
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 pub use load::{Source, load};
 pub use resolve::{Generator, Resolved, resolve};
@@ -35,7 +35,7 @@ use send::{Order, Replied, Surroundings, Wanted, everywhere};
 use weir_shards::Sharding;
 
 /// Errors after which a server has rolled back the transaction: a deadlock, and that of an XA branch.
-const ENDS_TRANSACTION: [u16; 2] = [1213, 1614];
+const ENDS_TRANSACTION: [u16; 2] = [codes::ER_LOCK_DEADLOCK, codes::ER_XA_RBDEADLOCK];
 
 /// What a write needs to know of its session.
 #[derive(Clone, Copy)]
@@ -134,7 +134,7 @@ fn orders<'w>(parts: &[ShardLease], kind: &'w WriteKind) -> Result<Vec<Order<'w>
 }
 
 fn internal(message: &str) -> Failure {
-    Failure::new(Fault::Weir, codes::ER_UNKNOWN_ERROR, b"HY000", message)
+    Failure::weir(codes::ER_UNKNOWN_ERROR, message)
 }
 
 /// What the parts' replies are together.
@@ -196,7 +196,7 @@ fn is_there(generated: u64, kind: &WriteKind, done: &[&send::Done], affected: u6
 
 /// The error that the client is told: one that has ended a transaction before others, else the first shard's.
 fn worst(replies: &[Replied]) -> Option<Failure> {
-    let ends = [&ENDS_TRANSACTION[..], &[1205]].concat();
+    let ends = [&ENDS_TRANSACTION[..], &[codes::ER_LOCK_WAIT_TIMEOUT]].concat();
     let failures = || replies.iter().filter_map(|reply| reply.as_ref().err());
     failures().find(|failure| ends.contains(&failure.code)).or_else(|| failures().next()).cloned()
 }
@@ -213,5 +213,5 @@ fn copies_differ(parts: &[ShardLease], shards: &[ShardId], copies: &[(u64, &[u8]
          TABLE",
         counts.join(", ")
     );
-    Failure::new(Fault::Server, codes::ER_UNKNOWN_ERROR, b"HY000", message)
+    Failure::server(codes::ER_UNKNOWN_ERROR, message)
 }

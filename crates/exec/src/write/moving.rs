@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use weir_catalog::{Constant, Located, ShardId, locate_stored, no_part};
 use weir_plan::Move;
 use weir_wire::error::codes;
-use weir_wire::{Capabilities, Failure, Fault};
+use weir_wire::{Capabilities, Failure};
 
 use super::rows_before::{CHARSET, put_key, rows};
 use super::send::{Order, Surroundings, Wanted, everywhere, undo};
@@ -158,7 +158,7 @@ async fn locate(key: &[Constant], moved: &Move, session: &WriteContext<'_>) -> R
 
 fn unsure() -> Failure {
     let message = "Where a row belongs with its new shard key can't be told from the value: DELETE and INSERT the row in a transaction";
-    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+    Failure::client(codes::ER_NOT_SUPPORTED_YET, message)
 }
 
 /// A column that changes by itself at an UPDATE would not at DELETE and INSERT.
@@ -173,7 +173,7 @@ async fn refuse_on_update(parts: &mut [ShardLease], moved: &Move) -> Result<(), 
                 "A change of a shard key moves rows, and '{}' would not get its ON UPDATE value: DELETE and INSERT the rows in a transaction",
                 String::from_utf8_lossy(&column)
             );
-            Err(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message))
+            Err(Failure::client(codes::ER_NOT_SUPPORTED_YET, message))
         }
     }
 }

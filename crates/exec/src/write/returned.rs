@@ -8,16 +8,14 @@ use weir_plan::Returns;
 use weir_wire::codec::put_lenenc;
 use weir_wire::frame::PacketReader;
 use weir_wire::packets::{EofPacket, OkPacket};
-use weir_wire::{Capabilities, Failure, Fault, Reader, StatusFlags};
+use weir_wire::{Capabilities, Failure, Reader, StatusFlags};
 
 use super::internal;
 use crate::Sink;
-use weir_wire::error::not_supported;
+use weir_wire::error::{codes, not_supported};
 
 /// The most bytes that all parts of a statement may return.
 pub(super) const MOST: usize = 64 * 1024 * 1024;
-/// Source: MySQL Error Message Reference.
-const ER_OUT_OF_SORTMEMORY: u16 = 1038;
 
 /// A result: payloads, in the format of the client's protocol.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -120,7 +118,7 @@ fn too_many() -> Failure {
         "Out of sort memory: the rows that RETURNING gives have more than {MOST} bytes, which are kept until all shards have written \
          theirs. Return fewer columns, or write fewer rows at once"
     );
-    Failure::new(Fault::Client, ER_OUT_OF_SORTMEMORY, b"HY001", message)
+    Failure::client(codes::ER_OUT_OF_SORTMEMORY, message)
 }
 
 impl Returned {
@@ -223,7 +221,10 @@ mod tests {
         keeper.keep(b"12345");
         keeper.keep(b"1");
         assert!(keeper.bytes.is_empty());
-        assert_eq!(keeper.result(Capabilities::empty()).map_err(|failure| failure.code), Err(ER_OUT_OF_SORTMEMORY));
+        assert_eq!(
+            keeper.result(Capabilities::empty()).map_err(|failure| failure.code),
+            Err(codes::ER_OUT_OF_SORTMEMORY)
+        );
         let mut nothing = Keeper::of_nothing();
         nothing.keep(b"whatever it is");
         assert_eq!((nothing.room(10), nothing.result(Capabilities::empty())), (10, Ok(Returned::default())));

@@ -7,8 +7,8 @@ use weir_backend::Profile;
 use weir_backend::profile::set_texts;
 use weir_plan::write::literal::{put_binary_hex, put_text_hex};
 use weir_plan::{Form, Gather, Read};
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 use super::WriteContext;
 use super::send::confirm;
@@ -130,5 +130,5 @@ fn too_many() -> Failure {
         "The rows that this statement reads and writes are more than {} MiB of text: write them in several statements, by ranges of the key",
         MOST_STATEMENT >> 20
     );
-    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+    Failure::client(codes::ER_NOT_SUPPORTED_YET, message)
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use weir_admin::sessions::Interrupt;
 use weir_sql::{Class, Effects, Pins, TextKind};
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault, StatusFlags};
+use weir_wire::{Failure, StatusFlags};
 
 use super::Session;
 use super::state::Begin;
@@ -138,6 +138,6 @@ impl Session {
     /// What the client hears when no server has its position in time.
     pub(super) fn behind(&self) -> Failure {
         let message = "No server has reached the session's position in time";
-        Failure::new(Fault::Server, codes::CR_CONN_HOST_ERROR, b"HY000", message)
+        Failure::server(codes::CR_CONN_HOST_ERROR, message)
     }
 }

@@ -2,13 +2,13 @@
 
 use weir_admin::logs::Event;
 use weir_sql::{Class, Effects, Pins};
+use weir_wire::Failure;
 use weir_wire::auth::{Greeted, Offer, Scramble};
 use weir_wire::caps::Capabilities;
 use weir_wire::error::codes;
 use weir_wire::handshake::ChangeUser;
 use weir_wire::packets::{EofPacket, OkPacket};
 use weir_wire::reply::ReplyKind;
-use weir_wire::{Failure, Fault};
 
 use super::Session;
 use super::state::SessionState;
@@ -39,7 +39,7 @@ impl Session {
             Some([0, 0]) => true,
             Some([1, 0]) => false,
             _ => {
-                self.refuse(&Failure::new(Fault::Client, codes::ER_UNKNOWN_COM_ERROR, b"08S01", "Unknown command"));
+                self.refuse(&Failure::client(codes::ER_UNKNOWN_COM_ERROR, "Unknown command"));
                 return Ok(());
             }
         };
@@ -89,7 +89,7 @@ impl Session {
         let request = match ChangeUser::parse(&payload[1..], self.client.capabilities) {
             Ok(request) => request,
             Err(error) => {
-                let failure = Failure::new(Fault::Client, codes::ER_MALFORMED_PACKET, b"HY000", error.to_string());
+                let failure = Failure::client(codes::ER_MALFORMED_PACKET, error.to_string());
                 return Err(SessionEnd::Told(failure));
             }
         };
@@ -108,7 +108,7 @@ impl Session {
             Ok(Err(LoginError::Client(error))) => Err(error.into()),
             Err(_) => {
                 let message = "The new login took longer than clients.handshake_timeout";
-                Err(SessionEnd::Told(Failure::new(Fault::Client, codes::ER_HANDSHAKE_ERROR, b"08S01", message)))
+                Err(SessionEnd::Told(Failure::client(codes::ER_HANDSHAKE_ERROR, message)))
             }
         }
     }
@@ -138,7 +138,7 @@ impl Session {
         if user != self.user {
             self._user_entry = endpoint.registry.enter_user(&user, limit).map_err(|_| {
                 let message = format!("User {user} already has more than 'max_user_connections' active connections");
-                Failure::new(Fault::Client, codes::ER_TOO_MANY_USER_CONNECTIONS, b"42000", message)
+                Failure::client(codes::ER_TOO_MANY_USER_CONNECTIONS, message)
             })?;
         }
         let password = unproved.clone().or_else(|| endpoint.accounts.password(&user));

@@ -4,9 +4,9 @@
 //! answers, in either protocol. Several conditions, or one that SIGNAL can't say, are listed by Weir; what else asks for them is refused.
 
 use weir_sql::{Diagnostics as Asked, Effects, TextKind};
+use weir_wire::Failure;
 use weir_wire::error::codes;
 use weir_wire::resultset::{Column, ResultSet};
-use weir_wire::{Failure, Fault};
 
 use super::Session;
 use super::condition::Condition;
@@ -97,7 +97,7 @@ impl Session {
     fn refuse_learnt(&mut self) {
         let message = "The diagnostics of the statement before can be read by a plain SHOW WARNINGS or SHOW ERRORS only: \
                        its server connection was needed by another session";
-        let failure = Failure::new(Fault::Weir, codes::ER_NOT_SUPPORTED_YET, b"42000", message);
+        let failure = Failure::weir(codes::ER_NOT_SUPPORTED_YET, message);
         self.endpoint.metrics.errors.inc();
         self.client.put_failure(&failure);
     }

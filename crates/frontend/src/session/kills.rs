@@ -6,10 +6,10 @@
 use weir_admin::sessions::Interrupt;
 use weir_sql::ast::{AccountKind, KillWhom, Statement, StatementKind};
 use weir_sql::{Bump, Effects, KillTarget, LexMode, Lexer, StateValues, TextKind, TokenKind, classify};
+use weir_wire::Failure;
 use weir_wire::error::codes;
 use weir_wire::packets::OkPacket;
 use weir_wire::params::Parameter;
-use weir_wire::{Failure, Fault};
 
 use super::Session;
 use super::stopped::{SessionEnd, Stopped};
@@ -118,7 +118,7 @@ impl Session {
         match weir_wire::stmt::statement_id(payload) {
             Ok(id) => self.kill(u64::from(id), Interrupt::Connection),
             Err(error) => {
-                self.refuse(&Failure::new(Fault::Client, codes::ER_MALFORMED_PACKET, b"HY000", error.to_string()));
+                self.refuse(&Failure::client(codes::ER_MALFORMED_PACKET, error.to_string()));
                 Ok(())
             }
         }
@@ -129,7 +129,7 @@ impl Session {
 pub(super) fn not_understood() -> Failure {
     let message = "KILL takes the connection id of a Weir session, as SHOW PROCESSLIST shows it, or an expression of it without queries; \
                    KILL QUERY ID is not supported, nor is KILL within a block: send KILL QUERY and the connection id";
-    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+    Failure::client(codes::ER_NOT_SUPPORTED_YET, message)
 }
 
 fn number(parameter: Option<Parameter<'_>>) -> Option<u64> {

@@ -12,7 +12,7 @@ use weir_wire::auth::Password;
 use weir_wire::error::codes;
 use weir_wire::handshake::HandshakeResponse;
 use weir_wire::packets::{OkPacket, SessionChange, put_session_change};
-use weir_wire::{Capabilities, Failure, Fault};
+use weir_wire::{Capabilities, Failure};
 
 use super::Session;
 use super::state::SessionState;
@@ -133,7 +133,7 @@ fn enter_user(endpoint: &Endpoint, origin: Origin<'_>, user: &str) -> Result<Use
     endpoint.registry.enter_user(user, limit).map_err(|_| {
         endpoint.metrics.refused.inc();
         let message = format!("User {user} already has more than 'max_user_connections' active connections");
-        let failure = Failure::new(Fault::Client, codes::ER_TOO_MANY_USER_CONNECTIONS, b"42000", message);
+        let failure = Failure::client(codes::ER_TOO_MANY_USER_CONNECTIONS, message);
         login::audit_refusal(endpoint, origin, user, &failure);
         failure
     })

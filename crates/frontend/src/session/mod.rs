@@ -51,7 +51,7 @@ use weir_wire::auth::{Password, Scramble};
 use weir_wire::error::codes;
 use weir_wire::packets::OkPacket;
 use weir_wire::stmt::query_text_at;
-use weir_wire::{Command, Failure, Fault};
+use weir_wire::{Command, Failure};
 
 use crate::backends::ServerId;
 use crate::client::{Client, ClientError};
@@ -225,7 +225,7 @@ impl Session {
         self.endpoint.metrics.dropped.inc();
         let message = "The client was disconnected by the server because of inactivity. See wait_timeout and \
                        interactive_timeout for configuring this behavior.";
-        SessionEnd::Told(Failure::new(Fault::Client, codes::ER_CLIENT_INTERACTION_TIMEOUT, b"HY000", message))
+        SessionEnd::Told(Failure::client(codes::ER_CLIENT_INTERACTION_TIMEOUT, message))
     }
 
     fn idle_interrupts(&mut self) -> Result<(), SessionEnd> {
@@ -251,7 +251,7 @@ impl Session {
 
     fn stopping() -> SessionEnd {
         let message = "Server shutdown in progress";
-        SessionEnd::Told(Failure::new(Fault::Weir, codes::ER_SERVER_SHUTDOWN, b"08S01", message))
+        SessionEnd::Told(Failure::weir(codes::ER_SERVER_SHUTDOWN, message))
     }
 
     fn show_idle(&mut self) {
@@ -300,7 +300,7 @@ impl Session {
         self.target_writer();
         let Some(command) = payload.first().copied().and_then(Command::served) else {
             self.handle.begin("Unknown", b"", self.shared.idle.now());
-            self.refuse(&Failure::new(Fault::Client, codes::ER_UNKNOWN_COM_ERROR, b"08S01", "Unknown command"));
+            self.refuse(&Failure::client(codes::ER_UNKNOWN_COM_ERROR, "Unknown command"));
             return Ok(());
         };
         let text = match command {

@@ -10,12 +10,11 @@ use std::time::Instant;
 use weir_admin::AnsweredBy;
 use weir_admin::digests::{Digested, Run};
 use weir_admin::logs::{Ended, Event, LogLine, Who, text_of};
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 use super::Session;
 use super::outcome::ReplyOutcome;
-use super::relay::ER_OPTION_PREVENTS_STATEMENT;
 use super::stopped::SessionEnd;
 use crate::backends::ServerId;
 
@@ -59,7 +58,7 @@ impl Session {
     pub(super) fn may_run(&mut self, entry: &Digested) -> Result<(), Failure> {
         if entry.changes_data && self.endpoint.oversight.is_read_only() {
             let message = "The MySQL server is running with the --read-only option so it cannot execute this statement";
-            return Err(Failure::new(Fault::Client, ER_OPTION_PREVENTS_STATEMENT, b"HY000", message));
+            return Err(Failure::client(codes::ER_OPTION_PREVENTS_STATEMENT, message));
         }
         if self.audited
             && let Some(audit) = &self.endpoint.oversight.logs.audit

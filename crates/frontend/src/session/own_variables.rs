@@ -5,7 +5,7 @@
 use weir_sql::{Class, Effects, LexMode, Lexer, TextKind, Token, TokenKind};
 use weir_topology::Level;
 use weir_wire::resultset::{Column, ResultSet};
-use weir_wire::{Failure, Fault, error::codes};
+use weir_wire::{Failure, error::codes};
 
 use super::Session;
 
@@ -52,7 +52,7 @@ impl Own {
     fn refused(self, value: &str, words: &[&str]) -> Failure {
         let words = words.join(", ");
         let message = format!("Variable '{}' can't be set to the value of '{value}' (it can be {words})", self.name());
-        Failure::new(Fault::Client, codes::ER_WRONG_VALUE_FOR_VAR, b"42000", message)
+        Failure::client(codes::ER_WRONG_VALUE_FOR_VAR, message)
     }
 }
 
@@ -145,13 +145,13 @@ fn set_value(class: &Class, text: &[u8], lex: LexMode) -> Result<(Own, Option<St
     for name in own {
         found = Own::named(name.as_bytes()).ok_or_else(|| {
             let message = format!("Unknown system variable '{name}'");
-            Failure::new(Fault::Client, codes::ER_UNKNOWN_SYSTEM_VARIABLE, b"HY000", message)
+            Failure::client(codes::ER_UNKNOWN_SYSTEM_VARIABLE, message)
         })?;
     }
     let (own, value) = only_value(text, lex).ok_or_else(|| {
         let (name, example) = (found.name(), found.example());
         let message = format!("{name} is set in a statement of its own, to a word: SET {name} = '{example}'");
-        Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+        Failure::client(codes::ER_NOT_SUPPORTED_YET, message)
     })?;
     Ok((own, Some(value).filter(|value| !value.eq_ignore_ascii_case("DEFAULT"))))
 }

@@ -10,16 +10,14 @@ use weir_backend::profile::SharedProfile;
 use weir_backend::statement::StatementKey;
 use weir_sql::hot_row::{HotText, TransactionHints};
 use weir_sql::{Class, RoutingHint};
+use weir_wire::Failure;
 use weir_wire::error::codes;
 use weir_wire::stmt::{Execute, settle_null_types};
-use weir_wire::{Failure, Fault};
 
 use super::stopped::malformed;
 
 /// The most statements that one client may have prepared: `max_prepared_stmt_count` of a stock server.
 pub(in crate::session) const MOST_STATEMENTS: usize = 16_382;
-/// `max_prepared_stmt_count` is reached.
-pub(super) const TOO_MANY_STATEMENTS: u16 = 1461;
 /// MariaDB: "the statement prepared last".
 pub(in crate::session) const LAST_PREPARED: u32 = u32::MAX;
 
@@ -66,7 +64,7 @@ impl PreparedStatement {
         let Some(mut types) = brought.or_else(|| if first { execute.types_of_nulls(named) } else { None }) else {
             if execute.params > 0 && first {
                 let message = "Incorrect arguments to mysqld_stmt_execute";
-                return Err(Failure::new(Fault::Client, codes::ER_WRONG_ARGUMENTS, b"HY000", message));
+                return Err(Failure::client(codes::ER_WRONG_ARGUMENTS, message));
             }
             return Ok(false);
         };
@@ -92,12 +90,12 @@ pub(in crate::session) struct SqlPrepared {
 pub(in crate::session) fn too_many_statements() -> Failure {
     let message =
         format!("Can't create more than max_prepared_stmt_count statements (current value: {MOST_STATEMENTS})");
-    Failure::new(Fault::Client, TOO_MANY_STATEMENTS, b"42000", message)
+    Failure::client(codes::ER_MAX_PREPARED_STMT_COUNT_REACHED, message)
 }
 
 /// A statement with values in pieces would run with another text than the one that has them.
 pub(in crate::session) fn in_pieces() -> Failure {
     let message = "Values sent in pieces (COM_STMT_SEND_LONG_DATA) to a statement that Weir has to change, as it uses ROW_COUNT(), \
                    FOUND_ROWS() or a generated key, are not supported; send them with the execution";
-    Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+    Failure::client(codes::ER_NOT_SUPPORTED_YET, message)
 }

@@ -10,13 +10,14 @@ use weir_backend::connect::server_failure;
 use weir_backend::monitor::Kill;
 use weir_backend::{Identity, Lease};
 use weir_wire::error::codes;
+pub(super) use weir_wire::error::codes::ER_OPTION_PREVENTS_STATEMENT;
 use weir_wire::frame::put_packet;
 use weir_wire::packets::{
     EofPacket, ErrPacket, OkPacket, SessionChange, SessionChanges, encode_failure, put_session_change,
 };
 use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
 use weir_wire::stmt::PrepareOk;
-use weir_wire::{Capabilities, Failure, Fault, Malformed, StatusFlags};
+use weir_wire::{Capabilities, Failure, Malformed, StatusFlags};
 
 use super::deadline::Deadline;
 use super::killer::KilledQuery;
@@ -254,13 +255,8 @@ impl Relay<'_> {
 /// Whether an error says that a server takes no writes: `--read-only` in one of its forms, or `innodb_read_only`.
 fn says_read_only(err: &ErrPacket<'_>) -> bool {
     let names = |word: &[u8]| err.message.windows(word.len()).any(|part| part == word);
-    err.code == ER_READ_ONLY_MODE || err.code == ER_OPTION_PREVENTS_STATEMENT && names(b"read-only")
+    err.code == codes::ER_READ_ONLY_MODE || err.code == ER_OPTION_PREVENTS_STATEMENT && names(b"read-only")
 }
-
-/// `innodb_read_only`.
-const ER_READ_ONLY_MODE: u16 = 1836;
-/// `--read-only`, `--super-read-only`.
-pub(super) const ER_OPTION_PREVENTS_STATEMENT: u16 = 1290;
 
 /// Whether the running statement is to be killed, and nothing else.
 pub(super) fn ends_statement(handle: &SessionHandle) -> bool {
@@ -314,7 +310,7 @@ fn in_place_of(handle: &SessionHandle, deadline: &Deadline, code: u16) -> Option
 pub(super) fn deadlock_in_place_of(handle: &SessionHandle, code: u16) -> Option<Failure> {
     let message = "Deadlock found when trying to get lock; try restarting transaction";
     (code == codes::ER_QUERY_INTERRUPTED && handle.has(Interrupt::Deadlock))
-        .then(|| Failure::new(Fault::Client, codes::ER_LOCK_DEADLOCK, b"40001", message))
+        .then(|| Failure::client(codes::ER_LOCK_DEADLOCK, message))
 }
 
 enum RelayStep {

@@ -3,7 +3,7 @@
 //! What must always hold: a session that is bound to a connection runs everything on that connection's shard; a statement that is
 //! for another one is refused, never run elsewhere than where it belongs.
 
-use weir_wire::{Failure, Fault, error::codes};
+use weir_wire::{Failure, error::codes};
 
 use super::Session;
 use super::route::Target;
@@ -46,6 +46,6 @@ impl Session {
             "This statement is for shard '{wanted}', and the session is bound to a connection of shard '{bound}'. End what \
              binds it first: WEIR SHOW SESSIONS names it"
         );
-        Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message)
+        Failure::client(codes::ER_NOT_SUPPORTED_YET, message)
     }
 }

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use weir_backend::Identity;
 use weir_backend::profile::SharedProfile;
 use weir_sql::{Class, Dialect, Effects, LexMode, Pins, TextKind};
+use weir_wire::error::codes;
 use weir_wire::{Failure, StatusFlags};
 
 use super::condition::Condition;
@@ -250,7 +251,7 @@ pub(crate) fn runs_others(class: &Class) -> bool {
 pub(crate) fn pins_left_by_failure(pins: Pins, code: u16, runs_others: bool) -> Pins {
     match code {
         _ if runs_others => pins,
-        1064 | 1630 => Pins::empty(),
+        codes::ER_PARSE_ERROR | codes::ER_FUNC_INEXISTENT_NAME_COLLISION => Pins::empty(),
         _ => pins - MADE_OR_NOT,
     }
 }

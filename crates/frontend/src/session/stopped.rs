@@ -3,7 +3,7 @@
 //! What must always hold: whoever stops a statement says whether the client still has to be told.
 
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault, Malformed};
+use weir_wire::{Failure, Malformed};
 
 use crate::client::ClientError;
 
@@ -26,18 +26,13 @@ impl From<ClientError> for SessionEnd {
     fn from(error: ClientError) -> Self {
         match error {
             ClientError::Gone => SessionEnd::Quit,
-            ClientError::Frame(weir_wire::frame::FrameError::TooLarge { .. }) => SessionEnd::Told(Failure::new(
-                Fault::Client,
+            ClientError::Frame(weir_wire::frame::FrameError::TooLarge { .. }) => SessionEnd::Told(Failure::client(
                 codes::ER_NET_PACKET_TOO_LARGE,
-                b"08S01",
                 "Got a packet bigger than 'max_allowed_packet' bytes",
             )),
-            ClientError::Frame(weir_wire::frame::FrameError::OutOfOrder { .. }) => SessionEnd::Told(Failure::new(
-                Fault::Client,
-                codes::ER_NET_PACKETS_OUT_OF_ORDER,
-                b"08S01",
-                "Got packets out of order",
-            )),
+            ClientError::Frame(weir_wire::frame::FrameError::OutOfOrder { .. }) => {
+                SessionEnd::Told(Failure::client(codes::ER_NET_PACKETS_OUT_OF_ORDER, "Got packets out of order"))
+            }
             other => SessionEnd::Client(other),
         }
     }
@@ -74,5 +69,5 @@ impl From<Failure> for Stopped {
 }
 
 pub(in crate::session) fn malformed(error: Malformed) -> Failure {
-    Failure::new(Fault::Client, codes::ER_MALFORMED_PACKET, b"HY000", error.to_string())
+    Failure::client(codes::ER_MALFORMED_PACKET, error.to_string())
 }

@@ -1,8 +1,8 @@
 //! A text that can't be read.
 
 use weir_sql::SyntaxError;
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 /// A text that can't be read, in the words of a kind of server.
 pub(super) fn syntax_error(error: &SyntaxError, mariadb: bool) -> Failure {
@@ -14,7 +14,7 @@ pub(super) fn syntax_error(error: &SyntaxError, mariadb: bool) -> Failure {
         number + message[number..].bytes().take_while(u8::is_ascii_digit).count()
     });
     let form = error.form().map(|form| format!(". This is Weir's own, written {form}")).unwrap_or_default();
-    Failure::new(Fault::Client, codes::ER_PARSE_ERROR, b"42000", format!("{}{form}", &message[..end]))
+    Failure::client(codes::ER_PARSE_ERROR, format!("{}{form}", &message[..end]))
 }
 
 #[cfg(test)]

@@ -31,9 +31,6 @@ use kind::{HARMLESS, Joins};
 use lease::{Shown, StatementLease};
 pub(super) use participants::StatementLeases;
 
-/// "XA_RBROLLBACK".
-const ER_XA_RBROLLBACK: u16 = 1402;
-
 /// A savepoint that is open.
 #[derive(Debug)]
 struct Savepoint {

@@ -7,15 +7,13 @@
 use std::sync::Arc;
 
 use weir_sql::{Class, Effects, Pins};
+use weir_wire::Failure;
 use weir_wire::auth::{Channel, Password};
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 use super::Session;
 use crate::login;
 use crate::verified::Demands;
-
-const ER_USER_LIMIT_REACHED: u16 = 1226;
 
 impl Session {
     /// Lets the session's user in, or not. `told`: the client has told the password, and nothing has proved it.
@@ -100,7 +98,7 @@ impl Session {
     fn exceeds(&self, resource: &str, most: usize) -> Failure {
         self.endpoint.metrics.refused.inc();
         let message = format!("User '{}' has exceeded the '{resource}' resource (current value: {most})", self.user);
-        Failure::new(Fault::Client, ER_USER_LIMIT_REACHED, b"42000", message)
+        Failure::client(codes::ER_USER_LIMIT_REACHED, message)
     }
 
     /// A text has run: if it may have changed accounts, nothing that was given before is given again, on any server.

@@ -10,6 +10,7 @@ use weir_sql::ast::{ExprKind, Load};
 use weir_sql::facts::Varies;
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{LexMode, Lexer, TokenKind};
+use weir_wire::error::codes;
 
 use super::Input;
 use super::edits::Edits;
@@ -118,7 +119,7 @@ fn columns(load: &Load<'_>, target: &Target<'_>) -> Result<(Vec<Option<usize>>, 
     let mut column = |expr: &weir_sql::ast::Expr<'_>| match &expr.kind {
         ExprKind::Column(name) => table.column(name.name.name).map(Some).ok_or_else(|| {
             let name = String::from_utf8_lossy(name.name.name);
-            super::mistake(1054, b"42S22", format!("Unknown column '{name}' in 'field list'"))
+            super::mistake(codes::ER_BAD_FIELD_ERROR, format!("Unknown column '{name}' in 'field list'"))
         }),
         ExprKind::UserVariable(name) if name.name.is_ascii() && !name.name.contains(&b'`') => {
             let name = String::from_utf8_lossy(name.name).to_ascii_lowercase();
@@ -289,8 +290,7 @@ impl Format {
             [] => Ok(None),
             [byte] => Ok(Some(byte)),
             _ => Err(super::mistake(
-                1083,
-                b"42000",
+                codes::ER_WRONG_FIELD_TERMINATORS,
                 "Field separator argument is not what is expected; check the manual",
             )),
         };

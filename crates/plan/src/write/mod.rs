@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use weir_catalog::{Catalog, Constant, Database, Located, ShardId, Table, Weights};
 use weir_sql::ast::{Expr, Statement, StatementKind};
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
 
 use crate::session::SessionFacts;
 use crate::{Need, Plan, Refusal};
@@ -95,6 +95,6 @@ pub fn plan_write(input: &Input<'_>) -> Result<Plan, Refusal> {
 }
 
 /// An error of the client's that a server would report.
-fn mistake(code: u16, sqlstate: &[u8; 5], message: impl Into<String>) -> Refusal {
-    Refusal::Failure(Failure::new(Fault::Client, code, sqlstate, message))
+fn mistake(code: u16, message: impl Into<String>) -> Refusal {
+    Refusal::Failure(Failure::client(code, message))
 }

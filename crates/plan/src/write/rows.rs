@@ -5,6 +5,7 @@ use std::ops::Range;
 use weir_catalog::Table;
 use weir_sql::ast::{Assignment, Expr, ExprKind, Insert, InsertSource, ValueWord, ValuesRow};
 use weir_sql::{LexMode, Lexer, TokenKind};
+use weir_wire::error::codes;
 
 use super::mistake;
 use crate::Refusal;
@@ -58,7 +59,7 @@ impl<'a> Rows<'a> {
             None => Ok(()),
             Some(at) => {
                 let message = format!("Column count doesn't match value count at row {}", at + 1);
-                Err(mistake(1136, b"21S01", message))
+                Err(mistake(codes::ER_WRONG_VALUE_COUNT_ON_ROW, message))
             }
         }
     }
@@ -73,7 +74,7 @@ impl<'a> Rows<'a> {
         let Some(name) = name else { return Ok(()) };
         let words = [name.database, name.table, Some(name.name)].into_iter().flatten();
         let words: Vec<_> = words.map(|word| String::from_utf8_lossy(word.name)).collect();
-        Err(mistake(1054, b"42S22", format!("Unknown column '{}' in 'field list'", words.join("."))))
+        Err(mistake(codes::ER_BAD_FIELD_ERROR, format!("Unknown column '{}' in 'field list'", words.join("."))))
     }
 
     pub(super) fn len(&self) -> usize {

@@ -19,10 +19,10 @@ use tokio::sync::watch;
 use weir_admin::network::Network;
 use weir_frontend::{Door, Endpoint, Incoming, Worker};
 use weir_frontend::{Peer, Socket};
+use weir_wire::Failure;
 use weir_wire::error::codes;
 use weir_wire::frame::put_packet;
 use weir_wire::packets::encode_failure;
-use weir_wire::{Failure, Fault};
 
 use super::ServeError;
 use super::takeover::{Inherited, Name, Offer};
@@ -158,7 +158,7 @@ impl Dealer {
 
     fn refuse(&self, client: &Incoming) {
         self.endpoint.metrics.refused.inc();
-        let failure = Failure::new(Fault::Client, codes::ER_CON_COUNT_ERROR, b"08004", "Too many connections");
+        let failure = Failure::client(codes::ER_CON_COUNT_ERROR, "Too many connections");
         let mut packet = BytesMut::new();
         put_packet(&mut packet, 0, &encode_failure(&failure));
         // It fits into a new socket's buffer: the write does not wait.

@@ -13,8 +13,8 @@ use weir_admin::{Change, ChangeOutcome, Later, Operations, Setting};
 use weir_backend::pool::PoolSettings;
 use weir_backend::{ConnectSettings, Replaceable};
 use weir_frontend::Endpoint;
+use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault};
 
 use super::{ServeError, backend_tls};
 use crate::config::checked::{Api, CheckedConfig, ClientTlsCertificate, Group, Listen, Server, Takeover};
@@ -251,7 +251,7 @@ impl Operations for Live {
     fn set_log_level(&self, level: &str) -> Result<(), Failure> {
         self.log.set_level(level).map_err(|why| {
             let message = format!("Variable 'log level' can't be set to the value of '{level}': {why}");
-            Failure::new(Fault::Client, codes::ER_WRONG_VALUE_FOR_VAR, b"42000", message)
+            Failure::client(codes::ER_WRONG_VALUE_FOR_VAR, message)
         })?;
         tracing::info!(level, "the log level was changed by a command");
         Ok(())
@@ -260,7 +260,7 @@ impl Operations for Live {
     fn reload(&self) -> Later<Vec<Change>> {
         let failed = |why: String| {
             let message = format!("Incorrect arguments to RELOAD: nothing was changed: {}", why.replace('\n', "; "));
-            Failure::new(Fault::Client, codes::ER_WRONG_ARGUMENTS, b"HY000", message)
+            Failure::client(codes::ER_WRONG_ARGUMENTS, message)
         };
         let (itself, control) = (self.itself.clone(), self.control.clone());
         Box::pin(async move {

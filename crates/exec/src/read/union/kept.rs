@@ -5,7 +5,8 @@
 use std::collections::HashMap;
 
 use weir_plan::{Combine, Union};
-use weir_wire::{Failure, Fault};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 /// A row's key, and the row.
 type Keyed = (Vec<u8>, Vec<u8>);
@@ -58,7 +59,7 @@ impl Kept {
              fewer rows in its queries",
             self.limit
         );
-        Err(Failure::new(Fault::Client, ER_OUT_OF_SORTMEMORY, b"HY001", message))
+        Err(Failure::client(codes::ER_OUT_OF_SORTMEMORY, message))
     }
 
     /// The present query has no more rows.
@@ -129,9 +130,6 @@ impl Kept {
 fn size((key, row): &Keyed) -> usize {
     size_of::<Keyed>() + key.capacity() + row.capacity()
 }
-
-/// Source: MySQL Error Message Reference.
-const ER_OUT_OF_SORTMEMORY: u16 = 1038;
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use weir_sql::hot_row::{CounterMove, HotText};
 use weir_sql::resolve::Context;
 use weir_sql::{Bump, Class, Effects, classify};
 use weir_wire::resultset::{Column, ResultSet};
-use weir_wire::{Failure, Fault, error::codes};
+use weir_wire::{Failure, error::codes};
 
 use super::super::Session;
 use super::super::statement::{Form, Statement};
@@ -30,7 +30,7 @@ impl Session {
         let Some(sharding) = self.sharding() else {
             let Some(hot_row) = hot_row else {
                 let message = "There is one shard, or the session has chosen one (weir_shard): every statement runs there as it is";
-                return Err(Failure::new(Fault::Client, codes::ER_NOT_SUPPORTED_YET, b"42000", message).into());
+                return Err(Failure::client(codes::ER_NOT_SUPPORTED_YET, message).into());
             };
             let shard = self.chosen_shard.unwrap_or(HOME);
             self.answer_explain(&[("Shard".to_owned(), self.name_of_shard(shard)), hot_row]);
@@ -132,5 +132,8 @@ fn quoted(name: &[u8]) -> Vec<u8> {
 
 /// Access to a database, a table, a column denied.
 fn is_denied(code: u16) -> bool {
-    matches!(code, 1044 | 1142 | 1143)
+    matches!(
+        code,
+        codes::ER_DBACCESS_DENIED_ERROR | codes::ER_TABLEACCESS_DENIED_ERROR | codes::ER_COLUMNACCESS_DENIED_ERROR
+    )
 }

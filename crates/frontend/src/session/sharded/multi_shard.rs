@@ -15,7 +15,7 @@ use weir_shards::Sharding;
 use weir_sql::{Class, Effects};
 use weir_wire::error::codes;
 use weir_wire::packets::OkPacket;
-use weir_wire::{Capabilities, Failure, Fault};
+use weir_wire::{Capabilities, Failure};
 
 use super::super::Session;
 use super::super::latest::{Diagnostics, Left};
@@ -241,7 +241,7 @@ impl Session {
     ) -> Result<MultiShardResult, Stopped> {
         if !self.client.capabilities.contains(Capabilities::LOCAL_FILES) {
             let message = "Loading local data is disabled; this must be enabled on both the client and server sides";
-            return Err(Failure::new(Fault::Client, 3948, b"42000", message).into());
+            return Err(Failure::client(codes::ER_CLIENT_LOCAL_FILES_DISABLED, message).into());
         }
         let shared = self.shared.clone();
         let (killing, running, handle) = (self.killing(), running(parts), self.handle.clone());

@@ -12,7 +12,7 @@ use weir_sql::ast::{self, StatementKind};
 use weir_sql::resolve::{Context, resolve};
 use weir_sql::{Bump, LexMode, Parsed, SyntaxError};
 use weir_wire::error::{codes, not_supported};
-use weir_wire::{Failure, Fault, Malformed};
+use weir_wire::{Failure, Malformed};
 
 use super::super::Session;
 use super::super::statement::Statement;
@@ -98,7 +98,7 @@ impl Session {
         let planned = planned.await;
         planned.unwrap_or_else(|error| {
             let message = format!("The statement could not be planned: {error}");
-            Err(Failure::new(Fault::Weir, codes::ER_UNKNOWN_ERROR, b"HY000", message))
+            Err(Failure::weir(codes::ER_UNKNOWN_ERROR, message))
         })
     }
 
@@ -267,13 +267,13 @@ fn hinted(text: &[u8], mode: LexMode, catalog: &Catalog) -> Result<Option<ShardI
         let shards = catalog.shards.join(", ");
         let message =
             format!("A hint names its shard in parentheses, /*+ WEIR_SHARD(name) */: the shards are {shards}");
-        return Err(Failure::new(Fault::Client, codes::ER_UNKNOWN_ERROR, b"HY000", message));
+        return Err(Failure::client(codes::ER_UNKNOWN_ERROR, message));
     }
     let name = String::from_utf8_lossy(hint.name);
     match catalog.shard(&name) {
         None if hint.blank.is_some() => {
             let message = format!("There is no shard '{name}': the shards are {}", catalog.shards.join(", "));
-            Err(Failure::new(Fault::Client, codes::ER_UNKNOWN_ERROR, b"HY000", message))
+            Err(Failure::client(codes::ER_UNKNOWN_ERROR, message))
         }
         shard => Ok(shard),
     }

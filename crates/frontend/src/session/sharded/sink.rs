@@ -4,10 +4,10 @@ use bytes::{Buf, BytesMut};
 use weir_admin::sessions::SessionHandle;
 use weir_exec::Sink;
 use weir_exec::write::Source;
+use weir_wire::Failure;
 use weir_wire::error::codes;
 use weir_wire::frame::HEADER;
 use weir_wire::packets::encode_failure;
-use weir_wire::{Failure, Fault};
 
 use super::super::relay::deadlock_in_place_of;
 use crate::client::{Client, ClientError, FLUSH_AT, Mark};
@@ -83,7 +83,7 @@ impl Sink for ClientSink<'_> {
 }
 
 fn failure_of(error: &ClientError) -> Failure {
-    Failure::new(Fault::Client, codes::ER_NET_READ_ERROR, b"08S01", error.to_string())
+    Failure::client(codes::ER_NET_READ_ERROR, error.to_string())
 }
 
 /// The client's file.
@@ -109,7 +109,7 @@ impl<'a> ClientFile<'a> {
     }
 
     fn gone(&mut self, error: ClientError) -> Failure {
-        let failure = Failure::new(Fault::Client, codes::ER_NET_READ_ERROR, b"08S01", error.to_string());
+        let failure = Failure::client(codes::ER_NET_READ_ERROR, error.to_string());
         self.error = Some(error);
         failure
     }

@@ -6,7 +6,7 @@
 
 use weir_sql::{Class, Effects, Pins, RoutingHint, TextKind};
 use weir_topology::Level;
-use weir_wire::{Failure, Fault, error::codes};
+use weir_wire::{Failure, error::codes};
 
 use super::decide::not_on_replica;
 use crate::session::transaction::kind::Joins;
@@ -158,7 +158,7 @@ fn refused_on_replica(class: &Class, mariadb: bool) -> Option<Failure> {
     class.effects.intersects(Effects::WRITES | Effects::IMPLICIT_COMMIT).then(|| {
         let end = if mariadb { "" } else { "." };
         let message = format!("Cannot execute statement in a READ ONLY transaction{end}");
-        Failure::new(Fault::Client, codes::ER_CANT_EXECUTE_IN_READ_ONLY, b"25006", message)
+        Failure::client(codes::ER_CANT_EXECUTE_IN_READ_ONLY, message)
     })
 }
 

@@ -14,12 +14,10 @@ use weir_sql::{Bump, Class, Effects, Pins, RoutingHint, StateValues, TextKind, c
 use weir_wire::error::codes;
 use weir_wire::params::Parameter;
 use weir_wire::stmt::{Execute, statement_id};
-use weir_wire::{Capabilities, Command, Failure, Fault};
+use weir_wire::{Capabilities, Command, Failure};
 
 use super::super::Session;
-use super::super::prepared_statement::{
-    LAST_PREPARED, MOST_STATEMENTS, PreparedStatement, TOO_MANY_STATEMENTS, too_many_statements,
-};
+use super::super::prepared_statement::{LAST_PREPARED, MOST_STATEMENTS, PreparedStatement, too_many_statements};
 use super::super::stopped::{SessionEnd, Stopped, malformed};
 use super::hinted::{malformed_hint, may_be_hinted, not_hinted};
 use super::{Execution, Form, Statement, names_server_threads};
@@ -30,7 +28,7 @@ mod held;
 fn unknown_statement(id: u32, command: &str, mariadb: bool) -> Failure {
     let command = if mariadb { command } else { "mysql_stmt_precheck" };
     let message = format!("Unknown prepared statement handler ({id}) given to {command}");
-    Failure::new(Fault::Client, codes::ER_UNKNOWN_STMT_HANDLER, b"HY000", message)
+    Failure::client(codes::ER_UNKNOWN_STMT_HANDLER, message)
 }
 
 /// What COM_STMT_PREPARE asks for.
@@ -124,7 +122,7 @@ impl Session {
         match class.kind {
             TextKind::Weir(_) => {
                 let message = "This command is not supported in the prepared statement protocol yet";
-                return Err(Failure::new(Fault::Client, 1295, b"HY000", message));
+                return Err(Failure::client(codes::ER_UNSUPPORTED_PS, message));
             }
             TextKind::SetUserVariables(_) => class.pins |= Pins::COMPUTED_USER_VARIABLE,
             _ => {}
@@ -171,7 +169,10 @@ impl Session {
                 self.forward_reply(kind, &class, Some(id)).await
             };
             match prepared.await {
-                Ok(outcome) if outcome.error.is_some_and(|(code, _)| code == TOO_MANY_STATEMENTS) && !room_made => {
+                Ok(outcome)
+                    if outcome.error.is_some_and(|(code, _)| code == codes::ER_MAX_PREPARED_STMT_COUNT_REACHED)
+                        && !room_made =>
+                {
                     self.client.take_back(before);
                     room_made = true;
                     self.make_room_for_statements().await;
@@ -208,7 +209,7 @@ impl Session {
         connection.flush().await?;
         self.confirm_state().await?;
         let prepared = match self.connection().prepare(&key.text).await {
-            Err(failure) if failure.code == TOO_MANY_STATEMENTS => {
+            Err(failure) if failure.code == codes::ER_MAX_PREPARED_STMT_COUNT_REACHED => {
                 self.make_room_for_statements().await;
                 self.connection().prepare(&key.text).await?
             }

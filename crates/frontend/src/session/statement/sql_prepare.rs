@@ -13,9 +13,9 @@ use weir_backend::statement::StatementKey;
 use weir_catalog::Constant;
 use weir_sql::ast::{ExecuteSource, Expr, ExprKind, StatementKind};
 use weir_sql::{Bump, Class, Effects, Pins, TextKind, classify};
+use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
 use weir_wire::packets::OkPacket;
-use weir_wire::{Failure, Fault};
 
 use super::super::Session;
 use super::super::condition::Condition;
@@ -217,7 +217,7 @@ impl Session {
         };
         if names.len() != prepared.parameters {
             let message = "Incorrect arguments to EXECUTE";
-            return Err(Failure::new(Fault::Client, codes::ER_WRONG_ARGUMENTS, b"HY000", message).into());
+            return Err(Failure::client(codes::ER_WRONG_ARGUMENTS, message).into());
         }
         if self.state.profile.parsing() != *prepared.parsing {
             let message = "The default database, sql_mode or the character sets have changed since this statement was prepared: PREPARE it again";
@@ -298,5 +298,5 @@ fn as_parameter(constant: Constant) -> Constant {
 
 fn unknown(name: &str, command: &str) -> Failure {
     let message = format!("Unknown prepared statement handler ({name}) given to {command}");
-    Failure::new(Fault::Client, codes::ER_UNKNOWN_STMT_HANDLER, b"HY000", message)
+    Failure::client(codes::ER_UNKNOWN_STMT_HANDLER, message)
 }

@@ -6,7 +6,7 @@
 use weir_backend::Admission;
 use weir_backend::admission::AdmissionPermit;
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault, StatusFlags};
+use weir_wire::{Failure, StatusFlags};
 
 use super::super::Session;
 use super::super::stopped::{SessionEnd, Stopped};
@@ -72,7 +72,7 @@ impl Session {
                 "Too many connections: {most} sessions have transactions or statements over several shards, and none ended within \
                  {bound:?}. Raise pool.max_connections and the servers' max_connections"
             );
-            Failure::new(Fault::Weir, codes::ER_CON_COUNT_ERROR, b"08004", message).into()
+            Failure::weir(codes::ER_CON_COUNT_ERROR, message).into()
         })
     }
 

@@ -6,13 +6,13 @@ use weir_backend::Position;
 use weir_sql::Pins;
 use weir_txn::{CommitParticipant, Ended, Role, Verdict};
 use weir_wire::error::codes;
-use weir_wire::{Failure, Fault, StatusFlags};
+use weir_wire::{Failure, StatusFlags};
 
 use super::super::Session;
 use super::super::state::Begin;
 use super::super::stopped::{SessionEnd, Stopped};
+use super::Participant;
 use super::kind::Ends;
-use super::{ER_XA_RBROLLBACK, Participant};
 use crate::backends::shard_id;
 
 impl Session {
@@ -84,7 +84,7 @@ impl Session {
 
     fn rolled_back_failure() -> Failure {
         let message = "XA_RBROLLBACK: Transaction branch was rolled back";
-        Failure::new(Fault::Server, ER_XA_RBROLLBACK, b"XA100", message)
+        Failure::server(codes::ER_XA_RBROLLBACK, message)
     }
 
     /// Ends the transaction on all parts. Nothing stops it: neither the client's end nor a kill.

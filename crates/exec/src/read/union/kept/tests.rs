@@ -1,5 +1,6 @@
 use weir_catalog::ShardId;
 use weir_plan::{Read, UnionPart};
+use weir_wire::error::codes;
 
 use super::*;
 
@@ -58,5 +59,5 @@ fn only_what_can_be_wanted_is_kept() {
     assert_eq!(kept.into_rows().count(), 7);
     let mut kept = Kept::new(&union(&[Combine::All], None), 16 << 10);
     let failure = (0..100_000).find_map(|_| kept.put(b"k", b"row").err()).expect("it is too much");
-    assert_eq!(failure.code, ER_OUT_OF_SORTMEMORY);
+    assert_eq!(failure.code, codes::ER_OUT_OF_SORTMEMORY);
 }

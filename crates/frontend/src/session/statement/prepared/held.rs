@@ -7,9 +7,10 @@ use std::rc::Rc;
 
 use weir_backend::statement::StatementKey;
 use weir_sql::{Class, Effects};
+use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::statement_id;
-use weir_wire::{Command, Failure, Fault, Malformed, StatusFlags};
+use weir_wire::{Command, Failure, Malformed, StatusFlags};
 
 use super::super::super::Session;
 use super::super::super::prepared_statement::{LAST_PREPARED, PreparedStatement};
@@ -72,7 +73,7 @@ impl Session {
         if !statement.cursor {
             let end = if self.identity.mariadb { "" } else { "." };
             let message = format!("The statement ({id}) has no open cursor{end}");
-            return Err(Failure::new(Fault::Client, 1421, b"HY000", message).into());
+            return Err(Failure::client(codes::ER_STMT_HAS_NO_OPEN_CURSOR, message).into());
         }
         let key = statement.key.clone();
         let server_id = self.have_statement(&key).await?;
