@@ -20,7 +20,8 @@ pub struct Definition {
     /// What servers are sent.
     pub statement: Sent,
     /// What kind of thing it does: decides how a shard that has it already is recognised.
-    pub deed: DefinitionKind,
+    #[serde(rename = "deed")]
+    pub kind: DefinitionKind,
     /// What it is about: refused to other definitions until this one has ended.
     pub objects: Vec<Object>,
     /// Its shards, in the order in which they are asked, and how far each is.

@@ -30,7 +30,7 @@ fn definition(objects: Vec<Object>) -> Definition {
     Definition {
         id: 0,
         statement: Sent { text: Some("CREATE TABLE t (id INT)".into()), ..Sent::default() },
-        deed: DefinitionKind::CreateTable,
+        kind: DefinitionKind::CreateTable,
         objects,
         shards: vec![(ShardId(0), Progress::Pending), (ShardId(1), Progress::Pending)],
         changes: Vec::new(),

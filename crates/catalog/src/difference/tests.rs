@@ -149,7 +149,7 @@ fn a_routine_is_touched_when_a_definition_of_it_begins_and_a_table_is_not() {
             new.begin_definition(Definition {
                 id: 0,
                 statement: Sent::default(),
-                deed: DefinitionKind::Again,
+                kind: DefinitionKind::Again,
                 objects: Vec::new(),
                 shards: Vec::new(),
                 changes: vec![change],

@@ -62,7 +62,7 @@ fn rename(
         intent.changes.retain(|change| matches!(change, Change::StartSequence(..)));
         intent.changes.extend([Change::Rename(from.clone(), to.clone()), Change::RereadTable(to.clone())]);
         intent.objects.push(to);
-        intent.deed = DefinitionKind::Rename;
+        intent.kind = DefinitionKind::Rename;
     }
     Ok(())
 }

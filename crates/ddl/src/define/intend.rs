@@ -82,8 +82,8 @@ fn intend_other(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, 
             None => Ok(None),
         },
         StatementKind::CreateRoutine(routine) => {
-            let deed = if routine.or_replace { DefinitionKind::Again } else { DefinitionKind::Create };
-            programs::create_routine(asked, catalog, routine, deed)
+            let kind = if routine.or_replace { DefinitionKind::Again } else { DefinitionKind::Create };
+            programs::create_routine(asked, catalog, routine, kind)
         }
         StatementKind::CreateLibrary(library) => whole_database(asked, catalog, &library.name, DefinitionKind::Create),
         StatementKind::AlterRoutine(routine) => programs::alter_routine(asked, catalog, routine),
@@ -123,14 +123,14 @@ fn create_database(
     let shards = named.unwrap_or_else(|| shards::all(catalog));
     let mut changes = vec![Change::AddDatabase(name.clone(), shards.clone())];
     changes.extend(single.map(|single| Change::DefaultSingle(name.clone(), single)));
-    let deed = if create.or_replace { DefinitionKind::Again } else { DefinitionKind::Create };
+    let kind = if create.or_replace { DefinitionKind::Again } else { DefinitionKind::Create };
     if known.is_some() {
         if shards != shards::of_database(catalog, &name) {
             return Err(not_supported("OR REPLACE can't move a database to other shards: drop it first"));
         }
         changes.insert(0, Change::DropDatabase(name));
     }
-    let intent = Intent::new(asked, deed, vec![object], shards).with(changes);
+    let intent = Intent::new(asked, kind, vec![object], shards).with(changes);
     Ok(Some(Intent { if_not_exists: create.if_not_exists, ..intent }))
 }
 
@@ -217,7 +217,7 @@ fn accounts(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Fail
             "SET PASSWORD and SET DEFAULT ROLE affect all shards: run them separately from other settings, in statements of their own",
         ));
     }
-    let (deed, secret) = match asked.statement.kind {
+    let (kind, secret) = match asked.statement.kind {
         StatementKind::CreateUser(create) => {
             (if create.or_replace { DefinitionKind::Again } else { DefinitionKind::Create }, true)
         }
@@ -254,7 +254,7 @@ fn accounts(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Fail
         }
         _ => Vec::new(),
     };
-    Ok(Some(Intent { secret, ..Intent::new(asked, deed, objects, shards).with(changes) }))
+    Ok(Some(Intent { secret, ..Intent::new(asked, kind, objects, shards).with(changes) }))
 }
 
 /// Whether a server is to make up a password (MySQL).

@@ -16,7 +16,7 @@ const SHOWN: usize = 200;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Intent {
     /// What kind of thing it is.
-    pub deed: DefinitionKind,
+    pub kind: DefinitionKind,
     /// What it is about.
     pub objects: Vec<Object>,
     /// The shards, in the order in which they are asked: the first one alone.
@@ -43,9 +43,9 @@ pub struct Intent {
 
 impl Intent {
     /// An intent that sends the client's own text.
-    pub(super) fn new(asked: &Asked<'_>, deed: DefinitionKind, objects: Vec<Object>, shards: Vec<ShardId>) -> Intent {
+    pub(super) fn new(asked: &Asked<'_>, kind: DefinitionKind, objects: Vec<Object>, shards: Vec<ShardId>) -> Intent {
         Intent {
-            deed,
+            kind,
             objects,
             shards,
             text: asked.text.to_vec(),
@@ -102,7 +102,7 @@ impl Intent {
         Ok(weir_catalog::Definition {
             id: 0,
             statement,
-            deed: self.deed,
+            kind: self.kind,
             objects: self.objects.clone(),
             shards: self.shards.iter().map(|shard| (*shard, Progress::Pending)).collect(),
             changes: self.changes.clone(),
@@ -133,9 +133,9 @@ pub(super) fn whole_database(
     asked: &Asked<'_>,
     catalog: &Catalog,
     name: &ObjectName<'_>,
-    deed: DefinitionKind,
+    kind: DefinitionKind,
 ) -> Result<Option<Intent>, Failure> {
     let Some(object) = object(asked, catalog, name)? else { return Ok(None) };
     let shards = shards::of_database(catalog, &object.database);
-    Ok(Some(Intent::new(asked, deed, vec![object], shards)))
+    Ok(Some(Intent::new(asked, kind, vec![object], shards)))
 }

@@ -20,7 +20,7 @@ pub(super) fn create_routine(
     asked: &Asked<'_>,
     catalog: &Catalog,
     routine: &CreateRoutine<'_>,
-    deed: DefinitionKind,
+    definition: DefinitionKind,
 ) -> Result<Option<Intent>, Failure> {
     let Some(object) = names::object(asked, catalog, &routine.name)? else { return Ok(None) };
     if let (true, RoutineBody::Statement(body)) = (routine.function, routine.body) {
@@ -34,7 +34,7 @@ pub(super) fn create_routine(
     }
     let shards = shards::of_database(catalog, &object.database);
     let change = Change::RereadRoutine(object.clone(), kind(routine.function));
-    Ok(Some(Intent::new(asked, deed, vec![object], shards).with(vec![change])))
+    Ok(Some(Intent::new(asked, definition, vec![object], shards).with(vec![change])))
 }
 
 fn kind(function: bool) -> RoutineKind {
@@ -96,9 +96,9 @@ pub(super) fn create_trigger(
     }
     let object = names::object(asked, catalog, &trigger.name)?.unwrap_or_else(|| table.clone());
     let shards = shards::of_object(catalog, &table);
-    let deed = if trigger.or_replace { DefinitionKind::Again } else { DefinitionKind::Create };
+    let kind = if trigger.or_replace { DefinitionKind::Again } else { DefinitionKind::Create };
     let changes = vec![Change::PutTrigger(object.clone(), table.clone()), Change::RereadTable(table.clone())];
-    Ok(Some(Intent::new(asked, deed, vec![object, table], shards).with(changes)))
+    Ok(Some(Intent::new(asked, kind, vec![object, table], shards).with(changes)))
 }
 
 /// DROP TRIGGER: on its table's shards, if the table is known.
@@ -122,7 +122,7 @@ pub(super) fn event(
     catalog: &Catalog,
     name: &ObjectName<'_>,
     body: Option<Span>,
-    deed: DefinitionKind,
+    kind: DefinitionKind,
 ) -> Result<Option<Intent>, Failure> {
     let Some(object) = names::object(asked, catalog, name)? else { return Ok(None) };
     if let Some(body) = body {
@@ -135,7 +135,7 @@ pub(super) fn event(
         }
     }
     let shards = shards::of_database(catalog, &object.database);
-    Ok(Some(Intent::new(asked, deed, vec![object], shards)))
+    Ok(Some(Intent::new(asked, kind, vec![object], shards)))
 }
 
 /// What the body of a program may use. More than it does use: any name counts that is a table's.

@@ -72,6 +72,6 @@ pub(super) fn half_done(catalog: &Arc<Catalog>, id: u64) -> Failure {
 }
 
 /// Whether a definition only makes a table known again, and may be left out when all shards are equal.
-pub(super) fn compares(deed: DefinitionKind) -> bool {
-    matches!(deed, DefinitionKind::CreateTable | DefinitionKind::ChangeTable)
+pub(super) fn compares(kind: DefinitionKind) -> bool {
+    matches!(kind, DefinitionKind::CreateTable | DefinitionKind::ChangeTable)
 }

@@ -104,7 +104,7 @@ async fn taken_back(
     has_it: bool,
     shards: &mut (impl Reach + ?Sized),
 ) -> Result<(), String> {
-    let way_on = match definition.deed {
+    let way_on = match definition.kind {
         DefinitionKind::Drop => "DROP … IF EXISTS through Weir drops it on the others too",
         DefinitionKind::Again => "run the statement again through Weir",
         _ => "undo it there by hand",
@@ -113,7 +113,7 @@ async fn taken_back(
     if !has_it && (accounts || definition.undo.is_impossible()) {
         return Err(format!("whether the shard has it is unknown; if so, {way_on}"));
     }
-    if definition.deed == DefinitionKind::Rename && !has_it && !is_renamed(definition, catalog, shard, shards).await {
+    if definition.kind == DefinitionKind::Rename && !has_it && !is_renamed(definition, catalog, shard, shards).await {
         return Ok(());
     }
     match undo::undo(&definition.undo, catalog, &definition.changes, shard, shards).await {
@@ -158,7 +158,7 @@ async fn one(
     shard: ShardId,
     shards: &mut (impl Reach + ?Sized),
 ) -> Progress {
-    if definition.deed == DefinitionKind::ChangeTable && has_change(definition, shard, shards).await {
+    if definition.kind == DefinitionKind::ChangeTable && has_change(definition, shard, shards).await {
         return Progress::Done;
     }
     let text = definition.statement.text_for(shard).unwrap_or_default();
@@ -167,14 +167,14 @@ async fn one(
         ServerAnswer::Lost(failure) => return Progress::Lost(failure.to_string()),
         ServerAnswer::Refused(failure) => failure,
     };
-    let done = match verdict(definition.deed, &refusal) {
-        Verdict::Done if definition.deed == DefinitionKind::Drop => drop_rest(definition, shard, shards).await,
+    let done = match verdict(definition.kind, &refusal) {
+        Verdict::Done if definition.kind == DefinitionKind::Drop => drop_rest(definition, shard, shards).await,
         Verdict::Done => true,
-        Verdict::DoneIfSame if definition.deed == DefinitionKind::Rename => {
+        Verdict::DoneIfSame if definition.kind == DefinitionKind::Rename => {
             is_renamed(definition, catalog, shard, shards).await
         }
         // Compared with the others at the end.
-        Verdict::DoneIfSame => definition.deed == DefinitionKind::CreateTable,
+        Verdict::DoneIfSame => definition.kind == DefinitionKind::CreateTable,
         Verdict::Refused => false,
     };
     if done { Progress::Done } else { Progress::Failed(refusal.to_string()) }
@@ -230,7 +230,7 @@ async fn same_everywhere(
     catalog: &Catalog,
     shards: &mut (impl Reach + ?Sized),
 ) -> Result<(), Failure> {
-    let Some(table) = table(definition).filter(|_| compares(definition.deed)) else { return Ok(()) };
+    let Some(table) = table(definition).filter(|_| compares(definition.kind)) else { return Ok(()) };
     let mut first: Option<(ShardId, Vec<u8>)> = None;
     for (shard, _) in &definition.shards {
         let Some(own) = shown(&table, *shard, shards).await else {

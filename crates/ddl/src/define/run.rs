@@ -252,7 +252,7 @@ async fn in_part<R: Records>(
     intent: &Intent,
     parts: &mut [ShardLease],
 ) -> Result<Option<(u64, Intent)>, Failure> {
-    let rest = match intent.deed {
+    let rest = match intent.kind {
         DefinitionKind::Drop => multi_object::dropped_in_part(&records.catalog(), intent, parts).await,
         _ => None,
     };
@@ -301,8 +301,8 @@ async fn first<R: Records>(records: &R, id: u64, intent: &Intent, parts: &mut [S
         ServerAnswer::Refused(failure)
             if intent.shards.len() > 1
                 && intent.objects.len() == 1
-                && intent.deed == DefinitionKind::Drop
-                && verdict(intent.deed, &failure) == Verdict::Done =>
+                && intent.kind == DefinitionKind::Drop
+                && verdict(intent.kind, &failure) == Verdict::Done =>
         {
             Ok(First::Missing(failure))
         }

@@ -33,7 +33,7 @@ impl Answered {
     /// What an answer means by itself.
     pub(super) fn of(asked: &Asked<'_>, intent: &Intent, answer: ServerAnswer) -> Answered {
         match answer {
-            ServerAnswer::Reply(reply) if reply.warnings > 0 && makes_if_not_there(asked) => match intent.deed {
+            ServerAnswer::Reply(reply) if reply.warnings > 0 && makes_if_not_there(asked) => match intent.kind {
                 // One that nobody knows of, with rows perhaps that belong elsewhere.
                 DefinitionKind::CreateTable => Answered::Refused(there_already(intent)),
                 _ => Answered::There,
@@ -88,7 +88,7 @@ pub(super) async fn look_again(
 ) {
     for (shard, answer) in answers {
         let Answered::Refused(failure) = answer else { continue };
-        let there = match (definition.deed, verdict(definition.deed, failure)) {
+        let there = match (definition.kind, verdict(definition.kind, failure)) {
             (DefinitionKind::Drop, Verdict::Done) => drop_rest(definition, *shard, parts).await,
             (DefinitionKind::ChangeTable, _) => resume::has_change(definition, *shard, parts).await,
             (DefinitionKind::Rename, _) => resume::is_renamed(definition, catalog, *shard, parts).await,

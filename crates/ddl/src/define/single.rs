@@ -266,7 +266,7 @@ async fn record<R: Records>(
     let definition = Definition {
         id: 0,
         statement,
-        deed: DefinitionKind::Drop,
+        kind: DefinitionKind::Drop,
         objects: singles.to_vec(),
         shards: others.iter().map(|shard| (*shard, Progress::Pending)).collect(),
         changes: Vec::new(),

@@ -51,7 +51,7 @@ pub(super) fn create(
     if known.is_some() && shards != shards::of_object(catalog, &object) {
         return Err(not_supported("OR REPLACE can't move a table to other shards: drop it first").into());
     }
-    let deed = if create.or_replace { DefinitionKind::Again } else { DefinitionKind::CreateTable };
+    let kind = if create.or_replace { DefinitionKind::Again } else { DefinitionKind::CreateTable };
     let text = server_text(asked.text, create);
     let mut changes: Vec<Change> = first_value(asked, &placed, create)
         .map(|next| Change::StartSequence(object.clone(), next))
@@ -59,7 +59,7 @@ pub(super) fn create(
         .collect();
     let note = placed.note.clone();
     changes.push(Change::AddTable(object.clone(), placed));
-    let intent = Intent::new(asked, deed, vec![object], shards).with(changes);
+    let intent = Intent::new(asked, kind, vec![object], shards).with(changes);
     Ok(Some(Intent { text, note, if_not_exists: create.if_not_exists, ..intent }))
 }
 

@@ -22,17 +22,17 @@ pub(super) fn of(asked: &Asked<'_>, intent: &Intent) -> Undo {
     let Some(object) = intent.objects.first().filter(|_| intent.shards.len() > 1) else { return Undo::Impossible };
     let dropped = |what: &str| Undo::Send(format!("DROP {what} {}", quoted(object)));
     match asked.statement.kind {
-        StatementKind::CreateTable(_) if intent.deed == DefinitionKind::CreateTable => Undo::DropEmpty(object.clone()),
-        StatementKind::CreateDatabase(_) if intent.deed == DefinitionKind::Create => Undo::DropEmpty(object.clone()),
+        StatementKind::CreateTable(_) if intent.kind == DefinitionKind::CreateTable => Undo::DropEmpty(object.clone()),
+        StatementKind::CreateDatabase(_) if intent.kind == DefinitionKind::Create => Undo::DropEmpty(object.clone()),
         StatementKind::RenameTables(_) => Undo::Rename,
-        StatementKind::AlterTable(alter) if intent.deed == DefinitionKind::Rename && alter.actions.len() == 1 => {
+        StatementKind::AlterTable(alter) if intent.kind == DefinitionKind::Rename && alter.actions.len() == 1 => {
             Undo::Rename
         }
-        StatementKind::CreateView(_) if intent.deed == DefinitionKind::Create => dropped("VIEW"),
-        StatementKind::CreateRoutine(routine) if intent.deed == DefinitionKind::Create => {
+        StatementKind::CreateView(_) if intent.kind == DefinitionKind::Create => dropped("VIEW"),
+        StatementKind::CreateRoutine(routine) if intent.kind == DefinitionKind::Create => {
             dropped(if routine.function { "FUNCTION" } else { "PROCEDURE" })
         }
-        StatementKind::CreateTrigger(_) if intent.deed == DefinitionKind::Create => dropped("TRIGGER"),
+        StatementKind::CreateTrigger(_) if intent.kind == DefinitionKind::Create => dropped("TRIGGER"),
         StatementKind::CreateEvent(event) if !event.or_replace => dropped("EVENT"),
         StatementKind::CreateLibrary(_) => dropped("LIBRARY"),
         _ if object.database.is_empty() => account(asked),
@@ -80,7 +80,7 @@ pub(super) async fn capture(
         return;
     }
     match asked.statement.kind {
-        _ if intent.deed == DefinitionKind::ChangeTable => {
+        _ if intent.kind == DefinitionKind::ChangeTable => {
             if let Some(create) = shown(&object, "TABLE", first, shards).await {
                 intent.undo = Undo::Restore(object, create);
             }
