@@ -1,7 +1,7 @@
-//! How definitions enter the catalog, how far they are, and what they change in it.
+//! How definitions enter the catalog, record their progress, and change it.
 //!
-//! What must always hold: a definition is in the catalog before the first server hears of it, and leaves it in the same change
-//! that makes its effect known.
+//! What must always hold: a definition is in the catalog before the first server gets it, and leaves the catalog in the same change that
+//! makes its effect known.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,10 +1,9 @@
-//! Which collations can be a shard key's, and how their weights are asked for.
+//! Which collations a shard key may have, and how Weir asks a server for their weights.
 //!
-//! What must always hold: a collation passes only if a text's weights are those of its characters in a row, on the server that was asked.
-//! For character sets of one byte all pairs are tried. Those of Unicode are let in by name, because no sample of pairs proves that there are
-//! no contractions; the sample, which has all contractions of the default table, then shows that this server's has none.
-//!
-//! The functions here make texts of queries and read their rows; asking is for others.
+//! What must always hold: a collation passes only if the weights of a text are those of its characters in sequence, on the server that was
+//! asked. For single-byte character sets all pairs are tried. Unicode collations are allowed by name, because no sample of pairs proves that
+//! there are no contractions; the sample, which has all contractions of the default table, then shows that this server's collation has none.
+//! This module writes the queries and reads their rows; its callers send them.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! Whether rows of two tables with equal shard keys are on one shard.
 //!
-//! What must always hold: if [`colocated`] says yes, and the servers call a key's columns of one table equal to those of another, both rows
-//! are on the same shard.
+//! What must always hold: if [`colocated`] returns true, and the servers consider the key columns of two rows equal, both rows are on the
+//! same shard.
 
 use crate::key::KeyKind;
 use crate::model::Database;

@@ -1,7 +1,7 @@
-//! Definitions that are under way: what was sent to which shard, and what the catalog becomes when all of them have it.
+//! Definitions in progress: what each shard was sent, and what the catalog becomes when all of them have it.
 //!
-//! What must always hold: a definition is in the catalog before the first server hears of it, and leaves it in the same change
-//! that makes its effect known. Of two definitions in the catalog no object is in both, unless neither changes what is known of it.
+//! What must always hold: a definition is in the catalog before the first server gets it, and leaves the catalog in the same change that
+//! makes its effect known. No object is in two definitions at the same time, unless neither changes what is known of it.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! What is different between two catalogs, as far as plans of statements can depend on it.
+//! The difference of two catalogs, as far as plans of statements depend on it.
 //!
-//! What must always hold: of a statement whose [`Words`] mean none of the names of the difference, both catalogs give the same plan. So
-//! everything that plans look at without a name of the statement's, or of a view or routine behind it, makes everything different.
+//! What must always hold: if none of a statement's [`Words`] is a name of the difference, both catalogs give the same plan. A change of
+//! anything that the planner looks at without a name in the statement, or in a view or routine that it uses, therefore affects all plans.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

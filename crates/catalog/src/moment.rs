@@ -1,7 +1,8 @@
 //! Dates and times in texts.
 //!
-//! What must always hold: a text is read only if both kinds of server read it so in every sql_mode; all others are `None`. So two-digit
-//! years, unusual delimiters, offsets of time zones, days that the month has not and dates with some parts zero are left to the servers.
+//! What must always hold: a text is read only if both kinds of server read it the same way in every sql_mode; for all others the result is
+//! `None`. Two-digit years, unusual delimiters, time zone offsets, days that the month does not have and dates with zero parts are therefore
+//! left to the servers.
 
 /// A date and a time of it, to the microsecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

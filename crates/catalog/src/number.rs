@@ -1,7 +1,7 @@
-//! Exact numbers, as integers and decimals have them.
+//! Exact numbers: the values of integers and decimals.
 //!
-//! What must always hold: equal values have one form, whatever the type or the spelling they come from: `5`, `5.0`, `+05.00` and `5e0` are
-//! [`Number::Integer`], and what is none has no needless zeros.
+//! What must always hold: equal values have one form, whatever their type or spelling: `5`, `5.0`, `+05.00` and `5e0` are
+//! [`Number::Integer`], and other numbers have no needless zeros.
 
 use std::cmp::Ordering;
 

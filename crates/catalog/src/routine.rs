@@ -1,7 +1,6 @@
 //! Stored procedures and functions, as far as Weir has to know what they do.
 //!
-//! What must always hold: a routine is known only with the text that all shards of its database have; one that is not here is not
-//! known, which never means that it does not exist.
+//! What must always hold: a routine is known only with the text that all shards of its database have. A routine that is not known may exist.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Collation weights of characters, learnt from the servers.
 //!
-//! What must always hold: texts that a collation calls equal have the same encoding here. For that a collation must have passed the check
-//! of `collation`; then a text's weight is that of its characters in a row. Collations that compare code points need no learning.
-//! Snapshots are immutable: learning more makes another one, in which what was known stays as it was.
+//! What must always hold: texts that are equal in a collation have the same encoding here. This requires that the collation has passed the
+//! check of `collation`: the weight of a text is then that of its characters in sequence. Collations that compare code points need no
+//! learning. Snapshots are immutable: learning more makes a new one, in which known weights stay the same.
 
 use std::collections::HashMap;
 use std::sync::Arc;

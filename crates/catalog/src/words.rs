@@ -1,7 +1,7 @@
-//! The words of a statement: all names that it, and the views and routines behind it, can mean.
+//! The words of a statement: all names that the statement, and the views and routines that it uses, can refer to.
 //!
-//! What must always hold: a name that a statement means is among its words, however it is quoted and under whatever `sql_mode` it is
-//! read. A word too many costs a plan that is made again; a word too few would keep a plan that is wrong.
+//! What must always hold: a name that a statement refers to is among its words, however it is quoted and in every `sql_mode`. A word too
+//! many costs planning once more; a missing word would keep a wrong plan.
 
 use crate::model::Catalog;
 

@@ -1,7 +1,7 @@
 //! Runs plans on server connections: reads of several shards and their merge, writes, and batches of changes of one row.
 //!
-//! What must always hold: it knows no client sockets; what a client gets goes into a [`Sink`]. A connection is taken for broken until its
-//! reply has been read to its end.
+//! What must always hold: this crate knows no client sockets; what a client gets goes into a [`Sink`]. A connection counts as broken until
+//! its reply has been read to its end.
 //!
 //! * [`hot_rows`]: changes of one row by many clients, in batches.
 //! * [`read`](mod@read): reads of several shards, merged.

@@ -1,8 +1,8 @@
-//! Versions of a document as changes of the version before, so that a small change is a small entry however large the document is.
+//! Stores a version of a document as its changes against the version before, so that the entry of a small change is small.
 //!
-//! What must always hold: what is read back is the text that was put, or an error: each entry has the checksum of the whole text that
-//! it leads to. Entries build on the one before them, back to one that is whole (the *base*); a new base is written when the changes since
-//! the last one have become larger than it, so that the room they take is bounded by that of the document.
+//! What must always hold: reading returns the text that was stored, or an error: each entry has the checksum of the whole text that it
+//! results in. Each entry builds on the one before, back to an entry with the whole text (the *base*). Once the changes are larger than
+//! their base, a new base is written, so that the size of the store is bounded by that of the document.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::document::{Document, DocumentError, FORMAT};
 const MOST: u64 = 4096;
 /// Changes may be this many times as large as their base, and so much larger.
 const TIMES: usize = 4;
-/// See [`TIMES`]: a small document is not written whole all the time.
+/// Beyond [`TIMES`]: so that a small document is not written whole all the time.
 const ROOM: usize = 256 << 10;
 
 /// A change of the version before.
@@ -74,7 +74,7 @@ impl Chain {
     pub fn next(&self, document: &Document) -> Option<(String, Chain)> {
         let mut value: Value = serde_json::from_str(&document.text).ok()?;
         value.sort_all_objects();
-        // Only what is written as it will be read back can be told by its differences.
+        // Only a text in the form in which it will be read back can be stored as changes.
         let written = value.to_string();
         if self.count >= MOST || written != document.text {
             return None;
@@ -141,12 +141,12 @@ pub fn base(entry: &str) -> Option<u64> {
     struct Head {
         base: u64,
     }
-    // A whole document is not read for this: it begins otherwise.
+    // The beginning of an entry tells whether it is a whole document.
     let starts = entry.starts_with("{\"format\":") && !entry.get(..64).unwrap_or(entry).contains("\"catalog\"");
     starts.then(|| serde_json::from_str::<Head>(entry).ok()).flatten().map(|head| head.base)
 }
 
-/// FNV-1a, 64 bits: against turned bits, not against people.
+/// FNV-1a, 64 bits: detects corruption, not tampering.
 pub fn checksum(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
@@ -256,7 +256,7 @@ mod tests {
         let mut chain = Chain::begin(&first).unwrap();
         let mut entries = vec![(1, first.text.clone())];
         for (at, value) in values.iter().enumerate().skip(1) {
-            // Versions may be left out: one that was away gets the newest.
+            // Versions may be missing: a shard that was away gets the newest only.
             let next = document(at as u64 * 2 + 1, value);
             let (entry, grown) = chain.next(&next).unwrap();
             assert!(entry.len() < 300, "{entry}");
@@ -304,7 +304,7 @@ mod tests {
         }
         assert!(n > 1000 && n <= MOST + 1, "{n}");
         assert!(chain.changes <= TIMES * 1200 + ROOM);
-        // What is not JSON, or not written as it would be read, is written whole.
+        // A text that is no JSON, or not in the form in which it would be read back, is written whole.
         assert!(Chain::begin(&Document { version: 1, text: "x".to_owned() }).is_none());
         assert!(chain.next(&Document { version: 9999, text: " {}".to_owned() }).is_none());
     }

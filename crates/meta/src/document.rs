@@ -1,7 +1,7 @@
 //! The catalog as text, with its version, and back.
 //!
-//! What must always hold: a document that can be read gives the catalog that it was made from; a document of a newer format
-//! than this program knows is refused, and never read in part.
+//! What must always hold: a document gives back the catalog that it was made from. A document of a format that this program does not know is
+//! refused, and never read in part.
 
 use serde::{Deserialize, Serialize};
 use weir_catalog::Catalog;

@@ -1,9 +1,9 @@
-//! A store in one file of this machine.
+//! A store in one local file.
 //!
-//! What must always hold: one process writes ([`Embedded`]), others may read beside it and follow ([`Follower`]); the file can be
-//! read by its owner only; each entry has a checksum of its own, so that no bit that has turned is ever taken for the truth. After a
-//! failure (a full disk) the file is opened anew before anything is said of it: what was wrong for a time does no lasting harm. A file that
-//! is removed or truncated while it is in use is noticed, and rewritten.
+//! What must always hold: one process writes ([`Embedded`]); others may read it meanwhile and follow its changes ([`Follower`]). Only the
+//! owner can read the file. Each entry has a checksum, so that a corrupted one is never used. After a failure (a full disk, for example) the
+//! store opens the file again before it answers: a temporary failure does no lasting harm. The store notices when the file is removed or
+//! truncated while in use, and writes it again.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -49,14 +49,14 @@ struct Open {
     database: Option<Database>,
     /// Which file it is, whatever bears its name by now.
     inode: (u64, u64),
-    /// How long it was after the last change: only this store changes it.
+    /// Its length after the last change: only this store changes it.
     length: u64,
     newest: Option<Document>,
     chain: Option<Chain>,
 }
 
 impl Embedded {
-    /// Opens the file, or makes it, with the directories that it is in.
+    /// Opens the file, or creates it with its directories.
     ///
     /// # Errors
     /// When another process writes it, when it is damaged, or the system refuses.
@@ -66,10 +66,10 @@ impl Embedded {
         Ok(Embedded { path: path.to_owned(), open: Mutex::new(open), newest: watch::Sender::new(version) })
     }
 
-    /// Sees to it that the file is the one that bears the name. One that was removed or moved away is made anew.
+    /// Makes sure that the path still leads to this file. If it was removed or moved away, it is created again.
     ///
     /// # Errors
-    /// When another file bears the name, or it can't be made.
+    /// When another file has the path, or the file can't be created.
     pub fn keep(&self) -> Result<(), StoreError> {
         self.with(|at, open| at.guarded(|| at.in_place(open)))
     }
@@ -79,7 +79,7 @@ impl Embedded {
         let at = Place(&self.path);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.database.is_none() {
-            // Removed or replaced meanwhile? Then what is known goes into a new one, or nothing is done.
+            // If the file was removed meanwhile, what is known goes into a new one. If it was replaced, the call fails.
             match at.inode() {
                 None => at.anew(&mut open)?,
                 Some(inode) if inode == open.inode => at.again(&mut open)?,
@@ -91,7 +91,7 @@ impl Embedded {
             outcome,
             Ok(_) | Err(StoreError::Changed { .. } | StoreError::NotNewer { .. } | StoreError::Replaced { .. })
         ) {
-            // The library goes on after no failure: what the file holds now, it is asked anew.
+            // The library does not recover from failures: what the file holds now has to be read again.
             let database = open.database.take();
             let _ = at.guarded(|| {
                 drop(database);
@@ -163,7 +163,7 @@ impl Follower {
         let at = Place(path);
         let mut opened = at.guarded(|| Ok(builder().open_read_only(path)))?;
         if let Err(DatabaseError::RepairAborted) = opened {
-            // Its writer was killed: what it left is tidied by opening the file to write.
+            // Its writer was killed: opening the file for writing repairs it.
             drop(Embedded::open(path)?);
             opened = at.guarded(|| Ok(builder().open_read_only(path)))?;
         }
@@ -196,7 +196,7 @@ impl Follower {
 struct Place<'a>(&'a Path);
 
 impl Place<'_> {
-    /// Sees to it that the file is there, and that nobody else may read it.
+    /// Creates the file unless it exists, and lets only its owner read it.
     fn make(self) -> io::Result<()> {
         let directory = self.0.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         fs::create_dir_all(directory)?;
@@ -303,7 +303,7 @@ impl Place<'_> {
             let mut table = write.open_table(DOCUMENTS).map_err(|e| self.any(e.into()))?;
             table.insert(document.version, (checksum(&entry), entry.as_str())).map_err(|e| self.any(e.into()))?;
             let oldest = (document.version + 1).saturating_sub(KEPT);
-            // What is kept of an old version is of use with its base only.
+            // An old version can be read with its base only.
             let first = table.range(..=oldest).map_err(|e| self.any(e.into()))?.next_back().transpose();
             let first = first.map_err(|e| self.any(e.into()))?;
             let first = first.map(|(version, value)| delta::base(value.value().1).unwrap_or_else(|| version.value()));
@@ -376,7 +376,7 @@ impl Place<'_> {
         }
     }
 
-    /// The library panics on some files that it has not written so: that is a damaged file, not the end of a process.
+    /// The library panics on some damaged files: report the damage, and go on.
     fn guarded<T>(self, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(outcome) => outcome,

@@ -1,10 +1,10 @@
 //! Where the catalog is kept: a versioned document behind a small trait, in an embedded file.
 //!
-//! What must always hold: a change is a compare-and-swap on the version; what was said to be stored is on the disk.
+//! What must always hold: a change is a compare-and-swap on the version; once a store reports success, the change is on disk.
 //!
 //! * [`document`]: the catalog as text, with its version, and back.
 //! * [`delta`]: versions as changes of the version before.
-//! * [`store`]: what a store can do, and how it fails.
+//! * [`store`]: what a store does, and how it fails.
 //! * [`embedded`]: a store in one file.
 #![forbid(unsafe_code)]
 

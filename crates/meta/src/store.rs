@@ -1,7 +1,7 @@
-//! What a store can do, and how it fails.
+//! What a store does, and how it fails.
 //!
-//! What must always hold: versions have no gaps for those who write; [`Store::put`] says OK only for what will be there after a
-//! crash. Calls may wait for a disk or a network: they are made where a thread may wait.
+//! What must always hold: versions have no gaps for writers; [`Store::put`] succeeds only when the version will survive a crash. Calls may wait for
+//! a disk or a network: make them on a thread that may block.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
-//! Blocks that are statements of their own (`BEGIN NOT ATOMIC`, IF, loops): what of them passes the catalog by.
+//! Compound statements outside of routines (`BEGIN NOT ATOMIC`, IF, loops), and the definitions in them.
 //!
-//! What must always hold: no definition of something that several shards have, and nothing that may be one, runs within a block, which one
-//! server does by itself.
+//! What must always hold: no definition of an object that several shards have, and nothing that may be one, runs within a block, which one
+//! server runs by itself.
 
 use weir_catalog::Catalog;
 use weir_sql::{LexMode, Lexer, TokenKind};

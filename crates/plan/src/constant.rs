@@ -1,7 +1,7 @@
-//! The value of an expression that is the same for all rows, where it can be told without a server.
+//! The value of an expression that is the same for all rows, where it can be computed without a server.
 //!
-//! What must always hold: a value that is given is exactly the one that the server would compute; all else is `None`. Arithmetic is done
-//! only where no overflow, rounding or unsigned result is possible.
+//! What must always hold: a value is exactly the one that the server would compute; otherwise it is `None`. Arithmetic is done only where
+//! no overflow, rounding or unsigned result is possible.
 
 use weir_catalog::{Constant, ShardId};
 use weir_sql::ast::{BinaryOp, Expr, ExprKind, Literal, Span, Temporal, UnaryOp};

@@ -1,7 +1,7 @@
-//! How much work the planner may put into one statement.
+//! A limit on the planner's work for one statement.
 //!
-//! What must always hold: whatever is planned after the effort is spent is thrown away. So the parts that count may answer anything once it
-//! is (they answer at once, without looking), and [`crate::plan`] refuses the statement.
+//! What must always hold: whatever is planned beyond the limit is discarded. Functions that count may therefore return anything then (they
+//! return at once), and [`crate::plan`] refuses the statement.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! What a plan says to people: WEIR EXPLAIN.
+//! Plans as text for people: WEIR EXPLAIN.
 
 use weir_catalog::{Catalog, ShardId};
 

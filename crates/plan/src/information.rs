@@ -1,10 +1,10 @@
-//! Queries over `information_schema`, which tells of one server what is asked of all.
+//! Queries over `information_schema`: each server knows its own tables only, and the client asks about all.
 //!
-//! What must always hold: a query is answered by one server with its own text, in which a table of `information_schema` that is not whole
-//! there is replaced by one that is: the rows of this server, without those that say something of one shard only, and the rows that others
-//! have told. What can't be made whole is refused.
+//! What must always hold: one server answers the query with the client's text, in which each table of `information_schema` that is incomplete
+//! there is replaced: by this server's rows, without those about one shard only, and the rows that the other shards have returned. A table
+//! that can't be completed is refused.
 //!
-//! * [`tables`]: the tables that tell of what a cluster has, and what makes them whole.
+//! * [`tables`]: tables about the cluster's objects, and how they are completed.
 //! * [`edits`]: where the text changes.
 
 mod edits;

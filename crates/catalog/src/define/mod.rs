@@ -1,7 +1,7 @@
-//! Where a new table is: Weir's clauses in CREATE TABLE, or the default rule.
+//! Where a new table's rows are: Weir's clauses in CREATE TABLE, or the default rule.
 //!
-//! What must always hold: a table is placed only if equal keys meet, unique keys are unique, and foreign keys find their rows; all else is
-//! refused with the reason and the way out. What the servers get is the client's text without Weir's words.
+//! What must always hold: a table is placed only if equal keys are on one shard, unique keys are unique, and foreign keys find their rows. Any
+//! other definition is refused with the reason and an alternative. Servers get the client's text without Weir's clauses.
 
 mod foreign;
 mod parts;

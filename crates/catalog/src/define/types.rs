@@ -1,6 +1,6 @@
 //! Types of columns as CREATE TABLE declares them.
 //!
-//! What must always hold: what is made here of a declaration, `information_schema.columns` will say of the column, as far as keys are
+//! What must always hold: a type read from a declaration is what `information_schema.columns` will report for the column, as far as keys are
 //! concerned.
 
 use weir_sql::ast::{ColumnAttributeKind, ColumnDefinition, KeyKind, KeyPart, TableDefinition, TableOptionKind};

@@ -1,7 +1,7 @@
 //! Unique keys and the shard key.
 //!
-//! What must always hold: a unique key that does not hold all columns of the shard key is refused, or was allowed by a word, because a shard
-//! sees only its own rows.
+//! What must always hold: a unique key that does not contain all columns of the shard key is refused unless it is declared UNCHECKED, because
+//! a shard sees only its own rows.
 
 use weir_sql::ast::{ColumnAttributeKind, KeyKind, KeyPart, KeyPartKind, TableDefinition, TableElement};
 

@@ -1,6 +1,6 @@
 //! Types of columns, as far as keys are concerned.
 //!
-//! What must always hold: a type is here only if the equality of its values can be hashed exactly.
+//! What must always hold: a type is listed here only if equality of its values can be hashed exactly.
 
 use crate::charset::Charset;
 use crate::table::ColumnType;

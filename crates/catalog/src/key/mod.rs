@@ -1,7 +1,7 @@
 //! Which shard a key's value is on.
 //!
-//! What must always hold: two values that the servers call equal, as values of the key's column, have one slot, however they are spelt
-//! and sent. Where that can't be decided for certain the answer is [`Located::Unsure`], and never a guess.
+//! What must always hold: two values that the servers consider equal, as values of the key's column, have one slot, however they are spelt
+//! and sent. Where that is uncertain, the answer is [`Located::Unsure`], and never a guess.
 
 mod finder;
 mod kind;

@@ -1,7 +1,7 @@
 //! Keys that are placed by ranges, lists and periods of dates.
 //!
-//! What must always hold: a value's part is decided by comparing values, never texts; what is less than all bounds is in the first part, NULL
-//! included, as the servers' own partitions have it.
+//! What must always hold: values are compared, never texts. A value below all bounds is in the first partition, and so is NULL, as in the
+//! servers' own partitions.
 
 use std::cmp::Ordering;
 

@@ -1,7 +1,7 @@
-//! Values in the only form that equal values of a column have.
+//! The normal form of a column's values: equal values have the same form.
 //!
-//! What must always hold: see [`crate::key`]. Two ways lead here: a constant that is *compared* with a column, which the servers convert
-//! by the rules of comparison, and one that is *stored* into it, which they convert to its type.
+//! What must always hold: see [`crate::key`]. There are two conversions: of a constant that is *compared* with a column, by the servers'
+//! rules of comparison, and of one that is *stored* into it, to the column's type.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;

@@ -1,7 +1,7 @@
-//! Tables as the servers' `information_schema` has them.
+//! Reads tables from the servers' `information_schema`.
 //!
-//! What must always hold: a [`Table`] is made of rows of one server, read with the queries here, which both kinds of server answer with the
-//! same columns in the same order. Asking is for others.
+//! What must always hold: a [`Table`] is made from rows of one server. Both kinds of server answer the queries here with the same columns in
+//! the same order. This module writes the queries; its callers send them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,7 @@
-//! What merging has to know of collations: whether they pad with spaces, and what a space weighs.
+//! What a merge needs to know of collations: whether they pad with spaces, and the weight of a space.
 //!
-//! What must always hold: it is learnt from a server, by comparing and weighing, and never assumed. All shards have servers of one kind.
+//! What must always hold: Weir learns both from a server, by comparing and weighing, and assumes nothing. All shards have servers of one
+//! kind.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

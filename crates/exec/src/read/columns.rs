@@ -1,6 +1,6 @@
-//! Column definitions: what of them says how values look in a row.
+//! Column definitions: how they determine the form of values in a row.
 //!
-//! Definitions go to the client as the first shard has sent them; they are read only for what merging needs.
+//! Definitions go to the client as the first shard has sent them. Weir reads them only for what merging needs.
 
 use weir_wire::{Capabilities, Malformed, Reader};
 

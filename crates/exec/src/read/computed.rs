@@ -1,7 +1,7 @@
-//! Expressions over aggregates: groups are folded, and a server computes what is made of them.
+//! Expressions over aggregates: Weir folds the groups, and a server computes the expressions over them.
 //!
-//! What must always hold: columns are told as one server tells them; what the server computes from has the type, the digits and the
-//! collation that it has in the client's query; what is not sure to is refused. Groups are in memory, within a bound.
+//! What must always hold: the client gets the column definitions that one server would send. The server's input has the type, digits and
+//! collation that it has in the client's query; where that is uncertain, the query is refused. Groups are in memory, within a limit.
 
 mod json_input;
 

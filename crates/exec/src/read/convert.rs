@@ -1,6 +1,6 @@
-//! Values of one column as values of another: what a server does with the columns of a UNION's queries.
+//! Converts values of one column to another, as a server does for the columns of a UNION.
 //!
-//! What must always hold: a value becomes what the server would make of it, byte for byte; what is not sure to is refused.
+//! What must always hold: the result is what the server would produce, byte for byte; where that is uncertain, the query is refused.
 
 use weir_wire::Failure;
 use weir_wire::error::codes;

@@ -1,6 +1,6 @@
-//! Exact sums and quotients of decimals, as MySQL's own.
+//! Exact sums and quotients of decimals, as MySQL computes them.
 //!
-//! What must always hold: nothing is rounded but where MySQL rounds. Sums have room for more digits than DECIMAL(65).
+//! What must always hold: values are rounded only where MySQL rounds. Sums have room for more digits than DECIMAL(65).
 
 use weir_wire::Malformed;
 

@@ -1,7 +1,7 @@
-//! The end of a read that needs no more rows, or has failed: the shards' replies are read to their ends, or their connections close.
+//! Ends a read that needs no more rows or has failed: replies are read to their ends, or their connections close.
 //!
-//! What must always hold: afterwards each connection is clean, or is closed when it is given back. A statement is only killed if its
-//! reply does not end soon by itself, and its connection is used on only once the KILL has been answered: it can't hit a later one.
+//! What must always hold: afterwards each connection is clean, or closes when it is given back. A statement is killed only if its reply does
+//! not end soon by itself. Its connection is used again only after the server has answered the KILL, which then cannot hit a later statement.
 
 use std::pin::Pin;
 use std::task::Poll;

@@ -1,4 +1,4 @@
-//! Failures of merging that are nobody's fault but Weir's.
+//! Failures of a merge that are Weir's own fault.
 
 use weir_wire::Failure;
 use weir_wire::error::codes;

@@ -1,7 +1,7 @@
 //! One shard's result, packet by packet: its columns, its rows one at a time, its end.
 //!
-//! What must always hold: the row at hand is looked at where it lies in the connection's buffer, and taken off when the next one is
-//! asked for; nothing is read into the buffer while a whole packet waits there.
+//! What must always hold: the current row is read in place, in the connection's buffer, and removed when the next one is requested. Nothing
+//! is read into the buffer while it holds a whole packet.
 
 use std::task::{Context, Poll};
 

@@ -1,7 +1,7 @@
-//! Folding a group's rows into the values of one: sums, counts, the least and the greatest.
+//! Folds the rows of a group into one row: sums, counts, minima and maxima.
 //!
-//! What must always hold: sums of exact numbers are exact; a group's memory does not grow with its rows, but for the text of GROUP_CONCAT,
-//! which has its own bound.
+//! What must always hold: sums of exact numbers are exact. A group's memory does not grow with its rows, except for the text of GROUP_CONCAT,
+//! which has a limit of its own.
 
 use std::rc::Rc;
 

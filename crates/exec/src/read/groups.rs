@@ -1,7 +1,7 @@
-//! Groups of sorted rows, folded one after another; HAVING, ROLLUP, and an order of their own.
+//! Groups of sorted rows, folded one after another; HAVING, ROLLUP, and an ORDER BY that differs from GROUP BY.
 //!
-//! What must always hold: only the group in progress is in memory (with ROLLUP one for each prefix of the keys), unless folded rows are to
-//! be sorted otherwise than groups are: then all of them are, up to a bound.
+//! What must always hold: only the current group is in memory (with ROLLUP, one for each prefix of the keys). Only if folded rows need
+//! another order than the groups', all of them are, up to a limit.
 
 use std::collections::VecDeque;
 use std::rc::Rc;

@@ -1,6 +1,6 @@
-//! Where a shard's reply comes from: a server connection, or bytes in memory (benches, tests of pure code).
+//! Where a shard's reply comes from: a server connection, or bytes in memory (for benches and tests of pure code).
 //!
-//! What must always hold: a link that was not read to the reply's end is not clean, and its connection closes when it is given back.
+//! What must always hold: a link whose reply was not read to its end is not clean, and its connection closes when it is given back.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A shard's reply that is in memory: for benches, and for tests of pure code.
+//! A shard's reply in memory, for benches and tests of pure code.
 
 use std::task::{Context, Poll};
 

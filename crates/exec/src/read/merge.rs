@@ -1,7 +1,7 @@
-//! Several shards' rows as one stream: in any order, or sorted as each shard's are.
+//! The rows of several shards as one stream: in any order, or sorted if each shard's rows are.
 //!
-//! What must always hold: of each shard at most one row is looked at, where it lies in the connection's buffer, and its sort key is made
-//! once. Only what the merge needs is waited for: any shard's rows if the order does not matter, else the next row of each.
+//! What must always hold: Weir looks at one row per shard at most, in place, and computes its sort key once. A merge waits only for what it
+//! needs: rows of any shard if the order does not matter, else the next row of each.
 
 use std::rc::Rc;
 use std::task::{Context, Poll};

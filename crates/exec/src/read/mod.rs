@@ -1,14 +1,13 @@
-//! Reads of several shards: all are asked at once, and their rows become one result.
+//! Reads of several shards: all shards are asked at once, and their rows become one result.
 //!
-//! The way of a row: [`link`] (bytes of a connection), [`feed`] (packets of one shard's result), [`merge`] (the next row of all shards, by
-//! the sort keys of [`key`]), [`rows`] (OFFSET and LIMIT; what others read), [`run`] (the client's packets). [`run_union`]: several reads,
-//! whose rows become rows of one result by [`convert`]. [`run_computed`]: groups, over which a server computes expressions.
+//! A row passes through [`link`] (bytes of a connection), [`feed`] (packets of one shard's result), [`merge`] (the next row of all shards,
+//! by the sort keys of [`key`]), [`rows`] (OFFSET and LIMIT) and [`run`] (the client's packets). [`run_union`] reads several queries and
+//! converts their rows to rows of one result ([`convert`]). [`run_computed`] folds groups and has a server compute expressions over them.
 //!
 //! What must always hold:
-//! - rows are looked at where they lie in the connections' buffers, and copied once, into the client's; memory is bounded by one buffer
-//!   per shard;
-//! - a shard that fails ends the result with one error, and nothing comes after it;
-//! - when [`run`] has returned, each connection is clean, or retired. When it is dropped, connections in mid-reply are not clean, and
+//! - rows are read in place, in the connections' buffers, and copied once, into the client's; memory is bounded by one buffer per shard;
+//! - when a shard fails, the result ends with one error, and nothing follows it;
+//! - when [`run`] returns, each connection is clean or retired. When its future is dropped, connections in mid-reply are not clean, and
 //!   close when they are given back.
 
 mod collations;

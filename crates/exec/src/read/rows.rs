@@ -1,7 +1,7 @@
 //! The rows of a read's result, one at a time: merged, folded, without those that OFFSET and LIMIT leave out.
 //!
-//! [`super::run`] pumps them into a client's sink; others read them by [`Rows::next_row`]. What must always hold: whoever stops before the
-//! end calls [`Rows::drain`], or the connections close when they are given back.
+//! [`super::run`] pumps them into a client's sink; other callers use [`Rows::next_row`]. What must always hold: a caller that stops before
+//! the end calls [`Rows::drain`]; otherwise the connections close when they are given back.
 
 use std::rc::Rc;
 use std::task::{Context, Poll};

@@ -1,7 +1,7 @@
-//! Asking the shards: all of them at once.
+//! Sends a read to all of its shards at once.
 //!
-//! What must always hold: what has been queued on a connection either goes out whole or the connection is retired; a part that lacks a
-//! statement has it prepared first, under the settings that its text was prepared with, and then has the session's own again.
+//! What must always hold: what is queued on a connection goes out whole, or the connection is retired. A connection that has not prepared
+//! the statement prepares it first, under the settings that its text was prepared with, and then gets the session's settings back.
 
 use std::rc::Rc;
 use std::task::Poll;

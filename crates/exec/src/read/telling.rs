@@ -1,7 +1,7 @@
 //! One result for a client, made of several reads.
 //!
-//! What must always hold: columns are told once, as the read says that stands for the whole; a read that was begun is read to its end, or
-//! ended, before the next.
+//! What must always hold: column definitions are sent once, those of the read that stands for the whole. A read that has begun is read to its
+//! end, or ended, before the next one.
 
 use weir_plan::Read;
 use weir_wire::StatusFlags;

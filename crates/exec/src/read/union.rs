@@ -1,7 +1,7 @@
-//! Queries that are combined: each is read as if it stood alone, and its rows become rows of the whole.
+//! UNION and other set operations: each query is read by itself, and its rows become rows of the whole.
 //!
-//! What must always hold: columns are told as one server tells them, and each value is one of its column. Rows that are sorted or compared
-//! are in memory, within a bound; others stream.
+//! What must always hold: the client gets the column definitions that one server would send, and each value is converted to its column.
+//! Rows that must be sorted or compared are in memory, within a limit; others stream.
 
 mod kept;
 

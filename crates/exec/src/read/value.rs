@@ -1,6 +1,6 @@
 //! Values of folded rows: read from the shards' fields, written in the client's format.
 //!
-//! What must always hold: a value that is not computed is passed on as the bytes in which it arrived.
+//! What must always hold: a value that is not computed keeps the bytes in which it arrived.
 
 use weir_wire::Failure;
 use weir_wire::codec::put_lenenc_bytes;

@@ -1,4 +1,4 @@
-//! Values as strings of a JSON document, and the types under which JSON_TABLE makes values of them again.
+//! Values as strings of a JSON document, and the types with which JSON_TABLE turns them into values again.
 
 use std::fmt::Write as _;
 

@@ -1,11 +1,12 @@
 //! Values of servers' rows as SQL for other servers.
 //!
-//! What must always hold: what another server reads is the value exactly, whatever its `sql_mode` and the client's character set; what can't be
-//! written so is refused. Constants of the planner have literals of their own (`weir_plan::write::literal`), on which these build; values of
-//! system variables, which a server has told as they are SET, are written by `weir_backend::profile`.
+//! What must always hold: another server reads exactly the same value, whatever its `sql_mode` and the client's character set; a value that
+//! can't be written so is refused. These literals build on those of the planner's constants (`weir_plan::write::literal`).
+//! `weir_backend::profile` writes values of system variables, which servers report in the form that SET takes.
 //!
-//! What a value is for decides its form: `row`: a value of INSERT, UPDATE or WHERE, as the column takes it; `variable`: a user variable, with its
-//! collation; `union`: a cell that must not change the column's type in a UNION; `json`: a string of a document, which is computed from.
+//! The form of a value depends on its use. `row`: a value of INSERT, UPDATE or WHERE, as the column takes it; `variable`: a user variable,
+//! with its collation; `union`: a cell that must not change the column's type in a UNION; `json`: a string of a document that a server
+//! computes from.
 
 pub(crate) mod json;
 pub(crate) mod row;

@@ -1,4 +1,4 @@
-//! Values as literals of a UNION with the column that they are of.
+//! Values as literals for a UNION with the column that they come from.
 
 use crate::read::ColumnKind;
 

@@ -1,6 +1,6 @@
-//! Affected rows, warnings and infos of several parts as those of one statement.
+//! Affected rows, warnings and infos of several shards as those of one statement.
 //!
-//! What must always hold: the counts are those that one server would tell for all rows together.
+//! What must always hold: the counts are those that one server would report for all rows together.
 
 use weir_plan::Duplicates;
 
@@ -42,7 +42,7 @@ fn counts_of(info: &[u8]) -> Option<Vec<(String, u64)>> {
     info.split("  ").map(count).collect()
 }
 
-/// What a server would have told about one row, had there been another one.
+/// The info that a server would have sent for one row of several.
 fn of_one_row(done: &Done, duplicates: Duplicates) -> Vec<(String, u64)> {
     let duplicate = match duplicates {
         Duplicates::Error => 0,

@@ -1,7 +1,7 @@
-//! A file's lines, read as LOAD DATA reads them.
+//! Reads the lines of a file as LOAD DATA reads them.
 //!
-//! What must always hold: a line ends where the server would end it, and a field has the value that it would have there; what lies over the end
-//! of what has arrived is read anew when more has. Source: `READ_INFO` in the servers' `sql_load.cc`.
+//! What must always hold: a line ends where the server would end it, and a field has the value that the server would read. A line that has
+//! not arrived completely is read again when more bytes have arrived. Source: `READ_INFO` in the servers' `sql_load.cc`.
 
 use std::ops::Range;
 

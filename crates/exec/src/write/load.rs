@@ -1,7 +1,7 @@
-//! LOAD DATA LOCAL: Weir takes the client's file, and is the client of the shards, each of which gets its own lines.
+//! LOAD DATA LOCAL: Weir reads the client's file, and sends each shard its own lines, as that server's client.
 //!
-//! What must always hold: the bytes kept are bounded, by a line and some buffers; the client's file is read to its end whatever happens,
-//! and so is each shard's reply; a line goes to one shard (or, of a GLOBAL table, to all), as it stands or with its AUTO_INCREMENT value put in.
+//! What must always hold: Weir keeps a line and some buffers in memory at most. It reads the client's file and each shard's reply to their
+//! ends, whatever happens. A line goes to one shard (of a GLOBAL table: to all), unchanged or with its AUTO_INCREMENT value inserted.
 
 use bytes::{BytesMut, buf::Buf};
 use weir_catalog::{Charset, Constant, Located, ShardId, locate_stored, no_part};

@@ -1,15 +1,15 @@
-//! Writes on several shards: each part runs its text, and what they say becomes one answer.
+//! Writes on several shards: each shard runs its text, and their replies become one answer.
 //!
-//! The parts are in a transaction already, and stay in it: who lends them commits or rolls back. What must always hold:
-//! - a statement that fails leaves nothing on any part: within a client's transaction all parts go back to where they were before it (a
-//!   savepoint), as one server does; where that can't be had, [`run`] says so, and the whole transaction has to be rolled back;
-//! - a statement's time, and its `LAST_INSERT_ID()`, are the same on all parts;
-//! - copies of a GLOBAL table that turn out to differ fail the statement.
+//! The connections are in a transaction already and stay in it: the caller that leased them commits or rolls back. What must always hold:
+//! - a statement that fails leaves nothing on any shard. Within a client's transaction all shards return to a savepoint before the
+//!   statement, as one server does; where that is impossible, [`run`] says so, and the whole transaction has to be rolled back;
+//! - the statement's time and its `LAST_INSERT_ID()` are the same on all shards;
+//! - if copies of a GLOBAL table turn out to differ, the statement fails.
 //!
-//! * `send`: what goes to a part, and what comes back; `counts`: affected rows and infos of all parts as one.
-//! * `returned`: rows that the parts return (RETURNING).
-//! * `resolve`: values that a text needs before it can be planned; `rows_before`: rows
-//!   that are read first; `load`: a client's file, whose `lines` go to their shards; `moving`: rows whose shard key changes; `value`: a server's values as literals.
+//! * `send`: sends to shards and reads their replies; `counts`: affected rows and infos of all shards as one.
+//! * `returned`: rows of RETURNING.
+//! * `resolve`: values that a text needs before it can be planned; `rows_before`: rows that are read before the write; `load`: the client's
+//!   file, whose `lines` go to their shards; `moving`: rows whose shard key changes.
 
 mod counts;
 mod lines;
@@ -114,7 +114,7 @@ fn only_read(parts: &[ShardLease], failure: Failure) -> Result<MultiShardResult,
     if whole { Ok(MultiShardResult { error: Some(failure), ..MultiShardResult::default() }) } else { Err(failure) }
 }
 
-/// What each part is told.
+/// What each part is sent.
 fn orders<'w>(parts: &[ShardLease], kind: &'w WriteKind) -> Result<Vec<Order<'w>>, Failure> {
     let part = |shard: ShardId| {
         let found = parts.iter().position(|part| part.shard == shard);

@@ -1,6 +1,6 @@
-//! Rows whose shard key changes: taken away where they are, and put where their new keys belong.
+//! Rows whose shard key changes: deleted where they are, and inserted on the shards of their new keys.
 //!
-//! What must always hold: as many rows are put as were taken away, all in the write's transaction.
+//! What must always hold: as many rows are inserted as were deleted, all in the write's transaction.
 
 use std::collections::BTreeMap;
 

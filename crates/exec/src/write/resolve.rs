@@ -1,4 +1,4 @@
-//! Values that a text needs before it can be planned: asked of a server once, or taken from a sequence.
+//! Values that a text needs before it can be planned: a server computes them once, or a sequence generates them.
 //!
 //! What must always hold: a value becomes a literal that is that value exactly, of its type.
 
@@ -58,7 +58,7 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// What is told about an INSERT … SELECT whose query had no rows.
+    /// The answer to an INSERT … SELECT whose query had no rows.
     pub fn nothing(&self) -> Option<MultiShardResult> {
         let info = b"Records: 0  Duplicates: 0  Warnings: 0".to_vec();
         (self.rows == Some(0)).then(|| MultiShardResult { info, ..MultiShardResult::default() })

@@ -1,6 +1,6 @@
-//! What goes to a part for a write, and what comes back.
+//! Sends statements to all shards of a write, and reads their replies.
 //!
-//! What must always hold: all parts are asked before any reply is read; every reply is read to its end, also after an error.
+//! What must always hold: all shards have been sent their text before any reply is read; every reply is read to its end, also after an error.
 
 use std::task::Poll;
 
@@ -294,7 +294,7 @@ pub(super) async fn rest_of_reply(
         };
         part.lease.input.advance(taken);
         if tells_id {
-            // Generated, or by `LAST_INSERT_ID(expr)`; or only told, of an explicit value.
+            // Generated, or set by `LAST_INSERT_ID(expr)`; or only reported, of an explicit value.
             part.lease.insert_id = None;
         }
         if wants_file {
@@ -310,7 +310,7 @@ pub(super) fn lost(part: &mut ShardLease, why: &str) -> Failure {
     part.lease.server.lost(why).maybe_done()
 }
 
-/// A server's error, as the client is told it.
+/// A server's error, as the client gets it.
 fn of_server(error: &ErrPacket<'_>) -> Failure {
     let message = String::from_utf8_lossy(error.message).into_owned();
     Failure::new(Fault::Server, error.code, &error.sqlstate, message).maybe_done()

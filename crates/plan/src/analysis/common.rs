@@ -1,7 +1,7 @@
 //! WITH and views: queries that stand for tables by a name.
 //!
-//! What must always hold: a common table sees those before it, and itself only under RECURSIVE; each time that it is named it is looked
-//! through anew, since other conditions hold for it there.
+//! What must always hold: a common table expression sees those before it, and itself only under RECURSIVE. It is analysed anew for each
+//! reference, because other conditions hold for it there.
 
 use weir_sql::Dialect;
 use weir_sql::ast::{Ident, With};

@@ -1,6 +1,6 @@
-//! What conditions say of columns.
+//! What conditions say about columns.
 //!
-//! What must always hold: what is noted follows from the condition's being true; what makes it unknown or false says nothing.
+//! What must always hold: everything that is noted follows from the condition being true. What makes it unknown or false is ignored.
 
 use weir_catalog::Constant;
 use weir_sql::ast::{BinaryOp, Expr, ExprKind, In, InList, IsTest, Query};

@@ -1,14 +1,14 @@
 //! What a statement says about the rows that matter to it: its tables, which of their columns are equal to what, and within which query.
 //!
 //! What must always hold: a limit or an equality is noted for a table only if it holds for every row of that table that can change the
-//! statement's result. Leaving one out costs a cheaper plan; a wrong one costs a right answer.
+//! statement's result. A missing one costs a cheaper plan; a wrong one makes the result wrong.
 //!
-//! *Instances* are tables where they are named: a table that is named twice is two, a common table expression as often as it is named.
+//! *Instances* are references to tables: a table that is named twice has two, a common table expression one for each reference.
 //! *Blocks* are SELECTs (and the tables of UPDATE and DELETE). An instance *follows* another one by an equality when each of its rows
 //! that matters (for one row of all tables around it) has the value of the other one's row in the column; see [`Edge`].
 //!
-//! * `query_graph`: from the tree to blocks and instances; `common`: WITH and views; `from`: FROM's joins; `names`: what a column's name means.
-//! * `conditions`: what conditions say; `values`: what is known of columns by all of it.
+//! * `query_graph`: from the tree to blocks and instances; `common`: WITH and views; `from`: joins in FROM; `names`: what a column name refers to.
+//! * `conditions`: what conditions say; `values`: what all of them say about columns.
 
 mod common;
 mod conditions;

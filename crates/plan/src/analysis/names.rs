@@ -1,6 +1,7 @@
-//! What a column's name means.
+//! What a column's name refers to.
 //!
-//! What must always hold: a column is given only if the server takes the name for it; a name that may be another's is given as none.
+//! What must always hold: a name is resolved to a column only if the server resolves it so; a name that may be another column's is not
+//! resolved.
 
 use weir_sql::ast::{ColumnName, Expr, ExprKind};
 

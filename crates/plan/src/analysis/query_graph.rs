@@ -1,7 +1,7 @@
 //! From a statement's tree to its blocks and instances.
 //!
-//! What must always hold: every table that the statement reads has an instance, whatever part of the text names it; a part that is not
-//! understood gives no limits, but its tables all the same.
+//! What must always hold: every table that the statement reads has an instance, wherever the text names it. A part of the statement that is
+//! not understood gives no limits, but its tables count.
 
 use std::collections::HashSet;
 

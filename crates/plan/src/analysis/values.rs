@@ -1,6 +1,6 @@
 //! On which shards the rows of a table are that matter.
 //!
-//! What must always hold: all of them are on the shards that are given; none given means that no row matters.
+//! What must always hold: all of these rows are on the shards of the result; an empty result means that no row matters.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

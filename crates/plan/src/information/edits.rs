@@ -1,6 +1,6 @@
 //! Where the text of a query over `information_schema` changes.
 //!
-//! What must always hold: names mean what they meant, and columns are called what they were called.
+//! What must always hold: names refer to the same objects as before, and columns keep their names.
 
 use std::ops::Range;
 

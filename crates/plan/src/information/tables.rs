@@ -1,4 +1,4 @@
-//! The tables of `information_schema` that tell of databases and what is in them.
+//! The tables of `information_schema` about databases and the objects in them.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! What a server is given to compute from: rows as a JSON document, which JSON_TABLE makes a table of.
+//! The input of a computation on a server: rows as a JSON document that JSON_TABLE turns into a table.
 //!
-//! What must always hold: the table's columns have the types and collations of the values, and numbers all of their digits. The document
-//! is ASCII, so that it means the same in each character set of a client.
+//! What must always hold: the table's columns have the types and collations of the values, and numbers keep all of their digits. The document
+//! is ASCII, so that it means the same in each client character set.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
-//! Rows that are sorted or compared, in memory.
+//! Rows in memory that are sorted or compared.
 //!
-//! What must always hold: of equal rows the first that came is the one that stays; memory is bounded.
+//! What must always hold: of equal rows the first one stays; memory is bounded.
 
 use std::collections::HashMap;
 
