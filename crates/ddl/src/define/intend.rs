@@ -13,8 +13,8 @@ use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
 use super::asked::Asked;
+use super::collations::CollationFacts;
 use super::intent::{Intent, whole_database};
-use super::knowledge::Knowledge;
 use super::multi_object::{self, Item};
 use super::names::{self, database, object, objects};
 use super::{alter, programs, shards, single, tables, undo, views};
@@ -40,11 +40,11 @@ pub fn intend(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Fa
 pub(super) fn intend_knowing(
     asked: &Asked<'_>,
     catalog: &Catalog,
-    knowledge: Option<&Knowledge>,
+    collations: Option<&CollationFacts>,
 ) -> Result<Option<Intent>, Unplaced> {
-    let intent = match intend_as_it_is(asked, catalog, knowledge) {
+    let intent = match intend_as_it_is(asked, catalog, collations) {
         Err(Unplaced::Refused(failure)) => {
-            let instead = |settled: &Catalog| intend_as_it_is(asked, settled, knowledge).ok().flatten();
+            let instead = |settled: &Catalog| intend_as_it_is(asked, settled, collations).ok().flatten();
             single::instead(asked, catalog, failure, instead)?
         }
         intent => intent?,
@@ -55,11 +55,11 @@ pub(super) fn intend_knowing(
 fn intend_as_it_is(
     asked: &Asked<'_>,
     catalog: &Catalog,
-    knowledge: Option<&Knowledge>,
+    collations: Option<&CollationFacts>,
 ) -> Result<Option<Intent>, Unplaced> {
     match asked.statement.kind {
-        StatementKind::CreateTable(create) => tables::create(asked, catalog, create, knowledge),
-        StatementKind::AlterDatabase(alter) => Ok(alter_database(asked, catalog, alter, knowledge)?),
+        StatementKind::CreateTable(create) => tables::create(asked, catalog, create, collations),
+        StatementKind::AlterDatabase(alter) => Ok(alter_database(asked, catalog, alter, collations)?),
         _ => Ok(intend_other(asked, catalog)?),
     }
 }
@@ -138,7 +138,7 @@ fn alter_database(
     asked: &Asked<'_>,
     catalog: &Catalog,
     alter: &AlterDatabase<'_>,
-    knowledge: Option<&Knowledge>,
+    collations: Option<&CollationFacts>,
 ) -> Result<Option<Intent>, Failure> {
     let Some(name) = database(asked, catalog, alter.name) else { return Ok(None) };
     let wishes = shards::wishes(asked, catalog)?;
@@ -151,7 +151,7 @@ fn alter_database(
     let mut intent = Intent::new(asked, DefinitionKind::Again, vec![Object::database(name.clone())], shards);
     if alter.options.is_empty() {
         // Servers need an option: what there is stays, and they say whether the client may change the database.
-        let collation = knowledge.and_then(|known| known.collation.as_deref()).unwrap_or("utf8mb4_general_ci");
+        let collation = collations.and_then(|known| known.collation.as_deref()).unwrap_or("utf8mb4_general_ci");
         intent.text = format!("ALTER DATABASE {} COLLATE {collation}", weir_shards::own::name(&name)).into_bytes();
     }
     let changes = wishes.single.map(|single| Change::DefaultSingle(name, single));

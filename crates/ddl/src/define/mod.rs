@@ -4,33 +4,37 @@
 //! ([`weir_catalog::Definition`]) and refused to other definitions until it is resumed or cancelled; the catalog changes in one go
 //! with the record's end.
 //!
-//! * [`intend`]: from a statement ([`asked`]) to what is to be done ([`intent`]), a pure function.
-//! * `progress`: the record of a definition; `learnt`: what the servers say of what it has made.
-//! * [`run`]: one shard first, then the others at once; [`resume`]: what is left of a definition.
-//! * [`multi_object`]: of statements about several tables, what each shard gets.
-//! * [`already`]: how a shard that has it is recognised; `undo`: how it is taken back where it was done.
+//! * [`intend`]: from a statement ([`asked`]) to what is to be done ([`intent`]), a pure function. By kind of statement: `tables`, `alter`,
+//!   `views`, `programs` (routines, triggers, events); `place`: where a new table's rows are.
+//! * [`run`]: one shard first, then the others at once; `conclude`: what their answers mean; `undo`, `restore`: how a definition is taken
+//!   back; [`resume`]: finishes a definition that was left.
+//! * `progress`: the record of a definition; `reread`: what servers report of the objects that it changed (`read_table`: of one table);
+//!   `collations`: what servers report of collations before a table is placed.
+//! * [`records`]: the catalog and Weir's own connections, as a trait; `sharding`: those of a running Weir; [`reach`]: connections of one that is resumed.
+//! * [`already`]: how a shard that has it already is recognised.
+//! * [`multi_object`]: statements about several tables, and what each shard gets.
 //! * [`single`]: tables that were sharded only by default, and become SINGLE.
 //! * [`weir_shards::locks`]: who may define what, within this process.
 
 pub mod already;
 mod alter;
 pub mod asked;
+mod collations;
+mod conclude;
 pub mod intend;
 pub mod intent;
-mod knowledge;
-mod learn;
-mod learnt;
 mod multi_object;
 pub(crate) mod names;
 mod place;
 mod programs;
 mod progress;
 pub mod reach;
+mod read_table;
 pub mod records;
+mod reread;
 mod restore;
 pub mod resume;
 pub mod run;
-mod settle;
 mod sharding;
 pub(crate) mod shards;
 mod single;

@@ -7,7 +7,7 @@ use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
 use super::asked::Asked;
-use super::knowledge::Knowledge;
+use super::collations::CollationFacts;
 
 /// A table that is everywhere.
 pub(super) fn global() -> Placed {
@@ -24,14 +24,14 @@ pub(super) fn declared(
     catalog: &Catalog,
     object: &Object,
     create: &CreateTable<'_>,
-    knowledge: Option<&Knowledge>,
+    collations: Option<&CollationFacts>,
 ) -> Result<Placed, Unplaced> {
-    let nothing = Knowledge::default();
-    let known = knowledge.unwrap_or(&nothing);
+    let nothing = CollationFacts::default();
+    let known = collations.unwrap_or(&nothing);
     let collation_of = |charset: &str| known.collations.get(&charset.to_ascii_lowercase()).cloned();
     let setting = setting(asked, catalog, object, known, &collation_of);
     match declare(&setting, create) {
-        Err(_) | Ok(Placed { note: Some(_), .. }) if knowledge.is_none() => Ok(global()),
+        Err(_) | Ok(Placed { note: Some(_), .. }) if collations.is_none() => Ok(global()),
         placed => placed,
     }
 }
@@ -93,14 +93,14 @@ fn with_draft(
 ) -> Result<(), Failure> {
     let name = object.name.as_deref().unwrap_or_default();
     let draft = Draft { name, columns: &table.columns, placement: &table.placement };
-    check(&setting(asked, catalog, object, &Knowledge::default(), &|_| None), &draft)
+    check(&setting(asked, catalog, object, &CollationFacts::default(), &|_| None), &draft)
 }
 
 fn setting<'a>(
     asked: &Asked<'a>,
     catalog: &'a Catalog,
     object: &'a Object,
-    known: &'a Knowledge,
+    known: &'a CollationFacts,
     collation_of: &'a dyn Fn(&str) -> Option<String>,
 ) -> Setting<'a> {
     Setting {

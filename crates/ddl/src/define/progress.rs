@@ -6,8 +6,8 @@ use weir_catalog::{Catalog, Change, DefinitionKind, Progress, ShardId, Told};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
-use super::learnt;
 use super::records::Records;
+use super::reread;
 
 /// All shards have it: the record ends, and the catalog becomes what it says, in one change.
 pub(super) async fn finish<R: Records>(records: &R, id: u64, news: &[(ShardId, Progress)]) -> Result<(), Failure> {
@@ -36,9 +36,9 @@ pub(super) async fn finish<R: Records>(records: &R, id: u64, news: &[(ShardId, P
 
 /// What servers say of what has changed.
 async fn told<R: Records>(records: &R, changes: &[Change]) -> Result<Told, Failure> {
-    learnt::sequences(records, changes).await?;
-    let tables = learnt::tables(records, changes).await?;
-    Ok(Told { tables, routines: learnt::routines(records, changes).await? })
+    reread::sequences(records, changes).await?;
+    let tables = reread::tables(records, changes).await?;
+    Ok(Told { tables, routines: reread::routines(records, changes).await? })
 }
 
 pub(super) fn forget(catalog: &mut Catalog, id: u64) -> Result<(), Failure> {

@@ -14,13 +14,13 @@ use weir_wire::error::codes;
 
 use super::already::{Verdict, verdict};
 use super::asked::Asked;
+use super::collations::CollationFacts;
+use super::conclude::{self, Answered};
 use super::intend::{intend, intend_knowing};
 use super::intent::Intent;
-use super::knowledge::Knowledge;
 use super::progress::{finish, forget, half_done, listed, note, way_on};
 use super::reach::part_of;
 use super::records::Records;
-use super::settle::{self, Answered};
 use super::{multi_object, shards, single, undo};
 
 /// How often a definition is thought over when the catalog changes under it. Each time another definition has come a step further, of
@@ -68,7 +68,7 @@ pub async fn define<R: Records>(
     let mut answers = others(asked, &intent, parts).await;
     let catalog = records.catalog();
     if let Some(definition) = catalog.definition(id) {
-        settle::look_again(definition, &catalog, &mut answers, parts).await;
+        conclude::look_again(definition, &catalog, &mut answers, parts).await;
     }
     let news: Vec<_> = answers.iter().map(|(shard, answer)| (*shard, answer.progress())).collect();
     if news.iter().all(|(_, progress)| *progress == Progress::Done) {
@@ -98,7 +98,7 @@ async fn not_everywhere<R: Records>(
     if !lost && intent.objects.iter().all(|object| object.database.is_empty()) && intent.undo.is_impossible() {
         // Of accounts: it may be given again, and stands in nobody's way.
         records.change(move |catalog| forget(catalog, id)).await?;
-        return settle::refused(&catalog, &answers, false).ok_or_else(no_part);
+        return conclude::refused(&catalog, &answers, false).ok_or_else(no_part);
     }
     if !lost && !intent.undo.is_impossible() {
         let others = answers.iter().filter(|(_, answer)| matches!(answer, Answered::Made(_))).map(|(shard, _)| *shard);
@@ -107,10 +107,10 @@ async fn not_everywhere<R: Records>(
         let noted: Vec<_> = news.iter().filter(|(shard, _)| !made.contains(shard)).cloned().chain(undone).collect();
         let catalog = records.change(move |catalog| note(catalog, id, &noted)).await?;
         let Some(definition) = catalog.definition(id) else { return Ok(no_part()) };
-        match settle::take_back(definition, &catalog, &made, parts).await {
+        match conclude::take_back(definition, &catalog, &made, parts).await {
             Ok(()) => {
                 records.change(move |catalog| forget(catalog, id)).await?;
-                return settle::refused(&catalog, &answers, true).ok_or_else(no_part);
+                return conclude::refused(&catalog, &answers, true).ok_or_else(no_part);
             }
             Err(left) => {
                 tracing::warn!(id, ?left, "a definition that a shard has refused could not be taken back");
@@ -135,20 +135,20 @@ async fn begin<R: Records>(
     (objects, taken): (&[Object], &[Object]),
     parts: &mut [ShardLease],
 ) -> Result<Option<(u64, Intent)>, Failure> {
-    let mut knowledge = None;
+    let mut collations = None;
     let mut said: Option<String> = None;
     let mut turn = Some(locks.turn().await);
     for _ in 0..ATTEMPTS {
         let now = records.catalog();
-        if knowledge.is_none()
+        if collations.is_none()
             && matches!(asked.statement.kind, StatementKind::CreateTable(_) | StatementKind::AlterDatabase(_))
         {
-            knowledge = Some(knowledge_for(records, &now, objects).await?);
+            collations = Some(collations_for(records, &now, objects).await?);
         }
-        let intent = match intend_knowing(asked, &now, knowledge.as_ref()) {
+        let intent = match intend_knowing(asked, &now, collations.as_ref()) {
             Ok(intent) => intent,
             Err(unplaced) => {
-                learn(knowledge.get_or_insert_default(), unplaced, records).await?;
+                learn(collations.get_or_insert_default(), unplaced, records).await?;
                 continue;
             }
         };
@@ -198,7 +198,7 @@ async fn record<R: Records>(records: &R, version: u64, record: Definition) -> Re
 ///
 /// # Errors
 /// A refusal, or what the servers say of it.
-async fn learn<R: Records>(known: &mut Knowledge, unplaced: Unplaced, records: &R) -> Result<(), Failure> {
+async fn learn<R: Records>(known: &mut CollationFacts, unplaced: Unplaced, records: &R) -> Result<(), Failure> {
     match unplaced {
         Unplaced::Refused(failure) => Err(failure),
         Unplaced::NeedsCheck { column, collation } => {
@@ -216,10 +216,14 @@ async fn learn<R: Records>(known: &mut Knowledge, unplaced: Unplaced, records: &
 }
 
 /// What is known of the servers that a new table will be on.
-async fn knowledge_for<R: Records>(records: &R, catalog: &Catalog, objects: &[Object]) -> Result<Knowledge, Failure> {
-    let Some(object) = objects.first() else { return Ok(Knowledge::default()) };
+async fn collations_for<R: Records>(
+    records: &R,
+    catalog: &Catalog,
+    objects: &[Object],
+) -> Result<CollationFacts, Failure> {
+    let Some(object) = objects.first() else { return Ok(CollationFacts::default()) };
     let shard = shards::of_database(catalog, &object.database).first().copied().unwrap_or(ShardId(0));
-    Knowledge::of(records, &object.database, shard).await
+    CollationFacts::of(records, &object.database, shard).await
 }
 
 /// Refuses a definition of what another one has not ended with.

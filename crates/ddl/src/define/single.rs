@@ -189,7 +189,7 @@ async fn locked<R: Records>(
     for shard in &all {
         let part = part_of(parts, *shard)?;
         let wait = ask(&mut part.lease, b"SELECT @@SESSION.lock_wait_timeout").await.ok()?;
-        let wait = super::knowledge::first_text(&wait.rows).unwrap_or_default();
+        let wait = super::collations::first_text(&wait.rows).unwrap_or_default();
         part.lease.retired = true;
         waits.push((*shard, wait));
         ask(&mut part.lease, format!("SET SESSION lock_wait_timeout = {WAIT}").as_bytes()).await.ok()?;

@@ -12,8 +12,8 @@ use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
 
 use super::asked::{Asked, cut};
+use super::collations::CollationFacts;
 use super::intent::Intent;
-use super::knowledge::Knowledge;
 use super::multi_object::{self, Item};
 use super::{names, place, shards};
 
@@ -22,7 +22,7 @@ pub(super) fn create(
     asked: &Asked<'_>,
     catalog: &Catalog,
     create: &CreateTable<'_>,
-    knowledge: Option<&Knowledge>,
+    collations: Option<&CollationFacts>,
 ) -> Result<Option<Intent>, Unplaced> {
     let Some(object) = names::object(asked, catalog, &create.name)? else { return Ok(None) };
     let known = shards::table(catalog, &object);
@@ -35,7 +35,7 @@ pub(super) fn create(
     let placed = match create.body {
         TableBody::Like(like) => like_placed(asked, catalog, &object, like)?,
         TableBody::Definition(definition) => {
-            let placed = place::declared(asked, catalog, &object, create, knowledge)?;
+            let placed = place::declared(asked, catalog, &object, create, collations)?;
             match definition.query {
                 Some(query) => {
                     let by_clause = matches!(placed.placement, Placement::Sharded(_)) && !placed.by_default;

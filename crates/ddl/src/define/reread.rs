@@ -1,4 +1,4 @@
-//! What the servers say of what a definition has made.
+//! Reads from the servers what a definition has changed: tables, routines, sequences.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use weir_catalog::{Change, Object, Routine, RoutineKind, ShardId, Table};
 use weir_wire::Failure;
 
 use super::records::Records;
-use super::{knowledge, learn, shards};
+use super::{collations, read_table, shards};
 use crate::routine;
 
 /// What servers say of the tables that these changes add or change, with their placements.
@@ -25,11 +25,11 @@ pub(super) async fn tables<R: Records>(records: &R, changes: &[Change]) -> Resul
                 old_names.insert(to, origin);
                 continue;
             }
-            Change::AddTable(object, placed) => (object, learn::Model::New(placed)),
+            Change::AddTable(object, placed) => (object, read_table::Model::New(placed)),
             Change::RereadTable(object) => {
                 let known = old_names.get(object).copied().unwrap_or(object);
                 match shards::table(&catalog, known) {
-                    Some(table) => (object, learn::Model::Known(table)),
+                    Some(table) => (object, read_table::Model::Known(table)),
                     // A view, or nothing: there is nothing to be known of it.
                     None => continue,
                 }
@@ -40,11 +40,11 @@ pub(super) async fn tables<R: Records>(records: &R, changes: &[Change]) -> Resul
         let on = shards::of_placement(&of_database, model.placement());
         let shard = on.first().copied().unwrap_or(ShardId(0));
         let mut replies = Vec::new();
-        for question in learn::questions(object) {
+        for question in read_table::questions(object) {
             replies.push(records.ask(shard, question).await?);
         }
-        let table = learn::table(object, &model, replies)?;
-        knowledge::check_key(records, &table).await?;
+        let table = read_table::table(object, &model, replies)?;
+        collations::check_key(records, &table).await?;
         learnt.insert(object.clone(), table);
     }
     Ok(learnt)

@@ -1,4 +1,4 @@
-//! What Weir must know of servers before it can place a table: default collations, and how those of shard keys compare.
+//! What Weir must know of the servers' collations before it can place a table: the defaults, and how those of shard keys compare.
 //!
 //! What must always hold: a collation's weights are learnt only when it has passed the check, on the server where they are asked for.
 
@@ -10,12 +10,12 @@ use weir_catalog::{ShardId, Table, Weights};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
-use super::learn::literal;
+use super::read_table::literal;
 use super::records::Records;
 
 /// What is known.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Knowledge {
+pub(super) struct CollationFacts {
     /// Of collations' weights.
     pub weights: Weights,
     /// Collations that have not passed the check.
@@ -26,12 +26,12 @@ pub(super) struct Knowledge {
     pub collations: BTreeMap<String, String>,
 }
 
-impl Knowledge {
+impl CollationFacts {
     /// Of a database: asked of a shard that has it.
     ///
     /// # Errors
     /// When the shard can't be asked.
-    pub(super) async fn of<R: Records>(records: &R, database: &str, shard: ShardId) -> Result<Knowledge, Failure> {
+    pub(super) async fn of<R: Records>(records: &R, database: &str, shard: ShardId) -> Result<CollationFacts, Failure> {
         let schemata = format!(
             "SELECT default_collation_name FROM information_schema.schemata WHERE schema_name = {}",
             literal(database)
@@ -42,7 +42,7 @@ impl Knowledge {
         let text = |cell: &Option<Vec<u8>>| cell.as_ref().map(|text| String::from_utf8_lossy(text).into_owned());
         let pair = |row: &Vec<Option<Vec<u8>>>| Some((text(row.first()?)?, text(row.get(1)?)?));
         let collations = rows.iter().filter_map(pair).collect();
-        Ok(Knowledge { weights: records.weights(), inexact: Vec::new(), collation, collations })
+        Ok(CollationFacts { weights: records.weights(), inexact: Vec::new(), collation, collations })
     }
 
     /// Checks a collation, and learns that it is exact.
@@ -103,7 +103,7 @@ pub(super) async fn check_key<R: Records>(records: &R, table: &Table) -> Result<
             Ok(()) | Err(Unplaced::NeedsWeights(..)) => {}
             Err(Unplaced::Refused(failure)) => return Err(failure),
             Err(Unplaced::NeedsCheck { column, collation }) => {
-                Knowledge::default().check(records, &column, &collation).await?;
+                CollationFacts::default().check(records, &column, &collation).await?;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What the answers of a definition's shards mean, and what follows: it is done, taken back, or left to RESUME.
 //!
-//! What must always hold: a shard's refusal is no end of its own: what the others did is taken back, or the record stays; a record stays
-//! only where it can't be said, or not be undone, what a shard has.
+//! What must always hold: after a shard's refusal, what the others did is taken back, or the record stays. A record stays only where it is
+//! uncertain what a shard has, or where that can't be undone.
 
 use weir_catalog::{Catalog, Definition, DefinitionKind, Progress, ShardId};
 use weir_exec::ShardLease;

@@ -1,6 +1,6 @@
-//! What servers say of a table that a definition makes or changes.
+//! Reads from a server's `information_schema` a table that a definition creates or changes.
 //!
-//! What must always hold: columns of the shard key are found again by their names, wherever they stand now.
+//! What must always hold: columns of the shard key are found by their names again, whatever their positions are now.
 
 use weir_catalog::reading::{self, Rows, TextRow};
 use weir_catalog::{Object, Placed, Placement, Table};
