@@ -70,10 +70,14 @@ const SMOKE: Scale = Scale {
     idle_clients: 200,
 };
 
+/// What is measured if it is named: single statements of what transactions have anyway.
+const NAMED: [Workload; 2] = [Workload::UpdateIndex, Workload::UpdateNonIndex];
+
 pub(super) fn plan(length: Length, selection: &Selection) -> Plan {
     let scale = by_length(length, [FULL, QUICK, SMOKE]);
     let wanted = chosen(&selection.workloads, scale.workloads);
-    let has = |workload: &Workload| wanted.contains(workload) && FULL.workloads.contains(workload);
+    let can = |workload: &Workload| FULL.workloads.contains(workload) || NAMED.contains(workload);
+    let has = |workload: &Workload| wanted.contains(workload) && can(workload);
     let points = Workload::ALL.into_iter().filter(has).flat_map(|workload| scale.points(workload, selection)).collect();
     Plan { rows: selection.rows.unwrap_or(scale.rows), tables: 1, datasets: Vec::new(), points, budget: budget(length) }
 }

@@ -36,6 +36,8 @@ pub enum Workload {
     Freshness,
     /// One row's column without an index is changed, by its key.
     UpdateNonIndex,
+    /// A column with an index is changed in one row.
+    UpdateIndex,
     /// All clients take from one row: a transaction of three statements in one text.
     Seckill,
     /// The same, by the tool of the published test.
@@ -84,7 +86,7 @@ const SECKILL: &str = "begin;update seckill set num=num-1 where id=1 and num>1;c
 
 impl Workload {
     /// All workloads, in the order in which they are measured: those that change what later ones find come last.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::PointSelect,
         Self::ReadOnly,
         Self::Reads,
@@ -98,6 +100,7 @@ impl Workload {
         Self::Mixed,
         Self::ReadWrite,
         Self::WriteOnly,
+        Self::UpdateIndex,
         Self::UpdateNonIndex,
         Self::Seckill,
         Self::SeckillSlap,
@@ -127,6 +130,7 @@ impl Workload {
             Self::Merge => "merge",
             Self::MergeText => "merge_text",
             Self::UpdateNonIndex => "oltp_update_non_index",
+            Self::UpdateIndex => "oltp_update_index",
             Self::Seckill => "seckill",
             Self::SeckillSlap => "seckill_slap",
             Self::SeckillAutocommit => "seckill_autocommit",
@@ -184,6 +188,7 @@ impl Workload {
                 | Self::Mixed
                 | Self::Insert
                 | Self::Freshness
+                | Self::UpdateIndex
                 | Self::UpdateNonIndex
                 | Self::Tpcc
         );
