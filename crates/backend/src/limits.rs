@@ -97,6 +97,8 @@ pub struct Limits {
     of_accounts: Mutex<HashMap<Box<[u8]>, usize>>,
     /// Waiting statements, per worker.
     waiting: Vec<AtomicUsize>,
+    /// Open connections, per worker.
+    open_of: Vec<AtomicUsize>,
     /// Rung when another worker wants a connection that this one does not need.
     wanted: Vec<Notify>,
 }
@@ -128,6 +130,7 @@ impl Limits {
             users: Mutex::default(),
             of_accounts: Mutex::default(),
             waiting: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
+            open_of: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
             wanted: (0..workers).map(|_| Notify::new()).collect(),
         }
     }
@@ -212,9 +215,31 @@ impl Limits {
         self.total.out()
     }
 
-    /// A worker's fair share of the connections.
-    pub fn share(&self) -> usize {
-        self.max() / self.waiting.len().max(1)
+    /// A connection of `worker` is being made.
+    pub(crate) fn opened(&self, worker: usize) {
+        self.open_of[worker].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It is closed.
+    pub(crate) fn closed(&self, worker: usize) {
+        self.open_of[worker].fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Connections that `worker` has open.
+    pub fn open_of(&self, worker: usize) -> usize {
+        self.open_of[worker].load(Ordering::Relaxed)
+    }
+
+    /// Whether `worker` owes others a connection: it has more than its share of all; or it has `unused` ones, and statements wait on a
+    /// worker that has less than its own share.
+    pub fn owes(&self, worker: usize, unused: bool) -> bool {
+        let (max, workers) = (self.max(), self.waiting.len().max(1));
+        if self.open_of(worker) > max.div_ceil(workers) {
+            return true;
+        }
+        let least = (max / workers).max(1);
+        let is_poor = |other: usize| self.waiting[other].load(Ordering::Relaxed) > 0 && self.open_of(other) < least;
+        unused && (0..self.waiting.len()).any(|other| other != worker && is_poor(other))
     }
 
     /// A statement of `worker` begins to wait: the other workers are asked for a connection that they do not need.
@@ -243,6 +268,11 @@ impl Limits {
         self.waiting.iter().map(|n| n.load(Ordering::Relaxed)).sum()
     }
 
+    /// This worker has something to spare, while others wait.
+    pub fn has_spare(&self, worker: usize) {
+        self.wanted[worker].notify_one();
+    }
+
     /// Resolves when another worker wants a connection. Cancel-safe.
     pub async fn wanted(&self, worker: usize) {
         self.wanted[worker].notified().await;
@@ -252,6 +282,29 @@ impl Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_worker_owes_what_is_more_than_its_share() {
+        // Connections in all, those of two workers, statements that wait on the second, and whether the first owes something.
+        let cases = [
+            (100, [50, 50], 9, false),
+            (100, [51, 49], 9, true),
+            (100, [60, 40], 0, true),
+            (100, [40, 40], 9, true),
+            (100, [40, 40], 0, false),
+            (3, [2, 1], 1, false),
+            (3, [1, 2], 1, false),
+            (1, [1, 0], 1, true),
+            (1, [1, 0], 0, false),
+        ];
+        for (max, open, waiting, owes) in cases {
+            let limits = Limits::new(max, 0, 2);
+            (0..2).for_each(|worker| (0..open[worker]).for_each(|_| limits.opened(worker)));
+            (0..waiting).for_each(|_| limits.begin_wait(1));
+            assert_eq!(limits.owes(0, true), owes, "{max} {open:?} {waiting}");
+            assert_eq!(limits.owes(0, false), open[0] > open[1] + 1, "{max} {open:?} {waiting}");
+        }
+    }
 
     fn full(limits: &Limits, user: &str) -> Option<Full> {
         limits.try_permit(user.as_bytes()).err()

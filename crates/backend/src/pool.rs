@@ -2,10 +2,12 @@
 //!
 //! What must always hold: a connection in the pool is clean (every reply read) and carries nothing of a session but
 //! its profile; a waiting statement gets a connection, an error or a timeout, never nothing. Waiting is first come,
-//! first served within a worker; between workers the fair semaphore of [`crate::limits`] decides, and a worker that
-//! holds more than its share gives way.
+//! first served within a worker; between workers the fair semaphore of [`crate::limits`] decides. A worker that holds more
+//! than its share gives way at once, another one gives to who has its share what it has not used for a while: workers' statements come and go in bursts,
+//! and a connection that is closed in one and made again in the next costs more than either has waited.
 
 mod prove;
+mod sharing;
 mod statements;
 
 use std::cell::{Cell, RefCell};
@@ -16,7 +18,7 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 use weir_wire::auth::Password;
 use weir_wire::{Failure, Fault, error::codes};
 
@@ -30,6 +32,8 @@ use crate::profile::Profile;
 use crate::server::Server;
 
 pub use prove::is_full;
+use sharing::Holder;
+pub use sharing::{GivesWay, HoldBell};
 
 /// How many idle connections are checked for one whose profile already matches.
 const LOOK_FOR_MATCH: usize = 16;
@@ -55,15 +59,12 @@ struct Waiter {
     give: oneshot::Sender<Box<Connection>>,
 }
 
-/// Rung when a session that keeps a connection only for what its last statement left should let it go.
-pub type HoldBell = Rc<Notify>;
-
 #[derive(Debug, Default)]
 struct PoolState {
     idle: Idle,
     waiters: VecDeque<Waiter>,
-    /// Sessions that keep a connection softly, longest first.
-    holders: VecDeque<(u64, HoldBell)>,
+    /// Longest first.
+    holders: VecDeque<Holder>,
 }
 
 /// A worker's connections to one server.
@@ -74,7 +75,6 @@ pub struct Pool {
     settings: Replaceable<PoolSettings>,
     metrics: Metrics,
     state: RefCell<PoolState>,
-    open: Rc<Cell<usize>>,
     next_id: Cell<u64>,
     lanes: RefCell<Option<Weak<dyn GivesWay>>>,
 }
@@ -91,12 +91,6 @@ pub struct Request<'a> {
     pub patient: bool,
 }
 
-/// A user of connections that it could give up at once.
-pub trait GivesWay {
-    /// Gives one up, if there is one to spare.
-    fn give_way(&self) -> bool;
-}
-
 impl Pool {
     /// An empty pool for `worker`.
     pub fn new(server: Arc<Server>, worker: usize, settings: Replaceable<PoolSettings>, metrics: Metrics) -> Rc<Pool> {
@@ -106,7 +100,6 @@ impl Pool {
             settings,
             metrics,
             state: RefCell::default(),
-            open: Rc::default(),
             next_id: Cell::new(worker as u64 + 1),
             lanes: RefCell::default(),
         })
@@ -121,7 +114,7 @@ impl Pool {
     pub fn counts(&self) -> PoolCounts {
         let state = self.state.borrow();
         PoolCounts {
-            open: self.open.get(),
+            open: self.open(),
             idle: state.idle.values().map(Vec::len).sum(),
             waiting: state.waiters.len(),
             held: state.holders.len(),
@@ -129,10 +122,15 @@ impl Pool {
         }
     }
 
+    /// Connections of this worker.
+    fn open(&self) -> usize {
+        self.server.limits.open_of(self.worker)
+    }
+
     /// Connections of this worker that are in use.
     pub fn busy(&self) -> usize {
         let idle: usize = self.state.borrow().idle.values().map(Vec::len).sum();
-        self.open.get().saturating_sub(idle)
+        self.open().saturating_sub(idle)
     }
 
     /// Lends a connection, waiting for one up to the bound. Dropping the future gives up the place in the queue.
@@ -148,14 +146,14 @@ impl Pool {
             return Err(refusal);
         }
         let full = match self.server.limits.try_permit(&request.key.user) {
-            Ok(permit) => return self.open(request, permit).await,
+            Ok(permit) => return self.make(request, permit).await,
             Err(full) => full,
         };
         if full == Full::Server
             && self.close_an_idle_one()
             && let Ok(permit) = self.server.limits.try_permit(&request.key.user)
         {
-            return self.open(request, permit).await;
+            return self.make(request, permit).await;
         }
         let begun = Instant::now();
         let queue_timeout = self.settings.load().queue_timeout;
@@ -169,7 +167,7 @@ impl Pool {
         self.metrics.queue_seconds.inc_by(begun.elapsed().as_secs_f64());
         match lent {
             Ok(connection) => Ok(self.lease(connection)),
-            Err(permit) => self.open(request, permit).await,
+            Err(permit) => self.make(request, permit).await,
         }
     }
 
@@ -181,6 +179,12 @@ impl Pool {
     /// Whether a statement waits for a connection, on this worker or another.
     pub fn is_waited_for(&self) -> bool {
         self.server.limits.waiting() > 0
+    }
+
+    /// Whether connections are short: a statement waits for one, or the next would have to.
+    pub fn is_short(&self) -> bool {
+        let limits = &self.server.limits;
+        limits.waiting() > 0 || limits.open() >= limits.max()
     }
 
     /// An idle connection of the same key that can be brought to the profile; one that already has it if possible.
@@ -219,7 +223,7 @@ impl Pool {
         true
     }
 
-    async fn open(self: &Rc<Self>, request: Request<'_>, permit: Permit) -> Result<Lease, Failure> {
+    async fn make(self: &Rc<Self>, request: Request<'_>, permit: Permit) -> Result<Lease, Failure> {
         let id = self.next_id.get();
         self.next_id.set(id + 1024);
         let opening = Opening {
@@ -228,7 +232,7 @@ impl Pool {
             key: request.key.clone(),
             database: request.profile.database.clone(),
             statements: self.settings.load().prepared_statements,
-            slot: ConnectionSlot::take(permit, &self.open),
+            slot: ConnectionSlot::take(permit, &self.server, self.worker),
         };
         match Box::pin(Connection::open(opening, request.password)).await {
             Ok(connection) => {
@@ -310,9 +314,8 @@ impl Pool {
         while state.waiters.front().is_some_and(|waiter| waiter.give.is_closed()) {
             state.waiters.pop_front();
         }
-        // A worker with more than its share gives way to statements that wait on others.
-        let elsewhere = self.server.limits.waiting_elsewhere(self.worker) > 0;
-        if elsewhere && (state.waiters.is_empty() || self.open.get() > self.server.limits.share().max(1)) {
+        let elsewhere = self.is_waited_for_elsewhere();
+        if elsewhere && self.server.limits.owes(self.worker, state.waiters.is_empty()) {
             return;
         }
         match state.waiters.front() {
@@ -323,51 +326,11 @@ impl Pool {
                 }
             }
             Some(_) => {}
-            None => state.idle.entry(connection.key.clone()).or_default().push(connection),
-        }
-    }
-
-    /// A session keeps its connection softly: `bell` rings when somebody waits for one.
-    pub fn hold(&self, holder: u64, bell: HoldBell) {
-        let mut state = self.state.borrow_mut();
-        let wanted = !state.waiters.is_empty() || self.server.limits.waiting_elsewhere(self.worker) > 0;
-        if wanted {
-            bell.notify_one();
-        } else {
-            state.holders.push_back((holder, bell));
-        }
-    }
-
-    /// The session uses its connection again, or has given it back.
-    pub fn end_hold(&self, holder: u64) {
-        self.state.borrow_mut().holders.retain(|(id, _)| *id != holder);
-    }
-
-    /// From now on, these give way before sessions do.
-    pub fn set_lanes(&self, lanes: Weak<dyn GivesWay>) {
-        *self.lanes.borrow_mut() = Some(lanes);
-    }
-
-    /// Somebody waits: an idle lane is given up, or else a connection that is held softly.
-    fn ask_to_give_way(&self) {
-        let lanes = self.lanes.borrow().as_ref().and_then(Weak::upgrade);
-        if !lanes.is_some_and(|lanes| lanes.give_way()) {
-            self.ring_a_holder();
-        }
-    }
-
-    fn ring_a_holder(&self) {
-        if let Some((_, bell)) = self.state.borrow_mut().holders.pop_front() {
-            bell.notify_one();
-        }
-    }
-
-    /// Gives up what another worker asks for: an idle connection, or else one that is held softly.
-    pub async fn serve_other_workers(self: Rc<Self>) {
-        loop {
-            self.server.limits.wanted(self.worker).await;
-            if !self.close_an_idle_one() {
-                self.ask_to_give_way();
+            None => {
+                state.idle.entry(connection.key.clone()).or_default().push(connection);
+                if elsewhere {
+                    self.server.limits.has_spare(self.worker);
+                }
             }
         }
     }

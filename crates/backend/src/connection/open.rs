@@ -25,21 +25,29 @@ use crate::server::Server;
 /// A connection's slot within the limits; free again when it is dropped.
 #[derive(Debug)]
 pub struct ConnectionSlot {
+    // Behind what counts it: whoever gets the permit finds this worker with one less.
+    _counted: Counted,
     _permit: Permit,
-    open: Rc<Cell<usize>>,
+}
+
+/// One of the connections that a worker has to a server.
+#[derive(Debug)]
+struct Counted {
+    server: Arc<Server>,
+    worker: usize,
 }
 
 impl ConnectionSlot {
-    /// Counts one more in `open` for as long as the slot is taken.
-    pub fn take(permit: Permit, open: &Rc<Cell<usize>>) -> ConnectionSlot {
-        open.set(open.get() + 1);
-        ConnectionSlot { _permit: permit, open: open.clone() }
+    /// Counts one more of `worker` for as long as the slot is taken.
+    pub fn take(permit: Permit, server: &Arc<Server>, worker: usize) -> ConnectionSlot {
+        server.limits.opened(worker);
+        ConnectionSlot { _counted: Counted { server: server.clone(), worker }, _permit: permit }
     }
 }
 
-impl Drop for ConnectionSlot {
+impl Drop for Counted {
     fn drop(&mut self) {
-        self.open.set(self.open.get() - 1);
+        self.server.limits.closed(self.worker);
     }
 }
 

@@ -29,7 +29,7 @@ impl Pool {
         let asked = match self.server.limits.try_permit(&key.user) {
             Ok(permit) => {
                 let request = Request { key, password, profile: &Profile::default(), patient: false };
-                let mut lease = self.open(request, permit).await?;
+                let mut lease = self.make(request, permit).await?;
                 let asked = lease.query(DEFINITION).await;
                 // One connection more for each proof would fill the pool.
                 if asked.is_err() || self.has_idle(key) {
