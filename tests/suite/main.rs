@@ -16,6 +16,7 @@ mod dump;
 mod faults;
 mod hostile;
 mod hot_rows;
+mod insert_ids;
 mod interleave;
 mod kills;
 mod lab;
@@ -111,6 +112,7 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
         hostile::collect(&mut tests);
         hot_rows::collect(&mut tests);
         kills::collect(&mut tests);
+        insert_ids::collect(&mut tests);
         limits::collect(&mut tests);
         transport::collect(&mut tests);
         admin::collect(&mut tests);

@@ -25,6 +25,7 @@ pub mod pulse;
 pub mod rights;
 pub mod server;
 pub mod statement;
+pub mod tables;
 pub mod transport;
 
 pub use address::Address;
@@ -38,6 +39,7 @@ pub use pool_key::PoolKey;
 pub use profile::Profile;
 pub use rights::Rights;
 pub use server::{ConnectSettings, Identity, Observation, Server, ServerSettings};
+pub use tables::Defining;
 pub use transport::Stream;
 
 /// A value that may be replaced while others read it: what a reload of the configuration changes.

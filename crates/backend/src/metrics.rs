@@ -20,6 +20,10 @@ pub struct Metrics {
     pub queue_refusals: Counter,
     /// Connections that were brought into another session's profile.
     pub profile_changes: Counter,
+    /// Insert ids that said what `LAST_INSERT_ID()` is.
+    pub insert_ids_told: Counter,
+    /// Questions for `LAST_INSERT_ID()`, asked before a connection changed hands.
+    pub insert_ids_asked: Counter,
     /// Connections reset between sessions.
     pub resets: Counter,
     /// Statements prepared on a connection because it did not have them.
@@ -66,6 +70,13 @@ impl Metrics {
         );
         counter("queue_refusals", "Statements refused because the queue was full", &self.queue_refusals);
         counter("profile_changes", "Server connections brought into another session's profile", &self.profile_changes);
+        counter(
+            "insert_ids_told",
+            "Insert ids that told LAST_INSERT_ID(), while connections were short",
+            &self.insert_ids_told,
+        );
+        let help = "Questions for LAST_INSERT_ID() before a server connection changed hands";
+        counter("insert_ids_asked", help, &self.insert_ids_asked);
         counter("resets", "Server connections reset between sessions", &self.resets);
         counter("prepares", "Statements prepared on a connection that did not have them", &self.prepares);
         counter("lanes_opened", "Lanes opened", &self.lanes_opened);

@@ -4,6 +4,7 @@
 //! Facts are recorded in [`Server`]; what follows from a change is the caller's.
 
 mod accounts;
+mod tables;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -93,6 +94,15 @@ const NOT_TRACKED: [&str; 38] = [
 pub async fn watch(
     server: Arc<Server>,
     settings: Replaceable<MonitorSettings>,
+    changed: impl FnMut(&Server, &Health),
+    asked: impl Fn(),
+) {
+    tokio::join!(tables::watch(&server, &settings), watch_health(&server, &settings, changed, asked));
+}
+
+async fn watch_health(
+    server: &Server,
+    settings: &Replaceable<MonitorSettings>,
     mut changed: impl FnMut(&Server, &Health),
     asked: impl Fn(),
 ) {
@@ -112,7 +122,7 @@ pub async fn watch(
         let told = match silent {
             true => None,
             false => {
-                let checked = check(&server, &settings, &mut probe, &mut accounts);
+                let checked = check(server, &settings, &mut probe, &mut accounts);
                 tokio::time::timeout(settings.timeout, checked).await.ok()
             }
         };
@@ -139,10 +149,10 @@ pub async fn watch(
                 Health::Up => tracing::info!(server = %name, "server is up"),
                 other => tracing::warn!(server = %name, health = other.name(), reason = ?other, "server is not usable"),
             }
-            changed(&server, &health);
+            changed(server, &health);
         }
         asked();
-        silent = beat_until(&server, &mut probe, settings.interval, settings.timeout).await;
+        silent = beat_until(server, &mut probe, settings.interval, settings.timeout).await;
     }
 }
 

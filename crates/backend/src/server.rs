@@ -17,6 +17,7 @@ use crate::gtid::Position;
 use crate::limits::Limits;
 use crate::pulse::Pulse;
 use crate::rights::Rights;
+use crate::tables::Tables;
 
 /// Whether connections to a server use TLS.
 #[derive(Debug, Clone)]
@@ -149,6 +150,8 @@ pub struct Server {
     pub pulse: Pulse,
     /// Changes of its accounts.
     pub rights: Rights,
+    /// Tables that sessions insert into.
+    pub tables: Tables,
     reach: ArcSwap<ConnectSettings>,
     facts: ArcSwap<Facts>,
     observation: ArcSwapOption<Observation>,
@@ -169,6 +172,7 @@ impl Server {
             limits,
             pulse: Pulse::default(),
             rights: Rights::default(),
+            tables: Tables::default(),
             reach: ArcSwap::from_pointee(reach),
             facts: ArcSwap::from_pointee(facts),
             observation: ArcSwapOption::empty(),

@@ -17,6 +17,7 @@
 //!   class, hashed.
 //! * [`KnownTexts`]: what was found out about texts, found again by comparing bytes.
 //! * [`hot_row`]: statements that many clients may send for one row at once.
+//! * [`PlainInsert`]: whether an INSERT has its AUTO_INCREMENT values generated.
 //! * [`routing_hint`], [`shard_hint`]: where a text wants to run.
 //! * [`splice`], [`replace_state_functions`]: changing a text at ranges, never printing a syntax tree.
 #![forbid(unsafe_code)]
@@ -29,6 +30,7 @@ pub mod facts;
 mod flags;
 mod hint;
 pub mod hot_row;
+mod inserted;
 mod keyword;
 mod keyword_table;
 mod known;
@@ -53,6 +55,7 @@ pub use classify::{
 };
 pub use digest::{Digest, digest, digest_text, shape};
 pub use hint::{RoutingHint, ShardHint, routing_hint, shard_hint, without_routing_hint};
+pub use inserted::PlainInsert;
 pub use known::KnownTexts;
 pub use lexer::{Lexer, Token, TokenKind};
 pub use mode::{Dialect, LeadBytes, LexMode};

@@ -7,7 +7,7 @@ use weir_backend::connection::Tracking;
 use weir_backend::monitor::Kill;
 use weir_backend::pool::Request;
 use weir_backend::profile::CLIENT_TRACKS;
-use weir_backend::{Lease, Position};
+use weir_backend::{Defining, Lease, Position};
 use weir_sql::{Class, Effects, Pins};
 use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
@@ -188,6 +188,8 @@ impl Session {
     /// has begun or is lost with its connection.
     pub(super) async fn send(&mut self, class: &Class, payload: &[u8]) -> Result<(), Stopped> {
         self.have_connection().await?;
+        let defines = class.effects.contains(Effects::IMPLICIT_COMMIT);
+        self.defining = defines.then(|| Defining::on(&self.shared.at(self.current.server).pool.server));
         let begin = self.state.begin.clone();
         self.transaction.begun_with_statement = begin.is_some();
         let sent = self.send_on_connection(class, payload).await;
@@ -212,6 +214,10 @@ impl Session {
     }
 
     async fn send_on_connection(&mut self, class: &Class, payload: &[u8]) -> Result<(), Stopped> {
+        if self.state.latest.is_doubtful() && needs_insert_id(class) {
+            self.learn_what_was_left(true).await?;
+            self.connection().has_found_rows = false;
+        }
         self.queue_wait();
         self.queue_session_state(class)?;
         self.raise_what_was_left().await?;

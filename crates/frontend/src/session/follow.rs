@@ -7,13 +7,18 @@ use weir_sql::{Class, Effects, LexMode, Lexer, Pins, TextKind, Token, TokenKind}
 use weir_wire::{Failure, StatusFlags};
 
 use super::Session;
-use super::latest::{Diagnostics, Left};
+use super::latest::{Diagnostics, Left, ToldId};
 use super::outcome::ReplyOutcome;
 use super::state::{pins_left_by_failure, runs_others};
 
 impl Session {
     /// Follows what a statement did to the session.
     pub(super) fn note(&mut self, class: &Class, outcome: &ReplyOutcome) {
+        self.note_told(class, outcome, None);
+    }
+
+    /// The same. `told`: what the insert id of its OK says.
+    pub(super) fn note_told(&mut self, class: &Class, outcome: &ReplyOutcome, told: Option<ToldId>) {
         self.ran.note(self.target.place(), outcome);
         let failed = outcome.error.is_some();
         match outcome.status {
@@ -22,7 +27,7 @@ impl Session {
             None if !self.state.status.contains(StatusFlags::AUTOCOMMIT) => self.state.status |= StatusFlags::IN_TRANS,
             None => {}
         }
-        self.note_residue(class, outcome);
+        self.note_residue(class, outcome, told);
         self.note_profile(class, outcome);
         self.note_reading(class, outcome);
         let mut pins = class.pins - (Pins::FOUND_ROWS | Pins::ROW_COUNT);
@@ -151,13 +156,18 @@ impl Session {
         self.state.set_transaction_used = open;
     }
 
-    fn note_residue(&mut self, class: &Class, outcome: &ReplyOutcome) {
-        let on_connection = self.state.latest.take(class, outcome, self.identity.mariadb);
-        if let Some(lease) = &mut self.current.lease {
-            lease.has_found_rows |= on_connection.found_rows;
-            if on_connection.insert_id {
-                lease.insert_id = None;
-            }
+    fn note_residue(&mut self, class: &Class, outcome: &ReplyOutcome, told: Option<ToldId>) {
+        let latest = &mut self.state.latest;
+        let before = latest.last_insert_id;
+        let on_connection = latest.take(class, outcome, told, self.identity.mariadb);
+        let Some(lease) = &mut self.current.lease else { return };
+        lease.has_found_rows |= on_connection.found_rows;
+        if on_connection.insert_id {
+            latest.doubt(before, lease.insert_id, outcome.insert_id);
+            lease.insert_id = match told {
+                Some(ToldId::Generated(id)) => Some(id),
+                _ => None,
+            };
         }
     }
 

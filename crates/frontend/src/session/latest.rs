@@ -34,6 +34,8 @@ pub(crate) struct LatestStatement {
     pub(crate) row_count: i64,
     pub(crate) found_rows: Left<u64>,
     pub(crate) last_insert_id: Left<u64>,
+    /// The connection may have the insert id that was there before: it matters while `last_insert_id` is there.
+    pub(crate) doubt: Option<Doubt>,
     pub(crate) diagnostics: Diagnostics,
     /// Code and SQLSTATE of the latest error of a server.
     pub(crate) error: Option<(u16, [u8; 5])>,
@@ -46,9 +48,42 @@ impl Default for LatestStatement {
             row_count: 0,
             found_rows: Left::Known(0),
             last_insert_id: Left::Known(0),
+            doubt: None,
             diagnostics: Diagnostics::Empty,
             error: None,
         }
+    }
+}
+
+/// What the id in a statement's OK says of `LAST_INSERT_ID()`, where that is certain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToldId {
+    /// It was generated: this is the value now.
+    Generated(u64),
+    /// The statement has given it: the value is the one from before.
+    Given,
+}
+
+/// A statement that may have generated an insert id ran where `LAST_INSERT_ID()` was another session's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Doubt {
+    /// The session's own value until then.
+    pub(crate) before: u64,
+    /// The connection's, if it was known.
+    pub(crate) there: Option<u64>,
+    /// The id in the statement's OK.
+    pub(crate) told: u64,
+}
+
+impl Doubt {
+    /// The session's value, as the connection has this one now.
+    pub(crate) fn settle(self, now: u64) -> u64 {
+        let unchanged = match self.there {
+            // An id that is generated may be what another session's was.
+            Some(there) => now == there && now != self.told,
+            None => now != self.told,
+        };
+        if unchanged { self.before } else { now }
     }
 }
 
@@ -69,8 +104,36 @@ impl LatestStatement {
             || self.found_rows == Left::OnConnection
     }
 
-    /// A statement has ended with this reply. Returns what it has left on its connection.
-    pub(crate) fn take(&mut self, class: &Class, reply: &ReplyOutcome, mariadb: bool) -> OnConnection {
+    /// `LAST_INSERT_ID()` of the connection may be another session's.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.last_insert_id == Left::OnConnection && self.doubt.is_some()
+    }
+
+    /// A statement has left what may be its insert id on its connection, where this one was `there`; the session's was `before`.
+    pub(crate) fn doubt(&mut self, before: Left<u64>, there: Option<u64>, told: u64) {
+        self.doubt = match before {
+            Left::Known(before) if there != Some(before) => Some(Doubt { before, there, told }),
+            Left::Known(_) => None,
+            // It was the session's own, or as doubtful.
+            Left::OnConnection => self.doubt,
+        };
+    }
+
+    /// The connection has said what `LAST_INSERT_ID()` is there.
+    pub(crate) fn learn_insert_id(&mut self, there: u64) {
+        if self.last_insert_id == Left::OnConnection {
+            self.last_insert_id = Left::Known(self.doubt.take().map_or(there, |doubt| doubt.settle(there)));
+        }
+    }
+
+    /// A statement has ended with this reply. `told`: what its insert id says. Returns what it has left on its connection.
+    pub(crate) fn take(
+        &mut self,
+        class: &Class,
+        reply: &ReplyOutcome,
+        told: Option<ToldId>,
+        mariadb: bool,
+    ) -> OnConnection {
         if reply.prepared.is_some() {
             self.take_preparation(class, reply, mariadb);
             return OnConnection::default();
@@ -80,10 +143,14 @@ impl LatestStatement {
         let found_rows = self.take_found_rows(class, reply);
         // The end of a result does not tell of the value that was generated for its rows.
         let returned = returns_rows(class) && reply.found_rows.is_some();
-        let generated = reply.insert_id || returned && class.effects.contains(Effects::GENERATES_INSERT_ID);
-        let insert_id = generated || class.effects.contains(Effects::SETS_LAST_INSERT_ID);
+        let generated = reply.insert_id != 0 || returned && class.effects.contains(Effects::GENERATES_INSERT_ID);
+        let doubtful = generated || class.effects.contains(Effects::SETS_LAST_INSERT_ID);
+        let insert_id = doubtful && told != Some(ToldId::Given);
         if insert_id {
-            self.last_insert_id = Left::OnConnection;
+            self.last_insert_id = match told {
+                Some(ToldId::Generated(id)) => Left::Known(id),
+                _ => Left::OnConnection,
+            };
         }
         self.take_diagnostics(class, reply, mariadb);
         OnConnection { found_rows, insert_id }
@@ -192,7 +259,7 @@ mod tests {
         let dialect = if mariadb { Dialect::MariaDb } else { Dialect::MySql };
         let class = classify(text.as_bytes(), LexMode { dialect, ..LexMode::default() });
         let mut latest = before;
-        let on_connection = latest.take(&class, reply, mariadb);
+        let on_connection = latest.take(&class, reply, None, mariadb);
         (latest, on_connection)
     }
 
@@ -217,7 +284,7 @@ mod tests {
 
     #[test]
     fn generated_ids_are_on_the_connection() {
-        let generated = ReplyOutcome { insert_id: true, ..ok(1) };
+        let generated = ReplyOutcome { insert_id: 5, ..ok(1) };
         let cases = [
             ("INSERT INTO t VALUES (NULL)", generated, true),
             ("INSERT INTO t VALUES (7)", ok(1), false),
@@ -237,6 +304,52 @@ mod tests {
             let (latest, _) = after(LatestStatement::default(), "UPDATE t SET a = 'x'; COMMIT", &reply, mariadb);
             assert_eq!((latest.diagnostics, latest.warnings), (diagnostics, 0), "{mariadb}");
         }
+    }
+
+    #[test]
+    fn an_id_that_tells_what_it_is_leaves_nothing() {
+        let class = classify(b"INSERT INTO t (id) VALUES (0)", LexMode::default());
+        let reply = ReplyOutcome { insert_id: 5, ..ok(1) };
+        let cases = [
+            (Some(ToldId::Generated(5)), Left::Known(5), true),
+            (Some(ToldId::Given), Left::Known(3), false),
+            (None, Left::OnConnection, true),
+        ];
+        for (told, last_insert_id, changed) in cases {
+            let mut latest = LatestStatement { last_insert_id: Left::Known(3), ..LatestStatement::default() };
+            let left = latest.take(&class, &reply, told, false);
+            assert_eq!((latest.last_insert_id, left.insert_id), (last_insert_id, changed), "{told:?}");
+            assert_eq!(latest.is_on_connection(), told.is_none(), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn what_another_session_left_is_not_taken_for_ones_own() {
+        let known =
+            |id| (Left::Known(id), LatestStatement { last_insert_id: Left::OnConnection, ..Default::default() });
+        // The session's value, the connection's, the id of the OK, the connection's afterwards, and the session's then.
+        let cases = [
+            (7, Some(7), 9, 7, 7),
+            (7, Some(7), 9, 9, 9),
+            (7, Some(40), 9, 40, 7),
+            (7, Some(40), 9, 9, 9),
+            (7, Some(9), 9, 9, 9),
+            (7, None, 9, 40, 7),
+            (7, None, 9, 9, 9),
+        ];
+        for (before, there, told, now, expected) in cases {
+            let (before, mut latest) = known(before);
+            latest.doubt(before, there, told);
+            latest.learn_insert_id(now);
+            assert_eq!(latest.last_insert_id, Left::Known(expected), "{before:?} {there:?} {told} {now}");
+        }
+        // A second one on the same connection.
+        let (before, mut latest) = known(7);
+        latest.doubt(before, Some(40), 9);
+        latest.doubt(Left::OnConnection, None, 10);
+        assert!(latest.is_doubtful());
+        latest.learn_insert_id(40);
+        assert_eq!(latest.last_insert_id, Left::Known(7));
     }
 
     #[test]

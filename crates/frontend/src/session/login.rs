@@ -194,6 +194,7 @@ fn open(
         timeout: None,
         let_go: Rc::new(Notify::new()),
         held: false,
+        defining: None,
         counted_as_pinned: false,
         shown_bindings: Default::default(),
         last_prepared: 0,

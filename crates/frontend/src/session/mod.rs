@@ -45,7 +45,7 @@ use tokio::sync::Notify;
 use weir_admin::logs::{Event, Slot};
 use weir_admin::sessions::{Interrupt, SessionHandle, UserEntry};
 use weir_backend::profile::SharedProfile;
-use weir_backend::{Identity, Lease, PoolKey, Profile};
+use weir_backend::{Defining, Identity, Lease, PoolKey, Profile};
 use weir_topology::Level;
 use weir_wire::auth::{Password, Scramble};
 use weir_wire::error::codes;
@@ -112,6 +112,8 @@ pub(crate) struct Session {
     /// Rung when somebody waits for the connection that is held softly.
     let_go: Rc<Notify>,
     held: bool,
+    /// The statement at hand defines something.
+    defining: Option<Defining>,
     counted_as_pinned: bool,
     /// What binds the session, as others see it.
     shown_bindings: BindingFlags,

@@ -17,8 +17,8 @@ pub(crate) struct ReplyOutcome {
     pub(crate) row_count: i64,
     /// `FOUND_ROWS()` after it, if it was a result set.
     pub(crate) found_rows: Option<u64>,
-    /// An insert id other than 0 was told.
-    pub(crate) insert_id: bool,
+    /// The insert id that was told last; 0 if there was none.
+    pub(crate) insert_id: u64,
     /// The code and SQLSTATE of the error that ended it.
     pub(crate) error: Option<(u16, [u8; 5])>,
     /// Its message.
@@ -46,7 +46,7 @@ pub(crate) struct ReplyOutcome {
 impl ReplyOutcome {
     /// Whether it was a success that left nothing on its connection that the session could ask for.
     pub(crate) fn left_nothing(&self) -> bool {
-        let quiet = self.error.is_none() && self.warnings == 0 && !self.insert_id;
+        let quiet = self.error.is_none() && self.warnings == 0 && self.insert_id == 0;
         quiet && self.variables.is_empty() && self.schema.is_none() && !self.state_changed && self.found_rows.is_some()
     }
 
@@ -63,7 +63,9 @@ impl ReplyOutcome {
             self.row_count = i64::try_from(ok.affected_rows).unwrap_or(i64::MAX);
             self.found_rows = None;
         }
-        self.insert_id |= ok.last_insert_id != 0;
+        if ok.last_insert_id != 0 {
+            self.insert_id = ok.last_insert_id;
+        }
         for change in SessionChanges::new(ok.changes) {
             match change? {
                 SessionChange::Variable { name: b"last_gtid", value } => self.note_gtids(value),

@@ -25,6 +25,7 @@ impl Session {
             self.confirm_queued_state().await?;
         }
         self.keep_or_release().await;
+        self.defining = None;
         self.release_permit();
         Ok(())
     }
@@ -199,9 +200,8 @@ impl Session {
             false => "SELECT LAST_INSERT_ID()",
         };
         let insert_id = only_number(connection.query(ask).await?);
-        if self.state.latest.last_insert_id == Left::OnConnection {
-            self.state.latest.last_insert_id = Left::Known(insert_id.unwrap_or(0));
-        }
+        self.endpoint.backend_metrics.insert_ids_asked.inc();
+        self.state.latest.learn_insert_id(insert_id.unwrap_or(0));
         connection.insert_id = insert_id;
         Ok(())
     }

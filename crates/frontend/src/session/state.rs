@@ -231,10 +231,11 @@ impl SessionState {
     }
 }
 
-/// Whether a statement's text must find the session's LAST_INSERT_ID() on its connection.
+/// Whether a statement's text must find the session's LAST_INSERT_ID() on its connection. What sets it may also leave it as it is.
 pub(crate) fn needs_insert_id(class: &Class) -> bool {
     let opaque = Pins::CALL | Pins::UNKNOWN_FUNCTION | Pins::UNKNOWN_STATEMENT | Pins::TEXT_PREPARE;
-    class.effects.contains(Effects::USES_LAST_INSERT_ID) || class.pins.intersects(opaque)
+    class.effects.intersects(Effects::USES_LAST_INSERT_ID | Effects::SETS_LAST_INSERT_ID)
+        || class.pins.intersects(opaque)
 }
 
 /// Pins that COM_RESET_CONNECTION does not undo for certain: such a connection is closed instead.

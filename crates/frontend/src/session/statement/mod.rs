@@ -15,6 +15,7 @@ mod answer;
 pub(in crate::session) mod decide;
 mod hinted;
 mod hot_row;
+mod insert_id;
 pub(in crate::session) mod lane;
 mod multi_statement;
 pub(in crate::session) mod place;

@@ -24,7 +24,8 @@ impl Session {
         bound: Pins,
     ) -> Result<(), Stopped> {
         let (class, text) = (statement.class, statement.text);
-        self.note(class, outcome);
+        let told = self.told_id(statement, outcome);
+        self.note_told(class, outcome, told);
         self.see_whether_closed(outcome).await.map_err(Stopped::Ended)?;
         match (outcome.error, statement.form) {
             (None, _) => self.learn_unreported(class, outcome, bound).await,
