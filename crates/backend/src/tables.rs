@@ -32,9 +32,12 @@ pub struct Tables {
     asked: Notify,
 }
 
+/// A database's tables, by name.
+type TablesOfDatabase = HashMap<Box<[u8]>, Table>;
+
 #[derive(Debug, Default)]
 struct Known {
-    tables: HashMap<Box<[u8]>, HashMap<Box<[u8]>, Table>>,
+    tables: HashMap<Box<[u8]>, TablesOfDatabase>,
     /// How long what was read counts.
     valid: Duration,
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicUsize;
 
 use weir_admin::WorkerStatistics;
 use weir_backend::statement::StatementKeys;
-use weir_exec::hot_rows::HotRows;
+use weir_exec::hot_rows::heat::RowsOfWorker;
 use weir_exec::read::Collations;
 use weir_sql::LexMode;
 
@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     pub(crate) known_databases: RefCell<HashMap<Vec<u8>, (usize, u64)>>,
     pub(crate) beginnings: Beginnings,
     /// The endpoint's hot rows, so that a worker counts its own references.
-    pub(crate) hot_rows: Rc<Arc<HotRows>>,
+    pub(crate) hot_rows: Rc<RowsOfWorker>,
     pub(crate) idle: IdleWatch,
     pub(crate) texts: Texts,
     pub(crate) statement_keys: StatementKeys,

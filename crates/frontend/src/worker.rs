@@ -19,6 +19,7 @@ use weir_backend::lanes::LaneSettings;
 use weir_backend::pool::PoolSettings;
 use weir_backend::statement::StatementKeys;
 use weir_backend::{Lanes, Pool, Replaceable, Server};
+use weir_exec::hot_rows::heat::RowsOfWorker;
 use weir_exec::read::Collations;
 use weir_topology::Positions;
 
@@ -167,7 +168,7 @@ async fn run(
     }
     let (statistics, asks) = WorkerStatistics::of(&endpoint.oversight.statistics, place.index);
     let shared = Rc::new(Shared {
-        hot_rows: Rc::new(endpoint.hot_rows.clone()),
+        hot_rows: RowsOfWorker::new(endpoint.hot_rows.clone()),
         endpoint,
         shards,
         routes: before > 1,

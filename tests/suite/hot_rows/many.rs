@@ -165,7 +165,7 @@ impl<'a> Worker<'a> {
         let ended = if op.hinted { answered } else { self.clock.fetch_add(1, Ordering::SeqCst) };
         match reply.error {
             Some(code) if IN_THE_WAY.contains(&code) => self.in_the_way += 1,
-            Some(code) if !may_answer(deed, code) && !(op.hinted && code == WRONG_ROWS) => {
+            Some(code) if !(may_answer(deed, code) || op.hinted && code == WRONG_ROWS) => {
                 return Err(format!("error {code} to {:?} ({style:?})", op.statement()).into());
             }
             _ => {

@@ -3,6 +3,7 @@
 //! What must always hold: a statement on a row that is not hot costs two additions to a counter that hardly anybody else looks at. Two
 //! rows may share a counter: then one may be taken for hot because the other is, which costs time and never an answer.
 
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -46,16 +47,35 @@ impl Heat {
     }
 }
 
+/// What all workers know, as one worker refers to it: the counter of references is the worker's own, and no other touches it.
+#[derive(Debug)]
+pub struct RowsOfWorker(Arc<HotRows>);
+
+impl RowsOfWorker {
+    /// A worker's references to this.
+    pub fn new(rows: Arc<HotRows>) -> Rc<RowsOfWorker> {
+        Rc::new(RowsOfWorker(rows))
+    }
+}
+
+impl Deref for RowsOfWorker {
+    type Target = HotRows;
+
+    fn deref(&self) -> &HotRows {
+        &self.0
+    }
+}
+
 /// A statement that is in flight on a connection of its own, until this is dropped.
 #[derive(Debug)]
 pub struct InFlight {
-    rows: Rc<Arc<HotRows>>,
+    rows: Rc<RowsOfWorker>,
     row: u64,
 }
 
 impl InFlight {
     /// A statement of this row begins.
-    pub fn begin(rows: &Rc<Arc<HotRows>>, row: u64) -> InFlight {
+    pub fn begin(rows: &Rc<RowsOfWorker>, row: u64) -> InFlight {
         rows.heat.slot(row).fetch_add(1, Ordering::Relaxed);
         InFlight { rows: rows.clone(), row }
     }
@@ -73,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_row_is_hot_while_many_statements_are_in_flight_or_it_has_a_queue() {
-        let rows = Rc::new(HotRows::new(Default::default()));
+        let rows = RowsOfWorker::new(HotRows::new(Default::default()));
         let row = 7 << 40;
         let first = InFlight::begin(&rows, row);
         assert!(!rows.heat.is_hot(row, 2) && !rows.heat.is_hot(8 << 40, 1));

@@ -176,7 +176,7 @@ impl Session {
         match said.get(HEADER..).and_then(|payload| OkPacket::parse(payload, capabilities).ok()) {
             Some(ok) => {
                 let of_session = StatusFlags::IN_TRANS | StatusFlags::AUTOCOMMIT;
-                let status = ok.status - of_session | status & of_session;
+                let status = (ok.status - of_session) | (status & of_session);
                 let payload = OkPacket { status, changes: &changes, ..ok }.encode(capabilities);
                 self.client.put(&payload);
             }

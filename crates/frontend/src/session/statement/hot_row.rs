@@ -3,15 +3,16 @@
 //! What must always hold: a statement rides only if it would do the same on any connection with its session's settings, and what comes
 //! back is what a connection of its own would have sent. A statement that has left its queue has done nothing, and runs by itself.
 
+mod reply;
+
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedSemaphorePermit;
-
 use weir_backend::Profile;
 use weir_exec::hot_rows::counter::{Number, Step};
-use weir_exec::hot_rows::member::{Done, Execution as Executed, Member, Order, Said, Verdict, WarningRow};
+use weir_exec::hot_rows::member::{Execution as Executed, Member, Order, Said, Verdict};
 use weir_exec::hot_rows::merged::{CounterForm, CounterStep};
 use weir_exec::hot_rows::queue::{About, Joined, Queue, Queues, RowKey};
 use weir_exec::hot_rows::runner::Runner;
@@ -20,18 +21,13 @@ use weir_plan::Plan;
 use weir_sql::Effects;
 use weir_sql::hot_row::{CounterMove, Framing, HotText, mixed};
 use weir_wire::error::codes;
-use weir_wire::packets::{ErrPacket, OkPacket, SessionChange, put_session_change};
 use weir_wire::params::Parameter;
 use weir_wire::{Capabilities, Failure, Fault, Malformed, StatusFlags};
 
 use super::super::Session;
-use super::super::condition::Condition;
-use super::super::latest::{Diagnostics, Left};
-use super::super::outcome::ReplyOutcome;
-use super::super::relay::Told;
+use super::super::latest::Left;
 use super::super::release::only_number;
-use super::super::state::Begin;
-use super::super::stopped::{Stopped, malformed};
+use super::super::stopped::Stopped;
 use super::decide::OneServer;
 use super::{Execution, Form, Statement, Text};
 use crate::backends::ServerId;
@@ -42,11 +38,6 @@ const MOST_WAITING: usize = 65_536;
 const SHOWN: usize = 256;
 /// Larger statements run by themselves.
 const MOST_BYTES: usize = 16 * 1024;
-/// The flags of an OK that tell of the session's transaction and of what follows, and not of the statement.
-const OF_THE_SESSION: StatusFlags = StatusFlags::IN_TRANS
-    .union(StatusFlags::AUTOCOMMIT)
-    .union(StatusFlags::MORE_RESULTS_EXISTS)
-    .union(StatusFlags::SESSION_STATE_CHANGED);
 
 /// The statement of a text or of an execution, if it may ride in a batch.
 fn hot_text<'a>(statement: &Statement<'a>) -> Option<&'a HotText> {
@@ -358,9 +349,7 @@ impl Session {
             let named = parameters.filter(|(at, _)| hot.parameters().contains(at));
             values.extend(named.map(|(_, value)| shown(&value)));
         }
-        let mut all = values.join(", ");
-        all.truncate(all.floor_char_boundary(SHOWN));
-        all
+        values.join(", ").chars().take(SHOWN).collect()
     }
 
     /// The settings of batches: the session's, without user variables, which no member reads, and with autocommit, so that what runs
@@ -404,99 +393,6 @@ impl Session {
             }
         }
     }
-
-    /// Answers the client, and takes over what its statement has left.
-    fn take_batch_reply(
-        &mut self,
-        statement: &Statement<'_>,
-        hot: &HotText,
-        member: &Member,
-        done: Done,
-    ) -> Result<(), Stopped> {
-        let before = self.client.output.len();
-        let mut outcome = self.put_batch_reply(hot.framing, &done).map_err(malformed)?;
-        outcome.bytes = self.client.output.len().saturating_sub(before) as u64;
-        self.ran.batch = done.batch;
-        self.note(statement.class, &outcome);
-        let told = match &done.said {
-            Said::Ok { insert_id, .. } if *insert_id != 0 => *insert_id,
-            _ => member.insert_id,
-        };
-        self.state.latest.last_insert_id = Left::Known(done.last_insert_id.unwrap_or(told));
-        // What MySQL's COMMIT clears, MariaDB's leaves.
-        let cleared = hot.framing != Framing::Alone && outcome.error.is_none() && !self.identity.mariadb;
-        let shown = done.warnings.filter(|_| !cleared);
-        self.state.latest.diagnostics = match shown {
-            Some(rows) => Diagnostics::Learnt(conditions(rows, outcome.error)),
-            None => Diagnostics::Empty,
-        };
-        if hot.framing == Framing::Transaction && outcome.error.is_some() {
-            // The text has ended in its transaction, in which nothing was done.
-            let read_only = self.state.transactions_are_read_only();
-            self.state.begin = Some(Begin { read_only, ..Begin::plain(None) });
-        }
-        Ok(())
-    }
-
-    /// Puts the packets that a connection of the session's own would have sent.
-    fn put_batch_reply(&mut self, framing: Framing, done: &Done) -> Result<ReplyOutcome, Malformed> {
-        let begun = framing == Framing::Transaction;
-        let in_transaction = framing != Framing::Alone;
-        let own = self.state.own_status();
-        let more = StatusFlags::MORE_RESULTS_EXISTS;
-        let mut outcome = ReplyOutcome::default();
-        if begun {
-            self.put_batch_ok(&OkPacket::plain(own | StatusFlags::IN_TRANS | more), b"T_______", &mut outcome)?;
-        }
-        match &done.said {
-            Said::Error { code, sqlstate, message } => {
-                let payload = ErrPacket { code: *code, sqlstate: *sqlstate, message }.encode();
-                self.client.put(&payload);
-                outcome.note_error(*code, *sqlstate);
-                outcome.message = message[..].into();
-            }
-            Said::Ok { affected, insert_id, status, warnings, info, .. } => {
-                let inside = if in_transaction { StatusFlags::IN_TRANS | more } else { StatusFlags::empty() };
-                let ok = OkPacket {
-                    header: 0,
-                    affected_rows: *affected,
-                    last_insert_id: *insert_id,
-                    status: *status - OF_THE_SESSION | own & OF_THE_SESSION | inside,
-                    warnings: *warnings,
-                    info,
-                    changes: if in_transaction { b"" } else { &done.committed },
-                };
-                self.put_batch_ok(&ok, b"", &mut outcome)?;
-                if in_transaction {
-                    let ok = OkPacket { changes: &done.committed, ..OkPacket::plain(own) };
-                    self.put_batch_ok(&ok, b"", &mut outcome)?;
-                }
-            }
-        }
-        outcome.status = Some(self.state.status - StatusFlags::IN_TRANS);
-        Ok(outcome)
-    }
-
-    /// Puts an OK, with those of its changes that the client is to be told. `transaction`: the state of the transaction, of which MySQL
-    /// tells clients that track their session.
-    fn put_batch_ok(
-        &mut self,
-        ok: &OkPacket<'_>,
-        transaction: &[u8],
-        outcome: &mut ReplyOutcome,
-    ) -> Result<(), Malformed> {
-        outcome.note_ok(ok, 0)?;
-        let named = self.state.profile.variable(weir_backend::profile::CLIENT_TRACKS);
-        let told = Told { identity: &self.identity, all: false, named, not_schema: None };
-        let mut changes = told.select(ok.changes)?;
-        if !transaction.is_empty() && !self.identity.mariadb {
-            let data = [&[8][..], transaction].concat();
-            put_session_change(&mut changes, &SessionChange::Other { kind: 5, data: &data });
-        }
-        let payload = OkPacket { changes: &changes, ..*ok }.encode(self.client.capabilities);
-        self.client.put(&payload);
-        Ok(())
-    }
 }
 
 /// A parameter's value, for people.
@@ -508,16 +404,4 @@ fn shown(value: &Parameter<'_>) -> String {
         Parameter::Text(text) | Parameter::Decimal(text) => String::from_utf8_lossy(text).into_owned(),
         other => format!("{other:?}"),
     }
-}
-
-/// Warnings as they were shown behind a statement. Of its error more is known.
-fn conditions(rows: Vec<WarningRow>, error: Option<(u16, [u8; 5])>) -> Vec<Condition> {
-    let mut conditions: Vec<Condition> = rows.into_iter().filter_map(Condition::of_row).collect();
-    if let (Some((code, sqlstate)), [only]) = (error, &mut conditions[..])
-        && only.level == b"Error"
-        && only.code == code.to_string().into_bytes()
-    {
-        only.sqlstate = Some(sqlstate);
-    }
-    conditions
 }
