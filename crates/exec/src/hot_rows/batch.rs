@@ -48,8 +48,10 @@ pub(super) enum End {
 pub(super) struct Ran {
     /// What becomes of each member.
     pub(super) ends: Vec<End>,
-    /// How long the members have taken.
-    pub(super) time: Duration,
+    /// How many members have taken how long, without the wait for the row, which nobody who waits for them sees.
+    pub(super) pace: Option<(usize, Duration)>,
+    /// Its rollback has left something behind.
+    pub(super) lasting: bool,
     /// It was rolled back, as more must be asked.
     pub(super) wants: Option<Probes>,
     /// Its members' changes were made by one statement.
@@ -58,6 +60,13 @@ pub(super) struct Ran {
     pub(super) committed: bool,
     /// The last statement may have left warnings on the connection.
     pub(super) soiled: bool,
+}
+
+impl Ran {
+    /// Members that end like this, on a connection of which nothing is known.
+    fn of(ends: Vec<End>) -> Ran {
+        Ran { ends, pace: None, lasting: false, wants: None, merged: false, committed: false, soiled: true }
+    }
 }
 
 /// What was heard of a member.
@@ -85,24 +94,15 @@ impl Batch<'_> {
         // A single one can't be run again once it has shown that it should have been asked.
         let sets = self.members.iter().any(|member| member.sets_insert_id);
         self.probes.insert_id |= !self.begins() && sets;
-        let begun = Instant::now();
         if let Some(merges) = self.merges() {
             match self.merge(lease, merges).await {
                 Some(answers) => {
-                    let time = begun.elapsed();
                     let (ends, wants, committed) = self.commit(lease, answers).await;
-                    return Ran { ends, time, wants, merged: true, committed, soiled: false };
+                    return Ran { wants, merged: true, committed, soiled: false, ..Ran::of(ends) };
                 }
                 None if lease.retired => {
                     let ends = self.members.iter().map(|_| End::Again).collect();
-                    return Ran {
-                        ends,
-                        time: begun.elapsed(),
-                        wants: None,
-                        merged: false,
-                        committed: false,
-                        soiled: true,
-                    };
+                    return Ran::of(ends);
                 }
                 None => {}
             }
@@ -111,18 +111,20 @@ impl Batch<'_> {
             tracing::debug!(%failure, "a batch could not be sent");
             let ends = self.members.iter().map(|_| End::Ended(Verdict::Alone)).collect();
             lease.retired = true;
-            return Ran { ends, time: begun.elapsed(), wants: None, merged: false, committed: false, soiled: true };
+            return Ran::of(ends);
         }
         let mut answers = Vec::with_capacity(self.members.len());
-        let lost = self.read_all(lease, &mut answers).await.err();
-        let time = begun.elapsed();
+        let mut first = None;
+        let lost = self.read_all(lease, &mut answers, &mut first).await.err();
+        let pace = first.map(|first: Instant| (answers.len() - 1, first.elapsed())).filter(|(members, _)| *members > 0);
+        let mut lasting = false;
         let (ends, wants, committed) = match lost {
             Some(failure) => (self.ends_of_lost(&answers, &failure), None, false),
-            None if self.begins() => self.finish(lease, answers).await,
+            None if self.begins() => self.finish(lease, answers, &mut lasting).await,
             None => (self.ends_of_single(lease, answers).await, None, true),
         };
         let soiled = !self.probes.warnings || wants.is_some() || !committed;
-        Ran { ends, time, wants, merged: false, committed, soiled }
+        Ran { pace, lasting, wants, committed, soiled, ..Ran::of(ends) }
     }
 
     /// Queues the whole batch, and prepares before that what its members execute.
@@ -184,8 +186,13 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Sends the batch, and reads what comes back.
-    async fn read_all(&self, lease: &mut Lease, answers: &mut Vec<Answer>) -> Result<(), Failure> {
+    /// Sends the batch, and reads what comes back. `first`: when the first member has been answered.
+    async fn read_all(
+        &self,
+        lease: &mut Lease,
+        answers: &mut Vec<Answer>,
+        first: &mut Option<Instant>,
+    ) -> Result<(), Failure> {
         // What has arrived is read also if not all could be sent.
         let sent = reply::send(lease).await;
         if self.begins() {
@@ -196,6 +203,7 @@ impl Batch<'_> {
                 reply::read(lease).await?;
             }
             let said = reply::read(lease).await?.said;
+            first.get_or_insert_with(Instant::now);
             answers.push(Answer { said, warnings: None, last_insert_id: None });
             let answer = answers.last_mut().expect("it was pushed");
             if self.probes.warnings {
@@ -244,8 +252,13 @@ impl Batch<'_> {
         ends
     }
 
-    /// All members have run in a transaction: ends it.
-    async fn finish(&self, lease: &mut Lease, answers: Vec<Answer>) -> (Vec<End>, Option<Probes>, bool) {
+    /// All members have run in a transaction: ends it. `lasting`: whether a rollback has left something behind.
+    async fn finish(
+        &self,
+        lease: &mut Lease,
+        answers: Vec<Answer>,
+        lasting: &mut bool,
+    ) -> (Vec<End>, Option<Probes>, bool) {
         let heard = |answer: &Answer| match answer.said.in_transaction() {
             Some(in_transaction) => Heard::Ok { in_transaction },
             None => Heard::Error,
@@ -268,9 +281,16 @@ impl Batch<'_> {
         let unfit: Vec<bool> =
             self.members.iter().zip(&answers).map(|(member, answer)| is_unfit(member, answer)).collect();
         if wants != self.probes || unfit.contains(&true) {
-            if lease.query("ROLLBACK").await.is_err() {
+            queue_text(lease, b"ROLLBACK");
+            let rolled_back = match reply::send(lease).await {
+                Ok(()) => reply::read(lease).await,
+                Err(failure) => Err(failure),
+            };
+            match rolled_back {
+                // What is not transactional stays: 1196.
+                Ok(reply) => *lasting = reply.said.warns(),
                 // It is closed, and rolled back with that.
-                lease.retired = true;
+                Err(_) => lease.retired = true,
             }
             let end = |unfit: bool| if unfit { End::Ended(Verdict::Alone) } else { End::Again };
             return (unfit.into_iter().map(end).collect(), Some(wants).filter(|wants| *wants != self.probes), false);

@@ -20,7 +20,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// A batch of so many members has taken so long until all had run.
+    /// So many members have taken so long.
     pub fn ran(&mut self, members: usize, time: Duration) {
         // The slower pace counts at once, the faster one bit by bit.
         let seen = time.as_secs_f64() / members.max(1) as f64;

@@ -108,9 +108,17 @@ impl Runner {
                 }
             };
             self.queue.running.store(0, Ordering::Relaxed);
-            pace.ran(taken.members.len(), ran.time);
+            if let Some((members, time)) = ran.pace {
+                pace.ran(members, time);
+            }
             soiled = ran.soiled;
+            let lasting = ran.lasting;
             self.end(taken, ran);
+            if lasting {
+                tracing::warn!(table = %self.table.name, "changes of a hot row could not be rolled back whole: they run one by one");
+                self.rows.tables.is_unfit(&self.table);
+                break;
+            }
             if !lease.is_clean() {
                 lease.close();
                 return;
@@ -132,10 +140,10 @@ impl Runner {
         if self.queue.inserts && facts.auto_increment {
             self.queue.asks_insert_id.store(true, Ordering::Relaxed);
         }
-        if facts.transactional && self.merges {
+        if facts.batched && self.merges {
             self.learn_triggers(&mut lease).await?;
         }
-        Ok(Some(lease).filter(|_| facts.transactional))
+        Ok(Some(lease).filter(|_| facts.batched))
     }
 
     /// Puts the question whether the table has triggers together, if the members' user could see them.

@@ -1,6 +1,7 @@
 //! What must be known of a table before its rows are batched.
 //!
-//! What must always hold: a batch is made only for a table whose changes can be rolled back. What is known is asked of the server, and is
+//! What must always hold: a batch is made only for a table whose changes can be rolled back, with all that they cause: a trigger may write to
+//! a table that is not transactional, whose lock it holds while others wait for the row. What is known is asked of the server, and is
 //! forgotten after a while, and with each definition that goes through Weir.
 
 use std::collections::HashMap;
@@ -18,8 +19,8 @@ const MOST: usize = 1024;
 /// What is known of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableFacts {
-    /// Its changes can be rolled back.
-    pub transactional: bool,
+    /// Its changes can be rolled back, and cause no others.
+    pub batched: bool,
     /// It generates keys.
     pub auto_increment: bool,
 }
@@ -53,6 +54,12 @@ impl Tables {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
+    /// A rollback has shown that changes of a table cause others that can't be rolled back.
+    pub(super) fn is_unfit(&self, key: &TableKey) {
+        let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.insert(key.clone(), (Instant::now(), TableFacts { batched: false, auto_increment: true }));
+    }
+
     /// Asks a server for what is not known.
     ///
     /// # Errors
@@ -63,8 +70,9 @@ impl Tables {
         }
         let text = |name: &str| format!("'{}'", name.replace('\'', "''"));
         let table = format!("TABLE_SCHEMA = {} AND TABLE_NAME = {}", text(&key.database), text(&key.name));
+        let triggers = table.replace("TABLE_SCHEMA", "EVENT_OBJECT_SCHEMA").replace("TABLE_NAME", "EVENT_OBJECT_TABLE");
         let question = format!(
-            "SELECT e.TRANSACTIONS, EXISTS(SELECT 1 FROM information_schema.COLUMNS WHERE {table} AND EXTRA LIKE '%auto_increment%') \
+            "SELECT e.TRANSACTIONS, (SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE {triggers}), EXISTS(SELECT 1 FROM information_schema.COLUMNS WHERE {table} AND EXTRA LIKE '%auto_increment%') \
              FROM information_schema.TABLES AS t JOIN information_schema.ENGINES AS e ON e.ENGINE = t.ENGINE \
              WHERE t.TABLE_TYPE = 'BASE TABLE' AND t.{}",
             table.replacen("AND ", "AND t.", 1)
@@ -72,7 +80,7 @@ impl Tables {
         lease.has_found_rows = false;
         let row = lease.query(&question).await?.rows.into_iter().next().unwrap_or_default();
         let is = |at: usize, wanted: &[u8]| row.get(at).is_some_and(|cell| cell.as_deref() == Some(wanted));
-        let facts = TableFacts { transactional: is(0, b"YES"), auto_increment: !is(1, b"0") };
+        let facts = TableFacts { batched: is(0, b"YES") && is(1, b"0"), auto_increment: !is(2, b"0") };
         let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if tables.len() >= MOST {
             tables.clear();

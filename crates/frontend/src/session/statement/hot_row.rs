@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedSemaphorePermit;
 use weir_backend::Profile;
+use weir_catalog::Table;
 use weir_exec::hot_rows::counter::{Number, Step};
 use weir_exec::hot_rows::member::{Execution as Executed, Member, Order, Said, Verdict};
 use weir_exec::hot_rows::merged::{CounterForm, CounterStep};
@@ -249,7 +250,9 @@ impl Session {
     fn join_batch(&mut self, statement: &Statement<'_>, hot: &HotText, member: &Arc<Member>) -> bool {
         let (Some(row), Some(table)) = (self.hot_row(statement), self.table_of(hot)) else { return false };
         let rows = self.endpoint.hot_rows.clone();
-        if rows.tables.known(&table).is_some_and(|facts| !facts.transactional) {
+        // A user without a right on triggers does not see them; the catalog does.
+        let triggers = self.in_catalog(&table.database, &table.name, |table| table.triggers);
+        if triggers || rows.tables.known(&table).is_some_and(|facts| !facts.batched) {
             return false;
         }
         let place = self.target.place();
@@ -311,12 +314,15 @@ impl Session {
     pub(in crate::session) fn merges(&self, hot: &HotText) -> bool {
         let database = hot.table.database.as_deref().or(self.state.profile.database.as_deref());
         let Some((database, table)) = database.and_then(askable).zip(askable(&hot.table.name)) else { return false };
-        let opted = || {
-            let catalog = self.endpoint.sharding.as_ref()?.catalog();
-            let (_, known) = catalog.table(database.as_bytes(), table.as_bytes())?;
-            Some(known.hot_merge)
-        };
-        self.shared.hot_rows.settings.load().merges(&database, &table) || opted() == Some(true)
+        let opted = || self.in_catalog(&database, &table, |table| table.hot_merge);
+        self.shared.hot_rows.settings.load().merges(&database, &table) || opted()
+    }
+
+    /// Whether the catalog of sharded databases says so of a table.
+    fn in_catalog(&self, database: &str, table: &str, says: impl Fn(&Table) -> bool) -> bool {
+        let Some(sharding) = &self.endpoint.sharding else { return false };
+        let catalog = sharding.catalog();
+        catalog.table(database.as_bytes(), table.as_bytes()).is_some_and(|(_, table)| says(table))
     }
 
     fn table_of(&self, hot: &HotText) -> Option<TableKey> {
