@@ -334,18 +334,21 @@ fn sharded(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
 
 fn hot_row(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let out = kept_directory(flavor)?;
-    let mut run = BenchRun::start(lab, flavor, "hotrow", &out, &["--target", "direct,haproxy,weir"])?;
+    let mut run = BenchRun::start(lab, flavor, "hotrow", &out, &[])?;
     let record = run.complete()?;
     let of = |workload: &str, mode: &str| -> BTreeSet<String> {
         let is_of = |point: &&Point| (&*point.workload, point.variant.as_deref()) == (workload, Some(mode));
         record.points.iter().filter(is_of).map(|point| point.target.clone()).collect()
     };
-    let (three, weir) = (BTreeSet::from(["direct", "haproxy", "weir"].map(str::to_owned)), ["weir".to_owned()].into());
-    for workload in ["seckill", "seckill_slap", "seckill_key", "seckill_packets"] {
-        expect_equal(workload, of(workload, "mode=durable"), three.clone())?;
+    let set = |targets: &[&str]| -> BTreeSet<String> { targets.iter().map(|target| (*target).to_owned()).collect() };
+    let four = set(&["direct", "haproxy", "weir", "weir-merge"]);
+    for workload in ["seckill", "seckill_slap", "seckill_key"] {
+        expect_equal(workload, of(workload, "mode=durable"), four.clone())?;
     }
-    expect_equal("the other mode", of("seckill_autocommit", "mode=optimised"), three)?;
-    expect_equal("hints", of("seckill_hints", "mode=durable"), weir)?;
+    expect_equal("the other mode", of("seckill_autocommit", "mode=optimised"), four)?;
+    expect_equal("cold rows", of("oltp_update_non_index", "mode=optimised"), set(&["weir-off", "weir"]))?;
+    expect_equal("hints", of("seckill_hints", "mode=durable"), set(&["weir"]))?;
+    expect_equal("packets", of("seckill_packets", "mode=durable"), set(&["direct", "haproxy", "weir"]))?;
     for point in &record.points {
         // A run that the row does not agree with is a failure, and no run.
         let [run] = &point.runs[..] else { return Err(format!("not run once: {point:#?}").into()) };
