@@ -69,7 +69,7 @@ impl Session {
         for (at, value) in (0_u32..).zip(self.parameters(execution)) {
             let value = value?;
             if hot.parameters().contains(&at) {
-                row = mixed(row, format!("{value:?}").as_bytes());
+                row = with_value(row, &value);
             }
         }
         Ok(row)
@@ -398,6 +398,17 @@ impl Session {
                 }
             }
         }
+    }
+}
+
+/// The hash with a parameter's value.
+fn with_value(row: u64, value: &Parameter<'_>) -> u64 {
+    match value {
+        Parameter::Null => mixed(row, b"NULL"),
+        Parameter::Signed(number) => mixed(row, &number.to_le_bytes()),
+        Parameter::Unsigned(number) => mixed(row, &number.to_le_bytes()),
+        Parameter::Text(bytes) | Parameter::Decimal(bytes) => mixed(row, bytes),
+        other => mixed(row, format!("{other:?}").as_bytes()),
     }
 }
 
