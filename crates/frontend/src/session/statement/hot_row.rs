@@ -183,7 +183,10 @@ impl Session {
             && !self.transaction.is_multi_shard()
             && !self.deadline.is_set()
             && statement.hint.is_none()
-            && state.profile.variable("completion_type").is_none()
+            && !self.transaction.unsent()
+            && !state.transactions_are_read_only()
+            // How COMMIT ends, and how much is kept of warnings.
+            && ["completion_type", "max_error_count"].iter().all(|name| state.profile.variable(name).is_none())
             && statement.text.len() <= MOST_BYTES
             && statement.execution().is_none_or(|execution| execution.packet.len() <= MOST_BYTES)
     }
