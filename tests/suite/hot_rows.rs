@@ -54,6 +54,11 @@ fn seed() -> u64 {
     number_from_environment("WEIR_SEED", DEFAULT_SEED)
 }
 
+/// Whether tests also ask for what Weir is known to get wrong: `WEIR_HOT_FAULTS`.
+fn asks_for_faults() -> bool {
+    std::env::var_os("WEIR_HOT_FAULTS").is_some()
+}
+
 fn seconds() -> Duration {
     Duration::from_secs(number_from_environment("WEIR_HOT_SECONDS", 3))
 }

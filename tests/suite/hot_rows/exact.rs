@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use libtest_mimic::Failed;
 use weir_local::Flavor;
 
-use super::shapes::{ABOUT_WARNINGS, CONTENT, PROBES, SHAPES, SINGLES, Shape, TABLES};
-use super::{HOT, durable_site, rode, seconds, seed};
+use super::shapes::{ABOUT_WARNINGS, CONTENT, FAULTY, PROBES, SHAPES, SINGLES, Shape, TABLES};
+use super::{HOT, asks_for_faults, durable_site, rode, seconds, seed};
 use crate::compare::{self, Pair, Side};
 use crate::lab::{APP, Lab, PLAIN, eventually};
 use crate::login::{Login, caps};
@@ -28,9 +28,6 @@ const STRANGERS: usize = 2;
 const BURST: usize = 8;
 /// Shapes in one episode.
 const SHAPES_AT_ONCE: usize = 4;
-
-/// If set, SHOW WARNINGS comes behind texts with COMMIT on MariaDB, too.
-const WARNINGS: &str = "WEIR_HOT_WARNINGS";
 
 /// How statements are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,7 +102,6 @@ const FIRST: &[&str] = &[
     "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE",
     "SET SESSION TRANSACTION READ ONLY",
     "SET unique_checks = 0",
-    "SET completion_type = 1",
     "SET max_error_count = 0",
 ];
 
@@ -143,13 +139,18 @@ impl Episode {
         }
     }
 
+    /// MySQL prepares no UPDATE then.
+    fn is_read_only(&self) -> bool {
+        self.first.iter().any(|step| step.ends_with("READ ONLY"))
+    }
+
     fn way(&self, dice: &mut Dice, shape: &Shape) -> Way {
         let (begin, end) = *dice.pick(BUNDLES);
         match dice.below(10) {
             _ if !self.autocommit => Way::WithCommit,
             0..=3 => Way::Alone,
-            4 if shape.takes_parameter => Way::Executed,
-            5 if shape.takes_parameter && by_id(shape.text).is_some() => Way::ExecutedById,
+            4 if shape.takes_parameter && !self.is_read_only() => Way::Executed,
+            5 if shape.takes_parameter && !self.is_read_only() && by_id(shape.text).is_some() => Way::ExecutedById,
             _ => Way::Bundle(begin, end),
         }
     }
@@ -199,6 +200,8 @@ impl Hammers<'_> {
                 continue;
             }
             if number != aimed {
+                // A text may have begun another transaction behind its COMMIT.
+                session.run("ROLLBACK");
                 before.iter().for_each(|before| drop(session.run(before)));
                 aimed = number;
             }
@@ -229,8 +232,9 @@ pub(super) fn exact(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
             let seed = first + number;
             let mut done = Vec::new();
             episode(flavor, &sides, seed, &mut done).map_err(|difference| {
-                let before = done[done.len().saturating_sub(16)..].join("\n  ");
-                format!("WEIR_SEED={seed}\n{difference}\nafter:\n  {before}")
+                let before = done[done.len().saturating_sub(60)..].join("\n  ");
+                let first = done[..done.len().min(3)].join("\n  ");
+                format!("WEIR_SEED={seed}\n{difference}\nfirst:\n  {first}\n  …\nlast:\n  {before}")
             })?;
             number += 1;
             steps += done.len();
@@ -283,9 +287,12 @@ fn watched(pair: &mut Pair, hammers: &Hammers, dice: &mut Dice, done: &mut Vec<S
         done.push(step.to_owned());
         pair.run(step)
     };
+    // On MariaDB a login's OK may tell of warnings of an earlier session, whose thread it got.
+    let _logged_in = run("SELECT 'first'");
     hammers.episode.first.iter().try_for_each(|step| run(step))?;
     for _ in 0..SHAPES_AT_ONCE {
-        let shape = dice.pick(SHAPES);
+        let faulty = asks_for_faults() && dice.percent(20);
+        let shape = dice.pick(if faulty { FAULTY } else { SHAPES });
         let way = hammers.episode.way(dice, shape);
         let aimed = hammers.aim(way.before(shape), way.step(shape, shape.neutral));
         aimed.map_err(|failed| failed.message().unwrap_or("failed").to_owned())?;
@@ -294,6 +301,10 @@ fn watched(pair: &mut Pair, hammers: &Hammers, dice: &mut Dice, done: &mut Vec<S
             match dice.below(12) {
                 0 => transaction(dice, shape, &mut run)?,
                 1 => run(&draw(dice, SINGLES).replace("{n}", &(1 + dice.below(3)).to_string()))?,
+                3 if dice.percent(30) => {
+                    run("SET TRANSACTION READ ONLY")?;
+                    run(&way.step(shape, draw(dice, shape.values)))?;
+                }
                 2 if way.is_executed() => run(&way.step(shape, draw(dice, &["NULL", "'2'", "1.5", "'x'"])))?,
                 _ => run(&way.step(shape, draw(dice, shape.values)))?,
             }
@@ -313,7 +324,7 @@ fn watched(pair: &mut Pair, hammers: &Hammers, dice: &mut Dice, done: &mut Vec<S
 /// when others take the connection.
 fn probe(dice: &mut Dice, way: Way, flavor: Flavor) -> &'static str {
     let in_a_text = matches!(way, Way::Bundle(..) | Way::WithCommit);
-    let asks_all = !in_a_text || flavor == Flavor::MySql || std::env::var_os(WARNINGS).is_some();
+    let asks_all = !in_a_text || flavor == Flavor::MySql || asks_for_faults();
     draw(dice, if asks_all { PROBES } else { &PROBES[ABOUT_WARNINGS..] })
 }
 

@@ -15,7 +15,7 @@ use weir_local::{Flavor, Server};
 
 use super::client::{Client, PATIENCE, hinted, is_hang, with_values};
 use super::order::NEVER;
-use super::{BOUND, OwnCase};
+use super::{BOUND, OwnCase, asks_for_faults};
 use crate::client::Address;
 use crate::driver::expect_equal;
 use crate::lab::{APP, Lab, Site, eventually};
@@ -59,8 +59,6 @@ const SELL: &str = "UPDATE seckill SET num = num - ? WHERE id = ? AND num > 1";
 const MAY_BE_DONE: [u16; 6] = [2013, 2006, 1053, 1927, 1180, 1105];
 
 const INTERRUPTED: u16 = 1317;
-/// If set, a killed session's 1317 is believed: its statement is not done.
-const KILLED_IS_REFUSED: &str = "WEIR_HOT_KILLED";
 
 /// How a statement ended for its client.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -227,7 +225,7 @@ impl Load {
             ended => ended.is_err(),
         };
         // Weir tells a session that is killed so at once, whatever becomes of its statement.
-        let killed = code == INTERRUPTED && lost && std::env::var_os(KILLED_IS_REFUSED).is_none();
+        let killed = code == INTERRUPTED && lost && !asks_for_faults();
         let end = if killed || MAY_BE_DONE.contains(&code) { End::Unknown } else { End::Refused(code) };
         Ok((end, lost))
     }
