@@ -9,7 +9,7 @@ use mysql::prelude::Queryable;
 use weir_local::Flavor;
 
 use super::cuts::{Cut, Cutter};
-use super::ledger::{DATABASE, LINKED, Load, site, under_load};
+use super::ledger::{DATABASE, LINKED, Load, OTHERS, site, under_load};
 use super::{BOUND, HOT, rode, seed};
 use crate::Collector;
 use crate::driver::connect;
@@ -155,7 +155,7 @@ fn locks(site: &Site, _: &Endpoint, load: &Load, dice: &mut Dice) -> Result<(), 
     let mut met = 0;
     for _ in 0..12 {
         load.more(BETWEEN)?;
-        met += u64::from(deadlock(site, dice.below(5))?);
+        met += u64::from(deadlock(site, dice.below(OTHERS as usize))?);
     }
     if met == 0 {
         return Err("no deadlock was met".into());
