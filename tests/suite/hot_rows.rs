@@ -17,6 +17,7 @@ mod order;
 mod order_tests;
 mod shapes;
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use libtest_mimic::Failed;
@@ -33,6 +34,14 @@ type OwnCase = (&'static str, fn() -> Result<(), Failed>);
 
 /// Settings of Weir with which few clients make a row hot.
 const HOT: &[(&str, &str)] = &[("hot_rows.threshold", "2")];
+/// The same, and counters of these tables may be moved by one statement for several clients.
+const MERGED: &[(&str, &str)] = &[
+    HOT[0],
+    (
+        "hot_rows.merge",
+        r#"["t_hot_many.seckill", "t_hot_many.counters", "t_mhot_b.seckill", "t_mhot_b.counters", "t_yhot_b.seckill", "t_yhot_b.counters"]"#,
+    ),
+];
 const BOUND: Duration = Duration::from_secs(60);
 const DEFAULT_SEED: u64 = 20_261_124;
 
@@ -46,6 +55,11 @@ pub(crate) fn collect(tests: &mut Collector) {
     tests.add("hot_rows::a_watched_client_is_answered_as_on_a_server_of_its_own", exact::exact);
     tests.add("hot_rows::replies_of_many_clients_have_one_serial_order", one_group);
     tests.add_for_weir("hot_rows::replies_over_two_shards_have_one_serial_order", two_shards);
+    tests.add_for_weir("hot_rows::replies_of_merged_statements_have_one_serial_order", merged);
+    tests.add_for_weir(
+        "hot_rows::a_watched_client_of_merged_statements_is_answered_as_on_a_server_of_its_own",
+        |lab, flavor| exact::exact_with(lab, flavor, MERGED),
+    );
     faults::collect(tests);
     tests.add_for_weir("hot_rows::reads_on_replicas_see_what_rode_in_batches", levels::levels);
 }
@@ -102,9 +116,24 @@ fn fill(site: &Site, database: &str) -> Result<(), Failed> {
 }
 
 fn one_group(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    many_clients(lab, flavor, HOT).map(drop)
+}
+
+/// The same where moves of counters may be made by one statement for several clients.
+fn merged(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let merged = many_clients(lab, flavor, MERGED)?;
+    if merged < 20 {
+        return Err(format!("{merged} statements were merged").into());
+    }
+    Ok(())
+}
+
+/// Returns how many statements were merged.
+fn many_clients(lab: &Lab, flavor: Flavor, settings: &[(&str, &str)]) -> Result<u64, Failed> {
     const DATABASE: &str = "t_hot_many";
     let site = &durable_site(lab, flavor)?;
-    lab.with_endpoint(site, HOT, |endpoint| {
+    let merged = Cell::new(0);
+    lab.with_endpoint(site, settings, |endpoint| {
         for (number, clients) in [16, 32, 64].into_iter().enumerate() {
             fill(site, DATABASE)?;
             let round = Round {
@@ -119,8 +148,10 @@ fn one_group(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
             };
             tell(&format!("hot rows on {flavor}"), clients, &many::run(round)?);
         }
+        merged.set(endpoint.weir.as_ref().map_or(Ok(0), |weir| weir.counter("weir_hot_row_merged"))?);
         rode(endpoint, 200)
-    })
+    })?;
+    Ok(merged.get())
 }
 
 fn tell(what: &str, clients: usize, shown: &many::Shown) {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use libtest_mimic::Failed;
 use weir_local::Flavor;
 
-use super::shapes::{ABOUT_WARNINGS, CONTENT, FAULTY, PROBES, SHAPES, SINGLES, Shape, TABLES};
+use super::shapes::{CONTENT, FAULTY, PROBES, SHAPES, SINGLES, Shape, TABLES};
 use super::{HOT, asks_for_faults, durable_site, rode, seconds, seed};
 use crate::compare::{self, Pair, Side};
 use crate::lab::{APP, Lab, PLAIN, eventually};
@@ -161,7 +161,6 @@ type Target = (u64, Option<String>, String);
 
 /// The sessions that hammer.
 struct Hammers<'a> {
-    flavor: Flavor,
     side: &'a Side,
     /// The other side's database.
     other: &'a str,
@@ -221,8 +220,13 @@ impl Hammers<'_> {
 
 /// Runs episodes until the time is over.
 pub(super) fn exact(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    exact_with(lab, flavor, HOT)
+}
+
+/// The same with these settings.
+pub(super) fn exact_with(lab: &Lab, flavor: Flavor, settings: &[(&str, &str)]) -> Result<(), Failed> {
     let site = &durable_site(lab, flavor)?;
-    lab.with_endpoint(site, HOT, |endpoint| {
+    lab.with_endpoint(site, settings, |endpoint| {
         let sides = compare::sides(site, endpoint, &format!("{}hot", compare::letter(flavor)));
         let bound = seconds() * 4;
         let (began, first) = (Instant::now(), seed());
@@ -231,7 +235,7 @@ pub(super) fn exact(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
             compare::fill(site, &sides, &[TABLES, CONTENT].concat())?;
             let seed = first + number;
             let mut done = Vec::new();
-            episode(flavor, &sides, seed, &mut done).map_err(|difference| {
+            episode(&sides, seed, &mut done).map_err(|difference| {
                 let before = done[done.len().saturating_sub(60)..].join("\n  ");
                 let first = done[..done.len().min(3)].join("\n  ");
                 format!("WEIR_SEED={seed}\n{difference}\nfirst:\n  {first}\n  …\nlast:\n  {before}")
@@ -244,12 +248,11 @@ pub(super) fn exact(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     })
 }
 
-fn episode(flavor: Flavor, sides: &[Side; 2], seed: u64, done: &mut Vec<String>) -> Result<(), String> {
+fn episode(sides: &[Side; 2], seed: u64, done: &mut Vec<String>) -> Result<(), String> {
     let mut dice = Dice::new(seed);
     let episode = Episode::draw(&mut dice);
     let mut pair = Pair::new(sides, &episode.login, episode.binary);
     let hammers = Hammers {
-        flavor,
         side: &sides[1],
         other: &sides[0].database,
         episode: &episode,
@@ -309,7 +312,7 @@ fn watched(pair: &mut Pair, hammers: &Hammers, dice: &mut Dice, done: &mut Vec<S
                 _ => run(&way.step(shape, draw(dice, shape.values)))?,
             }
             if dice.percent(60) {
-                run(probe(dice, way, hammers.flavor))?;
+                run(draw(dice, PROBES))?;
             }
             // A text that has met an error left its transaction open; others begin one with autocommit off.
             if matches!(way, Way::Bundle(..) | Way::WithCommit) {
@@ -318,14 +321,6 @@ fn watched(pair: &mut Pair, hammers: &Hammers, dice: &mut Dice, done: &mut Vec<S
         }
     }
     Ok(())
-}
-
-/// What asks about the statement before. MariaDB keeps the warnings of a text's statement behind its COMMIT, whose OK tells of none: Weir loses them
-/// when others take the connection.
-fn probe(dice: &mut Dice, way: Way, flavor: Flavor) -> &'static str {
-    let in_a_text = matches!(way, Way::Bundle(..) | Way::WithCommit);
-    let asks_all = !in_a_text || flavor == Flavor::MySql || asks_for_faults();
-    draw(dice, if asks_all { PROBES } else { &PROBES[ABOUT_WARNINGS..] })
 }
 
 fn draw(dice: &mut Dice, from: &[&'static str]) -> &'static str {

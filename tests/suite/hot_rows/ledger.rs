@@ -16,7 +16,7 @@ use weir_local::{Flavor, Server};
 
 use super::client::{Client, PATIENCE, hinted, is_hang, with_values};
 use super::order::NEVER;
-use super::{BOUND, OwnCase, asks_for_faults};
+use super::{BOUND, OwnCase};
 use crate::client::Address;
 use crate::driver::expect_equal;
 use crate::lab::{APP, Lab, Site, eventually};
@@ -57,8 +57,6 @@ const SELL: &str = "UPDATE seckill SET num = num - ? WHERE id = ? AND num > 1";
 
 /// Errors behind which a statement may have been done.
 const MAY_BE_DONE: [u16; 6] = [2013, 2006, 1053, 1927, 1180, 1105];
-
-const INTERRUPTED: u16 = 1317;
 
 /// How a statement ended for its client.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -225,9 +223,7 @@ impl Load {
             Err(error) if is_hang(&error) => return Err("a client has waited for its ROLLBACK".into()),
             ended => ended.is_err(),
         };
-        // Weir tells a session that is killed so at once, whatever becomes of its statement.
-        let killed = code == INTERRUPTED && lost && !asks_for_faults();
-        let end = if killed || MAY_BE_DONE.contains(&code) { End::Unknown } else { End::Refused(code) };
+        let end = if MAY_BE_DONE.contains(&code) { End::Unknown } else { End::Refused(code) };
         Ok((end, lost))
     }
 

@@ -129,9 +129,6 @@ pub(super) const PROBES: &[&str] = &[
     "SELECT ROW_COUNT(), LAST_INSERT_ID()",
 ];
 
-/// How many of the probes are about warnings.
-pub(super) const ABOUT_WARNINGS: usize = 4;
-
 /// Other statements of the watched session; `{n}` is 1 to 3.
 pub(super) const SINGLES: &[&str] = &[
     "SELECT num FROM seckill WHERE id = {n}",
