@@ -71,9 +71,10 @@ impl Range {
     /// The range of a column by its type, as SHOW CREATE TABLE writes it: `int(11) unsigned`, `decimal(10,2)`.
     pub fn of_type(definition: &str) -> Option<Range> {
         let lower = definition.trim_start().to_ascii_lowercase();
-        let name: String = lower.chars().take_while(char::is_ascii_alphabetic).collect();
-        let unsigned = lower.split_whitespace().any(|word| word == "unsigned" || word == "zerofill");
-        let bits = match &*name {
+        let (name, rest) = lower.split_at(lower.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(lower.len()));
+        let behind = rest.strip_prefix('(').and_then(|rest| Some(rest.split_once(')')?.1)).unwrap_or(rest);
+        let unsigned = behind.split_whitespace().next() == Some("unsigned");
+        let bits = match name {
             "tinyint" => 8,
             "smallint" => 16,
             "mediumint" => 24,
@@ -162,6 +163,7 @@ mod tests {
         assert_eq!(range("tinyint(3) unsigned zerofill"), Some((0, 0, 255)));
         assert_eq!(range("decimal(6,2) NOT NULL"), Some((2, -999_999, 999_999)));
         assert_eq!(range("decimal(5,0) unsigned"), Some((0, 0, 99_999)));
+        assert_eq!(range("tinyint(4) DEFAULT 5 COMMENT 'unsigned'"), Some((0, -128, 127)));
         for other in ["float", "double", "varchar(10)", "bit(4)", "decimal(65,30)", "int4range", ""] {
             assert_eq!(range(other), None, "{other}");
         }
