@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use super::Pool;
 
 /// A worker that owes nothing gives others what it has not used for so long.
-const SPARE_AFTER: Duration = Duration::from_millis(10);
+const SPARE_AFTER: Duration = Duration::from_millis(50);
 
 /// The pause between two connections that are given to other workers: whoever takes the first has heard of it by then.
 const BETWEEN_GIVING: Duration = Duration::from_millis(1);
