@@ -79,6 +79,8 @@ fn example(name: &str, session: u32) -> Result<Json, Failed> {
         "level" => Ok("info".into()),
         "server" => Ok("writer".into()),
         "database" => Ok("d".into()),
+        "table" => Ok("d.t".into()),
+        "mode" => Ok("MERGE".into()),
         "limit" => Ok(10.into()),
         "state" => Ok("OFF".into()),
         other => Err(format!("the test has no value for the argument `{other}`: give one here").into()),
