@@ -23,6 +23,10 @@ pub enum ColumnType {
 
 /// The collation ids of text (utf8mb4_general_ci) and of numbers (binary).
 const UTF8MB4: u16 = 45;
+/// Those of other texts: the defaults of their character sets.
+const LATIN1: u16 = 8;
+const ASCII: u16 = 11;
+const UTF8MB3: u16 = 33;
 const BINARY: u16 = 63;
 /// UNSIGNED_FLAG and BINARY_FLAG, as servers say of their own counts. Source: MySQL, `mysql_com.h`.
 const UNSIGNED_NUMBER: u16 = 0x20 | 0x80;
@@ -68,14 +72,20 @@ impl Column {
         Column { name: name.to_owned(), kind: ColumnType::Double, details: None }
     }
 
-    /// The columns of SHOW WARNINGS, as either kind of server tells them.
-    pub fn of_warnings(mariadb: bool) -> Vec<Column> {
+    /// The columns of SHOW WARNINGS, as either kind of server tells them to a client whose results are in this character set.
+    pub fn of_warnings(mariadb: bool, charset: &str) -> Vec<Column> {
+        let (charset, most_bytes) = match charset {
+            "latin1" => (LATIN1, 1),
+            "ascii" => (ASCII, 1),
+            "utf8" | "utf8mb3" => (UTF8MB3, 3),
+            _ => (UTF8MB4, 4),
+        };
         let text = |name: &str, characters: u32| Column {
             name: name.to_owned(),
             kind: ColumnType::Text,
             details: Some(Details {
-                charset: UTF8MB4,
-                length: characters * 4,
+                charset,
+                length: characters * most_bytes,
                 flags: NOT_NULL,
                 decimals: if mariadb { 39 } else { ANY_DECIMALS },
             }),
@@ -221,7 +231,7 @@ mod tests {
     #[test]
     fn rows_in_the_binary_form_have_numbers_of_their_types_and_a_bit_for_each_null() {
         let row = |cells: [Option<&str>; 3]| cells.map(|cell| cell.map(|cell| cell.as_bytes().to_vec())).to_vec();
-        let result = ResultSet { columns: Column::of_warnings(true), rows: Vec::new() };
+        let result = ResultSet { columns: Column::of_warnings(true, "utf8mb4"), rows: Vec::new() };
         let mut payload = Vec::new();
         result.put_binary_row(&mut payload, &row([Some("Note"), Some("1051"), Some("x")]));
         assert_eq!(payload, b"\0\0\x04Note\x1b\x04\0\0\x01x");

@@ -231,7 +231,9 @@ pub(super) fn exact_with(lab: &Lab, flavor: Flavor, settings: &[(&str, &str)]) -
         let bound = seconds() * 4;
         let (began, first) = (Instant::now(), seed());
         let (mut number, mut steps) = (0, 0);
-        while number < 2 || began.elapsed() < bound {
+        // As many on each machine, unless a long run is asked for.
+        let most = if std::env::var_os("WEIR_HOT_SECONDS").is_some() { u64::MAX } else { 5 };
+        while number < 2 || number < most && began.elapsed() < bound {
             compare::fill(site, &sides, &[TABLES, CONTENT].concat())?;
             let seed = first + number;
             let mut done = Vec::new();

@@ -3,6 +3,7 @@
 //! A single condition is raised again by SIGNAL on whichever connection runs what asks for it, so that the server itself
 //! answers, in either protocol. Several conditions, or one that SIGNAL can't say, are listed by Weir; what else asks for them is refused.
 
+use weir_backend::profile::charset_of;
 use weir_sql::{Diagnostics as Asked, Effects, TextKind};
 use weir_wire::Failure;
 use weir_wire::error::codes;
@@ -77,7 +78,11 @@ impl Session {
                 let limit = limit.and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
                 let rows = wanted.skip(usize::try_from(offset).unwrap_or(usize::MAX)).take(limit);
                 let cells = |c: &Condition| [&c.level, &c.code, &c.message].map(|cell| Some(cell.clone())).to_vec();
-                ResultSet { columns: Column::of_warnings(self.identity.mariadb), rows: rows.map(cells).collect() }
+                let charset = charset_of(self.state.profile.variable("character_set_results").unwrap_or_default());
+                ResultSet {
+                    columns: Column::of_warnings(self.identity.mariadb, charset),
+                    rows: rows.map(cells).collect(),
+                }
             }
             Asked::CountWarnings | Asked::CountErrors => {
                 let shown = if errors_only { "@@session.error_count" } else { "@@session.warning_count" };
