@@ -320,6 +320,14 @@ impl Session {
         };
         let insert_id = match self.state.latest.last_insert_id {
             Left::Known(id) if needs_insert_id(class) && there != Some(id) => Some(id),
+            // Else nobody could tell afterwards whether it is the session's.
+            Left::Known(id)
+                if there.is_none()
+                    && class.effects.contains(Effects::GENERATES_INSERT_ID)
+                    && !class.effects.contains(Effects::USES_WARNINGS) =>
+            {
+                Some(id)
+            }
             _ => None,
         };
         if insert_id.is_some() && class.effects.contains(Effects::USES_WARNINGS) {

@@ -69,21 +69,17 @@ pub(crate) enum ToldId {
 pub(crate) struct Doubt {
     /// The session's own value until then.
     pub(crate) before: u64,
-    /// The connection's, if it was known.
-    pub(crate) there: Option<u64>,
-    /// The id in the statement's OK.
-    pub(crate) told: u64,
+    /// The connection's.
+    pub(crate) there: u64,
+    /// That was the id in the OK of a statement since.
+    pub(crate) told_there: bool,
 }
 
 impl Doubt {
     /// The session's value, as the connection has this one now.
     pub(crate) fn settle(self, now: u64) -> u64 {
-        let unchanged = match self.there {
-            // An id that is generated may be what another session's was.
-            Some(there) => now == there && now != self.told,
-            None => now != self.told,
-        };
-        if unchanged { self.before } else { now }
+        // An id that is generated may be what another session's was.
+        if now == self.there && !self.told_there { self.before } else { now }
     }
 }
 
@@ -112,10 +108,14 @@ impl LatestStatement {
     /// A statement has left what may be its insert id on its connection, where this one was `there`; the session's was `before`.
     pub(crate) fn doubt(&mut self, before: Left<u64>, there: Option<u64>, told: u64) {
         self.doubt = match before {
-            Left::Known(before) if there != Some(before) => Some(Doubt { before, there, told }),
-            Left::Known(_) => None,
+            // A connection of which nothing is known has got the session's before the statement.
+            Left::Known(before) => {
+                there.filter(|there| *there != before).map(|there| Doubt { before, there, told_there: told == there })
+            }
             // It was the session's own, or as doubtful.
-            Left::OnConnection => self.doubt,
+            Left::OnConnection => {
+                self.doubt.map(|doubt| Doubt { told_there: doubt.told_there || told == doubt.there, ..doubt })
+            }
         };
     }
 
@@ -334,8 +334,6 @@ mod tests {
             (7, Some(40), 9, 40, 7),
             (7, Some(40), 9, 9, 9),
             (7, Some(9), 9, 9, 9),
-            (7, None, 9, 40, 7),
-            (7, None, 9, 9, 9),
         ];
         for (before, there, told, now, expected) in cases {
             let (before, mut latest) = known(before);
@@ -350,6 +348,14 @@ mod tests {
         assert!(latest.is_doubtful());
         latest.learn_insert_id(40);
         assert_eq!(latest.last_insert_id, Left::Known(7));
+        // Of two that are generated, the second one is what another session's was.
+        for second in [40, 41] {
+            let (before, mut latest) = known(7);
+            latest.doubt(before, Some(40), 39);
+            latest.doubt(Left::OnConnection, None, second);
+            latest.learn_insert_id(second);
+            assert_eq!(latest.last_insert_id, Left::Known(second));
+        }
     }
 
     #[test]
