@@ -26,7 +26,7 @@ use weir_local::{Flavor, Server};
 
 use self::many::{Mix, Round};
 use crate::Collector;
-use crate::driver::connect;
+use crate::driver::{connect, expect_equal};
 use crate::lab::{APP, Endpoint, Lab, Site, number_from_environment};
 
 /// A test of what judges the others, without a server.
@@ -60,6 +60,7 @@ pub(crate) fn collect(tests: &mut Collector) {
         "hot_rows::a_watched_client_of_merged_statements_is_answered_as_on_a_server_of_its_own",
         |lab, flavor| exact::exact_with(lab, flavor, MERGED),
     );
+    tests.add_for_weir("hot_rows::a_hinted_statement_leaves_its_own_warnings", hinted_warnings);
     faults::collect(tests);
     tests.add_for_weir("hot_rows::reads_on_replicas_see_what_rode_in_batches", levels::levels);
 }
@@ -152,6 +153,28 @@ fn many_clients(lab: &Lab, flavor: Flavor, settings: &[(&str, &str)]) -> Result<
         rode(endpoint, 200)
     })?;
     Ok(merged.get())
+}
+
+/// The commit that a hint asks for comes behind the statement, and clears the diagnostics on MySQL's connection.
+fn hinted_warnings(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    const DATABASE: &str = "t_hot_hints";
+    let site = &durable_site(lab, flavor)?;
+    lab.with_endpoint(site, HOT, |endpoint| {
+        fill(site, DATABASE)?;
+        let mut session = connect(endpoint.port, APP, Some(DATABASE))?;
+        session.query_drop("SET sql_mode = ''")?;
+        for begin in ["BEGIN", "DO 0"] {
+            session.query_drop(begin)?;
+            session.query_drop(
+                "UPDATE /*+ COMMIT_ON_SUCCESS TARGET_AFFECT_ROW(1) */ counters SET t = t + 300 WHERE id = 1",
+            )?;
+            let shown: Vec<(String, u16, String)> = session.query("SHOW WARNINGS")?;
+            expect_equal(begin, shown.iter().map(|(_, code, _)| *code).collect::<Vec<_>>(), vec![1264])?;
+            session.query_drop("COMMIT")?;
+            session.query_drop("UPDATE counters SET t = 0 WHERE id = 1")?;
+        }
+        Ok(())
+    })
 }
 
 fn tell(what: &str, clients: usize, shown: &many::Shown) {

@@ -136,11 +136,7 @@ impl Commands {
             Command::ShowSessions(like) => Ok(filtered(self.sessions(), "user", like)),
             Command::ShowPools(like) => Ok(filtered(self.pools(), "server", like)),
             Command::ShowTransactions(like) => Ok(filtered(self.transactions(), "transaction", like)),
-            Command::ShowHotRows(like) => {
-                let table =
-                    self.hot_rows.get().map_or_else(|| Table::new(columns::HOT_ROWS), |rows| shown::hot_rows(rows));
-                Ok(filtered(table, "table", like))
-            }
+            Command::ShowHotRows(like) => Ok(filtered(shown::hot_rows(self.hot_rows.get()), "table", like)),
             Command::ShowConfig(like) => Ok(filtered(self.config()?, "key", like)),
             Command::ShowDigests { like, limit } => {
                 Ok(Answer::Rows(shown::digests(self.oversight.statistics.digests().await?, like, limit)))

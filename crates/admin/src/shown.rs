@@ -68,10 +68,11 @@ pub(crate) fn digests(rows: Vec<Row>, like: Option<Pattern>, limit: Option<u64>)
 }
 
 /// `SHOW HOT ROWS`
-pub(crate) fn hot_rows(rows: &HotRows) -> Table {
+pub(crate) fn hot_rows(rows: Option<&Arc<HotRows>>) -> Table {
+    let mut table = Table::new(columns::HOT_ROWS);
+    let Some(rows) = rows else { return table };
     let hot = rows.queues.hot().into_iter().map(|queue| (queue, "hot"));
     let cooled = rows.queues.cooled().into_iter().rev().map(|queue| (queue, "cooled"));
-    let mut table = Table::new(columns::HOT_ROWS);
     for (queue, state) in hot.chain(cooled) {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let (batches, statements) = (count(&queue.batches), count(&queue.statements));

@@ -23,7 +23,7 @@ use super::merged::Merging;
 use super::reply;
 
 /// Errors of a server that takes no writes: they are the servers' to tell, not the batch's.
-const READ_ONLY: [u16; 2] = [1290, 1836];
+const READ_ONLY: [u16; 2] = [codes::ER_OPTION_PREVENTS_STATEMENT, codes::ER_READ_ONLY_MODE];
 
 /// What is asked behind each member.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -221,10 +221,7 @@ impl Batch<'_> {
         let begins = self.begins();
         let end = |at: usize| match answers.get(at).map(|answer| &answer.said) {
             Some(said) if begins && said.in_transaction() != Some(false) => End::Again,
-            Some(said @ Said::Ok { .. }) => {
-                End::Ended(Verdict::Done(Box::new(self.done(said.clone(), None, None, None))))
-            }
-            // An error that came outside of a transaction has done nothing.
+            // An OK from outside of a transaction is durable, and an error has done nothing.
             Some(said) => End::Ended(Verdict::Done(Box::new(self.done(said.clone(), None, None, None)))),
             None => End::Ended(Verdict::Unknown(failure.clone())),
         };

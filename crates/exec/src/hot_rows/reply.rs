@@ -2,6 +2,7 @@
 
 use bytes::Buf;
 use weir_backend::Lease;
+use weir_wire::error::codes;
 use weir_wire::packets::OkPacket;
 use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
 use weir_wire::resultset::parse_text_row;
@@ -84,7 +85,7 @@ fn unexpected(lease: &mut Lease) -> Failure {
     lease.retired = true;
     let message =
         format!("Server '{}' has answered a change of a hot row with something else", lease.server.settings.name);
-    Failure::new(Fault::Server, 1105, b"HY000", message).maybe_done()
+    Failure::server(codes::ER_UNKNOWN_ERROR, message).maybe_done()
 }
 
 /// The rows of a small text result set.

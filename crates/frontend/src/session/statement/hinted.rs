@@ -155,12 +155,14 @@ impl Session {
             let message = format!(
                 "The statement has affected {affected} rows, not the {wanted} that TARGET_AFFECT_ROW asks for: it was undone"
             );
-            Failure::new(Fault::Client, codes::ER_UNKNOWN_ERROR, b"HY000", message)
+            Failure::client(codes::ER_UNKNOWN_ERROR, message)
         })
     }
 
     /// Commits behind a statement whose OK stands behind `mark`, and puts one OK for both.
     async fn commit_quietly(&mut self, mark: crate::client::Mark) -> Result<(), Stopped> {
+        // MySQL's COMMIT clears them.
+        self.learn_what_was_left(false).await?;
         let said = self.client.output.split_off(mark.length);
         let latest = self.state.latest.clone();
         let committed = self.run_quietly("COMMIT").await;
@@ -231,7 +233,7 @@ pub(super) fn may_be_hinted(class: &Class) -> bool {
 pub(super) fn malformed_hint() -> Failure {
     let message =
         "Incorrect arguments to TARGET_AFFECT_ROW: it takes a number in parentheses, as in TARGET_AFFECT_ROW(1)";
-    Failure::new(Fault::Client, codes::ER_WRONG_ARGUMENTS, b"HY000", message)
+    Failure::client(codes::ER_WRONG_ARGUMENTS, message)
 }
 
 pub(super) fn not_hinted() -> Failure {

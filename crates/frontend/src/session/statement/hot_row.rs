@@ -23,13 +23,12 @@ use weir_sql::Effects;
 use weir_sql::hot_row::{CounterMove, Framing, HotText, mixed};
 use weir_wire::error::codes;
 use weir_wire::params::Parameter;
-use weir_wire::{Capabilities, Failure, Fault, Malformed, StatusFlags};
+use weir_wire::{Capabilities, Failure, Malformed, StatusFlags};
 
 use super::super::Session;
 use super::super::latest::Left;
 use super::super::release::only_number;
 use super::super::stopped::Stopped;
-use super::decide::OneServer;
 use super::{Execution, Form, Statement, Text};
 use crate::backends::ServerId;
 
@@ -147,7 +146,7 @@ impl Session {
         self.handle.set_state("");
         permit.ok().and_then(Result::ok).ok_or_else(|| {
             let message = "Lock wait timeout exceeded; try restarting transaction";
-            Failure::new(Fault::Client, codes::ER_LOCK_WAIT_TIMEOUT, b"HY000", message).into()
+            Failure::client(codes::ER_LOCK_WAIT_TIMEOUT, message).into()
         })
     }
 
@@ -232,15 +231,15 @@ impl Session {
             };
             let alone =
                 Statement::new(statement.arena, hot.statement(statement.text), &hot.class, statement.mode, form);
-            let course = match self.plan_statement(&alone).await {
-                Ok(Plan::Home) => OneServer::default(),
+            let shard = match self.plan_statement(&alone).await {
+                Ok(Plan::Home) => None,
                 Ok(Plan::Route(route)) if route.text.is_none() && route.raise.is_none() => {
-                    OneServer { shard: Some(usize::from(route.shard.0)), ..OneServer::default() }
+                    Some(usize::from(route.shard.0))
                 }
                 // Whoever runs it says what is wrong with it.
                 _ => return Ok(false),
             };
-            if let Some(shard) = course.shard {
+            if let Some(shard) = shard {
                 self.set_shard(shard);
             }
         }
