@@ -4,7 +4,7 @@ use weir_catalog::{Catalog, ShardId};
 
 use crate::{
     Combine, Compare, Comparison, Computed, ComputedColumn, Condition, Fold, Grouped, InformationQuery, Merge, Plan,
-    Read, Resolve, Returns, Route, SortKey, Union, Write, WriteKind,
+    Read, Resolve, Returns, Route, SortKey, Union, Workbench, Write, WriteKind,
 };
 
 /// A row: what, and how it is.
@@ -22,6 +22,7 @@ pub fn rows(plan: &Plan, catalog: &Catalog) -> Vec<Row> {
         Plan::Read(read) => rows.read(read),
         Plan::Union(union) => rows.union(union),
         Plan::Computed(computed) => rows.computed(computed),
+        Plan::Workbench(workbench) => rows.workbench(workbench),
         Plan::Write(write) => rows.write(write),
         Plan::Define => rows.add("kind", "definition"),
         Plan::Show => rows.add("kind", "about logical tables"),
@@ -138,6 +139,20 @@ impl Rows<'_> {
         self.add("result", computed.columns.iter().map(column).collect::<Vec<_>>().join(", "));
         self.cut(computed.skip, computed.take);
         self.add("why", &*computed.reason);
+    }
+
+    fn workbench(&mut self, workbench: &Workbench) {
+        self.add("kind", "workbench");
+        for fragment in &workbench.fragments {
+            self.add("fragment", format!("{} of {}.{}", fragment.name, fragment.table.database, fragment.table.table));
+            self.read(&fragment.read);
+        }
+        self.add("workbench", self.shards(&[workbench.home]));
+        self.add("text", String::from_utf8_lossy(&workbench.query.text));
+        if workbench.pin_time {
+            self.add("time", "the same on all shards");
+        }
+        self.add("why", &*workbench.reason);
     }
 
     fn cut(&mut self, skip: u64, take: Option<u64>) {

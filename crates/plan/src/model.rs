@@ -4,6 +4,7 @@
 //! catalog again.
 
 mod computed;
+mod workbench;
 mod write;
 
 use std::ops::Range;
@@ -11,6 +12,7 @@ use std::ops::Range;
 use weir_catalog::ShardId;
 
 pub use computed::*;
+pub use workbench::*;
 pub use write::*;
 
 /// What is done with a statement.
@@ -26,6 +28,8 @@ pub enum Plan {
     Union(Box<Union>),
     /// It reads groups from several shards, and a server computes expressions over their aggregates.
     Computed(Box<Computed>),
+    /// Rows of several shards are gathered on one server, where it runs.
+    Workbench(Box<Workbench>),
     /// It writes on several shards, or on one of several that only its rows say.
     Write(Write),
     /// It defines something: see `exec`'s room for definitions, which works from the statement itself.
