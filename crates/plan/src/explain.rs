@@ -4,7 +4,7 @@ use weir_catalog::{Catalog, ShardId};
 
 use crate::{
     Combine, Compare, Comparison, Computed, ComputedColumn, Condition, Fold, Grouped, InformationQuery, Merge, Plan,
-    Read, Resolve, Returns, Route, SortKey, Union, Workbench, Write, WriteKind,
+    Read, Resolve, Returns, Route, RowSource, SortKey, Union, Workbench, Write, WriteKind,
 };
 
 /// A row: what, and how it is.
@@ -141,6 +141,13 @@ impl Rows<'_> {
         self.add("why", &*computed.reason);
     }
 
+    fn source(&mut self, rows: &RowSource) {
+        match rows {
+            RowSource::Shards(read) => self.read(read),
+            RowSource::Workbench(workbench) => self.workbench(workbench),
+        }
+    }
+
     fn workbench(&mut self, workbench: &Workbench) {
         self.add("kind", "workbench");
         for fragment in &workbench.fragments {
@@ -205,7 +212,7 @@ impl Rows<'_> {
                 self.add("then", String::from_utf8_lossy(&[&moved.insert[..], b"..."].concat()));
             }
             WriteKind::Gather(gather) => {
-                self.read(&gather.rows);
+                self.source(&gather.rows);
                 self.add("then", String::from_utf8_lossy(&[&gather.head[..], b"...", &gather.tail].concat()));
             }
         }
@@ -236,8 +243,8 @@ impl Rows<'_> {
             self.add("asked first", String::from_utf8_lossy(text));
             self.add("on shard", self.shards(&[*shard]));
         }
-        if let Some(rows) = &resolve.rows {
-            self.read(rows);
+        for rows in resolve.rows.iter().chain(&resolve.read) {
+            self.source(rows);
         }
         if let Some(generate) = &resolve.generate {
             self.add("sequence", format!("{} values of {}.{}", generate.count, generate.database, generate.table));

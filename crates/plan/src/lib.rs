@@ -10,6 +10,7 @@
 //! * `statement`: what is done with which kind of statement; `route`: everything on one shard.
 //! * [`routines`]: what stored procedures and functions do, and where.
 //! * `scatter`: reads of several shards; `locks`: LOCK TABLES and FLUSH TABLES.
+//! * `workbench`: queries that need rows of several shards in one place.
 //! * [`explain`]: plans for people.
 //! * `refusal`: why a statement is not planned, by what it would take.
 //! * `information`: queries over `information_schema`; [`views`]: where views are.
@@ -40,6 +41,7 @@ mod statement;
 mod template;
 mod trace;
 pub mod views;
+mod workbench;
 pub mod write;
 
 pub use effort::Effort;

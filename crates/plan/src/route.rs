@@ -82,7 +82,7 @@ pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<
 }
 
 /// Where a statement runs that no row matters to: where the session is, if its tables are there; else on a shard that has them all.
-fn any_shard(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Option<ShardId> {
+pub(crate) fn any_shard(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Option<ShardId> {
     let mut common: Option<Shards> = None;
     for instance in analysis.instances.iter() {
         if let InstanceKind::Base(base) = &instance.kind {

@@ -24,6 +24,8 @@ pub struct SessionFacts<'a> {
     pub variable: &'a dyn Fn(&[u8]) -> Option<Constant>,
     /// The session is in a transaction, or autocommit is off.
     pub in_transaction: bool,
+    /// Rows are read for a write: what is gathered for it is locked, as one server locks what it reads then.
+    pub for_write: bool,
     /// The session has temporary tables: stored programs may see them in place of others.
     pub temporary: bool,
     /// The kind of server.

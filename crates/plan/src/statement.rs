@@ -5,8 +5,8 @@ use std::sync::Arc;
 use weir_catalog::{Catalog, Constant, Database, Located, Placement, ShardId, Table, Weights};
 use weir_sql::Bump;
 use weir_sql::ast::{
-    CreateTable, DropTables, Explain, ExplainTarget, Expr, Flush, FlushWhat, Ident, Insert, InsertSource, ObjectName,
-    Show, ShowCreate, ShowKind, Statement, StatementKind,
+    CreateTable, DropTables, Explain, ExplainTarget, Expr, Flush, FlushWhat, Ident, Insert, ObjectName, Show,
+    ShowCreate, ShowKind, Statement, StatementKind,
 };
 use weir_sql::facts::facts_with;
 use weir_sql::resolve::Context;
@@ -20,7 +20,7 @@ use crate::route::{self, Meeting};
 use crate::routines::plan_call;
 use crate::trace::Trace;
 use crate::write::{Input, Reads, plan_write};
-use crate::{Merge, Need, Plan, Read, Refusal, Route, SessionFacts, block, information, scatter};
+use crate::{Merge, Need, Plan, Read, Refusal, Route, SessionFacts, block, information, scatter, workbench};
 
 /// What is done with a statement.
 ///
@@ -207,6 +207,10 @@ impl<'a> Planner<'a> {
             Kind::LockTables(lock) => self.lock_tables(lock),
             Kind::Flush(Flush { what: FlushWhat::Tables(flush), .. }) => self.flush_tables(*flush),
             Kind::Handler(_) => self.on_one_shard("HANDLER"),
+            _ if workbench::assigns(self.statement) => match self.on_one_shard("This statement") {
+                Err(refusal) => workbench::plan(&self, refusal),
+                planned => planned,
+            },
             _ => self.on_one_shard("This statement"),
         }
     }
@@ -234,8 +238,7 @@ impl<'a> Planner<'a> {
         match route::meeting_of_insert(&analysis, &self, insert)? {
             Meeting::NoTables => Ok(Plan::Home),
             Meeting::On(shard, reason) => Ok(to_shard(shard, reason)),
-            Meeting::Apart(_) if matches!(insert.source, InsertSource::Query(_)) => self.write(),
-            Meeting::Apart(reason) => Err(Need::OneServer.refused(reason)),
+            Meeting::Apart(_) => self.write(),
         }
     }
 
@@ -283,10 +286,22 @@ impl<'a> Planner<'a> {
                 let plain = Read { columns: None, hidden: 0, merge, skip: 0, take: None, ..read };
                 Ok(Plan::Read(Read { locks: false, pin_time: false, ..plain }))
             }
-            _ => Err(Need::OneServer.refused(
-                "EXPLAIN shows the plan of one server, and this statement is put together of several: use WEIR EXPLAIN",
-            )),
+            Ok(Plan::Union(_) | Plan::Computed(_) | Plan::Workbench(_)) if !explain.analyze => self.explain_alone(),
+            _ => Err(Need::OneServer
+                .refused("EXPLAIN shows the plan of one server, and several run this statement: use WEIR EXPLAIN")),
         }
+    }
+
+    /// What a server that has all of the tables would do with a query, of whose rows it has a part.
+    fn explain_alone(self) -> Result<Plan, Refusal> {
+        let shard = route::any_shard(&self.analysis()?, &self).ok_or_else(|| {
+            Need::OneServer
+                .refused("EXPLAIN shows the plan of one server, and none has all of the tables: use WEIR EXPLAIN")
+        })?;
+        Ok(to_shard(
+            shard,
+            "EXPLAIN shows the plan that this shard's server has for the whole; WEIR EXPLAIN shows what runs",
+        ))
     }
 
     /// LOAD DATA: one server can do it for a table that only it has.
@@ -428,5 +443,10 @@ impl Reads for Planner<'_> {
             Ok([statement]) => plan(text, statement, self.catalog, self.weights, self.session),
             _ => Err(Need::Nothing.refused("A query of Weir's own can't be read")),
         }
+    }
+
+    fn rows(&self, text: &[u8]) -> Result<Plan, Refusal> {
+        let session = &SessionFacts { for_write: true, ..*self.session };
+        Reads::query(&Planner { session, ..*self }, text)
     }
 }

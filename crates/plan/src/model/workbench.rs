@@ -12,8 +12,10 @@ pub struct Workbench {
     pub home: ShardId,
     /// What is gathered, in this order.
     pub fragments: Vec<Fragment>,
-    /// The client's query with temporary tables in place of its tables, on [`Workbench::home`].
+    /// The client's statement with temporary tables in place of its tables, on [`Workbench::home`].
     pub query: Read,
+    /// It answers with rows; if not, with an OK (`SELECT … INTO @a`, `SET @a = (SELECT …)`, DO).
+    pub returns: bool,
     /// Fragments and the query ask for the time: see [`Read::pin_time`].
     pub pin_time: bool,
     /// Why no cheaper kind, for EXPLAIN.
@@ -29,7 +31,11 @@ pub struct Fragment {
     pub table: CatalogTableName,
     /// Its columns, in the order in which `read` has them.
     pub columns: Vec<FragmentColumn>,
-    /// Its indexes: columns by place.
+    /// Its primary key: columns by place; empty if it has none. Queries depend on it that select what it determines (ONLY_FULL_GROUP_BY).
+    pub primary_key: Vec<usize>,
+    /// Its other unique keys.
+    pub unique_keys: Vec<Vec<usize>>,
+    /// Its other indexes.
     pub keys: Vec<Vec<usize>>,
     /// What gives its rows.
     pub read: Read,

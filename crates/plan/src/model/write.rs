@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use weir_catalog::{Database, ShardId, Table, Weights};
 
-use super::Read;
+use super::{Read, Workbench};
 
 /// A write of several shards.
 #[derive(Debug, Clone, PartialEq)]
@@ -151,16 +151,67 @@ pub struct Move {
 /// A change of rows that are found out first, by the values of their primary key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gather {
-    /// Finds and locks the rows. Its columns are the primary key's. The same shards run the change.
-    pub rows: Box<Read>,
+    /// Finds and locks the rows. Its columns are the primary key's.
+    pub rows: RowSource,
+    /// The shards that run the change: all that may have a row of it.
+    pub shards: Vec<ShardId>,
+    /// Each shard has a copy of the table: all must change the same rows.
+    pub global: bool,
     /// It is an UPDATE, whose counts are told also where no row was found.
     pub update: bool,
     /// How the key's values become literals.
     pub forms: Vec<Form>,
-    /// The change up to the values, which are separated by commas.
+    /// What each row is assigned, if that depends on other rows: behind the key, `rows` has the values. Then each row is changed by a text of
+    /// its own.
+    pub assigned: Vec<Assigned>,
+    /// The change up to the values of keys, which are separated by commas; up to the first assignment, if rows are changed one by one.
     pub head: Vec<u8>,
     /// What follows the values.
     pub tail: Vec<u8>,
+}
+
+/// What is assigned to a column of each row that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assigned {
+    /// The column, and the equals sign.
+    pub column: Vec<u8>,
+    /// The same for all rows; if not, it is the next of the row's values.
+    pub fixed: Option<Vec<u8>>,
+}
+
+/// What gives the rows that a statement needs before it writes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RowSource {
+    /// The shards, each its own.
+    Shards(Box<Read>),
+    /// A query over what is gathered on a workbench.
+    Workbench(Box<Workbench>),
+}
+
+impl RowSource {
+    /// The shards that are asked for rows, in order.
+    pub fn shards(&self) -> Vec<ShardId> {
+        match self {
+            RowSource::Shards(read) => read.shards.clone(),
+            RowSource::Workbench(workbench) => workbench.shards(),
+        }
+    }
+
+    /// The shard whose server is the workbench, if it takes one.
+    pub fn workbench(&self) -> Option<ShardId> {
+        match self {
+            RowSource::Shards(_) => None,
+            RowSource::Workbench(workbench) => Some(workbench.home),
+        }
+    }
+
+    /// It asks for the time: see [`Read::pin_time`].
+    pub fn pin_time(&self) -> bool {
+        match self {
+            RowSource::Shards(read) => read.pin_time,
+            RowSource::Workbench(workbench) => workbench.pin_time,
+        }
+    }
 }
 
 /// How values are read that become literals.
@@ -196,8 +247,10 @@ pub enum Duplicates {
 pub struct Resolve {
     /// A query of one row, and a shard that it is asked on.
     pub ask: Option<(ShardId, Vec<u8>)>,
+    /// A query of one row that reads tables, in the transaction that the statement will run in.
+    pub read: Option<RowSource>,
     /// A query whose rows are read, in the transaction that the statement will run in.
-    pub rows: Option<Box<Read>>,
+    pub rows: Option<RowSource>,
     /// Values of a sequence.
     pub generate: Option<Generate>,
     /// The changes of the text, in its order.
@@ -248,6 +301,8 @@ pub enum Piece {
     Text(Vec<u8>),
     /// The value of a column of the answer, as a literal.
     Answer(usize),
+    /// The value of a column of the row that is read, as a literal.
+    Read(usize),
     /// The so manieth value of the sequence, from 0.
     Generated(u64),
     /// The query's rows, as rows of literals.
@@ -259,12 +314,12 @@ impl Write {
     pub fn shards(&self) -> Vec<ShardId> {
         let mut shards = match &self.kind {
             WriteKind::Resolve(settle) => {
-                let rows = settle.rows.iter().flat_map(|rows| rows.shards.iter().copied());
+                let rows = settle.rows.iter().chain(&settle.read).flat_map(RowSource::shards);
                 settle.ask.iter().map(|(shard, _)| *shard).chain(rows).collect()
             }
             WriteKind::Split(texts, _) => texts.iter().map(|(shard, _)| *shard).collect(),
             WriteKind::Everywhere(shards, _) | WriteKind::Global(shards, _) => shards.clone(),
-            WriteKind::Gather(gather) => gather.rows.shards.clone(),
+            WriteKind::Gather(gather) => [gather.rows.shards(), gather.shards.clone()].concat(),
             WriteKind::Move(moved) => moved.shards.clone(),
             WriteKind::Load(file) => file.shards.clone(),
         };
@@ -273,16 +328,25 @@ impl Write {
         shards
     }
 
+    /// The shard whose server is the workbench of the rows that it needs first, if it takes one.
+    pub fn workbench(&self) -> Option<ShardId> {
+        match &self.kind {
+            WriteKind::Resolve(resolve) => resolve.rows.iter().chain(&resolve.read).find_map(RowSource::workbench),
+            WriteKind::Gather(gather) => gather.rows.workbench(),
+            _ => None,
+        }
+    }
+
     /// Whether it has to run within a transaction: it writes, or reads what it will write.
     pub fn is_transactional(&self) -> bool {
-        !matches!(&self.kind, WriteKind::Resolve(settle) if settle.rows.is_none())
+        !matches!(&self.kind, WriteKind::Resolve(settle) if settle.rows.is_none() && settle.read.is_none())
     }
 }
 
 impl Resolve {
-    /// The text with what was found out: the answer's columns as literals, rows of literals (`(1, 2), (3, 4)`), and the first of the
-    /// sequence's values.
-    pub fn text(&self, text: &[u8], answer: &[Vec<u8>], rows: &[u8], first: u64) -> Vec<u8> {
+    /// The text with what was found out: the columns of the answer and of the row that was read as literals, rows of literals
+    /// (`(1, 2), (3, 4)`), and the first of the sequence's values.
+    pub fn text(&self, text: &[u8], answer: &[Vec<u8>], read: &[Vec<u8>], rows: &[u8], first: u64) -> Vec<u8> {
         let edits: Vec<(Range<usize>, Vec<u8>)> = self
             .edits
             .iter()
@@ -292,6 +356,7 @@ impl Resolve {
                     match piece {
                         Piece::Text(text) => with.extend_from_slice(text),
                         Piece::Answer(at) => with.extend_from_slice(answer.get(*at).map_or(b"NULL", |value| value)),
+                        Piece::Read(at) => with.extend_from_slice(read.get(*at).map_or(b"NULL", |value| value)),
                         Piece::Rows => with.extend_from_slice(rows),
                         Piece::Generated(nth) => with.extend_from_slice((first + nth).to_string().as_bytes()),
                     }

@@ -9,7 +9,7 @@ use crate::planner::{PlanText, Planner};
 use crate::{Plan, Read, Refusal, SessionFacts};
 
 /// The plan of a text; `places`: which of the client's parameters those of the text are. None if it is not one statement.
-pub(super) fn plan(planner: &Planner<'_>, text: &[u8], places: &[u32], how: PlanText) -> Option<Result<Plan, Refusal>> {
+pub(crate) fn plan(planner: &Planner<'_>, text: &[u8], places: &[u32], how: PlanText) -> Option<Result<Plan, Refusal>> {
     let arena = Bump::new();
     let session = planner.session;
     let constants: Option<Vec<Constant>> = match session.parameters {

@@ -8,7 +8,7 @@
 //!   `computed`: expressions over them.
 //! * `projection`: columns and how they sort; `index`: how columns are found; `text`: changes of the text; `again`: plans of changed texts.
 
-mod again;
+pub(crate) mod again;
 mod colocation;
 mod columns;
 mod computed;
@@ -22,7 +22,7 @@ mod place;
 mod projection;
 mod select;
 mod set_operation;
-mod text;
+pub(crate) mod text;
 mod union;
 
 use weir_catalog::ShardId;
@@ -34,7 +34,7 @@ use crate::analysis::values::Values;
 use crate::analysis::{Analysis, Branch};
 use crate::place::Shards;
 use crate::planner::Planner;
-use crate::{Merge, Plan, Read, Refusal};
+use crate::{Merge, Plan, Read, Refusal, workbench};
 pub(crate) use colocation::{Question, Together};
 use text::Edits;
 
@@ -85,19 +85,38 @@ struct Strategy {
     plan: fn(&Planner<'_>, &Analysis<'_>, &Query<'_>, String) -> Result<Plan, Refusal>,
 }
 
-/// In the order in which they are tried, the cheapest first. The last one that applies says what a refused query is refused for.
+/// In the order in which they are tried, the cheapest first; a write takes its rows as one plain result. The last one that applies says what a refused query is refused for.
 const STRATEGIES: [Strategy; 3] = [
     // Each shard runs the whole query, and rows are merged.
     Strategy { applies: |_, _| true, plan: plan_merge },
     // The queries of a UNION, EXCEPT or INTERSECT are read one by one.
-    Strategy { applies: |_, query| set_operation::is_of_parts(query), plan: set_operation::plan },
+    Strategy {
+        applies: |planner, query| set_operation::is_of_parts(query) && !planner.session.for_write,
+        plan: set_operation::plan,
+    },
     // A server computes expressions over the merged groups.
-    Strategy { applies: |planner, query| planner.computes && !set_operation::is_of_parts(query), plan: computed::plan },
+    Strategy {
+        applies: |planner, query| planner.computes && !set_operation::is_of_parts(query) && !planner.session.for_write,
+        plan: computed::plan,
+    },
 ];
 
 /// The plan of a query whose tables don't meet in one shard.
 pub(crate) fn plan_read(planner: &Planner<'_>, analysis: &Analysis<'_>, apart: String) -> Result<Plan, Refusal> {
     let StatementKind::Query(query) = planner.statement.kind else { return Err(Refusal::NeedsWorkbench(apart)) };
+    match plan_scatter(planner, analysis, query, apart) {
+        Err(refusal) if planner.computes => workbench::plan(planner, refusal),
+        planned => planned,
+    }
+}
+
+/// The plan of a query that shards answer by themselves, or one shard with what they give.
+fn plan_scatter(
+    planner: &Planner<'_>,
+    analysis: &Analysis<'_>,
+    query: &Query<'_>,
+    apart: String,
+) -> Result<Plan, Refusal> {
     gates::check(planner, query)?;
     let mut why = apart;
     for strategy in STRATEGIES.iter().filter(|strategy| (strategy.applies)(planner, query)) {

@@ -3,9 +3,13 @@
 //! What must always hold: each shard decides about its own rows alone, and no row is left on a shard that its key does not say.
 
 use weir_catalog::ShardId;
-use weir_sql::ast::{Assignment, ColumnName, Expr, ExprKind, Limit, OrderItem, StatementKind};
+use weir_sql::ast::{
+    Assignment, ColumnName, Expr, ExprKind, InList, Limit, OrderItem, StatementKind, TableRef, TableRefKind,
+};
 use weir_sql::facts::{Facts, Varies};
 use weir_sql::resolve::{ColumnRole, Roles, SourceKind};
+use weir_sql::visit::{Flow, Node, walk};
+use weir_wire::error::codes;
 
 use super::Input;
 use super::edits::Edits;
@@ -71,9 +75,7 @@ impl<'a> Change<'a> {
 
     fn global(&self, input: &Input<'_>) -> Result<Plan, Refusal> {
         if !self.all_global {
-            return Err(Need::RowsInOnePlace.refused(
-                "A change of a GLOBAL table that reads a sharded one: each shard would see other rows. Read them first, and change by literals",
-            ));
+            return self.by_keys(input, "each copy of the GLOBAL table would be changed by other rows".to_owned());
         }
         if self.limit.is_some() && !self.is_ordered_by_key() {
             return Err(Need::OtherForm.refused(
@@ -111,7 +113,10 @@ impl<'a> Change<'a> {
     }
 
     fn sharded(&self, input: &Input<'_>) -> Result<Plan, Refusal> {
-        let shards = input.reads.alone()?;
+        let shards = match input.reads.alone() {
+            Err(Refusal::NeedsWorkbench(why)) if self.moved_key().is_none() => return self.by_keys(input, why),
+            shards => shards?,
+        };
         if let [shard] = shards[..]
             && self.moved_key().is_none()
         {
@@ -135,7 +140,7 @@ impl<'a> Change<'a> {
             ));
         }
         if self.limit.is_some() {
-            return self.gathered(input);
+            return self.by_keys(input, "LIMIT is meant over all shards".to_owned());
         }
         let returns = self.returns(input, Returns::All)?;
         let alike = self.varying.alike(&self.targets, self.is_update())?;
@@ -145,16 +150,22 @@ impl<'a> Change<'a> {
         Ok(Plan::Write(Write { kind, alike, raise: None, returns, reason }))
     }
 
-    fn gathered(&self, input: &Input<'_>) -> Result<Plan, Refusal> {
+    /// The rows are found first, and changed by their keys. `why`: what stands in the way of anything cheaper.
+    fn by_keys(&self, input: &Input<'_>, why: String) -> Result<Plan, Refusal> {
+        refuse_own_reads(input, &self.targets)?;
         let [target] = &self.targets[..] else {
-            return Err(Need::RowsInOnePlace.refused(
-                "LIMIT in a change of several tables: change each in a statement of its own, in a transaction",
-            ));
+            return Err(Need::OtherForm.refused(format!(
+                "A change of several tables by rows of several shards is not supported ({why}): change each in a statement of its own, in a transaction"
+            )));
         };
+        if self.returning.is_some() {
+            return Err(Need::OtherForm.refused(format!(
+                "RETURNING of a change by rows of several shards is not supported ({why}): read the rows first, in a transaction"
+            )));
+        }
         let alike = self.varying.alike(&self.targets, self.is_update())?;
         let kind = WriteKind::Gather(plan_gather(input, target)?);
-        let reason =
-            "LIMIT is meant over all shards: the rows are found out first, and changed by their keys".to_owned();
+        let reason = format!("{why}: the rows are found first, and changed by their keys");
         Ok(Plan::Write(Write { kind, alike, raise: None, returns: None, reason }))
     }
 
@@ -186,6 +197,53 @@ impl<'a> Change<'a> {
             let column = target.table.column(one.column.name.name)?;
             (!same(&one.value)).then_some(&*target.table.columns[column].name)
         })
+    }
+}
+
+/// MySQL changes no table that a subquery of the statement reads.
+pub(super) fn refuse_own_reads(input: &Input<'_>, targets: &[Target<'_>]) -> Result<(), Refusal> {
+    if input.session.mariadb {
+        return Ok(());
+    }
+    let mut read = None;
+    walk(Node::Statement(input.statement), &mut |node: Node<'_>| {
+        let query = match node {
+            Node::Expr(Expr { kind: ExprKind::Subquery(query) | ExprKind::Exists(query), .. }) => Some(*query),
+            Node::Expr(Expr { kind: ExprKind::In(list), .. }) => match list.list {
+                InList::Query(query) => Some(query),
+                InList::Values(_) => None,
+            },
+            Node::Expr(Expr { kind: ExprKind::Quantified(quantified), .. }) => Some(quantified.query),
+            _ => None,
+        };
+        if let Some(query) = query {
+            walk(Node::Query(query), &mut |node: Node<'_>| {
+                match node {
+                    // It is made before anything is changed.
+                    Node::TableRef(TableRef { kind: TableRefKind::Derived(_), .. }, _) => return Flow::Skip,
+                    Node::TableRef(TableRef { kind: TableRefKind::Table(named), .. }, _) => {
+                        let database = named.name.database.map(|name| name.name).or(input.session.database);
+                        let known = Target::of(input.catalog, database.unwrap_or_default(), named.name.name.name);
+                        let same = |target: &&Target<'_>| {
+                            known.as_ref().is_some_and(|known| {
+                                known.name == target.name && known.database_name == target.database_name
+                            })
+                        };
+                        read = read.take().or_else(|| targets.iter().find(same).map(|target| target.name.to_owned()));
+                    }
+                    _ => {}
+                }
+                Flow::Descend
+            });
+        }
+        if read.is_some() { Flow::Stop } else { Flow::Descend }
+    });
+    match read {
+        None => Ok(()),
+        Some(name) => Err(super::mistake(
+            codes::ER_UPDATE_TABLE_USED,
+            format!("You can't specify target table '{name}' for update in FROM clause"),
+        )),
     }
 }
 

@@ -1,113 +1,220 @@
-//! UPDATE and DELETE with LIMIT: which rows is found out over all shards first, by their primary keys, and they are locked.
+//! UPDATE and DELETE of rows that are found first, by their primary keys, and locked: with LIMIT, which is meant over all shards, or with
+//! conditions that need rows of several shards.
 //!
 //! What must always hold: the rows that are changed are those that were found, each on the shard that has it: the primary key is
-//! unique over all shards.
+//! unique over all shards. Values that depend on other rows are found with them, and each row is assigned its own.
 
 use std::ops::Range;
 
-use weir_catalog::Column;
-use weir_sql::ast::{Expr, Limit, OrderItem, StatementKind, TableRef, TableRefKind};
+use weir_catalog::{Column, ShardId};
+use weir_sql::ast::{Assignment, Expr, ExprKind, Limit, OrderItem, Span, StatementKind, TableRef, TableRefKind, With};
+use weir_sql::facts::Facts;
+use weir_sql::resolve::SourceKind;
 
 use super::Input;
 use super::edits::Edits;
-use super::forms::{form, put_read};
+use super::forms::form;
 use super::literal::put_name;
-use super::names::Target;
-use crate::{Form, Gather, Need, Plan, Refusal};
+use super::names::{Target, with_facts};
+use super::resolve::{has_query, row_source};
+use crate::{Assigned, Form, Gather, Need, Refusal, RowSource};
 
-/// The clauses of a change of one table.
+/// The clauses of a change of one table, which may read others.
 struct Clauses<'a> {
-    table: &'a TableRef<'a>,
+    with: Option<&'a With<'a>>,
+    tables: &'a [TableRef<'a>],
+    /// The statement's form has one table only, with its clauses behind it.
+    single: bool,
+    assignments: &'a [Assignment<'a>],
+    ignore: bool,
     condition: Option<Expr<'a>>,
     order_by: &'a [OrderItem<'a>],
-    limit: &'a Limit<'a>,
+    limit: Option<&'a Limit<'a>>,
     /// Where WHERE goes, if there is none.
     where_at: usize,
 }
 
 impl<'a> Clauses<'a> {
     fn of(input: &Input<'a>) -> Option<Clauses<'a>> {
+        let is_table =
+            |tables: &[TableRef<'_>]| matches!(tables, [table] if matches!(table.kind, TableRefKind::Table(_)));
         match input.statement.kind {
-            StatementKind::Update(update) if update.with.is_none() => {
-                let ([table], Some(limit)) = (update.tables, update.limit) else { return None };
-                let where_at = update.assignments.last()?.span.range().end;
-                Some(Clauses { table, condition: update.condition, order_by: update.order_by, limit, where_at })
-            }
-            StatementKind::Delete(delete) if delete.with.is_none() && !delete.history => {
-                let ([table], Some(limit)) = (delete.tables, delete.limit) else { return None };
-                let where_at = table.span.range().end;
-                Some(Clauses { table, condition: delete.condition, order_by: delete.order_by, limit, where_at })
-            }
+            StatementKind::Update(update) => Some(Clauses {
+                with: update.with,
+                tables: update.tables,
+                single: is_table(update.tables),
+                assignments: update.assignments,
+                ignore: update.ignore,
+                condition: update.condition,
+                order_by: update.order_by,
+                limit: update.limit,
+                where_at: update.assignments.last()?.span.range().end,
+            }),
+            StatementKind::Delete(delete) if !delete.history => Some(Clauses {
+                with: delete.with,
+                tables: delete.tables,
+                single: delete.targets.is_empty() && is_table(delete.tables),
+                assignments: &[],
+                ignore: delete.ignore,
+                condition: delete.condition,
+                order_by: delete.order_by,
+                limit: delete.limit,
+                where_at: delete.tables.last()?.span.range().end,
+            }),
             _ => None,
         }
-        .filter(|clauses| matches!(clauses.table.kind, TableRefKind::Table(_)))
+    }
+
+    fn tables_range(&self) -> Option<Range<usize>> {
+        Some(self.tables.first()?.span.to(self.tables.last()?.span).range())
     }
 }
 
 /// What finds the rows, and what changes them.
 pub(super) fn plan_gather(input: &Input<'_>, target: &Target<'_>) -> Result<Gather, Refusal> {
-    let clauses =
-        Clauses::of(input).ok_or_else(|| Need::RowsInOnePlace.refused("LIMIT in this form of a change of rows of several shards: read the rows first, in a transaction, and change them by their keys"))?;
+    let unfit = |why: &str| {
+        Need::OtherForm.refused(format!(
+            "This change needs rows of several shards in one place, and {why}: read the rows first, in a transaction, and change them by their keys"
+        ))
+    };
+    let clauses = Clauses::of(input).ok_or_else(|| unfit("its form does not allow that"))?;
+    let tables = clauses.tables_range().ok_or_else(|| unfit("its form does not allow that"))?;
+    let (called, by_row) = with_facts(input, |facts| values(&clauses, target, facts)).map_err(unfit)?;
     let table = target.table;
     let shard_key = target.key().map_or(&[][..], |key| &key.columns);
     if table.primary_key.is_empty() || !shard_key.iter().all(|column| table.primary_key.contains(column)) {
-        return Err(Need::RowsInOnePlace.refused(format!(
-            "LIMIT in a change of rows of several shards: {} has no primary key that is unique over all of them, by which rows could be told. Leave LIMIT out, or name the shard key in WHERE",
+        return Err(unfit(&format!(
+            "{} has no primary key that is unique over all shards, by which rows could be told",
             target.shown()
         )));
     }
     let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
     edits.sort();
     let columns = || table.primary_key.iter().map(|column| &table.columns[*column]);
-    let mut forms = Vec::new();
-    for column in columns() {
-        forms.push(form(column).ok_or_else(|| {
-            Need::RowsInOnePlace.refused(format!(
-                "LIMIT in a change of rows of several shards: values of '{}' have no exact text. Leave LIMIT out, or name the shard key in WHERE",
-                column.name
-            ))
-        })?);
-    }
+    let forms: Option<Vec<Form>> = columns().map(form).collect();
+    let forms = forms.ok_or_else(|| unfit("values of its primary key have no exact text"))?;
     let cut = |range: Range<usize>| edits.cut(input.text, range);
-    let question = question(&clauses, columns().zip(&forms), &cut);
-    let Plan::Read(rows) = input.reads.query(&question)? else {
-        return Err(Need::RowsInOnePlace.refused(
-            "LIMIT in a change of rows that can't be found out first: read the rows in a transaction, and change them by their keys",
-        ));
+    let assigned = if by_row { assigned(&clauses, &cut) } else { Vec::new() };
+    let values = clauses.assignments.iter().filter(|one| by_row && !is_default(one)).map(|one| one.value.span.range());
+    let question = question(&clauses, tables, &called, columns().zip(&forms), values.map(&cut), &cut);
+    let rows = row_source(input, question)?;
+    let (mut head, rest) = match clauses.single && !by_row {
+        true => own_text(&clauses, &cut, input.text.len()),
+        false => (made_text(&clauses, target, &called, (!by_row).then_some(&cut)), Vec::new()),
     };
-
-    let (mut head, rest) = match clauses.condition {
-        Some(condition) => (cut(0..condition.span.range().start), condition.span.range().end),
-        None => (cut(0..clauses.where_at), clauses.where_at),
+    let mut key = Vec::new();
+    put_key(&mut key, columns().map(|column| &*column.name));
+    let tail = match by_row {
+        true => [b" WHERE ", &key[..], b" = "].concat(),
+        false => {
+            head.extend_from_slice(&key);
+            head.extend_from_slice(b" IN (");
+            [b")", &rest[..]].concat()
+        }
     };
-    if clauses.condition.is_none() {
-        head.extend_from_slice(b" WHERE ");
-    }
-    put_key(&mut head, columns().map(|column| &*column.name));
-    head.extend_from_slice(b" IN (");
-    let limit = clauses.limit.span.range();
-    let mut tail = b")".to_vec();
-    tail.extend(cut(rest..limit.start));
-    tail.extend(cut(limit.end..input.text.len()));
     let update = matches!(input.statement.kind, StatementKind::Update(_));
-    Ok(Gather { rows: Box::new(rows), update, forms, head, tail })
+    let shards = changing(target, &rows);
+    Ok(Gather { rows, shards, update, global: target.is_global(), forms, assigned, head, tail })
+}
+
+/// The shards that may have a row that was found: all of a GLOBAL table's have a copy.
+fn changing(target: &Target<'_>, rows: &RowSource) -> Vec<ShardId> {
+    match rows {
+        _ if target.is_global() => target.database.shards.clone(),
+        RowSource::Shards(read) => read.shards.clone(),
+        RowSource::Workbench(workbench) => {
+            let of_target = |database: &str, table: &str| database == target.database_name && table == target.name;
+            let own = workbench.fragments.iter().filter(|one| of_target(&one.table.database, &one.table.table));
+            let mut shards: Vec<ShardId> = own.flat_map(|one| one.read.shards.iter().copied()).collect();
+            shards.sort_unstable();
+            shards.dedup();
+            shards
+        }
+    }
+}
+
+/// The name that the target goes by, and whether what is assigned depends on other rows than the target's.
+fn values(clauses: &Clauses<'_>, target: &Target<'_>, facts: &Facts<'_>) -> Result<(Vec<u8>, bool), &'static str> {
+    let is_target = |source: usize| match &facts.names.sources[source].kind {
+        SourceKind::Table(table) => {
+            let same = |name: &[u8], known: &str| name.eq_ignore_ascii_case(known.as_bytes());
+            same(table.name, target.name) && table.database.is_some_and(|name| same(name, target.database_name))
+        }
+        _ => false,
+    };
+    let within = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
+    let top = |source: usize| clauses.tables.iter().any(|one| within(one.span, facts.names.sources[source].span));
+    let mut own = (0..facts.names.sources.len()).filter(|source| is_target(*source) && top(*source));
+    let (Some(source), None) = (own.next(), own.next()) else {
+        return Err("the table that it changes stands there more than once");
+    };
+    let reads = |assignment: &Assignment<'_>| {
+        let value = assignment.value.span;
+        facts.names.columns.iter().filter(move |column| within(value, column.name.span()))
+    };
+    let foreign =
+        |one: &Assignment<'_>| has_query(&one.value) || reads(one).any(|column| column.only() != Some(source));
+    let by_row = clauses.assignments.iter().any(foreign);
+    // Whether the old or the new value is meant depends on the form of the statement and on the server.
+    let again = |one: &Assignment<'_>| {
+        let assigned = |name: &[u8]| {
+            let other = |other: &&Assignment<'_>| other.column.name.name.eq_ignore_ascii_case(name);
+            clauses.assignments.iter().filter(other).any(|other| other.span != one.span)
+        };
+        reads(one).any(|column| assigned(column.name.name.name))
+    };
+    if by_row && clauses.assignments.iter().any(again) {
+        return Err("an assignment reads a column that another one changes");
+    }
+    let known = &facts.names.sources[source];
+    Ok((known.alias.map_or(target.name.as_bytes(), |alias| alias.name).to_vec(), by_row))
+}
+
+fn is_default(assignment: &Assignment<'_>) -> bool {
+    matches!(assignment.value.bare().kind, ExprKind::Word(_))
+}
+
+/// What each row is assigned.
+fn assigned(clauses: &Clauses<'_>, cut: &dyn Fn(Range<usize>) -> Vec<u8>) -> Vec<Assigned> {
+    let one = |assignment: &Assignment<'_>| {
+        let mut column = Vec::new();
+        put_name(&mut column, assignment.column.name.name);
+        column.extend_from_slice(b" = ");
+        Assigned { column, fixed: is_default(assignment).then(|| cut(assignment.value.span.range())) }
+    };
+    clauses.assignments.iter().map(one).collect()
 }
 
 /// The query that finds the keys of the rows. `cut`: a range of the client's text.
 fn question<'t>(
     clauses: &Clauses<'_>,
+    tables: Range<usize>,
+    called: &[u8],
     columns: impl Iterator<Item = (&'t Column, &'t Form)>,
+    values: impl Iterator<Item = Vec<u8>>,
     cut: &dyn Fn(Range<usize>) -> Vec<u8>,
 ) -> Vec<u8> {
-    let mut question = b"SELECT ".to_vec();
+    let with = clauses.with.map(|with| [&cut(with.span.range())[..], b" "].concat());
+    let mut question = with.unwrap_or_default();
+    question.extend_from_slice(b"SELECT ");
     for (nth, (column, form)) in columns.enumerate() {
-        if nth > 0 {
-            question.push(b',');
-        }
-        put_read(&mut question, column, form);
+        let hex = matches!(form, Form::Hex(_));
+        question.extend_from_slice(match (nth, hex) {
+            (0, true) => b"HEX(",
+            (0, false) => b"",
+            (_, true) => b",HEX(",
+            (_, false) => b",",
+        });
+        put_name(&mut question, called);
+        question.push(b'.');
+        put_name(&mut question, column.name.as_bytes());
+        question.extend_from_slice(if hex { b")" } else { b"" });
+    }
+    for value in values {
+        question.extend([&b",("[..], &value, b")"].concat());
     }
     question.extend_from_slice(b" FROM ");
-    question.extend(cut(clauses.table.span.range()));
+    question.extend(cut(tables));
     if let Some(condition) = clauses.condition {
         question.extend_from_slice(b" WHERE ");
         question.extend(cut(condition.span.range()));
@@ -116,10 +223,55 @@ fn question<'t>(
         question.extend_from_slice(b" ORDER BY ");
         question.extend(cut(first.span.to(last.span).range()));
     }
-    question.push(b' ');
-    question.extend(cut(clauses.limit.span.range()));
+    if let Some(limit) = clauses.limit {
+        question.push(b' ');
+        question.extend(cut(limit.span.range()));
+    }
     question.extend_from_slice(b" FOR UPDATE");
     question
+}
+
+/// The client's text up to the condition, and behind the condition, without LIMIT.
+fn own_text(clauses: &Clauses<'_>, cut: &dyn Fn(Range<usize>) -> Vec<u8>, end: usize) -> (Vec<u8>, Vec<u8>) {
+    let start = clauses.with.map_or(0, |with| with.span.range().end);
+    let (head, rest) = match clauses.condition {
+        Some(condition) => (cut(start..condition.span.range().start), condition.span.range().end),
+        None => ([&cut(start..clauses.where_at)[..], b" WHERE "].concat(), clauses.where_at),
+    };
+    let tail = match clauses.limit.map(|limit| limit.span.range()) {
+        Some(limit) => [cut(rest..limit.start), cut(limit.end..end)].concat(),
+        None => cut(rest..end),
+    };
+    (head, tail)
+}
+
+/// A text of one table in place of the client's, up to the key's columns; without its assignments up to these.
+fn made_text(
+    clauses: &Clauses<'_>,
+    target: &Target<'_>,
+    called: &[u8],
+    assignments: Option<&dyn Fn(Range<usize>) -> Vec<u8>>,
+) -> Vec<u8> {
+    let mut text = match (clauses.assignments, clauses.ignore) {
+        ([], false) => b"DELETE FROM ".to_vec(),
+        ([], true) => b"DELETE IGNORE FROM ".to_vec(),
+        (_, false) => b"UPDATE ".to_vec(),
+        (_, true) => b"UPDATE IGNORE ".to_vec(),
+    };
+    put_name(&mut text, target.database_name.as_bytes());
+    text.push(b'.');
+    put_name(&mut text, target.name.as_bytes());
+    if !clauses.assignments.is_empty() {
+        text.extend_from_slice(b" AS ");
+        put_name(&mut text, called);
+        text.extend_from_slice(b" SET ");
+    }
+    let Some(cut) = assignments else { return text };
+    if let (Some(first), Some(last)) = (clauses.assignments.first(), clauses.assignments.last()) {
+        text.extend(cut(first.span.to(last.span).range()));
+    }
+    text.extend_from_slice(b" WHERE ");
+    text
 }
 
 fn put_key<'n>(out: &mut Vec<u8>, names: impl Iterator<Item = &'n str>) {

@@ -8,6 +8,7 @@ use weir_sql::facts::Varies;
 use weir_sql::resolve::Roles;
 
 use super::Input;
+use super::change::refuse_own_reads;
 use super::edits::Edits;
 use super::literal::literal;
 use super::names::{Target, with_facts};
@@ -24,29 +25,40 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
         keep_key(&target, insert.on_duplicate)?;
         return plan_select(input, insert, query, &target);
     }
-    if let Placement::Single(shard) = target.table.placement {
-        return Ok(route(shard, None, "the table is on one shard".to_owned()));
-    }
     let Some(rows) = Rows::of(insert, target.table)? else {
         return Err(Need::Nothing.refused("An INSERT without rows"));
     };
-    let varying = with_facts(input, |facts| {
-        let own = insert.table.span;
-        let others = facts.names.tables().filter(|(source, _)| source.span != own);
-        refuse_foreign_reads(input, &target, others.map(|(_, table)| table))?;
-        Ok(Varying::of(input, facts.varies))
+    let end = (0..rows.len()).filter_map(|row| rows.span(row)).map(|span| span.end).max();
+    let (varying, reads) = with_facts(input, |facts| {
+        let others = || facts.names.tables().filter(|(source, _)| source.span != insert.table.span);
+        let behind = |at: u32| end.is_some_and(|end| at as usize >= end);
+        let elsewhere = others().filter(|(source, _)| behind(source.span.start));
+        refuse_foreign_reads(input, &target, elsewhere.map(|(_, table)| table))?;
+        let reads = refuse_foreign_reads(input, &target, others().map(|(_, table)| table)).is_err();
+        Ok((Varying::of(input, facts.varies), reads))
     })?;
+    let single = match target.table.placement {
+        Placement::Single(shard) if !reads => return Ok(route(shard, None, "the table is on one shard".to_owned())),
+        Placement::Single(_) => true,
+        _ => false,
+    };
     keep_key(&target, insert.on_duplicate)?;
     let returning = Returning::of(insert.returning);
 
     let mut settling = Settling::new(input, target);
-    settling.rows(insert, &rows)?;
+    if !single {
+        settling.rows(insert, &rows)?;
+    }
+    if reads {
+        refuse_own_reads(input, &[target])?;
+        settling.subqueries(&rows);
+    }
     if target.is_global() {
         once_for_copies(&mut settling, &varying, insert, &rows)?;
     }
     let raise = settling.raise();
     let changed = Changed { input, target, varying, raise, returning };
-    if let Some(resolve) = settling.needed(target.keeper()) {
+    if let Some(resolve) = settling.needed(target.keeper())? {
         if let Some(returning) = returning {
             returning.keep_columns(input)?;
         }

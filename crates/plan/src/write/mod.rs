@@ -77,6 +77,12 @@ pub trait Reads {
     /// # Errors
     /// As for a client's query.
     fn query(&self, text: &[u8]) -> Result<Plan, Refusal>;
+
+    /// The same of a query whose rows a write needs first: they are locked as one server locks what it reads for a write.
+    ///
+    /// # Errors
+    /// As for a client's query.
+    fn rows(&self, text: &[u8]) -> Result<Plan, Refusal>;
 }
 
 /// The plan of an INSERT, REPLACE, UPDATE, DELETE or LOAD of sharded or GLOBAL tables.

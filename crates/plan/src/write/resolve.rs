@@ -13,7 +13,8 @@ use super::edits::{Edits, apart};
 use super::literal::put_name;
 use super::names::Target;
 use super::rows::{Rows, is_default};
-use crate::{Generate, Need, Piece, Raise, Refusal, Resolve};
+use super::select::{of_one, of_shards};
+use crate::{Generate, Need, Piece, Plan, Raise, Refusal, Resolve, RowSource};
 
 /// What is being found out.
 pub(super) struct Settling<'i, 'a> {
@@ -23,6 +24,8 @@ pub(super) struct Settling<'i, 'a> {
     /// The text with its parameters' values: asked expressions are cut from it.
     parameters: Edits,
     asked: Vec<Vec<u8>>,
+    /// Expressions that read tables.
+    read: Vec<Vec<u8>>,
     /// A default is asked for: the table has to be named.
     of_table: bool,
     generated: u64,
@@ -37,7 +40,8 @@ impl<'i, 'a> Settling<'i, 'a> {
             edits
         };
         let (edits, parameters) = (parameters(), parameters());
-        Settling { input, target, edits, parameters, asked: Vec::new(), of_table: false, generated: 0, greatest: None }
+        let (asked, read) = (Vec::new(), Vec::new());
+        Settling { input, target, edits, parameters, asked, read, of_table: false, generated: 0, greatest: None }
     }
 
     /// Looks at the values of the shard key and of AUTO_INCREMENT in all rows.
@@ -139,10 +143,7 @@ impl<'i, 'a> Settling<'i, 'a> {
                 obstacle = Some("a parameter that was sent in pieces");
                 Flow::Stop
             }
-            Node::Query(_) => {
-                obstacle = Some("a subquery");
-                Flow::Stop
-            }
+            Node::Query(_) => Flow::Skip,
             _ => Flow::Descend,
         });
         if let Some(obstacle) = obstacle {
@@ -152,9 +153,27 @@ impl<'i, 'a> Settling<'i, 'a> {
             )));
         }
         let text = self.parameters.cut(self.input.text, value.span.range());
-        let answer = Piece::Answer(self.ask(text));
+        let answer = if has_query(value) { self.read(text) } else { Piece::Answer(self.ask(text)) };
         self.replace(value, answer);
         Ok(())
+    }
+
+    fn read(&mut self, text: Vec<u8>) -> Piece {
+        self.read.push(text);
+        Piece::Read(self.read.len() - 1)
+    }
+
+    /// Values with subqueries, of any column, are read before the rows are written.
+    pub(super) fn subqueries(&mut self, rows: &Rows<'a>) {
+        for row in 0..rows.len() {
+            for value in rows.values(row).filter(|value| has_query(value)) {
+                if !self.edits.covers(&value.span.range()) {
+                    let text = self.parameters.cut(self.input.text, value.span.range());
+                    let piece = self.read(text);
+                    self.replace(value, piece);
+                }
+            }
+        }
     }
 
     fn replace(&mut self, value: &Expr<'_>, piece: Piece) {
@@ -246,10 +265,17 @@ impl<'i, 'a> Settling<'i, 'a> {
     }
 
     /// What has to be found out; `None` if nothing has.
-    pub(super) fn needed(self, shard: ShardId) -> Option<Resolve> {
-        if self.asked.is_empty() && self.generated == 0 {
-            return None;
+    ///
+    /// # Errors
+    /// What it reads can't be read.
+    pub(super) fn needed(self, shard: ShardId) -> Result<Option<Resolve>, Refusal> {
+        if self.asked.is_empty() && self.read.is_empty() && self.generated == 0 {
+            return Ok(None);
         }
+        let read = match &self.read[..] {
+            [] => None,
+            read => Some(row_source(self.input, [b"SELECT ", &read.join(&b", "[..])[..]].concat())?),
+        };
         let ask = (!self.asked.is_empty()).then(|| {
             let mut text = b"SELECT ".to_vec();
             text.extend(self.asked.join(&b", "[..]));
@@ -270,8 +296,33 @@ impl<'i, 'a> Settling<'i, 'a> {
             count: self.generated,
             behind: self.greatest,
         });
-        Some(Resolve { ask, rows: None, generate, edits: self.edits.into_sorted() })
+        Ok(Some(Resolve { ask, read, rows: None, generate, edits: self.edits.into_sorted() }))
     }
+}
+
+/// What gives the rows of a query of Weir's own, for a write.
+pub(super) fn row_source(input: &Input<'_>, question: Vec<u8>) -> Result<RowSource, Refusal> {
+    Ok(match input.reads.rows(&question)? {
+        Plan::Read(read) => of_shards(read),
+        Plan::Route(route) => of_shards(of_one(route.shard, route.text.unwrap_or(question))),
+        Plan::Home => of_shards(of_one(input.session.home, question)),
+        Plan::Workbench(workbench) if workbench.returns => RowSource::Workbench(workbench),
+        _ => {
+            return Err(Need::RowsInOnePlace.refused(
+                "The rows that this write needs can't be read by one query: read them first, in a transaction, and write values",
+            ));
+        }
+    })
+}
+
+/// Whether an expression has a query in it.
+pub(super) fn has_query(expr: &Expr<'_>) -> bool {
+    let mut found = false;
+    walk(Node::Expr(expr), &mut |node: Node<'_>| {
+        found |= matches!(node, Node::Query(_));
+        if found { Flow::Stop } else { Flow::Descend }
+    });
+    found
 }
 
 /// What becomes of a value of an AUTO_INCREMENT column.

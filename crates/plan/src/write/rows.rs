@@ -110,6 +110,11 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// All values of a row.
+    pub(super) fn values(&self, row: usize) -> impl Iterator<Item = &'a Expr<'a>> {
+        (0..).map_while(move |place| self.value(row, place))
+    }
+
     /// Where more columns' names go, and what must stand before the first and after the last of them.
     pub(super) fn more_columns(
         &self,

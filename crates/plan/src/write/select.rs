@@ -15,7 +15,7 @@ use super::Input;
 use super::edits::Edits;
 use super::names::{Target, with_facts};
 use super::varying::Varying;
-use crate::{Merge, Need, Piece, Plan, Read, Refusal, Resolve, Route, SharedValues, Write, WriteKind};
+use crate::{Merge, Need, Piece, Plan, Read, Refusal, Resolve, Route, RowSource, SharedValues, Write, WriteKind};
 
 pub(super) fn plan_select<'a>(
     input: &Input<'a>,
@@ -38,17 +38,18 @@ pub(super) fn plan_select<'a>(
         // One server locks what it reads for such a statement.
         question.extend_from_slice(b" LOCK IN SHARE MODE");
     }
-    let (found, shards) = match input.reads.query(&question)? {
+    let (found, shards) = match input.reads.rows(&question)? {
         Plan::Read(read) => {
             let plain = read.merge == Merge::Concatenate && read.hidden == 0 && read.skip == 0 && read.take.is_none();
             let shards = read.shards.clone();
-            (read, plain.then_some(shards))
+            (of_shards(read), plain.then_some(shards))
         }
         Plan::Route(route) => {
             let shards = Some(vec![route.shard]);
-            (of_one(route.shard, route.text.unwrap_or(question)), shards)
+            (of_shards(of_one(route.shard, route.text.unwrap_or(question))), shards)
         }
-        Plan::Home => (of_one(input.session.home, question), None),
+        Plan::Home => (of_shards(of_one(input.session.home, question)), None),
+        Plan::Workbench(workbench) if workbench.returns => (RowSource::Workbench(workbench), None),
         _ => {
             return Err(Need::RowsInOnePlace.refused(
                 "INSERT … SELECT of what is no plain query: read the rows first, and insert them as values, in a transaction",
@@ -83,11 +84,11 @@ fn in_place(
 }
 
 /// The rows are read first.
-fn resolved(query: &Query<'_>, read: Read, mut edits: Edits) -> Plan {
+fn resolved(query: &Query<'_>, rows: RowSource, mut edits: Edits) -> Plan {
     let range = query.span.range();
     edits.forget_within(&range);
     edits.push(range, vec![Piece::Text(b"VALUES ".to_vec()), Piece::Rows]);
-    let resolve = Resolve { ask: None, rows: Some(Box::new(read)), generate: None, edits: edits.into_sorted() };
+    let resolve = Resolve { ask: None, read: None, rows: Some(rows), generate: None, edits: edits.into_sorted() };
     let reason = "the query's rows are read first, in the same transaction, and become rows of values".to_owned();
     Plan::Write(Write {
         kind: WriteKind::Resolve(resolve),
@@ -96,6 +97,11 @@ fn resolved(query: &Query<'_>, read: Read, mut edits: Edits) -> Plan {
         returns: None,
         reason,
     })
+}
+
+/// Rows that the shards give.
+pub(super) fn of_shards(read: Read) -> RowSource {
+    RowSource::Shards(Box::new(read))
 }
 
 /// A query of one shard.

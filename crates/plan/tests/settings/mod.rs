@@ -44,6 +44,7 @@ impl Settings {
             parameters: self.parameters.as_deref(),
             variable: &|name| (name == b"five").then_some(Constant::Integer(5)),
             temporary: false,
+            for_write: false,
             in_transaction: self.transaction,
             mariadb: self.mariadb,
             home: ShardId(self.home),

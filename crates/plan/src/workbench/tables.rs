@@ -1,0 +1,329 @@
+//! The fragments: which columns of which tables are gathered, with which conditions, and with which keys.
+//!
+//! What must always hold: a fragment has each column that the statement can name, under the column's own name, and the unique keys over
+//! these, by which servers decide whether what is not grouped by depends on what is. A table all of whose columns are asked for (`*`,
+//! NATURAL) has all that `*` shows.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use weir_catalog::{Database, Placement, ShardId, Table};
+use weir_sql::ast::{
+    BinaryOp, Expr, ExprKind, Lock, LockWait, NamedTable, Select, SelectItemKind, Statement, TableRef, TableRefKind,
+};
+use weir_sql::resolve::{ColumnRole, Roles};
+use weir_sql::visit::{Flow, Node, walk};
+
+use super::columns::{can_be_key, gathered};
+use super::filters::{self, Condition, Uses};
+use super::rewrite::{Place, behind_partitions, quoted};
+use crate::planner::Planner;
+use crate::scatter::again;
+use crate::scatter::text::{Pieces, made_of};
+use crate::{CatalogTableName, Fragment, FragmentColumn, Plan, Read, Refusal, Route};
+
+/// More fragments are not gathered for one statement.
+const MOST: usize = 128;
+/// Keys of a fragment besides the unique ones.
+const MOST_KEYS: usize = 4;
+
+/// What a text asks of its tables.
+pub(super) struct Asked {
+    /// Names of columns, in lower case, whosever they are.
+    names: HashSet<Vec<u8>>,
+    /// Tables all of whose columns are asked for, by where their names begin.
+    whole: HashSet<u32>,
+    /// Columns that are compared with others: the table by where its name begins, and the name in lower case.
+    compared: Vec<(u32, Vec<u8>)>,
+    /// Conditions of tables.
+    pub(super) conditions: Vec<Condition>,
+    /// What locking clauses say of rows that are locked.
+    wait: Option<Range<usize>>,
+    skips_locked: Option<&'static str>,
+}
+
+impl Asked {
+    pub(super) fn of<'a>(statement: &'a Statement<'a>, uses: &Uses<'_, 'a>) -> Asked {
+        let mut asked = Asked {
+            names: HashSet::new(),
+            whole: HashSet::new(),
+            compared: Vec::new(),
+            conditions: Vec::new(),
+            wait: None,
+            skips_locked: None,
+        };
+        for column in uses.all() {
+            let name = column.name.name.name.to_ascii_lowercase();
+            if column.role == ColumnRole::Joined {
+                asked.compared.extend(column.sources.iter().map(|source| (uses.start(*source), name.clone())));
+            }
+            asked.names.insert(name);
+        }
+        walk(Node::Statement(statement), &mut |node: Node<'a>| {
+            match node {
+                Node::Select(select) => asked.select(select, uses),
+                Node::TableRef(TableRef { kind: TableRefKind::Join(join), .. }, _) if join.natural => {
+                    asked.whole.extend(leaves(&join.left).into_iter().chain(leaves(&join.right)));
+                }
+                Node::Expr(Expr {
+                    kind: ExprKind::Binary(BinaryOp::Eq | BinaryOp::NullSafeEq, left, right), ..
+                }) => {
+                    asked.equal(left, right, uses);
+                }
+                Node::Expr(Expr { kind: ExprKind::In(list), .. }) => asked.equal(&list.expr, &list.expr, uses),
+                Node::Lock(lock) => asked.lock(lock),
+                _ => {}
+            }
+            Flow::Descend
+        });
+        asked
+    }
+
+    fn select<'a>(&mut self, select: &'a Select<'a>, uses: &Uses<'_, 'a>) {
+        let star = |item: &weir_sql::ast::SelectItem<'_>| {
+            matches!(item.kind, SelectItemKind::Star | SelectItemKind::TableStar(_))
+        };
+        if select.items.iter().any(star) {
+            self.whole.extend(select.from.iter().flat_map(leaves));
+        }
+        filters::of_select(select, uses, &mut self.conditions);
+    }
+
+    /// Columns that are compared with what is not constant get keys.
+    fn equal(&mut self, left: &Expr<'_>, right: &Expr<'_>, uses: &Uses<'_, '_>) {
+        for side in [left, right] {
+            if let ExprKind::Column(name) = side.bare().kind
+                && let Some(source) = uses.source_of(side)
+            {
+                self.compared.push((uses.start(source), name.name.name.to_ascii_lowercase()));
+            }
+        }
+    }
+
+    fn lock(&mut self, lock: &Lock<'_>) {
+        match lock.wait {
+            LockWait::Default => {}
+            LockWait::NoWait => self.skips_locked = Some(" NOWAIT"),
+            LockWait::SkipLocked => self.skips_locked = Some(" SKIP LOCKED"),
+            LockWait::Seconds(span) => self.wait = Some(span.range()),
+        }
+    }
+}
+
+/// The tables by their names in a table of FROM, by where they begin.
+fn leaves(table: &TableRef<'_>) -> Vec<u32> {
+    match &table.kind {
+        TableRefKind::Table(named) => vec![named.name.span.start],
+        TableRefKind::Join(join) => [leaves(&join.left), leaves(&join.right)].concat(),
+        TableRefKind::Nested(tables) => tables.iter().flat_map(leaves).collect(),
+        TableRefKind::Odbc(table) => leaves(table),
+        TableRefKind::Derived(_) | TableRefKind::JsonTable(_) => Vec::new(),
+    }
+}
+
+/// A reference to a table of a sharded database.
+pub(super) struct Reference<'r, 'a> {
+    pub(super) database_name: &'a str,
+    pub(super) database: &'a Arc<Database>,
+    pub(super) name: &'a str,
+    pub(super) table: &'a Arc<Table>,
+    pub(super) roles: Roles,
+    pub(super) named: &'r NamedTable<'a>,
+}
+
+/// A fragment whose query has not been planned.
+struct Wanted<'a> {
+    database: &'a str,
+    table: &'a str,
+    columns: Vec<FragmentColumn>,
+    primary_key: Vec<usize>,
+    unique_keys: Vec<Vec<usize>>,
+    keys: Vec<Vec<usize>>,
+    query: Pieces,
+}
+
+/// All fragments of a statement.
+pub(super) struct Tables<'a> {
+    mariadb: bool,
+    wanted: Vec<Wanted<'a>>,
+    /// Shards that have all of the databases so far; none before the first.
+    homes: Option<Vec<ShardId>>,
+    /// A shard that has a table for itself.
+    single: Option<ShardId>,
+}
+
+impl<'a> Tables<'a> {
+    pub(super) fn new(mariadb: bool) -> Self {
+        Tables { mariadb, wanted: Vec::new(), homes: None, single: None }
+    }
+
+    /// The name of the temporary table that stands for a reference.
+    pub(super) fn fragment(&mut self, place: &Place<'a>, reference: &Reference<'_, 'a>) -> Result<String, Refusal> {
+        let shards = &reference.database.shards;
+        match &mut self.homes {
+            None => self.homes = Some(shards.clone()),
+            Some(homes) => homes.retain(|shard| shards.contains(shard)),
+        }
+        if let Placement::Single(shard) = reference.table.placement {
+            self.single = self.single.or(Some(shard));
+        }
+        let wanted = self.wanted(place, reference)?;
+        // MariaDB opens a temporary table as often as it is named.
+        let same = |known: &Wanted<'_>| {
+            known.database == wanted.database
+                && known.columns == wanted.columns
+                && known.query.shown(place.text) == wanted.query.shown(place.text)
+        };
+        let known = self.wanted.iter().position(same).filter(|_| self.mariadb);
+        let at = known.unwrap_or(self.wanted.len());
+        if known.is_none() {
+            if self.wanted.len() >= MOST {
+                return Err(Refusal::NeedsWorkbench(format!("it names more than {MOST} tables")));
+            }
+            self.wanted.push(wanted);
+        }
+        Ok(name(at))
+    }
+
+    fn wanted(&self, place: &Place<'a>, reference: &Reference<'_, 'a>) -> Result<Wanted<'a>, Refusal> {
+        let table = reference.table;
+        let start = reference.named.name.span.start;
+        let chosen = chosen(&place.asked, start, table);
+        let (mut columns, mut query) = (Vec::with_capacity(chosen.len()), Pieces::new("SELECT "));
+        for (nth, column) in chosen.iter().enumerate() {
+            let column = &table.columns[*column];
+            let name = quoted(column.name.as_bytes());
+            let passed = gathered(column, &String::from_utf8_lossy(&name), self.mariadb).ok_or_else(|| {
+                Refusal::NeedsWorkbench(format!("values of {}.{} can't be passed exactly", reference.name, column.name))
+            })?;
+            query = query.then(if nth > 0 { ", " } else { "" }).then(passed.expression);
+            columns.push(FragmentColumn {
+                name: column.name.clone(),
+                definition: passed.definition,
+                passed: passed.passed,
+            });
+        }
+        query = query.and(&from(place, reference));
+        let place_of = |column: &usize| chosen.iter().position(|known| known == column);
+        let whole = |key: &[usize]| -> Option<Vec<usize>> {
+            let fits = |column: &usize| table.columns.get(*column).is_some_and(can_be_key);
+            key.iter().map(|column| place_of(column).filter(|_| fits(column))).collect()
+        };
+        let checked = |name: &str| !table.unchecked.iter().any(|unchecked| unchecked == name);
+        let primary = Some(&table.primary_key).filter(|key| !key.is_empty() && checked("PRIMARY"));
+        let primary_key = primary.and_then(|key| whole(key)).unwrap_or_default();
+        let others = table.unique_keys.iter().filter(|(name, _)| checked(name));
+        let unique_keys: Vec<Vec<usize>> = others.filter_map(|(_, key)| whole(key)).collect();
+        let mut keys: Vec<Vec<usize>> = Vec::new();
+        for (_, name) in place.asked.compared.iter().filter(|(of, _)| *of == start) {
+            let Some(column) = table.column(name) else { continue };
+            let Some(key) = whole(&[column]) else { continue };
+            let known = [&keys[..], &unique_keys].concat().iter().any(|known| known.first() == key.first());
+            if keys.len() < MOST_KEYS && !known && primary_key.first() != key.first() {
+                keys.push(key);
+            }
+        }
+        Ok(Wanted {
+            database: reference.database_name,
+            table: reference.name,
+            columns,
+            primary_key,
+            unique_keys,
+            keys,
+            query,
+        })
+    }
+
+    /// The shard whose server is the workbench.
+    pub(super) fn home(&self) -> Option<ShardId> {
+        let homes = self.homes.as_deref()?;
+        let single = self.single.filter(|shard| homes.contains(shard));
+        single.or_else(|| {
+            // Which one does not matter for the result: statements of other tables have other ones.
+            let names = self.wanted.iter().flat_map(|one| one.table.bytes());
+            let sum = names.fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte)));
+            homes.get(sum.checked_rem(homes.len())?).copied()
+        })
+    }
+
+    /// Plans what is read.
+    pub(super) fn plan(self, planner: &Planner<'_>) -> Result<Vec<Fragment>, Refusal> {
+        let wanted = self.wanted.into_iter().enumerate();
+        wanted.map(|(at, wanted)| wanted.plan(planner, name(at))).collect()
+    }
+}
+
+/// The name of a temporary table. Nothing else has it: MySQL's and MariaDB's tools make no names with spaces.
+fn name(at: usize) -> String {
+    format!("weir fragment {}", at + 1)
+}
+
+impl Wanted<'_> {
+    fn plan(self, planner: &Planner<'_>, name: String) -> Result<Fragment, Refusal> {
+        let (text, order) = made_of(&self.query.0, planner.text, planner.statement);
+        let unplanned = || Refusal::NeedsWorkbench(format!("the rows of {} can't be gathered", self.table));
+        let read = match again::plan(planner, &text, &order, planner.plan_groups).ok_or_else(unplanned)?? {
+            Plan::Read(read) => read,
+            Plan::Route(Route { shard, text: None, reason, .. }) => {
+                let locks = planner.facts.class.effects.contains(weir_sql::Effects::LOCKING_READ);
+                Read { locks, ..Read::of_one(shard, text, order, reason) }
+            }
+            _ => return Err(unplanned()),
+        };
+        Ok(Fragment {
+            name,
+            table: CatalogTableName { database: self.database.to_owned(), table: self.table.to_owned() },
+            columns: self.columns,
+            primary_key: self.primary_key,
+            unique_keys: self.unique_keys,
+            keys: self.keys,
+            read,
+        })
+    }
+}
+
+/// The columns that are gathered, by place: at least one.
+fn chosen(asked: &Asked, start: u32, table: &Table) -> Vec<usize> {
+    let whole = asked.whole.contains(&start);
+    let named = |name: &str| asked.names.contains(&name.to_ascii_lowercase().into_bytes());
+    let columns = table.columns.iter().enumerate();
+    let wanted = columns.filter(|(_, column)| whole && !column.invisible || named(&column.name)).map(|(at, _)| at);
+    let chosen: Vec<usize> = wanted.collect();
+    if chosen.is_empty() { vec![table.primary_key.first().copied().unwrap_or(0)] } else { chosen }
+}
+
+/// FROM, WHERE and locks of a fragment's query.
+fn from<'a>(place: &Place<'a>, reference: &Reference<'_, 'a>) -> Pieces {
+    let named = reference.named;
+    let own = |range: Range<usize>| place.own(range);
+    let alias = named.alias.map_or(named.name.name.name, |alias| alias.name);
+    let mut query = Pieces::new(" FROM ")
+        .then([quoted(reference.database_name.as_bytes()), quoted(reference.name.as_bytes())].join(&b'.'))
+        .and(&own(named.name.span.end as usize..behind_partitions(place.text, named)));
+    if let Some(period) = named.period {
+        query = query.then(" ").and(&own(period.span.range()));
+    }
+    query = query.then(" AS ").then(quoted(alias));
+    let conditions = place.asked.conditions.iter().filter(|one| one.table == named.name.span.start);
+    for (nth, condition) in conditions.enumerate() {
+        let joined = if nth == 0 { " WHERE (" } else { " AND (" };
+        query = query.then(joined).and(&own(condition.range.clone())).then(")");
+    }
+    let lock = match reference.roles {
+        roles if roles.contains(Roles::LOCKED_UPDATE) => " FOR UPDATE",
+        roles if roles.contains(Roles::LOCKED_SHARE) || place.for_write => " LOCK IN SHARE MODE",
+        _ => return query,
+    };
+    // MySQL's older form takes neither NOWAIT nor SKIP LOCKED.
+    let waits = place.asked.skips_locked;
+    let lock = match (lock, waits) {
+        (" LOCK IN SHARE MODE", Some(_)) if !place.mariadb => " FOR SHARE",
+        (lock, _) => lock,
+    };
+    query = query.then(lock).then(waits.unwrap_or_default());
+    match &place.asked.wait {
+        Some(range) => query.then(" WAIT ").and(&own(range.clone())),
+        None => query,
+    }
+}
