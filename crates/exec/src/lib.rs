@@ -15,6 +15,7 @@ pub mod read;
 mod sql_prepare;
 pub mod values;
 pub mod variables;
+pub mod workbench;
 pub mod write;
 
 use std::rc::Rc;

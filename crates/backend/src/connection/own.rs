@@ -27,6 +27,8 @@ pub struct OwnReply {
     pub last_insert_id: u64,
     /// The last OK's affected rows.
     pub affected: u64,
+    /// The last OK's warnings.
+    pub warnings: u16,
     /// The status flags that came last.
     pub status: StatusFlags,
     /// The GTIDs of what it committed, as the server told them last.
@@ -37,7 +39,7 @@ pub struct OwnReply {
 
 impl OwnReply {
     fn note_ok(&mut self, ok: &OkPacket<'_>) -> Result<(), Malformed> {
-        (self.last_insert_id, self.affected) = (ok.last_insert_id, ok.affected_rows);
+        (self.last_insert_id, self.affected, self.warnings) = (ok.last_insert_id, ok.affected_rows, ok.warnings);
         self.status = ok.status;
         for change in SessionChanges::new(ok.changes) {
             match change? {

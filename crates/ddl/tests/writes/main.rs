@@ -105,6 +105,7 @@ impl Both {
             parameters: None,
             variable: &|_| Some(Constant::Null),
             temporary: false,
+            for_write: false,
             in_transaction: self.in_transaction,
             mariadb,
             home: weir_catalog::ShardId(0),
@@ -137,8 +138,14 @@ impl Both {
     async fn statement(&mut self, text: &str) -> Result<MultiShardResult, Failure> {
         let collations = Collations::default();
         let cancel: &Cancel<'_> = &|_| Box::pin(async { false });
-        let reading = read::ReadContext { capabilities: Capabilities::empty(), collations: &collations, cancel };
+        let reading = read::ReadContext {
+            capabilities: Capabilities::empty(),
+            collations: &collations,
+            cancel,
+            transaction: None,
+        };
         let mut session = write::WriteContext {
+            bounds: weir_exec::workbench::Bounds { bytes: 1 << 30, rows: u64::MAX },
             reading: &reading,
             in_transaction: self.in_transaction,
             insert_id: Some(self.insert_id),
@@ -163,7 +170,7 @@ impl Both {
                     parts.extend::<Vec<ShardLease>>(wanted);
                     let done = match &write.kind {
                         WriteKind::Resolve(resolve) => {
-                            match write::resolve(&mut parts, resolve, &text, &session, &self.next).await {
+                            match write::resolve(&mut parts, None, resolve, &text, &session, &self.next).await {
                                 Err(failure) => Err(failure),
                                 Ok(settled) => {
                                     session.generated = session.generated.or(settled.insert_id);
@@ -177,7 +184,7 @@ impl Both {
                             if let Some(raise) = &write.raise {
                                 self.next.raise(raise).await?;
                             }
-                            write::run(&mut parts, &write, &session).await.map(Some)
+                            write::run(&mut parts, None, &write, &session).await.map(Some)
                         }
                     };
                     self.parts.extend(parts);

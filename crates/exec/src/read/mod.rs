@@ -21,6 +21,7 @@ mod feed;
 mod float;
 mod fold;
 mod groups;
+mod heads;
 mod key;
 mod link;
 mod memory;
@@ -43,10 +44,13 @@ pub use collations::{Collations, Space, Weights};
 pub use columns::{ANY_DECIMALS, Column, ColumnKind};
 pub use computed::run as run_computed;
 pub use feed::{FeedEnd, FeedStep};
+pub(crate) use heads::{ask_heads, heads};
 pub use link::{Cancel, Link, Target};
 pub use memory::Memory;
 pub use row::Format;
 pub use rows::{MergeSettings, Row, Rows};
+
+pub(crate) use telling::those;
 pub use union::run as run_union;
 
 use crate::{MultiShardResult, Request, ShardLease, Sink};
@@ -60,6 +64,19 @@ pub struct ReadContext<'a> {
     pub collations: &'a Collations,
     /// Has a statement killed whose rest is not wanted.
     pub cancel: &'a Cancel<'a>,
+    /// What the client is told of its transaction, where the connection that answers has no part in it.
+    pub transaction: Option<StatusFlags>,
+}
+
+/// Status flags about a session's transaction.
+const OF_TRANSACTION: StatusFlags =
+    StatusFlags::AUTOCOMMIT.union(StatusFlags::IN_TRANS).union(StatusFlags::IN_TRANS_READONLY);
+
+impl ReadContext<'_> {
+    /// The status that the client is told, in place of a connection's.
+    fn told(&self, status: StatusFlags) -> StatusFlags {
+        self.transaction.map_or(status, |own| status - OF_TRANSACTION | own & OF_TRANSACTION)
+    }
 }
 
 /// How many bytes of folded rows are sorted in memory.
@@ -88,10 +105,10 @@ pub async fn run(
             return Ok(outcome);
         }
     };
-    let ended = pump(&mut rows, session.capabilities, sink, &mut outcome).await;
+    let ended = pump(&mut rows, session, sink, &mut outcome).await;
     rows.drain(session.cancel).await;
     let end = rows.end();
-    (outcome.status, outcome.warnings) = (end.status, end.warnings);
+    (outcome.status, outcome.warnings) = (session.told(end.status), end.warnings);
     put_end(ended, outcome, session.capabilities, sink)
 }
 
@@ -131,7 +148,7 @@ pub async fn open<'p>(
 }
 
 /// Asks these parts, which may be some of all.
-async fn open_on<'p>(
+pub(crate) async fn open_on<'p>(
     mut parts: Vec<&'p mut ShardLease>,
     read: &Read,
     request: &Request<'_>,
@@ -156,7 +173,7 @@ async fn open_on<'p>(
 }
 
 /// Why a result was not handed on to its end.
-enum ReadError {
+pub(crate) enum ReadError {
     /// A shard failed; the client is to be told.
     Failed(Failure),
     /// The client can't be told anything.
@@ -166,7 +183,7 @@ enum ReadError {
 /// Puts the head and the rows into the sink.
 async fn pump<L: Link>(
     rows: &mut Rows<L>,
-    capabilities: Capabilities,
+    session: &ReadContext<'_>,
     sink: &mut impl Sink,
     outcome: &mut MultiShardResult,
 ) -> Result<(), ReadError> {
@@ -175,7 +192,7 @@ async fn pump<L: Link>(
         let step = rows.step().map_err(ReadError::Failed)?;
         if step != FeedStep::Wait && !begun {
             begun = true;
-            put_head(rows, capabilities, sink);
+            put_head(rows, session, sink);
         }
         match step {
             FeedStep::Row => {
@@ -200,9 +217,9 @@ async fn pump<L: Link>(
 }
 
 /// Puts the column count, the definitions and the packet that ends them.
-fn put_head<L: Link>(rows: &Rows<L>, capabilities: Capabilities, sink: &mut impl Sink) {
+fn put_head<L: Link>(rows: &Rows<L>, session: &ReadContext<'_>, sink: &mut impl Sink) {
     let Some((definitions, status)) = rows.head() else { return };
-    put_definitions(definitions, status, capabilities, sink);
+    put_definitions(definitions, session.told(status), session.capabilities, sink);
 }
 
 fn put_definitions(definitions: &[Vec<u8>], status: StatusFlags, capabilities: Capabilities, sink: &mut impl Sink) {

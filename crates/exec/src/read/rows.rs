@@ -151,7 +151,7 @@ impl<L: Link> Rows<L> {
     }
 
     /// The format of the rows.
-    pub(super) fn format(&self) -> Format {
+    pub(crate) fn format(&self) -> Format {
         self.merge.format()
     }
 
@@ -188,6 +188,15 @@ impl<L: Link> Rows<L> {
                 FeedStep::End => return Ok(None),
             }
         }
+        self.at_hand().map(Some)
+    }
+
+    /// The row that [`Rows::step`] has found.
+    ///
+    /// # Errors
+    /// When it is cut short.
+    #[inline]
+    pub(crate) fn at_hand(&mut self) -> Result<Row<'_>, Failure> {
         let format = self.merge.format();
         let Rows { merge, fold, scratch, spans, .. } = self;
         let Some(shape) = merge.shape() else { return Err(internal("rows came before their columns")) };
@@ -195,7 +204,7 @@ impl<L: Link> Rows<L> {
         let columns = &shape.columns()[..shape.columns().len() - merge.hidden()];
         row::locate(format, &shape.kinds[..columns.len()], columns.len(), payload, spans)
             .map_err(|error| internal(&error.to_string()))?;
-        Ok(Some(Row { payload, spans, columns, format }))
+        Ok(Row { payload, spans, columns, format })
     }
 
     /// The client's columns; known once there was a row, or the end.

@@ -159,7 +159,7 @@ async fn confirm(parts: &mut [&mut ShardLease]) -> Result<(), Failure> {
 }
 
 /// Sends what is queued on all connections, on each as fast as it takes it.
-async fn flush<'p>(parts: impl Iterator<Item = &'p mut ShardLease>) -> Result<(), Failure> {
+pub(super) async fn flush<'p>(parts: impl Iterator<Item = &'p mut ShardLease>) -> Result<(), Failure> {
     let mut parts: Vec<&mut ShardLease> = parts.collect();
     std::future::poll_fn(|cx| {
         let mut left = false;

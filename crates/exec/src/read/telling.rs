@@ -122,6 +122,6 @@ impl<'a, S: Sink> Telling<'a, S> {
 }
 
 /// The parts that a read is asked on.
-pub(super) fn those<'p>(parts: &'p mut [ShardLease], read: &Read) -> Vec<&'p mut ShardLease> {
+pub(crate) fn those<'p>(parts: &'p mut [ShardLease], read: &Read) -> Vec<&'p mut ShardLease> {
     parts.iter_mut().filter(|part| read.shards.contains(&part.shard)).collect()
 }

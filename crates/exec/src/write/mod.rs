@@ -11,6 +11,7 @@
 //! * `resolve`: values that a text needs before it can be planned; `rows_before`: rows that are read before the write; `load`: the client's
 //!   file, whose `lines` go to their shards; `moving`: rows whose shard key changes.
 
+mod by_row;
 mod counts;
 mod lines;
 mod load;
@@ -29,6 +30,7 @@ pub use load::{Source, load};
 pub use resolve::{Generator, Resolved, resolve};
 pub use returned::Returned;
 
+use crate::workbench::Bounds;
 use crate::{LeftId, MultiShardResult, ShardLease, read};
 use counts::total;
 use send::{Order, Replied, Surroundings, Wanted, everywhere};
@@ -55,9 +57,12 @@ pub struct WriteContext<'a> {
     pub binary: bool,
     /// Where characters' weights are learnt; without it nothing is known but what the plan brings.
     pub sharding: Option<&'a Sharding>,
+    /// The most that is gathered on a workbench.
+    pub bounds: Bounds,
 }
 
-/// Runs a write on the parts of its shards ([`Write::shards`]), which are in the order of these.
+/// Runs a write on the parts of its shards ([`Write::shards`]), which are in the order of these; `bench`: a connection of the statement's own
+/// to the workbench that it takes ([`Write::workbench`]).
 ///
 /// A server's error is in the outcome: then the statement has left nothing, and a client's transaction goes on.
 ///
@@ -68,14 +73,22 @@ pub struct WriteContext<'a> {
 /// transaction back already: after a deadlock, say).
 pub async fn run(
     parts: &mut [ShardLease],
+    bench: Option<&mut ShardLease>,
     write: &Write,
     session: &WriteContext<'_>,
 ) -> Result<MultiShardResult, Failure> {
+    if let WriteKind::Gather(gather) = &write.kind
+        && !gather.assigned.is_empty()
+    {
+        return by_row::run(parts, bench, gather, write.alike, session).await;
+    }
     let gathered;
     let kind = match &write.kind {
-        WriteKind::Gather(gather) => match rows_before::changing(parts, gather, session).await {
+        WriteKind::Gather(gather) => match rows_before::changing(parts, bench, gather, session).await {
             Ok(text) => {
-                gathered = WriteKind::Everywhere(gather.rows.shards.clone(), text);
+                let shards = gather.shards.clone();
+                gathered =
+                    if gather.global { WriteKind::Global(shards, text) } else { WriteKind::Everywhere(shards, text) };
                 &gathered
             }
             Err(failure) => return only_read(parts, failure),

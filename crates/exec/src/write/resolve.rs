@@ -66,12 +66,13 @@ impl Resolved {
 }
 
 /// Finds out what a text needs, and puts it there. `parts`: connections to the shards of the plan ([`weir_plan::Write::shards`]); in the
-/// statement's transaction if rows are read.
+/// statement's transaction if rows are read; `bench`: one to the workbench that the plan names ([`weir_plan::Write::workbench`]).
 ///
 /// # Errors
 /// The server's error, or the sequence's; nothing was written then.
 pub async fn resolve(
     parts: &mut [ShardLease],
+    mut bench: Option<&mut ShardLease>,
     wanted: &Resolve,
     text: &[u8],
     session: &WriteContext<'_>,
@@ -85,10 +86,14 @@ pub async fn resolve(
             ask(part, question, session.reading.collations).await?
         }
     };
+    let read = match &wanted.read {
+        None => Vec::new(),
+        Some(source) => rows_before::one(parts, bench.as_deref_mut(), source, session).await?,
+    };
     let (rows, found) = match &wanted.rows {
         None => (Vec::new(), None),
-        Some(read) => {
-            let (rows, found) = rows_before::values(parts, read, session).await?;
+        Some(source) => {
+            let (rows, found) = rows_before::values(parts, bench, source, session).await?;
             (rows, Some(found))
         }
     };
@@ -96,7 +101,7 @@ pub async fn resolve(
         None => None,
         Some(generate) => Some(generator.take(generate).await?),
     };
-    let text = wanted.text(text, &answer, &rows, first.unwrap_or(0));
+    let text = wanted.text(text, &answer, &read, &rows, first.unwrap_or(0));
     Ok(Resolved { text, insert_id: first, rows: found })
 }
 

@@ -6,7 +6,7 @@
 use weir_backend::Profile;
 use weir_backend::profile::set_texts;
 use weir_plan::write::literal::{put_binary_hex, put_text_hex};
-use weir_plan::{Form, Gather, Read};
+use weir_plan::{Form, Gather, Read, RowSource};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
@@ -14,8 +14,8 @@ use super::WriteContext;
 use super::send::confirm;
 use crate::read::{self, Row};
 use crate::values::MOST_STATEMENT;
-use crate::values::row::put_value;
-use crate::{Request, ShardLease};
+use crate::values::row::{literal_of, put_value};
+use crate::{Request, ShardLease, workbench};
 
 /// What texts come in while rows are read that are written again: it has all characters.
 pub(super) const CHARSET: &str = "utf8mb4";
@@ -23,6 +23,7 @@ pub(super) const CHARSET: &str = "utf8mb4";
 /// The text that changes the rows that were found.
 pub(super) async fn changing(
     parts: &mut [ShardLease],
+    bench: Option<&mut ShardLease>,
     gather: &Gather,
     session: &WriteContext<'_>,
 ) -> Result<Vec<u8>, Failure> {
@@ -33,7 +34,7 @@ pub(super) async fn changing(
         }
         put_key(&mut keys, row, &gather.forms).map(|()| keys.len())
     };
-    let found = rows(parts, &gather.rows, session, put).await?;
+    let found = rows_of(parts, bench, &gather.rows, session, put).await?;
     if found == 0 {
         // No row is meant; the server still says what is wrong with the statement.
         keys = format!("({})", vec!["NULL"; gather.forms.len()].join(",")).into_bytes();
@@ -62,7 +63,8 @@ pub(super) fn put_key(out: &mut Vec<u8>, row: &Row<'_>, forms: &[Form]) -> Resul
 /// All rows of a query, as rows of literals, and how many there are.
 pub(super) async fn values(
     parts: &mut [ShardLease],
-    read: &Read,
+    bench: Option<&mut ShardLease>,
+    source: &RowSource,
     session: &WriteContext<'_>,
 ) -> Result<(Vec<u8>, u64), Failure> {
     let mut text = Vec::new();
@@ -77,8 +79,51 @@ pub(super) async fn values(
         text.push(b')');
         Ok(text.len())
     };
-    let found = rows(parts, read, session, put).await?;
+    let found = rows_of(parts, bench, source, session, put).await?;
     Ok((text, found))
+}
+
+/// The values of the one row that a query has, as literals.
+pub(super) async fn one(
+    parts: &mut [ShardLease],
+    bench: Option<&mut ShardLease>,
+    source: &RowSource,
+    session: &WriteContext<'_>,
+) -> Result<Vec<Vec<u8>>, Failure> {
+    let mut values = Vec::new();
+    let put = |row: &Row<'_>| {
+        values.clear();
+        for (field, column) in row.fields().zip(row.columns()) {
+            values.push(literal_of(field, column, Some(CHARSET))?);
+        }
+        Ok(values.iter().map(Vec::len).sum())
+    };
+    rows_of(parts, bench, source, session, put).await?;
+    Ok(values)
+}
+
+/// As [`rows`], of the shards or of a workbench, whose connection `bench` is.
+pub(super) async fn rows_of(
+    parts: &mut [ShardLease],
+    bench: Option<&mut ShardLease>,
+    source: &RowSource,
+    session: &WriteContext<'_>,
+    keep: impl FnMut(&Row<'_>) -> Result<usize, Failure>,
+) -> Result<u64, Failure> {
+    let plan = match source {
+        RowSource::Shards(read) => return rows(parts, read, session, keep).await,
+        RowSource::Workbench(plan) => plan,
+    };
+    let bench = bench.ok_or_else(|| super::internal("a write was given no connection to its workbench"))?;
+    for part in parts.iter_mut() {
+        confirm(part).await?;
+    }
+    let found = match workbench::gather(parts, bench, plan, session.reading, session.bounds).await {
+        Ok(()) => rows(std::slice::from_mut(bench), &plan.query, session, keep).await,
+        Err(failure) => Err(failure),
+    };
+    workbench::clear(bench, plan).await;
+    found
 }
 
 /// Reads rows, their texts in [`CHARSET`], and has each kept. `keep` says how much is kept by now.

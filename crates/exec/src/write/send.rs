@@ -83,6 +83,11 @@ impl Surroundings {
         Ok(Surroundings { savepoint: session.in_transaction, time, insert_id: session.insert_id })
     }
 
+    /// With the savepoint alone.
+    pub(super) fn of_savepoint() -> Surroundings {
+        Surroundings { savepoint: true, ..Surroundings::default() }
+    }
+
     /// The same behind the savepoint.
     pub(super) fn without_savepoint(&self) -> Surroundings {
         Surroundings { savepoint: false, ..self.clone() }

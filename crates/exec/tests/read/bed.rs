@@ -88,12 +88,16 @@ impl Bed {
     }
 
     pub(crate) async fn part(&self, at: usize) -> ShardLease {
+        self.part_with(at, &[]).await
+    }
+
+    /// A connection with these session variables.
+    pub(crate) async fn part_with(&self, at: usize, variables: &[(&str, &str)]) -> ShardLease {
         let key = PoolKey { user: b"root"[..].into(), capabilities: self.capabilities };
-        let profile = Profile::new(Some(b"d"), None);
+        let profile = Rc::new(Profile::new(Some(b"d"), None).with_variables(variables.iter().copied()));
         let password = Password::new("");
         let ask = Ask { key: &key, password: &password, profile: &profile, patient: false };
         let mut lease = self.pools[at].lend(ask).await.expect("a connection");
-        let profile = Rc::new(lease.profile().with_database(Some(b"d")));
         lease.queue_state(&profile, true).expect("there is a way");
         ShardLease { shard: ShardId(at as u16), index: 0, lease }
     }
@@ -124,8 +128,20 @@ impl Bed {
         request: &Request<'_>,
         sink: &mut impl Sink,
     ) -> Result<MultiShardResult, Failure> {
+        let cancel = self.cancel();
+        let session = ReadContext {
+            capabilities: self.capabilities,
+            collations: &self.collations,
+            cancel: &cancel,
+            transaction: None,
+        };
+        read::run(parts, read, request, &session, sink).await
+    }
+
+    /// Kills statements, and counts them.
+    pub(crate) fn cancel(&self) -> impl Fn(Target) -> std::pin::Pin<Box<dyn Future<Output = bool>>> + 'static {
         let kills = self.kills.clone();
-        let cancel = move |target: Target| -> std::pin::Pin<Box<dyn Future<Output = bool>>> {
+        move |target| {
             *kills.borrow_mut() += 1;
             Box::pin(async move {
                 let capabilities = Capabilities::empty();
@@ -137,9 +153,7 @@ impl Bed {
                 };
                 monitor::kill(&target.server, &login, target.thread_id, monitor::Kill::Query).await.is_ok()
             })
-        };
-        let session = ReadContext { capabilities: self.capabilities, collations: &self.collations, cancel: &cancel };
-        read::run(parts, read, request, &session, sink).await
+        }
     }
 
     /// What the server that has all rows answers.

@@ -4,6 +4,7 @@ mod bed;
 mod faults;
 mod groups;
 mod order;
+mod workbench;
 
 use std::rc::Rc;
 
@@ -92,4 +93,14 @@ fn reads_that_fail_leave_clean_or_closed_connections_on_mariadb() {
 #[test]
 fn reads_that_fail_leave_clean_or_closed_connections_on_mysql() {
     on_a_worker(faults::all(Flavor::MySql));
+}
+
+#[test]
+fn queries_on_a_workbench_are_the_servers_on_mariadb() {
+    on_a_worker(workbench::all(Flavor::MariaDb));
+}
+
+#[test]
+fn queries_on_a_workbench_are_the_servers_on_mysql() {
+    on_a_worker(workbench::all(Flavor::MySql));
 }

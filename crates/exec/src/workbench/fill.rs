@@ -1,0 +1,214 @@
+//! Gathers the rows of fragments: they stream from the shards into the workbench's tables.
+//!
+//! What must always hold: no more rows are in memory than those of a few statements of [`CHUNK`] bytes; when the bounds are reached, or
+//! anything fails, the shards' replies are read to their ends or killed.
+
+use std::rc::Rc;
+
+use weir_backend::profile::SharedProfile;
+use weir_plan::{Fragment, Workbench};
+use weir_wire::error::codes;
+use weir_wire::{Command, Failure};
+
+use super::bench::Bench;
+use super::value::Literal;
+use super::{Bounds, tables};
+use crate::read::{FeedStep, Link, ReadContext, ReadError, Rows, open_on, those};
+use crate::{Request, ShardLease, Sink};
+
+/// The size of statements with rows. Longer ones are no faster.
+const CHUNK: usize = 64 * 1024;
+
+/// What it takes to fill the tables.
+pub(super) struct Filling<'a, S> {
+    pub(super) bench: Bench<'a>,
+    pub(super) plan: &'a Workbench,
+    pub(super) request: &'a Request<'a>,
+    pub(super) session: &'a ReadContext<'a>,
+    pub(super) bounds: Bounds,
+    pub(super) sink: &'a mut S,
+    /// The session's settings on the workbench.
+    pub(super) own: SharedProfile,
+    pub(super) text: Vec<u8>,
+    pub(super) gathered: Gathered,
+}
+
+/// How much was gathered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Gathered {
+    bytes: u64,
+    rows: u64,
+    /// The server has found nothing wrong with the query.
+    validated: bool,
+}
+
+impl<S: Sink> Filling<'_, S> {
+    /// Gathers the rows of all fragments, one after another.
+    pub(super) async fn all(&mut self, parts: &mut [ShardLease]) -> Result<(), ReadError> {
+        let plan = self.plan;
+        for fragment in &plan.fragments {
+            let opened = open_on(those(parts, &fragment.read), &fragment.read, self.request, self.session.collations);
+            let mut rows = opened.await.map_err(ReadError::Failed)?;
+            let filled = self.fragment(&mut rows, fragment).await;
+            rows.drain(self.session.cancel).await;
+            filled?;
+        }
+        while !self.bench.is_idle() {
+            self.progress().await?;
+        }
+        Ok(())
+    }
+
+    async fn fragment<L: Link>(&mut self, rows: &mut Rows<L>, fragment: &Fragment) -> Result<(), ReadError> {
+        let head = tables::insert(fragment);
+        // The value of an ENUM that is no member can't be stored without a warning.
+        let exact = !fragment.columns.iter().any(|column| column.definition.to_ascii_lowercase().starts_with("enum"));
+        let mut literals: Vec<Literal> = Vec::new();
+        self.text.clear();
+        loop {
+            match rows.step().map_err(ReadError::Failed)? {
+                FeedStep::Row => {}
+                FeedStep::Wait => {
+                    self.wait(rows).await?;
+                    continue;
+                }
+                FeedStep::End => break,
+            }
+            if literals.is_empty() {
+                literals = literals_of(rows, fragment).map_err(ReadError::Failed)?;
+            }
+            if self.text.is_empty() {
+                self.text.extend_from_slice(&head);
+            } else {
+                self.text.push(b',');
+            }
+            let before = self.text.len();
+            put_row(rows, &literals, &mut self.text).map_err(ReadError::Failed)?;
+            self.note(self.text.len() - before, fragment).map_err(ReadError::Failed)?;
+            if self.text.len() >= CHUNK {
+                if !self.gathered.validated {
+                    self.validate().await?;
+                }
+                self.send(exact).await?;
+            }
+        }
+        if !self.text.is_empty() {
+            self.send(exact).await?;
+        }
+        Ok(())
+    }
+
+    /// Counts a row.
+    fn note(&mut self, bytes: usize, fragment: &Fragment) -> Result<(), Failure> {
+        self.gathered.bytes += bytes as u64;
+        self.gathered.rows += 1;
+        let within = self.gathered.bytes <= self.bounds.bytes && self.gathered.rows <= self.bounds.rows;
+        if within { Ok(()) } else { Err(too_much(self.bounds, self.gathered, fragment)) }
+    }
+
+    /// Sends the rows that are at hand, once there is room.
+    async fn send(&mut self, exact: bool) -> Result<(), ReadError> {
+        while !self.bench.has_room() {
+            self.progress().await?;
+        }
+        self.bench.queue_rows(&self.text, exact);
+        self.text.clear();
+        Ok(())
+    }
+
+    /// Has the server look for what is wrong with the query, before much is moved for nothing. Where little is gathered, that would cost
+    /// more than it can save: there the query itself finds it.
+    async fn validate(&mut self) -> Result<(), ReadError> {
+        self.gathered.validated = true;
+        while !self.bench.is_idle() {
+            self.progress().await?;
+        }
+        let filling = self.bench.part.lease.profile().clone();
+        let parsing = match self.request {
+            Request::Execute { parsing, .. } => Rc::new(self.own.parsed_as(parsing)),
+            _ => self.own.clone(),
+        };
+        self.bench.queue_profile(&parsing).map_err(ReadError::Failed)?;
+        let prepared = unless_gone(self.sink, self.bench.part.lease.prepare(&self.plan.query.text)).await?;
+        let close = [&[Command::StmtClose as u8][..], &prepared.id.to_le_bytes()].concat();
+        self.bench.part.lease.queue(&close, false);
+        self.bench.queue_profile(&filling).map_err(ReadError::Failed)?;
+        while !self.bench.is_idle() {
+            self.progress().await?;
+        }
+        Ok(())
+    }
+
+    /// Waits for rows, while the workbench stores those before them.
+    async fn wait<L: Link>(&mut self, rows: &mut Rows<L>) -> Result<(), ReadError> {
+        // Cancel-safe, all of them.
+        tokio::select! {
+            biased;
+            filled = rows.fill() => filled.map_err(ReadError::Failed),
+            progress = self.bench.progress() => progress.map_err(ReadError::Failed),
+            failure = self.sink.gone() => Err(ReadError::Client(failure)),
+        }
+    }
+
+    /// Reads the replies to what is under way on the workbench, so that its connection can be used on after a failure.
+    pub(super) async fn settle(&mut self) -> Result<(), ReadError> {
+        while !self.bench.is_idle() && !self.bench.is_lost() {
+            match self.progress().await {
+                Ok(()) | Err(ReadError::Failed(_)) => {}
+                Err(gone) => return Err(gone),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the workbench.
+    async fn progress(&mut self) -> Result<(), ReadError> {
+        unless_gone(self.sink, self.bench.progress()).await
+    }
+}
+
+/// Awaits something, unless the client goes.
+pub(super) async fn unless_gone<T>(
+    sink: &mut impl Sink,
+    wanted: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, ReadError> {
+    tokio::select! {
+        biased;
+        done = wanted => done.map_err(ReadError::Failed),
+        failure = sink.gone() => Err(ReadError::Client(failure)),
+    }
+}
+
+fn literals_of<L: Link>(rows: &Rows<L>, fragment: &Fragment) -> Result<Vec<Literal>, Failure> {
+    let columns = rows.columns().unwrap_or_default();
+    if columns.len() != fragment.columns.len() {
+        return Err(crate::read::failure::internal("a fragment has another number of columns than its plan says"));
+    }
+    let both = fragment.columns.iter().zip(columns);
+    Ok(both.map(|(planned, column)| Literal::of(planned.passed, column, rows.format())).collect())
+}
+
+fn put_row<L: Link>(rows: &mut Rows<L>, literals: &[Literal], text: &mut Vec<u8>) -> Result<(), Failure> {
+    let row = rows.at_hand()?;
+    let mut before = b'(';
+    for (literal, field) in literals.iter().zip(row.fields()) {
+        text.push(before);
+        literal.put(field, text)?;
+        before = b',';
+    }
+    text.push(b')');
+    Ok(())
+}
+
+fn too_much(bounds: Bounds, gathered: Gathered, fragment: &Fragment) -> Failure {
+    let most = match gathered.rows > bounds.rows {
+        true => format!("{} rows (workbench.max_rows)", bounds.rows),
+        false => format!("{} bytes (workbench.max_bytes)", bounds.bytes),
+    };
+    let message = format!(
+        "The rows that this statement needs in one place are more than {most}; the limit was reached with those of table '{}.{}': \
+         leave some out by a condition on it in WHERE or ON, or raise the limit",
+        fragment.table.database, fragment.table.table,
+    );
+    Failure::client(codes::ER_OUT_OF_SORTMEMORY, message)
+}
