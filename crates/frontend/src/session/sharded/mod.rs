@@ -18,6 +18,7 @@ mod sink;
 mod temporary;
 mod variables;
 mod waiting;
+mod workbench;
 
 use std::sync::Arc;
 
@@ -102,7 +103,7 @@ impl Session {
             Plan::Read(read) => self.read_shards(statement, &read).await,
             Plan::Union(union) => self.read_union(statement, &union).await,
             Plan::Computed(computed) => self.read_computed(statement, &computed).await,
-            Plan::Workbench(_) => Err(not_supported("A query on the workbench can't be run yet").into()),
+            Plan::Workbench(workbench) => self.read_on_workbench(statement, &workbench).await,
             Plan::Write(write) => {
                 if let Some(raise) = &write.raise {
                     sharding.sequences.raise(raise).await?;

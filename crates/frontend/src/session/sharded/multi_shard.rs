@@ -29,7 +29,8 @@ use super::reading::Reading;
 use super::resolve::Changed;
 use super::returning;
 use super::sink::{ClientFile, ClientSink};
-use super::waiting::{Killing, as_told, attend, conditions_of, running};
+use super::waiting::{Killing, Running, as_told, attend, conditions_of, running};
+use super::workbench::BOUNDS;
 use crate::backends::places;
 use crate::client::ClientError;
 
@@ -165,11 +166,15 @@ impl Session {
             };
         }
         let shards = places(&write.shards());
+        self.have_permit_for_workbench(write.workbench()).await?;
         let mut leased = self.leases_for(&shards, true).await?;
         let within = leased.are_within_transaction();
         let ran = match &write.kind {
             WriteKind::Load(_) => self.run_load(sharding, class, &mut leased.parts, write, within).await,
-            _ => self.run_write(class, &mut leased.parts, write, generated, within, binary).await,
+            _ => match self.lease_workbench(write.workbench()).await {
+                Ok(bench) => self.run_write(class, &mut leased.parts, bench, write, generated, within, binary).await,
+                Err(stopped) => Err(stopped),
+            },
         };
         let outcome = match ran {
             Ok(outcome) => outcome,
@@ -208,17 +213,21 @@ impl Session {
         self.client.put_ok(&ok);
     }
 
+    #[expect(clippy::too_many_arguments, reason = "it is what a write runs with")]
     async fn run_write(
         &mut self,
         class: &Class,
         parts: &mut [ShardLease],
+        mut bench: Option<StatementLeases>,
         write: &Write,
         generated: Option<u64>,
         within: bool,
         binary: bool,
     ) -> Result<MultiShardResult, Stopped> {
         let shared = self.shared.clone();
-        let (killing, running, handle) = (self.killing(), running(parts), self.handle.clone());
+        let mut bench = bench.as_mut().and_then(|bench| bench.parts.first_mut());
+        let running = running(parts.iter().chain(bench.as_deref()));
+        let (killing, handle) = (self.killing(), self.handle.clone());
         let killer = killing.killer();
         let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
         let reading = self.reading(&shared.collations, &cancel);
@@ -226,7 +235,9 @@ impl Session {
         let own = self.writing(class, &reading, generated);
         let session = write::WriteContext { in_transaction: within, binary, sharding: sharding.as_deref(), ..own };
         let client = Some(&mut self.client);
-        let ended = attend(&handle, &running, &killer, client, write::run(parts, write, &session)).await?;
+        let ended =
+            attend(&handle, &running, &killer, client, write::run(parts, bench.as_deref_mut(), write, &session))
+                .await?;
         as_told(&handle, ended).map_err(Stopped::Refused)
     }
 
@@ -244,7 +255,7 @@ impl Session {
             return Err(Failure::client(codes::ER_CLIENT_LOCAL_FILES_DISABLED, message).into());
         }
         let shared = self.shared.clone();
-        let (killing, running, handle) = (self.killing(), running(parts), self.handle.clone());
+        let (killing, running, handle) = (self.killing(), running(&*parts), self.handle.clone());
         let killer = killing.killer();
         let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
         let reading = self.reading(&shared.collations, &cancel);
@@ -268,7 +279,7 @@ impl Session {
     }
 
     pub(super) fn reading<'a>(&self, collations: &'a Collations, cancel: &'a Cancel<'a>) -> read::ReadContext<'a> {
-        read::ReadContext { capabilities: self.client.capabilities, collations, cancel }
+        read::ReadContext { capabilities: self.client.capabilities, collations, cancel, transaction: None }
     }
 
     pub(super) fn writing<'a>(
@@ -293,6 +304,7 @@ impl Session {
             generated,
             binary: false,
             sharding: None,
+            bounds: BOUNDS,
         }
     }
 
@@ -303,21 +315,30 @@ impl Session {
         request: &Request<'_>,
     ) -> Result<MultiShardResult, Stopped> {
         let (parts, on_replicas) = (&mut leased.parts[..], !leased.readers.is_empty());
+        let running = running(&*parts);
+        let reading = async |session: &read::ReadContext<'_>, sink: &mut ClientSink<'_>| match what {
+            Reading::Of(read) => read::run(parts, read, request, session, sink).await,
+            Reading::Computed(computed) => read::run_computed(parts, computed, request, session, sink).await,
+            Reading::Union { union, own } => read::run_union(parts, union, request, session, own, sink).await,
+        };
+        self.run_reading(running, on_replicas, reading).await
+    }
+
+    /// Runs what puts a result out for the client, on these connections.
+    pub(super) async fn run_reading(
+        &mut self,
+        running: Vec<Running>,
+        on_replicas: bool,
+        reading: impl AsyncFnOnce(&read::ReadContext<'_>, &mut ClientSink<'_>) -> Result<MultiShardResult, Failure>,
+    ) -> Result<MultiShardResult, Stopped> {
         let shared = self.shared.clone();
-        let (killing, running, handle) = (self.killing(), running(parts), self.handle.clone());
+        let (killing, handle) = (self.killing(), self.handle.clone());
         let killer = killing.killer();
         let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
         let session = self.reading(&shared.collations, &cancel);
         let mut sink = ClientSink::new(&mut self.client, &handle);
         // The sink sees that the client has gone.
-        let reading = async {
-            match what {
-                Reading::Of(read) => read::run(parts, read, request, &session, &mut sink).await,
-                Reading::Computed(computed) => read::run_computed(parts, computed, request, &session, &mut sink).await,
-                Reading::Union { union, own } => read::run_union(parts, union, request, &session, own, &mut sink).await,
-            }
-        };
-        let ended = attend(&handle, &running, &killer, None, reading).await;
+        let ended = attend(&handle, &running, &killer, None, reading(&session, &mut sink)).await;
         match ended.map(|ended| as_told(&handle, ended)) {
             // The client has not seen it: the writers are asked.
             Ok(Ok(MultiShardResult { error: Some(lost), .. }))

@@ -245,6 +245,7 @@ impl OwnFacts {
             parameters: self.constants.as_deref(),
             variable: &variable,
             temporary: self.temporary,
+            for_write: false,
             in_transaction: self.in_transaction,
             mariadb: self.mariadb,
             home: self.home,

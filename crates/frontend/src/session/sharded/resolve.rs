@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use weir_exec::write::{self, Resolved};
 use weir_exec::{ShardLease, read};
-use weir_plan::{Plan, Resolve, Returns, Write, WriteKind};
+use weir_plan::{Plan, Resolve, Returns, RowSource, Write, WriteKind};
 use weir_shards::Sharding;
 use weir_wire::error::not_supported;
 
 use super::super::Session;
 use super::super::statement::Statement;
 use super::super::stopped::Stopped;
+use super::super::transaction::StatementLeases;
 use super::waiting::{attend, failure_told, running};
 use crate::backends::places;
 
@@ -78,15 +79,19 @@ impl Session {
     ) -> Result<Resolved, Stopped> {
         let shards = places(&write.shards());
         if shards.is_empty() {
-            return self.run_resolve(sharding, &mut [], wanted, asked).await;
+            return self.run_resolve(sharding, &mut [], None, wanted, asked).await;
         }
+        self.have_permit_for_workbench(write.workbench()).await?;
         let mut leased = match write.is_transactional() {
             true => self.leases_to_begin(&shards).await?,
             false => self.leases_for(&shards, false).await?,
         };
-        let timed = wanted.rows.as_ref().is_some_and(|rows| rows.pin_time);
+        let timed = wanted.rows.as_ref().is_some_and(RowSource::pin_time);
         let resolved = match self.make_alike(asked.class, timed, &mut leased).await {
-            Ok(()) => self.run_resolve(sharding, &mut leased.parts, wanted, asked).await,
+            Ok(()) => match self.lease_workbench(write.workbench()).await {
+                Ok(bench) => self.run_resolve(sharding, &mut leased.parts, bench, wanted, asked).await,
+                Err(stopped) => Err(stopped),
+            },
             Err(failure) => Err(failure.into()),
         };
         let failed =
@@ -100,17 +105,20 @@ impl Session {
         &mut self,
         sharding: &Arc<Sharding>,
         parts: &mut [ShardLease],
+        mut bench: Option<StatementLeases>,
         wanted: &Resolve,
         asked: &Statement<'_>,
     ) -> Result<Resolved, Stopped> {
         let (class, text) = (asked.class, asked.text);
         let shared = self.shared.clone();
-        let (killing, running, handle) = (self.killing(), running(parts), self.handle.clone());
+        let mut bench = bench.as_mut().and_then(|bench| bench.parts.first_mut());
+        let running = running(parts.iter().chain(bench.as_deref()));
+        let (killing, handle) = (self.killing(), self.handle.clone());
         let killer = killing.killer();
         let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
         let reading = self.reading(&shared.collations, &cancel);
         let session = self.writing(class, &reading, None);
-        let resolving = write::resolve(parts, wanted, text, &session, &sharding.sequences);
+        let resolving = write::resolve(parts, bench.as_deref_mut(), wanted, text, &session, &sharding.sequences);
         let ended = attend(&handle, &running, &killer, Some(&mut self.client), resolving).await?;
         ended.map_err(|failure| Stopped::Refused(failure_told(&handle, failure)))
     }

@@ -189,12 +189,37 @@ impl Session {
         outcome: &MultiShardResult,
         parts: &mut [ShardLease],
     ) -> Result<(), Failure> {
-        /// No variable's value.
-        const UNKNOWN: &str = "";
         if file.variables.is_empty() {
             return Ok(());
         }
-        let names = || file.variables.iter().map(String::as_str);
+        self.forget_values(&file.variables, parts);
+        let latest = outcome.assigned_on.filter(|_| outcome.error.is_none());
+        match parts.iter_mut().find(|part| Some(part.shard) == latest) {
+            Some(part) => self.take_values(&file.variables, part).await,
+            None => Ok(()),
+        }
+    }
+
+    /// A statement was run on a connection of its own: the variables that it may have assigned are the session's.
+    ///
+    /// # Errors
+    /// A value is too long to be brought to other connections; the loss of the connection.
+    pub(super) async fn take_assigned(
+        &mut self,
+        statement: &Statement<'_>,
+        part: &mut ShardLease,
+    ) -> Result<(), Failure> {
+        let names: BTreeSet<String> = variables_of(statement.text, self.state.lex).collect();
+        let names: Vec<String> = names.into_iter().collect();
+        self.forget_values(&names, std::slice::from_mut(part));
+        self.take_values(&names, part).await
+    }
+
+    /// Variables have other values on some connections than the session knows.
+    fn forget_values(&mut self, variables: &[String], parts: &mut [ShardLease]) {
+        /// No variable's value.
+        const UNKNOWN: &str = "";
+        let names = || variables.iter().map(String::as_str);
         for part in parts.iter_mut() {
             let unknown = part.lease.profile().with_user_variables(names().map(|name| (name, UNKNOWN)));
             part.lease.set_profile(Rc::new(unknown));
@@ -203,12 +228,13 @@ impl Session {
         let profile = &self.state.profile;
         let missing = names().filter(|name| profile.user_variable(name).is_none()).map(|name| (name, "NULL"));
         self.state.profile = Rc::new(profile.with_user_variables(missing));
-        let latest = outcome.assigned_on.filter(|_| outcome.error.is_none());
-        let Some(part) = parts.iter_mut().find(|part| Some(part.shard) == latest) else { return Ok(()) };
-        let literals = variables::values(part, &file.variables, &self.shared.collations).await?;
-        let known: Option<Vec<_>> =
-            names().zip(&literals).map(|(name, value)| Some((name, value.as_deref()?))).collect();
-        let known = known.ok_or_else(|| variables::too_long("variable of a file"))?;
+    }
+
+    async fn take_values(&mut self, variables: &[String], part: &mut ShardLease) -> Result<(), Failure> {
+        let literals = variables::values(part, variables, &self.shared.collations).await?;
+        let names = variables.iter().map(String::as_str);
+        let known: Option<Vec<_>> = names.zip(&literals).map(|(name, value)| Some((name, value.as_deref()?))).collect();
+        let known = known.ok_or_else(|| variables::too_long(&variables.join(", @")))?;
         self.state.profile = Rc::new(self.state.profile.with_user_variables(known));
         Ok(())
     }

@@ -55,8 +55,8 @@ pub(super) fn as_told(
 }
 
 /// What runs on these parts.
-pub(super) fn running(parts: &[ShardLease]) -> Vec<Running> {
-    parts.iter().map(|part| (part.lease.server.clone(), part.lease.thread_id)).collect()
+pub(super) fn running<'p>(parts: impl IntoIterator<Item = &'p ShardLease>) -> Vec<Running> {
+    parts.into_iter().map(|part| (part.lease.server.clone(), part.lease.thread_id)).collect()
 }
 
 /// Waits for what runs on several connections. A kill reaches all of them, and so does the end of the client, if it is to be seen to
