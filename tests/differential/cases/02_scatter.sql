@@ -92,13 +92,14 @@ SELECT g.name, COUNT(*), SUM(l.price) FROM o JOIN l ON o.id = l.oid JOIN g ON g.
 SELECT o.id, d.s FROM o JOIN (SELECT oid, SUM(price) AS s FROM l GROUP BY oid) AS d ON d.oid = o.id ORDER BY o.id;
 SELECT a.id, b.id FROM o AS a JOIN o AS b ON a.id = b.id ORDER BY a.id;
 SELECT id FROM o WHERE c IN (SELECT c FROM g WHERE name LIKE '%e%') ORDER BY id;
--- refused:
+-- gathered
 SELECT a.id, b.id FROM o AS a JOIN o AS b ON a.c = b.c ORDER BY a.id, b.id;
--- refused:
+-- gathered
 SELECT o.id FROM o JOIN l ON o.id = l.n;
--- refused:
+-- gathered
 SELECT id FROM o WHERE c > (SELECT AVG(price) FROM l);
--- refused:
+-- gathered
+-- any order
 SELECT id, RANK() OVER (ORDER BY c) FROM o;
 
 ## locks

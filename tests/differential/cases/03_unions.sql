@@ -31,9 +31,9 @@ SELECT a FROM t WHERE id > ? UNION ALL SELECT a FROM g WHERE id >= ? ORDER BY a 
 SELECT ? AS p, a FROM g UNION ALL SELECT id, a FROM t WHERE id <= ? ORDER BY a, p;
 SELECT nothing FROM t UNION ALL SELECT a FROM g;
 SELECT a FROM t UNION ALL SELECT id, a FROM g;
--- refused: ORDER BY of a UNION by an expression
+-- gathered
 SELECT a FROM t UNION ALL SELECT a FROM g ORDER BY a + 1;
--- refused: several types
+-- gathered
 SELECT a FROM t UNION SELECT 'x' FROM g;
 WITH c AS (SELECT id, a FROM g WHERE id < 3) SELECT a FROM t UNION ALL SELECT a FROM c ORDER BY a;
 -- params: 3
@@ -102,7 +102,7 @@ SELECT a FROM t INTERSECT ALL SELECT a FROM u ORDER BY a;
 SELECT n FROM t EXCEPT SELECT n FROM u ORDER BY n;
 SELECT a, n FROM t EXCEPT SELECT a, n FROM u ORDER BY a, n LIMIT 2;
 SELECT a FROM t EXCEPT SELECT a FROM u UNION ALL SELECT 5 ORDER BY a;
--- refused: within another one
+-- gathered
 SELECT a FROM t UNION SELECT a FROM u INTERSECT SELECT 3;
 
 ## columns of a UNION [{one}; {other}]
@@ -164,7 +164,7 @@ SELECT DISTINCT COUNT(DISTINCT b) AS k FROM t GROUP BY a ORDER BY k;
 SELECT DISTINCT COUNT(*), MAX(a) FROM t;
 -- params: 2, 2
 SELECT DISTINCT MAX(b) AS m FROM t WHERE id > ? GROUP BY a ORDER BY m LIMIT ?;
--- refused: several types
+-- gathered
 SELECT DISTINCT MIN(n) FROM t GROUP BY a;
 SELECT COUNT(*) FROM t HAVING COUNT(*) > 2;
 SELECT COUNT(*), SUM(a) FROM t HAVING SUM(a) > 100;

@@ -156,7 +156,7 @@ UPDATE t SET v = v + @w;
 SELECT id, v FROM t ORDER BY id;
 COMMIT;
 SELECT id, v FROM t ORDER BY id;
--- refused: assigns user variables
+-- gathered
 SELECT @r := @r + 1, id FROM t;
 
 ## the last insert id

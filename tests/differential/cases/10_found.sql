@@ -49,12 +49,12 @@ SELECT k, COUNT(*) FROM b LEFT JOIN a USING (k) GROUP BY k ORDER BY k;
 SELECT DISTINCT k FROM b RIGHT JOIN a USING (k) ORDER BY k;
 SELECT COUNT(DISTINCT b.k) FROM a LEFT JOIN b ON a.k = b.k;
 SELECT b.k, COUNT(DISTINCT a.v) FROM a LEFT JOIN b ON a.k = b.k GROUP BY b.k ORDER BY b.k;
--- refused: PARTITION BY
+-- gathered
 SELECT a.k, ROW_NUMBER() OVER (PARTITION BY b.k ORDER BY a.k) FROM a LEFT JOIN b ON a.k = b.k ORDER BY a.k;
 SELECT a.k, ROW_NUMBER() OVER (PARTITION BY a.k ORDER BY b.k) AS n FROM a LEFT JOIN b ON a.k = b.k ORDER BY a.k;
--- refused: GROUP BY
+-- gathered
 SELECT q.k, q.n FROM (SELECT b.k, COUNT(*) AS n FROM a LEFT JOIN b ON a.k = b.k GROUP BY b.k) AS q ORDER BY q.k;
--- refused: DISTINCT
+-- gathered
 SELECT q.k FROM (SELECT DISTINCT b.k FROM a LEFT JOIN b ON a.k = b.k) AS q ORDER BY q.k;
 
 ## INSERT … SELECT without rows

@@ -230,7 +230,7 @@ PREPARE s FROM 'SELECT b, id FROM t ORDER BY ?, id';
 EXECUTE s USING @two;
 -- mariadb
 -- text
--- refused: a column's place if it is a number
+-- gathered
 EXECUTE s USING @two;
 -- mysql
 -- binary
@@ -239,7 +239,7 @@ SELECT b, id FROM t ORDER BY ?, id;
 -- mariadb
 -- binary
 -- params: 2
--- refused: a column's place if it is a number
+-- gathered
 SELECT b, id FROM t ORDER BY ?, id;
 PREPARE s FROM 'SELECT GROUP_CONCAT(b ORDER BY ?) FROM t WHERE id = 1';
 EXECUTE s USING @two;

@@ -125,6 +125,15 @@ fn name_and_type(column: &str, with_type: bool) -> String {
     }
 }
 
+/// A column as it is shown, without the flags that tell where its values come from.
+fn without_defaults(column: &str) -> String {
+    let Some((before, rest)) = column.split_once("ColumnFlags(") else { return column.to_owned() };
+    let Some((flags, after)) = rest.split_once(')') else { return column.to_owned() };
+    let kept = |flag: &&str| !["0x0", "AUTO_INCREMENT_FLAG", "NO_DEFAULT_VALUE_FLAG"].contains(flag);
+    let flags: Vec<&str> = flags.split(" | ").filter(kept).collect();
+    format!("{before}ColumnFlags({}){after}", flags.join(" | "))
+}
+
 /// An error's text without what depends on where rows and expressions are: a shard counts its own rows, and finds an unknown column of
 /// ORDER BY among those that the merge needs of it (docs/sql.md).
 fn told(message: &str) -> String {
@@ -166,6 +175,10 @@ impl Answer {
             if step.other_columns {
                 let columns = answer.results.iter_mut().flat_map(|reply| &mut reply.columns);
                 columns.for_each(|column| *column = name_and_type(column, !step.other_types));
+            }
+            if step.gathered {
+                let columns = answer.results.iter_mut().flat_map(|reply| &mut reply.columns);
+                columns.for_each(|column| *column = without_defaults(column));
             }
             if !ordered {
                 answer.results.iter_mut().for_each(|reply| reply.rows.sort());

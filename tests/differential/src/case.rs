@@ -13,6 +13,8 @@
 //! * `-- no warnings`: what it warns of is not compared;
 //! * `-- other columns`: of its columns only names and types are compared: the server takes the rest from a temporary table.
 //! * `-- other types`: of its columns only names are compared.
+//! * `-- gathered`: its rows are gathered on a workbench. What columns say of defaults and AUTO_INCREMENT is not compared, which one server
+//!   leaves out when it makes a temporary table on the way. In a case whose title ends with ` [gathered]`, that holds for all statements.
 //!
 //! The name of a file of LOAD DATA LOCAL is what is in it.
 //! `{s2}` in a statement is the name of the second shard, or of one that is there. A case can be multiplied: behind its title, `-- each a; b`
@@ -48,6 +50,7 @@ pub(crate) struct Step {
     pub(crate) no_warnings: bool,
     pub(crate) other_columns: bool,
     pub(crate) other_types: bool,
+    pub(crate) gathered: bool,
 }
 
 /// The cases of a folder's files, in order of their names.
@@ -96,6 +99,7 @@ fn parse(file: &str, text: &str) -> Result<Vec<Case>, Error> {
         if let Some(whole) = step.text.strip_suffix(';') {
             step.text = whole.to_owned();
             let case = cases.last_mut().ok_or_else(|| format!("{}: a statement before the first title", at()))?;
+            step.gathered |= case.title.ends_with(" [gathered]");
             case.steps.push(std::mem::take(&mut step));
         }
     }
@@ -163,6 +167,7 @@ fn say(step: &mut Step, said: &str) -> Result<(), String> {
         ("session", number) => step.session = number.parse().map_err(|_| format!("no number: {number}"))?,
         ("weir", _) => step.weir_only = true,
         ("no warnings", _) => step.no_warnings = true,
+        ("gathered", _) => step.gathered = true,
         ("other columns", _) => step.other_columns = true,
         ("other types", _) => (step.other_columns, step.other_types) = (true, true),
         (other, _) => return Err(format!("unknown word '{other}'")),
