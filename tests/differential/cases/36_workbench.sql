@@ -254,3 +254,21 @@ SELECT * FROM a ORDER BY id;
 -- params: 1
 DELETE FROM a WHERE id IN (SELECT a_id FROM b WHERE b.id > ?);
 SELECT * FROM a ORDER BY id;
+
+## strict modes and sql_select_limit [gathered]
+CREATE TABLE a (id INT PRIMARY KEY, x INT, y VARCHAR(20)) /*weir: shard by hash(id) */;
+CREATE TABLE b (id INT PRIMARY KEY, a_id INT, v VARCHAR(20)) /*weir: shard by hash(id) */;
+INSERT INTO a VALUES (1, 10, '1a'), (2, 20, '2'), (3, 30, 'x');
+INSERT INTO b VALUES (1, 3, 'one'), (2, 1, '2'), (3, 1, '3');
+UPDATE a JOIN b ON b.a_id = a.id SET a.x = 1 WHERE a.x > b.v;
+UPDATE a JOIN b ON b.a_id = a.id SET a.x = 1 WHERE a.x / (a.id - 1) IS NULL;
+UPDATE IGNORE a JOIN b ON b.a_id = a.id SET a.x = 1 WHERE a.x > b.v;
+DELETE FROM a WHERE id IN (SELECT a_id FROM b WHERE v + 0 > 1);
+SET sql_mode = '';
+DELETE FROM a WHERE id IN (SELECT a_id FROM b WHERE v + 0 > 2);
+SELECT * FROM a ORDER BY id;
+SET sql_select_limit = 2;
+SELECT id FROM b ORDER BY id;
+SELECT id FROM b ORDER BY id LIMIT 3;
+-- refused: sql_select_limit
+SELECT COUNT(*) FROM (SELECT id FROM b LIMIT 3) d;

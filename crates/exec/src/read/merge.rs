@@ -242,10 +242,17 @@ impl<L: Link> Merge<L> {
             return self.take_shape(head);
         };
         let (ours, theirs) = (&shape.head.columns, &slot.feed.head.columns);
+        // How wide an integer is depends on what a server's optimizer makes of an expression; as text it is the same.
+        let same = |one: ColumnKind, other: ColumnKind| match (self.format, one, other) {
+            (Format::Text, ColumnKind::Integer { unsigned: one, .. }, ColumnKind::Integer { unsigned: other, .. }) => {
+                one == other
+            }
+            _ => one == other,
+        };
         let name = slot.feed.link.name();
         let why = if ours.len() != theirs.len() {
             format!("server '{name}' answered with {} columns, another with {}", theirs.len(), ours.len())
-        } else if let Some(column) = (0..ours.len()).find(|at| ours[*at].kind != theirs[*at].kind) {
+        } else if let Some(column) = (0..ours.len()).find(|at| !same(ours[*at].kind, theirs[*at].kind)) {
             let types = (theirs[column].kind, ours[column].kind);
             format!(
                 "column {} of server '{name}' has the type {:?}, that of another {:?}",

@@ -134,7 +134,7 @@ fn put_end(
     Ok(outcome)
 }
 
-/// Asks all parts. The rows can be read from what it returns.
+/// Asks those of the parts whose shards the read names. The rows can be read from what it returns.
 ///
 /// # Errors
 /// The loss of a connection; a server's refusal to prepare the text. Parts that were asked are retired then.
@@ -144,7 +144,7 @@ pub async fn open<'p>(
     request: &Request<'_>,
     collations: &Collations,
 ) -> Result<Rows<&'p mut ShardLease>, Failure> {
-    open_on(parts.iter_mut().collect(), read, request, collations).await
+    open_on(those(parts, read), read, request, collations).await
 }
 
 /// Asks these parts, which may be some of all.

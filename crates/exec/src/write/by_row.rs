@@ -30,7 +30,7 @@ pub(super) async fn run(
     session: &WriteContext<'_>,
 ) -> Result<MultiShardResult, Failure> {
     let mut changes = Changes::default();
-    let found = rows_of(parts, bench, &gather.rows, session, |row| changes.put(row, gather)).await;
+    let found = rows_of(parts, bench, (&gather.rows, gather.ignore), session, |row| changes.put(row, gather)).await;
     if let Err(failure) = found {
         return only_read(parts, failure);
     }

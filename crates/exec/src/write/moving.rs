@@ -54,7 +54,7 @@ pub(super) async fn run(
     let matched = rows(&mut parts[..read], &moved.rows, session, put).await;
     parts.sort_by_key(|part| part.shard);
     let matched = match matched {
-        Ok(matched) => matched,
+        Ok(matched) => matched.rows,
         Err(failure) => return only_read(parts, failure),
     };
     let values = match placed(&found.rows, moved, session).await {

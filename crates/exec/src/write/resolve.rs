@@ -88,12 +88,12 @@ pub async fn resolve(
     };
     let read = match &wanted.read {
         None => Vec::new(),
-        Some(source) => rows_before::one(parts, bench.as_deref_mut(), source, session).await?,
+        Some(source) => rows_before::one(parts, bench.as_deref_mut(), (source, wanted.ignore), session).await?,
     };
     let (rows, found) = match &wanted.rows {
         None => (Vec::new(), None),
         Some(source) => {
-            let (rows, found) = rows_before::values(parts, bench, source, session).await?;
+            let (rows, found) = rows_before::values(parts, bench, (source, wanted.ignore), session).await?;
             (rows, Some(found))
         }
     };

@@ -13,8 +13,8 @@ use weir_wire::error::codes;
 use super::WriteContext;
 use super::send::confirm;
 use crate::read::{self, Row};
-use crate::values::MOST_STATEMENT;
 use crate::values::row::{literal_of, put_value};
+use crate::values::{MOST_STATEMENT, results_charset};
 use crate::{Request, ShardLease, workbench};
 
 /// What texts come in while rows are read that are written again: it has all characters.
@@ -34,7 +34,7 @@ pub(super) async fn changing(
         }
         put_key(&mut keys, row, &gather.forms).map(|()| keys.len())
     };
-    let found = rows_of(parts, bench, &gather.rows, session, put).await?;
+    let found = rows_of(parts, bench, (&gather.rows, gather.ignore), session, put).await?;
     if found == 0 {
         // No row is meant; the server still says what is wrong with the statement.
         keys = format!("({})", vec!["NULL"; gather.forms.len()].join(",")).into_bytes();
@@ -64,7 +64,7 @@ pub(super) fn put_key(out: &mut Vec<u8>, row: &Row<'_>, forms: &[Form]) -> Resul
 pub(super) async fn values(
     parts: &mut [ShardLease],
     bench: Option<&mut ShardLease>,
-    source: &RowSource,
+    source: (&RowSource, bool),
     session: &WriteContext<'_>,
 ) -> Result<(Vec<u8>, u64), Failure> {
     let mut text = Vec::new();
@@ -87,7 +87,7 @@ pub(super) async fn values(
 pub(super) async fn one(
     parts: &mut [ShardLease],
     bench: Option<&mut ShardLease>,
-    source: &RowSource,
+    source: (&RowSource, bool),
     session: &WriteContext<'_>,
 ) -> Result<Vec<Vec<u8>>, Failure> {
     let mut values = Vec::new();
@@ -102,16 +102,20 @@ pub(super) async fn one(
     Ok(values)
 }
 
-/// As [`rows`], of the shards or of a workbench, whose connection `bench` is.
+/// As [`rows`], of the shards or of a workbench, whose connection `bench` is. What a server warns of while it reads is an error of the
+/// write in a strict sql_mode, as it is on one server, but with IGNORE, which is said beside the source.
 pub(super) async fn rows_of(
     parts: &mut [ShardLease],
     bench: Option<&mut ShardLease>,
-    source: &RowSource,
+    (source, ignore): (&RowSource, bool),
     session: &WriteContext<'_>,
     keep: impl FnMut(&Row<'_>) -> Result<usize, Failure>,
 ) -> Result<u64, Failure> {
     let plan = match source {
-        RowSource::Shards(read) => return rows(parts, read, session, keep).await,
+        RowSource::Shards(read) => {
+            let found = rows(parts, read, session, keep).await?;
+            return strictly(parts, found, ignore).await;
+        }
         RowSource::Workbench(plan) => plan,
     };
     let bench = bench.ok_or_else(|| super::internal("a write was given no connection to its workbench"))?;
@@ -119,11 +123,59 @@ pub(super) async fn rows_of(
         confirm(part).await?;
     }
     let found = match workbench::gather(parts, bench, plan, session.reading, session.bounds).await {
-        Ok(()) => rows(std::slice::from_mut(bench), &plan.query, session, keep).await,
+        Ok(()) => {
+            // What is in mid-reply closes when it is given back; what is not is asked on.
+            bench.lease.retired = false;
+            rows(std::slice::from_mut(bench), &plan.query, session, keep).await
+        }
+        Err(failure) => Err(failure),
+    };
+    let found = match found {
+        Ok(found) => strictly(std::slice::from_mut(bench), found, ignore).await,
         Err(failure) => Err(failure),
     };
     workbench::clear(bench, plan).await;
     found
+}
+
+/// Warnings that a strict sql_mode makes errors of. Source: MySQL, `Strict_error_handler`.
+const STRICT: [u16; 8] = [
+    codes::ER_CUT_VALUE_GROUP_CONCAT,
+    codes::ER_WARN_DATA_OUT_OF_RANGE,
+    codes::WARN_DATA_TRUNCATED,
+    codes::ER_TRUNCATED_WRONG_VALUE,
+    codes::ER_DIVISION_BY_ZERO,
+    codes::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD,
+    codes::ER_WRONG_VALUE_FOR_TYPE,
+    codes::ER_DATETIME_FUNCTION_OVERFLOW,
+];
+
+/// The rows that were found, unless a server has warned of them.
+async fn strictly(parts: &mut [ShardLease], found: Found, ignore: bool) -> Result<u64, Failure> {
+    if found.warnings == 0 || ignore {
+        return Ok(found.rows);
+    }
+    let text = |cell: &Option<Vec<u8>>| String::from_utf8_lossy(cell.as_deref().unwrap_or_default()).into_owned();
+    for part in parts.iter_mut() {
+        let warned = part.lease.query("SHOW WARNINGS").await?;
+        let wrong = warned.rows.iter().find_map(|row| {
+            let [level, code, message] = &row[..] else { return None };
+            let code: u16 = text(code).parse().ok()?;
+            (text(level) == "Warning" && STRICT.contains(&code)).then(|| (code, text(message)))
+        });
+        let Some((code, message)) = wrong else { continue };
+        let modes = part.lease.query("SELECT @@sql_mode").await?;
+        if modes.rows.iter().flatten().any(|modes| text(modes).contains("STRICT_")) {
+            return Err(Failure::server(code, message));
+        }
+    }
+    Ok(found.rows)
+}
+
+/// What was read.
+pub(super) struct Found {
+    pub(super) rows: u64,
+    warnings: u16,
 }
 
 /// Reads rows, their texts in [`CHARSET`], and has each kept. `keep` says how much is kept by now.
@@ -132,11 +184,14 @@ pub(super) async fn rows(
     read: &Read,
     session: &WriteContext<'_>,
     mut keep: impl FnMut(&Row<'_>) -> Result<usize, Failure>,
-) -> Result<u64, Failure> {
+) -> Result<Found, Failure> {
     let mut back = Vec::new();
     for (at, part) in parts.iter_mut().enumerate() {
         confirm(part).await?;
         let own = part.lease.profile().clone();
+        if results_charset(&part.lease).as_deref() == Some(CHARSET) {
+            continue;
+        }
         let reading = own.with_variables([("character_set_results", CHARSET)]);
         let set =
             |from: &Profile, to: &Profile| set_texts(&from.difference(to, &Profile::default()).set, usize::MAX).pop();
@@ -161,13 +216,14 @@ pub(super) async fn rows(
         }
     };
     rows.drain(session.reading.cancel).await;
+    let warnings = rows.end().warnings;
     drop(rows);
     for (at, again) in back {
         if parts[at].lease.is_clean() {
             parts[at].lease.query(&again).await?;
         }
     }
-    ended
+    ended.map(|rows| Found { rows, warnings })
 }
 
 fn too_many() -> Failure {

@@ -157,6 +157,8 @@ pub struct Gather {
     pub shards: Vec<ShardId>,
     /// Each shard has a copy of the table: all must change the same rows.
     pub global: bool,
+    /// With IGNORE.
+    pub ignore: bool,
     /// It is an UPDATE, whose counts are told also where no row was found.
     pub update: bool,
     /// How the key's values become literals.
@@ -251,6 +253,8 @@ pub struct Resolve {
     pub read: Option<RowSource>,
     /// A query whose rows are read, in the transaction that the statement will run in.
     pub rows: Option<RowSource>,
+    /// With IGNORE: what is wrong with a value while rows are read is a warning, in a strict sql_mode too.
+    pub ignore: bool,
     /// Values of a sequence.
     pub generate: Option<Generate>,
     /// The changes of the text, in its order.

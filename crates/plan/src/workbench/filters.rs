@@ -6,7 +6,9 @@
 
 use std::ops::Range;
 
-use weir_sql::ast::{Expr, ExprKind, JoinKind, Select, Span, TableRef, TableRefKind};
+use weir_sql::ast::{
+    BinaryOp, Expr, ExprKind, InList, IsTest, JoinKind, Literal, Select, Span, TableRef, TableRefKind, UnaryOp,
+};
 use weir_sql::facts::Varies;
 use weir_sql::resolve::{ColumnUse, Resolved};
 use weir_sql::visit::{Flow, Node, walk};
@@ -60,7 +62,8 @@ impl<'r, 'a> Uses<'r, 'a> {
 }
 
 /// A condition that a table's rows must fulfil to matter.
-pub(super) struct Condition {
+pub(super) struct Condition<'a> {
+    pub(super) expr: &'a Expr<'a>,
     /// The table, by where its name begins.
     pub(super) table: u32,
     /// Where it stands.
@@ -70,7 +73,7 @@ pub(super) struct Condition {
 }
 
 /// Notes the conditions about the tables of one SELECT.
-pub(super) fn of_select<'a>(select: &'a Select<'a>, uses: &Uses<'_, 'a>, found: &mut Vec<Condition>) {
+pub(super) fn of_select<'a>(select: &'a Select<'a>, uses: &Uses<'_, 'a>, found: &mut Vec<Condition<'a>>) {
     let mut always = Vec::new();
     for table in select.from {
         always.extend(of_table(table, uses, found));
@@ -81,7 +84,7 @@ pub(super) fn of_select<'a>(select: &'a Select<'a>, uses: &Uses<'_, 'a>, found: 
 }
 
 /// Notes the conditions of the joins in a table of FROM. Returns the tables in it that have a row in each of its rows: by where they begin.
-fn of_table<'a>(table: &'a TableRef<'a>, uses: &Uses<'_, 'a>, found: &mut Vec<Condition>) -> Vec<u32> {
+fn of_table<'a>(table: &'a TableRef<'a>, uses: &Uses<'_, 'a>, found: &mut Vec<Condition<'a>>) -> Vec<u32> {
     match &table.kind {
         TableRefKind::Table(named) => vec![named.name.span.start],
         TableRefKind::Derived(_) | TableRefKind::JsonTable(_) => Vec::new(),
@@ -107,7 +110,7 @@ fn of_table<'a>(table: &'a TableRef<'a>, uses: &Uses<'_, 'a>, found: &mut Vec<Co
 }
 
 /// Notes those of a condition's operands of AND that are about one of these tables.
-fn take<'a>(condition: &'a Expr<'a>, tables: &[u32], uses: &Uses<'_, 'a>, found: &mut Vec<Condition>) {
+fn take<'a>(condition: &'a Expr<'a>, tables: &[u32], uses: &Uses<'_, 'a>, found: &mut Vec<Condition<'a>>) {
     for one in conjuncts(condition) {
         if let Some(source) = uses.source_of(one)
             && let start = uses.start(source)
@@ -115,8 +118,36 @@ fn take<'a>(condition: &'a Expr<'a>, tables: &[u32], uses: &Uses<'_, 'a>, found:
             && let is_match = matches!(one.kind, ExprKind::Match(_))
             && (is_match || is_plain(one))
         {
-            found.push(Condition { table: start, range: one.span.range(), is_match });
+            found.push(Condition { expr: one, table: start, range: one.span.range(), is_match });
         }
+    }
+}
+
+/// Whether an expression converts nothing: servers warn of conversions that lose something, and in a write that may be an error, which the
+/// write's own query has to meet.
+pub(super) fn converts_nothing(expr: &Expr<'_>, kind: &dyn Fn(&[u8]) -> Option<bool>) -> bool {
+    let is_number = |expr: &Expr<'_>| match &expr.bare().kind {
+        ExprKind::Column(name) => kind(name.name.name),
+        ExprKind::Literal(Literal::Integer | Literal::Decimal | Literal::Float) => Some(true),
+        ExprKind::Unary(UnaryOp::Minus, of) => {
+            matches!(of.bare().kind, ExprKind::Literal(Literal::Integer | Literal::Decimal)).then_some(true)
+        }
+        ExprKind::Literal(Literal::String) => Some(false),
+        _ => None,
+    };
+    let alike = |one: &Expr<'_>, other: &Expr<'_>| is_number(one).is_some() && is_number(one) == is_number(other);
+    match &expr.bare().kind {
+        ExprKind::Binary(BinaryOp::And | BinaryOp::Or, left, right) => {
+            converts_nothing(left, kind) && converts_nothing(right, kind)
+        }
+        ExprKind::Binary(op, left, right) if op.is_condition() => alike(left, right),
+        ExprKind::Between(between) => alike(&between.expr, &between.low) && alike(&between.expr, &between.high),
+        ExprKind::In(list) => match list.list {
+            InList::Values(values) => values.iter().all(|value| alike(&list.expr, value)),
+            InList::Query(_) => false,
+        },
+        ExprKind::Is(is) => is.test == IsTest::Null && is_number(&is.expr).is_some(),
+        _ => false,
     }
 }
 

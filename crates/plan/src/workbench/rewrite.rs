@@ -39,7 +39,7 @@ pub(super) struct Place<'a> {
     pub(super) for_write: bool,
     /// Sources by where they begin.
     sources: HashMap<u32, usize>,
-    pub(super) asked: Asked,
+    pub(super) asked: Asked<'a>,
 }
 
 impl<'a> Place<'a> {

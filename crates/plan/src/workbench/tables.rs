@@ -16,7 +16,7 @@ use weir_sql::resolve::{ColumnRole, Roles};
 use weir_sql::visit::{Flow, Node, walk};
 
 use super::columns::{can_be_key, gathered};
-use super::filters::{self, Condition, Uses};
+use super::filters::{self, Condition, Uses, converts_nothing};
 use super::rewrite::{Place, behind_partitions, quoted};
 use crate::planner::Planner;
 use crate::scatter::again;
@@ -29,7 +29,7 @@ const MOST: usize = 128;
 const MOST_KEYS: usize = 4;
 
 /// What a text asks of its tables.
-pub(super) struct Asked {
+pub(super) struct Asked<'a> {
     /// Names of columns, in lower case, whosever they are.
     names: HashSet<Vec<u8>>,
     /// Tables all of whose columns are asked for, by where their names begin.
@@ -37,14 +37,14 @@ pub(super) struct Asked {
     /// Columns that are compared with others: the table by where its name begins, and the name in lower case.
     compared: Vec<(u32, Vec<u8>)>,
     /// Conditions of tables.
-    pub(super) conditions: Vec<Condition>,
+    pub(super) conditions: Vec<Condition<'a>>,
     /// What locking clauses say of rows that are locked.
     wait: Option<Range<usize>>,
     skips_locked: Option<&'static str>,
 }
 
-impl Asked {
-    pub(super) fn of<'a>(statement: &'a Statement<'a>, uses: &Uses<'_, 'a>) -> Asked {
+impl<'a> Asked<'a> {
+    pub(super) fn of(statement: &'a Statement<'a>, uses: &Uses<'_, 'a>) -> Asked<'a> {
         let mut asked = Asked {
             names: HashSet::new(),
             whole: HashSet::new(),
@@ -80,7 +80,7 @@ impl Asked {
         asked
     }
 
-    fn select<'a>(&mut self, select: &'a Select<'a>, uses: &Uses<'_, 'a>) {
+    fn select(&mut self, select: &'a Select<'a>, uses: &Uses<'_, 'a>) {
         let star = |item: &weir_sql::ast::SelectItem<'_>| {
             matches!(item.kind, SelectItemKind::Star | SelectItemKind::TableStar(_))
         };
@@ -284,7 +284,7 @@ impl Wanted<'_> {
 }
 
 /// The columns that are gathered, by place: at least one.
-fn chosen(asked: &Asked, start: u32, table: &Table) -> Vec<usize> {
+fn chosen(asked: &Asked<'_>, start: u32, table: &Table) -> Vec<usize> {
     let whole = asked.whole.contains(&start);
     let named = |name: &str| asked.names.contains(&name.to_ascii_lowercase().into_bytes());
     let columns = table.columns.iter().enumerate();
@@ -306,6 +306,16 @@ fn from<'a>(place: &Place<'a>, reference: &Reference<'_, 'a>) -> Pieces {
     }
     query = query.then(" AS ").then(quoted(alias));
     let conditions = place.asked.conditions.iter().filter(|one| one.table == named.name.span.start);
+    let number = |name: &[u8]| {
+        let column = &reference.table.columns[reference.table.column(name)?];
+        match &*column.kind.base {
+            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" => Some(true),
+            "char" | "varchar" => Some(false),
+            _ => None,
+        }
+    };
+    let fits = |one: &&Condition<'_>| !place.for_write || one.is_match || converts_nothing(one.expr, &number);
+    let conditions = conditions.filter(fits);
     for (nth, condition) in conditions.enumerate() {
         let joined = if nth == 0 { " WHERE (" } else { " AND (" };
         query = query.then(joined).and(&own(condition.range.clone())).then(")");

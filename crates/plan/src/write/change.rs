@@ -152,7 +152,7 @@ impl<'a> Change<'a> {
 
     /// The rows are found first, and changed by their keys. `why`: what stands in the way of anything cheaper.
     fn by_keys(&self, input: &Input<'_>, why: String) -> Result<Plan, Refusal> {
-        refuse_own_reads(input, &self.targets)?;
+        refuse_own_reads(input, &self.targets, true)?;
         let [target] = &self.targets[..] else {
             return Err(Need::OtherForm.refused(format!(
                 "A change of several tables by rows of several shards is not supported ({why}): change each in a statement of its own, in a transaction"
@@ -200,8 +200,8 @@ impl<'a> Change<'a> {
     }
 }
 
-/// MySQL changes no table that a subquery of the statement reads.
-pub(super) fn refuse_own_reads(input: &Input<'_>, targets: &[Target<'_>]) -> Result<(), Refusal> {
+/// MySQL changes no table that a subquery of the statement reads; `aliased`: by another name neither.
+pub(super) fn refuse_own_reads(input: &Input<'_>, targets: &[Target<'_>], aliased: bool) -> Result<(), Refusal> {
     if input.session.mariadb {
         return Ok(());
     }
@@ -225,9 +225,10 @@ pub(super) fn refuse_own_reads(input: &Input<'_>, targets: &[Target<'_>]) -> Res
                         let database = named.name.database.map(|name| name.name).or(input.session.database);
                         let known = Target::of(input.catalog, database.unwrap_or_default(), named.name.name.name);
                         let same = |target: &&Target<'_>| {
-                            known.as_ref().is_some_and(|known| {
-                                known.name == target.name && known.database_name == target.database_name
-                            })
+                            (aliased || named.alias.is_none())
+                                && known.as_ref().is_some_and(|known| {
+                                    known.name == target.name && known.database_name == target.database_name
+                                })
                         };
                         read = read.take().or_else(|| targets.iter().find(same).map(|target| target.name.to_owned()));
                     }

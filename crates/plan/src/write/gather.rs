@@ -114,7 +114,7 @@ pub(super) fn plan_gather(input: &Input<'_>, target: &Target<'_>) -> Result<Gath
     };
     let update = matches!(input.statement.kind, StatementKind::Update(_));
     let shards = changing(target, &rows);
-    Ok(Gather { rows, shards, update, global: target.is_global(), forms, assigned, head, tail })
+    Ok(Gather { rows, shards, update, global: target.is_global(), ignore: clauses.ignore, forms, assigned, head, tail })
 }
 
 /// The shards that may have a row that was found: all of a GLOBAL table's have a copy.

@@ -50,7 +50,7 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
         settling.rows(insert, &rows)?;
     }
     if reads {
-        refuse_own_reads(input, &[target])?;
+        refuse_own_reads(input, &[target], false)?;
         settling.subqueries(&rows);
     }
     if target.is_global() {

@@ -30,6 +30,7 @@ pub(super) struct Settling<'i, 'a> {
     of_table: bool,
     generated: u64,
     greatest: Option<u64>,
+    ignore: bool,
 }
 
 impl<'i, 'a> Settling<'i, 'a> {
@@ -41,11 +42,23 @@ impl<'i, 'a> Settling<'i, 'a> {
         };
         let (edits, parameters) = (parameters(), parameters());
         let (asked, read) = (Vec::new(), Vec::new());
-        Settling { input, target, edits, parameters, asked, read, of_table: false, generated: 0, greatest: None }
+        Settling {
+            input,
+            target,
+            edits,
+            parameters,
+            asked,
+            read,
+            of_table: false,
+            generated: 0,
+            greatest: None,
+            ignore: false,
+        }
     }
 
     /// Looks at the values of the shard key and of AUTO_INCREMENT in all rows.
     pub(super) fn rows(&mut self, insert: &Insert<'a>, rows: &Rows<'a>) -> Result<(), Refusal> {
+        self.ignore = insert.ignore;
         let auto = self.target.table.auto_increment;
         let key = self.target.key().map_or(&[][..], |key| &key.columns);
         let mut columns: Vec<usize> = key.to_vec();
@@ -296,7 +309,7 @@ impl<'i, 'a> Settling<'i, 'a> {
             count: self.generated,
             behind: self.greatest,
         });
-        Ok(Some(Resolve { ask, read, rows: None, generate, edits: self.edits.into_sorted() }))
+        Ok(Some(Resolve { ask, read, rows: None, ignore: self.ignore, generate, edits: self.edits.into_sorted() }))
     }
 }
 

@@ -63,7 +63,7 @@ pub(super) fn plan_select<'a>(
     if let Some(shards) = shards.filter(|_| stays) {
         return in_place(input, target, &varying, shards, &edits);
     }
-    Ok(resolved(query, found, edits))
+    Ok(resolved(query, found, edits, insert.ignore))
 }
 
 /// Each shard's rows stay there.
@@ -84,11 +84,12 @@ fn in_place(
 }
 
 /// The rows are read first.
-fn resolved(query: &Query<'_>, rows: RowSource, mut edits: Edits) -> Plan {
+fn resolved(query: &Query<'_>, rows: RowSource, mut edits: Edits, ignore: bool) -> Plan {
     let range = query.span.range();
     edits.forget_within(&range);
     edits.push(range, vec![Piece::Text(b"VALUES ".to_vec()), Piece::Rows]);
-    let resolve = Resolve { ask: None, read: None, rows: Some(rows), generate: None, edits: edits.into_sorted() };
+    let resolve =
+        Resolve { ask: None, read: None, rows: Some(rows), ignore, generate: None, edits: edits.into_sorted() };
     let reason = "the query's rows are read first, in the same transaction, and become rows of values".to_owned();
     Plan::Write(Write {
         kind: WriteKind::Resolve(resolve),

@@ -5,6 +5,7 @@
 //! are printed.
 
 mod condition;
+mod gathered;
 mod play;
 mod random;
 mod script;

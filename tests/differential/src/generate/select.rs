@@ -1,6 +1,7 @@
 //! Queries.
 
 use super::condition::{Source, Words, condition, expression, of_key};
+use super::gathered;
 use super::random::Random;
 use super::world::{Kind, Table, World};
 
@@ -27,6 +28,9 @@ impl Made {
 pub(super) fn query(world: &World, random: &mut Random) -> Made {
     let prepared = random.chance(40);
     let words = Words::new(prepared);
+    if random.chance(25) {
+        return gathered::query(words, world, random);
+    }
     match random.below(100) {
         0..=17 => of_one_table(words, world, random),
         18..=23 => distinct(words, world, random),
@@ -188,7 +192,7 @@ fn join(mut words: Words, world: &World, random: &mut Random) -> Made {
     filter(&mut words, &sources, random);
     let ordered = order(&mut words, &sources, &[], random);
     // Whether a server sorts in a temporary table shows in its columns.
-    Made { ordered, other_columns: ordered, ..Made::new("join", words) }
+    Made { ordered, other_columns: true, ..Made::new("join", words) }
 }
 
 fn subquery(mut words: Words, world: &World, random: &mut Random) -> Made {
@@ -262,7 +266,7 @@ fn subquery(mut words: Words, world: &World, random: &mut Random) -> Made {
     }
     sources.truncate(1);
     let ordered = order(&mut words, &sources, &[], random);
-    Made { ordered, ..Made::new("subquery", words) }
+    Made { ordered, other_columns: true, ..Made::new("subquery", words) }
 }
 
 fn union(mut words: Words, world: &World, random: &mut Random) -> Made {

@@ -1,6 +1,7 @@
 //! Statements that write.
 
 use super::condition::{Source, Words, condition};
+use super::gathered;
 use super::random::Random;
 use super::select::Made;
 use super::world::{Kind, Table, World};
@@ -8,6 +9,9 @@ use super::world::{Kind, Table, World};
 /// A write of some kind.
 pub(super) fn write(world: &World, random: &mut Random) -> Made {
     let words = Words::new(random.chance(40));
+    if random.chance(25) {
+        return gathered::write(words, world, random);
+    }
     let table = random.pick(&world.tables);
     match random.below(100) {
         0..=21 => insert(words, table, "insert", random),

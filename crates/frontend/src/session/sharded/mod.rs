@@ -24,9 +24,11 @@ use std::sync::Arc;
 
 use weir_catalog::ShardId;
 use weir_exec::write::Generator;
-use weir_plan::{Plan, Route, SharedValues, Write, WriteKind};
+use weir_plan::{Merge, Plan, Read, Route, SharedValues, Write, WriteKind};
 use weir_shards::Sharding;
+use weir_sql::ast::StatementKind;
 use weir_sql::{Class, Effects, TextKind};
+use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
 use super::Session;
@@ -91,6 +93,10 @@ impl Session {
         {
             return Err(not_supported(refusal).into());
         }
+        let plan = match self.state.profile.variable("sql_select_limit") {
+            Some(limit) => limited(statement, plan, limit)?,
+            None => plan,
+        };
         match plan {
             Plan::Home => self.run_on_server(statement, OneServer::default()).await,
             Plan::Route(Route { shard, text, reason, raise }) => {
@@ -140,6 +146,29 @@ impl Session {
             self.set_shard(usize::from(shard.0));
         }
         Ok(())
+    }
+}
+
+/// A plan under `sql_select_limit`, which cuts the rows of each server, and of the client's statement if it has no LIMIT of its own.
+fn limited(statement: &Statement<'_>, plan: Plan, limit: &str) -> Result<Plan, Failure> {
+    let Some(limit) = limit.parse().ok().filter(|limit: &u64| *limit < u64::MAX) else { return Ok(plan) };
+    match plan {
+        Plan::Read(read) if !matches!(read.merge, Merge::Grouped(_)) => {
+            let own = statement.only().is_some_and(|only| match only.kind {
+                StatementKind::Query(query) => query.limit.is_some(),
+                _ => true,
+            });
+            Ok(Plan::Read(if own { read } else { Read { take: Some(limit), ..read } }))
+        }
+        Plan::Write(Write {
+            kind: WriteKind::Split(..) | WriteKind::Everywhere(..) | WriteKind::Global(..), ..
+        })
+        | Plan::Home
+        | Plan::Route(_)
+        | Plan::Define => Ok(plan),
+        _ => Err(not_supported(
+            "sql_select_limit would cut what each shard gives to this statement: SET sql_select_limit = DEFAULT, and use LIMIT",
+        )),
     }
 }
 
