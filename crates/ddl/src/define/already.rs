@@ -27,7 +27,7 @@ pub fn verdict(kind: DefinitionKind, failure: &Failure) -> Verdict {
 }
 
 /// What is created exists.
-const EXISTS: [u16; 9] = [
+const EXISTS: [u16; 8] = [
     codes::ER_DB_CREATE_EXISTS,
     codes::ER_TABLE_EXISTS_ERROR,
     codes::ER_UDF_EXISTS,
@@ -36,7 +36,6 @@ const EXISTS: [u16; 9] = [
     codes::ER_CANNOT_USER,
     codes::ER_FOREIGN_SERVER_EXISTS,
     codes::ER_EVENT_ALREADY_EXISTS,
-    codes::ER_USER_DOES_NOT_EXIST,
 ];
 
 /// What is dropped is not there.
