@@ -88,7 +88,7 @@ pub(crate) fn hot_rows(rows: Option<&Arc<HotRows>>) -> Table {
             count(&queue.running).into(),
             batches.into(),
             statements.into(),
-            (statements as f64 / batches.max(1) as f64).into(),
+            ((statements as f64 * 10.0 / batches.max(1) as f64).round() / 10.0).into(),
             statements.saturating_sub(batches).into(),
             rfc3339(queue.since).into(),
         ]);
