@@ -26,6 +26,17 @@ impl Condition {
         Ok(rows.into_iter().filter_map(Condition::of_row).collect())
     }
 
+    /// What SHOW WARNINGS showed behind a statement that has ended in this error: of that one more is known.
+    pub(crate) fn with_error(mut conditions: Vec<Condition>, error: Option<(u16, [u8; 5])>) -> Vec<Condition> {
+        if let (Some((code, sqlstate)), [only]) = (error, &mut conditions[..])
+            && only.level == b"Error"
+            && only.code == code.to_string().into_bytes()
+        {
+            only.sqlstate = Some(sqlstate);
+        }
+        conditions
+    }
+
     /// A row of SHOW WARNINGS.
     pub(crate) fn of_row(row: Vec<Option<Vec<u8>>>) -> Option<Condition> {
         let [level, code, message] = row.try_into().ok()?;

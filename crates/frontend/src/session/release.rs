@@ -176,13 +176,7 @@ impl Session {
         let Some(connection) = self.current.lease.as_mut() else { return Ok(()) };
         let had_diagnostics = self.state.latest.diagnostics != Diagnostics::Empty;
         if self.state.latest.diagnostics == Diagnostics::OnConnection {
-            let mut conditions = Condition::all_on(connection).await?;
-            if let (Some((code, sqlstate)), [only]) = (self.state.latest.error, &mut conditions[..])
-                && only.level == b"Error"
-                && only.code == code.to_string().into_bytes()
-            {
-                only.sqlstate = Some(sqlstate);
-            }
+            let conditions = Condition::with_error(Condition::all_on(connection).await?, self.state.latest.error);
             let some = !conditions.is_empty();
             self.state.latest.diagnostics = if some { Diagnostics::Learnt(conditions) } else { Diagnostics::Empty };
         }

@@ -2,7 +2,7 @@
 //!
 //! What must always hold: the packets are those that a connection of the session's own would have sent.
 
-use weir_exec::hot_rows::member::{Done, Member, Said, WarningRow};
+use weir_exec::hot_rows::member::{Done, Member, Said};
 use weir_sql::hot_row::{Framing, HotText};
 use weir_wire::packets::{ErrPacket, OkPacket, SessionChange, put_session_change};
 use weir_wire::{Malformed, StatusFlags};
@@ -45,7 +45,10 @@ impl Session {
         let cleared = hot.framing != Framing::Alone && outcome.error.is_none() && !self.identity.mariadb;
         let shown = done.warnings.filter(|_| !cleared);
         self.state.latest.diagnostics = match shown {
-            Some(rows) => Diagnostics::Learnt(conditions(rows, outcome.error)),
+            Some(rows) => {
+                let conditions = rows.into_iter().filter_map(Condition::of_row).collect();
+                Diagnostics::Learnt(Condition::with_error(conditions, outcome.error))
+            }
             None => Diagnostics::Empty,
         };
         if hot.framing == Framing::Transaction && outcome.error.is_some() {
@@ -115,16 +118,4 @@ impl Session {
         self.client.put(&payload);
         Ok(())
     }
-}
-
-/// Warnings as they were shown behind a statement. Of its error more is known.
-fn conditions(rows: Vec<WarningRow>, error: Option<(u16, [u8; 5])>) -> Vec<Condition> {
-    let mut conditions: Vec<Condition> = rows.into_iter().filter_map(Condition::of_row).collect();
-    if let (Some((code, sqlstate)), [only]) = (error, &mut conditions[..])
-        && only.level == b"Error"
-        && only.code == code.to_string().into_bytes()
-    {
-        only.sqlstate = Some(sqlstate);
-    }
-    conditions
 }
