@@ -21,7 +21,7 @@ const PARTS: usize = 16;
 /// By what members of one queue are alike.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RowKey {
-    /// A hash of the statement's shape and of what names its row.
+    /// A hash of the statement's shape and of what names its row: by it the row's statements in flight are counted.
     pub row: u64,
     /// The shard.
     pub shard: usize,
@@ -60,8 +60,6 @@ struct QueueState {
 pub struct Queue {
     /// By what it is found.
     pub key: RowKey,
-    /// By what its row's statements in flight are counted.
-    pub(super) heat: u64,
     /// The settings that its batches run with.
     pub profile: Profile,
     /// What it is about, for display.
@@ -86,11 +84,10 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// An empty one. `heat`: the hash by which its row's statements in flight are counted.
-    pub fn new(key: RowKey, profile: Profile, heat: u64, about: About, inserts: bool) -> Queue {
+    /// An empty one.
+    pub fn new(key: RowKey, profile: Profile, about: About, inserts: bool) -> Queue {
         Queue {
             key,
-            heat,
             profile,
             about,
             inserts,
@@ -194,7 +191,7 @@ impl Queues {
         }
         let queue = Arc::new(queue());
         queue.state().waiting.push_back(member.clone());
-        rows.heat.queue_begins(queue.heat);
+        rows.heat.queue_begins(queue.key.row);
         part.insert(key.clone(), queue.clone());
         Joined::New(queue)
     }
@@ -230,7 +227,7 @@ impl Queues {
     }
 
     fn has_ended(&self, rows: &HotRows, queue: &Arc<Queue>) {
-        rows.heat.queue_ends(queue.heat);
+        rows.heat.queue_ends(queue.key.row);
         if queue.batches.load(Ordering::Relaxed) == 0 {
             return;
         }

@@ -19,7 +19,7 @@ use super::batch::{Batch, End, Probes, Ran};
 use super::length::Pace;
 use super::member::{Member, Verdict};
 use super::queue::{Queue, Queues};
-use super::table::TableKey;
+use super::table::{TableKey, as_text};
 
 /// How often it is looked whether a server still answers.
 const WATCH: Duration = Duration::from_millis(250);
@@ -149,8 +149,7 @@ impl Runner {
     /// Puts the question whether the table has triggers together, if the members' user could see them.
     async fn learn_triggers(&self, lease: &mut Lease) -> Result<(), Failure> {
         let TableKey { database, name, .. } = &self.table;
-        let text = |name: &str| format!("'{}'", name.replace('\'', "''"));
-        let (database, name) = (text(database), text(name));
+        let (database, name) = (as_text(database), as_text(name));
         let grantee =
             "GRANTEE = CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), '''') AND PRIVILEGE_TYPE = 'TRIGGER'";
         let question = format!(

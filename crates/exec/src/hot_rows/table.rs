@@ -68,8 +68,7 @@ impl Tables {
         if let Some(facts) = self.known(key) {
             return Ok(facts);
         }
-        let text = |name: &str| format!("'{}'", name.replace('\'', "''"));
-        let table = format!("TABLE_SCHEMA = {} AND TABLE_NAME = {}", text(&key.database), text(&key.name));
+        let table = format!("TABLE_SCHEMA = {} AND TABLE_NAME = {}", as_text(&key.database), as_text(&key.name));
         let triggers = table.replace("TABLE_SCHEMA", "EVENT_OBJECT_SCHEMA").replace("TABLE_NAME", "EVENT_OBJECT_TABLE");
         let question = format!(
             "SELECT e.TRANSACTIONS, (SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE {triggers}), EXISTS(SELECT 1 FROM information_schema.COLUMNS WHERE {table} AND EXTRA LIKE '%auto_increment%') \
@@ -88,6 +87,11 @@ impl Tables {
         tables.insert(key.clone(), (Instant::now(), facts));
         Ok(facts)
     }
+}
+
+/// An [`askable`] name as a string of SQL.
+pub(super) fn as_text(name: &str) -> String {
+    format!("'{}'", name.replace('\'', "''"))
 }
 
 /// A name as it can stand in Weir's question, whatever the session's sql_mode and character set are.

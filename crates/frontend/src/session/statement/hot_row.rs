@@ -260,14 +260,14 @@ impl Session {
         let place = self.target.place();
         let profile = self.batch_profile();
         let key = RowKey {
-            row: mixed(row, &[place.shard as u8, place.index as u8]),
+            row,
             shard: place.shard,
             index: place.index,
             settings: profile.key(),
             pool: self.key.clone(),
         };
         let about = || self.about(statement, hot, &table, place);
-        let queue = || Queue::new(key.clone(), Profile::clone(&profile), row, about(), hot.inserts);
+        let queue = || Queue::new(key.clone(), Profile::clone(&profile), about(), hot.inserts);
         match Queues::join(&rows, &key, &profile, member, MOST_WAITING, queue) {
             Joined::Refused => false,
             Joined::Queue => true,
