@@ -6,6 +6,7 @@
 //! `WEIR_HOT_SECONDS` is how long each round of clients goes on (3), `WEIR_SEED` chooses what they do.
 
 mod client;
+mod counting;
 mod cuts;
 mod exact;
 mod faults;
@@ -60,6 +61,7 @@ pub(crate) fn collect(tests: &mut Collector) {
         "hot_rows::a_watched_client_of_merged_statements_is_answered_as_on_a_server_of_its_own",
         |lab, flavor| exact::exact_with(lab, flavor, MERGED),
     );
+    tests.add_for_weir("hot_rows::moves_of_counters_by_bound_numbers_are_merged", counting::executions);
     tests.add_for_weir("hot_rows::a_hinted_statement_leaves_its_own_warnings", hinted_warnings);
     faults::collect(tests);
     tests.add_for_weir("hot_rows::reads_on_replicas_see_what_rode_in_batches", levels::levels);

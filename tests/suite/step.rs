@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! !prepare NAME STATEMENT   COM_STMT_PREPARE
-//! !exec NAME [VALUE, …]     COM_STMT_EXECUTE; values: NULL, 5, -5, 1.5, 'text', x'00ff'
+//! !exec NAME [VALUE, …]     COM_STMT_EXECUTE; values: NULL, 5, -5, 1.5, d'1.50' (a decimal), 'text', x'00ff'
 //! !cursor NAME [VALUE, …]   the same, asking for a cursor
 //! !fetch NAME COUNT         COM_STMT_FETCH
 //! !long NAME INDEX TEXT     COM_STMT_SEND_LONG_DATA (has no answer)
@@ -395,6 +395,7 @@ enum Value {
     Null,
     Int(i64),
     Double(f64),
+    Decimal(Vec<u8>),
     Text(Vec<u8>),
     Blob(Vec<u8>),
 }
@@ -415,6 +416,9 @@ fn parse_value(text: &str) -> Value {
         let digits = hex.as_bytes().chunks(2);
         let byte = |pair| u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16).expect("hex digits");
         return Value::Blob(digits.map(byte).collect());
+    }
+    if let Some(digits) = inside("d'") {
+        return Value::Decimal(digits.as_bytes().to_vec());
     }
     if let Some(text) = inside("'") {
         return Value::Text(text.as_bytes().to_vec());
@@ -442,6 +446,7 @@ fn encode_values(payload: &mut Vec<u8>, values: &[Value], long: &[usize]) {
             Value::Null => 6,
             Value::Int(_) => 8,
             Value::Double(_) => 5,
+            Value::Decimal(_) => 0xf6,
             Value::Text(_) => 0xfd,
             Value::Blob(_) => 0xfb,
         };
@@ -452,7 +457,7 @@ fn encode_values(payload: &mut Vec<u8>, values: &[Value], long: &[usize]) {
             Value::Null => {}
             Value::Int(number) => payload.extend_from_slice(&number.to_le_bytes()),
             Value::Double(number) => payload.extend_from_slice(&number.to_le_bytes()),
-            Value::Text(bytes) | Value::Blob(bytes) => put_lenenc_bytes(payload, bytes),
+            Value::Decimal(bytes) | Value::Text(bytes) | Value::Blob(bytes) => put_lenenc_bytes(payload, bytes),
         }
     }
 }

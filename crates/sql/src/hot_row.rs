@@ -12,7 +12,7 @@ mod tests;
 use std::ops::Range;
 
 pub use hints::{MalformedHint, TransactionHints, transaction_hints};
-pub use merge::{Compare, CounterMove};
+pub use merge::{Compare, CounterMove, Operand, Part};
 
 use bumpalo::Bump;
 

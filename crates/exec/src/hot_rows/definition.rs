@@ -39,6 +39,18 @@ pub(super) fn counter_range(definition: &str, column: &str) -> Result<Range, &'s
     range.ok_or("the counter is no whole number or decimal")
 }
 
+/// Whether a column holds whole numbers, by a definition that can be read.
+pub(super) fn is_whole(definition: &str, column: &str) -> bool {
+    const WHOLE: [&str; 5] = ["tinyint", "smallint", "mediumint", "int", "bigint"];
+    let quoted = format!("`{}` ", column.to_lowercase());
+    let mut types = definition.lines().skip(1).filter_map(|line| {
+        let line = line.trim_start().to_lowercase();
+        let rest = line.strip_prefix(&quoted)?;
+        Some(WHOLE.contains(&rest.split(|c: char| !c.is_ascii_alphanumeric()).next()?))
+    });
+    types.next() == Some(true) && types.next().is_none()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +65,12 @@ mod tests {
             counter_range(&TABLE.replace("KEY `price` (`id`)", "PRIMARY KEY (`id`)"), "price").map(|range| range.scale),
             Ok(2)
         );
+    }
+
+    #[test]
+    fn columns_of_whole_numbers_are_known() {
+        assert!(is_whole(TABLE, "id") && is_whole(TABLE, "NUM"));
+        assert!(["price", "name", "nobody", "i", ""].iter().all(|column| !is_whole(TABLE, column)));
     }
 
     #[test]

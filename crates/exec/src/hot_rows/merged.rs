@@ -11,7 +11,7 @@ use weir_wire::{Failure, StatusFlags};
 
 use super::batch::{Answer, Batch, queue_text};
 use super::counter::{Moved, Number, Step, moved};
-use super::definition::counter_range;
+use super::definition::{counter_range, is_whole};
 use super::member::{Said, WarningRow};
 use super::reply::{self, Reply};
 
@@ -26,6 +26,10 @@ pub struct CounterForm {
     pub name: String,
     /// What finds the row, but for guards.
     pub condition: Vec<u8>,
+    /// Columns that the condition compares with bound whole numbers: the same as with numbers of the text if they hold whole numbers.
+    pub whole: Vec<String>,
+    /// Decimals are bound: the same as decimals of the text if the counter is one.
+    pub decimal: bool,
 }
 
 /// A member's move.
@@ -177,6 +181,11 @@ impl Batch<'_> {
         }
         let definition = cell(show, 1).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
         let range = counter_range(definition, &form.name).map_err(NotMerged::Uncertain)?;
+        if form.decimal && is_whole(definition, &form.name)
+            || !form.whole.iter().all(|column| is_whole(definition, column))
+        {
+            return Err(NotMerged::Uncertain("a parameter has another type than its column"));
+        }
         let value = match &select.rows[..] {
             [row] => row.first().and_then(|cell| Number::parse(cell.as_deref()?)),
             _ => None,

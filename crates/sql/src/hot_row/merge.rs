@@ -1,7 +1,8 @@
 //! Statements that move a counter: `UPDATE t SET c = c ± k WHERE … [AND c > g]`, whose changes can be made by one statement.
 //!
-//! What must hold: the amount and the guard are plain numbers of the text; nothing else of the condition looks at the counter; and the
-//! rest of the condition is the same for statements whose changes are made together, byte by byte.
+//! What must hold: the amount and the guard are plain numbers of the text, or parameters; nothing else of the condition looks at the
+//! counter; and the rest of the condition is the same for statements whose changes are made together, byte by byte, but for parameters
+//! that a column is compared with.
 
 use std::ops::Range;
 
@@ -29,6 +30,31 @@ pub enum Compare {
     AtLeast,
 }
 
+/// A number of a statement. Ranges are of its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operand {
+    /// Digits, perhaps with a point.
+    Written(Range<usize>),
+    /// A parameter's value, by its number from 0.
+    Bound(u32),
+}
+
+/// A part of a condition. Ranges are of its statement's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Whatever stands there: no parameter.
+    Written(Range<usize>),
+    /// A column equals a parameter.
+    Bound {
+        /// The column as the statement writes it.
+        written: Range<usize>,
+        /// Its name, without quotes.
+        column: Box<[u8]>,
+        /// The parameter's number, from 0.
+        parameter: u32,
+    },
+}
+
 /// A statement that moves a counter. Ranges are of its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CounterMove {
@@ -40,12 +66,12 @@ pub struct CounterMove {
     pub written: Range<usize>,
     /// The amount is taken away.
     pub down: bool,
-    /// The amount: digits, perhaps with a point.
-    pub amount: Range<usize>,
+    /// By how much.
+    pub amount: Operand,
     /// What the counter must be for the statement to find its row.
-    pub guard: Option<(Compare, Range<usize>)>,
+    pub guard: Option<(Compare, Operand)>,
     /// The rest of the condition: all of them hold.
-    pub condition: Vec<Range<usize>>,
+    pub condition: Vec<Part>,
 }
 
 impl CounterMove {
@@ -85,8 +111,7 @@ impl CounterMove {
             match guard_of(part, counter) {
                 Some(found) if guard.is_none() => guard = Some(found),
                 Some(_) => return None,
-                None if mentions(part, counter) => return None,
-                None => condition.push(part.span.range()),
+                None => condition.push(part_of(part, counter)?),
             }
         }
         Some(CounterMove {
@@ -115,7 +140,22 @@ fn parts<'e, 'a>(condition: &'e Expr<'a>) -> Vec<&'e Expr<'a>> {
     parts
 }
 
-fn guard_of(expr: &Expr<'_>, counter: &[u8]) -> Option<(Compare, Range<usize>)> {
+/// A part of the condition, if it is the same whatever the counter is.
+fn part_of(expr: &Expr<'_>, counter: &[u8]) -> Option<Part> {
+    if let ExprKind::Binary(BinaryOp::Eq, left, right) = expr.bare().kind {
+        let bound = match (left.bare().kind, right.bare().kind) {
+            (ExprKind::Column(column), ExprKind::Parameter(number)) => Some((column, left.bare().span, number)),
+            (ExprKind::Parameter(number), ExprKind::Column(column)) => Some((column, right.bare().span, number)),
+            _ => None,
+        };
+        if let Some((column, span, parameter)) = bound.filter(|(column, ..)| column.table.is_none()) {
+            return Some(Part::Bound { written: span.range(), column: column.name.name.into(), parameter });
+        }
+    }
+    (!mentions(expr, counter)).then(|| Part::Written(expr.span.range()))
+}
+
+fn guard_of(expr: &Expr<'_>, counter: &[u8]) -> Option<(Compare, Operand)> {
     let ExprKind::Binary(op, left, right) = expr.bare().kind else { return None };
     let compare = match op {
         BinaryOp::Eq => Compare::Equal,
@@ -147,9 +187,13 @@ fn is_column(expr: &Expr<'_>, counter: &[u8]) -> bool {
     }
 }
 
-fn number(expr: &Expr<'_>) -> Option<Range<usize>> {
+fn number(expr: &Expr<'_>) -> Option<Operand> {
     let bare = expr.bare();
-    matches!(bare.kind, ExprKind::Literal(Literal::Integer | Literal::Decimal)).then(|| bare.span.range())
+    match bare.kind {
+        ExprKind::Literal(Literal::Integer | Literal::Decimal) => Some(Operand::Written(bare.span.range())),
+        ExprKind::Parameter(number) => Some(Operand::Bound(number)),
+        _ => None,
+    }
 }
 
 /// Whether an expression looks at the counter, by whatever name.
@@ -170,14 +214,24 @@ mod tests {
 
     fn told(text: &str) -> Option<String> {
         let found = CounterMove::of(text.as_bytes(), LexMode::default())?;
-        let guard = found.guard.map(|(compare, number)| format!(" if {compare:?} {}", &text[number]));
-        let condition: Vec<&str> = found.condition.into_iter().map(|range| &text[range]).collect();
+        let number = |operand| match operand {
+            Operand::Written(range) => text[range].to_owned(),
+            Operand::Bound(number) => format!("?{number}"),
+        };
+        let guard = found.guard.map(|(compare, operand)| format!(" if {compare:?} {}", number(operand)));
+        let part = |part| match part {
+            Part::Written(range) => text[range].to_owned(),
+            Part::Bound { written, column, parameter } => {
+                format!("{}[{}] = ?{parameter}", &text[written], String::from_utf8_lossy(&column))
+            }
+        };
+        let condition: Vec<String> = found.condition.into_iter().map(part).collect();
         let sign = if found.down { "-" } else { "+" };
         Some(format!(
             "{}.{} {sign}{}{} where {}",
             &text[found.table],
             &text[found.written],
-            &text[found.amount],
+            number(found.amount),
             guard.unwrap_or_default(),
             condition.join(" & ")
         ))
@@ -189,6 +243,8 @@ mod tests {
             ("update seckill set num=num-1 where id=1 and num>1", "seckill.num -1 if More 1 where id=1"),
             ("UPDATE db.t SET `c` = c + 2.5 WHERE a = 'x' AND (b = 3)", "db.t.`c` +2.5 where a = 'x' & (b = 3)"),
             ("UPDATE t SET c = (C) - (3) WHERE 3 <= c AND id IN (1, 2)", "t.c -3 if AtLeast 3 where id IN (1, 2)"),
+            ("UPDATE t SET c = c - ? WHERE `id` = ? AND c >= ?", "t.c -?0 if AtLeast ?2 where `id`[id] = ?1"),
+            ("UPDATE t SET c = c + 1 WHERE (? = id) AND d = 5", "t.c +1 where id[id] = ?0 & d = 5"),
         ] {
             assert_eq!(told(text).as_deref(), Some(expected), "{text}");
         }
@@ -207,8 +263,10 @@ mod tests {
             "UPDATE t SET c = c - -1 WHERE id = 1",
             "UPDATE t SET c = c - 1e3 WHERE id = 1",
             "UPDATE t SET c = c - '1' WHERE id = 1",
-            "UPDATE t SET c = c - ? WHERE id = 1",
-            "UPDATE t SET c = c - 1 WHERE id = ?",
+            "UPDATE t SET c = c - -? WHERE id = 1",
+            "UPDATE t SET c = c - 1 WHERE id > ?",
+            "UPDATE t SET c = c - 1 WHERE t.id = ?",
+            "UPDATE t SET c = c - 1 WHERE id = ? + 1",
             "UPDATE t SET c = c - 1 WHERE id = 1 OR c > 1",
             "UPDATE t SET c = c - 1 WHERE id = 1 AND c > 1 AND c < 5",
             "UPDATE t SET c = c - 1 WHERE id = 1 AND c BETWEEN 1 AND 5",

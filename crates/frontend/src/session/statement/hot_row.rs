@@ -3,6 +3,7 @@
 //! What must always hold: a statement rides only if it would do the same on any connection with its session's settings, and what comes
 //! back is what a connection of its own would have sent. A statement that has left its queue has done nothing, and runs by itself.
 
+mod merge;
 mod reply;
 
 use std::rc::Rc;
@@ -12,15 +13,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::OwnedSemaphorePermit;
 use weir_backend::Profile;
 use weir_catalog::Table;
-use weir_exec::hot_rows::counter::{Number, Step};
 use weir_exec::hot_rows::member::{Execution as Executed, Member, Order, Said, Verdict};
-use weir_exec::hot_rows::merged::{CounterForm, CounterStep};
 use weir_exec::hot_rows::queue::{About, Joined, Queue, Queues, RowKey};
 use weir_exec::hot_rows::runner::Runner;
 use weir_exec::hot_rows::table::{TableKey, askable};
 use weir_plan::Plan;
 use weir_sql::Effects;
-use weir_sql::hot_row::{CounterMove, Framing, HotText, mixed};
+use weir_sql::hot_row::{Framing, HotText, mixed};
 use weir_wire::error::codes;
 use weir_wire::params::Parameter;
 use weir_wire::{Capabilities, Failure, Malformed, StatusFlags};
@@ -259,13 +258,8 @@ impl Session {
         }
         let place = self.target.place();
         let profile = self.batch_profile();
-        let key = RowKey {
-            row,
-            shard: place.shard,
-            index: place.index,
-            settings: profile.key(),
-            pool: self.key.clone(),
-        };
+        let key =
+            RowKey { row, shard: place.shard, index: place.index, settings: profile.key(), pool: self.key.clone() };
         let about = || self.about(statement, hot, &table, place);
         let queue = || Queue::new(key.clone(), Profile::clone(&profile), about(), hot.inserts);
         match Queues::join(&rows, &key, &profile, member, MOST_WAITING, queue) {
@@ -286,38 +280,6 @@ impl Session {
                 true
             }
         }
-    }
-
-    /// The move of a counter that a statement is, if the table's counters may be moved by one statement for several.
-    fn counter_step(&self, statement: &Statement<'_>, hot: &HotText) -> Option<CounterStep> {
-        if !matches!(statement.form, Form::Text(_)) || !self.merges(hot) {
-            return None;
-        }
-        let text = hot.statement(statement.text);
-        let found = CounterMove::of(text, statement.mode)?;
-        let condition: Vec<Vec<u8>> =
-            found.condition.into_iter().map(|range| [b"(", &text[range], b")"].concat()).collect();
-        let guard = match found.guard {
-            Some((compare, number)) => Some((compare, Number::parse(&text[number])?)),
-            None => None,
-        };
-        Some(CounterStep {
-            form: CounterForm {
-                table: text[found.table].to_vec(),
-                column: text[found.written].to_vec(),
-                name: askable(&found.column)?,
-                condition: condition.join(&b" AND "[..]),
-            },
-            step: Step { amount: Number::parse(&text[found.amount])?, down: found.down, guard },
-        })
-    }
-
-    /// Whether moves of counters of a statement's table may be made together.
-    pub(in crate::session) fn merges(&self, hot: &HotText) -> bool {
-        let database = hot.table.database.as_deref().or(self.state.profile.database.as_deref());
-        let Some((database, table)) = database.and_then(askable).zip(askable(&hot.table.name)) else { return false };
-        let opted = || self.in_catalog(&database, &table, |table| table.hot_merge);
-        self.shared.hot_rows.settings.load().merges(&database, &table) || opted()
     }
 
     /// Whether the catalog of sharded databases says so of a table.
