@@ -13,6 +13,7 @@ use weir_backend::statement::StatementKeys;
 use weir_exec::hot_rows::heat::RowsOfWorker;
 use weir_exec::read::Collations;
 use weir_sql::LexMode;
+use weir_sql::hot_row::HotText;
 
 use crate::backends::{Backend, Backends, HOME, ServerId};
 use crate::beginning::Beginnings;
@@ -60,5 +61,10 @@ impl Shared {
     /// Reads a text, if none like it has been read before.
     pub(crate) fn read(&self, text: &[u8], mode: LexMode) -> Rc<ReadText> {
         self.texts.read(text, mode, &self.statistics.table)
+    }
+
+    /// The statement of a text that was read, if it may ride in a batch.
+    pub(crate) fn hot_text(&self, read: &ReadText, text: &[u8], mode: LexMode) -> Option<Rc<HotText>> {
+        self.texts.hot(read, text, mode, &self.statistics.table)
     }
 }

@@ -6,7 +6,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use weir_admin::digests::{Digested, Table};
-use weir_sql::hot_row::{HotText, transaction_hints};
+use weir_sql::hot_row::{HotText, transaction_hints, without_comments};
 use weir_sql::{
     Class, Digest, Effects, First, KnownTexts, LexMode, RoutingHint, are_read_alike, classify, first_statement,
     routing_hint, shape, trimmed,
@@ -27,6 +27,8 @@ pub(crate) struct ReadText {
     pub(crate) several: Several,
     /// It has hints that end its transaction.
     pub(crate) hinted: bool,
+    /// It changes rows, and has comments that may be other ones the next time.
+    commented: bool,
     /// Its statement, if it may ride in a batch: looked for when a text of the shape comes for the second time.
     hot: OnceCell<Option<Rc<HotText>>>,
     /// Nothing like it has come before.
@@ -34,8 +36,8 @@ pub(crate) struct ReadText {
 }
 
 impl ReadText {
-    /// The statement of a text of this shape, if it may ride in a batch.
-    pub(crate) fn hot(&self, text: &[u8], mode: LexMode) -> Option<&Rc<HotText>> {
+    /// The statement of a text of this shape, if it may ride in a batch: of a text without comments.
+    fn hot(&self, text: &[u8], mode: LexMode) -> Option<&Rc<HotText>> {
         if self.new.replace(false) {
             return None;
         }
@@ -86,11 +88,23 @@ impl Texts {
         let keeps = class.follows_from_shape();
         // One that is not kept does not come again.
         let hot = if keeps { OnceCell::new() } else { OnceCell::from(None) };
-        let read = Rc::new(ReadText { class, rides, hint, digested, several, hinted, hot, new: Cell::new(true) });
+        let commented = class.effects.contains(Effects::WRITES) && without_comments(text, mode).is_some();
+        let new = Cell::new(true);
+        let read = Rc::new(ReadText { class, rides, hint, digested, several, hinted, commented, hot, new });
         if keeps {
             known.keep(text, mode, read.clone());
         }
         read
+    }
+
+    /// The statement of a text that was read, if it may ride in a batch. One with comments rides as it does without them: it may have
+    /// others each time.
+    pub(crate) fn hot(&self, read: &ReadText, text: &[u8], mode: LexMode, counted: &Table) -> Option<Rc<HotText>> {
+        if !read.commented {
+            return read.hot(text, mode).cloned();
+        }
+        let plain = without_comments(text, mode)?;
+        self.read(&plain, mode, counted).hot(&plain, mode).cloned()
     }
 }
 

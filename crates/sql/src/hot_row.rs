@@ -4,13 +4,16 @@
 //! nothing there but counts, warnings and an insert id. Two statements with one [`HotText::row`] need not be about one row; those that
 //! are about one row have the same, if they have one shape and spell its values alike.
 
+mod comments;
 mod hints;
 mod merge;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
+use comments::Uncommented;
 pub use hints::{MalformedHint, TransactionHints, transaction_hints};
 pub use merge::{Compare, CounterMove, Operand, Part};
 
@@ -42,7 +45,7 @@ pub enum Framing {
 pub enum Unfit {
     /// It is another kind of statement.
     Statement,
-    /// It has a comment or a hint.
+    /// It has a hint or an executable comment.
     Comment,
     /// It can't be read, is long, or is in a character set whose texts are not compared byte by byte.
     Text,
@@ -61,7 +64,7 @@ impl Unfit {
             Unfit::Statement => {
                 "it is no UPDATE or DELETE of one table, no INSERT of one row ON DUPLICATE KEY UPDATE, and no transaction of one of them in one text"
             }
-            Unfit::Comment => "it has a comment",
+            Unfit::Comment => "it has a hint or an executable comment",
             Unfit::Text => {
                 "it can't be read, is longer than 2,048 bytes, or is in a multibyte character set other than UTF-8"
             }
@@ -83,7 +86,7 @@ pub struct HotTable {
     pub name: Box<[u8]>,
 }
 
-/// A text whose statement may ride in a batch. It holds for all texts that differ from it only in their plain literals.
+/// A text whose statement may ride in a batch. It holds for all texts that differ from it only in their plain literals and in comments.
 #[derive(Debug)]
 pub struct HotText {
     /// What stands around the statement.
@@ -94,6 +97,8 @@ pub struct HotText {
     pub table: HotTable,
     /// An INSERT, whose OK may tell of a generated value.
     pub inserts: bool,
+    mode: LexMode,
+    /// Of the text without comments.
     template: Template,
     before: usize,
     behind: usize,
@@ -109,14 +114,19 @@ impl HotText {
     /// # Errors
     /// Why its statement can't ride in one.
     pub fn of(text: &[u8], mode: LexMode, class: &Class) -> Result<HotText, Unfit> {
-        let begins = |word: &[u8]| text.len() > word.len() && text[..word.len()].eq_ignore_ascii_case(word);
-        let may = [&b"UPDATE"[..], b"DELETE", b"INSERT", b"BEGIN", b"START"].into_iter().any(begins);
-        if !may || !class.effects.contains(Effects::WRITES) {
+        if !class.effects.contains(Effects::WRITES) {
             return Err(Unfit::Statement);
         }
         // What a server reads in executable comments, another one may not; and hints are for one statement.
-        if memchr::memmem::find(text, b"/*").is_some() {
-            return Err(Unfit::Comment);
+        let plain = Uncommented::of(text, mode).ok_or(Unfit::Comment)?;
+        HotText::of_plain(&plain.text, mode, class)
+    }
+
+    fn of_plain(text: &[u8], mode: LexMode, class: &Class) -> Result<HotText, Unfit> {
+        let begins = |word: &[u8]| text.len() > word.len() && text[..word.len()].eq_ignore_ascii_case(word);
+        let may = [&b"UPDATE"[..], b"DELETE", b"INSERT", b"BEGIN", b"START"].into_iter().any(begins);
+        if !may {
+            return Err(Unfit::Statement);
         }
         let template = Template::of(text, mode).ok_or(Unfit::Text)?;
         let arena = Bump::new();
@@ -144,6 +154,7 @@ impl HotText {
             class,
             table: rows.table,
             inserts: rows.inserts,
+            mode,
             before: range.start,
             behind: text.len() - range.end,
             free,
@@ -152,13 +163,30 @@ impl HotText {
         })
     }
 
-    /// The statement in a text of this shape.
+    /// The statement in a text of this shape, with the comments around it.
     pub fn statement<'t>(&self, text: &'t [u8]) -> &'t [u8] {
-        &text[self.before..text.len() - self.behind]
+        let within = |text: &[u8]| self.before..text.len().saturating_sub(self.behind).max(self.before);
+        if self.template.matches(text, self.mode, |_| ()) {
+            return &text[within(text)];
+        }
+        match Uncommented::of(text, self.mode) {
+            Some(plain) if plain.text.len() >= self.before => &text[plain.original(within(&plain.text))],
+            _ => text,
+        }
+    }
+
+    /// The statement in a text of this shape, without comments.
+    pub fn plain_statement<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        let statement = self.statement(text);
+        Uncommented::of(statement, self.mode).map_or(Cow::Borrowed(statement), |plain| plain.text)
     }
 
     /// A hash of the statement with all that names its row in a text, but for parameters. `None`: the text is of another shape.
     pub fn row(&self, text: &[u8], mode: LexMode) -> Option<u64> {
+        self.row_of_plain(text, mode).or_else(|| self.row_of_plain(&Uncommented::of(text, mode)?.text, mode))
+    }
+
+    fn row_of_plain(&self, text: &[u8], mode: LexMode) -> Option<u64> {
         let (mut hash, mut from, mut at) = (Mixed::default(), self.before, 0);
         let matches = self.template.matches(text, mode, |literal| {
             if self.free[at] && literal.start >= from {
@@ -174,7 +202,8 @@ impl HotText {
     /// The literals by which the statement of a text of this shape names its row.
     pub fn values(&self, text: &[u8], mode: LexMode) -> Vec<String> {
         let (mut values, mut at) = (Vec::new(), 0);
-        self.template.matches(text, mode, |literal| {
+        let text = Uncommented::of(text, mode).map_or(Cow::Borrowed(text), |plain| plain.text);
+        self.template.matches(&text, mode, |literal| {
             if !self.free[at] {
                 values.push(String::from_utf8_lossy(&text[literal]).into_owned());
             }
@@ -186,6 +215,14 @@ impl HotText {
     /// The parameters by which it names its row, from 0, in their order.
     pub fn parameters(&self) -> &[u32] {
         &self.parameters
+    }
+}
+
+/// The text without its comments; `None` if it has none, or not only plain ones.
+pub fn without_comments(text: &[u8], mode: LexMode) -> Option<Vec<u8>> {
+    match Uncommented::of(text, mode)?.text {
+        Cow::Owned(plain) => Some(plain),
+        Cow::Borrowed(_) => None,
     }
 }
 

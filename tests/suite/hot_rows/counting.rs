@@ -1,4 +1,4 @@
-//! Many clients count on one row by statements that are alike but for what must not matter: bound values.
+//! Many clients count on one row by statements that are alike but for what must not matter: bound values, and comments.
 
 use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
@@ -78,6 +78,43 @@ pub(super) fn executions(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         let left = site.server.query_value(&format!("SELECT c FROM {DATABASE}.merged"))?.ok_or("no row")?;
         expect_equal("what is left", left.parse()?, 600 - 7 * sold)?;
         expect_equal("all are sold", sold, 85)
+    })
+}
+
+/// Ways to put a comment that is another one each time, `{c}`, into a text.
+const COMMENTED: &[&str] = &[
+    "/* {c} */ UPDATE {t} SET c = c + 1 WHERE id = 1",
+    "UPDATE {t} SET c = c + 1 WHERE id = 1 /*{c}*/",
+    "UPDATE {t} /* {c} */ SET c = c + 1 -- {c}\n WHERE id = 1",
+    "begin; /* {c} */ UPDATE {t} SET c = c + 1 WHERE id = 1 /* {c} */; commit /* {c} */",
+];
+
+/// As applications and what watches them add them: who asks, and why.
+pub(super) fn comments(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let site = &durable_site(lab, flavor)?;
+    lab.with_endpoint(site, SETTINGS, |endpoint| {
+        for table in ["merged", "grouped"] {
+            for text in COMMENTED {
+                site.fill(DATABASE, FILL)?;
+                site.server.execute("TRUNCATE mysql.general_log")?;
+                site.server.execute("SET GLOBAL log_output = 'TABLE'")?;
+                site.server.execute("SET GLOBAL general_log = 1")?;
+                let what = text.replace("{t}", table);
+                let step = |number| what.replace("{c}", &format!("trace 'n{number}'"));
+                let changed = rounds(endpoint, &what, table == "merged", None, step)?;
+                site.server.execute("SET GLOBAL general_log = 0")?;
+                let column = format!("SELECT c FROM {DATABASE}.{table}");
+                expect_equal(&what, site.server.query_value(&column)?.ok_or("no row")?.parse()?, 600 + changed)?;
+                // Each client's own text has been run, if it was not merged.
+                let ran = "SELECT COUNT(DISTINCT REGEXP_SUBSTR(argument, 'trace .n[0-9]*')) FROM mysql.general_log \
+                           WHERE argument LIKE '%UPDATE grouped%' AND argument LIKE '%trace %'";
+                let ran: i64 = site.server.query_value(ran)?.ok_or("no count")?.parse()?;
+                if table == "grouped" && ran < changed {
+                    return Err(format!("{what}: {ran} texts were run for {changed} changes").into());
+                }
+            }
+        }
+        Ok(())
     })
 }
 

@@ -67,6 +67,7 @@ pub(super) const SHAPES: &[Shape] = &[
     shape("UPDATE seckill SET num = num - {v} WHERE id = 1 AND num > 1", &["1", "1", "3", "9", "100"]),
     shape("UPDATE seckill SET num = num - {v} WHERE id = 2 AND num > 1", &["1", "0", "-1"]),
     shape("update seckill set num=num+{v} where id=3", &["1"]),
+    shape("/* who */ UPDATE seckill SET num = num - {v} /* 'how' */ WHERE id = 1 AND num > 1 /* why */", &["1", "3"]),
     shape("UPDATE seckill SET num = num - {v} WHERE id IS NULL", &["1", "-1"]),
     shape("UPDATE counters SET c = c + {v} WHERE id = 1", &["1", "2", "-5", "9223372036854775807"]),
     shape("UPDATE counters SET c = LAST_INSERT_ID(c + {v}) WHERE id = 2", &["1", "2", "0", "-1"]),

@@ -18,6 +18,8 @@ fn changes_of_one_table_by_values_of_the_text_may_join() {
         "DELETE FROM t WHERE id = 5",
         "INSERT INTO t (id, n) VALUES (7, 1) ON DUPLICATE KEY UPDATE n = n + 1",
         "UPDATE IGNORE t SET a = ? WHERE id = ?",
+        "/* trace */ UPDATE t SET a = 1 /*traceparent='00-ab'*/ WHERE id = 1 -- why",
+        "UPDATE t SET a = '/*' WHERE id = 1",
     ] {
         for mode in modes() {
             let hot = hot(text, mode).unwrap_or_else(|| panic!("{text}"));
@@ -104,6 +106,26 @@ fn a_row_is_known_by_the_values_in_where_and_not_by_new_values_and_guards() {
 }
 
 #[test]
+fn comments_do_not_tell_rows_apart_and_stay_with_their_statement() {
+    let mode = LexMode::default();
+    let text = "UPDATE t SET n = n - 1 WHERE id = 1 AND n > 2";
+    let one = hot(text, mode).expect("it may join");
+    let row = |text: &str| one.row(text.as_bytes(), mode);
+    let commented = "/* a 5 */ UPDATE t SET n = n - 4 /* b; */ WHERE id = 1 AND n > 2 -- c 'd'";
+    assert_eq!(row(commented), row(text));
+    assert_eq!(one.statement(commented.as_bytes()), commented.as_bytes());
+    assert_eq!(one.plain_statement(commented.as_bytes())[..], b"UPDATE t SET n = n - 4 WHERE id = 1 AND n > 2"[..]);
+    assert_eq!(one.values(commented.as_bytes(), mode), one.values(text.as_bytes(), mode));
+    assert_ne!(row("UPDATE t SET n = n - 4 WHERE id = /* 1 */ 2 AND n > 2"), row(text));
+    let other = hot(commented, mode).expect("it may join");
+    assert_eq!(other.row(text.as_bytes(), mode), row(text), "the one that comes first may have comments too");
+    let begun = "begin; /* a */ UPDATE t SET n = n - 1 WHERE id = 1 AND n > 2 /* b */; commit /* c */";
+    let framed = hot(begun, mode).expect("it may join");
+    assert_eq!(framed.row(begun.as_bytes(), mode), row(text));
+    assert_eq!(framed.statement(begun.as_bytes()), b" /* a */ UPDATE t SET n = n - 1 WHERE id = 1 AND n > 2 /* b */");
+}
+
+#[test]
 fn parameters_name_a_row_unless_they_are_new_values_or_guards() {
     for (text, parameters) in [
         ("UPDATE t SET n = n - ? WHERE id = ? AND n >= ?", &[1][..]),
@@ -125,7 +147,7 @@ fn what_keeps_a_statement_from_riding_is_told() {
         ("UPDATE t SET a = @x", Unfit::Computes),
         ("UPDATE t SET a = (SELECT 1)", Unfit::Computes),
         ("UPDATE t SET a = LAST_INSERT_ID()", Unfit::Session),
-        ("UPDATE t SET a = 1 /* why */", Unfit::Comment),
+        ("UPDATE t SET a = 1 /*! + 1 */", Unfit::Comment),
         ("DELETE t FROM", Unfit::Text),
         ("REPLACE INTO t VALUES (1)", Unfit::Statement),
         ("begin; update t set a = 1; rollback", Unfit::Statement),

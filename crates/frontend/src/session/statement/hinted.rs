@@ -41,8 +41,8 @@ impl Session {
             return Err(not_hinted().into());
         }
         let arena = Bump::new();
-        let hot = read.hot(&plain, self.state.lex).map(|hot| &**hot);
-        let form = Form::Text(Text { head, command: None, rides: None, hot });
+        let hot = self.shared.hot_text(&read, &plain, self.state.lex);
+        let form = Form::Text(Text { head, command: None, rides: None, hot: hot.as_deref() });
         let statement = Statement::new(&arena, &plain, &read.class, self.state.lex, form);
         self.run_hinted(&statement, hints).await
     }

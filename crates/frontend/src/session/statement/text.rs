@@ -73,8 +73,9 @@ impl Session {
         }
         // The programs that it calls may say more than the text alone.
         let known = self.class_by_programs(&read.class, text);
-        let hot = if self.shared.hot_rows.settings.load().enabled { read.hot(text, self.state.lex) } else { None };
-        let form = Form::Text(Text { head, command, rides: read.rides, hot: hot.map(|hot| &**hot) });
+        let looks = self.shared.hot_rows.settings.load().enabled;
+        let hot = if looks { self.shared.hot_text(read, text, self.state.lex) } else { None };
+        let form = Form::Text(Text { head, command, rides: read.rides, hot: hot.as_deref() });
         let arena = Bump::new();
         let text = blanked.as_deref().unwrap_or(text);
         let statement = Statement::new(&arena, text, known.as_ref().unwrap_or(&read.class), self.state.lex, form);

@@ -43,7 +43,7 @@ impl Session {
             }
             Form::SqlPrepared(_) | Form::Resolved => return None,
         };
-        let text = hot.statement(statement.text);
+        let text = &hot.plain_statement(statement.text)[..];
         let found = CounterMove::of(text, statement.mode)?;
         let mut decimal = false;
         let mut number = |operand: Operand| match operand {
