@@ -96,8 +96,10 @@ pub(super) fn with_values(statement: &str, values: &[i64]) -> String {
     text
 }
 
-/// An UPDATE with the hints that commit it, or undo it if it doesn't affect one row. None for others.
-pub(super) fn hinted(text: &str) -> Option<String> {
+/// An UPDATE with the hints that commit it, or undo it if it doesn't affect one row. None for others. `before`: they stand in a comment before
+/// it, else behind its first word.
+pub(super) fn hinted(text: &str, before: bool) -> Option<String> {
+    const HINTS: &str = "COMMIT_ON_SUCCESS ROLLBACK_ON_FAIL TARGET_AFFECT_ROW(1)";
     let rest = text.strip_prefix("UPDATE ")?;
-    Some(format!("UPDATE /*+ COMMIT_ON_SUCCESS ROLLBACK_ON_FAIL TARGET_AFFECT_ROW(1) */ {rest}"))
+    Some(if before { format!("/* {HINTS} */ {text}") } else { format!("UPDATE /*+ {HINTS} */ {rest}") })
 }

@@ -344,7 +344,7 @@ fn with_hints(client: &mut Client, statement: &str, values: &[i64]) -> io::Resul
     if begun.iter().any(|set| set.error_code().is_some()) {
         return Ok(begun);
     }
-    let told = client.ask(&hinted(&with_values(statement, values)).expect("it is an UPDATE"))?;
+    let told = client.ask(&hinted(&with_values(statement, values), false).expect("it is an UPDATE"))?;
     // Answered at once, if the connection is there still.
     let _ended = client.ask("COMMIT");
     Ok(told)

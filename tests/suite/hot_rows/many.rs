@@ -184,7 +184,10 @@ impl<'a> Worker<'a> {
         let (sets, at) = match style {
             Style::Bundle(begin) => (self.client.ask(&format!("{begin};{text};commit;"))?, 1),
             Style::WithCommit => (self.client.ask(&format!("{text};commit"))?, 0),
-            Style::Hinted { .. } => (self.client.ask(&hinted(&text).ok_or("only UPDATE has hints")?)?, 0),
+            Style::Hinted { .. } => {
+                let hinted = hinted(&text, self.dice.percent(30)).ok_or("only UPDATE has hints")?;
+                (self.client.ask(&hinted)?, 0)
+            }
             _ if self.prepares && op.deed != Deed::Look => (self.client.execute(statement, &values)?, 0),
             _ => (self.client.ask(&text)?, 0),
         };
