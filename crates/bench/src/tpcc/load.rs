@@ -80,7 +80,9 @@ pub(crate) fn populate(
         schema::definitions(is_sharded).iter().try_for_each(|definition| connection.query_drop(definition))?;
         items(&mut connection, scale, cancel)
     };
-    let of_warehouse = |number: u32| -> Result<(), Failure> { warehouse(&mut connect()?, number, scale, cancel) };
+    let of_warehouse = |number: u32| -> Result<(), Failure> {
+        Warehouse { number, connection: &mut connect()?, random: Random::new(u64::from(number)), scale, cancel }.load()
+    };
     let all = || -> Result<(), Failure> {
         define()?;
         thread::scope(|scope| {
@@ -107,121 +109,110 @@ fn items(connection: &mut Conn, scale: Scale, cancel: &Cancel) -> Result<(), Fai
     rows.send()
 }
 
-fn warehouse(connection: &mut Conn, number: u32, scale: Scale, cancel: &Cancel) -> Result<(), Failure> {
-    let random = &mut Random::new(u64::from(number));
-    let mut rows = Rows::of("warehouse", connection, cancel);
-    let (name, address, tax_rate) = (random.letters(6, 10), address(random), tax(random));
-    rows.add(format_args!("{number},'{name}',{address},{tax_rate},{}", YTD_OF_DISTRICT * DISTRICTS))?;
-    rows.send()?;
-    stock(connection, number, scale, random, cancel)?;
-    for district in 1..=DISTRICTS {
-        let place = (number, district);
-        self::district(connection, place, scale, random, cancel)?;
-        customers(connection, place, scale, random, cancel)?;
-        orders(connection, place, scale, random, cancel)?;
-    }
-    Ok(())
+/// A warehouse whose rows are made.
+struct Warehouse<'a> {
+    number: u32,
+    connection: &'a mut Conn,
+    random: Random,
+    scale: Scale,
+    cancel: &'a Cancel,
 }
 
-fn stock(
-    connection: &mut Conn,
-    warehouse: u32,
-    scale: Scale,
-    random: &mut Random,
-    cancel: &Cancel,
-) -> Result<(), Failure> {
-    let mut rows = Rows::of("stock", connection, cancel);
-    for item in 1..=scale.items {
-        let quantity = random.uniform(10, 100);
-        let districts: Vec<String> = (0..DISTRICTS).map(|_| random.letters(24, 24)).collect();
-        let (districts, data) = (districts.join("','"), data(random));
-        rows.add(format_args!("{item},{warehouse},{quantity},'{districts}',0,0,0,'{data}'"))?;
+impl Warehouse<'_> {
+    fn load(mut self) -> Result<(), Failure> {
+        let Self { number, connection, random, cancel, .. } = &mut self;
+        let mut rows = Rows::of("warehouse", connection, cancel);
+        let (name, address, tax_rate) = (random.letters(6, 10), address(random), tax(random));
+        rows.add(format_args!("{number},'{name}',{address},{tax_rate},{}", YTD_OF_DISTRICT * DISTRICTS))?;
+        rows.send()?;
+        self.stock()?;
+        (1..=DISTRICTS).try_for_each(|district| {
+            self.district(district)?;
+            self.customers(district)?;
+            self.orders(district)
+        })
     }
-    rows.send()
-}
 
-fn district(
-    connection: &mut Conn,
-    (warehouse, district): (u32, u32),
-    scale: Scale,
-    random: &mut Random,
-    cancel: &Cancel,
-) -> Result<(), Failure> {
-    let mut rows = Rows::of("district", connection, cancel);
-    let (name, address, tax_rate) = (random.letters(6, 10), address(random), tax(random));
-    let next = scale.customers() + 1;
-    rows.add(format_args!("{district},{warehouse},'{name}',{address},{tax_rate},{YTD_OF_DISTRICT},{next}"))?;
-    rows.send()
-}
+    fn stock(&mut self) -> Result<(), Failure> {
+        let Self { number: warehouse, connection, random, scale, cancel } = self;
+        let mut rows = Rows::of("stock", connection, cancel);
+        for item in 1..=scale.items {
+            let quantity = random.uniform(10, 100);
+            let districts: Vec<String> = (0..DISTRICTS).map(|_| random.letters(24, 24)).collect();
+            let (districts, data) = (districts.join("','"), data(random));
+            rows.add(format_args!("{item},{warehouse},{quantity},'{districts}',0,0,0,'{data}'"))?;
+        }
+        rows.send()
+    }
 
-/// The customers of a district, and a payment of each.
-fn customers(
-    connection: &mut Conn,
-    (warehouse, district): (u32, u32),
-    scale: Scale,
-    random: &mut Random,
-    cancel: &Cancel,
-) -> Result<(), Failure> {
-    let customers = scale.customers();
-    // The district's sum is given: where there are fewer customers, each has paid more.
-    let paid = YTD_OF_DISTRICT / customers;
-    let rest = YTD_OF_DISTRICT % customers;
-    let paid = |customer: u32| paid + if customer == 1 { rest } else { 0 };
-    let mut rows = Rows::of("customer", connection, cancel);
-    for customer in 1..=customers {
-        let name = if customer <= 1_000 { customer - 1 } else { random.last_name_to_load(customers) };
-        let (first, last, address) = (random.letters(8, 16), last_name(name), address(random));
-        let (phone, credit) = (random.digits(16), if random.in_percent(10) { BAD } else { GOOD });
-        let (discount, text, paid) = (random.uniform(0, 5_000), random.letters(300, 500), paid(customer));
-        rows.add(format_args!(
-            "{customer},{district},{warehouse},'{first}','OE','{last}',{address},'{phone}',NOW(),'{credit}',50000,\
-             0.{discount:04},-{paid},{paid},1,0,'{text}'"
-        ))?;
+    fn district(&mut self, district: u32) -> Result<(), Failure> {
+        let Self { number: warehouse, connection, random, scale, cancel } = self;
+        let mut rows = Rows::of("district", connection, cancel);
+        let (name, address, tax_rate) = (random.letters(6, 10), address(random), tax(random));
+        let next = scale.customers() + 1;
+        rows.add(format_args!("{district},{warehouse},'{name}',{address},{tax_rate},{YTD_OF_DISTRICT},{next}"))?;
+        rows.send()
     }
-    rows.send()?;
-    let mut rows = Rows::of("history", connection, cancel);
-    for customer in 1..=customers {
-        let (paid, text) = (paid(customer), random.letters(12, 24));
-        rows.add(format_args!("{customer},{district},{warehouse},{district},{warehouse},NOW(),{paid},'{text}'"))?;
-    }
-    rows.send()
-}
 
-/// An order of each customer, of which the last are not delivered yet.
-fn orders(
-    connection: &mut Conn,
-    (warehouse, district): (u32, u32),
-    scale: Scale,
-    random: &mut Random,
-    cancel: &Cancel,
-) -> Result<(), Failure> {
-    let customers = random.permutation(scale.customers());
-    let lines: Vec<u32> = customers.iter().map(|_| random.uniform(5, 15)).collect();
-    let is_delivered = |order: u32| order <= scale.delivered();
-    let mut rows = Rows::of("orders", connection, cancel);
-    for ((order, customer), lines) in (1..).zip(&customers).zip(&lines) {
-        let carrier = if is_delivered(order) { random.uniform(1, 10).to_string() } else { "NULL".to_owned() };
-        rows.add(format_args!("{order},{district},{warehouse},{customer},NOW(),{carrier},{lines},1"))?;
-    }
-    rows.send()?;
-    let mut rows = Rows::of("new_order", connection, cancel);
-    for order in scale.delivered() + 1..=scale.customers() {
-        rows.add(format_args!("{order},{district},{warehouse}"))?;
-    }
-    rows.send()?;
-    let mut rows = Rows::of("order_line", connection, cancel);
-    for (order, lines) in (1..).zip(&lines) {
-        for line in 1..=*lines {
-            let (item, info) = (random.uniform(1, scale.items), random.letters(24, 24));
-            let (delivered, amount) = match is_delivered(order) {
-                true => ("NOW()", 0),
-                false => ("NULL", random.uniform(1, 999_999)),
-            };
-            let amount = money(amount);
+    /// The customers of a district, and a payment of each.
+    fn customers(&mut self, district: u32) -> Result<(), Failure> {
+        let Self { number: warehouse, connection, random, scale, cancel } = self;
+        let customers = scale.customers();
+        // The district's sum is given: where there are fewer customers, each has paid more.
+        let paid = YTD_OF_DISTRICT / customers;
+        let rest = YTD_OF_DISTRICT % customers;
+        let paid = |customer: u32| paid + if customer == 1 { rest } else { 0 };
+        let mut rows = Rows::of("customer", connection, cancel);
+        for customer in 1..=customers {
+            let name = if customer <= 1_000 { customer - 1 } else { random.last_name_to_load(customers) };
+            let (first, last, address) = (random.letters(8, 16), last_name(name), address(random));
+            let (phone, credit) = (random.digits(16), if random.in_percent(10) { BAD } else { GOOD });
+            let (discount, text, paid) = (random.uniform(0, 5_000), random.letters(300, 500), paid(customer));
             rows.add(format_args!(
-                "{order},{district},{warehouse},{line},{item},{warehouse},{delivered},5,{amount},'{info}'"
+                "{customer},{district},{warehouse},'{first}','OE','{last}',{address},'{phone}',NOW(),'{credit}',50000,\
+                 0.{discount:04},-{paid},{paid},1,0,'{text}'"
             ))?;
         }
+        rows.send()?;
+        let mut rows = Rows::of("history", connection, cancel);
+        for customer in 1..=customers {
+            let (paid, text) = (paid(customer), random.letters(12, 24));
+            rows.add(format_args!("{customer},{district},{warehouse},{district},{warehouse},NOW(),{paid},'{text}'"))?;
+        }
+        rows.send()
     }
-    rows.send()
+
+    /// An order of each customer, of which the last are not delivered yet.
+    fn orders(&mut self, district: u32) -> Result<(), Failure> {
+        let Self { number: warehouse, connection, random, scale, cancel } = self;
+        let customers = random.permutation(scale.customers());
+        let lines: Vec<u32> = customers.iter().map(|_| random.uniform(5, 15)).collect();
+        let is_delivered = |order: u32| order <= scale.delivered();
+        let mut rows = Rows::of("orders", connection, cancel);
+        for ((order, customer), lines) in (1..).zip(&customers).zip(&lines) {
+            let carrier = if is_delivered(order) { random.uniform(1, 10).to_string() } else { "NULL".to_owned() };
+            rows.add(format_args!("{order},{district},{warehouse},{customer},NOW(),{carrier},{lines},1"))?;
+        }
+        rows.send()?;
+        let mut rows = Rows::of("new_order", connection, cancel);
+        for order in scale.delivered() + 1..=scale.customers() {
+            rows.add(format_args!("{order},{district},{warehouse}"))?;
+        }
+        rows.send()?;
+        let mut rows = Rows::of("order_line", connection, cancel);
+        for (order, lines) in (1..).zip(&lines) {
+            for line in 1..=*lines {
+                let (item, info) = (random.uniform(1, scale.items), random.letters(24, 24));
+                let (delivered, amount) = match is_delivered(order) {
+                    true => ("NOW()", 0),
+                    false => ("NULL", random.uniform(1, 999_999)),
+                };
+                let amount = money(amount);
+                rows.add(format_args!(
+                    "{order},{district},{warehouse},{line},{item},{warehouse},{delivered},5,{amount},'{info}'"
+                ))?;
+            }
+        }
+        rows.send()
+    }
 }
