@@ -47,6 +47,7 @@ mod streams;
 mod takeover;
 mod transactions;
 mod transport;
+mod user_variables;
 mod weir;
 
 use std::process::ExitCode;
@@ -115,6 +116,7 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
         insert_ids::collect(&mut tests);
         limits::collect(&mut tests);
         transport::collect(&mut tests);
+        user_variables::collect(&mut tests);
         admin::collect(&mut tests);
         api::collect(&mut tests);
         clients::collect(&mut tests);

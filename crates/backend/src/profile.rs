@@ -154,9 +154,26 @@ impl Profile {
         Profile { database: self.database.clone(), variables, user_variables: UserVariables::new(), hash: 0 }.rehash()
     }
 
-    /// Takes the database and the parsing variables from `parsing`, and all else from `self`.
+    /// The same for a text that names user variables, whose types MySQL reads when it prepares: values that stand for all of their type. Left
+    /// out are those that are not set, which nothing but a reset makes so again, and NULL, which has the type of what was there before.
+    pub fn parsing_of(&self, names: impl IntoIterator<Item = String>) -> Profile {
+        let mut parsing = self.parsing();
+        let typed = |name: String| {
+            let literal = self.user_variables.get(&*name).filter(|literal| !literal.eq_ignore_ascii_case("NULL"))?;
+            Some((name.into_boxed_str(), typed(literal).into_boxed_str()))
+        };
+        parsing.user_variables = names.into_iter().filter_map(typed).collect();
+        parsing.rehash()
+    }
+
+    /// Takes the database, the parsing variables and the types of user variables from `parsing`, and all else from `self`.
     pub fn parsed_as(&self, parsing: &Profile) -> Profile {
         let mut next = self.clone();
+        for (name, value) in &mut next.user_variables {
+            if let Some(typed) = parsing.user_variables.get(name) {
+                value.clone_from(typed);
+            }
+        }
         next.database = parsing.database.clone();
         let own = self.parsing();
         next.variables.retain(|name, _| !own.variables.contains_key(name));
@@ -262,6 +279,22 @@ pub fn is_replayable(name: &str, value: &str) -> bool {
     plain_name && plain_value
 }
 
+/// A literal of the same type, and of the same collation if it is a string.
+fn typed(literal: &str) -> String {
+    let digits = literal.strip_prefix('-').unwrap_or(literal);
+    let (Some(open), Some(close)) = (literal.find('\''), literal.rfind('\'')) else {
+        let number = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        return match digits.contains('.') {
+            _ if !number || digits.is_empty() => literal.to_owned(),
+            true => "0.0".to_owned(),
+            // More digits may be those of an unsigned number, or of a decimal.
+            false if digits.len() <= 18 => "0".to_owned(),
+            false => literal.to_owned(),
+        };
+    };
+    [&literal[..=open], &literal[close..]].concat()
+}
+
 /// `SET` statements of these items, of at most `most` bytes each, unless one item alone has more.
 pub fn set_texts(items: &[String], most: usize) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
@@ -310,6 +343,30 @@ mod tests {
         let a = Profile::new(Some(b"d"), LATIN1).with_variables([("sql_mode", "ANSI")]);
         let b = Profile::new(Some(b"d"), LATIN1).with_variables([("sql_mode", "ANSI")]);
         assert_eq!(a.difference(&b, &Profile::default()), Difference::default());
+    }
+
+    #[test]
+    fn a_text_is_prepared_with_the_types_that_its_user_variables_had() {
+        let at_prepare = Profile::default().with_user_variables([
+            ("i", "-17"),
+            ("d", "12."),
+            ("f", "1.5e0"),
+            ("s", "_utf8mb4'it is' COLLATE utf8mb4_bin"),
+            ("u", "CAST(3 AS UNSIGNED)"),
+            ("big", "18446744073709551615"),
+            ("other", "1"),
+            ("n", "NULL"),
+        ]);
+        let names = ["i", "d", "f", "s", "u", "big", "n", "unset"].map(str::to_owned);
+        let parsing = at_prepare.parsing_of(names.clone());
+        let other = at_prepare.with_user_variables([("i", "5"), ("s", "_utf8mb4'' COLLATE utf8mb4_bin")]);
+        assert_eq!(other.parsing_of(names.clone()), parsing, "values do not count");
+        assert_ne!(at_prepare.with_user_variables([("i", "5.0")]).parsing_of(names), parsing);
+        let now = Profile::default().with_user_variables([("i", "'a'"), ("s", "7"), ("unset", "8"), ("other", "9")]);
+        assert_eq!(
+            set(&now, &now.parsed_as(&parsing)).as_deref(),
+            Some("SET @`i`=0,@`s`=_utf8mb4'' COLLATE utf8mb4_bin")
+        );
     }
 
     #[test]

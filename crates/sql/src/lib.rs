@@ -59,6 +59,7 @@ pub use inserted::PlainInsert;
 pub use known::KnownTexts;
 pub use lexer::{Lexer, Token, TokenKind};
 pub use mode::{Dialect, LeadBytes, LexMode};
+pub use names::user_variables;
 pub use parse::{
     MAX_DEPTH, Parsed, SyntaxError, parse, parse_body, parse_expression, parse_query, parse_table_reference,
 };

@@ -7,6 +7,7 @@
 use std::rc::{Rc, Weak};
 
 use weir_admin::digests::Digested;
+use weir_backend::Profile;
 use weir_backend::lanes::MAX_COMMAND;
 use weir_backend::statement::{Prepared, StatementKey};
 use weir_sql::hot_row::{HotText, TransactionHints};
@@ -57,7 +58,8 @@ impl Session {
                 return Ok(());
             }
         };
-        let key = self.shared.statement_keys.share(StatementKey::new(text, Rc::new(self.state.profile.parsing())));
+        let parsing = Rc::new(self.parsing_of(&text, &class));
+        let key = self.shared.statement_keys.share(StatementKey::new(text, parsing));
         let id = self.next_statement_id();
         let key = self.key_beside_busy(id, &key).unwrap_or(key);
         let arena = Bump::new();
@@ -146,6 +148,16 @@ impl Session {
             if id != 0 && id != LAST_PREPARED && !self.state.statements.contains_key(&id) {
                 return id;
             }
+        }
+    }
+
+    /// What decides how a server reads a text that it prepares. MySQL takes a user variable for what it is then, and warns by that of what it
+    /// holds later: a connection of another session's may have it as something else.
+    fn parsing_of(&self, text: &[u8], class: &Class) -> Profile {
+        let profile = &self.state.profile;
+        match class.effects.contains(Effects::USES_USER_VARIABLES) && !self.identity.mariadb {
+            true => profile.parsing_of(weir_sql::user_variables(text, self.state.lex)),
+            false => profile.parsing(),
         }
     }
 

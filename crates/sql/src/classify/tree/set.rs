@@ -13,6 +13,7 @@ use crate::ast::{
 use crate::classify::{Effects, KillTarget, Pins, TextKind, UserVariable};
 use crate::keyword::Keyword;
 use crate::kw;
+use crate::names::plain_name;
 use crate::visit::Node;
 
 /// What the assignments of one SET amount to.
@@ -259,19 +260,6 @@ impl<'a> TreeReader<'a, '_> {
         };
         plain.then(|| Span::range(value.span))
     }
-}
-
-/// The variable's name, if its comparison with other names is that of ASCII.
-fn plain_name(with_sign: &[u8]) -> Option<Box<str>> {
-    let name = match with_sign.get(1..)? {
-        [b'\'' | b'"' | b'`', name @ .., _] => name,
-        name => name,
-    };
-    let plain = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'\'' | b'"' | b'`' | b'\\');
-    if name.is_empty() || !name.iter().all(plain) {
-        return None;
-    }
-    Some(std::str::from_utf8(name).ok()?.to_ascii_lowercase().into())
 }
 
 /// One pair of quotes around printable ASCII, no backslash, no doubled quote, no introducer.
