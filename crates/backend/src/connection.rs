@@ -233,6 +233,11 @@ impl Connection {
         !self.output.is_empty()
     }
 
+    /// How many bytes are queued that the socket has not taken.
+    pub fn unsent(&self) -> usize {
+        self.output.len()
+    }
+
     /// Sends what is queued as far as the socket takes it. What it does not take stays queued.
     pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.output.is_empty() {

@@ -18,6 +18,8 @@ pub(super) struct Cut {
     forth: bool,
     /// So many packets of that way still pass.
     passes: u64,
+    /// Directly behind the last one that passes; else when the next one comes: behind a batch's last reply, that is after its COMMIT.
+    at_once: bool,
     /// By a reset; else as a peer ends that has closed.
     reset: bool,
 }
@@ -26,7 +28,7 @@ impl Cut {
     pub(super) fn draw(dice: &mut Dice) -> Self {
         // The first positions are the beginnings of batches, which all batches have.
         let passes = if dice.percent(50) { dice.below(4) } else { dice.below(24) } as u64;
-        Self { forth: dice.percent(50), passes, reset: dice.percent(60) }
+        Self { forth: dice.percent(50), passes, at_once: dice.percent(50), reset: dice.percent(60) }
     }
 }
 
@@ -86,8 +88,9 @@ impl Line {
                     *met = self.armed.lock().unwrap_or_else(PoisonError::into_inner).take();
                 }
             }
-            self.pass(true, weir, server)?;
+            let last = self.pass(true, weir, server)?;
             server.write_all(&packet)?;
+            self.cut_behind(last, weir, server)?;
         }
         Ok(())
     }
@@ -95,31 +98,43 @@ impl Line {
     fn back(&self, mut server: &TcpStream, mut weir: &TcpStream) -> Result<()> {
         let mut packets = Packets::default();
         while let Some(packet) = packets.next(&mut server)? {
-            self.pass(false, server, weir)?;
+            let last = self.pass(false, server, weir)?;
             weir.write_all(&packet)?;
+            self.cut_behind(last, server, weir)?;
         }
         Ok(())
     }
 
-    /// Lets a packet of this way pass, or ends the connection.
-    fn pass(&self, forth: bool, one: &TcpStream, other: &TcpStream) -> Result<()> {
+    /// Lets a packet of this way pass, or ends the connection. Returns the cut that comes directly behind it.
+    fn pass(&self, forth: bool, one: &TcpStream, other: &TcpStream) -> Result<Option<Cut>> {
         let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
-        match met.as_mut() {
-            Some(cut) if cut.forth == forth && cut.passes == 0 => {
-                self.counted.fetch_add(1, Ordering::SeqCst);
-                if cut.reset {
-                    return Err(Error::from(ErrorKind::ConnectionReset));
-                }
-                one.shutdown(Shutdown::Both)?;
-                other.shutdown(Shutdown::Both)?;
-                Err(Error::from(ErrorKind::ConnectionAborted))
+        match met.as_mut().filter(|cut| cut.forth == forth) {
+            Some(cut) if cut.passes == 0 && !cut.at_once => {
+                self.cut(*cut, one, other)?;
+                Ok(None)
             }
-            Some(cut) if cut.forth == forth => {
+            Some(cut) if cut.passes == 0 => Ok(Some(*cut)),
+            Some(cut) => {
                 cut.passes -= 1;
-                Ok(())
+                Ok(None)
             }
-            _ => Ok(()),
+            None => Ok(None),
         }
+    }
+
+    fn cut_behind(&self, last: Option<Cut>, one: &TcpStream, other: &TcpStream) -> Result<()> {
+        last.map_or(Ok(()), |cut| self.cut(cut, one, other))
+    }
+
+    /// Ends the connection: always an error.
+    fn cut(&self, cut: Cut, one: &TcpStream, other: &TcpStream) -> Result<()> {
+        self.counted.fetch_add(1, Ordering::SeqCst);
+        if cut.reset {
+            return Err(Error::from(ErrorKind::ConnectionReset));
+        }
+        one.shutdown(Shutdown::Both)?;
+        other.shutdown(Shutdown::Both)?;
+        Err(Error::from(ErrorKind::ConnectionAborted))
     }
 }
 

@@ -313,8 +313,15 @@ impl Batch<'_> {
     async fn commit(&self, lease: &mut Lease, answers: Vec<Answer>) -> (Vec<End>, Option<Probes>, bool) {
         // Whatever completion_type is.
         queue_text(lease, b"COMMIT AND NO CHAIN NO RELEASE");
+        let queued = lease.unsent();
         let committed = match reply::send(lease).await {
             Ok(()) => reply::read(lease).await,
+            Err(failure) if lease.unsent() == queued => {
+                // No byte of it has gone out: the server rolls back what it has.
+                tracing::debug!(%failure, "a batch's connection was lost before its COMMIT");
+                lease.retired = true;
+                return (answers.iter().map(|_| End::Again).collect(), None, false);
+            }
             Err(failure) => Err(failure),
         };
         let said = match committed {
