@@ -189,6 +189,7 @@ fn open(
         seen: Default::default(),
         batch_profile: None,
         riding: Riding::default(),
+        admitted: None,
         circumstances: None,
         idle: shared.idle.enter(handle),
         timeout: None,

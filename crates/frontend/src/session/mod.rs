@@ -41,7 +41,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
 use weir_admin::logs::{Event, Slot};
 use weir_admin::sessions::{Interrupt, SessionHandle, UserEntry};
 use weir_backend::profile::SharedProfile;
@@ -102,6 +102,9 @@ pub(crate) struct Session {
     /// What the session has written and seen, on each shard.
     seen: SeenByShard,
     riding: statement::lane::Riding,
+    /// Its statement is one of the few that may wait on the server for a hot row. Others are let in when the client has its answer, which may
+    /// be all that the row's next change waits for.
+    admitted: Option<OwnedSemaphorePermit>,
     /// The settings with which its statements ride in batches, and the profile that they follow from.
     batch_profile: Option<(SharedProfile, Rc<Profile>)>,
     /// What plans depend on, for the profile that the session had when one was last made.
@@ -153,6 +156,7 @@ impl Session {
             if let Err(error) = self.client.flush().await {
                 return error.into();
             }
+            self.admitted = None;
             if self.client.discard {
                 return SessionEnd::Quit;
             }

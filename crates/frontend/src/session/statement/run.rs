@@ -16,17 +16,19 @@ use super::decide::{self, Answer, Course, Facts, First, Names};
 impl Session {
     /// The way of a statement that may run: decides its course, and runs it.
     pub(super) async fn run_statement(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
+        // In a text of several, the one before has ended.
+        self.admitted = None;
         let row = self.hot_row(statement);
         if row.is_some_and(|row| self.is_hot(row)) && Box::pin(self.run_in_batch(statement, None)).await? {
             return Ok(());
         }
         // Those that hold nothing yet: a transaction that does must not wait here for one that waits for it on the server.
-        let _admitted = match row {
-            Some(row) if self.state.begin.is_some() && self.is_hot(row) => {
-                Some(Box::pin(self.admit_to_row(row)).await?)
-            }
-            _ => None,
-        };
+        if let Some(row) = row
+            && self.state.begin.is_some()
+            && self.is_hot(row)
+        {
+            self.admitted = Some(Box::pin(self.admit_to_row(row)).await?);
+        }
         let _in_flight = row.map(|row| InFlight::begin(&self.shared.hot_rows, row));
         // Shards plan a text that has the session's values in it.
         match self.endpoint.sharding.is_some().then(|| self.splice_state(statement)).flatten() {
