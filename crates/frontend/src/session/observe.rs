@@ -31,8 +31,6 @@ pub(super) struct Ran {
     pub(super) on_lane: bool,
     /// It was one of so many in a batch.
     pub(super) batch: usize,
-    /// It was a text of several statements, each of which was counted when it ended.
-    pub(super) counted: bool,
 }
 
 impl Ran {
@@ -77,9 +75,6 @@ impl Session {
         text: &[u8],
         ended: &Result<(), SessionEnd>,
     ) {
-        if self.ran.counted {
-            return;
-        }
         let now = Instant::now();
         if let Err(end) = ended {
             self.ran.error = self.ran.error.or(error_of(end));

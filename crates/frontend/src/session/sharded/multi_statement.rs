@@ -1,26 +1,30 @@
-//! Texts of several statements that don't all run in one place: they run one by one (`statement::multi_statement`), each with its own plan.
+//! Whether the statements of a text all run in one place. If not, they run one by one (`statement::multi_statement`), each with its own plan.
 
 use weir_plan::Plan;
-use weir_sql::TextKind;
 use weir_sql::ast::{self, StatementKind};
 use weir_sql::visit::{Flow, Node, walk};
+use weir_sql::{Bump, Class, TextKind};
 use weir_wire::Capabilities;
 
 use super::super::Session;
-use super::super::statement::Statement;
+use super::super::statement::{Form, Statement};
 
 impl Session {
-    /// Whether the statements of a text have to run one by one, because they don't all run in one place. Not while the session's
-    /// connections take one statement only: such a text is what can't be taken further apart.
-    pub(in super::super) fn runs_apart(&mut self, statement: &Statement<'_>) -> bool {
-        statement.class.kind == TextKind::Multiple
-            && self.key.capabilities.contains(Capabilities::MULTI_STATEMENTS)
-            && self.is_in_several_places(statement).unwrap_or(false)
+    /// Whether the statements of a text don't all run in one place.
+    pub(in super::super) fn is_in_several_places(&mut self, class: &Class, text: &[u8]) -> bool {
+        let several =
+            class.kind == TextKind::Multiple && self.key.capabilities.contains(Capabilities::MULTI_STATEMENTS);
+        several && self.have_several_places(class, text).unwrap_or(false)
     }
 
-    fn is_in_several_places(&mut self, statement: &Statement<'_>) -> Option<bool> {
+    fn have_several_places(&mut self, class: &Class, text: &[u8]) -> Option<bool> {
         let sharding = self.sharding()?;
         let catalog = sharding.catalog_now();
+        if catalog.databases.is_empty() {
+            return None;
+        }
+        let arena = Bump::new();
+        let statement = &Statement::new(&arena, text, class, self.state.lex, Form::Resolved);
         let parsed = statement.parsed().ok()?;
         let names_sharded = |statement| {
             let mut found = false;
@@ -38,10 +42,10 @@ impl Session {
         let loads = parsed.statements.iter().any(|statement| matches!(statement.kind, StatementKind::Load(_)));
         // What a name stands for is the session's.
         let by_name = |statement: &ast::Statement<'_>| {
-            let kinds = |kind| {
-                matches!(kind, StatementKind::Prepare(_) | StatementKind::Execute(_) | StatementKind::Deallocate(_))
-            };
-            !catalog.databases.is_empty() && kinds(statement.kind)
+            matches!(
+                statement.kind,
+                StatementKind::Prepare(_) | StatementKind::Execute(_) | StatementKind::Deallocate(_)
+            )
         };
         let named = parsed.statements.iter().any(by_name);
         if loads || parsed.statements.len() < 2 || !named && !parsed.statements.iter().any(names_sharded) {

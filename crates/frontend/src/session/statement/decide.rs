@@ -18,8 +18,6 @@ use crate::session::kills::not_understood;
 /// What is done with a statement.
 #[derive(Debug)]
 pub(in crate::session) enum Course {
-    /// Its text has several statements, which take courses of their own.
-    OneByOne,
     /// The session keeps, runs or forgets a text that a client has prepared by SQL.
     SqlPrepare(SqlPrepare),
     /// It concerns the transaction as a whole, on all of its participants.

@@ -7,8 +7,11 @@
 //!    [`super::sharded`] on several shards;
 //! 5. [`residue`]: what the statement has left becomes the session's.
 //!
+//! A text of several statements is either one statement on this way or, from the beginning ([`multi_statement`]), several.
+//!
 //! What must always hold: no stage is entered twice for one statement, and a stage that fails ends the way: what the client is told is
-//! put out in one place, where the command began.
+//! put out in one place, where the command began. What is planned again (a write whose values have become literals, a statement that has
+//! left the batch of its row) has not run before.
 
 pub(in crate::session) mod admit;
 mod answer;

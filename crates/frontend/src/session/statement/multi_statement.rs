@@ -16,16 +16,21 @@ use weir_wire::{Capabilities, Failure, StatusFlags};
 use super::super::Session;
 use super::super::latest::Diagnostics;
 use super::super::outcome::ReplyOutcome;
-use super::super::stopped::{SessionEnd, Stopped};
-use super::{Form, Statement};
+use super::super::stopped::SessionEnd;
 use crate::texts::{ReadText, Several};
 
 /// Flags by which servers tell how they read texts.
 const TOLD: StatusFlags = StatusFlags::NO_BACKSLASH_ESCAPES.union(StatusFlags::ANSI_QUOTES);
 
 impl Session {
-    /// Whether a text has several statements that have to be read one by one.
-    pub(super) fn is_read_apart(&self, read: &ReadText) -> bool {
+    /// Whether a text has several statements that have to run one by one: because that is how they are read or judged, or because they do
+    /// not all run in one place.
+    pub(super) fn runs_apart(&mut self, read: &ReadText, text: &[u8]) -> bool {
+        // A text with hints that end its transaction may have one statement only: it is refused as a whole.
+        self.is_read_apart(read) || !read.hinted && self.is_in_several_places(&read.class, text)
+    }
+
+    fn is_read_apart(&self, read: &ReadText) -> bool {
         let judged = || {
             let oversight = &self.endpoint.oversight;
             oversight.is_read_only() || oversight.rules.has_some()
@@ -47,15 +52,6 @@ impl Session {
         let ended = self.run_each(&payload[..at], &payload[at..]).await;
         self.client.end_replies();
         ended
-    }
-
-    /// The same for a text whose statements turn out to be of several places.
-    pub(super) async fn run_parts(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
-        let Form::Text(text) = &statement.form else { return Ok(()) };
-        let command = [text.head, statement.text].concat();
-        let ended = self.run_one_by_one(&command, text.head.len()).await;
-        self.ran.counted = true;
-        ended.map_err(Stopped::Ended)
     }
 
     async fn run_each(&mut self, head: &[u8], text: &[u8]) -> Result<(), SessionEnd> {

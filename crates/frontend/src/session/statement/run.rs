@@ -50,16 +50,12 @@ impl Session {
             Course::Transaction(act) => Box::pin(self.transact(act, statement)).await,
             Course::Answer(answer) => self.answer(statement, answer).await,
             Course::SqlPrepare(request) => Box::pin(self.run_sql_prepare(statement, request)).await,
-            Course::OneByOne => Box::pin(self.run_parts(statement)).await,
             Course::Refuse(failure) => Err(failure.into()),
         }
     }
 
     /// The course of a statement. `planned`: the same with the text that shards plan.
     async fn course(&mut self, statement: &Statement<'_>, planned: &Statement<'_>) -> Result<Course, Stopped> {
-        if self.runs_apart(statement) {
-            return Ok(Course::OneByOne);
-        }
         let prepared = |name: &str| self.state.sql_prepared.contains_key(name);
         let savepoint = |name: &[u8]| self.transaction.has_savepoint(name);
         let names = Names { prepared: &prepared, savepoint: &savepoint };

@@ -26,7 +26,7 @@ impl Session {
         };
         self.learn_reading(&payload[at..]).await?;
         let read = self.shared.read(&payload[at..], self.state.lex);
-        if self.is_read_apart(&read) {
+        if self.runs_apart(&read, &payload[at..]) {
             return Box::pin(self.run_one_by_one(payload, at)).await;
         }
         let begun = self.statement_begins();
@@ -35,7 +35,6 @@ impl Session {
             return Box::pin(self.weir_statement(&statement)).await;
         }
         let ended = self.run_text(payload, at, &read).await;
-        self.note_accounts(&read.class);
         self.statement_ends(begun, &read.digested, &payload[at..], &ended);
         ended
     }
@@ -48,6 +47,7 @@ impl Session {
             Err(stopped) => self.stopped(stopped),
         };
         self.tell_own_tls(held, false);
+        self.note_accounts(&read.class);
         ended
     }
 

@@ -50,7 +50,6 @@ fn told(course: &Course) -> String {
         Course::Transaction(act) => format!("{act:?}"),
         Course::SqlPrepare(request) => format!("{request:?}"),
         Course::Refuse(failure) => format!("error {}", failure.code),
-        Course::OneByOne => "one by one".to_owned(),
     }
 }
 
