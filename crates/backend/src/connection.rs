@@ -23,9 +23,9 @@ use weir_wire::stmt::query_payload;
 use weir_wire::{Capabilities, Command, Failure, Fault};
 
 use crate::pool_key::PoolKey;
+use crate::prepared::{Prepared, StatementKey};
 use crate::profile::{CLIENT_TRACKS, Profile, SharedProfile, set_texts};
 use crate::server::Server;
-use crate::statement::{Prepared, StatementKey};
 use crate::transport::Stream;
 
 mod open;

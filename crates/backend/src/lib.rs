@@ -20,11 +20,11 @@ pub mod metrics;
 pub mod monitor;
 pub mod pool;
 pub mod pool_key;
+pub mod prepared;
 pub mod profile;
 pub mod pulse;
 pub mod rights;
 pub mod server;
-pub mod statement;
 pub mod tables;
 pub mod transport;
 

@@ -11,7 +11,7 @@ use weir_admin::network::Network;
 use weir_topology::Level;
 use weir_wire::auth::{Account, AuthPlugin, Credential, Password, caching_sha2};
 
-use crate::verified::Verified;
+use crate::login_cache::Verified;
 
 /// A user of the configuration.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use weir_admin::WorkerStatistics;
-use weir_backend::statement::StatementKeys;
+use weir_backend::prepared::StatementKeys;
 use weir_exec::hot_rows::heat::RowsOfWorker;
 use weir_exec::read::Collations;
 use weir_sql::LexMode;

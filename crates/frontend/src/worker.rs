@@ -17,7 +17,7 @@ use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::counts::PoolCounts;
 use weir_backend::lanes::LaneSettings;
 use weir_backend::pool::PoolSettings;
-use weir_backend::statement::StatementKeys;
+use weir_backend::prepared::StatementKeys;
 use weir_backend::{Lanes, Pool, Replaceable, Server};
 use weir_exec::hot_rows::heat::RowsOfWorker;
 use weir_exec::read::Collations;
@@ -237,5 +237,5 @@ async fn serve(shared: Rc<Shared>, client: Incoming, handle: Arc<SessionHandle>)
         return;
     }
     // On the heap: the state machine of a session is large, and there are many.
-    Box::pin(session::login::serve(entered.shared.clone(), client, entered.handle.clone())).await;
+    Box::pin(session::begin::serve(entered.shared.clone(), client, entered.handle.clone())).await;
 }

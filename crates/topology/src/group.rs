@@ -8,8 +8,8 @@ use tokio::sync::{Notify, watch};
 use weir_backend::Server;
 use weir_backend::server::Health;
 
-use crate::decide::{Fact, State, decide, takes_writes};
 use crate::history::History;
+use crate::roles::{Fact, State, decide, takes_writes};
 use crate::settings::{GroupSettings, MemberSettings};
 use crate::view::{Member, Role, View};
 

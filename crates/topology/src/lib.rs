@@ -1,6 +1,6 @@
 //! Groups of servers: who writes, who reads, how far behind each reader is, and which of them a read may ask.
 //!
-//! Facts come from the monitor ([`weir_backend::monitor`]); [`decide`] turns them into a [`View`], a snapshot that workers
+//! Facts come from the monitor ([`weir_backend::monitor`]); [`roles`] turns them into a [`View`], a snapshot that workers
 //! read without locks; [`choose`] picks a server for one read of one session. Both are pure functions of facts and times.
 //!
 //! What must always hold: a read at level `session` is sent to a server that has all that its session has written and seen,
@@ -8,11 +8,11 @@
 #![forbid(unsafe_code)]
 
 pub mod choose;
-pub mod decide;
 mod group;
 mod history;
 mod level;
 mod positions;
+pub mod roles;
 mod seen;
 mod settings;
 mod view;

@@ -13,7 +13,7 @@ use weir_wire::{Command, Failure, Malformed, StatusFlags};
 
 use super::Connection;
 use crate::connect::server_failure;
-use crate::statement::Prepared;
+use crate::prepared::Prepared;
 
 /// The most bytes of a reply that Weir reads for its own use.
 const MAX_OWN_REPLY: usize = 32 * 1024 * 1024;

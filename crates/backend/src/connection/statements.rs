@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Connection;
-use crate::statement::{Execution, Prepared, StatementKey};
+use crate::prepared::{Execution, Prepared, StatementKey};
 
 impl Connection {
     /// Closes the statement here if it can't be executed as it was prepared: MySQL takes the types of expressions from what was executed

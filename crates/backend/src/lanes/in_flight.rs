@@ -9,7 +9,7 @@ use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
 use weir_wire::{Capabilities, Malformed, StatusFlags};
 
 use super::ride::{Elsewhere, Ride};
-use crate::statement::StatementKey;
+use crate::prepared::StatementKey;
 
 /// What a command in flight is for.
 #[derive(Debug)]

@@ -23,7 +23,7 @@ use super::learn::{SharedLearnt, Unfit};
 use super::ride::{Arrived, Elsewhere, Ride};
 use crate::connection::Connection;
 use crate::pool::Lease;
-use crate::statement::{Prepared, StatementKey};
+use crate::prepared::{Prepared, StatementKey};
 
 /// The largest reply that is handed out, in bytes; a larger one is read and dropped, and its statement run elsewhere.
 const MAX_REPLY: usize = 64 * 1024;

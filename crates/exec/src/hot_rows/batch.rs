@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weir_backend::Lease;
+use weir_backend::prepared::{self, StatementKey};
 use weir_backend::profile::SharedProfile;
-use weir_backend::statement::{self, StatementKey};
 use weir_wire::error::codes;
 use weir_wire::packets::{SessionChange, SessionChanges};
 use weir_wire::stmt::{Execute, query_payload};
@@ -441,6 +441,6 @@ fn as_execution<'a>(
     execute: &'a Execute<'a>,
     types: Option<&'a Rc<[u8]>>,
     session: u32,
-) -> statement::Execution<'a> {
-    statement::Execution { key, execute, types, untyped: false, session, retypes: false }
+) -> prepared::Execution<'a> {
+    prepared::Execution { key, execute, types, untyped: false, session, retypes: false }
 }

@@ -6,8 +6,8 @@
 use std::rc::Rc;
 use std::task::Poll;
 
+use weir_backend::prepared::{Execution, StatementKey};
 use weir_backend::profile::SharedProfile;
-use weir_backend::statement::{Execution, StatementKey};
 use weir_plan::Read;
 use weir_wire::stmt::{Execute, Picked, has_untyped, query_payload};
 use weir_wire::{Capabilities, Failure};

@@ -13,7 +13,7 @@ use weir_wire::reply::ReplyKind;
 use super::Session;
 use super::state::SessionState;
 use super::stopped::SessionEnd;
-use crate::login::{self, LoggedIn, LoginError, PASSED};
+use crate::client_login::{self, LoggedIn, LoginError, PASSED};
 
 impl Session {
     /// COM_INIT_DB.
@@ -124,10 +124,10 @@ impl Session {
             None => self.nonce,
         };
         let greeted = Greeted { nonce, plugin: None };
-        let (user, unproved) = login::prove(
+        let (user, unproved) = client_login::prove(
             &endpoint,
             &mut self.client,
-            login::Origin { session: self.handle.id, peer: &peer },
+            client_login::Origin { session: self.handle.id, peer: &peer },
             &request.user,
             greeted,
             offer,
@@ -142,7 +142,7 @@ impl Session {
             })?;
         }
         let password = unproved.clone().or_else(|| endpoint.accounts.password(&user));
-        self.password = password.ok_or_else(|| login::access_denied(&user, &peer, true))?;
+        self.password = password.ok_or_else(|| client_login::access_denied(&user, &peer, true))?;
         self.key.user = user.as_bytes().into();
         self.riding.forget_lanes();
         self.collation = request.collation.unwrap_or(self.collation);

@@ -14,7 +14,7 @@ use weir_wire::reply::ReplyKind;
 use weir_wire::{Capabilities, Command, Failure, Fault, StatusFlags};
 
 use super::Session;
-use super::killer::Killer;
+use super::kill_on_server::Killer;
 use super::latest::Left;
 use super::outcome::ReplyOutcome;
 use super::relay::{Broken, ER_OPTION_PREVENTS_STATEMENT, Relay};

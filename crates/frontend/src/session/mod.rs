@@ -8,16 +8,17 @@
 //! States: logging in, idle, running a command, ended.
 
 mod again;
+pub(crate) mod begin;
 mod commands;
 mod condition;
+mod confirm_login;
 mod connection;
 mod deadline;
 mod diagnostics;
 mod follow;
-mod killer;
-mod kills;
+mod kill_on_server;
+mod kill_statement;
 mod latest;
-pub(crate) mod login;
 mod observe;
 mod outcome;
 mod own_variables;
@@ -34,7 +35,6 @@ mod stopped;
 mod syntax;
 mod tls_status;
 mod transaction;
-mod verify;
 
 use std::rc::Rc;
 use std::sync::Arc;

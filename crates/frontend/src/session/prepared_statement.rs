@@ -6,8 +6,8 @@ use std::rc::{Rc, Weak};
 
 use weir_admin::digests::Digested;
 use weir_backend::lanes::Group;
+use weir_backend::prepared::StatementKey;
 use weir_backend::profile::SharedProfile;
-use weir_backend::statement::StatementKey;
 use weir_sql::hot_row::{HotText, TransactionHints};
 use weir_sql::{Class, RoutingHint};
 use weir_wire::Failure;

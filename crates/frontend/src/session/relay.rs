@@ -20,7 +20,7 @@ use weir_wire::stmt::PrepareOk;
 use weir_wire::{Capabilities, Failure, Malformed, StatusFlags};
 
 use super::deadline::Deadline;
-use super::killer::KilledQuery;
+use super::kill_on_server::KilledQuery;
 use super::outcome::ReplyOutcome;
 use crate::client::{Client, ClientError, FLUSH_AT};
 

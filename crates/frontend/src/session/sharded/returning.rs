@@ -3,7 +3,7 @@
 //! What must always hold: rows of one shard are handed on as they come, as its server does; those of several are told only once all of
 //! them have written theirs.
 
-use weir_backend::statement::StatementKey;
+use weir_backend::prepared::StatementKey;
 use weir_catalog::ShardId;
 use weir_exec::write::Returned;
 use weir_exec::{LeftId, MultiShardResult, Request};

@@ -14,7 +14,7 @@ use weir_wire::auth::Password;
 
 use super::super::Session;
 use super::super::condition::Condition;
-use super::super::killer::{KilledQuery, Killer};
+use super::super::kill_on_server::{KilledQuery, Killer};
 use super::super::relay;
 use super::super::stopped::{SessionEnd, Stopped};
 use crate::client::Client;

@@ -13,7 +13,7 @@ use super::super::own_variables::{self, OwnVariable};
 use super::super::transaction::kind::{Ends, TransactionStatement};
 use super::sql_prepare::{self, SqlPrepare};
 use super::{Form, Statement};
-use crate::session::kills::not_understood;
+use crate::session::kill_statement::not_understood;
 
 /// What is done with a statement.
 #[derive(Debug)]

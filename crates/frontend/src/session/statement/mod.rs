@@ -33,7 +33,7 @@ mod text;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use weir_backend::statement::StatementKey;
+use weir_backend::prepared::StatementKey;
 use weir_catalog::Constant;
 use weir_exec::Request;
 use weir_sql::hot_row::HotText;

@@ -9,7 +9,7 @@ use std::rc::{Rc, Weak};
 use weir_admin::digests::Digested;
 use weir_backend::Profile;
 use weir_backend::lanes::MAX_COMMAND;
-use weir_backend::statement::{Prepared, StatementKey};
+use weir_backend::prepared::{Prepared, StatementKey};
 use weir_sql::hot_row::{HotText, TransactionHints};
 use weir_sql::{Bump, Class, Effects, Pins, RoutingHint, StateValues, TextKind, classify};
 use weir_wire::error::codes;

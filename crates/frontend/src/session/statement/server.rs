@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use weir_backend::statement::{self, StatementKey};
+use weir_backend::prepared::{self, StatementKey};
 use weir_exec::SQL_PREPARED;
 use weir_exec::write::Generator;
 use weir_sql::{Effects, RoutingHint};
@@ -149,7 +149,7 @@ impl Session {
         let Execution { key, execute, types, untyped, session, .. } = *run;
         let mariadb = self.identity.mariadb;
         let retypes = mariadb && statement.class.effects.contains(Effects::RUNS_OTHERS);
-        let execution = statement::Execution { key, execute, types, untyped, session, retypes };
+        let execution = prepared::Execution { key, execute, types, untyped, session, retypes };
         self.have_connection().await?;
         self.connection().close_if_unfit(&execution, mariadb);
         let server_id = self.have_statement(key).await?;

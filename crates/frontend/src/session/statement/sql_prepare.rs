@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use weir_backend::prepared::StatementKey;
 use weir_backend::profile::charset_of;
-use weir_backend::statement::StatementKey;
 use weir_catalog::Constant;
 use weir_sql::ast::{ExecuteSource, Expr, ExprKind, StatementKind};
 use weir_sql::{Bump, Class, Effects, Pins, TextKind, classify};

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use weir_backend::statement::StatementKey;
+use weir_backend::prepared::StatementKey;
 use weir_sql::{Class, Effects};
 use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;

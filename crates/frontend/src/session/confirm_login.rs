@@ -1,7 +1,7 @@
 //! Before a client is let in: a server's word that its user may log in now, and what the account demands of the client.
 //!
 //! What must always hold: nobody is let in whom the home shard's server would refuse at that moment, as far as Weir can
-//! ask it: see [`crate::verified`]. While no server can be reached nothing is taken from a user either: each connection made
+//! ask it: see [`crate::login_cache`]. While no server can be reached nothing is taken from a user either: each connection made
 //! later is a login of its own.
 
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use weir_wire::auth::{Channel, Password};
 use weir_wire::error::codes;
 
 use super::Session;
-use crate::login;
-use crate::verified::Demands;
+use crate::client_login;
+use crate::login_cache::Demands;
 
 impl Session {
     /// Lets the session's user in, or not. `told`: the client has told the password, and nothing has proved it.
@@ -30,7 +30,7 @@ impl Session {
                 }
                 endpoint.metrics.denied.inc();
                 endpoint.accounts.forget_if(&self.user, &password);
-                return Err(login::access_denied(&self.user, &self.peer, !password.is_empty()));
+                return Err(client_login::access_denied(&self.user, &self.peer, !password.is_empty()));
             }
         };
         self.meet(&demands)?;
@@ -82,7 +82,7 @@ impl Session {
     fn meet(&self, demands: &Demands) -> Result<(), Failure> {
         if demands.tls && self.client.stream().channel() != Channel::Secure {
             self.endpoint.metrics.denied.inc();
-            return Err(login::access_denied(&self.user, &self.peer, !self.password.is_empty()));
+            return Err(client_login::access_denied(&self.user, &self.peer, !self.password.is_empty()));
         }
         let most = demands.max_user_connections;
         if most > 0 && self.endpoint.registry.sessions_of(&self.user) > most {

@@ -18,9 +18,9 @@ use super::Session;
 use super::state::SessionState;
 use super::statement::lane::Riding;
 use crate::client::Client;
+use crate::client_login::{self, LoggedIn, LoginError, Origin, PASSED};
 use crate::endpoint::Endpoint;
 use crate::incoming::{Incoming, Peer, Socket};
-use crate::login::{self, LoggedIn, LoginError, Origin, PASSED};
 use crate::shared::Shared;
 
 /// Serves a client to its end.
@@ -36,7 +36,7 @@ async fn begin(shared: Rc<Shared>, incoming: Incoming, handle: Arc<SessionHandle
     let bound = endpoint.settings.load().handshake_timeout;
     let logging_in = async {
         let (mut client, peer) = arrive(&shared, incoming, &handle).await?;
-        let outcome = login::log_in(&endpoint, &mut client, &handle, &peer).await;
+        let outcome = client_login::log_in(&endpoint, &mut client, &handle, &peer).await;
         Some(admit(&shared, client, &handle, peer, outcome).await)
     };
     match tokio::time::timeout(bound, Box::pin(logging_in)).await {
@@ -70,7 +70,7 @@ async fn arrive(shared: &Shared, incoming: Incoming, handle: &SessionHandle) -> 
         Socket::Unix(socket) => Stream::Unix(tokio::net::UnixStream::from_std(socket).ok()?),
     };
     if proxied {
-        match login::read_proxy_header(&mut stream).await {
+        match client_login::read_proxy_header(&mut stream).await {
             Ok(Some(source)) => {
                 peer = Peer::Tcp(source.ip(), source.port());
                 handle.info().host = peer.shown();
@@ -105,12 +105,17 @@ async fn admit(
         Err(error) => return Err(error),
     };
     if let Err(failure) = session.enter(&logged_in).await {
-        login::audit_refusal(&session.endpoint, Origin { session: handle.id, peer: &peer }, &logged_in.user, &failure);
+        client_login::audit_refusal(
+            &session.endpoint,
+            Origin { session: handle.id, peer: &peer },
+            &logged_in.user,
+            &failure,
+        );
         return Err(Box::new((session.client, failure.into())));
     }
     session.login_ok();
     let said = match session.client.flush().await {
-        Ok(()) => login::start_compression(&mut session.client, &response, &shared.contexts),
+        Ok(()) => client_login::start_compression(&mut session.client, &response, &shared.contexts),
         Err(error) => Err(error),
     };
     match said {
@@ -134,7 +139,7 @@ fn enter_user(endpoint: &Endpoint, origin: Origin<'_>, user: &str) -> Result<Use
         endpoint.metrics.refused.inc();
         let message = format!("User {user} already has more than 'max_user_connections' active connections");
         let failure = Failure::client(codes::ER_TOO_MANY_USER_CONNECTIONS, message);
-        login::audit_refusal(endpoint, origin, user, &failure);
+        client_login::audit_refusal(endpoint, origin, user, &failure);
         failure
     })
 }
@@ -151,7 +156,7 @@ fn open(
     let identity = endpoint.identity();
     let password = logged_in.unproved.clone().or_else(|| endpoint.accounts.password(&user));
     let (Some(identity), Some(password)) = (identity, password) else {
-        return Err(Box::new((client, login::access_denied(&user, &peer, true).into())));
+        return Err(Box::new((client, client_login::access_denied(&user, &peer, true).into())));
     };
     let user_entry = match enter_user(&endpoint, Origin { session: handle.id, peer: &peer }, &user) {
         Ok(entry) => entry,
