@@ -69,7 +69,7 @@ pub(crate) fn taken(kept: Vec<Vec<u8>>, from: &[u8], to: &[u8]) -> Vec<Vec<u8>> 
         .filter(|packet| packet.len() < LONGEST)
         .map(|mut packet| {
             crate::reply::replace(&mut packet, from, to);
-            let holds = |word: &[u8]| packet.windows(word.len()).any(|part| part == word);
+            let holds = |word: &[u8]| memchr::memmem::find(&packet, word).is_some();
             if holds(b"The statement (") || holds(b"statement handler (") { HOLDS_ID.to_vec() } else { packet }
         })
         .collect()

@@ -419,14 +419,9 @@ pub(crate) fn read_field_list(packets: &mut Packets, capabilities: u32) -> Resul
 /// Replaces `from` by `to`, of the same length, wherever it occurs.
 pub(crate) fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
     assert_eq!(from.len(), to.len(), "lengths would betray the name");
-    let mut start = 0;
-    while start + from.len() <= bytes.len() {
-        if &bytes[start..start + from.len()] == from {
-            bytes[start..start + from.len()].copy_from_slice(to);
-            start += from.len();
-        } else {
-            start += 1;
-        }
+    let found: Vec<usize> = memchr::memmem::find_iter(bytes, from).collect();
+    for start in found {
+        bytes[start..start + from.len()].copy_from_slice(to);
     }
 }
 

@@ -27,6 +27,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
+use memchr::memmem;
+
 use crate::client::{Address, Packets, put_lenenc_bytes};
 use crate::login::{self, Greeting, Login, Opening, caps};
 use crate::raw;
@@ -140,13 +142,13 @@ impl Session {
     }
 
     fn expand(&self, step: &str) -> String {
-        let mut text = step.replace("{db}", &self.database).replace("{cid}", &self.connection_id().to_string());
-        expand_counted(&mut text, "{x:", |count| "x".repeat(count));
-        expand_counted(&mut text, "{cols:", |count| {
+        let text = step.replace("{db}", &self.database).replace("{cid}", &self.connection_id().to_string());
+        let text = expand_counted(&text, "{cols:", |count| {
             let numbers: Vec<String> = (1..=count).map(|number| number.to_string()).collect();
             numbers.join(",")
         });
-        text
+        // Last: what is many megabytes long is not looked through.
+        expand_counted(&text, "{x:", |count| "x".repeat(count))
     }
 
     fn dispatch(&mut self, step: &str) -> std::io::Result<Vec<Set>> {
@@ -205,9 +207,10 @@ impl Session {
     }
 
     fn note_locks(&mut self, text: &str) {
-        let names =
-            text.split("GET_LOCK('").skip(1).filter_map(|rest| rest.split_once('\'')).map(|(name, _)| name.to_owned());
-        self.locks.extend(names);
+        const CALL: &str = "GET_LOCK('";
+        for at in memmem::find_iter(text.as_bytes(), CALL) {
+            self.locks.extend(text[at + CALL.len()..].split_once('\'').map(|(name, _)| name.to_owned()));
+        }
     }
 
     /// The user locks that the session has.
@@ -370,22 +373,29 @@ impl Session {
 }
 
 /// Replaces each `{word:NUMBER}` (`opening` is `{word:`).
-fn expand_counted(text: &mut String, opening: &str, make: impl Fn(usize) -> String) {
-    while let Some(start) = text.find(opening) {
-        let end = start + text[start..].find('}').expect("a closing brace");
-        let count: usize = text[start + opening.len()..end].parse().expect("a number");
-        text.replace_range(start..=end, &make(count));
+fn expand_counted(text: &str, opening: &str, make: impl Fn(usize) -> String) -> String {
+    let mut parts = text.split(opening);
+    let mut expanded = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (count, rest) = part.split_once('}').expect("a closing brace");
+        expanded.push_str(&make(count.parse().expect("a number")));
+        expanded.push_str(rest);
     }
+    expanded
 }
 
 /// The bytes of a statement, with each `{b:e9}` replaced by its byte.
 fn statement_bytes(text: &str) -> Vec<u8> {
-    let mut parts = text.split("{b:");
-    let mut bytes = parts.next().unwrap_or("").as_bytes().to_vec();
-    for part in parts {
-        bytes.push(u8::from_str_radix(&part[..2], 16).expect("two hex digits"));
-        bytes.extend_from_slice(&part.as_bytes()[3..]);
+    const OPENING: &str = "{b:";
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = 0;
+    for at in memmem::find_iter(text.as_bytes(), OPENING) {
+        bytes.extend_from_slice(&text.as_bytes()[rest..at]);
+        let digits = at + OPENING.len();
+        bytes.push(u8::from_str_radix(&text[digits..digits + 2], 16).expect("two hex digits"));
+        rest = digits + 3;
     }
+    bytes.extend_from_slice(&text.as_bytes()[rest..]);
     bytes
 }
 
@@ -402,12 +412,19 @@ enum Value {
 
 /// Reads values separated by commas that are outside quotes.
 fn parse_values(text: &str) -> Vec<Value> {
-    let mut quoted = false;
-    let parts = text.split(|c| {
-        quoted ^= c == '\'';
-        c == ',' && !quoted
-    });
-    parts.map(str::trim).filter(|part| !part.is_empty()).map(parse_value).collect()
+    let (mut quoted, mut begin, mut parts) = (false, 0, Vec::new());
+    for at in memchr::memchr2_iter(b'\'', b',', text.as_bytes()) {
+        match text.as_bytes()[at] {
+            b'\'' => quoted = !quoted,
+            _ if quoted => {}
+            _ => {
+                parts.push(&text[begin..at]);
+                begin = at + 1;
+            }
+        }
+    }
+    parts.push(&text[begin..]);
+    parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).map(parse_value).collect()
 }
 
 fn parse_value(text: &str) -> Value {
