@@ -26,8 +26,11 @@ pub fn holds_secret(text: &[u8], mode: LexMode) -> bool {
 fn tells_of_secret(name: &[u8]) -> bool {
     const PARTS: [&[u8]; 7] =
         [b"password", b"passwd", b"identified", b"secret", b"authentication_string", b"auth_string", b"encrypt"];
-    let has = |part: &[u8]| name.windows(part.len()).any(|found| found.eq_ignore_ascii_case(part));
-    PARTS.into_iter().any(has)
+    // A name that no server would take may be megabytes long.
+    let begins = |part: &[u8]| memchr::memchr2_iter(part[0], part[0].to_ascii_uppercase(), name);
+    let has =
+        |part: &[u8], at: usize| name[at..].get(..part.len()).is_some_and(|found| found.eq_ignore_ascii_case(part));
+    PARTS.into_iter().any(|part| begins(part).any(|at| has(part, at)))
 }
 
 /// A password that was written without quotes: the server refuses it, but it is one.

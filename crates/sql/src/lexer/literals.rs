@@ -5,6 +5,9 @@
 
 use super::{Lexer, TokenKind, is_name_byte};
 
+/// So many bytes of a string are looked at one by one.
+const SHORT: usize = 32;
+
 impl Lexer<'_> {
     /// `x'…'` or `b'…'`: nothing but digits may stand between the quotes.
     pub(super) fn quoted_digits(&mut self, kind: TokenKind, is_digit: fn(u8) -> bool) -> TokenKind {
@@ -72,8 +75,16 @@ impl Lexer<'_> {
     /// backslash.
     pub(super) fn string(&mut self, quote: u8, kind: TokenKind) -> TokenKind {
         let escape = if kind == TokenKind::String && !self.mode.no_backslash_escapes { b'\\' } else { quote };
-        let mut at = self.pos + 1;
+        let has_pairs = self.mode.lead_bytes.has_pairs();
+        let (begin, mut at) = (self.pos + 1, self.pos + 1);
         while at < self.limit {
+            // Literals may be megabytes long; most are so short that a search does not pay.
+            if !has_pairs && at - begin > SHORT {
+                match memchr::memchr2(quote, escape, &self.sql[at..self.limit]) {
+                    Some(next) => at += next,
+                    None => break,
+                }
+            }
             let byte = self.sql[at];
             if byte == quote {
                 if at + 1 < self.limit && self.sql[at + 1] == quote {
@@ -84,7 +95,10 @@ impl Lexer<'_> {
                 return kind;
             }
             let two = byte == escape
-                || (byte >= 0x80 && at + 1 < self.limit && self.mode.lead_bytes.is_pair(byte, self.sql[at + 1]));
+                || (has_pairs
+                    && byte >= 0x80
+                    && at + 1 < self.limit
+                    && self.mode.lead_bytes.is_pair(byte, self.sql[at + 1]));
             at += if two { 2 } else { 1 };
         }
         self.unterminated()
