@@ -161,11 +161,15 @@ impl Session {
 
     /// Commits behind a statement whose OK stands behind `mark`, and puts one OK for both.
     async fn commit_quietly(&mut self, mark: crate::client::Mark) -> Result<(), Stopped> {
-        // MySQL's COMMIT clears them.
-        self.learn_what_was_left(false).await?;
+        // Until the COMMIT has succeeded: whatever fails first, the client must not have this OK.
         let said = self.client.output.split_off(mark.length);
+        // MySQL's COMMIT clears the diagnostics.
+        let learnt = self.learn_what_was_left(false).await;
         let latest = self.state.latest.clone();
-        let committed = self.run_quietly("COMMIT").await;
+        let committed = match learnt {
+            Ok(()) => self.run_quietly("COMMIT").await,
+            Err(failure) => Err(failure.into()),
+        };
         self.client.take_back(mark);
         let committed = committed?;
         let capabilities = self.client.capabilities;
