@@ -5,7 +5,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
 use libtest_mimic::{Arguments, Trial};
@@ -14,6 +14,8 @@ use libtest_mimic::{Arguments, Trial};
 const HEAVY_AT_ONCE: usize = 2;
 /// Other tests at once, beside them.
 const LIGHT_AT_ONCE: usize = 3;
+/// Heavy tests at once when no others are left.
+const HEAVY_ALONE: usize = 3;
 /// How many of the slowest are shown.
 const SHOWN: usize = 20;
 /// A file that gets a line for each test: its seconds and its name.
@@ -50,12 +52,15 @@ pub(crate) fn run(arguments: &Arguments, trials: Vec<Trial>) -> bool {
     heavy.sort_by_key(|trial| heaviness(trial.name()));
     let wanted = |trials: &[Trial]| trials.iter().any(|trial| !arguments.is_filtered_out(trial));
     if arguments.list || !wanted(&heavy) || !wanted(&light) {
+        HEAVY_TURNS.allow(usize::MAX);
         return !libtest_mimic::run(&with_threads(arguments, LIGHT_AT_ONCE), heavy.into_iter().chain(light).collect())
             .has_failed();
     }
+    HEAVY_TURNS.allow(arguments.test_threads.unwrap_or(HEAVY_AT_ONCE));
     std::thread::scope(|scope| {
-        let beside = scope.spawn(|| libtest_mimic::run(&with_threads(arguments, HEAVY_AT_ONCE), heavy));
+        let beside = scope.spawn(|| libtest_mimic::run(&with_threads(arguments, HEAVY_ALONE), heavy));
         let light = libtest_mimic::run(&with_threads(arguments, LIGHT_AT_ONCE), light);
+        HEAVY_TURNS.allow(arguments.test_threads.unwrap_or(HEAVY_ALONE));
         let heavy = beside.join();
         !light.has_failed() && heavy.is_ok_and(|heavy| !heavy.has_failed())
     })
@@ -65,6 +70,39 @@ fn with_threads(arguments: &Arguments, threads: usize) -> Arguments {
     Arguments { test_threads: arguments.test_threads.or(Some(threads)), ..arguments.clone() }
 }
 
+/// The turns of heavy tests: as long as others run beside them, some of their threads wait.
+static HEAVY_TURNS: Turns = Turns { running: Mutex::new((0, HEAVY_AT_ONCE)), changed: Condvar::new() };
+
+struct Turns {
+    /// How many have a turn, and how many may.
+    running: Mutex<(usize, usize)>,
+    changed: Condvar,
+}
+
+impl Turns {
+    fn take(&self) -> Turn<'_> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let may = self.changed.wait_while(running, |(running, most)| running >= most);
+        may.unwrap_or_else(PoisonError::into_inner).0 += 1;
+        Turn(self)
+    }
+
+    fn allow(&self, most: usize) {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).1 = most;
+        self.changed.notify_all();
+    }
+}
+
+/// A turn, given back when it is dropped.
+struct Turn<'a>(&'a Turns);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.running.lock().unwrap_or_else(PoisonError::into_inner).0 -= 1;
+        self.0.changed.notify_one();
+    }
+}
+
 /// How long each test took.
 #[derive(Default)]
 pub(crate) struct Pace {
@@ -72,8 +110,9 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Runs a test and notes its time.
+    /// Runs a test when it is its turn, and notes its time.
     pub(crate) fn time<T>(&self, name: &str, test: impl FnOnce() -> T) -> T {
+        let _turn = heaviness(name).map(|_| HEAVY_TURNS.take());
         let start = Instant::now();
         let result = test();
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
