@@ -40,7 +40,7 @@ pub(crate) fn wanted(planner: &Planner<'_>) -> Result<Option<InformationQuery>, 
     {
         let name = String::from_utf8_lossy(name);
         return Err(Need::OneServer.refused(format!(
-            "information_schema.{name} tells what one server keeps of its tables, and there are several: say SET weir_shard = 'name' to \
+            "information_schema.{name} shows what one server knows of its tables, and there are several: use SET weir_shard = 'name' to \
              ask one of them"
         )));
     }
@@ -63,8 +63,7 @@ pub(crate) fn wanted(planner: &Planner<'_>) -> Result<Option<InformationQuery>, 
         return match whole {
             true => Ok(None),
             false => Err(Need::RowsInOnePlace.refused(
-                "What information_schema tells of sharded databases is put together of several shards, which is done for queries that \
-                 read no sharded tables: ask for it with a SELECT of its own",
+                "information_schema of sharded databases can be read only by a SELECT that reads no sharded tables: use a SELECT of its own",
             )),
         };
     }
@@ -74,6 +73,6 @@ pub(crate) fn wanted(planner: &Planner<'_>) -> Result<Option<InformationQuery>, 
         return Ok(None);
     }
     let edits = edits::edits(planner, &informed);
-    let reason = "information_schema of one server does not tell of all shards".to_owned();
+    let reason = "information_schema of one server does not describe all shards".to_owned();
     Ok(Some(InformationQuery { home, tables: informed, edits, reason }))
 }

@@ -11,8 +11,7 @@ use crate::{Need, Plan, Refusal};
 impl Planner<'_> {
     /// LOCK TABLES: one shard can, if what is written is there alone, and what is only read is there too.
     pub(crate) fn lock_tables(self, lock: &LockTables<'_>) -> Result<Plan, Refusal> {
-        const WAY_OUT: &str = "under them servers allow no distributed transaction. mysqldump does without by --single-transaction \
-                               --skip-add-locks; for dumps that have such statements already, SET weir_lock_tables = 'ignore'";
+        const WAY_OUT: &str = "servers allow no distributed transaction while tables are locked. With mysqldump, use --single-transaction --skip-add-locks; for dumps that already have such statements, SET weir_lock_tables = 'ignore'";
         let refuse = |why: String| Err(Need::OneServer.refused(format!("LOCK TABLES: {why}, and {WAY_OUT}")));
         let (mut needed, mut able): (Vec<ShardId>, Option<Vec<ShardId>>) = (Vec::new(), None);
         for locked in lock.tables {

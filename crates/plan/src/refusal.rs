@@ -75,7 +75,7 @@ impl Refusal {
             Refusal::Failure(failure) => Ok(failure),
             Refusal::NotSupported { message, .. } => Ok(Failure::client(codes::ER_NOT_SUPPORTED_YET, message)),
             Refusal::NeedsWorkbench(reason) => Ok(not_supported(format!(
-                "This statement needs rows of several shards in one place, which Weir can't do yet: {reason}. Name the shard keys in WHERE and ON, \
+                "This statement needs rows of several shards in one place, which is not supported: {reason}. Name the shard keys in WHERE and ON, \
                  so that one shard has all of its rows (WEIR EXPLAIN tells where they are), make small tables that others are joined with GLOBAL, \
                  or read the rows with statements of one table each"
             ))),
@@ -92,7 +92,7 @@ mod tests {
     fn a_statement_whose_rows_are_apart_is_told_what_to_do() {
         let failure = Refusal::NeedsWorkbench("a UNION".to_owned()).into_failure().expect("nothing has to be learnt");
         assert_eq!((failure.code, &failure.sqlstate), (1235, b"42000"));
-        for words in ["can't do yet: a UNION. ", "Name the shard keys", "WEIR EXPLAIN", "GLOBAL", "one table each"] {
+        for words in ["is not supported: a UNION. ", "Name the shard keys", "WEIR EXPLAIN", "GLOBAL", "one table each"] {
             assert!(failure.message.contains(words), "{}", failure.message);
         }
     }

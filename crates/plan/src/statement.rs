@@ -325,7 +325,7 @@ impl<'a> Planner<'a> {
             }
             _ => match (Planner { statement, ..self }).of_kind() {
                 Ok(Plan::Show) => Err(Need::OtherForm.refused(
-                    "SET STATEMENT before what tells of a sharded database is not supported: leave SET STATEMENT out",
+                    "SET STATEMENT before SHOW and the like in a sharded database is not supported: leave SET STATEMENT out",
                 )),
                 Ok(plan @ (Plan::Home | Plan::Route(_) | Plan::Define)) => Ok(plan),
                 Ok(_) => self.on_one_shard("SET STATEMENT"),

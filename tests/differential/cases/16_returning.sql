@@ -100,7 +100,7 @@ INSERT INTO t (id, v) VALUES (201, 0), (202, 0), (203, 3), (204, 5) RETURNING id
 -- refused: RETURNING of INSERT IGNORE
 INSERT IGNORE INTO t (id, v) VALUES (301, 0), (302, 0), (303, 3), (4, 5) RETURNING id, v;
 -- mariadb
--- refused: RETURNING of what differs
+-- refused: RETURNING of a value that differs
 INSERT INTO t (id, v) VALUES (401, 0), (402, 0), (403, 3), (404, 5) RETURNING id, CONNECTION_ID();
 -- mariadb
 INSERT INTO t (id, v) VALUES (401, 0), (402, 0), (403, 3), (404, 5) RETURNING id, NOW() = CURRENT_TIMESTAMP;

@@ -95,7 +95,7 @@ impl<'a> Body<'a> {
             return Err("is written in sql_mode ORACLE".to_owned());
         }
         let (text, mode) = (routine.text.as_bytes(), mode_of(routine, dialect));
-        let unread = || "has a text that Weir can't read".to_owned();
+        let unread = || "has a body that Weir cannot read".to_owned();
         let parsed = parse(arena, text, mode).map_err(|_| unread())?;
         let [Statement { kind: StatementKind::CreateRoutine(create), .. }] = parsed.statements else {
             return Err(unread());
@@ -109,7 +109,7 @@ impl<'a> Body<'a> {
         let mut body = Body::with_parameters(text, create);
         let text = span.text(text);
         let pieces =
-            parse_body(arena, text, mode).map_err(|error| format!("has a body that Weir can't read ({error})"))?;
+            parse_body(arena, text, mode).map_err(|error| format!("has a body that Weir cannot read ({error})"))?;
         for piece in pieces {
             if let Piece::Variable(name) = piece {
                 // It hides a parameter of its name, within its block.
@@ -222,7 +222,7 @@ impl<'a> Body<'a> {
         mode: LexMode,
         may_assign: MayAssign<'_>,
     ) -> Result<(), String> {
-        let cannot = || format!("has a statement that Weir can't look through ({})", shown(text));
+        let cannot = || format!("has a statement that Weir cannot analyze ({})", shown(text));
         let parsed = parse(arena, text, mode).map_err(|_| cannot())?;
         let [statement] = parsed.statements else { return Err(cannot()) };
         if parsed.conditional || parsed.dollars {
@@ -312,6 +312,6 @@ fn as_query<'a>(arena: &'a Bump, expression: &'a [u8], mode: LexMode) -> Result<
     let parsed = parse(arena, text, mode).ok();
     match parsed.map(|parsed| parsed.statements) {
         Some([statement]) => Ok(BodyStatement { text, statement }),
-        _ => Err(format!("has an expression that Weir can't look through ({})", shown(expression))),
+        _ => Err(format!("has an expression that Weir cannot analyze ({})", shown(expression))),
     }
 }

@@ -26,7 +26,7 @@ use crate::{Need, Plan, Raise, Refusal, Route, SessionFacts};
 const ANYTHING: &str = "@`weir: a variable`";
 
 /// Why a statement with such a value has no shard.
-const UNTOLD: &str = "which rows it is about depends on a variable of the procedure. Compare the shard key with a parameter that the body does \
+const UNTOLD: &str = "its rows depend on a variable of the procedure. Compare the shard key with a parameter that the body does \
                       not assign, and give a value of the parameter's type";
 
 /// Where a body's statements have to run.
@@ -61,8 +61,7 @@ pub(crate) fn plan_call(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Resu
 
 fn refusal(name: &ObjectName<'_>, why: &str) -> Refusal {
     Need::OneServer.refused(format!(
-        "CALL in a database of several shards: the procedure {} {why}. Name the shard by a hint, /*+ WEIR_SHARD(name) */, if it is to run \
-         on the rows of one",
+        "CALL in a database of several shards: the procedure {} {why}. To run it on the rows of one shard, name the shard in a hint: /*+ WEIR_SHARD(name) */",
         String::from_utf8_lossy(name.name.name)
     ))
 }
@@ -97,7 +96,7 @@ impl CallNeeds {
                 let on =
                     |(shard, what): &(ShardId, String)| format!("{what} on {}", planner.catalog.shard_name(*shard));
                 let all: Vec<String> = self.needed.iter().map(on).collect();
-                return Err(refusal(name, &format!("does things on several shards ({})", all.join("; "))));
+                return Err(refusal(name, &format!("uses several shards ({})", all.join("; "))));
             }
         };
         Ok(Plan::Route(Route { shard, text: None, raise: self.raise, reason }))
@@ -170,7 +169,7 @@ impl CallNeeds {
     ) -> Result<(), Refusal> {
         let refuse = |why: &str| {
             let why = if why.contains(ANYTHING.trim_matches(['@', '`'])) { UNTOLD } else { why };
-            Err(refusal(name, &format!("has a statement that is not for one shard ({}): {why}", shown(own))))
+            Err(refusal(name, &format!("has a statement that does not run on one shard ({}): {why}", shown(own))))
         };
         let arena = Bump::new();
         let parsed = parse(&arena, text, around.mode);
@@ -214,7 +213,7 @@ impl CallNeeds {
             Ok(Plan::Read(read)) => refuse(&read.reason),
             Ok(Plan::Union(union)) => refuse(&union.reason),
             Ok(Plan::Write(write)) => refuse(&write.reason),
-            Ok(_) => refuse("it tells of several shards"),
+            Ok(_) => refuse("it shows definitions of several shards"),
             Err(Refusal::NeedsWorkbench(message) | Refusal::NotSupported { message, .. }) => refuse(&message),
             Err(Refusal::Failure(failure)) => refuse(&failure.message),
             Err(weights @ Refusal::NeedsWeights(..)) => Err(weights),

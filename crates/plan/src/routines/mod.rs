@@ -89,7 +89,7 @@ impl<'a> KnownPrograms<'a> {
             return Err("could see the session's temporary tables in place of others".to_owned());
         }
         if self.depth >= DEEPEST {
-            return Err("calls too many others, one within another".to_owned());
+            return Err("calls procedures that are nested too deeply".to_owned());
         }
         let arena = Bump::new();
         let body = self.body(&arena, database, routine)?;
@@ -173,7 +173,7 @@ impl<'a> KnownPrograms<'a> {
         if is_view || self.catalog.table(known.as_bytes(), name).is_some() {
             return Ok(());
         }
-        Err(format!("names '{}', which is no table that Weir knows", String::from_utf8_lossy(name)))
+        Err(format!("names '{}', which is not a table that Weir knows", String::from_utf8_lossy(name)))
     }
 
     /// A function whose results depend on nothing but its arguments, the time, and tables that each shard has all of.
@@ -202,7 +202,7 @@ impl<'a> KnownPrograms<'a> {
 }
 
 /// Why a routine isn't understood that the catalog does not have.
-const UNKNOWN: &str = "has a text that Weir does not know: it was not made through Weir (ALTER PROCEDURE … COMMENT '' lets Weir read it), or is being \
+const UNKNOWN: &str = "has a body that Weir does not know: it was not created through Weir (ALTER PROCEDURE … COMMENT '' lets Weir read it), or is being \
                        defined just now";
 
 impl Understood {

@@ -79,7 +79,7 @@ fn planned<'a>(
             continue;
         }
         if planner.facts.varies.contains(Varies::RANDOM) {
-            return Err("a function of chance, and expressions over aggregates".to_owned().into());
+            return Err("a random function, and expressions over aggregates".to_owned().into());
         }
         match way.plan(planner, why) {
             Err(Obstacle::Rows(why)) => obstacle = Some(Obstacle::Rows(why)),

@@ -110,7 +110,7 @@ fn keys<'a>(
             && !matches!(bare.kind, ExprKind::Column(_))
             && shown.question.planner.facts.varies.contains(weir_sql::facts::Varies::RANDOM)
         {
-            return Err("GROUP BY of a function of chance".to_owned().into());
+            return Err("GROUP BY of a random function".to_owned().into());
         }
         keys.push(Key { item, means, descending: item.descending });
     }

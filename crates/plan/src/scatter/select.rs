@@ -102,7 +102,7 @@ fn order_key<'a>(
         }
         Ordered::Expression(text, _, None, bare) if chance => {
             if !matches!(&bare.kind, ExprKind::Call(call) if call.name.name.is("RAND")) {
-                return Err("ORDER BY of a function of chance".to_owned().into());
+                return Err("ORDER BY of a random function".to_owned().into());
             }
             // It must be sorted by the same value that is sent.
             let alias = format!("`weir order {}`", shown.hidden() + 1);
@@ -114,7 +114,7 @@ fn order_key<'a>(
     };
     match key {
         (key, true) => Ok(Some(key)),
-        (_, false) if chance => Err("ORDER BY of a function of chance".to_owned().into()),
+        (_, false) if chance => Err("ORDER BY of a random function".to_owned().into()),
         (key, false) => Ok(Some(key)),
     }
 }

@@ -59,7 +59,7 @@ fn planned(planner: &Planner<'_>, analysis: &Analysis<'_>, query: &Query<'_>, wh
     let unfit = if with.is_some_and(|with| with.recursive) || analysis.recursive {
         Some("a recursive common table expression")
     } else if with.is_some() && planner.facts.varies.contains(Varies::RANDOM) {
-        Some("a function of chance, and WITH")
+        Some("a random function, and WITH")
     } else if !query.locks.is_empty() || query.into.is_some() {
         Some("a clause behind a UNION")
     } else if planner.session.sql_mode.contains("PAD_CHAR_TO_FULL_LENGTH") {

@@ -131,7 +131,7 @@ impl<'a> Change<'a> {
             };
             let alike = self.varying.alike(&self.targets, true)?;
             let kind = WriteKind::Move(plan_move(input, target)?);
-            let reason = format!("'{column}' is of the shard key: rows move to the shards of their new keys");
+            let reason = format!("'{column}' is part of the shard key: rows move to the shards of their new keys");
             return Ok(Plan::Write(Write { kind, alike, raise: None, returns: None, reason }));
         }
         if self.returning.is_some() && (self.limit.is_some() || !self.order_by.is_empty()) {
@@ -278,7 +278,7 @@ fn targets<'a>(input: &Input<'a>, facts: &Facts<'_>) -> Result<Vec<Target<'a>>, 
         let known = Target::of(input.catalog, table.database.unwrap_or_default(), table.name);
         targets.push(known.ok_or_else(|| {
             let name = String::from_utf8_lossy(table.name);
-            Need::OtherForm.refused(format!("'{name}' is no table that Weir knows as sharded: it can't be changed together with one. Change each in a statement of its own, in a transaction"))
+            Need::OtherForm.refused(format!("'{name}' is not a sharded table that Weir knows, and cannot be changed together with one. Change each in a statement of its own, in a transaction"))
         })?);
     }
     Ok(targets)

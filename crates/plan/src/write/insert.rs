@@ -62,7 +62,7 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
         if let Some(returning) = returning {
             returning.keep_columns(input)?;
         }
-        let reason = "values are found out first, and put into the text as literals".to_owned();
+        let reason = "values are resolved first, and written into the text as literals".to_owned();
         return Ok(Plan::Write(Write {
             kind: WriteKind::Resolve(resolve),
             alike: SharedValues::default(),
@@ -186,7 +186,7 @@ fn placed<V: Iterator<Item = Constant>>(
             Err(Refusal::Failure(no_part(&shown.collect::<Vec<_>>().join(","))))
         }
         Located::Unsure => Err(Need::Value.refused(format!(
-            "What the server makes of this value for the shard key of {} can't be told from the statement. Write it as a literal of the \
+            "Weir cannot tell from the statement which value the server stores in the shard key of {}. Write it as a literal of the \
              column's type",
             target.shown()
         ))),
@@ -233,7 +233,7 @@ fn refuse_foreign_reads<'t>(
         if !everywhere {
             let name = String::from_utf8_lossy(table.name);
             return Err(Need::RowsInOnePlace.refused(format!(
-                "The values of an INSERT read '{name}', which is not on each shard in whole. Read it first and write its values as literals"
+                "The values of an INSERT read '{name}', and no shard has all of its rows. Read it first and write its values as literals"
             )));
         }
     }
@@ -248,7 +248,7 @@ fn keep_key(target: &Target<'_>, assignments: &[Assignment<'_>]) -> Result<(), R
         if key.columns.contains(&column) && !stays(target, column, &one.value) {
             let name = &target.table.columns[column].name;
             return Err(Need::OtherForm.refused(format!(
-                "ON DUPLICATE KEY UPDATE of '{name}', which is of the shard key: the row could belong on another shard. UPDATE the row instead"
+                "ON DUPLICATE KEY UPDATE of '{name}', which is part of the shard key: the row could belong on another shard. UPDATE the row instead"
             )));
         }
     }

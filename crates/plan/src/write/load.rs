@@ -25,7 +25,7 @@ pub(super) fn plan_load<'a>(input: &Input<'a>, load: &'a Load<'a>) -> Result<Pla
     let target = Target::named(input, &load.table)?;
     if load.xml || !load.local {
         return Err(Need::OtherForm.refused(
-            "A table of several shards is filled by LOAD DATA LOCAL only: each server would read a file of its own. Say LOAD DATA LOCAL \
+            "A table of several shards is filled by LOAD DATA LOCAL only: each server would read a file of its own. Use LOAD DATA LOCAL \
              INFILE",
         ));
     }
@@ -86,7 +86,7 @@ fn key_fields(
     if let Some(column) = written.iter().find(|column| columns.contains(column) || auto == Some(**column)) {
         let name = name(*column);
         return Err(Need::Value.refused(format!(
-            "SET of '{name}', which says where the row is: Weir has to know it before a server computes it. Put the value into the file"
+            "SET of '{name}', which decides the row's shard: Weir has to know it before a server computes it. Put the value into the file"
         )));
     }
     let field = |column: &usize| match place(*column) {
@@ -95,7 +95,7 @@ fn key_fields(
         None => {
             let name = name(*column);
             Err(Need::Value.refused(format!(
-                "The file has no field for '{name}', which is of the shard key: put it into the file, and name it among the columns"
+                "The file has no field for '{name}', which is part of the shard key: put it into the file, and name it among the columns"
             )))
         }
     };

@@ -28,7 +28,7 @@ pub(super) fn plan_move(input: &Input<'_>, target: &Target<'_>) -> Result<Move, 
         Plan::Route(route) => super::select::of_one(route.shard, route.text.unwrap_or(text)),
         _ => {
             return Err(Need::RowsInOnePlace.refused(
-                "A change of a shard key by what is no plain condition: DELETE and INSERT the rows, in a transaction",
+                "A change of a shard key with such a condition is not supported: DELETE and INSERT the rows, in a transaction",
             ));
         }
     };

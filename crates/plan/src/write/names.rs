@@ -28,7 +28,7 @@ impl<'a> Target<'a> {
         Target::of(input.catalog, database, name.name.name).ok_or_else(|| {
             let shown = String::from_utf8_lossy(name.name.name).into_owned();
             Need::OtherForm.refused(format!(
-                "'{shown}' is no table that Weir knows in this database: only tables can be written to here"
+                "'{shown}' is not a table that Weir knows in this database: only tables can be written to here"
             ))
         })
     }

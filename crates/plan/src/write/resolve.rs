@@ -162,7 +162,7 @@ impl<'i, 'a> Settling<'i, 'a> {
         if let Some(obstacle) = obstacle {
             let name = &self.target.table.columns[column].name;
             return Err(Need::Value.refused(format!(
-                "The value of '{name}' says on which shard the row is, and depends on {obstacle}. Compute it first and write it as a literal"
+                "The value of '{name}' decides the row's shard, and depends on {obstacle}. Compute it first and write it as a literal"
             )));
         }
         let text = self.parameters.cut(self.input.text, value.span.range());
@@ -347,5 +347,5 @@ enum Automatic {
 }
 
 fn no_place() -> Refusal {
-    Need::OtherForm.refused("This form of INSERT leaves no place for the values that Weir has to add: name the columns")
+    Need::OtherForm.refused("Weir cannot add values to this form of INSERT: name the columns")
 }

@@ -50,7 +50,7 @@ impl<'a> Returning<'a> {
         let own = Varies::SESSION | Varies::SERVER;
         if varying.values.iter().any(|(range, varies)| range.start >= self.start() && varies.intersects(own)) {
             return Err(Need::OtherForm.refused(
-                "RETURNING of what differs from connection to connection, by several shards: ask for it in a statement of its own",
+                "RETURNING of a value that differs from connection to connection, on several shards: read it in a statement of its own",
             ));
         }
         Ok(())

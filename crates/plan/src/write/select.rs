@@ -52,7 +52,7 @@ pub(super) fn plan_select<'a>(
         Plan::Workbench(workbench) if workbench.returns => (RowSource::Workbench(workbench), None),
         _ => {
             return Err(Need::RowsInOnePlace.refused(
-                "INSERT … SELECT of what is no plain query: read the rows first, and insert them as values, in a transaction",
+                "INSERT … SELECT of such a query is not supported on several shards: read the rows first, and insert them as values, in a transaction",
             ));
         }
     };

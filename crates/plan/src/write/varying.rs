@@ -43,7 +43,7 @@ impl Varying {
             _ => Flow::Descend,
         });
         if known.intersects(Varies::STORED | Varies::TABLES) && found.function.is_none() {
-            found.function = Some("a stored function that reads tables, or of which not all is known,".to_owned());
+            found.function = Some("a stored function that reads tables, or whose body Weir does not fully know,".to_owned());
         }
         found.sequence |= known.contains(Varies::SEQUENCE);
         found
