@@ -92,7 +92,8 @@ mod tests {
     fn a_statement_whose_rows_are_apart_is_told_what_to_do() {
         let failure = Refusal::NeedsWorkbench("a UNION".to_owned()).into_failure().expect("nothing has to be learnt");
         assert_eq!((failure.code, &failure.sqlstate), (1235, b"42000"));
-        for words in ["is not supported: a UNION. ", "Name the shard keys", "WEIR EXPLAIN", "GLOBAL", "one table each"] {
+        for words in ["is not supported: a UNION. ", "Name the shard keys", "WEIR EXPLAIN", "GLOBAL", "one table each"]
+        {
             assert!(failure.message.contains(words), "{}", failure.message);
         }
     }

@@ -157,7 +157,7 @@ pub struct Gather {
     pub shards: Vec<ShardId>,
     /// Each shard has a copy of the table: all must change the same rows.
     pub global: bool,
-    /// With IGNORE.
+    /// What is wrong with a value while rows are found is a warning, in a strict sql_mode too.
     pub ignore: bool,
     /// It is an UPDATE, whose counts are told also where no row was found.
     pub update: bool,

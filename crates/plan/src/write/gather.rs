@@ -113,8 +113,10 @@ pub(super) fn plan_gather(input: &Input<'_>, target: &Target<'_>) -> Result<Gath
         }
     };
     let update = matches!(input.statement.kind, StatementKind::Update(_));
+    // MariaDB's DELETE only warns of what is wrong with a value that it compares.
+    let ignore = clauses.ignore || !update && input.session.mariadb;
     let shards = changing(target, &rows);
-    Ok(Gather { rows, shards, update, global: target.is_global(), ignore: clauses.ignore, forms, assigned, head, tail })
+    Ok(Gather { rows, shards, update, global: target.is_global(), ignore, forms, assigned, head, tail })
 }
 
 /// The shards that may have a row that was found: all of a GLOBAL table's have a copy.

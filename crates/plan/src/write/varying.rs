@@ -43,7 +43,8 @@ impl Varying {
             _ => Flow::Descend,
         });
         if known.intersects(Varies::STORED | Varies::TABLES) && found.function.is_none() {
-            found.function = Some("a stored function that reads tables, or whose body Weir does not fully know,".to_owned());
+            found.function =
+                Some("a stored function that reads tables, or whose body Weir does not fully know,".to_owned());
         }
         found.sequence |= known.contains(Varies::SEQUENCE);
         found
