@@ -153,6 +153,12 @@ impl Rows<'_> {
         for fragment in &workbench.fragments {
             self.add("fragment", format!("{} of {}.{}", fragment.name, fragment.table.database, fragment.table.table));
             self.read(&fragment.read);
+            for narrowing in &fragment.narrowed {
+                let by = &workbench.fragments[narrowing.by];
+                let values = format!("{} of {}", by.columns[narrowing.column].name, by.name);
+                let compared = String::from_utf8_lossy(&narrowing.compared);
+                self.add("narrowed", format!("{compared} is one of {values}, if these are few"));
+            }
         }
         self.add("workbench", self.shards(&[workbench.home]));
         self.add("text", String::from_utf8_lossy(&workbench.query.text));

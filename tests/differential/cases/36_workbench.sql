@@ -272,3 +272,30 @@ SELECT id FROM b ORDER BY id;
 SELECT id FROM b ORDER BY id LIMIT 3;
 -- refused: sql_select_limit
 SELECT COUNT(*) FROM (SELECT id FROM b LIMIT 3) d;
+
+## fragments narrowed by others [gathered]
+CREATE TABLE a (id INT PRIMARY KEY, x INT, y VARCHAR(20) COLLATE utf8mb4_general_ci, z VARCHAR(20) CHARACTER SET latin1) /*weir: shard by hash(id) */;
+CREATE TABLE b (id BIGINT PRIMARY KEY, x SMALLINT UNSIGNED, y CHAR(20) COLLATE utf8mb4_general_ci, z VARCHAR(30) CHARACTER SET latin1) /*weir: shard by hash(id) */;
+INSERT INTO a VALUES (1, 10, 'Ann', 'ä'), (2, 20, 'bob ', 'x'), (3, NULL, NULL, NULL), (4, -1, 'ANN', 'Ä'), (5, 10, 'it''s \\', '');
+INSERT INTO b VALUES (10, 1, 'ann', 'Ä'), (20, 2, 'Bob', 'X'), (30, NULL, NULL, NULL), (40, 65535, 'it''s \\', ''), (50, 10, 'zed', 'ä ');
+SELECT a.id, b.id FROM a JOIN b ON b.id = a.x WHERE a.id = 1;
+SELECT a.id, b.id FROM a JOIN b ON b.id = a.x WHERE a.id = 3;
+SELECT a.id, b.id FROM a LEFT JOIN b ON b.id = a.x WHERE a.y = 'ann' ORDER BY 1, 2;
+SELECT a.id, b.id FROM a RIGHT JOIN b ON b.id = a.x WHERE b.y < 'c' ORDER BY 1, 2;
+SELECT a.id, b.id FROM a JOIN b ON b.y = a.y WHERE a.id IN (1, 2, 5) ORDER BY 1, 2;
+SELECT a.id, b.id FROM a LEFT JOIN b ON b.z = a.z AND b.id > 10 WHERE a.id > 0 ORDER BY 1, 2;
+SELECT id FROM a WHERE x IN (SELECT id FROM b WHERE y = 'ann') ORDER BY id;
+SELECT id FROM a WHERE id < 4 AND x NOT IN (SELECT id FROM b WHERE x > 0) ORDER BY id;
+SELECT id FROM a WHERE id < 4 AND NOT EXISTS (SELECT 1 FROM b WHERE b.y = a.y AND b.id < 30) ORDER BY id;
+SELECT id, (SELECT COUNT(*) FROM b WHERE b.id = a.x) FROM a WHERE id <> 2 ORDER BY id;
+SELECT a.id, b.id, c.id FROM a JOIN b ON b.id = a.x JOIN a AS c ON c.id = b.x WHERE a.id < 3 ORDER BY 1, 2, 3;
+SELECT id FROM a JOIN b USING (id) WHERE a.x > 5;
+SELECT y, a.id, b.id FROM a JOIN b USING (y) WHERE a.x > 5 ORDER BY 1, 2, 3;
+SELECT a.id FROM a, b WHERE a.x = b.id AND (a.id = 1 OR b.x = 2) ORDER BY 1;
+WITH w AS (SELECT id, x FROM a WHERE x > 5) SELECT b.id FROM w JOIN b ON b.id = w.x JOIN w AS v ON v.x = b.id ORDER BY 1;
+-- params: 1
+SELECT a.id, b.id FROM a JOIN b ON b.id = a.x WHERE a.id >= ? ORDER BY 1, 2;
+UPDATE b SET y = 'new' WHERE id IN (SELECT x FROM a WHERE id = 2);
+SELECT * FROM b ORDER BY id;
+DELETE b FROM b JOIN a ON a.x = b.id WHERE a.id = 1;
+SELECT * FROM b ORDER BY id;

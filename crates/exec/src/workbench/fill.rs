@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use weir_backend::profile::SharedProfile;
-use weir_plan::{Fragment, Workbench};
+use weir_plan::{Fragment, Read, Workbench};
 use weir_wire::error::codes;
 use weir_wire::{Command, Failure};
 
@@ -18,6 +18,9 @@ use crate::{Request, ShardLease, Sink};
 
 /// The size of statements with rows. Longer ones are no faster.
 const CHUNK: usize = 64 * 1024;
+
+/// Values that narrow a fragment, at most: servers take longer lists for as long as a scan.
+const MOST_VALUES: usize = 2000;
 
 /// What it takes to fill the tables.
 pub(super) struct Filling<'a, S> {
@@ -47,7 +50,11 @@ impl<S: Sink> Filling<'_, S> {
     pub(super) async fn all(&mut self, parts: &mut [ShardLease]) -> Result<(), ReadError> {
         let plan = self.plan;
         for fragment in &plan.fragments {
-            let opened = open_on(those(parts, &fragment.read), &fragment.read, self.request, self.session.collations);
+            let narrowed = self.narrowed(fragment).await?;
+            let read = narrowed.as_ref().unwrap_or(&fragment.read);
+            // What has no parameters need not be prepared.
+            let request = if read.parameters.is_empty() { &Request::Text } else { self.request };
+            let opened = open_on(those(parts, read), read, request, self.session.collations);
             let mut rows = opened.await.map_err(ReadError::Failed)?;
             let filled = self.fragment(&mut rows, fragment).await;
             rows.drain(self.session.cancel).await;
@@ -57,6 +64,34 @@ impl<S: Sink> Filling<'_, S> {
             self.progress().await?;
         }
         Ok(())
+    }
+
+    /// A fragment's query with the values that rows gathered before have, where these are few.
+    async fn narrowed(&mut self, fragment: &Fragment) -> Result<Option<Read>, ReadError> {
+        let mut conditions: Vec<Vec<u8>> = Vec::new();
+        if !fragment.read.parameters.is_empty() {
+            // It would be prepared anew each time.
+            return Ok(None);
+        }
+        for narrowing in &fragment.narrowed {
+            while !self.bench.is_idle() {
+                self.progress().await?;
+            }
+            let Some(by) = self.plan.fragments.get(narrowing.by) else { continue };
+            let question = tables::values(by, narrowing, MOST_VALUES + 1);
+            let asked = self.bench.part.lease.query(&question);
+            let found = unless_gone(self.sink, asked).await?.rows;
+            if found.len() <= MOST_VALUES {
+                conditions.push(tables::is_one_of(narrowing, found.into_iter().flatten().flatten()));
+            }
+        }
+        let Some(narrowing) = fragment.narrowed.first().filter(|_| !conditions.is_empty()) else { return Ok(None) };
+        let mut read = fragment.read.clone();
+        let at = read.text.len().saturating_sub(narrowing.behind);
+        let joined: &[u8] = if narrowing.has_condition { b" AND " } else { b" WHERE " };
+        let added = [joined, &conditions.join(&b" AND "[..])].concat();
+        read.text.splice(at..at, added);
+        Ok(Some(read))
     }
 
     async fn fragment<L: Link>(&mut self, rows: &mut Rows<L>, fragment: &Fragment) -> Result<(), ReadError> {

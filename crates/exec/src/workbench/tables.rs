@@ -5,7 +5,7 @@
 use weir_backend::Profile;
 use weir_backend::profile::charset_of;
 use weir_plan::write::literal::put_name;
-use weir_plan::{Fragment, Passed, Workbench};
+use weir_plan::{Fragment, Narrowing, Passed, Workbench};
 
 /// Strings have backslash escapes; all dates that a table may have are stored as they are, and a zero as well; what a server would not
 /// store exactly, it stores with a warning.
@@ -80,6 +80,37 @@ pub(super) fn insert(fragment: &Fragment) -> Vec<u8> {
     let mut text = b"INSERT INTO ".to_vec();
     put_table(&mut text, fragment);
     text.extend_from_slice(b"VALUES");
+    text
+}
+
+/// The query for the values of a column of a fragment that is filled, so many at most.
+pub(super) fn values(by: &Fragment, narrowing: &Narrowing, most: usize) -> Vec<u8> {
+    let mut name = Vec::new();
+    if let Some(column) = by.columns.get(narrowing.column) {
+        put_name(&mut name, column.name.as_bytes());
+    }
+    let mut text = b"SELECT DISTINCT ".to_vec();
+    match narrowing.charset {
+        Some(_) => text.extend([b"HEX(", &name[..], b")"].concat()),
+        None => text.extend_from_slice(&name),
+    }
+    text.extend_from_slice(b" FROM ");
+    put_table(&mut text, by);
+    text.extend([b" WHERE ", &name[..], b" IS NOT NULL LIMIT ", most.to_string().as_bytes()].concat());
+    text
+}
+
+/// The condition that a fragment's column has one of these values.
+pub(super) fn is_one_of(narrowing: &Narrowing, values: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
+    let mut text = [&narrowing.compared[..], b" IN (NULL"].concat();
+    for value in values {
+        text.push(b',');
+        match &narrowing.charset {
+            Some(charset) => text.extend([b"_", charset.as_bytes(), b" x'", &value[..], b"'"].concat()),
+            None => text.extend_from_slice(&value),
+        }
+    }
+    text.push(b')');
     text
 }
 

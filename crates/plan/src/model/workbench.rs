@@ -39,6 +39,25 @@ pub struct Fragment {
     pub keys: Vec<Vec<usize>>,
     /// What gives its rows.
     pub read: Read,
+    /// Rows that were gathered before say which of its rows can matter.
+    pub narrowed: Vec<Narrowing>,
+}
+
+/// A condition `column IN (the values that another fragment's column has)` that a fragment's query gets, if there are few.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Narrowing {
+    /// The fragment that has the values: its place among those of the plan, before this one.
+    pub by: usize,
+    /// Its column, by place.
+    pub column: usize,
+    /// The values are texts of this character set; if none, they are integers.
+    pub charset: Option<String>,
+    /// What is compared with them.
+    pub compared: Vec<u8>,
+    /// How many bytes stand at the end of the query's text behind its conditions.
+    pub behind: usize,
+    /// It has conditions.
+    pub has_condition: bool,
 }
 
 /// A column of a [`Fragment`].

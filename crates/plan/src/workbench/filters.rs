@@ -13,6 +13,7 @@ use weir_sql::facts::Varies;
 use weir_sql::resolve::{ColumnUse, Resolved};
 use weir_sql::visit::{Flow, Node, walk};
 
+use super::narrow::{self, Link};
 use crate::aggregate::is_aggregate;
 use crate::analysis::conjuncts;
 
@@ -72,8 +73,15 @@ pub(super) struct Condition<'a> {
     pub(super) is_match: bool,
 }
 
+/// What is found of the tables of a text.
+#[derive(Default)]
+pub(super) struct Found<'a> {
+    pub(super) conditions: Vec<Condition<'a>>,
+    pub(super) links: Vec<Link>,
+}
+
 /// Notes the conditions about the tables of one SELECT.
-pub(super) fn of_select<'a>(select: &'a Select<'a>, uses: &Uses<'_, 'a>, found: &mut Vec<Condition<'a>>) {
+pub(super) fn of_select<'a>(select: &'a Select<'a>, uses: &Uses<'_, 'a>, found: &mut Found<'a>) {
     let mut always = Vec::new();
     for table in select.from {
         always.extend(of_table(table, uses, found));
@@ -84,7 +92,7 @@ pub(super) fn of_select<'a>(select: &'a Select<'a>, uses: &Uses<'_, 'a>, found: 
 }
 
 /// Notes the conditions of the joins in a table of FROM. Returns the tables in it that have a row in each of its rows: by where they begin.
-fn of_table<'a>(table: &'a TableRef<'a>, uses: &Uses<'_, 'a>, found: &mut Vec<Condition<'a>>) -> Vec<u32> {
+fn of_table<'a>(table: &'a TableRef<'a>, uses: &Uses<'_, 'a>, found: &mut Found<'a>) -> Vec<u32> {
     match &table.kind {
         TableRefKind::Table(named) => vec![named.name.span.start],
         TableRefKind::Derived(_) | TableRefKind::JsonTable(_) => Vec::new(),
@@ -101,6 +109,7 @@ fn of_table<'a>(table: &'a TableRef<'a>, uses: &Uses<'_, 'a>, found: &mut Vec<Co
                 JoinKind::Left => (right, left),
                 JoinKind::Right => (left, right),
             };
+            narrow::of_using(join, &mut found.links);
             if let Some(on) = &join.on {
                 take(on, &restricted, uses, found);
             }
@@ -110,15 +119,16 @@ fn of_table<'a>(table: &'a TableRef<'a>, uses: &Uses<'_, 'a>, found: &mut Vec<Co
 }
 
 /// Notes those of a condition's operands of AND that are about one of these tables.
-fn take<'a>(condition: &'a Expr<'a>, tables: &[u32], uses: &Uses<'_, 'a>, found: &mut Vec<Condition<'a>>) {
+fn take<'a>(condition: &'a Expr<'a>, tables: &[u32], uses: &Uses<'_, 'a>, found: &mut Found<'a>) {
     for one in conjuncts(condition) {
+        narrow::of_condition(one, tables, uses, &mut found.links);
         if let Some(source) = uses.source_of(one)
             && let start = uses.start(source)
             && tables.contains(&start)
             && let is_match = matches!(one.kind, ExprKind::Match(_))
             && (is_match || is_plain(one))
         {
-            found.push(Condition { expr: one, table: start, range: one.span.range(), is_match });
+            found.conditions.push(Condition { expr: one, table: start, range: one.span.range(), is_match });
         }
     }
 }

@@ -5,11 +5,12 @@
 //! tables (and views, which are spelt out) replaced.
 //!
 //! * `rewrite`: from the client's text to the one over temporary tables; `tables`: the fragments; `columns`: how columns are gathered.
-//! * `filters`: which conditions a fragment's query has; `gates`: what depends on the connection or server it runs on.
+//! * `filters`: which conditions a fragment's query has; `narrow`: which values of gathered rows narrow others; `gates`: what depends on the connection or server it runs on.
 
 mod columns;
 mod filters;
 mod gates;
+mod narrow;
 mod rewrite;
 mod tables;
 
@@ -40,9 +41,7 @@ pub(crate) fn plan(planner: &Planner<'_>, refusal: Refusal) -> Result<Plan, Refu
     let whole = rewriter.rewrite(&place, Node::Statement(planner.statement), 0..planner.text.len())?;
     let tables = rewriter.tables;
     let home = tables.home().ok_or_else(|| Refusal::NeedsWorkbench("no shard has all of its databases".to_owned()))?;
-    let mut fragments = tables.plan(planner)?;
-    // What takes fewer shards is likely to be small.
-    fragments.sort_by_key(|fragment| fragment.read.shards.len());
+    let fragments = tables.plan(planner)?;
     let (text, parameters) = made_of(&whole.0, planner.text, planner.statement);
     let query = Read::of_one(home, text, parameters, "over what is gathered".to_owned());
     Ok(Plan::Workbench(Box::new(Workbench { home, fragments, query, returns, pin_time: false, reason: why })))

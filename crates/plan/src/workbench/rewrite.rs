@@ -113,7 +113,7 @@ impl<'p, 'a> Rewriter<'p, 'a> {
         range: Range<usize>,
     ) -> Result<Pieces, Refusal> {
         let mut edits = Edits::new();
-        let matched = || place.asked.conditions.iter().filter(|one| one.is_match);
+        let matched = || place.asked.found.conditions.iter().filter(|one| one.is_match);
         edits.extend(
             matched().filter(|one| range.contains(&one.range.start)).map(|one| (one.range.clone(), Pieces::new("1"))),
         );

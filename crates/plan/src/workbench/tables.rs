@@ -16,15 +16,18 @@ use weir_sql::resolve::{ColumnRole, Roles};
 use weir_sql::visit::{Flow, Node, walk};
 
 use super::columns::{can_be_key, gathered};
-use super::filters::{self, Condition, Uses, converts_nothing};
+use super::filters::{self, Condition, Found, Uses, converts_nothing};
+use super::narrow::{Link, written};
 use super::rewrite::{Place, behind_partitions, quoted};
 use crate::planner::Planner;
 use crate::scatter::again;
 use crate::scatter::text::{Pieces, made_of};
-use crate::{CatalogTableName, Fragment, FragmentColumn, Plan, Read, Refusal, Route};
+use crate::{CatalogTableName, Fragment, FragmentColumn, Narrowing, Plan, Read, Refusal, Route};
 
 /// More fragments are not gathered for one statement.
 const MOST: usize = 128;
+/// Columns whose values narrow one fragment.
+const MOST_NARROWINGS: usize = 2;
 /// Keys of a fragment besides the unique ones.
 const MOST_KEYS: usize = 4;
 
@@ -36,8 +39,8 @@ pub(super) struct Asked<'a> {
     whole: HashSet<u32>,
     /// Columns that are compared with others: the table by where its name begins, and the name in lower case.
     compared: Vec<(u32, Vec<u8>)>,
-    /// Conditions of tables.
-    pub(super) conditions: Vec<Condition<'a>>,
+    /// Conditions of tables, and what narrows them.
+    pub(super) found: Found<'a>,
     /// What locking clauses say of rows that are locked.
     wait: Option<Range<usize>>,
     skips_locked: Option<&'static str>,
@@ -49,7 +52,7 @@ impl<'a> Asked<'a> {
             names: HashSet::new(),
             whole: HashSet::new(),
             compared: Vec::new(),
-            conditions: Vec::new(),
+            found: Found::default(),
             wait: None,
             skips_locked: None,
         };
@@ -87,7 +90,7 @@ impl<'a> Asked<'a> {
         if select.items.iter().any(star) {
             self.whole.extend(select.from.iter().flat_map(leaves));
         }
-        filters::of_select(select, uses, &mut self.conditions);
+        filters::of_select(select, uses, &mut self.found);
     }
 
     /// Columns that are compared with what is not constant get keys.
@@ -140,7 +143,21 @@ struct Wanted<'a> {
     primary_key: Vec<usize>,
     unique_keys: Vec<Vec<usize>>,
     keys: Vec<Vec<usize>>,
-    query: Pieces,
+    query: Query,
+    known: &'a Arc<Table>,
+    /// The texts and places where it is named.
+    named: Vec<(usize, u32)>,
+    links: Vec<Link>,
+    /// The name that it goes by.
+    called: Vec<u8>,
+}
+
+/// A fragment's query.
+struct Query {
+    pieces: Pieces,
+    conditions: usize,
+    /// How many bytes follow its conditions.
+    behind: usize,
 }
 
 /// All fragments of a statement.
@@ -173,15 +190,16 @@ impl<'a> Tables<'a> {
         let same = |known: &Wanted<'_>| {
             known.database == wanted.database
                 && known.columns == wanted.columns
-                && known.query.shown(place.text) == wanted.query.shown(place.text)
+                && known.query.pieces.shown(place.text) == wanted.query.pieces.shown(place.text)
         };
         let known = self.wanted.iter().position(same).filter(|_| self.mariadb);
         let at = known.unwrap_or(self.wanted.len());
-        if known.is_none() {
-            if self.wanted.len() >= MOST {
+        match known {
+            Some(at) => self.wanted[at].named.extend(wanted.named),
+            None if self.wanted.len() >= MOST => {
                 return Err(Refusal::NeedsWorkbench(format!("it names more than {MOST} tables")));
             }
-            self.wanted.push(wanted);
+            None => self.wanted.push(wanted),
         }
         Ok(name(at))
     }
@@ -190,21 +208,21 @@ impl<'a> Tables<'a> {
         let table = reference.table;
         let start = reference.named.name.span.start;
         let chosen = chosen(&place.asked, start, table);
-        let (mut columns, mut query) = (Vec::with_capacity(chosen.len()), Pieces::new("SELECT "));
+        let (mut columns, mut pieces) = (Vec::with_capacity(chosen.len()), Pieces::new("SELECT "));
         for (nth, column) in chosen.iter().enumerate() {
             let column = &table.columns[*column];
             let name = quoted(column.name.as_bytes());
             let passed = gathered(column, &String::from_utf8_lossy(&name), self.mariadb).ok_or_else(|| {
                 Refusal::NeedsWorkbench(format!("values of {}.{} can't be passed exactly", reference.name, column.name))
             })?;
-            query = query.then(if nth > 0 { ", " } else { "" }).then(passed.expression);
+            pieces = pieces.then(if nth > 0 { ", " } else { "" }).then(passed.expression);
             columns.push(FragmentColumn {
                 name: column.name.clone(),
                 definition: passed.definition,
                 passed: passed.passed,
             });
         }
-        query = query.and(&from(place, reference));
+        let query = from(place, reference, pieces);
         let place_of = |column: &usize| chosen.iter().position(|known| known == column);
         let whole = |key: &[usize]| -> Option<Vec<usize>> {
             let fits = |column: &usize| table.columns.get(*column).is_some_and(can_be_key);
@@ -232,6 +250,10 @@ impl<'a> Tables<'a> {
             unique_keys,
             keys,
             query,
+            known: table,
+            named: vec![(place.text.as_ptr().addr(), start)],
+            links: place.asked.found.links.iter().filter(|link| link.narrowed.0 == start).cloned().collect(),
+            called: reference.named.alias.map_or(reference.named.name.name.name, |alias| alias.name).to_vec(),
         })
     }
 
@@ -247,10 +269,61 @@ impl<'a> Tables<'a> {
         })
     }
 
-    /// Plans what is read.
+    /// Plans what is read: what is likely to be small first, and then what it narrows.
     pub(super) fn plan(self, planner: &Planner<'_>) -> Result<Vec<Fragment>, Refusal> {
-        let wanted = self.wanted.into_iter().enumerate();
-        wanted.map(|(at, wanted)| wanted.plan(planner, name(at))).collect()
+        let mut left = Vec::with_capacity(self.wanted.len());
+        for (at, wanted) in self.wanted.iter().enumerate() {
+            left.push((at, wanted.plan(planner, name(at))?));
+        }
+        let mut order: Vec<usize> = Vec::with_capacity(left.len());
+        let mut fragments: Vec<Fragment> = Vec::with_capacity(left.len());
+        while !left.is_empty() {
+            let best = (0..left.len()).min_by_key(|place| {
+                let (at, fragment) = &left[*place];
+                let narrowed = self.narrowings(*at, &order, &fragments);
+                (narrowed.is_empty() && self.wanted[*at].query.conditions == 0, fragment.read.shards.len(), *at)
+            });
+            let (at, mut fragment) = left.remove(best.unwrap_or_default());
+            let text = &fragment.read.text;
+            // What the planner has changed has its conditions elsewhere.
+            if made_of(&self.wanted[at].query.pieces.0, planner.text, planner.statement).0 == *text {
+                fragment.narrowed = self.narrowings(at, &order, &fragments);
+            }
+            order.push(at);
+            fragments.push(fragment);
+        }
+        Ok(fragments)
+    }
+
+    /// What of the fragments so far narrows one. `order`: which these are.
+    fn narrowings(&self, at: usize, order: &[usize], fragments: &[Fragment]) -> Vec<Narrowing> {
+        let wanted = &self.wanted[at];
+        let [(text, _)] = wanted.named[..] else { return Vec::new() };
+        let mut narrowings = Vec::new();
+        for link in &wanted.links {
+            // A common table expression that is written again has several tables at one place.
+            let mut by =
+                order.iter().enumerate().filter(|(_, by)| self.wanted[**by].named.contains(&(text, link.by.0)));
+            let (Some((place, by)), None) = (by.next(), by.next()) else { continue };
+            let by = &self.wanted[*by];
+            let of =
+                |wanted: &Wanted<'_>, name: &[u8]| wanted.known.column(name).map(|at| wanted.known.columns[at].clone());
+            let (Some(own), Some(other)) = (of(wanted, &link.narrowed.1), of(by, &link.by.1)) else { continue };
+            let selective = by.query.conditions > 0 || !fragments[place].narrowed.is_empty();
+            let column = fragments[place].columns.iter().position(|column| column.name == other.name);
+            let (Some(charset), Some(column), true) = (written(&own, &other), column, selective) else { continue };
+            if narrowings.len() < MOST_NARROWINGS {
+                narrowings.push(Narrowing {
+                    by: place,
+                    column,
+                    charset,
+                    compared: [quoted(&wanted.called), quoted(own.name.as_bytes())].join(&b'.'),
+                    behind: wanted.query.behind,
+                    has_condition: wanted.query.conditions > 0,
+                });
+            }
+        }
+        narrowings
     }
 }
 
@@ -260,8 +333,8 @@ fn name(at: usize) -> String {
 }
 
 impl Wanted<'_> {
-    fn plan(self, planner: &Planner<'_>, name: String) -> Result<Fragment, Refusal> {
-        let (text, order) = made_of(&self.query.0, planner.text, planner.statement);
+    fn plan(&self, planner: &Planner<'_>, name: String) -> Result<Fragment, Refusal> {
+        let (text, order) = made_of(&self.query.pieces.0, planner.text, planner.statement);
         let unplanned = || Refusal::NeedsWorkbench(format!("the rows of {} can't be gathered", self.table));
         let read = match again::plan(planner, &text, &order, planner.plan_groups).ok_or_else(unplanned)?? {
             Plan::Read(read) => read,
@@ -274,11 +347,12 @@ impl Wanted<'_> {
         Ok(Fragment {
             name,
             table: CatalogTableName { database: self.database.to_owned(), table: self.table.to_owned() },
-            columns: self.columns,
-            primary_key: self.primary_key,
-            unique_keys: self.unique_keys,
-            keys: self.keys,
+            columns: self.columns.clone(),
+            primary_key: self.primary_key.clone(),
+            unique_keys: self.unique_keys.clone(),
+            keys: self.keys.clone(),
             read,
+            narrowed: Vec::new(),
         })
     }
 }
@@ -293,19 +367,20 @@ fn chosen(asked: &Asked<'_>, start: u32, table: &Table) -> Vec<usize> {
     if chosen.is_empty() { vec![table.primary_key.first().copied().unwrap_or(0)] } else { chosen }
 }
 
-/// FROM, WHERE and locks of a fragment's query.
-fn from<'a>(place: &Place<'a>, reference: &Reference<'_, 'a>) -> Pieces {
+/// A fragment's query: behind its columns come FROM, WHERE and locks.
+fn from<'a>(place: &Place<'a>, reference: &Reference<'_, 'a>, columns: Pieces) -> Query {
     let named = reference.named;
     let own = |range: Range<usize>| place.own(range);
     let alias = named.alias.map_or(named.name.name.name, |alias| alias.name);
-    let mut query = Pieces::new(" FROM ")
+    let mut query = columns
+        .then(" FROM ")
         .then([quoted(reference.database_name.as_bytes()), quoted(reference.name.as_bytes())].join(&b'.'))
         .and(&own(named.name.span.end as usize..behind_partitions(place.text, named)));
     if let Some(period) = named.period {
         query = query.then(" ").and(&own(period.span.range()));
     }
     query = query.then(" AS ").then(quoted(alias));
-    let conditions = place.asked.conditions.iter().filter(|one| one.table == named.name.span.start);
+    let conditions = place.asked.found.conditions.iter().filter(|one| one.table == named.name.span.start);
     let number = |name: &[u8]| {
         let column = &reference.table.columns[reference.table.column(name)?];
         match &*column.kind.base {
@@ -316,14 +391,16 @@ fn from<'a>(place: &Place<'a>, reference: &Reference<'_, 'a>) -> Pieces {
     };
     let fits = |one: &&Condition<'_>| !place.for_write || one.is_match || converts_nothing(one.expr, &number);
     let conditions = conditions.filter(fits);
-    for (nth, condition) in conditions.enumerate() {
-        let joined = if nth == 0 { " WHERE (" } else { " AND (" };
+    let mut count = 0;
+    for condition in conditions {
+        let joined = if count == 0 { " WHERE (" } else { " AND (" };
+        count += 1;
         query = query.then(joined).and(&own(condition.range.clone())).then(")");
     }
     let lock = match reference.roles {
         roles if roles.contains(Roles::LOCKED_UPDATE) => " FOR UPDATE",
         roles if roles.contains(Roles::LOCKED_SHARE) || place.for_write => " LOCK IN SHARE MODE",
-        _ => return query,
+        _ => return Query { pieces: query, conditions: count, behind: 0 },
     };
     // MySQL's older form takes neither NOWAIT nor SKIP LOCKED.
     let waits = place.asked.skips_locked;
@@ -331,9 +408,10 @@ fn from<'a>(place: &Place<'a>, reference: &Reference<'_, 'a>) -> Pieces {
         (" LOCK IN SHARE MODE", Some(_)) if !place.mariadb => " FOR SHARE",
         (lock, _) => lock,
     };
-    query = query.then(lock).then(waits.unwrap_or_default());
-    match &place.asked.wait {
-        Some(range) => query.then(" WAIT ").and(&own(range.clone())),
-        None => query,
+    let mut locks = Pieces::new(lock).then(waits.unwrap_or_default());
+    if let Some(range) = &place.asked.wait {
+        locks = locks.then(" WAIT ").and(&own(range.clone()));
     }
+    let behind = locks.shown(place.text).len();
+    Query { pieces: query.and(&locks), conditions: count, behind }
 }

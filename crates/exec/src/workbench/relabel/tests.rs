@@ -50,6 +50,7 @@ fn fragment() -> Fragment {
         unique_keys: Vec::new(),
         keys: Vec::new(),
         read,
+        narrowed: Vec::new(),
     }
 }
 

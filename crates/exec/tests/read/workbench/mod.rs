@@ -47,6 +47,7 @@ fn fragment(name: &str, table: &str, columns: &[Column]) -> Fragment {
         unique_keys: Vec::new(),
         keys: Vec::new(),
         read: plan(&text, Merge::Concatenate),
+        narrowed: Vec::new(),
     }
 }
 
