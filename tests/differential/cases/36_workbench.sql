@@ -299,3 +299,7 @@ UPDATE b SET y = 'new' WHERE id IN (SELECT x FROM a WHERE id = 2);
 SELECT * FROM b ORDER BY id;
 DELETE b FROM b JOIN a ON a.x = b.id WHERE a.id = 1;
 SELECT * FROM b ORDER BY id;
+UPDATE a AS p JOIN a AS q ON p.x = q.x AND p.id < q.id SET p.z = 'twice';
+SELECT * FROM a ORDER BY id;
+DELETE p FROM a AS p JOIN a AS q ON p.x = q.x AND p.id < q.id;
+SELECT * FROM a ORDER BY id;

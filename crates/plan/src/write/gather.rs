@@ -9,7 +9,7 @@ use std::ops::Range;
 use weir_catalog::{Column, ShardId};
 use weir_sql::ast::{Assignment, Expr, ExprKind, Limit, OrderItem, Span, StatementKind, TableRef, TableRefKind, With};
 use weir_sql::facts::Facts;
-use weir_sql::resolve::SourceKind;
+use weir_sql::resolve::{Roles, SourceKind};
 
 use super::Input;
 use super::edits::Edits;
@@ -146,7 +146,14 @@ fn values(clauses: &Clauses<'_>, target: &Target<'_>, facts: &Facts<'_>) -> Resu
     };
     let within = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
     let top = |source: usize| clauses.tables.iter().any(|one| within(one.span, facts.names.sources[source].span));
-    let mut own = (0..facts.names.sources.len()).filter(|source| is_target(*source) && top(*source));
+    let all = || (0..facts.names.sources.len()).filter(|source| is_target(*source) && top(*source));
+    // A table that is joined with itself is changed by one of its names.
+    let is_written = |source: &usize| match &facts.names.sources[*source].kind {
+        SourceKind::Table(table) => table.roles.contains(Roles::WRITTEN),
+        _ => false,
+    };
+    let several = all().count() > 1;
+    let mut own = all().filter(|source| !several || is_written(source));
     let (Some(source), None) = (own.next(), own.next()) else {
         return Err("the table that it changes stands there more than once");
     };
