@@ -92,6 +92,7 @@ fn endpoint(server: Arc<Server>, monitor: Replaceable<MonitorSettings>) -> Endpo
             require_tls: false,
             reset_timeout: Duration::from_secs(10),
             leave_after: LONG,
+            gathering: weir_exec::workbench::Bounds { bytes: u64::MAX, rows: u64::MAX },
         }),
         accounts: Accounts::new(vec![user], false, Some(AuthPlugin::NativePassword)),
         commands: Arc::new(Commands::new(registry.clone(), groups.clone(), oversight.clone())),

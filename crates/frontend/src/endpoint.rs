@@ -12,6 +12,7 @@ use weir_backend::monitor::MonitorSettings;
 use weir_backend::server::Identity;
 use weir_backend::{Admission, Replaceable, Server};
 use weir_exec::hot_rows::HotRows;
+use weir_exec::workbench::Bounds;
 use weir_topology::{Group, Level};
 use weir_txn::Coordinator;
 use weir_wire::auth::RsaKeyPair;
@@ -52,6 +53,8 @@ pub struct Settings {
     pub reset_timeout: Duration,
     /// How long a session must be idle to leave when another process has taken over.
     pub leave_after: Duration,
+    /// The most that a statement gathers on a workbench.
+    pub gathering: Bounds,
 }
 
 /// What all sessions of all workers share.

@@ -37,6 +37,12 @@ pub struct Metrics {
     pub writer_waits: Counter,
     /// Sessions that keep a server connection between two statements.
     pub pinned: Gauge,
+    /// Statements that took a workbench.
+    pub workbench_statements: Counter,
+    /// Rows gathered on workbenches.
+    pub workbench_rows: Counter,
+    /// Bytes of these rows.
+    pub workbench_bytes: Counter,
 }
 
 impl Metrics {
@@ -59,6 +65,14 @@ impl Metrics {
         ];
         for (name, help, counter) in counters {
             registry.register(format!("weir_client_{name}"), help, counter.clone());
+        }
+        let gathered = [
+            ("statements", "Statements that gathered rows of several shards on one server", &self.workbench_statements),
+            ("rows", "Rows that statements gathered on one server", &self.workbench_rows),
+            ("bytes", "Bytes of rows that statements gathered on one server", &self.workbench_bytes),
+        ];
+        for (name, help, counter) in gathered {
+            registry.register(format!("weir_workbench_{name}"), help, counter.clone());
         }
         registry.register("weir_client_sessions", "Client connections open", self.sessions.clone());
         registry.register("weir_client_pinned", "Sessions bound to a server connection", self.pinned.clone());

@@ -70,6 +70,10 @@ pub struct LogLine {
     lane: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     batch: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gathered_rows: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gathered_bytes: Option<u64>,
 }
 
 fn as_rfc3339<S: serde::Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
@@ -95,6 +99,8 @@ pub struct Ended<'a> {
     pub lane: bool,
     /// It was one of so many in a batch.
     pub batch: Option<usize>,
+    /// The rows and bytes that it has gathered on one server.
+    pub gathered: Option<(u64, u64)>,
 }
 
 impl LogLine {
@@ -115,6 +121,8 @@ impl LogLine {
             place: None,
             lane: None,
             batch: None,
+            gathered_rows: None,
+            gathered_bytes: None,
         }
     }
 
@@ -132,6 +140,8 @@ impl LogLine {
             place: Some(ended.place),
             lane: Some(ended.lane),
             batch: ended.batch,
+            gathered_rows: ended.gathered.map(|(rows, _)| rows),
+            gathered_bytes: ended.gathered.map(|(_, bytes)| bytes),
             ..LogLine::new(Event::Statement, who)
         }
     }

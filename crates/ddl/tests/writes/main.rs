@@ -144,8 +144,10 @@ impl Both {
             cancel,
             transaction: None,
         };
+        let bounds = weir_exec::workbench::Bounds { bytes: 1 << 30, rows: u64::MAX };
+        let gathering = weir_exec::workbench::Gathering::new(bounds);
         let mut session = write::WriteContext {
-            bounds: weir_exec::workbench::Bounds { bytes: 1 << 30, rows: u64::MAX },
+            gathering: &gathering,
             reading: &reading,
             in_transaction: self.in_transaction,
             insert_id: Some(self.insert_id),

@@ -12,7 +12,7 @@ use weir_wire::{Command, Failure};
 
 use super::bench::Bench;
 use super::value::Literal;
-use super::{Bounds, tables};
+use super::{Gathering, tables};
 use crate::read::{FeedStep, Link, ReadContext, ReadError, Rows, open_on, those};
 use crate::{Request, ShardLease, Sink};
 
@@ -28,21 +28,13 @@ pub(super) struct Filling<'a, S> {
     pub(super) plan: &'a Workbench,
     pub(super) request: &'a Request<'a>,
     pub(super) session: &'a ReadContext<'a>,
-    pub(super) bounds: Bounds,
+    pub(super) gathering: &'a Gathering,
     pub(super) sink: &'a mut S,
     /// The session's settings on the workbench.
     pub(super) own: SharedProfile,
     pub(super) text: Vec<u8>,
-    pub(super) gathered: Gathered,
-}
-
-/// How much was gathered.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Gathered {
-    bytes: u64,
-    rows: u64,
     /// The server has found nothing wrong with the query.
-    validated: bool,
+    pub(super) validated: bool,
 }
 
 impl<S: Sink> Filling<'_, S> {
@@ -119,9 +111,11 @@ impl<S: Sink> Filling<'_, S> {
             }
             let before = self.text.len();
             put_row(rows, &literals, &mut self.text).map_err(ReadError::Failed)?;
-            self.note(self.text.len() - before, fragment).map_err(ReadError::Failed)?;
+            if !self.gathering.note(self.text.len() - before) {
+                return Err(ReadError::Failed(too_much(self.gathering, fragment)));
+            }
             if self.text.len() >= CHUNK {
-                if !self.gathered.validated {
+                if !self.validated {
                     self.validate().await?;
                 }
                 self.send(exact).await?;
@@ -131,14 +125,6 @@ impl<S: Sink> Filling<'_, S> {
             self.send(exact).await?;
         }
         Ok(())
-    }
-
-    /// Counts a row.
-    fn note(&mut self, bytes: usize, fragment: &Fragment) -> Result<(), Failure> {
-        self.gathered.bytes += bytes as u64;
-        self.gathered.rows += 1;
-        let within = self.gathered.bytes <= self.bounds.bytes && self.gathered.rows <= self.bounds.rows;
-        if within { Ok(()) } else { Err(too_much(self.bounds, self.gathered, fragment)) }
     }
 
     /// Sends the rows that are at hand, once there is room.
@@ -154,7 +140,7 @@ impl<S: Sink> Filling<'_, S> {
     /// Has the server look for what is wrong with the query, before much is moved for nothing. Where little is gathered, that would cost
     /// more than it can save: there the query itself finds it.
     async fn validate(&mut self) -> Result<(), ReadError> {
-        self.gathered.validated = true;
+        self.validated = true;
         while !self.bench.is_idle() {
             self.progress().await?;
         }
@@ -235,8 +221,9 @@ fn put_row<L: Link>(rows: &mut Rows<L>, literals: &[Literal], text: &mut Vec<u8>
     Ok(())
 }
 
-fn too_much(bounds: Bounds, gathered: Gathered, fragment: &Fragment) -> Failure {
-    let most = match gathered.rows > bounds.rows {
+fn too_much(gathering: &Gathering, fragment: &Fragment) -> Failure {
+    let bounds = gathering.bounds;
+    let most = match gathering.rows.get() > bounds.rows {
         true => format!("{} rows (workbench.max_rows)", bounds.rows),
         false => format!("{} bytes (workbench.max_bytes)", bounds.bytes),
     };

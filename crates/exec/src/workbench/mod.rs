@@ -14,6 +14,7 @@ mod relabel;
 mod tables;
 mod value;
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use weir_backend::{OwnReply, Profile};
@@ -25,7 +26,7 @@ use weir_wire::{Capabilities, Failure, StatusFlags};
 use crate::read::{self, ReadContext, ReadError, ask_heads, heads};
 use crate::{MultiShardResult, Request, ShardLease, Sink};
 use bench::Bench;
-use fill::{Filling, Gathered, unless_gone};
+use fill::{Filling, unless_gone};
 use relabel::{Original, Relabelling};
 
 /// The bounds on what one statement gathers.
@@ -35,6 +36,44 @@ pub struct Bounds {
     pub bytes: u64,
     /// Rows.
     pub rows: u64,
+}
+
+/// What a statement gathers, with its bounds. Counts stay when the statement is dropped midway.
+#[derive(Debug)]
+pub struct Gathering {
+    /// The most that it may gather.
+    pub bounds: Bounds,
+    rows: Cell<u64>,
+    bytes: Cell<u64>,
+    used: Cell<bool>,
+}
+
+impl Gathering {
+    /// Nothing is gathered yet.
+    pub fn new(bounds: Bounds) -> Gathering {
+        Gathering { bounds, rows: Cell::new(0), bytes: Cell::new(0), used: Cell::new(false) }
+    }
+
+    /// The rows and the bytes gathered so far, if the statement takes a workbench.
+    pub fn gathered(&self) -> Option<Gathered> {
+        self.used.get().then(|| Gathered { rows: self.rows.get(), bytes: self.bytes.get() })
+    }
+
+    /// Counts a row. Whether it is within the bounds.
+    fn note(&self, bytes: usize) -> bool {
+        self.rows.set(self.rows.get() + 1);
+        self.bytes.set(self.bytes.get() + bytes as u64);
+        self.rows.get() <= self.bounds.rows && self.bytes.get() <= self.bounds.bytes
+    }
+}
+
+/// How much was gathered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Gathered {
+    /// Rows.
+    pub rows: u64,
+    /// Bytes of rows, as they are sent to the workbench.
+    pub bytes: u64,
 }
 
 /// Gathers the fragments on the workbench and runs the query there. Rows go to the sink as [`read::run`] puts them. `parts`: connections to
@@ -51,11 +90,11 @@ pub async fn run(
     plan: &Workbench,
     request: &Request<'_>,
     session: &ReadContext<'_>,
-    bounds: Bounds,
+    gathering: &Gathering,
     sink: &mut impl Sink,
 ) -> Result<MultiShardResult, Failure> {
     bench.lease.retired = true;
-    match filled(parts, bench, plan, request, session, bounds, sink).await {
+    match filled(parts, bench, plan, request, session, gathering, sink).await {
         Ok(_) if !plan.returns => computed(bench, plan, request, sink).await,
         Ok(originals) => {
             let capabilities = bench.lease.capabilities;
@@ -80,10 +119,10 @@ pub async fn gather(
     bench: &mut ShardLease,
     plan: &Workbench,
     session: &ReadContext<'_>,
-    bounds: Bounds,
+    gathering: &Gathering,
 ) -> Result<(), Failure> {
     bench.lease.retired = true;
-    match filled(parts, bench, plan, &Request::Text, session, bounds, &mut Nobody).await {
+    match filled(parts, bench, plan, &Request::Text, session, gathering, &mut Nobody).await {
         Ok(_) => Ok(()),
         Err(ReadError::Failed(failure) | ReadError::Client(failure)) => Err(failure),
     }
@@ -143,9 +182,10 @@ async fn filled(
     plan: &Workbench,
     request: &Request<'_>,
     session: &ReadContext<'_>,
-    bounds: Bounds,
+    gathering: &Gathering,
     sink: &mut impl Sink,
 ) -> Result<Vec<Original>, ReadError> {
+    gathering.used.set(true);
     let confirmed = async {
         part.lease.flush().await?;
         part.lease.confirm_state().await
@@ -175,11 +215,11 @@ async fn filled(
         plan,
         request,
         session,
-        bounds,
+        gathering,
         sink,
         own: own.clone(),
         text: Vec::new(),
-        gathered: Gathered::default(),
+        validated: false,
     };
     match filling.all(parts).await {
         Ok(()) => {}

@@ -30,7 +30,7 @@ pub use load::{Source, load};
 pub use resolve::{Generator, Resolved, resolve};
 pub use returned::Returned;
 
-use crate::workbench::Bounds;
+use crate::workbench::Gathering;
 use crate::{LeftId, MultiShardResult, ShardLease, read};
 use counts::total;
 use send::{Order, Replied, Surroundings, Wanted, everywhere};
@@ -57,8 +57,8 @@ pub struct WriteContext<'a> {
     pub binary: bool,
     /// Where characters' weights are learnt; without it nothing is known but what the plan brings.
     pub sharding: Option<&'a Sharding>,
-    /// The most that is gathered on a workbench.
-    pub bounds: Bounds,
+    /// What is gathered on a workbench.
+    pub gathering: &'a Gathering,
 }
 
 /// Runs a write on the parts of its shards ([`Write::shards`]), which are in the order of these; `bench`: a connection of the statement's own

@@ -122,7 +122,7 @@ pub(super) async fn rows_of(
     for part in parts.iter_mut() {
         confirm(part).await?;
     }
-    let found = match workbench::gather(parts, bench, plan, session.reading, session.bounds).await {
+    let found = match workbench::gather(parts, bench, plan, session.reading, session.gathering).await {
         Ok(()) => {
             // What is in mid-reply closes when it is given back; what is not is asked on.
             bench.lease.retired = false;

@@ -10,6 +10,7 @@ use std::time::Instant;
 use weir_admin::AnsweredBy;
 use weir_admin::digests::{Digested, Run};
 use weir_admin::logs::{Ended, Event, LogLine, Who, text_of};
+use weir_exec::workbench::Gathered;
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
@@ -31,6 +32,8 @@ pub(super) struct Ran {
     pub(super) on_lane: bool,
     /// It was one of so many in a batch.
     pub(super) batch: usize,
+    /// What it has gathered on a workbench.
+    gathered: Option<Gathered>,
 }
 
 impl Ran {
@@ -41,6 +44,12 @@ impl Ran {
         self.bytes += outcome.bytes;
         self.error = outcome.error.map(|(code, _)| code);
         self.at = Some(at);
+    }
+
+    /// It has gathered rows on a workbench. A write may do so twice.
+    pub(super) fn note_gathered(&mut self, more: Gathered) {
+        let so_far = self.gathered.unwrap_or_default();
+        self.gathered = Some(Gathered { rows: so_far.rows + more.rows, bytes: so_far.bytes + more.bytes });
     }
 }
 
@@ -118,6 +127,7 @@ impl Session {
             server: server.map(String::as_str),
             place: place.name(),
             lane: run.on_lane,
+            gathered: self.ran.gathered.map(|gathered| (gathered.rows, gathered.bytes)),
             batch: (self.ran.batch > 0).then_some(self.ran.batch),
         };
         let line = |literals| LogLine::statement(self.who(), entry, text_of(entry, text, literals), &ended);

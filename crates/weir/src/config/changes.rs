@@ -12,7 +12,7 @@ use super::settings::KeyValue;
 
 /// Keys, and sections that end with a point, that are applied while Weir runs; those of a group only if the group is there
 /// before and after. All others need a restart.
-const LIVE: [&str; 19] = [
+const LIVE: [&str; 20] = [
     "listen.allow",
     "tls.",
     "clients.",
@@ -22,6 +22,7 @@ const LIVE: [&str; 19] = [
     "server_tls.",
     "pool.",
     "hot_rows.",
+    "workbench.",
     "monitor.",
     "api.token",
     "api.token_file",

@@ -12,16 +12,16 @@ mod servers;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::checked::{Api, CheckedConfig, Identity, Log, Takeover, Transactions};
+use super::checked::{Api, CheckedConfig, Identity, Log, Takeover, Transactions, Workbench};
 use super::files::{check_identity, read_certificates, read_password, read_private_key};
 use super::problem::{KeyPlace, Report};
-use super::raw::{RawApi, RawConfig, RawLog, RawMetrics, RawTakeover, RawTransactions, RawWorkers};
+use super::raw::{RawApi, RawConfig, RawLog, RawMetrics, RawTakeover, RawTransactions, RawWorkbench, RawWorkers};
 use super::secret::Secret;
-use super::units::{DurationText, parse_duration};
+use super::units::{DurationText, parse_duration, parse_size};
 
 /// The longest name of a user, in characters (MariaDB's limit; MySQL's is 32).
 const MAX_USER_NAME: usize = 128;
@@ -52,6 +52,7 @@ pub(crate) fn check(
         pool: checker.pool(&raw.pool),
         lanes: checker.lanes(&raw.lanes),
         hot_rows: checker.hot_rows(&raw.hot_rows),
+        workbench: checker.workbench(&raw.workbench),
         monitor: checker.monitor(&raw.monitor),
         metrics_address: checker.metrics(&raw.metrics, &listen.addresses),
         api: checker.api(&raw.api, &raw.metrics, &listen.addresses),
@@ -203,6 +204,12 @@ impl Checker<'_> {
             idle: self.timeout(section.key("idle"), &raw.idle),
             grace: self.duration(section.key("grace"), &raw.grace),
         }
+    }
+
+    fn workbench(&mut self, raw: &RawWorkbench) -> Workbench {
+        let max_bytes =
+            self.ok_or_report(KeyPlace::section("workbench").key("max_bytes"), parse_size(&raw.max_bytes.0));
+        Workbench { max_bytes: max_bytes.unwrap_or_default(), max_rows: NonZeroU64::new(raw.max_rows) }
     }
 
     fn transactions(&mut self, raw: &RawTransactions) -> Transactions {

@@ -4,7 +4,7 @@
 //! what the docs of its fields say. Nothing of it is bound, connected or started yet.
 
 use std::net::SocketAddr;
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,6 +50,8 @@ pub(crate) struct CheckedConfig {
     pub(crate) lanes: Lanes,
     /// Batches of changes of one row.
     pub(crate) hot_rows: HotRows,
+    /// What statements gather on one server.
+    pub(crate) workbench: Workbench,
     /// How the servers are watched.
     pub(crate) monitor: Monitor,
     /// Where the HTTP endpoint for monitoring listens, if at all.
@@ -268,6 +270,15 @@ pub(crate) struct HotRows {
     pub(crate) max_hold: Duration,
     /// Statements of open transactions that may wait on the server for one row.
     pub(crate) admission: NonZeroU32,
+}
+
+/// `[workbench]`
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Workbench {
+    /// The most bytes of rows that a statement gathers.
+    pub(crate) max_bytes: u64,
+    /// The most rows that it gathers.
+    pub(crate) max_rows: Option<NonZeroU64>,
 }
 
 /// `[monitor]`

@@ -11,6 +11,7 @@ mod hot_rows;
 mod logs;
 mod rules;
 mod servers;
+mod workbench;
 
 use std::path::PathBuf;
 
@@ -24,6 +25,7 @@ pub(crate) use hot_rows::RawHotRows;
 pub(crate) use logs::{AuditEvent, AuditFailure, RawAuditLog, RawSlowLog, StatementKind};
 pub(crate) use rules::{RawRule, RuleAction, RuleKind, RuleTarget};
 pub(crate) use servers::{RawLanes, RawMonitor, RawPool, RawServer, RawServerTls, Role, ServerTlsMode};
+pub(crate) use workbench::RawWorkbench;
 
 /// The configuration of Weir: one TOML file, `weir.toml`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -63,6 +65,9 @@ pub(crate) struct RawConfig {
     /// Hot rows: rows that many clients change at the same time, such as a counter or the stock of an item on sale. Weir runs their
     /// statements in batches, with one commit for each batch instead of one for each statement.
     pub(crate) hot_rows: RawHotRows,
+    /// The workbench: a server on which Weir gathers the rows of a statement that needs rows of several shards in one place, such as a join
+    /// on columns that are no shard keys. They go into temporary tables, which are gone when the statement ends.
+    pub(crate) workbench: RawWorkbench,
     /// How Weir monitors the servers, and the account that it uses for this.
     pub(crate) monitor: RawMonitor,
     /// The HTTP endpoint for monitoring: Prometheus metrics at `/metrics`, and `/health`.

@@ -14,6 +14,7 @@ mod stop;
 mod takeover;
 
 use std::io;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -29,6 +30,7 @@ use weir_backend::pool::PoolSettings;
 use weir_backend::server::Health;
 use weir_backend::{Admission, ConnectSettings, Replaceable, Server, ServerSettings};
 use weir_exec::hot_rows::{HotRowSettings, HotRows};
+use weir_exec::workbench::Bounds;
 use weir_frontend::{Accounts, Compression, ConfiguredUser, Endpoint, Settings, Worker, WorkerIndex, WorkerSettings};
 use weir_topology::{Group, GroupSettings, Level, MemberSettings, Role};
 use weir_txn::{Coordinator, TransactionSettings};
@@ -166,6 +168,10 @@ fn settings(config: &CheckedConfig) -> Settings {
         require_tls: config.tls.require,
         reset_timeout: RESET_TIMEOUT,
         leave_after: config.takeover.idle,
+        gathering: Bounds {
+            bytes: config.workbench.max_bytes,
+            rows: config.workbench.max_rows.map_or(u64::MAX, NonZeroU64::get),
+        },
     }
 }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use weir_catalog::ShardId;
 use weir_exec::read::ReadContext;
-use weir_exec::workbench::{self, Bounds};
+use weir_exec::workbench::{self, Bounds, Gathering};
 use weir_exec::{MultiShardResult, Request, ShardLease, Sink};
 use weir_local::Flavor;
 use weir_plan::{CatalogTableName, Fragment, FragmentColumn, Merge, Passed, Read, Workbench};
@@ -84,7 +84,7 @@ impl<'a> Client<'a> {
         let cancel = self.bed.cancel();
         let (capabilities, collations) = (self.bed.capabilities, &self.bed.collations);
         let session = ReadContext { capabilities, collations, cancel: &cancel, transaction: None };
-        workbench::run(parts, bench, plan, request, &session, self.bounds, sink).await
+        workbench::run(parts, bench, plan, request, &session, &Gathering::new(self.bounds), sink).await
     }
 
     /// Runs a query. The connection to the workbench can be used on afterwards, and has no tables.

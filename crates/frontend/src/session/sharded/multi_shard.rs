@@ -9,6 +9,7 @@ use std::time::Instant;
 use weir_admin::sessions::Interrupt;
 use weir_backend::monitor::Kill;
 use weir_exec::read::{self, Cancel, Collations};
+use weir_exec::workbench::Gathering;
 use weir_exec::{LeftId, MultiShardResult, Request, ShardLease, write};
 use weir_plan::{Computed, Read, Union, Write, WriteKind};
 use weir_shards::Sharding;
@@ -30,7 +31,6 @@ use super::resolve::Changed;
 use super::returning;
 use super::sink::{ClientFile, ClientSink};
 use super::waiting::{Killing, Running, as_told, attend, conditions_of, running};
-use super::workbench::BOUNDS;
 use crate::backends::places;
 use crate::client::ClientError;
 
@@ -232,13 +232,14 @@ impl Session {
         let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
         let reading = self.reading(&shared.collations, &cancel);
         let sharding = self.endpoint.sharding.clone();
-        let own = self.writing(class, &reading, generated);
+        let gathering = self.gathering();
+        let own = self.writing(class, &reading, &gathering, generated);
         let session = write::WriteContext { in_transaction: within, binary, sharding: sharding.as_deref(), ..own };
         let client = Some(&mut self.client);
         let ended =
-            attend(&handle, &running, &killer, client, write::run(parts, bench.as_deref_mut(), write, &session))
-                .await?;
-        as_told(&handle, ended).map_err(Stopped::Refused)
+            attend(&handle, &running, &killer, client, write::run(parts, bench.as_deref_mut(), write, &session)).await;
+        self.note_gathered(&gathering);
+        as_told(&handle, ended?).map_err(Stopped::Refused)
     }
 
     /// Takes the client's file, and sends its lines to their shards.
@@ -259,7 +260,8 @@ impl Session {
         let killer = killing.killer();
         let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
         let reading = self.reading(&shared.collations, &cancel);
-        let session = write::WriteContext { in_transaction: within, ..self.writing(class, &reading, None) };
+        let gathering = self.gathering();
+        let session = write::WriteContext { in_transaction: within, ..self.writing(class, &reading, &gathering, None) };
         let mut source = ClientFile::new(&mut self.client);
         let loading = write::load(parts, write, &session, sharding, &mut source);
         let ended = attend(&handle, &running, &killer, None, loading).await;
@@ -286,6 +288,7 @@ impl Session {
         &self,
         class: &Class,
         reading: &'a read::ReadContext<'a>,
+        gathering: &'a Gathering,
         generated: Option<u64>,
     ) -> write::WriteContext<'a> {
         let insert_id = match self.state.latest.last_insert_id {
@@ -304,7 +307,7 @@ impl Session {
             generated,
             binary: false,
             sharding: None,
-            bounds: BOUNDS,
+            gathering,
         }
     }
 

@@ -117,9 +117,11 @@ impl Session {
         let killer = killing.killer();
         let cancel = |target: read::Target| killer.killing(target.server, target.thread_id);
         let reading = self.reading(&shared.collations, &cancel);
-        let session = self.writing(class, &reading, None);
+        let gathering = self.gathering();
+        let session = self.writing(class, &reading, &gathering, None);
         let resolving = write::resolve(parts, bench.as_deref_mut(), wanted, text, &session, &sharding.sequences);
-        let ended = attend(&handle, &running, &killer, Some(&mut self.client), resolving).await?;
-        ended.map_err(|failure| Stopped::Refused(failure_told(&handle, failure)))
+        let ended = attend(&handle, &running, &killer, Some(&mut self.client), resolving).await;
+        self.note_gathered(&gathering);
+        ended?.map_err(|failure| Stopped::Refused(failure_told(&handle, failure)))
     }
 }

@@ -4,7 +4,7 @@
 //! workbench's connection is the statement's own, and goes back to its pool without what was gathered, or is closed.
 
 use weir_catalog::ShardId;
-use weir_exec::workbench::{self, Bounds};
+use weir_exec::workbench::{self, Gathering};
 use weir_exec::{MultiShardResult, read};
 use weir_plan::Workbench;
 use weir_sql::{Effects, TextKind};
@@ -20,10 +20,22 @@ use super::sink::ClientSink;
 use super::waiting::running;
 use crate::backends::places;
 
-/// The most that one statement gathers.
-pub(super) const BOUNDS: Bounds = Bounds { bytes: 4 << 30, rows: u64::MAX };
-
 impl Session {
+    /// What a statement gathers, within the bounds that hold now.
+    pub(super) fn gathering(&self) -> Gathering {
+        Gathering::new(self.endpoint.settings.load().gathering)
+    }
+
+    /// Counts what a statement has gathered, however it has ended.
+    pub(super) fn note_gathered(&mut self, gathering: &Gathering) {
+        let Some(gathered) = gathering.gathered() else { return };
+        let metrics = &self.endpoint.metrics;
+        metrics.workbench_statements.inc();
+        metrics.workbench_rows.inc_by(gathered.rows);
+        metrics.workbench_bytes.inc_by(gathered.bytes);
+        self.ran.note_gathered(gathered);
+    }
+
     /// A workbench's connection is waited for while the session has others.
     pub(super) async fn have_permit_for_workbench(&mut self, home: Option<ShardId>) -> Result<(), Stopped> {
         match home {
@@ -137,11 +149,14 @@ impl Session {
         let request = statement.request();
         // A transaction of the statement's own is none of the client's.
         let transaction = Some(if own { StatusFlags::AUTOCOMMIT } else { self.state.own_status() });
+        let gathering = self.gathering();
         let reading = async |session: &read::ReadContext<'_>, sink: &mut ClientSink<'_>| {
             let session = read::ReadContext { transaction, ..*session };
-            workbench::run(parts, bench, plan, &request, &session, BOUNDS, sink).await
+            workbench::run(parts, bench, plan, &request, &session, &gathering, sink).await
         };
-        self.run_reading(all, false, reading).await
+        let ran = self.run_reading(all, false, reading).await;
+        self.note_gathered(&gathering);
+        ran
     }
 }
 
