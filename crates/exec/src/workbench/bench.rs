@@ -10,6 +10,7 @@ use bytes::Buf;
 use weir_backend::connect::server_failure;
 use weir_backend::profile::SharedProfile;
 use weir_wire::Failure;
+use weir_wire::error::codes;
 use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
 use weir_wire::stmt::query_payload;
 
@@ -139,6 +140,7 @@ impl<'b> Bench<'b> {
             let Some(reply) = self.reply()? else { break };
             self.sent.pop_front();
             match (sent, reply) {
+                (Sent::Create, Err(failure)) => return Ok(Replies::Some(Err(without_right(failure)))),
                 (_, Err(failure)) => return Ok(Replies::Some(Err(failure))),
                 (Sent::Rows { exact: true }, Ok(1..)) => {
                     return Ok(Replies::Some(Err(internal("the workbench did not store a row exactly as it was"))));
@@ -174,6 +176,18 @@ impl<'b> Bench<'b> {
         lease.reply_done();
         Ok(Some(reply))
     }
+}
+
+/// The server's error, with the way out if the user may not make temporary tables.
+fn without_right(failure: Failure) -> Failure {
+    if failure.code != codes::ER_DBACCESS_DENIED_ERROR {
+        return failure;
+    }
+    let message = format!(
+        "{}; this statement needs rows of several shards in one place: GRANT CREATE TEMPORARY TABLES on the database to the user",
+        failure.message
+    );
+    Failure { message, ..failure }
 }
 
 /// What has come of replies.
