@@ -14,6 +14,7 @@ mod definitions;
 mod driver;
 mod dump;
 mod faults;
+mod held;
 mod hostile;
 mod hot_rows;
 mod insert_ids;
@@ -49,6 +50,7 @@ mod transactions;
 mod transport;
 mod user_variables;
 mod weir;
+mod workbench;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -137,6 +139,7 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
         lanes::collect(&mut tests);
         packaging::collect(&mut tests);
         bench::collect(&mut tests);
+        workbench::collect(&mut tests);
         all.append(&mut tests.trials);
     }
     all

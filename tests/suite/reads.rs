@@ -11,10 +11,10 @@ use libtest_mimic::Failed;
 use weir_local::Flavor;
 
 use crate::Collector;
+use crate::held::Held;
 use crate::lab::{Endpoint, Lab, Site};
 use crate::weir::Weir;
 pub(crate) use site::GroupSite;
-use site::Shared;
 
 /// A test on the group that the tests of one kind of server share, one at a time.
 type SharedCase = fn(&GroupSite, &Endpoint) -> Result<(), Failed>;
@@ -23,7 +23,7 @@ type PrivateCase = fn(&mut GroupSite, &Endpoint) -> Result<(), Failed>;
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let shared = std::sync::Arc::new(Shared::default());
+    let shared = std::sync::Arc::new(Held::new(GroupSite::start));
     for (word, settings, case) in levels::CASES.iter().chain(routing::CASES) {
         let shared = shared.clone();
         tests.add_for_weir(&format!("reads::{word}"), move |lab: &Lab, flavor| {

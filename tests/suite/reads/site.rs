@@ -2,9 +2,6 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use libtest_mimic::Failed;
@@ -12,7 +9,7 @@ use mysql::prelude::Queryable;
 use weir_local::{Flavor, Server, wait_for_replica};
 
 use crate::driver::connect;
-use crate::lab::{APP, Endpoint, Lab, Site, eventually};
+use crate::lab::{APP, Endpoint, Site, eventually};
 
 pub(crate) const BOUND: Duration = Duration::from_secs(60);
 /// The database of the tests.
@@ -116,58 +113,4 @@ pub(crate) fn column_of(endpoint: &Endpoint, server: &str, column: &str) -> Resu
     let row: Option<mysql::Row> = client.query_first(format!("WEIR SHOW SERVERS LIKE '{server}'"))?;
     let row = row.ok_or_else(|| format!("there is no {server}"))?;
     row.get::<String, _>(column).ok_or_else(|| format!("{server} has no {column}").into())
-}
-
-/// The groups that tests share, one for each kind of server, started when the first test wants it.
-#[derive(Default)]
-pub(crate) struct Shared {
-    held: Mutex<Option<Held>>,
-}
-
-struct Held {
-    site: GroupSite,
-    _end: End,
-}
-
-/// Lets the thread end that the servers die with.
-struct End(Option<Sender<()>>, Option<JoinHandle<()>>);
-
-impl Drop for End {
-    fn drop(&mut self) {
-        drop(self.0.take());
-        if let Some(thread) = self.1.take() {
-            let _panicked = thread.join();
-        }
-    }
-}
-
-impl Shared {
-    /// Runs a test on the group, alone.
-    pub(crate) fn with(
-        &self,
-        lab: &Lab,
-        flavor: Flavor,
-        test: impl FnOnce(&GroupSite) -> Result<(), Failed>,
-    ) -> Result<(), Failed> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if held.is_none() {
-            *held = Some(hold(lab, flavor)?);
-        }
-        let Held { site, .. } = held.as_ref().ok_or("just started")?;
-        test(site)
-    }
-}
-
-/// Starts the servers in a thread of their own, which lives as long as they do.
-fn hold(lab: &Lab, flavor: Flavor) -> Result<Held, Failed> {
-    let dir = lab.lasting_directory()?;
-    let (give, given) = channel();
-    let (end, ended) = channel::<()>();
-    let thread = std::thread::spawn(move || {
-        let started = GroupSite::start(flavor, &dir);
-        let _gone = give.send(started.map_err(|failed| failed.message().unwrap_or("no message").to_owned()));
-        let _closed = ended.recv();
-    });
-    let end = End(Some(end), Some(thread));
-    Ok(Held { site: given.recv()??, _end: end })
 }
