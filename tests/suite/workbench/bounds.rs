@@ -133,7 +133,7 @@ fn together(shards: &Shards, endpoint: &Endpoint) -> Result<(), Failed> {
         let mut session = app(endpoint)?;
         for _ in 0..20 {
             expect_equal("joined", value(&mut session, JOIN)?, JOINED.into())?;
-            if nth % 2 == 0 {
+            if nth.is_multiple_of(2) {
                 session.query_drop("BEGIN")?;
                 session.query_drop(format!("UPDATE few SET v = v WHERE id = {nth}"))?;
                 expect_equal("in a transaction", value(&mut session, JOIN)?, JOINED.into())?;

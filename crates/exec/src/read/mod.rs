@@ -75,7 +75,7 @@ const OF_TRANSACTION: StatusFlags =
 impl ReadContext<'_> {
     /// The status that the client is told, in place of a connection's.
     fn told(&self, status: StatusFlags) -> StatusFlags {
-        self.transaction.map_or(status, |own| status - OF_TRANSACTION | own & OF_TRANSACTION)
+        self.transaction.map_or(status, |own| (status - OF_TRANSACTION) | (own & OF_TRANSACTION))
     }
 }
 

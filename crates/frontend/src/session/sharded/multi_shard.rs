@@ -225,7 +225,7 @@ impl Session {
         binary: bool,
     ) -> Result<MultiShardResult, Stopped> {
         let shared = self.shared.clone();
-        let mut bench = bench.as_mut().and_then(|bench| bench.parts.first_mut());
+        let bench = bench.as_mut().and_then(|bench| bench.parts.first_mut());
         let running = running(parts.iter().chain(bench.as_deref()));
         let (killing, handle) = (self.killing(), self.handle.clone());
         let killer = killing.killer();
@@ -236,8 +236,7 @@ impl Session {
         let own = self.writing(class, &reading, &gathering, generated);
         let session = write::WriteContext { in_transaction: within, binary, sharding: sharding.as_deref(), ..own };
         let client = Some(&mut self.client);
-        let ended =
-            attend(&handle, &running, &killer, client, write::run(parts, bench.as_deref_mut(), write, &session)).await;
+        let ended = attend(&handle, &running, &killer, client, write::run(parts, bench, write, &session)).await;
         self.note_gathered(&gathering);
         as_told(&handle, ended?).map_err(Stopped::Refused)
     }

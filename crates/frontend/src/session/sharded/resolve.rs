@@ -111,7 +111,7 @@ impl Session {
     ) -> Result<Resolved, Stopped> {
         let (class, text) = (asked.class, asked.text);
         let shared = self.shared.clone();
-        let mut bench = bench.as_mut().and_then(|bench| bench.parts.first_mut());
+        let bench = bench.as_mut().and_then(|bench| bench.parts.first_mut());
         let running = running(parts.iter().chain(bench.as_deref()));
         let (killing, handle) = (self.killing(), self.handle.clone());
         let killer = killing.killer();
@@ -119,7 +119,7 @@ impl Session {
         let reading = self.reading(&shared.collations, &cancel);
         let gathering = self.gathering();
         let session = self.writing(class, &reading, &gathering, None);
-        let resolving = write::resolve(parts, bench.as_deref_mut(), wanted, text, &session, &sharding.sequences);
+        let resolving = write::resolve(parts, bench, wanted, text, &session, &sharding.sequences);
         let ended = attend(&handle, &running, &killer, Some(&mut self.client), resolving).await;
         self.note_gathered(&gathering);
         ended?.map_err(|failure| Stopped::Refused(failure_told(&handle, failure)))
