@@ -74,6 +74,8 @@ pub(super) struct Merge<L> {
     format: Format,
     choice: Choice,
     shape: Option<Shape>,
+    /// It is that of a shard without rows.
+    of_nothing: bool,
     /// How many fields of a row must be found.
     wanted: usize,
     /// All of them.
@@ -110,6 +112,7 @@ impl<L: Link> Merge<L> {
             format,
             choice,
             shape: None,
+            of_nothing: false,
             wanted,
             all_fields: fields,
             columns,
@@ -211,7 +214,7 @@ impl<L: Link> Merge<L> {
             return Ok(step);
         }
         if !self.slots[at].agreed {
-            self.agree(at)?;
+            self.agree(at, step == FeedStep::Row)?;
         }
         if step == FeedStep::Row && self.wanted > 0 {
             self.read(at)?;
@@ -233,11 +236,14 @@ impl<L: Link> Merge<L> {
         Ok(())
     }
 
-    /// Takes a shard's columns for those of the result, or compares them with these.
-    fn agree(&mut self, at: usize) -> Result<(), Failure> {
+    /// Takes a shard's columns for those of the result, or compares them with these. What an optimizer makes of an expression where it
+    /// sees that there are no rows may be of another type: it counts only if no shard has rows.
+    fn agree(&mut self, at: usize, has_rows: bool) -> Result<(), Failure> {
         let slot = &mut self.slots[at];
         slot.agreed = true;
-        let Some(shape) = &self.shape else {
+        let replaces = self.of_nothing && has_rows && !self.all_fields;
+        let Some(shape) = self.shape.as_ref().filter(|_| !replaces) else {
+            self.of_nothing = !has_rows;
             let head = std::mem::take(&mut slot.feed.head);
             return self.take_shape(head);
         };
@@ -247,7 +253,7 @@ impl<L: Link> Merge<L> {
             (Format::Text, ColumnKind::Integer { unsigned: one, .. }, ColumnKind::Integer { unsigned: other, .. }) => {
                 one == other
             }
-            _ => one == other,
+            _ => one == other || !has_rows && !self.all_fields,
         };
         let name = slot.feed.link.name();
         let why = if ours.len() != theirs.len() {

@@ -148,7 +148,7 @@ fn subquery(words: &mut Words, world: &World, random: &mut Random) -> &'static s
 
 fn keyed<'a>(world: &'a World, random: &mut Random) -> &'a Table {
     let tables: Vec<&Table> = world.all().filter(|table| !table.primary.is_empty()).collect();
-    *random.pick(&tables)
+    random.pick::<&Table>(&tables)
 }
 
 fn window(words: &mut Words, world: &World, random: &mut Random) -> &'static str {
