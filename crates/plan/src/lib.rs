@@ -10,7 +10,7 @@
 //! * `statement`: what is done with which kind of statement; `route`: everything on one shard.
 //! * [`routines`]: what stored procedures and functions do, and where.
 //! * `scatter`: reads of several shards; `locks`: LOCK TABLES and FLUSH TABLES.
-//! * `workbench`: queries that need rows of several shards in one place.
+//! * `workbench`: queries that need rows of several shards in one place; `gates`: what neither can ask.
 //! * [`explain`]: plans for people.
 //! * `refusal`: why a statement is not planned, by what it would take.
 //! * `information`: queries over `information_schema`; [`views`]: where views are.
@@ -25,6 +25,7 @@ mod block;
 mod constant;
 mod effort;
 pub mod explain;
+mod gates;
 mod information;
 mod known;
 mod locks;
