@@ -159,10 +159,15 @@ impl Bed {
     /// What the server that has all rows answers.
     pub(crate) async fn expected(&self, text: &str, request: &Request<'_>) -> Packets {
         let mut parts = [self.part(WHOLE).await];
-        let (outcome, packets) = self.run(&mut parts, &plan(text, Merge::Concatenate), request).await;
+        let (outcome, packets) = self.run(&mut parts, &on_whole(text), request).await;
         assert_eq!(outcome.error, None, "{text}");
         packets
     }
+}
+
+/// A plan for the server that has all rows.
+pub(crate) fn on_whole(text: &str) -> Read {
+    Read { shards: vec![ShardId(WHOLE as u16)], ..plan(text, Merge::Concatenate) }
 }
 
 /// A plan without hidden columns and limits.

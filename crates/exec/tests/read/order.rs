@@ -8,7 +8,7 @@ use weir_plan::{Compare, Merge, Read, SortKey};
 use weir_wire::Capabilities;
 use weir_wire::stmt::Execute;
 
-use crate::bed::{Bed, WHOLE, plan};
+use crate::bed::{Bed, WHOLE, on_whole, plan};
 use crate::{EXECUTION, same};
 
 const TYPES: [(&str, &[&str]); 14] = [
@@ -144,7 +144,7 @@ async fn parameters(bed: &Bed) {
     let (execute, types) = (&execute, Some(&types));
     let request = Request::Execute { parsing: &parsing, execute, types, session: 1 };
     let text = "SELECT c, id FROM t0 WHERE id >= ? AND id < ? AND ? = 'x' AND ? IS NULL ORDER BY id";
-    let read = Read { parameters: vec![0, 1, 2, 3], ..plan(text, Merge::Concatenate) };
+    let read = Read { parameters: vec![0, 1, 2, 3], ..on_whole(text) };
     let (_, expected) = bed.run(&mut whole, &read, &request).await;
     let text = "SELECT c, id FROM t0 WHERE id < ? AND id >= ? AND ? IS NULL AND id >= ? ORDER BY id";
     let merge = Merge::Sorted(vec![by(1, false, Compare::Value)]);

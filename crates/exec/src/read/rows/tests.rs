@@ -182,12 +182,20 @@ async fn shards_whose_columns_differ_are_told_apart() {
     let good = Memory::new(Capabilities::empty(), &definitions(), std::slice::from_ref(&row), 64);
     for other in [vec![definition("v", 0xfd, 0, 0), definition("k", 8, 0x20, 0)], definitions()[..1].to_vec()] {
         let other = Memory::new(Capabilities::empty(), &other, std::slice::from_ref(&row), 64);
-        let links = vec![Memory::new(Capabilities::empty(), &definitions(), &[], 64), other];
+        let links = vec![Memory::new(Capabilities::empty(), &definitions(), std::slice::from_ref(&row), 64), other];
         let mut rows = Rows::new(links, &read(by_k(false), 0, 0, None), Format::Text, &MergeSettings::default())
             .expect("the plan can be run");
         let failure = rows.next_row().await.expect_err("the columns differ");
         assert!(failure.message.contains("can't be merged") && failure.message.contains("column"), "{failure}");
     }
+    // A server that has no rows for an expression may find another type for it.
+    let nothing =
+        Memory::new(Capabilities::empty(), &[definition("v", 0xfd, 0, 0), definition("k", 0xfd, 0, 0)], &[], 64);
+    let rowed = Memory::new(Capabilities::empty(), &definitions(), std::slice::from_ref(&row), 64);
+    let mut rows =
+        Rows::new(vec![nothing, rowed], &read(by_k(false), 0, 0, None), Format::Text, &MergeSettings::default())
+            .expect("the plan can be run");
+    assert!(rows.next_row().await.expect("columns of no rows don't count").is_some());
     let beyond = Plan::Sorted(vec![SortKey { column: 2, descending: false, by: Compare::Value }]);
     let mut rows = Rows::new(
         vec![good],

@@ -110,7 +110,7 @@ impl<'a> Client<'a> {
     async fn expected(&self, text: &str, request: &Request<'_>) -> Packets {
         let mut parts = [self.bed.part_with(bed::WHOLE, self.variables).await];
         let parameters = (0..text.matches('?').count() as u32).collect();
-        let read = Read { parameters, ..plan(text, Merge::Concatenate) };
+        let read = Read { parameters, ..bed::on_whole(text) };
         let (outcome, packets) = self.bed.run(&mut parts, &read, request).await;
         assert_eq!(outcome.error, None, "{text}");
         packets
