@@ -228,11 +228,6 @@ impl Connection {
         self.stream.set_receive_low_water(bytes);
     }
 
-    /// Whether something is queued that has not been sent.
-    pub(crate) fn has_output(&self) -> bool {
-        !self.output.is_empty()
-    }
-
     /// How many bytes are queued that the socket has not taken.
     pub fn unsent(&self) -> usize {
         self.output.len()

@@ -7,6 +7,7 @@
 //! * [`model`]: what plans are made of.
 //! * [`session`]: what a plan depends on, apart from the statement and the catalog.
 //! * `planner`: what everything about one statement is planned with; `known`: values that are known; `piece`: parts of texts that are made.
+//! * `text`: changes of the client's text; `again`: plans of texts that were made so.
 //! * `statement`: what is done with which kind of statement; `route`: everything on one shard.
 //! * [`routines`]: what stored procedures and functions do, and where.
 //! * `scatter`: reads of several shards; `locks`: LOCK TABLES and FLUSH TABLES.
@@ -19,6 +20,7 @@
 //! * [`write`]: INSERT, REPLACE, UPDATE, DELETE and LOAD of several shards.
 #![forbid(unsafe_code)]
 
+mod again;
 mod aggregate;
 mod analysis;
 mod block;
@@ -40,6 +42,7 @@ mod scatter;
 pub mod session;
 mod statement;
 mod template;
+mod text;
 mod trace;
 pub mod views;
 mod workbench;

@@ -282,7 +282,7 @@ impl Lane {
     fn send(&self, connection: &mut Connection, cx: &mut Context<'_>) -> std::io::Result<()> {
         let unsent = self.unsent.get();
         let in_hand = self.in_flight.get().saturating_sub(unsent);
-        if !connection.has_output() || in_hand > unsent.max(IN_HAND) {
+        if connection.unsent() == 0 || in_hand > unsent.max(IN_HAND) {
             return Ok(());
         }
         match connection.poll_send(cx) {

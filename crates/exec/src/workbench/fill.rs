@@ -6,14 +6,14 @@
 use std::rc::Rc;
 
 use weir_backend::profile::SharedProfile;
-use weir_plan::{Fragment, Read, Workbench};
+use weir_plan::{Fragment, FragmentColumn, Read, Workbench};
 use weir_wire::error::codes;
 use weir_wire::{Command, Failure};
 
 use super::bench::Bench;
 use super::value::Literal;
 use super::{Gathering, tables};
-use crate::read::{FeedStep, Link, ReadContext, ReadError, Rows, open_on, those};
+use crate::read::{Column, FeedStep, Link, ReadContext, ReadError, Rows, open_on, those};
 use crate::{Request, ShardLease, Sink};
 
 /// The size of statements with rows. Longer ones are no faster.
@@ -33,6 +33,8 @@ pub(super) struct Filling<'a, S> {
     /// The session's settings on the workbench.
     pub(super) own: SharedProfile,
     pub(super) text: Vec<u8>,
+    /// Values in it that a server stores with a warning.
+    pub(super) warnings: usize,
     /// The server has found nothing wrong with the query.
     pub(super) validated: bool,
 }
@@ -88,10 +90,9 @@ impl<S: Sink> Filling<'_, S> {
 
     async fn fragment<L: Link>(&mut self, rows: &mut Rows<L>, fragment: &Fragment) -> Result<(), ReadError> {
         let head = tables::insert(fragment);
-        // The value of an ENUM that is no member can't be stored without a warning.
-        let exact = !fragment.columns.iter().any(|column| column.definition.to_ascii_lowercase().starts_with("enum"));
-        let mut literals: Vec<Literal> = Vec::new();
+        let mut fields: Vec<FieldLiteral> = Vec::new();
         self.text.clear();
+        self.warnings = 0;
         loop {
             match rows.step().map_err(ReadError::Failed)? {
                 FeedStep::Row => {}
@@ -101,8 +102,8 @@ impl<S: Sink> Filling<'_, S> {
                 }
                 FeedStep::End => break,
             }
-            if literals.is_empty() {
-                literals = literals_of(rows, fragment).map_err(ReadError::Failed)?;
+            if fields.is_empty() {
+                fields = literals_of(rows, fragment).map_err(ReadError::Failed)?;
             }
             if self.text.is_empty() {
                 self.text.extend_from_slice(&head);
@@ -110,7 +111,7 @@ impl<S: Sink> Filling<'_, S> {
                 self.text.push(b',');
             }
             let before = self.text.len();
-            put_row(rows, &literals, &mut self.text).map_err(ReadError::Failed)?;
+            self.warnings += put_row(rows, &fields, &mut self.text).map_err(ReadError::Failed)?;
             if !self.gathering.note(self.text.len() - before) {
                 return Err(ReadError::Failed(too_much(self.gathering, fragment)));
             }
@@ -118,21 +119,21 @@ impl<S: Sink> Filling<'_, S> {
                 if !self.validated {
                     self.validate().await?;
                 }
-                self.send(exact).await?;
+                self.send().await?;
             }
         }
         if !self.text.is_empty() {
-            self.send(exact).await?;
+            self.send().await?;
         }
         Ok(())
     }
 
     /// Sends the rows that are at hand, once there is room.
-    async fn send(&mut self, exact: bool) -> Result<(), ReadError> {
+    async fn send(&mut self) -> Result<(), ReadError> {
         while !self.bench.has_room() {
             self.progress().await?;
         }
-        self.bench.queue_rows(&self.text, exact);
+        self.bench.queue_rows(&self.text, std::mem::take(&mut self.warnings));
         self.text.clear();
         Ok(())
     }
@@ -200,25 +201,39 @@ pub(super) async fn unless_gone<T>(
     }
 }
 
-fn literals_of<L: Link>(rows: &Rows<L>, fragment: &Fragment) -> Result<Vec<Literal>, Failure> {
+/// How the fields of a column are written.
+struct FieldLiteral {
+    literal: Literal,
+    /// It is an ENUM: a value that is no member, which has the number 0, is stored with a warning.
+    is_enum: bool,
+}
+
+fn literals_of<L: Link>(rows: &Rows<L>, fragment: &Fragment) -> Result<Vec<FieldLiteral>, Failure> {
     let columns = rows.columns().unwrap_or_default();
     if columns.len() != fragment.columns.len() {
         return Err(crate::read::failure::internal("a fragment has another number of columns than its plan says"));
     }
     let both = fragment.columns.iter().zip(columns);
-    Ok(both.map(|(planned, column)| Literal::of(planned.passed, column, rows.format())).collect())
+    let field = |(planned, column): (&FragmentColumn, &Column)| FieldLiteral {
+        literal: Literal::of(planned.passed, column, rows.format()),
+        is_enum: planned.definition.get(..4).is_some_and(|kind| kind.eq_ignore_ascii_case("enum")),
+    };
+    Ok(both.map(field).collect())
 }
 
-fn put_row<L: Link>(rows: &mut Rows<L>, literals: &[Literal], text: &mut Vec<u8>) -> Result<(), Failure> {
+/// Appends the row at hand. Returns how many of its values are stored with a warning.
+fn put_row<L: Link>(rows: &mut Rows<L>, fields: &[FieldLiteral], text: &mut Vec<u8>) -> Result<usize, Failure> {
     let row = rows.at_hand()?;
-    let mut before = b'(';
-    for (literal, field) in literals.iter().zip(row.fields()) {
+    let (mut before, mut warnings) = (b'(', 0);
+    for (FieldLiteral { literal, is_enum }, field) in fields.iter().zip(row.fields()) {
         text.push(before);
+        let start = text.len();
         literal.put(field, text)?;
+        warnings += usize::from(*is_enum && text[start..] == *b"0");
         before = b',';
     }
     text.push(b')');
-    Ok(())
+    Ok(warnings)
 }
 
 fn too_much(gathering: &Gathering, fragment: &Fragment) -> Failure {

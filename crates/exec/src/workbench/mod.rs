@@ -219,6 +219,7 @@ async fn filled(
         sink,
         own: own.clone(),
         text: Vec::new(),
+        warnings: 0,
         validated: false,
     };
     match filling.all(parts).await {

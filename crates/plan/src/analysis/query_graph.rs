@@ -448,6 +448,16 @@ fn has_windows(select: &Select<'_>) -> bool {
     found
 }
 
+/// Whether an expression has a query in it.
+pub(crate) fn has_query(expr: &Expr<'_>) -> bool {
+    let mut found = false;
+    walk(Node::Expr(expr), &mut |node: Node<'_>| {
+        found |= matches!(node, Node::Query(_));
+        if found { Flow::Stop } else { Flow::Descend }
+    });
+    found
+}
+
 /// Whether a SELECT has aggregates of its own.
 pub(crate) fn has_aggregates(select: &Select<'_>) -> bool {
     let mut found = false;

@@ -9,6 +9,7 @@ use weir_sql::visit::{Flow, NameRole, Node, walk};
 
 use super::SCHEMA;
 use crate::planner::Planner;
+use crate::write::literal::quoted_name;
 use crate::{InformationEdit, InformationTable};
 
 /// What of a table's row differs between shards, as far as a statement reads it.
@@ -57,7 +58,7 @@ pub(super) fn edits(planner: &Planner<'_>, informed: &[InformationTable]) -> Vec
         let place = informed.iter().position(|one| table.name.eq_ignore_ascii_case(one.name.as_bytes()));
         if let Some(table_place) = place {
             let range = source.span.range();
-            let alias = source.alias.is_none().then(|| quoted(table.name));
+            let alias = source.alias.is_none().then(|| quoted_name(table.name));
             edits.push((range, InformationEdit::Table(table_place, alias)));
         }
     }
@@ -97,7 +98,7 @@ fn labels(planner: &Planner<'_>) -> Vec<(Range<usize>, InformationEdit)> {
         (of_schema && upper != name.name.name).then(|| {
             let end = span.range().end;
             let label = if planner.session.mariadb { name.name.name } else { &upper };
-            (end..end, InformationEdit::Text([b" AS ", &quoted(label)[..]].concat()))
+            (end..end, InformationEdit::Text([b" AS ", &quoted_name(label)[..]].concat()))
         })
     };
     let mut found = Vec::new();
@@ -114,13 +115,4 @@ fn labels(planner: &Planner<'_>) -> Vec<(Range<usize>, InformationEdit)> {
 
 fn is_schema(database: Option<&[u8]>) -> bool {
     database.is_some_and(|database| database.eq_ignore_ascii_case(SCHEMA))
-}
-
-fn quoted(name: &[u8]) -> Vec<u8> {
-    let mut quoted = vec![b'`'];
-    for byte in name {
-        quoted.extend_from_slice(if *byte == b'`' { b"``" } else { std::slice::from_ref(byte) });
-    }
-    quoted.push(b'`');
-    quoted
 }

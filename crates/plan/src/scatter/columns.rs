@@ -4,7 +4,7 @@ use weir_sql::ast::{Query, QueryBody, Select};
 
 use super::Obstacle;
 use super::projection::{Ordered, Projection};
-use super::text::{Edits, Pieces};
+use crate::text::{Edits, Pieces};
 
 pub(super) fn unknown_columns() -> Obstacle {
     Obstacle::Rows("the columns of * are not known".to_owned())

@@ -20,11 +20,12 @@ use super::expressions::{aggregate, has_aggregate, has_window};
 use super::group::divides;
 use super::projection::{Ordered, Projection, column_names};
 use super::set_operation::without_rows;
-use super::text::{Edits, Pieces, made_of};
-use super::{Obstacle, Question, again, limits, plain};
+use super::{Obstacle, Question, limits, plain};
+use crate::again;
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, has_aggregates};
 use crate::planner::Planner;
+use crate::text::{Edits, Pieces, made_of};
 use crate::{Computed, ComputedColumn, GIVEN_ROW, GIVEN_TABLE, Plan, Read, Refusal};
 use outer_query::{Clause, Key, OuterExpressions, Selected};
 

@@ -8,7 +8,7 @@ use weir_sql::ast::{BinaryOp, Call, Expr, ExprKind, Literal, OrderItem, UnaryOp}
 use super::Obstacle;
 use super::expressions::{aggregate, has_aggregate, has_window};
 use super::projection::{Projection, Sorts, same_text};
-use super::text::Pieces;
+use crate::text::Pieces;
 use crate::{Fold, SortKey};
 
 /// How exact the values of an expression are.

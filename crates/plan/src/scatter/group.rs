@@ -14,10 +14,10 @@ use super::expressions::{aggregate, has_aggregate};
 use super::fold::Divided;
 use super::having::Having;
 use super::projection::{Ordered, Projection, Sorts, column_names, is_simple};
-use super::text::{Edits, Pieces};
 use super::{Merged, Obstacle, Question, limits};
 use crate::aggregate::is_aggregate;
 use crate::analysis::Branch;
+use crate::text::{Edits, Pieces};
 use crate::{Fold, Grouped, Merge, SortKey};
 
 /// A key of the groups.

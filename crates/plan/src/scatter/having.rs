@@ -8,8 +8,8 @@ use super::Obstacle;
 use super::columns::same_meaning;
 use super::expressions::{aggregate, has_aggregate};
 use super::projection::{Ordered, Projection};
-use super::text::{Edits, Pieces};
 use crate::analysis::{conjuncts, disjuncts};
+use crate::text::{Edits, Pieces};
 use crate::{Comparison, Condition, Fold};
 
 /// HAVING, split.

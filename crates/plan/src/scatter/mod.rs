@@ -6,9 +6,8 @@
 //! * `colocation`: whether shards can answer part by part; `gates`: what can't be asked on several connections.
 //! * `select`: one SELECT; `union`: several; `set_operation`: several that are each read alone; `group`: groups, `fold`: their aggregates, `having`: conditions on them;
 //!   `computed`: expressions over them.
-//! * `projection`: columns and how they sort; `index`: how columns are found; `text`: changes of the text; `again`: plans of changed texts.
+//! * `projection`: columns and how they sort; `index`: how columns are found.
 
-pub(crate) mod again;
 mod colocation;
 mod columns;
 mod computed;
@@ -22,7 +21,6 @@ mod place;
 mod projection;
 mod select;
 mod set_operation;
-pub(crate) mod text;
 mod union;
 
 use weir_catalog::ShardId;
@@ -34,9 +32,9 @@ use crate::analysis::values::Values;
 use crate::analysis::{Analysis, Branch};
 use crate::place::Shards;
 use crate::planner::Planner;
+use crate::text::{Edits, made_of};
 use crate::{Merge, Plan, Read, Refusal, workbench};
 pub(crate) use colocation::{Question, Together};
-use text::Edits;
 
 /// Why shards can't answer.
 #[derive(Debug)]
@@ -85,7 +83,8 @@ struct Strategy {
     plan: fn(&Planner<'_>, &Analysis<'_>, &Query<'_>, String) -> Result<Plan, Refusal>,
 }
 
-/// In the order in which they are tried, the cheapest first; a write takes its rows as one plain result. The last one that applies says what a refused query is refused for.
+/// In the order in which they are tried, the cheapest first; a write takes its rows as one plain result. The last one that applies says what
+/// a refused query is refused for.
 const STRATEGIES: [Strategy; 3] = [
     // Each shard runs the whole query, and rows are merged.
     Strategy { applies: |_, _| true, plan: plan_merge },
@@ -154,7 +153,7 @@ fn plan_merge(
     };
     let merged = merged.map_err(Obstacle::refusal)?;
     let pieces = merged.edits.into_pieces(planner.text);
-    let (text, parameters) = text::made_of(&pieces, planner.text, planner.statement);
+    let (text, parameters) = made_of(&pieces, planner.text, planner.statement);
     if let Some(trace) = planner.trace {
         trace.made_of(&pieces);
     }

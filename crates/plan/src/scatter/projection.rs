@@ -14,8 +14,8 @@ use super::colocation::Question;
 use super::expressions::{has_aggregate, has_window};
 use super::index::{Index, meaning};
 use super::place;
-use super::text::{Edits, Pieces};
 use crate::analysis::{Branch, ColumnRef, OutColumn};
+use crate::text::{Edits, Pieces};
 use crate::{Compare, SortKey};
 
 /// How values of a column sort.

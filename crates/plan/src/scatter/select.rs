@@ -10,9 +10,9 @@ use weir_sql::facts::Varies;
 use super::columns::{extend, unknown_columns};
 use super::expressions::{has_aggregate, has_window};
 use super::projection::{Ordered, Projection, is_simple};
-use super::text::{Edits, Pieces};
 use super::{Merged, Obstacle, Question, Together, limits, plain};
 use crate::analysis::{Branch, has_aggregates};
+use crate::text::{Edits, Pieces};
 use crate::{Compare, Fold, Grouped, Merge, SortKey};
 
 /// How the rows of a SELECT become one result.

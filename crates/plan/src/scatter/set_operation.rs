@@ -12,12 +12,13 @@ use weir_sql::facts::Varies;
 use weir_sql::{Lexer, TokenKind};
 
 use super::projection::{Projection, Sorts};
-use super::text::{Edits, Pieces, made_of};
 use super::union::{Order, compound, order_of};
-use super::{Obstacle, Question, again, limits, plain};
+use super::{Obstacle, Question, limits, plain};
+use crate::again;
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, InstanceKind, has_aggregates};
 use crate::planner::Planner;
+use crate::text::{Edits, Pieces, made_of};
 use crate::{Combine, Compare, Plan, Read, Refusal, SortKey, Union, UnionPart};
 
 /// Whether a query combines several, or makes one of equal rows of groups.

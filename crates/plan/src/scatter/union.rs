@@ -5,9 +5,9 @@ use weir_sql::ast::{Compound, Query, QueryBody, Select, SetOp};
 use super::columns::unknown_columns;
 use super::projection::{Ordered, Projection, Sorts};
 use super::select::folded;
-use super::text::Edits;
 use super::{Merged, Obstacle, Question, Together, limits, plain};
 use crate::analysis::QueryBranches;
+use crate::text::Edits;
 use crate::{Compare, Merge, SortKey};
 
 /// How the rows of a UNION become one result.

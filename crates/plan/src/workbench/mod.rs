@@ -5,7 +5,8 @@
 //! tables (and views, which are spelt out) replaced.
 //!
 //! * `rewrite`: from the client's text to the one over temporary tables; `tables`: the fragments; `columns`: how columns are gathered.
-//! * `filters`: which conditions a fragment's query has; `narrow`: which values of gathered rows narrow others; `gates`: what depends on the connection or server it runs on.
+//! * `filters`: which conditions a fragment's query has; `narrow`: which values of gathered rows narrow others; `gates`: what depends on the
+//!   connection or server that it runs on.
 
 mod columns;
 mod filters;
@@ -18,7 +19,7 @@ use weir_sql::ast::{SetItemKind, Statement, StatementKind};
 use weir_sql::visit::Node;
 
 use crate::planner::Planner;
-use crate::scatter::text::made_of;
+use crate::text::made_of;
 use crate::{Plan, Read, Refusal, Workbench};
 use rewrite::{Place, Rewriter};
 

@@ -20,9 +20,10 @@ use weir_wire::error::codes;
 
 use super::filters::Uses;
 use super::tables::{Asked, Reference, Tables};
+use crate::analysis::has_query;
 use crate::planner::Planner;
-use crate::scatter::text::Pieces;
-use crate::write::literal::put_name;
+use crate::text::Pieces;
+use crate::write::literal::quoted_name;
 use crate::{Need, Refusal};
 
 /// Views within views.
@@ -175,9 +176,10 @@ impl<'p, 'a> Rewriter<'p, 'a> {
         if let Some((name, known)) = catalog.table(database_name.as_bytes(), table.name) {
             let reference = Reference { database_name, database, name, table: known, roles: table.roles, named };
             let fragment = self.tables.fragment(place, &reference)?;
-            let mut pieces = Pieces::new([quoted(database_name.as_bytes()), quoted(fragment.as_bytes())].join(&b'.'));
+            let mut pieces =
+                Pieces::new([quoted_name(database_name.as_bytes()), quoted_name(fragment.as_bytes())].join(&b'.'));
             if named.alias.is_none() {
-                pieces = pieces.then(" AS ").then(quoted(table.name));
+                pieces = pieces.then(" AS ").then(quoted_name(table.name));
             }
             edits.push((named.name.span.start as usize..behind_partitions(place.text, named), pieces));
             edits.extend(named.period.map(|period| (period.span.range(), Pieces::default())));
@@ -187,7 +189,7 @@ impl<'p, 'a> Rewriter<'p, 'a> {
         let (view, query) = self.view(database_name, database, table.name)?;
         let mut pieces = Pieces::new("(").and(&query).then(")");
         if named.alias.is_none() {
-            pieces = pieces.then(" AS ").then(quoted(view.as_bytes()));
+            pieces = pieces.then(" AS ").then(quoted_name(view.as_bytes()));
         }
         edits.push((named.name.span.range(), pieces));
         edits.extend(named.index_hints.iter().map(|hint| (hint.span.range(), Pieces::default())));
@@ -242,11 +244,11 @@ impl<'p, 'a> Rewriter<'p, 'a> {
         let columns = match table.columns {
             [] => Vec::new(),
             columns => {
-                let names: Vec<Vec<u8>> = columns.iter().map(|column| quoted(column.name)).collect();
+                let names: Vec<Vec<u8>> = columns.iter().map(|column| quoted_name(column.name)).collect();
                 [b" (", &names.join(&b", "[..])[..], b")"].concat()
             }
         };
-        let name = quoted(table.name.name);
+        let name = quoted_name(table.name.name);
         let copy = match is_recursive(place, table) {
             false => Pieces::new("(").and(&copy?).then(")"),
             true => Pieces::new([b"(WITH RECURSIVE ", &name[..], &columns, b" AS ("].concat())
@@ -280,7 +282,7 @@ fn names<'a>(place: &Place<'a>, node: Node<'a>, edits: &mut Edits) {
             if changed.get(first).is_some_and(|at| *at < range.end) {
                 let name = String::from_utf8_lossy(&place.text[range.clone()]);
                 let name: String = name.chars().take(LONGEST_NAME).collect();
-                let called = [b" AS ", &quoted(name.trim_end().as_bytes())[..]].concat();
+                let called = [b" AS ", &quoted_name(name.trim_end().as_bytes())[..]].concat();
                 edits.push((range.end..range.end, Pieces::new(called)));
             }
         }
@@ -346,27 +348,11 @@ fn references<'a>(node: Node<'a>) -> Vec<Found<'a>> {
     found
 }
 
-fn has_query(expr: &Expr<'_>) -> bool {
-    let mut found = false;
-    walk(Node::Expr(expr), &mut |node: Node<'_>| {
-        found |= matches!(node, Node::Query(_));
-        if found { Flow::Stop } else { Flow::Descend }
-    });
-    found
-}
-
 /// Where a table's name ends, its partitions included.
 pub(super) fn behind_partitions(text: &[u8], named: &NamedTable<'_>) -> usize {
     let Some(last) = named.partitions.last() else { return named.name.span.end as usize };
     let end = last.span.end as usize;
     text[end..].iter().position(|byte| *byte == b')').map_or(end, |at| end + at + 1)
-}
-
-/// A name in backquotes.
-pub(super) fn quoted(name: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(name.len() + 2);
-    put_name(&mut out, name);
-    out
 }
 
 /// What a server says of a table that is not there: the catalog has all that there are.

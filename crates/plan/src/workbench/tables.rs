@@ -18,10 +18,11 @@ use weir_sql::visit::{Flow, Node, walk};
 use super::columns::{can_be_key, gathered};
 use super::filters::{self, Condition, Found, Uses, converts_nothing};
 use super::narrow::{Link, written};
-use super::rewrite::{Place, behind_partitions, quoted};
+use super::rewrite::{Place, behind_partitions};
+use crate::again;
 use crate::planner::Planner;
-use crate::scatter::again;
-use crate::scatter::text::{Pieces, made_of};
+use crate::text::{Pieces, made_of};
+use crate::write::literal::quoted_name;
 use crate::{CatalogTableName, Fragment, FragmentColumn, Narrowing, Plan, Read, Refusal, Route};
 
 /// More fragments are not gathered for one statement.
@@ -211,7 +212,7 @@ impl<'a> Tables<'a> {
         let (mut columns, mut pieces) = (Vec::with_capacity(chosen.len()), Pieces::new("SELECT "));
         for (nth, column) in chosen.iter().enumerate() {
             let column = &table.columns[*column];
-            let name = quoted(column.name.as_bytes());
+            let name = quoted_name(column.name.as_bytes());
             let passed = gathered(column, &String::from_utf8_lossy(&name), self.mariadb).ok_or_else(|| {
                 Refusal::NeedsWorkbench(format!("values of {}.{} can't be passed exactly", reference.name, column.name))
             })?;
@@ -317,7 +318,7 @@ impl<'a> Tables<'a> {
                     by: place,
                     column,
                     charset,
-                    compared: [quoted(&wanted.called), quoted(own.name.as_bytes())].join(&b'.'),
+                    compared: [quoted_name(&wanted.called), quoted_name(own.name.as_bytes())].join(&b'.'),
                     behind: wanted.query.behind,
                     has_condition: wanted.query.conditions > 0,
                 });
@@ -374,12 +375,12 @@ fn from<'a>(place: &Place<'a>, reference: &Reference<'_, 'a>, columns: Pieces) -
     let alias = named.alias.map_or(named.name.name.name, |alias| alias.name);
     let mut query = columns
         .then(" FROM ")
-        .then([quoted(reference.database_name.as_bytes()), quoted(reference.name.as_bytes())].join(&b'.'))
+        .then([quoted_name(reference.database_name.as_bytes()), quoted_name(reference.name.as_bytes())].join(&b'.'))
         .and(&own(named.name.span.end as usize..behind_partitions(place.text, named)));
     if let Some(period) = named.period {
         query = query.then(" ").and(&own(period.span.range()));
     }
-    query = query.then(" AS ").then(quoted(alias));
+    query = query.then(" AS ").then(quoted_name(alias));
     let conditions = place.asked.found.conditions.iter().filter(|one| one.table == named.name.span.start);
     let number = |name: &[u8]| {
         let column = &reference.table.columns[reference.table.column(name)?];

@@ -13,10 +13,11 @@ use weir_sql::resolve::{Roles, SourceKind};
 
 use super::Input;
 use super::edits::Edits;
-use super::forms::form;
+use super::forms::{form, put_read};
 use super::literal::put_name;
 use super::names::{Target, with_facts};
-use super::resolve::{has_query, row_source};
+use super::resolve::row_source;
+use crate::analysis::has_query;
 use crate::{Assigned, Form, Gather, Need, Refusal, RowSource};
 
 /// The clauses of a change of one table, which may read others.
@@ -207,17 +208,10 @@ fn question<'t>(
     let mut question = with.unwrap_or_default();
     question.extend_from_slice(b"SELECT ");
     for (nth, (column, form)) in columns.enumerate() {
-        let hex = matches!(form, Form::Hex(_));
-        question.extend_from_slice(match (nth, hex) {
-            (0, true) => b"HEX(",
-            (0, false) => b"",
-            (_, true) => b",HEX(",
-            (_, false) => b",",
-        });
-        put_name(&mut question, called);
-        question.push(b'.');
-        put_name(&mut question, column.name.as_bytes());
-        question.extend_from_slice(if hex { b")" } else { b"" });
+        if nth > 0 {
+            question.push(b',');
+        }
+        put_read(&mut question, Some(called), column, form);
     }
     for value in values {
         question.extend([&b",("[..], &value, b")"].concat());

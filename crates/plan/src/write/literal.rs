@@ -117,6 +117,13 @@ pub fn charset(collation: &str) -> &str {
 }
 
 /// A name in backquotes.
+pub fn quoted_name(name: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(name.len() + 2);
+    put_name(&mut out, name);
+    out
+}
+
+/// As [`quoted_name`], to the end of a text.
 pub fn put_name(out: &mut Vec<u8>, name: &[u8]) {
     out.push(b'`');
     for byte in name {

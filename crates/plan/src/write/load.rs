@@ -8,7 +8,6 @@ use std::ops::Range;
 use weir_catalog::{Constant, Placement};
 use weir_sql::ast::{ExprKind, Load};
 use weir_sql::facts::Varies;
-use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{LexMode, Lexer, TokenKind};
 use weir_wire::error::codes;
 
@@ -17,6 +16,7 @@ use super::edits::Edits;
 use super::literal::put_name;
 use super::names::{Target, with_facts};
 use super::varying::Varying;
+use crate::analysis::has_query;
 use crate::constant::Folder;
 use crate::session::SessionFacts;
 use crate::{FileFormat, FileKey, LoadFile, Need, Plan, Refusal, Write, WriteKind};
@@ -138,13 +138,7 @@ fn columns(load: &Load<'_>, target: &Target<'_>) -> Result<(Vec<Option<usize>>, 
 
 /// The columns that SET gives values.
 fn assigned(input: &Input<'_>, load: &Load<'_>, target: &Target<'_>) -> Result<Vec<usize>, Refusal> {
-    let mut query = false;
-    for one in load.assignments {
-        walk(Node::Assignment(one), &mut |node: Node<'_>| {
-            query |= matches!(node, Node::Query(_));
-            Flow::Descend
-        });
-    }
+    let query = load.assignments.iter().any(|one| has_query(&one.value));
     let random = with_facts(input, |facts| facts.varies.intersects(Varies::RANDOM));
     if query || random && target.is_global() {
         return Err(Need::OtherForm.refused(

@@ -81,7 +81,7 @@ fn question(input: &Input<'_>, target: &Target<'_>, update: &Update<'_>, alias: 
     for column in &table.primary_key {
         let column = &table.columns[*column];
         let form = form(column).ok_or_else(|| unreadable(column))?;
-        put_read(&mut text, column, &form);
+        put_read(&mut text, None, column, &form);
         text.push(b',');
         forms.push(form);
     }

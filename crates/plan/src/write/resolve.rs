@@ -14,6 +14,7 @@ use super::literal::put_name;
 use super::names::Target;
 use super::rows::{Rows, is_default};
 use super::select::{of_one, of_shards};
+use crate::analysis::has_query;
 use crate::{Generate, Need, Piece, Plan, Raise, Refusal, Resolve, RowSource};
 
 /// What is being found out.
@@ -326,16 +327,6 @@ pub(super) fn row_source(input: &Input<'_>, question: Vec<u8>) -> Result<RowSour
             ));
         }
     })
-}
-
-/// Whether an expression has a query in it.
-pub(super) fn has_query(expr: &Expr<'_>) -> bool {
-    let mut found = false;
-    walk(Node::Expr(expr), &mut |node: Node<'_>| {
-        found |= matches!(node, Node::Query(_));
-        if found { Flow::Stop } else { Flow::Descend }
-    });
-    found
 }
 
 /// What becomes of a value of an AUTO_INCREMENT column.

@@ -107,19 +107,7 @@ pub(super) fn of_shards(read: Read) -> RowSource {
 
 /// A query of one shard.
 pub(super) fn of_one(shard: ShardId, text: Vec<u8>) -> Read {
-    Read {
-        shards: vec![shard],
-        text,
-        parameters: Vec::new(),
-        columns: None,
-        hidden: 0,
-        merge: Merge::Concatenate,
-        skip: 0,
-        take: None,
-        locks: true,
-        pin_time: false,
-        reason: "its tables meet on one shard".to_owned(),
-    }
+    Read { locks: true, ..Read::of_one(shard, text, Vec::new(), "its tables meet on one shard".to_owned()) }
 }
 
 /// ON DUPLICATE KEY UPDATE may name the query's columns, which rows of values don't have.

@@ -2,6 +2,7 @@
 //!
 //! What must hold: where a row is gets to know only who has a right on its table, which the servers say.
 
+use weir_plan::write::literal::quoted_name;
 use weir_plan::{Plan, explain};
 use weir_sql::facts::facts;
 use weir_sql::hot_row::{CounterMove, HotText};
@@ -107,7 +108,7 @@ impl Session {
             let facts = facts(statement, asked.text, self.state.lex, &context);
             for (_, table) in facts.names.tables() {
                 let Some(database) = table.database else { continue };
-                let name = [&quoted(database)[..], b".", &quoted(table.name)].concat();
+                let name = [&quoted_name(database)[..], b".", &quoted_name(table.name)].concat();
                 let question = [b"SHOW COLUMNS FROM ", &name[..], b" LIKE ''"].concat();
                 if !questions.contains(&question) {
                     questions.push(question);
@@ -116,18 +117,6 @@ impl Session {
         }
         questions
     }
-}
-
-fn quoted(name: &[u8]) -> Vec<u8> {
-    let mut quoted = vec![b'`'];
-    for &byte in name {
-        quoted.push(byte);
-        if byte == b'`' {
-            quoted.push(byte);
-        }
-    }
-    quoted.push(b'`');
-    quoted
 }
 
 /// Access to a database, a table, a column denied.

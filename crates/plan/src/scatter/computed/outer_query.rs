@@ -13,9 +13,9 @@ use super::super::columns::unknown_columns;
 use super::super::expressions::{aggregate, has_window};
 use super::super::fold::Exactness;
 use super::super::projection::{Projection, Sorts, column_names};
-use super::super::text::Pieces;
 use super::averages::{self, Sight};
-use crate::analysis::ColumnRef;
+use crate::analysis::{ColumnRef, has_query};
+use crate::text::Pieces;
 use crate::{Averaged, GIVEN_TABLE, GivenValue};
 
 /// Where an expression stands.
@@ -277,15 +277,6 @@ fn has_any_aggregate<'a>(expr: &'a Expr<'a>) -> bool {
     let mut found = false;
     walk(Node::Expr(expr), &mut |node: Node<'a>| {
         found |= matches!(node, Node::Expr(expr) if aggregate(expr).is_some());
-        if found { Flow::Stop } else { Flow::Descend }
-    });
-    found
-}
-
-fn has_query<'a>(expr: &'a Expr<'a>) -> bool {
-    let mut found = false;
-    walk(Node::Expr(expr), &mut |node: Node<'a>| {
-        found |= matches!(node, Node::Query(_));
         if found { Flow::Stop } else { Flow::Descend }
     });
     found
