@@ -162,9 +162,6 @@ impl Rows<'_> {
         }
         self.add("workbench", self.shards(&[workbench.home]));
         self.add("text", String::from_utf8_lossy(&workbench.query.text));
-        if workbench.pin_time {
-            self.add("time", "the same on all shards");
-        }
         self.add("why", &*workbench.reason);
     }
 

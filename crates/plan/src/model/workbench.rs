@@ -16,8 +16,6 @@ pub struct Workbench {
     pub query: Read,
     /// It answers with rows; if not, with an OK (`SELECT … INTO @a`, `SET @a = (SELECT …)`, DO).
     pub returns: bool,
-    /// Fragments and the query ask for the time: see [`Read::pin_time`].
-    pub pin_time: bool,
     /// Why no cheaper kind, for EXPLAIN.
     pub reason: String,
 }

@@ -45,7 +45,7 @@ pub(crate) fn plan(planner: &Planner<'_>, refusal: Refusal) -> Result<Plan, Refu
     let fragments = tables.plan(planner)?;
     let (text, parameters) = made_of(&whole.0, planner.text, planner.statement);
     let query = Read::of_one(home, text, parameters, "over what is gathered".to_owned());
-    Ok(Plan::Workbench(Box::new(Workbench { home, fragments, query, returns, pin_time: false, reason: why })))
+    Ok(Plan::Workbench(Box::new(Workbench { home, fragments, query, returns, reason: why })))
 }
 
 /// Whether a statement only computes values: SET of user variables, DO.

@@ -19,7 +19,7 @@ pub(super) fn query(mut words: Words, world: &World, random: &mut Random) -> Mad
         5 => derived(&mut words, world, random),
         _ => set(&mut words, world, random),
     };
-    Made { other_columns: true, ..Made::new(kind, words) }
+    Made::new(kind, words)
 }
 
 /// A write of some kind.

@@ -192,7 +192,7 @@ fn join(mut words: Words, world: &World, random: &mut Random) -> Made {
     filter(&mut words, &sources, random);
     let ordered = order(&mut words, &sources, &[], random);
     // Whether a server sorts in a temporary table shows in its columns.
-    Made { ordered, other_columns: true, ..Made::new("join", words) }
+    Made { ordered, other_columns: ordered, ..Made::new("join", words) }
 }
 
 fn subquery(mut words: Words, world: &World, random: &mut Random) -> Made {
@@ -266,7 +266,7 @@ fn subquery(mut words: Words, world: &World, random: &mut Random) -> Made {
     }
     sources.truncate(1);
     let ordered = order(&mut words, &sources, &[], random);
-    Made { ordered, other_columns: true, ..Made::new("subquery", words) }
+    Made { ordered, ..Made::new("subquery", words) }
 }
 
 fn union(mut words: Words, world: &World, random: &mut Random) -> Made {

@@ -54,7 +54,7 @@ fn fragment(name: &str, table: &str, columns: &[Column]) -> Fragment {
 /// A query over these on the first shard's server.
 fn workbench(fragments: Vec<Fragment>, text: &str) -> Workbench {
     let query = Read { shards: vec![ShardId(0)], ..plan(text, Merge::Concatenate) };
-    Workbench { home: ShardId(0), fragments, query, returns: true, pin_time: false, reason: String::new() }
+    Workbench { home: ShardId(0), fragments, query, returns: true, reason: String::new() }
 }
 
 /// A session: its variables, and how it asks.

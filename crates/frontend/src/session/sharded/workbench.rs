@@ -141,7 +141,7 @@ impl Session {
         leased: &mut StatementLeases,
         bench: &mut StatementLeases,
     ) -> Result<MultiShardResult, Stopped> {
-        self.make_alike(statement.class, plan.pin_time, leased).await?;
+        self.make_alike(statement.class, false, leased).await?;
         self.make_alike(statement.class, false, bench).await?;
         let [bench] = &mut bench.parts[..] else { return Err(no_workbench().into()) };
         let parts = &mut leased.parts[..];
