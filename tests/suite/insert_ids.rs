@@ -1,14 +1,16 @@
 //! LAST_INSERT_ID() of sessions that share one connection: what an INSERT's OK says of it, and what is asked.
 
+use std::io::Write;
 use std::time::Duration;
 
 use libtest_mimic::Failed;
-use mysql::Conn;
 use mysql::prelude::Queryable;
+use mysql::{Conn, LocalInfileHandler};
 
 use crate::Collector;
 use crate::driver::{connect, expect_equal, run, server_error, value};
 use crate::lab::{APP, Endpoint, Lab, Site, eventually};
+use crate::script::for_flavor;
 use crate::weir::Weir;
 
 const BOUND: Duration = Duration::from_secs(60);
@@ -94,6 +96,10 @@ pub(crate) fn collect(tests: &mut Collector) {
         let site = lab.site(flavor)?;
         lab.with_endpoint(site, &SETTINGS, |endpoint| as_directly(site, endpoint))
     });
+    tests.add_for_weir("insert_ids::what_no_ok_tells_is_not_another_sessions", |lab: &Lab, flavor| {
+        let site = lab.site(flavor)?;
+        lab.with_endpoint(site, &SETTINGS, |endpoint| untold(site, endpoint))
+    });
     tests.add_for_weir("insert_ids::a_new_trigger_counts_at_once_or_soon", |lab: &Lab, flavor| {
         let site = lab.site(flavor)?;
         lab.with_endpoint(site, &SETTINGS, |endpoint| new_trigger(site, endpoint))
@@ -164,6 +170,41 @@ fn as_directly(site: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
             ids.push((own, value(conn, "SELECT LAST_INSERT_ID()")?));
         }
         expect_equal(&format!("executed with {id:?}"), &ids[1], &ids[0])?;
+    }
+    Ok(())
+}
+
+/// What may generate a value of which no OK tells. (CALL and EXECUTE bind their session to its connection.)
+const UNTOLD: [&str; 5] = [
+    "INSERT INTO plain (a) VALUES (1001), (1)",
+    "LOAD DATA LOCAL INFILE 'any' INTO TABLE plain (a)",
+    "LOAD DATA LOCAL INFILE 'any' INTO TABLE within (a)",
+    "INSERT INTO plain (a) VALUES (1003); INSERT INTO plain (a) VALUES (1)",
+    "mariadb|INSERT INTO plain (a) VALUES (1007) RETURNING id; SELECT 1",
+];
+
+fn untold(site: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
+    let (directly, through) = ("t_ids_untold_directly", "t_ids_untold_through");
+    let mut conns = Vec::new();
+    for (database, port) in [(directly, site.server.port()), (through, endpoint.port)] {
+        site.fill(database, &TABLES)?;
+        site.fill(database, &["INSERT INTO {db}.plain (a) VALUES (1)"])?;
+        let mut conn = connect(port, APP, Some(database))?;
+        conn.set_local_infile_handler(Some(LocalInfileHandler::new(|_, file| file.write_all(b"2001\n2002\n"))));
+        conns.push(conn);
+    }
+    let mut other = connect(endpoint.port, APP, Some(through))?;
+    for statement in UNTOLD.iter().filter_map(|statement| for_flavor(statement, site.flavor)) {
+        let mut seen = Vec::new();
+        for conn in &mut conns {
+            let ran = run(conn, statement);
+            let code = server_error(&ran).map(|(code, _)| code);
+            // Whatever the failure has left goes, and the connection is given back.
+            run(conn, "SELECT a FROM none")?;
+            expect_equal("of another session", value(&mut other, "SELECT LAST_INSERT_ID()")?, "0".to_owned())?;
+            seen.push(format!("{code:?}, LAST_INSERT_ID() {}", value(conn, "SELECT LAST_INSERT_ID()")?));
+        }
+        expect_equal(statement, &seen[1], &seen[0])?;
     }
     Ok(())
 }

@@ -61,6 +61,8 @@ bitflags! {
         const CHANGES_ACCOUNTS = 1 << 23;
         /// A write that returns rows: RETURNING.
         const RETURNING = 1 << 24;
+        /// The OK of it does not tell the AUTO_INCREMENT value that it may have generated: LOAD, an INSERT with RETURNING.
+        const INSERT_ID_UNTOLD = 1 << 25;
     }
 }
 

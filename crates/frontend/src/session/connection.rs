@@ -320,9 +320,9 @@ impl Session {
         };
         let insert_id = match self.state.latest.last_insert_id {
             Left::Known(id) if needs_insert_id(class) && there != Some(id) => Some(id),
-            // Else nobody could tell afterwards whether it is the session's: RETURNING has no OK that tells the id.
+            // Else nobody could tell afterwards whether it is the session's.
             Left::Known(id)
-                if (there.is_none() || there != Some(id) && class.effects.contains(Effects::RETURNING))
+                if (there.is_none() || there != Some(id) && class.effects.contains(Effects::INSERT_ID_UNTOLD))
                     && class.effects.contains(Effects::GENERATES_INSERT_ID)
                     && !class.effects.contains(Effects::USES_WARNINGS) =>
             {

@@ -141,9 +141,7 @@ impl LatestStatement {
         self.error = reply.error.or(self.error);
         self.row_count = reply.row_count;
         let found_rows = self.take_found_rows(class, reply);
-        // The end of a result does not tell of the value that was generated for its rows.
-        let returned = returns_rows(class) && reply.found_rows.is_some();
-        let generated = reply.insert_id != 0 || returned && class.effects.contains(Effects::GENERATES_INSERT_ID);
+        let generated = reply.insert_id != 0 || generates_untold(class, reply);
         let doubtful = generated || class.effects.contains(Effects::SETS_LAST_INSERT_ID);
         let insert_id = doubtful && told != Some(ToldId::Given);
         if insert_id {
@@ -213,6 +211,15 @@ impl LatestStatement {
 fn returns_rows(class: &Class) -> bool {
     let others = Effects::IMPLICIT_COMMIT | Effects::RUNS_OTHERS | Effects::LOCKING_READ;
     class.kind == TextKind::Other && class.effects.contains(Effects::WRITES) && !class.effects.intersects(others)
+}
+
+/// Whether the statement may have generated a value of which its reply tells nothing: a failed one may have, for the rows before the one
+/// that failed.
+fn generates_untold(class: &Class, reply: &ReplyOutcome) -> bool {
+    let hidden = reply.error.is_some()
+        || class.effects.intersects(Effects::INSERT_ID_UNTOLD | Effects::RUNS_OTHERS)
+        || class.pins.intersects(READ_OUT_OF_SIGHT);
+    hidden && class.effects.contains(Effects::GENERATES_INSERT_ID)
 }
 
 /// What runs statements that the text does not show.

@@ -399,6 +399,10 @@ impl Session {
         if let Some(failure) = &outcome.error {
             state.latest.error = error;
             state.failed_here(failure);
+            if class.effects.contains(Effects::GENERATES_INSERT_ID) {
+                // A shard may have generated one for rows before the one that failed.
+                parts.iter_mut().for_each(|part| part.lease.insert_id = None);
+            }
             return;
         }
         state.latest.diagnostics = Diagnostics::Empty;

@@ -73,6 +73,7 @@ const WRITE: Effects = Effects::READS.union(Effects::WRITES);
 const ADMIN: Effects = WRITE.union(Effects::IMPLICIT_COMMIT);
 const DDL: Effects = Effects::WRITES.union(Effects::IMPLICIT_COMMIT);
 const INSERTS: Effects = Effects::WRITES.union(Effects::GENERATES_INSERT_ID);
+const UNTOLD: Effects = INSERTS.union(Effects::INSERT_ID_UNTOLD);
 
 #[test]
 fn known_verbs_do_not_pin() {
@@ -83,12 +84,12 @@ fn known_verbs_do_not_pin() {
         ("UPDATE t SET a = 1", WRITE),
         ("DELETE FROM t", WRITE),
         ("DELETE FROM t RETURNING a", WRITE | Effects::RETURNING),
-        ("INSERT INTO t VALUES (1) RETURNING a, b", INSERTS | Effects::RETURNING),
-        ("REPLACE INTO t SET a = 1 RETURNING *", INSERTS | Effects::RETURNING),
+        ("INSERT INTO t VALUES (1) RETURNING a, b", UNTOLD | Effects::RETURNING),
+        ("REPLACE INTO t SET a = 1 RETURNING *", UNTOLD | Effects::RETURNING),
         ("WITH x AS (SELECT 1) DELETE FROM t", WRITE),
-        ("LOAD DATA INFILE 'x' INTO TABLE t", INSERTS | Effects::READS),
-        ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t", INSERTS | Effects::READS | Effects::LOCAL_INFILE),
-        ("LOAD XML LOCAL INFILE 'x' INTO TABLE t", INSERTS | Effects::READS | Effects::LOCAL_INFILE),
+        ("LOAD DATA INFILE 'x' INTO TABLE t", UNTOLD | Effects::READS),
+        ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t", UNTOLD | Effects::READS | Effects::LOCAL_INFILE),
+        ("LOAD XML LOCAL INFILE 'x' INTO TABLE t", UNTOLD | Effects::READS | Effects::LOCAL_INFILE),
         ("CREATE TABLE t (a INT)", DDL),
         ("CREATE TABLE t SELECT 1", DDL | Effects::READS | Effects::GENERATES_INSERT_ID),
         ("CREATE UNIQUE INDEX i ON t (a)", DDL),

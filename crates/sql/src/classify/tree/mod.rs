@@ -105,7 +105,9 @@ impl<'a> TreeReader<'a, '_> {
         match &statement.kind {
             StatementKind::Query(query) => return Some(self.query(query)),
             StatementKind::Insert(insert) => {
-                self.with_effects(node, Effects::WRITES | Effects::GENERATES_INSERT_ID | returned(insert.returning));
+                let returned = returned(insert.returning);
+                let untold = if returned.is_empty() { returned } else { Effects::INSERT_ID_UNTOLD };
+                self.with_effects(node, Effects::WRITES | Effects::GENERATES_INSERT_ID | returned | untold);
             }
             StatementKind::Update(update) => {
                 self.with_effects(node, Effects::READS | Effects::WRITES | returned(update.returning));
@@ -238,7 +240,8 @@ impl<'a> TreeReader<'a, '_> {
     }
 
     fn load(&mut self, load: &'a Load<'a>) {
-        self.finder.effect(Effects::READS | Effects::WRITES | Effects::GENERATES_INSERT_ID);
+        let generates = Effects::GENERATES_INSERT_ID | Effects::INSERT_ID_UNTOLD;
+        self.finder.effect(Effects::READS | Effects::WRITES | generates);
         if load.local {
             self.finder.effect(Effects::LOCAL_INFILE);
         }

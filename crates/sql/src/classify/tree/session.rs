@@ -148,7 +148,8 @@ impl<'a> TreeReader<'a, '_> {
                 self.class.releases = releases;
                 let uses = &mut self.finder.uses;
                 if !explain.analyze && !uses.pins.intersects(Pins::UNKNOWN_FUNCTION | Pins::UNKNOWN_STATEMENT) {
-                    let only_if_run = Effects::WRITES | Effects::GENERATES_INSERT_ID | Effects::LOCKING_READ;
+                    let generates = Effects::GENERATES_INSERT_ID | Effects::INSERT_ID_UNTOLD;
+                    let only_if_run = Effects::WRITES | generates | Effects::LOCKING_READ;
                     uses.effects = before | (uses.effects - only_if_run);
                 }
             }
