@@ -159,9 +159,38 @@ SELECT j.bid, s.s FROM joined j JOIN summed s ON s.aid = j.aid ORDER BY 1;
 -- other columns
 SELECT p.v, b.id FROM plain p LEFT JOIN b ON b.a_id = p.k ORDER BY p.k, b.id;
 SELECT COUNT(*) FROM joined;
+SELECT COUNT(*), SUM(a.x) FROM b JOIN a ON a.id = b.a_id JOIN plain p ON p.k = a.id WHERE a.x IN (20, 30) AND b.id BETWEEN 1 AND 9 AND a.y > 'a';
 -- other columns
 SELECT x FROM joined WHERE bid IN (SELECT aid FROM summed) ORDER BY 1;
 SELECT nothing FROM joined;
+
+## writes that read their table through a view [gathered]
+CREATE TABLE t (id INT PRIMARY KEY, x INT) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT PRIMARY KEY, x INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1), (2, 2);
+INSERT INTO u VALUES (1, 1), (2, 2);
+CREATE VIEW v AS SELECT id, x FROM t;
+CREATE VIEW grouped AS SELECT id, MAX(x) AS x FROM t GROUP BY id;
+CREATE VIEW computed AS SELECT id, (SELECT MAX(x) FROM t) AS x FROM u;
+CREATE VIEW filtered AS SELECT id, x FROM u WHERE x IN (SELECT x FROM t);
+CREATE VIEW above AS SELECT id, x FROM v;
+CREATE VIEW above_grouped AS SELECT id, x FROM grouped;
+CREATE VIEW apart AS SELECT id, x FROM u;
+CREATE VIEW both_of AS SELECT id, x FROM t UNION SELECT id, x FROM u;
+DELETE FROM t WHERE x = (SELECT MAX(y.x) + 100 FROM v y);
+DELETE FROM t WHERE x IN (SELECT x + 1000 FROM (SELECT * FROM v) d);
+DELETE FROM t WHERE x = (SELECT MAX(y.x) + 100 FROM grouped y);
+DELETE FROM t WHERE x = (SELECT MAX(y.x) + 100 FROM apart y);
+DELETE FROM t WHERE x = (SELECT MAX(y.x) + 100 FROM both_of y);
+UPDATE t AS tt SET x = x + 1 WHERE x IN (SELECT x FROM computed);
+UPDATE t SET x = x + 1 WHERE x IN (SELECT x FROM filtered);
+UPDATE t SET x = x + 1 WHERE x IN (SELECT x FROM above);
+UPDATE t SET x = x + 1 WHERE x IN (SELECT x FROM above_grouped);
+UPDATE t SET x = x + 1 WHERE x IN (SELECT x FROM apart);
+INSERT INTO t VALUES ((SELECT MAX(id) + 1 FROM v), 7);
+INSERT INTO t VALUES ((SELECT MAX(id) + 2 FROM grouped), 8);
+INSERT INTO t SELECT 9, MAX(x) FROM v;
+SELECT * FROM t ORDER BY id;
 
 ## all types pass [gathered]
 CREATE TABLE t (id INT PRIMARY KEY, a TINYINT, b SMALLINT UNSIGNED, c MEDIUMINT, d BIGINT UNSIGNED, e DECIMAL(65,30), f FLOAT, g DOUBLE, h BIT(64), i DATE, j DATETIME(6), k TIMESTAMP(6) NULL, l TIME(6), m YEAR, n CHAR(5), o VARCHAR(10) CHARACTER SET latin1, p BINARY(4), q VARBINARY(10), r TINYBLOB, s MEDIUMTEXT, u ENUM('x','y''z'), v SET('a','b'), w INT ZEROFILL) /*weir: shard by hash(id) */;

@@ -27,7 +27,7 @@ use weir_sql::ast::{Expr, Select};
 use crate::effort::Effort;
 use crate::known::KnownValue;
 pub(crate) use logic::{conjuncts, disjuncts};
-pub(crate) use query_graph::{Surroundings, calls, gather, has_aggregates, has_query};
+pub(crate) use query_graph::{Surroundings, calls, gather, has_aggregates, has_query, is_mergeable};
 
 /// Servers join no more tables.
 pub(crate) const MOST_JOINED: usize = 61;

@@ -458,6 +458,12 @@ pub(crate) fn has_query(expr: &Expr<'_>) -> bool {
     found
 }
 
+/// Whether a SELECT gives one row for each that it reads.
+pub(crate) fn is_mergeable(select: &Select<'_>) -> bool {
+    let makes_others = select.options.distinct || !select.group_by.is_empty() || select.having.is_some();
+    !makes_others && !has_aggregates(select) && !has_windows(select)
+}
+
 /// Whether a SELECT has aggregates of its own.
 pub(crate) fn has_aggregates(select: &Select<'_>) -> bool {
     let mut found = false;

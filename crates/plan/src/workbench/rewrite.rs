@@ -32,8 +32,10 @@ const DEEPEST: usize = 32;
 /// A text, and what its names mean.
 pub(super) struct Place<'a> {
     pub(super) text: &'a [u8],
+    /// The client's own.
+    client: &'a [u8],
     pub(super) names: Resolved<'a>,
-    /// Its parts stay parts of the client's text, with its parameters.
+    /// It is the client's: its parts stay parts of that, with its parameters.
     of_client: bool,
     pub(super) mariadb: bool,
     /// See [`crate::SessionFacts::for_write`].
@@ -63,12 +65,17 @@ impl<'a> Place<'a> {
         let sources = names.sources.iter().enumerate().map(|(at, source)| (source.span.start, at)).collect();
         let asked = Asked::of(statement, &Uses::of(&names));
         let (mariadb, for_write) = (planner.session.mariadb, planner.session.for_write);
-        Place { text, names, of_client, mariadb, for_write, sources, asked }
+        Place { text, client: planner.text, names, of_client, mariadb, for_write, sources, asked }
     }
 
     /// A part of it.
     pub(super) fn own(&self, range: Range<usize>) -> Pieces {
         if self.of_client { Pieces::own(range) } else { Pieces::new(&self.text[range]) }
+    }
+
+    /// Pieces that were made of any text of the statement, as text.
+    pub(super) fn shown(&self, pieces: &Pieces) -> Vec<u8> {
+        pieces.shown(self.client)
     }
 }
 

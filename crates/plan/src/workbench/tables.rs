@@ -191,7 +191,7 @@ impl<'a> Tables<'a> {
         let same = |known: &Wanted<'_>| {
             known.database == wanted.database
                 && known.columns == wanted.columns
-                && known.query.pieces.shown(place.text) == wanted.query.pieces.shown(place.text)
+                && place.shown(&known.query.pieces) == place.shown(&wanted.query.pieces)
         };
         let known = self.wanted.iter().position(same).filter(|_| self.mariadb);
         let at = known.unwrap_or(self.wanted.len());
@@ -413,6 +413,6 @@ fn from<'a>(place: &Place<'a>, reference: &Reference<'_, 'a>, columns: Pieces) -
     if let Some(range) = &place.asked.wait {
         locks = locks.then(" WAIT ").and(&own(range.clone()));
     }
-    let behind = locks.shown(place.text).len();
+    let behind = place.shown(&locks).len();
     Query { pieces: query.and(&locks), conditions: count, behind }
 }

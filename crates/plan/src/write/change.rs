@@ -3,19 +3,16 @@
 //! What must always hold: each shard decides about its own rows alone, and no row is left on a shard that its key does not say.
 
 use weir_catalog::ShardId;
-use weir_sql::ast::{
-    Assignment, ColumnName, Expr, ExprKind, InList, Limit, OrderItem, StatementKind, TableRef, TableRefKind,
-};
+use weir_sql::ast::{Assignment, ColumnName, Expr, ExprKind, Limit, OrderItem, StatementKind};
 use weir_sql::facts::{Facts, Varies};
 use weir_sql::resolve::{ColumnRole, Roles, SourceKind};
-use weir_sql::visit::{Flow, Node, walk};
-use weir_wire::error::codes;
 
 use super::Input;
 use super::edits::Edits;
 use super::gather::plan_gather;
 use super::moving::plan_move;
 use super::names::{Target, with_facts};
+use super::own_reads::refuse_own_reads;
 use super::returning::Returning;
 use super::varying::Varying;
 use crate::{Need, Plan, Refusal, Returns, Route, Write, WriteKind};
@@ -197,54 +194,6 @@ impl<'a> Change<'a> {
             let column = target.table.column(one.column.name.name)?;
             (!same(&one.value)).then_some(&*target.table.columns[column].name)
         })
-    }
-}
-
-/// MySQL changes no table that a subquery of the statement reads; `aliased`: by another name neither.
-pub(super) fn refuse_own_reads(input: &Input<'_>, targets: &[Target<'_>], aliased: bool) -> Result<(), Refusal> {
-    if input.session.mariadb {
-        return Ok(());
-    }
-    let mut read = None;
-    walk(Node::Statement(input.statement), &mut |node: Node<'_>| {
-        let query = match node {
-            Node::Expr(Expr { kind: ExprKind::Subquery(query) | ExprKind::Exists(query), .. }) => Some(*query),
-            Node::Expr(Expr { kind: ExprKind::In(list), .. }) => match list.list {
-                InList::Query(query) => Some(query),
-                InList::Values(_) => None,
-            },
-            Node::Expr(Expr { kind: ExprKind::Quantified(quantified), .. }) => Some(quantified.query),
-            _ => None,
-        };
-        if let Some(query) = query {
-            walk(Node::Query(query), &mut |node: Node<'_>| {
-                match node {
-                    // It is made before anything is changed.
-                    Node::TableRef(TableRef { kind: TableRefKind::Derived(_), .. }, _) => return Flow::Skip,
-                    Node::TableRef(TableRef { kind: TableRefKind::Table(named), .. }, _) => {
-                        let database = named.name.database.map(|name| name.name).or(input.session.database);
-                        let known = Target::of(input.catalog, database.unwrap_or_default(), named.name.name.name);
-                        let same = |target: &&Target<'_>| {
-                            (aliased || named.alias.is_none())
-                                && known.as_ref().is_some_and(|known| {
-                                    known.name == target.name && known.database_name == target.database_name
-                                })
-                        };
-                        read = read.take().or_else(|| targets.iter().find(same).map(|target| target.name.to_owned()));
-                    }
-                    _ => {}
-                }
-                Flow::Descend
-            });
-        }
-        if read.is_some() { Flow::Stop } else { Flow::Descend }
-    });
-    match read {
-        None => Ok(()),
-        Some(name) => Err(super::mistake(
-            codes::ER_UPDATE_TABLE_USED,
-            format!("You can't specify target table '{name}' for update in FROM clause"),
-        )),
     }
 }
 

@@ -8,10 +8,10 @@ use weir_sql::facts::Varies;
 use weir_sql::resolve::Roles;
 
 use super::Input;
-use super::change::refuse_own_reads;
 use super::edits::Edits;
 use super::literal::literal;
 use super::names::{Target, with_facts};
+use super::own_reads::refuse_own_reads;
 use super::resolve::Settling;
 use super::returning::Returning;
 use super::rows::Rows;

@@ -20,6 +20,7 @@ pub mod literal;
 mod load;
 mod moving;
 mod names;
+mod own_reads;
 mod resolve;
 mod returning;
 mod rows;
