@@ -107,7 +107,7 @@ fn name_of(input: &Input<'_>, target: &Target<'_>) -> String {
             let database = named.name.database.map(|name| name.name).or(input.session.database).unwrap_or_default();
             let same =
                 Target::of(input.catalog, database, named.name.name.name).is_some_and(|one| is_same(&one, target));
-            found = same.then(|| named.alias).flatten().map(|alias| String::from_utf8_lossy(alias.name).into_owned());
+            found = named.alias.filter(|_| same).map(|alias| String::from_utf8_lossy(alias.name).into_owned());
             return if same { Flow::Stop } else { Flow::Skip };
         }
         if matches!(node, Node::Expr(_)) { Flow::Skip } else { Flow::Descend }

@@ -213,7 +213,8 @@ fn derived(words: &mut Words, world: &World, random: &mut Random) -> &'static st
 fn set(words: &mut Words, world: &World, random: &mut Random) -> &'static str {
     let part = |words: &mut Words, random: &mut Random| {
         let from = source(world.any(random), "x");
-        words.put(format!("SELECT {} AS v FROM {} AS x", number(&from, random), from.table.name));
+        // MySQL takes a NULL for some value where the first operand of EXCEPT or INTERSECT has none.
+        words.put(format!("SELECT NULLIF({}, 99) AS v FROM {} AS x", number(&from, random), from.table.name));
         filter(words, std::slice::from_ref(&from), random);
     };
     part(words, random);

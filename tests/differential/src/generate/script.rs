@@ -50,7 +50,8 @@ impl Act {
             params: words.prepared.then_some(words.params),
             any_order: !ordered,
             other_columns: other_columns || of_view,
-            other_types,
+            // Sorted in a temporary table, an expression has the type of that one's column.
+            other_types: other_types || of_view && ordered,
             no_warnings,
             ..Step::default()
         };
