@@ -142,7 +142,7 @@ pub fn server_text(sql: &[u8], create: &CreateTable<'_>) -> Vec<u8> {
 }
 
 /// PARTITION BY HASH that means sharding: not one within an executable comment, and not one beside a clause of Weir's own.
-fn sharding_partitions<'a>(definition: &TableDefinition<'a>) -> Option<&'a weir_sql::ast::PartitionHash<'a>> {
+pub fn sharding_partitions<'a>(definition: &TableDefinition<'a>) -> Option<&'a weir_sql::ast::PartitionHash<'a>> {
     let partitioning = definition.partitioning.filter(|partitioning| !partitioning.in_comment)?;
     match partitioning.method {
         PartitionMethod::Hash(hash) if definition.placement.is_none() => Some(hash),

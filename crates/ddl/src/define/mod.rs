@@ -13,6 +13,7 @@
 //! * [`records`]: the catalog and Weir's own connections, as a trait; `sharding`: those of a running Weir; [`reach`]: connections of one that is resumed.
 //! * [`already`]: how a shard that has it already is recognised.
 //! * [`multi_object`]: statements about several tables, and what each shard gets.
+//! * [`filled`]: CREATE TABLE … SELECT of rows of several shards.
 //! * [`single`]: tables that were sharded only by default, and become SINGLE.
 //! * [`weir_shards::locks`]: who may define what, within this process.
 
@@ -21,6 +22,7 @@ mod alter;
 pub mod asked;
 mod collations;
 mod conclude;
+pub mod filled;
 pub mod intend;
 pub mod intent;
 mod multi_object;

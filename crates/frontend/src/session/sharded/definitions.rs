@@ -27,20 +27,20 @@ use super::waiting::conditions_of;
 use crate::backends::places;
 
 /// What of a session decides what a definition means.
-struct Surroundings {
+pub(super) struct Surroundings {
     database: Option<Box<[u8]>>,
     mode: LexMode,
     settings: BTreeMap<String, String>,
 }
 
 impl Surroundings {
-    fn asked<'a>(&'a self, text: &'a [u8], statement: &'a ast::Statement<'a>) -> define::Asked<'a> {
+    pub(super) fn asked<'a>(&'a self, text: &'a [u8], statement: &'a ast::Statement<'a>) -> define::Asked<'a> {
         define::Asked { text, statement, database: self.database.as_deref(), mode: self.mode, settings: &self.settings }
     }
 }
 
 impl Session {
-    fn surroundings(&self) -> Surroundings {
+    pub(super) fn surroundings(&self) -> Surroundings {
         let profile = &self.state.profile;
         Surroundings { database: profile.database.clone(), mode: self.state.lex, settings: profile.parsing_variables() }
     }
@@ -54,14 +54,36 @@ impl Session {
         };
         let surroundings = self.surroundings();
         let wanted = surroundings.asked(asked.text, statement);
-        let Some(intent) = define::intend(&wanted, &sharding.catalog())? else {
+        let intent = match define::intend(&wanted, &sharding.catalog()) {
+            Err(failure) => return Box::pin(self.define_filled(sharding, asked, &wanted, failure)).await,
+            Ok(intent) => intent,
+        };
+        let outcome = match intent {
+            Some(intent) => self.define_as_intended(sharding, asked, &wanted, intent).await?,
+            None => None,
+        };
+        let Some(outcome) = outcome else {
             return Box::pin(self.run_on_server(asked, OneServer::default())).await;
         };
+        self.follow_definition(statement);
+        self.answer_write(&outcome);
+        Ok(())
+    }
+
+    /// Runs a definition, without an answer to the client. `None`: it is about nothing that is sharded.
+    pub(super) async fn define_as_intended(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        asked: &Statement<'_>,
+        wanted: &define::Asked<'_>,
+        intent: define::Intent,
+    ) -> Result<Option<MultiShardResult>, Stopped> {
+        let statement = wanted.statement;
         self.commit_for_definition().await?;
         let shards = places(&intent.reached(&sharding.catalog()));
         let mut leased = self.leases_outside(&shards).await?;
         let own = dropped_database(statement).and_then(|database| self.swap_own(database, &mut leased.parts));
-        let defined = define::define(&wanted, sharding, &sharding.definitions, &mut leased.parts).await;
+        let defined = define::define(wanted, sharding, &sharding.definitions, &mut leased.parts).await;
         let done = matches!(defined, Ok(Some(_)));
         if let Some(database) = dropped_database(statement).filter(|_| done) {
             leave_database(&mut leased.parts, database, true);
@@ -74,19 +96,17 @@ impl Session {
             Ok(Some(outcome)) => outcome,
             Ok(None) => {
                 self.end_leases(leased, None).await?;
-                return Box::pin(self.run_on_server(asked, OneServer::default())).await;
+                return Ok(None);
             }
             Err(failure) => MultiShardResult { error: Some(failure), ..MultiShardResult::default() },
         };
         self.note_multi_shard(asked.class, &shards, &outcome, &mut []).await;
         self.note_warnings_alike(&outcome, &mut leased.parts).await;
         self.end_leases(leased, outcome.error.clone()).await?;
-        if let Some(failure) = outcome.error {
-            return Err(failure.into());
+        match outcome.error {
+            Some(failure) => Err(failure.into()),
+            None => Ok(Some(outcome)),
         }
-        self.follow_definition(statement);
-        self.answer_write(&outcome);
-        Ok(())
     }
 
     /// A session that something binds drops its own default database: the connection that it is bound to runs that on its shard. It would
@@ -200,7 +220,7 @@ impl Session {
     }
 
     /// The statement of a text that has one.
-    fn only_statement<'a>(&self, asked: &Statement<'a>) -> Result<&'a ast::Statement<'a>, Failure> {
+    pub(super) fn only_statement<'a>(&self, asked: &Statement<'a>) -> Result<&'a ast::Statement<'a>, Failure> {
         let parsed = asked.parsed().map_err(|error| self.syntax_error(error))?;
         match parsed.statements {
             [statement] => Ok(statement),

@@ -6,6 +6,7 @@
 mod cached;
 mod definitions;
 mod explain;
+mod filled;
 mod locks;
 mod multi_shard;
 mod multi_statement;

@@ -15,7 +15,7 @@ use super::decide::{self, Answer, Course, Facts, First, Names};
 
 impl Session {
     /// The way of a statement that may run: decides its course, and runs it.
-    pub(super) async fn run_statement(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
+    pub(in crate::session) async fn run_statement(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
         // In a text of several, the one before has ended.
         self.admitted = None;
         let row = self.hot_row(statement);

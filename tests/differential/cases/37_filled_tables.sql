@@ -1,0 +1,71 @@
+# CREATE TABLE … SELECT of rows of several shards.
+
+## definitions and rows
+-- each place
+-- = 
+-- = /*weir: shard by hash(id) */
+-- = /*weir: global */
+-- = /*weir: single on shard '{s2}' */
+CREATE TABLE a (id INT NOT NULL, x DECIMAL(10,2), y VARCHAR(10) COLLATE utf8mb4_bin, z DATETIME(3) DEFAULT '2020-01-01', e ENUM('p','q'), u BIGINT UNSIGNED NOT NULL DEFAULT 7, PRIMARY KEY (id)) /*weir: shard by hash(id) */;
+CREATE TABLE b (id INT PRIMARY KEY, a_id INT, w TEXT) /*weir: shard by hash(id) */;
+INSERT INTO a VALUES (1, 1.5, 'one', '2024-01-01 10:00:00.5', 'p', 1), (2, NULL, 'two', NULL, 'q', 2), (3, 3, NULL, '2024-03-01', NULL, 18446744073709551615), (4, 4, 'four', '2024-04-01', 'q', 4);
+INSERT INTO b VALUES (1, 3, 'x'), (2, 1, 'y'), (3, 1, NULL), (4, 9, 'z');
+CREATE TABLE c {place} SELECT * FROM a;
+SHOW COLUMNS FROM c;
+SELECT * FROM c ORDER BY id;
+CREATE TABLE c {place} SELECT * FROM a;
+CREATE TABLE IF NOT EXISTS c {place} SELECT * FROM b;
+SELECT COUNT(*) FROM c;
+CREATE TABLE d (n INT NOT NULL, id BIGINT NOT NULL, PRIMARY KEY (id), KEY (n)) {place} AS SELECT COUNT(*) AS n, a_id AS id, MAX(w) AS m, 1.5 AS k, 'text' AS t FROM b WHERE a_id IS NOT NULL GROUP BY a_id;
+SHOW COLUMNS FROM d;
+SELECT * FROM d ORDER BY id;
+CREATE TABLE f {place} AS SELECT a.id, a.y, b.w FROM a LEFT JOIN b ON b.a_id = a.id ORDER BY a.id DESC LIMIT 3;
+SHOW COLUMNS FROM f;
+SELECT COUNT(*) FROM f;
+CREATE TABLE g {place} (SELECT id, x FROM a WHERE id < 3) UNION (SELECT id, id * 1.25 FROM b);
+SHOW COLUMNS FROM g;
+SELECT * FROM g ORDER BY id, x;
+CREATE TABLE h (id INT PRIMARY KEY, y VARCHAR(20)) {place} IGNORE SELECT a_id AS id, w AS y FROM b WHERE a_id IS NOT NULL AND (a_id > 1 OR w > '');
+SELECT id FROM h ORDER BY id;
+CREATE TABLE i {place} SELECT id, nothing FROM a;
+CREATE TABLE i {place} SELECT id, 1 AS id FROM a;
+SELECT * FROM i;
+-- no warnings
+CREATE TABLE j (id INT PRIMARY KEY) {place} SELECT 1 AS id, y FROM a;
+SELECT * FROM j;
+CREATE TABLE j {place} SELECT id FROM a WHERE id > 2;
+SELECT * FROM j ORDER BY id;
+DROP TABLE c, d, f, g;
+SHOW TABLES;
+
+## in transactions
+CREATE TABLE a (id INT PRIMARY KEY, x INT) /*weir: shard by hash(id) */;
+INSERT INTO a VALUES (1, 1), (2, 2), (3, 3);
+BEGIN;
+INSERT INTO a VALUES (4, 4);
+CREATE TABLE c AS SELECT id + 10 AS id, x FROM a;
+ROLLBACK;
+SELECT * FROM a ORDER BY id;
+-- other columns
+SELECT * FROM c ORDER BY id;
+SELECT SUM(x), COUNT(*) FROM c;
+
+## refused
+CREATE TABLE a (id INT PRIMARY KEY, x INT) /*weir: shard by hash(id) */;
+CREATE TABLE s (id INT PRIMARY KEY, x INT) /*weir: single on shard '{s1}' */;
+CREATE TABLE t (id INT PRIMARY KEY, x INT) /*weir: single on shard '{s2}' */;
+INSERT INTO a VALUES (1, 1), (2, 2);
+SET @v = 5;
+-- refused: values of the session
+CREATE TABLE c AS SELECT id, @v AS v FROM a;
+-- refused: parameters
+-- binary
+-- params: 1
+CREATE TABLE c AS SELECT id FROM a WHERE id > ?;
+-- refused: one shard
+CREATE TABLE c AS SELECT s.id FROM s JOIN t ON s.id = t.id JOIN a ON a.id = s.id;
+SET autocommit = 0;
+-- refused: autocommit = 0
+CREATE TABLE c AS SELECT id FROM a;
+SET autocommit = 1;
+SHOW TABLES;
