@@ -216,7 +216,9 @@ impl Rows<'_> {
             }
             WriteKind::Gather(gather) => {
                 self.source(&gather.rows);
-                self.add("then", String::from_utf8_lossy(&[&gather.head[..], b"...", &gather.tail].concat()));
+                for change in &gather.changes {
+                    self.add("then", String::from_utf8_lossy(&[&change.head[..], b"...", &change.tail].concat()));
+                }
             }
         }
         if matches!(write.kind, WriteKind::Global(..)) {

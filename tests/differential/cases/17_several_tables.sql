@@ -113,3 +113,54 @@ SELECT * FROM h ORDER BY k;
 DROP VIEW v;
 CREATE VIEW v AS SELECT k FROM h;
 SELECT * FROM v ORDER BY k;
+
+## changes of several tables [gathered]
+CREATE TABLE a (id INT PRIMARY KEY, x INT, y VARCHAR(10), b_id INT) /*weir: shard by hash(id) */;
+CREATE TABLE b (id INT, n INT, x INT, PRIMARY KEY (id, n)) /*weir: shard by hash(id) */;
+CREATE TABLE s (id INT PRIMARY KEY, v INT) /*weir: single on shard '{s1}' */;
+CREATE TABLE r (id INT PRIMARY KEY, v INT) /*weir: single on shard '{s2}' */;
+CREATE TABLE g (id INT PRIMARY KEY, v INT) /*weir: global */;
+INSERT INTO a VALUES (1, 10, 'one', 3), (2, 20, 'two', 1), (3, 30, NULL, 1), (4, 40, 'four', NULL), (5, 50, 'five', 9), (6, 60, 'six', 4), (7, 70, 'seven', 5), (8, 80, 'eight', 5);
+INSERT INTO b VALUES (1, 1, 100), (1, 2, 200), (3, 1, 300), (4, 1, 400), (5, 1, NULL), (6, 1, 600);
+INSERT INTO s VALUES (1, 1), (2, 2), (3, 3), (60, 6);
+INSERT INTO r VALUES (1, 1), (2, 2), (3, 3), (60, 6);
+INSERT INTO g VALUES (1, 1), (2, 2), (3, 3);
+UPDATE a JOIN b ON b.id = a.b_id SET a.x = a.x + 1, b.x = b.x + 1 WHERE a.id < 4;
+SELECT * FROM a ORDER BY id;
+SELECT * FROM b ORDER BY id, n;
+UPDATE a, b SET a.y = CONCAT(a.y, b.id), b.n = b.n + 10 WHERE b.id = a.b_id AND a.id = 6;
+SELECT * FROM b ORDER BY id, n;
+UPDATE a LEFT JOIN b ON b.id = a.b_id SET a.y = IFNULL(b.x, 'none'), b.n = 5 WHERE a.id IN (5, 7);
+SELECT id, y FROM a ORDER BY id;
+SELECT * FROM b ORDER BY id, n;
+UPDATE a JOIN b ON b.id = a.b_id SET a.x = b.x, b.n = 7 WHERE a.id = 1000;
+-- text
+UPDATE a JOIN s ON s.id = a.x JOIN r ON r.v = s.v SET s.v = s.v + 100, a.y = 'single', r.id = r.id + 1000;
+SELECT * FROM s ORDER BY id;
+SELECT * FROM r ORDER BY id;
+SELECT id, y FROM a ORDER BY id;
+BEGIN;
+UPDATE a SET x = 0 WHERE id = 2;
+-- no warnings
+UPDATE a JOIN b ON b.id = a.b_id SET a.y = 'changed', b.n = 3 WHERE a.id < 4;
+SELECT * FROM a ORDER BY id;
+SELECT * FROM b ORDER BY id, n;
+DELETE a, b FROM a JOIN b ON b.id = a.b_id WHERE a.id = 8;
+SELECT COUNT(*) FROM a;
+ROLLBACK;
+SELECT COUNT(*) FROM a;
+DELETE a, b FROM a JOIN b ON b.id = a.b_id WHERE a.id = 8;
+SELECT * FROM a ORDER BY id;
+SELECT * FROM b ORDER BY id, n;
+DELETE FROM x, z USING a AS x JOIN a AS z ON z.b_id = x.id WHERE x.id < 4;
+SELECT * FROM a ORDER BY id;
+DELETE a, b FROM a LEFT JOIN b ON b.id = a.b_id WHERE b.id IS NULL;
+SELECT * FROM a ORDER BY id;
+-- text
+DELETE a, s, r FROM a, s, r WHERE s.id = a.x AND r.id = s.id;
+SELECT COUNT(*) FROM s;
+SELECT COUNT(*) FROM r;
+-- refused: GLOBAL
+DELETE a, g FROM a JOIN g ON g.v = a.x;
+-- refused: an assignment reads a column that another one changes
+UPDATE a JOIN b ON b.id = a.b_id SET a.x = b.x, b.x = 1;

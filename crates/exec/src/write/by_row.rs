@@ -1,10 +1,11 @@
-//! UPDATE whose values depend on rows of several shards: each row that was found is assigned its own.
+//! Changes of rows that are found first, of several tables too, and UPDATE whose values depend on rows of several shards: each row that was
+//! found is assigned its own.
 //!
 //! What must always hold: a row is changed once, with the values of the first row that was found for it; all rows are changed, or none.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
-use weir_plan::{Gather, SharedValues};
+use weir_plan::{ByKey, Gather, SharedValues};
 use weir_wire::Failure;
 
 use super::counts::total;
@@ -18,7 +19,7 @@ use crate::{MultiShardResult, ShardLease};
 /// Texts that are sent before their replies are read, on each shard.
 const AT_ONCE: usize = 256;
 
-/// Finds the rows and changes them. The outcome is that of an UPDATE.
+/// Finds the rows of all tables, and then changes them, table by table. The outcome is that of one statement.
 ///
 /// # Errors
 /// As [`super::run`].
@@ -29,99 +30,178 @@ pub(super) async fn run(
     alike: SharedValues,
     session: &WriteContext<'_>,
 ) -> Result<MultiShardResult, Failure> {
-    let mut changes = Changes::default();
-    let found = rows_of(parts, bench, (&gather.rows, gather.ignore), session, |row| changes.put(row, gather)).await;
-    if let Err(failure) = found {
+    let mut found: Vec<Found<'_>> = gather.changes.iter().map(Found::of).collect();
+    let keep = |row: &Row<'_>| {
+        let kept: Result<Vec<usize>, Failure> = found.iter_mut().map(|found| found.put(row)).collect();
+        Ok(kept?.into_iter().sum())
+    };
+    if let Err(failure) = rows_of(parts, bench, (&gather.rows, gather.ignore), session, keep).await {
         return only_read(parts, failure);
     }
-    let places: Vec<usize> = (0..parts.len()).filter(|at| gather.shards.contains(&parts[*at].shard)).collect();
-    let around = Surroundings::of(parts, alike, session, places.len()).await?;
-    let all = |texts: std::ops::Range<usize>| -> Vec<Order<'_>> {
-        let texts = &changes.texts[texts];
-        texts.iter().flat_map(|text| places.iter().map(move |part| Order { part: *part, text })).collect()
-    };
-    let mut done: Vec<Vec<Done>> = vec![Vec::new(); places.len()];
-    let mut first = 0;
-    while first < changes.texts.len() {
-        // The savepoint is set before the first text alone: setting it again would move it.
-        let (count, around) = if first == 0 { (1, around.clone()) } else { (AT_ONCE, around.without_savepoint()) };
-        let next = (first + count).min(changes.texts.len());
-        let replies = everywhere(parts, &all(first..next), &around, Wanted::default()).await?;
-        if let Some(failure) = worst(&replies) {
-            return undone(parts, &all(0..1), session, failure).await;
+    let changing = |part: &ShardLease| gather.changes.iter().any(|change| change.shards.contains(&part.shard));
+    let around = Surroundings::of(parts, alike, session, parts.iter().filter(|part| changing(part)).count()).await?;
+    let mut run = Run { parts, around, begun: BTreeSet::new(), done: Vec::new() };
+    for found in found {
+        let change = found.change;
+        if let Some(failure) = run.change(change, &found.into_texts()).await? {
+            return run.undo(session, failure).await;
         }
-        for (at, reply) in replies.into_iter().flatten().enumerate() {
-            done[at % places.len()].push(reply);
-        }
-        first = next;
-    }
-    if gather.global {
-        let counts = |of: &Vec<Done>| of.iter().map(|done| (done.affected, done.info.clone())).collect::<Vec<_>>();
-        if done.windows(2).any(|two| counts(&two[0]) != counts(&two[1])) {
+        if change.global && !run.copies_agree() {
             let failure = internal("The copies of a GLOBAL table differ: compare them with CHECKSUM TABLE");
-            return undone(parts, &all(0..changes.texts.len().min(1)), session, failure).await;
+            return run.undo(session, failure).await;
         }
-        done.truncate(1);
     }
-    let done: Vec<&Done> = done.iter().flatten().collect();
-    let mut outcome = total(&done, None);
-    outcome.status = done.last().map(|done| done.status).unwrap_or_default();
-    if outcome.info.is_empty() {
-        outcome.info = format!("Rows matched: 0  Changed: 0  Warnings: {}", outcome.warnings).into_bytes();
-    }
-    Ok(outcome)
+    Ok(run.outcome(gather))
 }
 
-/// The statement has failed on a part, and leaves nothing.
-async fn undone(
-    parts: &mut [ShardLease],
-    orders: &[Order<'_>],
-    session: &WriteContext<'_>,
-    failure: Failure,
-) -> Result<MultiShardResult, Failure> {
-    if session.in_transaction {
-        undo(parts, orders, &Surroundings::of_savepoint()).await.map_err(|()| failure.clone())?;
-    }
-    Ok(MultiShardResult { error: Some(failure), ..MultiShardResult::default() })
+/// The changes on their way.
+struct Run<'r> {
+    parts: &'r mut [ShardLease],
+    around: Surroundings,
+    /// The parts that have run something, and have the savepoint.
+    begun: BTreeSet<usize>,
+    /// What they said: the part, and the reply.
+    done: Vec<(usize, Done)>,
 }
 
-/// The texts that change the rows.
-#[derive(Default)]
-struct Changes {
-    texts: Vec<Vec<u8>>,
+impl Run<'_> {
+    /// Changes the rows of one table; what a server refuses.
+    async fn change(&mut self, change: &ByKey, texts: &[Vec<u8>]) -> Result<Option<Failure>, Failure> {
+        let places: Vec<usize> =
+            (0..self.parts.len()).filter(|at| change.shards.contains(&self.parts[*at].shard)).collect();
+        let Some((first, rest)) = texts.split_first() else { return Ok(None) };
+        // The savepoint is set before the first text of a part alone: setting it again would move it.
+        let (old, new): (Vec<usize>, Vec<usize>) = places.iter().partition(|at| self.begun.contains(at));
+        let (with, without) = (self.around.clone(), self.around.without_savepoint());
+        let mut refused = self.send(std::slice::from_ref(first), &new, &with).await?;
+        if refused.is_none() {
+            refused = self.send(std::slice::from_ref(first), &old, &without).await?;
+        }
+        for texts in rest.chunks(AT_ONCE) {
+            if refused.is_none() {
+                refused = self.send(texts, &places, &without).await?;
+            }
+        }
+        Ok(refused)
+    }
+
+    async fn send(
+        &mut self,
+        texts: &[Vec<u8>],
+        places: &[usize],
+        around: &Surroundings,
+    ) -> Result<Option<Failure>, Failure> {
+        let orders: Vec<Order<'_>> =
+            texts.iter().flat_map(|text| places.iter().map(move |part| Order { part: *part, text })).collect();
+        if orders.is_empty() {
+            return Ok(None);
+        }
+        let replies = everywhere(self.parts, &orders, around, Wanted::default()).await?;
+        self.begun.extend(places);
+        let refused = worst(&replies);
+        self.done.extend(
+            orders.iter().map(|order| order.part).zip(replies).filter_map(|(part, reply)| Some((part, reply.ok()?))),
+        );
+        Ok(refused)
+    }
+
+    /// Whether all shards said the same of a GLOBAL table, which is the only one.
+    fn copies_agree(&self) -> bool {
+        let said = |part: usize| {
+            self.done.iter().filter(move |(of, _)| *of == part).map(|(_, done)| (done.affected, &done.info))
+        };
+        let mut begun = self.begun.iter();
+        let Some(first) = begun.next() else { return true };
+        begun.all(|part| said(*part).eq(said(*first)))
+    }
+
+    fn outcome(&self, gather: &Gather) -> MultiShardResult {
+        let global = gather.changes.iter().any(|change| change.global);
+        let counted = |part: &usize| !global || self.begun.first() == Some(part);
+        let done: Vec<&Done> = self.done.iter().filter(|(part, _)| counted(part)).map(|(_, done)| done).collect();
+        let mut outcome = total(&done, None);
+        outcome.status = done.last().map(|done| done.status).unwrap_or_default();
+        if outcome.info.is_empty() && gather.update {
+            outcome.info = format!("Rows matched: 0  Changed: 0  Warnings: {}", outcome.warnings).into_bytes();
+        }
+        outcome
+    }
+
+    /// The statement has failed on a part, and leaves nothing.
+    async fn undo(self, session: &WriteContext<'_>, failure: Failure) -> Result<MultiShardResult, Failure> {
+        if session.in_transaction {
+            let orders: Vec<Order<'_>> = self.begun.iter().map(|part| Order { part: *part, text: b"" }).collect();
+            undo(self.parts, &orders, &Surroundings::of_savepoint()).await.map_err(|()| failure.clone())?;
+        }
+        Ok(MultiShardResult { error: Some(failure), ..MultiShardResult::default() })
+    }
+}
+
+/// The rows of a table that were found.
+struct Found<'g> {
+    change: &'g ByKey,
     keys: HashSet<Vec<u8>>,
+    /// What changes them, if each has a text of its own; else their keys, separated by commas.
+    texts: Vec<Vec<u8>>,
     bytes: usize,
 }
 
-impl Changes {
+impl<'g> Found<'g> {
+    fn of(change: &'g ByKey) -> Found<'g> {
+        Found { change, keys: HashSet::new(), texts: Vec::new(), bytes: 0 }
+    }
+
     /// Takes a row: the values of the key, then those that are assigned. Returns how many bytes are kept.
-    fn put(&mut self, row: &Row<'_>, gather: &Gather) -> Result<usize, Failure> {
-        let mut key = Vec::new();
-        put_key(&mut key, row, &gather.forms)?;
-        if !self.keys.insert(key.clone()) {
+    fn put(&mut self, row: &Row<'_>) -> Result<usize, Failure> {
+        let change = self.change;
+        // The inner side of an outer join has no row there.
+        if row.field(change.place).is_none() {
             return Ok(self.bytes);
         }
-        let mut text = gather.head.clone();
-        let mut place = gather.forms.len();
-        for (nth, assigned) in gather.assigned.iter().enumerate() {
-            if nth > 0 {
-                text.push(b',');
-            }
-            text.extend_from_slice(&assigned.column);
-            match &assigned.fixed {
-                Some(fixed) => text.extend_from_slice(fixed),
-                None => {
-                    let column =
-                        row.columns().get(place).ok_or_else(|| internal("a row that was found lacks values"))?;
-                    put_value(&mut text, row.field(place), column, Some(CHARSET))?;
-                    place += 1;
-                }
-            }
+        let mut key = Vec::new();
+        put_key(&mut key, row, change.place, &change.forms)?;
+        if self.keys.contains(&key) {
+            return Ok(self.bytes);
         }
-        text.extend_from_slice(&gather.tail);
-        text.extend_from_slice(&key);
-        self.bytes += 2 * key.len() + text.len();
-        self.texts.push(text);
+        self.bytes += 2 * key.len();
+        if !change.assigned.is_empty() {
+            let text = text_of(row, change, &key)?;
+            self.bytes += text.len();
+            self.texts.push(text);
+        }
+        self.keys.insert(key);
         Ok(self.bytes)
     }
+
+    fn into_texts(self) -> Vec<Vec<u8>> {
+        if !self.change.assigned.is_empty() || self.keys.is_empty() {
+            return self.texts;
+        }
+        let mut keys: Vec<Vec<u8>> = self.keys.into_iter().collect();
+        keys.sort_unstable();
+        vec![[&self.change.head[..], &keys.join(&b','), &self.change.tail].concat()]
+    }
+}
+
+/// The text that changes one row.
+fn text_of(row: &Row<'_>, change: &ByKey, key: &[u8]) -> Result<Vec<u8>, Failure> {
+    let mut text = change.head.clone();
+    let mut place = change.place + change.forms.len();
+    for (nth, assigned) in change.assigned.iter().enumerate() {
+        if nth > 0 {
+            text.push(b',');
+        }
+        text.extend_from_slice(&assigned.column);
+        match &assigned.fixed {
+            Some(fixed) => text.extend_from_slice(fixed),
+            None => {
+                let column = row.columns().get(place).ok_or_else(|| internal("a row that was found lacks values"))?;
+                put_value(&mut text, row.field(place), column, Some(CHARSET))?;
+                place += 1;
+            }
+        }
+    }
+    text.extend_from_slice(&change.tail);
+    text.extend_from_slice(key);
+    Ok(text)
 }

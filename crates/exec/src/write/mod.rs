@@ -77,22 +77,24 @@ pub async fn run(
     write: &Write,
     session: &WriteContext<'_>,
 ) -> Result<MultiShardResult, Failure> {
-    if let WriteKind::Gather(gather) = &write.kind
-        && !gather.assigned.is_empty()
-    {
-        return by_row::run(parts, bench, gather, write.alike, session).await;
-    }
     let gathered;
     let kind = match &write.kind {
-        WriteKind::Gather(gather) => match rows_before::changing(parts, bench, gather, session).await {
-            Ok(text) => {
-                let shards = gather.shards.clone();
-                gathered =
-                    if gather.global { WriteKind::Global(shards, text) } else { WriteKind::Everywhere(shards, text) };
-                &gathered
+        WriteKind::Gather(gather) => {
+            let Some(change) = gather.of_one_text() else {
+                return by_row::run(parts, bench, gather, write.alike, session).await;
+            };
+            match rows_before::changing(parts, bench, (gather, change), session).await {
+                Ok(text) => {
+                    let shards = change.shards.clone();
+                    gathered = match change.global {
+                        true => WriteKind::Global(shards, text),
+                        false => WriteKind::Everywhere(shards, text),
+                    };
+                    &gathered
+                }
+                Err(failure) => return only_read(parts, failure),
             }
-            Err(failure) => return only_read(parts, failure),
-        },
+        }
         kind => kind,
     };
     if let WriteKind::Move(moved) = kind {

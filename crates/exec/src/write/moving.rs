@@ -102,7 +102,7 @@ fn put(found: &mut Found, row: &Row<'_>, moved: &Move) -> Result<usize, Failure>
     if !found.keys.is_empty() {
         found.keys.push(b',');
     }
-    put_key(&mut found.keys, row, &moved.forms)?;
+    put_key(&mut found.keys, row, 0, &moved.forms)?;
     let columns = row.columns();
     let first = moved.forms.len() + 1;
     found.changed += u64::from(row.field(first - 1) != Some(b"0"));

@@ -6,7 +6,7 @@
 use weir_backend::Profile;
 use weir_backend::profile::set_texts;
 use weir_plan::write::literal::{put_binary_hex, put_text_hex};
-use weir_plan::{Form, Gather, Read, RowSource};
+use weir_plan::{ByKey, Form, Gather, Read, RowSource};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
@@ -24,7 +24,7 @@ pub(super) const CHARSET: &str = "utf8mb4";
 pub(super) async fn changing(
     parts: &mut [ShardLease],
     bench: Option<&mut ShardLease>,
-    gather: &Gather,
+    (gather, change): (&Gather, &ByKey),
     session: &WriteContext<'_>,
 ) -> Result<Vec<u8>, Failure> {
     let mut keys = Vec::new();
@@ -32,21 +32,21 @@ pub(super) async fn changing(
         if !keys.is_empty() {
             keys.push(b',');
         }
-        put_key(&mut keys, row, &gather.forms).map(|()| keys.len())
+        put_key(&mut keys, row, change.place, &change.forms).map(|()| keys.len())
     };
     let found = rows_of(parts, bench, (&gather.rows, gather.ignore), session, put).await?;
     if found == 0 {
         // No row is meant; the server still says what is wrong with the statement.
-        keys = format!("({})", vec!["NULL"; gather.forms.len()].join(",")).into_bytes();
+        keys = format!("({})", vec!["NULL"; change.forms.len()].join(",")).into_bytes();
     }
-    Ok([&gather.head[..], &keys, &gather.tail].concat())
+    Ok([&change.head[..], &keys, &change.tail].concat())
 }
 
-/// The values of a row's primary key, which come first in it, in parentheses.
-pub(super) fn put_key(out: &mut Vec<u8>, row: &Row<'_>, forms: &[Form]) -> Result<(), Failure> {
+/// The values of a row's primary key, which begin at `place`, in parentheses.
+pub(super) fn put_key(out: &mut Vec<u8>, row: &Row<'_>, place: usize, forms: &[Form]) -> Result<(), Failure> {
     out.push(b'(');
-    for (nth, form) in forms.iter().enumerate() {
-        if nth > 0 {
+    for (nth, form) in (place..).zip(forms) {
+        if nth > place {
             out.push(b',');
         }
         match (form, row.field(nth)) {

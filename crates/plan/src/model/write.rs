@@ -151,16 +151,25 @@ pub struct Move {
 /// A change of rows that are found out first, by the values of their primary key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gather {
-    /// Finds and locks the rows. Its columns are the primary key's.
+    /// Finds and locks the rows.
     pub rows: RowSource,
-    /// The shards that run the change: all that may have a row of it.
-    pub shards: Vec<ShardId>,
-    /// Each shard has a copy of the table: all must change the same rows.
-    pub global: bool,
     /// What is wrong with a value while rows are found is a warning, in a strict sql_mode too.
     pub ignore: bool,
     /// It is an UPDATE, whose counts are told also where no row was found.
     pub update: bool,
+    /// What is changed then, table by table.
+    pub changes: Vec<ByKey>,
+}
+
+/// A change of the rows of one table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ByKey {
+    /// Which of the columns of the rows that were found is the first of the primary key's. Behind them are the values that are assigned.
+    pub place: usize,
+    /// The shards that run the change: all that may have a row of it.
+    pub shards: Vec<ShardId>,
+    /// Each shard has a copy of the table: all must change the same rows.
+    pub global: bool,
     /// How the key's values become literals.
     pub forms: Vec<Form>,
     /// What each row is assigned, if that depends on other rows: behind the key, `rows` has the values. Then each row is changed by a text of
@@ -170,6 +179,22 @@ pub struct Gather {
     pub head: Vec<u8>,
     /// What follows the values.
     pub tail: Vec<u8>,
+}
+
+impl Gather {
+    /// The only change, if one text is enough for all of its rows.
+    pub fn of_one_text(&self) -> Option<&ByKey> {
+        match &self.changes[..] {
+            [change] if change.assigned.is_empty() => Some(change),
+            _ => None,
+        }
+    }
+
+    /// The shards that it reads and changes.
+    fn all_shards(&self) -> Vec<ShardId> {
+        let changed = self.changes.iter().flat_map(|change| change.shards.iter().copied());
+        self.rows.shards().into_iter().chain(changed).collect()
+    }
 }
 
 /// What is assigned to a column of each row that was found.
@@ -324,7 +349,7 @@ impl Write {
             }
             WriteKind::Split(texts, _) => texts.iter().map(|(shard, _)| *shard).collect(),
             WriteKind::Everywhere(shards, _) | WriteKind::Global(shards, _) => shards.clone(),
-            WriteKind::Gather(gather) => [gather.rows.shards(), gather.shards.clone()].concat(),
+            WriteKind::Gather(gather) => gather.all_shards(),
             WriteKind::Move(moved) => moved.shards.clone(),
             WriteKind::Load(file) => file.shards.clone(),
         };

@@ -5,7 +5,7 @@
 use weir_catalog::ShardId;
 use weir_sql::ast::{Assignment, ColumnName, Expr, ExprKind, Limit, OrderItem, StatementKind};
 use weir_sql::facts::{Facts, Varies};
-use weir_sql::resolve::{ColumnRole, Roles, SourceKind};
+use weir_sql::resolve::{ColumnRole, ColumnUse, Roles, SourceKind};
 
 use super::Input;
 use super::edits::Edits;
@@ -15,7 +15,7 @@ use super::names::{Target, with_facts};
 use super::own_reads::refuse_own_reads;
 use super::returning::Returning;
 use super::varying::Varying;
-use crate::{Need, Plan, Refusal, Returns, Route, Write, WriteKind};
+use crate::{Gather, Need, Plan, Refusal, Returns, Route, Write, WriteKind};
 
 /// What UPDATE and DELETE have in common.
 struct Change<'a> {
@@ -25,6 +25,10 @@ struct Change<'a> {
     returning: Option<Returning<'a>>,
     /// The tables that are written.
     targets: Vec<Target<'a>>,
+    /// Which of the statement's tables each is.
+    sources: Vec<usize>,
+    /// Which of the statement's tables each assignment changes, if that is certain.
+    assigned: Vec<Option<usize>>,
     /// All tables that are named have a copy on each shard.
     all_global: bool,
     varying: Varying,
@@ -49,14 +53,15 @@ impl<'a> Change<'a> {
             _ => return Err(Need::Nothing.refused("This statement is neither UPDATE nor DELETE")),
         };
         with_facts(input, |facts| {
-            let targets = targets(input, facts)?;
+            let (sources, targets) = targets(input, facts)?.into_iter().unzip();
+            let assigned = assignments.iter().map(|one| assigned_source(one, facts)).collect();
             let varying = Varying::of(input, facts.varies);
             let all_global = facts.names.tables().all(|(_, table)| {
                 let known = Target::of(input.catalog, table.database.unwrap_or_default(), table.name);
                 known.is_some_and(|known| known.is_global())
             });
             let returning = Returning::of(returning);
-            Ok(Change { assignments, order_by, limit, returning, targets, all_global, varying })
+            Ok(Change { assignments, order_by, limit, returning, targets, sources, assigned, all_global, varying })
         })
     }
 
@@ -150,20 +155,38 @@ impl<'a> Change<'a> {
     /// The rows are found first, and changed by their keys. `why`: what stands in the way of anything cheaper.
     fn by_keys(&self, input: &Input<'_>, why: String) -> Result<Plan, Refusal> {
         refuse_own_reads(input, &self.targets, true)?;
-        let [target] = &self.targets[..] else {
-            return Err(Need::OtherForm.refused(format!(
-                "A change of several tables by rows of several shards is not supported ({why}): change each in a statement of its own, in a transaction"
-            )));
-        };
         if self.returning.is_some() {
             return Err(Need::OtherForm.refused(format!(
                 "RETURNING of a change by rows of several shards is not supported ({why}): read the rows first, in a transaction"
             )));
         }
         let alike = self.varying.alike(&self.targets, self.is_update())?;
-        let kind = WriteKind::Gather(plan_gather(input, target)?);
+        let gather = match &self.targets[..] {
+            [target] => plan_gather(input, &[(target, None)])?,
+            targets => self.of_several(input, targets)?,
+        };
+        let kind = WriteKind::Gather(gather);
         let reason = format!("{why}: the rows are found first, and changed by their keys");
         Ok(Plan::Write(Write { kind, alike, raise: None, returns: None, reason }))
+    }
+
+    /// Several tables, or one by several names.
+    fn of_several(&self, input: &Input<'_>, targets: &[Target<'_>]) -> Result<Gather, Refusal> {
+        let unfit = |why: &str| {
+            Need::OtherForm.refused(format!(
+                "A change of several tables by rows of several shards is not supported {why}: change each in a statement of its own, in a transaction"
+            ))
+        };
+        if targets.iter().any(Target::is_global) {
+            return Err(unfit("if one of them is GLOBAL"));
+        }
+        let same = |one: &Target<'_>, other: &Target<'_>| one.is_same(other);
+        let again = |(at, one): (usize, &Target<'_>)| targets[..at].iter().any(|other| same(one, other));
+        if self.is_update() && targets.iter().enumerate().any(again) {
+            return Err(unfit("if it names one of them twice"));
+        }
+        let named: Vec<_> = targets.iter().zip(self.sources.iter().copied().map(Some)).collect();
+        plan_gather(input, &named)
     }
 
     /// The rows that the client gets, if it asks for any.
@@ -185,10 +208,12 @@ impl<'a> Change<'a> {
 
     /// The first column of a shard key that is assigned something else than itself.
     fn moved_key(&self) -> Option<&str> {
-        self.assignments.iter().find_map(|one| {
-            let target = self.targets.iter().find(|target| {
+        self.assignments.iter().zip(&self.assigned).find_map(|(one, source)| {
+            let mut targets = self.targets.iter().zip(&self.sources);
+            let (target, _) = targets.find(|(target, of)| {
                 let column = target.table.column(one.column.name.name);
-                column.is_some_and(|column| target.key().is_some_and(|key| key.columns.contains(&column)))
+                source.is_none_or(|source| source == **of)
+                    && column.is_some_and(|column| target.key().is_some_and(|key| key.columns.contains(&column)))
             })?;
             let same = |expr: &Expr<'_>| matches!(expr.bare().kind, ExprKind::Column(of) if is_same(of, &one.column));
             let column = target.table.column(one.column.name.name)?;
@@ -202,8 +227,14 @@ fn is_same(one: &ColumnName<'_>, other: &ColumnName<'_>) -> bool {
         && one.table.map(|table| table.name) == other.table.map(|table| table.name)
 }
 
-/// The tables that a statement writes.
-fn targets<'a>(input: &Input<'a>, facts: &Facts<'_>) -> Result<Vec<Target<'a>>, Refusal> {
+/// Which of the statement's tables an assignment changes, if that is certain.
+pub(super) fn assigned_source(one: &Assignment<'_>, facts: &Facts<'_>) -> Option<usize> {
+    let is_it = |column: &&ColumnUse<'_>| column.name.span() == one.column.span();
+    facts.names.columns.iter().find(is_it).and_then(ColumnUse::only)
+}
+
+/// The tables that a statement writes, and which of its sources they are.
+fn targets<'a>(input: &Input<'a>, facts: &Facts<'_>) -> Result<Vec<(usize, Target<'a>)>, Refusal> {
     let mut written: Vec<usize> = Vec::new();
     for (at, source) in facts.names.sources.iter().enumerate() {
         if let SourceKind::Table(table) = &source.kind
@@ -225,10 +256,11 @@ fn targets<'a>(input: &Input<'a>, facts: &Facts<'_>) -> Result<Vec<Target<'a>>, 
             ));
         };
         let known = Target::of(input.catalog, table.database.unwrap_or_default(), table.name);
-        targets.push(known.ok_or_else(|| {
+        let known = known.ok_or_else(|| {
             let name = String::from_utf8_lossy(table.name);
             Need::OtherForm.refused(format!("'{name}' is not a sharded table that Weir knows, and cannot be changed together with one. Change each in a statement of its own, in a transaction"))
-        })?);
+        })?;
+        targets.push((at, known));
     }
     Ok(targets)
 }

@@ -4,21 +4,23 @@
 //! What must always hold: the rows that are changed are those that were found, each on the shard that has it: the primary key is
 //! unique over all shards. Values that depend on other rows are found with them, and each row is assigned its own.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use weir_catalog::{Column, ShardId};
+use weir_catalog::ShardId;
 use weir_sql::ast::{Assignment, Expr, ExprKind, Limit, OrderItem, Span, StatementKind, TableRef, TableRefKind, With};
 use weir_sql::facts::Facts;
-use weir_sql::resolve::{Roles, SourceKind};
+use weir_sql::resolve::{ColumnUse, Roles, SourceKind};
 
 use super::Input;
+use super::change::assigned_source;
 use super::edits::Edits;
 use super::forms::{form, put_read};
 use super::literal::put_name;
 use super::names::{Target, with_facts};
 use super::resolve::row_source;
 use crate::analysis::has_query;
-use crate::{Assigned, Form, Gather, Need, Refusal, RowSource};
+use crate::{Assigned, ByKey, Form, Gather, Need, Refusal, RowSource};
 
 /// The clauses of a change of one table, which may read others.
 struct Clauses<'a> {
@@ -26,7 +28,7 @@ struct Clauses<'a> {
     tables: &'a [TableRef<'a>],
     /// The statement's form has one table only, with its clauses behind it.
     single: bool,
-    assignments: &'a [Assignment<'a>],
+    assignments: Cow<'a, [Assignment<'a>]>,
     ignore: bool,
     condition: Option<Expr<'a>>,
     order_by: &'a [OrderItem<'a>],
@@ -44,7 +46,7 @@ impl<'a> Clauses<'a> {
                 with: update.with,
                 tables: update.tables,
                 single: is_table(update.tables),
-                assignments: update.assignments,
+                assignments: Cow::Borrowed(update.assignments),
                 ignore: update.ignore,
                 condition: update.condition,
                 order_by: update.order_by,
@@ -55,7 +57,7 @@ impl<'a> Clauses<'a> {
                 with: delete.with,
                 tables: delete.tables,
                 single: delete.targets.is_empty() && is_table(delete.tables),
-                assignments: &[],
+                assignments: Cow::Borrowed(&[]),
                 ignore: delete.ignore,
                 condition: delete.condition,
                 order_by: delete.order_by,
@@ -71,16 +73,45 @@ impl<'a> Clauses<'a> {
     }
 }
 
-/// What finds the rows, and what changes them.
-pub(super) fn plan_gather(input: &Input<'_>, target: &Target<'_>) -> Result<Gather, Refusal> {
-    let unfit = |why: &str| {
-        Need::OtherForm.refused(format!(
-            "This change needs rows of several shards in one place, and {why}: read the rows first, in a transaction, and change them by their keys"
-        ))
-    };
-    let clauses = Clauses::of(input).ok_or_else(|| unfit("its form does not allow that"))?;
-    let tables = clauses.tables_range().ok_or_else(|| unfit("its form does not allow that"))?;
-    let (called, by_row) = with_facts(input, |facts| values(&clauses, target, facts)).map_err(unfit)?;
+/// What finds the rows, and what changes them. `targets`: the tables that are changed; if there are several, with which of the statement's
+/// tables each is.
+pub(super) fn plan_gather(input: &Input<'_>, targets: &[(&Target<'_>, Option<usize>)]) -> Result<Gather, Refusal> {
+    let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
+    edits.sort();
+    let cut = |range: Range<usize>| edits.cut(input.text, range);
+    let clauses = || Clauses::of(input).ok_or_else(|| unfit("its form does not allow that"));
+    let all = clauses()?;
+    let mut selected = Vec::new();
+    let mut changes = Vec::with_capacity(targets.len());
+    for (target, source) in targets {
+        changes.push(by_key(input, clauses()?, (target, *source), &mut selected, &cut)?);
+    }
+    let tables = all.tables_range().ok_or_else(|| unfit("its form does not allow that"))?;
+    let rows = row_source(input, question(&all, tables, &selected, &cut))?;
+    for (change, (target, _)) in changes.iter_mut().zip(targets) {
+        change.shards = changing(target, &rows);
+    }
+    let update = matches!(input.statement.kind, StatementKind::Update(_));
+    // MariaDB's DELETE only warns of what is wrong with a value that it compares.
+    let ignore = all.ignore || !update && input.session.mariadb;
+    Ok(Gather { rows, ignore, update, changes })
+}
+
+fn unfit(why: &str) -> Refusal {
+    Need::OtherForm.refused(format!(
+        "This change needs rows of several shards in one place, and {why}: read the rows first, in a transaction, and change them by their keys"
+    ))
+}
+
+/// The change of one table. What it takes of the rows that are found goes to `selected`.
+fn by_key(
+    input: &Input<'_>,
+    mut clauses: Clauses<'_>,
+    (target, source): (&Target<'_>, Option<usize>),
+    selected: &mut Vec<Vec<u8>>,
+    cut: &dyn Fn(Range<usize>) -> Vec<u8>,
+) -> Result<ByKey, Refusal> {
+    let (called, by_row) = with_facts(input, |facts| values(&mut clauses, target, source, facts)).map_err(unfit)?;
     let table = target.table;
     let shard_key = target.key().map_or(&[][..], |key| &key.columns);
     if table.primary_key.is_empty() || !shard_key.iter().all(|column| table.primary_key.contains(column)) {
@@ -89,19 +120,21 @@ pub(super) fn plan_gather(input: &Input<'_>, target: &Target<'_>) -> Result<Gath
             target.shown()
         )));
     }
-    let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
-    edits.sort();
     let columns = || table.primary_key.iter().map(|column| &table.columns[*column]);
     let forms: Option<Vec<Form>> = columns().map(form).collect();
     let forms = forms.ok_or_else(|| unfit("values of its primary key have no exact text"))?;
-    let cut = |range: Range<usize>| edits.cut(input.text, range);
-    let assigned = if by_row { assigned(&clauses, &cut) } else { Vec::new() };
-    let values = clauses.assignments.iter().filter(|one| by_row && !is_default(one)).map(|one| one.value.span.range());
-    let question = question(&clauses, tables, &called, columns().zip(&forms), values.map(&cut), &cut);
-    let rows = row_source(input, question)?;
+    let place = selected.len();
+    for (column, form) in columns().zip(&forms) {
+        let mut read = Vec::new();
+        put_read(&mut read, Some(&called), column, form);
+        selected.push(read);
+    }
+    let values = clauses.assignments.iter().filter(|one| by_row && !is_default(one));
+    selected.extend(values.map(|one| [b"(", &cut(one.value.span.range())[..], b")"].concat()));
+    let assigned = if by_row { assigned(&clauses, cut) } else { Vec::new() };
     let (mut head, rest) = match clauses.single && !by_row {
-        true => own_text(&clauses, &cut, input.text.len()),
-        false => (made_text(&clauses, target, &called, (!by_row).then_some(&cut)), Vec::new()),
+        true => own_text(&clauses, cut, input.text.len()),
+        false => (made_text(&clauses, target, &called, (!by_row).then_some(cut)), Vec::new()),
     };
     let mut key = Vec::new();
     put_key(&mut key, columns().map(|column| &*column.name));
@@ -113,11 +146,7 @@ pub(super) fn plan_gather(input: &Input<'_>, target: &Target<'_>) -> Result<Gath
             [b")", &rest[..]].concat()
         }
     };
-    let update = matches!(input.statement.kind, StatementKind::Update(_));
-    // MariaDB's DELETE only warns of what is wrong with a value that it compares.
-    let ignore = clauses.ignore || !update && input.session.mariadb;
-    let shards = changing(target, &rows);
-    Ok(Gather { rows, shards, update, global: target.is_global(), ignore, forms, assigned, head, tail })
+    Ok(ByKey { place, shards: Vec::new(), global: target.is_global(), forms, assigned, head, tail })
 }
 
 /// The shards that may have a row that was found: all of a GLOBAL table's have a copy.
@@ -136,8 +165,48 @@ fn changing(target: &Target<'_>, rows: &RowSource) -> Vec<ShardId> {
     }
 }
 
-/// The name that the target goes by, and whether what is assigned depends on other rows than the target's.
-fn values(clauses: &Clauses<'_>, target: &Target<'_>, facts: &Facts<'_>) -> Result<(Vec<u8>, bool), &'static str> {
+/// The name that the target goes by, and whether what is assigned depends on other rows than the target's. Where others are changed too, the
+/// assignments that are not the target's are left out.
+fn values(
+    clauses: &mut Clauses<'_>,
+    target: &Target<'_>,
+    source: Option<usize>,
+    facts: &Facts<'_>,
+) -> Result<(Vec<u8>, bool), &'static str> {
+    let several = source.is_some();
+    let source = match source {
+        Some(source) => source,
+        None => only_source(clauses, target, facts)?,
+    };
+    let within = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
+    let reads = |assignment: &Assignment<'_>| {
+        let value = assignment.value.span;
+        facts.names.columns.iter().filter(move |column| within(value, column.name.span()))
+    };
+    let foreign =
+        |one: &Assignment<'_>| has_query(&one.value) || reads(one).any(|column| column.only() != Some(source));
+    let by_row = !clauses.assignments.is_empty() && (several || clauses.assignments.iter().any(foreign));
+    let changed = |one: &Assignment<'_>| assigned_source(one, facts);
+    // Whether the old or the new value is meant depends on the form of the statement and on the server.
+    let again = |one: &Assignment<'_>, column: &ColumnUse<'_>| {
+        clauses.assignments.iter().filter(|other| other.span != one.span).any(|other| {
+            let same = column.only().zip(changed(other)).is_none_or(|(read, changed)| read == changed);
+            same && other.column.name.name.eq_ignore_ascii_case(column.name.name.name)
+        })
+    };
+    if by_row && clauses.assignments.iter().any(|one| reads(one).any(|column| again(one, column))) {
+        return Err("an assignment reads a column that another one changes");
+    }
+    if several {
+        let own = clauses.assignments.iter().filter(|one| changed(one) == Some(source)).copied().collect();
+        clauses.assignments = Cow::Owned(own);
+    }
+    let known = &facts.names.sources[source];
+    Ok((known.alias.map_or(target.name.as_bytes(), |alias| alias.name).to_vec(), by_row))
+}
+
+/// The one of the statement's tables that the target is.
+fn only_source(clauses: &Clauses<'_>, target: &Target<'_>, facts: &Facts<'_>) -> Result<usize, &'static str> {
     let is_target = |source: usize| match &facts.names.sources[source].kind {
         SourceKind::Table(table) => {
             let same = |name: &[u8], known: &str| name.eq_ignore_ascii_case(known.as_bytes());
@@ -155,29 +224,10 @@ fn values(clauses: &Clauses<'_>, target: &Target<'_>, facts: &Facts<'_>) -> Resu
     };
     let several = all().count() > 1;
     let mut own = all().filter(|source| !several || is_written(source));
-    let (Some(source), None) = (own.next(), own.next()) else {
-        return Err("the table that it changes stands there more than once");
-    };
-    let reads = |assignment: &Assignment<'_>| {
-        let value = assignment.value.span;
-        facts.names.columns.iter().filter(move |column| within(value, column.name.span()))
-    };
-    let foreign =
-        |one: &Assignment<'_>| has_query(&one.value) || reads(one).any(|column| column.only() != Some(source));
-    let by_row = clauses.assignments.iter().any(foreign);
-    // Whether the old or the new value is meant depends on the form of the statement and on the server.
-    let again = |one: &Assignment<'_>| {
-        let assigned = |name: &[u8]| {
-            let other = |other: &&Assignment<'_>| other.column.name.name.eq_ignore_ascii_case(name);
-            clauses.assignments.iter().filter(other).any(|other| other.span != one.span)
-        };
-        reads(one).any(|column| assigned(column.name.name.name))
-    };
-    if by_row && clauses.assignments.iter().any(again) {
-        return Err("an assignment reads a column that another one changes");
+    match (own.next(), own.next()) {
+        (Some(source), None) => Ok(source),
+        _ => Err("the table that it changes stands there more than once"),
     }
-    let known = &facts.names.sources[source];
-    Ok((known.alias.map_or(target.name.as_bytes(), |alias| alias.name).to_vec(), by_row))
 }
 
 fn is_default(assignment: &Assignment<'_>) -> bool {
@@ -196,26 +246,16 @@ fn assigned(clauses: &Clauses<'_>, cut: &dyn Fn(Range<usize>) -> Vec<u8>) -> Vec
 }
 
 /// The query that finds the keys of the rows. `cut`: a range of the client's text.
-fn question<'t>(
+fn question(
     clauses: &Clauses<'_>,
     tables: Range<usize>,
-    called: &[u8],
-    columns: impl Iterator<Item = (&'t Column, &'t Form)>,
-    values: impl Iterator<Item = Vec<u8>>,
+    selected: &[Vec<u8>],
     cut: &dyn Fn(Range<usize>) -> Vec<u8>,
 ) -> Vec<u8> {
     let with = clauses.with.map(|with| [&cut(with.span.range())[..], b" "].concat());
     let mut question = with.unwrap_or_default();
     question.extend_from_slice(b"SELECT ");
-    for (nth, (column, form)) in columns.enumerate() {
-        if nth > 0 {
-            question.push(b',');
-        }
-        put_read(&mut question, Some(called), column, form);
-    }
-    for value in values {
-        question.extend([&b",("[..], &value, b")"].concat());
-    }
+    question.extend(selected.join(&b','));
     question.extend_from_slice(b" FROM ");
     question.extend(cut(tables));
     if let Some(condition) = clauses.condition {
@@ -255,7 +295,7 @@ fn made_text(
     called: &[u8],
     assignments: Option<&dyn Fn(Range<usize>) -> Vec<u8>>,
 ) -> Vec<u8> {
-    let mut text = match (clauses.assignments, clauses.ignore) {
+    let mut text = match (&*clauses.assignments, clauses.ignore) {
         ([], false) => b"DELETE FROM ".to_vec(),
         ([], true) => b"DELETE IGNORE FROM ".to_vec(),
         (_, false) => b"UPDATE ".to_vec(),

@@ -33,6 +33,11 @@ impl<'a> Target<'a> {
         })
     }
 
+    /// Whether both are one table.
+    pub(super) fn is_same(&self, other: &Target<'_>) -> bool {
+        self.name == other.name && self.database_name == other.database_name
+    }
+
     /// By its name and its database's.
     pub(super) fn of(catalog: &'a Catalog, database: &[u8], name: &[u8]) -> Option<Target<'a>> {
         let (database_name, of) = catalog.database(database)?;

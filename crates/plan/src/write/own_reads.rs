@@ -86,7 +86,7 @@ fn own_read(input: &Input<'_>, targets: &[Target<'_>], aliased: bool) -> Option<
 fn named_read(input: &Input<'_>, targets: &[Target<'_>], named: &NamedTable<'_>, aliased: bool) -> Option<Read> {
     let database = named.name.database.map(|name| name.name).or(input.session.database).unwrap_or_default();
     if let Some(known) = Target::of(input.catalog, database, named.name.name.name) {
-        let target = targets.iter().find(|target| is_same(&known, target))?;
+        let target = targets.iter().find(|target| known.is_same(target))?;
         return (aliased || named.alias.is_none()).then(|| Read::Table(target.name.to_owned()));
     }
     let (_, of) = input.catalog.database(database)?;
@@ -95,18 +95,13 @@ fn named_read(input: &Input<'_>, targets: &[Target<'_>], named: &NamedTable<'_>,
     Some(Read::Through(String::from_utf8_lossy(called).into_owned(), name_of(input, target)))
 }
 
-fn is_same(one: &Target<'_>, other: &Target<'_>) -> bool {
-    one.name == other.name && one.database_name == other.database_name
-}
-
 /// The name that a target goes by in the statement, which names it first.
 fn name_of(input: &Input<'_>, target: &Target<'_>) -> String {
     let mut found = None;
     walk(Node::Statement(input.statement), &mut |node: Node<'_>| {
         if let Node::TableRef(TableRef { kind: TableRefKind::Table(named), .. }, _) = node {
             let database = named.name.database.map(|name| name.name).or(input.session.database).unwrap_or_default();
-            let same =
-                Target::of(input.catalog, database, named.name.name.name).is_some_and(|one| is_same(&one, target));
+            let same = Target::of(input.catalog, database, named.name.name.name).is_some_and(|one| one.is_same(target));
             found = named.alias.filter(|_| same).map(|alias| String::from_utf8_lossy(alias.name).into_owned());
             return if same { Flow::Stop } else { Flow::Skip };
         }
@@ -142,7 +137,7 @@ fn view_target<'t, 'a>(
             Node::TableRef(TableRef { kind: TableRefKind::Table(named), .. }, _) => {
                 let of = named.name.database.map(|name| name.name).unwrap_or_default();
                 found = match Target::of(catalog, of, named.name.name.name) {
-                    Some(known) => targets.iter().find(|target| is_same(&known, target)),
+                    Some(known) => targets.iter().find(|target| known.is_same(target)),
                     None => catalog
                         .database(of)
                         .and_then(|(_, of)| view_target(catalog, of, named.name.name.name, targets, depth + 1)),

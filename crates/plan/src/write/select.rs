@@ -23,14 +23,12 @@ pub(super) fn plan_select<'a>(
     query: &'a Query<'a>,
     target: &Target<'a>,
 ) -> Result<Plan, Refusal> {
-    if matches!(query.body, QueryBody::Nested(_)) {
-        return Err(Need::OtherForm.refused("INSERT … SELECT with the query in parentheses: write it without them"));
-    }
     if !insert.returning.is_empty() {
         return Err(Need::RowsInOnePlace.refused(
             "RETURNING of INSERT … SELECT on several shards: the order of rows would be another one. Read the rows afterwards, in a transaction",
         ));
     }
+    let (whole, query) = (query, without_parentheses(query));
     let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
     edits.sort();
     let mut question = edits.cut(input.text, query.span.range());
@@ -63,7 +61,19 @@ pub(super) fn plan_select<'a>(
     if let Some(shards) = shards.filter(|_| stays) {
         return in_place(input, target, &varying, shards, &edits);
     }
-    Ok(resolved(query, found, edits, insert.ignore))
+    Ok(resolved(whole, found, edits, insert.ignore))
+}
+
+/// A query without parentheses that mean nothing.
+fn without_parentheses<'a>(query: &'a Query<'a>) -> &'a Query<'a> {
+    match query.body {
+        QueryBody::Nested(inner)
+            if query.with.is_none() && query.order_by.is_empty() && query.limit.is_none() && query.locks.is_empty() =>
+        {
+            without_parentheses(inner)
+        }
+        _ => query,
+    }
 }
 
 /// Each shard's rows stay there.
