@@ -50,8 +50,7 @@ impl Act {
             params: words.prepared.then_some(words.params),
             any_order: !ordered,
             other_columns: other_columns || of_view,
-            // Sorted in a temporary table, an expression has the type of that one's column.
-            other_types: other_types || of_view && ordered,
+            other_types,
             no_warnings,
             ..Step::default()
         };

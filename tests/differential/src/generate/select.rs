@@ -191,8 +191,8 @@ fn join(mut words: Words, world: &World, random: &mut Random) -> Made {
     words.params.append(&mut tail.params);
     filter(&mut words, &sources, random);
     let ordered = order(&mut words, &sources, &[], random);
-    // Whether a server sorts in a temporary table shows in its columns, and in the types of expressions.
-    Made { ordered, other_columns: ordered, other_types: ordered, ..Made::new("join", words) }
+    // Whether a server sorts in a temporary table shows in its columns.
+    Made { ordered, other_columns: ordered, ..Made::new("join", words) }
 }
 
 fn subquery(mut words: Words, world: &World, random: &mut Random) -> Made {
