@@ -109,14 +109,18 @@ fn models(
     query: &Query<'_>,
 ) -> [Vec<u8>; 2] {
     let none = without_rows(asked.text, query);
-    let name = |model: &str| names::quoted(&Object::within(object.database.clone(), model.to_owned()));
     // All between the name and the query, as servers read it: nothing in it is Weir's.
     let text = server_text(asked.text, create);
     let behind = asked.text.len() - definition.query.map_or(0, |query| query.span.start as usize);
     let columns = &text[create.name.span.end as usize..text.len().saturating_sub(behind)];
-    let begin = |model: &str| format!("CREATE TEMPORARY TABLE {}", name(model)).into_bytes();
+    let begin = |model: &str| format!("CREATE TEMPORARY TABLE {}", named(&object.database, model)).into_bytes();
     let closing = &asked.text[query.span.end as usize..];
     [[&begin(MODELS[0]), columns, &none, closing].concat(), [&begin(MODELS[1]), &b" AS "[..], &none].concat()]
+}
+
+/// The name of a model for a statement.
+fn named(database: &str, model: &str) -> String {
+    names::quoted(&Object::within(database.to_owned(), model.to_owned()))
 }
 
 /// A query with LIMIT 0 for its own.
@@ -139,7 +143,7 @@ impl Filled {
     pub async fn ask(&self, part: &mut ShardLease) -> Result<Told, Failure> {
         let asked = self.ask_models(part).await;
         for model in MODELS {
-            let name = names::quoted(&Object::within(self.database.clone(), model.to_owned()));
+            let name = named(&self.database, model);
             // What can't be dropped goes with its connection.
             if part.lease.is_clean()
                 && part.lease.query(&format!("DROP TEMPORARY TABLE IF EXISTS {name}")).await.is_err()
@@ -154,10 +158,10 @@ impl Filled {
         for model in &self.models {
             part.lease.query(model).await?;
         }
-        let name = |model: &str| names::quoted(&Object::within(self.database.clone(), model.to_owned()));
-        let shown = part.lease.query(&format!("SHOW CREATE TABLE {}", name(MODELS[0]))).await?;
+        let [definition, columns] = MODELS.map(|model| named(&self.database, model));
+        let shown = part.lease.query(&format!("SHOW CREATE TABLE {definition}")).await?;
         let shown = shown.rows.into_iter().flatten().nth(1).flatten().unwrap_or_default();
-        let columns = part.lease.query(&format!("SHOW COLUMNS FROM {}", name(MODELS[1]))).await?;
+        let columns = part.lease.query(&format!("SHOW COLUMNS FROM {columns}")).await?;
         let columns: Option<Vec<_>> = columns.rows.into_iter().map(|row| row.into_iter().next().flatten()).collect();
         let (Some(begin), Some(columns)) = (shown.iter().position(|byte| *byte == b'('), columns) else {
             return Err(not_supported("CREATE TABLE … SELECT: the servers tell no definition: make the table first"));
