@@ -24,7 +24,7 @@ use weir_frontend::{
     Accounts, Compression, ConfiguredUser, Endpoint, Incoming, Settings, Worker, WorkerIndex, WorkerSettings,
 };
 use weir_local::{Flavor, Installation, ServerSpec};
-use weir_topology::{Group, GroupSettings, MemberSettings, Role};
+use weir_topology::{Group, GroupSettings, MemberSettings, Promotion, Role};
 use weir_txn::Coordinator;
 use weir_wire::auth::{AuthPlugin, Password};
 use weir_wire::frame::put_packet;
@@ -75,8 +75,11 @@ fn endpoint(server: Arc<Server>, monitor: Replaceable<MonitorSettings>) -> Endpo
         allow: Vec::new(),
     };
     let group = GroupSettings::default();
-    let groups =
-        vec![Arc::new(Group::new(group, vec![server], vec![MemberSettings { role: Role::Writer, weight: None }]))];
+    let groups = vec![Arc::new(Group::new(
+        group,
+        vec![server],
+        vec![MemberSettings { role: Role::Writer, weight: None, promotion: Promotion::Neutral }],
+    ))];
     let transactions = Arc::new(Coordinator::new(groups.clone(), monitor.clone(), Default::default()));
     Endpoint {
         hot_rows: weir_exec::hot_rows::HotRows::new(Default::default()),

@@ -14,6 +14,7 @@ mod definitions;
 mod driver;
 mod dump;
 mod faults;
+mod groups;
 mod held;
 mod hostile;
 mod hot_rows;
@@ -126,6 +127,7 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
         observe::collect(&mut tests);
         streams::collect(&mut tests);
         faults::collect(&mut tests);
+        groups::collect(&mut tests);
         reads::collect(&mut tests);
         shards::collect(&mut tests);
         catalog::collect(&mut tests);

@@ -14,7 +14,7 @@ use crate::Collector;
 use crate::held::Held;
 use crate::lab::{Endpoint, Lab, Site};
 use crate::weir::Weir;
-pub(crate) use site::GroupSite;
+pub(crate) use site::{BOUND, DATABASE, GroupSite, shown};
 
 /// A test on the group that the tests of one kind of server share, one at a time.
 type SharedCase = fn(&GroupSite, &Endpoint) -> Result<(), Failed>;

@@ -17,7 +17,7 @@ use weir_backend::server::Tls;
 use weir_backend::{Address, ConnectSettings, Server, ServerSettings};
 use weir_catalog::ShardId;
 use weir_shards::{Own, SequenceName, Sequences, schema};
-use weir_topology::{Group, GroupSettings, MemberSettings, Role};
+use weir_topology::{Group, GroupSettings, MemberSettings, Promotion, Role};
 use weir_wire::auth::Password;
 
 use crate::Collector;
@@ -52,7 +52,7 @@ fn own(socket: &Path, control: tokio::runtime::Handle) -> Own {
     };
     let reach = ConnectSettings { tls: Tls::Off, connect_timeout: Duration::from_secs(10) };
     let server = Arc::new(Server::new(settings, reach, 1));
-    let writer = MemberSettings { role: Role::Writer, weight: None };
+    let writer = MemberSettings { role: Role::Writer, weight: None, promotion: Promotion::Neutral };
     let group = Group::new(GroupSettings::default(), vec![server], vec![writer]);
     let account = MonitorSettings {
         user: MONITOR.0.as_bytes().into(),

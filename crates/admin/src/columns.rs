@@ -34,6 +34,37 @@ pub const SERVERS: &[Column] = &[
     Column::integer("seconds", "Seconds since its health changed"),
 ];
 
+/// `SHOW GROUPS`
+pub const GROUPS: &[Column] = &[
+    Column::text("group", "The group's name"),
+    Column::text("kind", "How its servers replicate: static, async, group_replication or galera"),
+    Column::text("failover", "Who replaces a dead writer: automatic or manual"),
+    Column::text("server", "The server's name"),
+    Column::text("role", "What it is for: writer or replica"),
+    Column::text("state", "What it is to its group now, in the servers' words"),
+    Column::text("follows", "The address that it replicates from").or_null(),
+    Column::text("error", "Its last error of replication, or why Weir cannot ask").or_null(),
+    Column::number("lag_seconds", "How old what it shows can be at most; null: not known").or_null(),
+    Column::text("commits_wait_for", "Whose acknowledgement a commit waits for").or_null(),
+    Column::integer("queue", "Transactions that wait to be certified or applied").or_null(),
+    Column::integer("conflicts", "Its transactions that certification has refused").or_null(),
+    Column::number("paused", "The part of the time that flow control held replication up").or_null(),
+    Column::text("notice", "What is wrong, and what is waited for").or_null(),
+];
+
+/// `SHOW FAILOVERS`
+pub const FAILOVERS: &[Column] = &[
+    Column::text("group", "The group's name"),
+    Column::text("began", "When it began, UTC"),
+    Column::text("action", "failover, switchover, rejoin, fence, resume, boot or elected"),
+    Column::text("from", "The server that was the writer, or that was worked on"),
+    Column::text("to", "The server that became the writer, or is followed").or_null(),
+    Column::text("outcome", "done, or why it failed"),
+    Column::number("seconds", "How long it took"),
+    Column::text("lost", "Transactions that only the old writer had, as far as is known").or_null(),
+    Column::text("timeline", "What was seen, decided and done, and when"),
+];
+
 /// `SHOW SESSIONS`
 pub const SESSIONS: &[Column] = &[
     Column::integer("id", "The connection id, as KILL takes it"),

@@ -8,7 +8,7 @@ use weir_backend::server::Health;
 use weir_ddl::{attach, hot_tables};
 use weir_exec::hot_rows::HotRows;
 use weir_shards::Sharding;
-use weir_topology::{Group, Member, SetWriterError, View};
+use weir_topology::{Failover, Group, Member, SetWriterError, View};
 use weir_txn::Coordinator;
 use weir_wire::error::codes;
 use weir_wire::resultset::{Column, ResultSet};
@@ -18,6 +18,7 @@ use crate::answer::{Answer, Table};
 use crate::columns;
 use crate::command::{CATALOGUE, Command};
 use crate::gauges::{Gauges, HotRowNumbers, Statements};
+use crate::groups;
 use crate::like::Pattern;
 use crate::logs::{Event, Who};
 use crate::operations::Operations;
@@ -46,6 +47,7 @@ pub struct Commands {
     sharding: OnceLock<Arc<Sharding>>,
     transactions: OnceLock<Arc<Coordinator>>,
     hot_rows: OnceLock<Arc<HotRows>>,
+    failovers: OnceLock<Vec<Arc<Failover>>>,
 }
 
 impl Commands {
@@ -60,6 +62,7 @@ impl Commands {
             sharding: OnceLock::new(),
             transactions: OnceLock::new(),
             hot_rows: OnceLock::new(),
+            failovers: OnceLock::new(),
         }
     }
 
@@ -104,6 +107,17 @@ impl Commands {
     pub fn tell_of_hot_rows(&self, hot_rows: Arc<HotRows>) {
         let put_in_before = self.hot_rows.set(hot_rows).is_err();
         debug_assert!(!put_in_before, "it is put in once");
+    }
+
+    /// Puts in who changes the groups' writers, one for each group; once.
+    pub fn fail_over_with(&self, failovers: Vec<Arc<Failover>>) {
+        let put_in_before = self.failovers.set(failovers).is_err();
+        debug_assert!(!put_in_before, "they are put in once");
+    }
+
+    /// Who changes the groups' writers.
+    pub fn failovers(&self) -> &[Arc<Failover>] {
+        self.failovers.get().map(Vec::as_slice).unwrap_or_default()
     }
 
     fn operations(&self) -> Result<&Arc<dyn Operations>, Failure> {
@@ -159,6 +173,25 @@ impl Commands {
             Command::Reload => self.reload().await,
             Command::SetLogLevel(level) => self.operations()?.set_log_level(&level).map(|()| Answer::Done),
             Command::SetWriter(server) => self.set_writer(&server, caller).map(|()| Answer::Done),
+            Command::ShowGroups(like) => Ok(filtered(groups::groups(self.failovers()), "group", like)),
+            Command::ShowFailovers(like) => Ok(filtered(groups::failovers(self.failovers()), "group", like)),
+            Command::Switchover { group, server } => {
+                tracing::info!(server, user = caller.user, "a switchover was asked for");
+                let failover = groups::of_server(self.failovers(), group.as_deref(), &server)?;
+                failover.switch_over(server).await.map(|()| Answer::Done).map_err(groups::failure)
+            }
+            Command::Failover { group, server } => {
+                tracing::info!(server, user = caller.user, "a failover was asked for");
+                let failover = match &server {
+                    Some(server) => groups::of_server(self.failovers(), group.as_deref(), server)?,
+                    None => groups::named(self.failovers(), group.as_deref())?,
+                };
+                failover.fail_over(server).await.map(|()| Answer::Done).map_err(groups::failure)
+            }
+            Command::BootGroup(group) => {
+                let failover = groups::named(self.failovers(), group.as_deref())?;
+                failover.boot().await.map(|()| Answer::Done).map_err(groups::failure)
+            }
             Command::ShowShards(like) => Ok(filtered(shards::shards(self.sharding()?), "shard", like)),
             Command::ShowTables(like) => Ok(filtered(shards::tables(&self.sharding()?.catalog()), "table", like)),
             Command::CheckCatalog => Ok(Answer::Rows(shards::differences(self.sharding()?).await?)),

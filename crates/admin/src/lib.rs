@@ -11,6 +11,7 @@ pub mod command;
 pub mod commands;
 pub mod digests;
 mod gauges;
+mod groups;
 pub mod histogram;
 pub mod http;
 pub mod kind;

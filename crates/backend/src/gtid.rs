@@ -55,6 +55,24 @@ impl Position {
         }
     }
 
+    /// What this position has that `other` lacks: how many transactions, and their GTIDs as MySQL writes them; on MariaDB the last of each
+    /// domain. `None` if it lacks nothing, or the two are of different kinds of server.
+    pub fn beyond(&self, other: &Position) -> Option<(u64, String)> {
+        match (self, other) {
+            (Position::MySql(own), Position::MySql(other)) => {
+                let rest = own.without(other);
+                (!rest.is_empty()).then(|| (rest.len(), rest.to_string()))
+            }
+            (Position::MariaDb(own), Position::MariaDb(other)) => {
+                let parts = own.beyond(other);
+                let count = parts.iter().map(|(count, _)| count).sum();
+                let last: Vec<_> = parts.into_iter().map(|(_, last)| last).collect();
+                (count > 0).then(|| (count, format!("up to {}", last.join(","))))
+            }
+            _ => None,
+        }
+    }
+
     /// Everything that a server may have shown before it told a client this GTID of its own: on MySQL all of the same source
     /// up to it, but for the gaps that `watched`, an earlier position of the server, has. On MariaDB that is the GTID's meaning.
     ///

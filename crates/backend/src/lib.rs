@@ -25,6 +25,7 @@ pub mod profile;
 pub mod pulse;
 pub mod rights;
 pub mod server;
+pub mod standing;
 pub mod tables;
 pub mod transport;
 
@@ -39,6 +40,7 @@ pub use pool_key::PoolKey;
 pub use profile::Profile;
 pub use rights::Rights;
 pub use server::{ConnectSettings, Identity, Observation, Server, ServerSettings};
+pub use standing::Standing;
 pub use tables::Defining;
 pub use transport::Stream;
 

@@ -4,6 +4,7 @@
 //! Facts are recorded in [`Server`]; what follows from a change is the caller's.
 
 mod accounts;
+mod standing;
 mod tables;
 
 use std::collections::HashMap;
@@ -28,6 +29,7 @@ use crate::connection::OwnReply;
 use crate::gtid::Position;
 use crate::pulse::SLOW_BEAT;
 use crate::server::{Health, Identity, Observation, Server};
+use crate::standing::STANDING_INTERVAL;
 
 /// How a server is watched.
 #[derive(Debug, Clone)]
@@ -202,7 +204,7 @@ async fn check(
     {
         server.pulse.answered(Instant::now());
         server.set_observation(observation);
-        if accounts.look(&mut kept, &server.settings.name, &server.rights).await.is_ok() {
+        if look_further(server, &mut kept, accounts, false).await.is_ok() {
             *probe = Some(kept);
         }
         return Ok(());
@@ -217,10 +219,19 @@ async fn check(
     // What was asked on another connection was not answered; that this one is says the same of the server.
     server.pulse.answered(Instant::now());
     server.set_observation(observation);
-    if accounts.look(&mut fresh, &server.settings.name, &server.rights).await.is_ok() {
+    if look_further(server, &mut fresh, accounts, true).await.is_ok() {
         *probe = Some(fresh);
     }
     Ok(())
+}
+
+/// What is asked less often, or of some servers only. `anew`: the server may be another one than before.
+async fn look_further(server: &Server, probe: &mut Probe, accounts: &mut Accounts, anew: bool) -> Result<(), Failure> {
+    let recent = server.standing().is_some_and(|standing| standing.asked.elapsed() < STANDING_INTERVAL);
+    if server.settings.track_gtids && (anew || !recent) {
+        server.set_standing(probe.standing().await?);
+    }
+    accounts.look(probe, &server.settings.name, &server.rights).await
 }
 
 /// Weir's own connection to a server, without a pool.
@@ -263,6 +274,17 @@ impl Probe {
     /// # Errors
     /// The server's error, or what broke the connection.
     pub async fn run(&mut self, sql: &str) -> Result<OwnReply, Failure> {
+        Ok(self.run_named(sql).await?.0)
+    }
+
+    /// The rows of a query by the names of their columns.
+    async fn records(&mut self, sql: &str) -> Result<Vec<standing::Record>, Failure> {
+        let (reply, names) = self.run_named(sql).await?;
+        Ok(reply.rows.into_iter().map(|row| standing::record(&names, row)).collect())
+    }
+
+    /// As [`Probe::run`], with the names of the columns.
+    async fn run_named(&mut self, sql: &str) -> Result<(OwnReply, Vec<String>), Failure> {
         let mut out = BytesMut::new();
         put_packet(&mut out, 0, &query_payload(sql.as_bytes(), self.connected.capabilities));
         self.connected.stream.write_all(&out).await.map_err(lost)?;
@@ -271,11 +293,11 @@ impl Probe {
         packets.set_next_seq(1);
         let first = self.packet(&mut packets).await?;
         match first.first() {
-            Some(0x00) => return self.done(&first),
+            Some(0x00) => return Ok((self.done(&first)?, Vec::new())),
             Some(0xff) => return Err(refused(&first)),
             _ => {}
         }
-        let mut rows = Vec::new();
+        let (mut rows, mut names) = (Vec::new(), Vec::new());
         let mut ends = 0;
         loop {
             let packet = self.packet(&mut packets).await?;
@@ -283,10 +305,10 @@ impl Probe {
                 Some(0xff) => return Err(refused(&packet)),
                 Some(0xfe) if packet.len() < 9 => ends += 1,
                 _ if ends == 1 => rows.push(parse_text_row(&packet).map_err(|e| lost(std::io::Error::other(e)))?),
-                _ => {}
+                _ => names.push(column_name(&packet)?),
             }
             if ends == 2 {
-                return Ok(OwnReply { rows, ..OwnReply::default() });
+                return Ok((OwnReply { rows, ..OwnReply::default() }, names));
             }
         }
     }
@@ -431,6 +453,12 @@ impl Probe {
 
 fn text(cell: Option<Vec<u8>>) -> String {
     String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned()
+}
+
+/// The name in a column's definition: its fifth text. What follows the texts has a length before it, as they have.
+fn column_name(definition: &[u8]) -> Result<String, Failure> {
+    let parts = parse_text_row(definition).map_err(|e| lost(std::io::Error::other(e)))?;
+    Ok(text(parts.into_iter().nth(4).flatten()))
 }
 
 fn lost(error: std::io::Error) -> Failure {

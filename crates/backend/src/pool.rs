@@ -139,6 +139,9 @@ impl Pool {
     /// 2003 when the server is down; 1040 or 1203 when the queue is full or the wait was too long; the server's own
     /// error when it refuses the login.
     pub async fn lend(self: &Rc<Self>, request: Request<'_>) -> Result<Lease, Failure> {
+        if let Some(held) = self.server.held() {
+            return Err(held);
+        }
         if let Some(lease) = self.lend_idle(&request) {
             return Ok(lease);
         }

@@ -17,6 +17,7 @@ use crate::gtid::Position;
 use crate::limits::Limits;
 use crate::pulse::Pulse;
 use crate::rights::Rights;
+use crate::standing::Standing;
 use crate::tables::Tables;
 
 /// Whether connections to a server use TLS.
@@ -155,6 +156,9 @@ pub struct Server {
     reach: ArcSwap<ConnectSettings>,
     facts: ArcSwap<Facts>,
     observation: ArcSwapOption<Observation>,
+    standing: ArcSwapOption<Standing>,
+    held: ArcSwapOption<String>,
+    fenced: ArcSwapOption<String>,
     generation: AtomicU64,
     takes_little: AtomicBool,
     received: AtomicU64,
@@ -176,6 +180,9 @@ impl Server {
             reach: ArcSwap::from_pointee(reach),
             facts: ArcSwap::from_pointee(facts),
             observation: ArcSwapOption::empty(),
+            standing: ArcSwapOption::empty(),
+            held: ArcSwapOption::empty(),
+            fenced: ArcSwapOption::empty(),
             generation: AtomicU64::new(0),
             takes_little: AtomicBool::new(false),
             received: AtomicU64::new(0),
@@ -232,6 +239,16 @@ impl Server {
         self.observation.store(Some(Arc::new(observation)));
     }
 
+    /// What it last said of its part in a group of several servers; `None` until it has, and for a server alone.
+    pub fn standing(&self) -> Option<Arc<Standing>> {
+        self.standing.load_full()
+    }
+
+    /// Records what it has said.
+    pub fn set_standing(&self, standing: Standing) {
+        self.standing.store(Some(Arc::new(standing)));
+    }
+
     /// Connections made before the generation changed are not used again: their session defaults are out of date.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Relaxed)
@@ -266,8 +283,30 @@ impl Server {
         self.pool_counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// From now on no session gets a connection to it, and why; `None`: they do again. What runs there goes on.
+    pub fn hold(&self, why: Option<String>) {
+        self.held.store(why.map(Arc::new));
+    }
+
+    /// From now on it counts as one that does not answer, and why; `None`: it is what it is.
+    pub fn fence(&self, why: Option<String>) {
+        if self.fenced.load().as_deref() != why.as_ref() {
+            self.fenced.store(why.map(Arc::new));
+        }
+    }
+
+    /// Why no session gets a connection to it now, although it may answer.
+    pub fn held(&self) -> Option<Failure> {
+        let held = self.held.load();
+        let why = held.as_deref().cloned().or_else(|| self.fenced.load().as_deref().cloned())?;
+        Some(self.unreachable(&why))
+    }
+
     /// Why it can't be used now, if it can't.
     pub fn refusal(&self) -> Option<Failure> {
+        if let Some(why) = self.fenced.load().as_deref() {
+            return Some(self.unreachable(why));
+        }
         let facts = self.facts.load();
         let why = match &facts.health {
             Health::Up | Health::Unknown => return None,

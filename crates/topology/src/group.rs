@@ -9,8 +9,9 @@ use weir_backend::Server;
 use weir_backend::server::Health;
 
 use crate::history::History;
+use crate::kind::GroupKind;
 use crate::roles::{Fact, State, decide, takes_writes};
-use crate::settings::{GroupSettings, MemberSettings};
+use crate::settings::{GroupSettings, MemberSettings, Promotion};
 use crate::view::{Member, Role, View};
 
 /// Why a server was not made the writer.
@@ -61,6 +62,7 @@ impl Group {
             has_readers: false,
             max_lag: settings.max_lag,
             writer_gone: None,
+            kind: settings.kind.unwrap_or_default(),
         };
         Group {
             settings: ArcSwap::from_pointee(settings),
@@ -105,7 +107,7 @@ impl Group {
         self.index_of(server).is_some()
     }
 
-    fn index_of(&self, server: &str) -> Option<usize> {
+    pub(crate) fn index_of(&self, server: &str) -> Option<usize> {
         self.servers.iter().position(|s| s.settings.name.eq_ignore_ascii_case(server))
     }
 
@@ -159,6 +161,33 @@ impl Group {
         Ok(())
     }
 
+    /// A server has been made the writer: clients are told at once.
+    pub(crate) fn install_writer(&self, index: usize) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).0.set_writer(index);
+        self.look(Instant::now());
+    }
+
+    /// Why servers take no reads although they are there: they have what the group lacks.
+    pub fn quarantined(&self) -> Vec<Option<String>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).0.quarantined.clone()
+    }
+
+    /// A server has what the group lacks, or no longer.
+    pub(crate) fn quarantine(&self, index: usize, why: Option<String>) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).0.quarantined[index] = why;
+    }
+
+    /// Whether a server may become the writer.
+    pub fn promotion(&self, index: usize) -> Promotion {
+        self.members.load().get(index).map(|member| member.promotion).unwrap_or_default()
+    }
+
+    /// What is known of the servers now.
+    pub(crate) fn present_facts(&self, now: Instant) -> Vec<Fact> {
+        let guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.facts(&guard.1, now)
+    }
+
     /// What a server at a position lacks of the present writer, as far as is known.
     fn lacks(&self, has: &weir_backend::Position) -> Option<String> {
         let view = self.view.load();
@@ -191,6 +220,8 @@ impl Group {
                 same_kind: own.is_none() || kind.is_none() || own == kind,
                 observation,
                 as_of,
+                standing: server.standing(),
+                promotion: member.promotion,
             }
         };
         self.servers.iter().zip(self.members.load().iter()).map(fact).collect()
@@ -211,6 +242,13 @@ impl Group {
             history.clear();
         }
         self.tell(&before, &view);
+        // A member of a minority would keep whoever writes there waiting, without an answer.
+        if elects(&view) {
+            for (index, server) in self.servers.iter().enumerate() {
+                let alone = index == view.writer && facts[index].up && view.writer_unusable.is_some();
+                server.fence(view.writer_unusable.clone().filter(|_| alone));
+            }
+        }
         let changed = moved || view.writer_unusable != before.writer_unusable;
         self.view.store(Arc::new(view));
         drop(guard);
@@ -244,4 +282,9 @@ impl Group {
             self.look(Instant::now());
         }
     }
+}
+
+/// Whether the servers elect who writes.
+fn elects(view: &View) -> bool {
+    matches!(view.kind, GroupKind::GroupReplication | GroupKind::Galera)
 }

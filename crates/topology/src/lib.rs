@@ -8,8 +8,11 @@
 #![forbid(unsafe_code)]
 
 pub mod choose;
+mod elected;
+pub mod failover;
 mod group;
 mod history;
+pub mod kind;
 mod level;
 mod positions;
 pub mod roles;
@@ -18,10 +21,12 @@ mod settings;
 mod view;
 
 pub use choose::{Choice, choose};
+pub use failover::Failover;
 pub use group::{Group, SetWriterError};
 pub use history::History;
+pub use kind::GroupKind;
 pub use level::Level;
 pub use positions::Positions;
 pub use seen::Seen;
-pub use settings::{GroupSettings, MemberSettings};
+pub use settings::{GroupSettings, MemberSettings, Promotion};
 pub use view::{Member, Role, View, WriterPosition};

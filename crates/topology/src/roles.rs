@@ -1,15 +1,17 @@
 //! Who writes and who reads, from facts: a pure function.
 //!
 //! What must always hold: writes go to one server at a time, and never to one that has not been the writer before only because
-//! the writer is silent: that decision (a failover) is not made here. A server becomes the writer when it was told so by hand, or when
-//! the present one refuses writes or is gone and exactly one other was seen to be promoted.
+//! the writer is silent: that decision (a failover) is made in [`crate::failover`]. A server becomes the writer when it was told so; when
+//! the present one refuses writes or is gone and exactly one other was seen to be promoted; or when the majority of its group says so.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weir_backend::Observation;
+use weir_backend::{Observation, Standing};
 
-use crate::settings::GroupSettings;
+use crate::elected::{self, Part};
+use crate::kind::{self, GroupKind};
+use crate::settings::{GroupSettings, Promotion};
 use crate::view::{Member, View, WriterPosition};
 
 /// What is known of a server when a decision is made.
@@ -31,6 +33,10 @@ pub struct Fact {
     pub observation: Option<Arc<Observation>>,
     /// It has every commit that was acknowledged before this time.
     pub as_of: Option<Instant>,
+    /// What it last said of its part in the group.
+    pub standing: Option<Arc<Standing>>,
+    /// Whether it may become the writer.
+    pub promotion: Promotion,
 }
 
 /// What is remembered from one decision to the next.
@@ -43,12 +49,23 @@ pub struct State {
     seen_read_only: Vec<bool>,
     /// Readers that took reads after the last decision.
     in_rotation: Vec<bool>,
+    /// What the group was last found to be.
+    kind: Option<GroupKind>,
+    /// Servers that must take no reads, and why: they have what the group lacks.
+    pub(crate) quarantined: Vec<Option<String>>,
 }
 
 impl State {
     /// At the start, with the configured writer among `servers` servers.
     pub fn new(writer: usize, servers: usize) -> State {
-        State { writer, established: false, seen_read_only: vec![false; servers], in_rotation: vec![false; servers] }
+        State {
+            writer,
+            established: false,
+            seen_read_only: vec![false; servers],
+            in_rotation: vec![false; servers],
+            kind: None,
+            quarantined: vec![None; servers],
+        }
     }
 
     /// Somebody says who the writer is.
@@ -69,7 +86,15 @@ fn refuses_writes(fact: &Fact) -> bool {
 
 /// Decides. The returned view has a member for each fact, in their order.
 pub fn decide(facts: &[Fact], state: &mut State, settings: &GroupSettings, now: Instant) -> View {
-    follow_promotion(facts, state);
+    // What servers have said stays true while they are silent.
+    state.kind = kind::found(facts).or(state.kind);
+    let kind = settings.kind.or(state.kind).unwrap_or_default();
+    let parts = elected::parts(kind, facts);
+    let elects = matches!(kind, GroupKind::GroupReplication | GroupKind::Galera);
+    match elects {
+        true => follow_election(&parts, facts, state),
+        false => follow_promotion(facts, state),
+    }
     let writer = state.writer;
     let clock = reference(&facts[writer], now);
     let members: Vec<_> = facts
@@ -77,8 +102,14 @@ pub fn decide(facts: &[Fact], state: &mut State, settings: &GroupSettings, now: 
         .enumerate()
         .map(|(index, fact)| {
             let lag_bound = if state.in_rotation[index] { settings.max_lag } else { settings.max_lag / 2 };
-            let unusable =
-                if index == writer { writer_unusable(fact) } else { reader_unusable(fact, lag_bound, clock) };
+            let unusable = match state.quarantined[index].clone() {
+                _ if index == writer && elects && parts[index] != Part::Primary => Some(not_primary(fact)),
+                _ if index == writer => writer_unusable(fact),
+                Some(why) if fact.up => Some(why),
+                _ if elects && fact.up && parts[index] == Part::Out => Some(not_a_member(fact)),
+                _ if kind == GroupKind::Async && follows_nobody(fact) => Some("it follows no server".to_owned()),
+                _ => reader_unusable(fact, lag_bound, clock),
+            };
             let observation = fact.observation.as_ref();
             Member {
                 weight: fact.weight.unwrap_or(u32::from(index != writer)),
@@ -103,6 +134,37 @@ pub fn decide(facts: &[Fact], state: &mut State, settings: &GroupSettings, now: 
         has_readers,
         max_lag: settings.max_lag,
         writer_gone: (!facts[writer].up && facts[writer].known).then_some(clock),
+        kind,
+    }
+}
+
+/// A server that follows nobody may have what the group lacks: one that was the writer, and has come back.
+fn follows_nobody(fact: &Fact) -> bool {
+    let standing = fact.standing.as_ref().filter(|_| fact.up);
+    standing.is_some_and(|standing| standing.source.is_none() && standing.source_unknown.is_none())
+}
+
+/// The group says who writes.
+fn follow_election(parts: &[Part], facts: &[Fact], state: &mut State) {
+    if let Some(elected) = elected::writer(parts, state.writer, facts) {
+        state.set_writer(elected);
+    }
+}
+
+fn not_primary(fact: &Fact) -> String {
+    match fact.up {
+        true => "the group has no writer: no majority of its members is connected".to_owned(),
+        false => fact.why_down.clone(),
+    }
+}
+
+fn not_a_member(fact: &Fact) -> String {
+    let standing = fact.standing.as_ref();
+    let galera = standing.and_then(|standing| standing.galera.as_ref());
+    match galera {
+        Some(galera) if !galera.primary_component => "it is not in the primary component".to_owned(),
+        Some(galera) => format!("its state is {}", galera.state),
+        None => "it is no ONLINE member of the group".to_owned(),
     }
 }
 

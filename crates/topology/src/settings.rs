@@ -2,8 +2,28 @@
 
 use std::time::Duration;
 
+use crate::kind::GroupKind;
 use crate::level::Level;
 use crate::view::Role;
+
+/// How willingly a server is made the writer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Promotion {
+    /// Rather than others.
+    Prefer,
+    /// Like others.
+    #[default]
+    Neutral,
+    /// Never by itself.
+    Never,
+}
+
+impl Promotion {
+    /// Whether it may be made the writer without being asked for by name.
+    pub fn allows(self) -> bool {
+        self != Promotion::Never
+    }
+}
 
 /// A server's part in its group.
 #[derive(Debug, Clone)]
@@ -12,6 +32,8 @@ pub struct MemberSettings {
     pub role: Role,
     /// Its share of the reads; 0 for none. `None`: 1 as a replica, none as the writer.
     pub weight: Option<u32>,
+    /// Whether it may become the writer.
+    pub promotion: Promotion,
 }
 
 /// Choices of a group.
@@ -27,6 +49,16 @@ pub struct GroupSettings {
     pub read_wait: Duration,
     /// The longest that a statement waits for a writer to be there.
     pub writer_wait: Duration,
+    /// What the group is; `None`: what its servers say.
+    pub kind: Option<GroupKind>,
+    /// Weir replaces a dead writer by itself, and puts servers that come back in their place.
+    pub automatic_failover: bool,
+    /// How long the writer must be gone before it is replaced.
+    pub failover_after: Duration,
+    /// The shortest time between two failovers that nobody has asked for.
+    pub failover_interval: Duration,
+    /// How many transactions a failover that nobody has asked for may lose, as far as is known; `None`: any number.
+    pub max_lost: Option<u64>,
 }
 
 impl Default for GroupSettings {
@@ -37,6 +69,11 @@ impl Default for GroupSettings {
             max_lag: Duration::from_secs(10),
             read_wait: Duration::from_millis(100),
             writer_wait: Duration::from_secs(5),
+            kind: None,
+            automatic_failover: true,
+            failover_after: Duration::from_secs(1),
+            failover_interval: Duration::from_secs(30),
+            max_lost: None,
         }
     }
 }

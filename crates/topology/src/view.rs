@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use weir_backend::Position;
 
+use crate::kind::GroupKind;
+
 /// What a server of a group is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
@@ -65,6 +67,8 @@ pub struct View {
     pub max_lag: Duration,
     /// Since when the writer is gone: nothing has been committed since.
     pub writer_gone: Option<Instant>,
+    /// What the group is, as far as is known.
+    pub kind: GroupKind,
 }
 
 impl View {

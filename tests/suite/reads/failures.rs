@@ -34,6 +34,7 @@ pub(super) const WATCHFUL: &[(&str, &str)] = &[
     ("groups.position_interval", "\"50ms\""),
     ("groups.max_lag", "\"2s\""),
     ("groups.writer_wait", "\"20s\""),
+    ("groups.failover", "\"manual\""),
 ];
 
 fn read_only() -> Option<(u16, String)> {

@@ -24,6 +24,14 @@ const ID: Argument =
 
 const DATABASE: Argument = Argument { name: "database", kind: ArgumentKind::Text, about: "The database's name" };
 
+const GROUP: Argument = Argument {
+    name: "group",
+    kind: ArgumentKind::Text,
+    about: "The group's name; it may be left out if the server tells it, or there is one group",
+};
+const NEW_WRITER: Argument =
+    Argument { name: "server", kind: ArgumentKind::Text, about: "The name of the server that becomes the writer" };
+
 const DEFINITION: Argument =
     Argument { name: "id", kind: ArgumentKind::Integer, about: "The definition's number, as SHOW DDL shows it" };
 
@@ -183,6 +191,62 @@ pub static CATALOGUE: &[Spec] = &[
         shape: Shape::Done,
         about: "Send writes to another server of the group from now on",
         build: |arguments| Ok(Command::SetWriter(arguments.text("server")?)),
+    },
+    Spec {
+        sql: &["SHOW GROUPS [LIKE 'pattern']"],
+        ctl: "GROUPS ['pattern']",
+        method: Method::Get,
+        path: "/api/v1/groups",
+        arguments: &[PATTERN],
+        shape: Shape::Rows(columns::GROUPS),
+        about: "The groups, by name: how they replicate, and the state of each server",
+        build: |arguments| Ok(Command::ShowGroups(arguments.pattern())),
+    },
+    Spec {
+        sql: &["SHOW FAILOVERS [LIKE 'pattern']"],
+        ctl: "FAILOVERS ['pattern']",
+        method: Method::Get,
+        path: "/api/v1/failovers",
+        arguments: &[PATTERN],
+        shape: Shape::Rows(columns::FAILOVERS),
+        about: "The latest changes of the groups' writers, by group: what was seen, decided and done",
+        build: |arguments| Ok(Command::ShowFailovers(arguments.pattern())),
+    },
+    Spec {
+        sql: &["SWITCHOVER [GROUP group] TO server"],
+        ctl: "SWITCHOVER [GROUP group] TO server",
+        method: Method::Post,
+        path: "/api/v1/switchover",
+        arguments: &[GROUP, NEW_WRITER],
+        shape: Shape::Done,
+        about: "Make a server the writer in place of one that is there: nothing is lost, and clients wait meanwhile",
+        build: |arguments| {
+            let group = arguments.get(GROUP.name).map(str::to_owned);
+            Ok(Command::Switchover { group, server: arguments.text(NEW_WRITER.name)? })
+        },
+    },
+    Spec {
+        sql: &["FAILOVER [GROUP group] [TO server]"],
+        ctl: "FAILOVER [GROUP group] [TO server]",
+        method: Method::Post,
+        path: "/api/v1/failover",
+        arguments: &[GROUP, NEW_WRITER],
+        shape: Shape::Done,
+        about: "Replace a writer that is gone, whatever is lost with it",
+        build: |arguments| {
+            let argument = |name| arguments.get(name).map(str::to_owned);
+            Ok(Command::Failover { group: argument(GROUP.name), server: argument(NEW_WRITER.name) })
+        },
+    },
+    Spec {
+        sql: &["GROUP BOOT [group]"],
+        ctl: "GROUP BOOT [group]",
+        method: Method::Post,
+        path: "/api/v1/groups/boot",
+        arguments: &[GROUP],
+        shape: Shape::Done,
+        about: "Start a Group Replication or Galera group of which no member is in operation, from the one that has the most",
+        build: |arguments| Ok(Command::BootGroup(arguments.get(GROUP.name).map(str::to_owned))),
     },
     Spec {
         sql: &["SHOW RULES [LIKE 'pattern']"],

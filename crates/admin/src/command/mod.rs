@@ -61,6 +61,26 @@ pub enum Command {
     SetLogLevel(String),
     /// Makes a server the writer of its group.
     SetWriter(String),
+    /// The groups, with the state of each server.
+    ShowGroups(Option<Pattern>),
+    /// What was done to the groups.
+    ShowFailovers(Option<Pattern>),
+    /// Makes a server the writer in place of one that is there.
+    Switchover {
+        /// The group; the server's own if it is not named.
+        group: Option<String>,
+        /// The server.
+        server: String,
+    },
+    /// Replaces a writer that is gone.
+    Failover {
+        /// The group; the only one if it is not named.
+        group: Option<String>,
+        /// By this server; by whom Weir chooses if it is not named.
+        server: Option<String>,
+    },
+    /// Starts a group that is down as a whole.
+    BootGroup(Option<String>),
     /// The shards.
     ShowShards(Option<Pattern>),
     /// The tables of sharded databases.

@@ -32,6 +32,16 @@ impl Domains {
         other.0.keys().all(|domain| self.0.contains_key(domain))
     }
 
+    /// How many transactions each domain is beyond `other`, with the last GTID of it.
+    pub(super) fn beyond(&self, other: &Domains) -> Vec<(u64, String)> {
+        let beyond = |(domain, last): (&u32, &Last)| {
+            let has = other.0.get(domain).map_or(0, |other| other.sequence);
+            let count = last.sequence.saturating_sub(has);
+            (count > 0).then(|| (count, format!("{domain}-{}-{}", last.server, last.sequence)))
+        };
+        self.0.iter().filter_map(beyond).collect()
+    }
+
     /// Takes the later GTID of each domain.
     pub fn add(&mut self, other: &Domains) {
         for (domain, last) in &other.0 {

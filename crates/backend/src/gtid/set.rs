@@ -45,6 +45,28 @@ impl GtidSet {
         }
     }
 
+    /// What is in this set and not in `other`.
+    #[must_use]
+    pub fn without(&self, other: &GtidSet) -> GtidSet {
+        let rest = |(series, intervals): (&Box<str>, &Vec<Interval>)| {
+            let others = other.series.get(series).map(Vec::as_slice).unwrap_or_default();
+            let rest: Vec<_> = intervals.iter().flat_map(|interval| cut(*interval, others)).collect();
+            (!rest.is_empty()).then(|| (series.clone(), rest))
+        };
+        GtidSet { series: self.series.iter().filter_map(rest).collect() }
+    }
+
+    /// How many GTIDs it has.
+    pub fn len(&self) -> u64 {
+        let length = |interval: &Interval| interval.last.saturating_sub(interval.first).saturating_add(1);
+        self.series.values().flatten().map(length).fold(0, u64::saturating_add)
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.series.values().all(Vec::is_empty)
+    }
+
     /// See [`super::Position::up_to`].
     pub(super) fn up_to(self, watched: &GtidSet) -> GtidSet {
         let fill = |(series, intervals): (Box<str>, Vec<Interval>)| {
@@ -65,6 +87,24 @@ impl GtidSet {
         };
         GtidSet { series: self.series.into_iter().map(fill).collect() }
     }
+}
+
+/// The parts of an interval that are in none of `others`, which are sorted.
+fn cut(interval: Interval, others: &[Interval]) -> Vec<Interval> {
+    let (mut rest, mut first) = (Vec::new(), interval.first);
+    for other in others {
+        if other.last < first || other.first > interval.last {
+            continue;
+        }
+        if other.first > first {
+            rest.push(Interval { first, last: other.first - 1 });
+        }
+        first = other.last.saturating_add(1);
+    }
+    if first <= interval.last {
+        rest.push(Interval { first, last: interval.last });
+    }
+    rest
 }
 
 fn normalise(intervals: &mut Vec<Interval>) {

@@ -114,3 +114,23 @@ fn a_gtid_stands_for_what_was_before_it_only_in_its_own_domains() {
     assert!(!mariadb("0-1-9").spans(Some(&mariadb("0-1-5,1-1-5"))));
     assert!(!mariadb("0-1-9").spans(None));
 }
+
+#[test]
+fn what_one_position_has_beyond_another_is_counted_and_named() {
+    const SOURCE: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+    let mysql = |numbers: &str| Position::parse(false, &format!("{SOURCE}:{numbers}")).expect("a position");
+    let mariadb = |text: &str| Position::parse(true, text).expect("a position");
+    let cases = [
+        (mysql("1-10"), mysql("1-10"), None),
+        (mysql("1-10"), mysql("1-20"), None),
+        (mysql("1-10"), mysql("1-7"), Some((3, format!("{SOURCE}:8-10")))),
+        (mysql("1-10"), mysql("3-4:7:9-12"), Some((5, format!("{SOURCE}:1-2:5-6:8")))),
+        (mysql("5"), Position::parse(false, "").expect("the empty one"), Some((1, format!("{SOURCE}:5")))),
+        (mariadb("0-1-10"), mariadb("0-2-12"), None),
+        (mariadb("0-1-10,7-1-3"), mariadb("0-2-8"), Some((5, "up to 0-1-10,7-1-3".to_owned()))),
+        (mariadb("0-1-10"), mysql("1"), None),
+    ];
+    for (own, other, beyond) in cases {
+        assert_eq!(own.beyond(&other), beyond, "{own} beyond {other}");
+    }
+}

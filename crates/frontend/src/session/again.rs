@@ -14,13 +14,17 @@ use super::Session;
 use super::state::Begin;
 use super::stopped::{SessionEnd, Stopped};
 
+/// How often a read is asked again on the writer. A writer that is dying loses more than one of its connections; one that the read itself
+/// has killed must not be killed for ever.
+const MOST_AGAIN: u32 = 3;
+
 /// What is left to try for one statement.
 #[derive(Debug)]
 pub(super) struct Retries {
     /// It only reads, on a connection that nothing binds the session to.
     repeatable: bool,
-    /// It has been asked again on the writer.
-    writer_again: bool,
+    /// How often it has been asked again on the writer.
+    writer_again: u32,
     /// The loss that made it be run again: what the client hears of if there is no way at all.
     lost: Option<Failure>,
     /// The transaction that begins with it.
@@ -39,7 +43,7 @@ impl Session {
         let repeatable = free && begins_nothing && !class.effects.contains(Effects::WRITES);
         Retries {
             repeatable,
-            writer_again: false,
+            writer_again: 0,
             lost: None,
             begin: self.state.begin.clone(),
             unsent: self.transaction.unsent(),
@@ -85,10 +89,10 @@ impl Session {
         self.state.begin.clone_from(&retries.begin);
         self.transaction.set_unsent(retries.unsent);
         if !self.choose_another() {
-            if retries.writer_again {
+            if retries.writer_again == MOST_AGAIN {
                 return Err(Stopped::Refused(failure));
             }
-            retries.writer_again = true;
+            retries.writer_again += 1;
             self.ask_anew();
         }
         retries.lost.get_or_insert(failure);

@@ -21,7 +21,9 @@ impl Session {
         let password = self.password.clone();
         let demands = match self.word_of_a_server(&password, told).await {
             Ok(demands) => demands,
-            Err(failure) if failure.code == codes::CR_CONN_HOST_ERROR => return Err(failure),
+            Err(failure) if [codes::CR_CONN_HOST_ERROR, codes::CR_SERVER_LOST].contains(&failure.code) => {
+                return Err(failure);
+            }
             Err(failure) => {
                 let endpoint = &self.endpoint;
                 endpoint.accounts.verified.forget(&self.user);
@@ -59,7 +61,8 @@ impl Session {
                 Err(failure) if weir_backend::pool::is_full(&failure) => {
                     verified.once(&self.user, password).ok_or(failure)?
                 }
-                Err(failure) if failure.code == codes::CR_CONN_HOST_ERROR => {
+                // A server that dies while it is asked has said nothing.
+                Err(failure) if [codes::CR_CONN_HOST_ERROR, codes::CR_SERVER_LOST].contains(&failure.code) => {
                     refusal = refusal.or(Some(failure));
                     continue;
                 }

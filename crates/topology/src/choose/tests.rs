@@ -54,6 +54,7 @@ fn view(asked: Instant, applied: &[u64]) -> View {
         has_readers: !applied.is_empty(),
         max_lag: Duration::from_secs(10),
         writer_gone: None,
+        kind: crate::GroupKind::Async,
     }
 }
 

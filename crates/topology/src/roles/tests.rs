@@ -12,6 +12,7 @@ fn settings() -> GroupSettings {
         max_lag: LAG,
         read_wait: Duration::ZERO,
         writer_wait: Duration::ZERO,
+        ..GroupSettings::default()
     }
 }
 
@@ -28,6 +29,8 @@ fn fact(now: Instant, read_only: bool) -> Fact {
         same_kind: true,
         observation: Some(Arc::new(observation)),
         as_of: Some(now),
+        standing: None,
+        promotion: Promotion::default(),
     }
 }
 

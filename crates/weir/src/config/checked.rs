@@ -19,7 +19,8 @@ use weir_sql::RoutingHint;
 
 pub(crate) use super::files::Identity;
 pub(crate) use super::raw::{
-    AuthPlugin, Compression, Consistency, LogFormat, LogLevel, Role, Scheduling, ServerTlsMode,
+    AuthPlugin, Compression, Consistency, FailoverMode, GroupKind, LogFormat, LogLevel, Promotion, Role, Scheduling,
+    ServerTlsMode,
 };
 use super::secret::Secret;
 
@@ -182,6 +183,8 @@ pub(crate) struct Server {
     pub(crate) role: Role,
     /// Its share of the reads, if not the usual one of its role.
     pub(crate) weight: Option<u32>,
+    /// How willingly it is made the writer.
+    pub(crate) promotion: Promotion,
 }
 
 /// `[[groups]]`, and the `[[servers]]` that name it: a shard.
@@ -201,6 +204,16 @@ pub(crate) struct Group {
     pub(crate) writer_wait: Duration,
     /// Between two looks at positions.
     pub(crate) position_interval: Duration,
+    /// How its servers replicate.
+    pub(crate) kind: GroupKind,
+    /// Who replaces a dead writer.
+    pub(crate) failover: FailoverMode,
+    /// How long the writer must be gone.
+    pub(crate) failover_after: Duration,
+    /// Between two failovers.
+    pub(crate) failover_interval: Duration,
+    /// How many transactions may be lost.
+    pub(crate) max_lost: Option<u64>,
 }
 
 /// `[sharding]`

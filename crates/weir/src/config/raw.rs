@@ -20,11 +20,11 @@ use serde::{Deserialize, Serialize};
 
 use super::secret::Secret;
 use super::units::{DurationText, SizeText};
-pub(crate) use groups::{Consistency, RawGroup, RawSharding, RawTransactions, UNNAMED_GROUP};
+pub(crate) use groups::{Consistency, FailoverMode, GroupKind, RawGroup, RawSharding, RawTransactions, UNNAMED_GROUP};
 pub(crate) use hot_rows::RawHotRows;
 pub(crate) use logs::{AuditEvent, AuditFailure, RawAuditLog, RawSlowLog, StatementKind};
 pub(crate) use rules::{RawRule, RuleAction, RuleKind, RuleTarget};
-pub(crate) use servers::{RawLanes, RawMonitor, RawPool, RawServer, RawServerTls, Role, ServerTlsMode};
+pub(crate) use servers::{Promotion, RawLanes, RawMonitor, RawPool, RawServer, RawServerTls, Role, ServerTlsMode};
 pub(crate) use workbench::RawWorkbench;
 
 /// The configuration of Weir: one TOML file, `weir.toml`.

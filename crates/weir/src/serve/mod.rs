@@ -32,7 +32,7 @@ use weir_backend::{Admission, ConnectSettings, Replaceable, Server, ServerSettin
 use weir_exec::hot_rows::{HotRowSettings, HotRows};
 use weir_exec::workbench::Bounds;
 use weir_frontend::{Accounts, Compression, ConfiguredUser, Endpoint, Settings, Worker, WorkerIndex, WorkerSettings};
-use weir_topology::{Group, GroupSettings, Level, MemberSettings, Role};
+use weir_topology::{Failover, Group, GroupKind, GroupSettings, Level, MemberSettings, Promotion, Role};
 use weir_txn::{Coordinator, TransactionSettings};
 use weir_wire::auth::{AuthPlugin, Password};
 
@@ -121,6 +121,9 @@ fn endpoint(config: &CheckedConfig, control: &tokio::runtime::Runtime, takeover:
     commands.tell_of_transactions(transactions.clone());
     let hot_rows = HotRows::new(hot_row_settings(config));
     commands.tell_of_hot_rows(hot_rows.clone());
+    let failover =
+        |group: &Arc<Group>| Arc::new(Failover::new(group.clone(), monitor.clone(), control.handle().clone()));
+    commands.fail_over_with(groups.iter().map(failover).collect());
     let (max_connections, max_user_connections) = server_limits(config);
     let admission = Arc::new(Admission::new(max_connections, max_user_connections, groups.len()));
     Ok(Endpoint {
@@ -203,6 +206,17 @@ fn group_settings(group: &checked::Group) -> (GroupSettings, Vec<MemberSettings>
         max_lag: group.max_lag,
         read_wait: group.read_wait,
         writer_wait: group.writer_wait,
+        kind: match group.kind {
+            checked::GroupKind::Auto => None,
+            checked::GroupKind::Static => Some(GroupKind::Static),
+            checked::GroupKind::Async => Some(GroupKind::Async),
+            checked::GroupKind::GroupReplication => Some(GroupKind::GroupReplication),
+            checked::GroupKind::Galera => Some(GroupKind::Galera),
+        },
+        automatic_failover: group.failover == checked::FailoverMode::Automatic,
+        failover_after: group.failover_after,
+        failover_interval: group.failover_interval,
+        max_lost: group.max_lost,
     };
     let member = |server: &checked::Server| MemberSettings {
         role: match server.role {
@@ -210,6 +224,11 @@ fn group_settings(group: &checked::Group) -> (GroupSettings, Vec<MemberSettings>
             checked::Role::Replica => Role::Replica,
         },
         weight: server.weight,
+        promotion: match server.promotion {
+            checked::Promotion::Prefer => Promotion::Prefer,
+            checked::Promotion::Neutral => Promotion::Neutral,
+            checked::Promotion::Never => Promotion::Never,
+        },
     };
     (settings, group.servers.iter().map(member).collect())
 }
@@ -311,6 +330,10 @@ fn watch_servers(control: &tokio::runtime::Runtime, endpoint: &Arc<Endpoint>) {
             control.spawn(watch(server.clone(), endpoint.monitor.clone(), lost, move || observed.observed()));
         }
         control.spawn(group.clone().watch());
+    }
+    for failover in endpoint.commands.failovers().iter().filter(|failover| failover.group().may_split()) {
+        let registry = endpoint.registry.clone();
+        control.spawn(failover.clone().watch(move |server| registry.server_lost(server)));
     }
     if endpoint.groups.len() > 1 {
         control.spawn(endpoint.transactions.clone().recover());

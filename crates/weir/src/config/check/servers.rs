@@ -104,6 +104,11 @@ impl Checker<'_> {
             read_wait: self.timeout(section.key("read_wait"), &raw.read_wait),
             writer_wait: self.duration(section.key("writer_wait"), &raw.writer_wait),
             position_interval: self.timeout(section.key("position_interval"), &raw.position_interval),
+            kind: raw.kind,
+            failover: raw.failover,
+            failover_after: self.duration(section.key("failover_after"), &raw.failover_after),
+            failover_interval: self.duration(section.key("failover_interval"), &raw.failover_interval),
+            max_lost: raw.max_lost,
         }
     }
 
@@ -127,7 +132,7 @@ impl Checker<'_> {
         if own.iter().any(|own| is_at(&address, *own)) {
             self.report.add(section.key("address"), format!("`{address}` is Weir's own `address` in [listen]"));
         }
-        Some(Server { name: raw.name.clone(), address, role: raw.role, weight: raw.weight })
+        Some(Server { name: raw.name.clone(), address, role: raw.role, weight: raw.weight, promotion: raw.promotion })
     }
 
     pub(super) fn server_tls(&mut self, raw: &RawServerTls) -> ServerTls {

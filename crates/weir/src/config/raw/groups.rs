@@ -25,6 +25,34 @@ pub(crate) enum Consistency {
     Primary,
 }
 
+/// How a group's servers replicate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum GroupKind {
+    /// Weir finds out from the servers.
+    #[default]
+    Auto,
+    /// The writer is changed by hand, or by another tool: Weir follows.
+    Static,
+    /// One writer, and replicas that follow it by GTIDs, also semi-synchronously. Weir replaces the writer.
+    Async,
+    /// MySQL Group Replication: the group elects its writer.
+    GroupReplication,
+    /// A Galera cluster: Weir sends all writes to one node.
+    Galera,
+}
+
+/// Who replaces a dead writer, and puts servers that come back in their place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FailoverMode {
+    /// Weir, by itself.
+    #[default]
+    Automatic,
+    /// Whoever says `WEIR FAILOVER`, or another tool.
+    Manual,
+}
+
 /// `[[groups]]`
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -46,6 +74,20 @@ pub(crate) struct RawGroup {
     /// How often Weir reads the servers' positions, if there are replicas; `monitor.interval` applies if it is shorter. With
     /// several groups with replicas, the shortest applies to all.
     pub(crate) position_interval: DurationText,
+    /// How the group's servers replicate ([groups](groups.md)).
+    pub(crate) kind: GroupKind,
+    /// Who replaces a dead writer of a group of kind `"async"`, and has servers that come back follow the new one. It takes rights of
+    /// Weir's own account ([groups](groups.md#rights)).
+    pub(crate) failover: FailoverMode,
+    /// How long the writer must be gone, for Weir and for its replicas, before Weir replaces it by itself.
+    pub(crate) failover_after: DurationText,
+    /// The minimum time between two failovers that Weir makes by itself.
+    pub(crate) failover_interval: DurationText,
+    /// How many transactions may be lost, as far as Weir knows, by a failover that it makes by itself. More: it waits for the old writer, or
+    /// for `WEIR FAILOVER`. Unset: any number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 0)]
+    pub(crate) max_lost: Option<u64>,
 }
 
 impl Default for RawGroup {
@@ -57,6 +99,11 @@ impl Default for RawGroup {
             read_wait: "100ms".into(),
             writer_wait: "5s".into(),
             position_interval: "100ms".into(),
+            kind: GroupKind::default(),
+            failover: FailoverMode::default(),
+            failover_after: "1s".into(),
+            failover_interval: "30s".into(),
+            max_lost: None,
         }
     }
 }

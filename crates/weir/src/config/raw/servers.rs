@@ -18,6 +18,19 @@ pub(crate) enum Role {
     Replica,
 }
 
+/// How willingly a server is made the writer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Promotion {
+    /// Rather than the others.
+    Prefer,
+    /// Like the others.
+    #[default]
+    Neutral,
+    /// Only if a command names it.
+    Never,
+}
+
 /// `[[servers]]`
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -40,6 +53,9 @@ pub(crate) struct RawServer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1_000), example = 1)]
     pub(crate) weight: Option<u32>,
+    /// How willingly it is made the writer when the writer dies.
+    #[serde(default)]
+    pub(crate) promotion: Promotion,
 }
 
 /// How connections to the servers are encrypted.

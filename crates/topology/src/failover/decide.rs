@@ -1,0 +1,309 @@
+//! What to do about a group whose servers follow one writer: a pure function of facts and times.
+//!
+//! What must always hold: a writer is replaced only if Weir cannot reach it *and* every replica that can be asked has lost it too: a broken link
+//! of one observer is no failover. At most one thing is done at a time.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use weir_backend::Position;
+use weir_backend::standing::Source;
+
+use crate::kind::GroupKind;
+use crate::roles::{Fact, takes_writes};
+use crate::settings::GroupSettings;
+
+/// A replica that has heard nothing for so many heartbeat periods has lost its source.
+const SILENT: Duration = Duration::from_millis(2500);
+/// After an action on a server has failed, it is left alone for so long.
+pub(super) const RETRY: Duration = Duration::from_secs(10);
+
+/// Whom a server follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Follows {
+    /// Nobody.
+    Nobody,
+    /// A server of the group.
+    Member(usize),
+    /// A server that is not in the group.
+    Stranger,
+    /// It can't be told.
+    Unknown,
+}
+
+/// What is known when a decision is made.
+#[derive(Debug)]
+pub(super) struct Sight<'a> {
+    /// The servers, in the configuration's order.
+    pub facts: &'a [Fact],
+    /// Whom each follows.
+    pub follows: Vec<Follows>,
+    /// The present writer.
+    pub writer: usize,
+    /// What the group is.
+    pub kind: GroupKind,
+    /// The choices.
+    pub settings: &'a GroupSettings,
+    /// The time.
+    pub now: Instant,
+}
+
+/// What a replica heard last.
+#[derive(Debug, Clone)]
+struct Heard {
+    heartbeats: u64,
+    received: Arc<Position>,
+    since: Instant,
+}
+
+/// What is remembered from one decision to the next.
+#[derive(Debug, Clone)]
+pub(super) struct Memory {
+    heard: Vec<Option<Heard>>,
+    /// In which of its lives each was last seen to take writes.
+    wrote_in: Vec<Option<u64>>,
+    /// When the last failover ended that nobody had asked for.
+    pub(super) last_failover: Option<Instant>,
+    /// Until when a server is left alone.
+    pub(super) rests_until: Vec<Option<Instant>>,
+    /// When something was last done: what servers had said before is out of date.
+    pub(super) acted: Option<Instant>,
+}
+
+impl Memory {
+    /// Of a group of so many servers.
+    pub(super) fn new(servers: usize) -> Memory {
+        Memory {
+            heard: vec![None; servers],
+            wrote_in: vec![None; servers],
+            last_failover: None,
+            rests_until: vec![None; servers],
+            acted: None,
+        }
+    }
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Nothing.
+    Nothing,
+    /// Nothing yet, and why: the writer is not as it should be.
+    Watch(String),
+    /// The writer is replaced.
+    Failover,
+    /// The server is the writer: the one that was taken for it follows it, and nobody takes writes.
+    Appoint(usize),
+    /// The writer takes writes again: it came back read-only, and nobody else writes.
+    Resume,
+    /// The server is made read-only: it takes writes beside the writer.
+    Fence(usize),
+    /// The server is made to follow the writer.
+    Rejoin(usize),
+}
+
+/// Decides.
+pub(super) fn decide(sight: &Sight<'_>, memory: &mut Memory) -> Next {
+    remember(sight, memory);
+    if sight.kind != GroupKind::Async || sight.facts.len() < 2 {
+        return Next::Nothing;
+    }
+    let writer = &sight.facts[sight.writer];
+    if !writer.known {
+        return Next::Nothing;
+    }
+    if !writer.up {
+        return match obstacle(sight, memory) {
+            Some(why) => Next::Watch(why),
+            None => Next::Failover,
+        };
+    }
+    if !takes_writes(writer) {
+        return resume(sight, memory);
+    }
+    if !sight.settings.automatic_failover {
+        return Next::Nothing;
+    }
+    let said_since = |server: usize| {
+        let fact = &sight.facts[server];
+        let asked = [fact.observation.as_ref().map(|o| o.asked), fact.standing.as_ref().map(|standing| standing.asked)];
+        memory.acted.is_none_or(|acted| asked.iter().all(|asked| asked.is_some_and(|asked| asked > acted)))
+    };
+    if (0..sight.facts.len()).any(|server| sight.facts[server].up && !said_since(server)) {
+        return Next::Nothing;
+    }
+    let idle = |server: &usize| memory.rests_until[*server].is_none_or(|until| sight.now >= until);
+    let others = || (0..sight.facts.len()).filter(|server| *server != sight.writer).filter(idle);
+    if let Some(server) = others().find(|server| writes_beside(sight, *server)) {
+        return Next::Fence(server);
+    }
+    others().find(|server| strays(sight, *server)).map_or(Next::Nothing, Next::Rejoin)
+}
+
+fn source<'a>(sight: &'a Sight<'_>, server: usize) -> Option<&'a Source> {
+    sight.facts[server].standing.as_ref()?.source.as_ref()
+}
+
+/// Takes down what is heard, and who writes.
+fn remember(sight: &Sight<'_>, memory: &mut Memory) {
+    for (server, fact) in sight.facts.iter().enumerate() {
+        if let Some(observation) = fact.observation.as_ref().filter(|_| takes_writes(fact)) {
+            memory.wrote_in[server] = Some(observation.life);
+        }
+        let Some(standing) = fact.standing.as_ref() else { continue };
+        let Some(source) = &standing.source else {
+            memory.heard[server] = None;
+            continue;
+        };
+        let same = |heard: &&Heard| heard.heartbeats == source.heartbeats && heard.received == source.received;
+        if memory.heard[server].as_ref().filter(same).is_none() {
+            let (heartbeats, received) = (source.heartbeats, source.received.clone());
+            memory.heard[server] = Some(Heard { heartbeats, received, since: standing.asked });
+        }
+    }
+}
+
+/// How many replicas must be reached before the writer is replaced. Half of them, so that a Weir that is cut off itself replaces nobody. If commits
+/// wait for `k` of `n` replicas: `n - k + 1`, for then each acknowledged commit is on one of those, and nothing more can be acknowledged
+/// without them.
+pub(super) fn needed(sight: &Sight<'_>) -> usize {
+    let semi_sync = |server: usize| sight.facts[server].standing.as_ref().map(|standing| standing.semi_sync);
+    let replicas = || (0..sight.facts.len()).filter(|server| *server != sight.writer);
+    let half = replicas().count().div_ceil(2).max(1);
+    match semi_sync(sight.writer) {
+        Some(writer) if writer.enabled && writer.active => {
+            // One of which nothing is known may acknowledge.
+            let acknowledging = replicas().filter(|replica| semi_sync(*replica).is_none_or(|s| s.acknowledges)).count();
+            let wait_count = usize::try_from(writer.wait_count).unwrap_or(usize::MAX).max(1);
+            half.max(acknowledging.saturating_sub(wait_count) + 1)
+        }
+        _ => half,
+    }
+}
+
+/// Why the writer, which can't be reached, is not replaced now.
+fn obstacle(sight: &Sight<'_>, memory: &Memory) -> Option<String> {
+    let settings = sight.settings;
+    let writer = &sight.facts[sight.writer];
+    let gone_since = sight.now.checked_sub(writer.down_for).unwrap_or(sight.now);
+    if !settings.automatic_failover {
+        return Some("it is replaced by WEIR FAILOVER only: failover is \"manual\"".to_owned());
+    }
+    if writer.down_for < settings.failover_after {
+        return Some(format!("it is replaced if it stays away for {:?}", settings.failover_after));
+    }
+    if let Some(last) = memory.last_failover
+        && sight.now.saturating_duration_since(last) < settings.failover_interval
+    {
+        return Some(format!(
+            "the last failover was less than {:?} ago (failover_interval)",
+            settings.failover_interval
+        ));
+    }
+    if memory.rests_until[sight.writer].is_some_and(|until| sight.now < until) {
+        return Some("replacing it has just failed: WEIR SHOW FAILOVERS tells why; it is tried again".to_owned());
+    }
+    let replicas = || (0..sight.facts.len()).filter(|server| *server != sight.writer);
+    let reached: Vec<_> = replicas().filter(|server| sight.facts[*server].up).collect();
+    let needed = needed(sight);
+    if reached.len() < needed {
+        let (reached, all) = (reached.len(), replicas().count());
+        return Some(format!(
+            "{reached} of {all} replicas can be reached, and {needed} are needed to be sure of what was acknowledged; WEIR FAILOVER does \
+             without them"
+        ));
+    }
+    let followers: Vec<_> =
+        reached.iter().copied().filter(|server| sight.follows[*server] == Follows::Member(sight.writer)).collect();
+    if followers.is_empty() {
+        return Some("no replica that can be reached follows it".to_owned());
+    }
+    for server in followers {
+        let asked = sight.facts[server].standing.as_ref().map(|standing| standing.asked);
+        if asked.is_none_or(|asked| asked <= gone_since) {
+            return Some("the replicas have not been asked yet".to_owned());
+        }
+        let Some(source) = source(sight, server) else { continue };
+        if !source.by_gtid {
+            return Some("a replica does not follow it by GTIDs".to_owned());
+        }
+        let silent = memory.heard[server]
+            .as_ref()
+            .is_some_and(|heard| asked.is_some_and(|asked| asked.saturating_duration_since(heard.since) >= SILENT));
+        if source.receives && !silent {
+            return Some("a replica still hears of it: the link from Weir may be broken".to_owned());
+        }
+    }
+    None
+}
+
+/// The writer is there and read-only. If it restarted so, and everybody follows it, it takes writes again; if it was made read-only, somebody
+/// wants it to be.
+fn resume(sight: &Sight<'_>, memory: &Memory) -> Next {
+    let writer = sight.writer;
+    if let Some(head) = head(sight) {
+        return Next::Appoint(head);
+    }
+    let life = sight.facts[writer].observation.as_ref().map(|observation| observation.life);
+    let made_so = memory.wrote_in[writer].is_some() && memory.wrote_in[writer] == life;
+    if made_so || sight.follows[writer] != Follows::Nobody {
+        return Next::Watch("it refuses writes (read_only)".to_owned());
+    }
+    if !sight.settings.automatic_failover {
+        return Next::Watch("it refuses writes since it came back; SET GLOBAL read_only = 0 there".to_owned());
+    }
+    if memory.rests_until[writer].is_some_and(|until| sight.now < until) {
+        return Next::Watch("it refuses writes, and could not be made to take them".to_owned());
+    }
+    let others = || (0..sight.facts.len()).filter(|server| *server != writer);
+    if others().any(|server| takes_writes(&sight.facts[server])) {
+        return Next::Watch("it refuses writes, and another server takes them".to_owned());
+    }
+    let position = sight.facts[writer].observation.as_ref().map(|observation| observation.visible.clone());
+    let covered = |server: usize| {
+        let fact = &sight.facts[server];
+        let (Some(position), Some(observation)) = (&position, &fact.observation) else { return false };
+        let received = source(sight, server).is_none_or(|source| position.covers(&source.received));
+        position.covers(&observation.visible) && received
+    };
+    let follows = |server: usize| sight.facts[server].up && sight.follows[server] == Follows::Member(writer);
+    let followers = others().filter(|server| follows(*server)).count();
+    if followers * 2 < others().count() || followers == 0 {
+        return Next::Watch("it refuses writes since it came back, and too few replicas follow it yet".to_owned());
+    }
+    if !others().filter(|server| sight.facts[*server].up).all(covered) {
+        return Next::Watch("it refuses writes since it came back, and another server has more than it".to_owned());
+    }
+    Next::Resume
+}
+
+/// Whom the writer follows, if that one follows nobody, and no server takes writes: all of them restarted, and were read-only before.
+fn head(sight: &Sight<'_>) -> Option<usize> {
+    let Follows::Member(head) = sight.follows[sight.writer] else { return None };
+    let writes = sight.facts.iter().any(takes_writes);
+    (sight.follows[head] == Follows::Nobody && sight.facts[head].up && !writes).then_some(head)
+}
+
+/// A server that takes writes though another is the writer, follows nobody, and lets others follow the writer: one that was replaced.
+fn writes_beside(sight: &Sight<'_>, server: usize) -> bool {
+    let others = (0..sight.facts.len()).filter(|other| *other != server && *other != sight.writer);
+    let mut followed = others.map(|other| sight.follows[other]);
+    let writer_is_followed = followed.any(|follows| follows == Follows::Member(sight.writer));
+    let alone = sight.facts.len() == 2;
+    takes_writes(&sight.facts[server]) && sight.follows[server] == Follows::Nobody && (writer_is_followed || alone)
+}
+
+/// A read-only server that follows nobody, or another one of the group.
+fn strays(sight: &Sight<'_>, server: usize) -> bool {
+    let fact = &sight.facts[server];
+    let read_only = fact.observation.as_ref().is_some_and(|observation| observation.read_only);
+    let elsewhere = match sight.follows[server] {
+        Follows::Nobody => true,
+        Follows::Member(other) => other != sight.writer,
+        Follows::Stranger | Follows::Unknown => false,
+    };
+    fact.up && fact.same_kind && read_only && elsewhere
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,477 @@
+//! Replacing a group's writer: when it dies, and when somebody asks for it; and putting servers that come back in their place.
+//!
+//! [`decide`] says what is to be done, a pure function of facts; [`actions`] are the sequences of steps, over [`hands::Hands`], which are real
+//! servers or a simulation; [`Failover`] does it, one action at a time, and keeps [`records`] of it. Groups that elect their writer are
+//! only followed ([`crate::elected`]), and asked to elect another one ([`electing`]).
+//!
+//! What must always hold: no two servers of a group are made to take writes; nothing that the group's kind promises to keep is given up by
+//! itself; while the writer is changed by a command, clients' statements wait, and what is open ends first.
+
+mod actions;
+mod candidate;
+mod decide;
+mod electing;
+mod hands;
+mod records;
+mod servers;
+#[cfg(test)]
+mod simulation;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+use weir_backend::monitor::MonitorSettings;
+use weir_backend::server::Health;
+use weir_backend::standing::Source;
+use weir_backend::{Address, Replaceable, Server};
+
+use crate::group::Group;
+use crate::kind::GroupKind;
+pub use actions::ActionError;
+use actions::Scene;
+use decide::{Follows, Memory, Next, RETRY, Sight};
+use hands::Hands;
+use records::Progress;
+pub use records::{Action, Record, Records};
+use servers::Servers;
+
+/// Why a command about a group's writer was not carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FailoverError {
+    /// There is no such server.
+    #[error("there is no server '{0}'; WEIR SHOW SERVERS lists the servers")]
+    Unknown(String),
+    /// Something is going on already.
+    #[error("the group's writer is being changed already; WEIR SHOW FAILOVERS tells of it")]
+    Busy,
+    /// It can't be done, or was not done to its end.
+    #[error(transparent)]
+    Action(#[from] ActionError),
+}
+
+/// How long a command waits for what is being done already.
+const BUSY_BOUND: Duration = Duration::from_secs(10);
+
+/// Something is being done. When it has ended, what the servers had said before does not count any more.
+struct Acting<'a> {
+    _lock: tokio::sync::MutexGuard<'a, ()>,
+    failover: &'a Failover,
+}
+
+impl Drop for Acting<'_> {
+    fn drop(&mut self) {
+        self.failover.memory().acted = Some(Instant::now());
+    }
+}
+
+/// See the module: of one group.
+#[derive(Debug)]
+pub struct Failover {
+    group: Arc<Group>,
+    account: Replaceable<MonitorSettings>,
+    control: Handle,
+    acting: tokio::sync::Mutex<()>,
+    memory: Mutex<Memory>,
+    notice: Mutex<Option<String>>,
+    /// What was done to the group.
+    pub records: Records,
+}
+
+impl Failover {
+    /// Of a group, with Weir's own account. What commands begin runs on `control`, to its end.
+    pub fn new(group: Arc<Group>, account: Replaceable<MonitorSettings>, control: Handle) -> Failover {
+        let memory = Mutex::new(Memory::new(group.servers.len()));
+        Failover {
+            group,
+            account,
+            control,
+            acting: tokio::sync::Mutex::default(),
+            memory,
+            notice: Mutex::default(),
+            records: Records::default(),
+        }
+    }
+
+    /// The group.
+    pub fn group(&self) -> &Arc<Group> {
+        &self.group
+    }
+
+    /// What is wrong with the writer, or with another server, and is waited for or has to be seen to.
+    pub fn notice(&self) -> Option<String> {
+        self.notice.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether an action is under way.
+    pub fn is_acting(&self) -> bool {
+        self.acting.try_lock().is_err()
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn name(&self, server: usize) -> &str {
+        &self.group.servers[server].settings.name
+    }
+
+    fn hands(&self) -> Servers {
+        let group = self.group.settings().name.clone();
+        Servers::new(&group, self.group.servers.clone(), self.account.load_full())
+    }
+
+    /// Looks at the facts whenever they have changed, and does what has to be done, for as long as it is polled. `lost` is told the name of
+    /// a writer that was replaced without its consent: what runs there will not be answered.
+    pub async fn watch(self: Arc<Self>, lost: impl Fn(&str)) {
+        let mut writer = self.group.view().writer;
+        loop {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            let view = self.group.view();
+            if view.writer != writer {
+                if matches!(view.kind, GroupKind::GroupReplication | GroupKind::Galera) && !self.is_acting() {
+                    self.note_election(writer, view.writer);
+                    lost(self.name(writer));
+                }
+                writer = view.writer;
+            }
+            let Ok(_lock) = self.acting.try_lock() else { continue };
+            let next = self.next();
+            let watched = if let Next::Watch(why) = &next { Some(why.clone()) } else { None };
+            *self.notice.lock().unwrap_or_else(PoisonError::into_inner) = watched;
+            if matches!(next, Next::Nothing | Next::Watch(_)) {
+                continue;
+            }
+            let _acting = Acting { _lock, failover: &self };
+            match next {
+                Next::Nothing | Next::Watch(_) => {}
+                Next::Failover => {
+                    let old = self.group.view().writer;
+                    let done = self.replace(None, true).await;
+                    if done.is_ok() {
+                        lost(self.name(old));
+                    }
+                }
+                Next::Appoint(server) => {
+                    tracing::info!(group = %self.group.settings().name, server = %self.name(server), "all others follow it: it is the writer");
+                    self.group.install_writer(server);
+                }
+                Next::Resume => self.resume().await,
+                Next::Fence(server) => self.fence(server).await,
+                Next::Rejoin(server) => self.rejoin(server).await,
+            }
+        }
+    }
+
+    fn note_election(&self, old: usize, new: usize) {
+        let group = self.group.settings().name.clone();
+        let mut progress = Progress::begin(&group, Action::Elected, self.name(old));
+        progress.to(self.name(new));
+        progress.note(format!("the group has '{}' take writes in place of '{}'", self.name(new), self.name(old)));
+        progress.end(&self.records, &Ok::<(), String>(()));
+    }
+
+    fn next(&self) -> Next {
+        self.with_sight(|sight| decide::decide(sight, &mut self.memory()))
+    }
+
+    fn with_sight<T>(&self, look: impl FnOnce(&Sight<'_>) -> T) -> T {
+        let now = Instant::now();
+        let facts = self.group.present_facts(now);
+        let view = self.group.view();
+        let settings = self.group.settings();
+        let follows = (0..facts.len()).map(|server| self.follows(server)).collect();
+        look(&Sight { facts: &facts, follows, writer: view.writer, kind: view.kind, settings: &settings, now })
+    }
+
+    fn follows(&self, server: usize) -> Follows {
+        let Some(standing) = self.group.servers[server].standing() else { return Follows::Unknown };
+        match &standing.source {
+            _ if standing.source_unknown.is_some() => Follows::Unknown,
+            None => Follows::Nobody,
+            Some(source) => {
+                let servers = &self.group.servers;
+                match servers.iter().position(|member| is_at(member, source, servers)) {
+                    Some(member) => Follows::Member(member),
+                    None => Follows::Stranger,
+                }
+            }
+        }
+    }
+
+    fn scene(&self) -> Scene {
+        let (view, settings) = (self.group.view(), self.group.settings());
+        let up = |server: &usize| self.group.servers[*server].facts().health == Health::Up;
+        let quarantined = self.group.quarantined();
+        let replicas = (0..self.group.servers.len()).filter(|server| *server != view.writer).filter(up);
+        let replicas = replicas.filter(|server| quarantined[*server].is_none());
+        Scene {
+            names: self.group.servers.iter().map(|server| server.settings.name.clone()).collect(),
+            writer: view.writer,
+            replicas: replicas.map(|server| (server, self.group.promotion(server))).collect(),
+            needed: self.with_sight(decide::needed),
+            last_known: view.writer_position.as_ref().map(|position| position.position.clone()),
+            max_lost: settings.max_lost,
+            drain: settings.writer_wait.max(Duration::from_secs(1)),
+        }
+    }
+
+    /// Replaces the writer, which is gone. The caller acts alone.
+    async fn replace(&self, wanted: Option<usize>, by_itself: bool) -> Result<(), ActionError> {
+        let (mut scene, mut hands) = (self.scene(), self.hands());
+        if !by_itself {
+            scene.needed = 1;
+        }
+        let group = self.group.settings().name.clone();
+        let mut progress = Progress::begin(&group, Action::Failover, &scene.names[scene.writer]);
+        progress.note(self.what_is_seen(scene.writer));
+        let replaced = actions::fail_over(&mut hands, &scene, wanted, &mut progress).await;
+        {
+            let (mut memory, now) = (self.memory(), Instant::now());
+            match &replaced {
+                Ok(_) => {
+                    memory.rests_until[scene.writer] = None;
+                    memory.last_failover = if by_itself { Some(now) } else { memory.last_failover };
+                }
+                Err(_) => memory.rests_until[scene.writer] = Some(now + RETRY),
+            }
+        }
+        if let Ok(new) = replaced {
+            progress.to(&scene.names[new]);
+            self.group.install_writer(new);
+            actions::follow_all(&mut hands, &scene, new, &mut progress).await;
+        }
+        let outcome = replaced.map(drop);
+        progress.end(&self.records, &outcome);
+        outcome
+    }
+
+    /// What led to the decision.
+    fn what_is_seen(&self, writer: usize) -> String {
+        let facts = self.group.servers[writer].facts();
+        let why = match &facts.health {
+            Health::Down(why) => why.clone(),
+            other => other.name().to_owned(),
+        };
+        format!("'{}' can't be used for {:.1} s: {why}", self.name(writer), facts.since.elapsed().as_secs_f64())
+    }
+
+    async fn resume(&self) {
+        let (scene, mut hands) = (self.scene(), self.hands());
+        let group = self.group.settings().name.clone();
+        let mut progress = Progress::begin(&group, Action::Resume, &scene.names[scene.writer]);
+        progress.note("it came back read-only, has all that the others have, and they follow it");
+        let resumed = match hands.reach(scene.writer).await {
+            Ok(true) => hands.set_read_only(scene.writer, false).await.map_err(|failure| failure.message),
+            Ok(false) => Err("another Weir is working on this group".to_owned()),
+            Err(failure) => Err(failure.message),
+        };
+        self.rest_if_failed(scene.writer, resumed.is_err());
+        progress.end(&self.records, &resumed);
+    }
+
+    async fn fence(&self, server: usize) {
+        let mut hands = self.hands();
+        let group = self.group.settings().name.clone();
+        let mut progress = Progress::begin(&group, Action::Fence, self.name(server));
+        progress.note("it takes writes, and is not the writer");
+        let fenced = match hands.reach(server).await {
+            Ok(true) => hands.set_read_only(server, true).await.map_err(|failure| failure.message),
+            Ok(false) => Err("another Weir is working on this group".to_owned()),
+            Err(failure) => Err(failure.message),
+        };
+        self.rest_if_failed(server, fenced.is_err());
+        progress.end(&self.records, &fenced);
+    }
+
+    async fn rejoin(&self, server: usize) {
+        let (scene, mut hands) = (self.scene(), self.hands());
+        let group = self.group.settings().name.clone();
+        let mut progress = Progress::begin(&group, Action::Rejoin, self.name(server));
+        progress.to(self.name(scene.writer));
+        let rejoined = actions::rejoin(&mut hands, &scene, server).await;
+        let refusal = match &rejoined {
+            Err(ActionError::Refused(why)) if why.starts_with("it has") => Some(why.clone()),
+            _ => None,
+        };
+        let repeated = refusal.is_some() && self.group.quarantined()[server] == refusal;
+        self.group.quarantine(server, refusal);
+        self.rest_if_failed(server, rejoined.is_err());
+        if !repeated {
+            progress.end(&self.records, &rejoined);
+        }
+    }
+
+    fn rest_if_failed(&self, server: usize, failed: bool) {
+        self.memory().rests_until[server] = failed.then(|| Instant::now() + RETRY);
+    }
+
+    /// `WEIR FAILOVER`: replaces a writer that is gone, by `wanted` or by who is best, whatever is lost.
+    ///
+    /// # Errors
+    /// When the writer is there, or none can take its place.
+    pub async fn fail_over(self: &Arc<Self>, wanted: Option<String>) -> Result<(), FailoverError> {
+        let itself = self.clone();
+        self.to_its_end(async move { itself.replace_by_command(wanted.as_deref()).await }).await
+    }
+
+    /// One thing is done at a time. What Weir does by itself is short, and waited for.
+    async fn act(&self) -> Result<Acting<'_>, FailoverError> {
+        let lock = tokio::time::timeout(BUSY_BOUND, self.acting.lock()).await.map_err(|_| FailoverError::Busy)?;
+        Ok(Acting { _lock: lock, failover: self })
+    }
+
+    /// Whoever asks may be gone before it is done.
+    async fn to_its_end(
+        &self,
+        action: impl Future<Output = Result<(), FailoverError>> + Send + 'static,
+    ) -> Result<(), FailoverError> {
+        let stopped = || FailoverError::Action(ActionError::Refused("Weir is stopping".to_owned()));
+        self.control.spawn(action).await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    async fn replace_by_command(&self, wanted: Option<&str>) -> Result<(), FailoverError> {
+        let wanted = wanted.map(|name| self.server(name)).transpose()?;
+        let _acting = self.act().await?;
+        let view = self.group.view();
+        let refused = |why: String| Err(FailoverError::Action(ActionError::Refused(why)));
+        if view.kind != GroupKind::Async {
+            return refused(format!("a group of kind {} chooses its writer itself", view.kind.name()));
+        }
+        if wanted == Some(view.writer) {
+            return refused(format!("'{}' is the writer", self.name(view.writer)));
+        }
+        if self.group.servers[view.writer].facts().health == Health::Up {
+            return refused(format!(
+                "the writer, '{}', is there; use WEIR SWITCHOVER TO server",
+                self.name(view.writer)
+            ));
+        }
+        Ok(self.replace(wanted, false).await?)
+    }
+
+    /// `WEIR SWITCHOVER TO`: makes a server the writer in place of one that is there. Nothing is lost, and clients wait meanwhile.
+    ///
+    /// # Errors
+    /// When it can't become the writer, or is not ready in time: then the old one goes on.
+    pub async fn switch_over(self: &Arc<Self>, wanted: String) -> Result<(), FailoverError> {
+        let itself = self.clone();
+        self.to_its_end(async move { itself.switch(&wanted).await }).await
+    }
+
+    async fn switch(&self, wanted: &str) -> Result<(), FailoverError> {
+        let new = self.server(wanted)?;
+        let _acting = self.act().await?;
+        let (scene, mut hands) = (self.scene(), self.hands());
+        // What it has said may be from before the last change.
+        if let Ok(true) = hands.reach(new).await
+            && let Ok(standing) = hands.standing(new).await
+        {
+            self.group.servers[new].set_standing(standing);
+        }
+        self.may_switch_to(new, &scene)?;
+        let group = self.group.settings().name.clone();
+        let mut progress = Progress::begin(&group, Action::Switchover, &scene.names[scene.writer]);
+        progress.to(&scene.names[new]);
+        let old = self.group.servers[scene.writer].clone();
+        old.hold(Some("its writer is being changed".to_owned()));
+        progress.note("new statements are held");
+        let kind = self.group.view().kind;
+        let switched = match kind {
+            GroupKind::Async => actions::switch_over(&mut hands, &scene, new, &mut progress).await,
+            _ => electing::switch_over(&mut hands, kind, &scene, new, &mut progress).await,
+        };
+        if switched.is_ok() {
+            self.group.install_writer(new);
+        }
+        old.hold(None);
+        progress.note("held statements go on");
+        if switched.is_ok() && kind == GroupKind::Async {
+            let old_too = Scene {
+                replicas: scene.replicas.iter().copied().chain([(scene.writer, Default::default())]).collect(),
+                ..scene
+            };
+            actions::follow_all(&mut hands, &old_too, new, &mut progress).await;
+        }
+        progress.end(&self.records, &switched);
+        Ok(switched?)
+    }
+
+    /// `WEIR GROUP BOOT`: starts a group of which no member is in operation, from the one that has the most.
+    ///
+    /// # Errors
+    /// When the group is in operation, or is of a kind that is started in another way.
+    pub async fn boot(self: &Arc<Self>) -> Result<(), FailoverError> {
+        let itself = self.clone();
+        self.to_its_end(async move { itself.start_group().await }).await
+    }
+
+    async fn start_group(&self) -> Result<(), FailoverError> {
+        let _acting = self.act().await?;
+        let group = self.group.settings().name.clone();
+        let scene = self.scene();
+        let mut progress = Progress::begin(&group, Action::Boot, &scene.names[scene.writer]);
+        let up = |server: &usize| self.group.servers[*server].facts().health == Health::Up;
+        let there: Vec<_> = (0..self.group.servers.len()).filter(up).collect();
+        let booted = electing::boot(&mut self.hands(), self.group.view().kind, &scene, &there, &mut progress).await;
+        progress.end(&self.records, &booted);
+        Ok(booted?)
+    }
+
+    fn server(&self, name: &str) -> Result<usize, FailoverError> {
+        self.group.index_of(name).ok_or_else(|| FailoverError::Unknown(name.to_owned()))
+    }
+
+    fn may_switch_to(&self, new: usize, scene: &Scene) -> Result<(), ActionError> {
+        let view = self.group.view();
+        let name = self.name(new);
+        let why = if new == scene.writer {
+            "it is the writer".to_owned()
+        } else if self.group.servers[new].facts().health != Health::Up {
+            "it does not answer".to_owned()
+        } else if self.group.servers[scene.writer].facts().health != Health::Up {
+            "the present writer does not answer; use WEIR FAILOVER".to_owned()
+        } else if let Some(why) = &self.group.quarantined()[new] {
+            why.clone()
+        } else if view.kind == GroupKind::Static {
+            "Weir does not know how the group replicates: its servers do not follow one another by GTIDs, or Weir's account may not ask \
+             (docs/groups.md). Change the writer by hand, and use WEIR SET WRITER"
+                .to_owned()
+        } else if view.kind == GroupKind::Async && self.follows(new) != Follows::Member(scene.writer) {
+            "it does not follow the writer".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(ActionError::Refused(format!("'{name}' can't become the writer: {why}")))
+    }
+
+    /// The records of what was done.
+    pub fn history(&self) -> Vec<Arc<Record>> {
+        self.records.all()
+    }
+}
+
+/// Whether a replica that follows `source` follows this server. Replicas may know a server by another name than Weir does: the port decides,
+/// if only one server of the group has it.
+fn is_at(server: &Server, source: &Source, all: &[Arc<Server>]) -> bool {
+    let has_port = |server: &Server| ports_of(server).contains(&Some(source.port));
+    if !has_port(server) {
+        return false;
+    }
+    let report_host = server.standing().and_then(|standing| standing.report_host.clone());
+    let host = match &server.settings.address {
+        Address::Tcp { host, .. } => Some(host.as_str()),
+        Address::Unix(_) => None,
+    };
+    let is_only = all.iter().filter(|other| has_port(other)).count() == 1;
+    is_only || [host, report_host.as_deref()].contains(&Some(source.host.as_str()))
+}
+
+/// The port that Weir connects to, and the one that the server listens on: between the two there may be a forwarder.
+fn ports_of(server: &Server) -> [Option<u16>; 2] {
+    let address = match &server.settings.address {
+        Address::Tcp { port, .. } => Some(*port),
+        Address::Unix(_) => None,
+    };
+    [address, server.standing().map(|standing| standing.port)]
+}
