@@ -70,6 +70,8 @@ impl State {
 
     /// Somebody says who the writer is.
     pub fn set_writer(&mut self, writer: usize) {
+        // Both have taken writes: whoever is to count as promoted has to refuse them first.
+        (self.seen_read_only[self.writer], self.seen_read_only[writer]) = (false, false);
         self.writer = writer;
         self.established = true;
     }
@@ -191,7 +193,6 @@ fn follow_promotion(facts: &[Fact], state: &mut State) {
     let promoted = state.seen_read_only[only] || (!state.established && refuses_writes(writer));
     if promoted && fact.same_kind && (refuses_writes(writer) || (writer.known && !writer.up)) {
         state.set_writer(only);
-        state.seen_read_only[only] = false;
     }
 }
 

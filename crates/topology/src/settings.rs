@@ -57,6 +57,8 @@ pub struct GroupSettings {
     pub failover_after: Duration,
     /// The shortest time between two failovers that nobody has asked for.
     pub failover_interval: Duration,
+    /// No other Weir decides about this group: what this one remembers is all there is to know.
+    pub is_only_weir: bool,
     /// How many transactions a failover that nobody has asked for may lose, as far as is known; `None`: any number.
     pub max_lost: Option<u64>,
 }
@@ -73,6 +75,7 @@ impl Default for GroupSettings {
             automatic_failover: true,
             failover_after: Duration::from_secs(1),
             failover_interval: Duration::from_secs(30),
+            is_only_weir: true,
             max_lost: None,
         }
     }

@@ -48,12 +48,15 @@ impl GtidSet {
     /// What is in this set and not in `other`.
     #[must_use]
     pub fn without(&self, other: &GtidSet) -> GtidSet {
-        let rest = |(series, intervals): (&Box<str>, &Vec<Interval>)| {
-            let others = other.series.get(series).map(Vec::as_slice).unwrap_or_default();
+        let mut series = BTreeMap::new();
+        for (name, intervals) in &self.series {
+            let others = other.series.get(name).map(Vec::as_slice).unwrap_or_default();
             let rest: Vec<_> = intervals.iter().flat_map(|interval| cut(*interval, others)).collect();
-            (!rest.is_empty()).then(|| (series.clone(), rest))
-        };
-        GtidSet { series: self.series.iter().filter_map(rest).collect() }
+            if !rest.is_empty() {
+                series.insert(name.clone(), rest);
+            }
+        }
+        GtidSet { series }
     }
 
     /// How many GTIDs it has.

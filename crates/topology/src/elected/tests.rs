@@ -77,7 +77,7 @@ fn only_the_view_of_a_majority_counts() {
     ];
     for (what, views, writes) in cases {
         let of = |(index, text): (usize, &&str)| {
-            let fact = fact(&["a", "b", "c"][index].to_owned(), !text.is_empty(), now);
+            let fact = fact(["a", "b", "c"][index], !text.is_empty(), now);
             with(fact, |standing| standing.group_replication = Some(view(text)).filter(|_| !text.is_empty()))
         };
         let facts: Vec<_> = views.iter().enumerate().map(of).collect();

@@ -317,6 +317,19 @@ async fn catch_up<H: Hands>(hands: &mut H, scene: &Scene, new: usize) -> Result<
     Ok(())
 }
 
+/// The writer takes writes again.
+///
+/// # Errors
+/// When a step fails.
+pub(super) async fn resume<H: Hands>(hands: &mut H, scene: &Scene) -> Result<(), ActionError> {
+    let writer = scene.writer;
+    if !hands.reach(writer).await.map_err(scene.step("connecting", writer))? {
+        return Err(ActionError::Refused("another Weir is working on this group".to_owned()));
+    }
+    hands.stop_following(writer).await.map_err(scene.step("ending its replication", writer))?;
+    hands.set_read_only(writer, false).await.map_err(scene.step("taking writes", writer))
+}
+
 /// Makes a server follow the writer, if it has nothing that the writer lacks.
 ///
 /// # Errors

@@ -38,6 +38,8 @@ pub(super) struct Sight<'a> {
     pub facts: &'a [Fact],
     /// Whom each follows.
     pub follows: Vec<Follows>,
+    /// Those that have what the group lacks.
+    pub quarantined: Vec<bool>,
     /// The present writer.
     pub writer: usize,
     /// What the group is.
@@ -80,6 +82,12 @@ impl Memory {
             rests_until: vec![None; servers],
             acted: None,
         }
+    }
+
+    /// A server was made the writer.
+    pub(super) fn promoted(&mut self, server: usize) {
+        // In a life that has not been seen yet, perhaps.
+        self.wrote_in[server].get_or_insert(u64::MAX);
     }
 }
 
@@ -124,12 +132,7 @@ pub(super) fn decide(sight: &Sight<'_>, memory: &mut Memory) -> Next {
     if !sight.settings.automatic_failover {
         return Next::Nothing;
     }
-    let said_since = |server: usize| {
-        let fact = &sight.facts[server];
-        let asked = [fact.observation.as_ref().map(|o| o.asked), fact.standing.as_ref().map(|standing| standing.asked)];
-        memory.acted.is_none_or(|acted| asked.iter().all(|asked| asked.is_some_and(|asked| asked > acted)))
-    };
-    if (0..sight.facts.len()).any(|server| sight.facts[server].up && !said_since(server)) {
+    if !said_since(sight, memory) {
         return Next::Nothing;
     }
     let idle = |server: &usize| memory.rests_until[*server].is_none_or(|until| sight.now >= until);
@@ -170,15 +173,16 @@ pub(super) fn needed(sight: &Sight<'_>) -> usize {
     let semi_sync = |server: usize| sight.facts[server].standing.as_ref().map(|standing| standing.semi_sync);
     let replicas = || (0..sight.facts.len()).filter(|server| *server != sight.writer);
     let half = replicas().count().div_ceil(2).max(1);
-    match semi_sync(sight.writer) {
-        Some(writer) if writer.enabled && writer.active => {
-            // One of which nothing is known may acknowledge.
-            let acknowledging = replicas().filter(|replica| semi_sync(*replica).is_none_or(|s| s.acknowledges)).count();
-            let wait_count = usize::try_from(writer.wait_count).unwrap_or(usize::MAX).max(1);
-            half.max(acknowledging.saturating_sub(wait_count) + 1)
-        }
-        _ => half,
+    // What the writer last said may be from before it was one.
+    let mut known = (0..sight.facts.len()).filter_map(semi_sync);
+    if !known.any(|semi_sync| semi_sync.enabled || semi_sync.acknowledges) {
+        return half;
     }
+    let wait_count = semi_sync(sight.writer).filter(|writer| writer.enabled).map_or(1, |writer| writer.wait_count);
+    let wait_count = usize::try_from(wait_count).unwrap_or(usize::MAX).max(1);
+    // One of which nothing is known may acknowledge, and so may one that was the writer.
+    let may = |replica: &usize| semi_sync(*replica).is_none_or(|s| s.acknowledges || s.enabled);
+    half.max((replicas().filter(may).count() + 1).saturating_sub(wait_count))
 }
 
 /// Why the writer, which can't be reached, is not replaced now.
@@ -246,7 +250,7 @@ fn resume(sight: &Sight<'_>, memory: &Memory) -> Next {
     }
     let life = sight.facts[writer].observation.as_ref().map(|observation| observation.life);
     let made_so = memory.wrote_in[writer].is_some() && memory.wrote_in[writer] == life;
-    if made_so || sight.follows[writer] != Follows::Nobody {
+    if made_so || sight.follows[writer] != Follows::Nobody && !has_most(sight, writer) {
         return Next::Watch("it refuses writes (read_only)".to_owned());
     }
     if !sight.settings.automatic_failover {
@@ -259,29 +263,74 @@ fn resume(sight: &Sight<'_>, memory: &Memory) -> Next {
     if others().any(|server| takes_writes(&sight.facts[server])) {
         return Next::Watch("it refuses writes, and another server takes them".to_owned());
     }
-    let position = sight.facts[writer].observation.as_ref().map(|observation| observation.visible.clone());
-    let covered = |server: usize| {
-        let fact = &sight.facts[server];
-        let (Some(position), Some(observation)) = (&position, &fact.observation) else { return false };
-        let received = source(sight, server).is_none_or(|source| position.covers(&source.received));
-        position.covers(&observation.visible) && received
+    if let Some(best) = best(sight) {
+        return Next::Appoint(best);
+    }
+    // Who has nothing that the writer lacks may follow it already now; another one only if this Weir knows who wrote last.
+    let knows = memory.wrote_in[writer].is_some() && sight.settings.is_only_weir;
+    let idle = |server: &usize| memory.rests_until[*server].is_none_or(|until| sight.now >= until);
+    let may_follow = |server: &usize| knows || covers(sight, writer, *server);
+    let stray = others().filter(idle).filter(may_follow).find(|server| strays(sight, *server));
+    if let Some(stray) = stray.filter(|_| said_since(sight, memory)) {
+        return Next::Rejoin(stray);
+    }
+    let settled = |server: usize| {
+        let follows = sight.facts[server].up && sight.follows[server] == Follows::Member(writer);
+        follows || (knows && sight.quarantined[server])
     };
-    let follows = |server: usize| sight.facts[server].up && sight.follows[server] == Follows::Member(writer);
-    let followers = others().filter(|server| follows(*server)).count();
-    if followers * 2 < others().count() || followers == 0 {
+    let count = others().filter(|server| settled(*server)).count();
+    if count * 2 < others().count() || count == 0 {
         return Next::Watch("it refuses writes since it came back, and too few replicas follow it yet".to_owned());
     }
-    if !others().filter(|server| sight.facts[*server].up).all(covered) {
+    let unjudged = |server: &usize| sight.facts[*server].up && !(knows && sight.quarantined[*server]);
+    if !others().filter(unjudged).all(|server| covers(sight, writer, server)) {
         return Next::Watch("it refuses writes since it came back, and another server has more than it".to_owned());
     }
     Next::Resume
+}
+
+/// All that a server has, applied or not.
+fn has(sight: &Sight<'_>, server: usize) -> Option<Position> {
+    let mut has = Position::clone(&sight.facts[server].observation.as_ref()?.visible);
+    if let Some(source) = source(sight, server) {
+        has.add(&source.received);
+    }
+    Some(has)
+}
+
+/// Whether a server has all that another one has.
+fn covers(sight: &Sight<'_>, server: usize, other: usize) -> bool {
+    let (own, others) = (has(sight, server), has(sight, other));
+    own.zip(others).is_some_and(|(own, others)| own.covers(&others))
+}
+
+/// The server that has all that any has, if the writer has not, and all can be asked: nothing is lost if it writes.
+fn best(sight: &Sight<'_>) -> Option<usize> {
+    let may = |server: &usize| has_most(sight, *server) && sight.facts[*server].promotion.allows();
+    if has_most(sight, sight.writer) { None } else { (0..sight.facts.len()).find(may) }
+}
+
+/// Whether all can be asked, and a server has all that any has.
+fn has_most(sight: &Sight<'_>, server: usize) -> bool {
+    let mut all = 0..sight.facts.len();
+    all.all(|other| sight.facts[other].up && (other == server || covers(sight, server, other)))
+}
+
+/// Whether all that is known was said after something was last done.
+fn said_since(sight: &Sight<'_>, memory: &Memory) -> bool {
+    let since = |fact: &Fact| {
+        let asked = [fact.observation.as_ref().map(|o| o.asked), fact.standing.as_ref().map(|standing| standing.asked)];
+        memory.acted.is_none_or(|acted| asked.iter().all(|asked| asked.is_some_and(|asked| asked > acted)))
+    };
+    sight.facts.iter().filter(|fact| fact.up).all(since)
 }
 
 /// Whom the writer follows, if that one follows nobody, and no server takes writes: all of them restarted, and were read-only before.
 fn head(sight: &Sight<'_>) -> Option<usize> {
     let Follows::Member(head) = sight.follows[sight.writer] else { return None };
     let writes = sight.facts.iter().any(takes_writes);
-    (sight.follows[head] == Follows::Nobody && sight.facts[head].up && !writes).then_some(head)
+    let is_head = sight.follows[head] == Follows::Nobody && sight.facts[head].up && covers(sight, head, sight.writer);
+    (is_head && !writes).then_some(head)
 }
 
 /// A server that takes writes though another is the writer, follows nobody, and lets others follow the writer: one that was replaced.

@@ -181,7 +181,9 @@ impl Failover {
         let view = self.group.view();
         let settings = self.group.settings();
         let follows = (0..facts.len()).map(|server| self.follows(server)).collect();
-        look(&Sight { facts: &facts, follows, writer: view.writer, kind: view.kind, settings: &settings, now })
+        let quarantined = self.group.quarantined().iter().map(Option::is_some).collect();
+        let (writer, kind) = (view.writer, view.kind);
+        look(&Sight { facts: &facts, follows, quarantined, writer, kind, settings: &settings, now })
     }
 
     fn follows(&self, server: usize) -> Follows {
@@ -229,7 +231,8 @@ impl Failover {
         {
             let (mut memory, now) = (self.memory(), Instant::now());
             match &replaced {
-                Ok(_) => {
+                Ok(new) => {
+                    memory.promoted(*new);
                     memory.rests_until[scene.writer] = None;
                     memory.last_failover = if by_itself { Some(now) } else { memory.last_failover };
                 }
@@ -260,12 +263,8 @@ impl Failover {
         let (scene, mut hands) = (self.scene(), self.hands());
         let group = self.group.settings().name.clone();
         let mut progress = Progress::begin(&group, Action::Resume, &scene.names[scene.writer]);
-        progress.note("it came back read-only, has all that the others have, and they follow it");
-        let resumed = match hands.reach(scene.writer).await {
-            Ok(true) => hands.set_read_only(scene.writer, false).await.map_err(|failure| failure.message),
-            Ok(false) => Err("another Weir is working on this group".to_owned()),
-            Err(failure) => Err(failure.message),
-        };
+        progress.note("it came back read-only, and has all that the others have");
+        let resumed = actions::resume(&mut hands, &scene).await;
         self.rest_if_failed(scene.writer, resumed.is_err());
         progress.end(&self.records, &resumed);
     }

@@ -274,7 +274,9 @@ impl Weir {
         let facts = self.facts(world, now);
         let view = roles::decide(&facts, &mut self.state, settings, now);
         let follows = (0..facts.len()).map(|server| self.follows(server)).collect();
-        let sight = Sight { facts: &facts, follows, writer: view.writer, kind: GroupKind::Async, settings, now };
+        let quarantined = self.state.quarantined.iter().map(Option::is_some).collect();
+        let sight =
+            Sight { facts: &facts, follows, quarantined, writer: view.writer, kind: GroupKind::Async, settings, now };
         let next = decide(&sight, &mut self.memory);
         let scene = Scene {
             names: (0..facts.len()).map(|server| server.to_string()).collect(),
@@ -316,6 +318,7 @@ impl Weir {
                 match at_once(actions::fail_over(&mut hands, scene, None, &mut progress)) {
                     Ok(new) => {
                         self.memory.last_failover = Some(now);
+                        self.memory.promoted(new);
                         self.state.set_writer(new);
                         at_once(actions::follow_all(&mut hands, scene, new, &mut progress));
                         hands.world.tell(format!("{new} was promoted"));
@@ -327,7 +330,7 @@ impl Weir {
                 }
             }
             Next::Resume => {
-                let done = at_once(hands.set_read_only(scene.writer, false));
+                let done = at_once(actions::resume(&mut hands, scene));
                 self.memory.rests_until[scene.writer] = done.is_err().then(|| now + RETRY);
             }
             Next::Fence(server) => {
@@ -468,7 +471,11 @@ fn run(seed: u64) -> Result<(), String> {
     let mut chance = Chance(seed ^ 0x5eed);
     let (servers, weirs) = (2 + chance.next(3), 1 + chance.next(2));
     let mut world = World::new(seed, servers, weirs);
-    let settings = GroupSettings { failover_interval: Duration::from_secs(2), ..GroupSettings::default() };
+    let settings = GroupSettings {
+        failover_interval: Duration::from_secs(2),
+        is_only_weir: weirs == 1,
+        ..GroupSettings::default()
+    };
     let mut observers: Vec<_> = (0..weirs).map(|number| Weir::new(number, servers)).collect();
     let mut now = Instant::now() + Duration::from_secs(1000);
     for step in 0..900 {
@@ -492,6 +499,11 @@ fn run(seed: u64) -> Result<(), String> {
         now += STEP;
     }
     let writers: Vec<_> = (0..servers).filter(|server| !world.nodes[*server].read_only).collect();
+    let covers_all = |server: &Node| world.nodes.iter().all(|other| server.log().covers(&other.log()));
+    if weirs > 1 && writers.is_empty() && !world.nodes.iter().any(covers_all) {
+        // Histories have parted, and no Weir can be sure that it knows who wrote last: that is left to a person.
+        return Ok(());
+    }
     let [writer] = writers[..] else { return Err(format!("writers: {writers:?}; {:#?}", world.story)) };
     let log = world.nodes[writer].log();
     if let Some((lost, at)) = world.acknowledged.iter().find(|(transaction, _)| !log.covers(transaction)) {
@@ -507,7 +519,6 @@ fn nothing_acknowledged_is_lost_and_there_is_always_one_writer_again() {
         (from_environment("WEIR_SEED").unwrap_or(1), from_environment("WEIR_HISTORIES").unwrap_or(1500));
     for seed in first..first + count {
         if let Err(why) = run(seed) {
-            if std::env::var("ALL").is_ok() { eprintln!("{seed}: {}", why.split(';').next().unwrap()); continue; }
             panic!("history {seed} (WEIR_SEED={seed} WEIR_HISTORIES=1): {why}");
         }
     }

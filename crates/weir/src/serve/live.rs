@@ -154,7 +154,7 @@ impl Live {
         let (max, max_user) = super::client_limits(config);
         endpoint.registry.set_limits(max, max_user);
         for (group, checked) in endpoint.groups.iter().zip(&config.groups) {
-            let (settings, members) = super::group_settings(checked);
+            let (settings, members) = super::group_settings(config.listen.instance, checked);
             group.configure(settings, members);
         }
         endpoint.monitor.store(Arc::new(super::monitor_settings(config)));

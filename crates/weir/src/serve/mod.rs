@@ -199,7 +199,7 @@ fn level(consistency: checked::Consistency) -> Level {
     }
 }
 
-fn group_settings(group: &checked::Group) -> (GroupSettings, Vec<MemberSettings>) {
+fn group_settings(instance: u8, group: &checked::Group) -> (GroupSettings, Vec<MemberSettings>) {
     let settings = GroupSettings {
         name: group.name.clone(),
         level: level(group.consistency),
@@ -216,6 +216,7 @@ fn group_settings(group: &checked::Group) -> (GroupSettings, Vec<MemberSettings>
         automatic_failover: group.failover == checked::FailoverMode::Automatic,
         failover_after: group.failover_after,
         failover_interval: group.failover_interval,
+        is_only_weir: instance == 0,
         max_lost: group.max_lost,
     };
     let member = |server: &checked::Server| MemberSettings {
@@ -237,7 +238,7 @@ pub(crate) fn groups(config: &CheckedConfig) -> Result<Vec<Arc<Group>>, ServeErr
     let reach =
         ConnectSettings { tls: backend_tls::policy(&config.server_tls)?, connect_timeout: config.pool.connect_timeout };
     let group = |group: &checked::Group| {
-        let (settings, members) = group_settings(group);
+        let (settings, members) = group_settings(config.listen.instance, group);
         Arc::new(Group::new(settings, servers(config, group, &reach), members))
     };
     Ok(config.groups.iter().map(group).collect())

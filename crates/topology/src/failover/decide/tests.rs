@@ -88,7 +88,15 @@ fn sight<'a>(facts: &'a [Fact], settings: &'a GroupSettings, now: Instant) -> Si
         Some(_) => Follows::Member(0),
         None => Follows::Nobody,
     };
-    Sight { follows: facts.iter().map(follows).collect(), facts, writer: 0, kind: GroupKind::Async, settings, now }
+    Sight {
+        follows: facts.iter().map(follows).collect(),
+        quarantined: vec![false; facts.len()],
+        facts,
+        writer: 0,
+        kind: GroupKind::Async,
+        settings,
+        now,
+    }
 }
 
 #[test]
