@@ -160,7 +160,65 @@ SELECT * FROM a ORDER BY id;
 DELETE a, s, r FROM a, s, r WHERE s.id = a.x AND r.id = s.id;
 SELECT COUNT(*) FROM s;
 SELECT COUNT(*) FROM r;
--- refused: GLOBAL
-DELETE a, g FROM a JOIN g ON g.v = a.x;
 -- refused: an assignment reads a column that another one changes
 UPDATE a JOIN b ON b.id = a.b_id SET a.x = b.x, b.x = 1;
+
+## changes of copies together with other rows [gathered]
+CREATE TABLE a (id INT PRIMARY KEY, x INT, y VARCHAR(10)) /*weir: shard by hash(id) */;
+CREATE TABLE s (id INT PRIMARY KEY, v INT) /*weir: single on shard '{s2}' */;
+CREATE TABLE g (id INT PRIMARY KEY, v INT, t VARCHAR(40)) /*weir: global */;
+CREATE TABLE h (k INT, l INT, w INT, PRIMARY KEY (k, l)) /*weir: global */;
+CREATE TABLE w (k INT, v INT) /*weir: global */;
+INSERT INTO a VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c'), (4, 4, 'd'), (5, 1, 'e'), (6, 9, 'f'), (7, NULL, 'g');
+INSERT INTO s VALUES (1, 1), (2, 2), (3, 3), (60, 6);
+INSERT INTO g VALUES (1, 10, 'one'), (2, 20, 'two'), (3, 30, 'three'), (4, 40, 'four'), (5, 50, 'five');
+INSERT INTO h VALUES (1, 1, 100), (1, 2, 200), (2, 1, 300), (5, 5, 500);
+INSERT INTO w VALUES (1, 1), (2, 2);
+UPDATE a JOIN g ON g.id = a.x SET a.y = 'both', g.v = g.v + 1 WHERE a.id < 4;
+SELECT * FROM a ORDER BY id;
+SELECT * FROM g ORDER BY id;
+UPDATE a JOIN g ON g.id = a.x SET a.y = CONCAT(g.t, '!'), g.v = a.id * 100 WHERE a.id = 4;
+SELECT * FROM a ORDER BY id;
+SELECT * FROM g ORDER BY id;
+-- params: 2, 77
+UPDATE a LEFT JOIN g ON g.id = a.x SET g.v = ?, a.y = 'left' WHERE a.id > ?;
+-- params: 5, 77
+UPDATE a LEFT JOIN g ON g.id = a.x SET g.v = ?, a.y = 'left' WHERE a.id IN (2, 6, 7, ?);
+SELECT * FROM a ORDER BY id;
+SELECT * FROM g ORDER BY id;
+-- no warnings
+UPDATE g JOIN h ON h.k = g.id JOIN a ON a.x = g.id SET g.v = 0, h.w = a.x + h.l WHERE a.id < 4;
+SELECT * FROM g ORDER BY id;
+SELECT * FROM h ORDER BY k, l;
+-- text
+UPDATE s JOIN g ON g.id = s.v JOIN a ON a.x = s.id SET s.v = s.v + 1, g.t = 'single', a.y = DEFAULT WHERE a.id IN (1, 2);
+SELECT * FROM s ORDER BY id;
+SELECT * FROM g ORDER BY id;
+SELECT * FROM a ORDER BY id;
+BEGIN;
+DELETE a, g FROM a JOIN g ON g.id = a.x;
+SELECT COUNT(*) FROM g;
+ROLLBACK;
+UPDATE a JOIN g ON g.id = a.x SET a.y = 'none', g.t = NULL WHERE a.id = 1000;
+-- no warnings
+UPDATE a JOIN g ON g.id = a.x SET a.y = 'same', g.id = 5 WHERE a.id = 2;
+SELECT * FROM a ORDER BY id;
+SELECT * FROM g ORDER BY id;
+UPDATE g SET t = UUID() WHERE id IN (SELECT x FROM a);
+SELECT COUNT(DISTINCT t), MIN(LENGTH(t)) FROM g;
+UPDATE a JOIN g ON g.id = a.x SET a.y = 'uuid', g.t = UUID() WHERE a.id IN (1, 2, 3);
+SELECT COUNT(DISTINCT t), MAX(LENGTH(t)) FROM g;
+DELETE a, g FROM a JOIN g ON g.id = a.x WHERE a.id < 3;
+SELECT id, x FROM a ORDER BY id;
+SELECT id, v FROM g ORDER BY id;
+DELETE a, g, h FROM a LEFT JOIN g ON g.id = a.x LEFT JOIN h ON h.k = g.id WHERE a.id IN (3, 6);
+SELECT id, x FROM a ORDER BY id;
+SELECT id, v FROM g ORDER BY id;
+-- text
+DELETE s, g FROM s JOIN g ON g.id = s.id;
+SELECT * FROM s ORDER BY id;
+SELECT id, v FROM g ORDER BY id;
+-- refused: no primary key
+DELETE a, w FROM a JOIN w ON w.k = a.x;
+-- refused: A change of a shard key, of several tables
+UPDATE a JOIN g ON g.id = a.x SET a.id = 100, g.v = 1;

@@ -42,16 +42,16 @@ pub(super) async fn run(
     let around = Surroundings::of(parts, alike, session, parts.iter().filter(|part| changing(part)).count()).await?;
     let mut run = Run { parts, around, begun: BTreeSet::new(), done: Vec::new() };
     for found in found {
-        let change = found.change;
-        if let Some(failure) = run.change(change, &found.into_texts()).await? {
-            return run.undo(session, failure).await;
+        let (change, before) = (found.change, run.done.len());
+        let mut refused = run.change(change, &found.into_texts()).await?;
+        if change.global && refused.is_none() {
+            refused = run.one_copy(before);
         }
-        if change.global && !run.copies_agree() {
-            let failure = internal("The copies of a GLOBAL table differ: compare them with CHECKSUM TABLE");
+        if let Some(failure) = refused {
             return run.undo(session, failure).await;
         }
     }
-    Ok(run.outcome(gather))
+    Ok(run.outcome(gather.update))
 }
 
 /// The changes on their way.
@@ -60,7 +60,7 @@ struct Run<'r> {
     around: Surroundings,
     /// The parts that have run something, and have the savepoint.
     begun: BTreeSet<usize>,
-    /// What they said: the part, and the reply.
+    /// What they said that counts: the part, and the reply.
     done: Vec<(usize, Done)>,
 }
 
@@ -105,23 +105,25 @@ impl Run<'_> {
         Ok(refused)
     }
 
-    /// Whether all shards said the same of a GLOBAL table, which is the only one.
-    fn copies_agree(&self) -> bool {
-        let said = |part: usize| {
-            self.done.iter().filter(move |(of, _)| *of == part).map(|(_, done)| (done.affected, &done.info))
-        };
-        let mut begun = self.begun.iter();
-        let Some(first) = begun.next() else { return true };
-        begun.all(|part| said(*part).eq(said(*first)))
+    /// Of a GLOBAL table's change, which `before` others came before: all shards must have said the same, and one of them is counted.
+    fn one_copy(&mut self, before: usize) -> Option<Failure> {
+        let copies = self.done.split_off(before);
+        let first = copies.first()?.0;
+        let said =
+            |part: usize| copies.iter().filter(move |(of, _)| *of == part).map(|(_, done)| (done.affected, &done.info));
+        let parts: BTreeSet<usize> = copies.iter().map(|(part, _)| *part).collect();
+        if parts.into_iter().any(|part| !said(part).eq(said(first))) {
+            return Some(internal("The copies of a GLOBAL table differ: compare them with CHECKSUM TABLE"));
+        }
+        self.done.extend(copies.into_iter().filter(|(part, _)| *part == first));
+        None
     }
 
-    fn outcome(&self, gather: &Gather) -> MultiShardResult {
-        let global = gather.changes.iter().any(|change| change.global);
-        let counted = |part: &usize| !global || self.begun.first() == Some(part);
-        let done: Vec<&Done> = self.done.iter().filter(|(part, _)| counted(part)).map(|(_, done)| done).collect();
+    fn outcome(&self, update: bool) -> MultiShardResult {
+        let done: Vec<&Done> = self.done.iter().map(|(_, done)| done).collect();
         let mut outcome = total(&done, None);
         outcome.status = done.last().map(|done| done.status).unwrap_or_default();
-        if outcome.info.is_empty() && gather.update {
+        if outcome.info.is_empty() && update {
             outcome.info = format!("Rows matched: 0  Changed: 0  Warnings: {}", outcome.warnings).into_bytes();
         }
         outcome

@@ -39,9 +39,7 @@ pub(super) fn plan_change(input: &Input<'_>) -> Result<Plan, Refusal> {
     match change.targets.iter().filter(|target| target.is_global()).count() {
         0 => change.sharded(input),
         global if global == change.targets.len() => change.global(input),
-        _ => Err(Need::OtherForm.refused(
-            "A change of a GLOBAL table and of another one in one statement: change them one by one, in a transaction",
-        )),
+        _ => change.with_copies(input),
     }
 }
 
@@ -84,8 +82,7 @@ impl<'a> Change<'a> {
                 "LIMIT in a change of a GLOBAL table: each copy could take other rows. Add ORDER BY of the whole primary key",
             ));
         }
-        // The session's own values are brought to each copy's connection.
-        if let Some((_, varies)) = self.varying.values.iter().find(|(_, varies)| *varies != Varies::SESSION) {
+        if let Some(varies) = self.varies() {
             let what = if varies.contains(Varies::RANDOM) {
                 "a random value"
             } else {
@@ -101,6 +98,20 @@ impl<'a> Change<'a> {
         let kind = WriteKind::Global(target.database.shards.clone(), Self::text(input));
         let reason = format!("each shard has a copy of {}", target.shown());
         Ok(Plan::Write(Write { kind, alike, raise: None, returns, reason }))
+    }
+
+    /// What would differ from copy to copy. The session's own values are brought to each copy's connection.
+    fn varies(&self) -> Option<Varies> {
+        let mut values = self.varying.values.iter().map(|(_, varies)| *varies);
+        values.find(|varies| *varies != Varies::SESSION)
+    }
+
+    /// Of GLOBAL tables and others: a row is on one shard, and its copies are on all.
+    fn with_copies(&self, input: &Input<'_>) -> Result<Plan, Refusal> {
+        if self.moved_key().is_some() {
+            return Err(moves_with_others());
+        }
+        self.by_keys(input, "it changes rows of one shard, and rows that all shards have copies of".to_owned())
     }
 
     /// Whether ORDER BY names all columns of the primary key: then it is total.
@@ -127,9 +138,7 @@ impl<'a> Change<'a> {
         }
         if let Some(column) = self.moved_key() {
             let [target] = &self.targets[..] else {
-                return Err(Need::RowsInOnePlace.refused(
-                    "A change of a shard key, of several tables: change each in a statement of its own, in a transaction",
-                ));
+                return Err(moves_with_others());
             };
             let alike = self.varying.alike(&self.targets, true)?;
             let kind = WriteKind::Move(plan_move(input, target)?);
@@ -162,7 +171,7 @@ impl<'a> Change<'a> {
         }
         let alike = self.varying.alike(&self.targets, self.is_update())?;
         let gather = match &self.targets[..] {
-            [target] => plan_gather(input, &[(target, None)])?,
+            [target] => plan_gather(input, &[(target, None)], self.varies().is_some())?,
             targets => self.of_several(input, targets)?,
         };
         let kind = WriteKind::Gather(gather);
@@ -177,16 +186,13 @@ impl<'a> Change<'a> {
                 "A change of several tables by rows of several shards is not supported {why}: change each in a statement of its own, in a transaction"
             ))
         };
-        if targets.iter().any(Target::is_global) {
-            return Err(unfit("if one of them is GLOBAL"));
-        }
         let same = |one: &Target<'_>, other: &Target<'_>| one.is_same(other);
         let again = |(at, one): (usize, &Target<'_>)| targets[..at].iter().any(|other| same(one, other));
         if self.is_update() && targets.iter().enumerate().any(again) {
             return Err(unfit("if it names one of them twice"));
         }
         let named: Vec<_> = targets.iter().zip(self.sources.iter().copied().map(Some)).collect();
-        plan_gather(input, &named)
+        plan_gather(input, &named, self.varies().is_some())
     }
 
     /// The rows that the client gets, if it asks for any.
@@ -220,6 +226,11 @@ impl<'a> Change<'a> {
             (!same(&one.value)).then_some(&*target.table.columns[column].name)
         })
     }
+}
+
+fn moves_with_others() -> Refusal {
+    Need::RowsInOnePlace
+        .refused("A change of a shard key, of several tables: change each in a statement of its own, in a transaction")
 }
 
 fn is_same(one: &ColumnName<'_>, other: &ColumnName<'_>) -> bool {

@@ -74,8 +74,12 @@ impl<'a> Clauses<'a> {
 }
 
 /// What finds the rows, and what changes them. `targets`: the tables that are changed; if there are several, with which of the statement's
-/// tables each is.
-pub(super) fn plan_gather(input: &Input<'_>, targets: &[(&Target<'_>, Option<usize>)]) -> Result<Gather, Refusal> {
+/// tables each is. `varies`: what is assigned may differ from server to server, so that copies of a row need one value.
+pub(super) fn plan_gather(
+    input: &Input<'_>,
+    targets: &[(&Target<'_>, Option<usize>)],
+    varies: bool,
+) -> Result<Gather, Refusal> {
     let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
     edits.sort();
     let cut = |range: Range<usize>| edits.cut(input.text, range);
@@ -84,7 +88,7 @@ pub(super) fn plan_gather(input: &Input<'_>, targets: &[(&Target<'_>, Option<usi
     let mut selected = Vec::new();
     let mut changes = Vec::with_capacity(targets.len());
     for (target, source) in targets {
-        changes.push(by_key(input, clauses()?, (target, *source), &mut selected, &cut)?);
+        changes.push(by_key(input, clauses()?, (target, *source, varies), &mut selected, &cut)?);
     }
     let tables = all.tables_range().ok_or_else(|| unfit("its form does not allow that"))?;
     let rows = row_source(input, question(&all, tables, &selected, &cut))?;
@@ -107,11 +111,13 @@ fn unfit(why: &str) -> Refusal {
 fn by_key(
     input: &Input<'_>,
     mut clauses: Clauses<'_>,
-    (target, source): (&Target<'_>, Option<usize>),
+    (target, source, varies): (&Target<'_>, Option<usize>, bool),
     selected: &mut Vec<Vec<u8>>,
     cut: &dyn Fn(Range<usize>) -> Vec<u8>,
 ) -> Result<ByKey, Refusal> {
-    let (called, by_row) = with_facts(input, |facts| values(&mut clauses, target, source, facts)).map_err(unfit)?;
+    let varies = varies && target.is_global();
+    let found = with_facts(input, |facts| values(&mut clauses, target, (source, varies), facts));
+    let (called, by_row) = found.map_err(unfit)?;
     let table = target.table;
     let shard_key = target.key().map_or(&[][..], |key| &key.columns);
     if table.primary_key.is_empty() || !shard_key.iter().all(|column| table.primary_key.contains(column)) {
@@ -165,12 +171,12 @@ fn changing(target: &Target<'_>, rows: &RowSource) -> Vec<ShardId> {
     }
 }
 
-/// The name that the target goes by, and whether what is assigned depends on other rows than the target's. Where others are changed too, the
-/// assignments that are not the target's are left out.
+/// The name that the target goes by, and whether what is assigned depends on other rows than the target's, or has to be found once because it
+/// varies. Where others are changed too, the assignments that are not the target's are left out.
 fn values(
     clauses: &mut Clauses<'_>,
     target: &Target<'_>,
-    source: Option<usize>,
+    (source, varies): (Option<usize>, bool),
     facts: &Facts<'_>,
 ) -> Result<(Vec<u8>, bool), &'static str> {
     let several = source.is_some();
@@ -185,7 +191,7 @@ fn values(
     };
     let foreign =
         |one: &Assignment<'_>| has_query(&one.value) || reads(one).any(|column| column.only() != Some(source));
-    let by_row = !clauses.assignments.is_empty() && (several || clauses.assignments.iter().any(foreign));
+    let by_row = !clauses.assignments.is_empty() && (several || varies || clauses.assignments.iter().any(foreign));
     let changed = |one: &Assignment<'_>| assigned_source(one, facts);
     // Whether the old or the new value is meant depends on the form of the statement and on the server.
     let again = |one: &Assignment<'_>, column: &ColumnUse<'_>| {

@@ -227,7 +227,7 @@ fn set(words: &mut Words, world: &World, random: &mut Random) -> &'static str {
 }
 
 /// Columns of no key.
-fn plain(table: &Table) -> Vec<usize> {
+pub(super) fn plain(table: &Table) -> Vec<usize> {
     let is_key = |column: &usize| table.primary.contains(column) || table.shard_key.contains(column);
     (0..table.columns.len()).filter(|column| !is_key(column)).collect()
 }

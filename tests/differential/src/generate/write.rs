@@ -1,7 +1,7 @@
 //! Statements that write.
 
 use super::condition::{Source, Words, condition};
-use super::gathered;
+use super::gathered::{self, plain};
 use super::random::Random;
 use super::select::Made;
 use super::world::{Kind, Table, World};
@@ -189,7 +189,13 @@ fn several_tables(mut words: Words, world: &World, random: &mut Random) -> Made 
     let on = if one.group == other.group { "x.k = y.k".to_owned() } else { "x.c0 = y.k".to_owned() };
     if random.chance(50) {
         let literal = Kind::Int { unsigned: false }.literal(random);
-        words.put(format!("UPDATE {} AS x JOIN {} AS y ON {on} SET x.c0 = {literal} WHERE ", one.name, other.name));
+        words.put(format!("UPDATE {} AS x JOIN {} AS y ON {on} SET x.c0 = {literal}", one.name, other.name));
+        if one.name != other.name && random.chance(50) {
+            let column = *random.pick(&plain(other));
+            let value = other.columns[column].kind.literal(random);
+            words.put(format!(", {} = {value}", sources[1].column(column)));
+        }
+        words.put(" WHERE ");
     } else {
         let which = random.pick(&["x", "x, y"]);
         words.put(format!("DELETE {which} FROM {} AS x JOIN {} AS y ON {on} WHERE ", one.name, other.name));
