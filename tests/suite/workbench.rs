@@ -1,10 +1,12 @@
-//! Statements whose rows are gathered on one server: what becomes of them when something ends them, and that nothing of them stays.
+//! Statements whose rows are gathered on one server, and locks on tables of several: what becomes of them when something ends them, and
+//! that nothing of them stays.
 //!
 //! Each test ends with a look at the servers: no temporary table, no open transaction.
 
 mod bounds;
 mod cursors;
 mod kills;
+mod locks;
 mod lost;
 mod rights;
 
@@ -54,7 +56,7 @@ type Settings = &'static [(&'static str, &'static str)];
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
     let held = std::sync::Arc::new(Held::new(Shards::start));
-    let shared = [kills::CASES, bounds::CASES, cursors::CASES, rights::CASES];
+    let shared = [kills::CASES, locks::CASES, bounds::CASES, cursors::CASES, rights::CASES];
     for (word, settings, case) in shared.into_iter().flatten() {
         let held = held.clone();
         tests.add_for_weir(&format!("workbench::{word}"), move |lab: &Lab, flavor| {

@@ -4,7 +4,7 @@ use weir_catalog::{Catalog, ShardId};
 
 use crate::{
     Combine, Compare, Comparison, Computed, ComputedColumn, Condition, Fold, Grouped, InformationQuery, Merge, Plan,
-    Read, Resolve, Returns, Route, RowSource, SortKey, Union, Workbench, Write, WriteKind,
+    Read, Resolve, Returns, Route, RowSource, ShardLocks, SortKey, Union, Workbench, Write, WriteKind,
 };
 
 /// A row: what, and how it is.
@@ -26,6 +26,7 @@ pub fn rows(plan: &Plan, catalog: &Catalog) -> Vec<Row> {
         Plan::Write(write) => rows.write(write),
         Plan::Define => rows.add("kind", "definition"),
         Plan::Show => rows.add("kind", "about logical tables"),
+        Plan::Lock(locks) => rows.locks(locks),
         Plan::InformationSchema(inform) => rows.inform(inform),
     }
     rows.rows
@@ -65,6 +66,15 @@ impl Rows<'_> {
             }
         }
         self.add("why", &*inform.reason);
+    }
+
+    fn locks(&mut self, locks: &ShardLocks) {
+        self.add("kind", "locks");
+        for (shard, text) in &locks.texts {
+            self.add("shards", self.shards(&[*shard]));
+            self.add("text", String::from_utf8_lossy(text));
+        }
+        self.add("why", "what it locks is on these shards, locked one after another");
     }
 
     fn route(&mut self, route: &Route) {

@@ -36,8 +36,19 @@ pub enum Plan {
     Define,
     /// It tells about logical tables, or administers them: SHOW, DESCRIBE, ANALYZE, CHECKSUM and the like.
     Show,
+    /// It locks tables of several shards.
+    Lock(ShardLocks),
     /// It reads `information_schema`, of which one server has a part only.
     InformationSchema(InformationQuery),
+}
+
+/// LOCK TABLES on several shards.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShardLocks {
+    /// What each shard is asked, in the order in which all sessions take locks.
+    pub texts: Vec<(ShardId, Vec<u8>)>,
+    /// It says how long it waits.
+    pub waits: bool,
 }
 
 /// A query over `information_schema`: other shards are asked for what is missing, and it runs on one with that put into its text.

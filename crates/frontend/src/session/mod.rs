@@ -93,6 +93,8 @@ pub(crate) struct Session {
     ignores_locks: bool,
     /// Its transaction, as far as it is more than the server's own.
     transaction: transaction::Transaction,
+    /// The tables that it has locked.
+    table_locks: transaction::table_locks::TableLocks,
     /// Where the statement at hand runs.
     target: route::Target,
     /// A KILL QUERY was sent to the session's connection, and may hit whatever runs there next.

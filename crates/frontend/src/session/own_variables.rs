@@ -11,7 +11,7 @@ use super::Session;
 
 const PREFIX: &str = "weir_";
 /// Values of `weir_lock_tables`.
-const REFUSE: &str = "refuse";
+const TAKE: &str = "take";
 const IGNORE: &str = "ignore";
 
 /// One of them.
@@ -94,7 +94,7 @@ impl Session {
         let cell = match own {
             Own::Consistency => Some(self.level.name().as_bytes().to_vec()),
             Own::Shard => self.chosen_shard.map(|shard| self.name_of_shard(shard).into_bytes()),
-            Own::LockTables => Some(if self.ignores_locks { IGNORE } else { REFUSE }.as_bytes().to_vec()),
+            Own::LockTables => Some(if self.ignores_locks { IGNORE } else { TAKE }.as_bytes().to_vec()),
         };
         self.result_here(&ResultSet { columns: vec![Column::text(&name)], rows: vec![vec![cell]] });
         Ok(())
@@ -109,8 +109,8 @@ impl Session {
             }
             (Own::LockTables, None) => self.ignores_locks = false,
             (Own::LockTables, Some(word)) => {
-                let found = [REFUSE, IGNORE].into_iter().find(|known| word.eq_ignore_ascii_case(known));
-                let found = found.ok_or_else(|| own.refused(word, &[REFUSE, IGNORE]))?;
+                let found = [TAKE, IGNORE].into_iter().find(|known| word.eq_ignore_ascii_case(known));
+                let found = found.ok_or_else(|| own.refused(word, &[TAKE, IGNORE]))?;
                 self.ignores_locks = found == IGNORE;
             }
             (Own::Shard, None) => self.chosen_shard = None,
@@ -221,7 +221,7 @@ mod tests {
             if let ("DEFAULT", _) | (_, Own::Shard) = (&value[..], own) {
                 continue;
             }
-            let known = value.parse::<Level>().is_ok() || [REFUSE, IGNORE].contains(&&value[..]);
+            let known = value.parse::<Level>().is_ok() || [TAKE, IGNORE].contains(&&value[..]);
             assert!(known, "{text}");
         }
     }

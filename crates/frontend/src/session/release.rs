@@ -25,6 +25,7 @@ impl Session {
             self.confirm_queued_state().await?;
         }
         self.keep_or_release().await;
+        self.has_lost_locks()?;
         self.defining = None;
         self.release_permit();
         Ok(())

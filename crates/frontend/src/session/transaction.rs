@@ -11,6 +11,7 @@ pub(super) mod lease;
 mod participants;
 mod savepoints;
 mod snapshot;
+pub(super) mod table_locks;
 
 use weir_admin::sessions::Interrupt;
 use weir_backend::Lease;
@@ -164,7 +165,9 @@ impl Session {
     /// Whether the statement at hand, which is for another shard than that of the session's connection, can take that shard into the
     /// transaction.
     pub(super) fn may_change_shard(&self) -> bool {
-        self.has_open_transaction() && (self.state.pins - HARMLESS).is_empty() && !self.state.has_busy_statements()
+        let in_transaction =
+            self.has_open_transaction() && (self.state.pins - HARMLESS).is_empty() && !self.state.has_busy_statements();
+        in_transaction || self.may_change_locked_shard()
     }
 
     /// The transaction is over.
@@ -196,6 +199,9 @@ impl Session {
     ) -> Result<(), Stopped> {
         if self.current.server.shard == shard && self.current.lease.is_some() {
             return Ok(());
+        }
+        if self.has_table_locks() {
+            return self.enter_locked_shard(shard).await;
         }
         self.learn_values_left().await?;
         let mut entered = match self.take_parked(shard) {
@@ -378,6 +384,7 @@ impl Session {
         let mut parked = std::mem::take(&mut self.transaction.parked);
         let kept = self.transaction.kept.take().map(|(_, lease)| lease);
         self.forget_transaction();
-        parked.iter_mut().filter_map(|part| part.participant.lease.take()).chain(kept).collect()
+        let locked = self.leave_locked();
+        parked.iter_mut().filter_map(|part| part.participant.lease.take()).chain(kept).chain(locked).collect()
     }
 }

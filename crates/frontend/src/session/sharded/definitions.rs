@@ -58,6 +58,9 @@ impl Session {
             Err(failure) => return Box::pin(self.define_filled(sharding, asked, &wanted, failure)).await,
             Ok(intent) => intent,
         };
+        if intent.is_some() && self.has_table_locks() {
+            return Err(under_locks().into());
+        }
         let outcome = match intent {
             Some(intent) => self.define_as_intended(sharding, asked, &wanted, intent).await?,
             None => None,
@@ -182,6 +185,9 @@ impl Session {
         let mut leased = match (statement.kind, reads) {
             // It reads rows, as the session's transaction sees them.
             (_, true) => self.leases_for(&shards, false).await?,
+            (StatementKind::TableUpkeep(_) | StatementKind::Flush(_), false) if self.has_table_locks() => {
+                return Err(under_locks().into());
+            }
             (StatementKind::TableUpkeep(_) | StatementKind::Flush(_), false) => {
                 self.commit_for_definition().await?;
                 self.leases_outside(&shards).await?
@@ -229,6 +235,14 @@ impl Session {
             )),
         }
     }
+}
+
+/// What runs on connections of its own would wait there for the session's locks.
+fn under_locks() -> Failure {
+    not_supported(
+        "This statement about sharded tables while the session has locked tables: it runs on connections of its own, which would wait for \
+         these locks. UNLOCK TABLES first; to load a dump, SET weir_lock_tables = 'ignore'",
+    )
 }
 
 /// The database that a statement drops. MariaDB's CREATE OR REPLACE DATABASE does too.

@@ -118,6 +118,7 @@ impl Session {
                 self.write_shards(sharding, statement, &write, changed).await
             }
             Plan::Define => self.define(sharding, statement).await,
+            Plan::Lock(locks) => self.lock_tables(statement, &locks).await,
             Plan::Show => self.run_show(sharding, statement).await,
             Plan::InformationSchema(inform) => self.run_information_schema(sharding, statement, &inform).await,
         }
@@ -166,7 +167,8 @@ fn limited(statement: &Statement<'_>, plan: Plan, limit: &str) -> Result<Plan, F
         })
         | Plan::Home
         | Plan::Route(_)
-        | Plan::Define => Ok(plan),
+        | Plan::Define
+        | Plan::Lock(_) => Ok(plan),
         _ => Err(not_supported(
             "sql_select_limit would cut what each shard gives to this statement: SET sql_select_limit = DEFAULT, and use LIMIT",
         )),
@@ -182,7 +184,9 @@ fn not_by_sql_prepare(plan: &Plan) -> Option<&'static str> {
         Plan::Computed(_) => {
             Some("EXECUTE … USING of expressions over the groups of several shards: send it as a text of its own")
         }
-        Plan::Define | Plan::Show => Some("EXECUTE … USING of such a statement: send it as a text of its own"),
+        Plan::Define | Plan::Show | Plan::Lock(_) => {
+            Some("EXECUTE … USING of such a statement: send it as a text of its own")
+        }
         _ => None,
     }
 }

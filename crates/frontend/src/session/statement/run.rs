@@ -56,6 +56,7 @@ impl Session {
 
     /// The course of a statement. `planned`: the same with the text that shards plan.
     async fn course(&mut self, statement: &Statement<'_>, planned: &Statement<'_>) -> Result<Course, Stopped> {
+        self.heed_table_locks(statement).await?;
         let prepared = |name: &str| self.state.sql_prepared.contains_key(name);
         let savepoint = |name: &[u8]| self.transaction.has_savepoint(name);
         let names = Names { prepared: &prepared, savepoint: &savepoint };
@@ -73,6 +74,9 @@ impl Session {
             true => self.plan_statement(planned).await?,
             false => Plan::Home,
         };
+        if !matches!(plan, Plan::Lock(_)) {
+            self.prepare_locks(statement).await;
+        }
         Ok(decide::by_plan(statement, &self.facts(statement), plan))
     }
 

@@ -1,7 +1,8 @@
 //! The session's permit to have connections to several shards ([`weir_backend::admission`]).
 //!
 //! What must always hold: over several shards, a session has a permit before a transaction's first connection, and one for several
-//! shards before it waits for a connection while it has another. It has none once no transaction is open and the statement is over.
+//! shards before it waits for a connection while it has another. It has none once no transaction is open, no tables of several shards
+//! are locked, and the statement is over.
 
 use weir_backend::Admission;
 use weir_backend::admission::AdmissionPermit;
@@ -76,9 +77,9 @@ impl Session {
         })
     }
 
-    /// After a statement: the permit is given up, unless a transaction is open.
+    /// After a statement: the permit is given up, unless a transaction is open, or tables of several shards are locked.
     pub(in crate::session) fn release_permit(&mut self) {
-        if !self.state.status.contains(StatusFlags::IN_TRANS) {
+        if !self.state.status.contains(StatusFlags::IN_TRANS) && !self.table_locks.on_several_shards() {
             self.transaction.permit = None;
         }
     }

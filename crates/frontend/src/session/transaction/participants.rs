@@ -25,20 +25,22 @@ pub(in super::super) struct StatementLeases {
     pub(in super::super) parts: Vec<ShardLease>,
     /// The replicas among them, by their shards.
     pub(in super::super) readers: Vec<(usize, Reader)>,
-    how: How,
+    pub(super) how: How,
     /// Their clocks stand.
-    stopped: bool,
-    _shown: Vec<Shown>,
+    pub(super) stopped: bool,
+    pub(super) _shown: Vec<Shown>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum How {
+pub(super) enum How {
     /// Without a transaction.
     Alone,
     /// In a transaction that ends with the statement.
     Implicit,
     /// In the session's, or in the statement's while it goes on.
     Within,
+    /// Without a transaction, on connections that have the session's table locks.
+    Locked,
 }
 
 impl Session {
@@ -49,6 +51,9 @@ impl Session {
         shards: &[usize],
         writes: bool,
     ) -> Result<StatementLeases, Stopped> {
+        if self.has_table_locks() {
+            return self.leases_locked(shards, writes).await;
+        }
         let how = match (self.transaction.of_statement, self.is_or_begins_transaction(), writes && shards.len() > 1) {
             (true, ..) if writes => How::Implicit,
             (true, ..) | (_, true, _) => How::Within,
@@ -56,7 +61,7 @@ impl Session {
             (_, false, false) => How::Alone,
         };
         match how {
-            How::Alone => self.leases_outside(shards).await,
+            How::Alone | How::Locked => self.leases_outside(shards).await,
             How::Within | How::Implicit => self.leases_within(shards, how, writes).await,
         }
     }
@@ -64,6 +69,10 @@ impl Session {
     /// The same for what a statement reads before it writes: without the session's transaction it begins its own, in which it goes on.
     /// To be ended by [`Session::end_statement`].
     pub(in super::super) async fn leases_to_begin(&mut self, shards: &[usize]) -> Result<StatementLeases, Stopped> {
+        if self.has_table_locks() {
+            // Nobody else changes what is locked.
+            return self.leases_locked(shards, false).await;
+        }
         self.transaction.of_statement |= !self.is_or_begins_transaction();
         self.leases_within(shards, How::Within, false).await
     }
@@ -178,7 +187,7 @@ impl Session {
     }
 
     /// What the session has set since they joined.
-    async fn bring_up_to_date(&mut self, parts: &mut StatementLeases) -> Result<(), Stopped> {
+    pub(super) async fn bring_up_to_date(&mut self, parts: &mut StatementLeases) -> Result<(), Stopped> {
         let profile = self.state.profile.clone();
         let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);
         for part in &mut parts.parts {
@@ -328,6 +337,10 @@ impl Session {
         match (parts.how, failed) {
             (How::Alone, None) => Ok(()),
             (How::Alone, Some(failure)) => Err(failure.into()),
+            (How::Locked, failed) => {
+                self.put_back_locked(&mut parts);
+                failed.map_or(Ok(()), |failure| Err(failure.into()))
+            }
             (How::Implicit, None) => {
                 self.put_back(&mut parts);
                 self.commit_participants().await
@@ -354,7 +367,9 @@ impl Session {
         failure: Failure,
     ) -> Result<(), Stopped> {
         parts.let_clocks_go_on().await;
-        if parts.how != How::Alone {
+        if parts.how == How::Locked {
+            self.put_back_locked(&mut parts);
+        } else if parts.how != How::Alone {
             self.put_back(&mut parts);
             self.end_participants(false).await;
         }
