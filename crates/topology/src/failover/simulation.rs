@@ -516,7 +516,7 @@ fn run(seed: u64) -> Result<(), String> {
 fn nothing_acknowledged_is_lost_and_there_is_always_one_writer_again() {
     let from_environment = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let (first, count) =
-        (from_environment("WEIR_SEED").unwrap_or(1), from_environment("WEIR_HISTORIES").unwrap_or(1500));
+        (from_environment("WEIR_SEED").unwrap_or(1), from_environment("WEIR_HISTORIES").unwrap_or(600));
     for seed in first..first + count {
         if let Err(why) = run(seed) {
             panic!("history {seed} (WEIR_SEED={seed} WEIR_HISTORIES=1): {why}");
