@@ -284,7 +284,10 @@ fn switchover(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
         let ledger = while_inserting(endpoint, |ledger| {
             let mut admin = connect(endpoint.port, APP, None)?;
             for server in ["replica1", "writer", "replica2"] {
-                admin.query_drop(format!("WEIR SWITCHOVER TO {server}"))?;
+                // A transaction that stays open on a machine that is slow just then makes it wait for the next try.
+                eventually(BOUND, "the writer is changed", || {
+                    run(&mut admin, &format!("WEIR SWITCHOVER TO {server}")).is_ok()
+                })?;
                 expect_equal("the writer", of_server(endpoint, server, "role")?, "writer".into())?;
                 ledger.go_on(20)?;
                 for other in ["writer", "replica1", "replica2"].iter().filter(|other| **other != server) {
@@ -304,7 +307,8 @@ fn switchover(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
         let v = new.query_value(&format!("SELECT v FROM {DATABASE}.counters WHERE id = {id}"))?;
         expect_equal("committed transactions", v, Some(count.to_string()))?;
     }
-    let wrong: Vec<_> = actions(endpoint)?.into_iter().filter(|(_, outcome, _)| outcome != "done").collect();
+    let is_wrong = |outcome: &str| outcome != "done" && !outcome.contains("still open");
+    let wrong: Vec<_> = actions(endpoint)?.into_iter().filter(|(_, outcome, _)| is_wrong(outcome)).collect();
     expect_equal("what went wrong", wrong, Vec::new())
 }
 

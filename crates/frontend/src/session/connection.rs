@@ -57,7 +57,10 @@ impl Session {
 
     /// Has a connection that suits the session and the statement at hand, waiting for one if needed; a kill ends the wait.
     pub(super) async fn have_connection(&mut self) -> Result<(), Stopped> {
-        if self.current.lease.is_some() && self.current.server != self.target.place() && !self.state.is_bound() {
+        // Nothing begins on a writer that is being changed.
+        let is_held = self.current.lease.as_ref().is_some_and(|lease| lease.server.held().is_some());
+        let is_elsewhere = self.current.server != self.target.place();
+        if self.current.lease.is_some() && (is_elsewhere || is_held) && !self.state.is_bound() {
             self.leave_connection().await;
         }
         self.have_permit_to_begin().await?;

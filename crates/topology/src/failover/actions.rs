@@ -268,8 +268,16 @@ pub(super) async fn switch_over<H: Hands>(
             return Err(ActionError::Refused("another Weir is changing this group's writer".to_owned()));
         }
     }
-    drain(hands, scene, progress).await?;
-    hands.set_read_only(old, true).await.map_err(scene.step("refusing writes", old))?;
+    loop {
+        drain(hands, scene, progress).await?;
+        hands.set_read_only(old, true).await.map_err(scene.step("refusing writes", old))?;
+        // One that began in between could not be committed any more.
+        let open = hands.open_transactions(old).await.map_err(scene.step("asking for open transactions", old))?;
+        if open.is_empty() {
+            break;
+        }
+        hands.set_read_only(old, false).await.map_err(scene.step("taking writes again", old))?;
+    }
     progress.note(format!("'{}' refuses writes", scene.names[old]));
     match catch_up(hands, scene, new).await {
         Ok(()) => progress.note(format!("'{}' has all that '{}' had", scene.names[new], scene.names[old])),
@@ -288,14 +296,16 @@ pub(super) async fn drain<H: Hands>(hands: &mut H, scene: &Scene, progress: &mut
     let mut waited = Duration::ZERO;
     loop {
         let open = hands.open_transactions(old).await.map_err(scene.step("asking for open transactions", old))?;
-        if open == 0 {
+        let Some(first) = open.first() else {
             progress.note(format!("no transaction is open on '{}'", scene.names[old]));
             return Ok(());
-        }
+        };
         if waited >= scene.drain {
             return Err(ActionError::Refused(format!(
-                "{open} transactions are still open on '{}' after {:?}; try again, or end them (SHOW PROCESSLIST there)",
-                scene.names[old], scene.drain
+                "{} transactions are still open on '{}' after {:?} ({first}); try again, or end them there (KILL)",
+                open.len(),
+                scene.names[old],
+                scene.drain
             )));
         }
         hands.pause(DRAIN_PAUSE).await;

@@ -36,8 +36,8 @@ pub(super) trait Hands: Send {
         position: &Position,
         bound: Duration,
     ) -> impl Future<Output = Result<bool, Failure>> + Send;
-    /// How many transactions are open there.
-    fn open_transactions(&mut self, server: usize) -> impl Future<Output = Result<u64, Failure>> + Send;
+    /// The transactions that are open there, in words; none if it is empty.
+    fn open_transactions(&mut self, server: usize) -> impl Future<Output = Result<Vec<String>, Failure>> + Send;
     /// It refuses writes, of everybody, or takes them.
     fn set_read_only(&mut self, server: usize, on: bool) -> impl Future<Output = Result<(), Failure>> + Send;
     /// It follows nobody any more, and commits as the writer of its group does.

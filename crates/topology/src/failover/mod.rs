@@ -214,7 +214,8 @@ impl Failover {
             needed: self.with_sight(decide::needed),
             last_known: view.writer_position.as_ref().map(|position| position.position.clone()),
             max_lost: settings.max_lost,
-            drain: settings.writer_wait.max(Duration::from_secs(1)),
+            // What is held meanwhile must not fail if nothing comes of it.
+            drain: settings.writer_wait / 2,
         }
     }
 

@@ -176,9 +176,11 @@ impl Hands for Servers {
         }
     }
 
-    async fn open_transactions(&mut self, server: usize) -> Result<u64, Failure> {
-        let count = self.value(server, "SELECT COUNT(*) FROM information_schema.innodb_trx").await?;
-        count.parse().map_err(|_| self.unreachable(server, "it did not tell its open transactions"))
+    async fn open_transactions(&mut self, server: usize) -> Result<Vec<String>, Failure> {
+        const OPEN: &str = "SELECT CONCAT('connection ', trx_mysql_thread_id, ', since ', trx_started, ', ', trx_state, ', ', \
+                            trx_rows_modified, ' rows changed') FROM information_schema.innodb_trx";
+        let word = |cell: Option<Vec<u8>>| String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned();
+        Ok(self.run(server, OPEN).await?.into_iter().flatten().map(word).collect())
     }
 
     async fn set_read_only(&mut self, server: usize, on: bool) -> Result<(), Failure> {

@@ -424,8 +424,8 @@ impl Hands for SimulatedHands<'_> {
         self.node(server).map(|node| node.executed.covers(position))
     }
 
-    async fn open_transactions(&mut self, server: usize) -> Result<u64, Failure> {
-        self.node(server).map(|_| 0)
+    async fn open_transactions(&mut self, server: usize) -> Result<Vec<String>, Failure> {
+        self.node(server).map(|_| Vec::new())
     }
 
     async fn set_read_only(&mut self, server: usize, on: bool) -> Result<(), Failure> {

@@ -14,8 +14,7 @@ impl Session {
     pub(in super::super) fn is_in_several_places(&mut self, class: &Class, text: &[u8]) -> bool {
         let several =
             class.kind == TextKind::Multiple && self.key.capabilities.contains(Capabilities::MULTI_STATEMENTS);
-        several && self.table_locks.on_several_shards()
-            || several && self.have_several_places(class, text).unwrap_or(false)
+        several && (self.table_locks.on_several_shards() || self.have_several_places(class, text).unwrap_or(false))
     }
 
     fn have_several_places(&mut self, class: &Class, text: &[u8]) -> Option<bool> {
