@@ -50,8 +50,8 @@ fn an_error_says_what_was_expected_and_what_may_have_been_meant() {
         ),
         (
             "SHOW",
-            "near '': expected CONFIG, DDL, DIGESTS, HOT, POOLS, RULES, SERVERS, SESSIONS, SHARDS, STATUS, TABLES or TRANSACTIONS (WEIR \
-             HELP",
+            "near '': expected CONFIG, DDL, DIGESTS, FAILOVERS, GROUPS, HOT, POOLS, RULES, SERVERS, SESSIONS, SHARDS, \
+             STATUS, TABLES or TRANSACTIONS (WEIR HELP",
         ),
         (
             "SHOW SERVRES now",
