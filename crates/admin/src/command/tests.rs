@@ -55,7 +55,7 @@ fn an_error_says_what_was_expected_and_what_may_have_been_meant() {
         ),
         (
             "SHOW SERVRES now",
-            "near 'SERVRES now': expected CONFIG, DDL, DIGESTS, HOT, POOLS, RULES, SERVERS, SESSIONS, SHARDS, STATUS, TABLES or \
+            "near 'SERVRES now': expected CONFIG, DDL, DIGESTS, FAILOVERS, GROUPS, HOT, POOLS, RULES, SERVERS, SESSIONS, SHARDS, STATUS, TABLES or \
              TRANSACTIONS; did you mean SERVERS?",
         ),
         ("STATSU", "did you mean STATUS?"),
