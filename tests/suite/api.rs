@@ -78,6 +78,7 @@ fn example(name: &str, session: u32) -> Result<Json, Failed> {
         "command" => Ok("SHOW".into()),
         "level" => Ok("info".into()),
         "server" => Ok("writer".into()),
+        "group" => Ok("main".into()),
         "database" => Ok("d".into()),
         "table" => Ok("d.t".into()),
         "mode" => Ok("MERGE".into()),

@@ -72,16 +72,18 @@ fn killed_waiting(shards: &Shards, endpoint: &Endpoint) -> Result<(), Failed> {
 /// The transaction has the second shard's table when the locks of the first are taken, which it wants next: each server has one of them
 /// wait for the other.
 fn crossed(shards: &Shards, endpoint: &Endpoint) -> Result<(), Failed> {
-    let mut transaction = app(endpoint)?;
+    let (mut transaction, mut session) = (app(endpoint)?, app(endpoint)?);
+    for one in [&mut transaction, &mut session] {
+        // The servers of these tests give up after a second.
+        one.query_drop("SET lock_wait_timeout = 1000")?;
+    }
     transaction.query_drop("BEGIN")?;
     let second = row_of(&mut transaction, "s2")?;
     let first = row_of(&mut transaction, "s1")?;
     transaction.query_drop(format!("UPDATE few SET v = v + 1 WHERE id = {second}"))?;
-    let mut session = app(endpoint)?;
     std::thread::scope(|scope| {
         let locking = scope.spawn(move || (run(&mut session, "LOCK TABLES few WRITE"), session));
         let waits = eventually(BOUND, "it waits", || runs(&shards.sites[1].server, "LOCK TABLES `few`"));
-        // The servers would let it wait for a day at least.
         let updated = transaction.query_drop(format!("UPDATE few SET v = v + 1 WHERE id = {first}"));
         let committed = transaction.query_drop("COMMIT");
         let (locked, mut session) = locking.join().map_err(|_| Failed::from("the session panicked"))?;

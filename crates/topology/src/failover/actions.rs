@@ -19,8 +19,9 @@ use crate::settings::Promotion;
 const APPLY_BOUND: Duration = Duration::from_secs(600);
 /// How long each wait is, between two looks at whether to go on.
 const SLICE: Duration = Duration::from_millis(500);
-/// Between two looks at the open transactions of a writer that is to be changed.
-const DRAIN_PAUSE: Duration = Duration::from_millis(5);
+/// Between two looks at the open transactions of a writer that is to be changed. Servers keep what `INNODB_TRX` shows for as long as it is read
+/// again within 100 ms (CACHE_MIN_IDLE_TIME in InnoDB's sources): who asks more often sees what was there at first.
+const DRAIN_PAUSE: Duration = Duration::from_millis(120);
 
 /// Why an action ended before its end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -272,6 +273,7 @@ pub(super) async fn switch_over<H: Hands>(
         drain(hands, scene, progress).await?;
         hands.set_read_only(old, true).await.map_err(scene.step("refusing writes", old))?;
         // One that began in between could not be committed any more.
+        hands.pause(DRAIN_PAUSE).await;
         let open = hands.open_transactions(old).await.map_err(scene.step("asking for open transactions", old))?;
         if open.is_empty() {
             break;
