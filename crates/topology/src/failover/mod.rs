@@ -50,6 +50,9 @@ pub enum FailoverError {
     Action(#[from] ActionError),
 }
 
+/// Why nothing is done about a group whose servers do not follow one another, as far as Weir knows.
+const UNKNOWN_KIND: &str = "Weir does not know how the group replicates: its servers do not follow one another by GTIDs, or Weir's account may not \
+                            ask (docs/groups.md). Change the writer by hand, and use WEIR SET WRITER";
 /// How long a command waits for what is being done already.
 const BUSY_BOUND: Duration = Duration::from_secs(10);
 
@@ -335,8 +338,10 @@ impl Failover {
         let _acting = self.act().await?;
         let view = self.group.view();
         let refused = |why: String| Err(FailoverError::Action(ActionError::Refused(why)));
-        if view.kind != GroupKind::Async {
-            return refused(format!("a group of kind {} chooses its writer itself", view.kind.name()));
+        match view.kind {
+            GroupKind::Async => {}
+            GroupKind::Static => return refused(UNKNOWN_KIND.to_owned()),
+            elects => return refused(format!("a group of kind {} chooses its writer itself", elects.name())),
         }
         if wanted == Some(view.writer) {
             return refused(format!("'{}' is the writer", self.name(view.writer)));
@@ -434,9 +439,7 @@ impl Failover {
         } else if let Some(why) = &self.group.quarantined()[new] {
             why.clone()
         } else if view.kind == GroupKind::Static {
-            "Weir does not know how the group replicates: its servers do not follow one another by GTIDs, or Weir's account may not ask \
-             (docs/groups.md). Change the writer by hand, and use WEIR SET WRITER"
-                .to_owned()
+            UNKNOWN_KIND.to_owned()
         } else if view.kind == GroupKind::Async && self.follows(new) != Follows::Member(scene.writer) {
             "it does not follow the writer".to_owned()
         } else {
