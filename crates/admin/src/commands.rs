@@ -8,11 +8,11 @@ use weir_backend::server::Health;
 use weir_ddl::{attach, hot_tables};
 use weir_exec::hot_rows::HotRows;
 use weir_shards::Sharding;
-use weir_topology::{Failover, Group, Member, SetWriterError, View};
+use weir_topology::{Failover, Group};
 use weir_txn::Coordinator;
+use weir_wire::Failure;
 use weir_wire::error::codes;
 use weir_wire::resultset::{Column, ResultSet};
-use weir_wire::{Failure, Fault};
 
 use crate::answer::{Answer, Table};
 use crate::columns;
@@ -146,7 +146,7 @@ impl Commands {
         }
         match command {
             Command::Status => Ok(self.status()),
-            Command::ShowServers(like) => Ok(filtered(self.server_list(), "server", like)),
+            Command::ShowServers(like) => Ok(filtered(groups::servers(&self.groups), "server", like)),
             Command::ShowSessions(like) => Ok(filtered(self.sessions(), "user", like)),
             Command::ShowPools(like) => Ok(filtered(self.pools(), "server", like)),
             Command::ShowTransactions(like) => Ok(filtered(self.transactions(), "transaction", like)),
@@ -172,7 +172,10 @@ impl Commands {
             Command::Kill { id, why } => self.kill(id, why, caller).map(|()| Answer::Done),
             Command::Reload => self.reload().await,
             Command::SetLogLevel(level) => self.operations()?.set_log_level(&level).map(|()| Answer::Done),
-            Command::SetWriter(server) => self.set_writer(&server, caller).map(|()| Answer::Done),
+            Command::SetWriter(server) => {
+                tracing::info!(server, user = caller.user, "the writer is set by hand");
+                groups::set_writer(&self.groups, &server).map(|()| Answer::Done)
+            }
             Command::ShowGroups(like) => Ok(filtered(groups::groups(self.failovers()), "group", like)),
             Command::ShowFailovers(like) => Ok(filtered(groups::failovers(self.failovers()), "group", like)),
             Command::Switchover { group, server } => {
@@ -322,52 +325,6 @@ impl Commands {
         table
     }
 
-    fn server_list(&self) -> Table {
-        let mut table = Table::new(columns::SERVERS);
-        for group in &self.groups {
-            Self::list_group(&mut table, group);
-        }
-        table
-    }
-
-    fn list_group(table: &mut Table, group: &Group) {
-        let (view, now) = (group.view(), Instant::now());
-        for (index, server) in group.servers.iter().enumerate() {
-            let facts = server.facts();
-            let reason = match &facts.health {
-                Health::Down(why) => why.as_str(),
-                _ => "",
-            };
-            table.push(vec![
-                server.settings.name.as_str().into(),
-                server.settings.address.to_string().into(),
-                view.role(index).name().into(),
-                facts.health.name().into(),
-                group.settings().name.as_str().into(),
-                u64::from(view.members[index].weight).into(),
-                reads(&view, index).into(),
-                view.age(index, now).map(|age| (age.as_secs_f64() * 1000.0).round() / 1000.0).into(),
-                view.members[index].applied.as_ref().map(|position| position.to_string()).into(),
-                facts.identity.as_ref().map(|identity| identity.version.clone()).into(),
-                reason.into(),
-                seconds(Some(facts.since)).into(),
-            ]);
-        }
-    }
-
-    fn set_writer(&self, server: &str, caller: Caller<'_>) -> Result<(), Failure> {
-        tracing::info!(server, user = caller.user, "the writer is set by hand");
-        // Names differ within a configuration. In a group that lacks the server, it is refused as unknown.
-        let group = self.groups.iter().find(|group| group.has(server)).unwrap_or(&self.groups[0]);
-        group.set_writer(server).map_err(|error| {
-            let code = match error {
-                SetWriterError::Unknown(_) => codes::ER_WRONG_ARGUMENTS,
-                SetWriterError::Unfit { .. } => codes::ER_NOT_SUPPORTED_YET,
-            };
-            Failure::new(Fault::Client, code, b"HY000", error.to_string())
-        })
-    }
-
     async fn reload(&self) -> Result<Answer, Failure> {
         let mut table = Table::new(columns::RELOAD);
         for change in self.operations()?.reload().await? {
@@ -477,18 +434,6 @@ impl Commands {
 fn can_write(group: &Group) -> bool {
     let is_up = |server: &Server| server.facts().health == Health::Up;
     !group.servers.is_empty() && is_up(&group.writer()) && group.view().writer_unusable.is_none()
-}
-
-/// Whether reads are sent to a server.
-fn reads(view: &View, index: usize) -> String {
-    match &view.members[index] {
-        Member { unusable: Some(why), .. } => format!("no: {why}"),
-        Member { weight: 0, .. } if index == view.writer && !view.has_readers => {
-            "yes: no replica takes reads".to_owned()
-        }
-        Member { weight: 0, .. } => "no: its weight is 0".to_owned(),
-        _ => "yes".to_owned(),
-    }
 }
 
 fn admin_needed() -> Failure {

@@ -1,18 +1,65 @@
-//! `SHOW GROUPS`, `SHOW FAILOVERS`, and the commands that change a group's writer.
+//! The groups and their servers as tables (`SHOW SERVERS`, `SHOW GROUPS`, `SHOW FAILOVERS`), and what the commands that change a group's writer
+//! need.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use weir_backend::server::Health;
-use weir_backend::standing::{GroupMember, SemiSync, Standing};
+use weir_backend::standing::{SemiSync, Standing};
 use weir_topology::failover::FailoverError;
-use weir_topology::{Failover, GroupKind};
+use weir_topology::{Failover, Group, GroupKind, Member, SetWriterError, View};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
 use crate::answer::{Table, Value};
 use crate::columns;
 use crate::shown::rfc3339;
+
+/// `SHOW SERVERS`
+pub(crate) fn servers(groups: &[Arc<Group>]) -> Table {
+    let mut table = Table::new(columns::SERVERS);
+    for group in groups {
+        list_servers(&mut table, group);
+    }
+    table
+}
+
+fn list_servers(table: &mut Table, group: &Group) {
+    let (view, now) = (group.view(), Instant::now());
+    for (index, server) in group.servers.iter().enumerate() {
+        let facts = server.facts();
+        let reason = match &facts.health {
+            Health::Down(why) => why.as_str(),
+            _ => "",
+        };
+        table.push(vec![
+            server.settings.name.as_str().into(),
+            server.settings.address.to_string().into(),
+            view.role(index).name().into(),
+            facts.health.name().into(),
+            group.settings().name.as_str().into(),
+            u64::from(view.members[index].weight).into(),
+            reads(&view, index).into(),
+            view.age(index, now).map(|age| (age.as_secs_f64() * 1000.0).round() / 1000.0).into(),
+            view.members[index].applied.as_ref().map(|position| position.to_string()).into(),
+            facts.identity.as_ref().map(|identity| identity.version.clone()).into(),
+            reason.into(),
+            facts.since.elapsed().as_secs().into(),
+        ]);
+    }
+}
+
+/// Whether reads are sent to a server.
+fn reads(view: &View, index: usize) -> String {
+    match &view.members[index] {
+        Member { unusable: Some(why), .. } => format!("no: {why}"),
+        Member { weight: 0, .. } if index == view.writer && !view.has_readers => {
+            "yes: no replica takes reads".to_owned()
+        }
+        Member { weight: 0, .. } => "no: its weight is 0".to_owned(),
+        _ => "yes".to_owned(),
+    }
+}
 
 /// `SHOW GROUPS`: a row for each server.
 pub(crate) fn groups(failovers: &[Arc<Failover>]) -> Table {
@@ -70,10 +117,7 @@ fn state(kind: GroupKind, health: &Health, standing: Option<&Standing>, quaranti
         return format!("{}{apart}", galera.state);
     }
     if kind == GroupKind::GroupReplication {
-        let view = standing.group_replication.as_ref();
-        let own = |member: &&GroupMember| Some(&member.uuid) == standing.uuid.as_ref();
-        let member = view.and_then(|view| view.members.iter().find(own));
-        return member.map_or("OFFLINE", |member| member.state.name()).to_owned();
+        return standing.own_member().map_or("OFFLINE", |member| member.state.name()).to_owned();
     }
     match &standing.source {
         Some(source) if source.receives && source.applies => "replicating".to_owned(),
@@ -193,4 +237,20 @@ pub(crate) fn failure(error: FailoverError) -> Failure {
         FailoverError::Busy | FailoverError::Action(_) => codes::ER_NOT_SUPPORTED_YET,
     };
     Failure::new(Fault::Client, code, b"HY000", error.to_string())
+}
+
+/// `SET WRITER`
+///
+/// # Errors
+/// 1210 for an unknown server, 1235 for one that can't be the writer.
+pub(crate) fn set_writer(groups: &[Arc<Group>], server: &str) -> Result<(), Failure> {
+    // Names differ within a configuration. In a group that lacks the server, it is refused as unknown.
+    let group = groups.iter().find(|group| group.has(server)).unwrap_or(&groups[0]);
+    group.set_writer(server).map_err(|error| {
+        let code = match error {
+            SetWriterError::Unknown(_) => codes::ER_WRONG_ARGUMENTS,
+            SetWriterError::Unfit { .. } => codes::ER_NOT_SUPPORTED_YET,
+        };
+        Failure::new(Fault::Client, code, b"HY000", error.to_string())
+    })
 }

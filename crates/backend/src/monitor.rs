@@ -29,7 +29,6 @@ use crate::connection::OwnReply;
 use crate::gtid::Position;
 use crate::pulse::SLOW_BEAT;
 use crate::server::{Health, Identity, Observation, Server};
-use crate::standing::STANDING_INTERVAL;
 
 /// How a server is watched.
 #[derive(Debug, Clone)]
@@ -227,7 +226,7 @@ async fn check(
 
 /// What is asked less often, or of some servers only. `anew`: the server may be another one than before.
 async fn look_further(server: &Server, probe: &mut Probe, accounts: &mut Accounts, anew: bool) -> Result<(), Failure> {
-    let recent = server.standing().is_some_and(|standing| standing.asked.elapsed() < STANDING_INTERVAL);
+    let recent = server.standing().is_some_and(|standing| standing.asked.elapsed() < standing::INTERVAL);
     if server.settings.track_gtids && (anew || !recent) {
         server.set_standing(probe.standing().await?);
     }

@@ -162,5 +162,10 @@ pub struct Standing {
     pub galera: Option<Galera>,
 }
 
-/// How often a server is asked at most.
-pub(crate) const STANDING_INTERVAL: std::time::Duration = std::time::Duration::from_millis(400);
+impl Standing {
+    /// What its own view of its Group Replication group says of it.
+    pub fn own_member(&self) -> Option<&GroupMember> {
+        let uuid = self.uuid.as_deref()?;
+        self.group_replication.as_ref()?.members.iter().find(|member| member.uuid == uuid)
+    }
+}

@@ -3,7 +3,7 @@
 //! What must always hold: only the word of a member that sees more than half of its group counts. A member of a minority calls itself PRIMARY,
 //! and Synced, as well; writes that it is sent block, or are refused.
 
-use weir_backend::standing::{GroupMember, GroupReplication, MemberState};
+use weir_backend::standing::{GroupReplication, MemberState};
 
 use crate::kind::GroupKind;
 use crate::roles::Fact;
@@ -57,15 +57,14 @@ fn majority_view(facts: &[Fact]) -> Option<&GroupReplication> {
     let view_of = |fact: &'_ Fact| -> bool {
         let Some(standing) = fact.standing.as_ref().filter(|_| fact.up) else { return false };
         let Some(view) = &standing.group_replication else { return false };
-        let own = |member: &&GroupMember| Some(&member.uuid) == standing.uuid.as_ref();
-        view.members.iter().find(own).is_some_and(|own| own.state == MemberState::Online) && has_majority(view)
+        standing.own_member().is_some_and(|own| own.state == MemberState::Online) && has_majority(view)
     };
     let latest = facts.iter().filter(|fact| view_of(fact)).filter_map(|fact| fact.standing.as_ref());
     latest.max_by_key(|standing| standing.asked)?.group_replication.as_ref()
 }
 
 /// Whether more than half of the members that a view has are heard of.
-pub(crate) fn has_majority(view: &GroupReplication) -> bool {
+fn has_majority(view: &GroupReplication) -> bool {
     let heard_of = view.members.iter().filter(|member| member.state != MemberState::Unreachable).count();
     heard_of * 2 > view.members.len()
 }

@@ -9,7 +9,6 @@ use weir_backend::Server;
 use weir_backend::server::Health;
 
 use crate::history::History;
-use crate::kind::GroupKind;
 use crate::roles::{Fact, State, decide, takes_writes};
 use crate::settings::{GroupSettings, MemberSettings, Promotion};
 use crate::view::{Member, Role, View};
@@ -243,7 +242,7 @@ impl Group {
         }
         self.tell(&before, &view);
         // A member of a minority would keep whoever writes there waiting, without an answer.
-        if elects(&view) {
+        if view.kind.elects() {
             for (index, server) in self.servers.iter().enumerate() {
                 let alone = index == view.writer && facts[index].up && view.writer_unusable.is_some();
                 server.fence(view.writer_unusable.clone().filter(|_| alone));
@@ -282,9 +281,4 @@ impl Group {
             self.look(Instant::now());
         }
     }
-}
-
-/// Whether the servers elect who writes.
-fn elects(view: &View) -> bool {
-    matches!(view.kind, GroupKind::GroupReplication | GroupKind::Galera)
 }

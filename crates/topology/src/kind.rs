@@ -19,6 +19,11 @@ pub enum GroupKind {
 }
 
 impl GroupKind {
+    /// Whether the servers agree among themselves on who takes writes.
+    pub fn elects(self) -> bool {
+        matches!(self, GroupKind::GroupReplication | GroupKind::Galera)
+    }
+
     /// The word of the configuration and of `WEIR SHOW GROUPS`.
     pub fn name(self) -> &'static str {
         match self {

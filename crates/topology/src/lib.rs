@@ -10,6 +10,8 @@
 pub mod choose;
 mod elected;
 pub mod failover;
+#[cfg(test)]
+mod fixtures;
 mod group;
 mod history;
 pub mod kind;

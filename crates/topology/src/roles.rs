@@ -92,7 +92,7 @@ pub fn decide(facts: &[Fact], state: &mut State, settings: &GroupSettings, now: 
     state.kind = kind::found(facts).or(state.kind);
     let kind = settings.kind.or(state.kind).unwrap_or_default();
     let parts = elected::parts(kind, facts);
-    let elects = matches!(kind, GroupKind::GroupReplication | GroupKind::Galera);
+    let elects = kind.elects();
     match elects {
         true => follow_election(&parts, facts, state),
         false => follow_promotion(facts, state),

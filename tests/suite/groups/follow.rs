@@ -364,8 +364,8 @@ fn bounded_loss(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed>
     })?;
     expect_equal("the writer stays", of_server(endpoint, "writer", "role")?, "writer".into())?;
     let mut admin = connect(endpoint.port, APP, None)?;
-    eventually(BOUND, "it is replaced by hand", || run(&mut admin, "WEIR FAILOVER TO replica2").is_ok())?;
-    expect_equal("the new writer", of_server(endpoint, "replica2", "role")?, "writer".into())?;
+    eventually(BOUND, "it is replaced by hand", || run(&mut admin, "WEIR FAILOVER").is_ok())?;
+    expect_equal("the new writer", of_server(endpoint, "replica1", "role")?, "writer".into())?;
     let lost = actions(endpoint)?.into_iter().find(|(action, outcome, _)| action == "failover" && outcome == "done");
     let (_, _, lost) = lost.ok_or("no failover is on record")?;
     expect_equal(&format!("what is lost: {lost}"), lost.starts_with("1: "), true)?;
@@ -378,7 +378,7 @@ fn bounded_loss(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed>
     for _ in 0..20 {
         expect_equal("what was lost is not shown", value(&mut client, "SELECT COUNT(*) FROM kept")?, "0".into())?;
     }
-    until_state(endpoint, "replica1", "replicating")
+    until_state(endpoint, "replica2", "replicating")
 }
 
 fn by_command(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
@@ -396,10 +396,11 @@ fn by_command(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
             client.query_drop("UPDATE counters SET v = 5 WHERE id = 30")
         });
         std::thread::sleep(Duration::from_millis(50));
-        eventually(BOUND, "it is replaced", || run(&mut admin, "WEIR FAILOVER").is_ok())?;
+        eventually(BOUND, "it is replaced", || run(&mut admin, "WEIR FAILOVER GROUP main TO replica2").is_ok())?;
         write.join().map_err(|_| "a client panicked")??;
         Ok::<(), Failed>(())
     })?;
+    expect_equal("the new writer", of_server(endpoint, "replica2", "role")?, "writer".into())?;
     let v = writer(site, endpoint)?.query_value(&format!("SELECT v FROM {DATABASE}.counters WHERE id = 30"))?;
     expect_equal("the write that waited", v, Some("5".into()))
 }

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
@@ -12,6 +12,9 @@ use weir_wire::{Failure, Fault};
 use super::{Probe, lost, text};
 use crate::gtid::Position;
 use crate::standing::{Galera, GroupMember, GroupReplication, MemberState, SemiSync, Source, Standing};
+
+/// How often a server is asked at most.
+pub(super) const INTERVAL: Duration = Duration::from_millis(400);
 
 /// A row by the names of its columns, in MySQL's present words; NULL is an empty text.
 pub(super) type Record = HashMap<String, String>;

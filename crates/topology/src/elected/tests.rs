@@ -1,43 +1,15 @@
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weir_backend::Standing;
-use weir_backend::standing::{Galera, SemiSync};
+use weir_backend::standing::{Galera, GroupMember};
 
 use super::*;
+use crate::fixtures::{self, with};
 use crate::settings::Promotion;
 
 fn fact(uuid: &str, up: bool, asked: Instant) -> Fact {
-    let standing = Standing {
-        asked,
-        uuid: Some(uuid.to_owned()),
-        report_host: None,
-        port: 3306,
-        source: None,
-        source_unknown: None,
-        semi_sync: SemiSync::default(),
-        group_replication: None,
-        galera: None,
-    };
-    Fact {
-        weight: None,
-        up,
-        known: true,
-        why_down: String::new(),
-        down_for: Duration::ZERO,
-        same_kind: true,
-        observation: None,
-        as_of: None,
-        standing: Some(Arc::new(standing)),
-        promotion: Promotion::Neutral,
-    }
-}
-
-fn with(mut fact: Fact, change: impl FnOnce(&mut Standing)) -> Fact {
-    let mut standing = fact.standing.as_deref().expect("it has one").clone();
-    change(&mut standing);
-    fact.standing = Some(Arc::new(standing));
-    fact
+    let standing = Standing { uuid: Some(uuid.to_owned()), ..fixtures::standing(asked) };
+    Fact { up, ..fixtures::fact(None, Some(standing)) }
 }
 
 /// A view: each member's letter is its server, in upper case if it is a primary, behind `?` if it can't be heard and `!` if it is recovering.

@@ -23,12 +23,18 @@ const SLICE: Duration = Duration::from_millis(500);
 /// again within 100 ms (CACHE_MIN_IDLE_TIME in InnoDB's sources): who asks more often sees what was there at first.
 const DRAIN_PAUSE: Duration = Duration::from_millis(120);
 
+/// How often a writer is made to refuse writes in vain, because a transaction has begun at that moment.
+const CLOSE_ATTEMPTS: usize = 3;
+
 /// Why an action ended before its end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ActionError {
     /// It is not done, and nothing was changed.
     #[error("{0}")]
     Refused(String),
+    /// The server has transactions that the writer lacks: these.
+    #[error("it has transactions that the group lacks: {0}")]
+    Errant(String),
     /// A server has failed a step.
     #[error("{step} on '{server}': {why}")]
     Step {
@@ -61,10 +67,22 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    fn step(&self, step: &'static str, server: usize) -> impl FnOnce(Failure) -> ActionError {
+    pub(super) fn step(&self, step: &'static str, server: usize) -> impl FnOnce(Failure) -> ActionError {
         let server = self.names[server].clone();
         move |failure| ActionError::Step { step, server, why: failure.message }
     }
+}
+
+/// Makes sure that a server can be worked on.
+pub(super) async fn reach<H: Hands>(hands: &mut H, scene: &Scene, server: usize) -> Result<(), ActionError> {
+    match hands.reach(server).await.map_err(scene.step("connecting", server))? {
+        true => Ok(()),
+        false => Err(another_weir()),
+    }
+}
+
+fn another_weir() -> ActionError {
+    ActionError::Refused("another Weir is working on this group".to_owned())
 }
 
 /// Replaces the writer, which is gone. `wanted`: by this one. Returns the new writer, which takes writes.
@@ -78,19 +96,29 @@ pub(super) async fn fail_over<H: Hands>(
     progress: &mut Progress,
 ) -> Result<usize, ActionError> {
     let reached = reach_all(hands, scene, progress).await?;
-    stop_old_writer(hands, scene, progress).await;
-    let contenders = match isolate(hands, scene, &reached, progress).await {
-        Ok(contenders) => contenders,
-        Err(error) => return Err(give_up(hands, &reached, error).await),
+    let stopped = stop_old_writer(hands, scene, progress).await;
+    let new = match ready(hands, scene, (&reached, wanted), progress).await {
+        Ok(new) => new,
+        Err(error) => {
+            give_up(hands, scene, &reached, stopped).await;
+            return Err(error);
+        }
     };
-    let candidate = match elect(scene, &contenders, wanted, progress) {
-        Ok(candidate) => candidate,
-        Err(error) => return Err(give_up(hands, &reached, error).await),
-    };
-    let new = candidate.server;
-    complete(hands, scene, &candidate, &contenders, progress).await?;
     promote(hands, scene, new, progress).await?;
     Ok(new)
+}
+
+/// Isolates the replicas from the old writer, chooses one, and has it get all that any of them has.
+async fn ready<H: Hands>(
+    hands: &mut H,
+    scene: &Scene,
+    (reached, wanted): (&[(usize, Promotion)], Option<usize>),
+    progress: &mut Progress,
+) -> Result<usize, ActionError> {
+    let contenders = isolate(hands, scene, reached, progress).await?;
+    let candidate = elect(scene, &contenders, wanted, progress)?;
+    complete(hands, scene, &candidate, &contenders, progress).await?;
+    Ok(candidate.server)
 }
 
 async fn reach_all<H: Hands>(
@@ -102,9 +130,7 @@ async fn reach_all<H: Hands>(
     for (server, promotion) in &scene.replicas {
         match hands.reach(*server).await {
             Ok(true) => reached.push((*server, *promotion)),
-            Ok(false) => {
-                return Err(ActionError::Refused("another Weir is changing this group's writer".to_owned()));
-            }
+            Ok(false) => return Err(another_weir()),
             Err(failure) => {
                 progress.note(format!("'{}' can't be reached: {}", scene.names[*server], failure.message));
             }
@@ -120,11 +146,14 @@ async fn reach_all<H: Hands>(
     }
 }
 
-/// A writer that can be reached after all is made to refuse writes. One that can't is fenced when it comes back.
-async fn stop_old_writer<H: Hands>(hands: &mut H, scene: &Scene, progress: &mut Progress) {
-    if hands.reach(scene.writer).await.is_ok() && hands.set_read_only(scene.writer, true).await.is_ok() {
+/// A writer that can be reached after all is made to refuse writes; whether it was. One that can't is fenced when it comes back.
+async fn stop_old_writer<H: Hands>(hands: &mut H, scene: &Scene, progress: &mut Progress) -> bool {
+    let stopped =
+        matches!(hands.reach(scene.writer).await, Ok(true)) && hands.set_read_only(scene.writer, true).await.is_ok();
+    if stopped {
         progress.note(format!("'{}' was reached, and refuses writes", scene.names[scene.writer]));
     }
+    stopped
 }
 
 /// From here on no replica receives anything from the old writer. Tells what each has received.
@@ -145,12 +174,14 @@ async fn isolate<H: Hands>(
     Ok(contenders)
 }
 
-async fn give_up<H: Hands>(hands: &mut H, reached: &[(usize, Promotion)], error: ActionError) -> ActionError {
+/// Nobody was promoted: the old writer goes on, if it lives. Best effort: it is the reason why nothing is done that is told.
+async fn give_up<H: Hands>(hands: &mut H, scene: &Scene, reached: &[(usize, Promotion)], stopped: bool) {
     for (server, _) in reached {
-        // Best effort: it is the reason why nothing is done that is told.
         let _ = hands.start_receiving(*server).await;
     }
-    error
+    if stopped {
+        let _ = hands.set_read_only(scene.writer, false).await;
+    }
 }
 
 fn elect(
@@ -166,16 +197,14 @@ fn elect(
     });
     let none = || ActionError::Refused("no replica may become the writer: all have promotion = \"never\"".to_owned());
     let candidate = candidate::choose(&willing.collect::<Vec<_>>()).ok_or_else(none)?;
-    let lost = scene.last_known.as_ref().and_then(|last_known| {
-        let mut all = Position::clone(last_known);
-        if let Some(first) = contenders.first() {
-            all = Position::clone(&first.received);
-        }
-        contenders.iter().for_each(|contender| all.add(&contender.received));
-        last_known.beyond(&all)
+    let mut received = contenders.iter().map(|contender| &contender.received);
+    let all = received.next().map(|first| {
+        let mut all = Position::clone(first);
+        received.for_each(|more| all.add(more));
+        all
     });
-    if let Some((count, what)) = lost {
-        if wanted.is_none() && scene.max_lost.is_some_and(|most| count > most) {
+    if let Some((count, what)) = scene.last_known.as_ref().zip(all).and_then(|(known, all)| known.beyond(&all)) {
+        if scene.max_lost.is_some_and(|most| count > most) {
             let message = format!(
                 "{count} transactions that no replica has received would be lost ({what}), more than max_lost; WEIR FAILOVER accepts that"
             );
@@ -231,6 +260,15 @@ async fn promote<H: Hands>(
     progress: &mut Progress,
 ) -> Result<(), ActionError> {
     hands.stop_following(new).await.map_err(scene.step("ending its replication", new))?;
+    take_writes(hands, scene, new, progress).await
+}
+
+async fn take_writes<H: Hands>(
+    hands: &mut H,
+    scene: &Scene,
+    new: usize,
+    progress: &mut Progress,
+) -> Result<(), ActionError> {
     hands.set_read_only(new, false).await.map_err(scene.step("taking writes", new))?;
     progress.note(format!("'{}' takes writes", scene.names[new]));
     Ok(())
@@ -240,14 +278,13 @@ async fn promote<H: Hands>(
 pub(super) async fn follow_all<H: Hands>(hands: &mut H, scene: &Scene, new: usize, progress: &mut Progress) {
     for (server, _) in scene.replicas.iter().filter(|(server, _)| *server != new) {
         let name = &scene.names[*server];
-        let followed = match hands.reach(*server).await {
-            Ok(true) => hands.follow(*server, new).await,
-            Ok(false) => continue,
-            Err(failure) => Err(failure),
+        let followed = match reach(hands, scene, *server).await {
+            Ok(()) => hands.follow(*server, new).await.map_err(scene.step("following", *server)),
+            Err(error) => Err(error),
         };
         match followed {
             Ok(()) => progress.note(format!("'{name}' follows '{}'", scene.names[new])),
-            Err(failure) => progress.note(format!("'{name}' does not follow yet: {}", failure.message)),
+            Err(error) => progress.note(format!("'{name}' does not follow yet: {error}")),
         }
     }
 }
@@ -264,32 +301,48 @@ pub(super) async fn switch_over<H: Hands>(
     progress: &mut Progress,
 ) -> Result<(), ActionError> {
     let old = scene.writer;
-    for server in [new, old] {
-        if !hands.reach(server).await.map_err(scene.step("connecting", server))? {
-            return Err(ActionError::Refused("another Weir is changing this group's writer".to_owned()));
-        }
+    reach(hands, scene, new).await?;
+    reach(hands, scene, old).await?;
+    close(hands, scene, progress).await?;
+    progress.note(format!("'{}' refuses writes", scene.names[old]));
+    if let Err(error) = take_over(hands, scene, new, progress).await {
+        hands.set_read_only(old, false).await.map_err(scene.step("taking writes again", old))?;
+        progress.note(format!("'{}' takes writes again", scene.names[old]));
+        return Err(error);
     }
-    loop {
+    // From here on the old one must not take writes any more, whatever becomes of this.
+    take_writes(hands, scene, new, progress).await
+}
+
+/// Has the writer refuse writes, at a moment when no transaction is open there.
+async fn close<H: Hands>(hands: &mut H, scene: &Scene, progress: &mut Progress) -> Result<(), ActionError> {
+    let old = scene.writer;
+    for _ in 0..CLOSE_ATTEMPTS {
         drain(hands, scene, progress).await?;
         hands.set_read_only(old, true).await.map_err(scene.step("refusing writes", old))?;
-        // One that began in between could not be committed any more.
         hands.pause(DRAIN_PAUSE).await;
-        let open = hands.open_transactions(old).await.map_err(scene.step("asking for open transactions", old))?;
-        if open.is_empty() {
-            break;
+        // One that began in between could not be committed any more.
+        let open = hands.open_transactions(old).await.map_err(scene.step("asking for open transactions", old));
+        if open.as_ref().is_ok_and(Vec::is_empty) {
+            return Ok(());
         }
         hands.set_read_only(old, false).await.map_err(scene.step("taking writes again", old))?;
+        open?;
     }
-    progress.note(format!("'{}' refuses writes", scene.names[old]));
-    match catch_up(hands, scene, new).await {
-        Ok(()) => progress.note(format!("'{}' has all that '{}' had", scene.names[new], scene.names[old])),
-        Err(error) => {
-            hands.set_read_only(old, false).await.map_err(scene.step("taking writes again", old))?;
-            progress.note(format!("'{}' takes writes again", scene.names[old]));
-            return Err(error);
-        }
-    }
-    promote(hands, scene, new, progress).await
+    let message = format!("transactions keep beginning on '{}', past Weir perhaps; try again", scene.names[old]);
+    Err(ActionError::Refused(message))
+}
+
+/// The writer refuses writes: `new` gets ready to take them.
+async fn take_over<H: Hands>(
+    hands: &mut H,
+    scene: &Scene,
+    new: usize,
+    progress: &mut Progress,
+) -> Result<(), ActionError> {
+    catch_up(hands, scene, new).await?;
+    progress.note(format!("'{}' has all that '{}' had", scene.names[new], scene.names[scene.writer]));
+    hands.stop_following(new).await.map_err(scene.step("ending its replication", new))
 }
 
 /// Waits until no transaction is open on the writer.
@@ -335,31 +388,31 @@ async fn catch_up<H: Hands>(hands: &mut H, scene: &Scene, new: usize) -> Result<
 /// When a step fails.
 pub(super) async fn resume<H: Hands>(hands: &mut H, scene: &Scene) -> Result<(), ActionError> {
     let writer = scene.writer;
-    if !hands.reach(writer).await.map_err(scene.step("connecting", writer))? {
-        return Err(ActionError::Refused("another Weir is working on this group".to_owned()));
-    }
+    reach(hands, scene, writer).await?;
     hands.stop_following(writer).await.map_err(scene.step("ending its replication", writer))?;
     hands.set_read_only(writer, false).await.map_err(scene.step("taking writes", writer))
+}
+
+/// Makes a server that takes writes beside the writer refuse them.
+///
+/// # Errors
+/// When a step fails.
+pub(super) async fn fence<H: Hands>(hands: &mut H, scene: &Scene, server: usize) -> Result<(), ActionError> {
+    reach(hands, scene, server).await?;
+    hands.set_read_only(server, true).await.map_err(scene.step("refusing writes", server))
 }
 
 /// Makes a server follow the writer, if it has nothing that the writer lacks.
 ///
 /// # Errors
-/// [`ActionError::Refused`] with the transactions that it has more.
+/// [`ActionError::Errant`], with what it has more; or when a step fails.
 pub(super) async fn rejoin<H: Hands>(hands: &mut H, scene: &Scene, server: usize) -> Result<(), ActionError> {
-    let errant = errant(hands, scene, server).await?;
-    if let Some(what) = errant {
-        return Err(ActionError::Refused(format!("it has transactions that the group lacks: {what}")));
+    reach(hands, scene, server).await?;
+    reach(hands, scene, scene.writer).await?;
+    let errant = hands.errant(server, scene.writer).await;
+    if let Some(what) = errant.map_err(scene.step("comparing its transactions", server))? {
+        return Err(ActionError::Errant(what));
     }
     hands.set_read_only(server, true).await.map_err(scene.step("refusing writes", server))?;
     hands.follow(server, scene.writer).await.map_err(scene.step("following", server))
-}
-
-async fn errant<H: Hands>(hands: &mut H, scene: &Scene, server: usize) -> Result<Option<String>, ActionError> {
-    for wanted in [server, scene.writer] {
-        if !hands.reach(wanted).await.map_err(scene.step("connecting", wanted))? {
-            return Err(ActionError::Refused("another Weir is working on this group".to_owned()));
-        }
-    }
-    hands.errant(server, scene.writer).await.map_err(scene.step("comparing its transactions", server))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use weir_backend::standing::MemberState;
 
-use super::actions::{ActionError, Scene, drain};
+use super::actions::{ActionError, Scene, drain, reach};
 use super::hands::{Hands, Look};
 use super::records::Progress;
 use super::servers::Servers;
@@ -15,16 +15,15 @@ use crate::kind::GroupKind;
 
 /// How long the group may take to have its new writer take writes.
 const ELECTION_BOUND: Duration = Duration::from_secs(10);
+/// Has a member take part in the group.
+const START: &str = "START GROUP_REPLICATION";
+/// How long that may take: it gets what it lacks from another member.
+const START_BOUND: Duration = Duration::from_secs(300);
 /// Between two looks at it.
 const PAUSE: Duration = Duration::from_millis(10);
 
 fn refused<T>(why: impl Into<String>) -> Result<T, ActionError> {
     Err(ActionError::Refused(why.into()))
-}
-
-fn step(scene: &Scene, step: &'static str, server: usize) -> impl FnOnce(weir_wire::Failure) -> ActionError {
-    let server = scene.names[server].clone();
-    move |failure| ActionError::Step { step, server, why: failure.message }
 }
 
 /// Has the group take its writes at another member.
@@ -35,11 +34,8 @@ pub(super) async fn switch_over(
     new: usize,
     progress: &mut Progress,
 ) -> Result<(), ActionError> {
-    for server in [new, scene.writer] {
-        if !hands.reach(server).await.map_err(step(scene, "connecting", server))? {
-            return refused("another Weir is changing this group's writer");
-        }
-    }
+    reach(hands, scene, new).await?;
+    reach(hands, scene, scene.writer).await?;
     drain(hands, scene, progress).await?;
     match kind {
         GroupKind::GroupReplication => elect_member(hands, scene, new, progress).await,
@@ -54,7 +50,7 @@ async fn elect_member(
     new: usize,
     progress: &mut Progress,
 ) -> Result<(), ActionError> {
-    let standing = hands.standing(new).await.map_err(step(scene, "asking for its state", new))?;
+    let standing = hands.standing(new).await.map_err(scene.step("asking for its state", new))?;
     let Some(uuid) = standing.uuid else { return refused("it has no server_uuid") };
     let view = standing.group_replication.unwrap_or_default();
     if view.members.iter().filter(|member| member.primary).count() > 1 {
@@ -62,9 +58,9 @@ async fn elect_member(
         return wait_for_node(hands, scene, new, progress).await;
     }
     let sql = format!("SELECT group_replication_set_as_primary('{uuid}')");
-    hands.run(new, &sql).await.map_err(step(scene, "electing it", new))?;
+    hands.run(new, &sql).await.map_err(scene.step("electing it", new))?;
     let mut waited = Duration::ZERO;
-    while hands.look(new).await.map_err(step(scene, "asking for its state", new))?.read_only {
+    while hands.look(new).await.map_err(scene.step("asking for its state", new))?.read_only {
         if waited >= ELECTION_BOUND {
             return refused(format!("'{}' was elected, but does not take writes yet", scene.names[new]));
         }
@@ -83,18 +79,18 @@ async fn wait_for_node(
     progress: &mut Progress,
 ) -> Result<(), ActionError> {
     let committed = |standing: &weir_backend::Standing| standing.galera.as_ref().map(|galera| galera.last_committed);
-    let of_old = hands.standing(scene.writer).await.map_err(step(scene, "asking for its state", scene.writer))?;
+    let of_old = hands.standing(scene.writer).await.map_err(scene.step("asking for its state", scene.writer))?;
     let Some(wanted) = committed(&of_old) else {
         let Look { has, .. } =
-            hands.look(scene.writer).await.map_err(step(scene, "asking for its position", scene.writer))?;
-        return match hands.wait_for(new, &has, ELECTION_BOUND).await.map_err(step(scene, "catching up", new))? {
+            hands.look(scene.writer).await.map_err(scene.step("asking for its position", scene.writer))?;
+        return match hands.wait_for(new, &has, ELECTION_BOUND).await.map_err(scene.step("catching up", new))? {
             true => Ok(()),
             false => refused(format!("'{}' has not caught up", scene.names[new])),
         };
     };
     let mut waited = Duration::ZERO;
     loop {
-        let of_new = hands.standing(new).await.map_err(step(scene, "asking for its state", new))?;
+        let of_new = hands.standing(new).await.map_err(scene.step("asking for its state", new))?;
         if committed(&of_new).is_some_and(|committed| committed >= wanted) {
             progress.note(format!("'{}' has all that '{}' had", scene.names[new], scene.names[scene.writer]));
             return Ok(());
@@ -123,20 +119,28 @@ pub(super) async fn boot(
         }
     }
     let first = first_to_start(hands, scene, there, progress).await?;
-    for sql in ["SET GLOBAL group_replication_bootstrap_group = ON", "START GROUP_REPLICATION"] {
-        hands.run(first, sql).await.map_err(step(scene, "starting the group", first))?;
-    }
-    let off = "SET GLOBAL group_replication_bootstrap_group = OFF";
-    hands.run(first, off).await.map_err(step(scene, "ending the start of the group", first))?;
+    bootstrap(hands, scene, first).await?;
     progress.to(&scene.names[first]);
     progress.note(format!("the group was started from '{}'", scene.names[first]));
     for server in there.iter().copied().filter(|server| *server != first) {
-        match hands.run(server, "START GROUP_REPLICATION").await {
+        match hands.run_within(server, START, START_BOUND).await {
             Ok(_) => progress.note(format!("'{}' has joined it", scene.names[server])),
             Err(failure) => progress.note(format!("'{}' has not joined: {}", scene.names[server], failure.message)),
         }
     }
     Ok(())
+}
+
+/// Starts the group on one member. That it may start a group is taken back in any case: at its next start it would start another one.
+async fn bootstrap(hands: &mut Servers, scene: &Scene, first: usize) -> Result<(), ActionError> {
+    let on = "SET GLOBAL group_replication_bootstrap_group = ON";
+    hands.run(first, on).await.map_err(scene.step("starting the group", first))?;
+    let started = hands.run_within(first, START, START_BOUND).await;
+    // The connection is gone if that took too long.
+    reach(hands, scene, first).await?;
+    let off = "SET GLOBAL group_replication_bootstrap_group = OFF";
+    hands.run(first, off).await.map_err(scene.step("ending the start of the group", first))?;
+    started.map(drop).map_err(scene.step("starting the group", first))
 }
 
 /// Has the node that has committed the most make its component the primary one.
@@ -148,10 +152,8 @@ async fn boot_component(
 ) -> Result<(), ActionError> {
     let mut most = None;
     for server in there.iter().copied() {
-        if !hands.reach(server).await.map_err(step(scene, "connecting", server))? {
-            return refused("another Weir is working on this group");
-        }
-        let standing = hands.standing(server).await.map_err(step(scene, "asking for its state", server))?;
+        reach(hands, scene, server).await?;
+        let standing = hands.standing(server).await.map_err(scene.step("asking for its state", server))?;
         let Some(galera) = standing.galera else { continue };
         if galera.primary_component {
             return refused(format!("'{}' is in operation: the group needs no start", scene.names[server]));
@@ -165,7 +167,7 @@ async fn boot_component(
         );
     };
     let sql = "SET GLOBAL wsrep_provider_options = 'pc.bootstrap=YES'";
-    hands.run(first, sql).await.map_err(step(scene, "starting the group", first))?;
+    hands.run(first, sql).await.map_err(scene.step("starting the group", first))?;
     progress.to(&scene.names[first]);
     progress.note(format!("the component of '{}' is the primary one now", scene.names[first]));
     Ok(())
@@ -188,16 +190,14 @@ async fn first_to_start(
     }
     let mut looks = Vec::new();
     for server in there.iter().copied() {
-        if !hands.reach(server).await.map_err(step(scene, "connecting", server))? {
-            return refused("another Weir is working on this group");
-        }
-        let standing = hands.standing(server).await.map_err(step(scene, "asking for its state", server))?;
+        reach(hands, scene, server).await?;
+        let standing = hands.standing(server).await.map_err(scene.step("asking for its state", server))?;
         let view = standing.group_replication.unwrap_or_default();
         let works = |state: MemberState| matches!(state, MemberState::Online | MemberState::Recovering);
         if view.members.iter().any(|member| works(member.state)) {
             return refused(format!("'{}' is in operation: the group needs no start", scene.names[server]));
         }
-        let look = hands.look(server).await.map_err(step(scene, "asking for its position", server))?;
+        let look = hands.look(server).await.map_err(scene.step("asking for its position", server))?;
         progress.note(format!("'{}' has {}", scene.names[server], look.received));
         looks.push((server, look.received));
     }

@@ -124,7 +124,7 @@ impl Failover {
         Servers::new(&group, self.group.servers.clone(), self.account.load_full())
     }
 
-    /// Looks at the facts whenever they have changed, and does what has to be done, for as long as it is polled. `lost` is told the name of
+    /// Looks at the facts again and again, and does what has to be done, for as long as it is polled. `lost` is told the name of
     /// a writer that was replaced without its consent: what runs there will not be answered.
     pub async fn watch(self: Arc<Self>, lost: impl Fn(&str)) {
         let mut writer = self.group.view().writer;
@@ -132,7 +132,7 @@ impl Failover {
             tokio::time::sleep(Duration::from_millis(50)).await;
             let view = self.group.view();
             if view.writer != writer {
-                if matches!(view.kind, GroupKind::GroupReplication | GroupKind::Galera) && !self.is_acting() {
+                if view.kind.elects() && !self.is_acting() {
                     self.note_election(writer, view.writer);
                     lost(self.name(writer));
                 }
@@ -226,7 +226,8 @@ impl Failover {
     async fn replace(&self, wanted: Option<usize>, by_itself: bool) -> Result<(), ActionError> {
         let (mut scene, mut hands) = (self.scene(), self.hands());
         if !by_itself {
-            scene.needed = 1;
+            // Whoever asks for it accepts what it costs.
+            (scene.needed, scene.max_lost) = (1, None);
         }
         let group = self.group.settings().name.clone();
         let mut progress = Progress::begin(&group, Action::Failover, &scene.names[scene.writer]);
@@ -274,15 +275,10 @@ impl Failover {
     }
 
     async fn fence(&self, server: usize) {
-        let mut hands = self.hands();
         let group = self.group.settings().name.clone();
         let mut progress = Progress::begin(&group, Action::Fence, self.name(server));
         progress.note("it takes writes, and is not the writer");
-        let fenced = match hands.reach(server).await {
-            Ok(true) => hands.set_read_only(server, true).await.map_err(|failure| failure.message),
-            Ok(false) => Err("another Weir is working on this group".to_owned()),
-            Err(failure) => Err(failure.message),
-        };
+        let fenced = actions::fence(&mut self.hands(), &self.scene(), server).await;
         self.rest_if_failed(server, fenced.is_err());
         progress.end(&self.records, &fenced);
     }
@@ -293,12 +289,14 @@ impl Failover {
         let mut progress = Progress::begin(&group, Action::Rejoin, self.name(server));
         progress.to(self.name(scene.writer));
         let rejoined = actions::rejoin(&mut hands, &scene, server).await;
-        let refusal = match &rejoined {
-            Err(ActionError::Refused(why)) if why.starts_with("it has") => Some(why.clone()),
-            _ => None,
+        let before = self.group.quarantined()[server].clone();
+        let quarantine = match &rejoined {
+            Ok(()) => None,
+            Err(error @ ActionError::Errant(_)) => Some(error.to_string()),
+            Err(_) => before.clone(),
         };
-        let repeated = refusal.is_some() && self.group.quarantined()[server] == refusal;
-        self.group.quarantine(server, refusal);
+        let repeated = rejoined.is_err() && quarantine.is_some() && quarantine == before;
+        self.group.quarantine(server, quarantine);
         self.rest_if_failed(server, rejoined.is_err());
         if !repeated {
             progress.end(&self.records, &rejoined);

@@ -46,7 +46,8 @@ impl Servers {
         self.run_within(server, sql, STEP_BOUND).await
     }
 
-    async fn run_within(&mut self, server: usize, sql: &str, bound: Duration) -> Result<Vec<Row>, Failure> {
+    /// The same, with a bound of its own.
+    pub(crate) async fn run_within(&mut self, server: usize, sql: &str, bound: Duration) -> Result<Vec<Row>, Failure> {
         let missing = || self.servers[server].unreachable("it was not reached");
         let mut probe = self.probes.remove(&server).ok_or_else(missing)?;
         let answer = tokio::time::timeout(bound, probe.query(sql)).await;

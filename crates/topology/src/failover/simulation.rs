@@ -6,212 +6,24 @@
 //! What must always hold: a transaction that a client was told of is never lost; two servers never both acknowledge; when all faults have ended,
 //! there is a writer again, everybody follows it, and clients can write.
 
+mod world;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weir_backend::standing::{SemiSync, Source};
 use weir_backend::{Observation, Position, Standing};
-use weir_wire::Failure;
 
-use super::actions::{self, Scene};
+use super::actions::{self, ActionError, Scene};
 use super::decide::{Follows, Memory, Next, RETRY, Sight, decide, needed};
-use super::hands::{Hands, Look};
 use super::records::{Action, Progress};
+use crate::fixtures;
 use crate::kind::GroupKind;
 use crate::roles::{self, Fact, State};
 use crate::settings::{GroupSettings, Promotion};
+use world::{Chance, Node, SimulatedHands, World, standing};
 
 /// Between two looks of a Weir.
 const STEP: Duration = Duration::from_millis(100);
-
-/// A source of chances (the multiplier of Knuth's MMIX).
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self, below: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % below
-    }
-
-    fn one_in(&mut self, times: usize) -> bool {
-        self.next(times) == 0
-    }
-}
-
-fn empty() -> Position {
-    Position::parse(false, "").expect("the empty position")
-}
-
-/// A server. Its transactions are in `executed` when others can see them; before, they wait for a replica's acknowledgement in `waiting`, and are in
-/// its binary log.
-struct Node {
-    up: bool,
-    read_only: bool,
-    /// What it is after a restart.
-    starts_read_only: bool,
-    executed: Position,
-    retrieved: Position,
-    waiting: Vec<(Position, bool)>,
-    source: Option<usize>,
-    receives: bool,
-    committing: bool,
-    life: u64,
-    sequence: u64,
-    heartbeats: u64,
-}
-
-impl Node {
-    fn log(&self) -> Position {
-        let mut log = self.executed.clone();
-        self.waiting.iter().for_each(|(transaction, _)| log.add(transaction));
-        log
-    }
-}
-
-struct World {
-    chance: Chance,
-    nodes: Vec<Node>,
-    /// Which servers hear each other.
-    links: Vec<Vec<bool>>,
-    /// Which server each Weir reaches.
-    reached: Vec<Vec<bool>>,
-    /// What clients were told of, and where.
-    acknowledged: Vec<(Position, usize)>,
-    faults: bool,
-    /// What happened, for a history that fails.
-    story: Vec<String>,
-}
-
-impl World {
-    fn new(seed: u64, servers: usize, weirs: usize) -> World {
-        let node = |index: usize| Node {
-            up: true,
-            read_only: index != 0,
-            starts_read_only: true,
-            executed: empty(),
-            retrieved: empty(),
-            waiting: Vec::new(),
-            source: (index != 0).then_some(0),
-            receives: index != 0,
-            committing: index == 0,
-            life: 0,
-            sequence: 0,
-            heartbeats: 0,
-        };
-        World {
-            chance: Chance(seed),
-            nodes: (0..servers).map(node).collect(),
-            links: vec![vec![true; servers]; servers],
-            reached: vec![vec![true; servers]; weirs],
-            acknowledged: Vec::new(),
-            faults: true,
-            story: Vec::new(),
-        }
-    }
-
-    fn tell(&mut self, what: String) {
-        self.story.push(what);
-    }
-
-    /// Something may break, or be mended.
-    fn break_something(&mut self) {
-        if !self.faults || !self.chance.one_in(12) {
-            return;
-        }
-        let (server, other) = (self.chance.next(self.nodes.len()), self.chance.next(self.nodes.len()));
-        let weir = self.chance.next(self.reached.len());
-        match self.chance.next(8) {
-            0 | 1 => self.kill(server),
-            2 | 3 => self.restart(server),
-            4 => {
-                let to = !self.reached[weir][server];
-                self.reached[weir][server] = to;
-                self.tell(format!("weir {weir} to {server}: {to}"));
-            }
-            5 => {
-                let to = !self.links[server][other];
-                self.links[server][other] = to;
-                self.links[other][server] = to;
-                self.tell(format!("{server} to {other}: {to}"));
-            }
-            6 => self.links.iter_mut().flatten().for_each(|link| *link = true),
-            _ => self.reached[weir].iter_mut().for_each(|link| *link = true),
-        }
-    }
-
-    fn kill(&mut self, server: usize) {
-        let node = &mut self.nodes[server];
-        if node.up {
-            node.up = false;
-            self.tell(format!("{server} dies"));
-        }
-    }
-
-    /// What was in its binary log is committed when it has recovered.
-    fn restart(&mut self, server: usize) {
-        let node = &mut self.nodes[server];
-        if !node.up {
-            node.executed = node.log();
-            node.waiting.clear();
-            node.up = true;
-            node.life += 1;
-            node.read_only = node.starts_read_only;
-            self.tell(format!("{server} is back"));
-        }
-    }
-
-    fn mend_all(&mut self) {
-        self.faults = false;
-        self.links.iter_mut().chain(&mut self.reached).flatten().for_each(|link| *link = true);
-        (0..self.nodes.len()).for_each(|server| self.restart(server));
-    }
-
-    /// Transactions travel, are acknowledged, applied and committed.
-    fn replicate(&mut self) {
-        for replica in 0..self.nodes.len() {
-            let Some(source) = self.nodes[replica].source else { continue };
-            let hears = self.nodes[replica].up && self.nodes[replica].receives && self.nodes[source].up;
-            if !hears || !self.links[replica][source] || self.chance.one_in(4) {
-                continue;
-            }
-            let log = self.nodes[source].log();
-            let node = &mut self.nodes[replica];
-            node.heartbeats += 1;
-            node.retrieved.add(&log);
-            let received = node.retrieved.clone();
-            for (transaction, is_acknowledged) in &mut self.nodes[source].waiting {
-                *is_acknowledged |= received.covers(transaction);
-            }
-        }
-        for server in 0..self.nodes.len() {
-            let applies = self.nodes[server].up && self.nodes[server].source.is_some() && !self.chance.one_in(3);
-            let node = &mut self.nodes[server];
-            if applies {
-                let retrieved = node.retrieved.clone();
-                node.executed.add(&retrieved);
-            }
-            if node.up {
-                let (done, waiting) = std::mem::take(&mut node.waiting).into_iter().partition(|(_, done)| *done);
-                node.waiting = waiting;
-                let done: Vec<(Position, bool)> = done;
-                for (transaction, _) in done {
-                    self.nodes[server].executed.add(&transaction);
-                    self.acknowledged.push((transaction, server));
-                }
-            }
-        }
-    }
-
-    /// A client that gets there writes, whoever is the writer.
-    fn write(&mut self, server: usize) {
-        let node = &mut self.nodes[server];
-        if node.up && !node.read_only && node.committing {
-            node.sequence += 1;
-            let text = format!("3e11fa47-71ca-11e1-9e33-c80aa942956{server}:{}", node.sequence);
-            node.waiting.push((Position::parse(false, &text).expect("a position"), false));
-        }
-    }
-}
 
 /// A Weir: what it remembers.
 struct Weir {
@@ -241,32 +53,17 @@ impl Weir {
         let node = &world.nodes[server];
         let up = node.up && world.reached[self.number][server];
         if up {
-            let observation = Observation {
-                asked: now,
-                life: node.life,
-                read_only: node.read_only,
-                has_gtids: true,
-                applied: Arc::new(node.executed.clone()),
-                visible: Arc::new(node.executed.clone()),
-            };
+            let seen = fixtures::observation(now, node.read_only, node.executed.clone());
+            let observation = Observation { life: node.life, ..seen };
             self.last[server] = Some((Arc::new(observation), Arc::new(standing(world, server, now))));
             self.down_since[server] = None;
         } else {
             self.down_since[server].get_or_insert(now);
         }
         let last = self.last[server].clone();
-        Fact {
-            weight: None,
-            up,
-            known: true,
-            why_down: String::new(),
-            down_for: self.down_since[server].map_or(Duration::ZERO, |since| now - since),
-            same_kind: true,
-            observation: last.as_ref().map(|(observation, _)| observation.clone()),
-            as_of: Some(now),
-            standing: last.map(|(_, standing)| standing),
-            promotion: Promotion::Neutral,
-        }
+        let down_for = self.down_since[server].map_or(Duration::ZERO, |since| now - since);
+        let (observation, standing) = last.unzip();
+        Fact { up, down_for, observation, standing, as_of: Some(now), ..fixtures::fact(None, None) }
     }
 
     /// Looks once, and does what has to be done.
@@ -334,126 +131,19 @@ impl Weir {
                 self.memory.rests_until[scene.writer] = done.is_err().then(|| now + RETRY);
             }
             Next::Fence(server) => {
-                let done = at_once(hands.set_read_only(*server, true));
+                let done = at_once(actions::fence(&mut hands, scene, *server));
                 self.memory.rests_until[*server] = done.is_err().then(|| now + RETRY);
             }
             Next::Rejoin(server) => {
                 let done = at_once(actions::rejoin(&mut hands, scene, *server));
-                self.state.quarantined[*server] = done.as_ref().err().map(ToString::to_string);
+                match &done {
+                    Ok(()) => self.state.quarantined[*server] = None,
+                    Err(ActionError::Errant(what)) => self.state.quarantined[*server] = Some(what.clone()),
+                    Err(_) => {}
+                }
                 self.memory.rests_until[*server] = done.is_err().then(|| now + RETRY);
             }
         }
-    }
-}
-
-fn standing(world: &World, server: usize, now: Instant) -> Standing {
-    let node = &world.nodes[server];
-    let source = node.source.map(|source| {
-        let mut received = node.retrieved.clone();
-        received.add(&node.executed);
-        Source {
-            host: String::new(),
-            // Its place in the group stands for its address.
-            port: u16::try_from(source).expect("there are few"),
-            receives: node.receives && world.nodes[source].up && world.links[server][source],
-            applies: true,
-            by_gtid: true,
-            error: None,
-            received: Arc::new(received),
-            heartbeats: node.heartbeats,
-        }
-    });
-    let semi_sync = SemiSync {
-        available: true,
-        enabled: node.committing,
-        active: node.committing,
-        after_sync: true,
-        wait_count: 1,
-        acknowledges: !node.committing,
-        ..SemiSync::default()
-    };
-    Standing {
-        asked: now,
-        uuid: None,
-        report_host: None,
-        port: 0,
-        source,
-        source_unknown: None,
-        semi_sync,
-        group_replication: None,
-        galera: None,
-    }
-}
-
-/// A Weir's hands. The world goes on between the steps.
-struct SimulatedHands<'a> {
-    weir: usize,
-    world: &'a mut World,
-}
-
-impl SimulatedHands<'_> {
-    fn node(&mut self, server: usize) -> Result<&mut Node, Failure> {
-        self.world.break_something();
-        self.world.replicate();
-        let reached = self.world.reached[self.weir][server] && self.world.nodes[server].up;
-        if reached { Ok(&mut self.world.nodes[server]) } else { Err(Failure::server(2003, "it can't be reached")) }
-    }
-}
-
-impl Hands for SimulatedHands<'_> {
-    async fn reach(&mut self, server: usize) -> Result<bool, Failure> {
-        self.node(server).map(|_| true)
-    }
-
-    async fn look(&mut self, server: usize) -> Result<Look, Failure> {
-        let node = self.node(server)?;
-        let mut received = node.executed.clone();
-        received.add(&node.retrieved);
-        Ok(Look { read_only: node.read_only, has: Arc::new(node.log()), received: Arc::new(received) })
-    }
-
-    async fn stop_receiving(&mut self, server: usize) -> Result<(), Failure> {
-        self.node(server).map(|node| node.receives = false)
-    }
-
-    async fn start_receiving(&mut self, server: usize) -> Result<(), Failure> {
-        self.node(server).map(|node| node.receives = true)
-    }
-
-    async fn wait_for(&mut self, server: usize, position: &Position, _: Duration) -> Result<bool, Failure> {
-        self.node(server).map(|node| node.executed.covers(position))
-    }
-
-    async fn open_transactions(&mut self, server: usize) -> Result<Vec<String>, Failure> {
-        self.node(server).map(|_| Vec::new())
-    }
-
-    async fn set_read_only(&mut self, server: usize, on: bool) -> Result<(), Failure> {
-        self.node(server).map(|node| node.read_only = on)
-    }
-
-    async fn stop_following(&mut self, server: usize) -> Result<(), Failure> {
-        self.node(server).map(|node| {
-            (node.source, node.receives, node.committing) = (None, false, true);
-            node.retrieved = node.executed.clone();
-        })
-    }
-
-    async fn follow(&mut self, server: usize, source: usize) -> Result<(), Failure> {
-        self.node(server).map(|node| {
-            (node.source, node.receives, node.committing) = (Some(source), true, false);
-            node.retrieved = node.executed.clone();
-        })
-    }
-
-    async fn errant(&mut self, server: usize, of: usize) -> Result<Option<String>, Failure> {
-        let own = self.node(server)?.log();
-        let others = self.node(of)?.log();
-        Ok(own.beyond(&others).map(|(_, what)| what))
-    }
-
-    async fn pause(&mut self, _: Duration) {
-        self.world.replicate();
     }
 }
 
@@ -522,4 +212,54 @@ fn nothing_acknowledged_is_lost_and_there_is_always_one_writer_again() {
             panic!("history {seed} (WEIR_SEED={seed} WEIR_HISTORIES=1): {why}");
         }
     }
+}
+
+/// A writer and two replicas, all of which can be reached; and what an action knows of them.
+fn quiet_scene() -> (World, Scene) {
+    let mut world = World::new(1, 3, 1);
+    world.faults = false;
+    world.write(0);
+    (0..20).for_each(|_| world.replicate());
+    let scene = Scene {
+        names: ["a", "b", "c"].map(str::to_owned).into(),
+        writer: 0,
+        replicas: [1, 2].map(|server| (server, Promotion::Neutral)).into(),
+        needed: 2,
+        last_known: None,
+        max_lost: None,
+        drain: Duration::from_secs(1),
+    };
+    (world, scene)
+}
+
+#[test]
+fn a_failover_that_is_given_up_leaves_a_writer_that_lives_as_it_was() {
+    let (mut world, mut scene) = quiet_scene();
+    let beyond = Position::parse(false, "3e11fa47-71ca-11e1-9e33-c80aa9429560:1-9").expect("a position");
+    (scene.last_known, scene.max_lost) = (Some(Arc::new(beyond)), Some(0));
+    let mut progress = Progress::begin("g", Action::Failover, "a");
+    let mut hands = SimulatedHands { weir: 0, world: &mut world };
+    let refused = at_once(actions::fail_over(&mut hands, &scene, None, &mut progress));
+    assert!(matches!(&refused, Err(ActionError::Refused(why)) if why.contains("max_lost")), "{refused:?}");
+    assert!(!world.nodes[0].read_only, "it takes writes");
+    assert!(world.nodes[1].receives && world.nodes[2].receives, "it is followed");
+    assert!(world.nodes[1].read_only && world.nodes[2].read_only, "nobody else takes writes");
+}
+
+#[test]
+fn a_switchover_to_a_server_that_does_not_catch_up_leaves_the_writer_as_it_was() {
+    let (mut world, scene) = quiet_scene();
+    (world.links[0][1], world.links[1][0]) = (false, false);
+    world.write(0);
+    (0..20).for_each(|_| world.replicate());
+    let mut progress = Progress::begin("g", Action::Switchover, "a");
+    let switch = |world: &mut World, to: usize, progress: &mut Progress| {
+        at_once(actions::switch_over(&mut SimulatedHands { weir: 0, world }, &scene, to, progress))
+    };
+    let refused = switch(&mut world, 1, &mut progress);
+    assert!(matches!(&refused, Err(ActionError::Refused(why)) if why.contains("caught up")), "{refused:?}");
+    let writes = |world: &World| world.nodes.iter().map(|node| !node.read_only).collect::<Vec<_>>();
+    assert_eq!(writes(&world), [true, false, false]);
+    assert_eq!(switch(&mut world, 2, &mut progress), Ok(()));
+    assert_eq!(writes(&world), [false, false, true]);
 }

@@ -1,6 +1,7 @@
 use weir_backend::Position;
 
 use super::*;
+use crate::fixtures;
 use crate::level::Level;
 
 const LAG: Duration = Duration::from_secs(10);
@@ -17,21 +18,8 @@ fn settings() -> GroupSettings {
 }
 
 fn fact(now: Instant, read_only: bool) -> Fact {
-    let position = Arc::new(Position::parse(true, "0-1-5").expect("a position"));
-    let observation =
-        Observation { asked: now, life: 1, read_only, has_gtids: true, applied: position.clone(), visible: position };
-    Fact {
-        weight: None,
-        up: true,
-        known: true,
-        why_down: String::new(),
-        down_for: Duration::ZERO,
-        same_kind: true,
-        observation: Some(Arc::new(observation)),
-        as_of: Some(now),
-        standing: None,
-        promotion: Promotion::default(),
-    }
+    let position = Position::parse(true, "0-1-5").expect("a position");
+    fixtures::fact(Some(fixtures::observation(now, read_only, position)), None)
 }
 
 fn down(now: Instant, seconds: u64) -> Fact {

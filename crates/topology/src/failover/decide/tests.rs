@@ -2,7 +2,7 @@ use weir_backend::standing::SemiSync;
 use weir_backend::{Observation, Standing};
 
 use super::*;
-use crate::settings::Promotion;
+use crate::fixtures::{self, with};
 
 /// A time with room before it.
 fn now() -> Instant {
@@ -11,15 +11,8 @@ fn now() -> Instant {
 
 /// A server that follows `source`, or takes writes if there is none.
 fn server(now: Instant, source: Option<usize>) -> Fact {
-    let position = Arc::new(Position::parse(true, "0-1-5").expect("a position"));
-    let observation = Observation {
-        asked: now,
-        life: 1,
-        read_only: source.is_some(),
-        has_gtids: true,
-        applied: position.clone(),
-        visible: position.clone(),
-    };
+    let position = Position::parse(true, "0-1-5").expect("a position");
+    let observation = fixtures::observation(now, source.is_some(), position);
     let source = source.map(|_| Source {
         host: String::new(),
         port: 0,
@@ -27,48 +20,20 @@ fn server(now: Instant, source: Option<usize>) -> Fact {
         applies: true,
         by_gtid: true,
         error: None,
-        received: position,
+        received: observation.visible.clone(),
         heartbeats: 0,
     });
-    let standing = Standing {
-        asked: now,
-        uuid: None,
-        report_host: None,
-        port: 0,
-        source,
-        source_unknown: None,
-        semi_sync: SemiSync::default(),
-        group_replication: None,
-        galera: None,
-    };
-    Fact {
-        weight: None,
-        up: true,
-        known: true,
-        why_down: String::new(),
-        down_for: Duration::ZERO,
-        same_kind: true,
-        observation: Some(Arc::new(observation)),
-        as_of: Some(now),
-        standing: Some(Arc::new(standing)),
-        promotion: Promotion::Neutral,
-    }
+    let standing = Standing { source, ..fixtures::standing(now) };
+    fixtures::fact(Some(observation), Some(standing))
 }
 
 fn down(fact: Fact, seconds: u64) -> Fact {
     Fact { up: false, down_for: Duration::from_secs(seconds), ..fact }
 }
 
-fn edited(mut fact: Fact, edit: impl FnOnce(&mut Standing)) -> Fact {
-    let mut standing = fact.standing.as_deref().expect("it has one").clone();
-    edit(&mut standing);
-    fact.standing = Some(Arc::new(standing));
-    fact
-}
-
 /// It has lost the connection to its source.
 fn lost(fact: Fact) -> Fact {
-    edited(fact, |standing| standing.source.as_mut().expect("it follows").receives = false)
+    with(fact, |standing| standing.source.as_mut().expect("it follows").receives = false)
 }
 
 fn acknowledging(fact: Fact, writes: bool) -> Fact {
@@ -80,7 +45,7 @@ fn acknowledging(fact: Fact, writes: bool) -> Fact {
         acknowledges: !writes,
         ..SemiSync::default()
     };
-    edited(fact, |standing| standing.semi_sync = semi_sync)
+    with(fact, |standing| standing.semi_sync = semi_sync)
 }
 
 fn sight<'a>(facts: &'a [Fact], settings: &'a GroupSettings, now: Instant) -> Sight<'a> {
@@ -142,7 +107,7 @@ fn a_writer_is_replaced_only_when_it_is_certainly_gone() {
         ),
         (
             "asked before it went",
-            vec![gone(), edited(lost(replica()), |standing| standing.asked = now - Duration::from_secs(9))],
+            vec![gone(), with(lost(replica()), |standing| standing.asked = now - Duration::from_secs(9))],
             &automatic,
             Some("not been asked"),
         ),
@@ -150,7 +115,7 @@ fn a_writer_is_replaced_only_when_it_is_certainly_gone() {
             "not by GTIDs",
             vec![
                 gone(),
-                edited(lost(replica()), |standing| standing.source.as_mut().expect("it follows").by_gtid = false),
+                with(lost(replica()), |standing| standing.source.as_mut().expect("it follows").by_gtid = false),
             ],
             &automatic,
             Some("GTIDs"),
@@ -181,7 +146,7 @@ fn a_replica_that_hears_nothing_has_lost_its_source() {
     let mut memory = Memory::new(2);
     for second in 0..6 {
         let now = begin + Duration::from_secs(second);
-        let replica = edited(server(now, Some(0)), |standing| {
+        let replica = with(server(now, Some(0)), |standing| {
             standing.source.as_mut().expect("it follows").heartbeats = second;
         });
         let facts = [down(server(begin, None), second), replica];
