@@ -92,3 +92,55 @@ DELETE o, l FROM o JOIN l ON o.id = l.oid WHERE o.id = 1;
 DELETE l FROM l JOIN o ON o.id = l.oid;
 SELECT * FROM o ORDER BY id;
 SELECT * FROM l ORDER BY oid, n;
+
+## A key that the INSERT leaves to its default
+CREATE TABLE t (lang CHAR(3) NOT NULL DEFAULT 'ger', n INT NOT NULL DEFAULT -3, v INT, PRIMARY KEY (lang, n)) /*weir: shard by hash(lang) */;
+INSERT INTO t (v) VALUES (1);
+INSERT INTO t (n, v) VALUES (1, 2), (2, 3);
+INSERT INTO t () VALUES ();
+INSERT INTO t VALUES (DEFAULT, 4, 5), ('eng', DEFAULT, 6), (DEFAULT(lang), 7, 7);
+INSERT INTO t SET n = 5;
+REPLACE INTO t (n, v) VALUES (5, 9);
+INSERT INTO t (n) SELECT 20 UNION SELECT 21;
+SELECT * FROM t ORDER BY lang, n;
+DROP TABLE t;
+CREATE TABLE t (n INT NOT NULL DEFAULT -3 PRIMARY KEY, v INT) /*weir: shard by hash(n) */;
+INSERT INTO t (v) VALUES (1);
+SELECT * FROM t WHERE n = -3;
+DROP TABLE t;
+CREATE TABLE t (id CHAR(36) NOT NULL DEFAULT (UUID()) PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t (v) VALUES (1), (2), (3);
+INSERT INTO t (v) VALUES (4);
+SELECT COUNT(*), COUNT(DISTINCT id), SUM(v), MIN(LENGTH(id)) FROM t;
+DROP TABLE t;
+CREATE TABLE t (a INT DEFAULT 5, b INT NOT NULL DEFAULT (3 + 4), v INT) /*weir: shard by hash(b) */;
+INSERT INTO t (v) VALUES (1), (2);
+SELECT * FROM t WHERE b = 7 ORDER BY v;
+DROP TABLE t;
+CREATE TABLE t (d DATE NOT NULL DEFAULT '2020-02-03', v INT) /*weir: shard by hash(d) */;
+INSERT INTO t (v) VALUES (1), (2);
+SELECT * FROM t WHERE d = '2020-02-03' ORDER BY v;
+
+## A key that is invisible
+-- mariadb
+CREATE TABLE t (id INT PRIMARY KEY INVISIBLE AUTO_INCREMENT, v INT) /*weir: shard by hash(id) */;
+-- mariadb
+INSERT INTO t VALUES (1), (2), (3);
+-- mariadb
+INSERT INTO t () VALUES ();
+-- mariadb
+INSERT INTO t VALUES (DEFAULT);
+-- mariadb
+SELECT COUNT(*), COUNT(v), SUM(v) FROM t;
+-- mariadb
+SELECT v FROM t ORDER BY id;
+-- mariadb
+DROP TABLE t;
+-- mariadb
+CREATE TABLE t (k CHAR(3) NOT NULL DEFAULT 'x' INVISIBLE, v INT, PRIMARY KEY (k, v)) /*weir: shard by hash(k) */;
+-- mariadb
+INSERT INTO t VALUES (1), (2);
+-- mariadb
+INSERT INTO t (v, k) VALUES (3, 'y');
+-- mariadb
+SELECT k, v FROM t ORDER BY k, v;
