@@ -20,7 +20,7 @@ use crate::route::{self, Meeting};
 use crate::routines::plan_call;
 use crate::set_statement::only_steers;
 use crate::trace::Trace;
-use crate::write::{Input, Reads, plan_write};
+use crate::write::{Input, Reads, plan_write, with_written_views};
 use crate::{Merge, Need, Plan, Read, Refusal, Route, SessionFacts, block, information, scatter, workbench};
 
 /// What is done with a statement.
@@ -85,6 +85,8 @@ pub(crate) fn planned(
         fold_case: catalog.fold_case,
         columns: &(),
     };
+    let shown = with_written_views(catalog, statement, &context);
+    let catalog = shown.as_ref().unwrap_or(catalog);
     let programs = programs(catalog, session);
     let facts = facts_with(statement, text, session.mode, &context, &programs);
     let arena = Bump::new();
