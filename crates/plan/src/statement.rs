@@ -85,10 +85,10 @@ pub(crate) fn planned(
         fold_case: catalog.fold_case,
         columns: &(),
     };
-    let shown = with_written_views(catalog, statement, &context);
-    let catalog = shown.as_ref().unwrap_or(catalog);
     let programs = programs(catalog, session);
     let facts = facts_with(statement, text, session.mode, &context, &programs);
+    let shown = with_written_views(catalog, statement, &facts.names);
+    let catalog = shown.as_ref().unwrap_or(catalog);
     let arena = Bump::new();
     let planner = Planner {
         text,

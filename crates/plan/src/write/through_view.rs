@@ -11,7 +11,7 @@ use weir_sql::ast::{
     ExprKind, Grouping, Ident, NamedTable, ObjectName, Query, QueryBody, Select, SelectItemKind, SelectOptions,
     Statement, StatementKind, TableRefKind,
 };
-use weir_sql::resolve::{Context, Roles, resolve};
+use weir_sql::resolve::{Resolved, Roles};
 use weir_sql::{Bump, LexMode, parse};
 
 /// Views upon views that are looked through.
@@ -21,7 +21,7 @@ const DEEPEST: usize = 8;
 pub(crate) fn with_written_views(
     catalog: &Catalog,
     statement: &Statement<'_>,
-    context: &Context<'_>,
+    names: &Resolved<'_>,
 ) -> Option<Catalog> {
     let inserts = match statement.kind {
         StatementKind::Insert(insert) => Some(insert),
@@ -29,11 +29,14 @@ pub(crate) fn with_written_views(
         _ => return None,
     };
     let mut changed: Option<Catalog> = None;
-    for (_, written) in resolve(statement, context).tables() {
+    for (_, written) in names.tables() {
         if !written.roles.intersects(Roles::WRITTEN | Roles::MAYBE_WRITTEN) {
             continue;
         }
         let Some((name, database)) = written.database.and_then(|database| catalog.database(database)) else { continue };
+        if catalog.table(name.as_bytes(), written.name).is_some() {
+            continue;
+        }
         let Some((view, _)) = view_of(catalog, database, written.name) else { continue };
         let Some(shown) = table_behind(catalog, name, view, 0) else { continue };
         let single = matches!(shown.table.placement, Placement::Single(_));
