@@ -2,12 +2,15 @@
 //!
 //! What must always hold: what a shard's server runs by itself (a trigger, an event, a function within a statement) sees and changes the
 //! rows of that shard alone; so it may name only tables of which that shard has all rows, and change only those that no other shard has.
+//! A function that reads SINGLE tables is on all shards, and fails on those that lack its tables: a statement that calls it is planned for
+//! the shard that has them.
 
-use weir_catalog::{Catalog, Change, DefinitionKind, Object, Placement, RoutineKind};
+use weir_catalog::{Catalog, Change, DefinitionKind, Object, Placement, Routine, RoutineKind};
+use weir_plan::routines::KnownPrograms;
 use weir_sql::ast::{
     AlterRoutine, CreateRoutine, CreateTrigger, DropProgram, ObjectName, ProgramKind, RoutineBody, Span,
 };
-use weir_sql::{LexMode, Lexer, TokenKind};
+use weir_sql::{Effects, LexMode, Lexer, TokenKind};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
@@ -23,18 +26,33 @@ pub(super) fn create_routine(
     definition: DefinitionKind,
 ) -> Result<Option<Intent>, Failure> {
     let Some(object) = names::object(asked, catalog, &routine.name)? else { return Ok(None) };
-    if let (true, RoutineBody::Statement(body)) = (routine.function, routine.body) {
-        let reach = BodyUse::of(asked, catalog, body, &object.database);
-        if reach.sharded.is_some() || reach.single.is_some() || reach.writes {
-            return Err(not_supported(
-                "A function in a sharded database can read GLOBAL tables only, because each shard runs it on its own rows: \
-                 use a procedure, or join the tables in the statement",
-            ));
-        }
+    if let (true, RoutineBody::Statement(body)) = (routine.function, routine.body)
+        && !function_stays(asked, catalog, body, &object.database)
+    {
+        return Err(not_supported(
+            "A function in a sharded database can read GLOBAL tables, and SINGLE tables of one shard, because each shard runs it on its \
+             own rows: use a procedure, or join the tables in the statement",
+        ));
     }
     let shards = shards::of_database(catalog, &object.database);
     let change = Change::RereadRoutine(object.clone(), kind(routine.function));
     Ok(Some(Intent::new(asked, definition, vec![object], shards).with(vec![change])))
+}
+
+/// Whether a function changes nothing, and reads only tables of which one shard has all rows.
+fn function_stays(asked: &Asked<'_>, catalog: &Catalog, body: Span, database: &str) -> bool {
+    let setting = |name: &str| asked.settings.get(name).cloned().unwrap_or_default();
+    let text = String::from_utf8_lossy(asked.text).into_owned();
+    let collation = setting("collation_connection");
+    let routine = Routine { text, sql_mode: setting("sql_mode"), database_collation: collation.clone(), collation };
+    let known = KnownPrograms::new(catalog, Some(database.as_bytes()), asked.mode.dialect, false, false);
+    if let Ok(understood) = known.understand(database, &routine) {
+        let changes = understood.changes || understood.effects.contains(Effects::WRITES);
+        return !changes && !understood.sharded && understood.singles.len() < 2;
+    }
+    let reach = BodyUse::of(asked, catalog, body, database);
+    let apart = reach.single.as_ref().is_some_and(|all| all.iter().any(|shard| *shard != all[0]));
+    reach.sharded.is_none() && !apart && !reach.writes
 }
 
 fn kind(function: bool) -> RoutineKind {
@@ -155,9 +173,9 @@ impl BodyUse {
         let mut reach = BodyUse::default();
         let names = names_in(body.text(asked.text), asked.mode);
         let writes = |name: &[u8]| WRITES.iter().any(|write| name.eq_ignore_ascii_case(write.as_bytes()));
-        reach.writes = names.iter().any(|(name, word)| *word && writes(name));
+        reach.writes = names.iter().any(|name| name.statement && writes(name.text));
         for home in homes(catalog, &names, database) {
-            for (name, _) in &names {
+            for Named { text: name, .. } in &names {
                 if let Some((found, table)) = catalog.table(home.as_bytes(), name) {
                     match table.placement {
                         Placement::Global => reach.global = true,
@@ -184,31 +202,56 @@ impl BodyUse {
 pub(super) fn tables_in(asked: &Asked<'_>, catalog: &Catalog, body: Span, database: &str) -> Vec<Object> {
     let names = names_in(body.text(asked.text), asked.mode);
     let in_home = |home: &str| -> Vec<Object> {
-        let known = names.iter().filter_map(|(name, _)| catalog.table(home.as_bytes(), name));
+        let known = names.iter().filter_map(|name| catalog.table(home.as_bytes(), name.text));
         known.map(|(table, _)| Object::within(home, table)).collect()
     };
     homes(catalog, &names, database).into_iter().flat_map(in_home).collect()
 }
 
-/// The words of a body and its quoted names, and whether each is a word.
-fn names_in(text: &[u8], mode: LexMode) -> Vec<(&[u8], bool)> {
-    let mut names = Vec::new();
+/// A name in a body, or any other word.
+struct Named<'a> {
+    text: &'a [u8],
+    /// It may be the word that a statement begins with: neither quoted nor a function (`REPLACE(s, 'a', 'b')`), nor that of a handler for
+    /// conditions (`DECLARE EXIT HANDLER FOR`).
+    statement: bool,
+}
+
+/// The words of a body and its quoted names.
+fn names_in(text: &[u8], mode: LexMode) -> Vec<Named<'_>> {
+    let mut names: Vec<Named<'_>> = Vec::new();
     let mut lexer = Lexer::new(text, mode);
+    // Whether the token before is the last one of the names.
+    let mut follows = false;
     loop {
         let token = lexer.next_token();
+        let last = names.last_mut().filter(|_| follows);
+        follows = true;
         match token.kind {
             TokenKind::End => break,
-            TokenKind::Word => names.push((token.text(text), true)),
-            TokenKind::QuotedIdent => names.push((unquoted(token.text(text)), false)),
-            _ => {}
+            TokenKind::Word => {
+                let text = token.text(text);
+                let declares = |last: &Named<'_>| {
+                    ["continue", "exit", "undo"].iter().any(|kind| last.text.eq_ignore_ascii_case(kind.as_bytes()))
+                };
+                let condition = text.eq_ignore_ascii_case(b"handler") && last.is_some_and(|last| declares(last));
+                names.push(Named { text, statement: !condition });
+            }
+            TokenKind::QuotedIdent => names.push(Named { text: unquoted(token.text(text)), statement: false }),
+            TokenKind::Punct(b'(') => {
+                if let Some(last) = last {
+                    last.statement = false;
+                }
+                follows = false;
+            }
+            _ => follows = false,
         }
     }
     names
 }
 
 /// The databases that names in a body can be in: its own, and those that it names.
-fn homes<'a>(catalog: &'a Catalog, names: &[(&[u8], bool)], database: &'a str) -> Vec<&'a str> {
-    let named = names.iter().filter_map(|(name, _)| catalog.database(name)).map(|(name, _)| name);
+fn homes<'a>(catalog: &'a Catalog, names: &[Named<'_>], database: &'a str) -> Vec<&'a str> {
+    let named = names.iter().filter_map(|name| catalog.database(name.text)).map(|(name, _)| name);
     let mut homes: Vec<&str> = std::iter::once(database).chain(named).collect();
     homes.sort_unstable();
     homes.dedup();
