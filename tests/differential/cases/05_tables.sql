@@ -59,3 +59,14 @@ SELECT * FROM e WHERE d < '2024-02-01';
 SELECT * FROM h ORDER BY a;
 SELECT h.a, l.b FROM h JOIN l USING (a) WHERE h.a > 1 ORDER BY h.a;
 SELECT table_name, COUNT(*) FROM information_schema.partitions WHERE table_schema = 'd' AND table_name IN ('e', 'h') AND partition_name IS NOT NULL GROUP BY table_name ORDER BY 1;
+
+## The rows that ALTER TABLE has copied are those of all shards
+CREATE TABLE t (id INT PRIMARY KEY, n INT, v VARCHAR(20)) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c'), (4, 4, 'd'), (5, 5, 'e');
+ALTER TABLE t MODIFY n DECIMAL(12,2);
+ALTER TABLE t ADD KEY (n);
+ALTER TABLE t MODIFY v CHAR(30), DROP KEY n;
+CREATE TABLE g (id INT PRIMARY KEY, n INT) /*weir: global */;
+INSERT INTO g VALUES (1, 1), (2, 2);
+ALTER TABLE g MODIFY n DECIMAL(12,2);
+SELECT SUM(n) FROM t;

@@ -21,7 +21,7 @@ use weir_wire::error::{codes, not_supported};
 use super::asked::Asked;
 use super::intent::Intent;
 use super::records::Records;
-use super::{names, programs, progress, reach, shards};
+use super::{body_use, names, progress, reach, shards};
 
 /// What a refused definition would be if tables that were sharded by default were SINGLE; the refusal, if that doesn't help.
 pub(super) fn instead(
@@ -53,7 +53,7 @@ pub(super) fn possible(asked: &Asked<'_>, catalog: &Catalog) -> Vec<Object> {
         }
     };
     let by_default_in = |body: Span, database: &str| {
-        let mut named = programs::tables_in(asked, catalog, body, database);
+        let mut named = body_use::tables_in(asked, catalog, body, database);
         named.retain(|object| shards::table(catalog, object).is_some_and(|table| table.by_default));
         named
     };

@@ -11,13 +11,12 @@ mod value;
 
 use std::collections::BTreeSet;
 
-use weir_catalog::{Catalog, Placement, Routine, RoutineKind, ShardId};
+use weir_catalog::{Catalog, Placement, Routine, RoutineKind};
 use weir_sql::ast::{Call, CallProcedure, ObjectName, ParameterMode, Statement, StatementKind};
 use weir_sql::facts::{Programs, Varies, facts_with};
 use weir_sql::resolve::{Context, Roles, Table};
 use weir_sql::{Bump, Dialect, Effects, Pins};
 
-use crate::views;
 use body::{Body, BodyStatement, mode_of};
 pub(crate) use call::plan_call;
 pub(crate) use function::{calls_placed, function_needs};
@@ -40,10 +39,6 @@ pub struct Understood {
     pub tables: bool,
     /// It names tables other than GLOBAL ones.
     pub beyond_copies: bool,
-    /// It names tables whose rows are on several shards.
-    pub sharded: bool,
-    /// The shards of the SINGLE tables that it names.
-    pub singles: BTreeSet<ShardId>,
     /// It changes or locks rows.
     pub changes: bool,
     /// It makes temporary tables, and drops them; after an error they may be left.
@@ -94,11 +89,8 @@ impl<'a> KnownPrograms<'a> {
         self.understand(database, routine)
     }
 
-    /// What a routine of this database does, whether the catalog has it or not.
-    ///
-    /// # Errors
-    /// Why it isn't known, as a clause: "has …".
-    pub fn understand(&self, database: &str, routine: &Routine) -> Result<Understood, String> {
+    /// What a routine of this database does.
+    fn understand(&self, database: &str, routine: &Routine) -> Result<Understood, String> {
         if self.temporary {
             return Err("could see the session's temporary tables in place of others".to_owned());
         }
@@ -180,11 +172,6 @@ impl<'a> KnownPrograms<'a> {
         for table in others {
             all.tables = true;
             all.beyond_copies |= !self.is_copy(table.database, table.name);
-            match self.shards_of(table.database, table.name)[..] {
-                _ if self.is_copy(table.database, table.name) => {}
-                [shard] => all.singles.extend([shard]),
-                _ => all.sharded = true,
-            }
             all.changes |= !(table.roles - Roles::READ).is_empty();
             self.check_table(table.database, table.name)?;
         }
@@ -197,22 +184,6 @@ impl<'a> KnownPrograms<'a> {
     /// Whether it is one of the body's own temporary tables.
     fn is_temporary(&self, body: &Body<'_>, table: &Table<'_>) -> bool {
         table.database == self.database && body.temporary.contains(table.name)
-    }
-
-    /// The shards that have rows of a table or a view; none if its database is not sharded.
-    fn shards_of(&self, database: Option<&[u8]>, name: &[u8]) -> Vec<ShardId> {
-        let Some((known, of)) = database.and_then(|database| self.catalog.database(database)) else {
-            return Vec::new();
-        };
-        match self.catalog.table(known.as_bytes(), name) {
-            Some((_, table)) => match table.placement {
-                Placement::Single(shard) => vec![shard],
-                Placement::Global | Placement::Sharded(_) => of.shards.clone(),
-            },
-            None => {
-                std::str::from_utf8(name).map_or_else(|_| Vec::new(), |view| views::shards(self.catalog, known, view))
-            }
-        }
     }
 
     fn is_copy(&self, database: Option<&[u8]>, name: &[u8]) -> bool {
@@ -271,8 +242,6 @@ impl Understood {
         self.controls |= other.controls;
         self.tables |= other.tables;
         self.beyond_copies |= other.beyond_copies;
-        self.sharded |= other.sharded;
-        self.singles.extend(other.singles);
         self.changes |= other.changes;
         self.temporary |= other.temporary;
     }
