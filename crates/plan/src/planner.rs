@@ -12,7 +12,7 @@ use crate::constant::Folder;
 use crate::effort::Effort;
 use crate::place::Places;
 use crate::refusal::{Need, Refusal};
-use crate::routines::KnownPrograms;
+use crate::routines::{KnownPrograms, function_needs};
 use crate::trace::Trace;
 use crate::{Plan, Route, SessionFacts};
 
@@ -67,6 +67,10 @@ impl<'a> Planner<'a> {
                 }
             }
         }
+        if let Some(functions) = function_needs(&self)? {
+            shards.extend(functions.needed.iter().map(|(shard, _)| *shard));
+        }
+        shards.sort_unstable();
         shards.dedup();
         match shards[..] {
             [] => Ok(Plan::Home),

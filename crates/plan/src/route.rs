@@ -11,6 +11,7 @@ use crate::analysis::{Analysis, Base, InstanceKind};
 use crate::known::KnownValue;
 use crate::place::Shards;
 use crate::planner::Planner;
+use crate::routines::function_needs;
 
 /// Where the tables of a statement meet.
 pub(crate) enum Meeting {
@@ -31,6 +32,14 @@ pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<
     let mut needed = Shards::none();
     let mut able: Option<Shards> = None;
     let mut reasons: Vec<String> = Vec::new();
+    if let Some(functions) = function_needs(planner)? {
+        named = true;
+        for (shard, why) in functions.needed {
+            needed.add(&Shards::one(shard));
+            reasons.push(why);
+        }
+        able = Some(functions.able);
+    }
     for (place, instance) in analysis.instances.iter().enumerate() {
         let (shards, everywhere, name) = match &instance.kind {
             InstanceKind::Elsewhere(shard) => (Shards::one(*shard), false, String::new()),

@@ -8,7 +8,7 @@ use weir_sql::ast::{
     CreateTable, DropTables, Explain, ExplainTarget, Expr, Flush, FlushWhat, Ident, Insert, ObjectName, SetStatement,
     Show, ShowCreate, ShowKind, Statement, StatementKind,
 };
-use weir_sql::facts::facts_with;
+use weir_sql::facts::{Varies, facts_with};
 use weir_sql::resolve::Context;
 
 use crate::analysis::values::Values;
@@ -17,7 +17,7 @@ use crate::effort::Effort;
 use crate::known::KnownValue;
 use crate::planner::{Planner, programs, to_shard};
 use crate::route::{self, Meeting};
-use crate::routines::plan_call;
+use crate::routines::{calls_placed, function_needs, plan_call};
 use crate::set_statement::only_steers;
 use crate::trace::Trace;
 use crate::write::{Input, Reads, plan_write, with_written_views};
@@ -274,7 +274,14 @@ impl<'a> Planner<'a> {
 
     fn write(self) -> Result<Plan, Refusal> {
         let (statement, text, catalog, session) = (self.statement, self.text, self.catalog, self.session);
-        plan_write(&Input { statement, text, catalog, weights: self.weights, session, reads: &self })
+        let plan = plan_write(&Input { statement, text, catalog, weights: self.weights, session, reads: &self })?;
+        match function_needs(&self)? {
+            Some(functions) if !functions.allow(&plan) => Err(Need::Value.refused(
+                "A write that uses a sequence, or calls a stored function which reads tables of one shard, and whose rows are not on that \
+                 shard alone: compute the value first and write it as a literal",
+            )),
+            _ => Ok(plan),
+        }
     }
 
     fn explain(self, explain: &'a Explain<'a>) -> Result<Plan, Refusal> {
@@ -423,6 +430,10 @@ impl Reads for Planner<'_> {
             trace.explicit(&known);
         }
         Some(known.constant)
+    }
+
+    fn calls_placed(&self, expr: &Expr<'_>) -> bool {
+        self.facts.varies.contains(Varies::STORED) && calls_placed(&self.programs(), expr)
     }
 
     fn stored(&self, database: &Arc<Database>, table: &Arc<Table>, values: &[&Expr<'_>]) -> Option<Located> {

@@ -48,6 +48,18 @@ CREATE TABLE bad (id INT PRIMARY KEY, e VARCHAR(20) UNIQUE) /*weir: shard by has
 -- refused:
 CREATE TABLE bad (id DOUBLE PRIMARY KEY) /*weir: shard by hash(id) */;
 
+## partitions by the hash of an expression are within each shard
+CREATE TABLE e (c VARCHAR(10), d DATETIME) PARTITION BY HASH(MONTH(d)) PARTITIONS 6;
+CREATE TABLE h (a INT, b INT, PRIMARY KEY (a, b)) PARTITION BY HASH(a + b) PARTITIONS 3;
+CREATE TABLE l (a INT PRIMARY KEY, b INT) PARTITION BY LINEAR HASH(a) PARTITIONS 3;
+INSERT INTO e VALUES ('x', '2024-01-05'), ('y', '2024-06-05');
+INSERT INTO h VALUES (1, 1), (2, 1), (3, 9), (4, 4);
+INSERT INTO l VALUES (1, 1), (2, 1), (3, 9), (4, 4);
+SELECT * FROM e WHERE d < '2024-02-01';
+SELECT * FROM h ORDER BY a;
+SELECT h.a, l.b FROM h JOIN l USING (a) WHERE h.a > 1 ORDER BY h.a;
+SELECT table_name, COUNT(*) FROM information_schema.partitions WHERE table_schema = 'd' AND table_name IN ('e', 'h') AND partition_name IS NOT NULL GROUP BY table_name ORDER BY 1;
+
 ## The rows that ALTER TABLE has copied are those of all shards
 CREATE TABLE t (id INT PRIMARY KEY, n INT, v VARCHAR(20)) /*weir: shard by hash(id) */;
 INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c'), (4, 4, 'd'), (5, 5, 'e');

@@ -187,3 +187,9 @@ DROP LIBRARY counting;
 -- mysql
 DROP LIBRARY IF EXISTS counting;
 SELECT 1;
+
+## triggers that call functions named like statements
+CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20)) /*weir: shard by hash(id) */;
+CREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW BEGIN DECLARE CONTINUE HANDLER FOR SQLWARNING SET NEW.v = 'w'; SET NEW.v = INSERT(REPLACE(NEW.v, 'a', 'b'), 1, TRUNCATE(1.5, 0), 'x'); END;
+INSERT INTO t VALUES (1, 'aba'), (2, 'car'), (3, NULL);
+SELECT * FROM t ORDER BY id;

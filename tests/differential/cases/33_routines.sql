@@ -179,6 +179,75 @@ UPDATE t SET name = name_of(v);
 UPDATE g SET name = wrapped(name) WHERE id = 1;
 SELECT * FROM g ORDER BY id;
 
+## functions that read tables of one shard
+CREATE TABLE t (id INT PRIMARY KEY, v INT, name VARCHAR(20)) /*weir: shard by hash(id) */;
+CREATE TABLE s (k INT PRIMARY KEY, v VARCHAR(20)) /*weir: single */;
+CREATE TABLE o (k INT PRIMARY KEY, v VARCHAR(20)) /*weir: single on shard '{s2}' */;
+INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c');
+INSERT INTO s VALUES (1, 'one'), (2, 'two');
+INSERT INTO o VALUES (1, 'uno'), (3, 'tres');
+CREATE FUNCTION name_of(i INT) RETURNS VARCHAR(20) READS SQL DATA BEGIN DECLARE n VARCHAR(20); DECLARE EXIT HANDLER FOR NOT FOUND RETURN 'none'; SELECT v INTO n FROM s WHERE k = i; RETURN REPLACE(n, 'o', '0'); END;
+CREATE FUNCTION other_name(i INT) RETURNS VARCHAR(20) READS SQL DATA RETURN (SELECT v FROM o WHERE k = i);
+CREATE FUNCTION how_many() RETURNS INT READS SQL DATA RETURN (SELECT COUNT(*) FROM s WHERE name_of(k) <> 'none');
+CREATE FUNCTION dashed(t VARCHAR(20)) RETURNS VARCHAR(20) DETERMINISTIC RETURN INSERT(REPLACE(t, ' ', '-'), 1, 1, 'x');
+SELECT name_of(1), name_of(9), how_many(), dashed('a b');
+SELECT other_name(1), other_name(2);
+SELECT k, name_of(k) FROM s ORDER BY k;
+SELECT k, other_name(k) FROM o WHERE other_name(k) LIKE '%u%' ORDER BY k;
+SELECT id, dashed(name) FROM t ORDER BY id;
+-- params: 2
+SELECT name_of(?);
+DO other_name(3);
+INSERT INTO s VALUES (3, name_of(1)), (4, CONCAT(name_of(2), '!'));
+INSERT INTO o VALUES (4, name_of(2));
+INSERT INTO t VALUES (4, how_many(), name_of(1)), (6, 1, 'f');
+INSERT INTO t VALUES (5, 0, other_name(3));
+-- text
+-- refused: function that is not built in
+INSERT INTO t VALUES (7, 0, CONCAT(name_of(1), other_name(3)));
+-- text
+-- refused: function that is not built in
+SELECT id, name_of(v) FROM t;
+INSERT INTO t SELECT k + 10, k, name_of(k) FROM s;
+SELECT * FROM s ORDER BY k;
+SELECT * FROM o ORDER BY k;
+SELECT * FROM t ORDER BY id;
+UPDATE s SET v = name_of(k) WHERE k = 1;
+DELETE FROM o WHERE other_name(k) = 'tres';
+BEGIN;
+UPDATE s SET v = 'new' WHERE k = 2;
+INSERT INTO t VALUES (20, 0, name_of(2));
+SELECT name_of(2), how_many();
+ROLLBACK;
+SELECT name_of(2);
+SELECT * FROM s ORDER BY k;
+SELECT * FROM o ORDER BY k;
+SELECT COUNT(*) FROM t;
+SET @a = name_of(2);
+SELECT @a;
+
+## procedures with temporary tables of their own
+CREATE TABLE pay (id INT PRIMARY KEY, who INT, amount INT) /*weir: single */;
+CREATE TABLE acc (id INT PRIMARY KEY, name VARCHAR(20)) /*weir: single */;
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO pay VALUES (1, 1, 5), (2, 1, 6), (3, 2, 1);
+INSERT INTO acc VALUES (1, 'Ann'), (2, 'Bob');
+INSERT INTO t VALUES (1, 1), (2, 2);
+CREATE PROCEDURE best(IN least INT, OUT n INT) BEGIN DROP TEMPORARY TABLE IF EXISTS found; CREATE TEMPORARY TABLE found (id INT NOT NULL PRIMARY KEY); INSERT INTO found SELECT who FROM pay GROUP BY who HAVING SUM(amount) > least; SELECT COUNT(*) INTO n FROM found; SELECT acc.* FROM found JOIN acc USING (id) ORDER BY id; DROP TEMPORARY TABLE found; END;
+CREATE PROCEDURE scratch(IN i INT) BEGIN CREATE TEMPORARY TABLE own (v INT); INSERT INTO own SELECT v FROM t WHERE id = i; SELECT * FROM own; DROP TEMPORARY TABLE own; END;
+CALL best(5, @n);
+SELECT @n;
+CALL best(0, @n);
+SELECT @n;
+-- session: 1
+CALL scratch(1);
+SELECT * FROM t ORDER BY id;
+BEGIN;
+INSERT INTO pay VALUES (4, 2, 100);
+CALL best(50, @n);
+ROLLBACK;
+SELECT COUNT(*) FROM pay;
+
 ## Functions whose bodies have words of statements and of tables, and touch no table
 CREATE TABLE title (id INT PRIMARY KEY, name VARCHAR(40)) /*weir: shard by hash(id) */;
 CREATE TABLE total (id INT PRIMARY KEY, name VARCHAR(40)) /*weir: single */;

@@ -259,3 +259,69 @@ SELECT LAST_INSERT_ID();
 SELECT k, v FROM t ORDER BY k;
 INSERT IGNORE INTO t (k, v) VALUES (1, 1), (2, 2);
 SELECT LAST_INSERT_ID();
+
+## sequences
+-- mariadb
+CREATE SEQUENCE seq START WITH 10 INCREMENT BY 5;
+-- mariadb
+CREATE SEQUENCE IF NOT EXISTS seq;
+-- mariadb
+CREATE SEQUENCE seq;
+-- mariadb
+CREATE TABLE one (id INT PRIMARY KEY DEFAULT NEXTVAL(seq), v INT);
+-- mariadb
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+-- mariadb
+SELECT NEXT VALUE FOR seq;
+-- mariadb
+SELECT NEXTVAL(seq), LASTVAL(seq), PREVIOUS VALUE FOR seq;
+-- mariadb
+INSERT INTO one (v) VALUES (1), (2);
+-- mariadb
+INSERT INTO one VALUES (NEXT VALUE FOR seq, 3);
+-- mariadb
+SELECT * FROM one ORDER BY id;
+-- mariadb
+-- refused: uses a sequence
+INSERT INTO t VALUES (NEXT VALUE FOR seq, 1), (NEXTVAL(seq), NEXTVAL(seq));
+-- mariadb
+SELECT LASTVAL(seq);
+-- mariadb
+SELECT SETVAL(seq, 100);
+-- mariadb
+BEGIN;
+-- mariadb
+INSERT INTO one (v) VALUES (5);
+-- mariadb
+SELECT NEXTVAL(seq);
+-- mariadb
+ROLLBACK;
+-- mariadb
+INSERT INTO t VALUES (1, 5), (2, 5), (3, 5);
+-- mariadb
+SELECT * FROM t ORDER BY id;
+-- mariadb
+-- refused: SEQUENCE
+UPDATE t SET v = NEXTVAL(seq);
+-- mariadb
+ALTER SEQUENCE seq RESTART 3;
+-- mariadb
+SELECT NEXTVAL(seq);
+-- mariadb
+SHOW CREATE SEQUENCE seq;
+-- mariadb
+SELECT minimum_value, increment FROM seq;
+-- mariadb
+SHOW FULL TABLES LIKE 'seq';
+-- mariadb
+CREATE OR REPLACE SEQUENCE seq START 1;
+-- mariadb
+SELECT NEXTVAL(seq);
+-- mariadb
+DROP TABLE one;
+-- mariadb
+DROP SEQUENCE seq;
+-- mariadb
+SELECT NEXTVAL(seq);
+-- mariadb
+DROP SEQUENCE IF EXISTS seq;

@@ -14,9 +14,10 @@ pub use foreign::{Draft, check_references, check_referring, references};
 pub use unique::{lacks, unique_keys};
 
 use weir_sql::ast::{
-    ColumnAttributeKind, CreateTable, ExprKind, Ident, PartitionMethod, PlacementKind, ShardBy, ShardMethod, Span,
-    TableBody, TableDefinition, TableElement,
+    ColumnAttributeKind, CreateTable, Expr, ExprKind, Ident, PartitionMethod, PlacementKind, ShardBy, ShardMethod,
+    Span, TableBody, TableDefinition, TableElement,
 };
+use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, LexMode, splice};
 use weir_wire::Failure;
 use weir_wire::error::codes;
@@ -141,13 +142,37 @@ pub fn server_text(sql: &[u8], create: &CreateTable<'_>) -> Vec<u8> {
     splice(sql, &edits)
 }
 
-/// PARTITION BY HASH that means sharding: not one within an executable comment, and not one beside a clause of Weir's own.
-pub fn sharding_partitions<'a>(definition: &TableDefinition<'a>) -> Option<&'a weir_sql::ast::PartitionHash<'a>> {
+/// PARTITION BY HASH that means sharding, and its column: not one of an expression, not LINEAR, not within an executable comment, and not beside a clause of
+/// Weir's own. All others are partitions within each shard.
+pub fn sharding_partitions<'a>(definition: &TableDefinition<'a>) -> Option<Ident<'a>> {
     let partitioning = definition.partitioning.filter(|partitioning| !partitioning.in_comment)?;
     match partitioning.method {
-        PartitionMethod::Hash(hash) if definition.placement.is_none() => Some(hash),
+        PartitionMethod::Hash(hash) if definition.placement.is_none() => match hash.expr.bare().kind {
+            ExprKind::Column(column) if !hash.linear => Some(column.name),
+            _ => None,
+        },
         _ => None,
     }
+}
+
+/// Whether a column's default is the next value of a SEQUENCE.
+fn has_sequence_default(definition: &TableDefinition<'_>) -> bool {
+    let mut found = false;
+    let mut look = |expr| {
+        walk(Node::Expr(expr), &mut |node: Node<'_>| {
+            found |= matches!(node, Node::Expr(Expr { kind: ExprKind::Sequence(_), .. }));
+            Flow::Descend
+        });
+    };
+    for element in definition.elements() {
+        let TableElement::Column(column) = element else { continue };
+        for attribute in column.attributes {
+            if let ColumnAttributeKind::Default(expr) = attribute.kind {
+                look(expr);
+            }
+        }
+    }
+    found
 }
 
 /// Without a clause: sharded by the hash of the primary key's first column, if that is exact and all of its keys allow it, and else SINGLE.
@@ -157,16 +182,7 @@ fn by_default(
     create: &CreateTable<'_>,
     definition: &TableDefinition<'_>,
 ) -> Result<Placed, Unplaced> {
-    if let Some(hash) = sharding_partitions(definition) {
-        let column = match hash.expr.bare().kind {
-            ExprKind::Column(column) if !hash.linear => column.name,
-            _ => {
-                return refused(
-                    "PARTITION BY HASH in a sharded database means sharding, and takes one column: write SHARD BY HASH(column), or \
-                     /*!50100 PARTITION BY … */ for partitions within each shard",
-                );
-            }
-        };
+    if let Some(column) = sharding_partitions(definition) {
         return by_hash(setting, definition, column);
     }
     let single = on_one(setting, first_shard(database)?);
@@ -176,6 +192,11 @@ fn by_default(
         return Ok(single);
     };
     let sharded = by_hash(setting, definition, column).and_then(|placed| {
+        if has_sequence_default(definition) {
+            return refused(
+                "A column's default takes values of a SEQUENCE, which is on one shard: use AUTO_INCREMENT, whose values come from one sequence for all shards",
+            );
+        }
         check_keys(setting, create, definition, &placed)?;
         foreign::check_known(setting, create, definition.elements())?;
         Ok(Placed { by_default: true, ..placed })

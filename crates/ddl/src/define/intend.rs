@@ -75,12 +75,7 @@ fn intend_other(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, 
         StatementKind::CreateView(view) => views::create(asked, catalog, view),
         StatementKind::CreateDatabase(create) => create_database(asked, catalog, create),
         StatementKind::DropDatabase(drop) => Ok(drop_database(asked, catalog, drop)),
-        StatementKind::DefineSequence(sequence) => match object(asked, catalog, &sequence.name)? {
-            Some(_) => Err(not_supported(
-                "SEQUENCE objects can't be in a sharded database: use AUTO_INCREMENT, or a database that is not sharded",
-            )),
-            None => Ok(None),
-        },
+        StatementKind::DefineSequence(sequence) => tables::sequence(asked, catalog, sequence),
         StatementKind::CreateRoutine(routine) => {
             let kind = if routine.or_replace { DefinitionKind::Again } else { DefinitionKind::Create };
             programs::create_routine(asked, catalog, routine, kind)

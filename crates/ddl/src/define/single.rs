@@ -14,7 +14,7 @@ use weir_catalog::{
 use weir_exec::ShardLease;
 use weir_shards::ask::ask;
 use weir_shards::own::name;
-use weir_sql::ast::{AlterActionKind, StatementKind, TableElement};
+use weir_sql::ast::{AlterActionKind, CreateRoutine, RoutineBody, Span, StatementKind, TableElement};
 use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
 
@@ -52,6 +52,11 @@ pub(super) fn possible(asked: &Asked<'_>, catalog: &Catalog) -> Vec<Object> {
             found.push(object);
         }
     };
+    let by_default_in = |body: Span, database: &str| {
+        let mut named = body_use::tables_in(asked, catalog, body, database);
+        named.retain(|object| shards::table(catalog, object).is_some_and(|table| table.by_default));
+        named
+    };
     let add_referenced = |elements: &[TableElement<'_>], add: &mut dyn FnMut(&weir_sql::ast::ObjectName<'_>)| {
         references(elements).iter().for_each(|(_, references)| add(&references.table));
     };
@@ -65,9 +70,17 @@ pub(super) fn possible(asked: &Asked<'_>, catalog: &Catalog) -> Vec<Object> {
         StatementKind::CreateTrigger(trigger) => {
             add(&trigger.table);
             if let Ok(Some(table)) = names::object(asked, catalog, &trigger.table) {
-                let named = body_use::tables_in(asked, catalog, trigger.body, &table.database);
-                let by_default = |object: &Object| shards::table(catalog, object).is_some_and(|table| table.by_default);
-                in_body.extend(named.into_iter().filter(by_default));
+                in_body.extend(by_default_in(trigger.body, &table.database));
+            }
+        }
+        StatementKind::CreateRoutine(CreateRoutine {
+            function: true,
+            body: RoutineBody::Statement(body),
+            name,
+            ..
+        }) => {
+            if let Ok(Some(function)) = names::object(asked, catalog, name) {
+                in_body.extend(by_default_in(*body, &function.database));
             }
         }
         StatementKind::AlterTable(alter) => {

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use weir_catalog::define::{Unplaced, server_text};
+use weir_catalog::reading::adopted;
 use weir_catalog::{Catalog, Change, DefinitionKind, Object, Placed, Placement, ShardId, Table};
 use weir_sql::ast::{
-    CreateIndex, CreateTable, KeyKind, ObjectName, Query, RenameTables, TableBody, TableLike, TableOptionKind,
+    CreateIndex, CreateTable, DefineSequence, KeyKind, ObjectName, Query, RenameTables, TableBody, TableLike,
+    TableOptionKind,
 };
 use weir_sql::resolve::{Context, resolve};
 use weir_wire::Failure;
@@ -61,6 +63,30 @@ pub(super) fn create(
     changes.push(Change::AddTable(object.clone(), placed));
     let intent = Intent::new(asked, kind, vec![object], shards).with(changes);
     Ok(Some(Intent { text, note, if_not_exists: create.if_not_exists, ..intent }))
+}
+
+/// CREATE SEQUENCE, ALTER SEQUENCE: a sequence is a table on the database's first shard.
+pub(super) fn sequence(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    sequence: &DefineSequence<'_>,
+) -> Result<Option<Intent>, Failure> {
+    let Some(object) = names::object(asked, catalog, &sequence.name)? else { return Ok(None) };
+    if sequence.temporary {
+        return Err(not_supported("A temporary SEQUENCE in a sharded database is not supported: CREATE SEQUENCE"));
+    }
+    let known = shards::table(catalog, &object).is_some();
+    if let Some(shards) = shards::home(catalog, &object).filter(|_| sequence.alter || !known || !sequence.or_replace) {
+        return Ok(Some(Intent::new(asked, DefinitionKind::Again, vec![object], shards)));
+    }
+    let Some(shard) = shards::of_database(catalog, &object.database).first().copied() else { return Ok(None) };
+    let kind = if sequence.or_replace || sequence.alter { DefinitionKind::Again } else { DefinitionKind::CreateTable };
+    let changes = match sequence.alter {
+        true => Vec::new(),
+        false => vec![Change::AddTable(object.clone(), adopted(shard, catalog.shard_name(shard)))],
+    };
+    let intent = Intent::new(asked, kind, vec![object], vec![shard]).with(changes);
+    Ok(Some(Intent { if_not_exists: sequence.conditional, ..intent }))
 }
 
 /// Where the sequence of a new table begins, if the definition says so.

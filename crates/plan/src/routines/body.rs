@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 
 use weir_catalog::Routine;
 use weir_sql::ast::{
-    CallProcedure, CreateRoutine, DeclaredType, Expr, ExprKind, IntoTarget, ObjectName, ParameterMode, Piece,
-    RoutineBody, SelectItemKind, SetItemKind, SetValue, Span, Statement, StatementKind,
+    CallProcedure, CreateRoutine, CreateTable, DeclaredType, DropKind, DropTables, Expr, ExprKind, IntoTarget,
+    ObjectName, ParameterMode, Piece, RoutineBody, SelectItemKind, SetItemKind, SetValue, Span, Statement,
+    StatementKind, TableBody,
 };
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, Dialect, LexMode, parse, parse_body};
@@ -58,6 +59,8 @@ pub(super) struct Body<'a> {
     pub(super) assigns_variables: bool,
     /// It begins or ends transactions, or sets savepoints.
     pub(super) controls: bool,
+    /// Temporary tables of its database that it makes, and drops at the end.
+    pub(super) temporary: BTreeSet<Vec<u8>>,
 }
 
 /// How a routine's text is read.
@@ -119,6 +122,7 @@ impl<'a> Body<'a> {
                 }
             }
         }
+        body.temporary = temporary_tables(arena, text, pieces, mode)?;
         for piece in pieces {
             match piece {
                 Piece::Variable(_) => {}
@@ -148,6 +152,7 @@ impl<'a> Body<'a> {
             variables: BTreeSet::new(),
             assigns_variables: false,
             controls: false,
+            temporary: BTreeSet::new(),
         }
     }
 
@@ -250,8 +255,19 @@ impl<'a> Body<'a> {
                 self.controls = true;
                 Ok(())
             }
+            StatementKind::CreateTable(create) if makes_temporary(create).is_some() => Ok(()),
+            StatementKind::DropTables(drop) if self.drops_temporary(drop) => {
+                // Without TEMPORARY it commits.
+                self.controls |= !drop.temporary;
+                Ok(())
+            }
             _ => Err(cannot()),
         }
+    }
+
+    fn drops_temporary(&self, drop: &DropTables<'_>) -> bool {
+        let own = |name: &ObjectName<'_>| name.database.is_none() && self.temporary.contains(name.name.name);
+        drop.kind == DropKind::Table && drop.names.iter().all(own)
     }
 
     fn set_item(
@@ -314,4 +330,47 @@ fn as_query<'a>(arena: &'a Bump, expression: &'a [u8], mode: LexMode) -> Result<
         Some([statement]) => Ok(BodyStatement { text, statement }),
         _ => Err(format!("has an expression that Weir cannot analyze ({})", shown(expression))),
     }
+}
+
+/// The temporary tables that a body makes.
+///
+/// # Errors
+/// It leaves one of them, as a clause that says so of it.
+fn temporary_tables<'a>(
+    arena: &'a Bump,
+    text: &'a [u8],
+    pieces: &[Piece<'a>],
+    mode: LexMode,
+) -> Result<BTreeSet<Vec<u8>>, String> {
+    let (mut made, mut left) = (BTreeSet::new(), BTreeSet::new());
+    for piece in pieces {
+        let Piece::Statement(span) = piece else { continue };
+        let parsed = parse(arena, span.text(text), mode);
+        let Ok([statement]) = parsed.as_ref().map(|parsed| parsed.statements) else { continue };
+        match statement.kind {
+            StatementKind::CreateTable(create) => {
+                if let Some(name) = makes_temporary(create) {
+                    made.insert(name.to_vec());
+                    left.insert(name.to_vec());
+                }
+            }
+            StatementKind::DropTables(drop) if drop.kind == DropKind::Table => {
+                drop.names.iter().for_each(|name| {
+                    left.remove(name.name.name);
+                });
+            }
+            _ => {}
+        }
+    }
+    match left.first() {
+        Some(name) => Err(format!("leaves the temporary table {}: DROP it at the end of the body", shown(name))),
+        None => Ok(made),
+    }
+}
+
+/// The name of a temporary table of the routine's database that is made of columns alone.
+fn makes_temporary<'a>(create: &CreateTable<'a>) -> Option<&'a [u8]> {
+    let TableBody::Definition(definition) = create.body else { return None };
+    let plain = create.temporary && definition.query.is_none() && create.name.database.is_none();
+    plain.then_some(create.name.name.name)
 }

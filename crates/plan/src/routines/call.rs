@@ -1,4 +1,4 @@
-//! On which shard a CALL does all that its procedure's body can do.
+//! On which shard a CALL does all that its procedure's body can do, or a stored function all that its own can.
 //!
 //! What must always hold: each statement of the body is planned as if it were a client's, with the arguments' values where the body reads
 //! parameters that nothing in it assigns, and with values that nobody knows for all other variables. Only if each of them is for one shard
@@ -9,7 +9,8 @@ use std::ops::Range;
 
 use weir_catalog::{Constant, Placement, RoutineKind, ShardId};
 use weir_sql::ast::{CallProcedure, Expr, ExprKind, Limit, ObjectName, QueryBody, SelectItemKind, StatementKind};
-use weir_sql::resolve::{Context, Roles, Table, resolve};
+use weir_sql::facts::{Varies, facts_with};
+use weir_sql::resolve::{Context, Roles, Table};
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, parse, splice};
 
@@ -18,24 +19,28 @@ use super::value::{Charsets, as_parameter};
 use super::{DEEPEST, KnownPrograms, UNKNOWN};
 use crate::constant::Folder;
 use crate::place::Shards;
-use crate::planner::{Planner, to_shard};
-use crate::statement::plan;
+use crate::planner::{Planner, programs, to_shard};
+use crate::statement::plan_within;
 use crate::{Need, Plan, Raise, Refusal, Route, SessionFacts};
 
 /// Something that nobody knows the value of.
 const ANYTHING: &str = "@`weir: a variable`";
 
 /// Why a statement with such a value has no shard.
-const UNTOLD: &str = "its rows depend on a variable of the procedure. Compare the shard key with a parameter that the body does \
+const UNTOLD: &str = "its rows depend on a variable of the body. Compare the shard key with a parameter that the body does \
                       not assign, and give a value of the parameter's type";
 
 /// Where a body's statements have to run.
-struct CallNeeds {
+pub(super) struct CallNeeds {
+    /// What the body is one of.
+    pub(super) kind: RoutineKind,
     /// Each shard that one of them needs, with the statement.
-    needed: Vec<(ShardId, String)>,
+    pub(super) needed: Vec<(ShardId, String)>,
     /// The shards that have all tables of which any shard has all rows.
-    able: Shards,
-    raise: Option<Raise>,
+    pub(super) able: Shards,
+    pub(super) raise: Option<Raise>,
+    /// Where statements run that name the body's own temporary tables.
+    pub(super) temporary_on: Option<ShardId>,
 }
 
 /// The shard of a CALL.
@@ -49,25 +54,46 @@ pub(crate) fn plan_call(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Resu
         return Ok(to_shard(shard, "its database is on one shard"));
     }
     let known = planner.programs();
-    known.procedure(&call.name).map_err(|why| refusal(&call.name, &why))?;
+    let kind = RoutineKind::Procedure;
+    let understood = known.procedure(&call.name).map_err(|why| refusal(kind, &call.name, &why))?;
     let assigns = call.arguments.iter().any(assigns_variables);
     let folder = Folder { text: planner.text, session, assigns, trace: None };
     let arguments: Vec<Option<Constant>> =
         call.arguments.iter().map(|argument| folder.fold(argument).map(|known| known.constant)).collect();
-    let mut place = CallNeeds { needed: Vec::new(), able: Shards::of(&database.shards), raise: None };
-    place.look(planner, &known, &call.name, &arguments, 0)?;
-    place.plan(planner, &call.name)
+    let place = |on: Option<ShardId>| {
+        let able = Shards::of(&database.shards);
+        let mut place = CallNeeds { kind, needed: Vec::new(), able, raise: None, temporary_on: on };
+        place.look(planner, &known, (kind, &call.name), &arguments, 0)?;
+        place.plan(planner, &call.name)
+    };
+    if !understood.temporary {
+        return place(None);
+    }
+    // Its temporary tables can be anywhere, but all in one place.
+    let home = planner.home();
+    let others = database.shards.iter().copied().filter(|shard| *shard != home);
+    let at_home = place(Some(home));
+    match at_home {
+        Err(Refusal::NotSupported { .. }) => {
+            others.map(|shard| place(Some(shard))).find(Result::is_ok).unwrap_or(at_home)
+        }
+        _ => at_home,
+    }
 }
 
-fn refusal(name: &ObjectName<'_>, why: &str) -> Refusal {
+fn refusal(kind: RoutineKind, name: &ObjectName<'_>, why: &str) -> Refusal {
+    let what = match kind {
+        RoutineKind::Procedure => "CALL in a database of several shards: the procedure",
+        RoutineKind::Function => "In a database of several shards: the function",
+    };
     Need::OneServer.refused(format!(
-        "CALL in a database of several shards: the procedure {} {why}. To run it on the rows of one shard, name the shard in a hint: /*+ WEIR_SHARD(name) */",
+        "{what} {} {why}. To run it on the rows of one shard, name the shard in a hint: /*+ WEIR_SHARD(name) */",
         String::from_utf8_lossy(name.name.name)
     ))
 }
 
 /// Whether the value of a user variable may change while arguments are computed.
-fn assigns_variables(argument: &Expr<'_>) -> bool {
+pub(super) fn assigns_variables(argument: &Expr<'_>) -> bool {
     let mut found = false;
     walk(Node::Expr(argument), &mut |node: Node<'_>| {
         let assigns = |expr: &Expr<'_>| matches!(expr.kind, ExprKind::Assign(_) | ExprKind::Call(_));
@@ -87,7 +113,7 @@ impl CallNeeds {
             [] if self.able.has(home) => (home, "its body uses no tables, or GLOBAL ones only".to_owned()),
             [] => match self.able.list().first() {
                 Some(shard) => (*shard, "its body uses no tables, or GLOBAL ones only".to_owned()),
-                None => return Err(refusal(name, "reads GLOBAL tables that no shard has all of")),
+                None => return Err(refusal(self.kind, name, "reads GLOBAL tables that no shard has all of")),
             },
             [shard] if self.able.has(shard) => {
                 (shard, format!("all that its body does is on {}", planner.catalog.shard_name(shard)))
@@ -96,26 +122,26 @@ impl CallNeeds {
                 let on =
                     |(shard, what): &(ShardId, String)| format!("{what} on {}", planner.catalog.shard_name(*shard));
                 let all: Vec<String> = self.needed.iter().map(on).collect();
-                return Err(refusal(name, &format!("uses several shards ({})", all.join("; "))));
+                return Err(refusal(self.kind, name, &format!("uses several shards ({})", all.join("; "))));
             }
         };
         Ok(Plan::Route(Route { shard, text: None, raise: self.raise, reason }))
     }
 
-    /// Looks where the body of a procedure can run with these arguments.
-    fn look(
+    /// Looks where the body of a routine can run with these arguments.
+    pub(super) fn look(
         &mut self,
         planner: &Planner<'_>,
         known: &KnownPrograms<'_>,
-        name: &ObjectName<'_>,
+        (kind, name): (RoutineKind, &ObjectName<'_>),
         arguments: &[Option<Constant>],
         depth: usize,
     ) -> Result<(), Refusal> {
-        let Some((database, routine)) = known.find(RoutineKind::Procedure, name).filter(|_| depth < DEEPEST) else {
-            return Err(refusal(name, UNKNOWN));
+        let Some((database, routine)) = known.find(kind, name).filter(|_| depth < DEEPEST) else {
+            return Err(refusal(self.kind, name, UNKNOWN));
         };
         let arena = Bump::new();
-        let body = known.body(&arena, database, routine).map_err(|why| refusal(name, &why))?;
+        let body = known.body(&arena, database, routine).map_err(|why| refusal(self.kind, name, &why))?;
         let charsets =
             Charsets { database: &routine.database_collation, default_of: planner.session.default_collation };
         let mut values = BTreeMap::new();
@@ -137,6 +163,7 @@ impl CallNeeds {
             parameters: None,
             variable: &|_| None,
             hinted: None,
+            home: self.temporary_on.unwrap_or(planner.session.home),
             ..*planner.session
         };
         for part in &body.parts {
@@ -146,7 +173,7 @@ impl CallNeeds {
         for called in &body.calls {
             let given: Vec<Option<Constant>> =
                 called.arguments.iter().map(|part| folded(&around, &substituted(part, &body, &values))).collect();
-            self.look(planner, &within, &called.name, &given, depth + 1)?;
+            self.look(planner, &within, (RoutineKind::Procedure, &called.name), &given, depth + 1)?;
         }
         Ok(())
     }
@@ -167,14 +194,15 @@ impl CallNeeds {
         own: &[u8],
         name: &ObjectName<'_>,
     ) -> Result<(), Refusal> {
+        let kind = self.kind;
         let refuse = |why: &str| {
             let why = if why.contains(ANYTHING.trim_matches(['@', '`'])) { UNTOLD } else { why };
-            Err(refusal(name, &format!("has a statement that does not run on one shard ({}): {why}", shown(own))))
+            Err(refusal(kind, name, &format!("has a statement that does not run on one shard ({}): {why}", shown(own))))
         };
         let arena = Bump::new();
         let parsed = parse(&arena, text, around.mode);
         let Ok([statement]) = parsed.as_ref().map(|parsed| parsed.statements) else {
-            return refuse("it can't be read with values for the procedure's variables");
+            return refuse("it can't be read with values for the body's variables");
         };
         let context = Context {
             database: around.database,
@@ -182,12 +210,14 @@ impl CallNeeds {
             fold_case: planner.catalog.fold_case,
             columns: &(),
         };
-        let names = resolve(statement, &context);
-        let mut tables = names.tables().map(|(_, table)| table).peekable();
-        if tables.peek().is_none() {
+        let facts = facts_with(statement, text, around.mode, &context, &programs(planner.catalog, around));
+        let mut tables = facts.names.tables().map(|(_, table)| table).peekable();
+        let placed = facts.varies.contains(Varies::STORED);
+        if tables.peek().is_none() && !placed {
             return Ok(());
         }
         if matches!(statement.kind, StatementKind::Query(_))
+            && !placed
             && let Some(copies) = tables.map(|table| copies_read(planner, table)).collect::<Option<Vec<Shards>>>()
         {
             // Which of the shards that have copies does not matter.
@@ -195,7 +225,7 @@ impl CallNeeds {
             return Ok(());
         }
         let session = SessionFacts { parameters: Some(constants), ..*around };
-        match plan(text, statement, planner.catalog, planner.weights, &session) {
+        match plan_within(text, statement, planner.catalog, planner.weights, &session, planner.effort) {
             Ok(Plan::Route(route)) => {
                 if let Some(raise) = route.raise
                     && !self.raises(raise)
@@ -205,14 +235,24 @@ impl CallNeeds {
                 self.needed.push((route.shard, shown(own)));
                 Ok(())
             }
-            // Tables of databases that are not sharded are there only.
+            // Tables of databases that are not sharded are there only; others are the body's temporary ones.
             Ok(Plan::Home) => {
-                self.needed.push((ShardId(0), shown(own)));
+                let unsharded = |table: &Table<'_>| {
+                    table.database.is_none_or(|database| planner.catalog.database(database).is_none())
+                };
+                let home = ShardId(0);
+                let on = if facts.names.tables().any(|(_, table)| unsharded(table)) {
+                    home
+                } else {
+                    self.temporary_on.unwrap_or(home)
+                };
+                self.needed.push((on, shown(own)));
                 Ok(())
             }
             Ok(Plan::Read(read)) => refuse(&read.reason),
             Ok(Plan::Union(union)) => refuse(&union.reason),
             Ok(Plan::Write(write)) => refuse(&write.reason),
+            Ok(Plan::Workbench(_)) => refuse("it needs rows of several shards in one place"),
             Ok(_) => refuse("it shows definitions of several shards"),
             Err(Refusal::NeedsWorkbench(message) | Refusal::NotSupported { message, .. }) => refuse(&message),
             Err(Refusal::Failure(failure)) => refuse(&failure.message),

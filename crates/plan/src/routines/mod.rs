@@ -6,6 +6,7 @@
 
 mod body;
 mod call;
+mod function;
 mod value;
 
 use std::collections::BTreeSet;
@@ -13,11 +14,12 @@ use std::collections::BTreeSet;
 use weir_catalog::{Catalog, Placement, Routine, RoutineKind};
 use weir_sql::ast::{Call, CallProcedure, ObjectName, ParameterMode, Statement, StatementKind};
 use weir_sql::facts::{Programs, Varies, facts_with};
-use weir_sql::resolve::{Context, Roles};
+use weir_sql::resolve::{Context, Roles, Table};
 use weir_sql::{Bump, Dialect, Effects, Pins};
 
 use body::{Body, BodyStatement, mode_of};
 pub(crate) use call::plan_call;
+pub(crate) use function::{calls_placed, function_needs};
 
 /// Routines within routines that are looked into.
 const DEEPEST: usize = 8;
@@ -35,8 +37,12 @@ pub struct Understood {
     pub controls: bool,
     /// It names tables.
     pub tables: bool,
-    /// It names tables other than GLOBAL ones, or changes or locks rows.
+    /// It names tables other than GLOBAL ones.
     pub beyond_copies: bool,
+    /// It changes or locks rows.
+    pub changes: bool,
+    /// It makes temporary tables, and drops them; after an error they may be left.
+    pub temporary: bool,
 }
 
 /// Who knows the stored programs that a session's statements call.
@@ -94,9 +100,15 @@ impl<'a> KnownPrograms<'a> {
         let arena = Bump::new();
         let body = self.body(&arena, database, routine)?;
         let within = KnownPrograms { database: Some(database.as_bytes()), depth: self.depth + 1, ..*self };
-        let mut all = Understood { controls: body.controls, ..Understood::default() };
+        let temporary = !body.temporary.is_empty();
+        let mut all = Understood { controls: body.controls, changes: temporary, temporary, ..Understood::default() };
+        for name in &body.temporary {
+            if within.check_table(within.database, name).is_ok() {
+                return Err(format!("makes a temporary table that hides the table {}", body::shown(name)));
+            }
+        }
         for part in &body.parts {
-            within.part(part, routine, &mut all)?;
+            within.part(part, routine, &body, &mut all)?;
         }
         for called in &body.calls {
             let name = body::shown(called.name.name.name);
@@ -130,7 +142,13 @@ impl<'a> KnownPrograms<'a> {
     }
 
     /// Adds what a statement of a body does.
-    fn part(&self, part: &BodyStatement<'_>, routine: &Routine, all: &mut Understood) -> Result<(), String> {
+    fn part(
+        &self,
+        part: &BodyStatement<'_>,
+        routine: &Routine,
+        body: &Body<'_>,
+        all: &mut Understood,
+    ) -> Result<(), String> {
         const HARMLESS: Pins = Pins::COMPUTED_USER_VARIABLE.union(Pins::ROW_COUNT).union(Pins::FOUND_ROWS);
         const NEVER: Effects = Effects::IMPLICIT_COMMIT
             .union(Effects::CHANGES_DATABASE)
@@ -150,15 +168,22 @@ impl<'a> KnownPrograms<'a> {
         if facts.class.effects.intersects(NEVER) {
             return Err(format!("depends on its connection ({})", body::shown(part.text)));
         }
-        for (_, table) in facts.names.tables() {
+        let others = facts.names.tables().map(|(_, table)| table).filter(|table| !self.is_temporary(body, table));
+        for table in others {
             all.tables = true;
-            all.beyond_copies |= !self.is_copy(table.database, table.name) || !(table.roles - Roles::READ).is_empty();
+            all.beyond_copies |= !self.is_copy(table.database, table.name);
+            all.changes |= !(table.roles - Roles::READ).is_empty();
             self.check_table(table.database, table.name)?;
         }
         // INTO may fill variables of the routine; what it fills is told by the body as a whole.
         all.effects |= facts.class.effects - Effects::SETS_USER_VARIABLES;
         all.varies |= facts.varies;
         Ok(())
+    }
+
+    /// Whether it is one of the body's own temporary tables.
+    fn is_temporary(&self, body: &Body<'_>, table: &Table<'_>) -> bool {
+        table.database == self.database && body.temporary.contains(table.name)
     }
 
     fn is_copy(&self, database: Option<&[u8]>, name: &[u8]) -> bool {
@@ -176,21 +201,25 @@ impl<'a> KnownPrograms<'a> {
         Err(format!("names '{}', which is not a table that Weir knows", String::from_utf8_lossy(name)))
     }
 
-    /// A function whose results depend on nothing but its arguments, the time, and tables that each shard has all of.
+    /// A function whose results depend on nothing but its arguments, the time, and tables: with [`Varies::STORED`] if it reads others than those that
+    /// each shard has all of.
     fn pure(&self, name: &ObjectName<'_>) -> Option<Varies> {
         let (database, routine) = self.find(RoutineKind::Function, name)?;
         let understood = self.understand(database, routine).ok()?;
         let changes = Effects::WRITES | Effects::SETS_USER_VARIABLES | Effects::SETS_LAST_INSERT_ID;
         let reads = Effects::USES_LAST_INSERT_ID | Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
-        let varies = understood.varies - Varies::TABLES - Varies::TIME;
+        let varies = understood.varies - Varies::TABLES - Varies::STORED - Varies::TIME;
         let state = Effects::USES_WARNINGS | Effects::USES_USER_VARIABLES | Effects::SERVER_STATE;
         if understood.effects.intersects(changes | reads | state)
             || !understood.variables.is_empty()
             || !varies.is_empty()
             || understood.controls
-            || understood.beyond_copies
+            || understood.changes
         {
             return None;
+        }
+        if understood.beyond_copies || understood.varies.contains(Varies::STORED) {
+            return Some(understood.varies | Varies::TABLES | Varies::STORED);
         }
         let tables = if understood.tables { Varies::TABLES } else { Varies::empty() };
         // Statements run on shards of their tables' databases: it has to be on all of these.
@@ -213,6 +242,8 @@ impl Understood {
         self.controls |= other.controls;
         self.tables |= other.tables;
         self.beyond_copies |= other.beyond_copies;
+        self.changes |= other.changes;
+        self.temporary |= other.temporary;
     }
 }
 
@@ -226,7 +257,8 @@ impl Programs for KnownPrograms<'_> {
             return None;
         }
         let understood = KnownPrograms::procedure(self, &call.name).ok()?;
-        if understood.controls && self.in_transaction {
+        // Temporary tables that an error leaves are on the connection.
+        if understood.temporary || understood.controls && self.in_transaction {
             return None;
         }
         let mut effects = understood.effects & (Effects::USES_LAST_INSERT_ID | Effects::SETS_USER_VARIABLES);

@@ -37,6 +37,9 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
         let reads = refuse_foreign_reads(input, &target, others().map(|(_, table)| table)).is_err();
         Ok((Varying::of(input, facts.varies), reads))
     })?;
+    let stored = varying.varies.contains(Varies::STORED);
+    let placed = stored && (0..rows.len()).any(|row| rows.values(row).any(|value| input.reads.calls_placed(value)));
+    let reads = reads || placed;
     let single = match target.table.placement {
         Placement::Single(shard) if !reads => return Ok(route(shard, None, "the table is on one shard".to_owned())),
         Placement::Single(_) => true,

@@ -64,6 +64,9 @@ pub trait Reads {
     /// Whether there is such a value.
     fn is_constant(&self, expr: &Expr<'_>) -> bool;
 
+    /// Whether an expression calls a stored function that has to run on certain shards, and reads no column itself.
+    fn calls_placed(&self, expr: &Expr<'_>) -> bool;
+
     /// The value that an AUTO_INCREMENT column gets, if it is known; it may be NULL or 0.
     fn explicit(&self, expr: &Expr<'_>) -> Option<Constant>;
 

@@ -176,7 +176,11 @@ impl<'i, 'a> Settling<'i, 'a> {
             return Err(self.depends(column, obstacle));
         }
         let text = self.parameters.cut(self.input.text, value.span.range());
-        let answer = if has_query(value) { self.read(text) } else { Piece::Answer(self.ask(text)) };
+        let answer = if has_query(value) || self.input.reads.calls_placed(value) {
+            self.read(text)
+        } else {
+            Piece::Answer(self.ask(text))
+        };
         self.replace(value, answer);
         Ok(())
     }
@@ -211,10 +215,11 @@ impl<'i, 'a> Settling<'i, 'a> {
         Piece::Read(self.read.len() - 1)
     }
 
-    /// Values with subqueries, of any column, are read before the rows are written.
+    /// Values with subqueries, or with stored functions that read tables, of any column, are read before the rows are written.
     pub(super) fn subqueries(&mut self, rows: &Rows<'a>) {
+        let reads = self.input.reads;
         for row in 0..rows.len() {
-            for value in rows.values(row).filter(|value| has_query(value)) {
+            for value in rows.values(row).filter(|value| has_query(value) || reads.calls_placed(value)) {
                 if !self.edits.covers(&value.span.range()) {
                     let text = self.parameters.cut(self.input.text, value.span.range());
                     let piece = self.read(text);

@@ -24,13 +24,13 @@ bitflags! {
         const SESSION = 1 << 5;
         /// The server that runs it: its variables, version, files, locks by name.
         const SERVER = 1 << 6;
-        /// Functions that are not built in, of which nothing is known.
+        /// Functions that are not built in, of which nothing is known, or that read tables which not every server has all rows of.
         const STORED = 1 << 7;
         /// A sequence's values.
         const SEQUENCE = 1 << 8;
         /// Which rows come first without an ORDER BY: LIMIT.
         const UNORDERED = 1 << 9;
-        /// Tables that a stored function reads, of which every shard has all rows.
+        /// Tables that a stored function reads, of which every shard has all rows unless [`Varies::STORED`] is there too.
         const TABLES = 1 << 10;
     }
 }
