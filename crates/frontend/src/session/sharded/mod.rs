@@ -36,7 +36,6 @@ use super::Session;
 use super::statement::Statement;
 use super::statement::decide::OneServer;
 use super::stopped::Stopped;
-use crate::backends::shard_id;
 use resolve::Changed;
 
 impl Session {
@@ -137,7 +136,7 @@ impl Session {
     pub(super) async fn aim_preparation(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
         let Some(sharding) = self.sharding() else { return Ok(()) };
         let bound = |session: &Session| session.current.lease.is_some() && session.state.is_bound();
-        let here = bound(self).then(|| shard_id(self.current.server.shard));
+        let here = bound(self).then(|| self.home());
         let Some(shard) = self.shard_with_tables(&sharding.catalog(), statement, here)? else { return Ok(()) };
         if self.is_bound_elsewhere(shard) {
             // Values that can be taken along bind it no longer.

@@ -94,7 +94,7 @@ impl Session {
             Plan::Home => Ok(Some(Plan::Home)),
             Plan::Route(route @ Route { text: None, raise: None, .. }) => {
                 let bound = self.current.lease.is_some() && self.state.is_bound();
-                if bound && self.current.server.shard != usize::from(route.shard.0) {
+                if bound && self.home() != route.shard {
                     return Err(elsewhere().into());
                 }
                 Ok(Some(Plan::Route(route)))

@@ -14,7 +14,7 @@ use super::super::Session;
 use super::super::route::Target;
 use super::super::route::multi_shard::{Reader, ShardServer};
 use super::super::state::Begin;
-use super::super::stopped::Stopped;
+use super::super::stopped::{SessionEnd, Stopped};
 use super::kind::{HARMLESS, Joins};
 use super::lease::Shown;
 use crate::backends::shard_id;
@@ -120,7 +120,8 @@ impl Session {
             if own {
                 self.keep_bound_connection();
             }
-            let begun = self.begin_on_first(shards[0], own).await;
+            let first = self.anchor().unwrap_or(shards[0]);
+            let begun = self.begin_on_first(first, own).await;
             if begun.is_err() {
                 self.take_up_kept_connection();
             }
@@ -282,7 +283,10 @@ impl Session {
             }
             Err(stopped) => {
                 self.lose_lease();
-                Err(stopped)
+                match stopped.failure() {
+                    Some(failure) if self.is_anchored() => Err(Stopped::Ended(SessionEnd::Told(failure))),
+                    _ => Err(stopped),
+                }
             }
         }
     }
