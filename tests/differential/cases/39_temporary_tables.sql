@@ -141,7 +141,7 @@ SELECT * FROM tmp ORDER BY id;
 CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
 INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40);
 CREATE TEMPORARY TABLE tmp (id INT AUTO_INCREMENT PRIMARY KEY, w INT);
-BEGIN;
+SET autocommit = 0;
 UPDATE t SET v = v + 1;
 -- no warnings
 SELECT v INTO @a FROM t WHERE id = 1;
@@ -173,7 +173,7 @@ SELECT * FROM t ORDER BY id;
 CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
 INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40);
 CREATE TEMPORARY TABLE tmp (id INT PRIMARY KEY, w INT);
-BEGIN;
+SET autocommit = 0;
 -- params: 1, 1
 INSERT INTO tmp VALUES (?, ?);
 -- params: 7, 1
