@@ -3,6 +3,8 @@
 //! What must always hold: a [`Table`] is made from rows of one server. Both kinds of server answer the queries here with the same columns in
 //! the same order. This module writes the queries; its callers send them.
 
+mod shown;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use weir_wire::Failure;
@@ -11,6 +13,8 @@ use weir_wire::error::codes;
 use crate::definition::Placed;
 use crate::placement::Placement;
 use crate::table::{Column, ColumnType, ForeignKey, Table};
+
+pub use shown::shown;
 
 /// A row of a query's reply: each value as text, NULL as `None`.
 pub type TextRow = Vec<Option<String>>;

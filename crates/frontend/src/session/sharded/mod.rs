@@ -46,6 +46,7 @@ impl Session {
 
     /// The plan of a statement that may be about several shards.
     pub(super) async fn plan_statement(&mut self, statement: &Statement<'_>) -> Result<Plan, Stopped> {
+        self.temporary_catalog = None;
         let Some(sharding) = self.sharding() else { return Ok(Plan::Home) };
         if sharding.catalog().databases.is_empty() && !may_define(statement.class) {
             return Ok(Plan::Home);
@@ -76,6 +77,7 @@ impl Session {
             }
             _ => self.run_final(&sharding, statement, plan, None).await,
         };
+        self.temporary_catalog = None;
         self.end_statement(false).await?;
         ran
     }

@@ -3,10 +3,11 @@
 //! What must always hold: a statement that names a temporary table runs on the connection that has it, or is refused. It never
 //! reads or writes rows of the table that is hidden.
 
-use std::collections::BTreeMap;
+mod tables;
+
 use std::sync::Arc;
 
-use weir_catalog::Catalog;
+use weir_catalog::{Catalog, ShardId};
 use weir_plan::{Plan, Refusal, Route};
 use weir_shards::Sharding;
 use weir_sql::ast::{self, DropKind, ObjectName, StatementKind};
@@ -19,6 +20,7 @@ use super::super::Session;
 use super::super::state::TableName;
 use super::super::statement::Statement;
 use super::super::stopped::Stopped;
+use tables::with_tables;
 
 /// The names of a statement.
 #[derive(Debug, Default)]
@@ -73,7 +75,7 @@ impl Session {
             return Ok(None);
         }
         let catalog = sharding.catalog_now();
-        let hidden = {
+        let (names, defines) = {
             // What can't be read is refused where it is planned.
             let Ok(parsed) = asked.parsed() else { return Ok(None) };
             let mut named = Named::default();
@@ -88,22 +90,52 @@ impl Session {
             if named.others.is_empty() {
                 return Ok(Some(Plan::Home));
             }
-            hide(&catalog, &named.temporary)
+            let defines = matches!(statement.kind, StatementKind::CreateTable(_) | StatementKind::DropTables(_));
+            (named.temporary, defines)
         };
-        match self.plan_hidden(sharding, &hidden, asked).await? {
-            Plan::Home => Ok(Some(Plan::Home)),
-            Plan::Route(route @ Route { text: None, raise: None, .. }) => {
-                let bound = self.current.lease.is_some() && self.state.is_bound();
-                if bound && self.home() != route.shard {
-                    return Err(elsewhere().into());
-                }
+        let hidden = with_tables(&catalog, names.iter().map(|name| (name, None)));
+        match self.plan_in(sharding, &hidden, asked).await {
+            Ok(Plan::Home) => Ok(Some(Plan::Home)),
+            Ok(Plan::Route(route @ Route { text: None, raise: None, .. })) if self.may_have_temporary(route.shard) => {
                 Ok(Some(Plan::Route(route)))
+            }
+            Ok(_) | Err(Stopped::Refused(_)) if !defines => {
+                self.plan_as_single(sharding, &catalog, &names, asked).await.map(Some)
+            }
+            Ok(_) => Err(elsewhere().into()),
+            Err(stopped) => Err(stopped),
+        }
+    }
+
+    /// Whether the session has its temporary tables on a shard, or would have them there.
+    fn may_have_temporary(&self, shard: ShardId) -> bool {
+        let bound = self.current.lease.is_some() && self.state.is_bound();
+        !bound || self.home() == shard
+    }
+
+    /// The plan of a statement over rows of other shards, for which temporary tables are SINGLE tables of their shard: only the session's
+    /// connection has them.
+    async fn plan_as_single(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        catalog: &Catalog,
+        names: &[TableName],
+        asked: &Statement<'_>,
+    ) -> Result<Plan, Stopped> {
+        let catalog = Arc::new(self.with_temporary_tables(catalog, names).await?);
+        match self.plan_in(sharding, &catalog, asked).await? {
+            Plan::Home => Ok(Plan::Home),
+            Plan::Route(route) if self.may_have_temporary(route.shard) => Ok(Plan::Route(route)),
+            plan @ (Plan::Workbench(_) | Plan::Union(_) | Plan::Write(_)) => {
+                self.temporary_catalog = Some(catalog);
+                Ok(plan)
             }
             _ => Err(elsewhere().into()),
         }
     }
 
-    async fn plan_hidden(
+    /// Plans with what a catalog has.
+    pub(super) async fn plan_in(
         &mut self,
         sharding: &Arc<Sharding>,
         catalog: &Catalog,
@@ -175,27 +207,6 @@ impl Session {
             _ => Ok(()),
         }
     }
-}
-
-/// The catalog without some tables.
-fn hide(catalog: &Catalog, names: &[TableName]) -> Catalog {
-    let mut hidden = catalog.clone();
-    for (database, name) in names {
-        let Some((database, _)) = catalog.database(database) else { continue };
-        let Some((table, _)) = catalog.table(database.as_bytes(), name) else { continue };
-        if let Some(found) = hidden.databases.get_mut(database) {
-            let tables: BTreeMap<_, _> = found
-                .tables
-                .iter()
-                .filter(|(one, _)| *one != table)
-                .map(|(one, known)| (one.clone(), known.clone()))
-                .collect();
-            let mut changed = (**found).clone();
-            changed.tables = tables;
-            *found = Arc::new(changed);
-        }
-    }
-    hidden
 }
 
 fn refused(why: &str) -> Failure {

@@ -54,7 +54,13 @@ impl Session {
         if self.has_table_locks() {
             return self.leases_locked(shards, writes).await;
         }
-        let how = match (self.transaction.of_statement, self.is_or_begins_transaction(), writes && shards.len() > 1) {
+        // Temporary tables are on the session's own connection, which takes part in a transaction.
+        let temporary = self.temporary_catalog.is_some();
+        if temporary && !writes && self.is_outside_transactions() {
+            return Box::pin(self.leases_to_begin(shards)).await;
+        }
+        let several = writes && (shards.len() > 1 || temporary);
+        let how = match (self.transaction.of_statement, self.is_or_begins_transaction(), several) {
             (true, ..) if writes => How::Implicit,
             (true, ..) | (_, true, _) => How::Within,
             (_, false, true) => How::Implicit,
@@ -117,7 +123,7 @@ impl Session {
             self.have_multi_shard_permit().await?;
         }
         if !self.has_open_transaction() {
-            if own {
+            if own && self.temporary_catalog.is_none() {
                 self.keep_bound_connection();
             }
             let first = self.anchor().unwrap_or(shards[0]);
