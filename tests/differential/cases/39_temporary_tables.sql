@@ -239,3 +239,127 @@ SELECT * FROM t WHERE id = 2;
 COMMIT;
 SELECT * FROM t ORDER BY id;
 SELECT * FROM tmp;
+
+## queries over temporary and sharded tables
+CREATE TABLE t (id INT PRIMARY KEY, v INT, s VARCHAR(10)) /*weir: shard by hash(id) */;
+CREATE TABLE g (id INT PRIMARY KEY, w INT) /*weir: global */;
+CREATE TABLE one (id INT PRIMARY KEY, w INT) /*weir: single on shard '{s2}' */;
+INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c'), (4, 40, NULL), (5, 50, 'e'), (6, 60, 'f');
+INSERT INTO g VALUES (1, 100), (2, 200), (3, 300);
+INSERT INTO one VALUES (1, 1000), (5, 5000);
+CREATE TEMPORARY TABLE tmp (id INT PRIMARY KEY, w INT, s VARCHAR(10));
+INSERT INTO tmp VALUES (1, 1, 'A'), (3, 3, 'x'), (6, 6, NULL), (9, 9, 'y');
+SELECT * FROM t JOIN tmp USING (id) ORDER BY id;
+SELECT t.id, t.v, tmp.w FROM t LEFT JOIN tmp ON tmp.id = t.id ORDER BY t.id;
+SELECT tmp.id, t.v FROM tmp LEFT JOIN t ON t.id = tmp.id ORDER BY tmp.id;
+SELECT t.id FROM t WHERE id IN (SELECT id FROM tmp) ORDER BY id;
+SELECT t.id FROM t WHERE NOT EXISTS (SELECT 1 FROM tmp WHERE tmp.s = t.s) ORDER BY id;
+SELECT COUNT(*), SUM(t.v), SUM(tmp.w) FROM t, tmp WHERE t.id > tmp.id;
+SELECT id FROM t UNION SELECT id FROM tmp ORDER BY id;
+SELECT id, w FROM tmp UNION ALL SELECT id, v FROM t ORDER BY 1, 2;
+SELECT (SELECT MAX(w) FROM tmp) AS most, COUNT(*) FROM t;
+SELECT t.id, one.w, tmp.w FROM t JOIN one ON one.id = t.id LEFT JOIN tmp ON tmp.id = t.id ORDER BY t.id;
+SELECT one.id FROM one JOIN tmp USING (id);
+SELECT g.w, tmp.w, t.v FROM g JOIN tmp ON tmp.id = g.id JOIN t ON t.id = g.id ORDER BY t.id;
+WITH c AS (SELECT id, w FROM tmp WHERE w > 1) SELECT t.id, c.w FROM t JOIN c ON c.id = t.id ORDER BY t.id;
+SELECT t.id FROM t JOIN tmp USING (id) ORDER BY id LIMIT 1 OFFSET 1;
+SELECT t.v, COUNT(*) FROM t JOIN tmp ON tmp.id <= t.id GROUP BY t.v ORDER BY t.v;
+-- params: 1, 50
+SELECT t.id, tmp.w FROM t JOIN tmp USING (id) WHERE tmp.w > ? AND t.v > ? ORDER BY id;
+SELECT t.id FROM t JOIN tmp USING (id) ORDER BY id FOR UPDATE;
+SELECT nothere FROM t JOIN tmp USING (id);
+SELECT * FROM tmp ORDER BY id;
+-- session: 1
+SELECT * FROM t JOIN tmp USING (id);
+
+## writes from and to temporary tables
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+CREATE TABLE g (id INT PRIMARY KEY, v INT) /*weir: global */;
+CREATE TABLE one (id INT PRIMARY KEY, v INT) /*weir: single on shard '{s2}' */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40), (5, 50), (6, 60);
+CREATE TEMPORARY TABLE tmp (id INT PRIMARY KEY, w INT);
+INSERT INTO tmp SELECT id, v FROM t WHERE id < 5;
+SELECT * FROM tmp ORDER BY id;
+INSERT INTO t SELECT id + 100, w FROM tmp;
+SELECT * FROM t ORDER BY id;
+INSERT INTO t (id, v) SELECT id + 200, w FROM tmp WHERE id = 2;
+INSERT INTO tmp SELECT id, v FROM t WHERE id = 101;
+INSERT INTO tmp SELECT id, v FROM t WHERE id IN (4, 104);
+SELECT ROW_COUNT();
+INSERT IGNORE INTO tmp SELECT id, v FROM t WHERE id < 7;
+SELECT * FROM tmp ORDER BY id;
+INSERT INTO tmp SELECT id, v + 1 FROM t WHERE id < 3 ON DUPLICATE KEY UPDATE w = VALUES(w);
+REPLACE INTO tmp SELECT id, v + 2 FROM t WHERE id = 3;
+INSERT INTO g SELECT id, w FROM tmp;
+INSERT INTO one SELECT id, w FROM tmp;
+SELECT * FROM g ORDER BY id;
+SELECT * FROM one ORDER BY id;
+UPDATE t JOIN tmp USING (id) SET v = w + 1000;
+SELECT * FROM t ORDER BY id;
+UPDATE tmp JOIN t USING (id) SET w = v WHERE id > 2;
+SELECT * FROM tmp ORDER BY id;
+UPDATE t SET v = 0 WHERE id IN (SELECT id FROM tmp WHERE id < 3);
+DELETE FROM t WHERE id IN (SELECT id + 100 FROM tmp);
+DELETE t FROM t JOIN tmp USING (id) WHERE tmp.id = 4;
+DELETE tmp FROM tmp JOIN t USING (id) WHERE t.v = 0;
+SELECT * FROM t ORDER BY id;
+SELECT * FROM tmp ORDER BY id;
+-- params: 7, 3
+INSERT INTO t SELECT id + 300, ? FROM tmp WHERE id = ?;
+SELECT * FROM t ORDER BY id;
+INSERT INTO t SELECT id, w FROM tmp;
+SELECT * FROM t ORDER BY id;
+
+## a transaction with temporary and sharded tables in one statement
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40), (5, 50), (6, 60);
+CREATE TEMPORARY TABLE tmp (id INT PRIMARY KEY, w INT);
+BEGIN;
+UPDATE t SET v = v + 1;
+INSERT INTO tmp SELECT id, v FROM t;
+SELECT t.id, v, w FROM t JOIN tmp USING (id) ORDER BY id;
+UPDATE t JOIN tmp USING (id) SET v = w + 1;
+DELETE FROM tmp WHERE id > 3;
+INSERT INTO t SELECT id + 10, w FROM tmp;
+SELECT t.id, v, w FROM t LEFT JOIN tmp USING (id) ORDER BY id;
+ROLLBACK;
+SELECT COUNT(*) FROM tmp;
+SELECT * FROM t ORDER BY id;
+START TRANSACTION READ ONLY;
+SELECT t.id, v, w FROM t LEFT JOIN tmp USING (id) ORDER BY id;
+COMMIT;
+SET autocommit = 0;
+INSERT INTO tmp SELECT id, v FROM t;
+ROLLBACK;
+SELECT COUNT(*) FROM tmp JOIN t USING (id);
+INSERT INTO tmp SELECT id, v FROM t;
+COMMIT;
+SET autocommit = 1;
+SELECT COUNT(*) FROM tmp JOIN t USING (id);
+
+## temporary tables that hide sharded ones, with others
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40);
+INSERT INTO u VALUES (1, 11), (2, 22), (3, 33), (4, 44);
+CREATE TEMPORARY TABLE u (id INT, x VARCHAR(5));
+INSERT INTO u VALUES (1, 'one'), (1, 'uno'), (4, 'four');
+SELECT t.id, x FROM t JOIN u USING (id) ORDER BY id, x;
+INSERT INTO u SELECT id, v FROM t;
+SELECT * FROM u ORDER BY id, x;
+UPDATE t JOIN u USING (id) SET v = 0 WHERE x = 'four';
+SELECT * FROM t ORDER BY id;
+-- session: 1
+SELECT t.id, u.v FROM t JOIN u USING (id) ORDER BY id;
+DROP TEMPORARY TABLE u;
+SELECT t.id, u.v FROM t JOIN u USING (id) ORDER BY id;
+
+## types of temporary tables
+CREATE TABLE t (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1), (2), (3), (4);
+CREATE TEMPORARY TABLE tmp (id INT UNSIGNED AUTO_INCREMENT PRIMARY KEY, a DECIMAL(12,3), b CHAR(3), c DATETIME(2) DEFAULT '2020-01-01', d ENUM('x','y') NOT NULL DEFAULT 'y', e BLOB, f DOUBLE, h BIT(4), i VARCHAR(20) CHARACTER SET latin1, j BIGINT UNSIGNED, k TIME, m YEAR, n SET('p','q'), UNIQUE (a), KEY (i(3)));
+INSERT INTO tmp (a, b, e, f, h, i, j, k, m, n) VALUES (1.5, 'ab', x'00ff', 0.1, b'101', 'é', 18446744073709551615, '-10:00:00', 2001, 'p,q'), (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+SELECT t.id, a, b, c, d, e, f, h, i, j, k, m, n FROM t LEFT JOIN tmp ON tmp.id = t.id ORDER BY t.id;
+INSERT INTO tmp (a, b) SELECT id, 'new' FROM t;
+SELECT LAST_INSERT_ID();
+SELECT t.id, a, b, c, d FROM t, tmp WHERE tmp.a = t.id ORDER BY t.id;
