@@ -258,7 +258,12 @@ SELECT COUNT(*), SUM(t.v), SUM(tmp.w) FROM t, tmp WHERE t.id > tmp.id;
 SELECT id FROM t UNION SELECT id FROM tmp ORDER BY id;
 SELECT id, w FROM tmp UNION ALL SELECT id, v FROM t ORDER BY 1, 2;
 SELECT (SELECT MAX(w) FROM tmp) AS most, COUNT(*) FROM t;
+-- text
 SELECT t.id, one.w, tmp.w FROM t JOIN one ON one.id = t.id LEFT JOIN tmp ON tmp.id = t.id ORDER BY t.id;
+-- text
+SELECT one.id FROM one JOIN tmp USING (id);
+-- binary
+-- refused: prepared on one shard
 SELECT one.id FROM one JOIN tmp USING (id);
 SELECT g.w, tmp.w, t.v FROM g JOIN tmp ON tmp.id = g.id JOIN t ON t.id = g.id ORDER BY t.id;
 WITH c AS (SELECT id, w FROM tmp WHERE w > 1) SELECT t.id, c.w FROM t JOIN c ON c.id = t.id ORDER BY t.id;
@@ -291,8 +296,10 @@ SELECT * FROM tmp ORDER BY id;
 INSERT INTO tmp SELECT id, v + 1 FROM t WHERE id < 3 ON DUPLICATE KEY UPDATE w = VALUES(w);
 REPLACE INTO tmp SELECT id, v + 2 FROM t WHERE id = 3;
 INSERT INTO g SELECT id, w FROM tmp;
+-- text
 INSERT INTO one SELECT id, w FROM tmp;
 SELECT * FROM g ORDER BY id;
+-- text
 SELECT * FROM one ORDER BY id;
 UPDATE t JOIN tmp USING (id) SET v = w + 1000;
 SELECT * FROM t ORDER BY id;
@@ -363,3 +370,68 @@ SELECT t.id, a, b, c, d, e, f, h, i, j, k, m, n FROM t LEFT JOIN tmp ON tmp.id =
 INSERT INTO tmp (a, b) SELECT id, 'new' FROM t;
 SELECT LAST_INSERT_ID();
 SELECT t.id, a, b, c, d FROM t, tmp WHERE tmp.a = t.id ORDER BY t.id;
+
+## CREATE TEMPORARY TABLE … SELECT of rows of several shards
+CREATE TABLE t (id INT PRIMARY KEY, v DECIMAL(10,2) NOT NULL, s VARCHAR(10)) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c'), (4, 40, NULL), (5, 50, 'e'), (6, 60, 'f');
+CREATE TEMPORARY TABLE c1 AS SELECT * FROM t;
+SELECT * FROM c1 ORDER BY id;
+CREATE TEMPORARY TABLE c2 (n INT AUTO_INCREMENT PRIMARY KEY, id BIGINT, KEY (id)) SELECT id, v * 2 AS twice, UPPER(s) AS upper FROM t WHERE id > 2 ORDER BY id;
+SELECT * FROM c2 ORDER BY n;
+CREATE TEMPORARY TABLE c3 SELECT s, COUNT(*) AS n, SUM(v) AS total FROM t GROUP BY s;
+SELECT * FROM c3 ORDER BY s;
+CREATE TEMPORARY TABLE c4 AS SELECT c1.id, t.v FROM c1 JOIN t ON t.id = c1.id + 1;
+SELECT * FROM c4 ORDER BY id;
+CREATE TEMPORARY TABLE c5 (id INT PRIMARY KEY) AS SELECT v > 0 AS id FROM t;
+SELECT * FROM c5;
+CREATE TEMPORARY TABLE c1 AS SELECT * FROM t;
+CREATE TEMPORARY TABLE IF NOT EXISTS c1 AS SELECT * FROM t;
+SELECT COUNT(*) FROM c1;
+CREATE TEMPORARY TABLE c6 AS SELECT * FROM t WHERE id = 2;
+SELECT * FROM c6;
+BEGIN;
+UPDATE t SET v = v + 1;
+CREATE TEMPORARY TABLE c7 AS SELECT * FROM t WHERE id > 1;
+UPDATE t JOIN c7 USING (id) SET t.v = 0 WHERE id > 4;
+SELECT * FROM c7 ORDER BY id;
+COMMIT;
+SELECT * FROM c7 ORDER BY id;
+SELECT * FROM t ORDER BY id;
+CREATE TEMPORARY TABLE c8 AS SELECT nothere FROM t;
+SELECT * FROM c8;
+
+## a temporary table that is made first in a transaction of several shards
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40);
+START TRANSACTION;
+UPDATE t SET v = v + 1 WHERE id = 2;
+UPDATE t SET v = v + 1 WHERE id = 1;
+CREATE TEMPORARY TABLE c AS SELECT * FROM t WHERE id = 1;
+INSERT INTO c SELECT * FROM t WHERE id > 1;
+SELECT * FROM c ORDER BY id;
+COMMIT;
+SELECT * FROM c ORDER BY id;
+
+## DROP TABLE of temporary tables and others
+CREATE TABLE t (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+CREATE TEMPORARY TABLE tmp (id INT);
+CREATE TEMPORARY TABLE u (id INT, x INT);
+DROP TABLE t, nothere, tmp;
+SELECT * FROM t;
+SELECT * FROM tmp;
+DROP TABLE IF EXISTS t, tmp, nothere;
+SELECT * FROM t;
+SELECT * FROM tmp;
+CREATE TABLE t (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+DROP TABLE u, t;
+SELECT * FROM u;
+SELECT * FROM t;
+CREATE TABLE t (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+CREATE TEMPORARY TABLE tmp (id INT);
+DROP TABLE tmp, tmp, t;
+BEGIN;
+INSERT INTO t VALUES (1), (2), (3);
+DROP TABLE u, tmp;
+ROLLBACK;
+SELECT COUNT(*) FROM t;

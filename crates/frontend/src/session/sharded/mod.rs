@@ -144,10 +144,12 @@ impl Session {
             // Values that can be taken along bind it no longer.
             self.learn_values_for(statement).await?;
         }
-        // Temporary tables are where the session is. Whatever else binds it: there it would only be said that a table does not exist.
-        if !self.is_bound_elsewhere(shard) || self.state.temporary.is_empty() {
-            self.set_shard(usize::from(shard.0));
+        if here.is_some_and(|here| here != shard) && self.names_temporary(statement, &sharding.catalog()) {
+            let message = "A statement is prepared on one shard, and the session's temporary tables are on another one than its SINGLE tables: \
+                           send it as text";
+            return Err(not_supported(message).into());
         }
+        self.set_shard(usize::from(shard.0));
         Ok(())
     }
 }

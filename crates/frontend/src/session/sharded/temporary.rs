@@ -3,14 +3,16 @@
 //! What must always hold: a statement that names a temporary table runs on the connection that has it, or is refused. It never
 //! reads or writes rows of the table that is hidden.
 
+mod definitions;
 mod tables;
 
 use std::sync::Arc;
 
 use weir_catalog::{Catalog, ShardId};
+use weir_plan::write::literal::put_name;
 use weir_plan::{Plan, Refusal, Route};
 use weir_shards::Sharding;
-use weir_sql::ast::{self, DropKind, ObjectName, StatementKind};
+use weir_sql::ast::{self, ObjectName, StatementKind};
 use weir_sql::visit::{Flow, NameRole, Node, Object, walk};
 use weir_sql::{Pins, TextKind, TokenKind};
 use weir_wire::Failure;
@@ -20,6 +22,7 @@ use super::super::Session;
 use super::super::state::TableName;
 use super::super::statement::Statement;
 use super::super::stopped::Stopped;
+use crate::backends::shard_id;
 use tables::with_tables;
 
 /// The names of a statement.
@@ -75,7 +78,7 @@ impl Session {
             return Ok(None);
         }
         let catalog = sharding.catalog_now();
-        let (names, defines) = {
+        let (names, makes) = {
             // What can't be read is refused where it is planned.
             let Ok(parsed) = asked.parsed() else { return Ok(None) };
             let mut named = Named::default();
@@ -90,8 +93,10 @@ impl Session {
             if named.others.is_empty() {
                 return Ok(Some(Plan::Home));
             }
-            let defines = matches!(statement.kind, StatementKind::CreateTable(_) | StatementKind::DropTables(_));
-            (named.temporary, defines)
+            if let StatementKind::DropTables(drop) = statement.kind {
+                return Ok(Some(if drop.temporary { Plan::Home } else { Plan::Define }));
+            }
+            (named.temporary, matches!(statement.kind, StatementKind::CreateTable(_)))
         };
         let hidden = with_tables(&catalog, names.iter().map(|name| (name, None)));
         match self.plan_in(sharding, &hidden, asked).await {
@@ -99,8 +104,12 @@ impl Session {
             Ok(Plan::Route(route @ Route { text: None, raise: None, .. })) if self.may_have_temporary(route.shard) => {
                 Ok(Some(Plan::Route(route)))
             }
-            Ok(_) | Err(Stopped::Refused(_)) if !defines => {
+            Ok(_) | Err(Stopped::Refused(_)) if !makes => {
                 self.plan_as_single(sharding, &catalog, &names, asked).await.map(Some)
+            }
+            // In steps, with a table where the session is.
+            Ok(_) | Err(Stopped::Refused(_)) if asked.class.pins.contains(Pins::TEMPORARY_TABLE) => {
+                Ok(Some(Plan::Define))
             }
             Ok(_) => Err(elsewhere().into()),
             Err(stopped) => Err(stopped),
@@ -110,7 +119,7 @@ impl Session {
     /// Whether the session has its temporary tables on a shard, or would have them there.
     fn may_have_temporary(&self, shard: ShardId) -> bool {
         let bound = self.current.lease.is_some() && self.state.is_bound();
-        !bound || self.home() == shard
+        !bound || shard_id(self.place_for_temporary()) == shard
     }
 
     /// The plan of a statement over rows of other shards, for which temporary tables are SINGLE tables of their shard: only the session's
@@ -152,6 +161,15 @@ impl Session {
                 },
             }
         }
+    }
+
+    /// Whether a statement names a temporary table.
+    pub(super) fn names_temporary(&self, asked: &Statement<'_>, catalog: &Catalog) -> bool {
+        let mut named = Named::default();
+        if let Ok(parsed) = asked.parsed() {
+            parsed.statements.iter().for_each(|statement| self.names(statement, catalog, &mut named));
+        }
+        !named.temporary.is_empty()
     }
 
     /// Adds the names of a statement.
@@ -198,15 +216,21 @@ impl Session {
             tokens.any(|token| token.kind == TokenKind::Word && token.text(asked.text).eq_ignore_ascii_case(b"RENAME"))
         };
         match statement.kind {
-            StatementKind::DropTables(drop) if drop.kind == DropKind::Table && !named.others.is_empty() => {
-                Err(refused("is dropped together with other tables: drop it in a statement of its own"))
-            }
             StatementKind::RenameTables(_) => Err(refused("is renamed: make another one")),
             StatementKind::AlterTable(_) if renames() => Err(refused("is renamed: make another one")),
             _ if asked.class.kind == TextKind::Multiple => Err(refused("stands in a text of several statements")),
             _ => Ok(()),
         }
     }
+}
+
+/// A name as it stands in a text.
+fn put((database, name): &TableName) -> Vec<u8> {
+    let mut text = Vec::new();
+    put_name(&mut text, database);
+    text.push(b'.');
+    put_name(&mut text, name);
+    text
 }
 
 fn refused(why: &str) -> Failure {

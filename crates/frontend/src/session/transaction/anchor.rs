@@ -35,6 +35,14 @@ impl Session {
         self.is_anchored().then(|| self.transaction.anchor.unwrap_or(self.current.server.shard))
     }
 
+    /// The shard where the session would have a temporary table, if it is bound: in a transaction with several participants where that began,
+    /// as MySQL has none in an XA branch.
+    pub(in crate::session) fn place_for_temporary(&self) -> usize {
+        let several = self.transaction.is_multi_shard();
+        let first = if several { self.transaction.first } else { self.current.server.shard };
+        self.anchor().unwrap_or(first)
+    }
+
     fn is_beside_anchor(&self) -> bool {
         self.anchor().is_some_and(|anchor| anchor != self.current.server.shard)
     }
@@ -51,16 +59,14 @@ impl Session {
         }
     }
 
-    /// In a transaction with several participants, a statement that is for no shard runs on the anchor. What makes one does where the
-    /// transaction began: in an XA branch MySQL has no temporary tables.
+    /// In a transaction with several participants, a statement that is for no shard runs on the anchor, or makes one.
     pub(in crate::session) fn aim_at_anchor(&mut self, class: &Class) {
         let about_latest = class.effects.contains(Effects::USES_WARNINGS);
         if !self.transaction.is_multi_shard() || self.chosen_shard.is_some() || about_latest {
             return;
         }
-        let makes = class.pins.intersects(ANCHORING).then_some(self.transaction.first);
-        if let Some(shard) = self.anchor().or(makes) {
-            self.set_shard(shard);
+        if self.is_anchored() || class.pins.intersects(ANCHORING) {
+            self.set_shard(self.place_for_temporary());
         }
     }
 

@@ -7,14 +7,13 @@ use std::sync::Arc;
 
 use weir_catalog::reading::{TextRow, adopted, shown, tables};
 use weir_catalog::{Catalog, ShardId, Table};
-use weir_plan::write::literal::put_name;
 use weir_wire::error::not_supported;
 
 use super::super::super::Session;
 use super::super::super::state::TableName;
 use super::super::super::stopped::Stopped;
 use super::super::super::transaction::kind::Joins;
-use super::elsewhere;
+use super::{elsewhere, put};
 use crate::backends::shard_id;
 
 impl Session {
@@ -46,16 +45,8 @@ impl Session {
         Ok(())
     }
 
-    async fn read_temporary(
-        &mut self,
-        (database, name): &TableName,
-        shard: ShardId,
-        at: &str,
-    ) -> Result<Table, Stopped> {
-        let mut place = Vec::new();
-        put_name(&mut place, database);
-        place.push(b'.');
-        put_name(&mut place, name);
+    async fn read_temporary(&mut self, name: &TableName, shard: ShardId, at: &str) -> Result<Table, Stopped> {
+        let place = put(name);
         let columns = self.connection().query(&[b"SHOW FULL COLUMNS FROM ", &place[..]].concat()).await?;
         let keys = self.connection().query(&[b"SHOW INDEX FROM ", &place[..]].concat()).await?;
         let rows = texts(columns.rows).zip(texts(keys.rows)).map(|(columns, keys)| shown("table", &columns, &keys));
