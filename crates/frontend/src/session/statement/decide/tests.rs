@@ -197,6 +197,8 @@ fn what_a_statement_is_for_the_transaction_comes_before_its_course() {
         ("UNLOCK TABLES", Facts { locks_tables: true, ..SEVERAL }, "commit", "planned"),
         ("LOCK TABLES t READ", SEVERAL, "commit", "planned"),
         ("CREATE TEMPORARY TABLE t (id INT)", SEVERAL, "", "planned"),
+        ("DROP TEMPORARY TABLE t", SEVERAL, "", "planned"),
+        ("DROP TABLE t", SEVERAL, "commit", "planned"),
         ("CALL p()", SEVERAL, "", "error 1235"),
         ("CALL p()", open, "", "planned"),
         ("SELECT 1", SEVERAL, "", "planned"),
