@@ -29,6 +29,26 @@ SELECT * FROM t ORDER BY id;
 SELECT COUNT(*) FROM t;
 -- session: 1
 SELECT * FROM tmp;
+CREATE TEMPORARY TABLE alike LIKE t;
+BEGIN;
+UPDATE t SET v = v + 1;
+UPDATE t SET v = v + 1 WHERE id = 1;
+DESCRIBE tmp;
+SHOW CREATE TABLE tmp;
+UPDATE t SET v = v + 1 WHERE id = 2;
+INSERT INTO alike VALUES (1, 1);
+SELECT * FROM alike;
+COMMIT;
+START TRANSACTION READ ONLY;
+SELECT COUNT(*) FROM t;
+INSERT INTO tmp VALUES (7, 7);
+INSERT INTO tmp SELECT id + 50, v FROM t WHERE id < 4;
+UPDATE t SET v = 0 WHERE id = 1;
+SELECT * FROM tmp ORDER BY id;
+COMMIT;
+SELECT * FROM tmp ORDER BY id;
+TRUNCATE TABLE tmp;
+SELECT * FROM tmp;
 
 ## savepoints beside a temporary table
 CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;

@@ -20,7 +20,7 @@ const SHARDED: [&str; 3] = [
 ];
 
 pub(super) fn collect(tests: &mut Collector) {
-    let cases: [(&str, Case); 7] = [
+    let cases: [(&str, Case); 9] = [
         ("temporary_table_and_lock_outlast_transactions", outlast),
         ("killed_statement_leaves_temporary_table_and_lock", killed),
         ("deadlock_leaves_temporary_table_and_lock", deadlock),
@@ -28,6 +28,8 @@ pub(super) fn collect(tests: &mut Collector) {
         ("reset_clears_temporary_table_and_lock_of_a_transaction", reset),
         ("shard_cannot_be_chosen_away_from_a_temporary_table", chosen),
         ("second_connection_is_never_bound", bound_once),
+        ("killed_join_with_a_temporary_table_leaves_it", killed_join),
+        ("temporary_tables_of_sessions_are_apart", apart),
     ];
     for (word, case) in cases {
         tests.add_for_weir(&format!("transactions::{word}"), move |lab: &Lab, flavor: Flavor| {
@@ -225,4 +227,56 @@ fn bound_once(_: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     session.query_drop(lock(first))?;
     session.query_drop("COMMIT")?;
     still_has_both(&mut session, endpoint)
+}
+
+/// Outside of transactions, where the statement is one of its own on the session's connection.
+fn killed_join(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut session = bound(endpoint)?;
+    let id = session.connection_id();
+    session.query_drop("INSERT INTO tmp VALUES (2), (3), (4), (5), (6), (7), (8)")?;
+    let join = "UPDATE t JOIN tmp USING (id) SET v = v + 1";
+    for statement in [join, "INSERT INTO t SELECT id + 10, id FROM tmp ON DUPLICATE KEY UPDATE v = t.v + 1"] {
+        session.query_drop(statement)?;
+        let mut holder = shards.sites[1].server.admin()?;
+        holder.query_drop("BEGIN")?;
+        holder.query_drop("UPDATE t_bound.t SET v = v + 1000")?;
+        let sum = value(&mut app(endpoint.port)?, "SELECT SUM(v) FROM t_bound.t")?;
+        let ended = std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| run(&mut session, statement));
+            let waits = waits(shards, 1).and_then(|()| Ok(app(endpoint.port)?.query_drop(format!("KILL QUERY {id}"))?));
+            waits.and_then(|()| waiting.join().map_err(|_| Failed::from("panicked")))
+        })?;
+        expect_error("killed", &ended, 1317, "70100")?;
+        holder.query_drop("ROLLBACK")?;
+        expect_equal("undone", value(&mut session, "SELECT SUM(v) FROM t")?, sum)?;
+        session.query_drop("DELETE FROM tmp WHERE id = 9")?;
+        let own = value(&mut session, "SELECT IS_USED_LOCK('bound') = CONNECTION_ID()")?;
+        expect_equal("the lock", own, "1".to_owned())?;
+        session.query_drop(join)?;
+    }
+    expect_equal("the temporary table", value(&mut session, "SELECT COUNT(*) FROM tmp")?, "8".to_owned())?;
+    expect_equal("prepared", shards.prepared()?, 0)?;
+    drop(session);
+    left_nothing(endpoint)
+}
+
+/// Sessions with temporary tables of one name, on connections of one pool.
+fn apart(_: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut sessions = Vec::new();
+    for number in 1..=4 {
+        let mut session = app(endpoint.port)?;
+        session.query_drop("USE t_bound")?;
+        session.query_drop(format!("CREATE TEMPORARY TABLE tmp AS SELECT id, {number} AS n FROM t"))?;
+        sessions.push((number, session));
+    }
+    for (number, session) in &mut sessions {
+        let sum = format!("SELECT SUM(n) FROM t JOIN tmp USING (id) WHERE n = {number}");
+        expect_equal("its own rows", value(session, &sum)?, (8 * *number).to_string())?;
+        session.query_drop("BEGIN")?;
+        session.query_drop("DELETE FROM tmp WHERE id IN (SELECT id FROM t)")?;
+        session.query_drop("ROLLBACK")?;
+        expect_equal("rolled back", value(session, "SELECT COUNT(*) FROM t JOIN tmp USING (id)")?, "8".to_owned())?;
+    }
+    drop(sessions);
+    left_nothing(endpoint)
 }
