@@ -266,7 +266,7 @@ fn apart(_: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     for number in 1..=4 {
         let mut session = app(endpoint.port)?;
         session.query_drop("USE t_bound")?;
-        session.query_drop(format!("CREATE TEMPORARY TABLE tmp AS SELECT id, {number} AS n FROM t"))?;
+        session.query_drop(format!("CREATE TEMPORARY TABLE tmp (PRIMARY KEY (id)) AS SELECT id, {number} AS n FROM t"))?;
         sessions.push((number, session));
     }
     for (number, session) in &mut sessions {

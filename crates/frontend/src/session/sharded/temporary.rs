@@ -8,11 +8,11 @@ mod tables;
 
 use std::sync::Arc;
 
-use weir_catalog::{Catalog, ShardId};
+use weir_catalog::{Catalog, Placement, ShardId};
 use weir_plan::write::literal::put_name;
 use weir_plan::{Plan, Refusal, Route};
 use weir_shards::Sharding;
-use weir_sql::ast::{self, ObjectName, StatementKind};
+use weir_sql::ast::{self, CreateTable, ObjectName, StatementKind, TableBody, TableLike};
 use weir_sql::visit::{Flow, NameRole, Node, Object, walk};
 use weir_sql::{Pins, TextKind, TokenKind};
 use weir_wire::Failure;
@@ -96,6 +96,11 @@ impl Session {
             if let StatementKind::DropTables(drop) = statement.kind {
                 return Ok(Some(if drop.temporary { Plan::Home } else { Plan::Define }));
             }
+            if let StatementKind::CreateTable(create) = statement.kind
+                && let Some(plan) = self.plan_alike(create, &catalog)
+            {
+                return Ok(Some(plan));
+            }
             (named.temporary, matches!(statement.kind, StatementKind::CreateTable(_)))
         };
         let hidden = with_tables(&catalog, names.iter().map(|name| (name, None)));
@@ -114,6 +119,20 @@ impl Session {
             Ok(_) => Err(elsewhere().into()),
             Err(stopped) => Err(stopped),
         }
+    }
+
+    /// The plan of CREATE TEMPORARY TABLE … LIKE a table of a sharded database, whose shards all have its definition.
+    fn plan_alike(&self, create: &CreateTable<'_>, catalog: &Catalog) -> Option<Plan> {
+        let TableBody::Like(TableLike { table, placement: None, .. }) = create.body else { return None };
+        let (database, name) = self.full_name(table, catalog)?;
+        let (_, known) = catalog.database(&database)?;
+        let shards = match catalog.table(&database, &name)?.1.placement {
+            Placement::Single(shard) => vec![shard],
+            _ => known.shards.clone(),
+        };
+        let shard = shards.into_iter().find(|shard| self.may_have_temporary(*shard))?;
+        let reason = "all shards of a table have its definition".to_owned();
+        Some(Plan::Route(Route { shard, text: None, raise: None, reason }))
     }
 
     /// Whether the session has its temporary tables on a shard, or would have them there.
