@@ -6,6 +6,7 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use weir_local::Flavor;
 
+use super::deadlocks::rows_of_shards;
 use super::{BOUND, Shards, app, choose};
 use crate::Collector;
 use crate::driver::{expect_equal, expect_error, run, value};
@@ -13,6 +14,7 @@ use crate::lab::{Endpoint, Lab, eventually};
 
 type Case = fn(&mut Shards, &Endpoint) -> Result<(), Failed>;
 
+const TABLE: &str = "t_bound.t";
 const SHARDED: [&str; 3] = [
     "CREATE DATABASE t_bound",
     "CREATE TABLE t_bound.t (id INT PRIMARY KEY, v INT NOT NULL) SHARD BY HASH(id)",
@@ -94,17 +96,6 @@ fn outlast(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     left_nothing(endpoint)
 }
 
-/// Two rows, each on another shard.
-fn rows_of_shards(session: &mut Conn) -> Result<[u32; 2], Failed> {
-    let mut ids = [0; 2];
-    for (shard, id) in ids.iter_mut().enumerate() {
-        choose(session, shard)?;
-        *id = value(session, "SELECT MIN(id) FROM t_bound.t")?.parse()?;
-    }
-    session.query_drop("SET weir_shard = DEFAULT")?;
-    Ok(ids)
-}
-
 fn killed(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     let mut holder = shards.sites[1].server.admin()?;
     holder.query_drop("BEGIN")?;
@@ -143,7 +134,7 @@ fn waits(shards: &Shards, shard: usize) -> Result<(), Failed> {
 /// The session waits on the shard that has not its temporary table, for one that waits for it there where it has it.
 fn deadlock(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     let (mut strong, mut session) = (app(endpoint.port)?, bound(endpoint)?);
-    let [first, second] = rows_of_shards(&mut strong)?;
+    let [first, second] = rows_of_shards(&mut strong, TABLE)?;
     let update = |id: u32| format!("UPDATE t_bound.t SET v = v + 1 WHERE id = {id}");
     strong.query_drop("BEGIN")?;
     for id in 100..150 {
@@ -173,7 +164,7 @@ fn deadlock(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
 fn lost(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     for end in ["COMMIT", "ROLLBACK"] {
         let mut session = bound(endpoint)?;
-        let [_, second] = rows_of_shards(&mut app(endpoint.port)?)?;
+        let [_, second] = rows_of_shards(&mut app(endpoint.port)?, TABLE)?;
         let thread = shards.value(0, "SELECT IS_USED_LOCK('bound')")?;
         session.query_drop("BEGIN")?;
         session.query_drop("UPDATE t SET v = v + 1")?;
@@ -219,7 +210,7 @@ fn chosen(_: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
 /// A lock that would be taken on another shard than the one that is there.
 fn bound_once(_: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     let mut session = bound(endpoint)?;
-    let [first, second] = rows_of_shards(&mut app(endpoint.port)?)?;
+    let [first, second] = rows_of_shards(&mut app(endpoint.port)?, TABLE)?;
     session.query_drop("BEGIN")?;
     session.query_drop("UPDATE t SET v = v + 1")?;
     let lock = |id: u32| format!("SELECT GET_LOCK('other', 0) FROM t WHERE id = {id}");
@@ -266,7 +257,8 @@ fn apart(_: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     for number in 1..=4 {
         let mut session = app(endpoint.port)?;
         session.query_drop("USE t_bound")?;
-        session.query_drop(format!("CREATE TEMPORARY TABLE tmp (PRIMARY KEY (id)) AS SELECT id, {number} AS n FROM t"))?;
+        session
+            .query_drop(format!("CREATE TEMPORARY TABLE tmp (PRIMARY KEY (id)) AS SELECT id, {number} AS n FROM t"))?;
         sessions.push((number, session));
     }
     for (number, session) in &mut sessions {
