@@ -24,6 +24,7 @@ const TIMES: &str = "WEIR_TEST_TIMES";
 /// The beginnings of the heavy tests' names, without the kind of server, those that take longest first.
 const HEAVY: &[&str] = &[
     "bench::",
+    "groups::a_group_that_elects",
     "transactions::bank",
     "streams::",
     "reads::",

@@ -65,6 +65,17 @@ pub const FAILOVERS: &[Column] = &[
     Column::text("timeline", "What was seen, decided and done, and when"),
 ];
 
+/// `ADVISE`
+pub const ADVICE: &[Column] = &[
+    Column::text("group", "The group's name"),
+    Column::text("server", "The server's name"),
+    Column::text("setting", "The variable; null: the server did not say").or_null(),
+    Column::text("value", "Its value").or_null(),
+    Column::text("costs", "What it costs: safety, speed or availability").or_null(),
+    Column::text("reason", "Why"),
+    Column::text("statement", "What changes it there").or_null(),
+];
+
 /// `SHOW SESSIONS`
 pub const SESSIONS: &[Column] = &[
     Column::integer("id", "The connection id, as KILL takes it"),

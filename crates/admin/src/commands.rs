@@ -195,6 +195,13 @@ impl Commands {
                 let failover = groups::named(self.failovers(), group.as_deref())?;
                 failover.boot().await.map(|()| Answer::Done).map_err(groups::failure)
             }
+            Command::Advise(group) => {
+                let of_group = match &group {
+                    Some(_) => vec![groups::named(self.failovers(), group.as_deref())?.clone()],
+                    None => self.failovers().to_vec(),
+                };
+                Ok(Answer::Rows(groups::advice(&of_group).await))
+            }
             Command::ShowShards(like) => Ok(filtered(shards::shards(self.sharding()?), "shard", like)),
             Command::ShowTables(like) => Ok(filtered(shards::tables(&self.sharding()?.catalog()), "table", like)),
             Command::CheckCatalog => Ok(Answer::Rows(shards::differences(self.sharding()?).await?)),

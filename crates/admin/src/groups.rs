@@ -189,6 +189,30 @@ pub(crate) fn failovers(failovers: &[Arc<Failover>]) -> Table {
     table
 }
 
+/// `ADVISE`
+pub(crate) async fn advice(failovers: &[Arc<Failover>]) -> Table {
+    let mut table = Table::new(columns::ADVICE);
+    for failover in failovers {
+        let group = failover.group().settings().name.clone();
+        for (server, advice) in failover.advise().await {
+            let (group, server) = (group.as_str(), server.as_str());
+            let none = || None::<String>.into();
+            match advice {
+                Ok(advice) => advice.into_iter().for_each(|one| {
+                    let (setting, value) = (Some(one.setting.to_owned()).into(), Some(one.value).into());
+                    let costs = Some(one.cost.name().to_owned()).into();
+                    let statement = Some(one.statement.to_owned()).into();
+                    table.push(vec![group.into(), server.into(), setting, value, costs, one.reason.into(), statement]);
+                }),
+                Err(why) => {
+                    table.push(vec![group.into(), server.into(), none(), none(), none(), why.into(), none()]);
+                }
+            }
+        }
+    }
+    table
+}
+
 /// The group of this name; without a name, the only one.
 ///
 /// # Errors

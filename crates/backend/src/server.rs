@@ -244,9 +244,13 @@ impl Server {
         self.standing.load_full()
     }
 
-    /// Records what it has said.
+    /// Records what it has said, unless something that it was asked later is known.
     pub fn set_standing(&self, standing: Standing) {
-        self.standing.store(Some(Arc::new(standing)));
+        let standing = Arc::new(standing);
+        self.standing.rcu(|known| {
+            let later = known.as_ref().filter(|known| known.asked > standing.asked);
+            Some(later.unwrap_or(&standing).clone())
+        });
     }
 
     /// Connections made before the generation changed are not used again: their session defaults are out of date.

@@ -64,9 +64,9 @@ pub struct Column {
     /// It may be NULL.
     #[serde(default, skip_serializing_if = "is_false")]
     pub nullable: bool,
-    /// It has a default (NULL included, for a column that may be NULL).
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub has_default: bool,
+    /// Its default as SQL, if that is known and not NULL: a literal or an expression that means the same in every session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
     /// It is generated from others.
     #[serde(default, skip_serializing_if = "is_false")]
     pub generated: bool,

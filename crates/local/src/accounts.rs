@@ -1,6 +1,6 @@
 //! The accounts of a cluster: Weir's own, and the application's.
 
-use crate::{Flavor, LocalError, Server};
+use crate::{Flavor, Kind, LocalError, Server};
 
 /// A user name and its password.
 #[derive(Clone)]
@@ -49,9 +49,26 @@ pub fn own_grants(flavor: Flavor) -> Vec<&'static str> {
     ]
 }
 
-/// Makes Weir's own account on a writer: what docs/operations.md says of it, and no more.
-pub(crate) fn ensure_monitor(writer: &Server, account: &Account) -> Result<(), LocalError> {
-    writer.create_user(&account.name, &account.password, &own_grants(writer.installation().flavor()), None)
+/// What Weir's own account needs more where it replaces writers, as docs/groups.md says.
+pub fn failover_grants(flavor: Flavor) -> &'static str {
+    match flavor {
+        Flavor::MariaDb => {
+            "SUPER, READ_ONLY ADMIN, REPLICATION SLAVE, REPLICATION SLAVE ADMIN, REPLICATION MASTER ADMIN, BINLOG MONITOR ON *.*"
+        }
+        Flavor::MySql => {
+            "REPLICATION SLAVE, REPLICATION_SLAVE_ADMIN, SYSTEM_VARIABLES_ADMIN, CONNECTION_ADMIN, GROUP_REPLICATION_ADMIN ON *.*"
+        }
+    }
+}
+
+/// Makes Weir's own account on a writer: what docs/operations.md says of it, what a group of the kind takes, and no more.
+pub(crate) fn ensure_monitor(writer: &Server, account: &Account, kind: Kind) -> Result<(), LocalError> {
+    let flavor = writer.installation().flavor();
+    let mut grants = own_grants(flavor);
+    if kind.fails_over() {
+        grants.push(failover_grants(flavor));
+    }
+    writer.create_user(&account.name, &account.password, &grants, None)
 }
 
 /// Makes the application's account and its database on a writer: all rights on all databases, to be passed on, so that whoever tries a

@@ -70,6 +70,7 @@ impl Daemon {
             log: &spec.log,
             lifetime: if spec.die_with_parent { Lifetime::WithParentThread } else { Lifetime::Independent },
             mark: spec.mark(),
+            programs: None,
         })?;
         Ok(Self { spec: spec.clone(), process: Some(process), log_start, stop_on_drop: true })
     }

@@ -58,6 +58,30 @@ pub enum LocalError {
         /// Why not.
         reason: &'static str,
     },
+    /// Groups of this kind can't be made of these servers.
+    #[error("{kind}: {reason}")]
+    Unsupported {
+        /// The kind's name.
+        kind: &'static str,
+        /// Why not, and what to do.
+        reason: String,
+    },
+    /// The cluster has no server of this name.
+    #[error("the cluster has no server {name:?}; it has {known}")]
+    NoSuchServer {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// Its members don't work as a group.
+    #[error("group {group}: {reason}")]
+    NoGroup {
+        /// The group's name.
+        group: String,
+        /// Why, and what to do.
+        reason: String,
+    },
     /// A name or an option that can't be used.
     #[error("{0:?} is not a usable server name or option")]
     BadName(String),

@@ -66,6 +66,11 @@ impl ServerFiles {
         self.dir.join("pid")
     }
 
+    /// Programs that the server finds before those of the system, if the folder is there.
+    pub(crate) fn programs(&self) -> PathBuf {
+        self.dir.join("bin")
+    }
+
     fn temporary(&self) -> PathBuf {
         self.dir.join("tmp")
     }

@@ -30,6 +30,25 @@ pub fn is_port_free(port: u16) -> bool {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
 }
 
+/// So many ports that are free now, all different.
+pub(crate) fn free_ports(choice: PortChoice, count: usize) -> Result<Vec<u16>, LocalError> {
+    let mut ports = Vec::with_capacity(count);
+    let mut next = match choice {
+        PortChoice::Exactly(port) => PortChoice::From(port),
+        other => other,
+    };
+    while ports.len() < count {
+        let port = free_port(next)?;
+        if let PortChoice::From(_) = next {
+            next = PortChoice::From(port.saturating_add(1));
+        }
+        if !ports.contains(&port) {
+            ports.push(port);
+        }
+    }
+    Ok(ports)
+}
+
 /// A port that is free now.
 pub fn free_port(choice: PortChoice) -> Result<u16, LocalError> {
     let candidates = match choice {

@@ -106,6 +106,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) log: &'a Path,
     pub(crate) lifetime: Lifetime,
     pub(crate) mark: CommandMark,
+    /// A folder of programs that the process finds first.
+    pub(crate) programs: Option<&'a Path>,
 }
 
 /// A running process, ours or found again; does nothing on drop.
@@ -131,6 +133,11 @@ impl Process {
         let mut command = Command::new(tool);
         command.args(tool_arguments).arg(launch.program).args(launch.arguments);
         command.current_dir(launch.directory).stdin(Stdio::null()).stdout(log).stderr(log_too);
+        if let Some(programs) = launch.programs {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let folders = std::iter::once(programs.to_path_buf()).chain(std::env::split_paths(&path));
+            command.env("PATH", std::env::join_paths(folders).unwrap_or(path));
+        }
         if launch.lifetime == Lifetime::WithParentThread {
             command.process_group(0); // setsid(1) would fork if it led a group already.
         }

@@ -62,6 +62,8 @@ pub struct Server {
     spec: ServerSpec,
     port: u16,
     process: Option<Process>,
+    /// Arguments of the next start only.
+    start_arguments: Vec<String>,
     /// Length of the error log before the last start.
     log_start: u64,
     stop_on_drop: bool,
@@ -77,6 +79,7 @@ impl Server {
             spec: spec.clone(),
             port: 0,
             process: None,
+            start_arguments: Vec::new(),
             log_start: 0,
             stop_on_drop: true,
         };
@@ -112,6 +115,7 @@ impl Server {
             spec: ServerSpec { port: PortChoice::Exactly(port), ..spec.clone() },
             port,
             process,
+            start_arguments: Vec::new(),
             log_start: 0,
             stop_on_drop: false,
         })
@@ -135,14 +139,17 @@ impl Server {
         let log = self.files.error_log();
         self.log_start = log.metadata().map_or(0, |found| found.len());
         let lifetime = if self.spec.die_with_parent { Lifetime::WithParentThread } else { Lifetime::Independent };
+        let arguments = [vec![self.files.option_file_argument()], self.start_arguments.clone()].concat();
+        let programs = Some(self.files.programs()).filter(|programs| programs.is_dir());
         self.process = Some(Process::spawn(Launch {
             name: &self.spec.name,
             program: self.installation.binary(),
-            arguments: &[self.files.option_file_argument()],
+            arguments: &arguments,
             directory: self.files.dir(),
             log: &log,
             lifetime,
             mark: self.files.mark(&self.installation),
+            programs: programs.as_deref(),
         })?);
         tracing::debug!(server = %self.spec.name, port = self.port, "launched");
         Ok(())
@@ -166,6 +173,7 @@ impl Server {
                 Err(error) => return Err(error),
             }
         }
+        self.start_arguments.clear();
         Ok(())
     }
 
@@ -241,6 +249,33 @@ impl Server {
         self.spec.port = PortChoice::Exactly(self.port);
         self.files.prepare()?;
         self.spawn()
+    }
+
+    /// Gives the next start arguments, for that one time.
+    pub(crate) fn set_start_arguments(&mut self, arguments: Vec<String>) {
+        self.start_arguments = arguments;
+    }
+
+    pub(crate) fn start_arguments(&self) -> &[String] {
+        &self.start_arguments
+    }
+
+    pub(crate) fn files(&self) -> &ServerFiles {
+        &self.files
+    }
+
+    pub(crate) fn cancel(&self) -> &Cancel {
+        &self.spec.cancel
+    }
+
+    /// Whether its process is there and stopped ([`Server::pause`]).
+    pub fn is_paused(&self) -> bool {
+        self.pid().is_some_and(|pid| !has_running_threads(pid))
+    }
+
+    /// Has the server refuse writes from its next start on.
+    pub(crate) fn start_read_only(&self) -> Result<(), LocalError> {
+        self.files.set_read_only(true)
     }
 
     /// Changes the extra option lines, from the next start on.

@@ -12,15 +12,22 @@ impl Server {
     /// Errors: [`LocalError::AlreadyRunning`] when a server runs on this directory, [`LocalError::PortTaken`],
     /// [`LocalError::NotStarted`] with the end of the error log.
     pub fn start(installation: &Installation, parent: &Path, spec: &ServerSpec) -> Result<Self, LocalError> {
-        let mut server = Self::launch(installation, parent, spec)?;
+        let mut server = Self::launch(installation, parent, spec, |_| Ok(()))?;
         server.wait_ready()?;
         Ok(server)
     }
 
     /// The first half of [`Server::start`]: the process is started, and may still fail. Several servers are launched
     /// first and awaited afterwards, so that they start side by side.
-    pub(crate) fn launch(installation: &Installation, parent: &Path, spec: &ServerSpec) -> Result<Self, LocalError> {
+    /// `prepare` is called when the server's directory is there.
+    pub(crate) fn launch(
+        installation: &Installation,
+        parent: &Path,
+        spec: &ServerSpec,
+        prepare: impl FnOnce(&mut Self) -> Result<(), LocalError>,
+    ) -> Result<Self, LocalError> {
         let mut server = Self::prepare(installation, parent, spec)?;
+        prepare(&mut server)?;
         if !server.data_directory().is_dir() {
             template::copy_to(installation, &server.data_directory(), &spec.cancel)?;
         }

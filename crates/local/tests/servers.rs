@@ -314,7 +314,7 @@ fn shards(flavor: Flavor) {
     }
     cluster.detach();
     let status = Cluster::status(&dir).expect("status");
-    let groups: Vec<_> = status.servers.iter().map(|server| (server.group.as_str(), server.role)).collect();
+    let groups: Vec<_> = status.servers.iter().map(|server| (server.group.as_str(), server.role.as_str())).collect();
     assert_eq!(groups, [("s1", "writer"), ("s1", "replica"), ("s2", "writer"), ("s2", "replica")]);
     let one = ClusterSpec { shards: 1, ..spec.clone() };
     let refused = Cluster::up(&one, &mut Quiet).expect_err("another number of shards");

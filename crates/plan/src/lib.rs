@@ -40,6 +40,7 @@ mod route;
 pub mod routines;
 mod scatter;
 pub mod session;
+mod set_statement;
 mod statement;
 mod template;
 mod text;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use weir_catalog::{Catalog, Constant, Database, Located, Placement, ShardId, Table, Weights};
 use weir_sql::Bump;
 use weir_sql::ast::{
-    CreateTable, DropTables, Explain, ExplainTarget, Expr, Flush, FlushWhat, Ident, Insert, ObjectName, Show,
-    ShowCreate, ShowKind, Statement, StatementKind,
+    CreateTable, DropTables, Explain, ExplainTarget, Expr, Flush, FlushWhat, Ident, Insert, ObjectName, SetStatement,
+    Show, ShowCreate, ShowKind, Statement, StatementKind,
 };
 use weir_sql::facts::facts_with;
 use weir_sql::resolve::Context;
@@ -18,8 +18,9 @@ use crate::known::KnownValue;
 use crate::planner::{Planner, programs, to_shard};
 use crate::route::{self, Meeting};
 use crate::routines::plan_call;
+use crate::set_statement::only_steers;
 use crate::trace::Trace;
-use crate::write::{Input, Reads, plan_write};
+use crate::write::{Input, Reads, plan_write, with_written_views};
 use crate::{Merge, Need, Plan, Read, Refusal, Route, SessionFacts, block, information, scatter, workbench};
 
 /// What is done with a statement.
@@ -86,6 +87,8 @@ pub(crate) fn planned(
     };
     let programs = programs(catalog, session);
     let facts = facts_with(statement, text, session.mode, &context, &programs);
+    let shown = with_written_views(catalog, statement, &facts.names);
+    let catalog = shown.as_ref().unwrap_or(catalog);
     let arena = Bump::new();
     let planner = Planner {
         text,
@@ -164,7 +167,7 @@ impl<'a> Planner<'a> {
             Kind::Insert(insert) => self.insert(insert),
             Kind::Update(_) | Kind::Delete(_) => self.change(),
             Kind::Explain(explain) => self.explain(explain),
-            Kind::SetStatement(set) => self.set_statement(set.statement),
+            Kind::SetStatement(set) => self.set_statement(set),
             Kind::Compound(_) => self.block(),
             Kind::Show(show) => Ok(self.show(show)),
             Kind::DescribeTable(describe) => Ok(self.telling(&describe.table)),
@@ -317,9 +320,14 @@ impl<'a> Planner<'a> {
     }
 
     /// What SET STATEMENT stands before goes the way that it goes without it, or on one shard.
-    fn set_statement(self, statement: &'a Statement<'a>) -> Result<Plan, Refusal> {
+    fn set_statement(self, set: &'a SetStatement<'a>) -> Result<Plan, Refusal> {
         use StatementKind as Kind;
+        let statement = set.statement;
         match statement.kind {
+            // Each server gets the variables with its part of the statement.
+            Kind::Query(_) | Kind::Insert(_) | Kind::Update(_) | Kind::Delete(_) if only_steers(set) => {
+                (Planner { statement, ..self }).of_kind()
+            }
             Kind::Query(_) | Kind::Insert(_) | Kind::Update(_) | Kind::Delete(_) | Kind::Explain(_) | Kind::Call(_) => {
                 self.on_one_shard("SET STATEMENT")
             }

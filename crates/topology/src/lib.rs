@@ -7,6 +7,7 @@
 //! or waits for it there; what is not certain goes to the writer.
 #![forbid(unsafe_code)]
 
+pub mod advise;
 pub mod choose;
 mod elected;
 pub mod failover;
@@ -22,6 +23,7 @@ mod seen;
 mod settings;
 mod view;
 
+pub use advise::{Advice, Cost};
 pub use choose::{Choice, choose};
 pub use failover::Failover;
 pub use group::{Group, SetWriterError};

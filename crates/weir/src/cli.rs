@@ -57,7 +57,9 @@ enum Command {
 Examples:
   weir up                                       one writer, one replica, Weir on port 4406
   weir up --flavor mysql --replicas 2 --fresh   MySQL, two replicas, a new cluster each time
-  weir up --shards 2 --replicas 0               two shards of one server each")]
+  weir up --shards 2 --replicas 0               two shards of one server each
+  weir up --kind semisync --members 3           a group whose dead writer Weir replaces
+  weir up --kind group_replication              MySQL Group Replication, three members")]
     Up(cluster::UpArgs),
     #[command(after_help = "\
 Examples:
@@ -65,6 +67,15 @@ Examples:
   weir down --wipe   stop it, and remove it with its data")]
     Down(cluster::DownArgs),
     Status(cluster::StatusArgs),
+    #[command(after_help = "\
+Examples:
+  weir kill db1          end the server db1 with SIGKILL, as a crash would
+  weir kill db1 --stop   let it hang (SIGSTOP); weir start db1 lets it go on")]
+    Kill(cluster::KillArgs),
+    #[command(after_help = "\
+Examples:
+  weir start db1   start the server db1 again")]
+    Start(cluster::StartArgs),
     Advise(advise::AdviseArgs),
     /// Inspect and repair the catalog of sharded databases
     #[command(subcommand, arg_required_else_help = true)]
@@ -240,6 +251,8 @@ fn execute(command: Command, out: &mut dyn Write) -> Result<(), CommandError> {
         Command::Up(args) => Ok(cluster::up(args)?),
         Command::Down(args) => Ok(cluster::down(args)?),
         Command::Status(args) => Ok(cluster::status(args)?),
+        Command::Kill(args) => Ok(cluster::kill(&args)?),
+        Command::Start(args) => Ok(cluster::start(&args)?),
         Command::Advise(args) => Ok(advise::run(&args, out)?),
         Command::Catalog(command) => Ok(catalog::run(&command, out)?),
         Command::Bench(command) => Ok(bench::run(command, out)?),

@@ -92,3 +92,100 @@ DELETE o, l FROM o JOIN l ON o.id = l.oid WHERE o.id = 1;
 DELETE l FROM l JOIN o ON o.id = l.oid;
 SELECT * FROM o ORDER BY id;
 SELECT * FROM l ORDER BY oid, n;
+
+## A key that the INSERT leaves to its default
+CREATE TABLE t (lang CHAR(3) NOT NULL DEFAULT 'ger', n INT NOT NULL DEFAULT -3, v INT, PRIMARY KEY (lang, n)) /*weir: shard by hash(lang) */;
+INSERT INTO t (v) VALUES (1);
+INSERT INTO t (n, v) VALUES (1, 2), (2, 3);
+INSERT INTO t () VALUES ();
+INSERT INTO t VALUES (DEFAULT, 4, 5), ('eng', DEFAULT, 6), (DEFAULT(lang), 7, 7);
+INSERT INTO t SET n = 5;
+REPLACE INTO t (n, v) VALUES (5, 9);
+INSERT INTO t (n) SELECT 20 UNION SELECT 21;
+SELECT * FROM t ORDER BY lang, n;
+DROP TABLE t;
+CREATE TABLE t (n INT NOT NULL DEFAULT -3 PRIMARY KEY, v INT) /*weir: shard by hash(n) */;
+INSERT INTO t (v) VALUES (1);
+SELECT * FROM t WHERE n = -3;
+DROP TABLE t;
+CREATE TABLE t (id CHAR(36) NOT NULL DEFAULT (UUID()) PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t (v) VALUES (1), (2), (3);
+INSERT INTO t (v) VALUES (4);
+SELECT COUNT(*), COUNT(DISTINCT id), SUM(v), MIN(LENGTH(id)) FROM t;
+DROP TABLE t;
+CREATE TABLE t (a INT DEFAULT 5, b INT NOT NULL DEFAULT (3 + 4), v INT) /*weir: shard by hash(b) */;
+INSERT INTO t (v) VALUES (1), (2);
+SELECT * FROM t WHERE b = 7 ORDER BY v;
+DROP TABLE t;
+CREATE TABLE t (d DATE NOT NULL DEFAULT '2020-02-03', v INT) /*weir: shard by hash(d) */;
+INSERT INTO t (v) VALUES (1), (2);
+SELECT * FROM t WHERE d = '2020-02-03' ORDER BY v;
+
+## A key that is invisible
+-- mariadb
+CREATE TABLE t (id INT PRIMARY KEY INVISIBLE AUTO_INCREMENT, v INT) /*weir: shard by hash(id) */;
+-- mariadb
+INSERT INTO t VALUES (1), (2), (3);
+-- mariadb
+INSERT INTO t () VALUES ();
+-- mariadb
+INSERT INTO t VALUES (DEFAULT);
+-- mariadb
+SELECT COUNT(*), COUNT(v), SUM(v) FROM t;
+-- mariadb
+SELECT v FROM t ORDER BY id;
+-- mariadb
+DROP TABLE t;
+-- mariadb
+CREATE TABLE t (k CHAR(3) NOT NULL DEFAULT 'x' INVISIBLE, v INT, PRIMARY KEY (k, v)) /*weir: shard by hash(k) */;
+-- mariadb
+INSERT INTO t VALUES (1), (2);
+-- mariadb
+INSERT INTO t (v, k) VALUES (3, 'y');
+-- mariadb
+SELECT k, v FROM t ORDER BY k, v;
+
+## Writes through views
+CREATE TABLE t (id INT, tenant INT, v INT, name VARCHAR(20), PRIMARY KEY (tenant, id)) /*weir: shard by hash(tenant) */;
+CREATE TABLE g (id INT PRIMARY KEY, v INT) /*weir: global */;
+CREATE TABLE s (id INT AUTO_INCREMENT PRIMARY KEY, v INT) /*weir: single */;
+INSERT INTO t VALUES (1, 1, 10, 'a'), (2, 1, 20, 'b'), (1, 2, 30, 'c'), (1, 3, 40, 'd'), (2, 3, 50, 'e');
+CREATE VIEW low AS SELECT tenant, id, v FROM t WHERE v < 45;
+CREATE VIEW named (company, number, label) AS SELECT tenant, id, name FROM t;
+CREATE VIEW checked AS SELECT tenant AS company, id, v FROM t WHERE v < 100 WITH CHECK OPTION;
+CREATE VIEW upon AS SELECT company AS c, number AS n, label AS l FROM named WHERE number < 10;
+CREATE VIEW everything AS SELECT * FROM t;
+CREATE VIEW gv AS SELECT id AS k, v FROM g;
+CREATE VIEW sv AS SELECT v, id FROM s WHERE v > 0;
+UPDATE low SET v = v + 1;
+SELECT * FROM t ORDER BY tenant, id;
+UPDATE low SET v = v + 1 WHERE tenant = 1 AND id = 2;
+UPDATE named SET label = CONCAT(label, company) WHERE number = 1;
+DELETE FROM low WHERE v > 40;
+SELECT * FROM t ORDER BY tenant, id;
+INSERT INTO named VALUES (4, 1, 'x'), (5, 1, 'y'), (6, 1, 'z');
+INSERT INTO named (label, number, company) SELECT 'copy', number + 5, company FROM named WHERE company > 3;
+SELECT * FROM t ORDER BY tenant, id;
+INSERT INTO checked VALUES (7, 1, 50), (8, 1, 60);
+INSERT INTO checked VALUES (9, 1, 500);
+UPDATE checked SET v = 200 WHERE company = 7;
+UPDATE checked SET v = v + 1 ORDER BY company, id LIMIT 2;
+UPDATE upon SET l = 'deep' WHERE c = 8;
+INSERT INTO upon VALUES (10, 2, 'ten'), (11, 2, 'eleven');
+DELETE FROM upon WHERE l = 'eleven';
+UPDATE everything SET v = 0 WHERE v IS NULL;
+INSERT INTO everything (id, tenant, name) VALUES (3, 20, 'q'), (3, 21, 'r');
+SELECT * FROM t ORDER BY tenant, id;
+INSERT INTO gv VALUES (1, 1), (2, 2);
+UPDATE gv SET v = v + 1;
+DELETE FROM gv WHERE k = 2;
+SELECT * FROM g;
+INSERT INTO sv (v) VALUES (5), (6);
+UPDATE sv SET v = 9 WHERE id = 2;
+SELECT * FROM s ORDER BY id;
+UPDATE low JOIN gv ON gv.k = low.tenant SET low.v = gv.v;
+SELECT * FROM t ORDER BY tenant, id;
+-- refused: only tables
+INSERT INTO everything VALUES (4, 22, 1, 'no list');
+-- refused: DELETE and INSERT
+UPDATE named SET company = 30 WHERE company = 10;

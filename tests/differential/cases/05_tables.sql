@@ -47,3 +47,14 @@ SELECT * FROM v;
 CREATE TABLE bad (id INT PRIMARY KEY, e VARCHAR(20) UNIQUE) /*weir: shard by hash(id) */;
 -- refused:
 CREATE TABLE bad (id DOUBLE PRIMARY KEY) /*weir: shard by hash(id) */;
+
+## The rows that ALTER TABLE has copied are those of all shards
+CREATE TABLE t (id INT PRIMARY KEY, n INT, v VARCHAR(20)) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c'), (4, 4, 'd'), (5, 5, 'e');
+ALTER TABLE t MODIFY n DECIMAL(12,2);
+ALTER TABLE t ADD KEY (n);
+ALTER TABLE t MODIFY v CHAR(30), DROP KEY n;
+CREATE TABLE g (id INT PRIMARY KEY, n INT) /*weir: global */;
+INSERT INTO g VALUES (1, 1), (2, 2);
+ALTER TABLE g MODIFY n DECIMAL(12,2);
+SELECT SUM(n) FROM t;

@@ -267,3 +267,38 @@ SELECT COUNT(*), SUM(b) FROM t GROUP BY ?, b > 2 ORDER BY 1, 2;
 SELECT b > 2, COUNT(*) FROM t GROUP BY b > 2, (?) ORDER BY 1;
 -- params: 1, 'a', 2
 SELECT COUNT(*), b > ? FROM t GROUP BY b > 2, CONCAT(?, 'b'), 2 + ? ORDER BY 1, 2;
+
+## EXECUTE … USING values
+CREATE TABLE t (id INT PRIMARY KEY, v INT, d DECIMAL(8,2), name VARCHAR(20)) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10, 1.50, 'a'), (2, 20, 2.50, 'b'), (3, 30, 3.50, 'c');
+SET @two = 2;
+PREPARE one FROM 'SELECT * FROM t WHERE id = ?';
+-- mariadb
+EXECUTE one USING 1;
+-- mariadb
+EXECUTE one USING 1 + @two;
+-- mariadb
+EXECUTE one USING NULL;
+-- mariadb
+EXECUTE one USING '2';
+PREPARE more FROM 'INSERT INTO t VALUES (?, ?, ?, ?)';
+-- mariadb
+EXECUTE more USING 4, -40, 4.25, 'd';
+-- mariadb
+EXECUTE more USING @two + 3, 5 * 10, 1 / 4, 'e f';
+-- mariadb
+EXECUTE IMMEDIATE 'UPDATE t SET v = v + ? WHERE id > ?' USING 1, 2;
+-- mariadb
+-- other types
+EXECUTE IMMEDIATE 'SELECT ? AS a, ? AS b, ? AS c' USING 1, 2.5, 'x';
+-- mariadb
+-- text
+-- refused: in a definition
+EXECUTE IMMEDIATE 'CREATE TABLE u AS SELECT ? AS a' USING 1;
+-- mariadb
+EXECUTE one USING 1, 2;
+-- mariadb
+-- text
+-- refused: no number
+EXECUTE one USING CONCAT('1', '');
+SELECT * FROM t ORDER BY id;

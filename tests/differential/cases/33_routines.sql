@@ -178,3 +178,23 @@ SELECT * FROM t ORDER BY id;
 UPDATE t SET name = name_of(v);
 UPDATE g SET name = wrapped(name) WHERE id = 1;
 SELECT * FROM g ORDER BY id;
+
+## Functions whose bodies have words of statements and of tables, and touch no table
+CREATE TABLE title (id INT PRIMARY KEY, name VARCHAR(40)) /*weir: shard by hash(id) */;
+CREATE TABLE total (id INT PRIMARY KEY, name VARCHAR(40)) /*weir: single */;
+INSERT INTO title VALUES (1, 'A b C'), (2, 'd  e'), (3, NULL);
+CREATE FUNCTION slug(title VARCHAR(40)) RETURNS VARCHAR(40) DETERMINISTIC RETURN REPLACE(LOWER(title), ' ', '-');
+CREATE FUNCTION cut(a DECIMAL(10,3)) RETURNS DECIMAL(10,3) DETERMINISTIC RETURN CASE WHEN a > 1 THEN TRUNCATE(a, 1) ELSE a END;
+CREATE FUNCTION counted(a INT) RETURNS INT DETERMINISTIC BEGIN DECLARE total INT DEFAULT 0; WHILE a > 0 DO SET total = total + a; SET a = a - 1; END WHILE; RETURN total; END;
+CREATE FUNCTION mark(a VARCHAR(40)) RETURNS VARCHAR(40) DETERMINISTIC BEGIN IF a LIKE '%update%' THEN RETURN INSERT(a, 1, 1, 'delete'); END IF; RETURN a; END;
+SELECT id, slug(name), cut(id * 1.55), counted(id), mark('update') FROM title ORDER BY id;
+SELECT slug(name) AS s, COUNT(*) FROM title GROUP BY s ORDER BY s;
+-- text
+-- refused: GLOBAL tables only
+CREATE FUNCTION bad() RETURNS INT READS SQL DATA RETURN (SELECT COUNT(*) FROM title);
+-- text
+-- refused: GLOBAL tables only
+CREATE FUNCTION bad() RETURNS INT READS SQL DATA BEGIN DECLARE n INT; SELECT COUNT(*) INTO n FROM total; RETURN n; END;
+-- text
+-- refused: GLOBAL tables only
+CREATE FUNCTION bad() RETURNS INT MODIFIES SQL DATA BEGIN DELETE FROM title WHERE id = 9; RETURN 1; END;

@@ -249,6 +249,16 @@ pub static CATALOGUE: &[Spec] = &[
         build: |arguments| Ok(Command::BootGroup(arguments.get(GROUP.name).map(str::to_owned))),
     },
     Spec {
+        sql: &["ADVISE [group]"],
+        ctl: "ADVISE [group]",
+        method: Method::Get,
+        path: "/api/v1/advice",
+        arguments: &[GROUP],
+        shape: Shape::Rows(columns::ADVICE),
+        about: "Settings of the groups' servers that cost safety, speed or time without a writer, and what changes them",
+        build: |arguments| Ok(Command::Advise(arguments.get(GROUP.name).map(str::to_owned))),
+    },
+    Spec {
         sql: &["SHOW RULES [LIKE 'pattern']"],
         ctl: "RULES ['pattern']",
         method: Method::Get,

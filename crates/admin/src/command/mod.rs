@@ -72,6 +72,8 @@ pub enum Command {
         /// The server.
         server: String,
     },
+    /// Settings of a group's servers that could be better; of all groups if none is named.
+    Advise(Option<String>),
     /// Replaces a writer that is gone.
     Failover {
         /// The group; the only one if it is not named.

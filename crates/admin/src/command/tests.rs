@@ -45,7 +45,7 @@ fn an_error_says_what_was_expected_and_what_may_have_been_meant() {
     let cases = [
         (
             "NONSENSE",
-            "near 'NONSENSE': expected ALTER, ATTACH, CANCEL, CATALOG, DETACH, FAILOVER, GROUP, HELP, KILL, RELOAD, RESET, \
+            "near 'NONSENSE': expected ADVISE, ALTER, ATTACH, CANCEL, CATALOG, DETACH, FAILOVER, GROUP, HELP, KILL, RELOAD, RESET, \
              RESUME, ROTATE, SET, SHOW, STATUS or SWITCHOVER (WEIR HELP",
         ),
         (

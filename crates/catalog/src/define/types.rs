@@ -30,7 +30,8 @@ pub(super) fn columns(setting: &Setting<'_>, definition: &TableDefinition<'_>) -
             name: super::text(column.name.name),
             kind: column_type(setting, column, of_table.as_deref()),
             nullable: !never_null(column),
-            has_default: column.default().is_some(),
+            // Read from the server that has made the table.
+            default: None,
             generated: is_generated(column),
             invisible: false,
         })

@@ -42,7 +42,7 @@ fn table(types: &[&str], method: Method) -> Table {
         name: format!("c{place}"),
         kind: column_type(full),
         nullable: true,
-        has_default: true,
+        default: None,
         generated: false,
         invisible: false,
     };

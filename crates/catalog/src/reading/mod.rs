@@ -3,6 +3,7 @@
 //! What must always hold: a [`Table`] is made from rows of one server. Both kinds of server answer the queries here with the same columns in
 //! the same order. This module writes the queries; its callers send them.
 
+mod default;
 mod shown;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,7 @@ pub type TextRow = Vec<Option<String>>;
 
 /// The columns. Like the others, it is to be completed by [`of_database`] or [`of_table`].
 pub const COLUMNS: &str = "SELECT t.table_name, t.column_name, t.data_type, t.column_type, t.character_maximum_length, \
-    t.numeric_precision, t.numeric_scale, t.datetime_precision, t.collation_name, t.is_nullable, t.column_default, t.extra \
+    t.numeric_precision, t.numeric_scale, t.datetime_precision, t.collation_name, t.is_nullable, t.column_default, t.extra, VERSION() \
     FROM information_schema.columns t JOIN information_schema.tables b ON b.table_schema = t.table_schema AND \
     b.table_name = t.table_name AND b.table_type <> 'VIEW' WHERE {where} ORDER BY t.table_name, t.ordinal_position";
 
@@ -132,12 +133,14 @@ fn column(row: &TextRow) -> Result<Column, Failure> {
     let number = |at: usize| row.get(at)?.as_deref()?.parse::<u64>().ok();
     let temporal = matches!(&*base, "datetime" | "time" | "timestamp");
     let nullable = field(row, 9)?.eq_ignore_ascii_case("yes");
-    let default = row.get(10).and_then(Option::as_deref);
+    let default = row.get(10).and_then(Option::as_deref).and_then(|value| {
+        let mariadb = row.get(12)?.as_deref()?.contains("MariaDB");
+        default::default_text(value, &base, mariadb, has_word(row, 11, "default_generated"))
+    });
     Ok(Column {
         name: field(row, 1)?.to_owned(),
         nullable,
-        // MariaDB writes the default NULL out, MySQL has a NULL there.
-        has_default: nullable || default.is_some(),
+        default,
         generated: ["generated", "persistent", "virtual", "stored"].iter().any(|word| has_word(row, 11, word))
             && !has_word(row, 11, "default_generated"),
         invisible: has_word(row, 11, "invisible"),

@@ -362,8 +362,9 @@ fn definitions(flavor: Flavor) {
                 assert!(weir_catalog::colocated(&lab.database, parent, &table));
             }
             "texts" => {
-                let has: Vec<bool> = table.columns.iter().map(|column| column.has_default).collect();
-                assert_eq!(has, [true, true, true, true, true, true, false]);
+                let defaults: Vec<Option<&str>> =
+                    table.columns.iter().map(|column| column.default.as_deref()).collect();
+                assert_eq!(defaults, [None, None, None, None, None, Some("5"), None]);
                 assert_eq!(table.columns[1].kind.scale, Some(3));
             }
             _ => assert_eq!(table.placement, placed.placement),

@@ -7,11 +7,11 @@ use weir_catalog::{Catalog, Change, DefinitionKind, Object, Placement, RoutineKi
 use weir_sql::ast::{
     AlterRoutine, CreateRoutine, CreateTrigger, DropProgram, ObjectName, ProgramKind, RoutineBody, Span,
 };
-use weir_sql::{LexMode, Lexer, TokenKind};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
 use super::asked::Asked;
+use super::body_use::BodyUse;
 use super::intent::{Intent, whole_database};
 use super::{names, shards};
 
@@ -25,7 +25,7 @@ pub(super) fn create_routine(
     let Some(object) = names::object(asked, catalog, &routine.name)? else { return Ok(None) };
     if let (true, RoutineBody::Statement(body)) = (routine.function, routine.body) {
         let reach = BodyUse::of(asked, catalog, body, &object.database);
-        if reach.sharded.is_some() || reach.single.is_some() || reach.writes {
+        if reach.sharded || reach.single.is_some() || reach.writes {
             return Err(not_supported(
                 "A function in a sharded database can read GLOBAL tables only, because each shard runs it on its own rows: \
                  use a procedure, or join the tables in the statement",
@@ -81,11 +81,11 @@ pub(super) fn create_trigger(
     let reach = BodyUse::of(asked, catalog, trigger.body, &table.database);
     let alone = match shards::table(catalog, &table).map(|table| &table.placement) {
         Some(Placement::Single(shard)) => {
-            reach.sharded.is_none()
+            !reach.sharded
                 && reach.single.as_ref().is_none_or(|all| all.iter().all(|other| other == shard))
                 && !(reach.writes && reach.global)
         }
-        Some(_) => reach.sharded.is_none() && reach.single.is_none() && !reach.writes,
+        Some(_) => !reach.sharded && reach.single.is_none() && !reach.writes,
         None => true,
     };
     if !alone {
@@ -127,7 +127,7 @@ pub(super) fn event(
     let Some(object) = names::object(asked, catalog, name)? else { return Ok(None) };
     if let Some(body) = body {
         let reach = BodyUse::of(asked, catalog, body, &object.database);
-        if reach.sharded.is_some() || reach.single.is_some() || reach.global || reach.writes {
+        if reach.sharded || reach.single.is_some() || reach.global || reach.writes {
             return Err(not_supported(
                 "An event in a sharded database can't use tables, because each shard would run it by itself: have a scheduler run \
                  the statement through Weir",
@@ -136,85 +136,4 @@ pub(super) fn event(
     }
     let shards = shards::of_database(catalog, &object.database);
     Ok(Some(Intent::new(asked, kind, vec![object], shards)))
-}
-
-/// What the body of a program may use. More than it does use: any name counts that is a table's.
-#[derive(Default)]
-struct BodyUse {
-    sharded: Option<String>,
-    single: Option<Vec<weir_catalog::ShardId>>,
-    global: bool,
-    /// It changes rows of tables, or calls what may.
-    writes: bool,
-}
-
-impl BodyUse {
-    fn of(asked: &Asked<'_>, catalog: &Catalog, body: Span, database: &str) -> BodyUse {
-        const WRITES: [&str; 9] =
-            ["insert", "update", "delete", "replace", "call", "load", "truncate", "execute", "handler"];
-        let mut reach = BodyUse::default();
-        let names = names_in(body.text(asked.text), asked.mode);
-        let writes = |name: &[u8]| WRITES.iter().any(|write| name.eq_ignore_ascii_case(write.as_bytes()));
-        reach.writes = names.iter().any(|(name, word)| *word && writes(name));
-        for home in homes(catalog, &names, database) {
-            for (name, _) in &names {
-                if let Some((found, table)) = catalog.table(home.as_bytes(), name) {
-                    match table.placement {
-                        Placement::Global => reach.global = true,
-                        Placement::Single(shard) => reach.single.get_or_insert_default().push(shard),
-                        Placement::Sharded(_) => reach.sharded = Some(found.to_owned()),
-                    }
-                }
-                let view = std::str::from_utf8(name).ok();
-                let is_view =
-                    |view: &&str| catalog.databases.get(home).is_some_and(|all| all.views.contains_key(*view));
-                if let Some(view) = view.filter(is_view) {
-                    match weir_plan::views::shards(catalog, home, view)[..] {
-                        [shard] => reach.single.get_or_insert_default().push(shard),
-                        _ => reach.sharded = Some(view.to_owned()),
-                    }
-                }
-            }
-        }
-        reach
-    }
-}
-
-/// The tables that a body may mean: those whose names are words in it.
-pub(super) fn tables_in(asked: &Asked<'_>, catalog: &Catalog, body: Span, database: &str) -> Vec<Object> {
-    let names = names_in(body.text(asked.text), asked.mode);
-    let in_home = |home: &str| -> Vec<Object> {
-        let known = names.iter().filter_map(|(name, _)| catalog.table(home.as_bytes(), name));
-        known.map(|(table, _)| Object::within(home, table)).collect()
-    };
-    homes(catalog, &names, database).into_iter().flat_map(in_home).collect()
-}
-
-/// The words of a body and its quoted names, and whether each is a word.
-fn names_in(text: &[u8], mode: LexMode) -> Vec<(&[u8], bool)> {
-    let mut names = Vec::new();
-    let mut lexer = Lexer::new(text, mode);
-    loop {
-        let token = lexer.next_token();
-        match token.kind {
-            TokenKind::End => break,
-            TokenKind::Word => names.push((token.text(text), true)),
-            TokenKind::QuotedIdent => names.push((unquoted(token.text(text)), false)),
-            _ => {}
-        }
-    }
-    names
-}
-
-/// The databases that names in a body can be in: its own, and those that it names.
-fn homes<'a>(catalog: &'a Catalog, names: &[(&[u8], bool)], database: &'a str) -> Vec<&'a str> {
-    let named = names.iter().filter_map(|(name, _)| catalog.database(name)).map(|(name, _)| name);
-    let mut homes: Vec<&str> = std::iter::once(database).chain(named).collect();
-    homes.sort_unstable();
-    homes.dedup();
-    homes
-}
-
-fn unquoted(name: &[u8]) -> &[u8] {
-    name.get(1..name.len().saturating_sub(1)).unwrap_or(name)
 }

@@ -5,6 +5,7 @@
 use futures_util::future::join_all;
 use weir_catalog::define::Unplaced;
 use weir_catalog::{Catalog, Definition, DefinitionKind, Object, Progress, ShardId};
+use weir_exec::write::infos_added;
 use weir_exec::{MultiShardResult, ShardLease};
 use weir_shards::Locks;
 use weir_shards::ask::{Reply, ServerAnswer, ask};
@@ -73,6 +74,7 @@ pub async fn define<R: Records>(
     let news: Vec<_> = answers.iter().map(|(shard, answer)| (*shard, answer.progress())).collect();
     if news.iter().all(|(_, progress)| *progress == Progress::Done) {
         finish(records, id, &news).await?;
+        let told = told.map(|told| told.map(|told| of_all_rows(&catalog, &intent, told, &answers)));
         let made = answers.into_iter().find_map(|(_, answer)| match answer {
             Answered::Made(reply) => Some(reply),
             _ => None,
@@ -336,6 +338,28 @@ async fn others(asked: &Asked<'_>, intent: &Intent, parts: &mut [ShardLease]) ->
     let missing: Vec<_> = missing.map(|shard| (*shard, Answered::Lost(no_part()))).collect();
     answers.extend(missing);
     answers
+}
+
+/// What is told of a change of a sharded table's rows: the first shard's answer, with the counts of all.
+fn of_all_rows(
+    catalog: &Catalog,
+    intent: &Intent,
+    first: MultiShardResult,
+    answers: &[(ShardId, Answered)],
+) -> MultiShardResult {
+    let table = intent.objects.first().and_then(|object| shards::table(catalog, object));
+    if intent.kind != DefinitionKind::ChangeTable || table.is_none_or(|table| table.shard_key().is_none()) {
+        return first;
+    }
+    let others = answers.iter().filter_map(|(_, answer)| match answer {
+        Answered::Made(reply) => Some(reply),
+        _ => None,
+    });
+    let mut infos = vec![&first.info[..]];
+    infos.extend(others.clone().map(|reply| &reply.info[..]));
+    let info = infos_added(&infos);
+    let affected = first.affected + others.map(|reply| reply.affected).sum::<u64>();
+    MultiShardResult { affected, info, ..first }
 }
 
 fn no_part() -> Failure {

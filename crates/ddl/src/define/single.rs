@@ -21,7 +21,7 @@ use weir_wire::error::{codes, not_supported};
 use super::asked::Asked;
 use super::intent::Intent;
 use super::records::Records;
-use super::{names, programs, progress, reach, shards};
+use super::{body_use, names, progress, reach, shards};
 
 /// What a refused definition would be if tables that were sharded by default were SINGLE; the refusal, if that doesn't help.
 pub(super) fn instead(
@@ -65,7 +65,7 @@ pub(super) fn possible(asked: &Asked<'_>, catalog: &Catalog) -> Vec<Object> {
         StatementKind::CreateTrigger(trigger) => {
             add(&trigger.table);
             if let Ok(Some(table)) = names::object(asked, catalog, &trigger.table) {
-                let named = programs::tables_in(asked, catalog, trigger.body, &table.database);
+                let named = body_use::tables_in(asked, catalog, trigger.body, &table.database);
                 let by_default = |object: &Object| shards::table(catalog, object).is_some_and(|table| table.by_default);
                 in_body.extend(named.into_iter().filter(by_default));
             }

@@ -32,6 +32,12 @@ fn info(parts: &[&Done], duplicates: Option<Duplicates>) -> Vec<u8> {
     told.collect::<Vec<_>>().join("  ").into_bytes()
 }
 
+/// The infos of servers that have each done the same to rows of their own, with their numbers summed.
+pub fn infos_added(infos: &[&[u8]]) -> Vec<u8> {
+    let parts: Vec<Done> = infos.iter().map(|info| Done { info: info.to_vec(), ..Done::default() }).collect();
+    info(&parts.iter().collect::<Vec<_>>(), None)
+}
+
 /// `Records: 3  Duplicates: 0  Warnings: 0`, whatever the words.
 fn counts_of(info: &[u8]) -> Option<Vec<(String, u64)>> {
     let info = std::str::from_utf8(info).ok().filter(|info| !info.is_empty())?;

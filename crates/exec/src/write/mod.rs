@@ -32,6 +32,7 @@ pub use returned::Returned;
 
 use crate::workbench::Gathering;
 use crate::{LeftId, MultiShardResult, ShardLease, read};
+pub use counts::infos_added;
 use counts::total;
 use send::{Order, Replied, Surroundings, Wanted, everywhere};
 use weir_shards::Sharding;

@@ -189,6 +189,7 @@ fn open(
         ignores_locks: false,
         prepares_for_accounts: false,
         transaction: Default::default(),
+        rolled_back: None,
         table_locks: Default::default(),
         target: Default::default(),
         kill_on_its_way: false,

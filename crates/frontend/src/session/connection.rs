@@ -196,7 +196,7 @@ impl Session {
         let begin = self.state.begin.clone();
         self.transaction.begun_with_statement = begin.is_some();
         let sent = self.send_on_connection(class, payload).await;
-        let Some(begin) = begin else { return sent };
+        let Some(begin) = begin else { return sent.map_err(|stopped| self.lost_with(stopped, class)) };
         match sent {
             Ok(()) => {
                 // An error packet has no status flags: if the statement fails, the transaction is open all the same.
@@ -405,7 +405,8 @@ impl Session {
                     // It may have been done.
                     self.seen.of_mut(self.current.server.shard).saw_writer(Instant::now());
                 }
-                Err(self.server_broke(failure, said))
+                let stopped = self.server_broke(failure, said);
+                Err(self.lost_with(stopped, class))
             }
         }
     }

@@ -19,6 +19,7 @@ mod follow;
 mod kill_on_server;
 mod kill_statement;
 mod latest;
+mod lost_transaction;
 mod observe;
 mod outcome;
 mod own_variables;
@@ -96,6 +97,8 @@ pub(crate) struct Session {
     ignores_locks: bool,
     /// Its transaction, as far as it is more than the server's own.
     transaction: transaction::Transaction,
+    /// Its transaction was lost while it was idle, and the client has not been told yet.
+    rolled_back: Option<Failure>,
     /// The tables that it has locked.
     table_locks: transaction::table_locks::TableLocks,
     /// Where the statement at hand runs.
@@ -247,10 +250,7 @@ impl Session {
             self.handle.clear(Interrupt::ServerLost);
             let hung = self.current.lease.as_ref().filter(|lease| lease.server.refusal().is_some());
             if let Some(failure) = hung.map(|lease| lease.server.lost("it has stopped answering")) {
-                self.lose_lease();
-                if self.state.is_bound() {
-                    return Err(SessionEnd::Told(failure));
-                }
+                self.lost_while_idle(failure)?;
             }
         }
         let stopping = self.handle.has(Interrupt::Shutdown) && !self.state.in_transaction();
@@ -321,6 +321,10 @@ impl Session {
             _ => None,
         };
         self.handle.begin(command.process_name(), text.unwrap_or_default(), self.shared.idle.now());
+        if let Some(failure) = self.is_told_of_rollback(command) {
+            self.refuse(&failure);
+            return Ok(());
+        }
         match command {
             Command::Quit => Err(SessionEnd::Quit),
             Command::Ping => {

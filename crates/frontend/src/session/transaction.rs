@@ -122,6 +122,11 @@ impl Transaction {
         !self.parked.is_empty()
     }
 
+    /// Whether it is one server's own, begun by the client.
+    pub(super) fn is_plain(&self) -> bool {
+        self.parked.is_empty() && self.id.is_none() && !self.of_statement && self.kept.is_none()
+    }
+
     /// Whether a server has to hear of what goes with a transaction's beginning.
     pub(super) fn unsent(&self) -> bool {
         self.unsent
@@ -176,7 +181,7 @@ impl Session {
     }
 
     /// The transaction is over.
-    fn forget_transaction(&mut self) {
+    pub(super) fn forget_transaction(&mut self) {
         self.transaction.forget();
         self.current.wrote = false;
     }

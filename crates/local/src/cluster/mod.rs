@@ -7,6 +7,7 @@
 //! - a directory that Weir did not make is never changed, and wiping removes only what Weir put there.
 
 mod down;
+mod members;
 mod state;
 mod status;
 mod up;
@@ -20,6 +21,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 use nix::fcntl::Flock;
 
+pub use members::Woken;
 pub use state::{ClusterState, FrontState, GroupState, Phase, ServerState};
 pub use status::{ClusterStatus, FrontStatus, ServerStatus};
 
@@ -27,7 +29,7 @@ use crate::daemon::{Daemon, DaemonSpec};
 use crate::layout::check_name;
 use crate::replication::wait_caught_up;
 use crate::wait::{Cancel, wait_until};
-use crate::{Account, Installation, LocalError, PortChoice, Server, ServerSpec, accounts, short_socket_path};
+use crate::{Account, Installation, Kind, LocalError, PortChoice, Server, ServerSpec, accounts, short_socket_path};
 
 /// How long Weir may take to end its sessions when it is asked to.
 const FRONT_STOP_BOUND: Duration = Duration::from_secs(15);
@@ -44,9 +46,11 @@ pub struct ClusterSpec {
     pub dir: PathBuf,
     /// The servers' program.
     pub installation: Installation,
+    /// How the servers of a group replicate.
+    pub kind: Kind,
     /// Groups of servers: shards. One is called `main`, several `s1`, `s2`, ….
     pub shards: usize,
-    /// Replicas of each writer.
+    /// Replicas of each writer, or how many members a group has more than one.
     pub replicas: usize,
     /// Lines for the option files of all servers.
     pub options: Vec<String>,
@@ -71,6 +75,7 @@ impl ClusterSpec {
         Self {
             dir: dir.to_path_buf(),
             installation,
+            kind: Kind::default(),
             shards: 1,
             replicas: 1,
             options: Vec::new(),
@@ -83,13 +88,13 @@ impl ClusterSpec {
         }
     }
 
-    fn server_spec(&self, name: &str, port: PortChoice) -> ServerSpec {
+    fn server_spec(&self, server: &ServerState, port: PortChoice) -> ServerSpec {
         ServerSpec {
-            options: self.options.clone(),
+            options: server.options.clone(),
             port,
             die_with_parent: self.die_with_parent,
             cancel: self.cancel.clone(),
-            ..ServerSpec::new(name)
+            ..ServerSpec::new(&server.name)
         }
     }
 }
@@ -99,9 +104,9 @@ impl ClusterSpec {
 pub struct Group {
     /// The group's name.
     pub name: String,
-    /// Takes writes.
+    /// Takes writes; in a group that fails over, the one that did when it was made.
     pub writer: Server,
-    /// Follow the writer, read-only.
+    /// Follow the writer, read-only; in a group that fails over, the other members.
     pub replicas: Vec<Server>,
 }
 
@@ -111,7 +116,8 @@ impl Group {
         std::iter::once(&self.writer).chain(&self.replicas)
     }
 
-    pub(crate) fn servers_mut(&mut self) -> impl Iterator<Item = &mut Server> {
+    /// All servers, the first one first.
+    pub fn servers_mut(&mut self) -> impl Iterator<Item = &mut Server> {
         std::iter::once(&mut self.writer).chain(&mut self.replicas)
     }
 
@@ -180,8 +186,9 @@ impl Cluster {
     /// passwords is gone. Replicas get them by replication.
     pub fn renew_accounts(&self, application: &Account, monitor: &Account) -> Result<(), LocalError> {
         for group in &self.groups {
-            accounts::ensure_monitor(&group.writer, monitor)?;
-            accounts::ensure_application(&group.writer, application, &self.state.database)?;
+            let writer = self.present_writer(group);
+            accounts::ensure_monitor(writer, monitor, self.state.kind)?;
+            accounts::ensure_application(writer, application, &self.state.database)?;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::check_name;
 use crate::layout::write_private;
 use crate::process::{CommandMark, Process, ProcessId};
-use crate::{Flavor, LocalError};
+use crate::{Flavor, Kind, LocalError};
 
 pub(super) const STATE_FILE: &str = "cluster.json";
 pub(super) const LOCK_FILE: &str = ".lock";
@@ -45,6 +45,9 @@ pub struct ClusterState {
     pub weir_cluster: u32,
     /// Whether it has ever been complete.
     pub phase: Phase,
+    /// How its groups replicate.
+    #[serde(default)]
+    pub kind: Kind,
     /// The kind of its servers.
     pub flavor: Flavor,
     /// Their version when the cluster was made.
@@ -110,8 +113,9 @@ impl GroupState {
 }
 
 impl ClusterState {
-    pub(super) fn new(installation: &crate::Installation, database: &str, groups: Vec<GroupState>) -> Self {
+    pub(super) fn new(kind: Kind, installation: &crate::Installation, database: &str, groups: Vec<GroupState>) -> Self {
         Self {
+            kind,
             weir_cluster: FORMAT,
             phase: Phase::Creating,
             flavor: installation.flavor(),

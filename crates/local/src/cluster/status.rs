@@ -12,7 +12,7 @@ use super::{Cluster, existing_dir};
 use crate::layout::ServerFiles;
 use crate::process::{Process, ProcessId};
 use crate::replication::status_within;
-use crate::{Flavor, LocalError, ReplicationStatus, Server, daemon};
+use crate::{Flavor, Kind, LocalError, ReplicationStatus, Server, daemon, kinds};
 
 /// A server that hangs costs `weir status` this long per question.
 const PROBE_BOUND: Duration = Duration::from_secs(2);
@@ -24,6 +24,8 @@ pub struct ClusterStatus {
     pub dir: PathBuf,
     /// Whether it has ever been complete.
     pub phase: Phase,
+    /// How its groups replicate.
+    pub kind: Kind,
     /// The kind of its servers.
     pub flavor: Flavor,
     /// The application's database.
@@ -54,8 +56,9 @@ pub struct ServerStatus {
     pub group: String,
     /// Its name.
     pub name: String,
-    /// "writer" or "replica", as the cluster was made.
-    pub role: &'static str,
+    /// What it is to its group: of a static one, "writer" or "replica", as the cluster was made; else what it says itself, and "-" if it says
+    /// nothing.
+    pub role: String,
     /// Its process, while alive.
     pub pid: Option<i32>,
     /// TCP port on 127.0.0.1.
@@ -77,12 +80,13 @@ impl Cluster {
     pub fn status(dir: &Path) -> Result<ClusterStatus, LocalError> {
         let cluster = Self::open(&existing_dir(dir)?)?;
         let mut servers = Vec::new();
+        let ClusterState { phase, kind, flavor, database, .. } = cluster.state.clone();
         for group in &cluster.groups {
-            servers.push(server_status(&group.name, "writer", &group.writer));
-            servers.extend(group.replicas.iter().map(|replica| server_status(&group.name, "replica", replica)));
+            servers.push(server_status(kind, &group.name, "writer", &group.writer));
+            let replicas = group.replicas.iter();
+            servers.extend(replicas.map(|replica| server_status(kind, &group.name, "replica", replica)));
         }
-        let ClusterState { phase, flavor, database, .. } = cluster.state.clone();
-        Ok(ClusterStatus { weir: cluster.front_status(), dir: cluster.dir, phase, flavor, database, servers })
+        Ok(ClusterStatus { weir: cluster.front_status(), dir: cluster.dir, phase, kind, flavor, database, servers })
     }
 
     /// Which processes the cluster of this directory should have, and whether each lives: cheaper than
@@ -123,9 +127,14 @@ fn uptime(id: ProcessId) -> Option<u64> {
     Some(id.age()?.as_secs())
 }
 
-fn server_status(group: &str, role: &'static str, server: &Server) -> ServerStatus {
+fn server_status(kind: Kind, group: &str, made_as: &str, server: &Server) -> ServerStatus {
     let version = server.is_running().then(|| version(server)).flatten();
-    let replication = version.as_ref().and_then(|_| status_within(server, PROBE_BOUND).ok().flatten());
+    let follows = matches!(kind, Kind::Static | Kind::Async | Kind::SemiSync) && version.is_some();
+    let replication = follows.then(|| status_within(server, PROBE_BOUND).ok().flatten()).flatten();
+    let role = match kind {
+        Kind::Static => made_as.to_owned(),
+        kind => version.as_ref().and_then(|_| kinds::role(kind, server, PROBE_BOUND)).unwrap_or_else(|| "-".to_owned()),
+    };
     ServerStatus {
         group: group.to_owned(),
         name: server.name().to_owned(),

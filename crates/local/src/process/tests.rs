@@ -14,6 +14,7 @@ fn sleeper(word: &str) -> (Process, std::path::PathBuf) {
         log: &log,
         lifetime: Lifetime::WithParentThread,
         mark: CommandMark { programs: vec!["sh".into()], words: vec![word.into()] },
+        programs: None,
     };
     let process = Process::spawn(launch).expect("start");
     // What starts it is replaced by it, and has no command line in the midst of that.

@@ -118,7 +118,7 @@ mod tests {
             scale: None,
             collation: collation.map(str::to_owned),
         };
-        Column { name: "c".to_owned(), kind, nullable, has_default: false, generated: false, invisible: false }
+        Column { name: "c".to_owned(), kind, nullable, default: None, generated: false, invisible: false }
     }
 
     #[test]

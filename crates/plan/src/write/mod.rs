@@ -7,7 +7,7 @@
 //! * `insert`: rows by their keys; `rows`: which value is which column's; `resolve`: values that have to be known first;
 //!   `select`: INSERT … SELECT.
 //! * `change`: UPDATE and DELETE; `gather`: those with LIMIT; `moving`: of shard keys; `forms`: values read without loss; `varying`: functions of time, chance and the session; `names`: tables and columns;
-//!   `returning`: RETURNING.
+//!   `returning`: RETURNING; `through_view`: writes of views.
 //! * `load`: LOAD DATA.
 //! * [`mod@literal`]: values as literals; `edits`: changes of the text.
 
@@ -25,6 +25,7 @@ mod resolve;
 mod returning;
 mod rows;
 mod select;
+mod through_view;
 mod varying;
 
 use std::sync::Arc;
@@ -32,6 +33,8 @@ use std::sync::Arc;
 use weir_catalog::{Catalog, Constant, Database, Located, ShardId, Table, Weights};
 use weir_sql::ast::{Expr, Statement, StatementKind};
 use weir_wire::Failure;
+
+pub(crate) use through_view::with_written_views;
 
 use crate::session::SessionFacts;
 use crate::{Need, Plan, Refusal};

@@ -14,6 +14,7 @@ use super::edits::Edits;
 use super::forms::{form, put_read};
 use super::literal::{put_name, put_text};
 use super::names::Target;
+use super::through_view::is_view;
 use crate::{Form, Move, Need, Plan, Refusal};
 
 /// What reads the rows with their new values, and what takes them away and puts them back.
@@ -168,6 +169,9 @@ fn check(input: &Input<'_>, target: &Target<'_>, update: &Update<'_>) -> Result<
     let shard_key = target.key().map_or(&[][..], |key| &key.columns);
     if table.primary_key.is_empty() || !shard_key.iter().all(|column| table.primary_key.contains(column)) {
         return no("it has no primary key that is unique over all shards");
+    }
+    if is_view(input.catalog, target.database_name, target.name) {
+        return no("a view may not show all of their columns");
     }
     if table.triggers {
         return no("its triggers would see a DELETE and an INSERT");

@@ -7,6 +7,7 @@ use std::ops::Range;
 use weir_catalog::{Constant, ShardId};
 use weir_sql::ast::{Expr, ExprKind, Insert};
 use weir_sql::visit::{Flow, Node, walk};
+use weir_sql::{Bump, LexMode, parse_expression};
 
 use super::Input;
 use super::edits::{Edits, apart};
@@ -29,6 +30,8 @@ pub(super) struct Settling<'i, 'a> {
     read: Vec<Vec<u8>>,
     /// A default is asked for: the table has to be named.
     of_table: bool,
+    /// A default that is known is written into the text.
+    known: bool,
     generated: u64,
     greatest: Option<u64>,
     ignore: bool,
@@ -51,6 +54,7 @@ impl<'i, 'a> Settling<'i, 'a> {
             asked,
             read,
             of_table: false,
+            known: false,
             generated: 0,
             greatest: None,
             ignore: false,
@@ -73,7 +77,7 @@ impl<'i, 'a> Settling<'i, 'a> {
             for &column in &columns {
                 match rows.place(column).and_then(|place| rows.value(row, place)) {
                     Some(value) => self.value(column, value)?,
-                    None => more.push(self.missing(column)),
+                    None => more.push((column, self.missing(column)?)),
                 }
             }
             if !more.is_empty() {
@@ -96,16 +100,37 @@ impl<'i, 'a> Settling<'i, 'a> {
     }
 
     /// What a column gets that the row does not name.
-    fn missing(&mut self, column: usize) -> (usize, Piece) {
-        (column, if self.is_auto(column) { self.next() } else { self.default(column) })
+    fn missing(&mut self, column: usize) -> Result<Piece, Refusal> {
+        if self.is_auto(column) { Ok(self.next()) } else { self.default(column) }
     }
 
-    fn default(&mut self, column: usize) -> Piece {
+    fn default(&mut self, column: usize) -> Result<Piece, Refusal> {
+        if let Some(text) = &self.target.table.columns[column].default {
+            return self.known_default(column, text);
+        }
+        // Right for a column that may be NULL: a server takes that for the default of all others, as there is no row.
         let mut text = b"DEFAULT(".to_vec();
         put_name(&mut text, self.target.table.columns[column].name.as_bytes());
         text.push(b')');
         self.of_table = true;
-        Piece::Answer(self.ask(text))
+        Ok(Piece::Answer(self.ask(text)))
+    }
+
+    /// A literal stands for itself. An expression is computed for each row.
+    fn known_default(&mut self, column: usize, text: &str) -> Result<Piece, Refusal> {
+        let text = text.as_bytes();
+        let arena = Bump::new();
+        let Ok(value) = parse_expression(&arena, text, LexMode::default()) else {
+            return Err(self.depends(column, "a default that Weir cannot read"));
+        };
+        if matches!(value.kind, ExprKind::Literal(_) | ExprKind::Unary(_, Expr { kind: ExprKind::Literal(_), .. })) {
+            self.known = true;
+            return Ok(Piece::Text(text.to_vec()));
+        }
+        match self.obstacle(&value) {
+            Some(obstacle) => Err(self.depends(column, obstacle)),
+            None => Ok(Piece::Answer(self.ask([b"(", text, b")"].concat()))),
+        }
     }
 
     fn ask(&mut self, text: Vec<u8>) -> usize {
@@ -120,7 +145,7 @@ impl<'i, 'a> Settling<'i, 'a> {
     fn value(&mut self, column: usize, value: &Expr<'a>) -> Result<(), Refusal> {
         let auto = self.is_auto(column);
         if is_default(value) || self.is_default_of(column, value) {
-            let piece = if auto { self.next() } else { self.default(column) };
+            let piece = self.missing(column)?;
             self.replace(value, piece);
             return Ok(());
         }
@@ -147,6 +172,17 @@ impl<'i, 'a> Settling<'i, 'a> {
     }
 
     fn ask_value(&mut self, column: usize, value: &Expr<'a>) -> Result<(), Refusal> {
+        if let Some(obstacle) = self.obstacle(value) {
+            return Err(self.depends(column, obstacle));
+        }
+        let text = self.parameters.cut(self.input.text, value.span.range());
+        let answer = if has_query(value) { self.read(text) } else { Piece::Answer(self.ask(text)) };
+        self.replace(value, answer);
+        Ok(())
+    }
+
+    /// What a value depends on that cannot be asked for.
+    fn obstacle(&self, value: &Expr<'_>) -> Option<&'static str> {
         let mut obstacle = None;
         walk(Node::Expr(value), &mut |node: Node<'_>| match node {
             Node::Expr(Expr { kind: ExprKind::Column(_), .. }) => {
@@ -160,16 +196,14 @@ impl<'i, 'a> Settling<'i, 'a> {
             Node::Query(_) => Flow::Skip,
             _ => Flow::Descend,
         });
-        if let Some(obstacle) = obstacle {
-            let name = &self.target.table.columns[column].name;
-            return Err(Need::Value.refused(format!(
-                "The value of '{name}' decides the row's shard, and depends on {obstacle}. Compute it first and write it as a literal"
-            )));
-        }
-        let text = self.parameters.cut(self.input.text, value.span.range());
-        let answer = if has_query(value) { self.read(text) } else { Piece::Answer(self.ask(text)) };
-        self.replace(value, answer);
-        Ok(())
+        obstacle
+    }
+
+    fn depends(&self, column: usize, obstacle: &str) -> Refusal {
+        let name = &self.target.table.columns[column].name;
+        Need::Value.refused(format!(
+            "The value of '{name}' decides the row's shard, and depends on {obstacle}. Compute it first and write it as a literal"
+        ))
     }
 
     fn read(&mut self, text: Vec<u8>) -> Piece {
@@ -259,8 +293,10 @@ impl<'i, 'a> Settling<'i, 'a> {
     fn add_columns(&mut self, insert: &Insert<'_>, rows: &Rows<'_>, missing: &[usize]) -> Result<(), Refusal> {
         let place = rows.more_columns(insert, self.input.text, self.input.session.mode);
         let (at, before, after) = place.ok_or_else(no_place)?;
+        // Without a list, the values that are there belong to the columns that are visible.
+        let unnamed = if insert.columns.is_none() { rows.columns() } else { &[] };
         let mut text = before.to_vec();
-        for (nth, column) in missing.iter().enumerate() {
+        for (nth, column) in unnamed.iter().flatten().chain(missing).enumerate() {
             if nth > 0 {
                 text.push(b',');
             }
@@ -283,7 +319,7 @@ impl<'i, 'a> Settling<'i, 'a> {
     /// # Errors
     /// What it reads can't be read.
     pub(super) fn needed(self, shard: ShardId) -> Result<Option<Resolve>, Refusal> {
-        if self.asked.is_empty() && self.read.is_empty() && self.generated == 0 {
+        if self.asked.is_empty() && self.read.is_empty() && self.generated == 0 && !self.known {
             return Ok(None);
         }
         let read = match &self.read[..] {

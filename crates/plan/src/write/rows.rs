@@ -84,6 +84,11 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// The column of each value, by its place in the table; `None` for a name that the table does not have.
+    pub(super) fn columns(&self) -> &[Option<usize>] {
+        &self.columns
+    }
+
     /// Whether the rows are of the form `SET a = 1`.
     pub(super) fn is_set(&self) -> bool {
         matches!(self.rows, RowsIn::Set(_))

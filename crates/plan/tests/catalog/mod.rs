@@ -112,11 +112,12 @@ fn column(text: &str) -> Column {
         _ => None,
     };
     let unsigned = full.contains(" unsigned");
+    let default = full.split(" default ").nth(1).map(str::to_owned);
     Column {
         name: name.to_owned(),
         kind: ColumnType { base, full, unsigned, length, scale, collation },
         nullable,
-        has_default: nullable,
+        default,
         generated: false,
         invisible: false,
     }

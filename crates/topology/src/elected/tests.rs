@@ -59,6 +59,19 @@ fn only_the_view_of_a_majority_counts() {
 }
 
 #[test]
+fn of_several_views_the_latest_counts() {
+    let now = Instant::now();
+    let saying = |uuid: &str, text: &str, asked| {
+        with(fact(uuid, true, asked), |standing| standing.group_replication = Some(view(text)))
+    };
+    let earlier = now.checked_sub(Duration::from_millis(300)).expect("the machine runs for longer");
+    // `b` was elected, and has said so; the others were asked before.
+    let facts = [saying("a", "Abc", earlier), saying("b", "aBc", now), saying("c", "Abc", earlier)];
+    assert_eq!(writer(&parts(GroupKind::GroupReplication, &facts), 0, &facts), Some(1));
+    assert_eq!(writer(&parts(GroupKind::GroupReplication, &facts), 1, &facts), Some(1));
+}
+
+#[test]
 fn a_node_takes_writes_only_if_it_is_synced_in_the_primary_component() {
     let now = Instant::now();
     let node = |primary_component: bool, ready: bool, state: &str| {

@@ -8,6 +8,7 @@
 //! itself; while the writer is changed by a command, clients' statements wait, and what is open ends first.
 
 mod actions;
+mod ask;
 mod candidate;
 mod decide;
 mod electing;
@@ -367,11 +368,7 @@ impl Failover {
         let _acting = self.act().await?;
         let (scene, mut hands) = (self.scene(), self.hands());
         // What it has said may be from before the last change.
-        if let Ok(true) = hands.reach(new).await
-            && let Ok(standing) = hands.standing(new).await
-        {
-            self.group.servers[new].set_standing(standing);
-        }
+        self.ask(&mut hands, new).await;
         self.may_switch_to(new, &scene)?;
         let group = self.group.settings().name.clone();
         let mut progress = Progress::begin(&group, Action::Switchover, &scene.names[scene.writer]);
@@ -385,6 +382,8 @@ impl Failover {
             _ => electing::switch_over(&mut hands, kind, &scene, new, &mut progress).await,
         };
         if switched.is_ok() {
+            // By what was said before the election, the old one still writes.
+            self.ask(&mut hands, new).await;
             self.group.install_writer(new);
         }
         old.hold(None);
@@ -398,6 +397,15 @@ impl Failover {
         }
         progress.end(&self.records, &switched);
         Ok(switched?)
+    }
+
+    /// Asks a server for its part in the group now.
+    async fn ask(&self, hands: &mut Servers, server: usize) {
+        if let Ok(true) = hands.reach(server).await
+            && let Ok(standing) = hands.standing(server).await
+        {
+            self.group.servers[server].set_standing(standing);
+        }
     }
 
     /// `WEIR GROUP BOOT`: starts a group of which no member is in operation, from the one that has the most.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use nix::sys::statvfs::statvfs;
-use weir_local::{ClusterState, Flavor, Installation, LocalError, is_port_free};
+use weir_local::{ClusterState, Flavor, Installation, Kind, LocalError, is_port_free};
 
 use super::{ClusterError, UpArgs};
 
@@ -11,15 +11,23 @@ use super::{ClusterError, UpArgs};
 const MIB_PER_SERVER: u64 = 300;
 const MIB: u64 = 1 << 20;
 
-/// The servers' program: the one that was asked for, else the one that the cluster has had, else what is installed.
-pub(super) fn installation(args: &UpArgs, existing: Option<&ClusterState>) -> Result<Installation, ClusterError> {
+/// The servers' program: the one that was asked for, else the one that the cluster has had, else one that is installed and can do what
+/// is asked for.
+pub(super) fn installation(
+    args: &UpArgs,
+    kind: Kind,
+    existing: Option<&ClusterState>,
+) -> Result<Installation, ClusterError> {
     let wanted = args.flavor.map(Flavor::from);
     match (wanted, &args.server) {
         (Some(flavor), hint) => Ok(Installation::find(flavor, hint.as_deref())?),
         (None, Some(hint)) => Ok(Installation::at(hint)?),
         (None, None) => match existing {
             Some(state) => Ok(Installation::at(&state.binary).or_else(|_| Installation::find(state.flavor, None))?),
-            None => any_installation(),
+            None => match kind.flavor() {
+                Some(flavor) => Ok(Installation::find(flavor, None)?),
+                None => any_installation(),
+            },
         },
     }
 }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use weir_local::{Account, Cluster, PortChoice, free_port};
+use weir_local::{Account, Cluster, Kind, PortChoice, free_port};
 
 use super::ClusterError;
 use crate::config::address::connectable;
@@ -53,21 +53,21 @@ impl ConfigFile<'_> {
             quoted(&self.application.name),
             quoted(&self.application.password),
         );
-        let several = self.cluster.groups.len() > 1;
+        let kind = self.cluster.state().kind.configured();
         for group in &self.cluster.groups {
-            if several {
-                text.push_str(&format!("\n[[groups]]\nname = {}\n", quoted(&group.name)));
+            text.push_str(&format!("\n[[groups]]\nname = {}\nkind = \"{kind}\"\n", quoted(&group.name)));
+            if self.cluster.state().kind == Kind::GroupReplication {
+                // Its members take 5 s to miss one, which the default is too short for.
+                text.push_str("writer_wait = \"15s\"\n");
             }
             let replicas = group.replicas.iter().map(|replica| (replica, "replica"));
             for (server, role) in std::iter::once((&group.writer, "writer")).chain(replicas) {
                 text.push_str(&format!(
-                    "\n[[servers]]\nname = {}\naddress = \"127.0.0.1:{}\"\nrole = \"{role}\"\n",
+                    "\n[[servers]]\nname = {}\naddress = \"127.0.0.1:{}\"\nrole = \"{role}\"\ngroup = {}\n",
                     quoted(server.name()),
-                    server.port()
+                    server.port(),
+                    quoted(&group.name)
                 ));
-                if several {
-                    text.push_str(&format!("group = {}\n", quoted(&group.name)));
-                }
             }
         }
         text

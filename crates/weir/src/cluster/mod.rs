@@ -1,4 +1,4 @@
-//! `weir up`, `weir down`, `weir status`: a whole cluster of real servers on this machine, with Weir in front.
+//! `weir up`, `weir down`, `weir status`, `weir kill`, `weir start`: a whole cluster of real servers on this machine, with Weir in front.
 //!
 //! What the commands do to processes and directories is `weir-local`'s; here are the arguments, the checks before
 //! anything is started, Weir's configuration file for the cluster, and what the user gets to see. A command that fails or
@@ -9,6 +9,7 @@ mod config_file;
 mod error;
 mod foreground;
 mod interrupt;
+mod members;
 mod show;
 mod status;
 mod up;
@@ -16,10 +17,11 @@ mod up;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use weir_local::{Cluster, Flavor};
+use weir_local::{Cluster, Flavor, Kind};
 
 pub(crate) use error::ClusterError;
 pub(crate) use interrupt::Interrupt;
+pub(crate) use members::{KillArgs, StartArgs, kill, start};
 pub(crate) use status::status;
 pub(crate) use up::up;
 
@@ -37,6 +39,9 @@ pub(crate) struct UpArgs {
     /// The kind of server [default: MariaDB if it is installed, else MySQL].
     #[arg(long, value_enum)]
     flavor: Option<FlavorArg>,
+    /// How the servers of each shard replicate [default: static].
+    #[arg(long, value_enum)]
+    kind: Option<KindArg>,
     /// The server program, or an unpacked tree that holds one [default: looked for].
     #[arg(long, value_name = "PATH")]
     server: Option<PathBuf>,
@@ -44,8 +49,11 @@ pub(crate) struct UpArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=16))]
     shards: Option<u16>,
     /// How many replicas the writer of each shard gets [default: 1].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=8))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=8), conflicts_with = "members")]
     replicas: Option<u16>,
+    /// How many servers each shard gets, the writer included [default: 2, and 3 of the kinds that replace a writer].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=9))]
+    members: Option<u16>,
     /// The port on 127.0.0.1 where Weir listens [default: 4406].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
@@ -92,6 +100,35 @@ pub(crate) enum FlavorArg {
     Mariadb,
     /// MySQL
     Mysql,
+}
+
+/// The kinds of groups, as an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum KindArg {
+    /// A writer and replicas; the writer stays the writer
+    Static,
+    /// A writer and replicas; Weir replaces a writer that dies
+    Async,
+    /// The same, and each commit waits for a replica (lossless semi-synchronous replication)
+    #[value(name = "semisync")]
+    SemiSync,
+    /// MySQL Group Replication with one primary
+    GroupReplication,
+    /// A MariaDB Galera cluster
+    Galera,
+}
+
+impl From<KindArg> for Kind {
+    fn from(argument: KindArg) -> Self {
+        match argument {
+            KindArg::Static => Self::Static,
+            KindArg::Async => Self::Async,
+            KindArg::SemiSync => Self::SemiSync,
+            KindArg::GroupReplication => Self::GroupReplication,
+            KindArg::Galera => Self::Galera,
+        }
+    }
 }
 
 impl From<FlavorArg> for Flavor {

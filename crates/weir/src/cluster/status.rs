@@ -19,7 +19,8 @@ pub(crate) fn status(args: StatusArgs) -> Result<(), ClusterError> {
 }
 
 fn describe(status: &ClusterStatus) -> String {
-    let mut text = format!("Cluster   {} ({}, database {})\n", status.dir.display(), status.flavor, status.database);
+    let (dir, kind) = (status.dir.display(), status.kind.name());
+    let mut text = format!("Cluster   {dir} ({}, {kind}, database {})\n", status.flavor, status.database);
     if status.phase == Phase::Creating {
         text.push_str("          not complete: `weir up` starts it over\n");
     }
@@ -50,7 +51,7 @@ fn server_row(server: &ServerStatus) -> [String; 8] {
     let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     [
         server.name.clone(),
-        server.role.to_owned(),
+        server.role.clone(),
         or_dash(server.pid.map(|pid| pid.to_string())),
         server.port.to_string(),
         state(server.pid, server.answers).to_owned(),

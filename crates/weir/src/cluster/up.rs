@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use weir_local::{
-    Account, Cluster, ClusterSpec, ClusterState, DaemonSpec, Installation, LocalError, Phase, PortChoice, Progress,
+    Account, Cluster, ClusterSpec, ClusterState, DaemonSpec, Installation, Kind, LocalError, Phase, PortChoice,
+    Progress,
 };
 
 use super::config_file::{ConfigFile, listen_address};
@@ -16,6 +17,8 @@ use super::{ClusterError, UpArgs, check, foreground};
 
 const DEFAULT_PORT: u16 = 4406;
 const DEFAULT_REPLICAS: usize = 1;
+/// The same where another server takes the place of a dead writer: the rest is still a majority.
+const DEFAULT_REPLICAS_OF_GROUP: usize = 2;
 /// Where the servers' ports are looked for.
 const FIRST_SERVER_PORT: u16 = 23_306;
 const FRONT_START_BOUND: Duration = Duration::from_secs(30);
@@ -50,6 +53,7 @@ pub(crate) fn up(args: UpArgs) -> Result<(), ClusterError> {
 /// What is to be brought up: the arguments, completed by what the directory holds.
 struct Plan {
     installation: Installation,
+    kind: Kind,
     shards: usize,
     replicas: usize,
     /// Where a client on this machine finds Weir.
@@ -64,9 +68,14 @@ impl Plan {
             Some(Phase::Ready) if !args.fresh => Some(ClusterState::load(&args.dir)?),
             _ => None,
         };
-        let installation = check::installation(args, existing.as_ref())?;
+        let existing_kind = existing.as_ref().map(|state| state.kind);
+        let kind = args.kind.map(Kind::from).or(existing_kind).unwrap_or_default();
+        let installation = check::installation(args, kind, existing.as_ref())?;
         let existing_replicas = existing.as_ref().and_then(|state| Some(state.groups.first()?.replicas.len()));
-        let replicas = args.replicas.map(usize::from).or(existing_replicas).unwrap_or(DEFAULT_REPLICAS);
+        let asked = args.replicas.or(args.members.map(|members| members.saturating_sub(1))).map(usize::from);
+        let default = if kind.fails_over() { DEFAULT_REPLICAS_OF_GROUP } else { DEFAULT_REPLICAS };
+        let replicas = asked.or(existing_replicas).unwrap_or(default);
+        kind.check(&installation, replicas + 1)?;
         let existing_shards = existing.as_ref().map(|state| state.groups.len());
         let shards = args.shards.map(usize::from).or(existing_shards).unwrap_or(1);
         let configured = if existing.is_some() { listen_address(&args.dir)? } else { None };
@@ -86,11 +95,12 @@ impl Plan {
         if existing.is_none() {
             check::space(&args.dir, shards * (replicas + 1))?;
         }
-        Ok(Self { installation, shards, replicas, address, with_weir: !args.no_weir })
+        Ok(Self { installation, kind, shards, replicas, address, with_weir: !args.no_weir })
     }
 
     fn spec(&self, args: &UpArgs, interrupt: &Interrupt) -> ClusterSpec {
         ClusterSpec {
+            kind: self.kind,
             shards: self.shards,
             replicas: self.replicas,
             ports: PortChoice::From(FIRST_SERVER_PORT),
@@ -178,7 +188,14 @@ impl Outcome {
             format!(" --dir {}", given_dir.display())
         };
         let stop = if foreground { "Ctrl-C".to_owned() } else { format!("weir down{argument}") };
-        let _ = writeln!(text, "Look    weir status{argument}; weir ctl{argument} sessions\nStop    {stop}");
+        let _ = writeln!(text, "Look    weir status{argument}; weir ctl{argument} sessions");
+        if cluster.state().kind.fails_over()
+            && let Some(writer) = cluster.servers().next()
+        {
+            let name = writer.name();
+            let _ = writeln!(text, "Try     weir kill {name}{argument}; weir start {name}{argument}");
+        }
+        let _ = writeln!(text, "Stop    {stop}");
         text
     }
 }

@@ -28,7 +28,7 @@ use weir_exec::write::Generator;
 use weir_plan::{Merge, Plan, Read, Route, SharedValues, Write, WriteKind};
 use weir_shards::Sharding;
 use weir_sql::ast::StatementKind;
-use weir_sql::{Class, Effects, TextKind};
+use weir_sql::{Class, Effects, Lexer, TextKind};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
@@ -95,6 +95,7 @@ impl Session {
         {
             return Err(not_supported(refusal).into());
         }
+        self.refuse_last_row(statement)?;
         let plan = match self.state.profile.variable("sql_select_limit") {
             Some(limit) => limited(statement, plan, limit)?,
             None => plan,
@@ -125,6 +126,18 @@ impl Session {
         }
     }
 
+    /// With `sql_auto_is_null`, `column IS NULL` finds the row that the session has inserted last: a server does not know which one that is if
+    /// Weir has generated its number.
+    fn refuse_last_row(&self, statement: &Statement<'_>) -> Result<(), Failure> {
+        let on = self.state.profile.variable("sql_auto_is_null").is_some_and(|value| matches!(value, "1" | "ON"));
+        if !on || !is_null_asked(statement) {
+            return Ok(());
+        }
+        Err(not_supported(
+            "IS NULL with sql_auto_is_null = 1 on several shards is not supported: SET sql_auto_is_null = 0, and compare with LAST_INSERT_ID()",
+        ))
+    }
+
     /// Whether the session is bound to another shard than this one, and can't leave it.
     fn is_bound_elsewhere(&self, shard: ShardId) -> bool {
         let bound = self.current.lease.is_some() && self.state.is_bound();
@@ -152,6 +165,18 @@ impl Session {
         self.set_shard(usize::from(shard.0));
         Ok(())
     }
+}
+
+/// Whether a statement has the words IS NULL.
+fn is_null_asked(statement: &Statement<'_>) -> bool {
+    let text = statement.text;
+    let mut before_is = false;
+    Lexer::new(text, statement.mode()).any(|token| {
+        let is_word = |word: &[u8]| token.text(text).eq_ignore_ascii_case(word);
+        let found = before_is && is_word(b"NULL");
+        before_is = is_word(b"IS");
+        found
+    })
 }
 
 /// A plan under `sql_select_limit`, which cuts the rows of each server, and of the client's statement if it has no LIMIT of its own.

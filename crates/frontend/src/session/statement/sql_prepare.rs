@@ -11,7 +11,8 @@ use std::rc::Rc;
 use weir_backend::prepared::StatementKey;
 use weir_backend::profile::charset_of;
 use weir_catalog::Constant;
-use weir_sql::ast::{ExecuteSource, Expr, ExprKind, StatementKind};
+use weir_sql::ast::{ExecuteSource, Expr, ExprKind, Literal, StatementKind};
+use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, Class, Effects, Pins, TextKind, classify};
 use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
@@ -31,12 +32,25 @@ use crate::literals::variable;
 pub(in crate::session) enum SqlPrepare {
     /// PREPARE: the name, and the expression whose value the text is.
     Prepare { name: String, source: Vec<u8> },
-    /// EXECUTE: the name, and the user variables, unless something else is among them.
-    Execute { name: String, using: Option<Vec<String>> },
+    /// EXECUTE: the name, and the parameters, unless one of them is neither a variable nor a value.
+    Execute { name: String, using: Option<Vec<Using>> },
     /// EXECUTE IMMEDIATE.
-    Immediate { source: Vec<u8>, using: Option<Vec<String>> },
+    Immediate { source: Vec<u8>, using: Option<Vec<Using>> },
     /// DEALLOCATE PREPARE.
     Deallocate { name: String },
+}
+
+/// A parameter of EXECUTE.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::session) enum Using {
+    /// A user variable, in lower case.
+    Variable(String),
+    /// An expression (MariaDB).
+    Value {
+        text: Vec<u8>,
+        /// It is a string that stands in the text.
+        is_string: bool,
+    },
 }
 
 impl SqlPrepare {
@@ -61,12 +75,12 @@ pub(super) fn request(statement: &Statement<'_>, mariadb: bool) -> Option<SqlPre
         }
         StatementKind::Execute(execute) => match &execute.source {
             ExecuteSource::Prepared(prepared) => {
-                SqlPrepare::Execute { name: name(prepared.name), using: variables(execute.using) }
+                SqlPrepare::Execute { name: name(prepared.name), using: parameters(statement, execute.using) }
             }
             // MySQL does not know it, and says so.
             ExecuteSource::Immediate(_) if !mariadb => return None,
             ExecuteSource::Immediate(text) => {
-                SqlPrepare::Immediate { source: source(text), using: variables(execute.using) }
+                SqlPrepare::Immediate { source: source(text), using: parameters(statement, execute.using) }
             }
         },
         StatementKind::Deallocate(prepared) => SqlPrepare::Deallocate { name: name(prepared.name) },
@@ -209,13 +223,13 @@ impl Session {
     async fn execute_prepared(
         &mut self,
         prepared: &SqlPrepared,
-        using: Option<Vec<String>>,
+        using: Option<Vec<Using>>,
         by: &Statement<'_>,
     ) -> Result<(), Stopped> {
-        let Some(names) = using else {
+        let Some(using) = using else {
             return Err(not_supported("EXECUTE … USING needs user variables: assign the value to one first").into());
         };
-        if names.len() != prepared.parameters {
+        if using.len() != prepared.parameters {
             let message = "Incorrect arguments to EXECUTE";
             return Err(Failure::client(codes::ER_WRONG_ARGUMENTS, message).into());
         }
@@ -224,6 +238,12 @@ impl Session {
             return Err(not_supported(message).into());
         }
         let read = self.shared.read(&prepared.text, self.state.lex);
+        let has_values = using.iter().any(|parameter| matches!(parameter, Using::Value { .. }));
+        if has_values && classify(&prepared.text, self.state.lex).effects.contains(Effects::IMPLICIT_COMMIT) {
+            // Columns that a definition makes of values would get the types of variables, which are wider.
+            return Err(not_supported("EXECUTE … USING values in a definition: write them into its text").into());
+        }
+        let names = self.variables_of_parameters(using, by.class).await?;
         if let (true, Form::Text(text)) = (names.is_empty(), &by.form) {
             let command = [text.head, &prepared.text].concat();
             return Box::pin(self.run_text(&command, text.head.len(), &read)).await.map_err(Stopped::Ended);
@@ -253,6 +273,47 @@ impl Session {
         Box::pin(self.run_statement(&statement)).await
     }
 
+    /// The user variables of an execution. Values become variables of Weir's own, on the session's connection: what they are is the server's
+    /// to say. It says of a date only what its text is; so a text has to stand in the statement.
+    async fn variables_of_parameters(&mut self, using: Vec<Using>, class: &Class) -> Result<Vec<String>, Stopped> {
+        let (mut names, mut values, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, parameter) in using.into_iter().enumerate() {
+            names.push(match parameter {
+                Using::Variable(name) => name,
+                Using::Value { text, is_string } => {
+                    let name = format!("weir parameter {place}");
+                    values.push((name.clone(), is_string));
+                    texts.push([b"@`", name.as_bytes(), b"` = (", &text, b")"].concat());
+                    name
+                }
+            });
+        }
+        if values.is_empty() {
+            return Ok(names);
+        }
+        let calls = Pins::UNKNOWN_FUNCTION | Pins::SEQUENCE | Pins::USER_LOCK | Pins::COMPUTED_USER_VARIABLE;
+        if class.pins.intersects(calls) {
+            let message =
+                "EXECUTE … USING a value that calls functions or assigns variables: assign it to a user variable first";
+            return Err(not_supported(message).into());
+        }
+        self.learn_values_left().await?;
+        self.route(&Class { effects: Effects::READS, ..Class::default() }, None).await?;
+        self.be_in_profile().await?;
+        self.connection().query(&[b"SET ", &texts.join(&b", "[..])[..]].concat()).await?;
+        let own: Vec<String> = values.iter().map(|(name, _)| name.clone()).collect();
+        self.learn_variables_named(&own).await?;
+        for (name, is_string) in &values {
+            let value = self.state.profile.user_variable(name).and_then(variable);
+            if !is_string && matches!(value, None | Some(Constant::Text { .. } | Constant::Binary(_))) {
+                let message =
+                    "EXECUTE … USING an expression that is no number: assign the value to a user variable first";
+                return Err(not_supported(message).into());
+            }
+        }
+        Ok(names)
+    }
+
     /// The values of user variables, as parameters. What is not known is asked of the session's connection.
     async fn values_of(&mut self, names: &[String], text: &[u8]) -> Result<Vec<Constant>, Stopped> {
         let opaque = self.state.pins.intersects(OUT_OF_SIGHT | Pins::COMPUTED_USER_VARIABLE);
@@ -278,14 +339,31 @@ impl Session {
     }
 }
 
-/// The names of user variables; `None` if there is anything else.
-fn variables(using: &[Expr<'_>]) -> Option<Vec<String>> {
-    let name = |expr: &Expr<'_>| match expr.kind {
-        ExprKind::UserVariable(name) => Some(std::str::from_utf8(name.name).ok()?.to_lowercase()),
-        _ => None,
+/// The parameters of an EXECUTE; `None` if one of them is DEFAULT or the like, reads tables, or is a variable with a strange name.
+fn parameters(statement: &Statement<'_>, using: &[Expr<'_>]) -> Option<Vec<Using>> {
+    let parameter = |expr: &Expr<'_>| match expr.kind {
+        ExprKind::UserVariable(name) => {
+            let name = std::str::from_utf8(name.name).ok()?.to_lowercase();
+            (!name.contains(['`', '\'', '"', '\\'])).then_some(Using::Variable(name))
+        }
+        ExprKind::Word(_) => None,
+        _ if has_query(expr) => None,
+        _ => {
+            let is_string = matches!(expr.bare().kind, ExprKind::Literal(Literal::String | Literal::Text(_)));
+            Some(Using::Value { text: expr.span.text(statement.text).to_vec(), is_string })
+        }
     };
-    let plain = |name: &String| !name.contains(['`', '\'', '"', '\\']);
-    using.iter().map(|expr| name(expr).filter(plain)).collect()
+    using.iter().map(parameter).collect()
+}
+
+/// Whether an expression has a query within.
+fn has_query(expr: &Expr<'_>) -> bool {
+    let mut found = false;
+    walk(Node::Expr(expr), &mut |node: Node<'_>| {
+        found |= matches!(node, Node::Query(_));
+        if found { Flow::Stop } else { Flow::Descend }
+    });
+    found
 }
 
 /// A variable's value as that of a parameter, whose collation is no stronger than that of a literal.

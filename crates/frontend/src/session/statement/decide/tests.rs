@@ -145,7 +145,11 @@ fn texts_prepared_by_sql_are_the_sessions_where_there_are_sharded_databases() {
             "Prepare { name: \"s\", source: [39, 83, 69, 76, 69, 67, 84, 32, 49, 39] }",
         ),
         ("PREPARE s FROM 'SELECT 1'", plain, "none"),
-        ("EXECUTE known USING @A, @b", FREE, "Execute { name: \"known\", using: Some([\"a\", \"b\"]) }"),
+        (
+            "EXECUTE known USING @A, @b",
+            FREE,
+            "Execute { name: \"known\", using: Some([Variable(\"a\"), Variable(\"b\")]) }",
+        ),
         ("EXECUTE KNOWN", FREE, "Execute { name: \"KNOWN\", using: Some([]) }"),
         ("EXECUTE other", FREE, "error 1243"),
         ("EXECUTE other", on_connection, "none"),

@@ -1,0 +1,65 @@
+//! The default of a column as a text of SQL.
+//!
+//! What must always hold: the text means the same in every session, whatever its character set and `sql_mode`. A default of which that is not
+//! certain is left out.
+
+/// The default, from what `information_schema.columns` says of it: MariaDB writes an expression, MySQL the bare value of a literal.
+///
+/// `expression`: MySQL says that it is one (`DEFAULT_GENERATED`).
+pub(super) fn default_text(value: &str, base: &str, mariadb: bool, expression: bool) -> Option<String> {
+    // A TIMESTAMP is told in the time zone of the session that asks.
+    let certain = value.is_ascii() && !value.contains('\\') && base != "timestamp";
+    if !certain || value.eq_ignore_ascii_case("null") && (mariadb || expression) {
+        return None;
+    }
+    Some(match base {
+        _ if mariadb || expression => value.to_owned(),
+        "binary" | "varbinary" => format!("x'{}'", value.strip_prefix("0x")?),
+        "bit" => value.to_owned(),
+        "char" | "varchar" | "enum" | "set" | "date" | "time" | "datetime" | "year" => {
+            format!("'{}'", value.replace('\'', "''"))
+        }
+        // A number. Other types have no literal defaults.
+        _ => value.parse::<f64>().is_ok().then(|| value.to_owned())?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_of_both_kinds_of_server_become_the_same_text() {
+        let mysql = |value, base| default_text(value, base, false, false);
+        let mariadb = |value, base| default_text(value, base, true, false);
+        for (of_mysql, of_mariadb, base, text) in [
+            ("ger", "'ger'", "char", "'ger'"),
+            ("", "''", "varchar", "''"),
+            ("it's", "'it''s'", "varchar", "'it''s'"),
+            ("3", "3", "int", "3"),
+            ("-1.50", "-1.50", "decimal", "-1.50"),
+            ("b'101'", "b'101'", "bit", "b'101'"),
+            ("2020-01-02", "'2020-01-02'", "date", "'2020-01-02'"),
+        ] {
+            assert_eq!(mysql(of_mysql, base).as_deref(), Some(text));
+            assert_eq!(mariadb(of_mariadb, base).as_deref(), Some(text));
+        }
+        assert_eq!(mysql("0x61", "binary").as_deref(), Some("x'61'"));
+        assert_eq!(mysql("NULL", "varchar").as_deref(), Some("'NULL'"));
+        assert_eq!(default_text("uuid()", "char", false, true).as_deref(), Some("uuid()"));
+    }
+
+    #[test]
+    fn what_depends_on_the_session_is_left_out() {
+        for (value, base, mariadb) in [
+            ("NULL", "char", true),
+            ("'\u{e4}'", "char", true),
+            ("\u{e4}", "char", false),
+            ("'a\\b'", "char", true),
+            ("'2020-01-02 03:04:05'", "timestamp", true),
+            ("strange", "int", false),
+        ] {
+            assert_eq!(default_text(value, base, mariadb, false), None, "{value}");
+        }
+    }
+}
