@@ -1,6 +1,7 @@
 //! Transactions with parts on several shards: they end alike everywhere, whoever dies, and otherwise are what they are on one server.
 
 mod bank;
+mod bound;
 mod crowded;
 mod deadlocks;
 mod lost;
@@ -36,6 +37,7 @@ const QUICK: &[(&str, &str)] = &[
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
     bank::collect(tests);
+    bound::collect(tests);
     crowded::collect(tests);
     deadlocks::collect(tests);
     lost::collect(tests);

@@ -58,11 +58,11 @@ fn update(id: u32) -> String {
 }
 
 /// A row of each shard.
-fn rows_of_shards(session: &mut Conn) -> Result<[u32; 2], Failed> {
+pub(super) fn rows_of_shards(session: &mut Conn, table: &str) -> Result<[u32; 2], Failed> {
     let mut ids = [0; 2];
     for (shard, id) in ids.iter_mut().enumerate() {
         choose(session, shard)?;
-        *id = value(session, "SELECT MIN(id) FROM t_deadlocks.t")?.parse()?;
+        *id = value(session, &format!("SELECT MIN(id) FROM {table}"))?.parse()?;
     }
     session.query_drop("SET weir_shard = DEFAULT")?;
     Ok(ids)
@@ -71,7 +71,7 @@ fn rows_of_shards(session: &mut Conn) -> Result<[u32; 2], Failed> {
 /// The strong one has done more where it waits, so the other one ends, whatever it waits in.
 fn deadlock(shards: &Shards, endpoint: &Endpoint, waits: Waits) -> Result<(), Failed> {
     let (mut strong, mut weak) = (app(endpoint.port)?, app(endpoint.port)?);
-    let [first, second] = rows_of_shards(&mut strong)?;
+    let [first, second] = rows_of_shards(&mut strong, "t_deadlocks.t")?;
     strong.query_drop("BEGIN")?;
     choose(&mut strong, 1)?;
     let many: Vec<String> = (100..150).map(|id| format!("({id}, 0)")).collect();

@@ -4,6 +4,7 @@
 //! the same order. This module writes the queries; its callers send them.
 
 mod default;
+mod shown;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +14,8 @@ use weir_wire::error::codes;
 use crate::definition::Placed;
 use crate::placement::Placement;
 use crate::table::{Column, ColumnType, ForeignKey, Table};
+
+pub use shown::shown;
 
 /// A row of a query's reply: each value as text, NULL as `None`.
 pub type TextRow = Vec<Option<String>>;

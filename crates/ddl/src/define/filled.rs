@@ -30,6 +30,7 @@ pub struct Filled {
     models: [Vec<u8>; 2],
     /// Weir's clause.
     clause: Vec<u8>,
+    create: &'static str,
     verb: &'static str,
     query: Vec<u8>,
 }
@@ -37,7 +38,7 @@ pub struct Filled {
 /// What a server has said of it.
 #[derive(Debug)]
 pub struct Told {
-    /// CREATE TABLE with all columns, for all shards.
+    /// CREATE TABLE with all columns, for all shards, or CREATE TEMPORARY TABLE for the session's.
     pub create: Vec<u8>,
     /// What fills it.
     pub insert: Vec<u8>,
@@ -51,8 +52,10 @@ pub fn apart(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Filled>, Fai
         return Ok(None);
     };
     let by_hash = sharding_partitions(definition).is_some();
-    let whole = asked.statement.span.start == 0 && !create.temporary && query.into.is_none();
-    if !whole || (definition.partitioning.is_some() && !by_hash) || shards::home(catalog, &object).is_some() {
+    let whole = asked.statement.span.start == 0 && query.into.is_none();
+    // A temporary table hides another one.
+    let exists = !create.temporary && shards::home(catalog, &object).is_some();
+    if !whole || (definition.partitioning.is_some() && !by_hash) || exists {
         return Ok(None);
     }
     if definition.placement.as_ref().is_some_and(|placement| placement.span.start > query.span.start) {
@@ -69,6 +72,11 @@ pub fn apart(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Filled>, Fai
         models: models(asked, &object, create, definition, query),
         database: object.database,
         clause: clause.to_vec(),
+        create: match (create.temporary, create.or_replace) {
+            (false, _) => "CREATE TABLE ",
+            (true, false) => "CREATE TEMPORARY TABLE ",
+            (true, true) => "CREATE OR REPLACE TEMPORARY TABLE ",
+        },
         verb: match definition.duplicates {
             None => "INSERT INTO ",
             Some(Duplicates::Ignore) => "INSERT IGNORE INTO ",
@@ -167,7 +175,7 @@ impl Filled {
             return Err(not_supported("CREATE TABLE … SELECT: the servers tell no definition: make the table first"));
         };
         Ok(Told {
-            create: [b"CREATE TABLE ", self.table.as_bytes(), b" ", &shown[begin..], b" ", &self.clause].concat(),
+            create: [self.create.as_bytes(), self.table.as_bytes(), b" ", &shown[begin..], b" ", &self.clause].concat(),
             insert: self.insert(&columns),
         })
     }

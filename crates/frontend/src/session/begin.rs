@@ -185,6 +185,7 @@ fn open(
         current: Default::default(),
         aside: None,
         chosen_shard: None,
+        temporary_catalog: None,
         ignores_locks: false,
         prepares_for_accounts: false,
         transaction: Default::default(),

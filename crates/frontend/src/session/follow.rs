@@ -222,7 +222,8 @@ impl Session {
             || self.identity.mariadb
                 && class.kind == TextKind::Select
                 && (scoped || bounds_wait || class.effects.contains(Effects::SERVER_STATE))
-            || self.identity.mariadb && class.effects.contains(Effects::IMPLICIT_COMMIT);
+            // And MySQL tells of temporary tables that are dropped or altered.
+            || class.effects.contains(Effects::IMPLICIT_COMMIT);
         if outcome.state_changed && !explained {
             self.state.pins |= Pins::COMPUTED_USER_VARIABLE;
             self.state.assigned_unseen = true;

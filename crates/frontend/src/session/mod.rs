@@ -47,6 +47,7 @@ use weir_admin::logs::{Event, Slot};
 use weir_admin::sessions::{Interrupt, SessionHandle, UserEntry};
 use weir_backend::profile::SharedProfile;
 use weir_backend::{Defining, Identity, Lease, PoolKey, Profile};
+use weir_catalog::Catalog;
 use weir_topology::Level;
 use weir_wire::auth::{Password, Scramble};
 use weir_wire::error::codes;
@@ -90,6 +91,8 @@ pub(crate) struct Session {
     aside: Option<(ServerId, Lease)>,
     /// The shard that the session has chosen for all that it runs, if it has.
     chosen_shard: Option<usize>,
+    /// While a statement runs that names temporary tables and rows of other shards: the catalog with these tables as SINGLE ones.
+    temporary_catalog: Option<Arc<Catalog>>,
     /// LOCK TABLES of sharded databases is answered without locks: `weir_lock_tables`.
     ignores_locks: bool,
     /// Its transaction, as far as it is more than the server's own.

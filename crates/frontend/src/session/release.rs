@@ -26,6 +26,7 @@ impl Session {
         }
         self.keep_or_release().await;
         self.has_lost_locks()?;
+        self.has_lost_anchor()?;
         self.defining = None;
         self.release_permit();
         Ok(())
@@ -148,7 +149,7 @@ impl Session {
     }
 
     /// What was left on a connection is gone with it.
-    fn forget_what_was_left(&mut self) {
+    pub(super) fn forget_what_was_left(&mut self) {
         let state = &mut self.state;
         if state.latest.diagnostics == Diagnostics::OnConnection {
             state.latest.diagnostics = Diagnostics::Empty;

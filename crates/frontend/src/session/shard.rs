@@ -25,7 +25,9 @@ impl Session {
     /// All that the session runs from now on is for this shard.
     pub(super) fn choose_shard(&mut self, shard: usize) -> Result<(), Failure> {
         let elsewhere = self.current.lease.is_some() && self.state.is_bound() && self.current.server.shard != shard;
-        if elsewhere && !self.may_change_shard() {
+        // Temporary tables and user locks outlast the transaction.
+        let leaves_anchor = self.anchor().is_some_and(|anchor| anchor != shard);
+        if elsewhere && !self.may_change_shard() || leaves_anchor {
             return Err(self.bound_elsewhere(shard));
         }
         self.chosen_shard = Some(shard);
@@ -40,8 +42,9 @@ impl Session {
         Err(self.bound_elsewhere(self.target.shard))
     }
 
-    fn bound_elsewhere(&self, wanted: usize) -> Failure {
-        let (wanted, bound) = (self.name_of_shard(wanted), self.name_of_shard(self.current.server.shard));
+    pub(super) fn bound_elsewhere(&self, wanted: usize) -> Failure {
+        let bound = self.anchor().unwrap_or(self.current.server.shard);
+        let (wanted, bound) = (self.name_of_shard(wanted), self.name_of_shard(bound));
         let message = format!(
             "This statement is for shard '{wanted}', and the session is bound to a connection of shard '{bound}'. End what \
              binds it first: WEIR SHOW SESSIONS names it"

@@ -5,6 +5,7 @@
 //! pool with its part open. A transaction with one part is the server's own: nothing here is in its way.
 
 mod admission;
+pub(super) mod anchor;
 mod end;
 pub(super) mod kind;
 pub(super) mod lease;
@@ -28,7 +29,7 @@ use super::statement::Statement;
 use super::statement::decide::{First, TransactionAct};
 use super::stopped::Stopped;
 use crate::backends::{ServerId, shard_id};
-use kind::{HARMLESS, Joins};
+use kind::Joins;
 use lease::{Shown, StatementLease};
 pub(super) use participants::StatementLeases;
 
@@ -86,6 +87,10 @@ pub(super) struct Transaction {
     of_look: bool,
     /// The connection that something else binds the session to, while the statement's own transaction runs on others.
     kept: Option<(ServerId, Lease)>,
+    /// The shard of the participant that has the session's temporary tables and user locks, once another one has been its connection.
+    anchor: Option<usize>,
+    /// The connection that had them is gone.
+    anchor_lost: bool,
     /// No server has heard of the savepoints and the characteristics yet.
     unsent: bool,
     /// The transaction is a READ ONLY one.
@@ -108,7 +113,8 @@ impl Transaction {
     /// The transaction is over.
     fn forget(&mut self) {
         let (permit, begun_with_statement) = (self.permit.take(), self.begun_with_statement);
-        *self = Transaction { permit, begun_with_statement, ..Transaction::default() };
+        let anchor_lost = self.anchor_lost;
+        *self = Transaction { permit, begun_with_statement, anchor_lost, ..Transaction::default() };
     }
 
     /// Whether several shards take part.
@@ -170,9 +176,8 @@ impl Session {
     /// Whether the statement at hand, which is for another shard than that of the session's connection, can take that shard into the
     /// transaction.
     pub(super) fn may_change_shard(&self) -> bool {
-        let in_transaction =
-            self.has_open_transaction() && (self.state.pins - HARMLESS).is_empty() && !self.state.has_busy_statements();
-        in_transaction || self.may_change_locked_shard()
+        let in_transaction = self.has_open_transaction() || self.is_anchored() && self.is_or_begins_transaction();
+        in_transaction && self.is_movable() || self.may_change_locked_shard()
     }
 
     /// The transaction is over.
@@ -208,6 +213,7 @@ impl Session {
         if self.has_table_locks() {
             return self.enter_locked_shard(shard).await;
         }
+        self.begin_on_anchor().await?;
         self.learn_values_left().await?;
         let mut entered = match self.take_parked(shard) {
             Some(parked) => parked,
@@ -230,6 +236,7 @@ impl Session {
 
     /// The session's connection becomes a parked part.
     fn park_current(&mut self) {
+        self.note_anchor();
         if let Some(lease) = &self.current.lease {
             let _shown = Shown::new(&self.handle, lease);
             let server = self.current.server;
@@ -295,6 +302,7 @@ impl Session {
         if self.shared.shards.len() == 1 {
             return;
         }
+        self.note_anchor_left();
         let open = self.has_open_transaction();
         self.current.wrote |= may_change(class);
         let deadlock = outcome.error.is_some_and(|(code, _)| code == codes::ER_LOCK_DEADLOCK);

@@ -78,7 +78,7 @@ impl Session {
     /// Where statements run that name no sharded table.
     pub(super) fn home(&self) -> ShardId {
         let bound = self.current.lease.is_some() && self.state.is_bound();
-        shard_id(if bound { self.current.server.shard } else { HOME })
+        shard_id(if bound { self.anchor().unwrap_or(self.current.server.shard) } else { HOME })
     }
 
     /// The values of an execution's parameters.

@@ -54,6 +54,15 @@ impl Session {
         };
         let surroundings = self.surroundings();
         let wanted = surroundings.asked(asked.text, statement);
+        match statement.kind {
+            StatementKind::CreateTable(create) if create.temporary => {
+                return Box::pin(self.make_temporary(sharding, asked, &wanted, create)).await;
+            }
+            StatementKind::DropTables(drop) if self.drops_temporary_too(sharding, drop) => {
+                return Box::pin(self.drop_with_temporary(sharding, drop)).await;
+            }
+            _ => {}
+        }
         let intent = match define::intend(&wanted, &sharding.catalog()) {
             Err(failure) => return Box::pin(self.define_filled(sharding, asked, &wanted, failure)).await,
             Ok(intent) => intent,
@@ -238,7 +247,7 @@ impl Session {
 }
 
 /// What runs on connections of its own would wait there for the session's locks.
-fn under_locks() -> Failure {
+pub(super) fn under_locks() -> Failure {
     not_supported(
         "This statement about sharded tables while the session has locked tables: it runs on connections of its own, which would wait for \
          these locks. UNLOCK TABLES first; to load a dump, SET weir_lock_tables = 'ignore'",

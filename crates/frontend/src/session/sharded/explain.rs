@@ -14,6 +14,7 @@ use weir_wire::{Failure, error::codes};
 use super::super::Session;
 use super::super::statement::{Form, Statement};
 use super::super::stopped::Stopped;
+use super::planning::Planned;
 use crate::backends::{HOME, ServerId};
 
 impl Session {
@@ -40,7 +41,13 @@ impl Session {
         let arena = Bump::new();
         let asked = &Statement::new(&arena, statement.as_bytes(), &class, self.state.lex, Form::Resolved);
         self.may_know_of_tables(asked, sharding.catalog().fold_case).await?;
-        let planned = self.plan(&sharding, asked).await?;
+        let planned = match self.plan_with_temporary(&sharding, asked).await? {
+            Some(plan) => {
+                let catalog = self.temporary_catalog.take().unwrap_or_else(|| sharding.catalog_now());
+                Planned { plan, catalog }
+            }
+            None => self.plan(&sharding, asked).await?,
+        };
         let mut rows = explain::rows(&planned.plan, &planned.catalog);
         rows.extend(hot_row.filter(|_| matches!(planned.plan, Plan::Home | Plan::Route(_))));
         self.answer_explain(&rows);

@@ -28,7 +28,7 @@ impl Session {
         refusal: Failure,
     ) -> Result<(), Stopped> {
         let Some(filled) = apart(wanted, &sharding.catalog())? else { return Err(refusal.into()) };
-        self.may_be_filled(asked)?;
+        self.may_be_filled(asked, false)?;
         self.commit_for_definition().await?;
         let told = self.ask_definition(&filled).await?;
         self.define_text(sharding, &told.create).await?;
@@ -47,13 +47,15 @@ impl Session {
     }
 
     /// What the steps, which run on other connections, could not have.
-    fn may_be_filled(&self, asked: &Statement<'_>) -> Result<(), Failure> {
+    pub(super) fn may_be_filled(&self, asked: &Statement<'_>, temporary: bool) -> Result<(), Failure> {
         let class = asked.class;
         let variables = Effects::USES_USER_VARIABLES | Effects::SETS_USER_VARIABLES | Effects::USES_LAST_INSERT_ID;
         let why = if !matches!(asked.form, Form::Text(_) | Form::Prepared(Execution { params: 0, .. })) {
             "with parameters"
         } else if class.effects.intersects(variables) {
             "with values of the session"
+        } else if temporary {
+            return Ok(());
         } else if self.state.pins.contains(Pins::TEMPORARY_TABLE) {
             "in a session with temporary tables"
         } else if !self.state.status.contains(StatusFlags::AUTOCOMMIT) {
@@ -66,7 +68,7 @@ impl Session {
         )))
     }
 
-    async fn ask_definition(&mut self, filled: &Filled) -> Result<Told, Stopped> {
+    pub(super) async fn ask_definition(&mut self, filled: &Filled) -> Result<Told, Stopped> {
         let mut leased = self.leases_outside(&places(&[filled.shard])).await?;
         let told = match &mut leased.parts[..] {
             [part] => filled.ask(part).await,
@@ -77,7 +79,11 @@ impl Session {
     }
 
     /// Runs a definition that Weir has written.
-    async fn define_text(&mut self, sharding: &Arc<Sharding>, text: &[u8]) -> Result<MultiShardResult, Stopped> {
+    pub(super) async fn define_text(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        text: &[u8],
+    ) -> Result<MultiShardResult, Stopped> {
         let (arena, class) = (Bump::new(), classify(text, self.state.lex));
         let made = Statement::new(&arena, text, &class, self.state.lex, Form::Resolved);
         let statement = self.only_statement(&made)?;
@@ -90,7 +96,8 @@ impl Session {
         Ok(outcome.ok_or_else(gone)?)
     }
 
-    async fn fill(&mut self, text: &[u8]) -> Result<(), Stopped> {
+    /// Runs a statement that Weir has written, and answers the client.
+    pub(super) async fn fill(&mut self, text: &[u8]) -> Result<(), Stopped> {
         let (arena, class) = (Bump::new(), classify(text, self.state.lex));
         let insert = Statement::new(&arena, text, &class, self.state.lex, Form::Resolved);
         Box::pin(self.run_statement(&insert)).await

@@ -36,7 +36,6 @@ use super::Session;
 use super::statement::Statement;
 use super::statement::decide::OneServer;
 use super::stopped::Stopped;
-use crate::backends::shard_id;
 use resolve::Changed;
 
 impl Session {
@@ -47,6 +46,7 @@ impl Session {
 
     /// The plan of a statement that may be about several shards.
     pub(super) async fn plan_statement(&mut self, statement: &Statement<'_>) -> Result<Plan, Stopped> {
+        self.temporary_catalog = None;
         let Some(sharding) = self.sharding() else { return Ok(Plan::Home) };
         if sharding.catalog().databases.is_empty() && !may_define(statement.class) {
             return Ok(Plan::Home);
@@ -77,6 +77,7 @@ impl Session {
             }
             _ => self.run_final(&sharding, statement, plan, None).await,
         };
+        self.temporary_catalog = None;
         self.end_statement(false).await?;
         ran
     }
@@ -150,16 +151,18 @@ impl Session {
     pub(super) async fn aim_preparation(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
         let Some(sharding) = self.sharding() else { return Ok(()) };
         let bound = |session: &Session| session.current.lease.is_some() && session.state.is_bound();
-        let here = bound(self).then(|| shard_id(self.current.server.shard));
+        let here = bound(self).then(|| self.home());
         let Some(shard) = self.shard_with_tables(&sharding.catalog(), statement, here)? else { return Ok(()) };
         if self.is_bound_elsewhere(shard) {
             // Values that can be taken along bind it no longer.
             self.learn_values_for(statement).await?;
         }
-        // Temporary tables are where the session is. Whatever else binds it: there it would only be said that a table does not exist.
-        if !self.is_bound_elsewhere(shard) || self.state.temporary.is_empty() {
-            self.set_shard(usize::from(shard.0));
+        if here.is_some_and(|here| here != shard) && self.names_temporary(statement, &sharding.catalog()) {
+            let message = "A statement is prepared on one shard, and the session's temporary tables are on another one than its SINGLE tables: \
+                           send it as text";
+            return Err(not_supported(message).into());
         }
+        self.set_shard(usize::from(shard.0));
         Ok(())
     }
 }

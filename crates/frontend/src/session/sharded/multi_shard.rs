@@ -59,7 +59,9 @@ impl Session {
     /// transaction, as one server looks at one state of its rows.
     pub(super) async fn read_union(&mut self, statement: &Statement<'_>, union: &Union) -> Result<(), Stopped> {
         let shards = places(&union.shards());
-        let own = union.asks_again() && !self.is_or_begins_transaction() && !self.has_table_locks();
+        let own = (union.asks_again() || self.temporary_catalog.is_some())
+            && !self.is_or_begins_transaction()
+            && !self.has_table_locks();
         let locks = union.parts.iter().any(|part| part.read.locks);
         let what = Reading::Union { union, own };
         if !own && !locks && self.read_on_replicas(statement, &shards, union.pin_time, what).await? {

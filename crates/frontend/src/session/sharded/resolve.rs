@@ -63,6 +63,9 @@ impl Session {
     }
 
     async fn plan_resolved(&mut self, sharding: &Arc<Sharding>, statement: &Statement<'_>) -> Result<Plan, Stopped> {
+        if let Some(catalog) = self.temporary_catalog.clone() {
+            return self.plan_in(sharding, &catalog, statement).await;
+        }
         match self.cached_plan(sharding, statement) {
             Some(plan) => Ok(plan),
             None => Ok(self.plan(sharding, statement).await?.plan),

@@ -3,13 +3,16 @@
 //! What must always hold: a statement that names a temporary table runs on the connection that has it, or is refused. It never
 //! reads or writes rows of the table that is hidden.
 
-use std::collections::BTreeMap;
+mod definitions;
+mod tables;
+
 use std::sync::Arc;
 
-use weir_catalog::Catalog;
+use weir_catalog::{Catalog, Placement, ShardId};
+use weir_plan::write::literal::put_name;
 use weir_plan::{Plan, Refusal, Route};
 use weir_shards::Sharding;
-use weir_sql::ast::{self, DropKind, ObjectName, StatementKind};
+use weir_sql::ast::{self, CreateTable, ObjectName, StatementKind, TableBody, TableLike};
 use weir_sql::visit::{Flow, NameRole, Node, Object, walk};
 use weir_sql::{Pins, TextKind, TokenKind};
 use weir_wire::Failure;
@@ -19,6 +22,8 @@ use super::super::Session;
 use super::super::state::TableName;
 use super::super::statement::Statement;
 use super::super::stopped::Stopped;
+use crate::backends::shard_id;
+use tables::with_tables;
 
 /// The names of a statement.
 #[derive(Debug, Default)]
@@ -73,7 +78,7 @@ impl Session {
             return Ok(None);
         }
         let catalog = sharding.catalog_now();
-        let hidden = {
+        let (names, makes) = {
             // What can't be read is refused where it is planned.
             let Ok(parsed) = asked.parsed() else { return Ok(None) };
             let mut named = Named::default();
@@ -88,22 +93,77 @@ impl Session {
             if named.others.is_empty() {
                 return Ok(Some(Plan::Home));
             }
-            hide(&catalog, &named.temporary)
+            if let StatementKind::DropTables(drop) = statement.kind {
+                return Ok(Some(if drop.temporary { Plan::Home } else { Plan::Define }));
+            }
+            if let StatementKind::CreateTable(create) = statement.kind
+                && let Some(plan) = self.plan_alike(create, &catalog)
+            {
+                return Ok(Some(plan));
+            }
+            (named.temporary, matches!(statement.kind, StatementKind::CreateTable(_)))
         };
-        match self.plan_hidden(sharding, &hidden, asked).await? {
-            Plan::Home => Ok(Some(Plan::Home)),
-            Plan::Route(route @ Route { text: None, raise: None, .. }) => {
-                let bound = self.current.lease.is_some() && self.state.is_bound();
-                if bound && self.current.server.shard != usize::from(route.shard.0) {
-                    return Err(elsewhere().into());
-                }
+        let hidden = with_tables(&catalog, names.iter().map(|name| (name, None)));
+        match self.plan_in(sharding, &hidden, asked).await {
+            Ok(Plan::Home) => Ok(Some(Plan::Home)),
+            Ok(Plan::Route(route @ Route { text: None, raise: None, .. })) if self.may_have_temporary(route.shard) => {
                 Ok(Some(Plan::Route(route)))
+            }
+            Ok(_) | Err(Stopped::Refused(_)) if !makes => {
+                self.plan_as_single(sharding, &catalog, &names, asked).await.map(Some)
+            }
+            // In steps, with a table where the session is.
+            Ok(_) | Err(Stopped::Refused(_)) if asked.class.pins.contains(Pins::TEMPORARY_TABLE) => {
+                Ok(Some(Plan::Define))
+            }
+            Ok(_) => Err(elsewhere().into()),
+            Err(stopped) => Err(stopped),
+        }
+    }
+
+    /// The plan of CREATE TEMPORARY TABLE … LIKE a table of a sharded database, whose shards all have its definition.
+    fn plan_alike(&self, create: &CreateTable<'_>, catalog: &Catalog) -> Option<Plan> {
+        let TableBody::Like(TableLike { table, placement: None, .. }) = create.body else { return None };
+        let (database, name) = self.full_name(table, catalog)?;
+        let (_, known) = catalog.database(&database)?;
+        let shards = match catalog.table(&database, &name)?.1.placement {
+            Placement::Single(shard) => vec![shard],
+            _ => known.shards.clone(),
+        };
+        let shard = shards.into_iter().find(|shard| self.may_have_temporary(*shard))?;
+        let reason = "all shards of a table have its definition".to_owned();
+        Some(Plan::Route(Route { shard, text: None, raise: None, reason }))
+    }
+
+    /// Whether the session has its temporary tables on a shard, or would have them there.
+    fn may_have_temporary(&self, shard: ShardId) -> bool {
+        let bound = self.current.lease.is_some() && self.state.is_bound();
+        !bound || shard_id(self.place_for_temporary()) == shard
+    }
+
+    /// The plan of a statement over rows of other shards, for which temporary tables are SINGLE tables of their shard: only the session's
+    /// connection has them.
+    async fn plan_as_single(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        catalog: &Catalog,
+        names: &[TableName],
+        asked: &Statement<'_>,
+    ) -> Result<Plan, Stopped> {
+        let catalog = Arc::new(self.with_temporary_tables(catalog, names).await?);
+        match self.plan_in(sharding, &catalog, asked).await? {
+            Plan::Home => Ok(Plan::Home),
+            Plan::Route(route) if self.may_have_temporary(route.shard) => Ok(Plan::Route(route)),
+            plan @ (Plan::Workbench(_) | Plan::Union(_) | Plan::Write(_)) => {
+                self.temporary_catalog = Some(catalog);
+                Ok(plan)
             }
             _ => Err(elsewhere().into()),
         }
     }
 
-    async fn plan_hidden(
+    /// Plans with what a catalog has.
+    pub(super) async fn plan_in(
         &mut self,
         sharding: &Arc<Sharding>,
         catalog: &Catalog,
@@ -120,6 +180,15 @@ impl Session {
                 },
             }
         }
+    }
+
+    /// Whether a statement names a temporary table.
+    pub(super) fn names_temporary(&self, asked: &Statement<'_>, catalog: &Catalog) -> bool {
+        let mut named = Named::default();
+        if let Ok(parsed) = asked.parsed() {
+            parsed.statements.iter().for_each(|statement| self.names(statement, catalog, &mut named));
+        }
+        !named.temporary.is_empty()
     }
 
     /// Adds the names of a statement.
@@ -166,9 +235,6 @@ impl Session {
             tokens.any(|token| token.kind == TokenKind::Word && token.text(asked.text).eq_ignore_ascii_case(b"RENAME"))
         };
         match statement.kind {
-            StatementKind::DropTables(drop) if drop.kind == DropKind::Table && !named.others.is_empty() => {
-                Err(refused("is dropped together with other tables: drop it in a statement of its own"))
-            }
             StatementKind::RenameTables(_) => Err(refused("is renamed: make another one")),
             StatementKind::AlterTable(_) if renames() => Err(refused("is renamed: make another one")),
             _ if asked.class.kind == TextKind::Multiple => Err(refused("stands in a text of several statements")),
@@ -177,25 +243,13 @@ impl Session {
     }
 }
 
-/// The catalog without some tables.
-fn hide(catalog: &Catalog, names: &[TableName]) -> Catalog {
-    let mut hidden = catalog.clone();
-    for (database, name) in names {
-        let Some((database, _)) = catalog.database(database) else { continue };
-        let Some((table, _)) = catalog.table(database.as_bytes(), name) else { continue };
-        if let Some(found) = hidden.databases.get_mut(database) {
-            let tables: BTreeMap<_, _> = found
-                .tables
-                .iter()
-                .filter(|(one, _)| *one != table)
-                .map(|(one, known)| (one.clone(), known.clone()))
-                .collect();
-            let mut changed = (**found).clone();
-            changed.tables = tables;
-            *found = Arc::new(changed);
-        }
-    }
-    hidden
+/// A name as it stands in a text.
+fn put((database, name): &TableName) -> Vec<u8> {
+    let mut text = Vec::new();
+    put_name(&mut text, database);
+    text.push(b'.');
+    put_name(&mut text, name);
+    text
 }
 
 fn refused(why: &str) -> Failure {

@@ -60,7 +60,9 @@ impl Session {
     ) -> Result<(), Stopped> {
         let shards = places(&plan.shards());
         self.have_permit_for_workbench(Some(plan.home)).await?;
-        let own = plan.asks_again() && !self.is_or_begins_transaction() && !self.has_table_locks();
+        let own = (plan.asks_again() || self.temporary_catalog.is_some())
+            && !self.is_or_begins_transaction()
+            && !self.has_table_locks();
         let mut leased = match (own, plan.locks()) {
             (false, _) => self.leases_for(&shards, false).await?,
             (true, false) => self.leases_to_look(&shards).await?,

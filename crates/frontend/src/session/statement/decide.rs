@@ -120,7 +120,7 @@ pub(in crate::session) struct Facts {
     pub(in crate::session) has_connection: bool,
     /// Something else than a transaction keeps the session on its connection.
     pub(in crate::session) pinned: bool,
-    /// Nothing but a transaction would miss something if the session ran on other connections.
+    /// Nothing but a transaction, temporary tables and user locks would miss something if the session ran on other connections.
     pub(in crate::session) movable: bool,
     /// The session has locked tables.
     pub(in crate::session) locks_tables: bool,
@@ -196,14 +196,16 @@ fn transaction(statement: &Statement<'_>, facts: &Facts, names: &Names<'_>) -> (
     let locks = class.pins.intersects(Pins::LOCK_TABLES);
     // UNLOCK TABLES commits only what began under table locks: mysqldump sends it within its snapshot.
     let unlocks_nothing = class.releases.contains(Pins::LOCK_TABLES) && !facts.locks_tables;
-    if facts.multi_shard && class.pins.contains(Pins::TEMPORARY_TABLE) {
-        let message = "CREATE TEMPORARY TABLE in a transaction with several shards: the table would be on one of them. COMMIT first";
-        return (First::default(), Some(Course::Refuse(not_supported(message))));
-    }
-    first.commits |=
-        facts.multi_shard && (class.effects.contains(Effects::IMPLICIT_COMMIT) && !unlocks_nothing || locks);
+    let commits = |class: &Class| class.effects.contains(Effects::IMPLICIT_COMMIT) && !drops_temporary(statement);
+    first.commits |= facts.multi_shard && (commits(class) && !unlocks_nothing || locks);
     let refusal = if facts.multi_shard && !first.commits { refused_in_multi_shard(class) } else { None };
     (first, refusal.map(|message| Course::Refuse(not_supported(message))))
+}
+
+/// Whether a statement is DROP TEMPORARY TABLE, the only one of its kind that commits nothing.
+fn drops_temporary(statement: &Statement<'_>) -> bool {
+    let only = statement.only();
+    only.is_some_and(|only| matches!(only.kind, StatementKind::DropTables(drop) if drop.temporary))
 }
 
 /// Why a transaction with several participants can't run a statement, if it can't.

@@ -9,6 +9,7 @@ use weir_wire::StatusFlags;
 
 use super::super::Session;
 use super::super::stopped::Stopped;
+use super::super::transaction::anchor::ANCHORING;
 use super::super::transaction::kind::HARMLESS;
 use super::Statement;
 use super::decide::{self, Answer, Course, Facts, First, Names};
@@ -100,7 +101,7 @@ impl Session {
             open: self.has_open_transaction(),
             has_connection: self.current.lease.is_some(),
             pinned: !self.state.pins.is_empty() || self.state.has_busy_statements(),
-            movable: (self.state.pins - HARMLESS).is_empty(),
+            movable: (self.state.pins - HARMLESS - ANCHORING).is_empty(),
             locks_tables: self.state.pins.contains(Pins::LOCK_TABLES),
         }
     }

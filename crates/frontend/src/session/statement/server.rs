@@ -32,9 +32,11 @@ impl Session {
         {
             Box::pin(sharding.sequences.raise(raise)).await?;
         }
-        if let Some(shard) = course.shard {
-            self.set_shard(shard);
+        match course.shard {
+            Some(shard) => self.set_shard(shard),
+            None => self.aim_at_anchor(statement.class),
         }
+        self.stays_bound_once(statement.class, statement.opens_cursor())?;
         match course.text {
             None => self.run_there(statement).await,
             Some(text) => {
@@ -111,6 +113,7 @@ impl Session {
             done = self.run_attempt(statement).await;
         };
         self.take_residue(statement, &outcome, bound).await?;
+        self.take_along().await?;
         Ok(outcome)
     }
 

@@ -89,6 +89,7 @@ impl Session {
 
     /// Ends the transaction on all parts. Nothing stops it: neither the client's end nor a kill.
     pub(super) async fn end_participants(&mut self, commit: bool) -> Ended {
+        self.leave_for_anchor().await;
         let coordinator = self.endpoint.transactions.clone();
         let id = self.transaction.id;
         let mut parked = std::mem::take(&mut self.transaction.parked);
@@ -131,7 +132,7 @@ impl Session {
                 self.note_written(shard, gtids.as_deref());
             }
         }
-        self.current.lease = lease;
+        self.take_up_anchor(lease, &mut parked);
         // What is clean goes back to its pool; what is not is closed.
         parked.iter_mut().for_each(|part| drop(part.participant.lease.take()));
         let kept = self.transaction.kept.take();

@@ -14,7 +14,7 @@ use super::super::Session;
 use super::super::route::Target;
 use super::super::route::multi_shard::{Reader, ShardServer};
 use super::super::state::Begin;
-use super::super::stopped::Stopped;
+use super::super::stopped::{SessionEnd, Stopped};
 use super::kind::{HARMLESS, Joins};
 use super::lease::Shown;
 use crate::backends::shard_id;
@@ -54,7 +54,13 @@ impl Session {
         if self.has_table_locks() {
             return self.leases_locked(shards, writes).await;
         }
-        let how = match (self.transaction.of_statement, self.is_or_begins_transaction(), writes && shards.len() > 1) {
+        // Temporary tables are on the session's own connection, which takes part in a transaction.
+        let temporary = self.temporary_catalog.is_some();
+        if temporary && !writes && self.is_outside_transactions() {
+            return Box::pin(self.leases_to_begin(shards)).await;
+        }
+        let several = writes && (shards.len() > 1 || temporary);
+        let how = match (self.transaction.of_statement, self.is_or_begins_transaction(), several) {
             (true, ..) if writes => How::Implicit,
             (true, ..) | (_, true, _) => How::Within,
             (_, false, true) => How::Implicit,
@@ -117,10 +123,11 @@ impl Session {
             self.have_multi_shard_permit().await?;
         }
         if !self.has_open_transaction() {
-            if own {
+            if own && self.temporary_catalog.is_none() {
                 self.keep_bound_connection();
             }
-            let begun = self.begin_on_first(shards[0], own).await;
+            let first = self.anchor().unwrap_or(shards[0]);
+            let begun = self.begin_on_first(first, own).await;
             if begun.is_err() {
                 self.take_up_kept_connection();
             }
@@ -282,7 +289,10 @@ impl Session {
             }
             Err(stopped) => {
                 self.lose_lease();
-                Err(stopped)
+                match stopped.failure() {
+                    Some(failure) if self.is_anchored() => Err(Stopped::Ended(SessionEnd::Told(failure))),
+                    _ => Err(stopped),
+                }
             }
         }
     }
