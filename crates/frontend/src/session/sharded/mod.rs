@@ -8,6 +8,7 @@ mod definitions;
 mod explain;
 mod filled;
 mod locks;
+mod moving;
 mod multi_shard;
 mod multi_statement;
 pub(super) mod planning;
@@ -51,6 +52,7 @@ impl Session {
         if sharding.catalog().databases.is_empty() && !may_define(statement.class) {
             return Ok(Plan::Home);
         }
+        self.heed_moves(&sharding, statement.text).await?;
         if !self.needs_more_than_plan(statement)
             && let Some(plan) = self.cached_plan(&sharding, statement)
         {
@@ -136,6 +138,7 @@ impl Session {
     /// No shard has all of them.
     pub(super) async fn aim_preparation(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
         let Some(sharding) = self.sharding() else { return Ok(()) };
+        self.heed_moves(&sharding, statement.text).await?;
         let bound = |session: &Session| session.current.lease.is_some() && session.state.is_bound();
         let here = bound(self).then(|| shard_id(self.current.server.shard));
         let Some(shard) = self.shard_with_tables(&sharding.catalog(), statement, here)? else { return Ok(()) };
