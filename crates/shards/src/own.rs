@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
+use weir_backend::connect::{Connected, Login, connect};
 use weir_backend::monitor::{MonitorSettings, Probe};
 use weir_backend::{OwnReply, Position, Replaceable, Server};
 use weir_catalog::ShardId;
 use weir_topology::Group;
-use weir_wire::Failure;
+use weir_wire::{Capabilities, Failure};
 use weir_wire::error::codes;
 
 /// Bound on one statement of Weir's own.
@@ -205,6 +206,18 @@ impl Own {
             same && kept.since.elapsed() < KEEP
         });
         kept.pop().map(|kept| kept.link)
+    }
+
+    /// A new connection to a shard's writer, for one who reads or writes much on it. Nothing is set on it yet.
+    ///
+    /// # Errors
+    /// 2003 when the server can't be reached; its own error when it refuses the login.
+    pub async fn connect(&self, shard: ShardId) -> Result<(Arc<Server>, Connected), Failure> {
+        let (server, account) = (self.group(shard).writer(), self.shared.account.load_full());
+        let (user, password) = (account.user.clone(), account.password.clone());
+        let login = Login { user, password, database: None, capabilities: Capabilities::empty() };
+        let connected = connect(&server, &login).await?;
+        Ok((server, connected))
     }
 
     async fn link(&self, shard: ShardId) -> Result<Link, Failure> {
