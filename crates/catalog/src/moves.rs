@@ -38,10 +38,9 @@ pub struct Move {
     /// Why it is paused, if an error has done that; or why it was given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Where the new placement's changes are followed from, once it is in effect: for each shard that has tables of it, a position as its
-    /// server writes it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub positions: Vec<(ShardId, String)>,
+    /// The old placement is to come back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undo: bool,
     /// When it was begun, in seconds since 1970.
     pub begun: u64,
     /// Who has begun it.

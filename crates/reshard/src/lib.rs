@@ -35,7 +35,7 @@ mod verify;
 pub use checkpoint::{Checkpoint, Copied, SourceCheckpoint};
 pub use connector::Connector;
 pub use controls::{Controls, LagOf};
-pub use engine::{Engine, Handle};
+pub use engine::{Engine, Handle, positions_of};
 pub use error::{MoveError, Trouble};
 pub use placement::{CatalogPlacement, Fixed};
 pub use plan::{Later, Placed, Plan, RowPlacement, Site, TablePlan, key_of};

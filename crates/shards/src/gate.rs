@@ -7,6 +7,7 @@
 //! A session is *in* from the first statement that may mean the gate's tables to the end of its transaction. While the gate is open, any
 //! statement is taken for such a one: that costs nothing. From [`Stage::Near`] on, its words decide.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -44,30 +45,37 @@ impl Stage {
 pub struct Gate {
     stage: AtomicU8,
     names: ArcSwap<Vec<Name>>,
-    /// Counts changes of the stage.
+    /// Counts marks and changes of the stage.
     changed: watch::Sender<u64>,
+    /// The same count, to be read at each statement.
+    count: AtomicU64,
     passes: Mutex<Vec<Weak<Slot>>>,
 }
 
 /// What others see of a session.
 #[derive(Debug, Default)]
 struct Slot {
-    /// It is in: the version of the catalog when it came, and one. 0: it is not.
+    /// It is in: the gate's count when it came. 0: it is not.
     inside: AtomicU64,
-    /// It has a transaction or a statement open: the version when that began, and one.
+    /// It has a transaction or a statement open: the gate's count when that began. 0: it has none.
     open: AtomicU64,
 }
 
 /// A session's way through the gate. Who drops it is out.
 #[derive(Debug)]
-pub struct Pass(Arc<Slot>);
+pub struct Pass {
+    slot: Arc<Slot>,
+    /// The version of the catalog when its transaction or statement began.
+    since: Cell<u64>,
+}
 
 impl Default for Gate {
     fn default() -> Gate {
         Gate {
             stage: AtomicU8::new(Stage::Open as u8),
             names: ArcSwap::default(),
-            changed: watch::Sender::new(0),
+            changed: watch::Sender::new(1),
+            count: AtomicU64::new(1),
             passes: Mutex::default(),
         }
     }
@@ -83,7 +91,7 @@ impl Gate {
             passes.retain(|pass| pass.strong_count() > 0);
         }
         passes.push(Arc::downgrade(&slot));
-        Pass(slot)
+        Pass { slot, since: Cell::new(0) }
     }
 
     /// How far it is closed. To be asked after [`Pass::enter`].
@@ -111,7 +119,14 @@ impl Gate {
     /// It is closed further, or opened.
     pub fn turn_to(&self, stage: Stage) {
         self.stage.store(stage as u8, Ordering::SeqCst);
-        self.changed.send_modify(|count| *count += 1);
+        self.mark();
+    }
+
+    /// A number: who comes in or begins something from now on does it at this or a greater one.
+    pub fn mark(&self) -> u64 {
+        let count = self.count.fetch_add(1, Ordering::SeqCst) + 1;
+        self.changed.send_replace(count);
+        count
     }
 
     /// How many sessions are in.
@@ -119,9 +134,14 @@ impl Gate {
         self.count(|slot| slot.inside.load(Ordering::SeqCst) != 0)
     }
 
-    /// How many sessions have a transaction or statement open that began with the catalog of this version or an older one.
-    pub fn open_since(&self, version: u64) -> usize {
-        self.count(|slot| (1..=version + 1).contains(&slot.open.load(Ordering::SeqCst)))
+    /// How many have been in since before a mark.
+    pub fn inside_before(&self, mark: u64) -> usize {
+        self.count(|slot| (1..mark).contains(&slot.inside.load(Ordering::SeqCst)))
+    }
+
+    /// How many sessions have a transaction or statement open that began before a mark.
+    pub fn open_before(&self, mark: u64) -> usize {
+        self.count(|slot| (1..mark).contains(&slot.open.load(Ordering::SeqCst)))
     }
 
     fn count(&self, which: impl Fn(&Slot) -> bool) -> usize {
@@ -133,32 +153,39 @@ impl Gate {
 impl Pass {
     /// Comes in, with the catalog of this version. Returns whether it was in before.
     #[inline]
-    pub fn enter(&self, version: u64) -> bool {
-        if self.0.open.load(Ordering::Relaxed) == 0 {
-            self.0.open.store(version + 1, Ordering::SeqCst);
+    pub fn enter(&self, gate: &Gate, version: u64) -> bool {
+        let Slot { inside, open } = &*self.slot;
+        let begun = open.load(Ordering::Relaxed) != 0;
+        let before = inside.load(Ordering::Relaxed) != 0;
+        if begun && before {
+            return true;
         }
-        let before = self.0.inside.load(Ordering::Relaxed) != 0;
+        let count = gate.count.load(Ordering::SeqCst);
+        if !begun {
+            self.since.set(version);
+            open.store(count, Ordering::SeqCst);
+        }
         if !before {
-            self.0.inside.store(version + 1, Ordering::SeqCst);
+            inside.store(count, Ordering::SeqCst);
         }
         before
     }
 
     /// What came in does not mean the gate's tables, or waits: it is out again, but its transaction goes on.
     pub fn step_out(&self) {
-        self.0.inside.store(0, Ordering::SeqCst);
+        self.slot.inside.store(0, Ordering::SeqCst);
     }
 
     /// It waits before it begins anything.
     pub fn stay_out(&self) {
-        self.0.inside.store(0, Ordering::SeqCst);
-        self.0.open.store(0, Ordering::SeqCst);
+        self.slot.inside.store(0, Ordering::SeqCst);
+        self.slot.open.store(0, Ordering::SeqCst);
     }
 
     /// The statement has ended, and no transaction is open.
     #[inline]
     pub fn leave(&self) {
-        if self.0.open.load(Ordering::Relaxed) != 0 {
+        if self.slot.open.load(Ordering::Relaxed) != 0 {
             self.stay_out();
         }
     }
@@ -166,7 +193,7 @@ impl Pass {
     /// The version of the catalog when what is open began.
     #[inline]
     pub fn since(&self) -> Option<u64> {
-        self.0.open.load(Ordering::Relaxed).checked_sub(1)
+        (self.slot.open.load(Ordering::Relaxed) != 0).then(|| self.since.get())
     }
 }
 
@@ -178,15 +205,16 @@ mod tests {
     fn a_session_is_in_until_its_transaction_ends() {
         let gate = Gate::default();
         let (one, two) = (gate.pass(), gate.pass());
-        assert!(!one.enter(4) && one.enter(5));
-        assert_eq!((gate.inside(), gate.open_since(3), gate.open_since(4)), (1, 0, 1));
+        assert!(!one.enter(&gate, 4) && one.enter(&gate, 5));
+        let mark = gate.mark();
         assert_eq!(one.since(), Some(4));
-        two.enter(6);
+        two.enter(&gate, 6);
+        assert_eq!((gate.inside(), gate.inside_before(mark), gate.open_before(mark)), (2, 1, 1));
         two.step_out();
-        assert_eq!((gate.inside(), gate.open_since(6)), (1, 2));
+        assert_eq!((gate.inside(), gate.open_before(gate.mark())), (1, 2));
         one.leave();
         drop(two);
-        assert_eq!((gate.inside(), gate.open_since(u64::MAX - 1)), (0, 0));
+        assert_eq!((gate.inside(), gate.open_before(u64::MAX)), (0, 0));
         assert_eq!(one.since(), None);
     }
 

@@ -198,7 +198,7 @@ async fn record<R: Records>(records: &R, version: u64, record: Definition) -> Re
 ///
 /// # Errors
 /// A refusal, or what the servers say of it.
-async fn learn<R: Records>(known: &mut CollationFacts, unplaced: Unplaced, records: &R) -> Result<(), Failure> {
+pub(super) async fn learn<R: Records>(known: &mut CollationFacts, unplaced: Unplaced, records: &R) -> Result<(), Failure> {
     match unplaced {
         Unplaced::Refused(failure) => Err(failure),
         Unplaced::NeedsCheck { column, collation } => {

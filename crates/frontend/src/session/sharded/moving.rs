@@ -24,7 +24,7 @@ impl Session {
     /// Before a statement is planned: notes by which catalog that is, and waits while its tables change their places.
     pub(in crate::session) async fn heed_moves(&mut self, sharding: &Sharding, text: &[u8]) -> Result<(), Stopped> {
         let Some(pass) = &self.pass else { return Ok(()) };
-        let before = pass.enter(sharding.catalog().version);
+        let before = pass.enter(&sharding.gate, sharding.catalog().version);
         if sharding.gate.stage() != Stage::Open {
             // Rare: not in line.
             Box::pin(self.heed_gate(sharding, text, before)).await?;
@@ -64,7 +64,7 @@ impl Session {
             self.handle.set_state("");
             waited?;
             let Some(pass) = &self.pass else { return Ok(()) };
-            before = pass.enter(sharding.catalog().version);
+            before = pass.enter(&sharding.gate, sharding.catalog().version);
         }
     }
 
@@ -74,7 +74,7 @@ impl Session {
         loop {
             let mut changes = sharding.gate.changes();
             let Some(pass) = &self.pass else { return Ok(()) };
-            pass.enter(sharding.catalog().version);
+            pass.enter(&sharding.gate, sharding.catalog().version);
             if sharding.gate.stage() < Stage::Holding {
                 return Ok(());
             }
@@ -108,7 +108,7 @@ impl Session {
     fn heed_snapshot(&self, sharding: &Sharding, text: &[u8]) -> Result<(), Stopped> {
         let Some(since) = self.pass.as_ref().and_then(weir_shards::Pass::since) else { return Ok(()) };
         let catalog = sharding.catalog();
-        let newer = |(_, version): &&(weir_catalog::Object, u64)| *version > since;
+        let newer = |known: &&(weir_catalog::Object, u64)| known.1 > since;
         if !self.has_open_transaction() || !catalog.relocated.iter().any(|known| newer(&known)) {
             return Ok(());
         }
