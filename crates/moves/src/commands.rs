@@ -70,21 +70,6 @@ impl Mover {
         .await
     }
 
-    /// It waits for [`Mover::cut_over_now`] when all rows are there.
-    ///
-    /// # Errors
-    /// 1105 when there is no such move, or it has cut over.
-    pub async fn hold_cutover(self: &Arc<Self>, id: u64) -> Result<(), Failure> {
-        self.tell(id, |known| match known.phase {
-            MovePhase::Prepare | MovePhase::Copy | MovePhase::Follow => {
-                known.automatic = false;
-                Ok(())
-            }
-            _ => Err(refused(known, "it has cut over, or has ended")),
-        })
-        .await
-    }
-
     /// The old tables are dropped: there is no way back.
     ///
     /// # Errors

@@ -61,6 +61,9 @@ pub(crate) async fn drive(mover: &Arc<Mover>, id: u64, running: &Running) {
         changes.borrow_and_update();
         let catalog = mover.sharding.catalog_now();
         let Some(known) = catalog.move_by_id(id).filter(|known| !known.phase.has_ended()) else { return };
+        if mover.is_stopping() {
+            return;
+        }
         if known.paused && known.error.is_some() && !known.phase.is_renaming() {
             running.says("paused by an error");
             if changes.changed().await.is_err() {
@@ -201,7 +204,7 @@ async fn watch(
         let Some(record) = catalog.move_by_id(id) else { return Ok(()) };
         let forward = [MovePhase::Copy, MovePhase::Follow];
         let same = record.phase == phase || forward.contains(&record.phase) && forward.contains(&phase);
-        if !same || record.paused && record.error.is_some() {
+        if mover.is_stopping() || !same || record.paused && record.error.is_some() {
             let checkpoint = handle.stop().await;
             if !record.phase.has_ended() && record.phase != MovePhase::Cancel && record.phase != MovePhase::Finish {
                 checkpoints::keep(&mover.sharding, record, direction, &checkpoint).await?;

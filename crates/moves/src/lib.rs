@@ -25,7 +25,7 @@ pub mod shown;
 mod tables;
 
 pub use mover::{Mover, Waited};
-pub use request::{Request, WantedTable, read_tables};
+pub use request::{Request, WantedTable, read_tables, written};
 
 /// Which way a move cuts over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

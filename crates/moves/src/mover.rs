@@ -29,6 +29,8 @@ pub struct Mover {
     changed: watch::Sender<u64>,
     /// Another process of this Weir may still serve sessions: no table may change its place.
     elsewhere: AtomicBool,
+    /// This process does nothing for moves any more.
+    stopping: AtomicBool,
 }
 
 /// What is known of a move beside its record.
@@ -70,6 +72,7 @@ impl Mover {
             running: Mutex::default(),
             changed: watch::Sender::new(0),
             elsewhere: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
         })
     }
 
@@ -95,6 +98,22 @@ impl Mover {
     pub fn set_elsewhere(&self, elsewhere: bool) {
         self.elsewhere.store(elsewhere, Ordering::Relaxed);
         self.look();
+    }
+
+    /// Ends the work of this process, before another one goes on with it: what runs comes to a point from which that is possible.
+    pub async fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        self.look();
+        let mut changes = self.changes();
+        while !self.running.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_elsewhere(&self) -> bool {

@@ -69,6 +69,15 @@ pub fn read_tables(list: &str, database: Option<&str>) -> Result<Vec<WantedTable
     }
 }
 
+/// The list that [`read_tables`] reads so, with all databases.
+pub fn written(tables: &[WantedTable]) -> String {
+    let one = |table: &WantedTable| {
+        let own = table.object.name.as_deref().unwrap_or_default();
+        format!("{}.{} TO {}", name(&table.object.database), name(own), table.clause)
+    };
+    tables.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
 fn unread(part: &str) -> Failure {
     let message = format!(
         "You have an error in your WEIR statement near '{}': expected tables and where they go, as in WEIR MOVE TABLES customers TO SHARD BY \

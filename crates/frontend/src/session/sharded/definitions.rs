@@ -52,6 +52,9 @@ impl Session {
             ast::Statement { kind: StatementKind::SetStatement(set), .. } => set.statement,
             statement => statement,
         };
+        if Box::pin(self.place_table(sharding, asked, statement)).await? {
+            return Ok(());
+        }
         let surroundings = self.surroundings();
         let wanted = surroundings.asked(asked.text, statement);
         let intent = match define::intend(&wanted, &sharding.catalog()) {
@@ -144,7 +147,7 @@ impl Session {
     }
 
     /// Of a statement that shards run alike: what several of them warn of is told once.
-    async fn note_warnings_alike(&mut self, outcome: &MultiShardResult, parts: &mut [ShardLease]) {
+    pub(super) async fn note_warnings_alike(&mut self, outcome: &MultiShardResult, parts: &mut [ShardLease]) {
         if outcome.error.is_some() || outcome.warnings == 0 {
             return;
         }
@@ -238,7 +241,7 @@ impl Session {
 }
 
 /// What runs on connections of its own would wait there for the session's locks.
-fn under_locks() -> Failure {
+pub(super) fn under_locks() -> Failure {
     not_supported(
         "This statement about sharded tables while the session has locked tables: it runs on connections of its own, which would wait for \
          these locks. UNLOCK TABLES first; to load a dump, SET weir_lock_tables = 'ignore'",

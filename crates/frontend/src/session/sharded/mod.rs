@@ -11,6 +11,7 @@ mod locks;
 mod moving;
 mod multi_shard;
 mod multi_statement;
+mod placement;
 pub(super) mod planning;
 mod programs;
 mod reading;
