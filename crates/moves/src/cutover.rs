@@ -30,6 +30,8 @@ const SOFT: Duration = Duration::from_millis(200);
 const HOLD: Duration = Duration::from_millis(800);
 /// How long the engine may take for what is left.
 const LAST: Duration = Duration::from_secs(2);
+/// How long all of that may take that comes before the record of the rename.
+const READY: Duration = Duration::from_secs(4);
 /// How long branches that were prepared before may take.
 const BRANCHES: Duration = Duration::from_secs(1);
 
@@ -89,7 +91,8 @@ pub(crate) async fn attempt(
         })?;
         sequences::carry(sharding, known, direction).await.map_err(|failure| failure.to_string())
     };
-    if let Err(why) = ready.await {
+    let ready = tokio::time::timeout(READY, ready).await.unwrap_or_else(|_| Err("a server is slow".to_owned()));
+    if let Err(why) = ready {
         return Ok(Attempt::NotNow(Box::new(handle), why));
     }
     let checkpoint = handle.stop().await;
@@ -216,7 +219,8 @@ async fn hold(gate: &Gate) -> Result<Instant, String> {
     Ok(held)
 }
 
-/// Locks the tables that leave against whoever does not come through Weir, and waits for branches that were prepared before.
+/// Locks the tables that leave against writes of whoever does not come through Weir, and waits for branches that were prepared before. The
+/// engine still reads them: no WRITE lock.
 async fn lock(
     sharding: &Sharding,
     known: &Move,
@@ -230,7 +234,7 @@ async fn lock(
         };
         let tables = known.tables.iter().filter(here).map(|moved| {
             let table = moved.object.name.as_deref().unwrap_or_default();
-            format!("{}.{} WRITE", name(&moved.object.database), name(table))
+            format!("{}.{} READ", name(&moved.object.database), name(table))
         });
         let sql = format!("LOCK TABLES {}", tables.collect::<Vec<_>>().join(", "));
         async move { session.run(&sql).await }
