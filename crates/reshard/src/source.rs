@@ -207,7 +207,9 @@ impl Source {
         if self.to_copy().is_none() {
             self.counters.copied.store(true, Relaxed);
             let shard = self.shard;
-            self.shared.copied.send_modify(|all| drop(all.insert(shard, true)));
+            self.shared.copied.send_modify(|all| {
+                all.insert(shard, true);
+            });
         }
         if tell || self.told.elapsed() >= CHECKPOINTS {
             self.tell_checkpoint();

@@ -1,0 +1,1 @@
+//! Moves while clients write.
