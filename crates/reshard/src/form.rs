@@ -35,8 +35,9 @@ pub(crate) struct Form {
     placed_at: Vec<usize>,
     /// A row's place follows from its key.
     pub(crate) placed_by_key: bool,
-    /// The checksum of a row.
-    pub(crate) checksum: String,
+    /// The key's columns as they are passed, and the checksum of a row.
+    key_select: String,
+    checksum: String,
 }
 
 /// What the rows of one result are written with.
@@ -96,6 +97,7 @@ impl Form {
             let at = at.iter().position(|there| there == place).filter(|_| !column.generated && !column.nullable)?;
             Some((quoted(&column.name), at, KeyColumn::of(column)?))
         };
+        let passed_at: Vec<String> = select.clone();
         let keys: Option<Vec<_>> = plan.key.iter().map(key).collect();
         let keys = keys.filter(|keys| !keys.is_empty()).ok_or_else(|| {
             MoveError::refused(format!("Table '{}' has no key by which its rows can be moved: add a PRIMARY KEY", plan.name))
@@ -105,6 +107,7 @@ impl Form {
             select: select.join(","),
             written,
             columns: columns.join(","),
+            key_select: keys.iter().map(|(_, at, _)| &*passed_at[*at]).collect::<Vec<_>>().join(","),
             key_names: keys.iter().map(|(name, ..)| name.clone()).collect(),
             key_at: keys.iter().map(|(_, at, _)| *at).collect(),
             key_places: plan.key.clone(),
@@ -118,6 +121,31 @@ impl Form {
     /// The query for rows; a condition follows.
     pub(crate) fn query(&self, site: &Site) -> String {
         format!("SELECT {} FROM {}", self.select, table_of(site, &self.name))
+    }
+
+    /// The query for how many rows there are, and their checksum; a condition follows.
+    pub(crate) fn sums(&self, site: &Site) -> String {
+        format!("SELECT COUNT(*),BIT_XOR({}) FROM {}", self.checksum, table_of(site, &self.name))
+    }
+
+    /// The query for keys; a condition follows.
+    pub(crate) fn keys(&self, site: &Site) -> String {
+        format!("SELECT {} FROM {}", self.key_select, table_of(site, &self.name))
+    }
+
+    /// The query for keys, each with its row's checksum; a condition follows.
+    pub(crate) fn key_sums(&self, site: &Site) -> String {
+        format!("SELECT {},{} FROM {}", self.key_select, self.checksum, table_of(site, &self.name))
+    }
+
+    /// The key in a row of [`Form::keys`], as literals.
+    pub(crate) fn key_alone(&self, fields: &[Option<Vec<u8>>]) -> Vec<String> {
+        let literal = |(column, field): (&KeyColumn, &Option<Vec<u8>>)| {
+            let mut out = Vec::new();
+            column.put(&mut out, field.as_deref().unwrap_or_default());
+            String::from_utf8_lossy(&out).into_owned()
+        };
+        self.key_columns.iter().zip(fields).map(literal).collect()
     }
 
     /// The order of the key.
