@@ -69,7 +69,7 @@ impl Source {
 
     async fn wait_visible(&mut self, batch: &[Group]) -> Result<(), MoveError> {
         let with_keys = || batch.iter().filter(|group| group.keys.count() > 0);
-        let Some(last) = with_keys().last() else { return Ok(()) };
+        let Some(last) = with_keys().next_back() else { return Ok(()) };
         let end = self.position_of(&last.file, last.offset);
         let gtids: Vec<&str> = with_keys().filter_map(|group| group.gtid.as_deref()).collect();
         // With anonymous ones among them, GTIDs don't tell.

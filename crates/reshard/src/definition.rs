@@ -3,7 +3,7 @@
 //! What must always hold: a statement that changes such a table's definition, or its rows without logging them, is found. Weir refuses these
 //! itself; this is about those that reach a server another way. Of doubt, a move stops.
 
-use weir_sql::{Lexer, LexMode, TokenKind};
+use weir_sql::{LexMode, Lexer, TokenKind};
 
 use crate::binlog::Watched;
 
@@ -66,7 +66,8 @@ mod tests {
     #[test]
     fn definitions_and_statements_on_followed_tables_are_found() {
         let watched = [Watched { schema: "d".to_owned(), table: "t".to_owned() }];
-        let touch = |text: &str, database: &str| touches(text.as_bytes(), database.as_bytes(), &watched).map(|(_, what)| what);
+        let touch =
+            |text: &str, database: &str| touches(text.as_bytes(), database.as_bytes(), &watched).map(|(_, what)| what);
         for (text, database, expected) in [
             ("ALTER TABLE t ADD c INT", "d", Some(Touch::Definition)),
             ("alter table `D`.`T` add c int", "e", Some(Touch::Definition)),

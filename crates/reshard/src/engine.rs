@@ -185,7 +185,9 @@ impl Handle {
             Ok(_) => Ok(()),
             Err(_) => Err(MoveError::new(
                 Trouble::Late,
-                format!("The changes of the sources were not applied within {bound:?}: try again, or when there are fewer"),
+                format!(
+                    "The changes of the sources were not applied within {bound:?}: try again, or when there are fewer"
+                ),
             )),
         }
     }

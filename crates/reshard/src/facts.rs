@@ -118,7 +118,10 @@ impl Facts {
             false => cell(4).replace('\n', ""),
         };
         let offset = offset.parse().map_err(|_| {
-            Failure::server(weir_wire::error::codes::ER_UNKNOWN_ERROR, "the server does not say where its binary log ends")
+            Failure::server(
+                weir_wire::error::codes::ER_UNKNOWN_ERROR,
+                "the server does not say where its binary log ends",
+            )
         })?;
         Ok(Position { server: self.server.clone(), file, offset, gtids })
     }
@@ -131,7 +134,9 @@ async fn status(link: &mut Link) -> Result<Vec<String>, Failure> {
     }
     match link.query_texts("SHOW BINARY LOG STATUS").await {
         // Older than 8.2.
-        Err(failure) if failure.code == weir_wire::error::codes::ER_PARSE_ERROR => link.query_texts("SHOW MASTER STATUS").await,
+        Err(failure) if failure.code == weir_wire::error::codes::ER_PARSE_ERROR => {
+            link.query_texts("SHOW MASTER STATUS").await
+        }
         status => status,
     }
 }

@@ -95,7 +95,12 @@ struct Open {
 
 impl Follower {
     /// Begins to read behind a position, on a connection that is used for nothing else.
-    pub(crate) async fn begin(mut link: Link, from: &Position, server: &str, followed: Followed) -> Result<Follower, MoveError> {
+    pub(crate) async fn begin(
+        mut link: Link,
+        from: &Position,
+        server: &str,
+        followed: Followed,
+    ) -> Result<Follower, MoveError> {
         let shard = followed.shard;
         let failed = |failure: Failure| MoveError::of_source(shard, failure);
         for text in settings(&followed) {
@@ -143,7 +148,9 @@ impl Follower {
                 *offset = u64::from(header.end);
             }
             let state = &mut self.state;
-            self.decoder.decode(event, &mut |header, event| state.take(header, event)).map_err(|stop| stop.error(shard))?;
+            self.decoder
+                .decode(event, &mut |header, event| state.take(header, event))
+                .map_err(|stop| stop.error(shard))?;
             for mut group in std::mem::take(&mut self.state.ended) {
                 let bytes = u32::try_from(group.keys.bytes().min(BYTES)).unwrap_or(0);
                 let room = self.room.clone().acquire_many_owned(bytes).await;
@@ -188,7 +195,8 @@ impl State {
     }
 
     fn query(&mut self, header: &Header, database: &[u8], text: &[u8]) -> Result<(), Stop> {
-        let begins = |words: &str| text.len() >= words.len() && text[..words.len()].eq_ignore_ascii_case(words.as_bytes());
+        let begins =
+            |words: &str| text.len() >= words.len() && text[..words.len()].eq_ignore_ascii_case(words.as_bytes());
         if begins("BEGIN") || begins("XA START") || begins("XA BEGIN") {
             self.open.get_or_insert_with(Open::anonymous).transaction = true;
         } else if begins("COMMIT") {
@@ -287,7 +295,9 @@ impl Stop {
             Stop::NoRoom(error) => no_room(&error),
             Stop::Touched(Touch::Definition, table) => MoveError::new(
                 Trouble::TableChanged(shard),
-                format!("Table {table} was changed by a definition while its rows were moved: cancel the move and begin it anew"),
+                format!(
+                    "Table {table} was changed by a definition while its rows were moved: cancel the move and begin it anew"
+                ),
             ),
             Stop::Touched(Touch::Rows, table) => MoveError::new(
                 Trouble::NotLoggedAsRows(shard),
@@ -302,7 +312,8 @@ impl Stop {
 
 /// A large transaction's keys can't be kept.
 pub(crate) fn no_room(error: &std::io::Error) -> MoveError {
-    let message = format!("The keys of a large transaction can't be kept in a temporary file: {error}; make room for it");
+    let message =
+        format!("The keys of a large transaction can't be kept in a temporary file: {error}; make room for it");
     MoveError { resumable: true, ..MoveError::internal(message) }
 }
 

@@ -81,7 +81,8 @@ impl Form {
         }
         let mut placed_at = Vec::new();
         for place in plan.placement.columns() {
-            let column = plan.columns.get(*place).ok_or_else(|| MoveError::internal("the placement has no such column"))?;
+            let column =
+                plan.columns.get(*place).ok_or_else(|| MoveError::internal("the placement has no such column"))?;
             let known = at.iter().position(|there| there == place);
             placed_at.push(match known {
                 Some(known) => known,
@@ -100,7 +101,10 @@ impl Form {
         let passed_at: Vec<String> = select.clone();
         let keys: Option<Vec<_>> = plan.key.iter().map(key).collect();
         let keys = keys.filter(|keys| !keys.is_empty()).ok_or_else(|| {
-            MoveError::refused(format!("Table '{}' has no key by which its rows can be moved: add a PRIMARY KEY", plan.name))
+            MoveError::refused(format!(
+                "Table '{}' has no key by which its rows can be moved: add a PRIMARY KEY",
+                plan.name
+            ))
         })?;
         Ok(Form {
             name: plan.name.clone(),

@@ -7,13 +7,13 @@ use tokio::sync::{RwLock, watch};
 use weir_catalog::ShardId;
 
 use crate::MoveError;
+use crate::Trouble;
 use crate::checkpoint::Checkpoint;
 use crate::connector::Connector;
 use crate::controls::Controls;
 use crate::form::Form;
 use crate::plan::{Placed, Plan, TablePlan};
 use crate::position::Positions;
-use crate::Trouble;
 
 /// How often weights are learnt for one row: once for each collation of its key, and not for ever.
 const MOST_LESSONS: usize = 16;
@@ -41,7 +41,11 @@ pub(crate) struct SharedTable {
 
 impl Shared {
     /// The shard that a row with these values belongs to; `None`: every target.
-    pub(crate) async fn place(&self, table: &TablePlan, values: &[Option<&[u8]>]) -> Result<Option<ShardId>, MoveError> {
+    pub(crate) async fn place(
+        &self,
+        table: &TablePlan,
+        values: &[Option<&[u8]>],
+    ) -> Result<Option<ShardId>, MoveError> {
         let nowhere = |failure| MoveError { trouble: Trouble::NoPlace, failure, resumable: false };
         for _ in 0..MOST_LESSONS {
             match table.placement.place(values).map_err(nowhere)? {

@@ -128,8 +128,7 @@ async fn part(shared: &Arc<Shared>, shard: ShardId, asked: Asked) -> Result<Part
         tables.push(SourceTable { table: nth, site: site.clone(), copied });
     }
     counters.estimated.store(estimated, std::sync::atomic::Ordering::Relaxed);
-    let followed =
-        Followed { shard, watched, forms, ignore_case: facts.ignore_case, checksums: facts.checksums };
+    let followed = Followed { shard, watched, forms, ignore_case: facts.ignore_case, checksums: facts.checksums };
     let stream = Link::open(&*shared.connector, shard).await.map_err(source_error(shard))?;
     let follower = Follower::begin(stream, &checkpoint.position, &facts.server, followed).await?;
     let (groups, received) = Follower::channel();

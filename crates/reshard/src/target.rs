@@ -122,7 +122,13 @@ impl Targets {
     }
 
     /// Puts a row, as literals, to a target. `defer`: so many bytes may wait before anything is sent.
-    pub(crate) async fn put(&mut self, at: usize, row: &[u8], warnings: usize, defer: usize) -> Result<(), SectionError> {
+    pub(crate) async fn put(
+        &mut self,
+        at: usize,
+        row: &[u8],
+        warnings: usize,
+        defer: usize,
+    ) -> Result<(), SectionError> {
         let target = &mut self.all[at];
         if target.rows.is_empty() {
             target.rows.extend_from_slice(&target.replace);
@@ -199,7 +205,8 @@ impl Targets {
     pub(crate) async fn threads_running(&mut self) -> Result<u64, MoveError> {
         let mut most = 0;
         for target in &mut self.all {
-            most = most.max(threads_running(&mut target.link).await.map_err(|f| MoveError::of_target(target.link.shard, f))?);
+            most = most
+                .max(threads_running(&mut target.link).await.map_err(|f| MoveError::of_target(target.link.shard, f))?);
         }
         Ok(most)
     }

@@ -98,7 +98,11 @@ struct Comparing<'h> {
 }
 
 /// Compares all tables.
-pub(crate) async fn verify(handle: &Handle, shared: &Shared, settings: VerifySettings) -> Result<Verification, MoveError> {
+pub(crate) async fn verify(
+    handle: &Handle,
+    shared: &Shared,
+    settings: VerifySettings,
+) -> Result<Verification, MoveError> {
     let mut sources = BTreeMap::new();
     for shard in shared.plan.sources() {
         let link = Link::open(&*shared.connector, shard).await;
@@ -200,7 +204,13 @@ impl Comparing<'_> {
     }
 
     /// Compares the rows of a chunk, and tells what differs lastingly.
-    async fn by_key(&mut self, table: &TablePlan, form: &Form, condition: &[u8], side: &[Site]) -> Result<(), MoveError> {
+    async fn by_key(
+        &mut self,
+        table: &TablePlan,
+        form: &Form,
+        condition: &[u8],
+        side: &[Site],
+    ) -> Result<(), MoveError> {
         let here = rows(&mut self.sources, &table.sources, form, condition, MoveError::of_source).await?;
         self.follow().await?;
         let there = rows(&mut self.targets, side, form, condition, MoveError::of_target).await?;

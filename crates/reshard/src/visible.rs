@@ -75,7 +75,10 @@ async fn snapshot_reaches(link: &mut Link, end: &Position) -> Result<bool, Failu
         Some(String::from_utf8_lossy(row.get(1)?.as_deref()?).into_owned())
     };
     let (Some(file), Some(offset)) = (value("Binlog_snapshot_file"), value("Binlog_snapshot_position")) else {
-        return Err(Failure::server(codes::ER_UNKNOWN_ERROR, "the server does not say which position a snapshot is at"));
+        return Err(Failure::server(
+            codes::ER_UNKNOWN_ERROR,
+            "the server does not say which position a snapshot is at",
+        ));
     };
     let snapshot = Position { server: String::new(), file, offset: offset.parse().unwrap_or(0), gtids: String::new() };
     Ok(snapshot.compare_files(&end.file, end.offset) != Ordering::Less)

@@ -199,8 +199,8 @@ pub(super) fn mariadb_gtid<'a>(header: &Header, body: &[u8]) -> Result<Event<'a>
     Ok(Event::Gtid(Gtid { text, standalone: Some(flags & STANDALONE != 0) }))
 }
 
-/// `post_header`: bytes before the variables. Source: MySQL, `Query_event`.
-pub(super) fn query<'a>(body: &'a [u8]) -> Result<(&'a [u8], &'a [u8]), BinlogError> {
+/// The default database and the text of a statement. Source: MySQL, `Query_event`.
+pub(super) fn query(body: &[u8]) -> Result<(&[u8], &[u8]), BinlogError> {
     let mut r = Reader::new(body);
     r.bytes(8, "query thread and time")?;
     let database = usize::from(r.u8("query database")?);

@@ -36,6 +36,9 @@ pub struct Rows<'a> {
 /// A key's values in an image of a row, each with its column in the log: `None` is NULL.
 pub type Image<'a> = Vec<(Field, Option<&'a [u8]>)>;
 
+/// The same, with `None` for what the image lacks.
+type Partial<'a> = Vec<Option<(Field, Option<&'a [u8]>)>>;
+
 /// What stands before the rows: how many columns there are, and which are in the images.
 pub(super) struct Shape {
     pub(super) columns: usize,
@@ -112,13 +115,7 @@ impl Rows<'_> {
     }
 
     /// The values of these columns in the image at hand; `None` for those that it lacks.
-    #[expect(clippy::type_complexity, reason = "what the image lacks, and NULL, are two things")]
-    fn image<'r>(
-        &self,
-        r: &mut Reader<'r>,
-        present: &[u8],
-        places: &[usize],
-    ) -> Result<Vec<Option<(Field, Option<&'r [u8]>)>>, BinlogError> {
+    fn image<'r>(&self, r: &mut Reader<'r>, present: &[u8], places: &[usize]) -> Result<Partial<'r>, BinlogError> {
         let there = (0..self.columns).filter(|at| has(present, *at)).count();
         let nulls = r.bytes(there.div_ceil(8), "nulls of a row")?;
         let mut found = vec![None; places.len()];
@@ -140,6 +137,6 @@ impl Rows<'_> {
     }
 }
 
-fn whole<'r>(image: Vec<Option<(Field, Option<&'r [u8]>)>>) -> Result<Image<'r>, BinlogError> {
+fn whole(image: Partial<'_>) -> Result<Image<'_>, BinlogError> {
     image.into_iter().map(|value| value.ok_or(BinlogError::KeyMissing)).collect()
 }

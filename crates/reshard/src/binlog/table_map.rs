@@ -140,11 +140,7 @@ impl Field {
                 };
                 return Ok(r.bytes(length, WHAT)?);
             }
-            types::TINY_BLOB..=types::BLOB
-            | types::BLOB_COMPRESSED
-            | types::GEOMETRY
-            | types::JSON
-            | types::VECTOR => {
+            types::TINY_BLOB..=types::BLOB | types::BLOB_COMPRESSED | types::GEOMETRY | types::JSON | types::VECTOR => {
                 let mut length = 0_usize;
                 for (at, byte) in r.bytes(usize::from(first), WHAT)?.iter().enumerate().take(4) {
                     length |= usize::from(*byte) << (8 * at);

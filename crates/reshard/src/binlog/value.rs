@@ -30,7 +30,10 @@ pub(super) fn decimal_size(precision: u8, scale: u8) -> Option<usize> {
 pub(crate) fn put(out: &mut Vec<u8>, column: &KeyColumn, field: Field, bytes: &[u8]) -> Result<(), BinlogError> {
     let [first, second] = field.meta;
     match (field.kind, column) {
-        (types::TINY | types::SHORT | types::INT24 | types::LONG | types::LONGLONG, KeyColumn::Integer { unsigned }) => {
+        (
+            types::TINY | types::SHORT | types::INT24 | types::LONG | types::LONGLONG,
+            KeyColumn::Integer { unsigned },
+        ) => {
             put_integer(out, bytes, *unsigned);
         }
         (types::YEAR, _) => {
@@ -53,7 +56,9 @@ pub(crate) fn put(out: &mut Vec<u8>, column: &KeyColumn, field: Field, bytes: &[
             let (year, month, day) = (packed >> 9, packed >> 5 & 15, packed & 31);
             key::put_quoted(out, format!("{year:04}-{month:02}-{day:02}").as_bytes());
         }
-        (types::DATETIME2, KeyColumn::Temporal) => key::put_quoted(out, datetime(bytes).ok_or_else(strange)?.as_bytes()),
+        (types::DATETIME2, KeyColumn::Temporal) => {
+            key::put_quoted(out, datetime(bytes).ok_or_else(strange)?.as_bytes())
+        }
         (types::TIME2, KeyColumn::Temporal) => key::put_quoted(out, time(bytes).ok_or_else(strange)?.as_bytes()),
         (types::TIMESTAMP2, KeyColumn::Timestamp) => {
             let (seconds, fraction) = bytes.split_at_checked(4).ok_or_else(strange)?;

@@ -12,7 +12,9 @@ use weir_backend::{Address, Server as Reach, ServerSettings};
 use weir_catalog::{ShardId, Table, reading};
 use weir_local::mysql::prelude::Queryable;
 use weir_local::{Flavor, Installation, Server, ServerSpec, own_grants};
-use weir_reshard::{Connector, Controls, Engine, Handle, Later, MoveError, Plan, RowPlacement, Site, TablePlan, key_of};
+use weir_reshard::{
+    Connector, Controls, Engine, Handle, Later, MoveError, Plan, RowPlacement, Site, TablePlan, key_of,
+};
 use weir_wire::auth::Password;
 use weir_wire::{Capabilities, Failure};
 
@@ -76,7 +78,8 @@ impl Lab {
                 keep(installation.clone(), dir.path().to_owned(), spec)
             })
             .collect();
-        let servers: Vec<Keeper> = started.into_iter().map(|one| one.recv_timeout(BOUND * 2).expect("it starts")).collect();
+        let servers: Vec<Keeper> =
+            started.into_iter().map(|one| one.recv_timeout(BOUND * 2).expect("it starts")).collect();
         let mut grants = own_grants(flavor);
         grants.extend(["REPLICATION SLAVE ON *.*", "INSERT, UPDATE, DELETE ON *.*"]);
         for one in &servers {
@@ -86,7 +89,8 @@ impl Lab {
             server.execute("CREATE DATABASE weir_move_1").expect("a database");
         }
         let reach = servers.iter().map(|one| Arc::new(reach(&one.server.lock().expect("it is free")))).collect();
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
         Lab { servers, reach, runtime, _dir: dir }
     }
 
@@ -247,7 +251,13 @@ impl Lab {
                 })
                 .collect()
             };
-            format!("{} and {} rows; only here: {:?}; only there: {:?}", here.len(), there.len(), only(&here, &there), only(&there, &here))
+            format!(
+                "{} and {} rows; only here: {:?}; only there: {:?}",
+                here.len(),
+                there.len(),
+                only(&here, &there),
+                only(&there, &here)
+            )
         };
         assert!(here == there, "{table}: {}", differ());
     }

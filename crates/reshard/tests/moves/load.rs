@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use weir_local::Flavor;
 use weir_local::mysql::Conn;
 use weir_local::mysql::prelude::Queryable;
-use weir_reshard::{DifferenceKind, Plan, VerifySettings};
+use weir_reshard::{Controls, DifferenceKind, Plan, VerifySettings};
 
 use crate::lab::{ByRemainder, Lab, until};
 
@@ -105,7 +105,8 @@ impl Client {
                 }
             }
             8 => {
-                let changes = [format!("UPDATE d.t SET n = n + 1 WHERE id = {id}"), format!("DELETE FROM d.t WHERE id = {id}")];
+                let changes =
+                    [format!("UPDATE d.t SET n = n + 1 WHERE id = {id}"), format!("DELETE FROM d.t WHERE id = {id}")];
                 self.transaction(shard, &changes, false);
             }
             9 => self.branch(at, n % 2 == 0),
@@ -151,7 +152,8 @@ impl Client {
         self.branches += 1;
         let xid = format!("'m{},{}','b',1", self.number, self.branches);
         let values = self.values(id);
-        let changes = [(from, format!("DELETE FROM d.t WHERE id = {id}")), (to, format!("INSERT INTO d.t VALUES {values}"))];
+        let changes =
+            [(from, format!("DELETE FROM d.t WHERE id = {id}")), (to, format!("INSERT INTO d.t VALUES {values}"))];
         for (shard, sql) in &changes {
             self.run(*shard, &format!("XA START {xid}"));
             if !self.run(*shard, sql) {
@@ -212,8 +214,12 @@ fn moves_under_load(flavor: Flavor, sources: usize) {
         // Whatever fails here, the clients end.
         let _enough = OnDrop(|| (copied.store(true, Relaxed), enough.store(true, Relaxed)));
         until("changes", || done.load(Relaxed) > 100);
-        let handle = lab.start(&plan, None).expect("it starts");
+        // Slow enough for changes between any two of many chunks.
+        let controls = Controls::default();
+        controls.set_rate(10_000 / sources as u64);
+        let handle = lab.start_with(&plan, None, controls).expect("it starts");
         lab.copied(&handle);
+        handle.controls().set_rate(0);
         copied.store(true, Relaxed);
         let verified = lab.runtime.block_on(handle.verify(VerifySettings::default())).expect("it is compared");
         assert_eq!((&verified.differences[..], verified.unsettled), (&[][..], 0));
@@ -232,7 +238,13 @@ fn plant_differences(lab: &Lab, handle: &weir_reshard::Handle) {
         lab.value(2, &sql)
     };
     let (missing, changed) = (id(3), id(30));
-    lab.run(2, &[&format!("DELETE FROM weir_move_1.t WHERE id = {missing}"), &format!("UPDATE weir_move_1.t SET n = 123456 WHERE id = {changed}")]);
+    lab.run(
+        2,
+        &[
+            &format!("DELETE FROM weir_move_1.t WHERE id = {missing}"),
+            &format!("UPDATE weir_move_1.t SET n = 123456 WHERE id = {changed}"),
+        ],
+    );
     lab.run(0, &["INSERT INTO weir_move_1.t VALUES (18446744073709551615, 0, 0, '', 'extra')"]);
     let verified = lab.runtime.block_on(handle.verify(VerifySettings::default())).expect("it is compared");
     let mut found: Vec<_> = verified.differences.iter().map(|one| (one.key.clone(), one.kind)).collect();

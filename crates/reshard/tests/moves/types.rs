@@ -18,7 +18,11 @@ const CASES: &[Case] = &[
         name: "k_int",
         columns: "id INT AUTO_INCREMENT PRIMARY KEY, a VARCHAR(20)",
         rows: "(0,'zero'),(-5,NULL),(2147483647,'x'),(-2147483648,'')",
-        changes: &["UPDATE k_int SET id = -6 WHERE id = -5", "INSERT INTO k_int VALUES (7,'new')", "DELETE FROM k_int WHERE id = 0"],
+        changes: &[
+            "UPDATE k_int SET id = -6 WHERE id = -5",
+            "INSERT INTO k_int VALUES (7,'new')",
+            "DELETE FROM k_int WHERE id = 0",
+        ],
     },
     Case {
         name: "k_big",
@@ -36,7 +40,11 @@ const CASES: &[Case] = &[
         name: "k_text",
         columns: "a VARCHAR(30) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci, b CHAR(5) CHARACTER SET latin1, n INT, PRIMARY KEY (a, b)",
         rows: "('Ä,\\'\\\\','ü',1),('abc','x ',2),('ABD','',3),('😀','é,',4),('','',5)",
-        changes: &["UPDATE k_text SET a = 'ABC' WHERE a = 'abc'", "UPDATE k_text SET b = 'q' WHERE n = 4", "DELETE FROM k_text WHERE a = ''"],
+        changes: &[
+            "UPDATE k_text SET a = 'ABC' WHERE a = 'abc'",
+            "UPDATE k_text SET b = 'q' WHERE n = 4",
+            "DELETE FROM k_text WHERE a = ''",
+        ],
     },
     Case {
         name: "k_wide",
@@ -65,7 +73,10 @@ const CASES: &[Case] = &[
         name: "k_stamp",
         columns: "ts TIMESTAMP(2) NOT NULL DEFAULT 0, u TIMESTAMP NULL, n INT, PRIMARY KEY (ts)",
         rows: "('2020-10-25 01:30:00.25',NULL,1),('0000-00-00 00:00:00','2038-01-19 03:14:07',2),('1970-01-01 00:00:01','0000-00-00 00:00:00',3)",
-        changes: &["UPDATE k_stamp SET ts = '2020-10-25 00:30:00.99' WHERE n = 1", "UPDATE k_stamp SET u = NULL WHERE n = 2"],
+        changes: &[
+            "UPDATE k_stamp SET ts = '2020-10-25 00:30:00.99' WHERE n = 1",
+            "UPDATE k_stamp SET u = NULL WHERE n = 2",
+        ],
     },
     Case {
         name: "k_decimal",
@@ -77,7 +88,11 @@ const CASES: &[Case] = &[
         name: "k_sets",
         columns: "e ENUM('z','a','m') NOT NULL, s SET('x','y','w') NOT NULL, b BIT(17) NOT NULL, n INT, PRIMARY KEY (e, s, b)",
         rows: "('z','x,w',b'10000000000000001',1),('a','',0,2),('m','y',65536,3),(0,'x',1,4)",
-        changes: &["UPDATE k_sets SET e = 'm' WHERE n = 2", "UPDATE k_sets SET s = 'x,y,w', b = 99 WHERE n = 1", "DELETE FROM k_sets WHERE n = 4"],
+        changes: &[
+            "UPDATE k_sets SET e = 'm' WHERE n = 2",
+            "UPDATE k_sets SET s = 'x,y,w', b = 99 WHERE n = 1",
+            "DELETE FROM k_sets WHERE n = 4",
+        ],
     },
     Case {
         name: "k_float",
@@ -95,7 +110,10 @@ const CASES: &[Case] = &[
         name: "k_json",
         columns: "id INT PRIMARY KEY, j JSON, g GEOMETRY, h LONGTEXT",
         rows: "(1,'{\"a\": [1, 2.5, \"x\\'\\\\\\\\\"], \"b\": null}',ST_GeomFromText('POINT(1 2)'),REPEAT('long ä',20000)),(2,NULL,NULL,NULL)",
-        changes: &["UPDATE k_json SET j = JSON_SET(j, '$.c', 1) WHERE id = 1", "UPDATE k_json SET h = NULL WHERE id = 1"],
+        changes: &[
+            "UPDATE k_json SET j = JSON_SET(j, '$.c', 1) WHERE id = 1",
+            "UPDATE k_json SET h = NULL WHERE id = 1",
+        ],
     },
     Case {
         name: "k_case",
@@ -108,7 +126,8 @@ const CASES: &[Case] = &[
 fn every_type(flavor: Flavor, options: &[&str]) {
     let lab = Lab::new(flavor, 2, options);
     let mut tables = Vec::new();
-    let settings = "SET sql_mode='ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO', time_zone='+00:00', NAMES utf8mb4".replace(", NAMES utf8mb4", "");
+    let settings = "SET sql_mode='ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO', time_zone='+00:00', NAMES utf8mb4"
+        .replace(", NAMES utf8mb4", "");
     for case in CASES {
         let definition = format!("CREATE TABLE {} ({}) ENGINE=InnoDB", case.name, case.columns);
         for (shard, schema) in [(0, "d"), (0, "weir_move_1"), (1, "weir_move_1")] {
@@ -145,7 +164,10 @@ fn mysql_values_of_every_type_arrive_exactly() {
 
 #[test]
 fn mariadb_compressed_events_of_minimal_images_are_read() {
-    every_type(Flavor::MariaDb, &["log-bin-compress=ON", "log-bin-compress-min-len=10", "binlog-row-image=MINIMAL", "binlog-checksum=NONE"]);
+    every_type(
+        Flavor::MariaDb,
+        &["log-bin-compress=ON", "log-bin-compress-min-len=10", "binlog-row-image=MINIMAL", "binlog-checksum=NONE"],
+    );
 }
 
 #[test]
