@@ -45,12 +45,12 @@ pub(crate) enum Attempt {
     Stopped(String),
 }
 
-/// The gate is opened when it goes.
+/// When it goes, nobody waits at the gate any more. It stays near: another attempt follows, or the mover opens it.
 struct Closed<'a>(&'a Gate);
 
 impl Drop for Closed<'_> {
     fn drop(&mut self) {
-        self.0.turn_to(Stage::Open);
+        self.0.turn_to(Stage::Near);
     }
 }
 
@@ -68,8 +68,7 @@ pub(crate) async fn attempt(
     let _one_at_a_time = mover.cutting.lock().await;
     let sharding = &mover.sharding;
     let begun = Instant::now();
-    let names = sharding.catalog().names_of_move(known.id);
-    sharding.gate.approach(names.iter().map(String::as_str));
+    mover.approach();
     let closed = Closed(&sharding.gate);
     let prepared = prepare(sharding, known, direction).await;
     let (mut lockers, renamers) = match prepared {
@@ -111,6 +110,7 @@ pub(crate) async fn attempt(
     }
     conclude(mover, known, direction).await?;
     drop(closed);
+    mover.settle_gate();
     tracing::info!(id = known.id, ?direction, held = ?held.elapsed(), took = ?begun.elapsed(), "a move has cut over");
     Ok(Attempt::Done)
 }
@@ -307,7 +307,7 @@ pub(crate) async fn recover(mover: &Arc<Mover>, known: &Move, direction: Directi
         // Next values of AUTO_INCREMENT were carried over before the record of the rename.
         conclude(mover, known, direction).await?;
     }
-    sharding.gate.turn_to(Stage::Open);
+    mover.settle_gate();
     tracing::info!(id = known.id, ?direction, renamed = done.len(), "a cutover that was broken off has been ended");
     Ok(())
 }

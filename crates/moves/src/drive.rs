@@ -71,7 +71,11 @@ pub(crate) async fn drive(mover: &Arc<Mover>, id: u64, running: &Running) {
             }
             continue;
         }
-        match step(mover, known, running).await {
+        let stepped = step(mover, known, running).await;
+        if let Ok(_turn) = mover.cutting.try_lock() {
+            mover.settle_gate();
+        }
+        match stepped {
             Ok(()) => pause = BACKOFF.0,
             Err(Broken::Again(failure)) => {
                 tracing::warn!(id, %failure, "a move is tried again");

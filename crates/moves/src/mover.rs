@@ -80,9 +80,32 @@ impl Mover {
     pub fn close_gates(&self) {
         let catalog = self.sharding.catalog();
         let Some(known) = catalog.moves.iter().find(|known| known.phase.is_renaming()) else { return };
-        let names = catalog.names_of_move(known.id);
-        self.sharding.gate.approach(names.iter().map(String::as_str));
+        tracing::info!(id = known.id, "a cutover was broken off: statements on its tables wait until it is ended");
+        self.approach();
         self.sharding.gate.turn_to(Stage::Sealed);
+    }
+
+    /// The gate is near, for the tables of all moves in progress: of transactions that have used none of them none waits.
+    pub(crate) fn approach(&self) {
+        let catalog = self.sharding.catalog();
+        let moves = catalog.moves.iter().filter(|known| !known.phase.has_ended());
+        let names: Vec<String> = moves.flat_map(|known| catalog.names_of_move(known.id)).collect();
+        self.sharding.gate.approach(names.iter().map(String::as_str));
+    }
+
+    /// The gate is open again if no move waits for its cutover. To be called by who has the turn to cut over.
+    pub(crate) fn settle_gate(&self) {
+        let catalog = self.sharding.catalog();
+        let waits = |known: &Move| match known.phase {
+            MovePhase::Follow => known.automatic && !known.paused,
+            MovePhase::Reverse => known.undo,
+            phase => phase.is_renaming(),
+        };
+        if !catalog.moves.iter().any(waits) {
+            self.sharding.gate.turn_to(Stage::Open);
+        } else if self.sharding.gate.stage() > Stage::Near {
+            self.sharding.gate.turn_to(Stage::Near);
+        }
     }
 
     /// Goes on with the moves that are in progress. Those that a statement waited for, which has ended with the process before, are

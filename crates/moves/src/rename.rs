@@ -31,7 +31,7 @@ impl Renamer {
         let mut session = sharding.own.session(shard).await?;
         let reply = session.run("SELECT CONNECTION_ID()").await?;
         let thread = reply.rows.first().and_then(|row| number(row.first())).unwrap_or(0);
-        session.run("SET SESSION lock_wait_timeout = 3, SESSION foreign_key_checks = 1").await?;
+        session.run("SET SESSION lock_wait_timeout = 2, SESSION foreign_key_checks = 1").await?;
         Ok(Renamer { session, thread })
     }
 }

@@ -84,7 +84,9 @@ impl MoveError {
         let trouble = match failure.code {
             // ER_MASTER_FATAL_ERROR_READING_BINLOG
             1236 => Trouble::LogsPurged(shard),
-            codes::ER_NO_SUCH_TABLE | codes::ER_BAD_DB_ERROR | codes::ER_BAD_FIELD_ERROR => Trouble::TableChanged(shard),
+            codes::ER_NO_SUCH_TABLE | codes::ER_BAD_DB_ERROR | codes::ER_BAD_FIELD_ERROR => {
+                Trouble::TableChanged(shard)
+            }
             _ => Trouble::Source(shard),
         };
         MoveError { trouble, failure, resumable: matches!(trouble, Trouble::Source(_)) }
@@ -93,7 +95,9 @@ impl MoveError {
     /// A failure of a target.
     pub(crate) fn of_target(shard: ShardId, failure: Failure) -> MoveError {
         let trouble = match failure.code {
-            codes::ER_NO_SUCH_TABLE | codes::ER_BAD_DB_ERROR | codes::ER_BAD_FIELD_ERROR => Trouble::TableChanged(shard),
+            codes::ER_NO_SUCH_TABLE | codes::ER_BAD_DB_ERROR | codes::ER_BAD_FIELD_ERROR => {
+                Trouble::TableChanged(shard)
+            }
             // ER_DISK_FULL, ER_RECORD_FILE_FULL, EE_WRITE, ER_ERROR_ON_WRITE, ER_BINLOG_LOGGING_IMPOSSIBLE
             1021 | 1114 | 3 | 1026 => Trouble::Full(shard),
             _ => Trouble::Target(shard),

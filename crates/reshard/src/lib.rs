@@ -19,18 +19,33 @@
 //! * `verify`: compares both sides. `link`, `target`: connections. `form`, `key`: values as SQL.
 #![forbid(unsafe_code)]
 
+mod apply;
 pub mod binlog;
+mod check;
 mod checkpoint;
 mod connector;
 mod controls;
+mod copy;
+mod definition;
 mod engine;
 mod error;
+mod facts;
+mod follow;
+mod form;
 mod key;
+mod keylog;
+mod link;
 mod placement;
 mod plan;
 mod position;
 mod progress;
+mod shared;
+mod source;
+mod start;
+mod target;
+mod transfer;
 mod verify;
+mod visible;
 
 pub use checkpoint::{Checkpoint, Copied, SourceCheckpoint};
 pub use connector::Connector;

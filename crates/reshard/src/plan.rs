@@ -90,13 +90,15 @@ impl std::fmt::Debug for TablePlan {
 impl Plan {
     /// The shards that rows come from, each once, in order.
     pub fn sources(&self) -> Vec<ShardId> {
-        let all: BTreeSet<ShardId> = self.tables.iter().flat_map(|table| &table.sources).map(|site| site.shard).collect();
+        let all: BTreeSet<ShardId> =
+            self.tables.iter().flat_map(|table| &table.sources).map(|site| site.shard).collect();
         all.into_iter().collect()
     }
 
     /// The shards that rows go to, each once, in order.
     pub fn targets(&self) -> Vec<ShardId> {
-        let all: BTreeSet<ShardId> = self.tables.iter().flat_map(|table| &table.targets).map(|site| site.shard).collect();
+        let all: BTreeSet<ShardId> =
+            self.tables.iter().flat_map(|table| &table.targets).map(|site| site.shard).collect();
         all.into_iter().collect()
     }
 }

@@ -13,8 +13,8 @@ use weir_backend::monitor::{MonitorSettings, Probe};
 use weir_backend::{OwnReply, Position, Replaceable, Server};
 use weir_catalog::ShardId;
 use weir_topology::Group;
-use weir_wire::{Capabilities, Failure};
 use weir_wire::error::codes;
+use weir_wire::{Capabilities, Failure};
 
 /// Bound on one statement of Weir's own.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
