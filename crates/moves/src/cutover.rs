@@ -18,7 +18,7 @@ use weir_wire::error::codes;
 
 use crate::mover::{Mover, Running};
 use crate::rename::{self, Renamer};
-use crate::{Direction, checkpoints, engine, sequences};
+use crate::{Direction, checkpoints, crash, engine, sequences};
 
 /// Between two looks at what is waited for.
 pub(crate) const PAUSE: Duration = Duration::from_millis(2);
@@ -39,8 +39,8 @@ const BRANCHES: Duration = Duration::from_secs(1);
 pub(crate) enum Attempt {
     /// The other placement is in effect.
     Done,
-    /// Not now: why. The engine goes on.
-    NotNow(Box<Handle>, String),
+    /// Not now: why, and whether others were held meanwhile. The engine goes on.
+    NotNow(Box<Handle>, String, bool),
     /// Not now: why. The engine was stopped.
     Stopped(String),
 }
@@ -73,12 +73,12 @@ pub(crate) async fn attempt(
     let prepared = prepare(sharding, known, direction).await;
     let (mut lockers, renamers) = match prepared {
         Ok(prepared) => prepared,
-        Err(failure) => return Ok(Attempt::NotNow(Box::new(handle), failure.to_string())),
+        Err(failure) => return Ok(Attempt::NotNow(Box::new(handle), failure.to_string(), false)),
     };
     running.says("waiting for transactions on the tables");
     let held = match hold(&sharding.gate).await {
         Ok(held) => held,
-        Err(why) => return Ok(Attempt::NotNow(Box::new(handle), why)),
+        Err((why, held)) => return Ok(Attempt::NotNow(Box::new(handle), why, held)),
     };
     running.says("cutting over");
     let ready = async {
@@ -92,8 +92,9 @@ pub(crate) async fn attempt(
     };
     let ready = tokio::time::timeout(READY, ready).await.unwrap_or_else(|_| Err("a server is slow".to_owned()));
     if let Err(why) = ready {
-        return Ok(Attempt::NotNow(Box::new(handle), why));
+        return Ok(Attempt::NotNow(Box::new(handle), why, true));
     }
+    crash::here("sealed");
     let checkpoint = handle.stop().await;
     if let Err(failure) = checkpoints::keep(sharding, known, direction, &checkpoint).await {
         return Ok(Attempt::Stopped(failure.to_string()));
@@ -103,13 +104,18 @@ pub(crate) async fn attempt(
         Direction::Back => (MovePhase::RenameBack, MovePhase::Reverse),
     };
     mover.change_move(known.id, move |known| set(known, phase)).await?;
+    // From here on the gate is opened only by what is recorded.
+    std::mem::forget(closed);
+    crash::here(if direction == Direction::Forward { "recorded" } else { "undoing" });
     if let Err((failure, done)) = rename::everywhere(sharding, known, direction, renamers, lockers).await {
         take_back(sharding, known, direction, &done).await;
         mover.change_move(known.id, move |known| set(known, before)).await?;
+        mover.settle_gate();
         return Ok(Attempt::Stopped(failure.to_string()));
     }
+    crash::here("renamed");
     conclude(mover, known, direction).await?;
-    drop(closed);
+    crash::here("placed");
     mover.settle_gate();
     tracing::info!(id = known.id, ?direction, held = ?held.elapsed(), took = ?begun.elapsed(), "a move has cut over");
     Ok(Attempt::Done)
@@ -188,15 +194,15 @@ fn leaving(known: &Move, direction: Direction) -> BTreeSet<ShardId> {
     known.tables.iter().flat_map(of).collect()
 }
 
-/// Holds statements until nobody uses the tables. Returns since when.
-async fn hold(gate: &Gate) -> Result<Instant, String> {
-    let open = |count: usize| format!("{count} sessions have open transactions or statements that use the tables");
+/// Holds statements until nobody uses the tables. Returns since when; or why not, and whether any were held.
+async fn hold(gate: &Gate) -> Result<Instant, (String, bool)> {
+    let open = |count: usize| format!("waiting for {count} open transactions or statements that use the tables");
     // Whoever takes long would have all others wait for nothing.
     let mark = gate.mark();
     let begun = Instant::now();
     while gate.inside_before(mark) > 0 {
         if begun.elapsed() > LONG {
-            return Err(open(gate.inside_before(mark)));
+            return Err((open(gate.inside_before(mark)), false));
         }
         tokio::time::sleep(PAUSE).await;
     }
@@ -205,14 +211,14 @@ async fn hold(gate: &Gate) -> Result<Instant, String> {
     let mark = gate.mark();
     while gate.inside() > 0 || held.elapsed() < SOFT && gate.open_before(mark) > 0 {
         if held.elapsed() > HOLD {
-            return Err(open(gate.inside()));
+            return Err((open(gate.inside()), true));
         }
         tokio::time::sleep(PAUSE).await;
     }
     gate.turn_to(Stage::Sealed);
     while gate.inside() > 0 {
         if held.elapsed() > HOLD + SOFT {
-            return Err(open(gate.inside()));
+            return Err((open(gate.inside()), true));
         }
         tokio::time::sleep(PAUSE).await;
     }

@@ -14,7 +14,7 @@ use weir_wire::error::codes;
 
 use crate::cutover::{Attempt, attempt, raise_floors, recover};
 use crate::mover::{Mover, Running};
-use crate::{Direction, checkpoints, engine, sequences, tables};
+use crate::{Direction, checkpoints, crash, engine, sequences, tables};
 
 /// Between two looks at the engine.
 const LOOK: Duration = Duration::from_millis(250);
@@ -75,6 +75,12 @@ pub(crate) async fn drive(mover: &Arc<Mover>, id: u64, running: &Running) {
         if let Ok(_turn) = mover.cutting.try_lock() {
             mover.settle_gate();
         }
+        let renaming = mover.sharding.catalog().move_by_id(id).is_some_and(|known| known.phase.is_renaming());
+        let stepped = match stepped {
+            // It has to be ended, whatever is in the way.
+            Err(Broken::Stuck(failure)) if renaming => Err(Broken::Again(failure)),
+            stepped => stepped,
+        };
         match stepped {
             Ok(()) => pause = BACKOFF.0,
             Err(Broken::Again(failure)) => {
@@ -113,7 +119,9 @@ async fn step(mover: &Arc<Mover>, known: &Move, running: &Running) -> Result<(),
     match known.phase {
         MovePhase::Prepare => {
             running.says("making the new tables");
+            crash::here("begun");
             tables::make(sharding, known).await?;
+            crash::here("made");
             to_phase(mover, id, MovePhase::Prepare, MovePhase::Copy).await
         }
         MovePhase::Copy | MovePhase::Follow => follow(mover, known, running, Direction::Forward).await,
@@ -122,12 +130,14 @@ async fn step(mover: &Arc<Mover>, known: &Move, running: &Running) -> Result<(),
         MovePhase::RenameBack => Ok(recover(mover, known, Direction::Back).await?),
         MovePhase::Finish => {
             running.says("dropping the old tables");
+            crash::here("finishing");
             tables::drop_all(sharding, known).await?;
             sequences::forget(sharding, known, Direction::Forward).await?;
             to_phase(mover, id, MovePhase::Finish, MovePhase::Finished).await
         }
         MovePhase::Cancel => {
             running.says("dropping the new tables");
+            crash::here("cancelling");
             tables::drop_all(sharding, known).await?;
             to_phase(mover, id, MovePhase::Cancel, MovePhase::Cancelled).await
         }
@@ -234,12 +244,15 @@ async fn watch(
             match attempt(mover, running, record, handle, direction).await? {
                 Attempt::Done => return Ok(()),
                 Attempt::Stopped(why) => return Err(Broken::Again(Failure::weir(codes::ER_UNKNOWN_ERROR, why))),
-                Attempt::NotNow(engine, why) => {
-                    tracing::info!(id, why, "a cutover is tried again later");
+                Attempt::NotNow(engine, why, held) => {
+                    tracing::info!(id, why, held, "a cutover is tried again later");
                     handle = *engine;
-                    running.says(format!("cutover again in {:?}: {why}", seen.pause));
-                    seen.next = Instant::now() + seen.pause;
-                    seen.pause = (seen.pause * 2).min(BACKOFF.1);
+                    running.says(format!("cutover again soon: {why}"));
+                    // What has held nobody up may be tried again at once.
+                    seen.next = Instant::now() + if held { seen.pause } else { BACKOFF.0 };
+                    if held {
+                        seen.pause = (seen.pause * 2).min(BACKOFF.1);
+                    }
                 }
             }
         }
@@ -248,6 +261,12 @@ async fn watch(
             copied = handle.wait_until_copied(), if !seen.copied => {
                 copied?;
                 seen.copied = true;
+                if let Ok(_turn) = mover.cutting.try_lock()
+                    && record.automatic
+                {
+                    mover.approach();
+                }
+                crash::here("copied");
                 to_phase(mover, id, MovePhase::Copy, MovePhase::Follow).await?;
             }
             // Cancel-safe: it says that there is something to look at.

@@ -13,6 +13,7 @@
 
 mod checkpoints;
 mod commands;
+mod crash;
 mod cutover;
 pub mod definition;
 mod drive;

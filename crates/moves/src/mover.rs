@@ -96,10 +96,14 @@ impl Mover {
     /// The gate is open again if no move waits for its cutover. To be called by who has the turn to cut over.
     pub(crate) fn settle_gate(&self) {
         let catalog = self.sharding.catalog();
+        if catalog.moves.iter().any(|known| known.phase.is_renaming()) {
+            // It has been broken off: who ends it opens the gate.
+            return;
+        }
         let waits = |known: &Move| match known.phase {
             MovePhase::Follow => known.automatic && !known.paused,
             MovePhase::Reverse => known.undo,
-            phase => phase.is_renaming(),
+            _ => false,
         };
         if !catalog.moves.iter().any(waits) {
             self.sharding.gate.turn_to(Stage::Open);

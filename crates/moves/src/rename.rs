@@ -13,6 +13,7 @@ use weir_shards::own::{OwnSession, name, number, quoted, text};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
+use crate::crash;
 use crate::Direction;
 use crate::cutover::PAUSE;
 
@@ -136,7 +137,10 @@ pub(crate) async fn everywhere(
     for (shard, task) in tasks {
         let ended = |_| Err(Failure::weir(codes::ER_SERVER_SHUTDOWN, "Weir is ending"));
         match task.await.unwrap_or_else(ended) {
-            Ok(()) => done.push(shard),
+            Ok(()) => {
+                crash::here("half-renamed");
+                done.push(shard);
+            }
             Err(failure) => match is_done(sharding, known, shard, direction).await {
                 Ok(true) => done.push(shard),
                 Ok(false) => failed = failed.or(Some(failure)),

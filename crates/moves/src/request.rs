@@ -163,7 +163,7 @@ pub(crate) async fn judge(sharding: &Arc<Sharding>, request: &Request) -> Result
     let mut moved = Vec::new();
     for ((object, table, _), to) in tables.iter().zip(placed) {
         if to.placement != table.placement {
-            movable(&catalog, object, table)?;
+            movable(&catalog, object, table, &to)?;
         }
         let shards = catalog.database(object.database.as_bytes()).map(|(_, found)| found.shards.clone()).unwrap_or_default();
         moved.push(MovedTable {
@@ -303,13 +303,13 @@ fn changed(
 }
 
 /// Whether a table is one that can move, by what the catalog says of it.
-fn movable(catalog: &Catalog, object: &Object, table: &Table) -> Result<(), Failure> {
+fn movable(catalog: &Catalog, object: &Object, table: &Table, to: &Placed) -> Result<(), Failure> {
     if table.triggers || catalog.triggers.iter().any(|(_, of)| of == object) {
         return Err(not_supported(format!(
             "Table '{object}' has triggers, which would run again for rows that are copied: DROP them, move the table, and CREATE them again"
         )));
     }
-    if table.unchecked.iter().any(|name| name == "PRIMARY") {
+    if table.unchecked.iter().chain(&to.unchecked).any(|name| name == "PRIMARY") {
         return Err(not_supported(format!(
             "The primary key of '{object}' is UNIQUE UNCHECKED: rows of several shards may have the same, and can't be told apart. Add the shard \
              key to it first"
