@@ -120,9 +120,10 @@ fn killed_once(shards: &mut Shards, clause: &str, order: &str) -> Result<(), Fai
     eventually(BOUND, "Weir answers again", || shards.app().is_ok())?;
     let mut session = shards.app()?;
     let mut last = String::new();
+    let goes_back = order == "UNDO";
     eventually(BOUND, "the move goes on", || {
         last = latest(&mut session, "phase").unwrap_or_default();
-        ["reverse", "undone", "finished", "cancelled"].contains(&last.as_str())
+        [if goes_back { "undone" } else { "reverse" }, "undone", "finished", "cancelled"].contains(&last.as_str())
     })?;
     let rows: Vec<mysql::Row> = session.query("WEIR SHOW MOVES")?;
     if last == "undone" || last == "cancelled" || rows.is_empty() {
