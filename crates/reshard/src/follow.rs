@@ -172,7 +172,13 @@ impl State {
                 self.offset = position;
                 self.pass(0);
             }
-            Event::Heartbeat => self.pass(0),
+            Event::Heartbeat => {
+                // It says where the log ends, all of which was sent.
+                if self.open.is_none() {
+                    self.offset = self.offset.max(u64::from(header.end));
+                }
+                self.pass(0);
+            }
             Event::Gtid(gtid) => {
                 // One that has had no end of its own has ended.
                 self.end(header, Branch::None);

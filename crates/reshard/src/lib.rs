@@ -50,7 +50,7 @@ mod visible;
 pub use checkpoint::{Checkpoint, Copied, SourceCheckpoint};
 pub use connector::Connector;
 pub use controls::{Controls, LagOf};
-pub use engine::{Engine, Handle};
+pub use engine::{Engine, Handle, positions};
 pub use error::{MoveError, Trouble};
 pub use placement::{CatalogPlacement, Fixed};
 pub use plan::{Later, Placed, Plan, RowPlacement, Site, TablePlan, key_of};
