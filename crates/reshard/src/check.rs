@@ -75,13 +75,33 @@ async fn columns(link: &mut Link, table: &TablePlan, site: &Site) -> Result<(), 
             table.name
         )));
     }
-    match wanted.eq(found) {
-        true => Ok(()),
-        false => Err(MoveError::refused(format!(
+    if !wanted.eq(found) {
+        return Err(MoveError::refused(format!(
             "Table {}.{} on server '{}' has other columns than Weir's catalog has: make the definitions the same",
             site.schema,
             table.name,
             link.server_name()
+        )));
+    }
+    kind(link, table, site).await
+}
+
+/// It is a table of rows, and not of their history, or a sequence.
+async fn kind(link: &mut Link, table: &TablePlan, site: &Site) -> Result<(), MoveError> {
+    let sql = format!(
+        "SELECT table_type FROM information_schema.tables WHERE table_schema={} AND table_name={}",
+        quoted(&site.schema),
+        quoted(&table.name)
+    );
+    let found = link.query_texts(&sql).await.map_err(source_error(link.shard))?;
+    match found.first().map(String::as_str) {
+        Some("BASE TABLE") => Ok(()),
+        other => Err(MoveError::refused(format!(
+            "{}.{} on server '{}' is of the kind {}, and only tables without a history can be moved: DROP SYSTEM VERSIONING, or use a dump",
+            site.schema,
+            table.name,
+            link.server_name(),
+            other.unwrap_or("unknown")
         ))),
     }
 }

@@ -5,7 +5,7 @@
 
 use weir_sql::{LexMode, Lexer, TokenKind};
 
-use crate::binlog::Watched;
+use weir_wire::binlog::Watched;
 
 /// What a statement does to a followed table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
