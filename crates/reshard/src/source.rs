@@ -60,6 +60,10 @@ pub(crate) struct SourceTable {
     /// Its place in the plan.
     pub(crate) table: usize,
     pub(crate) site: Site,
+    /// The key's index, quoted.
+    pub(crate) index: String,
+    /// Bytes of a row, on average.
+    pub(crate) average: u64,
     pub(crate) copied: Copied,
 }
 

@@ -9,7 +9,7 @@ use weir_catalog::ShardId;
 
 use crate::MoveError;
 use crate::check;
-use crate::checkpoint::{Checkpoint, Copied, SourceCheckpoint, table_name};
+use crate::checkpoint::{Checkpoint, SourceCheckpoint, table_name};
 use crate::connector::Connector;
 use crate::controls::Controls;
 use crate::copy::Pace;
@@ -120,12 +120,12 @@ async fn part(shared: &Arc<Shared>, shard: ShardId, asked: Asked) -> Result<Part
     for (nth, table) in shared.plan.tables.iter().enumerate() {
         let Some(site) = table.sources.iter().find(|site| site.shard == shard) else { continue };
         let copied = checkpoint.tables.get(&table_name(&site.schema, &table.name)).cloned().unwrap_or_default();
-        if copied != Copied::All {
-            estimated += check::estimate(&mut link, table, site).await?;
-        }
+        let (rows, average) = check::estimate(&mut link, table, site).await?;
+        estimated += rows;
+        let index = check::index(&mut link, table, site).await?;
         watched.push(Watched { schema: site.schema.clone(), table: table.name.clone() });
         forms.push(shared.tables[nth].form.clone());
-        tables.push(SourceTable { table: nth, site: site.clone(), copied });
+        tables.push(SourceTable { table: nth, site: site.clone(), index, average, copied });
     }
     counters.rows.store(checkpoint.rows, std::sync::atomic::Ordering::Relaxed);
     counters.estimated.store(estimated, std::sync::atomic::Ordering::Relaxed);
