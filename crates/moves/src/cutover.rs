@@ -135,7 +135,7 @@ pub(crate) async fn conclude(mover: &Arc<Mover>, known: &Move, direction: Direct
     if direction == Direction::Forward {
         let plan = engine::plan(sharding, known, Direction::Back)?;
         let shards = engine::sources(known, Direction::Back);
-        let positions = weir_reshard::positions_of(&sharding.own, &shards).await.map_err(Failure::from)?;
+        let positions = weir_reshard::positions(&sharding.own, &shards).await.map_err(Failure::from)?;
         let checkpoint = Checkpoint::following(&plan, &positions);
         checkpoints::keep(sharding, known, Direction::Back, &checkpoint).await?;
     }

@@ -2,6 +2,8 @@
 //!
 //! What must always hold: nothing is changed here, and what can't be moved without loss is refused, with the way out.
 
+use std::collections::BTreeMap;
+
 use weir_catalog::ShardId;
 use weir_shards::own::quoted;
 
@@ -75,13 +77,33 @@ async fn columns(link: &mut Link, table: &TablePlan, site: &Site) -> Result<(), 
             table.name
         )));
     }
-    match wanted.eq(found) {
-        true => Ok(()),
-        false => Err(MoveError::refused(format!(
+    if !wanted.eq(found) {
+        return Err(MoveError::refused(format!(
             "Table {}.{} on server '{}' has other columns than Weir's catalog has: make the definitions the same",
             site.schema,
             table.name,
             link.server_name()
+        )));
+    }
+    kind(link, table, site).await
+}
+
+/// It is a table of rows, and not of their history, or a sequence.
+async fn kind(link: &mut Link, table: &TablePlan, site: &Site) -> Result<(), MoveError> {
+    let sql = format!(
+        "SELECT table_type FROM information_schema.tables WHERE table_schema={} AND table_name={}",
+        quoted(&site.schema),
+        quoted(&table.name)
+    );
+    let found = link.query_texts(&sql).await.map_err(source_error(link.shard))?;
+    match found.first().map(String::as_str) {
+        Some("BASE TABLE") => Ok(()),
+        other => Err(MoveError::refused(format!(
+            "{}.{} on server '{}' is of the kind {}, and only tables without a history can be moved: DROP SYSTEM VERSIONING, or use a dump",
+            site.schema,
+            table.name,
+            link.server_name(),
+            other.unwrap_or("unknown")
         ))),
     }
 }
@@ -106,17 +128,49 @@ async fn cascades(link: &mut Link, table: &TablePlan, site: &Site) -> Result<(),
     }
 }
 
-/// The rows of a table, as the server estimates.
-pub(crate) async fn estimate(link: &mut Link, table: &TablePlan, site: &Site) -> Result<u64, MoveError> {
+/// The name, quoted, of the index over the key by which rows are copied.
+///
+/// # Errors
+/// When there is none.
+pub(crate) async fn index(link: &mut Link, table: &TablePlan, site: &Site) -> Result<String, MoveError> {
+    let sql = format!(
+        "SELECT index_name, column_name FROM information_schema.statistics WHERE table_schema={} AND table_name={} AND non_unique=0 \
+         AND sub_part IS NULL ORDER BY index_name, seq_in_index",
+        quoted(&site.schema),
+        quoted(&table.name)
+    );
+    let mut indexes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for row in link.query(&sql).await.map_err(source_error(link.shard))? {
+        let mut cells = row.into_iter().map(|cell| String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned());
+        if let (Some(index), Some(column)) = (cells.next(), cells.next()) {
+            indexes.entry(index).or_default().push(column.to_lowercase());
+        }
+    }
+    let name = |place: &usize| table.columns.get(*place).map(|column| column.name.to_lowercase());
+    let key: Option<Vec<String>> = table.key.iter().map(name).collect();
+    let found = indexes.into_iter().find(|(_, columns)| key.as_ref() == Some(columns));
+    found.map(|(name, _)| crate::form::quoted(&name)).ok_or_else(|| {
+        MoveError::refused(format!(
+            "Table {}.{} on server '{}' has no unique index over the key by which its rows are moved",
+            site.schema,
+            table.name,
+            link.server_name()
+        ))
+    })
+}
+
+/// The rows of a table, and the bytes of one, as the server estimates.
+pub(crate) async fn estimate(link: &mut Link, table: &TablePlan, site: &Site) -> Result<(u64, u64), MoveError> {
     let failed = source_error(link.shard);
     if !link.mariadb {
         link.run(b"SET SESSION information_schema_stats_expiry=0").await.map_err(&failed)?;
     }
     let sql = format!(
-        "SELECT table_rows FROM information_schema.tables WHERE table_schema={} AND table_name={}",
+        "SELECT table_rows, avg_row_length FROM information_schema.tables WHERE table_schema={} AND table_name={}",
         quoted(&site.schema),
         quoted(&table.name)
     );
     let row = link.query_texts(&sql).await.map_err(&failed)?;
-    Ok(row.first().and_then(|rows| rows.parse().ok()).unwrap_or(0))
+    let number = |at: usize| row.get(at).and_then(|text| text.parse().ok()).unwrap_or(0);
+    Ok((number(0), number(1)))
 }

@@ -23,6 +23,9 @@ pub struct Checkpoint {
 pub struct SourceCheckpoint {
     /// All before it was applied.
     pub position: Position,
+    /// How many rows were copied.
+    #[serde(default)]
+    pub rows: u64,
     /// How far its tables are copied, by name (`schema.table`).
     pub tables: BTreeMap<String, Copied>,
 }
@@ -48,7 +51,7 @@ impl Checkpoint {
                 let here = table.sources.iter().filter(|site| site.shard == *shard);
                 here.map(|site| (table_name(&site.schema, &table.name), Copied::All))
             });
-            (*shard, SourceCheckpoint { position: position.clone(), tables: tables.collect() })
+            (*shard, SourceCheckpoint { position: position.clone(), rows: 0, tables: tables.collect() })
         });
         Checkpoint { sources: sources.collect() }
     }

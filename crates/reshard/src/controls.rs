@@ -21,6 +21,8 @@ pub struct Controls {
     threads: AtomicU64,
     /// Milliseconds that a chunk should take.
     chunk: AtomicU64,
+    /// Most rows of a chunk.
+    rows: AtomicU64,
     lag: Mutex<Option<(LagOf, Duration)>>,
     changed: Notify,
 }
@@ -32,6 +34,7 @@ impl Default for Controls {
             rate: AtomicU64::new(0),
             threads: AtomicU64::new(0),
             chunk: AtomicU64::new(50),
+            rows: AtomicU64::new(20_000),
             lag: Mutex::new(None),
             changed: Notify::new(),
         }
@@ -96,6 +99,17 @@ impl Controls {
     /// How long the reading and writing of one chunk should take: it is made larger or smaller accordingly.
     pub fn set_chunk_time(&self, time: Duration) {
         self.chunk.store(u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1), Relaxed);
+    }
+
+    /// Bounds the rows of a chunk, however little time they take. A long chunk holds up what follows the source's changes.
+    pub fn set_most_rows_per_chunk(&self, rows: u64) {
+        self.rows.store(rows.max(1), Relaxed);
+    }
+
+    /// The most rows of a chunk, also by the rate: four of them make a second.
+    pub(crate) fn most_rows_per_chunk(&self) -> u64 {
+        let most = self.rows.load(Relaxed);
+        self.rate().map_or(most, |rate| most.min((rate / 4).max(1)))
     }
 
     pub(crate) fn chunk_time(&self) -> Duration {

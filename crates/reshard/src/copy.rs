@@ -14,10 +14,8 @@ use crate::source::Source;
 use crate::target::{SectionError, threads_running};
 use crate::transfer::{Transferred, transfer};
 
-/// Rows of a first chunk, and the most and least of any.
+/// Rows of a first chunk.
 const FIRST: u64 = 500;
-const LEAST: u64 = 10;
-const MOST: u64 = 20_000;
 /// A chunk has no more bytes than these, as far as rows are alike.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 /// How often a chunk is tried that meets locks.
@@ -44,16 +42,20 @@ impl Pace {
         (!controls.is_paused() && !self.busy).then_some(self.next)
     }
 
+    /// A table begins whose rows have so many bytes on average.
+    fn begin(&mut self, average: u64) {
+        self.rows = FIRST.min(MOST_BYTES / average.max(1)).max(1);
+    }
+
     /// A chunk has taken this time.
     fn note(&mut self, done: &Transferred, wanted: u64, time: Duration, controls: &Controls) {
         let factor = controls.chunk_time().as_secs_f64() / time.as_secs_f64().max(1e-6);
         if done.rows == wanted {
-            self.rows = (self.rows as f64 * factor.clamp(0.25, 2.0)) as u64;
+            self.rows = (wanted as f64 * factor.clamp(0.25, 2.0)) as u64;
         }
         let each = done.bytes.checked_div(done.rows).unwrap_or(1).max(1);
-        self.rows = self.rows.min(MOST_BYTES / each).clamp(LEAST, MOST);
+        self.rows = self.rows.min(MOST_BYTES / each).max(1);
         if let Some(rate) = controls.rate() {
-            self.rows = self.rows.min((rate / 4).max(1));
             let begun = Instant::now().checked_sub(time).unwrap_or(self.next);
             self.next = begun + Duration::from_secs_f64(done.rows as f64 / rate as f64);
         } else {
@@ -74,10 +76,10 @@ impl Source {
     /// What ends the move.
     pub(crate) async fn copy(&mut self, nth: usize) -> Result<(), MoveError> {
         let begun = Instant::now();
-        let wanted = match self.shared.controls.rate() {
-            Some(rate) => self.pace.rows.min((rate / 4).max(1)),
-            None => self.pace.rows,
-        };
+        if self.tables[nth].copied == Copied::Nothing {
+            self.pace.begin(self.tables[nth].average);
+        }
+        let wanted = self.pace.rows.min(self.shared.controls.most_rows_per_chunk());
         let mut tries = 0;
         let done = loop {
             match self.copy_once(nth, wanted).await {
@@ -104,6 +106,7 @@ impl Source {
         let (table, common) = (&self.shared.plan.tables[here.table], &self.shared.tables[here.table]);
         let form = &*common.form;
         let mut sql = form.query(&here.site).into_bytes();
+        sql.extend_from_slice(format!(" FORCE INDEX ({})", here.index).as_bytes());
         if let Copied::UpTo(last) = &here.copied {
             sql.extend_from_slice(b" WHERE ");
             put_beyond(&mut sql, &form.key_names, last, Beyond::After);

@@ -73,6 +73,21 @@ impl Engine {
     }
 }
 
+/// Where the binary logs of these shards end now: for a [`Checkpoint`] of an engine that is not there yet.
+///
+/// # Errors
+/// When one can't be asked, or followed.
+pub async fn positions(connector: &dyn Connector, shards: &[ShardId]) -> Result<Positions, MoveError> {
+    let mut positions = Positions::new();
+    for shard in shards {
+        let failed = source_error(*shard);
+        let mut link = Link::open(connector, *shard).await.map_err(&failed)?;
+        let facts = Facts::ask(&mut link).await?;
+        positions.insert(*shard, facts.position(&mut link).await.map_err(&failed)?);
+    }
+    Ok(positions)
+}
+
 /// Runs the tasks until one fails, or all sources' have been stopped.
 async fn run(parts: Vec<Part>) -> Result<(), MoveError> {
     let mut sources = JoinSet::new();
@@ -212,19 +227,4 @@ impl Drop for Handle {
     fn drop(&mut self) {
         self.running.abort();
     }
-}
-
-/// Where the binary logs of these shards end now, without an engine.
-///
-/// # Errors
-/// When a shard can't be asked, or its binary log can't be followed.
-pub async fn positions_of(connector: &dyn Connector, shards: &[ShardId]) -> Result<Positions, MoveError> {
-    let mut positions = Positions::new();
-    for shard in shards {
-        let failed = source_error(*shard);
-        let mut link = Link::open(connector, *shard).await.map_err(&failed)?;
-        let facts = Facts::ask(&mut link).await?;
-        positions.insert(*shard, facts.position(&mut link).await.map_err(&failed)?);
-    }
-    Ok(positions)
 }

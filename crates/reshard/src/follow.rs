@@ -10,13 +10,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use weir_catalog::ShardId;
 use weir_wire::Failure;
 
-use crate::binlog::{BinlogError, Decoder, Event, Gtid, Header, Rows, Watched, Xid};
 use crate::definition::{Touch, touches};
 use crate::form::Form;
 use crate::keylog::KeyLog;
 use crate::link::Link;
 use crate::position::Position;
 use crate::{MoveError, Trouble};
+use weir_wire::binlog::{BinlogError, Decoder, Event, Gtid, Header, Rows, Watched, Xid};
 
 /// Groups that wait to be applied.
 const GROUPS: usize = 512;
@@ -172,7 +172,13 @@ impl State {
                 self.offset = position;
                 self.pass(0);
             }
-            Event::Heartbeat => self.pass(0),
+            Event::Heartbeat => {
+                // It says where the log ends, all of which was sent.
+                if self.open.is_none() {
+                    self.offset = self.offset.max(u64::from(header.end));
+                }
+                self.pass(0);
+            }
             Event::Gtid(gtid) => {
                 // One that has had no end of its own has ended.
                 self.end(header, Branch::None);
@@ -241,7 +247,7 @@ impl State {
                     key.push(b',');
                 }
                 let value = value.ok_or(Stop::Unreadable(BinlogError::Malformed("NULL in a key")))?;
-                crate::binlog::put(&mut key, column, field, value).map_err(Stop::Unreadable)?;
+                crate::logged::put(&mut key, column, field, value).map_err(Stop::Unreadable)?;
             }
             keys.push(table, &key).map_err(Stop::NoRoom)
         })
@@ -336,7 +342,7 @@ fn other_server(shard: ShardId) -> MoveError {
 fn settings(followed: &Followed) -> Vec<String> {
     let checksum = if followed.checksums { "CRC32" } else { "NONE" };
     // Nanoseconds.
-    let heartbeat = 2_000_000_000_u64;
+    let heartbeat = 250_000_000_u64;
     vec![
         format!("SET @master_binlog_checksum='{checksum}', @source_binlog_checksum='{checksum}'"),
         format!("SET @master_heartbeat_period={heartbeat}, @source_heartbeat_period={heartbeat}"),
@@ -364,7 +370,7 @@ fn dump_gtids(gtids: &str, server_id: u32) -> Option<Vec<u8>> {
     set.extend_from_slice(&(sources.len() as u64).to_le_bytes());
     for source in sources {
         let mut parts = source.split(':');
-        let uuid = crate::binlog::unhex(&parts.next()?.replace('-', "")).filter(|uuid| uuid.len() == 16)?;
+        let uuid = weir_wire::binlog::unhex(&parts.next()?.replace('-', "")).filter(|uuid| uuid.len() == 16)?;
         set.extend_from_slice(&uuid);
         let intervals: Vec<&str> = parts.collect();
         set.extend_from_slice(&(intervals.len() as u64).to_le_bytes());

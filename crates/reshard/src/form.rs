@@ -214,13 +214,13 @@ impl Literals {
 }
 
 /// The fields of a row's packet.
-pub(crate) fn fields<'r>(packet: &'r [u8], into: &mut Vec<Option<&'r [u8]>>) -> Result<(), Failure> {
-    into.clear();
+pub(crate) fn fields(packet: &[u8]) -> Result<Vec<Option<&[u8]>>, Failure> {
+    let mut fields = Vec::with_capacity(16);
     let mut r = Reader::new(packet);
     while !r.is_empty() {
-        into.push(r.cell("row").map_err(malformed)?);
+        fields.push(r.cell("row").map_err(malformed)?);
     }
-    Ok(())
+    Ok(fields)
 }
 
 /// The checksum of a row: 64 bits of a hash over all its values and which of them are NULL. Bytes enter as digits, so that values

@@ -7,7 +7,7 @@ use weir_catalog::Column;
 
 /// What the values of a key's column are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeyColumn {
+pub(crate) enum KeyColumn {
     /// An integer.
     Integer {
         /// It has no sign.
@@ -35,7 +35,7 @@ pub enum KeyColumn {
 
 impl KeyColumn {
     /// The kind of a column; `None` if it can't be part of a key by which rows are moved.
-    pub fn of(column: &Column) -> Option<KeyColumn> {
+    pub(crate) fn of(column: &Column) -> Option<KeyColumn> {
         let kind = &column.kind;
         Some(match &*kind.base {
             "tinyint" | "smallint" | "mediumint" | "int" | "bigint" => KeyColumn::Integer { unsigned: kind.unsigned },

@@ -3,7 +3,7 @@
 //!
 //! A move has sources and targets, which are tables of a name and a definition on shards, and a function from a row to its targets. What
 //! must always hold:
-//! - From events of the binary log come only the keys of changed rows ([`binlog`]). Those rows are read anew from the source, once the
+//! - From events of the binary log come only the keys of changed rows ([`weir_wire::binlog`]). Those rows are read anew from the source, once the
 //!   change is visible there, and take the place of what the targets have under these keys. So copying and following are one way, and
 //!   applying a change again does no harm.
 //! - Of one source, one task copies chunks and applies changes, one after the other. A chunk that is stale when it is written is
@@ -16,11 +16,10 @@
 //! * [`Plan`], [`RowPlacement`]: what is moved; [`CatalogPlacement`]: by a placement of the catalog.
 //! * [`Engine`], [`Handle`]: the work; `check` refuses what can't be moved; `source` is a source's task, `copy`, `apply` its two halves.
 //! * `follow`: reads a binary log and collects the keys of each transaction; `visible`: when its changes can be read.
-//! * `verify`: compares both sides. `link`, `target`: connections. `form`, `key`: values as SQL.
+//! * `verify`: compares both sides. `link`, `target`: connections. `form`, `key`, `logged`: values as SQL.
 #![forbid(unsafe_code)]
 
 mod apply;
-pub mod binlog;
 mod check;
 mod checkpoint;
 mod connector;
@@ -35,6 +34,7 @@ mod form;
 mod key;
 mod keylog;
 mod link;
+mod logged;
 mod placement;
 mod plan;
 mod position;
@@ -50,7 +50,7 @@ mod visible;
 pub use checkpoint::{Checkpoint, Copied, SourceCheckpoint};
 pub use connector::Connector;
 pub use controls::{Controls, LagOf};
-pub use engine::{Engine, Handle, positions_of};
+pub use engine::{Engine, Handle, positions};
 pub use error::{MoveError, Trouble};
 pub use placement::{CatalogPlacement, Fixed};
 pub use plan::{Later, Placed, Plan, RowPlacement, Site, TablePlan, key_of};

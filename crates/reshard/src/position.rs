@@ -30,8 +30,8 @@ pub type Positions = BTreeMap<ShardId, Position>;
 impl Position {
     /// Whether it is not before another.
     pub fn reaches(&self, other: &Position, mariadb: bool) -> bool {
-        if self.server == other.server {
-            return self.compare_files(&other.file, other.offset) != Ordering::Less;
+        if self.server == other.server && self.compare_files(&other.file, other.offset) != Ordering::Less {
+            return true;
         }
         let (own, theirs) = (Gtids::parse(mariadb, &self.gtids), Gtids::parse(mariadb, &other.gtids));
         matches!((own, theirs), (Ok(own), Ok(theirs)) if !other.gtids.is_empty() && own.covers(&theirs))
@@ -55,5 +55,32 @@ impl fmt::Display for Position {
             write!(f, " ({})", self.gtids.replace('\n', ""))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn position(server: &str, file: &str, offset: u64, gtids: &str) -> Position {
+        Position { server: server.to_owned(), file: file.to_owned(), offset, gtids: gtids.to_owned() }
+    }
+
+    #[test]
+    fn a_position_is_reached_by_files_of_its_server_or_by_gtids() {
+        let wanted = position("a", "bin.000009", 500, "0-1-20");
+        for (reached, other) in [
+            (true, position("a", "bin.000009", 500, "")),
+            (true, position("a", "bin.000010", 4, "")),
+            (false, position("a", "bin.000009", 499, "0-1-19")),
+            (true, position("a", "bin.000009", 499, "0-2-20")),
+            (true, position("b", "other.000001", 4, "0-2-21,1-1-1")),
+            (false, position("b", "other.000011", 4, "0-2-19")),
+            (false, position("b", "other.000011", 4, "")),
+        ] {
+            assert_eq!(other.reaches(&wanted, true), reached, "{other}");
+        }
+        let without = position("a", "bin.000002", 5, "");
+        assert!(!position("b", "bin.000003", 5, "0-1-1").reaches(&without, true), "there is nothing to compare");
     }
 }

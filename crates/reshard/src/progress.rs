@@ -40,7 +40,7 @@ impl Phase {
 pub struct Progress {
     /// What it does.
     pub phase: Phase,
-    /// Rows that were copied, by this engine and those before it that it goes on from (as far as these are known).
+    /// Rows that were copied, by this engine and those before it that it goes on from.
     pub rows_copied: u64,
     /// Rows that there are to copy in all, as the sources estimate.
     pub rows_estimated: u64,

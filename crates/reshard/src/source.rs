@@ -14,7 +14,6 @@ use weir_catalog::ShardId;
 
 use crate::MoveError;
 use crate::Trouble;
-use crate::binlog::Xid;
 use crate::checkpoint::{Copied, SourceCheckpoint, table_name};
 use crate::copy::Pace;
 use crate::facts::{Facts, gtids_of};
@@ -26,6 +25,7 @@ use crate::progress::Counters;
 use crate::shared::Shared;
 use crate::target::Targets;
 use crate::visible::prepared;
+use weir_wire::binlog::Xid;
 
 /// The longest wait for transactions that were prepared before the move began.
 const PREPARED_END: Duration = Duration::from_secs(60);
@@ -60,6 +60,10 @@ pub(crate) struct SourceTable {
     /// Its place in the plan.
     pub(crate) table: usize,
     pub(crate) site: Site,
+    /// The key's index, quoted.
+    pub(crate) index: String,
+    /// Bytes of a row, on average.
+    pub(crate) average: u64,
     pub(crate) copied: Copied,
 }
 
@@ -223,9 +227,9 @@ impl Source {
         let position = oldest.cloned().unwrap_or(own);
         let name = |table: &SourceTable| table_name(&table.site.schema, &self.shared.plan.tables[table.table].name);
         let tables = self.tables.iter().map(|table| (name(table), table.copied.clone())).collect();
-        let shard = self.shard;
+        let (shard, rows) = (self.shard, self.counters.rows.load(Relaxed));
         self.shared.checkpoint.send_modify(|all| {
-            all.sources.insert(shard, SourceCheckpoint { position, tables });
+            all.sources.insert(shard, SourceCheckpoint { position, rows, tables });
         });
     }
 }

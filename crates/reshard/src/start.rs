@@ -8,9 +8,8 @@ use tokio::sync::watch;
 use weir_catalog::ShardId;
 
 use crate::MoveError;
-use crate::binlog::Watched;
 use crate::check;
-use crate::checkpoint::{Checkpoint, Copied, SourceCheckpoint, table_name};
+use crate::checkpoint::{Checkpoint, SourceCheckpoint, table_name};
 use crate::connector::Connector;
 use crate::controls::Controls;
 use crate::copy::Pace;
@@ -24,6 +23,7 @@ use crate::progress::Counters;
 use crate::shared::{Shared, SharedTable};
 use crate::source::{Source, SourceTable};
 use crate::target::Targets;
+use weir_wire::binlog::Watched;
 
 /// What an engine runs.
 pub(crate) struct Setup {
@@ -70,7 +70,7 @@ pub(crate) async fn set_up(
             Some(known) => known,
             None => {
                 let position = facts.position(&mut link).await.map_err(source_error(shard))?;
-                SourceCheckpoint { position, tables: BTreeMap::new() }
+                SourceCheckpoint { position, rows: 0, tables: BTreeMap::new() }
             }
         };
         asked.insert(shard, Asked { link, facts, checkpoint });
@@ -120,13 +120,14 @@ async fn part(shared: &Arc<Shared>, shard: ShardId, asked: Asked) -> Result<Part
     for (nth, table) in shared.plan.tables.iter().enumerate() {
         let Some(site) = table.sources.iter().find(|site| site.shard == shard) else { continue };
         let copied = checkpoint.tables.get(&table_name(&site.schema, &table.name)).cloned().unwrap_or_default();
-        if copied != Copied::All {
-            estimated += check::estimate(&mut link, table, site).await?;
-        }
+        let (rows, average) = check::estimate(&mut link, table, site).await?;
+        estimated += rows;
+        let index = check::index(&mut link, table, site).await?;
         watched.push(Watched { schema: site.schema.clone(), table: table.name.clone() });
         forms.push(shared.tables[nth].form.clone());
-        tables.push(SourceTable { table: nth, site: site.clone(), copied });
+        tables.push(SourceTable { table: nth, site: site.clone(), index, average, copied });
     }
+    counters.rows.store(checkpoint.rows, std::sync::atomic::Ordering::Relaxed);
     counters.estimated.store(estimated, std::sync::atomic::Ordering::Relaxed);
     let followed = Followed { shard, watched, forms, ignore_case: facts.ignore_case, checksums: facts.checksums };
     let stream = Link::open(&*shared.connector, shard).await.map_err(source_error(shard))?;

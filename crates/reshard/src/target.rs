@@ -84,6 +84,8 @@ impl Targets {
             let mut link = Link::open(connector, *shard).await.map_err(failed)?;
             // Rows that are not there are not locked: tasks do not wait for each other.
             link.run(b"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED").await.map_err(failed)?;
+            // Two tasks that wait for each other on two servers are told by nothing else.
+            link.run(b"SET SESSION innodb_lock_wait_timeout=2").await.map_err(failed)?;
             if link.mariadb {
                 link.run(b"SET SESSION check_constraint_checks=0").await.map_err(failed)?;
             }

@@ -2,11 +2,9 @@
 //!
 //! What must always hold: no more is in memory than what waits for a target, and one row.
 
-use weir_exec::read::Column;
-
 use crate::MoveError;
 use crate::Trouble;
-use crate::form::{Form, fields};
+use crate::form::{Form, Literals, fields};
 use crate::link::Link;
 use crate::plan::TablePlan;
 use crate::shared::Shared;
@@ -21,7 +19,8 @@ pub(crate) struct Transferred {
     pub(crate) last: Vec<String>,
 }
 
-/// Reads the rows of a query of [`Form::query`], and puts each to the targets that it belongs to. `defer`: as in [`Targets::put`].
+/// Reads the rows of a query of [`Form::query`], and puts each to the targets that it belongs to. `defer`: as in [`Targets::put`]. After an
+/// error of a target, or of a server that answers, the connection can be used again.
 pub(crate) async fn transfer(
     link: &mut Link,
     sql: &[u8],
@@ -33,28 +32,53 @@ pub(crate) async fn transfer(
     let shard = link.shard;
     let failed = |failure| SectionError::Source(shard, failure);
     link.send(sql).await.map_err(failed)?;
-    let columns: Vec<Column> = link.columns().await.map_err(failed)?;
-    let literals = form.literals(&columns);
+    let columns = link.columns().await.map_err(failed)?;
+    let mut carrier = Carrier { literals: form.literals(&columns), table, form, shared, text: Vec::new() };
     let mut done = Transferred::default();
-    let mut text = Vec::new();
+    let mut outcome = Ok(());
     while let Some(packet) = link.next_row().await.map_err(failed)? {
-        let mut row = Vec::with_capacity(columns.len());
-        fields(packet, &mut row).map_err(failed)?;
-        text.clear();
-        let warnings = literals.put(&row, &mut text).map_err(failed)?;
-        let place = shared.place(table, &form.placing(&row)).await?;
+        // What is left of the result is read, too.
+        if outcome.is_ok() {
+            outcome = carrier.row(packet, targets, defer, &mut done).await;
+        }
+    }
+    outcome.map(|()| done)
+}
+
+/// What takes rows of one result to targets.
+struct Carrier<'p> {
+    literals: Literals,
+    table: &'p TablePlan,
+    form: &'p Form,
+    shared: &'p Shared,
+    text: Vec<u8>,
+}
+
+impl Carrier<'_> {
+    async fn row(
+        &mut self,
+        packet: &[u8],
+        targets: &mut Targets,
+        defer: usize,
+        done: &mut Transferred,
+    ) -> Result<(), SectionError> {
+        let strange = |failure| SectionError::Stop(MoveError { failure, ..MoveError::internal("") });
+        let row = fields(packet).map_err(strange)?;
+        self.text.clear();
+        let warnings = self.literals.put(&row, &mut self.text).map_err(strange)?;
+        let place = self.shared.place(self.table, &self.form.placing(&row)).await?;
         let places = targets.on(place);
         if places.is_empty() {
-            return Err(no_target(table).into());
+            return Err(no_target(self.table).into());
         }
         for at in places {
-            targets.put(at, &text, warnings, defer).await?;
+            targets.put(at, &self.text, warnings, defer).await?;
         }
         done.rows += 1;
-        done.bytes += text.len() as u64;
-        done.last = form.key_of(&row);
+        done.bytes += self.text.len() as u64;
+        done.last = self.form.key_of(&row);
+        Ok(())
     }
-    Ok(done)
 }
 
 fn no_target(table: &TablePlan) -> MoveError {

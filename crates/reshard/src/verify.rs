@@ -18,10 +18,9 @@ use crate::plan::{Placed, Site, TablePlan};
 use crate::shared::Shared;
 use crate::{Handle, MoveError};
 
-/// Rows of a first chunk, and the least and most of any.
+/// Rows of a first chunk, and the least of any that takes too long.
 const FIRST: u64 = 1_000;
 const LEAST: u64 = 50;
-const MOST: u64 = 10_000;
 /// How often a row has to be found different.
 const CERTAIN: u32 = 3;
 /// How often rows are looked at that change all the time.
@@ -148,12 +147,13 @@ impl Comparing<'_> {
         form: &Form,
         from: Option<&Vec<String>>,
     ) -> Result<Option<Vec<String>>, MoveError> {
+        let rows = self.rows.min(self.shared.controls.most_rows_per_chunk());
         for site in &table.sources {
             let mut sql = form.keys(site).into_bytes();
             put_range(&mut sql, form, from, None);
-            sql.extend_from_slice(format!(" ORDER BY {} LIMIT 1 OFFSET {}", form.order(), self.rows - 1).as_bytes());
-            let rows = ask(&mut self.sources, site.shard, &sql, MoveError::of_source).await?;
-            if let Some(row) = rows.first() {
+            sql.extend_from_slice(format!(" ORDER BY {} LIMIT 1 OFFSET {}", form.order(), rows - 1).as_bytes());
+            let found = ask(&mut self.sources, site.shard, &sql, MoveError::of_source).await?;
+            if let Some(row) = found.first() {
                 return Ok(Some(form.key_alone(row)));
             }
         }
@@ -189,7 +189,8 @@ impl Comparing<'_> {
         self.found.chunks += 1;
         let time = begun.elapsed().as_secs_f64().max(1e-6);
         let factor = controls.chunk_time().as_secs_f64() / time;
-        self.rows = ((self.rows as f64 * factor.clamp(0.25, 2.0)) as u64).clamp(LEAST, MOST);
+        let wanted = self.rows.min(controls.most_rows_per_chunk()) as f64;
+        self.rows = ((wanted * factor.clamp(0.25, 2.0)) as u64).max(LEAST);
         if let Some(rate) = controls.rate() {
             let whole = Duration::from_secs_f64(here.0 as f64 / rate as f64);
             tokio::time::sleep(whole.saturating_sub(begun.elapsed())).await;

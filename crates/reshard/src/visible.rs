@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
-use crate::binlog::{Xid, unhex};
 use crate::facts::{Facts, Sight};
 use crate::link::Link;
 use crate::position::Position;
+use weir_wire::binlog::{Xid, unhex};
 
 /// The longest wait for a commit: a server that waits for its semi-synchronous replicas makes nothing visible.
 const PATIENCE: Duration = Duration::from_secs(60);

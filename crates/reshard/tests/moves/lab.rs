@@ -1,7 +1,7 @@
 //! Real servers of one kind as shards, each private to a test, and what a test does with them.
 
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ const PASSWORD: &str = "own";
 /// Servers, by shard.
 pub(crate) struct Lab {
     servers: Vec<Keeper>,
-    reach: Vec<Arc<Reach>>,
+    reach: Mutex<Vec<Arc<Reach>>>,
     pub(crate) runtime: tokio::runtime::Runtime,
     _dir: TempDir,
 }
@@ -39,7 +39,7 @@ struct Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        let _gone = self.server.lock().expect("no test panics with it").kill();
+        let _gone = self.server.lock().unwrap_or_else(PoisonError::into_inner).kill();
         drop(self.end.take());
         self.thread.take().map(JoinHandle::join);
     }
@@ -66,9 +66,14 @@ fn keep(installation: Installation, dir: std::path::PathBuf, spec: ServerSpec) -
 impl Lab {
     /// So many servers, with these options.
     pub(crate) fn new(flavor: Flavor, shards: usize, options: &[&str]) -> Lab {
+        Lab::with_bare(flavor, shards, 0, options)
+    }
+
+    /// The same, with some more that have neither databases nor accounts, as replicas begin.
+    pub(crate) fn with_bare(flavor: Flavor, shards: usize, bare: usize, options: &[&str]) -> Lab {
         let dir = tempfile::tempdir().expect("a directory");
         let installation = Installation::find(flavor, None).expect("the tests need both kinds of server (make deps)");
-        let started: Vec<_> = (0..shards)
+        let started: Vec<_> = (0..shards + bare)
             .map(|shard| {
                 let spec = ServerSpec {
                     die_with_parent: true,
@@ -82,7 +87,7 @@ impl Lab {
             started.into_iter().map(|one| one.recv_timeout(BOUND * 2).expect("it starts")).collect();
         let mut grants = own_grants(flavor);
         grants.extend(["REPLICATION SLAVE ON *.*", "INSERT, UPDATE, DELETE ON *.*"]);
-        for one in &servers {
+        for one in &servers[..shards] {
             let server = one.server.lock().expect("it is free");
             server.create_user("weir_own", PASSWORD, &grants, None).expect("an account");
             server.execute("CREATE DATABASE d").expect("a database");
@@ -91,12 +96,12 @@ impl Lab {
         let reach = servers.iter().map(|one| Arc::new(reach(&one.server.lock().expect("it is free")))).collect();
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
-        Lab { servers, reach, runtime, _dir: dir }
+        Lab { servers, reach: Mutex::new(reach), runtime, _dir: dir }
     }
 
     /// A server.
     pub(crate) fn with<T>(&self, shard: usize, what: impl FnOnce(&mut Server) -> T) -> T {
-        what(&mut self.servers[shard].server.lock().expect("it is free"))
+        what(&mut self.servers[shard].server.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A client's connection.
@@ -168,7 +173,13 @@ impl Lab {
 
     /// Where connections come from.
     pub(crate) fn connector(&self) -> Arc<dyn Connector> {
-        Arc::new(Reached(self.reach.clone()))
+        Arc::new(Reached(self.reach.lock().expect("it is free").clone()))
+    }
+
+    /// Another shard's server is this one's writer from now on.
+    pub(crate) fn replace(&self, shard: usize, by: usize) {
+        let mut reach = self.reach.lock().expect("it is free");
+        reach[shard] = reach[by].clone();
     }
 
     /// Starts an engine.

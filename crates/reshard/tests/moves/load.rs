@@ -109,7 +109,7 @@ impl Client {
                     [format!("UPDATE d.t SET n = n + 1 WHERE id = {id}"), format!("DELETE FROM d.t WHERE id = {id}")];
                 self.transaction(shard, &changes, false);
             }
-            9 => self.branch(at, n % 2 == 0),
+            9 => self.branch(at, n.is_multiple_of(2)),
             10 => self.move_row(at),
             _ => drop(self.run(shard, &format!("UPDATE d.t SET n = {n} WHERE id = {id}"))),
         }

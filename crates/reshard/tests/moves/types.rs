@@ -1,7 +1,7 @@
 //! Values and keys of every type arrive exactly, by copying and by following.
 
 use weir_local::Flavor;
-use weir_reshard::{Fixed, Plan};
+use weir_reshard::{Controls, Fixed, Plan, VerifySettings};
 
 use crate::lab::{ByRemainder, Lab};
 
@@ -126,30 +126,36 @@ const CASES: &[Case] = &[
 fn every_type(flavor: Flavor, options: &[&str]) {
     let lab = Lab::new(flavor, 2, options);
     let mut tables = Vec::new();
-    let settings = "SET sql_mode='ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO', time_zone='+00:00', NAMES utf8mb4"
-        .replace(", NAMES utf8mb4", "");
+    let settings = "SET sql_mode='ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO', time_zone='+00:00'";
     for case in CASES {
         let definition = format!("CREATE TABLE {} ({}) ENGINE=InnoDB", case.name, case.columns);
         for (shard, schema) in [(0, "d"), (0, "weir_move_1"), (1, "weir_move_1")] {
-            lab.run(shard, &[&settings, "SET NAMES utf8mb4", &format!("USE {schema}"), &definition]);
+            lab.run(shard, &[settings, "SET NAMES utf8mb4", &format!("USE {schema}"), &definition]);
         }
         let insert = format!("INSERT INTO d.{} VALUES {}", case.name, case.rows);
-        lab.run(0, &[&settings, "SET NAMES utf8mb4", &insert]);
+        lab.run(0, &[settings, "SET NAMES utf8mb4", &insert]);
         tables.push(lab.table_plan(case.name, &[0], &[0, 1], ByRemainder::new(0, &[0, 1])));
     }
     let plan = Plan { tables };
-    let handle = lab.start(&plan, None).expect("it starts");
+    // A chunk for each row: each value of a key is a bound.
+    let controls = Controls::default();
+    controls.set_most_rows_per_chunk(1);
+    let handle = lab.start_with(&plan, None, controls).expect("it starts");
     lab.copied(&handle);
     for case in CASES {
         lab.assert_equal(case.name, &[0], &[0, 1]);
     }
     for change in CASES.iter().flat_map(|case| case.changes) {
-        lab.run(0, &[&settings, "SET NAMES utf8mb4", "USE d", change]);
+        lab.run(0, &[settings, "SET NAMES utf8mb4", "USE d", change]);
     }
     lab.caught_up(&handle);
     for case in CASES {
         lab.assert_equal(case.name, &[0], &[0, 1]);
     }
+    let verified = lab.runtime.block_on(handle.verify(VerifySettings::default())).expect("it is compared");
+    assert_eq!(verified.differences, []);
+    let rows: usize = CASES.iter().map(|case| lab.rows("d", case.name, &[0]).len()).sum();
+    assert!(verified.rows == rows as u64 && verified.chunks >= rows as u64, "{verified:?}, {rows} rows");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::io::Read;
 
-use weir_wire::Reader;
+use crate::codec::Reader;
 
 use super::BinlogError;
 use super::event::{HEADER, u64_of};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use weir_wire::Reader;
+use crate::codec::Reader;
 
 use super::BinlogError;
 use super::event::{self, Event, HEADER, Header, types};

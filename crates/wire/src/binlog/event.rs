@@ -1,6 +1,6 @@
 //! What an event says.
 
-use weir_wire::{Malformed, Reader};
+use crate::codec::{Malformed, Reader};
 
 use super::BinlogError;
 use super::rows::Rows;
@@ -262,7 +262,8 @@ impl Xid {
     }
 }
 
-pub(crate) fn unhex(digits: &str) -> Option<Vec<u8>> {
+/// Bytes from hexadecimal digits; `None` if these are none.
+pub fn unhex(digits: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).map(|value| value as u8);
     let pairs = digits.as_bytes().chunks(2);
     pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?)).collect()

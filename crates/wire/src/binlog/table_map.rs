@@ -1,42 +1,55 @@
 //! The columns of a table, as the log has them.
 
-use weir_wire::Reader;
+use crate::codec::Reader;
 
 use super::BinlogError;
 
 /// Types of columns in the log. Source: MySQL, `enum_field_types`; MariaDB, the same.
-pub(crate) mod types {
-    pub(crate) const TINY: u8 = 1;
-    pub(crate) const SHORT: u8 = 2;
-    pub(crate) const LONG: u8 = 3;
-    pub(crate) const FLOAT: u8 = 4;
-    pub(crate) const DOUBLE: u8 = 5;
-    pub(crate) const NULL: u8 = 6;
-    pub(crate) const TIMESTAMP: u8 = 7;
-    pub(crate) const LONGLONG: u8 = 8;
-    pub(crate) const INT24: u8 = 9;
-    pub(crate) const DATE: u8 = 10;
-    pub(crate) const TIME: u8 = 11;
-    pub(crate) const DATETIME: u8 = 12;
-    pub(crate) const YEAR: u8 = 13;
-    pub(crate) const NEWDATE: u8 = 14;
-    pub(crate) const VARCHAR: u8 = 15;
-    pub(crate) const BIT: u8 = 16;
-    pub(crate) const TIMESTAMP2: u8 = 17;
-    pub(crate) const DATETIME2: u8 = 18;
-    pub(crate) const TIME2: u8 = 19;
-    pub(crate) const BLOB_COMPRESSED: u8 = 140;
-    pub(crate) const VARCHAR_COMPRESSED: u8 = 141;
-    pub(crate) const VECTOR: u8 = 242;
-    pub(crate) const JSON: u8 = 245;
-    pub(crate) const NEWDECIMAL: u8 = 246;
-    pub(crate) const ENUM: u8 = 247;
-    pub(crate) const SET: u8 = 248;
-    pub(crate) const TINY_BLOB: u8 = 249;
-    pub(crate) const BLOB: u8 = 252;
-    pub(crate) const VAR_STRING: u8 = 253;
-    pub(crate) const STRING: u8 = 254;
-    pub(crate) const GEOMETRY: u8 = 255;
+#[expect(missing_docs, reason = "the names are the servers' own")]
+pub mod types {
+    pub const TINY: u8 = 1;
+    pub const SHORT: u8 = 2;
+    pub const LONG: u8 = 3;
+    pub const FLOAT: u8 = 4;
+    pub const DOUBLE: u8 = 5;
+    pub const NULL: u8 = 6;
+    pub const TIMESTAMP: u8 = 7;
+    pub const LONGLONG: u8 = 8;
+    pub const INT24: u8 = 9;
+    pub const DATE: u8 = 10;
+    pub const TIME: u8 = 11;
+    pub const DATETIME: u8 = 12;
+    pub const YEAR: u8 = 13;
+    pub const NEWDATE: u8 = 14;
+    pub const VARCHAR: u8 = 15;
+    pub const BIT: u8 = 16;
+    pub const TIMESTAMP2: u8 = 17;
+    pub const DATETIME2: u8 = 18;
+    pub const TIME2: u8 = 19;
+    pub const BLOB_COMPRESSED: u8 = 140;
+    pub const VARCHAR_COMPRESSED: u8 = 141;
+    pub const VECTOR: u8 = 242;
+    pub const JSON: u8 = 245;
+    pub const NEWDECIMAL: u8 = 246;
+    pub const ENUM: u8 = 247;
+    pub const SET: u8 = 248;
+    pub const TINY_BLOB: u8 = 249;
+    pub const BLOB: u8 = 252;
+    pub const VAR_STRING: u8 = 253;
+    pub const STRING: u8 = 254;
+    pub const GEOMETRY: u8 = 255;
+}
+
+/// Digits per four bytes of a DECIMAL, and the bytes of fewer digits. Source: MySQL, `decimal.cc`.
+pub const DECIMAL_DIGITS: usize = 9;
+/// See [`DECIMAL_DIGITS`].
+pub const DECIMAL_BYTES: [usize; DECIMAL_DIGITS + 1] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
+
+/// The bytes of a DECIMAL of so many digits; `None` if there is no such one.
+fn decimal_size(precision: u8, scale: u8) -> Option<usize> {
+    let (whole, fraction) = (usize::from(precision.checked_sub(scale)?), usize::from(scale));
+    let bytes = |digits: usize| digits / DECIMAL_DIGITS * 4 + DECIMAL_BYTES[digits % DECIMAL_DIGITS];
+    Some(bytes(whole) + bytes(fraction))
 }
 
 /// A column: its type, and two bytes that say more, as its type needs.
@@ -130,7 +143,7 @@ impl Field {
             types::TIMESTAMP2 => 4 + fraction,
             types::DATETIME2 => 5 + fraction,
             types::TIME2 => 3 + fraction,
-            types::NEWDECIMAL => super::value::decimal_size(first, second).ok_or(BinlogError::Malformed(WHAT))?,
+            types::NEWDECIMAL => decimal_size(first, second).ok_or(BinlogError::Malformed(WHAT))?,
             types::BIT => usize::from(second) + usize::from(first > 0),
             types::ENUM | types::SET => usize::from(first),
             types::VARCHAR | types::VARCHAR_COMPRESSED | types::VAR_STRING | types::STRING => {

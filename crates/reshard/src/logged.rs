@@ -5,23 +5,9 @@
 
 use std::fmt::Write as _;
 
-use super::BinlogError;
-use super::table_map::{Field, types};
-use crate::key;
+use weir_wire::binlog::{BinlogError, DECIMAL_BYTES as BYTES, DECIMAL_DIGITS as DIGITS, Field, types};
 
-pub use crate::key::KeyColumn;
-
-/// Digits per four bytes of a DECIMAL. Source: MySQL, `decimal.cc`.
-const DIGITS: usize = 9;
-/// Bytes of a group of fewer digits.
-const BYTES: [usize; DIGITS + 1] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
-
-/// The bytes of a DECIMAL of so many digits; `None` if there is no such one.
-pub(super) fn decimal_size(precision: u8, scale: u8) -> Option<usize> {
-    let (whole, fraction) = (usize::from(precision.checked_sub(scale)?), usize::from(scale));
-    let bytes = |digits: usize| digits / DIGITS * 4 + BYTES[digits % DIGITS];
-    Some(bytes(whole) + bytes(fraction))
-}
+use crate::key::{self, KeyColumn};
 
 /// Appends a value of a key.
 ///
@@ -172,7 +158,7 @@ fn datetime(bytes: &[u8]) -> Option<String> {
 
 /// Source: MySQL, `my_time_packed_from_binary`. Of a negative time, seconds and fraction are one negative number.
 fn time(bytes: &[u8]) -> Option<String> {
-    let (_, fraction) = bytes.split_at_checked(3)?;
+    let (_, fraction) = bytes.split_at_checked(3).filter(|(_, fraction)| fraction.len() <= 3)?;
     let scale = 8 * fraction.len() as u32;
     let packed = big_endian(bytes) as i64 - (0x80_0000_i64 << scale);
     let (negative, packed) = (packed < 0, packed.unsigned_abs());

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use weir_wire::Reader;
+use crate::codec::Reader;
 
 use super::BinlogError;
 use super::table_map::{Field, TableMap, types};

@@ -1,32 +1,28 @@
 //! Events of binary logs, as servers send them to replicas.
 //!
-//! What must always hold: nothing here knows sockets. Any bytes may come: a length is checked before anything is read or allocated by it,
-//! and what can't be read is an error, never skipped over in silence. Of the values of rows, only those of keys are looked at.
+//! What must always hold, beside what holds in all of this crate: what can't be read is an error, never skipped over in silence. Of the
+//! values of rows, only those that are asked for are looked at.
 //!
 //! * [`Decoder`]: from the bytes of an event to what it says; compressed events and transactions are taken apart.
-//! * [`TableMap`]: the columns of a table as the log has them; [`Rows`]: the rows of an event, with the keys' values.
-//! * `value`: a key's value as a literal of SQL.
+//! * [`TableMap`]: the columns of a table as the log has them; [`Rows`]: the rows of an event, with the values of some columns.
 //!
 //! Why not a crate: those that exist give MariaDB's compressed events raw, ignore payloads that they can't unpack, or decode every column
-//! of every row; what is needed here is less than what would have to be put around them (`docs/dependencies.md`).
+//! of every row; what is needed here is less than what would have to be put around them.
 
 mod decoder;
 mod event;
 mod rows;
 mod table_map;
+#[cfg(test)]
+mod tests;
 mod unpack;
-mod value;
 
 pub use decoder::{Decoder, Watched};
-pub use event::{Event, Gtid, Header, Xid};
+pub use event::{Event, Gtid, Header, Xid, unhex};
 pub use rows::{Image, Rows};
-pub use table_map::{Field, TableMap};
-pub use value::KeyColumn;
+pub use table_map::{DECIMAL_BYTES, DECIMAL_DIGITS, Field, TableMap, types};
 
-pub(crate) use event::unhex;
-pub(crate) use value::put;
-
-use weir_wire::Malformed;
+use crate::codec::Malformed;
 
 /// An event that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -56,6 +52,3 @@ impl From<Malformed> for BinlogError {
         BinlogError::Malformed(error.0)
     }
 }
-
-#[cfg(test)]
-mod tests;
