@@ -107,11 +107,14 @@ fn placement(session: &mut Conn, table: &str) -> Result<String, Failed> {
 fn to_each_placement(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let shards = Shards::start(lab, flavor)?;
     let session = &mut shards.app()?;
-    all(session, &[
-        "CREATE TABLE t (id INT AUTO_INCREMENT, region VARCHAR(10) NOT NULL, at DATE NOT NULL, v INT, PRIMARY KEY (id, region)) SINGLE ON SHARD 's1'",
-        "INSERT INTO t (region, at, v) VALUES ('north', '2024-01-05', 1), ('south', '2025-02-05', 2), ('east', '2025-03-01', 3), \
+    all(
+        session,
+        &[
+            "CREATE TABLE t (id INT AUTO_INCREMENT, region VARCHAR(10) NOT NULL, at DATE NOT NULL, v INT, PRIMARY KEY (id, region)) SINGLE ON SHARD 's1'",
+            "INSERT INTO t (region, at, v) VALUES ('north', '2024-01-05', 1), ('south', '2025-02-05', 2), ('east', '2025-03-01', 3), \
          ('west', '2026-07-09', 4), ('north', '2026-08-09', 5)",
-    ])?;
+        ],
+    )?;
     let mut rows = 5;
     let steps = [
         ("SHARD BY HASH(id)", "sharded"),
@@ -177,8 +180,8 @@ fn definition(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         Ok(text.rsplit_once(" /*weir:").map_or(text.clone(), |(text, _)| text.to_owned()))
     };
     let rows = |session: &mut Conn| -> Result<String, Failed> {
-        let all: Vec<Row> =
-            session.query("SELECT id, name, price, kind, twice, doc, hidden, changed, b, HEX(bin) FROM t ORDER BY id")?;
+        let all: Vec<Row> = session
+            .query("SELECT id, name, price, kind, twice, doc, hidden, changed, b, HEX(bin) FROM t ORDER BY id")?;
         Ok(format!("{all:?}"))
     };
     let before = (shown(session)?, rows(session)?);
@@ -192,28 +195,32 @@ fn definition(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
 fn tied(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let shards = Shards::start(lab, flavor)?;
     let session = &mut shards.app()?;
-    all(session, &[
-        "CREATE TABLE products (id INT PRIMARY KEY) GLOBAL",
-        "CREATE TABLE customers (id INT PRIMARY KEY, name VARCHAR(20)) SINGLE",
-        "CREATE TABLE orders (customer_id INT NOT NULL, id INT NOT NULL, PRIMARY KEY (customer_id, id), \
+    all(
+        session,
+        &[
+            "CREATE TABLE products (id INT PRIMARY KEY) GLOBAL",
+            "CREATE TABLE customers (id INT PRIMARY KEY, name VARCHAR(20)) SINGLE",
+            "CREATE TABLE orders (customer_id INT NOT NULL, id INT NOT NULL, PRIMARY KEY (customer_id, id), \
          CONSTRAINT of_customer FOREIGN KEY (customer_id) REFERENCES customers (id)) SINGLE",
-        "CREATE TABLE order_lines (customer_id INT NOT NULL, order_id INT NOT NULL, line INT NOT NULL, product_id INT NOT NULL, \
+            "CREATE TABLE order_lines (customer_id INT NOT NULL, order_id INT NOT NULL, line INT NOT NULL, product_id INT NOT NULL, \
          PRIMARY KEY (customer_id, order_id, line), CONSTRAINT of_order FOREIGN KEY (customer_id, order_id) REFERENCES orders (customer_id, id), \
          FOREIGN KEY (product_id) REFERENCES products (id)) SINGLE",
-        "INSERT INTO products VALUES (1), (2)",
-        "INSERT INTO customers VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')",
-        "INSERT INTO orders VALUES (1, 1), (1, 2), (2, 1), (4, 9)",
-        "INSERT INTO order_lines VALUES (1, 1, 1, 1), (1, 1, 2, 2), (4, 9, 1, 2)",
-    ])?;
+            "INSERT INTO products VALUES (1), (2)",
+            "INSERT INTO customers VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')",
+            "INSERT INTO orders VALUES (1, 1), (1, 2), (2, 1), (4, 9)",
+            "INSERT INTO order_lines VALUES (1, 1, 1, 1), (1, 1, 2, 2), (4, 9, 1, 2)",
+        ],
+    )?;
     let alone = session.query_drop("ALTER TABLE customers SHARD BY HASH(id)");
     expect_error("a table without those that refer to it", &alone, 1235, "42000")?;
     let text = alone.map_or_else(|error| error.to_string(), |()| String::new());
     if !text.contains("orders") {
         return Err(format!("the table that refers to it is not named: {text}").into());
     }
-    all(session, &[
-        "WEIR MOVE TABLES customers TO SHARD BY HASH(id), orders, order_lines TO SHARD BY HASH(customer_id)",
-    ])?;
+    all(
+        session,
+        &["WEIR MOVE TABLES customers TO SHARD BY HASH(id), orders, order_lines TO SHARD BY HASH(customer_id)"],
+    )?;
     reaches(session, "reverse")?;
     let joined = "SELECT COUNT(*) FROM customers c JOIN orders o ON o.customer_id = c.id JOIN order_lines l ON l.customer_id = \
                   o.customer_id AND l.order_id = o.id JOIN products p ON p.id = l.product_id";
@@ -240,12 +247,15 @@ fn tied(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
 fn open_transaction(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let shards = Shards::start(lab, flavor)?;
     let (session, holder, other) = (&mut shards.app()?, &mut shards.app()?, &mut shards.app()?);
-    all(session, &[
-        "CREATE TABLE t (id INT PRIMARY KEY, v INT) SINGLE",
-        "CREATE TABLE u (id INT PRIMARY KEY, v INT) SINGLE",
-        "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)",
-        "INSERT INTO u VALUES (1, 1)",
-    ])?;
+    all(
+        session,
+        &[
+            "CREATE TABLE t (id INT PRIMARY KEY, v INT) SINGLE",
+            "CREATE TABLE u (id INT PRIMARY KEY, v INT) SINGLE",
+            "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)",
+            "INSERT INTO u VALUES (1, 1)",
+        ],
+    )?;
     all(holder, &["BEGIN", "UPDATE t SET v = 10 WHERE id = 1"])?;
     all(session, &["WEIR MOVE TABLES t TO SHARD BY HASH(id)"])?;
     reaches(session, "follow")?;
@@ -322,15 +332,18 @@ fn cancelled(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
 fn refused(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let shards = Shards::start(lab, flavor)?;
     let session = &mut shards.app()?;
-    all(session, &[
-        "CREATE TABLE plain (a INT) SINGLE",
-        "CREATE TABLE mails (id INT PRIMARY KEY, mail VARCHAR(20) UNIQUE) SINGLE",
-        "CREATE TABLE noted (id INT PRIMARY KEY, v INT) SINGLE",
-        "CREATE TRIGGER notes BEFORE INSERT ON noted FOR EACH ROW SET NEW.v = 1",
-        "CREATE TABLE seen (id INT PRIMARY KEY) SINGLE",
-        "CREATE VIEW looks AS SELECT id FROM seen",
-        "CREATE TABLE fine (id INT PRIMARY KEY) SINGLE",
-    ])?;
+    all(
+        session,
+        &[
+            "CREATE TABLE plain (a INT) SINGLE",
+            "CREATE TABLE mails (id INT PRIMARY KEY, mail VARCHAR(20) UNIQUE) SINGLE",
+            "CREATE TABLE noted (id INT PRIMARY KEY, v INT) SINGLE",
+            "CREATE TRIGGER notes BEFORE INSERT ON noted FOR EACH ROW SET NEW.v = 1",
+            "CREATE TABLE seen (id INT PRIMARY KEY) SINGLE",
+            "CREATE VIEW looks AS SELECT id FROM seen",
+            "CREATE TABLE fine (id INT PRIMARY KEY) SINGLE",
+        ],
+    )?;
     let cases = [
         ("ALTER TABLE plain GLOBAL", "PRIMARY KEY"),
         ("ALTER TABLE mails SHARD BY HASH(id)", "UNIQUE UNCHECKED"),
@@ -350,7 +363,10 @@ fn refused(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     }
     let moves: Vec<Row> = session.query("WEIR SHOW MOVES")?;
     expect_equal("no move was begun", moves.len(), 0)?;
-    all(session, &["ALTER TABLE mails SHARD BY HASH(id) UNIQUE UNCHECKED (mail)", "ALTER TABLE fine SINGLE ON SHARD 's1'"])
+    all(
+        session,
+        &["ALTER TABLE mails SHARD BY HASH(id) UNIQUE UNCHECKED (mail)", "ALTER TABLE fine SINGLE ON SHARD 's1'"],
+    )
 }
 
 fn replicas(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
@@ -367,10 +383,8 @@ fn replicas(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     for (site, replica) in sites.iter().zip(&replicas) {
         wait_for_replica(&site.server, replica, BOUND)?;
     }
-    let servers: Vec<(&str, Vec<&Server>)> = vec![
-        ("s1", vec![&sites[0].server, &replicas[0]]),
-        ("s2", vec![&sites[1].server, &replicas[1]]),
-    ];
+    let servers: Vec<(&str, Vec<&Server>)> =
+        vec![("s1", vec![&sites[0].server, &replicas[0]]), ("s2", vec![&sites[1].server, &replicas[1]])];
     let weir = Weir::start_shards(&lab.directory()?, &servers, &[])?;
     let shards = Shards { sites, weir };
     eventually(BOUND, "the database can be made", || {
@@ -379,7 +393,10 @@ fn replicas(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
             .is_ok()
     })?;
     let session = &mut shards.app()?;
-    all(session, &["CREATE TABLE t (id INT PRIMARY KEY, v INT) SINGLE", "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4)"])?;
+    all(
+        session,
+        &["CREATE TABLE t (id INT PRIMARY KEY, v INT) SINGLE", "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4)"],
+    )?;
     for turn in 0..6 {
         let clause = if turn % 2 == 0 { "SHARD BY HASH(id)" } else { "SINGLE ON SHARD 's2'" };
         all(session, &[&format!("ALTER TABLE t {clause}")])?;

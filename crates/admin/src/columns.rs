@@ -197,7 +197,10 @@ pub const MOVES: &[Column] = &[
     Column::text("tables", "The tables, each with its database"),
     Column::text("from", "Their placements before"),
     Column::text("to", "Their placements after"),
-    Column::text("phase", "prepare, copy, follow, cutover, reverse, finishing, cancelling; finished, cancelled or undone"),
+    Column::text(
+        "phase",
+        "prepare, copy, follow, cutover, reverse, finishing, cancelling; finished, cancelled or undone",
+    ),
     Column::text("state", "What it does now, or waits for"),
     Column::integer("rows_copied", "Rows that were copied"),
     Column::integer("rows", "Rows that there are to copy, as the servers estimate"),
@@ -206,6 +209,7 @@ pub const MOVES: &[Column] = &[
     Column::integer("remaining_seconds", "The time that the copy will still take").or_null(),
     Column::integer("changes", "Changes that were applied"),
     Column::number("lag_seconds", "How far the copy is behind"),
+    Column::text("compared", "What came of the latest comparison of both sides").or_null(),
     Column::text("next", "What comes next, or can be done"),
     Column::text("error", "Why it is paused, or was given up").or_null(),
 ];

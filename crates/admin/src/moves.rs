@@ -30,6 +30,7 @@ pub(crate) fn moves(mover: &Arc<Mover>) -> Table {
             shown.remaining.into(),
             shown.changes.into(),
             tenths(shown.lag).into(),
+            shown.compared.into(),
             next(known).into(),
             known.error.clone().into(),
         ]);
@@ -81,6 +82,7 @@ pub(crate) async fn order(mover: &Arc<Mover>, id: u64, order: MoveOrder) -> Resu
         MoveOrder::Resume => mover.resume(id).await,
         MoveOrder::Cancel => mover.cancel(id).await,
         MoveOrder::CutOver => mover.cut_over_now(id).await,
+        MoveOrder::Verify => mover.verify(id),
         MoveOrder::Finish => mover.finish(id).await,
         MoveOrder::Undo => mover.undo(id).await,
         MoveOrder::Throttle(rows) => mover.throttle(id, rows).await,

@@ -158,7 +158,9 @@ const OLD: &str = "weir_old_";
 
 /// Whether a schema is that of a move: hidden from applications.
 pub fn is_schema_of_move(name: &str) -> bool {
-    let number = |prefix: &str| name.get(..prefix.len()).filter(|head| head.eq_ignore_ascii_case(prefix)).map(|head| &name[head.len()..]);
+    let number = |prefix: &str| {
+        name.get(..prefix.len()).filter(|head| head.eq_ignore_ascii_case(prefix)).map(|head| &name[head.len()..])
+    };
     let all_digits = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
     number(NEW).or_else(|| number(OLD)).is_some_and(all_digits)
 }

@@ -77,7 +77,9 @@ fn forget(now: &Catalog, name: &str) -> Result<Catalog, Failure> {
     };
     if let Some(moved) = now.move_in_the_way(&[Object::database(known)]) {
         let (id, tables) = (moved.id, moved.names());
-        return Err(refused(format!("Move {id} of {tables} is in progress: WEIR MOVE FINISH {id} or WEIR MOVE CANCEL {id} first")));
+        return Err(refused(format!(
+            "Move {id} of {tables} is in progress: WEIR MOVE FINISH {id} or WEIR MOVE CANCEL {id} first"
+        )));
     }
     let spread = database.tables.iter().find(|(_, table)| !matches!(table.placement, Placement::Single(_)));
     if let Some((table, _)) = spread {

@@ -3,12 +3,13 @@
 //! What must always hold: a command changes the record, and the move's task does what the record says.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use weir_catalog::{Move, MovePhase};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
-use crate::mover::Mover;
+use crate::mover::{Mover, no_such};
 
 impl Mover {
     /// Rows are copied no further, and nothing cuts over, until it is resumed.
@@ -116,6 +117,26 @@ impl Mover {
             Ok(())
         })
         .await
+    }
+
+    /// Both sides are compared once more; SHOW MOVES tells what came of it.
+    ///
+    /// # Errors
+    /// 1105 when there is no such move, or it does not follow changes.
+    pub fn verify(self: &Arc<Self>, id: u64) -> Result<(), Failure> {
+        let catalog = self.sharding.catalog();
+        let known = catalog.move_by_id(id).ok_or_else(|| no_such(id))?;
+        match (known.phase, self.running(id)) {
+            (MovePhase::Follow | MovePhase::Reverse, Some(running)) => {
+                running.compare.store(true, Ordering::Relaxed);
+                self.look();
+                Ok(())
+            }
+            (MovePhase::Prepare | MovePhase::Copy, _) => {
+                Err(refused(known, "it compares by itself when all rows are copied"))
+            }
+            _ => Err(refused(known, "there are no longer two sides")),
+        }
     }
 
     async fn tell(

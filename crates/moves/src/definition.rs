@@ -6,8 +6,8 @@
 use weir_catalog::Object;
 use weir_catalog::define::references;
 use weir_shards::own::name;
-use weir_sql::ast::{CreateTable, Statement, StatementKind};
 use weir_sql::ast::Span;
+use weir_sql::ast::{CreateTable, Statement, StatementKind};
 use weir_sql::{Bump, Dialect, LexMode, splice};
 use weir_wire::Failure;
 use weir_wire::error::codes;
@@ -30,8 +30,10 @@ pub fn in_schema(
     moves: impl Fn(&Object) -> bool,
 ) -> Result<String, Failure> {
     with_definition(create, mode, object, |definition| {
-        let mut edits: Vec<(Span, String)> =
-            vec![(definition.name.span, format!("{}.{}", name(schema), name(object.name.as_deref().unwrap_or_default())))];
+        let mut edits: Vec<(Span, String)> = vec![(
+            definition.name.span,
+            format!("{}.{}", name(schema), name(object.name.as_deref().unwrap_or_default())),
+        )];
         let elements = definition.definition().map(|found| found.elements()).unwrap_or_default();
         for (_, reference) in references(elements) {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -75,7 +77,8 @@ fn with_definition<T>(
     read: impl FnOnce(&CreateTable<'_>) -> T,
 ) -> Result<T, Failure> {
     let arena = Bump::new();
-    let unread = || Failure::weir(codes::ER_UNKNOWN_ERROR, format!("The definition of '{object}' can't be read: {create}"));
+    let unread =
+        || Failure::weir(codes::ER_UNKNOWN_ERROR, format!("The definition of '{object}' can't be read: {create}"));
     let parsed = weir_sql::parse(&arena, create.as_bytes(), mode).map_err(|_| unread())?;
     match parsed.statements {
         [Statement { kind: StatementKind::CreateTable(definition), .. }] => Ok(read(definition)),

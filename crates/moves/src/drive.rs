@@ -3,6 +3,7 @@
 //! What must always hold: what is done follows from the record alone. An error that another attempt may get over is tried again; any other
 //! pauses the move, with the error in its record.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -175,8 +176,7 @@ async fn follow(mover: &Arc<Mover>, known: &Move, running: &Running, direction: 
     let checkpoint = checkpoints::last(sharding, known, direction).await?;
     let plan = engine::plan(sharding, known, direction)?;
     heed(known, running);
-    let handle =
-        Engine::start(plan, Arc::new(sharding.own.clone()), checkpoint, running.controls.clone()).await?;
+    let handle = Engine::start(plan, Arc::new(sharding.own.clone()), checkpoint, running.controls.clone()).await?;
     let followed = watch(mover, known, running, handle, direction).await;
     running.seen.lock().unwrap_or_else(PoisonError::into_inner).progress = None;
     followed
@@ -227,10 +227,13 @@ async fn watch(
         }
         heed(record, running);
         show(running, &handle, record, &seen, direction);
-        if seen.copied && !seen.verified && !record.paused {
+        let asked = running.compare.load(Ordering::Relaxed);
+        if seen.copied && (!seen.verified && !record.paused || asked) {
             running.says("comparing");
-            let verified = verify(&handle, &mut changes).await?;
+            let verified = verify(mover, record, &handle, &mut changes).await?;
             if let Some(found) = verified {
+                running.compare.store(false, Ordering::Relaxed);
+                running.seen.lock().unwrap_or_else(PoisonError::into_inner).compared = Some(told(&found));
                 if let Some(failure) = differs(&found) {
                     handle.stop().await;
                     return Err(Broken::Stuck(failure));
@@ -284,15 +287,36 @@ async fn watch(
     }
 }
 
-/// Compares both sides, unless the record changes meanwhile.
+/// Compares both sides, unless the record says something else meanwhile.
 async fn verify(
+    mover: &Mover,
+    record: &Move,
     handle: &Handle,
     changes: &mut tokio::sync::watch::Receiver<u64>,
 ) -> Result<Option<Verification>, Broken> {
-    tokio::select! {
-        error = handle.failed() => Err(error.into()),
-        found = handle.verify(VerifySettings::default()) => Ok(Some(found?)),
-        _ = changes.changed() => Ok(None),
+    let comparing = handle.verify(VerifySettings::default());
+    let mut comparing = std::pin::pin!(comparing);
+    loop {
+        // Cancel-safe: what compares is polled on, and `changed` says that there is something to look at.
+        tokio::select! {
+            found = &mut comparing => return Ok(Some(found?)),
+            changed = changes.changed() => {
+                let catalog = mover.sharding.catalog();
+                let known = catalog.move_by_id(record.id);
+                let same = known.is_some_and(|known| (known.phase, known.paused) == (record.phase, record.paused));
+                if changed.is_err() || !same || mover.is_stopping() {
+                    return Ok(None);
+                }
+            }
+        }
+    }
+}
+
+/// A comparison, in a few words.
+fn told(found: &Verification) -> String {
+    match found.differences.len() {
+        0 => format!("{} rows are equal", found.rows),
+        count => format!("{count}{} of {} rows differ", if found.more { " or more" } else { "" }, found.rows),
     }
 }
 

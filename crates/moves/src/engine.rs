@@ -29,7 +29,9 @@ fn table(
     direction: Direction,
 ) -> Result<TablePlan, Failure> {
     let name = moved.object.name.clone().unwrap_or_default();
-    let found = catalog.database(moved.object.database.as_bytes()).zip(catalog.table(moved.object.database.as_bytes(), name.as_bytes()));
+    let found = catalog
+        .database(moved.object.database.as_bytes())
+        .zip(catalog.table(moved.object.database.as_bytes(), name.as_bytes()));
     let Some(((_, database), (_, found))) = found else {
         return Err(Failure::client(codes::ER_NO_SUCH_TABLE, format!("Table '{}' doesn't exist", moved.object)));
     };

@@ -37,6 +37,8 @@ pub struct Mover {
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(crate) controls: Arc<Controls>,
+    /// Both sides are to be compared once more.
+    pub(crate) compare: AtomicBool,
     pub(crate) seen: Mutex<Seen>,
 }
 
@@ -46,6 +48,8 @@ pub(crate) struct Seen {
     pub(crate) progress: Option<Progress>,
     /// What it does, or waits for.
     pub(crate) state: String,
+    /// What came of the latest comparison of both sides.
+    pub(crate) compared: Option<String>,
 }
 
 impl std::fmt::Debug for Mover {
@@ -112,8 +116,7 @@ impl Mover {
         }
     }
 
-    /// Goes on with the moves that are in progress. Those that a statement waited for, which has ended with the process before, are
-    /// cancelled.
+    /// Goes on with the moves that are in progress.
     pub fn start(self: &Arc<Self>) {
         let catalog = self.sharding.catalog_now();
         for known in catalog.moves.iter().filter(|known| !known.phase.has_ended()) {
@@ -188,7 +191,9 @@ impl Mover {
         loop {
             let catalog = self.sharding.catalog_now();
             let known = catalog.move_in_the_way(objects);
-            let Some(known) = known.filter(|known| known.phase == MovePhase::Reverse && !known.undo) else { return Ok(()) };
+            let Some(known) = known.filter(|known| known.phase == MovePhase::Reverse && !known.undo) else {
+                return Ok(());
+            };
             self.finish(known.id).await?;
             self.wait_for(known.id, |phase| phase.has_ended()).await?;
         }
@@ -270,7 +275,8 @@ impl Mover {
 
     /// A move's task, unless there is one.
     fn run(self: &Arc<Self>, id: u64) {
-        let running = Arc::new(Running { controls: Arc::default(), seen: Mutex::default() });
+        let running =
+            Arc::new(Running { controls: Arc::default(), compare: AtomicBool::new(false), seen: Mutex::default() });
         {
             let mut all = self.running.lock().unwrap_or_else(PoisonError::into_inner);
             if all.contains_key(&id) {

@@ -13,8 +13,8 @@ use weir_shards::own::{OwnSession, name, number, quoted, text};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
-use crate::crash;
 use crate::Direction;
+use crate::crash;
 use crate::cutover::PAUSE;
 
 /// How long a rename is awaited to stand in the line for the tables that are locked.
@@ -74,9 +74,8 @@ pub(crate) async fn is_done(
         Direction::Forward => (known.new_schema(), known.old_schema()),
         Direction::Back => (known.old_schema(), known.new_schema()),
     };
-    let here = |moved: &&weir_catalog::MovedTable| {
-        moved.from_shards.contains(&shard) || moved.to_shards.contains(&shard)
-    };
+    let here =
+        |moved: &&weir_catalog::MovedTable| moved.from_shards.contains(&shard) || moved.to_shards.contains(&shard);
     // One statement changes all names of a shard, or none: one table tells.
     let Some(moved) = known.tables.iter().find(here) else { return Ok(true) };
     let leaves = match direction {
@@ -107,7 +106,9 @@ pub(crate) async fn everywhere(
 ) -> Result<(), (Failure, Vec<ShardId>)> {
     let mut tasks = Vec::new();
     for shard in known.shards() {
-        let (Some(sql), Some(mut renamer)) = (statement(known, shard, direction), renamers.remove(&shard)) else { continue };
+        let (Some(sql), Some(mut renamer)) = (statement(known, shard, direction), renamers.remove(&shard)) else {
+            continue;
+        };
         let (sharding, mut locker) = (sharding.clone(), lockers.remove(&shard));
         let task = tokio::spawn(async move {
             let thread = renamer.thread;

@@ -55,7 +55,8 @@ pub fn read_tables(list: &str, database: Option<&str>) -> Result<Vec<WantedTable
         names.push(object(of_name, database)?);
         if let Some(clause) = clause {
             let clause = clause.trim().trim_end_matches(';').trim();
-            let clause = clause.strip_prefix("/*weir:").and_then(|inner| inner.strip_suffix("*/")).unwrap_or(clause).trim();
+            let clause =
+                clause.strip_prefix("/*weir:").and_then(|inner| inner.strip_suffix("*/")).unwrap_or(clause).trim();
             if clause.is_empty() || clause.contains("*/") || clause.contains("/*") {
                 return Err(unread(part));
             }
@@ -108,7 +109,9 @@ fn to_clause(part: &str) -> Option<(&str, &str)> {
     for token in Lexer::new(part.as_bytes(), LexMode::default()) {
         let (start, end) = (token.start as usize, token.end as usize);
         match token.kind {
-            TokenKind::Word if part[start..end].eq_ignore_ascii_case("to") => return Some((&part[..start], &part[end..])),
+            TokenKind::Word if part[start..end].eq_ignore_ascii_case("to") => {
+                return Some((&part[..start], &part[end..]));
+            }
             TokenKind::End => break,
             _ => {}
         }
@@ -165,7 +168,8 @@ pub(crate) async fn judge(sharding: &Arc<Sharding>, request: &Request) -> Result
         if to.placement != table.placement {
             movable(&catalog, object, table, &to)?;
         }
-        let shards = catalog.database(object.database.as_bytes()).map(|(_, found)| found.shards.clone()).unwrap_or_default();
+        let shards =
+            catalog.database(object.database.as_bytes()).map(|(_, found)| found.shards.clone()).unwrap_or_default();
         moved.push(MovedTable {
             object: object.clone(),
             from: Placed::of(table),
@@ -288,11 +292,7 @@ fn settled(catalog: &Catalog, tables: &[Wanted], placed: &[Placed]) -> Catalog {
     })
 }
 
-fn changed(
-    catalog: &Catalog,
-    tables: &[Wanted],
-    change: impl Fn(&mut weir_catalog::Database, &str, usize),
-) -> Catalog {
+fn changed(catalog: &Catalog, tables: &[Wanted], change: impl Fn(&mut weir_catalog::Database, &str, usize)) -> Catalog {
     let mut next = catalog.clone();
     for (at, (object, ..)) in tables.iter().enumerate() {
         if let (Some(database), Some(name)) = (next.databases.get_mut(&object.database), object.name.as_deref()) {
@@ -325,9 +325,8 @@ fn tied(catalog: &Catalog, moved: &[MovedTable]) -> Result<(), Failure> {
     for (database, known) in &catalog.databases {
         for (name, table) in &known.tables {
             let child = Object::within(database.clone(), name.clone());
-            let refers = |key: &weir_catalog::ForeignKey| {
-                is_moved(&Object::within(key.table.0.clone(), key.table.1.clone()))
-            };
+            let refers =
+                |key: &weir_catalog::ForeignKey| is_moved(&Object::within(key.table.0.clone(), key.table.1.clone()));
             if !is_moved(&child) && table.foreign_keys.iter().any(refers) {
                 missing.push(child);
             }
@@ -445,10 +444,8 @@ mod tests {
     #[test]
     fn tables_are_read_with_their_clauses() {
         let read = |text| read_tables(text, Some("shop"));
-        let wanted = |name: &str, clause: &str| WantedTable {
-            object: Object::within("shop", name),
-            clause: clause.to_owned(),
-        };
+        let wanted =
+            |name: &str, clause: &str| WantedTable { object: Object::within("shop", name), clause: clause.to_owned() };
         assert_eq!(
             read("customers TO SHARD BY HASH(id), orders, `order lines` to /*weir: shard by hash (customer_id) */;"),
             Ok(vec![

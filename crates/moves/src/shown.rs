@@ -13,6 +13,8 @@ pub struct Shown {
     pub record: Move,
     /// What it does, or waits for.
     pub state: String,
+    /// What came of the latest comparison of both sides.
+    pub compared: Option<String>,
     /// Rows that were copied.
     pub rows: u64,
     /// Rows that there are to copy, as far as is known.
@@ -37,12 +39,14 @@ impl Mover {
     }
 
     fn show(&self, record: &Move) -> Shown {
-        let seen = self.running(record.id).map(|running| running.seen.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        let seen =
+            self.running(record.id).map(|running| running.seen.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let seen = seen.unwrap_or_default();
         let progress = seen.progress.as_ref();
         Shown {
             record: record.clone(),
             state: seen.state.clone(),
+            compared: seen.compared.clone(),
             rows: progress.map_or(0, |progress| progress.rows_copied),
             of: progress.map_or(0, |progress| progress.rows_estimated),
             bytes: progress.map_or(0, |progress| progress.bytes_copied),

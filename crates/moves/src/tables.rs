@@ -67,9 +67,7 @@ pub(crate) async fn drop_all(sharding: &Arc<Sharding>, known: &Move) -> Result<(
 /// What Weir's own account needs for moves, beyond what several shards take.
 pub(crate) fn grants(mariadb: bool) -> String {
     let logs = if mariadb { "REPLICATION SLAVE, BINLOG MONITOR" } else { "REPLICATION SLAVE, REPLICATION CLIENT" };
-    format!(
-        "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, REFERENCES, LOCK TABLES, {logs} ON *.*"
-    )
+    format!("GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, REFERENCES, LOCK TABLES, {logs} ON *.*")
 }
 
 fn with_grants(sharding: &Sharding, failure: Failure) -> Failure {

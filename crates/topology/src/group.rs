@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, Guard};
 use tokio::sync::{Notify, watch};
-use weir_backend::{Position, Server};
 use weir_backend::server::Health;
+use weir_backend::{Position, Server};
 
 use crate::history::History;
 use crate::roles::{Fact, State, decide, takes_writes};

@@ -73,8 +73,16 @@ fn transfers(shards: &Shards, world: &World, salt: u64) -> Result<(), Failed> {
         let (first, second) = if from < to { ((from, -1), (to, 1)) } else { ((to, 1), (from, -1)) };
         let amount = i64::try_from(amount)?;
         session.query_drop("BEGIN")?;
-        session.query_drop(format!("UPDATE accounts SET balance = balance + {} WHERE id = {}", first.1 * amount, first.0))?;
-        session.query_drop(format!("UPDATE accounts SET balance = balance + {} WHERE id = {}", second.1 * amount, second.0))?;
+        session.query_drop(format!(
+            "UPDATE accounts SET balance = balance + {} WHERE id = {}",
+            first.1 * amount,
+            first.0
+        ))?;
+        session.query_drop(format!(
+            "UPDATE accounts SET balance = balance + {} WHERE id = {}",
+            second.1 * amount,
+            second.0
+        ))?;
         session.query_drop("COMMIT")?;
         Ok(())
     });
@@ -128,12 +136,15 @@ fn reads(shards: &Shards, world: &World) -> Result<(), Failed> {
 fn unpaused(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let shards = Shards::start(lab, flavor)?;
     let session = &mut shards.app()?;
-    all(session, &[
-        "CREATE TABLE accounts (id INT PRIMARY KEY, balance BIGINT NOT NULL, touched BIGINT NOT NULL DEFAULT 0) SINGLE",
-        "CREATE TABLE log (id BIGINT AUTO_INCREMENT PRIMARY KEY, what BIGINT NOT NULL) SINGLE",
-        "CREATE TABLE beside (id INT PRIMARY KEY, v BIGINT NOT NULL) SINGLE",
-        "INSERT INTO beside VALUES (0, 0), (1, 0), (2, 0), (3, 0)",
-    ])?;
+    all(
+        session,
+        &[
+            "CREATE TABLE accounts (id INT PRIMARY KEY, balance BIGINT NOT NULL, touched BIGINT NOT NULL DEFAULT 0) SINGLE",
+            "CREATE TABLE log (id BIGINT AUTO_INCREMENT PRIMARY KEY, what BIGINT NOT NULL) SINGLE",
+            "CREATE TABLE beside (id INT PRIMARY KEY, v BIGINT NOT NULL) SINGLE",
+            "INSERT INTO beside VALUES (0, 0), (1, 0), (2, 0), (3, 0)",
+        ],
+    )?;
     let rows: Vec<String> = (0..ACCOUNTS).map(|id| format!("({id}, {BALANCE}, 0)")).collect();
     all(session, &[&format!("INSERT INTO accounts VALUES {}", rows.join(", "))])?;
     let world = World::default();
@@ -180,7 +191,9 @@ fn there_and_back(session: &mut mysql::Conn, world: &World) -> Result<(), Failed
         let before = world.done.load(Ordering::Relaxed);
         crate::lab::eventually(super::BOUND, "the clients go on", || world.done.load(Ordering::Relaxed) > before + 200)
     };
-    for (clause, expected) in [("SHARD BY HASH(id)", "sharded"), ("GLOBAL", "global"), ("SINGLE ON SHARD 's2'", "single")] {
+    for (clause, expected) in
+        [("SHARD BY HASH(id)", "sharded"), ("GLOBAL", "global"), ("SINGLE ON SHARD 's2'", "single")]
+    {
         go_on(world)?;
         all(session, &[&format!("WEIR MOVE TABLES accounts, log TO {clause}")])?;
         reaches(session, "reverse")?;

@@ -410,6 +410,16 @@ pub static CATALOGUE: &[Spec] = &[
         build: |arguments| order(arguments, MoveOrder::CutOver),
     },
     Spec {
+        sql: &["MOVE VERIFY id"],
+        ctl: "MOVE VERIFY id",
+        method: Method::Post,
+        path: "/api/v1/moves/{id}/verify",
+        arguments: &[MOVE],
+        shape: Shape::Done,
+        about: "Compare the old and the new tables of a move once more; SHOW MOVES tells what came of it",
+        build: |arguments| order(arguments, MoveOrder::Verify),
+    },
+    Spec {
         sql: &["MOVE FINISH id"],
         ctl: "MOVE FINISH id",
         method: Method::Post,
@@ -436,7 +446,11 @@ pub static CATALOGUE: &[Spec] = &[
         path: "/api/v1/moves/{id}/throttle",
         arguments: &[
             MOVE,
-            Argument { name: "rows", kind: ArgumentKind::Integer, about: "The most rows per second from each shard; 0: no limit" },
+            Argument {
+                name: "rows",
+                kind: ArgumentKind::Integer,
+                about: "The most rows per second from each shard; 0: no limit",
+            },
         ],
         shape: Shape::Done,
         about: "Limit how many rows a move copies per second",

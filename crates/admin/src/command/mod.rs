@@ -130,6 +130,8 @@ pub enum MoveOrder {
     Cancel,
     /// To cut over as soon as it can.
     CutOver,
+    /// To compare both sides.
+    Verify,
     /// To drop the old tables.
     Finish,
     /// To take the old placement back.

@@ -50,7 +50,10 @@ fn declared(
 ) -> Result<Result<Placed, Unplaced>, Failure> {
     let arena = Bump::new();
     let unread = |why: String| {
-        Failure::client(weir_wire::error::codes::ER_PARSE_ERROR, format!("The definition of '{object}' can't be read: {why}"))
+        Failure::client(
+            weir_wire::error::codes::ER_PARSE_ERROR,
+            format!("The definition of '{object}' can't be read: {why}"),
+        )
     };
     let parsed = weir_sql::parse(&arena, text.as_bytes(), mode).map_err(|error| unread(error.to_string()))?;
     let [statement] = parsed.statements else { return Err(unread("it is not one statement".to_owned())) };

@@ -201,7 +201,11 @@ async fn record<R: Records>(records: &R, version: u64, record: Definition) -> Re
 ///
 /// # Errors
 /// A refusal, or what the servers say of it.
-pub(super) async fn learn<R: Records>(known: &mut CollationFacts, unplaced: Unplaced, records: &R) -> Result<(), Failure> {
+pub(super) async fn learn<R: Records>(
+    known: &mut CollationFacts,
+    unplaced: Unplaced,
+    records: &R,
+) -> Result<(), Failure> {
     match unplaced {
         Unplaced::Refused(failure) => Err(failure),
         Unplaced::NeedsCheck { column, collation } => {
@@ -268,7 +272,10 @@ fn moving(asked: &Asked<'_>, catalog: &Catalog, objects: &[Object]) -> Result<()
                 true => format!("WEIR MOVE FINISH {id} ends it, WEIR MOVE UNDO {id} takes it back"),
                 false => format!("wait for its end, or WEIR MOVE CANCEL {id}"),
             };
-            Err(not_supported(format!("Definition of a table while move {id} of {} is in progress: {way_on}", known.names())))
+            Err(not_supported(format!(
+                "Definition of a table while move {id} of {} is in progress: {way_on}",
+                known.names()
+            )))
         }
     }
 }

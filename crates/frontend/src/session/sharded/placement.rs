@@ -119,8 +119,7 @@ impl Session {
             return Ok(());
         };
         let of_database = catalog.database(object.database.as_bytes()).map(|(_, found)| &found.shards[..]);
-        let shards =
-            weir_catalog::moves::shards_of_placement(of_database.unwrap_or_default(), &found.placement);
+        let shards = weir_catalog::moves::shards_of_placement(of_database.unwrap_or_default(), &found.placement);
         let first = places(shards.get(..1).unwrap_or_default());
         let mut leased = self.leases_outside(&first).await?;
         // It fails, once the right was found: the servers' logs hear nothing of it.
@@ -179,7 +178,10 @@ mod tests {
     fn clauses_are_found_in_all_forms() {
         let cases = [
             ("ALTER TABLE t SHARD BY HASH(id)", Some("SHARD BY HASH(id)")),
-            ("ALTER TABLE t /*weir: shard by hash(id) unique unchecked (mail) */", Some("shard by hash(id) unique unchecked (mail)")),
+            (
+                "ALTER TABLE t /*weir: shard by hash(id) unique unchecked (mail) */",
+                Some("shard by hash(id) unique unchecked (mail)"),
+            ),
             ("ALTER TABLE t PARTITION BY HASH(id) PARTITIONS 4", Some("shard by hash(`id`)")),
             ("ALTER TABLE t SINGLE ON SHARD 's1'", Some("SINGLE ON SHARD 's1'")),
             ("ALTER TABLE t GLOBAL", Some("GLOBAL")),
