@@ -84,7 +84,7 @@ impl Source {
             if copying.is_some() {
                 self.look_at_load().await?;
             }
-            let next = copying.and_then(|_| self.pace.next(&self.shared.controls));
+            let next = copying.and_then(|_| self.pace.next());
             let mut idle = true;
             if let (Some(nth), Some(next)) = (copying, next)
                 && next <= Instant::now()
