@@ -140,6 +140,9 @@ impl Source {
     }
 
     async fn pause_for_prepared(&self, begun: Instant) -> Result<(), MoveError> {
+        if *self.shared.stop.borrow() {
+            return Err(MoveError::new(Trouble::Stopped, "The move was stopped"));
+        }
         if begun.elapsed() > PREPARED_END {
             return Err(MoveError::new(
                 Trouble::Source(self.shard),

@@ -228,10 +228,13 @@ fn mysql_a_move_goes_on_from_a_promoted_replica() {
 
 /// Transactions that are prepared before a move begins, or across its stop, are not lost; large ones are followed; the way back follows, too.
 fn transactions(flavor: Flavor) {
-    let lab = Lab::new(flavor, 2, &[]);
+    let lab = Lab::new(flavor, 2, &["max-allowed-packet=64M"]);
     lab.create(TABLE, &[0], &[0, 1]);
     insert(&lab, 0, 0..2_000);
-    let plan = plan(&lab);
+    lab.create("CREATE TABLE big (id INT PRIMARY KEY, b LONGBLOB)", &[0], &[1]);
+    lab.run(0, &["INSERT INTO d.big VALUES (1, REPEAT('first', 4000000))"]);
+    let mut plan = plan(&lab);
+    plan.tables.push(lab.table_plan("big", &[0], &[1], Arc::new(Fixed::On(ShardId(1)))));
     let mut early = lab.client(0);
     let mut run = |sql: &str| early.query_drop(sql).expect(sql);
     for sql in ["XA START 'early'", "UPDATE d.t SET n = 1000 WHERE id = 77", "XA END 'early'", "XA PREPARE 'early'"] {
@@ -251,13 +254,22 @@ fn transactions(flavor: Flavor) {
     let checkpoint = kept(&lab.runtime.block_on(handle.stop()));
     let handle = lab.start(&plan, Some(checkpoint)).expect("it goes on");
     run(&format!("XA COMMIT {late}"));
+    // Rows and events of more than a frame of the protocol.
+    lab.run(
+        0,
+        &[
+            "INSERT INTO d.big VALUES (2, REPEAT('second', 3000000))",
+            "UPDATE d.big SET b = CONCAT(b, 'x') WHERE id = 1",
+        ],
+    );
     // More keys than are kept in memory.
     let rows = "INSERT INTO d.t SELECT 100000 + a.id * 100 + b.id, 1, 'x' FROM d.t a JOIN d.t b ON b.id < 100 WHERE a.id < 900";
     lab.run(0, &[rows, "UPDATE d.t SET n = id % 9 WHERE id >= 100000"]);
     lab.caught_up(&handle);
     lab.assert_equal("t", &[0], &[0, 1]);
+    lab.assert_equal("big", &[0], &[1]);
     let verified = lab.runtime.block_on(handle.verify(VerifySettings::default())).expect("it is compared");
-    assert_eq!((verified.rows, &verified.differences[..]), (92_001, &[][..]));
+    assert_eq!((verified.rows, &verified.differences[..]), (92_003, &[][..]));
     // The way back: the old copies follow the new ones.
     drop(handle);
     let table = &plan.tables[0];
