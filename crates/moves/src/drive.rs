@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use weir_catalog::{Move, MovePhase};
-use weir_reshard::{Engine, Handle, MoveError, Trouble, Verification, VerifySettings};
+use weir_reshard::{Engine, Handle, LagOf, MoveError, Trouble, Verification, VerifySettings};
+use weir_shards::Sharding;
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
@@ -23,6 +24,9 @@ const LOOK: Duration = Duration::from_millis(250);
 const KEEP: Duration = Duration::from_secs(1);
 /// The first and the longest pause between two attempts.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(20));
+
+/// Copying waits while replicas are further behind.
+const MOST_LAG: Duration = Duration::from_secs(3);
 
 /// Why a phase has not come to its end.
 enum Broken {
@@ -176,10 +180,23 @@ async fn follow(mover: &Arc<Mover>, known: &Move, running: &Running, direction: 
     let checkpoint = checkpoints::last(sharding, known, direction).await?;
     let plan = engine::plan(sharding, known, direction)?;
     heed(known, running);
+    running.controls.set_lag(lag_of_replicas(sharding), MOST_LAG);
     let handle = Engine::start(plan, Arc::new(sharding.own.clone()), checkpoint, running.controls.clone()).await?;
     let followed = watch(mover, known, running, handle, direction).await;
     running.seen.lock().unwrap_or_else(PoisonError::into_inner).progress = None;
     followed
+}
+
+/// How far the replicas of a shard that take reads are behind.
+fn lag_of_replicas(sharding: &Arc<Sharding>) -> LagOf {
+    let sharding = sharding.clone();
+    Arc::new(move |shard| {
+        let now = std::time::Instant::now();
+        sharding.group(shard).with_view(|view| {
+            let replicas = (0..view.members.len()).filter(|index| *index != view.writer && view.takes_reads(*index));
+            replicas.filter_map(|index| view.age(index, now)).max()
+        })
+    })
 }
 
 /// What the record says of the engine's speed.

@@ -76,7 +76,8 @@ impl Controls {
         Some(self.rate.load(Relaxed)).filter(|rate| *rate > 0)
     }
 
-    /// Copying waits while a source or a target has more running threads than these (`Threads_running`); 0 is no bound.
+    /// Copying waits while a source or a target has more running threads than these (`Threads_running`, among which are those that send
+    /// binary logs); 0 is no bound.
     pub fn set_most_threads_running(&self, threads: u64) {
         self.threads.store(threads, Relaxed);
     }

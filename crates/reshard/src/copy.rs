@@ -38,8 +38,8 @@ impl Pace {
     }
 
     /// When the next chunk may begin; `None` while copying is held up.
-    pub(crate) fn next(&self, controls: &Controls) -> Option<Instant> {
-        (!controls.is_paused() && !self.busy).then_some(self.next)
+    pub(crate) fn next(&self) -> Option<Instant> {
+        (!self.busy).then_some(self.next)
     }
 
     /// A table begins whose rows have so many bytes on average.
@@ -122,26 +122,30 @@ impl Source {
         Ok(done)
     }
 
-    /// Looks whether servers are too busy to copy, from time to time.
+    /// Looks whether copying has to wait: it is paused, replicas are behind, or servers are busy. Servers are asked from time to time.
     ///
     /// # Errors
     /// When one can't be asked.
     pub(crate) async fn look_at_load(&mut self) -> Result<(), MoveError> {
-        if self.pace.looked.is_some_and(|at| at.elapsed() < LOOK) {
-            return Ok(());
+        let controls = self.shared.controls.clone();
+        let lags = || controls.lags(self.shard) || self.targets.shards().any(|shard| controls.lags(shard));
+        if controls.is_paused() || lags() {
+            (self.pace.busy, self.pace.looked) = (true, None);
+        } else if self.pace.looked.is_none_or(|at| at.elapsed() >= LOOK) {
+            self.pace.looked = Some(Instant::now());
+            self.pace.busy = match controls.most_threads_running() {
+                Some(most) => self.threads_running().await? > most,
+                None => false,
+            };
         }
-        self.pace.looked = Some(Instant::now());
-        let controls = &self.shared.controls;
-        let mut busy = controls.lags(self.shard) || self.targets.shards().any(|shard| controls.lags(shard));
-        if let Some(most) = controls.most_threads_running()
-            && !busy
-        {
-            let own = threads_running(&mut self.link).await;
-            let own = own.map_err(|failure| MoveError::of_source(self.shard, failure))?;
-            busy = own.max(self.targets.threads_running().await?) > most;
-        }
-        self.pace.busy = busy;
-        self.counters.held_up.store(busy || self.shared.controls.is_paused(), Relaxed);
+        self.counters.held_up.store(self.pace.busy, Relaxed);
         Ok(())
+    }
+
+    /// The most running threads of its servers.
+    async fn threads_running(&mut self) -> Result<u64, MoveError> {
+        let own = threads_running(&mut self.link).await;
+        let own = own.map_err(|failure| MoveError::of_source(self.shard, failure))?;
+        Ok(own.max(self.targets.threads_running().await?))
     }
 }

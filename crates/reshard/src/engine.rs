@@ -186,7 +186,8 @@ impl Handle {
     }
 
     /// Waits until all that is before these positions is applied. For a last position, statements must not write to the sources, but the
-    /// engine must be able to read their tables: LOCK TABLES … READ and FLUSH TABLES … WITH READ LOCK let it, LOCK TABLES … WRITE does not.
+    /// engine must be able to read their tables: LOCK TABLES … READ and FLUSH TABLES … WITH READ LOCK let it; LOCK TABLES … WRITE, and a
+    /// definition that waits for a table, do not.
     ///
     /// # Errors
     /// [`Trouble::Late`] if that takes longer than `bound`; why the move has ended.

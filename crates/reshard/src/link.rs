@@ -3,6 +3,7 @@
 //! What must always hold: replies are read in the order of the statements. A connection whose statement was not awaited to its end is of no
 //! more use; whoever drops a future of this module drops the connection, too.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +43,8 @@ pub(crate) struct Link {
     input: BytesMut,
     packets: PacketReader,
     packet: BytesMut,
+    /// With which sequence number each reply begins that is awaited: a command of several frames takes several.
+    replies: VecDeque<u8>,
 }
 
 /// What a statement without rows has done.
@@ -61,7 +64,8 @@ impl Link {
         let mariadb = connected.greeting.is_mariadb();
         let thread_id = connected.greeting.connection_id;
         let (input, packets, packet) = (BytesMut::new(), PacketReader::new(), BytesMut::new());
-        let mut link = Link { shard, mariadb, thread_id, server, connected, input, packets, packet };
+        let replies = VecDeque::new();
+        let mut link = Link { shard, mariadb, thread_id, server, connected, input, packets, packet, replies };
         link.run(SETTINGS.as_bytes()).await?;
         let unbounded = if mariadb { "SET SESSION max_statement_time=0" } else { "SET SESSION max_execution_time=0" };
         link.run(unbounded.as_bytes()).await?;
@@ -77,7 +81,7 @@ impl Link {
     /// Sends a command.
     pub(crate) async fn send_command(&mut self, payload: &[u8]) -> Result<(), Failure> {
         let mut out = BytesMut::with_capacity(payload.len() + 8);
-        put_packet(&mut out, 0, payload);
+        self.replies.push_back(put_packet(&mut out, 0, payload));
         let stream = &mut self.connected.stream;
         let sent = async {
             stream.write_all(&out).await?;
@@ -96,7 +100,7 @@ impl Link {
 
     /// The first packet of a reply is the next one.
     pub(crate) fn expect_reply(&mut self) {
-        self.packets.set_next_seq(1);
+        self.packets.set_next_seq(self.replies.pop_front().unwrap_or(1));
     }
 
     /// Reads the next packet into `self.packet`.

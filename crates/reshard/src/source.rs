@@ -84,7 +84,7 @@ impl Source {
             if copying.is_some() {
                 self.look_at_load().await?;
             }
-            let next = copying.and_then(|_| self.pace.next(&self.shared.controls));
+            let next = copying.and_then(|_| self.pace.next());
             let mut idle = true;
             if let (Some(nth), Some(next)) = (copying, next)
                 && next <= Instant::now()
@@ -140,6 +140,9 @@ impl Source {
     }
 
     async fn pause_for_prepared(&self, begun: Instant) -> Result<(), MoveError> {
+        if *self.shared.stop.borrow() {
+            return Err(MoveError::new(Trouble::Stopped, "The move was stopped"));
+        }
         if begun.elapsed() > PREPARED_END {
             return Err(MoveError::new(
                 Trouble::Source(self.shard),

@@ -1,8 +1,11 @@
 //! Whatever ends a move: it is said clearly, and where it can go on, it goes on without loss.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 use weir_catalog::ShardId;
+use weir_local::mysql::prelude::Queryable;
 use weir_local::{Flavor, replicate, wait_for_replica};
 use weir_reshard::{
     Checkpoint, Controls, Copied, Fixed, MoveError, Phase, Plan, Site, TablePlan, Trouble, VerifySettings, positions,
@@ -225,12 +228,15 @@ fn mysql_a_move_goes_on_from_a_promoted_replica() {
 
 /// Transactions that are prepared before a move begins, or across its stop, are not lost; large ones are followed; the way back follows, too.
 fn transactions(flavor: Flavor) {
-    let lab = Lab::new(flavor, 2, &[]);
+    let lab = Lab::new(flavor, 2, &["max-allowed-packet=64M"]);
     lab.create(TABLE, &[0], &[0, 1]);
     insert(&lab, 0, 0..2_000);
-    let plan = plan(&lab);
+    lab.create("CREATE TABLE big (id INT PRIMARY KEY, b LONGBLOB)", &[0], &[1]);
+    lab.run(0, &["INSERT INTO d.big VALUES (1, REPEAT('first', 4000000))"]);
+    let mut plan = plan(&lab);
+    plan.tables.push(lab.table_plan("big", &[0], &[1], Arc::new(Fixed::On(ShardId(1)))));
     let mut early = lab.client(0);
-    let mut run = |sql: &str| weir_local::mysql::prelude::Queryable::query_drop(&mut early, sql).expect(sql);
+    let mut run = |sql: &str| early.query_drop(sql).expect(sql);
     for sql in ["XA START 'early'", "UPDATE d.t SET n = 1000 WHERE id = 77", "XA END 'early'", "XA PREPARE 'early'"] {
         run(sql);
     }
@@ -248,13 +254,22 @@ fn transactions(flavor: Flavor) {
     let checkpoint = kept(&lab.runtime.block_on(handle.stop()));
     let handle = lab.start(&plan, Some(checkpoint)).expect("it goes on");
     run(&format!("XA COMMIT {late}"));
+    // Rows and events of more than a frame of the protocol.
+    lab.run(
+        0,
+        &[
+            "INSERT INTO d.big VALUES (2, REPEAT('second', 3000000))",
+            "UPDATE d.big SET b = CONCAT(b, 'x') WHERE id = 1",
+        ],
+    );
     // More keys than are kept in memory.
     let rows = "INSERT INTO d.t SELECT 100000 + a.id * 100 + b.id, 1, 'x' FROM d.t a JOIN d.t b ON b.id < 100 WHERE a.id < 900";
     lab.run(0, &[rows, "UPDATE d.t SET n = id % 9 WHERE id >= 100000"]);
     lab.caught_up(&handle);
     lab.assert_equal("t", &[0], &[0, 1]);
+    lab.assert_equal("big", &[0], &[1]);
     let verified = lab.runtime.block_on(handle.verify(VerifySettings::default())).expect("it is compared");
-    assert_eq!((verified.rows, &verified.differences[..]), (92_001, &[][..]));
+    assert_eq!((verified.rows, &verified.differences[..]), (92_003, &[][..]));
     // The way back: the old copies follow the new ones.
     drop(handle);
     let table = &plan.tables[0];
@@ -288,4 +303,49 @@ fn mariadb_prepared_and_large_transactions_are_followed_and_so_is_the_way_back()
 #[test]
 fn mysql_prepared_and_large_transactions_are_followed_and_so_is_the_way_back() {
     transactions(Flavor::MySql);
+}
+
+#[test]
+fn mariadb_copying_is_held_up_by_its_controls_and_following_is_not() {
+    let lab = Lab::new(Flavor::MariaDb, 1, &[]);
+    lab.create(TABLE, &[0], &[0]);
+    insert(&lab, 0, 0..3_000);
+    let plan = Plan { tables: vec![lab.table_plan("t", &[0], &[0], Arc::new(Fixed::On(ShardId(0))))] };
+    let controls = Controls::default();
+    controls.pause();
+    let handle = lab.start_with(&plan, None, controls).expect("it starts");
+    until("the pause", || handle.progress().held_up);
+    insert(&lab, 0, 10_000..10_010);
+    lab.caught_up(&handle);
+    let progress = handle.progress();
+    assert_eq!((progress.rows_copied, progress.changes_applied, progress.phase), (0, 10, Phase::Copying));
+    // Replicas are behind; then, servers are busy.
+    let lag = Arc::new(AtomicU64::new(5_000));
+    let behind = lag.clone();
+    let lag_of = move |_| Some(Duration::from_millis(behind.load(Relaxed)));
+    handle.controls().set_lag(Arc::new(lag_of), Duration::from_secs(1));
+    handle.controls().set_rate(4_000);
+    handle.controls().resume();
+    // Streams of binary logs are among them.
+    let threads = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'Threads_running'";
+    handle.controls().set_most_threads_running(lab.value(0, threads).parse().expect("a number"));
+    let busy = std::thread::scope(|scope| {
+        let mut client = lab.client(0);
+        let id: u64 = client.query_first("SELECT CONNECTION_ID()").expect("a query").expect("a row");
+        scope.spawn(move || client.query_drop("SELECT SLEEP(60)"));
+        let sleeping =
+            format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id} AND state = 'User sleep'");
+        until("a busy server", || lab.value(0, &sleeping) == "1");
+        lag.store(0, Relaxed);
+        lab.caught_up(&handle);
+        let busy = handle.progress();
+        lab.run(0, &[&format!("KILL {id}")]);
+        busy
+    });
+    assert!(busy.held_up && busy.rows_copied == 0, "{busy:?}");
+    until("rows", || handle.progress().rows_copied > 0);
+    let progress = handle.progress();
+    assert!(progress.rows_estimated >= progress.rows_copied && progress.bytes_copied > 0, "{progress:?}");
+    lab.copied(&handle);
+    lab.assert_equal("t", &[0], &[0]);
 }
