@@ -368,10 +368,8 @@ fn refused(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
 
 fn replicas(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let parent = lab.directory()?;
-    let sites: Vec<Site> = ["s1", "s2"]
-        .map(|name| Site::start(flavor, &parent, name, OPTIONS))
-        .into_iter()
-        .collect::<Result<_, _>>()?;
+    let sites: Vec<Site> =
+        ["s1", "s2"].map(|name| Site::start(flavor, &parent, name, OPTIONS)).into_iter().collect::<Result<_, _>>()?;
     let replicas: Vec<Server> = sites
         .iter()
         .zip(["r1", "r2"])

@@ -70,15 +70,18 @@ pub(crate) async fn attempt(
     let begun = Instant::now();
     mover.approach();
     let closed = Closed(&sharding.gate);
+    running.says("waiting for transactions on the tables");
+    if let Err(why) = nobody_takes_long(&sharding.gate).await {
+        return Ok(Attempt::NotNow(Box::new(handle), why, false));
+    }
     let prepared = prepare(sharding, known, direction).await;
     let (mut lockers, renamers) = match prepared {
         Ok(prepared) => prepared,
         Err(failure) => return Ok(Attempt::NotNow(Box::new(handle), failure.to_string(), false)),
     };
-    running.says("waiting for transactions on the tables");
     let held = match hold(&sharding.gate).await {
         Ok(held) => held,
-        Err((why, held)) => return Ok(Attempt::NotNow(Box::new(handle), why, held)),
+        Err(why) => return Ok(Attempt::NotNow(Box::new(handle), why, true)),
     };
     running.says("cutting over");
     let ready = async {
@@ -194,35 +197,42 @@ fn leaving(known: &Move, direction: Direction) -> BTreeSet<ShardId> {
     known.tables.iter().flat_map(of).collect()
 }
 
-/// Holds statements until nobody uses the tables. Returns since when; or why not, and whether any were held.
-async fn hold(gate: &Gate) -> Result<Instant, (String, bool)> {
-    let open = |count: usize| format!("waiting for {count} open transactions or statements that use the tables");
-    // Whoever takes long would have all others wait for nothing.
+/// Whoever takes long would have all others wait for nothing.
+async fn nobody_takes_long(gate: &Gate) -> Result<(), String> {
     let mark = gate.mark();
     let begun = Instant::now();
     while gate.inside_before(mark) > 0 {
         if begun.elapsed() > LONG {
-            return Err((open(gate.inside_before(mark)), false));
+            return Err(open(gate.inside_before(mark)));
         }
         tokio::time::sleep(PAUSE).await;
     }
+    Ok(())
+}
+
+/// Holds statements until nobody uses the tables. Returns since when.
+async fn hold(gate: &Gate) -> Result<Instant, String> {
     let held = Instant::now();
     gate.turn_to(Stage::Holding);
     let mark = gate.mark();
     while gate.inside() > 0 || held.elapsed() < SOFT && gate.open_before(mark) > 0 {
         if held.elapsed() > HOLD {
-            return Err((open(gate.inside()), true));
+            return Err(open(gate.inside()));
         }
         tokio::time::sleep(PAUSE).await;
     }
     gate.turn_to(Stage::Sealed);
     while gate.inside() > 0 {
         if held.elapsed() > HOLD + SOFT {
-            return Err((open(gate.inside()), true));
+            return Err(open(gate.inside()));
         }
         tokio::time::sleep(PAUSE).await;
     }
     Ok(held)
+}
+
+fn open(count: usize) -> String {
+    format!("waiting for {count} open transactions or statements that use the tables")
 }
 
 /// Locks the tables that leave against writes of whoever does not come through Weir, and waits for branches that were prepared before. The

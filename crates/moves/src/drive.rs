@@ -181,7 +181,9 @@ async fn follow(mover: &Arc<Mover>, known: &Move, running: &Running, direction: 
     let plan = engine::plan(sharding, known, direction)?;
     heed(known, running);
     running.controls.set_lag(lag_of_replicas(sharding), MOST_LAG);
-    let handle = Engine::start(plan, Arc::new(sharding.own.clone()), checkpoint, running.controls.clone()).await?;
+    let started = Engine::start(plan, Arc::new(sharding.own.clone()), checkpoint, running.controls.clone()).await;
+    let handle = started
+        .map_err(|error| MoveError { failure: tables::with_grants(sharding, error.failure.clone()), ..error })?;
     let followed = watch(mover, known, running, handle, direction).await;
     running.seen.lock().unwrap_or_else(PoisonError::into_inner).progress = None;
     followed

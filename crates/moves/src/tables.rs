@@ -70,7 +70,8 @@ pub(crate) fn grants(mariadb: bool) -> String {
     format!("GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, REFERENCES, LOCK TABLES, {logs} ON *.*")
 }
 
-fn with_grants(sharding: &Sharding, failure: Failure) -> Failure {
+/// An error for a missing right, with what to GRANT.
+pub(crate) fn with_grants(sharding: &Sharding, failure: Failure) -> Failure {
     const RIGHTS: [u16; 4] = [
         codes::ER_DBACCESS_DENIED_ERROR,
         codes::ER_SPECIFIC_ACCESS_DENIED_ERROR,
