@@ -81,6 +81,8 @@ fn example(name: &str, session: u32) -> Result<Json, Failed> {
         "group" => Ok("main".into()),
         "database" => Ok("d".into()),
         "table" => Ok("d.t".into()),
+        "tables" => Ok("d.t TO GLOBAL".into()),
+        "rows" => Ok(1000.into()),
         "mode" => Ok("MERGE".into()),
         "limit" => Ok(10.into()),
         "state" => Ok("OFF".into()),

@@ -27,6 +27,7 @@ mod limits;
 mod login;
 mod machine;
 mod misuse;
+mod moves;
 mod observe;
 mod pace;
 mod packaging;
@@ -137,6 +138,7 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
         stopping::collect(&mut tests);
         takeover::collect(&mut tests);
         transactions::collect(&mut tests);
+        moves::collect(&mut tests);
         reload::collect(&mut tests);
         lanes::collect(&mut tests);
         packaging::collect(&mut tests);

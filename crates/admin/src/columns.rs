@@ -202,6 +202,35 @@ pub const DEFINITIONS: &[Column] = &[
     Column::text("not_done", "The shards that don't, each with its error if it has answered"),
 ];
 
+/// `SHOW MOVES`
+pub const MOVES: &[Column] = &[
+    Column::integer("id", "Its number, for WEIR MOVE …"),
+    Column::text("tables", "The tables, each with its database"),
+    Column::text("from", "Their placements before"),
+    Column::text("to", "Their placements after"),
+    Column::text(
+        "phase",
+        "prepare, copy, follow, cutover, reverse, finishing, cancelling; finished, cancelled or undone",
+    ),
+    Column::text("state", "What it does now, or waits for"),
+    Column::integer("rows_copied", "Rows that were copied"),
+    Column::integer("rows", "Rows that there are to copy, as the servers estimate"),
+    Column::integer("bytes_copied", "Bytes that were copied, as statements"),
+    Column::number("rows_per_second", "Rows per second, over the last seconds"),
+    Column::integer("remaining_seconds", "The time that the copy will still take").or_null(),
+    Column::integer("changes", "Changes that were applied"),
+    Column::number("lag_seconds", "How far the copy is behind"),
+    Column::text("compared", "What came of the latest comparison of both sides").or_null(),
+    Column::text("next", "What comes next, or can be done"),
+    Column::text("error", "Why it is paused, or was given up").or_null(),
+];
+
+/// `MOVE TABLES`
+pub const MOVE_BEGUN: &[Column] = &[
+    Column::integer("id", "The move's number; 0 if all tables have these placements already"),
+    Column::text("tables", "The tables"),
+];
+
 /// `CANCEL DDL`
 pub const CANCELLED: &[Column] = &[
     Column::text("shard", "The shard"),

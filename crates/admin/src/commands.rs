@@ -7,6 +7,7 @@ use weir_backend::Server;
 use weir_backend::server::Health;
 use weir_ddl::{attach, hot_tables};
 use weir_exec::hot_rows::HotRows;
+use weir_moves::Mover;
 use weir_shards::Sharding;
 use weir_topology::{Failover, Group};
 use weir_txn::Coordinator;
@@ -21,6 +22,7 @@ use crate::gauges::{Gauges, HotRowNumbers, Statements};
 use crate::groups;
 use crate::like::Pattern;
 use crate::logs::{Event, Who};
+use crate::moves;
 use crate::operations::Operations;
 use crate::oversight::Oversight;
 use crate::sessions::{self, Interrupt, Registry, SessionHandle};
@@ -48,6 +50,7 @@ pub struct Commands {
     transactions: OnceLock<Arc<Coordinator>>,
     hot_rows: OnceLock<Arc<HotRows>>,
     failovers: OnceLock<Vec<Arc<Failover>>>,
+    mover: OnceLock<Arc<Mover>>,
 }
 
 impl Commands {
@@ -63,6 +66,7 @@ impl Commands {
             transactions: OnceLock::new(),
             hot_rows: OnceLock::new(),
             failovers: OnceLock::new(),
+            mover: OnceLock::new(),
         }
     }
 
@@ -95,6 +99,20 @@ impl Commands {
 
     fn sharding(&self) -> Result<&Arc<Sharding>, Failure> {
         self.sharding.get().ok_or_else(shards::none)
+    }
+
+    /// Puts in who moves tables; once, if there are shards.
+    pub fn move_with(&self, mover: Arc<Mover>) {
+        let put_in_before = self.mover.set(mover).is_err();
+        debug_assert!(!put_in_before, "it is put in once");
+    }
+
+    /// Who moves tables.
+    ///
+    /// # Errors
+    /// 1235 when there are no shards.
+    pub fn mover(&self) -> Result<&Arc<Mover>, Failure> {
+        self.mover.get().ok_or_else(shards::none)
     }
 
     /// Puts in who ends transactions; once.
@@ -213,6 +231,12 @@ impl Commands {
             Command::CancelDefinition(id) => {
                 tracing::info!(id, user = caller.user, "a definition is cancelled");
                 shards::cancel(self.sharding()?, id).await.map(Answer::Rows)
+            }
+            Command::ShowMoves(like) => Ok(filtered(moves::moves(self.mover()?), "tables", like)),
+            Command::MoveTables(tables) => moves::begin(self.mover()?, &tables, caller.user).await.map(Answer::Rows),
+            Command::Move { id, order } => {
+                tracing::info!(id, ?order, user = caller.user, "a move is told what to do");
+                moves::order(self.mover()?, id, order).await.map(|()| Answer::Done)
             }
             Command::Attach(database) => {
                 tracing::info!(database, user = caller.user, "a database is attached");

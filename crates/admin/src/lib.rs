@@ -17,6 +17,7 @@ pub mod http;
 pub mod kind;
 pub mod like;
 pub mod logs;
+mod moves;
 pub mod network;
 pub mod operations;
 mod oversight;

@@ -103,6 +103,7 @@ impl Catalog {
                 }
             }
             Change::DropTable(object) => {
+                self.relocated.retain(|(known, _)| known != object);
                 self.within(object)?.tables.remove(&name_of(object));
                 self.triggers.retain(|(_, table)| table != object);
             }
@@ -135,6 +136,9 @@ impl Catalog {
         let database = self.within(from)?;
         let table = database.tables.remove(&name_of(from));
         let view = database.views.remove(&name_of(from));
+        for (of, _) in self.relocated.iter_mut().filter(|(of, _)| of == from) {
+            *of = to.clone();
+        }
         for (_, of) in self.triggers.iter_mut().filter(|(_, of)| of == from) {
             *of = to.clone();
         }

@@ -33,6 +33,9 @@ impl Difference {
             triggers: _,
             routines: _,
             last_definition: _,
+            moves: _,
+            last_move: _,
+            relocated: _,
         } = old;
         let same_databases = || databases.keys().eq(new.databases.keys());
         if *shards != new.shards || *fold_case != new.fold_case || !same_databases() {
@@ -48,9 +51,7 @@ impl Difference {
         let triggered = old.triggers.iter().filter(|trigger| !new.triggers.contains(trigger));
         let triggered = triggered.chain(new.triggers.iter().filter(|trigger| !old.triggers.contains(trigger)));
         names.extend(triggered.filter_map(|(_, table)| table.name.as_deref()).map(str::to_lowercase));
-        if !names.is_empty() {
-            note_relatives([old, new], &mut names);
-        }
+        let names = if names.is_empty() { names } else { relatives([old, new], names) };
         Difference::Names(names.iter().map(|name| Name::of(name)).collect())
     }
 
@@ -106,7 +107,10 @@ fn note_map<T>(
 }
 
 /// Foreign keys tie tables to each other: what a statement does to one depends on all that hang together with it.
-fn note_relatives(catalogs: [&Catalog; 2], names: &mut BTreeSet<String>) {
+pub(crate) fn relatives<'a>(
+    catalogs: impl IntoIterator<Item = &'a Catalog>,
+    mut names: BTreeSet<String>,
+) -> BTreeSet<String> {
     let databases = catalogs.into_iter().flat_map(|catalog| catalog.databases.values());
     let tables = databases.flat_map(|database| &database.tables);
     let keys = tables.flat_map(|(name, table)| table.foreign_keys.iter().map(move |key| (name, &key.table.1)));
@@ -120,7 +124,7 @@ fn note_relatives(catalogs: [&Catalog; 2], names: &mut BTreeSet<String>) {
             }
         }
         if names.len() == before {
-            return;
+            return names;
         }
     }
 }

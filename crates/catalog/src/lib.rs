@@ -5,6 +5,7 @@
 //!
 //! * [`model`]: the catalog and its databases; [`table`]: tables; [`placement`]: shards, the slot map, where rows are.
 //! * [`definition`]: definitions under way, and what they will change.
+//! * [`moves`]: tables that get another placement while they are used.
 //! * [`key`]: constants, and which key value and slot they are.
 //! * [`Difference`]: which plans a change of the catalog may change, by the [`Words`] of their statements.
 //! * [`Weights`]: collation weights of characters, as learnt from the servers; [`collation`]: how they are asked for.
@@ -21,6 +22,7 @@ mod hash;
 pub mod key;
 pub mod model;
 mod moment;
+pub mod moves;
 mod number;
 mod object;
 pub mod placement;
@@ -40,6 +42,7 @@ pub use key::{
     ranges_are_unsure,
 };
 pub use model::{Catalog, Database};
+pub use moves::{Move, MovePhase, MovedTable};
 pub use object::Object;
 pub use placement::{Method, Placement, SLOTS, ShardId, ShardKey, SlotMap};
 pub use routine::{Routine, RoutineKind, Routines};

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::definition::Definition;
+use crate::moves::Move;
 use crate::object::Object;
 use crate::placement::{ShardId, SlotMap};
 use crate::routine::Routines;
@@ -38,6 +39,15 @@ pub struct Catalog {
     /// The number of the definition that was begun last.
     #[serde(default)]
     pub last_definition: u64,
+    /// Moves of tables: those in progress, and the latest of those that have ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moves: Vec<Move>,
+    /// The number of the move that was begun last.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub last_move: u64,
+    /// Tables that have moved, and the version since which their rows are where they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relocated: Vec<(Object, u64)>,
 }
 
 /// A database whose tables are spread over shards.
@@ -83,6 +93,10 @@ impl Catalog {
     pub fn shard_name(&self, shard: ShardId) -> &str {
         self.shards.get(usize::from(shard.0)).map_or("?", String::as_str)
     }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 fn is_false(value: &bool) -> bool {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weir_catalog::{Catalog, Database, Placement, ShardId, SlotMap, Table};
+use weir_catalog::{Catalog, Database, Object, Placement, ShardId, SlotMap, Table};
 use weir_shards::inspect;
 use weir_shards::own::Own;
 use weir_shards::sharding::Sharding;
@@ -75,6 +75,12 @@ fn forget(now: &Catalog, name: &str) -> Result<Catalog, Failure> {
         let message = format!("Unknown database '{name}' in the catalog");
         return Err(Failure::client(codes::ER_BAD_DB_ERROR, message));
     };
+    if let Some(moved) = now.move_in_the_way(&[Object::database(known)]) {
+        let (id, tables) = (moved.id, moved.names());
+        return Err(refused(format!(
+            "Move {id} of {tables} is in progress: WEIR MOVE FINISH {id} or WEIR MOVE CANCEL {id} first"
+        )));
+    }
     let spread = database.tables.iter().find(|(_, table)| !matches!(table.placement, Placement::Single(_)));
     if let Some((table, _)) = spread {
         return Err(refused(format!(

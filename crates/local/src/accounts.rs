@@ -43,6 +43,7 @@ pub fn own_grants(flavor: Flavor) -> Vec<&'static str> {
         "PROCESS, REPLICATION CLIENT ON *.*",
         "SELECT ON performance_schema.*",
         "SELECT, SHOW VIEW, SHOW DATABASES, TRIGGER, EVENT, RELOAD ON *.*",
+        "INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, REFERENCES, LOCK TABLES, REPLICATION SLAVE ON *.*",
         "ALL ON `weir`.*",
         "GRANT OPTION ON `weir`.*",
         of_flavor,

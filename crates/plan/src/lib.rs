@@ -55,3 +55,4 @@ pub use refusal::{Need, Refusal};
 pub use session::SessionFacts;
 pub use statement::{plan, plan_within};
 pub use template::{Given, Scratch, Template, Templates, plan_traced};
+pub use workbench::passed;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use weir_catalog::moves::is_schema_of_move;
 use weir_catalog::{Placed, ShardId, Table, reading};
 use weir_wire::Failure;
 
@@ -15,7 +16,7 @@ const NOT_USERS: [&str; 5] = ["mysql", "information_schema", "performance_schema
 
 /// Whether a database of this name is the servers' own, or Weir's.
 pub fn is_own(database: &str) -> bool {
-    NOT_USERS.iter().any(|own| own.eq_ignore_ascii_case(database))
+    NOT_USERS.iter().any(|own| own.eq_ignore_ascii_case(database)) || is_schema_of_move(database)
 }
 
 /// The name of a database as a shard has it, if it has one that is called so.

@@ -6,11 +6,12 @@
 //! * [`own`]: Weir's own connections to the shards; [`ask`]: statements whose replies are read whole.
 //! * [`schema`]: what Weir keeps in each shard; [`copies`]: the catalog there; [`inspect`]: what servers say of their tables.
 //! * [`sequence`]: AUTO_INCREMENT of sharded tables.
-//! * [`locks`]: which objects are being defined.
+//! * [`gate`]: which statements may use tables that move; [`locks`]: which objects are being defined.
 #![forbid(unsafe_code)]
 
 pub mod ask;
 pub mod copies;
+pub mod gate;
 pub mod inspect;
 pub mod locks;
 pub mod own;
@@ -18,6 +19,7 @@ pub mod schema;
 pub mod sequence;
 pub mod sharding;
 
+pub use gate::{Gate, Pass, Stage};
 pub use locks::Locks;
 pub use own::Own;
 pub use sequence::{SequenceName, Sequences};

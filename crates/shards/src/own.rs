@@ -8,12 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
+use weir_backend::connect::{Connected, Login, connect};
 use weir_backend::monitor::{MonitorSettings, Probe};
-use weir_backend::{OwnReply, Replaceable, Server};
+use weir_backend::{OwnReply, Position, Replaceable, Server};
 use weir_catalog::ShardId;
 use weir_topology::Group;
-use weir_wire::Failure;
 use weir_wire::error::codes;
+use weir_wire::{Capabilities, Failure};
 
 /// Bound on one statement of Weir's own.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -132,6 +133,24 @@ impl Own {
         self.apart(work).await
     }
 
+    /// A connection of its own to a shard's writer, for what takes several statements: locks, above all. Whoever drops it closes it.
+    ///
+    /// # Errors
+    /// 2003 when the shard can't be reached.
+    pub async fn session(&self, shard: ShardId) -> Result<OwnSession, Failure> {
+        self.link(shard).await.map(OwnSession)
+    }
+
+    /// Up to where the shard's writer has committed.
+    ///
+    /// # Errors
+    /// As [`Own::session`]; or when the server tells no position.
+    pub async fn position(&self, shard: ShardId) -> Result<Arc<Position>, Failure> {
+        let (server, account) = (self.group(shard).writer(), self.shared.account.load_full());
+        let mut probe = Probe::open(&server, &account).await?;
+        within(&server, probe.observe()).await.map(|observation| observation.visible)
+    }
+
     /// Runs a statement on every shard's writer at the same time. Otherwise as [`Own::run`].
     pub async fn run_everywhere(&self, sql: &str) -> Vec<(ShardId, Result<OwnReply, Failure>)> {
         let begun: Vec<_> = self
@@ -189,6 +208,18 @@ impl Own {
         kept.pop().map(|kept| kept.link)
     }
 
+    /// A new connection to a shard's writer, for one who reads or writes much on it. Nothing is set on it yet.
+    ///
+    /// # Errors
+    /// 2003 when the server can't be reached; its own error when it refuses the login.
+    pub async fn connect(&self, shard: ShardId) -> Result<(Arc<Server>, Connected), Failure> {
+        let (server, account) = (self.group(shard).writer(), self.shared.account.load_full());
+        let (user, password) = (account.user.clone(), account.password.clone());
+        let login = Login { user, password, database: None, capabilities: Capabilities::empty() };
+        let connected = connect(&server, &login).await?;
+        Ok((server, connected))
+    }
+
     async fn link(&self, shard: ShardId) -> Result<Link, Failure> {
         let (server, account) = (self.group(shard).writer(), self.shared.account.load_full());
         let mut probe = Probe::open(&server, &account).await?;
@@ -202,6 +233,29 @@ impl Own {
 
     fn kept_of(&self, shard: ShardId) -> &Mutex<Vec<Kept>> {
         &self.shared.kept[usize::from(shard.0)]
+    }
+}
+
+/// See [`Own::session`].
+#[derive(Debug)]
+pub struct OwnSession(Link);
+
+impl OwnSession {
+    /// Runs a statement, within [`TIMEOUT`].
+    ///
+    /// # Errors
+    /// The server's; 2013 when it does not answer in time. The statement may run on then.
+    pub async fn run(&mut self, sql: &str) -> Result<OwnReply, Failure> {
+        within(&self.0.server, self.0.probe.run(sql)).await
+    }
+
+    /// The same, for as long as the server is up.
+    ///
+    /// # Errors
+    /// The server's; 2013 when it goes down.
+    pub async fn run_long(&mut self, sql: &str) -> Result<OwnReply, Failure> {
+        let reply = std::pin::pin!(self.0.probe.run(sql));
+        while_up(&self.0.server, TIMEOUT, reply).await
     }
 }
 

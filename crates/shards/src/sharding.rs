@@ -36,6 +36,8 @@ pub struct Sharding {
     pub definitions: crate::Locks,
     /// The AUTO_INCREMENT values of sharded tables.
     pub sequences: Sequences,
+    /// Who may use tables that move.
+    pub gate: crate::Gate,
     catalog: ArcSwap<Catalog>,
     weights: ArcSwap<Weights>,
     settings: Settings,

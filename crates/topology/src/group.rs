@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, Guard};
 use tokio::sync::{Notify, watch};
-use weir_backend::Server;
 use weir_backend::server::Health;
+use weir_backend::{Position, Server};
 
 use crate::history::History;
 use crate::roles::{Fact, State, decide, takes_writes};
@@ -38,6 +38,8 @@ pub struct Group {
     members: ArcSwap<Vec<MemberSettings>>,
     view: ArcSwap<View>,
     state: Mutex<(State, History)>,
+    /// What a reader must have, whoever reads.
+    floor: Mutex<Option<Position>>,
     observed: Notify,
     changed: watch::Sender<u64>,
 }
@@ -69,6 +71,7 @@ impl Group {
             view: ArcSwap::from_pointee(view),
             state: Mutex::new((State::new(writer, members.len()), History::default())),
             members: ArcSwap::from_pointee(members),
+            floor: Mutex::default(),
             observed: Notify::new(),
             changed: watch::Sender::new(0),
         }
@@ -235,7 +238,8 @@ impl Group {
             history.record(observation.asked, &observation.visible);
         }
         let facts = self.facts(history, now);
-        let view = decide(&facts, state, &self.settings(), now);
+        let mut view = decide(&facts, state, &self.settings(), now);
+        self.keep_to_floor(&mut view);
         let moved = view.writer != before.writer;
         if moved {
             history.clear();
@@ -254,6 +258,38 @@ impl Group {
         if changed {
             self.changed.send_modify(|n| *n += 1);
         }
+    }
+
+    /// From now on no reader takes reads before it has all of this: a table there may have no longer, or not yet, the rows that statements
+    /// look for.
+    pub fn raise_floor(&self, position: &Position) {
+        {
+            let mut floor = self.floor.lock().unwrap_or_else(PoisonError::into_inner);
+            match &mut *floor {
+                Some(floor) => floor.add(position),
+                None => *floor = Some(position.clone()),
+            }
+        }
+        self.look(Instant::now());
+    }
+
+    /// Takes readers that are below the floor out of rotation. When none is, the floor is forgotten.
+    fn keep_to_floor(&self, view: &mut View) {
+        let mut guard = self.floor.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(floor) = &*guard else { return };
+        let mut all = true;
+        for (_, member) in view.members.iter_mut().enumerate().filter(|(index, _)| *index != view.writer) {
+            if member.applied.as_ref().is_some_and(|applied| applied.covers(floor)) {
+                continue;
+            }
+            all = false;
+            member.unusable.get_or_insert_with(|| "it has not applied the latest cutover of a move yet".to_owned());
+        }
+        if all {
+            *guard = None;
+        }
+        let writer = view.writer;
+        view.has_readers = (0..view.members.len()).any(|index| index != writer && view.takes_reads(index));
     }
 
     fn tell(&self, before: &View, after: &View) {

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod auth;
+pub mod binlog;
 pub mod caps;
 pub mod codec;
 pub mod compress;

@@ -102,12 +102,44 @@ pub enum Command {
         /// Those of counters by one statement for several clients.
         merge: bool,
     },
+    /// The moves of tables.
+    ShowMoves(Option<Pattern>),
+    /// Begins a move of tables.
+    MoveTables(String),
+    /// Tells a move what to do.
+    Move {
+        /// Its number.
+        id: u64,
+        /// What.
+        order: MoveOrder,
+    },
     /// Adopts a database that is on the servers.
     Attach(String),
     /// Forgets a database.
     Detach(String),
     /// The commands that begin with these words.
     Help(Option<String>),
+}
+
+/// What a move is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MoveOrder {
+    /// To copy no further, and not to cut over.
+    Pause,
+    /// To go on.
+    Resume,
+    /// To be given up before its cutover.
+    Cancel,
+    /// To cut over as soon as it can.
+    CutOver,
+    /// To compare both sides.
+    Verify,
+    /// To drop the old tables.
+    Finish,
+    /// To take the old placement back.
+    Undo,
+    /// To copy so many rows per second at most; 0: no bound.
+    Throttle(u64),
 }
 
 /// What an argument is.

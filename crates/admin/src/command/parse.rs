@@ -87,7 +87,7 @@ impl Reader<'_> {
             Part::Argument(name) if !self.suits(name, token) => return Err(self.expected(&part)),
             Part::Argument(name) => self.arguments.set(name, token.text.clone()),
             Part::Words(name) => {
-                let words: Vec<_> = self.tokens[self.at..].iter().map(|token| token.text.as_str()).collect();
+                let words: Vec<_> = self.tokens[self.at..].iter().map(|token| token.raw.as_str()).collect();
                 self.arguments.set(name, words.join(" "));
                 self.at = self.tokens.len();
                 return Ok(());

@@ -31,6 +31,12 @@ fn commands_are_read_from_sql() {
         ("SET LOG LEVEL debug", Command::SetLogLevel("debug".into())),
         ("SET LOG LEVEL = 'info,weir_backend=debug'", Command::SetLogLevel("info,weir_backend=debug".into())),
         ("reload;", Command::Reload),
+        ("MOVE PAUSE 3", Command::Move { id: 3, order: MoveOrder::Pause }),
+        ("move throttle 3 rows 500", Command::Move { id: 3, order: MoveOrder::Throttle(500) }),
+        (
+            "MOVE TABLES shop.a TO SHARD BY LIST(r) (s1 VALUES IN ('x'), s2 DEFAULT)",
+            Command::MoveTables("shop.a TO SHARD BY LIST(r) (s1 VALUES IN ( 'x' ), s2 DEFAULT)".into()),
+        ),
         ("HELP", Command::Help(None)),
         ("", Command::Help(None)),
         ("HELP show config", Command::Help(Some("show config".into()))),
@@ -45,17 +51,17 @@ fn an_error_says_what_was_expected_and_what_may_have_been_meant() {
     let cases = [
         (
             "NONSENSE",
-            "near 'NONSENSE': expected ADVISE, ALTER, ATTACH, CANCEL, CATALOG, DETACH, FAILOVER, GROUP, HELP, KILL, RELOAD, RESET, \
-             RESUME, ROTATE, SET, SHOW, STATUS or SWITCHOVER (WEIR HELP",
+            "near 'NONSENSE': expected ADVISE, ALTER, ATTACH, CANCEL, CATALOG, DETACH, FAILOVER, GROUP, HELP, KILL, MOVE, RELOAD, \
+             RESET, RESUME, ROTATE, SET, SHOW, STATUS or SWITCHOVER (WEIR HELP",
         ),
         (
             "SHOW",
-            "near '': expected CONFIG, DDL, DIGESTS, FAILOVERS, GROUPS, HOT, POOLS, RULES, SERVERS, SESSIONS, SHARDS, \
+            "near '': expected CONFIG, DDL, DIGESTS, FAILOVERS, GROUPS, HOT, MOVES, POOLS, RULES, SERVERS, SESSIONS, SHARDS, \
              STATUS, TABLES or TRANSACTIONS (WEIR HELP",
         ),
         (
             "SHOW SERVRES now",
-            "near 'SERVRES now': expected CONFIG, DDL, DIGESTS, FAILOVERS, GROUPS, HOT, POOLS, RULES, SERVERS, SESSIONS, SHARDS, STATUS, TABLES or \
+            "near 'SERVRES now': expected CONFIG, DDL, DIGESTS, FAILOVERS, GROUPS, HOT, MOVES, POOLS, RULES, SERVERS, SESSIONS, SHARDS, STATUS, TABLES or \
              TRANSACTIONS; did you mean SERVERS?",
         ),
         ("STATSU", "did you mean STATUS?"),

@@ -9,6 +9,8 @@ use weir_sql::{LexMode, Lexer, TokenKind};
 pub(super) struct Token {
     /// Its text.
     pub(super) text: String,
+    /// As it was written.
+    pub(super) raw: String,
     /// It was quoted: never a keyword.
     pub(super) quoted: bool,
     /// Where it begins in the text that it was read from.
@@ -40,15 +42,15 @@ pub(super) fn of_sql(text: &str) -> Vec<Token> {
         }
     }
     let token = |(range, quoted): (Range<usize>, bool)| {
-        let raw = String::from_utf8_lossy(&bytes[range.clone()]);
-        Token { text: if quoted { unquoted(&raw) } else { raw.into_owned() }, quoted, start: range.start }
+        let raw = String::from_utf8_lossy(&bytes[range.clone()]).into_owned();
+        Token { text: if quoted { unquoted(&raw) } else { raw.clone() }, raw, quoted, start: range.start }
     };
     ranges.into_iter().map(token).collect()
 }
 
 /// The words of a command line. The shell has taken their quotes away, so each may be a keyword.
 pub(super) fn of_words(words: &[String]) -> Vec<Token> {
-    words.iter().map(|word| Token { text: word.clone(), quoted: false, start: 0 }).collect()
+    words.iter().map(|word| Token { text: word.clone(), raw: word.clone(), quoted: false, start: 0 }).collect()
 }
 
 /// A string or quoted name without its quotes and escapes. `\%` and `\_` stay, as in MySQL: they are LIKE's.

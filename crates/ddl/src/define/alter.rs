@@ -89,13 +89,15 @@ fn check(
     let references = |elements: &[TableElement<'_>]| place::references(asked, catalog, object, table, elements);
     match &action.kind {
         AlterActionKind::Place(_) => {
-            return Err(not_supported(format!("The placement of a table can't be changed: {BY_A_NEW_TABLE}")));
+            return Err(not_supported(
+                "A new placement goes in a statement of its own, which is not prepared: ALTER TABLE … SHARD BY, GLOBAL or SINGLE",
+            ));
         }
         AlterActionKind::PartitionBy(by) if matches!(by.method, PartitionMethod::Hash(_)) && !by.in_comment => {
-            return Err(not_supported(format!(
-                "PARTITION BY HASH says where rows are, which can't be changed: {BY_A_NEW_TABLE}; partitions of the \
-                 servers are written as /*!50100 PARTITION BY HASH (…) */"
-            )));
+            return Err(not_supported(
+                "PARTITION BY HASH says where rows are, and goes in a statement of its own; partitions of the servers are written as \
+                 /*!50100 PARTITION BY HASH (…) */",
+            ));
         }
         AlterActionKind::Partitions(operation) => partitions(operation)?,
         AlterActionKind::DiscardTablespace | AlterActionKind::ImportTablespace => {

@@ -14,6 +14,7 @@
 //! * [`already`]: how a shard that has it already is recognised.
 //! * [`multi_object`]: statements about several tables, and what each shard gets.
 //! * [`filled`]: CREATE TABLE … SELECT of rows of several shards.
+//! * [`placing`]: where a table that is there would be by another clause.
 //! * [`single`]: tables that were sharded only by default, and become SINGLE.
 //! * [`weir_shards::locks`]: who may define what, within this process.
 
@@ -29,6 +30,7 @@ pub mod intent;
 mod multi_object;
 pub(crate) mod names;
 mod place;
+pub mod placing;
 mod programs;
 mod progress;
 pub mod reach;

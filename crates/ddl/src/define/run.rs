@@ -4,14 +4,14 @@
 
 use futures_util::future::join_all;
 use weir_catalog::define::Unplaced;
-use weir_catalog::{Catalog, Definition, DefinitionKind, Object, Progress, ShardId};
+use weir_catalog::{Catalog, Definition, DefinitionKind, MovedTable, Name, Object, Progress, ShardId, Words};
 use weir_exec::write::infos_added;
 use weir_exec::{MultiShardResult, ShardLease};
 use weir_shards::Locks;
 use weir_shards::ask::{Reply, ServerAnswer, ask};
 use weir_sql::ast::StatementKind;
 use weir_wire::Failure;
-use weir_wire::error::codes;
+use weir_wire::error::{codes, not_supported};
 
 use super::already::{Verdict, verdict};
 use super::asked::Asked;
@@ -149,17 +149,20 @@ async fn begin<R: Records>(
         }
         let intent = match intend_knowing(asked, &now, collations.as_ref()) {
             Ok(intent) => intent,
+            Err(Unplaced::Refused(failure)) => return Err(moving(asked, &now, objects).err().unwrap_or(failure)),
             Err(unplaced) => {
                 learn(collations.get_or_insert_default(), unplaced, records).await?;
                 continue;
             }
         };
         let Some(mut intent) = intent.filter(|intent| intent.objects == objects) else { break };
+        moving(asked, &now, objects)?;
         in_the_way(&now, objects)?;
         if !intent.singles.is_empty() {
             if !intent.singles.iter().all(|object| taken.contains(object)) {
                 break;
             }
+            moving(asked, &now, &intent.singles)?;
             in_the_way(&now, &intent.singles)?;
             // It waits for whoever uses these tables: others may begin meanwhile.
             drop(turn.take());
@@ -200,7 +203,11 @@ async fn record<R: Records>(records: &R, version: u64, record: Definition) -> Re
 ///
 /// # Errors
 /// A refusal, or what the servers say of it.
-async fn learn<R: Records>(known: &mut CollationFacts, unplaced: Unplaced, records: &R) -> Result<(), Failure> {
+pub(super) async fn learn<R: Records>(
+    known: &mut CollationFacts,
+    unplaced: Unplaced,
+    records: &R,
+) -> Result<(), Failure> {
     match unplaced {
         Unplaced::Refused(failure) => Err(failure),
         Unplaced::NeedsCheck { column, collation } => {
@@ -243,6 +250,36 @@ fn in_the_way(catalog: &Catalog, objects: &[Object]) -> Result<(), Failure> {
         way_on(other.id)
     );
     Err(Failure::client(codes::ER_UNKNOWN_ERROR, message))
+}
+
+/// Refuses a definition of tables that move, or one whose text names them: a foreign key, a view, a trigger.
+fn moving(asked: &Asked<'_>, catalog: &Catalog, objects: &[Object]) -> Result<(), Failure> {
+    if objects.iter().all(|object| object.database.is_empty()) {
+        return Ok(());
+    }
+    let mut in_progress = catalog.moves.iter().filter(|known| !known.phase.has_ended()).peekable();
+    if in_progress.peek().is_none() {
+        return Ok(());
+    }
+    let words = Words::of(asked.text, asked.database, catalog);
+    let means = |moved: &MovedTable| {
+        let name = moved.object.name.as_deref().unwrap_or_default();
+        objects.iter().any(|object| object.meets(&moved.object)) || words.may_mean(&Name::of(name))
+    };
+    match in_progress.find(|known| known.tables.iter().any(means)) {
+        None => Ok(()),
+        Some(known) => {
+            let id = known.id;
+            let way_on = match known.phase.is_cut_over() {
+                true => format!("WEIR MOVE FINISH {id} ends it, WEIR MOVE UNDO {id} takes it back"),
+                false => format!("wait for its end, or WEIR MOVE CANCEL {id}"),
+            };
+            Err(not_supported(format!(
+                "Definition of a table while move {id} of {} is in progress: {way_on}",
+                known.names()
+            )))
+        }
+    }
 }
 
 fn is_about_accounts(definition: &Definition) -> bool {

@@ -28,6 +28,7 @@ use crate::{MultiShardResult, Request, ShardLease, Sink};
 use bench::Bench;
 use fill::{Filling, unless_gone};
 use relabel::{Original, Relabelling};
+pub use value::Literal;
 
 /// The bounds on what one statement gathers.
 #[derive(Debug, Clone, Copy)]

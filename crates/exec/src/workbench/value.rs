@@ -16,21 +16,27 @@ use crate::read::{Column, ColumnKind, Format};
 
 /// How fields of a column are written, by their form in the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Literal {
+pub enum Literal {
     /// Digits, as they are.
     Digits,
     /// The text of a DOUBLE.
     Approximate,
     /// An integer of a binary row.
-    Integer { unsigned: bool },
+    Integer {
+        /// It has no sign.
+        unsigned: bool,
+    },
     /// A DOUBLE of a binary row.
     Double,
     /// A FLOAT of a binary row.
     Float,
     /// A text that has no quotes in it.
     Quoted,
-    /// A date of a binary row, with a time of day or without.
-    Date { time: bool },
+    /// A date of a binary row.
+    Date {
+        /// With a time of day.
+        time: bool,
+    },
     /// A time span of a binary row.
     Time,
     /// A text of this character set.
@@ -45,7 +51,7 @@ pub(super) enum Literal {
 
 impl Literal {
     /// How the fields of a column are written that are passed in this way.
-    pub(super) fn of(passed: Passed, column: &Column, format: Format) -> Literal {
+    pub fn of(passed: Passed, column: &Column, format: Format) -> Literal {
         let binary = format == Format::Binary;
         match (passed, column.kind) {
             (Passed::Number, ColumnKind::Integer { unsigned, .. }) if binary => Literal::Integer { unsigned },
@@ -70,7 +76,7 @@ impl Literal {
     /// # Errors
     /// When it is not of its type.
     #[inline]
-    pub(super) fn put(self, field: Option<&[u8]>, out: &mut Vec<u8>) -> Result<(), Failure> {
+    pub fn put(self, field: Option<&[u8]>, out: &mut Vec<u8>) -> Result<(), Failure> {
         let Some(field) = field else {
             out.extend_from_slice(b"NULL");
             return Ok(());

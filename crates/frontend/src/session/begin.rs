@@ -170,6 +170,7 @@ fn open(
         info.user.clone_from(&user);
         info.consistency = level.name();
     }
+    let pass = endpoint.sharding.as_ref().map(|sharding| sharding.gate.pass());
     Ok(Session {
         shared: shared.clone(),
         identity,
@@ -195,6 +196,7 @@ fn open(
         kill_on_its_way: false,
         level,
         seen: Default::default(),
+        pass,
         batch_profile: None,
         riding: Riding::default(),
         admitted: None,

@@ -137,6 +137,8 @@ pub(crate) struct Session {
     audit_slot: Option<Slot>,
     /// When the statement at hand is ended, if a rule bounds it.
     deadline: deadline::Deadline,
+    /// Its way to tables that may move; without sharded databases there is none.
+    pass: Option<weir_shards::Pass>,
     /// A statement that takes at least so long is in the slow log.
     slow_time: Option<Duration>,
     /// When the latest command was sent to a server.
@@ -171,6 +173,7 @@ impl Session {
             if let Err(end) = self.finish_command().await {
                 return end;
             }
+            self.leave_gate();
             self.client.shrink();
             self.show_idle();
         }

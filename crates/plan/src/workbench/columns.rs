@@ -25,7 +25,14 @@ const LONGEST_KEY: (u64, u64) = (191, 767);
 
 /// How a column is gathered; `None` if its type can't be passed exactly. `quoted_name` is the column in the fragment's query.
 pub(crate) fn gathered(column: &Column, quoted_name: &str, mariadb: bool) -> Option<Gathered> {
-    let (passed, expression) = match &*column.kind.base {
+    let (passed, expression) = passed(column, quoted_name, mariadb)?;
+    Some(Gathered { definition: definition(column)?, passed, expression })
+}
+
+/// In which form a column's values are passed from server to server, and the expression that gives them so; `None` if its type can't be
+/// passed exactly. `quoted_name` is the column in the query.
+pub fn passed(column: &Column, quoted_name: &str, mariadb: bool) -> Option<(Passed, String)> {
+    Some(match &*column.kind.base {
         "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "double" => {
             (Passed::Number, quoted_name.to_owned())
         }
@@ -51,8 +58,7 @@ pub(crate) fn gathered(column: &Column, quoted_name: &str, mariadb: bool) -> Opt
         "date" | "datetime" | "time" => (Passed::Ascii, quoted_name.to_owned()),
         "timestamp" => (Passed::Epoch, format!("UNIX_TIMESTAMP({quoted_name})")),
         _ => return None,
-    };
-    Some(Gathered { definition: definition(column)?, passed, expression })
+    })
 }
 
 /// Whether an index over it can be made in a temporary table without a prefix: it is a number, a date or a short text.

@@ -21,6 +21,7 @@ use weir_sql::visit::Node;
 use crate::planner::Planner;
 use crate::text::made_of;
 use crate::{Plan, Read, Refusal, Workbench};
+pub use columns::passed;
 use rewrite::{Place, Rewriter};
 
 /// The plan of a statement that nothing cheaper can do: a query, or one that [`assigns`]. `refusal`: why.

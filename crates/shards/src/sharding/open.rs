@@ -163,6 +163,7 @@ impl Sharding {
         let sharding = Arc::new(Sharding {
             definitions: crate::Locks::default(),
             sequences: Sequences::new(own.clone()),
+            gate: crate::Gate::default(),
             own,
             catalog: ArcSwap::from_pointee(catalog),
             weights: ArcSwap::default(),

@@ -100,6 +100,9 @@ pub(crate) fn run(start: Start) -> Result<(), ServeError> {
     endpoint.commands.operate_with(live.clone());
     if let Some(sharding) = &endpoint.sharding {
         endpoint.commands.shard_with(sharding.clone());
+        let mover = weir_moves::Mover::new(sharding.clone());
+        mover.close_gates();
+        endpoint.commands.move_with(mover);
     }
     let _inside = control.enter();
     super::watch_servers(&control, &endpoint);
@@ -155,6 +158,8 @@ impl Process {
     async fn serve(&mut self, mut sockets: Sockets, predecessor: Option<Predecessor>) -> Result<(), ServeError> {
         if let Some(predecessor) = predecessor {
             self.take_over(&mut sockets, predecessor).await?;
+        } else if let Ok(mover) = self.endpoint.commands.mover() {
+            mover.start();
         }
         let mut successors = match &mut sockets.control {
             Some(control) => control.watch(sockets.offer.clone())?,
@@ -224,6 +229,9 @@ impl Process {
         if let Some(sharding) = &self.endpoint.sharding {
             super::sharding::take_over(sharding).await;
         }
+        if let Ok(mover) = self.endpoint.commands.mover() {
+            super::sharding::take_over_moves(mover.clone(), pid);
+        }
         tracing::info!(pid, "took over: the old process lets its sessions leave");
         Ok(())
     }
@@ -256,6 +264,9 @@ impl Process {
         let grace = config.takeover.grace;
         tracing::info!(sessions, ?grace, "another process has taken over: sessions leave when they are idle");
         self.http_stop.send_replace(());
+        if let Ok(mover) = self.endpoint.commands.mover() {
+            mover.stop().await;
+        }
         if let Some(sharding) = &self.endpoint.sharding {
             super::sharding::hand_over(sharding).await;
         }

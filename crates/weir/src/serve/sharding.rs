@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use weir_backend::Replaceable;
 use weir_backend::monitor::MonitorSettings;
+use weir_moves::Mover;
 use weir_shards::Sharding;
 use weir_shards::sharding::Settings;
 use weir_topology::Group;
@@ -17,6 +18,8 @@ use crate::config::CheckedConfig;
 
 /// How long a new catalog waits for all shards to be there.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Between two looks whether the old process is gone.
+const LOOK: Duration = Duration::from_millis(500);
 /// Bound on giving back what is left of sequences at the end.
 const CLOSE_WITHIN: Duration = Duration::from_secs(3);
 
@@ -59,6 +62,23 @@ pub(super) async fn take_over(sharding: &Arc<Sharding>) {
             }
         }
     });
+}
+
+/// Moves go on in this process. No table changes its place while the old one, of this process id, still has sessions.
+pub(super) fn take_over_moves(mover: Arc<Mover>, predecessor: u32) {
+    mover.set_elsewhere(true);
+    mover.start();
+    tokio::spawn(async move {
+        while is_alive(predecessor) {
+            tokio::time::sleep(LOOK).await;
+        }
+        mover.set_elsewhere(false);
+    });
+}
+
+fn is_alive(process: u32) -> bool {
+    let Ok(process) = i32::try_from(process) else { return false };
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(process), None) != Err(nix::errno::Errno::ESRCH)
 }
 
 /// Another process serves now.

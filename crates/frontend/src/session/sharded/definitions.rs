@@ -52,6 +52,9 @@ impl Session {
             ast::Statement { kind: StatementKind::SetStatement(set), .. } => set.statement,
             statement => statement,
         };
+        if Box::pin(self.place_table(sharding, asked, statement)).await? {
+            return Ok(());
+        }
         let surroundings = self.surroundings();
         let wanted = surroundings.asked(asked.text, statement);
         match statement.kind {
@@ -153,7 +156,7 @@ impl Session {
     }
 
     /// Of a statement that shards run alike: what several of them warn of is told once.
-    async fn note_warnings_alike(&mut self, outcome: &MultiShardResult, parts: &mut [ShardLease]) {
+    pub(super) async fn note_warnings_alike(&mut self, outcome: &MultiShardResult, parts: &mut [ShardLease]) {
         if outcome.error.is_some() || outcome.warnings == 0 {
             return;
         }

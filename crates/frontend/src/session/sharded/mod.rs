@@ -8,8 +8,10 @@ mod definitions;
 mod explain;
 mod filled;
 mod locks;
+mod moving;
 mod multi_shard;
 mod multi_statement;
+mod placement;
 pub(super) mod planning;
 mod programs;
 mod reading;
@@ -51,6 +53,7 @@ impl Session {
         if sharding.catalog().databases.is_empty() && !may_define(statement.class) {
             return Ok(Plan::Home);
         }
+        self.heed_moves(&sharding, statement.text).await?;
         if !self.needs_more_than_plan(statement)
             && let Some(plan) = self.cached_plan(&sharding, statement)
         {
@@ -150,6 +153,7 @@ impl Session {
     /// No shard has all of them.
     pub(super) async fn aim_preparation(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
         let Some(sharding) = self.sharding() else { return Ok(()) };
+        self.heed_moves(&sharding, statement.text).await?;
         let bound = |session: &Session| session.current.lease.is_some() && session.state.is_bound();
         let here = bound(self).then(|| self.home());
         let Some(shard) = self.shard_with_tables(&sharding.catalog(), statement, here)? else { return Ok(()) };

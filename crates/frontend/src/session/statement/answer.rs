@@ -61,6 +61,17 @@ impl Session {
     fn with_database(&self, statement: &str) -> String {
         let words: Vec<&str> = statement.split_whitespace().collect();
         match (&words[..], self.state.profile.database.as_deref()) {
+            ([moves, tables, _, ..], Some(database))
+                if moves.eq_ignore_ascii_case("MOVE") && tables.eq_ignore_ascii_case("TABLES") =>
+            {
+                let (_, list) = statement.trim_start().split_at("MOVE".len());
+                let (_, list) = list.trim_start().split_at("TABLES".len());
+                match weir_moves::read_tables(list, Some(&String::from_utf8_lossy(database))) {
+                    Ok(tables) => format!("MOVE TABLES {}", weir_moves::written(&tables)),
+                    // It is said by who runs it.
+                    Err(_) => statement.to_owned(),
+                }
+            }
             ([alter, table, name, rest @ ..], Some(database))
                 if alter.eq_ignore_ascii_case("ALTER")
                     && table.eq_ignore_ascii_case("TABLE")

@@ -26,6 +26,12 @@ impl Session {
         };
         self.learn_reading(&payload[at..]).await?;
         let read = self.shared.read(&payload[at..], self.state.lex);
+        if read.class.kind == TextKind::Multiple
+            && let Some(sharding) = self.sharding()
+            && let Err(stopped) = self.heed_moves(&sharding, &payload[at..]).await
+        {
+            return self.stopped(stopped);
+        }
         if self.runs_apart(&read, &payload[at..]) {
             return Box::pin(self.run_one_by_one(payload, at)).await;
         }

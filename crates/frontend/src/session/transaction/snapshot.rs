@@ -23,8 +23,9 @@ impl Session {
     /// Begins the transaction on all shards of sharded databases.
     pub(super) async fn begin_with_snapshot(&mut self, read_only: Option<bool>) -> Result<(), Stopped> {
         let Some(sharding) = self.sharding() else { return Err(not_supported("There are no shards").into()) };
-        let catalog = sharding.catalog();
         self.commit_for_definition().await?;
+        self.heed_moves_with_snapshot(&sharding).await?;
+        let catalog = sharding.catalog();
         if self.held {
             self.give_way().await;
         }

@@ -24,11 +24,17 @@ impl<'a> Parser<'a> {
 
     /// Actions with commas between them. Options of the table may do without, and so does partitioning at the end.
     fn alter_actions(&mut self) -> Read<&'a [AlterAction<'a>]> {
-        let mut needed = false;
+        let (mut needed, mut first) = (false, true);
         self.several(|parser| {
             if parser.at_end() && !needed {
-                return Ok(None);
+                // Beside other actions it is a comment like any other.
+                let comment = if std::mem::take(&mut first) { parser.new_placement_in_comment()? } else { None };
+                return Ok(comment.map(|found| {
+                    let kind = AlterActionKind::Place(parser.alloc(found));
+                    AlterAction { span: found.span, kind }
+                }));
             }
+            first = false;
             let action = parser.alter_action()?;
             needed = parser.eat_punct(b',');
             let may_follow = needed
@@ -81,11 +87,8 @@ impl<'a> Parser<'a> {
             return Ok(AlterActionKind::Partitions(self.alloc(operation)));
         }
         if self.at_placement() {
-            let mut placement = None;
-            self.placements(&mut placement)?;
-            if let Some(placement) = placement {
-                return Ok(AlterActionKind::Place(self.alloc(placement)));
-            }
+            let placement = self.new_placement()?;
+            return Ok(AlterActionKind::Place(self.alloc(placement)));
         }
         match word {
             kw::ENABLE | kw::DISABLE if self.next_is(kw::KEYS) => {

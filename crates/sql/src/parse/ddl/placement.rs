@@ -39,6 +39,27 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// A new placement in ALTER TABLE. `UNIQUE UNCHECKED (keys)` may follow, as in a comment.
+    pub(super) fn new_placement(&mut self) -> Read<Placement<'a>> {
+        let start = self.start();
+        let kind = self.of_form(CLAUSE, Self::placement_kind)?;
+        let unchecked = self.unchecked_keys()?;
+        Ok(Placement { span: self.span_from(start), in_comment: false, kind, unchecked })
+    }
+
+    /// The same as a comment, behind the table's name.
+    pub(super) fn new_placement_in_comment(&mut self) -> Read<Option<Placement<'a>>> {
+        self.placement_comment()
+    }
+
+    fn unchecked_keys(&mut self) -> Read<&'a [Ident<'a>]> {
+        if !self.eat(kw::UNIQUE) {
+            return Ok(&[]);
+        }
+        self.expect_spelled("unchecked")?;
+        self.names_in_parentheses()
+    }
+
     /// Behind a table's definition, where no server reads one of these words: a clause of Weir's was meant.
     pub(super) fn no_misspelt_placement(&mut self) -> Read<()> {
         match MEANT.iter().any(|word| self.spelled(word)) {
@@ -134,12 +155,7 @@ impl<'a> Parser<'a> {
         let outside = self.cursor;
         self.cursor = Cursor::over(Lexer::within(self.sql, clause, self.mode));
         let kind = self.placement_kind()?;
-        let unchecked = if self.eat(kw::UNIQUE) {
-            self.expect_spelled("unchecked")?;
-            self.names_in_parentheses()?
-        } else {
-            &[]
-        };
+        let unchecked = self.unchecked_keys()?;
         if self.kind() != TokenKind::End {
             return self.stop(Expected::What("the end of the comment"));
         }

@@ -1,0 +1,367 @@
+//! One move, from phase to phase.
+//!
+//! What must always hold: what is done follows from the record alone. An error that another attempt may get over is tried again; any other
+//! pauses the move, with the error in its record.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use weir_catalog::{Move, MovePhase};
+use weir_reshard::{Engine, Handle, LagOf, MoveError, Trouble, Verification, VerifySettings};
+use weir_shards::Sharding;
+use weir_wire::Failure;
+use weir_wire::error::codes;
+
+use crate::cutover::{Attempt, attempt, raise_floors, recover};
+use crate::mover::{Mover, Running};
+use crate::{Direction, checkpoints, crash, engine, sequences, tables};
+
+/// Between two looks at the engine.
+const LOOK: Duration = Duration::from_millis(250);
+/// Between two checkpoints that are kept.
+const KEEP: Duration = Duration::from_secs(1);
+/// The first and the longest pause between two attempts.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(20));
+
+/// Copying waits while replicas are further behind.
+const MOST_LAG: Duration = Duration::from_secs(3);
+
+/// Why a phase has not come to its end.
+enum Broken {
+    /// It is tried again.
+    Again(Failure),
+    /// Somebody has to look at it.
+    Stuck(Failure),
+}
+
+impl From<MoveError> for Broken {
+    fn from(error: MoveError) -> Broken {
+        let again = error.resumable || error.trouble == Trouble::Stopped;
+        // A full disk needs somebody, although the engine could go on.
+        let again = again && !matches!(error.trouble, Trouble::Full(_));
+        if again { Broken::Again(error.failure) } else { Broken::Stuck(error.failure) }
+    }
+}
+
+impl From<Failure> for Broken {
+    fn from(failure: Failure) -> Broken {
+        const LOST: [u16; 5] = [
+            codes::CR_CONN_HOST_ERROR,
+            codes::CR_SERVER_LOST,
+            codes::ER_LOCK_WAIT_TIMEOUT,
+            codes::ER_LOCK_DEADLOCK,
+            codes::ER_OPTION_PREVENTS_STATEMENT,
+        ];
+        if LOST.contains(&failure.code) { Broken::Again(failure) } else { Broken::Stuck(failure) }
+    }
+}
+
+/// Does what the record of a move says, until the move has ended.
+pub(crate) async fn drive(mover: &Arc<Mover>, id: u64, running: &Running) {
+    let mut changes = mover.changes();
+    let mut pause = BACKOFF.0;
+    loop {
+        changes.borrow_and_update();
+        let catalog = mover.sharding.catalog_now();
+        let Some(known) = catalog.move_by_id(id).filter(|known| !known.phase.has_ended()) else { return };
+        if mover.is_stopping() {
+            return;
+        }
+        if known.paused && known.error.is_some() && !known.phase.is_renaming() {
+            running.says("paused by an error");
+            if changes.changed().await.is_err() {
+                return;
+            }
+            continue;
+        }
+        let stepped = step(mover, known, running).await;
+        if let Ok(_turn) = mover.cutting.try_lock() {
+            mover.settle_gate();
+        }
+        let renaming = mover.sharding.catalog().move_by_id(id).is_some_and(|known| known.phase.is_renaming());
+        let stepped = match stepped {
+            // It has to be ended, whatever is in the way.
+            Err(Broken::Stuck(failure)) if renaming => Err(Broken::Again(failure)),
+            stepped => stepped,
+        };
+        match stepped {
+            Ok(()) => pause = BACKOFF.0,
+            Err(Broken::Again(failure)) => {
+                tracing::warn!(id, %failure, "a move is tried again");
+                running.says(format!("trying again: {failure}"));
+                let woken = tokio::time::timeout(pause, changes.changed());
+                if let Ok(Err(_)) = woken.await {
+                    return;
+                }
+                pause = (pause * 2).min(BACKOFF.1);
+            }
+            Err(Broken::Stuck(failure)) => {
+                tracing::error!(id, %failure, "a move is paused");
+                let (error, awaited) = (failure.to_string(), known.awaited);
+                let noted = mover.change_move(id, move |known| {
+                    known.error = Some(error);
+                    match known.phase {
+                        // A statement has failed, and takes back what it has begun.
+                        MovePhase::Prepare | MovePhase::Copy | MovePhase::Follow if awaited => {
+                            known.phase = MovePhase::Cancel;
+                        }
+                        _ => known.paused = true,
+                    }
+                    Ok(())
+                });
+                if noted.await.is_err() {
+                    tokio::time::sleep(BACKOFF.1).await;
+                }
+            }
+        }
+    }
+}
+
+async fn step(mover: &Arc<Mover>, known: &Move, running: &Running) -> Result<(), Broken> {
+    let (sharding, id) = (&mover.sharding, known.id);
+    match known.phase {
+        MovePhase::Prepare => {
+            running.says("making the new tables");
+            crash::here("begun");
+            tables::make(sharding, known).await?;
+            crash::here("made");
+            to_phase(mover, id, MovePhase::Prepare, MovePhase::Copy).await
+        }
+        MovePhase::Copy | MovePhase::Follow => follow(mover, known, running, Direction::Forward).await,
+        MovePhase::Reverse => follow(mover, known, running, Direction::Back).await,
+        MovePhase::Rename => Ok(recover(mover, known, Direction::Forward).await?),
+        MovePhase::RenameBack => Ok(recover(mover, known, Direction::Back).await?),
+        MovePhase::Finish => {
+            running.says("dropping the old tables");
+            crash::here("finishing");
+            tables::drop_all(sharding, known).await?;
+            sequences::forget(sharding, known, Direction::Forward).await?;
+            to_phase(mover, id, MovePhase::Finish, MovePhase::Finished).await
+        }
+        MovePhase::Cancel => {
+            running.says("dropping the new tables");
+            crash::here("cancelling");
+            tables::drop_all(sharding, known).await?;
+            to_phase(mover, id, MovePhase::Cancel, MovePhase::Cancelled).await
+        }
+        MovePhase::CancelUndone => {
+            running.says("dropping the new tables");
+            tables::drop_all(sharding, known).await?;
+            sequences::forget(sharding, known, Direction::Back).await?;
+            to_phase(mover, id, MovePhase::CancelUndone, MovePhase::Undone).await
+        }
+        MovePhase::Finished | MovePhase::Cancelled | MovePhase::Undone => Ok(()),
+    }
+}
+
+/// The next phase, unless somebody has said another one meanwhile.
+async fn to_phase(mover: &Arc<Mover>, id: u64, from: MovePhase, to: MovePhase) -> Result<(), Broken> {
+    mover
+        .change_move(id, move |known| {
+            if known.phase == from {
+                known.phase = to;
+            }
+            Ok(())
+        })
+        .await?;
+    Ok(())
+}
+
+/// Copies and follows, until the record says something else or the move has cut over.
+async fn follow(mover: &Arc<Mover>, known: &Move, running: &Running, direction: Direction) -> Result<(), Broken> {
+    let sharding = &mover.sharding;
+    running.says("starting");
+    if direction == Direction::Back {
+        // A process that has just begun knows nothing of what replicas must have.
+        raise_floors(sharding, known).await?;
+    }
+    let checkpoint = checkpoints::last(sharding, known, direction).await?;
+    let plan = engine::plan(sharding, known, direction)?;
+    heed(known, running);
+    running.controls.set_lag(lag_of_replicas(sharding), MOST_LAG);
+    let started = Engine::start(plan, Arc::new(sharding.own.clone()), checkpoint, running.controls.clone()).await;
+    let handle = started
+        .map_err(|error| MoveError { failure: tables::with_grants(sharding, error.failure.clone()), ..error })?;
+    let followed = watch(mover, known, running, handle, direction).await;
+    running.seen.lock().unwrap_or_else(PoisonError::into_inner).progress = None;
+    followed
+}
+
+/// How far the replicas of a shard that take reads are behind.
+fn lag_of_replicas(sharding: &Arc<Sharding>) -> LagOf {
+    let sharding = sharding.clone();
+    Arc::new(move |shard| {
+        let now = std::time::Instant::now();
+        sharding.group(shard).with_view(|view| {
+            let replicas = (0..view.members.len()).filter(|index| *index != view.writer && view.takes_reads(*index));
+            replicas.filter_map(|index| view.age(index, now)).max()
+        })
+    })
+}
+
+/// What the record says of the engine's speed.
+fn heed(known: &Move, running: &Running) {
+    running.controls.set_rate(known.throttle);
+    match known.paused {
+        true => running.controls.pause(),
+        false => running.controls.resume(),
+    }
+}
+
+/// How far the engine's work has been seen to be.
+struct Watched {
+    copied: bool,
+    verified: bool,
+    kept: Instant,
+    next: Instant,
+    pause: Duration,
+}
+
+async fn watch(
+    mover: &Arc<Mover>,
+    known: &Move,
+    running: &Running,
+    mut handle: Handle,
+    direction: Direction,
+) -> Result<(), Broken> {
+    let (id, phase) = (known.id, known.phase);
+    let back = direction == Direction::Back;
+    let now = Instant::now();
+    let mut seen = Watched { copied: back, verified: back, kept: now, next: now, pause: BACKOFF.0 };
+    let mut changes = mover.changes();
+    loop {
+        changes.borrow_and_update();
+        let catalog = mover.sharding.catalog_now();
+        let Some(record) = catalog.move_by_id(id) else { return Ok(()) };
+        let forward = [MovePhase::Copy, MovePhase::Follow];
+        let same = record.phase == phase || forward.contains(&record.phase) && forward.contains(&phase);
+        if mover.is_stopping() || !same || record.paused && record.error.is_some() {
+            let checkpoint = handle.stop().await;
+            if !record.phase.has_ended() && record.phase != MovePhase::Cancel && record.phase != MovePhase::Finish {
+                checkpoints::keep(&mover.sharding, record, direction, &checkpoint).await?;
+            }
+            return Ok(());
+        }
+        heed(record, running);
+        show(running, &handle, record, &seen, direction);
+        let asked = running.compare.load(Ordering::Relaxed);
+        if seen.copied && (!seen.verified && !record.paused || asked) {
+            running.says("comparing");
+            let verified = verify(mover, record, &handle, &mut changes).await?;
+            if let Some(found) = verified {
+                running.compare.store(false, Ordering::Relaxed);
+                running.seen.lock().unwrap_or_else(PoisonError::into_inner).compared = Some(told(&found));
+                if let Some(failure) = differs(&found) {
+                    handle.stop().await;
+                    return Err(Broken::Stuck(failure));
+                }
+                seen.verified = true;
+            }
+            continue;
+        }
+        let wanted = if back { record.undo } else { record.automatic };
+        if wanted && seen.verified && !record.paused && Instant::now() >= seen.next && !mover.is_elsewhere() {
+            match attempt(mover, running, record, handle, direction).await? {
+                Attempt::Done => return Ok(()),
+                Attempt::Stopped(why) => return Err(Broken::Again(Failure::weir(codes::ER_UNKNOWN_ERROR, why))),
+                Attempt::NotNow(engine, why, held) => {
+                    tracing::info!(id, why, held, "a cutover is tried again later");
+                    handle = *engine;
+                    running.says(format!("cutover again soon: {why}"));
+                    // What has held nobody up may be tried again at once.
+                    seen.next = Instant::now() + if held { seen.pause } else { BACKOFF.0 };
+                    if held {
+                        seen.pause = (seen.pause * 2).min(BACKOFF.1);
+                    }
+                }
+            }
+        }
+        tokio::select! {
+            error = handle.failed() => return Err(error.into()),
+            copied = handle.wait_until_copied(), if !seen.copied => {
+                copied?;
+                seen.copied = true;
+                if let Ok(_turn) = mover.cutting.try_lock()
+                    && record.automatic
+                {
+                    mover.approach();
+                }
+                crash::here("copied");
+                to_phase(mover, id, MovePhase::Copy, MovePhase::Follow).await?;
+            }
+            // Cancel-safe: it says that there is something to look at.
+            changed = changes.changed() => {
+                if changed.is_err() {
+                    return Ok(());
+                }
+            }
+            () = tokio::time::sleep(LOOK) => {}
+        }
+        if seen.kept.elapsed() >= KEEP {
+            seen.kept = Instant::now();
+            checkpoints::keep(&mover.sharding, known, direction, &handle.checkpoint()).await?;
+        }
+    }
+}
+
+/// Compares both sides, unless the record says something else meanwhile.
+async fn verify(
+    mover: &Mover,
+    record: &Move,
+    handle: &Handle,
+    changes: &mut tokio::sync::watch::Receiver<u64>,
+) -> Result<Option<Verification>, Broken> {
+    let comparing = handle.verify(VerifySettings::default());
+    let mut comparing = std::pin::pin!(comparing);
+    loop {
+        // Cancel-safe: what compares is polled on, and `changed` says that there is something to look at.
+        tokio::select! {
+            found = &mut comparing => return Ok(Some(found?)),
+            changed = changes.changed() => {
+                let catalog = mover.sharding.catalog();
+                let known = catalog.move_by_id(record.id);
+                let same = known.is_some_and(|known| (known.phase, known.paused) == (record.phase, record.paused));
+                if changed.is_err() || !same || mover.is_stopping() {
+                    return Ok(None);
+                }
+            }
+        }
+    }
+}
+
+/// A comparison, in a few words.
+fn told(found: &Verification) -> String {
+    match found.differences.len() {
+        0 => format!("{} rows are equal", found.rows),
+        count => format!("{count}{} of {} rows differ", if found.more { " or more" } else { "" }, found.rows),
+    }
+}
+
+/// What is said of a comparison that has found differences.
+fn differs(found: &Verification) -> Option<Failure> {
+    let first = found.differences.first()?;
+    let count = found.differences.len();
+    let more = if found.more { " or more" } else { "" };
+    let message = format!(
+        "{count}{more} rows differ between the old and the new tables, first {} with {} ({:?}): a unique key that the new placement enforces, or \
+         a column that is not stored exactly, may be the reason. WEIR MOVE CANCEL gives the move up; WEIR MOVE RESUME compares again",
+        first.table, first.key, first.kind
+    );
+    Some(Failure::weir(codes::ER_UNKNOWN_ERROR, message))
+}
+
+fn show(running: &Running, handle: &Handle, record: &Move, seen: &Watched, direction: Direction) {
+    let mut shown = running.seen.lock().unwrap_or_else(PoisonError::into_inner);
+    shown.progress = Some(handle.progress());
+    let waits = Instant::now() < seen.next;
+    shown.state = match (direction, seen.copied) {
+        _ if record.paused => "paused".to_owned(),
+        _ if waits => return,
+        (Direction::Back, _) => "following back".to_owned(),
+        (_, false) => "copying".to_owned(),
+        (_, true) if !record.automatic => "following; WEIR MOVE CUTOVER lets it cut over".to_owned(),
+        (_, true) => "following".to_owned(),
+    };
+}

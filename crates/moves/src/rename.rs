@@ -1,0 +1,282 @@
+//! The names change: on each shard that has tables of a move, in one statement.
+//!
+//! What must always hold: it is known of each shard whether its names have changed, before anything follows from that. What a lost
+//! connection may still do has ended before it is looked at.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use weir_catalog::{Move, ShardId};
+use weir_shards::Sharding;
+use weir_shards::own::{OwnSession, name, number, quoted, text};
+use weir_wire::Failure;
+use weir_wire::error::codes;
+
+use crate::Direction;
+use crate::crash;
+use crate::cutover::PAUSE;
+
+/// How long a rename is awaited to stand in the line for the tables that are locked.
+const IN_LINE: Duration = Duration::from_secs(1);
+
+/// A connection, and its id on the server.
+pub(crate) struct Renamer {
+    session: OwnSession,
+    thread: u64,
+}
+
+impl Renamer {
+    /// A connection for a rename on a shard.
+    pub(crate) async fn new(sharding: &Sharding, shard: ShardId) -> Result<Renamer, Failure> {
+        let mut session = sharding.own.session(shard).await?;
+        let reply = session.run("SELECT CONNECTION_ID()").await?;
+        let thread = reply.rows.first().and_then(|row| number(row.first())).unwrap_or(0);
+        session.run("SET SESSION lock_wait_timeout = 2, SESSION foreign_key_checks = 1").await?;
+        Ok(Renamer { session, thread })
+    }
+}
+
+/// The statement that changes the names on a shard; none for a shard that has no table of the move.
+pub(crate) fn statement(known: &Move, shard: ShardId, direction: Direction) -> Option<String> {
+    let (new, old) = (known.new_schema(), known.old_schema());
+    let (mut away, mut back) = (Vec::new(), Vec::new());
+    for moved in &known.tables {
+        let table = name(moved.object.name.as_deref().unwrap_or_default());
+        let at = format!("{}.{table}", name(&moved.object.database));
+        let (before, after) = (moved.from_shards.contains(&shard), moved.to_shards.contains(&shard));
+        let (leaves, comes, away_to, from) = match direction {
+            Direction::Forward => (before, after, &old, &new),
+            Direction::Back => (after, before, &new, &old),
+        };
+        if leaves {
+            away.push(format!("{at} TO {}.{table}", name(away_to)));
+        }
+        if comes {
+            back.push(format!("{}.{table} TO {at}", name(from)));
+        }
+    }
+    away.append(&mut back);
+    (!away.is_empty()).then(|| format!("RENAME TABLE {}", away.join(", ")))
+}
+
+/// Whether the names have changed on a shard.
+///
+/// # Errors
+/// The server's.
+pub(crate) async fn is_done(
+    sharding: &Sharding,
+    known: &Move,
+    shard: ShardId,
+    direction: Direction,
+) -> Result<bool, Failure> {
+    let (comes_from, goes_to) = match direction {
+        Direction::Forward => (known.new_schema(), known.old_schema()),
+        Direction::Back => (known.old_schema(), known.new_schema()),
+    };
+    let here =
+        |moved: &&weir_catalog::MovedTable| moved.from_shards.contains(&shard) || moved.to_shards.contains(&shard);
+    // One statement changes all names of a shard, or none: one table tells.
+    let Some(moved) = known.tables.iter().find(here) else { return Ok(true) };
+    let leaves = match direction {
+        Direction::Forward => moved.from_shards.contains(&shard),
+        Direction::Back => moved.to_shards.contains(&shard),
+    };
+    let (schema, means_done) = if leaves { (goes_to, true) } else { (comes_from, false) };
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
+        quoted(&schema),
+        quoted(moved.object.name.as_deref().unwrap_or_default())
+    );
+    let reply = sharding.own.run(shard, sql).await?;
+    let is_there = reply.rows.first().is_some_and(|row| text(row.first()) != "0");
+    Ok(is_there == means_done)
+}
+
+/// Changes the names on all shards, while these connections have locked the tables that leave. The locks go with the connections.
+///
+/// # Errors
+/// The first failure, and the shards where the names have changed all the same.
+pub(crate) async fn everywhere(
+    sharding: &Arc<Sharding>,
+    known: &Move,
+    direction: Direction,
+    mut renamers: BTreeMap<ShardId, Renamer>,
+    mut lockers: BTreeMap<ShardId, OwnSession>,
+) -> Result<(), (Failure, Vec<ShardId>)> {
+    let mut tasks = Vec::new();
+    for shard in known.shards() {
+        let (Some(sql), Some(mut renamer)) = (statement(known, shard, direction), renamers.remove(&shard)) else {
+            continue;
+        };
+        let (sharding, mut locker) = (sharding.clone(), lockers.remove(&shard));
+        let task = tokio::spawn(async move {
+            let thread = renamer.thread;
+            let rename = renamer.session.run_long(&sql);
+            let mut rename = std::pin::pin!(rename);
+            if locker.is_some() {
+                let in_line = wait_in_line(&sharding, shard, thread);
+                let mut in_line = std::pin::pin!(in_line);
+                tokio::select! {
+                    biased;
+                    renamed = &mut rename => return settle(&sharding, shard, thread, renamed).await,
+                    () = &mut in_line => {}
+                }
+            }
+            let unlock = async {
+                if let Some(locker) = &mut locker {
+                    // Without it the lock ends with the connection.
+                    let _ = locker.run("UNLOCK TABLES").await;
+                }
+            };
+            let (renamed, ()) = futures_util::future::join(&mut rename, unlock).await;
+            settle(&sharding, shard, thread, renamed).await
+        });
+        tasks.push((shard, task));
+    }
+    let (mut done, mut failed) = (Vec::new(), None);
+    for (shard, task) in tasks {
+        let ended = |_| Err(Failure::weir(codes::ER_SERVER_SHUTDOWN, "Weir is ending"));
+        match task.await.unwrap_or_else(ended) {
+            Ok(()) => {
+                crash::here("half-renamed");
+                done.push(shard);
+            }
+            Err(failure) => match is_done(sharding, known, shard, direction).await {
+                Ok(true) => done.push(shard),
+                Ok(false) => failed = failed.or(Some(failure)),
+                // It is asked again by whoever goes on.
+                Err(unknown) => failed = failed.or(Some(unknown)),
+            },
+        }
+    }
+    match failed {
+        None => Ok(()),
+        Some(failure) => Err((failure, done)),
+    }
+}
+
+/// After an answer that may have been lost: the statement has ended.
+async fn settle<T>(
+    sharding: &Sharding,
+    shard: ShardId,
+    thread: u64,
+    renamed: Result<T, Failure>,
+) -> Result<(), Failure> {
+    match renamed {
+        Ok(_) => Ok(()),
+        Err(failure) if failure.code == codes::CR_SERVER_LOST => {
+            while !matches!(state_of(sharding, shard, thread).await, Ok(None)) {
+                tokio::time::sleep(PAUSE * 10).await;
+            }
+            Err(failure)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Waits until a thread waits for a lock, within a bound.
+async fn wait_in_line(sharding: &Sharding, shard: ShardId, thread: u64) {
+    let begun = Instant::now();
+    while begun.elapsed() < IN_LINE {
+        if let Ok(Some(state)) = state_of(sharding, shard, thread).await
+            && state.contains("lock")
+        {
+            return;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// What a thread of a server does. None: there is no such thread.
+async fn state_of(sharding: &Sharding, shard: ShardId, thread: u64) -> Result<Option<String>, Failure> {
+    let reply = sharding.own.run(shard, "SHOW FULL PROCESSLIST").await?;
+    Ok(reply.rows.iter().find(|row| number(row.first()) == Some(thread)).map(|row| text(row.get(6))))
+}
+
+/// Waits until no connection of a process before this one changes names for a move.
+///
+/// # Errors
+/// The server's.
+pub(crate) async fn wait_for_others(sharding: &Sharding, known: &Move, shard: ShardId) -> Result<(), Failure> {
+    let schema = known.new_schema();
+    loop {
+        let reply = sharding.own.run(shard, "SHOW FULL PROCESSLIST").await?;
+        let renames = |info: String| info.starts_with("RENAME TABLE") && info.contains(&schema);
+        if !reply.rows.iter().any(|row| renames(text(row.get(7)))) {
+            return Ok(());
+        }
+        tokio::time::sleep(PAUSE * 10).await;
+    }
+}
+
+/// Changes the names on one shard, without anybody's locks.
+///
+/// # Errors
+/// The server's.
+pub(crate) async fn on_one(
+    sharding: &Arc<Sharding>,
+    known: &Move,
+    shard: ShardId,
+    direction: Direction,
+) -> Result<(), Failure> {
+    if is_done(sharding, known, shard, direction).await? {
+        return Ok(());
+    }
+    let Some(sql) = statement(known, shard, direction) else { return Ok(()) };
+    let mut renamer = Renamer::new(sharding, shard).await?;
+    let renamed = renamer.session.run_long(&sql).await;
+    settle(sharding, shard, renamer.thread, renamed).await
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_catalog::{MovePhase, MovedTable, Object, Placed, Placement};
+
+    use super::*;
+
+    fn moved(name: &str, from: &[u16], to: &[u16]) -> MovedTable {
+        let shards = |of: &[u16]| of.iter().map(|shard| ShardId(*shard)).collect();
+        let placed = Placed::new(Placement::Global, Vec::new(), "global");
+        MovedTable {
+            object: Object::within("shop", name),
+            from: placed.clone(),
+            from_shards: shards(from),
+            to: placed,
+            to_shards: shards(to),
+        }
+    }
+
+    #[test]
+    fn each_shard_gets_its_part() {
+        let known = Move {
+            id: 7,
+            tables: vec![moved("a", &[0], &[0, 1]), moved("b", &[0], &[1])],
+            phase: MovePhase::Rename,
+            paused: false,
+            automatic: true,
+            awaited: false,
+            throttle: 0,
+            error: None,
+            undo: false,
+            begun: 0,
+            by: String::new(),
+        };
+        let text = |shard, direction| statement(&known, ShardId(shard), direction);
+        assert_eq!(
+            text(0, Direction::Forward).as_deref(),
+            Some(
+                "RENAME TABLE `shop`.`a` TO `weir_old_7`.`a`, `shop`.`b` TO `weir_old_7`.`b`, `weir_move_7`.`a` TO `shop`.`a`"
+            )
+        );
+        assert_eq!(
+            text(1, Direction::Forward).as_deref(),
+            Some("RENAME TABLE `weir_move_7`.`a` TO `shop`.`a`, `weir_move_7`.`b` TO `shop`.`b`")
+        );
+        assert_eq!(
+            text(1, Direction::Back).as_deref(),
+            Some("RENAME TABLE `shop`.`a` TO `weir_move_7`.`a`, `shop`.`b` TO `weir_move_7`.`b`")
+        );
+        assert_eq!(text(2, Direction::Forward), None);
+    }
+}
