@@ -150,6 +150,10 @@ impl Session {
     /// No shard has all of them.
     pub(super) async fn aim_preparation(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
         let Some(sharding) = self.sharding() else { return Ok(()) };
+        if self.transaction.is_multi_shard() && statement.class.pins.contains(Pins::TEMPORARY_TABLE) {
+            self.set_shard(self.place_for_temporary());
+            return Ok(());
+        }
         let bound = |session: &Session| session.current.lease.is_some() && session.state.is_bound();
         let here = bound(self).then(|| self.home());
         let Some(shard) = self.shard_with_tables(&sharding.catalog(), statement, here)? else { return Ok(()) };
