@@ -28,7 +28,7 @@ use weir_exec::write::Generator;
 use weir_plan::{Merge, Plan, Read, Route, SharedValues, Write, WriteKind};
 use weir_shards::Sharding;
 use weir_sql::ast::StatementKind;
-use weir_sql::{Class, Effects, Lexer, TextKind};
+use weir_sql::{Class, Effects, Lexer, Pins, TextKind};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
