@@ -460,3 +460,15 @@ INSERT INTO t VALUES (1), (2), (3);
 DROP TABLE u, tmp;
 ROLLBACK;
 SELECT COUNT(*) FROM t;
+
+## making and dropping temporary tables commits nothing
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40);
+SET autocommit = 0;
+UPDATE t SET v = v + 1;
+CREATE TEMPORARY TABLE a (id INT);
+CREATE TEMPORARY TABLE b AS SELECT * FROM t;
+DROP TEMPORARY TABLE a;
+SELECT * FROM b ORDER BY id;
+ROLLBACK;
+SELECT * FROM t ORDER BY id;

@@ -30,7 +30,7 @@ use weir_exec::write::Generator;
 use weir_plan::{Merge, Plan, Read, Route, SharedValues, Write, WriteKind};
 use weir_shards::Sharding;
 use weir_sql::ast::StatementKind;
-use weir_sql::{Class, Effects, Lexer, TextKind};
+use weir_sql::{Class, Effects, Lexer, Pins, TextKind};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
@@ -154,6 +154,10 @@ impl Session {
     pub(super) async fn aim_preparation(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
         let Some(sharding) = self.sharding() else { return Ok(()) };
         self.heed_moves(&sharding, statement.text).await?;
+        if self.transaction.is_multi_shard() && statement.class.pins.contains(Pins::TEMPORARY_TABLE) {
+            self.set_shard(self.place_for_temporary());
+            return Ok(());
+        }
         let bound = |session: &Session| session.current.lease.is_some() && session.state.is_bound();
         let here = bound(self).then(|| self.home());
         let Some(shard) = self.shard_with_tables(&sharding.catalog(), statement, here)? else { return Ok(()) };

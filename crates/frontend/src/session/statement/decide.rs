@@ -196,16 +196,19 @@ fn transaction(statement: &Statement<'_>, facts: &Facts, names: &Names<'_>) -> (
     let locks = class.pins.intersects(Pins::LOCK_TABLES);
     // UNLOCK TABLES commits only what began under table locks: mysqldump sends it within its snapshot.
     let unlocks_nothing = class.releases.contains(Pins::LOCK_TABLES) && !facts.locks_tables;
-    let commits = |class: &Class| class.effects.contains(Effects::IMPLICIT_COMMIT) && !drops_temporary(statement);
+    let commits = |class: &Class| class.effects.contains(Effects::IMPLICIT_COMMIT) && !is_of_temporary(statement);
     first.commits |= facts.multi_shard && (commits(class) && !unlocks_nothing || locks);
     let refusal = if facts.multi_shard && !first.commits { refused_in_multi_shard(class) } else { None };
     (first, refusal.map(|message| Course::Refuse(not_supported(message))))
 }
 
-/// Whether a statement is DROP TEMPORARY TABLE, the only one of its kind that commits nothing.
-fn drops_temporary(statement: &Statement<'_>) -> bool {
-    let only = statement.only();
-    only.is_some_and(|only| matches!(only.kind, StatementKind::DropTables(drop) if drop.temporary))
+/// Whether a statement is CREATE or DROP TEMPORARY TABLE, the only ones of their kind that commit nothing.
+fn is_of_temporary(statement: &Statement<'_>) -> bool {
+    statement.only().is_some_and(|only| match only.kind {
+        StatementKind::CreateTable(create) => create.temporary,
+        StatementKind::DropTables(drop) => drop.temporary,
+        _ => false,
+    })
 }
 
 /// Why a transaction with several participants can't run a statement, if it can't.
