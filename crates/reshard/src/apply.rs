@@ -23,6 +23,8 @@ use crate::visible::{self, Wanted};
 const AT_ONCE: usize = 200;
 /// Keys that are collected from several transactions.
 const COLLECTED: usize = 1_000;
+/// Transactions that are taken at once, with keys or without.
+const GROUPS: usize = 500;
 /// Bytes of rows that wait until it is known whether all keys have one.
 const DEFER: usize = 4 * 1024 * 1024;
 /// How often a section is tried that meets locks.
@@ -39,7 +41,7 @@ impl Source {
     pub(crate) async fn apply_from(&mut self, first: Group) -> Result<(), MoveError> {
         let mut batch = vec![first];
         let mut keys = batch[0].keys.count();
-        while keys < COLLECTED as u64 {
+        while keys < COLLECTED as u64 && batch.len() < GROUPS {
             let Ok(group) = self.groups.try_recv() else { break };
             keys += group.keys.count();
             batch.push(group);

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::sync::{Mutex, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use weir_catalog::ShardId;
@@ -78,14 +79,13 @@ impl Engine {
 /// # Errors
 /// When one can't be asked, or followed.
 pub async fn positions(connector: &dyn Connector, shards: &[ShardId]) -> Result<Positions, MoveError> {
-    let mut positions = Positions::new();
-    for shard in shards {
+    let position = async |shard: &ShardId| {
         let failed = source_error(*shard);
         let mut link = Link::open(connector, *shard).await.map_err(&failed)?;
         let facts = Facts::ask(&mut link).await?;
-        positions.insert(*shard, facts.position(&mut link).await.map_err(&failed)?);
-    }
-    Ok(positions)
+        Ok((*shard, facts.position(&mut link).await.map_err(&failed)?))
+    };
+    join_all(shards.iter().map(position)).await.into_iter().collect()
 }
 
 /// Runs the tasks until one fails, or all sources' have been stopped.
@@ -166,16 +166,23 @@ impl Handle {
     /// When a source can't be asked.
     pub async fn positions(&self) -> Result<Positions, MoveError> {
         let mut askers = self.askers.lock().await;
-        let mut positions = Positions::new();
-        for (shard, facts) in &self.facts {
+        let position = async |(shard, facts): (&ShardId, &Facts), link: Option<Link>| {
             let failed = source_error(*shard);
-            // One that fails is not put back.
-            let mut link = match askers.remove(shard) {
+            let mut link = match link {
                 Some(link) => link,
                 None => Link::open(&*self.shared.connector, *shard).await.map_err(&failed)?,
             };
-            positions.insert(*shard, facts.position(&mut link).await.map_err(&failed)?);
-            askers.insert(*shard, link);
+            let position = facts.position(&mut link).await.map_err(&failed)?;
+            Ok((*shard, position, link))
+        };
+        // A connection that fails is not put back.
+        let asked = self.facts.iter().map(|one| position(one, askers.remove(one.0)));
+        let asked: Vec<_> = asked.collect();
+        let mut positions = Positions::new();
+        for told in join_all(asked).await {
+            let (shard, position, link) = told?;
+            positions.insert(shard, position);
+            askers.insert(shard, link);
         }
         Ok(positions)
     }
@@ -227,5 +234,23 @@ impl Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         self.running.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_send<T: Send>(_: T) {}
+
+    /// Futures that callers await in tasks of their own. It is enough that this compiles.
+    #[expect(dead_code, reason = "what it says is said by its types")]
+    fn futures_can_be_spawned(plan: Plan, connector: Arc<dyn Connector>, handle: &Handle, at: &Positions) {
+        is_send(Engine::start(plan, connector.clone(), None, Arc::default()));
+        is_send(positions(&*connector, &[]));
+        is_send(handle.positions());
+        is_send(handle.catch_up(at, Duration::ZERO));
+        is_send(handle.verify(VerifySettings::default()));
+        is_send(handle.wait_until_copied());
     }
 }

@@ -6,6 +6,7 @@ use weir_backend::gtid::Position as Gtids;
 use weir_catalog::ShardId;
 use weir_shards::own::quoted;
 use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use crate::MoveError;
 use crate::link::Link;
@@ -107,23 +108,41 @@ impl Facts {
     /// # Errors
     /// When it can't be asked.
     pub(crate) async fn position(&self, link: &mut Link) -> Result<Position, Failure> {
-        let status = status(link).await?;
-        let cell = |at: usize| status.get(at).cloned().unwrap_or_default();
-        let (file, offset) = (cell(0), cell(1));
-        let gtids = match self.mariadb {
-            true => {
-                let sql = format!("SELECT BINLOG_GTID_POS({}, {offset})", quoted(&file));
-                link.query_texts(&sql).await?.pop().unwrap_or_default()
+        let (status, gtids) = match self.mariadb {
+            true => self.status_with_gtids(link).await?,
+            false => {
+                let status = status(link).await?;
+                let gtids = status.get(4).map(|gtids| gtids.replace('\n', "")).unwrap_or_default();
+                (status, gtids)
             }
-            false => cell(4).replace('\n', ""),
         };
-        let offset = offset.parse().map_err(|_| {
-            Failure::server(
-                weir_wire::error::codes::ER_UNKNOWN_ERROR,
-                "the server does not say where its binary log ends",
-            )
+        let (file, offset) = (status.first().cloned().unwrap_or_default(), status.get(1));
+        let offset = offset.and_then(|offset| offset.parse().ok()).ok_or_else(|| {
+            let message = format!("Server '{}' does not say where its binary log ends", link.server_name());
+            Failure::server(codes::ER_UNKNOWN_ERROR, message)
         })?;
         Ok(Position { server: self.server.clone(), file, offset, gtids })
+    }
+
+    /// MariaDB tells a place in a file and its GTIDs one by one; they belong together if the GTIDs are the same before and after. To be
+    /// told the GTIDs of a place takes a server as long as to read the file up to it.
+    async fn status_with_gtids(&self, link: &mut Link) -> Result<(Vec<String>, String), Failure> {
+        const TRIES: usize = 50;
+        const GTIDS: &str = "SELECT @@GLOBAL.gtid_binlog_pos";
+        let mut before = link.query_texts(GTIDS).await?;
+        for _ in 0..TRIES {
+            let status = status(link).await?;
+            let after = link.query_texts(GTIDS).await?;
+            if before == after {
+                return Ok((status, after.into_iter().next().unwrap_or_default()));
+            }
+            before = after;
+        }
+        let status = status(link).await?;
+        let cell = |at: usize| status.get(at).map_or("", String::as_str);
+        let sql = format!("SELECT BINLOG_GTID_POS({}, {})", quoted(cell(0)), cell(1));
+        let gtids = link.query_texts(&sql).await?.pop().unwrap_or_default();
+        Ok((status, gtids))
     }
 }
 
@@ -134,9 +153,7 @@ async fn status(link: &mut Link) -> Result<Vec<String>, Failure> {
     }
     match link.query_texts("SHOW BINARY LOG STATUS").await {
         // Older than 8.2.
-        Err(failure) if failure.code == weir_wire::error::codes::ER_PARSE_ERROR => {
-            link.query_texts("SHOW MASTER STATUS").await
-        }
+        Err(failure) if failure.code == codes::ER_PARSE_ERROR => link.query_texts("SHOW MASTER STATUS").await,
         status => status,
     }
 }

@@ -30,8 +30,8 @@ pub type Positions = BTreeMap<ShardId, Position>;
 impl Position {
     /// Whether it is not before another.
     pub fn reaches(&self, other: &Position, mariadb: bool) -> bool {
-        if self.server == other.server && self.compare_files(&other.file, other.offset) != Ordering::Less {
-            return true;
+        if self.server == other.server {
+            return self.compare_files(&other.file, other.offset) != Ordering::Less;
         }
         let (own, theirs) = (Gtids::parse(mariadb, &self.gtids), Gtids::parse(mariadb, &other.gtids));
         matches!((own, theirs), (Ok(own), Ok(theirs)) if !other.gtids.is_empty() && own.covers(&theirs))
@@ -67,13 +67,13 @@ mod tests {
     }
 
     #[test]
-    fn a_position_is_reached_by_files_of_its_server_or_by_gtids() {
+    fn a_position_is_reached_by_files_of_its_server_and_by_gtids_of_another() {
         let wanted = position("a", "bin.000009", 500, "0-1-20");
         for (reached, other) in [
             (true, position("a", "bin.000009", 500, "")),
             (true, position("a", "bin.000010", 4, "")),
             (false, position("a", "bin.000009", 499, "0-1-19")),
-            (true, position("a", "bin.000009", 499, "0-2-20")),
+            (false, position("a", "bin.000009", 499, "0-2-20")),
             (true, position("b", "other.000001", 4, "0-2-21,1-1-1")),
             (false, position("b", "other.000011", 4, "0-2-19")),
             (false, position("b", "other.000011", 4, "")),

@@ -128,6 +128,9 @@ fn ends(flavor: Flavor) {
     lab.run(0, &["CREATE TABLE d.other (t INT)", "DROP TABLE d.other", "CREATE VIEW d.v AS SELECT * FROM d.t"]);
     insert(&lab, 0, 300..310);
     lab.caught_up(&handle);
+    // The end of a log may have nothing behind its last transaction, or a new file without any.
+    lab.run(0, &["FLUSH BINARY LOGS"]);
+    lab.caught_up(&handle);
     // The logs that follow a checkpoint are gone.
     let checkpoint = lab.runtime.block_on(handle.stop());
     let flush = "FLUSH BINARY LOGS";
@@ -263,13 +266,13 @@ fn transactions(flavor: Flavor) {
         ],
     );
     // More keys than are kept in memory.
-    let rows = "INSERT INTO d.t SELECT 100000 + a.id * 100 + b.id, 1, 'x' FROM d.t a JOIN d.t b ON b.id < 100 WHERE a.id < 900";
+    let rows = "INSERT INTO d.t SELECT 100000 + a.id * 100 + b.id, 1, 'x' FROM d.t a JOIN d.t b ON b.id < 100 WHERE a.id < 500";
     lab.run(0, &[rows, "UPDATE d.t SET n = id % 9 WHERE id >= 100000"]);
     lab.caught_up(&handle);
     lab.assert_equal("t", &[0], &[0, 1]);
     lab.assert_equal("big", &[0], &[1]);
     let verified = lab.runtime.block_on(handle.verify(VerifySettings::default())).expect("it is compared");
-    assert_eq!((verified.rows, &verified.differences[..]), (92_003, &[][..]));
+    assert_eq!((verified.rows, &verified.differences[..]), (52_003, &[][..]));
     // The way back: the old copies follow the new ones.
     drop(handle);
     let table = &plan.tables[0];
