@@ -43,7 +43,7 @@ pub fn document() -> Json {
 
 fn operation(spec: &Spec) -> Json {
     let mut operation = json!({
-        "operationId": spec.ctl.split_whitespace().next().unwrap_or_default().to_ascii_lowercase(),
+        "operationId": operation_id(spec),
         "summary": spec.about,
         "description": format!("SQL: `WEIR {}`. Command line: `weir ctl {}`.", spec.sql[0], crate::command::ctl_form(spec)),
         "responses": with_problems(success(spec)),
@@ -77,6 +77,14 @@ fn operation(spec: &Spec) -> Json {
             json!({ "required": true, "content": { "application/json": { "schema": body_schema(spec) } } });
     }
     operation
+}
+
+/// The word that `weir ctl` begins with; two, if other commands begin with the same one.
+fn operation_id(spec: &Spec) -> String {
+    let first = |spec: &Spec| spec.ctl.split_whitespace().next().unwrap_or_default();
+    let of_word = CATALOGUE.iter().filter(|other| other.method != Method::Put && first(other) == first(spec)).count();
+    let words = if of_word > 1 { 2 } else { 1 };
+    spec.ctl.split_whitespace().take(words).collect::<Vec<_>>().join("-").to_ascii_lowercase()
 }
 
 fn argument_schema(argument: &Argument) -> Json {
