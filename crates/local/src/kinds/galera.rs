@@ -13,7 +13,7 @@ use mysql::prelude::Queryable;
 use crate::cluster::Group;
 use crate::kind::galera_library;
 use crate::layout::{make_private_dir, remove_if_there, write_private};
-use crate::ports::free_ports;
+use crate::ports::peer_ports;
 use crate::tool::run_logged;
 use crate::{Kind, LocalError, PortChoice, Server};
 
@@ -39,12 +39,7 @@ pub(super) const ROLE: &str = "SELECT LOWER(IF(MAX(IF(variable_name = 'WSREP_CLU
 pub(super) fn options(names: &[String], ports: PortChoice) -> Result<Vec<Vec<String>>, LocalError> {
     let missing = || LocalError::Unsupported { kind: Kind::Galera.name(), reason: "its library is missing".to_owned() };
     let library = galera_library().ok_or_else(missing)?;
-    // Away from the ports for clients, which are chosen later.
-    let beyond = match ports {
-        PortChoice::Any => PortChoice::Any,
-        PortChoice::From(port) | PortChoice::Exactly(port) => PortChoice::From(port.saturating_add(1_000)),
-    };
-    let ports = free_ports(beyond, names.len() * 2)?;
+    let ports = peer_ports(ports, names.len() * 2)?;
     let (listen, receive) = ports.split_at(names.len());
     let addresses: Vec<String> = listen.iter().map(|port| format!("127.0.0.1:{port}")).collect();
     let cluster = format!("weir-{:016x}", rand::random::<u64>());

@@ -11,7 +11,7 @@ use super::wait_or_fail;
 use crate::accounts::random_password;
 use crate::admin::quoted;
 use crate::cluster::Group;
-use crate::ports::free_ports;
+use crate::ports::peer_ports;
 use crate::wait::Cancel;
 use crate::{LocalError, PortChoice, Progress, Server};
 
@@ -33,12 +33,7 @@ const MAJORITY: &str = "SELECT COALESCE(SUM(IF(member_state = 'UNREACHABLE', -1,
 
 /// For so many members.
 pub(super) fn options(members: usize, ports: PortChoice) -> Result<Vec<Vec<String>>, LocalError> {
-    // Away from the ports for clients, which are chosen later.
-    let beyond = match ports {
-        PortChoice::Any => PortChoice::Any,
-        PortChoice::From(port) | PortChoice::Exactly(port) => PortChoice::From(port.saturating_add(1_000)),
-    };
-    let ports = free_ports(beyond, members)?;
+    let ports = peer_ports(ports, members)?;
     let addresses: Vec<String> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
     let name = uuid();
     let of_member = |own: &String| {
