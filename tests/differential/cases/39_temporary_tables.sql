@@ -289,6 +289,8 @@ SELECT one.id FROM one JOIN tmp USING (id);
 -- refused: prepared on one shard
 SELECT one.id FROM one JOIN tmp USING (id);
 SELECT g.w, tmp.w, t.v FROM g JOIN tmp ON tmp.id = g.id JOIN t ON t.id = g.id ORDER BY t.id;
+# MySQL tells the database of a common table or leaves it out, as it happens to have prepared the statement.
+-- other columns
 WITH c AS (SELECT id, w FROM tmp WHERE w > 1) SELECT t.id, c.w FROM t JOIN c ON c.id = t.id ORDER BY t.id;
 SELECT t.id FROM t JOIN tmp USING (id) ORDER BY id LIMIT 1 OFFSET 1;
 SELECT t.v, COUNT(*) FROM t JOIN tmp ON tmp.id <= t.id GROUP BY t.v ORDER BY t.v;
