@@ -3,16 +3,17 @@
 mod kills;
 mod load;
 
+use std::path::Path;
 use std::time::Duration;
 
 use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row};
-use weir_local::{Flavor, Server, wait_for_replica};
+use weir_local::{Flavor, Server, move_grants, wait_for_replica};
 
 use crate::Collector;
 use crate::driver::{connect, expect_equal, expect_error, run, value};
-use crate::lab::{APP, Lab, Site, eventually};
+use crate::lab::{APP, Lab, MONITOR, Site, eventually};
 use crate::weir::Weir;
 
 const BOUND: Duration = Duration::from_secs(60);
@@ -42,12 +43,24 @@ struct Shards {
 impl Shards {
     /// Two shards, with the database.
     fn start(lab: &Lab, flavor: Flavor) -> Result<Shards, Failed> {
-        let parent = lab.directory()?;
-        let sites = ["s1", "s2"].map(|name| Site::start(flavor, &parent, name, OPTIONS));
-        let sites: Vec<Site> = sites.into_iter().collect::<Result<_, _>>()?;
+        let sites = Shards::sites(flavor, &lab.directory()?)?;
         let shards: Vec<(&str, Vec<&Server>)> =
             ["s1", "s2"].into_iter().zip(&sites).map(|(name, site)| (name, vec![&site.server])).collect();
         let weir = Weir::start_shards(&lab.directory()?, &shards, &[])?;
+        Shards::with_database(sites, weir)
+    }
+
+    /// The servers, where Weir's own account may move the database's tables.
+    fn sites(flavor: Flavor, parent: &Path) -> Result<Vec<Site>, Failed> {
+        let sites = ["s1", "s2"].map(|name| -> Result<Site, Failed> {
+            let site = Site::start(flavor, parent, name, OPTIONS)?;
+            site.server.execute(&format!("GRANT {} TO '{}'@'%'", move_grants(DATABASE), MONITOR.0))?;
+            Ok(site)
+        });
+        sites.into_iter().collect()
+    }
+
+    fn with_database(sites: Vec<Site>, weir: Weir) -> Result<Shards, Failed> {
         let shards = Shards { sites, weir };
         eventually(BOUND, "the database can be made", || {
             connect(shards.weir.port, APP, None)
@@ -366,8 +379,7 @@ fn refused(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
 
 fn replicas(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let parent = lab.directory()?;
-    let sites: Vec<Site> =
-        ["s1", "s2"].map(|name| Site::start(flavor, &parent, name, OPTIONS)).into_iter().collect::<Result<_, _>>()?;
+    let sites = Shards::sites(flavor, &parent)?;
     let replicas: Vec<Server> = sites
         .iter()
         .zip(["r1", "r2"])
@@ -379,12 +391,7 @@ fn replicas(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let servers: Vec<(&str, Vec<&Server>)> =
         vec![("s1", vec![&sites[0].server, &replicas[0]]), ("s2", vec![&sites[1].server, &replicas[1]])];
     let weir = Weir::start_shards(&lab.directory()?, &servers, &[])?;
-    let shards = Shards { sites, weir };
-    eventually(BOUND, "the database can be made", || {
-        connect(shards.weir.port, APP, None)
-            .and_then(|mut session| run(&mut session, &format!("CREATE DATABASE IF NOT EXISTS {DATABASE}")))
-            .is_ok()
-    })?;
+    let shards = Shards::with_database(sites, weir)?;
     let session = &mut shards.app()?;
     all(
         session,

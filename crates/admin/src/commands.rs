@@ -198,28 +198,14 @@ impl Commands {
             Command::ShowFailovers(like) => Ok(filtered(groups::failovers(self.failovers()), "group", like)),
             Command::Switchover { group, server } => {
                 tracing::info!(server, user = caller.user, "a switchover was asked for");
-                let failover = groups::of_server(self.failovers(), group.as_deref(), &server)?;
-                failover.switch_over(server).await.map(|()| Answer::Done).map_err(groups::failure)
+                groups::switch_over(self.failovers(), group.as_deref(), server).await.map(|()| Answer::Done)
             }
             Command::Failover { group, server } => {
                 tracing::info!(server, user = caller.user, "a failover was asked for");
-                let failover = match &server {
-                    Some(server) => groups::of_server(self.failovers(), group.as_deref(), server)?,
-                    None => groups::named(self.failovers(), group.as_deref())?,
-                };
-                failover.fail_over(server).await.map(|()| Answer::Done).map_err(groups::failure)
+                groups::fail_over(self.failovers(), group.as_deref(), server).await.map(|()| Answer::Done)
             }
-            Command::BootGroup(group) => {
-                let failover = groups::named(self.failovers(), group.as_deref())?;
-                failover.boot().await.map(|()| Answer::Done).map_err(groups::failure)
-            }
-            Command::Advise(group) => {
-                let of_group = match &group {
-                    Some(_) => vec![groups::named(self.failovers(), group.as_deref())?.clone()],
-                    None => self.failovers().to_vec(),
-                };
-                Ok(Answer::Rows(groups::advice(&of_group).await))
-            }
+            Command::BootGroup(group) => groups::boot(self.failovers(), group.as_deref()).await.map(|()| Answer::Done),
+            Command::Advise(group) => groups::advice(self.failovers(), group.as_deref()).await.map(Answer::Rows),
             Command::ShowShards(like) => Ok(filtered(shards::shards(self.sharding()?), "shard", like)),
             Command::ShowTables(like) => Ok(filtered(shards::tables(&self.sharding()?.catalog()), "table", like)),
             Command::CheckCatalog => Ok(Answer::Rows(shards::differences(self.sharding()?).await?)),

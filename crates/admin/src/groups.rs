@@ -189,10 +189,53 @@ pub(crate) fn failovers(failovers: &[Arc<Failover>]) -> Table {
     table
 }
 
-/// `ADVISE`
-pub(crate) async fn advice(failovers: &[Arc<Failover>]) -> Table {
+/// `SWITCHOVER`
+///
+/// # Errors
+/// 1210 for an unknown group or server; why it can't be done.
+pub(crate) async fn switch_over(
+    failovers: &[Arc<Failover>],
+    group: Option<&str>,
+    server: String,
+) -> Result<(), Failure> {
+    of_server(failovers, group, &server)?.switch_over(server).await.map_err(failure)
+}
+
+/// `FAILOVER`
+///
+/// # Errors
+/// As [`switch_over`].
+pub(crate) async fn fail_over(
+    failovers: &[Arc<Failover>],
+    group: Option<&str>,
+    server: Option<String>,
+) -> Result<(), Failure> {
+    let failover = match &server {
+        Some(server) => of_server(failovers, group, server)?,
+        None => named(failovers, group)?,
+    };
+    failover.fail_over(server).await.map_err(failure)
+}
+
+/// `GROUP BOOT`
+///
+/// # Errors
+/// As [`switch_over`].
+pub(crate) async fn boot(failovers: &[Arc<Failover>], group: Option<&str>) -> Result<(), Failure> {
+    named(failovers, group)?.boot().await.map_err(failure)
+}
+
+/// `ADVISE`: of this group, or of all.
+///
+/// # Errors
+/// 1210 for an unknown group.
+pub(crate) async fn advice(failovers: &[Arc<Failover>], group: Option<&str>) -> Result<Table, Failure> {
+    let of_group = match group {
+        Some(_) => std::slice::from_ref(named(failovers, group)?),
+        None => failovers,
+    };
     let mut table = Table::new(columns::ADVICE);
-    for failover in failovers {
+    for failover in of_group {
         let group = failover.group().settings().name.clone();
         for (server, advice) in failover.advise().await {
             let (group, server) = (group.as_str(), server.as_str());
@@ -210,14 +253,14 @@ pub(crate) async fn advice(failovers: &[Arc<Failover>]) -> Table {
             }
         }
     }
-    table
+    Ok(table)
 }
 
 /// The group of this name; without a name, the only one.
 ///
 /// # Errors
 /// 1210 for an unknown group, or when there are several.
-pub(crate) fn named<'a>(failovers: &'a [Arc<Failover>], name: Option<&str>) -> Result<&'a Arc<Failover>, Failure> {
+fn named<'a>(failovers: &'a [Arc<Failover>], name: Option<&str>) -> Result<&'a Arc<Failover>, Failure> {
     let is = |failover: &&Arc<Failover>, name: &str| failover.group().settings().name.eq_ignore_ascii_case(name);
     let found = match (name, failovers) {
         (Some(name), _) => failovers.iter().find(|failover| is(failover, name)),
@@ -237,7 +280,7 @@ pub(crate) fn named<'a>(failovers: &'a [Arc<Failover>], name: Option<&str>) -> R
 ///
 /// # Errors
 /// As [`named`].
-pub(crate) fn of_server<'a>(
+fn of_server<'a>(
     failovers: &'a [Arc<Failover>],
     group: Option<&str>,
     server: &str,
@@ -255,7 +298,7 @@ pub(crate) fn of_server<'a>(
 }
 
 /// The failure that a client is told.
-pub(crate) fn failure(error: FailoverError) -> Failure {
+fn failure(error: FailoverError) -> Failure {
     let code = match error {
         FailoverError::Unknown(_) => codes::ER_WRONG_ARGUMENTS,
         FailoverError::Busy | FailoverError::Action(_) => codes::ER_NOT_SUPPORTED_YET,

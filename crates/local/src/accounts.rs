@@ -43,11 +43,19 @@ pub fn own_grants(flavor: Flavor) -> Vec<&'static str> {
         "PROCESS, REPLICATION CLIENT ON *.*",
         "SELECT ON performance_schema.*",
         "SELECT, SHOW VIEW, SHOW DATABASES, TRIGGER, EVENT, RELOAD ON *.*",
-        "INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, REFERENCES, LOCK TABLES, REPLICATION SLAVE ON *.*",
+        "REPLICATION SLAVE ON *.*",
+        "ALL ON `weir\\_move\\_%`.*",
+        "ALL ON `weir\\_old\\_%`.*",
         "ALL ON `weir`.*",
         "GRANT OPTION ON `weir`.*",
         of_flavor,
     ]
+}
+
+/// What it needs more on a database, by name or pattern, whose tables are to move between shards: to lock, rename and refer to them. Not on
+/// all schemas: that of the servers' accounts is one of them.
+pub fn move_grants(database: &str) -> String {
+    format!("INSERT, CREATE, DROP, ALTER, REFERENCES, LOCK TABLES ON `{database}`.*")
 }
 
 /// What Weir's own account needs more where it replaces writers, as docs/groups.md says.
@@ -62,10 +70,18 @@ pub fn failover_grants(flavor: Flavor) -> &'static str {
     }
 }
 
-/// Makes Weir's own account on a writer: what docs/operations.md says of it, what a group of the kind takes, and no more.
-pub(crate) fn ensure_monitor(writer: &Server, account: &Account, kind: Kind) -> Result<(), LocalError> {
+/// Makes Weir's own account on a writer: what docs/operations.md says of it, what a group of the kind takes, and no more. `sharded`: the
+/// database whose tables are on several shards.
+pub(crate) fn ensure_monitor(
+    writer: &Server,
+    account: &Account,
+    kind: Kind,
+    sharded: Option<&str>,
+) -> Result<(), LocalError> {
     let flavor = writer.installation().flavor();
+    let of_moves = sharded.map(|database| move_grants(&database.replace('_', "\\_")));
     let mut grants = own_grants(flavor);
+    grants.extend(of_moves.as_deref());
     if kind.fails_over() {
         grants.push(failover_grants(flavor));
     }

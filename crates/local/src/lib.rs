@@ -31,7 +31,7 @@ mod template;
 mod tool;
 mod wait;
 
-pub use accounts::{Account, failover_grants, own_grants};
+pub use accounts::{Account, failover_grants, move_grants, own_grants};
 pub use cluster::{Cluster, ClusterSpec, ClusterState, ClusterStatus, FrontState, Group, GroupState, Phase};
 pub use cluster::{FrontStatus, ServerState, ServerStatus, Woken};
 pub use daemon::{Daemon, DaemonSpec};

@@ -183,7 +183,7 @@ async fn follow(mover: &Arc<Mover>, known: &Move, running: &Running, direction: 
     running.controls.set_lag(lag_of_replicas(sharding), MOST_LAG);
     let started = Engine::start(plan, Arc::new(sharding.own.clone()), checkpoint, running.controls.clone()).await;
     let handle = started
-        .map_err(|error| MoveError { failure: tables::with_grants(sharding, error.failure.clone()), ..error })?;
+        .map_err(|error| MoveError { failure: tables::with_grants(sharding, known, error.failure.clone()), ..error })?;
     let followed = watch(mover, known, running, handle, direction).await;
     running.seen.lock().unwrap_or_else(PoisonError::into_inner).progress = None;
     followed
@@ -248,11 +248,7 @@ async fn watch(
         show(running, &handle, record, &seen, direction);
         let asked = running.compare.load(Ordering::Relaxed);
         if seen.copied && (!seen.verified && !record.paused || asked) {
-            running.says("comparing");
-            let verified = verify(mover, record, &handle, &mut changes).await?;
-            if let Some(found) = verified {
-                running.compare.store(false, Ordering::Relaxed);
-                running.seen.lock().unwrap_or_else(PoisonError::into_inner).compared = Some(told(&found));
+            if let Some(found) = verify(mover, record, running, &handle, &mut changes).await? {
                 if let Some(failure) = differs(&found) {
                     handle.stop().await;
                     return Err(Broken::Stuck(failure));
@@ -283,13 +279,7 @@ async fn watch(
             copied = handle.wait_until_copied(), if !seen.copied => {
                 copied?;
                 seen.copied = true;
-                if let Ok(_turn) = mover.cutting.try_lock()
-                    && record.automatic
-                {
-                    mover.approach();
-                }
-                crash::here("copied");
-                to_phase(mover, id, MovePhase::Copy, MovePhase::Follow).await?;
+                all_copied(mover, record).await?;
             }
             // Cancel-safe: it says that there is something to look at.
             changed = changes.changed() => {
@@ -306,19 +296,37 @@ async fn watch(
     }
 }
 
+/// All rows are there: from now on it is noted who uses the tables, if they are to change their places by themselves.
+async fn all_copied(mover: &Arc<Mover>, record: &Move) -> Result<(), Broken> {
+    if let Ok(_turn) = mover.cutting.try_lock()
+        && record.automatic
+    {
+        mover.approach();
+    }
+    crash::here("copied");
+    to_phase(mover, record.id, MovePhase::Copy, MovePhase::Follow).await
+}
+
 /// Compares both sides, unless the record says something else meanwhile.
 async fn verify(
     mover: &Mover,
     record: &Move,
+    running: &Running,
     handle: &Handle,
     changes: &mut tokio::sync::watch::Receiver<u64>,
 ) -> Result<Option<Verification>, Broken> {
+    running.says("comparing");
     let comparing = handle.verify(VerifySettings::default());
     let mut comparing = std::pin::pin!(comparing);
     loop {
         // Cancel-safe: what compares is polled on, and `changed` says that there is something to look at.
         tokio::select! {
-            found = &mut comparing => return Ok(Some(found?)),
+            found = &mut comparing => {
+                let found = found?;
+                running.compare.store(false, Ordering::Relaxed);
+                running.seen.lock().unwrap_or_else(PoisonError::into_inner).compared = Some(told(&found));
+                return Ok(Some(found));
+            }
             changed = changes.changed() => {
                 let catalog = mover.sharding.catalog();
                 let known = catalog.move_by_id(record.id);

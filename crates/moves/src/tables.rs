@@ -18,7 +18,7 @@ use crate::{checkpoints, definition, request};
 /// The servers'; with what to GRANT if Weir's own account lacks a right.
 pub(crate) async fn make(sharding: &Arc<Sharding>, known: &Move) -> Result<(), Failure> {
     let made = make_all(sharding, known).await;
-    made.map_err(|failure| with_grants(sharding, failure))
+    made.map_err(|failure| with_grants(sharding, known, failure))
 }
 
 async fn make_all(sharding: &Arc<Sharding>, known: &Move) -> Result<(), Failure> {
@@ -64,14 +64,21 @@ pub(crate) async fn drop_all(sharding: &Arc<Sharding>, known: &Move) -> Result<(
     Ok(())
 }
 
-/// What Weir's own account needs for moves, beyond what several shards take.
-pub(crate) fn grants(mariadb: bool) -> String {
+/// What Weir's own account needs for a move, beyond what several shards take.
+fn grants(known: &Move, mariadb: bool) -> String {
     let logs = if mariadb { "REPLICATION SLAVE, BINLOG MONITOR" } else { "REPLICATION SLAVE, REPLICATION CLIENT" };
-    format!("GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, REFERENCES, LOCK TABLES, {logs} ON *.*")
+    let database = known.tables.first().map_or("", |moved| &moved.object.database).replace('_', "\\_");
+    [
+        format!("GRANT {logs} ON *.*"),
+        format!("GRANT INSERT, CREATE, DROP, ALTER, REFERENCES, LOCK TABLES ON {}.*", name(&database)),
+        "GRANT ALL ON `weir\\_move\\_%`.*".to_owned(),
+        "GRANT ALL ON `weir\\_old\\_%`.*".to_owned(),
+    ]
+    .join("; ")
 }
 
 /// An error for a missing right, with what to GRANT.
-pub(crate) fn with_grants(sharding: &Sharding, failure: Failure) -> Failure {
+pub(crate) fn with_grants(sharding: &Sharding, known: &Move, failure: Failure) -> Failure {
     const RIGHTS: [u16; 4] = [
         codes::ER_DBACCESS_DENIED_ERROR,
         codes::ER_SPECIFIC_ACCESS_DENIED_ERROR,
@@ -84,10 +91,10 @@ pub(crate) fn with_grants(sharding: &Sharding, failure: Failure) -> Failure {
     let facts = sharding.groups().first().map(|group| group.writer().facts());
     let mariadb = facts.is_some_and(|facts| facts.identity.as_ref().is_some_and(|identity| identity.mariadb));
     let message = format!(
-        "Weir's own account '{}' lacks rights that a move requires ({}). Run on each shard's writer: {} TO that account",
+        "Weir's own account '{}' lacks rights that a move requires ({}). Run on each shard's writer, each with TO that account: {}",
         sharding.own.user(),
         failure.message,
-        grants(mariadb)
+        grants(known, mariadb)
     );
     Failure { message, ..failure }
 }

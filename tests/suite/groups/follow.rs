@@ -28,7 +28,7 @@ pub(super) const CASES: &[(&str, Settings, Case)] = &[
 pub(super) const AUTOMATIC: Settings = &[
     ("pool.connect_timeout", "\"2s\""),
     ("monitor.timeout", "\"500ms\""),
-    ("monitor.hang_timeout", "\"5s\""),
+    ("monitor.hang_timeout", "\"1s\""),
     ("groups.position_interval", "\"50ms\""),
     ("groups.writer_wait", "\"40s\""),
     ("groups.failover_after", "\"300ms\""),

@@ -4,39 +4,10 @@
 
 use weir_wire::Failure;
 
+use super::arguments::{DATABASE, DEFINITION, GROUP, ID, LIMIT, MOVE, NEW_WRITER, PATTERN, STATE};
 use super::{Argument, ArgumentKind, Arguments, Command, Method, MoveOrder, Shape, Spec};
 use crate::columns;
 use crate::sessions::Interrupt;
-
-pub(super) const PATTERN: Argument = Argument {
-    name: "pattern",
-    kind: ArgumentKind::Text,
-    about: "What to show, as in MySQL's LIKE: `%` matches any text, `_` one character",
-};
-const STATE: Argument = Argument { name: "state", kind: ArgumentKind::Text, about: "`ON` or `OFF`" };
-const LIMIT: Argument = Argument {
-    name: "limit",
-    kind: ArgumentKind::Integer,
-    about: "The maximum number of rows to show; 100 if not given",
-};
-const ID: Argument =
-    Argument { name: "id", kind: ArgumentKind::Integer, about: "The connection id of a session: `CONNECTION_ID()`" };
-
-const DATABASE: Argument = Argument { name: "database", kind: ArgumentKind::Text, about: "The database's name" };
-
-const GROUP: Argument = Argument {
-    name: "group",
-    kind: ArgumentKind::Text,
-    about: "The group's name; it may be left out if the server tells it, or there is one group",
-};
-const NEW_WRITER: Argument =
-    Argument { name: "server", kind: ArgumentKind::Text, about: "The name of the server that becomes the writer" };
-
-const DEFINITION: Argument =
-    Argument { name: "id", kind: ArgumentKind::Integer, about: "The definition's number, as SHOW DDL shows it" };
-
-const MOVE: Argument =
-    Argument { name: "id", kind: ArgumentKind::Integer, about: "The move's number, as SHOW MOVES shows it" };
 
 fn order(arguments: &Arguments, order: MoveOrder) -> Result<Command, Failure> {
     Ok(Command::Move { id: arguments.integer(MOVE.name)?, order })

@@ -4,6 +4,7 @@
 //! To add a command: a variant of [`Command`], an entry in [`CATALOGUE`], and an arm where commands run
 //! ([`crate::Commands::run`]).
 
+mod arguments;
 mod catalogue;
 mod form;
 mod parse;
@@ -278,7 +279,7 @@ impl Arguments {
     }
 
     fn pattern(&self) -> Option<Pattern> {
-        self.get(catalogue::PATTERN.name).map(Pattern::new)
+        self.get(arguments::PATTERN.name).map(Pattern::new)
     }
 }
 
