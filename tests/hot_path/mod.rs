@@ -72,6 +72,7 @@ fn endpoint(server: Arc<Server>, monitor: Replaceable<MonitorSettings>) -> Endpo
         admin: true,
         max_connections: 0,
         level: None,
+        transaction_replay: None,
         allow: Vec::new(),
     };
     let group = GroupSettings::default();

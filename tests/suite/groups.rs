@@ -4,6 +4,7 @@ mod advice;
 mod elected;
 mod follow;
 mod open;
+mod replay;
 
 use libtest_mimic::Failed;
 use weir_local::Flavor;

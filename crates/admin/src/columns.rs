@@ -86,6 +86,8 @@ pub const SESSIONS: &[Column] = &[
     Column::text("state", "What the command waits for"),
     Column::text("server", "The servers whose connections it has, and the connections' ids there").or_null(),
     Column::text("pins", "What binds it to that connection"),
+    Column::text("replay", "Whether its open transaction would be run again if the writer were lost; no, and why")
+        .or_null(),
     Column::text("consistency", "How fresh its reads have to be"),
     Column::text("statement", "The beginning of the running statement").or_null(),
     Column::integer("seconds", "Seconds in this command"),

@@ -284,6 +284,7 @@ impl Commands {
                 info.state.into(),
                 Some(connections.join(", ")).filter(|names| !names.is_empty()).into(),
                 info.pins.into(),
+                Some(info.replay).filter(|replay| !replay.is_empty()).into(),
                 info.consistency.into(),
                 Some(info.statement).filter(|text| !text.is_empty()).into(),
                 seconds(info.since).into(),

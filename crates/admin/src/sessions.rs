@@ -60,6 +60,8 @@ pub struct SessionInfo {
     pub statement: Vec<u8>,
     /// What binds the session to a server connection.
     pub pins: String,
+    /// Whether its open transaction is kept to be run again, and if not, why; empty if it is not to be.
+    pub replay: String,
     /// How fresh its reads have to be.
     pub consistency: &'static str,
     /// The server whose connection the session has, and the connection's id there.

@@ -30,6 +30,8 @@ pub struct ConfiguredUser {
     pub allow: Vec<Network>,
     /// How fresh this user's reads have to be; `None`: as the group says.
     pub level: Option<Level>,
+    /// Whether this user's transactions are run again when their server is lost; `None`: as the group says.
+    pub transaction_replay: Option<bool>,
 }
 
 /// What the configuration says of accounts.

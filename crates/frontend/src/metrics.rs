@@ -35,6 +35,10 @@ pub struct Metrics {
     pub reads_rerouted: Counter,
     /// Statements that waited for a writer to be there.
     pub writer_waits: Counter,
+    /// Transactions that were run again when their server was lost.
+    pub transactions_replayed: Counter,
+    /// Lost transactions that were to be run again, and could not be.
+    pub replays_given_up: Counter,
     /// Sessions that keep a server connection between two statements.
     pub pinned: Gauge,
     /// Statements that took a workbench.
@@ -62,6 +66,16 @@ impl Metrics {
             ("reads_late", "Reads whose reader did not reach the session's position in time", &self.reads_late),
             ("reads_rerouted", "Reads that ran on another server than the one chosen first", &self.reads_rerouted),
             ("writer_waits", "Statements that waited for a writer to be there", &self.writer_waits),
+            (
+                "transactions_replayed",
+                "Transactions that were run again when their server was lost",
+                &self.transactions_replayed,
+            ),
+            (
+                "replays_given_up",
+                "Lost transactions with transaction_replay that could not be run again",
+                &self.replays_given_up,
+            ),
         ];
         for (name, help, counter) in counters {
             registry.register(format!("weir_client_{name}"), help, counter.clone());

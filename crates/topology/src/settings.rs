@@ -49,6 +49,10 @@ pub struct GroupSettings {
     pub read_wait: Duration,
     /// The longest that a statement waits for a writer to be there.
     pub writer_wait: Duration,
+    /// Open transactions are run again when their server is lost, unless a user says otherwise.
+    pub transaction_replay: bool,
+    /// So many bytes of a transaction are kept for that.
+    pub transaction_replay_size: usize,
     /// What the group is; `None`: what its servers say.
     pub kind: Option<GroupKind>,
     /// Weir replaces a dead writer by itself, and puts servers that come back in their place.
@@ -71,6 +75,8 @@ impl Default for GroupSettings {
             max_lag: Duration::from_secs(10),
             read_wait: Duration::from_millis(100),
             writer_wait: Duration::from_secs(5),
+            transaction_replay: false,
+            transaction_replay_size: 1024 * 1024,
             kind: None,
             automatic_failover: true,
             failover_after: Duration::from_secs(1),

@@ -13,6 +13,7 @@ use super::follow::{
     Settings, expect_kept, of_server, transact_until, until_state, while_inserting, while_inserting_despite,
 };
 use super::open::Open;
+use super::replay::Opened;
 use crate::driver::{connect, expect_equal, expect_error, run, server_error, value};
 use crate::lab::{APP, Endpoint, Lab, MONITOR, eventually};
 use crate::reads::{BOUND, DATABASE};
@@ -23,6 +24,7 @@ type Case = fn(&mut ElectedSite, &Endpoint) -> Result<(), Failed>;
 
 const CASES: &[(&str, Settings, Case)] = &[
     ("a dead writer", PATIENT, dead_writer),
+    ("replay", REPLAYING, replay),
     ("a switchover", PATIENT, switchover),
     ("a minority", IMPATIENT, minority),
     ("an outage", PATIENT, outage),
@@ -36,6 +38,16 @@ const PATIENT: Settings = &[
     ("monitor.hang_timeout", "\"20s\""),
     ("groups.position_interval", "\"50ms\""),
     ("groups.writer_wait", "\"60s\""),
+];
+
+/// And transactions run again.
+const REPLAYING: Settings = &[
+    ("pool.connect_timeout", "\"5s\""),
+    ("monitor.timeout", "\"1s\""),
+    ("monitor.hang_timeout", "\"20s\""),
+    ("groups.position_interval", "\"50ms\""),
+    ("groups.writer_wait", "\"60s\""),
+    ("groups.transaction_replay", "true"),
 ];
 
 /// Statements that can't run are told so soon.
@@ -192,6 +204,15 @@ fn dead_writer(site: &mut ElectedSite, endpoint: &Endpoint) -> Result<(), Failed
     let sum: Option<i64> = idle.exec_first(&prepared, (40,))?;
     expect_equal("a prepared statement", sum, Some(40))?;
     site.expect_kept_everywhere(&ledger)
+}
+
+fn replay(site: &mut ElectedSite, endpoint: &Endpoint) -> Result<(), Failed> {
+    let dead = writer(endpoint)?;
+    let opened = Opened::begin(endpoint)?;
+    site.member(dead).kill()?;
+    opened.expect_continued(endpoint)?;
+    site.revive(&[dead])?;
+    site.until_whole(endpoint)
 }
 
 fn switchover(site: &mut ElectedSite, endpoint: &Endpoint) -> Result<(), Failed> {

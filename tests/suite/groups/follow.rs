@@ -10,6 +10,7 @@ use weir_local::{Flavor, Server, failover_grants};
 
 use super::Case;
 use super::open::Open;
+use super::replay::{self, REPLAYING};
 use crate::driver::{connect, expect_equal, expect_error, run, server_error, value};
 use crate::lab::{APP, Endpoint, MONITOR, eventually};
 use crate::reads::{BOUND, DATABASE, GroupSite};
@@ -23,6 +24,11 @@ pub(super) const CASES: &[(&str, Settings, Case)] = &[
     ("a_switchover_that_cannot_be_leaves_the_writer_as_it_was", AUTOMATIC, vain_switchover),
     ("what_would_be_lost_is_bounded_and_what_only_the_old_writer_has_is_named", BOUNDED, bounded_loss),
     ("without_automatic_failover_a_command_replaces_the_writer", MANUAL, by_command),
+    ("replay::transactions_go_on_when_their_writer_dies", REPLAYING, replay::continued),
+    ("replay::what_cannot_be_repeated_is_told_with_the_reason", REPLAYING, replay::not_continued),
+    ("replay::what_was_ended_on_purpose_or_has_lasted_is_not_repeated", REPLAYING, replay::ended_on_purpose),
+    ("replay::clients_have_no_error_when_the_writer_dies_under_load", REPLAYING, replay::under_load),
+    ("replay::clients_have_no_error_when_the_writer_hangs", REPLAYING, replay::from_a_hanging_writer),
 ];
 
 pub(super) const AUTOMATIC: Settings = &[
@@ -86,7 +92,7 @@ pub(super) fn until_state(endpoint: &Endpoint, server: &str, state: &str) -> Res
 }
 
 /// The name of the present writer, and its server.
-fn writer<'a>(site: &'a GroupSite, endpoint: &Endpoint) -> Result<&'a Server, Failed> {
+pub(super) fn writer<'a>(site: &'a GroupSite, endpoint: &Endpoint) -> Result<&'a Server, Failed> {
     for server in site.servers() {
         if of_server(endpoint, server.name(), "role")? == "writer" {
             return Ok(server);
@@ -227,7 +233,7 @@ fn dead_writer(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> 
 }
 
 /// Has the servers acknowledge commits to each other, so that nobody sees one that only one server has.
-fn be_lossless(site: &GroupSite) -> Result<(), Failed> {
+pub(super) fn be_lossless(site: &GroupSite) -> Result<(), Failed> {
     let (source, replica) = match site.flavor {
         Flavor::MariaDb => ("master", "slave"),
         Flavor::MySql => ("source", "replica"),

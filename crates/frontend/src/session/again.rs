@@ -70,6 +70,7 @@ impl Session {
                 Ok(())
             }
             Stopped::ReadOnly(failure) => self.on_another_writer(failure, retries).await,
+            Stopped::Lost(failure) => Box::pin(self.play_again(failure)).await,
             Stopped::Refused(failure) => self.after_loss(failure, retries),
             ended => Err(ended),
         }

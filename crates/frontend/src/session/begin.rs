@@ -165,6 +165,7 @@ fn open(
     let state = SessionState::new(shared.beginnings.of(&identity, client.capabilities, logged_in.collation));
     let key = PoolKey { user: user.as_bytes().into(), capabilities: client.capabilities & PASSED };
     let level = endpoint.level_of(&user);
+    let own_replay = endpoint.accounts.configured(&user).and_then(|user| user.transaction_replay);
     {
         let mut info = handle.info();
         info.user.clone_from(&user);
@@ -191,6 +192,8 @@ fn open(
         prepares_for_accounts: false,
         transaction: Default::default(),
         rolled_back: None,
+        replay: Default::default(),
+        own_replay,
         table_locks: Default::default(),
         target: Default::default(),
         kill_on_its_way: false,

@@ -191,12 +191,14 @@ impl Session {
     /// has begun or is lost with its connection.
     pub(super) async fn send(&mut self, class: &Class, payload: &[u8]) -> Result<(), Stopped> {
         self.have_connection().await?;
+        self.note_before_command();
+        self.is_lost_before_sending()?;
         let defines = class.effects.contains(Effects::IMPLICIT_COMMIT);
         self.defining = defines.then(|| Defining::on(&self.shared.at(self.current.server).pool.server));
         let begin = self.state.begin.clone();
         self.transaction.begun_with_statement = begin.is_some();
-        let sent = self.send_on_connection(class, payload).await;
-        let Some(begin) = begin else { return sent.map_err(|stopped| self.lost_with(stopped, class)) };
+        let sent = self.send_on_connection(class, payload).await.map_err(|stopped| self.lost_with(stopped, class));
+        let Some(begin) = begin else { return sent };
         match sent {
             Ok(()) => {
                 // An error packet has no status flags: if the statement fails, the transaction is open all the same.
@@ -224,10 +226,10 @@ impl Session {
         self.queue_wait();
         self.queue_session_state(class)?;
         self.raise_what_was_left().await?;
-        let careful = class.effects.contains(Effects::WRITES);
+        let (careful, replays) = (class.effects.contains(Effects::WRITES), self.replay.is_on());
         let connection = self.connection();
         let changes = connection.state_changes();
-        if careful && changes {
+        if careful && changes || replays && connection.awaits_state() {
             connection.flush().await?;
             self.confirm_state().await?;
         }
@@ -390,6 +392,7 @@ impl Session {
             statement_id,
             keep_read_only,
             deadline: &self.deadline,
+            checksum: self.replay.checksum(),
             kill: &kill,
         };
         match relay.run(kind).await {
@@ -450,6 +453,7 @@ impl Session {
         }
         match done {
             Ok(outcome) => {
+                self.is_not_kept("it has run a command that is not kept");
                 self.note(class, &outcome);
                 self.see_whether_closed(&outcome).await?;
                 Ok(Some(outcome))
@@ -468,7 +472,7 @@ impl Session {
         match stopped {
             Stopped::Ended(end) => Err(end),
             Stopped::Late => self.stopped(Stopped::Refused(self.behind())),
-            Stopped::Refused(failure) | Stopped::ReadOnly(failure) => {
+            Stopped::Refused(failure) | Stopped::ReadOnly(failure) | Stopped::Lost(failure) => {
                 // A statement may be refused before it is sent: what was queued before it is settled afterwards.
                 let broken =
                     self.current.lease.as_ref().is_some_and(|lease| !lease.is_clean() && !lease.only_awaits_state());

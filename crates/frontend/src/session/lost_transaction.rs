@@ -25,12 +25,59 @@ impl Session {
             _ => return stopped,
         };
         let broken = self.current.lease.as_ref().is_none_or(|lease| !lease.is_clean());
-        if !broken || !leaves_open(class) || !self.loses_only_a_transaction() {
+        if !broken || !leaves_open(class) || self.replay.is_playing() {
             return stopped;
         }
-        let failure = rolled_back(lost);
+        if self.can_be_replayed() {
+            let failure = rolled_back(lost);
+            self.lose_for_replay();
+            return Stopped::Lost(failure);
+        }
+        if !self.loses_only_a_transaction() {
+            return stopped;
+        }
+        let failure = self.rolled_back(lost);
         self.give_up_transaction();
         Stopped::Refused(failure)
+    }
+
+    /// The transaction's server has closed the connection before the statement at hand was sent: whatever that is, the server has not got it.
+    ///
+    /// # Errors
+    /// That it was so, and the transaction is to be run again.
+    pub(super) fn is_lost_before_sending(&mut self) -> Result<(), Stopped> {
+        let open = self.has_open_transaction() && !self.replay.is_playing();
+        if !open || !self.can_be_replayed() || !self.connection().is_stale() {
+            return Ok(());
+        }
+        let lost = self.connection().server.lost("it has closed the connection");
+        self.lose_for_replay();
+        Err(Stopped::Lost(rolled_back(&lost)))
+    }
+
+    /// Whether the session's open transaction, or the one that begins with the statement at hand, can be run again as far as is known yet.
+    fn can_be_replayed(&self) -> bool {
+        let kind = self.shared.shards[self.current.server.shard].group.with_view(|view| view.kind);
+        kind != GroupKind::Static
+            && self.replay.is_alive()
+            && self.state.pins.is_empty()
+            && !self.state.has_busy_statements()
+            && self.transaction.is_plain()
+    }
+
+    /// Gives up the connection, and keeps what is known of its transaction.
+    fn lose_for_replay(&mut self) {
+        let recording = self.replay.take_lost(self.current.server);
+        self.give_up_transaction();
+        self.replay.keep_lost(recording);
+    }
+
+    /// What the client is told of a transaction that is not run again, with the reason if it was to be.
+    fn rolled_back(&self, lost: &Failure) -> Failure {
+        match self.replay.why_not() {
+            Some(reason) => self.tells_not_replayed(&rolled_back(lost), reason),
+            None => rolled_back(lost),
+        }
     }
 
     /// The server of an idle session was lost. If that costs no more than an open transaction, the next statement is told so.
@@ -40,11 +87,20 @@ impl Session {
             return Ok(());
         }
         self.transaction.begun_with_statement = false;
+        if self.can_be_replayed() {
+            self.note_before_command();
+            self.rolled_back = Some(rolled_back(&failure));
+            self.lose_for_replay();
+            self.replay.wait_for_statement();
+            self.show_bindings();
+            self.show_idle();
+            return Ok(());
+        }
         if !self.loses_only_a_transaction() {
             self.lose_lease();
             return Err(SessionEnd::Told(failure));
         }
-        self.rolled_back = Some(rolled_back(&failure));
+        self.rolled_back = Some(self.rolled_back(&failure));
         self.give_up_transaction();
         self.show_bindings();
         self.show_idle();
@@ -57,6 +113,7 @@ impl Session {
             Command::Query | Command::StmtPrepare | Command::StmtExecute => self.rolled_back.take(),
             Command::ResetConnection | Command::ChangeUser => {
                 self.rolled_back = None;
+                self.replay.forget();
                 None
             }
             _ => None,
@@ -75,7 +132,7 @@ impl Session {
             && !self.transaction.begun_with_statement
     }
 
-    fn give_up_transaction(&mut self) {
+    pub(super) fn give_up_transaction(&mut self) {
         self.lose_lease();
         self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
         self.current.reader_life = None;
@@ -84,7 +141,7 @@ impl Session {
 }
 
 /// Whether the statement, if it ran, has left the transaction open.
-fn leaves_open(class: &Class) -> bool {
+pub(super) fn leaves_open(class: &Class) -> bool {
     const MAY_END: Effects =
         Effects::IMPLICIT_COMMIT.union(Effects::STARTS_TRANSACTION_OTHER).union(Effects::RUNS_OTHERS);
     const MAY_RUN_OTHERS: Pins = Pins::CALL.union(Pins::TEXT_PREPARE).union(Pins::UNKNOWN_STATEMENT).union(Pins::XA);
@@ -97,6 +154,12 @@ fn rolled_back(lost: &Failure) -> Failure {
         "The transaction was rolled back, because its server was lost; try restarting transaction ({})",
         lost.message
     );
+    Failure::new(Fault::Server, codes::ER_LOCK_DEADLOCK, b"40001", message)
+}
+
+/// The same of a transaction that was to be run again, with the reason why it was not.
+pub(super) fn not_replayed(rolled_back: &Failure, reason: &str) -> Failure {
+    let message = format!("{}; it was not replayed: {reason}", rolled_back.message);
     Failure::new(Fault::Server, codes::ER_LOCK_DEADLOCK, b"40001", message)
 }
 

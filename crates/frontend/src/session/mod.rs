@@ -26,6 +26,7 @@ mod own_variables;
 mod prepared_statement;
 mod relay;
 mod release;
+mod replay;
 mod route;
 mod seen;
 mod shard;
@@ -36,6 +37,7 @@ mod stopped;
 mod syntax;
 mod tls_status;
 mod transaction;
+mod unless_lost;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -99,6 +101,10 @@ pub(crate) struct Session {
     transaction: transaction::Transaction,
     /// Its transaction was lost while it was idle, and the client has not been told yet.
     rolled_back: Option<Failure>,
+    /// Its transaction, as far as it is kept to be run again.
+    replay: replay::Replay,
+    /// Whether its user's transactions are run again when their server is lost; `None`: as the group says.
+    own_replay: Option<bool>,
     /// The tables that it has locked.
     table_locks: transaction::table_locks::TableLocks,
     /// Where the statement at hand runs.
@@ -270,6 +276,7 @@ impl Session {
 
     fn show_idle(&mut self) {
         self.count_bytes();
+        self.show_replay();
         self.handle.end(self.shared.idle.now(), self.current.lease.is_some());
         self.handle.set_in_transaction(self.state.in_transaction());
         let pinned = self.current.lease.is_some() && !self.held;
@@ -325,8 +332,14 @@ impl Session {
         };
         self.handle.begin(command.process_name(), text.unwrap_or_default(), self.shared.idle.now());
         if let Some(failure) = self.is_told_of_rollback(command) {
-            self.refuse(&failure);
-            return Ok(());
+            if !self.replay.is_pending() {
+                self.refuse(&failure);
+                return Ok(());
+            }
+            if let Err(stopped) = Box::pin(self.play_again(failure)).await {
+                return self.stopped(stopped);
+            }
+            self.target_writer();
         }
         match command {
             Command::Quit => Err(SessionEnd::Quit),

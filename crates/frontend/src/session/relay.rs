@@ -22,6 +22,7 @@ use weir_wire::{Capabilities, Failure, Malformed, StatusFlags};
 use super::deadline::Deadline;
 use super::kill_on_server::KilledQuery;
 use super::outcome::ReplyOutcome;
+use super::replay::Checksum;
 use crate::client::{Client, ClientError, FLUSH_AT};
 
 /// Why a reply was not forwarded to its end.
@@ -63,6 +64,8 @@ pub(crate) struct Relay<'a> {
     pub(crate) keep_read_only: bool,
     /// When the statement is ended, if a rule bounds it.
     pub(crate) deadline: &'a Deadline,
+    /// What the client is told is taken down, and it is told of a short reply when that is whole: it may have to come again.
+    pub(crate) checksum: Option<&'a mut Checksum>,
     /// Has the running statement, or the connection if it is not used on, killed on the server.
     pub(crate) kill: &'a dyn Fn(u32, Kill),
 }
@@ -70,6 +73,16 @@ pub(crate) struct Relay<'a> {
 impl Relay<'_> {
     /// Forwards one reply.
     pub(crate) async fn run(&mut self, kind: ReplyKind) -> Result<ReplyOutcome, Broken> {
+        let mark = self.client.mark();
+        let done = self.forward(kind).await;
+        if let Err(Broken::Server { said: false, .. }) = &done {
+            self.client.take_back(mark);
+        }
+        done
+    }
+
+    async fn forward(&mut self, kind: ReplyKind) -> Result<ReplyOutcome, Broken> {
+        let mut holds = self.checksum.is_some();
         let mut tracker = ReplyTracker::new(kind, self.lease.capabilities);
         let mut outcome = ReplyOutcome::default();
         let mut said = false;
@@ -83,17 +96,21 @@ impl Relay<'_> {
                     return Err(Broken::ReadOnly(failure));
                 }
                 RelayStep::Taken => {
-                    said = true;
+                    holds &= self.client.output.len() < FLUSH_AT;
+                    said |= !holds;
                     if self.client.output.len() >= FLUSH_AT {
                         self.client.flush().await?;
                     }
                 }
                 RelayStep::SendFile(seq) => {
+                    (holds, said) = (false, true);
                     self.send_file(seq).await?;
                     tracker.infile_sent();
                 }
                 RelayStep::Wait => {
-                    self.client.flush().await?;
+                    if !holds {
+                        self.client.flush().await?;
+                    }
                     self.wait(&mut killed, said).await?;
                 }
             }
@@ -136,10 +153,16 @@ impl Relay<'_> {
         let taken = match tracker.advance(input)? {
             Event::NeedMore => return Ok(RelayStep::Wait),
             Event::Pass(n) => {
+                if let Some(checksum) = &mut self.checksum {
+                    checksum.pass(&input[..n]);
+                }
                 client.output.extend_from_slice(&input[..n]);
                 n
             }
             Event::Packet(n, ending) => {
+                if let Some(checksum) = &mut self.checksum {
+                    checksum.end(&ending);
+                }
                 match ending {
                     Ending::Ok(ok) => {
                         outcome.note_ok(&ok, tracker.rows())?;

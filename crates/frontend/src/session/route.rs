@@ -94,6 +94,13 @@ impl Target {
         (self.shard, self.index) = (place.shard, place.index);
     }
 
+    /// The session's connection is there now, and the statement stays on it.
+    pub(super) fn stay_at(&mut self, place: ServerId) {
+        self.follow(place);
+        (self.wait, self.level, self.on_reader) = (None, None, false);
+        (self.waits, self.catches_up) = (false, false);
+    }
+
     /// The statement has ended.
     pub(super) fn end_read(&mut self) {
         self.reading = None;

@@ -44,6 +44,8 @@ pub(super) enum Stopped {
     Late,
     /// The server takes no writes; the client has been told nothing, and the statement has done nothing.
     ReadOnly(Failure),
+    /// Its open transaction is lost, and kept to be run again; the client has been told nothing. If it is not: it is told this.
+    Lost(Failure),
     /// The client is told, and the session goes on.
     Refused(Failure),
     /// The session ends.
@@ -54,9 +56,10 @@ impl Stopped {
     /// What the client is told, if it is an error.
     pub(super) fn failure(&self) -> Option<Failure> {
         match self {
-            Stopped::ReadOnly(failure) | Stopped::Refused(failure) | Stopped::Ended(SessionEnd::Told(failure)) => {
-                Some(failure.clone())
-            }
+            Stopped::ReadOnly(failure)
+            | Stopped::Lost(failure)
+            | Stopped::Refused(failure)
+            | Stopped::Ended(SessionEnd::Told(failure)) => Some(failure.clone()),
             Stopped::Late | Stopped::Ended(_) => None,
         }
     }

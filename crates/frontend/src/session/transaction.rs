@@ -153,7 +153,7 @@ impl Transaction {
 }
 
 /// Whether a statement may change data: not if it only locks what it reads.
-fn may_change(class: &Class) -> bool {
+pub(super) fn may_change(class: &Class) -> bool {
     let locks_only = class.kind == TextKind::Select
         && class.effects.contains(Effects::LOCKING_READ)
         && !class.pins.intersects(Pins::UNKNOWN_FUNCTION | Pins::UNKNOWN_STATEMENT | Pins::CALL);
@@ -183,6 +183,7 @@ impl Session {
     /// The transaction is over.
     pub(super) fn forget_transaction(&mut self) {
         self.transaction.forget();
+        self.replay.forget();
         self.current.wrote = false;
     }
 

@@ -48,7 +48,12 @@ pub fn facts<'a>(statement: &'a Statement<'a>, sql: &'a [u8], mode: LexMode, con
     facts_with(statement, sql, mode, context, &NoPrograms)
 }
 
-/// The same, by who knows stored programs.
+/// On what the results of a statement of a text depend, apart from data and parameters.
+pub fn varies<'a>(statement: &'a Statement<'a>, sql: &'a [u8], mode: LexMode) -> Varies {
+    class_of_statement(statement, sql, mode, &NoPrograms).1
+}
+
+/// What a statement of a text does, by who knows stored programs.
 pub fn facts_with<'a>(
     statement: &'a Statement<'a>,
     sql: &'a [u8],

@@ -168,6 +168,8 @@ pub(crate) struct User {
     pub(crate) max_connections: Option<NonZeroU32>,
     /// How fresh this user's reads have to be, if not as the group says.
     pub(crate) consistency: Option<Consistency>,
+    /// Whether this user's lost transactions are run again, if not as the group says.
+    pub(crate) transaction_replay: Option<bool>,
     /// Where the user may log in from; empty: from anywhere.
     pub(crate) allow: Vec<Network>,
 }
@@ -202,6 +204,10 @@ pub(crate) struct Group {
     pub(crate) read_wait: Duration,
     /// How long a statement waits for the writer; may be zero.
     pub(crate) writer_wait: Duration,
+    /// Whether lost transactions are run again.
+    pub(crate) transaction_replay: bool,
+    /// So many bytes of a transaction are kept for that.
+    pub(crate) transaction_replay_size: usize,
     /// Between two looks at positions.
     pub(crate) position_interval: Duration,
     /// How its servers replicate.

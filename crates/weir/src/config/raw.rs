@@ -327,6 +327,10 @@ pub(crate) struct RawUser {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = Consistency::Eventual)]
     pub(crate) consistency: Option<Consistency>,
+    /// Run this user's open transactions again when their writer is lost. Unset: as the group's `transaction_replay` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = true)]
+    pub(crate) transaction_replay: Option<bool>,
     /// The networks that this user may log in from; a login from elsewhere fails as if the password were wrong. Empty:
     /// from anywhere that `listen.allow` permits.
     #[serde(default)]

@@ -206,6 +206,8 @@ fn group_settings(instance: u8, group: &checked::Group) -> (GroupSettings, Vec<M
         max_lag: group.max_lag,
         read_wait: group.read_wait,
         writer_wait: group.writer_wait,
+        transaction_replay: group.transaction_replay,
+        transaction_replay_size: group.transaction_replay_size,
         kind: match group.kind {
             checked::GroupKind::Auto => None,
             checked::GroupKind::Static => Some(GroupKind::Static),
@@ -276,6 +278,7 @@ fn users(accounts: &checked::Accounts) -> (Vec<ConfiguredUser>, bool, Option<Aut
         admin: user.admin,
         max_connections: user.max_connections.map_or(0, |n| n.get() as usize),
         level: user.consistency.map(level),
+        transaction_replay: user.transaction_replay,
         allow: user.allow.clone(),
     };
     (accounts.users.iter().map(user).collect(), accounts.learn, accounts.default_plugin.map(plugin))

@@ -72,9 +72,9 @@ pub(in crate::session) enum Form<'a> {
 #[derive(Clone, Copy)]
 pub(in crate::session) struct Text<'a> {
     /// What stands before the text in the command's payload.
-    head: &'a [u8],
+    pub(in crate::session) head: &'a [u8],
     /// The payload, if the text is still the client's.
-    command: Option<&'a [u8]>,
+    pub(in crate::session) command: Option<&'a [u8]>,
     /// By what its runs are counted, if it may ride lanes.
     rides: Option<Digest>,
     /// The same text as one that may ride in a batch, if it is one.
@@ -111,7 +111,7 @@ pub(in crate::session) struct Execution<'a> {
     /// The text, if it may ride in a batch, and the hash of what it says of its row.
     hot: Option<(&'a HotText, u64)>,
     /// The client's packet.
-    packet: &'a [u8],
+    pub(in crate::session) packet: &'a [u8],
 }
 
 impl<'a> Statement<'a> {

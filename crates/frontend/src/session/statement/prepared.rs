@@ -20,6 +20,7 @@ use weir_wire::{Capabilities, Command, Failure};
 use super::super::Session;
 use super::super::prepared_statement::{LAST_PREPARED, MOST_STATEMENTS, PreparedStatement, too_many_statements};
 use super::super::stopped::{SessionEnd, Stopped, malformed};
+use super::super::unless_lost::unless_lost;
 use super::hinted::{malformed_hint, may_be_hinted, not_hinted};
 use super::{Execution, Form, Statement, names_server_threads};
 use crate::texts::may_ride;
@@ -220,7 +221,16 @@ impl Session {
         connection.queue_state(&as_prepared, tracking)?;
         connection.flush().await?;
         self.confirm_state().await?;
-        let prepared = match self.connection().prepare(&key.text).await {
+        let handle = self.handle.clone();
+        let prepared = match unless_lost(&handle, self.connection().prepare(&key.text)).await {
+            Some(prepared) => prepared,
+            None => {
+                let connection = self.connection();
+                connection.retired = true;
+                Err(connection.server.lost("it has stopped answering"))
+            }
+        };
+        let prepared = match prepared {
             Err(failure) if failure.code == codes::ER_MAX_PREPARED_STMT_COUNT_REACHED => {
                 self.make_room_for_statements().await;
                 self.connection().prepare(&key.text).await?

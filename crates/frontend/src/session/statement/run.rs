@@ -47,8 +47,14 @@ impl Session {
         self.transaction.ended_by_hint = false;
         match course {
             Course::OneServer(place) => self.run_on_server(statement, place).await,
-            Course::MultiShard(plan) => Box::pin(self.run_plan(planned, plan)).await,
-            Course::Transaction(act) => Box::pin(self.transact(act, statement)).await,
+            Course::MultiShard(plan) => {
+                self.is_not_kept("it runs on several shards");
+                Box::pin(self.run_plan(planned, plan)).await
+            }
+            Course::Transaction(act) => {
+                self.is_not_kept("it runs on several shards");
+                Box::pin(self.transact(act, statement)).await
+            }
             Course::Answer(answer) => self.answer(statement, answer).await,
             Course::SqlPrepare(request) => Box::pin(self.run_sql_prepare(statement, request)).await,
             Course::Refuse(failure) => Err(failure.into()),

@@ -62,6 +62,7 @@ impl Session {
             }
         }
         if self.before_diagnostics(statement).await? {
+            self.is_not_kept("it was told of diagnostics that Weir keeps");
             return Ok(());
         }
         let ran = match self.splice_state(statement) {
@@ -118,6 +119,13 @@ impl Session {
     }
 
     async fn run_attempt(&mut self, statement: &Statement<'_>) -> Result<ReplyOutcome, Stopped> {
+        self.record_begins(statement).await;
+        let outcome = self.send_and_forward(statement).await?;
+        self.record_ends(statement, &outcome);
+        Ok(outcome)
+    }
+
+    async fn send_and_forward(&mut self, statement: &Statement<'_>) -> Result<ReplyOutcome, Stopped> {
         let class = statement.class;
         match &statement.form {
             Form::Text(text) => {
@@ -155,7 +163,8 @@ impl Session {
         let execution = prepared::Execution { key, execute, types, untyped, session, retypes };
         self.have_connection().await?;
         self.connection().close_if_unfit(&execution, mariadb);
-        let server_id = self.have_statement(key).await?;
+        let there = self.have_statement(key).await;
+        let server_id = there.map_err(|stopped| self.lost_with(stopped, statement.class))?;
         let mut forwarded = std::mem::take(&mut self.scratch);
         forwarded.clear();
         self.connection().encode_execution(&execution, server_id, &mut forwarded);

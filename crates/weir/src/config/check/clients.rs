@@ -161,6 +161,7 @@ impl Checker<'_> {
             admin: raw.admin,
             max_connections: NonZeroU32::new(raw.max_connections).or(NonZeroU32::new(clients.max_user_connections)),
             consistency: raw.consistency,
+            transaction_replay: raw.transaction_replay,
             allow: self.networks(section.key("allow"), &raw.allow),
         }
     }

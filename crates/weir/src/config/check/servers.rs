@@ -13,6 +13,7 @@ use crate::config::files::read_certificates;
 use crate::config::problem::KeyPlace;
 use crate::config::raw::{RawGroup, RawHotRows, RawLanes, RawMonitor, RawPool, RawServer, RawServerTls, RawSharding};
 use crate::config::source::suggestion;
+use crate::config::units::{SizeText, parse_size};
 
 /// The longest name of a server or group, in bytes.
 const MAX_NAME: usize = 64;
@@ -20,6 +21,8 @@ const MAX_NAME: usize = 64;
 const MOST_SERVERS: usize = 64;
 /// The most groups.
 const MOST_GROUPS: usize = 64;
+/// The most that may be kept of a transaction to run it again.
+const MOST_REPLAYED: u64 = 1 << 30;
 /// The default place of the catalog, in the directory of the configuration file.
 const CATALOG: &str = "weir-catalog";
 
@@ -103,6 +106,9 @@ impl Checker<'_> {
             max_lag: self.timeout(section.key("max_lag"), &raw.max_lag),
             read_wait: self.timeout(section.key("read_wait"), &raw.read_wait),
             writer_wait: self.duration(section.key("writer_wait"), &raw.writer_wait),
+            transaction_replay: raw.transaction_replay,
+            transaction_replay_size: self
+                .replay_size(section.key("transaction_replay_size"), &raw.transaction_replay_size),
             position_interval: self.timeout(section.key("position_interval"), &raw.position_interval),
             kind: raw.kind,
             failover: raw.failover,
@@ -110,6 +116,14 @@ impl Checker<'_> {
             failover_interval: self.duration(section.key("failover_interval"), &raw.failover_interval),
             max_lost: raw.max_lost,
         }
+    }
+
+    fn replay_size(&mut self, place: KeyPlace<'_>, text: &SizeText) -> usize {
+        let size = self.ok_or_report(place, parse_size(&text.0));
+        if size.is_some_and(|size| size > MOST_REPLAYED) {
+            self.report.add(place, format!("`{}` is more than \"1GiB\"", text.0));
+        }
+        size.and_then(|size| usize::try_from(size).ok()).unwrap_or_default()
     }
 
     pub(super) fn sharding(&self, raw: &RawSharding) -> Sharding {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::units::DurationText;
+use super::super::units::{DurationText, SizeText};
 
 /// The name of a group that is given none.
 pub(crate) const UNNAMED_GROUP: &str = "main";
@@ -71,6 +71,13 @@ pub(crate) struct RawGroup {
     /// The maximum time that a statement waits for the writer while it is gone or being replaced, before it gets error 2003.
     /// May be zero.
     pub(crate) writer_wait: DurationText,
+    /// Run an open transaction again on the new writer when its writer is lost ([groups](groups.md#transaction-replay)), unless a user
+    /// (`transaction_replay` in `[[users]]`) says otherwise. A session with transactions on several shards uses the setting of the
+    /// shard where they begin.
+    pub(crate) transaction_replay: bool,
+    /// The maximum size of a transaction's statements that Weir keeps for `transaction_replay`. A transaction with more is not run
+    /// again. Each session with an open transaction may take so much memory.
+    pub(crate) transaction_replay_size: SizeText,
     /// How often Weir reads the servers' positions, if there are replicas; `monitor.interval` applies if it is shorter. With
     /// several groups with replicas, the shortest applies to all.
     pub(crate) position_interval: DurationText,
@@ -98,6 +105,8 @@ impl Default for RawGroup {
             max_lag: "10s".into(),
             read_wait: "100ms".into(),
             writer_wait: "5s".into(),
+            transaction_replay: false,
+            transaction_replay_size: "1MiB".into(),
             position_interval: "100ms".into(),
             kind: GroupKind::default(),
             failover: FailoverMode::default(),

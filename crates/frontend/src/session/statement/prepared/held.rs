@@ -164,7 +164,7 @@ impl Session {
         };
         let failure = match sent {
             Ok(()) => None,
-            Err(Stopped::Refused(failure) | Stopped::ReadOnly(failure)) => Some(failure),
+            Err(Stopped::Refused(failure) | Stopped::ReadOnly(failure) | Stopped::Lost(failure)) => Some(failure),
             Err(Stopped::Late) => Some(self.behind()),
             Err(Stopped::Ended(end)) => return Err(end),
         };

@@ -1,0 +1,36 @@
+//! Questions of Weir's own on a session's connection, whose server may stop answering meanwhile.
+//!
+//! What must always hold: a ring of the session's bell that is about something else is heard by whoever waits next.
+
+use weir_admin::sessions::{Interrupt, SessionHandle};
+
+/// What `work` gives, or nothing once the session is told that its server has stopped answering, or that it has to end: then a reply may be
+/// outstanding on the connection, which is of no more use. `work` must be cancel-safe but for that.
+pub(super) async fn unless_lost<T>(handle: &SessionHandle, work: impl Future<Output = T>) -> Option<T> {
+    let told = async {
+        loop {
+            handle.bell.rung().await;
+            if [Interrupt::ServerLost, Interrupt::Connection, Interrupt::ShutdownNow].iter().any(|why| handle.has(*why))
+            {
+                return;
+            }
+        }
+    };
+    // Cancel-safe: a bell keeps its ring; `work` says so of itself.
+    let done = tokio::select! {
+        biased;
+        done = work => Some(done),
+        () = told => None,
+    };
+    if done.is_none() {
+        handle.clear(Interrupt::ServerLost);
+    }
+    if INTERRUPTS.iter().any(|why| handle.has(*why)) {
+        handle.bell.ring();
+    }
+    done
+}
+
+/// What somebody waits to hear.
+const INTERRUPTS: [Interrupt; 5] =
+    [Interrupt::Query, Interrupt::Deadlock, Interrupt::Connection, Interrupt::ShutdownNow, Interrupt::ServerLost];
