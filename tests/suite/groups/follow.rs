@@ -10,7 +10,7 @@ use weir_local::{Flavor, Server, failover_grants};
 
 use super::Case;
 use super::open::Open;
-use super::replay::{self, REPLAYING};
+use super::replay::{self, REPLAYING, STAYING};
 use crate::driver::{connect, expect_equal, expect_error, run, server_error, value};
 use crate::lab::{APP, Endpoint, MONITOR, eventually};
 use crate::reads::{BOUND, DATABASE, GroupSite};
@@ -25,6 +25,7 @@ pub(super) const CASES: &[(&str, Settings, Case)] = &[
     ("what_would_be_lost_is_bounded_and_what_only_the_old_writer_has_is_named", BOUNDED, bounded_loss),
     ("without_automatic_failover_a_command_replaces_the_writer", MANUAL, by_command),
     ("replay::transactions_go_on_when_their_writer_dies", REPLAYING, replay::continued),
+    ("replay::transactions_go_on_when_their_writer_restarts", STAYING, replay::after_a_restart),
     ("replay::what_cannot_be_repeated_is_told_with_the_reason", REPLAYING, replay::not_continued),
     ("replay::what_was_ended_on_purpose_or_has_lasted_is_not_repeated", REPLAYING, replay::ended_on_purpose),
     ("replay::clients_have_no_error_when_the_writer_dies_under_load", REPLAYING, replay::under_load),

@@ -24,6 +24,18 @@ pub(super) const REPLAYING: Settings = &[
     ("groups.transaction_replay_size", "\"64KiB\""),
 ];
 
+/// The same, of a group whose writer stays.
+pub(super) const STAYING: Settings = &[
+    ("monitor.timeout", "\"500ms\""),
+    ("groups.position_interval", "\"50ms\""),
+    ("groups.writer_wait", "\"40s\""),
+    ("groups.failover", "\"manual\""),
+    ("groups.transaction_replay", "true"),
+];
+
+/// What it is, what is run, the statement that comes next, and what a row holds after the COMMIT.
+type Case = (&'static str, &'static [&'static str], &'static str, (u32, &'static str));
+
 /// A transaction that is open, the statement that comes next, and what its row holds after the COMMIT.
 struct Open {
     what: &'static str,
@@ -38,7 +50,7 @@ pub(super) struct Opened(Vec<Open>);
 impl Opened {
     /// Begins them, on the present writer.
     pub(super) fn begin(endpoint: &Endpoint) -> Result<Opened, Failed> {
-        let cases: [(&str, &[&str], &str, (u32, &str)); 5] = [
+        let cases: [Case; 5] = [
             (
                 "texts, the session's variable, a savepoint, a duplicate key",
                 &[
@@ -162,6 +174,16 @@ pub(super) fn continued(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(),
     expect_equal("nothing is kept of what is over", shown(endpoint, &keyed)?, String::new())
 }
 
+/// Nobody replaces the writer: it comes back.
+pub(super) fn after_a_restart(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
+    site.all_take_reads(endpoint)?;
+    let opened = Opened::begin(endpoint)?;
+    site.writer.server.kill()?;
+    site.writer.server.restart()?;
+    opened.expect_continued(endpoint)?;
+    expect_equal("the writer", of_server(endpoint, "writer", "role")?, "writer".into())
+}
+
 /// A transaction that is not run again, and a part of the reason.
 struct Refused {
     client: Conn,
@@ -261,7 +283,7 @@ impl Bank {
         let (from, to) = (client * 2, client * 2 + 1);
         let mut connection = connect(endpoint.port, APP, Some(DATABASE))?;
         while !self.stop.load(Ordering::Relaxed) {
-            let begun = self.transfer_once(&mut connection, from, to, client % 2 == 0);
+            let begun = self.transfer_once(&mut connection, from, to, client.is_multiple_of(2));
             begun.map_err(|error| format!("in a transaction: {error}"))?;
             let committed = run(&mut connection, "COMMIT");
             match server_error(&committed) {

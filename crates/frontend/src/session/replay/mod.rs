@@ -15,7 +15,6 @@ mod varies;
 
 use std::borrow::Cow;
 use std::rc::Rc;
-use std::time::Instant;
 
 use weir_backend::prepared::StatementKey;
 use weir_backend::profile::SharedProfile;
@@ -85,8 +84,8 @@ struct Record {
 pub(in crate::session) struct Recording {
     /// What it began with, if that was not its first statement.
     begin: Option<Begin>,
-    /// When its connection was there.
-    began: Option<Instant>,
+    /// In which of its lives the server was when it began, once the connection was there.
+    life: Option<u64>,
     /// The server that was lost with it.
     server: ServerId,
     /// The session's settings, which do not change in it.
@@ -208,7 +207,7 @@ impl Session {
         let goes_on = std::mem::take(&mut self.replay.played);
         if !goes_on && starts_transaction(statement.class, &self.state, self.has_open_transaction()) {
             self.replay.forget();
-            self.start_recording().await;
+            Box::pin(self.start_recording()).await;
         }
         let reason = self.speaks_against(statement);
         let latest = self.state.latest.clone();
@@ -234,7 +233,7 @@ impl Session {
         }
         self.replay.recording = Some(Box::new(Recording {
             begin: self.state.begin.clone(),
-            began: None,
+            life: None,
             server: self.target.place(),
             profile: self.state.profile.clone(),
             before: self.state.latest.clone(),
@@ -272,9 +271,9 @@ impl Session {
 
     /// Any command is about to be sent, on a connection that is there.
     pub(in crate::session) fn note_before_command(&mut self) {
-        let latest = &self.state.latest;
+        let (latest, lease) = (&self.state.latest, &self.current.lease);
         if let Some(recording) = self.replay.recording.as_mut().filter(|recording| recording.spoilt.is_none()) {
-            recording.began.get_or_insert_with(Instant::now);
+            recording.life = recording.life.or_else(|| Some(lease.as_ref()?.server.observation()?.life));
             recording.now = latest.clone();
         }
     }

@@ -1,7 +1,7 @@
 //! Running a transaction again.
 //!
 //! What must always hold: it runs on a server where the lost one can't be any more: on another one, which the group has made its writer, or
-//! on the same one after a new start. The lost transaction was never told to commit, so its server has rolled it back, or does when it finds
+//! on the same one in another life. The lost transaction was never told to commit, so its server has rolled it back, or does when it finds
 //! its connection closed, however long it hangs until then. While the transaction is run again the client hears nothing.
 
 use std::time::{Duration, Instant};
@@ -28,8 +28,8 @@ use super::{Checksum, Reason, Record, Recording, Sent};
 const MOST_LOSSES: u32 = 2;
 /// How often a deadlock with other transactions that are run again is answered by another try.
 const MOST_DEADLOCKS: u32 = 10;
-/// How long a server that is still there, although the connection to it is lost, may take to go.
-const MAY_STILL_GO: Duration = Duration::from_secs(1);
+/// How long a server that is still there, although the connection to it is lost, may take to go, or to be found to have started anew.
+const MAY_STILL_GO: Duration = Duration::from_secs(2);
 /// So much of a statement is shown in an error.
 const SHOWN: usize = 80;
 
@@ -183,7 +183,7 @@ impl Session {
         self.target.exact = self.must_catch_up_on(recording.server.shard);
         self.have_connection().await?;
         self.handle.set_state("Running the transaction again");
-        self.refuse_same_life(recording).await?;
+        self.refuse_same_life(recording)?;
         if recording.changes {
             self.refuse_lasting_changes().await?;
         }
@@ -201,19 +201,13 @@ impl Session {
         Ok(())
     }
 
-    /// Passes if the server at hand is another one than the lost one, or has started since.
-    async fn refuse_same_life(&mut self, recording: &Recording) -> Result<(), Unplayed> {
-        if self.current.server != recording.server {
-            return Ok(());
-        }
-        let reply = self.connection().query("SHOW GLOBAL STATUS LIKE 'Uptime'").await?;
-        let uptime = reply.rows.into_iter().flatten().nth(1).flatten();
-        let uptime = uptime.and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok());
-        // The server counts whole seconds.
-        let up_at_most = Duration::from_secs(uptime.unwrap_or(u64::from(u32::MAX)).saturating_add(1));
-        match recording.began.is_some_and(|began| began.elapsed() > up_at_most) {
-            true => Ok(()),
-            false => Err(Unplayed::StillThere),
+    /// Passes if the server at hand is another one than the lost one, or Weir has lost it as a whole since, and not the one connection.
+    fn refuse_same_life(&self, recording: &Recording) -> Result<(), Unplayed> {
+        let lease = self.current.lease.as_ref().filter(|_| self.current.server == recording.server);
+        let life = lease.and_then(|lease| lease.server.observation()).map(|observed| observed.life);
+        match life.is_some() && life == recording.life {
+            true => Err(Unplayed::StillThere),
+            false => Ok(()),
         }
     }
 

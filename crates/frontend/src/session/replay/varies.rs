@@ -29,7 +29,7 @@ pub(super) fn may_change_otherwise(
     };
     let varies = varies(statement, text, lex);
     let reasons = [
-        (Varies::TIME, "depends on the time (NOW()); SET timestamp makes it stand"),
+        (Varies::TIME, "depends on the time (NOW()): send the time as a value"),
         (Varies::CLOCK, "depends on the time (SYSDATE())"),
         (Varies::RANDOM, "depends on chance (RAND(), UUID())"),
         (Varies::SERVER, "depends on the server that runs it"),
