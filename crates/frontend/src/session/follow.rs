@@ -112,6 +112,25 @@ impl Session {
         }
     }
 
+    /// While the client's own choice of session tracking is in force, the server may not report another database: it is asked.
+    /// Else statements would be planned for the database before, and the connection lent to others with this one.
+    ///
+    /// # Errors
+    /// The loss of the connection.
+    pub(super) async fn learn_database(&mut self, class: &Class, outcome: &ReplyOutcome) -> Result<(), Failure> {
+        let unreported = class.effects.contains(Effects::CHANGES_DATABASE) && outcome.schema.is_none();
+        if !unreported || !self.state.pins.contains(Pins::SESSION_TRACKING) || self.current.lease.is_none() {
+            return Ok(());
+        }
+        self.learn_what_was_left(true).await?;
+        let Some(lease) = &mut self.current.lease else { return Ok(()) };
+        let reply = lease.query("SELECT DATABASE()").await?;
+        let name = reply.rows.into_iter().flatten().next().flatten().unwrap_or_default();
+        let schema = ReplyOutcome { schema: Some(name), ..ReplyOutcome::default() };
+        self.note_profile(&Class::default(), &schema);
+        Ok(())
+    }
+
     /// The server tells what it had no room for: it does with the next change that it has room to tell of, which this SET is.
     ///
     /// # Errors
