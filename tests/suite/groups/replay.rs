@@ -24,13 +24,13 @@ pub(super) const REPLAYING: Settings = &[
     ("groups.transaction_replay_size", "\"64KiB\""),
 ];
 
-/// The same, of a group whose writer stays.
+/// The same for one user, of a group whose writer stays.
 pub(super) const STAYING: Settings = &[
     ("monitor.timeout", "\"500ms\""),
     ("groups.position_interval", "\"50ms\""),
     ("groups.writer_wait", "\"40s\""),
     ("groups.failover", "\"manual\""),
-    ("groups.transaction_replay", "true"),
+    ("users.app.transaction_replay", "true"),
 ];
 
 /// What it is, what is run, the statement that comes next, and what a row holds after the COMMIT.
