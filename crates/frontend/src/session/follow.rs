@@ -82,7 +82,7 @@ impl Session {
         let Some(lease) = &mut self.current.lease else { return };
         let items: Vec<String> = names.iter().map(|name| format!("@@SESSION.{name}")).collect();
         lease.has_found_rows = false;
-        let Ok(reply) = lease.query(&format!("SELECT {}", items.join(","))).await else { return };
+        let Ok(reply) = lease.ask(&format!("SELECT {} LIMIT 1", items.join(","))).await else { return };
         let cells: Option<Vec<String>> =
             reply.rows.into_iter().flatten().map(|cell| String::from_utf8(cell?).ok()).collect();
         let Some(values) = cells.filter(|values| values.len() == names.len()) else { return };
@@ -124,7 +124,7 @@ impl Session {
         }
         self.learn_what_was_left(true).await?;
         let Some(lease) = &mut self.current.lease else { return Ok(()) };
-        let reply = lease.query("SELECT DATABASE()").await?;
+        let reply = lease.ask("SELECT DATABASE() LIMIT 1").await?;
         let name = reply.rows.into_iter().flatten().next().flatten().unwrap_or_default();
         let schema = ReplyOutcome { schema: Some(name), ..ReplyOutcome::default() };
         self.note_profile(&Class::default(), &schema);

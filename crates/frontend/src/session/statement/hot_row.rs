@@ -159,7 +159,7 @@ impl Session {
         }
         let mut lease = self.lend(self.target.place()).await??;
         lease.has_found_rows = false;
-        let told = only_number(lease.query("SELECT @@GLOBAL.innodb_lock_wait_timeout").await?);
+        let told = only_number(lease.ask("SELECT @@GLOBAL.innodb_lock_wait_timeout LIMIT 1").await?);
         let wait = Duration::from_secs(told.unwrap_or(50));
         gates.learn_lock_wait(&server, wait);
         Ok(wait)
@@ -184,7 +184,7 @@ impl Session {
             && !self.transaction.unsent()
             && !state.transactions_are_read_only()
             // How COMMIT ends, and how much is kept of warnings.
-            && ["completion_type", "max_error_count"].iter().all(|name| state.profile.variable(name).is_none())
+            && ["completion_type", "max_error_count", "sql_select_limit"].iter().all(|name| state.profile.variable(name).is_none())
             && statement.text.len() <= MOST_BYTES
             && statement.execution().is_none_or(|execution| execution.packet.len() <= MOST_BYTES)
     }
