@@ -36,6 +36,10 @@ impl Sharding {
     async fn complete(&self, shard: ShardId) {
         let Holding::Writes(store) = self.holding() else { return };
         let state = self.shard(shard);
+        if usize::from(shard.0) >= self.catalog().shards.len() {
+            // It may be another catalog's: see `open::add_configured`.
+            return;
+        }
         if !state.ready {
             // A server without the data is not to look as if it were a shard.
             match self.emptied(shard).await {
@@ -96,7 +100,7 @@ impl Sharding {
     ///
     /// # Errors
     /// When the store does not become free in time, or can't be used.
-    pub async fn take_over(&self) -> Result<(), StoreError> {
+    pub async fn take_over(self: &Arc<Self>) -> Result<(), StoreError> {
         let deadline = Instant::now() + HANDED_OVER_WITHIN;
         let path = self.settings.path.clone();
         let store = loop {
@@ -110,6 +114,8 @@ impl Sharding {
             self.publish(&document)?;
         }
         self.hold(Holding::Writes(Arc::new(store)));
+        let sharding = Arc::downgrade(self);
+        self.own.behind(async move { open::add_configured(sharding).await });
         Ok(())
     }
 
@@ -129,7 +135,10 @@ impl Sharding {
 
     fn publish(&self, document: &Document) -> Result<(), StoreError> {
         if document.version > self.catalog.load().version {
-            self.catalog.store(Arc::new(open::catalog(&self.settings.path, document)?));
+            let mut catalog = open::catalog(&self.settings.path, document)?;
+            // This process does not have the shards that its successor has added; nothing moves there while it has sessions.
+            catalog.shards.truncate(self.groups().len());
+            self.catalog.store(Arc::new(catalog));
         }
         Ok(())
     }
