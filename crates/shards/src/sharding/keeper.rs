@@ -100,7 +100,7 @@ impl Sharding {
     ///
     /// # Errors
     /// When the store does not become free in time, or can't be used.
-    pub async fn take_over(self: &Arc<Self>) -> Result<(), StoreError> {
+    pub async fn take_over(&self) -> Result<(), StoreError> {
         let deadline = Instant::now() + HANDED_OVER_WITHIN;
         let path = self.settings.path.clone();
         let store = loop {
@@ -114,8 +114,6 @@ impl Sharding {
             self.publish(&document)?;
         }
         self.hold(Holding::Writes(Arc::new(store)));
-        let sharding = Arc::downgrade(self);
-        self.own.behind(async move { open::add_configured(sharding).await });
         Ok(())
     }
 
@@ -135,10 +133,7 @@ impl Sharding {
 
     fn publish(&self, document: &Document) -> Result<(), StoreError> {
         if document.version > self.catalog.load().version {
-            let mut catalog = open::catalog(&self.settings.path, document)?;
-            // This process does not have the shards that its successor has added; nothing moves there while it has sessions.
-            catalog.shards.truncate(self.groups().len());
-            self.catalog.store(Arc::new(catalog));
+            self.catalog.store(Arc::new(open::catalog(&self.settings.path, document)?));
         }
         Ok(())
     }

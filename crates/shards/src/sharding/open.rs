@@ -316,37 +316,43 @@ async fn ask_all(own: &Own) -> Vec<(ShardId, Result<Asked, SchemaError>)> {
     answers
 }
 
-/// A process that has taken over from one with fewer groups adds the others, as soon as they can be asked whether they may be added.
-pub(super) async fn add_configured(sharding: Weak<Sharding>) {
+impl Sharding {
+    /// After a takeover from a process with fewer groups: adds the others, as soon as they can be asked whether they may be added. To be called
+    /// when that process has ended, which could not reach them.
+    pub fn add_configured(self: &Arc<Self>) {
+        let sharding = Arc::downgrade(self);
+        self.own.behind(async move { add_configured(sharding).await });
+    }
+}
+
+async fn add_configured(sharding: Weak<Sharding>) {
     let mut told = None;
     while let Some(sharding) = sharding.upgrade() {
         let (known, configured) = (sharding.catalog().shards.len(), names(&sharding.own));
         if known >= configured.len() {
             return;
         }
-        match may_be_added(&sharding, known).await {
-            Ok(()) => {
-                let changed = sharding.change(move |now| {
-                    let mut next = now.clone();
-                    next.set_shards(configured);
-                    Ok(next)
-                });
-                match changed.await {
-                    Ok(catalog) => tracing::info!(shards = ?catalog.shards, "shards were added"),
-                    Err(failure) => tracing::warn!(%failure, "shards can't be added yet"),
-                }
-            }
-            Err(error) => {
-                let error = error.to_string();
-                if told.as_ref() != Some(&error) {
-                    tracing::error!(error, "shards can't be added");
-                    told = Some(error);
-                }
-            }
+        if let Err(error) = add(&sharding, known, configured).await
+            && told.as_ref() != Some(&error)
+        {
+            tracing::error!(error, "shards can't be added yet");
+            told = Some(error);
         }
         drop(sharding);
-        tokio::time::sleep(AGAIN * 4).await;
+        tokio::time::sleep(AGAIN).await;
     }
+}
+
+async fn add(sharding: &Arc<Sharding>, known: usize, configured: Vec<String>) -> Result<(), String> {
+    may_be_added(sharding, known).await.map_err(|error| error.to_string())?;
+    let changed = sharding.change(move |now| {
+        let mut next = now.clone();
+        next.set_shards(configured);
+        Ok(next)
+    });
+    let catalog = changed.await.map_err(|failure| failure.to_string())?;
+    tracing::info!(shards = ?catalog.shards, "shards were added");
+    Ok(())
 }
 
 /// Whether the shards from this number on belong to no other catalog.
