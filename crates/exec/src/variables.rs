@@ -41,7 +41,7 @@ async fn ask(
     let items: Vec<String> =
         names.iter().map(|name| format!("@`{name}`,COLLATION(@`{name}`),HEX(@`{name}`)")).collect();
     let lengths: Vec<String> = names.iter().map(|name| format!("COALESCE(LENGTH(@`{name}`),0)")).collect();
-    let list = format!("SELECT {} FROM DUAL WHERE {}<={most}", items.join(","), lengths.join("+")).into_bytes();
+    let list = format!("SELECT {} FROM DUAL WHERE {}<={most} LIMIT 1", items.join(","), lengths.join("+")).into_bytes();
     let question = Read::of_one(part.shard, list, Vec::new(), String::new());
     let mut rows = read::open(std::slice::from_mut(part), &question, &Request::Text, collations).await?;
     let mut found = None;

@@ -14,7 +14,7 @@ use crate::everywhere;
 /// # Errors
 /// The server's, or its loss.
 pub async fn now(connection: &mut Connection) -> Result<String, Failure> {
-    let reply = connection.query("SELECT UNIX_TIMESTAMP(NOW(6))").await?;
+    let reply = connection.query("SELECT UNIX_TIMESTAMP(NOW(6)) LIMIT 1").await?;
     let time = reply.rows.into_iter().flatten().next().flatten();
     let time = time.and_then(|time| String::from_utf8(time).ok());
     time.ok_or_else(|| Failure::weir(codes::ER_UNKNOWN_ERROR, "the server did not report its time"))

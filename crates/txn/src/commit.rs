@@ -215,8 +215,13 @@ impl Coordinator {
             }
             done => return done.map(drop),
         };
-        let user =
-            run(connection, &["SELECT CURRENT_USER()".to_owned()]).await?.rows.into_iter().flatten().next().flatten();
+        let user = run(connection, &["SELECT CURRENT_USER() LIMIT 1".to_owned()])
+            .await?
+            .rows
+            .into_iter()
+            .flatten()
+            .next()
+            .flatten();
         let user = String::from_utf8_lossy(&user.unwrap_or_default()).into_owned();
         if let Err(error) = self.allow_to_decide(id, &user).await {
             tracing::warn!(user, %error, "a user may not write decisions, and could not be given the right to");

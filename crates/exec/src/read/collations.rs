@@ -125,7 +125,8 @@ async fn learn(connection: &mut Connection) -> Result<Weights, Failure> {
             let text = |text| format!("CONVERT('{text}' USING {charset}) COLLATE {collation}");
             let _ = write!(query, ",{}={},HEX(WEIGHT_STRING({}))", text("a "), text("a"), text(" "));
         }
-        let row = connection.query(&query).await?.rows.pop().unwrap_or_default();
+        query += " LIMIT 1";
+        let row = connection.ask(&query).await?.rows.pop().unwrap_or_default();
         for ((collation, _), answer) in some.iter().zip(row.get(1..).unwrap_or_default().chunks(2)) {
             let [pads, weight] = answer else { continue };
             let space = weight.as_deref().and_then(unhex).and_then(|weight| Space::new(&weight));
@@ -142,7 +143,8 @@ async fn learn(connection: &mut Connection) -> Result<Weights, Failure> {
 
 /// Names of collations as COLLATION() tells them, each with its character set.
 async fn names(connection: &mut Connection) -> Result<Vec<(String, String)>, Failure> {
-    let table = "FROM information_schema.COLLATION_CHARACTER_SET_APPLICABILITY WHERE CHARACTER_SET_NAME IS NOT NULL";
+    let table = "FROM information_schema.COLLATION_CHARACTER_SET_APPLICABILITY WHERE CHARACTER_SET_NAME IS NOT NULL \
+                 LIMIT 18446744073709551615";
     // MariaDB's newer collations have a name for each of their character sets.
     let full = connection.ask(&format!("SELECT FULL_COLLATION_NAME,CHARACTER_SET_NAME {table}")).await;
     let reply = match full {

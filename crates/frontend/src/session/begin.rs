@@ -187,6 +187,7 @@ fn open(
         aside: None,
         chosen_shard: None,
         temporary_catalog: None,
+        lifted_limit: None,
         ignores_locks: false,
         prepares_for_accounts: false,
         transaction: Default::default(),

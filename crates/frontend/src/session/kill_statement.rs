@@ -50,7 +50,7 @@ impl Session {
     /// The value of an expression that names a session: what a server finds, with the session's own id for CONNECTION_ID().
     async fn id_of(&mut self, expression: &[u8]) -> Result<u64, Stopped> {
         let lex = self.state.lex;
-        let text = [b"SELECT CAST((", expression, b") AS SIGNED)"].concat();
+        let text = [b"SELECT CAST((", expression, b") AS SIGNED) LIMIT 1"].concat();
         let class = classify(&text, lex);
         let harmless = Effects::READS | Effects::USES_USER_VARIABLES | Effects::USES_CONNECTION_ID;
         if class.kind != TextKind::Select

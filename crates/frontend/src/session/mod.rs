@@ -93,6 +93,8 @@ pub(crate) struct Session {
     chosen_shard: Option<usize>,
     /// While a statement runs that names temporary tables and rows of other shards: the catalog with these tables as SINGLE ones.
     temporary_catalog: Option<Arc<Catalog>>,
+    /// The session's `sql_select_limit`, while a statement runs that the shards run without.
+    lifted_limit: Option<u64>,
     /// LOCK TABLES of sharded databases is answered without locks: `weir_lock_tables`.
     ignores_locks: bool,
     /// Its transaction, as far as it is more than the server's own.

@@ -17,6 +17,7 @@ mod programs;
 mod reading;
 mod resolve;
 mod returning;
+mod select_limit;
 mod sink;
 mod temporary;
 mod variables;
@@ -27,9 +28,8 @@ use std::sync::Arc;
 
 use weir_catalog::ShardId;
 use weir_exec::write::Generator;
-use weir_plan::{Merge, Plan, Read, Route, SharedValues, Write, WriteKind};
+use weir_plan::{Plan, Route, SharedValues, Write, WriteKind};
 use weir_shards::Sharding;
-use weir_sql::ast::StatementKind;
 use weir_sql::{Class, Effects, Lexer, Pins, TextKind};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
@@ -74,15 +74,25 @@ impl Session {
     /// Runs a plan on several shards, and ends the transaction that it may have begun for the statement alone.
     pub(super) async fn run_plan(&mut self, statement: &Statement<'_>, plan: Plan) -> Result<(), Stopped> {
         let Some(sharding) = self.sharding() else { return Err(not_supported("There are no shards").into()) };
-        let ran = match &plan {
-            Plan::Write(write @ Write { kind: WriteKind::Resolve(wanted), .. }) => {
-                self.run_resolved(&sharding, statement, write, wanted).await
-            }
-            _ => self.run_final(&sharding, statement, plan, None).await,
-        };
+        let ran = self.run_limited(&sharding, statement, plan).await;
         self.temporary_catalog = None;
         self.end_statement(false).await?;
         ran
+    }
+
+    /// Runs a plan, after what has to be known for it.
+    async fn run_planned(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        statement: &Statement<'_>,
+        plan: Plan,
+    ) -> Result<(), Stopped> {
+        match &plan {
+            Plan::Write(write @ Write { kind: WriteKind::Resolve(wanted), .. }) => {
+                self.run_resolved(sharding, statement, write, wanted).await
+            }
+            _ => self.run_final(sharding, statement, plan, None).await,
+        }
     }
 
     /// Runs a plan that needs nothing else to be known. `changed`: its text is no longer the client's.
@@ -99,11 +109,7 @@ impl Session {
             return Err(not_supported(refusal).into());
         }
         self.refuse_last_row(statement)?;
-        let plan = match self.state.profile.variable("sql_select_limit") {
-            Some(limit) => limited(statement, plan, limit)?,
-            None => plan,
-        };
-        match plan {
+        match self.limit_lifted(statement, plan)? {
             Plan::Home => self.run_on_server(statement, OneServer::default()).await,
             Plan::Route(Route { shard, text, reason, raise }) => {
                 let text = text.unwrap_or_else(|| statement.text.to_vec());
@@ -185,30 +191,6 @@ fn is_null_asked(statement: &Statement<'_>) -> bool {
         before_is = is_word(b"IS");
         found
     })
-}
-
-/// A plan under `sql_select_limit`, which cuts the rows of each server, and of the client's statement if it has no LIMIT of its own.
-fn limited(statement: &Statement<'_>, plan: Plan, limit: &str) -> Result<Plan, Failure> {
-    let Some(limit) = limit.parse().ok().filter(|limit: &u64| *limit < u64::MAX) else { return Ok(plan) };
-    match plan {
-        Plan::Read(read) if !matches!(read.merge, Merge::Grouped(_)) => {
-            let own = statement.only().is_some_and(|only| match only.kind {
-                StatementKind::Query(query) => query.limit.is_some(),
-                _ => true,
-            });
-            Ok(Plan::Read(if own { read } else { Read { take: Some(limit), ..read } }))
-        }
-        Plan::Write(Write {
-            kind: WriteKind::Split(..) | WriteKind::Everywhere(..) | WriteKind::Global(..), ..
-        })
-        | Plan::Home
-        | Plan::Route(_)
-        | Plan::Define
-        | Plan::Lock(_) => Ok(plan),
-        _ => Err(not_supported(
-            "sql_select_limit would cut what each shard gives to this statement: SET sql_select_limit = DEFAULT, and use LIMIT",
-        )),
-    }
 }
 
 /// Why a plan can't be run for EXECUTE … USING.

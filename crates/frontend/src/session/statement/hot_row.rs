@@ -151,8 +151,7 @@ impl Session {
 
     /// How long the session's statements wait for a lock.
     async fn lock_wait(&mut self) -> Result<Duration, Stopped> {
-        let own =
-            self.state.profile.variable("innodb_lock_wait_timeout LIMIT 1").and_then(|seconds| seconds.parse().ok());
+        let own = self.state.profile.variable("innodb_lock_wait_timeout").and_then(|seconds| seconds.parse().ok());
         let server = self.shared.at(self.target.place()).pool.server.settings.name.clone();
         let gates = &self.endpoint.hot_rows.clone().gates;
         if let Some(known) = own.map(Duration::from_secs).or_else(|| gates.lock_wait(&server)) {
@@ -185,7 +184,7 @@ impl Session {
             && !self.transaction.unsent()
             && !state.transactions_are_read_only()
             // How COMMIT ends, and how much is kept of warnings.
-            && ["completion_type", "max_error_count"].iter().all(|name| state.profile.variable(name).is_none())
+            && ["completion_type", "max_error_count", "sql_select_limit"].iter().all(|name| state.profile.variable(name).is_none())
             && statement.text.len() <= MOST_BYTES
             && statement.execution().is_none_or(|execution| execution.packet.len() <= MOST_BYTES)
     }

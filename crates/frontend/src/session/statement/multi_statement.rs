@@ -208,7 +208,7 @@ impl Session {
         let lease = self.connection();
         lease.has_found_rows = false;
         // Names as they are, whatever character set the session's results have.
-        let ask = "SELECT CAST(@@SESSION.sql_mode AS BINARY),CAST(@@SESSION.character_set_client AS BINARY)";
+        let ask = "SELECT CAST(@@SESSION.sql_mode AS BINARY),CAST(@@SESSION.character_set_client AS BINARY) LIMIT 1";
         let reply = lease.query(ask).await?;
         let cells: Vec<String> =
             reply.rows.into_iter().flatten().flatten().filter_map(|cell| String::from_utf8(cell).ok()).collect();

@@ -178,7 +178,7 @@ impl Session {
         self.learn_values_left().await?;
         self.route(&read, None).await?;
         self.be_in_profile().await?;
-        let question = [b"SELECT HEX(CONVERT((", source, b") USING ", charset.as_bytes(), b"))"].concat();
+        let question = [b"SELECT HEX(CONVERT((", source, b") USING ", charset.as_bytes(), b")) LIMIT 1"].concat();
         let lease = self.connection();
         lease.has_found_rows = false;
         let cell = lease.query(&question).await?.rows.into_iter().flatten().next().flatten();
