@@ -1,5 +1,6 @@
 //! Tables that change their placement while they are used: nothing is lost, nobody gets an error, whoever dies.
 
+mod growth;
 mod kills;
 mod load;
 
@@ -18,6 +19,7 @@ use crate::weir::Weir;
 
 const BOUND: Duration = Duration::from_secs(60);
 const DATABASE: &str = "t_moves";
+const ON: &str = "/*weir: shards (s1, s2) */";
 /// Whoever waits for a row's lock gets it, unless it is a deadlock.
 const OPTIONS: &[&str] = &["binlog-format=ROW", "innodb-lock-wait-timeout=20"];
 
@@ -32,6 +34,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     tests.add_for_weir("moves::replicas_show_no_state_from_before", replicas);
     load::collect(tests);
     kills::collect(tests);
+    growth::collect(tests);
 }
 
 /// Weir and its shards.
@@ -44,27 +47,34 @@ impl Shards {
     /// Two shards, with the database.
     fn start(lab: &Lab, flavor: Flavor) -> Result<Shards, Failed> {
         let sites = Shards::sites(flavor, &lab.directory()?)?;
-        let shards: Vec<(&str, Vec<&Server>)> =
-            ["s1", "s2"].into_iter().zip(&sites).map(|(name, site)| (name, vec![&site.server])).collect();
-        let weir = Weir::start_shards(&lab.directory()?, &shards, &[])?;
+        let weir = Shards::weir(lab, &sites)?;
         Shards::with_database(sites, weir)
+    }
+
+    /// Weir over servers that are shards s1, s2 and so on.
+    fn weir(lab: &Lab, sites: &[Site]) -> Result<Weir, Failed> {
+        let names: Vec<String> = (1..=sites.len()).map(|number| format!("s{number}")).collect();
+        let shards: Vec<(&str, Vec<&Server>)> =
+            names.iter().map(String::as_str).zip(sites.iter().map(|site| vec![&site.server])).collect();
+        Weir::start_shards(&lab.directory()?, &shards, &[])
     }
 
     /// The servers, where Weir's own account may move the database's tables.
     fn sites(flavor: Flavor, parent: &Path) -> Result<Vec<Site>, Failed> {
-        let sites = ["s1", "s2"].map(|name| -> Result<Site, Failed> {
-            let site = Site::start(flavor, parent, name, OPTIONS)?;
-            site.server.execute(&format!("GRANT {} TO '{}'@'%'", move_grants(DATABASE), MONITOR.0))?;
-            Ok(site)
-        });
-        sites.into_iter().collect()
+        ["s1", "s2"].iter().map(|name| Shards::site(flavor, parent, name)).collect()
+    }
+
+    fn site(flavor: Flavor, parent: &Path, name: &str) -> Result<Site, Failed> {
+        let site = Site::start(flavor, parent, name, OPTIONS)?;
+        site.server.execute(&format!("GRANT {} TO '{}'@'%'", move_grants(DATABASE), MONITOR.0))?;
+        Ok(site)
     }
 
     fn with_database(sites: Vec<Site>, weir: Weir) -> Result<Shards, Failed> {
         let shards = Shards { sites, weir };
         eventually(BOUND, "the database can be made", || {
             connect(shards.weir.port, APP, None)
-                .and_then(|mut session| run(&mut session, &format!("CREATE DATABASE IF NOT EXISTS {DATABASE}")))
+                .and_then(|mut session| run(&mut session, &format!("CREATE DATABASE IF NOT EXISTS {DATABASE} {ON}")))
                 .is_ok()
         })?;
         Ok(shards)

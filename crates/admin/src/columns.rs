@@ -193,6 +193,11 @@ pub const SHARDS: &[Column] = &[
     Column::integer("catalog_version", "The newest version of the catalog that was copied there"),
     Column::integer("databases", "Sharded databases that it holds"),
     Column::integer("single_tables", "Tables that are on this shard alone"),
+    Column::integer("slots", "Slots that it has, of all databases together"),
+    Column::text(
+        "state",
+        "in use; draining, and what it still holds; or drained: it can be removed if it is the last one",
+    ),
 ];
 
 /// `SHOW DDL`
@@ -231,6 +236,16 @@ pub const MOVES: &[Column] = &[
 pub const MOVE_BEGUN: &[Column] = &[
     Column::integer("id", "The move's number; 0 if all tables have these placements already"),
     Column::text("tables", "The tables"),
+];
+
+/// `REBALANCE`, `DRAIN SHARD`, `MOVE SLOTS`
+pub const LAYOUTS: &[Column] = &[
+    Column::text("database", "The database"),
+    Column::integer("move", "The number of its move; none for a dry run, or if no table has to move").or_null(),
+    Column::text("slots_before", "Its shards, with the slots that each has"),
+    Column::text("slots_after", "The same after the move"),
+    Column::integer("slots_moved", "Slots that get another shard"),
+    Column::text("tables", "The tables that move"),
 ];
 
 /// `CANCEL DDL`

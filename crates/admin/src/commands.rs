@@ -20,6 +20,7 @@ use crate::columns;
 use crate::command::{CATALOGUE, Command};
 use crate::gauges::{Gauges, HotRowNumbers, Statements};
 use crate::groups;
+use crate::growth;
 use crate::like::Pattern;
 use crate::logs::{Event, Who};
 use crate::moves;
@@ -224,6 +225,7 @@ impl Commands {
                 tracing::info!(id, ?order, user = caller.user, "a move is told what to do");
                 moves::order(self.mover()?, id, order).await.map(|()| Answer::Done)
             }
+            Command::Grow(order) => growth::run(self.mover()?, order, caller.user).await,
             Command::Attach(database) => {
                 tracing::info!(database, user = caller.user, "a database is attached");
                 attach::attach(self.sharding()?, &database).await.map(|()| Answer::Done)

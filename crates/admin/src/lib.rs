@@ -12,6 +12,7 @@ pub mod commands;
 pub mod digests;
 mod gauges;
 mod groups;
+mod growth;
 pub mod histogram;
 pub mod http;
 pub mod kind;

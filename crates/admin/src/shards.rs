@@ -11,6 +11,7 @@ use weir_wire::error::codes;
 
 use crate::answer::Table;
 use crate::columns;
+use crate::growth;
 
 /// The refusal of a Weir that has one shard and no catalog.
 pub(crate) fn none() -> Failure {
@@ -31,6 +32,7 @@ pub(crate) fn shards(sharding: &Sharding) -> Table {
             (false, None) => "not asked yet".to_owned(),
         };
         let held = catalog.databases.values().filter(|database| database.shards.contains(&shard)).count();
+        let slots: usize = catalog.databases.values().map(|database| database.slots.count(shard)).sum();
         let tables = catalog.databases.values().flat_map(|database| database.tables.values());
         let single = tables.filter(|table| table.placement == Placement::Single(shard)).count();
         table.push(vec![
@@ -42,6 +44,8 @@ pub(crate) fn shards(sharding: &Sharding) -> Table {
             state.copied.into(),
             held.into(),
             single.into(),
+            slots.into(),
+            growth::state(&catalog, shard).into(),
         ]);
     }
     table

@@ -36,6 +36,7 @@ impl Difference {
             moves: _,
             last_move: _,
             relocated: _,
+            draining: _,
         } = old;
         let same_databases = || databases.keys().eq(new.databases.keys());
         if *shards != new.shards || *fold_case != new.fold_case || !same_databases() {

@@ -20,6 +20,7 @@ pub mod definition;
 mod difference;
 mod hash;
 pub mod key;
+mod membership;
 pub mod model;
 mod moment;
 pub mod moves;
@@ -41,8 +42,9 @@ pub use key::{
     Bound, Constant, Finder, Located, RangeShards, locate, locate_null_safe, locate_range, locate_stored,
     ranges_are_unsure,
 };
+pub use membership::Membership;
 pub use model::{Catalog, Database};
-pub use moves::{Move, MovePhase, MovedTable};
+pub use moves::{Layout, LayoutChange, Move, MovePhase, MovedTable};
 pub use object::Object;
 pub use placement::{Method, Placement, SLOTS, ShardId, ShardKey, SlotMap};
 pub use routine::{Routine, RoutineKind, Routines};

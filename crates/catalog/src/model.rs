@@ -48,6 +48,9 @@ pub struct Catalog {
     /// Tables that have moved, and the version since which their rows are where they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relocated: Vec<(Object, u64)>,
+    /// Shards that are to hold nothing: databases are not created there, and nothing moves there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub draining: Vec<ShardId>,
 }
 
 /// A database whose tables are spread over shards.

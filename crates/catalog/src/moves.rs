@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::definition::Placed;
 use crate::difference::relatives;
-use crate::model::Catalog;
+use crate::model::{Catalog, Database};
 use crate::object::Object;
-use crate::placement::{Placement, ShardId};
+use crate::placement::{Placement, ShardId, SlotMap};
 
 /// Ended moves that are kept to be shown.
 const KEPT: usize = 20;
@@ -45,6 +45,48 @@ pub struct Move {
     pub begun: u64,
     /// Who has begun it.
     pub by: String,
+    /// The database gets other shards, or its slots get other places, with the tables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<LayoutChange>,
+}
+
+/// The shards of a database, and where its slots are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Layout {
+    /// Its shards, in order.
+    pub shards: Vec<ShardId>,
+    /// Its slots.
+    pub slots: SlotMap,
+}
+
+/// Another layout of a database.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LayoutChange {
+    /// The database.
+    pub database: String,
+    /// Before the cutover.
+    pub from: Layout,
+    /// After it.
+    pub to: Layout,
+}
+
+impl Layout {
+    /// That of a database.
+    pub fn of(database: &Database) -> Layout {
+        Layout { shards: database.shards.clone(), slots: database.slots.clone() }
+    }
+
+    /// The database with this layout.
+    pub fn apply(&self, database: &Database) -> Database {
+        Database { shards: self.shards.clone(), slots: self.slots.clone(), ..database.clone() }
+    }
+}
+
+impl LayoutChange {
+    /// The shards that come to the database.
+    pub fn added(&self) -> impl Iterator<Item = ShardId> {
+        self.to.shards.iter().copied().filter(|shard| !self.from.shards.contains(shard))
+    }
 }
 
 /// A table of a move.
@@ -193,12 +235,21 @@ impl Catalog {
     /// The move in progress that one of these objects is in, or that is in one of them.
     pub fn move_in_the_way(&self, objects: &[Object]) -> Option<&Move> {
         let meets = |table: &MovedTable| objects.iter().any(|object| object.meets(&table.object));
-        self.moves.iter().find(|known| !known.phase.has_ended() && known.tables.iter().any(meets))
+        // Whatever is defined in a database that changes its layout would be on the shards of one layout only.
+        let within = |change: &LayoutChange| objects.iter().any(|object| object.database == change.database);
+        let is_there = |known: &&Move| known.tables.iter().any(meets) || known.layout.as_ref().is_some_and(within);
+        self.moves.iter().filter(|known| !known.phase.has_ended()).find(is_there)
     }
 
     /// The tables of a move are placed as they are to be after it, or before it again.
     pub fn place_moved(&mut self, id: u64, after: bool) {
         let Some(known) = self.move_by_id(id).cloned() else { return };
+        if let Some(change) = &known.layout
+            && let Some(database) = self.databases.get_mut(&change.database)
+        {
+            let layout = if after { &change.to } else { &change.from };
+            *database = std::sync::Arc::new(layout.apply(database));
+        }
         for moved in &known.tables {
             let Some(name) = moved.object.name.as_deref() else { continue };
             let placed = if after { &moved.to } else { &moved.from };

@@ -9,7 +9,7 @@ use weir_shards::Sharding;
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
-use crate::Direction;
+use crate::{Direction, layout};
 
 /// The plan of a move, or of its way back.
 ///
@@ -44,7 +44,8 @@ fn table(
     let targets = to.1.iter().map(|shard| site(shard, &hidden)).collect();
     let mut after = Table::clone(found);
     after.placement = to.0.placement.clone();
-    let placement = CatalogPlacement::new(sharding.clone(), database.clone(), Arc::new(after));
+    let database = Arc::new(layout::of_side(known, database, direction));
+    let placement = CatalogPlacement::new(sharding.clone(), database, Arc::new(after));
     Ok(TablePlan {
         key: key_of(&moved.object.to_string(), found).map_err(Failure::from)?,
         name,

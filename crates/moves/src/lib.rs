@@ -6,6 +6,7 @@
 //!
 //! * [`Mover`]: all moves of a process: begun, resumed at the start, and commanded. `drive`: one move, from phase to phase.
 //! * [`request`]: what is asked for, and whether it can be; [`definition`]: the texts of the new tables.
+//! * [`layout`]: other shards for a database, or other places for its slots.
 //! * `tables`: makes and drops hidden tables; `checkpoints`: where the engine's state is kept; `engine`: the engine's plan.
 //! * `cutover`: holding, locking, catching up; `rename`: the names change; `sequences`: AUTO_INCREMENT goes over.
 //! * [`shown`]: what SHOW MOVES tells.
@@ -18,6 +19,7 @@ mod cutover;
 pub mod definition;
 mod drive;
 mod engine;
+pub mod layout;
 mod mover;
 mod rename;
 pub mod request;
@@ -25,6 +27,7 @@ mod sequences;
 pub mod shown;
 mod tables;
 
+pub use layout::{LayoutWish, Planned, WantedLayout, planned};
 pub use mover::{Mover, Waited};
 pub use request::{Request, WantedTable, read_tables, written};
 

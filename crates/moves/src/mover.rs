@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
-use weir_catalog::{Catalog, Move, MovePhase, Object};
+use weir_catalog::{Catalog, LayoutChange, Move, MovePhase, Object};
 use weir_reshard::{Controls, Progress};
 use weir_shards::{Sharding, Stage};
 use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
 
 use crate::drive;
+use crate::layout::{self, WantedLayout};
 use crate::request::{Request, judge};
 
 /// How often a request is thought over when the catalog changes under it.
@@ -78,6 +79,16 @@ impl Mover {
             elsewhere: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
         })
+    }
+
+    /// The catalog that it works with.
+    pub fn sharding(&self) -> &Arc<Sharding> {
+        &self.sharding
+    }
+
+    /// The catalog as it is now.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.sharding.catalog_now()
     }
 
     /// Before clients are served: tables whose names are about to change are held.
@@ -155,18 +166,36 @@ impl Mover {
     /// # Errors
     /// Why that can't be, and what to do.
     pub async fn begin(self: &Arc<Self>, request: Request) -> Result<Option<u64>, Failure> {
-        let mover = self.clone();
-        self.sharding.own.clone().apart(async move { mover.begin_here(request).await }).await
+        self.begin_apart(Wanted::Tables(request)).await
     }
 
-    async fn begin_here(self: &Arc<Self>, request: Request) -> Result<Option<u64>, Failure> {
-        let objects: Vec<Object> = request.tables.iter().map(|table| table.object.clone()).collect();
+    /// Begins a move of a database to another layout, and returns its number. `None`: it is as it is wanted, or had no table to move.
+    ///
+    /// # Errors
+    /// Why that can't be, and what to do.
+    pub async fn begin_layout(self: &Arc<Self>, wanted: WantedLayout) -> Result<Option<u64>, Failure> {
+        self.begin_apart(Wanted::Layout(wanted)).await
+    }
+
+    async fn begin_apart(self: &Arc<Self>, wanted: Wanted) -> Result<Option<u64>, Failure> {
+        let mover = self.clone();
+        self.sharding.own.clone().apart(async move { mover.begin_here(wanted).await }).await
+    }
+
+    async fn begin_here(self: &Arc<Self>, wanted: Wanted) -> Result<Option<u64>, Failure> {
+        let objects = wanted.objects();
         for _ in 0..ATTEMPTS {
             self.finish_before(&objects).await?;
             let _taken = self.sharding.definitions.take(&objects).await;
             let version = self.sharding.catalog().version;
             in_the_way(&self.sharding.catalog(), &objects)?;
-            let Some(new) = judge(&self.sharding, &request).await? else { return Ok(None) };
+            let Some(new) = wanted.judge(&self.sharding).await? else { return Ok(None) };
+            if let (true, Some(change)) = (new.tables.is_empty(), new.layout.clone()) {
+                match self.lay_out_empty(version, change).await? {
+                    true => return Ok(None),
+                    false => continue,
+                }
+            }
             let (told, number) = std::sync::mpsc::channel();
             let begun = self.change(move |catalog| {
                 if catalog.version == version {
@@ -177,13 +206,35 @@ impl Mover {
             });
             begun.await?;
             if let Ok(id) = number.try_recv() {
-                tracing::info!(id, by = request.by, tables = ?objects, "a move was begun");
+                tracing::info!(id, by = wanted.by(), tables = ?objects, "a move was begun");
                 self.run(id);
                 return Ok(Some(id));
             }
         }
         let message = "Definitions have changed the tables meanwhile; try again";
         Err(Failure::weir(codes::ER_TABLE_DEF_CHANGED, message))
+    }
+
+    /// Gives a database another layout that no table has to move for, if the catalog is still of this version. Whether it was.
+    async fn lay_out_empty(self: &Arc<Self>, version: u64, change: LayoutChange) -> Result<bool, Failure> {
+        if self.is_elsewhere() {
+            let message = "Another process of this Weir still serves sessions; try again when it has ended";
+            return Err(Failure::weir(codes::ER_UNKNOWN_ERROR, message));
+        }
+        layout::make_database(&self.sharding, &change).await?;
+        let (told, done) = std::sync::mpsc::channel();
+        let changed = self.change(move |catalog| {
+            if catalog.version == version
+                && let Some(database) = catalog.databases.get_mut(&change.database)
+            {
+                *database = Arc::new(change.to.apply(database));
+                // The receiver lives as long as the future that awaits this.
+                let _ = told.send(());
+            }
+            Ok(())
+        });
+        changed.await?;
+        Ok(done.try_recv().is_ok())
     }
 
     /// A new placement of tables that have moved ends the possibility to undo that.
@@ -290,6 +341,34 @@ impl Mover {
             mover.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
             mover.look();
         });
+    }
+}
+
+/// What a move is asked for.
+enum Wanted {
+    Tables(Request),
+    Layout(WantedLayout),
+}
+
+impl Wanted {
+    fn objects(&self) -> Vec<Object> {
+        match self {
+            Wanted::Tables(request) => request.tables.iter().map(|table| table.object.clone()).collect(),
+            Wanted::Layout(wanted) => vec![Object::database(wanted.database.clone())],
+        }
+    }
+
+    fn by(&self) -> &str {
+        match self {
+            Wanted::Tables(Request { by, .. }) | Wanted::Layout(WantedLayout { by, .. }) => by,
+        }
+    }
+
+    async fn judge(&self, sharding: &Arc<Sharding>) -> Result<Option<Move>, Failure> {
+        match self {
+            Wanted::Tables(request) => judge(sharding, request).await,
+            Wanted::Layout(wanted) => layout::judge(sharding, wanted).await,
+        }
     }
 }
 

@@ -261,6 +261,7 @@ mod tests {
             undo: false,
             begun: 0,
             by: String::new(),
+            layout: None,
         };
         let text = |shard, direction| statement(&known, ShardId(shard), direction);
         assert_eq!(

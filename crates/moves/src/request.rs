@@ -182,22 +182,37 @@ pub(crate) async fn judge(sharding: &Arc<Sharding>, request: &Request) -> Result
     if moved.is_empty() {
         return Ok(None);
     }
-    tied(&catalog, &moved)?;
-    programs(sharding, &catalog, &after, &moved).await?;
-    free(sharding, &catalog, &moved).await?;
-    Ok(Some(Move {
+    let new = begun(sharding, (&catalog, &after), moved, &request.by).await?;
+    Ok(Some(Move { awaited: request.awaited, ..new }))
+}
+
+/// The move of these tables between two catalogs.
+///
+/// # Errors
+/// Why it can't be, and what to do.
+pub(crate) async fn begun(
+    sharding: &Arc<Sharding>,
+    (before, after): (&Catalog, &Catalog),
+    moved: Vec<MovedTable>,
+    by: &str,
+) -> Result<Move, Failure> {
+    tied(before, &moved)?;
+    programs(sharding, before, after, &moved).await?;
+    free(sharding, before, &moved).await?;
+    Ok(Move {
         id: 0,
-        tables: in_order(&catalog, moved),
+        tables: in_order(before, moved),
         phase: MovePhase::Prepare,
         paused: false,
         automatic: true,
-        awaited: request.awaited,
+        awaited: false,
         throttle: 0,
         error: None,
         undo: false,
         begun: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
-        by: request.by.clone(),
-    }))
+        by: by.to_owned(),
+        layout: None,
+    })
 }
 
 type Wanted = (Object, Arc<Table>, String);
@@ -238,7 +253,7 @@ fn tables(catalog: &Catalog, request: &Request) -> Result<Vec<Wanted>, Failure> 
 }
 
 /// SHOW CREATE TABLE, and how it is read.
-async fn shown(
+pub(crate) async fn shown(
     sharding: &Arc<Sharding>,
     catalog: &Catalog,
     object: &Object,
@@ -303,7 +318,7 @@ fn changed(catalog: &Catalog, tables: &[Wanted], change: impl Fn(&mut weir_catal
 }
 
 /// Whether a table is one that can move, by what the catalog says of it.
-fn movable(catalog: &Catalog, object: &Object, table: &Table, to: &Placed) -> Result<(), Failure> {
+pub(crate) fn movable(catalog: &Catalog, object: &Object, table: &Table, to: &Placed) -> Result<(), Failure> {
     if table.triggers || catalog.triggers.iter().any(|(_, of)| of == object) {
         return Err(not_supported(format!(
             "Table '{object}' has triggers, which would run again for rows that are copied: DROP them, move the table, and CREATE them again"
@@ -363,7 +378,7 @@ async fn programs(
     for table in moved {
         let own = table.object.name.as_deref().unwrap_or_default();
         let (word, database) = (Name::of(own), table.object.database.as_bytes());
-        let stops_being_global = table.from.placement == Placement::Global;
+        let stops_being_global = table.from.placement == Placement::Global && table.to.placement != Placement::Global;
         for (of, routines) in &before.routines {
             for (function, known) in routines.functions.iter().filter(|_| stops_being_global) {
                 if Words::of(known.text.as_bytes(), Some(of.as_bytes()), before).may_mean(&word) {

@@ -10,7 +10,7 @@ use weir_shards::own::name;
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
-use crate::{checkpoints, definition, request};
+use crate::{checkpoints, definition, layout, request};
 
 /// Makes the new tables, empty, in the hidden schema of each of their shards, and the schema for the old ones.
 ///
@@ -31,6 +31,9 @@ async fn make_all(sharding: &Arc<Sharding>, known: &Move) -> Result<(), Failure>
         let mode = definition::mode(facts.identity.as_ref().is_some_and(|identity| identity.mariadb));
         let moves = |other: &weir_catalog::Object| known.tables.iter().any(|table| table.object == *other);
         definitions.push(definition::in_schema(&create, mode, &table.object, &new, moves)?);
+    }
+    if let Some(change) = &known.layout {
+        layout::make_database(sharding, change).await?;
     }
     for shard in known.shards() {
         let mut statements = vec![

@@ -135,9 +135,9 @@ impl Site {
 
     fn check_shards(&self, catalog: &Catalog) -> Result<(), CatalogError> {
         let configured: Vec<String> = self.config.groups.iter().map(|group| group.name.clone()).collect();
-        match configured.starts_with(&catalog.shards) {
-            true => Ok(()),
-            false => Err(CatalogError::OtherShards { known: catalog.shards.clone(), configured }),
+        match catalog.membership(&configured) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(CatalogError::OtherShards { known: catalog.shards.clone(), configured }),
         }
     }
 

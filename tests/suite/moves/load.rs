@@ -8,10 +8,10 @@ use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
 use weir_local::Flavor;
 
-use super::{Shards, all, latest, placement, reaches};
+use super::{BOUND, Shards, all, latest, placement, reaches};
 use crate::Collector;
 use crate::driver::{expect_equal, value};
-use crate::lab::Lab;
+use crate::lab::{Lab, eventually};
 
 const ACCOUNTS: u64 = 40;
 const BALANCE: u64 = 1_000;
@@ -23,7 +23,7 @@ pub(super) fn collect(tests: &mut Collector) {
 
 /// What the clients share.
 #[derive(Default)]
-struct World {
+pub(super) struct World {
     stop: AtomicBool,
     done: AtomicU64,
     deadlocks: AtomicU64,
@@ -35,6 +35,12 @@ struct World {
 }
 
 impl World {
+    /// Waits until the clients have gone on for a while.
+    pub(super) fn go_on(&self) -> Result<(), Failed> {
+        let before = self.done.load(Ordering::Relaxed);
+        eventually(BOUND, "the clients go on", || self.done.load(Ordering::Relaxed) > before + 200)
+    }
+
     /// Does something over and over, and notes its errors.
     fn repeat(&self, what: &str, mut step: impl FnMut(u64) -> Result<(), Failed>) {
         let mut turn = 0;
@@ -134,14 +140,24 @@ fn reads(shards: &Shards, world: &World) -> Result<(), Failed> {
 }
 
 fn unpaused(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
-    let shards = Shards::start(lab, flavor)?;
+    loaded(&Shards::start(lab, flavor)?, ["SINGLE"; 3], there_and_back)
+}
+
+/// Clients that never pause, while something is done with their tables: accounts, log and beside, placed so.
+pub(super) fn loaded(
+    shards: &Shards,
+    [accounts, log, beside]: [&str; 3],
+    done: impl FnOnce(&mut mysql::Conn, &World) -> Result<(), Failed>,
+) -> Result<(), Failed> {
     let session = &mut shards.app()?;
     all(
         session,
         &[
-            "CREATE TABLE accounts (id INT PRIMARY KEY, balance BIGINT NOT NULL, touched BIGINT NOT NULL DEFAULT 0) SINGLE",
-            "CREATE TABLE log (id BIGINT AUTO_INCREMENT PRIMARY KEY, what BIGINT NOT NULL) SINGLE",
-            "CREATE TABLE beside (id INT PRIMARY KEY, v BIGINT NOT NULL) SINGLE",
+            &format!(
+                "CREATE TABLE accounts (id INT PRIMARY KEY, balance BIGINT NOT NULL, touched BIGINT NOT NULL DEFAULT 0) {accounts}"
+            ),
+            &format!("CREATE TABLE log (id BIGINT AUTO_INCREMENT PRIMARY KEY, what BIGINT NOT NULL) {log}"),
+            &format!("CREATE TABLE beside (id INT PRIMARY KEY, v BIGINT NOT NULL) {beside}"),
             "INSERT INTO beside VALUES (0, 0), (1, 0), (2, 0), (3, 0)",
         ],
     )?;
@@ -151,13 +167,13 @@ fn unpaused(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let moved = std::thread::scope(|scope| {
         let mut clients = Vec::new();
         for salt in 0..WRITERS {
-            let (shards, world) = (&shards, &world);
+            let world = &world;
             clients.push(scope.spawn(move || transfers(shards, world, salt)));
         }
-        clients.push(scope.spawn(|| inserts(&shards, &world)));
-        clients.push(scope.spawn(|| touches(&shards, &world)));
-        clients.push(scope.spawn(|| reads(&shards, &world)));
-        let moved = there_and_back(session, &world);
+        clients.push(scope.spawn(|| inserts(shards, &world)));
+        clients.push(scope.spawn(|| touches(shards, &world)));
+        clients.push(scope.spawn(|| reads(shards, &world)));
+        let moved = done(session, &world);
         world.stop.store(true, Ordering::Relaxed);
         for client in clients {
             client.join().map_err(|_| "a client panicked")??;
@@ -187,27 +203,23 @@ fn unpaused(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
 
 /// The moves, each under load.
 fn there_and_back(session: &mut mysql::Conn, world: &World) -> Result<(), Failed> {
-    let go_on = |world: &World| {
-        let before = world.done.load(Ordering::Relaxed);
-        crate::lab::eventually(super::BOUND, "the clients go on", || world.done.load(Ordering::Relaxed) > before + 200)
-    };
     for (clause, expected) in
         [("SHARD BY HASH(id)", "sharded"), ("GLOBAL", "global"), ("SINGLE ON SHARD 's2'", "single")]
     {
-        go_on(world)?;
+        world.go_on()?;
         all(session, &[&format!("WEIR MOVE TABLES accounts, log TO {clause}")])?;
         reaches(session, "reverse")?;
         for table in ["accounts", "log"] {
             expect_equal(table, placement(session, table)?, expected.to_owned())?;
         }
-        go_on(world)?;
+        world.go_on()?;
         if expected == "sharded" {
             let id = latest(session, "id")?;
             all(session, &[&format!("WEIR MOVE UNDO {id}")])?;
             reaches(session, "undone")?;
-            go_on(world)?;
+            world.go_on()?;
             all(session, &["ALTER TABLE accounts SHARD BY HASH(id)", "ALTER TABLE log SHARD BY HASH(id)"])?;
         }
     }
-    go_on(world)
+    world.go_on()
 }

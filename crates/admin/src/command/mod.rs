@@ -7,6 +7,8 @@
 mod arguments;
 mod catalogue;
 mod form;
+mod growth;
+mod moves;
 mod parse;
 mod tokens;
 
@@ -114,12 +116,44 @@ pub enum Command {
         /// What.
         order: MoveOrder,
     },
+    /// Changes which shards hold what.
+    Grow(Growth),
     /// Adopts a database that is on the servers.
     Attach(String),
     /// Forgets a database.
     Detach(String),
     /// The commands that begin with these words.
     Help(Option<String>),
+}
+
+/// What shards are to hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Growth {
+    /// Spreads databases evenly over the shards in use.
+    Rebalance {
+        /// Which; all if none is named.
+        database: Option<String>,
+        /// It is only told what would move.
+        dry_run: bool,
+    },
+    /// Moves slots of a database.
+    MoveSlots {
+        /// Which.
+        slots: std::ops::RangeInclusive<usize>,
+        /// Of which database.
+        database: String,
+        /// To which shard.
+        shard: String,
+    },
+    /// Takes a shard into use again.
+    AddShard(String),
+    /// Moves everything off a shard.
+    Drain {
+        /// Which.
+        shard: String,
+        /// It is only told what would move.
+        dry_run: bool,
+    },
 }
 
 /// What a move is told.

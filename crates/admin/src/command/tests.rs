@@ -51,7 +51,7 @@ fn an_error_says_what_was_expected_and_what_may_have_been_meant() {
     let cases = [
         (
             "NONSENSE",
-            "near 'NONSENSE': expected ADVISE, ALTER, ATTACH, CANCEL, CATALOG, DETACH, FAILOVER, GROUP, HELP, KILL, MOVE, RELOAD, \
+            "near 'NONSENSE': expected ADD, ADVISE, ALTER, ATTACH, CANCEL, CATALOG, DETACH, DRAIN, FAILOVER, GROUP, HELP, KILL, MOVE, REBALANCE, RELOAD, \
              RESET, RESUME, ROTATE, SET, SHOW, STATUS or SWITCHOVER (WEIR HELP",
         ),
         (

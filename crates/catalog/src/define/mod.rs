@@ -11,6 +11,7 @@ mod types;
 mod unique;
 
 pub use foreign::{Draft, check_references, check_referring, references};
+pub use parts::clause as parts_clause;
 pub use unique::{lacks, unique_keys};
 
 use weir_sql::ast::{
@@ -310,8 +311,12 @@ fn everywhere() -> Placed {
 }
 
 fn on_one(setting: &Setting<'_>, shard: ShardId) -> Placed {
-    let clause = format!("single on shard '{}'", setting.catalog.shard_name(shard).replace('\'', "''"));
-    Placed::new(Placement::Single(shard), Vec::new(), clause)
+    Placed::new(Placement::Single(shard), Vec::new(), single_clause(setting.catalog.shard_name(shard)))
+}
+
+/// The clause of a table on one shard.
+pub fn single_clause(shard: &str) -> String {
+    format!("single on shard '{}'", shard.replace('\'', "''"))
 }
 
 fn first_shard(database: &Database) -> Result<ShardId, Unplaced> {

@@ -50,13 +50,35 @@ pub(super) fn method(setting: &Setting<'_>, by: &ShardBy<'_>, keys: &[&Column]) 
     }
 }
 
+/// The parts of a method as its clause has them, by the shards' names.
+pub fn clause<'a>(method: &Method, name: impl Fn(ShardId) -> &'a str) -> String {
+    let name = |shard: ShardId| super::quoted(name(shard));
+    let shown: Vec<String> = match method {
+        Method::Range(parts) => parts
+            .iter()
+            .map(|(bound, shard)| match bound {
+                Some(text) => format!("{} values less than ({text})", name(*shard)),
+                None => format!("{} values less than maxvalue", name(*shard)),
+            })
+            .collect(),
+        Method::List(members, others) => {
+            let of_one = members.chunk_by(|one, next| one.1 == next.1).map(|members| {
+                let texts = members.iter().map(|(member, _)| member.as_deref().unwrap_or("null"));
+                format!("{} values in ({})", name(members[0].1), texts.collect::<Vec<_>>().join(", "))
+            });
+            of_one.chain(others.map(|shard| format!("{} default", name(shard)))).collect()
+        }
+        Method::Hash | Method::Year | Method::Month | Method::Day => return String::new(),
+    };
+    format!(" ({})", shown.join(", "))
+}
+
 fn shard(setting: &Setting<'_>, name: &Ident<'_>) -> Result<ShardId, Unplaced> {
     super::shard_of(setting, &super::text(name.name))
 }
 
 fn range(setting: &Setting<'_>, by: &ShardBy<'_>, key: &Column) -> Result<(Method, String), Unplaced> {
     let mut parts = Vec::new();
-    let mut shown = Vec::new();
     let mut last: Option<Normal> = None;
     for part in by.parts {
         let PartitionValues::LessThan([bound]) = part.values else {
@@ -82,14 +104,11 @@ fn range(setting: &Setting<'_>, by: &ShardBy<'_>, key: &Column) -> Result<(Metho
             }
             _ => return refused("Parts of SHARD BY RANGE have one value each, or MAXVALUE"),
         };
-        let name = super::quoted(setting.catalog.shard_name(at));
-        shown.push(match &bound {
-            Some(text) => format!("{name} values less than ({text})"),
-            None => format!("{name} values less than maxvalue"),
-        });
         parts.push((bound, at));
     }
-    Ok((Method::Range(parts), format!(" ({})", shown.join(", "))))
+    let method = Method::Range(parts);
+    let shown = clause(&method, |shard| setting.catalog.shard_name(shard));
+    Ok((method, shown))
 }
 
 fn list(setting: &Setting<'_>, by: &ShardBy<'_>, key: &Column) -> Result<(Method, String), Unplaced> {

@@ -115,7 +115,7 @@ fn create_database(
         let shards = shards::of_database(catalog, &name);
         return Ok(Some(Intent::new(asked, DefinitionKind::Again, vec![object], shards)));
     }
-    let shards = named.unwrap_or_else(|| shards::all(catalog));
+    let shards = named.unwrap_or_else(|| catalog.shards_in_use());
     let mut changes = vec![Change::AddDatabase(name.clone(), shards.clone())];
     changes.extend(single.map(|single| Change::DefaultSingle(name.clone(), single)));
     let kind = if create.or_replace { DefinitionKind::Again } else { DefinitionKind::Create };

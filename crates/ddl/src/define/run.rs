@@ -4,7 +4,9 @@
 
 use futures_util::future::join_all;
 use weir_catalog::define::Unplaced;
-use weir_catalog::{Catalog, Definition, DefinitionKind, MovedTable, Name, Object, Progress, ShardId, Words};
+use weir_catalog::{
+    Catalog, Definition, DefinitionKind, LayoutChange, Move, MovedTable, Name, Object, Progress, ShardId, Words,
+};
 use weir_exec::write::infos_added;
 use weir_exec::{MultiShardResult, ShardLease};
 use weir_shards::Locks;
@@ -266,7 +268,10 @@ fn moving(asked: &Asked<'_>, catalog: &Catalog, objects: &[Object]) -> Result<()
         let name = moved.object.name.as_deref().unwrap_or_default();
         objects.iter().any(|object| object.meets(&moved.object)) || words.may_mean(&Name::of(name))
     };
-    match in_progress.find(|known| known.tables.iter().any(means)) {
+    // What is made within a database that changes its layout would be on the shards of one of both.
+    let within = |change: &LayoutChange| objects.iter().any(|object| object.database == change.database);
+    let meets = |known: &&Move| known.tables.iter().any(means) || known.layout.as_ref().is_some_and(within);
+    match in_progress.find(meets) {
         None => Ok(()),
         Some(known) => {
             let id = known.id;

@@ -36,6 +36,10 @@ impl Sharding {
     async fn complete(&self, shard: ShardId) {
         let Holding::Writes(store) = self.holding() else { return };
         let state = self.shard(shard);
+        if usize::from(shard.0) >= self.catalog().shards.len() {
+            // It may be another catalog's: see `open::add_configured`.
+            return;
+        }
         if !state.ready {
             // A server without the data is not to look as if it were a shard.
             match self.emptied(shard).await {

@@ -4,7 +4,7 @@
 //! shard has said that it has no copy of another one, and an old one goes on only if no shard has a newer copy.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 use tokio::time::Instant;
 use weir_backend::Replaceable;
 use weir_backend::monitor::MonitorSettings;
-use weir_catalog::{Catalog, ShardId};
+use weir_catalog::{Catalog, Membership, ShardId};
 use weir_meta::{Document, Embedded, Follower, Store, StoreError};
 use weir_topology::Group;
 
@@ -143,11 +143,9 @@ impl Sharding {
             Some(document) => catalog(&settings.path, &document)?,
             None => return Err(StoreError::Missing { path: settings.path }.into()),
         };
-        let added = check_shards(&settings.path, &catalog, &names(&own))?;
-        if added {
-            let (known, configured) = (catalog.shards.clone(), names(&own));
-            let why = "a shard is added by a restart, not by a takeover".to_owned();
-            return Err(OpenError::OtherShards { path: settings.path, known, configured, why });
+        if membership(&settings.path, &catalog, &names(&own))? == Membership::Removed {
+            let why = "a shard is removed by a restart, not by a takeover".to_owned();
+            return Err(other_shards(&settings.path, &catalog, &names(&own), why));
         }
         let states = vec![ShardState::default(); own.groups().len()];
         Ok(Self::assemble(settings, own, catalog, Holding::Follows(follower), states))
@@ -186,22 +184,14 @@ pub(super) fn catalog(path: &Path, document: &Document) -> Result<Catalog, Store
     document.catalog().map_err(|source| StoreError::Document { path: path.to_owned(), source })
 }
 
-/// Whether the configuration's groups are the catalog's shards, with others behind them.
-fn check_shards(path: &Path, catalog: &Catalog, configured: &[String]) -> Result<bool, OpenError> {
-    let other = |why: String| OpenError::OtherShards {
-        path: path.to_owned(),
-        known: catalog.shards.clone(),
-        configured: configured.to_vec(),
-        why,
-    };
-    for (at, known) in catalog.shards.iter().enumerate() {
-        match configured.get(at) {
-            Some(name) if name == known => {}
-            _ if !configured.contains(known) => return Err(other(format!("group '{known}' is missing"))),
-            _ => return Err(other(format!("group '{known}' is no longer number {}", at + 1))),
-        }
-    }
-    Ok(configured.len() > catalog.shards.len())
+/// How the configuration's groups differ from the catalog's shards.
+fn membership(path: &Path, catalog: &Catalog, configured: &[String]) -> Result<Membership, OpenError> {
+    catalog.membership(configured).map_err(|why| other_shards(path, catalog, configured, why))
+}
+
+fn other_shards(path: &Path, catalog: &Catalog, configured: &[String], why: String) -> OpenError {
+    let (known, configured) = (catalog.shards.clone(), configured.to_vec());
+    OpenError::OtherShards { path: path.to_owned(), known, configured, why }
 }
 
 /// A catalog that is there already.
@@ -212,7 +202,7 @@ async fn go_on(
     store: &dyn Store,
     states: &mut [ShardState],
 ) -> Result<Catalog, OpenError> {
-    let added = check_shards(&settings.path, &catalog, &names(own))?;
+    let membership = membership(&settings.path, &catalog, &names(own))?;
     let mut asked = Vec::new();
     for (shard, answer) in ask_all(own).await {
         match answer {
@@ -228,12 +218,12 @@ async fn go_on(
     for state in states.iter_mut().filter(|state| state.copied == 0) {
         state.ready = false;
     }
-    if added {
+    if membership != Membership::Same {
         let expected = catalog.version;
-        catalog.shards = names(own);
+        catalog.set_shards(names(own));
         catalog.version += 1;
         store_version(&settings.path, store, expected, &catalog)?;
-        tracing::info!(shards = ?catalog.shards, "shards were added");
+        tracing::info!(shards = ?catalog.shards, ?membership, "the shards are others");
     }
     Ok(catalog)
 }
@@ -326,26 +316,58 @@ async fn ask_all(own: &Own) -> Vec<(ShardId, Result<Asked, SchemaError>)> {
     answers
 }
 
+impl Sharding {
+    /// After a takeover from a process with fewer groups: adds the others, as soon as they can be asked whether they may be added. To be called
+    /// when that process has ended, which could not reach them.
+    pub fn add_configured(self: &Arc<Self>) {
+        let sharding = Arc::downgrade(self);
+        self.own.behind(async move { add_configured(sharding).await });
+    }
+}
+
+async fn add_configured(sharding: Weak<Sharding>) {
+    let mut told = None;
+    while let Some(sharding) = sharding.upgrade() {
+        let (known, configured) = (sharding.catalog().shards.len(), names(&sharding.own));
+        if known >= configured.len() {
+            return;
+        }
+        if let Err(error) = add(&sharding, known, configured).await
+            && told.as_ref() != Some(&error)
+        {
+            tracing::error!(error, "shards can't be added yet");
+            told = Some(error);
+        }
+        drop(sharding);
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+async fn add(sharding: &Arc<Sharding>, known: usize, configured: Vec<String>) -> Result<(), String> {
+    may_be_added(sharding, known).await.map_err(|error| error.to_string())?;
+    let changed = sharding.change(move |now| {
+        let mut next = now.clone();
+        next.set_shards(configured);
+        Ok(next)
+    });
+    let catalog = changed.await.map_err(|failure| failure.to_string())?;
+    tracing::info!(shards = ?catalog.shards, "shards were added");
+    Ok(())
+}
+
+/// Whether the shards from this number on belong to no other catalog.
+async fn may_be_added(sharding: &Sharding, known: usize) -> Result<(), OpenError> {
+    let version = sharding.catalog().version;
+    let mut asked = Vec::new();
+    for shard in sharding.own.shards().skip(known) {
+        asked.push((shard, ask(&sharding.own, shard).await?));
+    }
+    check_copies(&sharding.settings.path, &sharding.own, version, &asked)
+}
+
 async fn ask(own: &Own, shard: ShardId) -> Result<Asked, SchemaError> {
     let server = schema::ensure(own, shard).await?;
     let name = || names(own)[usize::from(shard.0)].clone();
     let copy = copies::newest(own, shard).await.map_err(|failure| SchemaError::Failed { shard: name(), failure })?;
     Ok(Asked { server, copy })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shards_may_be_added_at_the_end_only() {
-        let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let catalog = Catalog { shards: list(&["a", "b"]), ..Catalog::default() };
-        let check = |names: &[&str]| check_shards(Path::new("f"), &catalog, &list(names)).map_err(|e| e.to_string());
-        assert_eq!(check(&["a", "b"]), Ok(false));
-        assert_eq!(check(&["a", "b", "c"]), Ok(true));
-        assert!(check(&["a"]).unwrap_err().contains("group 'b' is missing"));
-        assert!(check(&["b", "a"]).unwrap_err().contains("group 'a' is no longer number 1"));
-        assert!(check(&["c", "a", "b"]).unwrap_err().contains("group 'a' is no longer number 1"));
-    }
 }

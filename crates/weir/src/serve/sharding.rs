@@ -64,7 +64,7 @@ pub(super) async fn take_over(sharding: &Arc<Sharding>) {
     });
 }
 
-/// Moves go on in this process. No table changes its place while the old one, of this process id, still has sessions.
+/// Moves go on in this process. No table changes its place, and no shard is added, while the old one, of this process id, still has sessions.
 pub(super) fn take_over_moves(mover: Arc<Mover>, predecessor: u32) {
     mover.set_elsewhere(true);
     mover.start();
@@ -73,6 +73,7 @@ pub(super) fn take_over_moves(mover: Arc<Mover>, predecessor: u32) {
             tokio::time::sleep(LOOK).await;
         }
         mover.set_elsewhere(false);
+        mover.sharding().add_configured();
     });
 }
 
