@@ -18,6 +18,7 @@ mod reading;
 mod resolve;
 mod returning;
 mod sink;
+mod stepwise;
 mod temporary;
 mod variables;
 mod waiting;
@@ -125,6 +126,7 @@ impl Session {
             Plan::Define => self.define(sharding, statement).await,
             Plan::Lock(locks) => self.lock_tables(statement, &locks).await,
             Plan::Show => self.run_show(sharding, statement).await,
+            Plan::Stepwise(call) => Box::pin(self.run_stepwise(statement, &call)).await,
             Plan::InformationSchema(inform) => self.run_information_schema(sharding, statement, &inform).await,
         }
     }
@@ -204,6 +206,7 @@ fn limited(statement: &Statement<'_>, plan: Plan, limit: &str) -> Result<Plan, F
         | Plan::Home
         | Plan::Route(_)
         | Plan::Define
+        | Plan::Stepwise(_)
         | Plan::Lock(_) => Ok(plan),
         _ => Err(not_supported(
             "sql_select_limit would cut what each shard gives to this statement: SET sql_select_limit = DEFAULT, and use LIMIT",
@@ -220,7 +223,7 @@ fn not_by_sql_prepare(plan: &Plan) -> Option<&'static str> {
         Plan::Computed(_) => {
             Some("EXECUTE … USING of expressions over the groups of several shards: send it as a text of its own")
         }
-        Plan::Define | Plan::Show | Plan::Lock(_) => {
+        Plan::Define | Plan::Show | Plan::Lock(_) | Plan::Stepwise(_) => {
             Some("EXECUTE … USING of such a statement: send it as a text of its own")
         }
         _ => None,

@@ -1,0 +1,479 @@
+//! Procedures that Weir runs statement by statement: what drives [`weir_program::Machine`].
+//!
+//! What must always hold: each statement of the body takes the way of a client's, in the session's transaction and settings; what only
+//! variables need is computed beside it (`variables`), and leaves nothing with the session. All that can be refused is refused before the
+//! first statement runs.
+
+mod captured;
+mod variables;
+
+use weir_admin::sessions::Interrupt;
+use weir_exec::read::{self, ReadContext};
+use weir_plan::{Read, Stepwise};
+use weir_program::{Action, Answer, Machine, Raised, Rows, Template};
+use weir_sql::{Bump, Class, LexMode, classify};
+use weir_wire::error::not_supported;
+use weir_wire::packets::OkPacket;
+use weir_wire::{Capabilities, Failure, Fault, StatusFlags};
+
+use super::super::Session;
+use super::super::condition::Condition;
+use super::super::latest::{Diagnostics, Left};
+use super::super::statement::{Form, Statement};
+use super::super::stopped::Stopped;
+use super::sink::ClientSink;
+use super::waiting::running;
+use crate::backends::places;
+use captured::Reply;
+use variables::{Variables, is_fatal, raised_by};
+
+/// The most bytes of rows that one query of a body may have for a cursor or for INTO.
+const MOST_CAPTURED: usize = 64 * 1024 * 1024;
+
+/// What a CALL tells when it ends.
+#[derive(Default)]
+struct Counts {
+    /// The rows that its statements have changed, as MariaDB counts them.
+    sum: u64,
+}
+
+impl Session {
+    /// Runs the statements of a procedure, and answers the client.
+    pub(super) async fn run_stepwise(&mut self, statement: &Statement<'_>, call: &Stepwise) -> Result<(), Stopped> {
+        self.may_run_stepwise(statement)?;
+        check_arguments(call)?;
+        self.have_multi_shard_permit().await?;
+        let bench = self.leases_outside(&places(&[call.home])).await?;
+        let mut variables = Variables::new(call, bench);
+        variables.check_rights(self).await?;
+        variables.make(self).await?;
+        let begins = self.client.begin_results();
+        let ran = self.run_body(call, &mut variables).await;
+        if begins {
+            self.client.end_replies();
+        }
+        variables.drop(self).await;
+        ran
+    }
+
+    /// What the statements of a body could not have as in a procedure.
+    fn may_run_stepwise(&self, statement: &Statement<'_>) -> Result<(), Failure> {
+        let profile = &self.state.profile;
+        let set = |name: &str| profile.variable(name).is_some_and(|value| !matches!(value, "0" | "0.000000" | "DEFAULT"));
+        let limits = ["max_execution_time", "max_statement_time", "sql_select_limit"];
+        let results = profile.variable("character_set_results").unwrap_or("utf8mb4");
+        let why = if statement.execution().is_some() || statement.values().is_some() {
+            "as a prepared statement: send it as text".to_owned()
+        } else if !self.client.capabilities.contains(Capabilities::MULTI_RESULTS) {
+            "for a client that takes one result only".to_owned()
+        } else if self.state.lex.no_backslash_escapes {
+            "with sql_mode NO_BACKSLASH_ESCAPES".to_owned()
+        } else if results != "utf8mb4" {
+            format!("with character_set_results = {results}")
+        } else if self.has_table_locks() {
+            "under LOCK TABLES".to_owned()
+        } else if let Some(name) = limits.iter().find(|name| set(name)) {
+            format!("with {name}, which servers do not apply to statements of procedures")
+        } else {
+            return Ok(());
+        };
+        Err(not_supported(format!("CALL of a procedure that Weir runs statement by statement, {why}")))
+    }
+
+    async fn run_body(&mut self, call: &Stepwise, variables: &mut Variables<'_>) -> Result<(), Stopped> {
+        let mut counts = Counts::default();
+        self.take_arguments(call, variables).await?;
+        let mut machine = Machine::new(&call.program);
+        loop {
+            if self.handle.has(Interrupt::Query) {
+                return Err(Session::interrupted_failure().into());
+            }
+            let Some(action) = machine.go_on() else {
+                tokio::task::yield_now().await;
+                continue;
+            };
+            if let Action::End(ended) = action {
+                ended.map_err(|raised| failure_of(&raised))?;
+                break;
+            }
+            let answer = self.act(action, &machine, variables, &mut counts).await?;
+            if let Answer::Failed(raised) = &answer {
+                self.state.latest.error = Some((raised.code, raised.state));
+                self.state.latest.diagnostics = Diagnostics::Empty;
+                self.state.latest.warnings = 0;
+            }
+            machine.answer(answer);
+        }
+        self.give_results(call, variables).await?;
+        let affected = match self.identity.mariadb {
+            true => counts.sum,
+            false => u64::try_from(self.state.latest.row_count).unwrap_or(0),
+        };
+        self.ran.error = None;
+        self.state.latest.row_count = i64::try_from(affected).unwrap_or(i64::MAX);
+        let warnings = self.state.latest.warnings;
+        let ok = OkPacket { affected_rows: affected, warnings, ..OkPacket::plain(self.state.own_status()) };
+        self.client.put_ok(&ok);
+        Ok(())
+    }
+
+    /// Gives the parameters the values of the arguments.
+    async fn take_arguments(&mut self, call: &Stepwise, variables: &mut Variables<'_>) -> Result<(), Stopped> {
+        for (place, (parameter, argument)) in call.program.parameters.iter().zip(&call.arguments).enumerate() {
+            if !parameter.takes {
+                continue;
+            }
+            let rows = match self.quietly(&[b"SELECT (", &argument[..], b")"].concat()).await? {
+                Ok(rows) => rows,
+                Err(failure) => return Err(failure.into()),
+            };
+            let value = rows.rows.front().and_then(|row| row.first()).cloned().unwrap_or_else(|| b"NULL".to_vec());
+            if let Err(raised) = variables.set(self, &[place], &value).await? {
+                return Err(failure_of(&raised).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives user variables the values of parameters that go out.
+    async fn give_results(&mut self, call: &Stepwise, variables: &mut Variables<'_>) -> Result<(), Stopped> {
+        for (place, (parameter, argument)) in call.program.parameters.iter().zip(&call.arguments).enumerate() {
+            if parameter.gives {
+                let value = variables.value(self, place).await?;
+                let text = [b"SET ", &argument[..], b" = ", &value].concat();
+                if let Err(failure) = self.quietly(&text).await? {
+                    return Err(failure.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what the machine wants.
+    async fn act(
+        &mut self,
+        action: Action<'_>,
+        machine: &Machine<'_>,
+        variables: &mut Variables<'_>,
+        counts: &mut Counts,
+    ) -> Result<Answer, Stopped> {
+        let heeds = machine.heeds_warnings();
+        Ok(match action {
+            Action::Set(to, None) => {
+                let set = variables.set(self, to, b"NULL").await?;
+                self.stored(set)
+            }
+            Action::Set(to, Some(value)) if value.beside => {
+                let text = [b"(", &variables.over_columns(value)[..], b")"].concat();
+                let set = variables.set(self, to, &text).await?;
+                self.stored(set)
+            }
+            Action::Set(to, Some(value)) => match self.computed(variables, value, b"").await? {
+                Ok(value) => {
+                    let values = vec![value; to.len()];
+                    let set = variables.store(self, to, &values).await?;
+                    self.stored(set)
+                }
+                Err(raised) => Answer::Failed(raised),
+            },
+            Action::Store(to, values) => {
+                let set = variables.store(self, to, &values).await?;
+                self.stored(set)
+            }
+            Action::Test(condition) if condition.beside => {
+                let text = variables.over_columns(condition);
+                match variables.test(self, &text).await? {
+                    Ok((truth, conditions)) => Answer::Truth(truth, conditions),
+                    Err(raised) => Answer::Failed(raised),
+                }
+            }
+            Action::Test(condition) => match self.computed(variables, condition, b"IF").await? {
+                Ok(value) => Answer::Truth(value == b"1", Vec::new()),
+                Err(raised) => Answer::Failed(raised),
+            },
+            Action::Message(value) if value.beside => {
+                let text = variables.over_columns(value);
+                match variables.message(self, &text).await? {
+                    Ok(message) => Answer::Message(message),
+                    Err(raised) => Answer::Failed(raised),
+                }
+            }
+            Action::Message(value) => match self.computed(variables, value, b"").await? {
+                Ok(value) => match variables.message(self, &value).await? {
+                    Ok(message) => Answer::Message(message),
+                    Err(raised) => Answer::Failed(raised),
+                },
+                Err(raised) => Answer::Failed(raised),
+            },
+            Action::Read { query, into } => {
+                let text = variables.rendered(self, query).await?;
+                self.read_rows(&text, into, heeds, counts).await?
+            }
+            Action::Run(statement) if statement.beside => self.select_beside(variables, statement).await?,
+            Action::Run(statement) => {
+                let text = variables.rendered(self, statement).await?;
+                let answer = self.run_one_of_body(&text, heeds, counts).await?;
+                variables.row = u64::try_from(self.state.latest.row_count).unwrap_or(0) + 1;
+                answer
+            }
+            Action::End(_) => Answer::Done(Vec::new()),
+        })
+    }
+
+    /// What came of giving variables values: servers keep what they warn of as they do for statements.
+    fn stored(&mut self, asked: Result<((), Vec<Raised>), Raised>) -> Answer {
+        match asked {
+            Err(raised) => Answer::Failed(raised),
+            Ok(((), conditions)) => {
+                if !conditions.is_empty() || !self.identity.mariadb {
+                    let latest = &mut self.state.latest;
+                    latest.warnings = u16::try_from(conditions.len()).unwrap_or(u16::MAX);
+                    latest.diagnostics = match conditions.is_empty() {
+                        true => Diagnostics::Empty,
+                        false => Diagnostics::Learnt(conditions.iter().map(condition_of).collect()),
+                    };
+                }
+                Answer::Done(conditions)
+            }
+        }
+    }
+
+    /// The value of an expression that needs rows, or something of the session, as a literal.
+    async fn computed(
+        &mut self,
+        variables: &mut Variables<'_>,
+        value: &Template,
+        function: &[u8],
+    ) -> Result<Result<Vec<u8>, Raised>, Stopped> {
+        let value = variables.rendered(self, value).await?;
+        let text = match function {
+            b"" => [b"SELECT (", &value[..], b")"].concat(),
+            function => [b"SELECT ", function, b"((", &value[..], b"), 1, 0)"].concat(),
+        };
+        Ok(match self.quietly(&text).await? {
+            Ok(rows) => Ok(rows.rows.front().and_then(|row| row.first()).cloned().unwrap_or_else(|| b"NULL".to_vec())),
+            Err(failure) => Err(raised_of(&failure)),
+        })
+    }
+
+    /// Runs a statement that is none of the client's, and leaves what the latest one has left.
+    async fn quietly(&mut self, text: &[u8]) -> Result<Result<Rows, Failure>, Stopped> {
+        if self.state.latest.is_on_connection() {
+            self.learn_what_was_left(true).await?;
+        }
+        let latest = self.state.latest.clone();
+        let reply = self.captured(text).await?;
+        self.state.latest = latest;
+        match reply {
+            Reply::Done => Ok(Ok(Rows::default())),
+            Reply::Rows(table) => Ok(Ok(table.literals(self.client.capabilities)?)),
+            Reply::Failed(failure) if is_fatal(failure.code) => Err(failure.into()),
+            Reply::Failed(failure) => Ok(Err(failure)),
+        }
+    }
+
+    /// Runs a statement as the client's, and takes its reply.
+    async fn captured(&mut self, text: &[u8]) -> Result<Reply, Stopped> {
+        self.client.begin_capture(MOST_CAPTURED);
+        let ran = self.run_text_of_body(text).await;
+        let kept = self.client.end_capture();
+        match ran {
+            Ok(()) => {}
+            Err(Stopped::Refused(failure)) if !is_fatal(failure.code) => return Ok(Reply::Failed(failure)),
+            Err(stopped) => return Err(stopped),
+        }
+        let kept = kept.ok_or_else(|| {
+            not_supported(format!("A query of a procedure that Weir runs statement by statement has more than {MOST_CAPTURED} bytes of rows"))
+        })?;
+        Ok(captured::read(&kept, self.client.capabilities)?)
+    }
+
+    async fn run_text_of_body(&mut self, text: &[u8]) -> Result<(), Stopped> {
+        let (arena, class) = (Bump::new(), self.class_of_body(text, self.state.lex));
+        let statement = Statement::new(&arena, text, &class, self.state.lex, Form::Resolved);
+        Box::pin(self.run_statement(&statement)).await
+    }
+
+    fn class_of_body(&self, text: &[u8], lex: LexMode) -> Class {
+        let class = classify(text, lex);
+        self.class_by_programs(&class, text).unwrap_or(class)
+    }
+
+    /// Reads the rows of a cursor, or of a SELECT … INTO.
+    async fn read_rows(
+        &mut self,
+        text: &[u8],
+        into: bool,
+        heeds: bool,
+        counts: &mut Counts,
+    ) -> Result<Answer, Stopped> {
+        let row_count = self.state.latest.row_count;
+        let rows = match self.captured(text).await? {
+            Reply::Failed(failure) if is_fatal(failure.code) => return Err(failure.into()),
+            Reply::Failed(failure) => return Ok(Answer::Failed(raised_of(&failure))),
+            Reply::Done => Rows::default(),
+            Reply::Rows(table) => table.literals(self.client.capabilities)?,
+        };
+        let count = rows.rows.len();
+        let latest = &mut self.state.latest;
+        latest.row_count = row_count;
+        if into {
+            latest.row_count = i64::try_from(count).unwrap_or(i64::MAX);
+            counts.sum += u64::from(count == 1);
+        }
+        let mut conditions = self.conditions_left(heeds).await?;
+        if into && count == 0 {
+            let none = Condition {
+                level: b"Warning".to_vec(),
+                code: b"1329".to_vec(),
+                message: b"No data - zero rows fetched, selected, or processed".to_vec(),
+                sqlstate: Some(*b"02000"),
+            };
+            self.state.latest.warnings += 1;
+            self.state.latest.diagnostics = Diagnostics::Learnt(vec![none]);
+            conditions.clear();
+        }
+        Ok(Answer::Rows(rows, conditions))
+    }
+
+    /// What the latest statement has warned of, if anybody heeds it.
+    async fn conditions_left(&mut self, heeds: bool) -> Result<Vec<Raised>, Stopped> {
+        if !heeds || self.state.latest.warnings == 0 {
+            return Ok(Vec::new());
+        }
+        if self.state.latest.diagnostics == Diagnostics::OnConnection {
+            self.learn_what_was_left(true).await?;
+        }
+        match &self.state.latest.diagnostics {
+            Diagnostics::Learnt(conditions) => Ok(conditions.iter().map(raised_by).collect()),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Runs a statement whose rows are the client's.
+    async fn run_one_of_body(&mut self, text: &[u8], heeds: bool, counts: &mut Counts) -> Result<Answer, Stopped> {
+        self.client.begin_reply(true);
+        let (mark, sent) = (self.client.mark(), self.client.sent());
+        let failure = match self.run_text_of_body(text).await {
+            Ok(()) => match self.client.take_back_last() {
+                Some(packet) if packet.first() == Some(&0xff) => Some(captured::failure(&packet)?),
+                Some(_) => {
+                    counts.sum += u64::try_from(self.state.latest.row_count).unwrap_or(0);
+                    None
+                }
+                None => {
+                    self.client.end_reply(true);
+                    None
+                }
+            },
+            Err(Stopped::Refused(failure)) => Some(failure),
+            Err(stopped) => return Err(stopped),
+        };
+        match failure {
+            None => Ok(Answer::Done(self.conditions_left(heeds).await?)),
+            // A handler could not take back the rows that the client has.
+            Some(failure) if is_fatal(failure.code) || self.client.has_put_since(mark, sent) => Err(failure.into()),
+            Some(failure) => Ok(Answer::Failed(raised_of(&failure))),
+        }
+    }
+
+    /// Computes a SELECT of variables, and gives the client its row.
+    async fn select_beside(&mut self, variables: &mut Variables<'_>, statement: &Template) -> Result<Answer, Stopped> {
+        let (text, home) = (variables.select(statement), variables.home());
+        let bench = variables.bench();
+        let all = running(&bench.parts);
+        let parts = &mut bench.parts[..];
+        let plan = Read::of_one(home, text, Vec::new(), String::new());
+        self.client.begin_capture(MOST_CAPTURED);
+        let transaction = Some(self.state.own_status());
+        let reading = async |session: &ReadContext<'_>, sink: &mut ClientSink<'_>| {
+            let session = ReadContext { transaction, ..*session };
+            read::run(parts, &plan, &weir_exec::Request::Text, &session, sink).await
+        };
+        let ran = self.run_reading(all, false, reading).await;
+        let kept = self.client.end_capture().unwrap_or_default();
+        let outcome = ran?;
+        let table = match captured::read(&kept, self.client.capabilities)? {
+            Reply::Rows(table) => table,
+            Reply::Failed(failure) if is_fatal(failure.code) => return Err(failure.into()),
+            Reply::Failed(failure) => return Ok(Answer::Failed(raised_of(&failure))),
+            Reply::Done => return Ok(Answer::Done(Vec::new())),
+        };
+        self.client.begin_reply(true);
+        self.put_table(&table)?;
+        self.client.end_reply(true);
+        let latest = &mut self.state.latest;
+        (latest.row_count, latest.found_rows) = (-1, Left::Known(outcome.sent));
+        if !self.identity.mariadb {
+            (latest.warnings, latest.diagnostics) = (0, Diagnostics::Empty);
+        }
+        Ok(Answer::Done(Vec::new()))
+    }
+
+    /// Puts a result whose columns are those of no table.
+    fn put_table(&mut self, table: &captured::Table) -> Result<(), Failure> {
+        let (capabilities, status) = (self.client.capabilities, self.state.own_status());
+        let count = u8::try_from(table.definitions.len()).ok().filter(|count| *count < 0xfb);
+        match count {
+            Some(count) => self.client.put(&[count]),
+            None => {
+                let count = u16::try_from(table.definitions.len()).unwrap_or(u16::MAX);
+                self.client.put(&[&[0xfc][..], &count.to_le_bytes()].concat());
+            }
+        }
+        table.without_table()?.iter().for_each(|definition| self.client.put(definition));
+        let eof = |status: StatusFlags| [&[0xfe, 0, 0][..], &status.bits().to_le_bytes()].concat();
+        let deprecates = capabilities.contains(Capabilities::DEPRECATE_EOF);
+        if !deprecates {
+            self.client.put(&eof(status));
+        }
+        table.rows.iter().for_each(|row| self.client.put(row));
+        match deprecates {
+            true => self.client.put_ok(&OkPacket { header: 0xfe, ..OkPacket::plain(status) }),
+            false => self.client.put(&eof(status)),
+        }
+        Ok(())
+    }
+}
+
+/// The numbers and kinds of arguments, as servers check them.
+fn check_arguments(call: &Stepwise) -> Result<(), Failure> {
+    let (expected, got) = (call.program.parameters.len(), call.arguments.len());
+    let name = format!("{}.{}", call.database, call.name);
+    if expected != got {
+        let message = format!("Incorrect number of arguments for PROCEDURE {name}; expected {expected}, got {got}");
+        return Err(Failure::new(Fault::Client, 1318, b"42000", message));
+    }
+    for (place, (parameter, argument)) in call.program.parameters.iter().zip(&call.arguments).enumerate() {
+        if parameter.gives && !(argument.starts_with(b"@") && !argument.starts_with(b"@@")) {
+            let message = format!(
+                "OUT or INOUT argument {} for routine {name} is not a variable or NEW pseudo-variable in BEFORE trigger",
+                place + 1
+            );
+            return Err(Failure::new(Fault::Client, 1414, b"42000", message));
+        }
+    }
+    Ok(())
+}
+
+fn failure_of(raised: &Raised) -> Failure {
+    Failure::new(Fault::Server, raised.code, &raised.state, raised.message.clone()).maybe_done()
+}
+
+fn raised_of(failure: &Failure) -> Raised {
+    Raised::error(failure.code, &failure.sqlstate, failure.message.clone())
+}
+
+fn condition_of(raised: &Raised) -> Condition {
+    let level = match raised.level {
+        weir_program::Level::Error => "Error",
+        weir_program::Level::Warning => "Warning",
+        weir_program::Level::Note => "Note",
+    };
+    Condition {
+        level: level.into(),
+        code: raised.code.to_string().into_bytes(),
+        message: raised.message.clone().into_bytes(),
+        sqlstate: None,
+    }
+}

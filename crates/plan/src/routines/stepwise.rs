@@ -1,0 +1,183 @@
+//! A CALL that no shard can run as a whole: whether Weir can run the statements of its procedure one by one.
+//!
+//! What must always hold: all that could be refused is refused here, before the first statement runs: each statement and each expression of
+//! the body is planned with values of the variables' types. The body is read and run in the session's own settings: they have to be those
+//! that servers would run it in.
+
+use weir_catalog::RoutineKind;
+use weir_program::{Kind, Program, Role, Routine, Security, Template, compile};
+use weir_sql::ast::{CallProcedure, ExprKind, StatementKind};
+use weir_sql::facts::{Facts, Varies, facts_with};
+use weir_sql::resolve::Context;
+use weir_sql::{Bump, Effects, parse};
+
+use super::body::{mode_of, shown};
+use super::KnownPrograms;
+use crate::planner::{Planner, programs};
+use crate::statement::plan_within;
+use crate::{Need, Plan, Refusal, SessionFacts, Stepwise};
+
+/// Plans a CALL. `message`: why no shard can run it.
+pub(super) fn plan(
+    planner: &Planner<'_>,
+    call: &CallProcedure<'_>,
+    need: Need,
+    message: String,
+) -> Result<Plan, Refusal> {
+    let known = planner.programs();
+    // What is not understood as a whole could leave something on a connection.
+    if known.procedure(&call.name).is_err() {
+        return Err(Refusal::NotSupported { need, message });
+    }
+    match stepwise(planner, &known, call) {
+        Ok(plan) => Ok(Plan::Stepwise(Box::new(Stepwise { reason: message, ..plan }))),
+        Err(Refusal::NotSupported { message: why, .. }) => Err(need.refused(format!("{message}. Weir can't run its statements one by one: it {why}"))),
+        Err(refusal) => Err(refusal),
+    }
+}
+
+fn refused(why: impl Into<String>) -> Refusal {
+    Need::OneServer.refused(why.into())
+}
+
+fn stepwise(planner: &Planner<'_>, known: &KnownPrograms<'_>, call: &CallProcedure<'_>) -> Result<Stepwise, Refusal> {
+    let Some((database, routine)) = known.find(RoutineKind::Procedure, &call.name) else {
+        return Err(refused("is not known"));
+    };
+    let session = planner.session;
+    let mode = mode_of(routine, known.dialect);
+    if session.database != Some(database.as_bytes()) {
+        return Err(refused(format!("is in another database: USE {database}")));
+    }
+    if !same_words(session.sql_mode, &routine.sql_mode) {
+        return Err(refused(format!("was made with another sql_mode: SET sql_mode = '{}'", routine.sql_mode)));
+    }
+    if session.charset != "utf8mb4" || session.collation != routine.collation {
+        return Err(refused(format!("was made in another collation: SET NAMES utf8mb4 COLLATE {}", routine.collation)));
+    }
+    if routine.database_collation == "binary" {
+        return Err(refused("has texts without a character set"));
+    }
+    let mut program = compile(&Routine { text: routine.text.as_bytes(), mode }).map_err(refused)?;
+    check_arguments(&program, call)?;
+    let look = Look { planner, around: SessionFacts { mode, parameters: None, hinted: None, ..*session } };
+    look.all(&mut program)?;
+    let text = |argument: &weir_sql::ast::Expr<'_>| argument.span.text(planner.text).to_vec();
+    Ok(Stepwise {
+        program,
+        database: database.to_owned(),
+        name: String::from_utf8_lossy(call.name.name.name).into_owned(),
+        arguments: call.arguments.iter().map(text).collect(),
+        collation: routine.database_collation.clone(),
+        home: planner.home(),
+        reason: String::new(),
+    })
+}
+
+/// Whether two lists of words have the same ones.
+fn same_words(one: &str, other: &str) -> bool {
+    let words = |list: &str| {
+        let mut words: Vec<String> = list.split(',').map(|word| word.trim().to_ascii_uppercase()).collect();
+        words.retain(|word| !word.is_empty());
+        words.sort_unstable();
+        words.dedup();
+        words
+    };
+    words(one) == words(other)
+}
+
+/// Values come from expressions without anything of a table; what gets values is a user variable.
+fn check_arguments(program: &Program, call: &CallProcedure<'_>) -> Result<(), Refusal> {
+    for (parameter, argument) in program.parameters.iter().zip(call.arguments) {
+        let variable = matches!(argument.bare().kind, ExprKind::UserVariable(_));
+        if matches!(argument.bare().kind, ExprKind::Parameter(_)) {
+            return Err(refused("is called with parameters: send the CALL as text"));
+        }
+        if parameter.gives && !variable {
+            return Err(refused("gives a value to something that is no user variable"));
+        }
+    }
+    Ok(())
+}
+
+/// What a value of a kind looks like.
+fn sample(kind: Kind) -> &'static [u8] {
+    match kind {
+        Kind::Integer => b"1",
+        Kind::Decimal => b"1.5",
+        Kind::Double => b"1e0",
+        Kind::Text => b"'a'",
+        Kind::Date => b"DATE'2000-01-01'",
+        Kind::DateTime => b"TIMESTAMP'2000-01-01 00:00:00'",
+        Kind::Time => b"TIME'00:00:00'",
+    }
+}
+
+struct Look<'a> {
+    planner: &'a Planner<'a>,
+    around: SessionFacts<'a>,
+}
+
+impl Look<'_> {
+    fn all(&self, program: &mut Program) -> Result<(), Refusal> {
+        let kinds: Vec<Kind> = program.variables.iter().map(|variable| variable.kind).collect();
+        for (role, template) in program.texts_mut() {
+            let text = template.render(|variable| sample(kinds[variable]));
+            template.beside = self.one(role, template, &text)?;
+        }
+        if let Security::Definer(account) = &program.security
+            && account.is_empty()
+        {
+            return Err(refused("has no definer"));
+        }
+        Ok(())
+    }
+
+    /// Looks at a text with such values. Returns whether it needs nothing but them.
+    fn one(&self, role: Role, template: &Template, text: &[u8]) -> Result<bool, Refusal> {
+        let text = match role {
+            Role::Expression => [b"SELECT (", text, b")"].concat(),
+            Role::Query | Role::Statement => text.to_vec(),
+        };
+        let cannot = |why: &str| refused(format!("has a statement ({}) that is not run so: {why}", shown(&template.text)));
+        let arena = Bump::new();
+        let parsed = parse(&arena, &text, self.around.mode);
+        let Ok([statement]) = parsed.as_ref().map(|parsed| parsed.statements) else {
+            return Err(cannot("it can't be read with values of the variables"));
+        };
+        let catalog = self.planner.catalog;
+        let context = Context {
+            database: self.around.database,
+            dialect: self.around.mode.dialect,
+            fold_case: catalog.fold_case,
+            columns: &(),
+        };
+        let facts = facts_with(statement, &text, self.around.mode, &context, &programs(catalog, &self.around));
+        let query = matches!(statement.kind, StatementKind::Query(_));
+        if query && is_beside(&facts) {
+            return Ok(role == Role::Expression || role == Role::Statement);
+        }
+        if role == Role::Statement && query && template.selects_variables() {
+            return Err(cannot("it selects a variable beside rows; SELECT … INTO variables, and select these"));
+        }
+        if matches!(statement.kind, StatementKind::Transaction(_)) {
+            return Ok(false);
+        }
+        match plan_within(&text, statement, catalog, self.planner.weights, &self.around, self.planner.effort) {
+            Ok(Plan::Define | Plan::Show | Plan::Lock(_) | Plan::InformationSchema(_) | Plan::Stepwise(_)) => {
+                Err(cannot("it is about definitions"))
+            }
+            Ok(_) => Ok(false),
+            Err(Refusal::NeedsWorkbench(why) | Refusal::NotSupported { message: why, .. }) => Err(cannot(&why)),
+            Err(refusal) => Err(refusal),
+        }
+    }
+}
+
+/// Whether a query needs no rows and nothing of its session.
+fn is_beside(facts: &Facts<'_>) -> bool {
+    facts.names.tables().next().is_none()
+        && facts.class.pins.is_empty()
+        && (facts.class.effects - Effects::READS).is_empty()
+        && !facts.varies.contains(Varies::STORED)
+}
