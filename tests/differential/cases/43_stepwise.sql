@@ -18,7 +18,7 @@ SELECT * FROM log ORDER BY acc;
 ## results, counts and OUT parameters
 CREATE TABLE t (id INT PRIMARY KEY, a INT, s VARCHAR(10)) /*weir: shard by hash(id) */;
 INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c'), (4, NULL, NULL);
-CREATE PROCEDURE p(IN k INT, OUT total INT, INOUT names VARCHAR(30)) BEGIN SELECT SUM(a) INTO total FROM t WHERE id <= k; SELECT * FROM t WHERE id <= k ORDER BY id; SELECT total, k + 1, names AS n, CONCAT(names, 'x'); UPDATE t SET a = a + 1 WHERE id <= k; SET names = CONCAT(names, ROW_COUNT()); END;
+CREATE PROCEDURE p(IN k INT, OUT total INT, INOUT who VARCHAR(30)) BEGIN SELECT SUM(a) INTO total FROM t WHERE id <= k; SELECT * FROM t WHERE id <= k ORDER BY id; SELECT total, k + 1, who AS n, CONCAT(who, 'x'); UPDATE t SET a = a + 1 WHERE id <= k; SET who = CONCAT(who, ROW_COUNT()); END;
 SET @n = 'z';
 -- text
 CALL p(2, @t, @n);

@@ -7,6 +7,8 @@
 mod captured;
 mod variables;
 
+use std::rc::Rc;
+
 use weir_admin::sessions::Interrupt;
 use weir_exec::read::{self, ReadContext};
 use weir_plan::{Read, Stepwise};
@@ -61,15 +63,12 @@ impl Session {
         let profile = &self.state.profile;
         let set = |name: &str| profile.variable(name).is_some_and(|value| !matches!(value, "0" | "0.000000" | "DEFAULT"));
         let limits = ["max_execution_time", "max_statement_time", "sql_select_limit"];
-        let results = profile.variable("character_set_results").unwrap_or("utf8mb4");
         let why = if statement.execution().is_some() || statement.values().is_some() {
             "as a prepared statement: send it as text".to_owned()
         } else if !self.client.capabilities.contains(Capabilities::MULTI_RESULTS) {
             "for a client that takes one result only".to_owned()
         } else if self.state.lex.no_backslash_escapes {
             "with sql_mode NO_BACKSLASH_ESCAPES".to_owned()
-        } else if results != "utf8mb4" {
-            format!("with character_set_results = {results}")
         } else if self.has_table_locks() {
             "under LOCK TABLES".to_owned()
         } else if let Some(name) = limits.iter().find(|name| set(name)) {
@@ -274,9 +273,18 @@ impl Session {
 
     /// Runs a statement as the client's, and takes its reply.
     async fn captured(&mut self, text: &[u8]) -> Result<Reply, Stopped> {
+        const RESULTS: &str = "character_set_results";
+        // Literals are written of characters of utf8mb4.
+        let results = self.state.profile.variable(RESULTS).filter(|charset| *charset != "utf8mb4").map(str::to_owned);
+        if results.is_some() {
+            self.state.profile = Rc::new(self.state.profile.with_variables([(RESULTS, "utf8mb4")]));
+        }
         self.client.begin_capture(MOST_CAPTURED);
         let ran = self.run_text_of_body(text).await;
         let kept = self.client.end_capture();
+        if let Some(results) = results {
+            self.state.profile = Rc::new(self.state.profile.with_variables([(RESULTS, results.as_str())]));
+        }
         match ran {
             Ok(()) => {}
             Err(Stopped::Refused(failure)) if !is_fatal(failure.code) => return Ok(Reply::Failed(failure)),
