@@ -38,6 +38,7 @@ pub fn compile(routine: &Routine<'_>) -> Result<Program, String> {
     let text = span.text(routine.text);
     let pieces = parse_body(&arena, text, routine.mode).map_err(|_| unread())?;
     let mut compiler = Compiler::new(text, routine.mode, pieces);
+    compiler.first_line = lines(&routine.text[..span.range().start]) + 1;
     compiler.header(create, routine.text)?;
     compiler.statement(None)?;
     compiler.step(What::End);
@@ -60,6 +61,9 @@ pub(crate) struct Compiler<'a> {
     pieces: &'a [Piece<'a>],
     at: usize,
     program: Program,
+    /// The line in the procedure's text where the last piece ends, and that where the body begins.
+    line: usize,
+    first_line: usize,
     block: usize,
     /// Variables in scope, the innermost last: their names in lower case.
     pub(crate) scope: Vec<(String, usize)>,
@@ -83,6 +87,8 @@ impl<'a> Compiler<'a> {
             pieces,
             at: 0,
             program,
+            line: 1,
+            first_line: 1,
             block: 0,
             scope,
             cursors: named,
@@ -125,7 +131,7 @@ impl<'a> Compiler<'a> {
     /// Adds a step, behind which it goes on with the next one.
     pub(crate) fn step(&mut self, what: What) -> usize {
         let at = self.program.steps.len();
-        self.program.steps.push(Step { what, block: self.block, behind: at + 1 });
+        self.program.steps.push(Step { what, block: self.block, behind: at + 1, line: self.line });
         at
     }
 
@@ -143,6 +149,16 @@ impl<'a> Compiler<'a> {
     fn take(&mut self) -> Result<Piece<'a>, String> {
         let piece = self.pieces.get(self.at).copied().ok_or("has a body that Weir cannot read")?;
         self.at += 1;
+        let end = match piece {
+            Piece::Statement(span) | Piece::Expression(span) => Some(span.range().end),
+            Piece::Control(Control::Open(name) | Control::Close(name) | Control::Fetch(name)) => {
+                Some(name.span.range().end)
+            }
+            _ => None,
+        };
+        if let Some(end) = end {
+            self.line = self.first_line + lines(&self.text[..end]);
+        }
         Ok(piece)
     }
 
@@ -500,6 +516,10 @@ impl<'a> Compiler<'a> {
     pub(crate) fn kind(&self, variable: usize) -> Kind {
         self.program.variables[variable].kind
     }
+}
+
+fn lines(text: &[u8]) -> usize {
+    text.iter().filter(|byte| **byte == b'\n').count()
 }
 
 fn lower(name: &Ident<'_>) -> String {

@@ -299,6 +299,11 @@ impl<'p> Machine<'p> {
         None
     }
 
+    /// The line of the procedure's text that has raised what it has ended with.
+    pub fn line(&self) -> usize {
+        self.program.steps[self.at].line
+    }
+
     /// Whether something of the procedure handles conditions, so that it has to be told of those that are no errors.
     pub fn heeds_warnings(&self) -> bool {
         !self.program.handlers.is_empty()

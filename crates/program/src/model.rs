@@ -84,6 +84,8 @@ pub(crate) struct Step {
     pub(crate) what: What,
     pub(crate) block: usize,
     pub(crate) behind: usize,
+    /// The line of the procedure's text where it ends.
+    pub(crate) line: usize,
 }
 
 impl Step {

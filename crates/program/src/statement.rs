@@ -138,9 +138,11 @@ impl Compiler<'_> {
         let [statement] = parsed.statements else { return Err(cannot(text)) };
         let what = match &statement.kind {
             StatementKind::Query(query) => return self.query(query, text),
-            StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) | StatementKind::Do(_) => {
-                What::Run(self.template(text)?)
-            }
+            StatementKind::Insert(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_)
+            | StatementKind::Do(_)
+            | StatementKind::Call(_) => What::Run(self.template(text)?),
             StatementKind::Transaction(_) => What::Run(Template::plain(text)),
             StatementKind::Set(set) => return self.set(set.items, text),
             StatementKind::Signal(signal) => self.signal(signal, text)?,

@@ -14,8 +14,8 @@ use weir_sql::resolve::{Context, Roles, Table};
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, parse, splice};
 
-use super::stepwise;
 use super::body::{Body, BodyStatement, mode_of, shown};
+use super::stepwise;
 use super::value::{Charsets, as_parameter};
 use super::{DEEPEST, KnownPrograms, UNKNOWN};
 use crate::constant::Folder;

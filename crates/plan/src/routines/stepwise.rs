@@ -4,17 +4,21 @@
 //! the body is planned with values of the variables' types. The body is read and run in the session's own settings: they have to be those
 //! that servers would run it in.
 
+use std::ops::Range;
+
 use weir_catalog::RoutineKind;
 use weir_program::{Kind, Program, Role, Routine, Security, Template, compile};
-use weir_sql::ast::{CallProcedure, ExprKind, StatementKind};
+use weir_sql::ast::{CallProcedure, Expr, ExprKind, StatementKind};
 use weir_sql::facts::{Facts, Varies, facts_with};
 use weir_sql::resolve::Context;
-use weir_sql::{Bump, Effects, parse};
+use weir_sql::visit::{Flow, Node, walk};
+use weir_sql::{Bump, Effects, parse, splice};
 
-use super::body::{mode_of, shown};
 use super::KnownPrograms;
+use super::body::{mode_of, shown};
 use crate::planner::{Planner, programs};
 use crate::statement::plan_within;
+use crate::write::literal::literal;
 use crate::{Need, Plan, Refusal, SessionFacts, Stepwise};
 
 /// Plans a CALL. `message`: why no shard can run it.
@@ -31,7 +35,9 @@ pub(super) fn plan(
     }
     match stepwise(planner, &known, call) {
         Ok(plan) => Ok(Plan::Stepwise(Box::new(Stepwise { reason: message, ..plan }))),
-        Err(Refusal::NotSupported { message: why, .. }) => Err(need.refused(format!("{message}. Weir can't run its statements one by one: it {why}"))),
+        Err(Refusal::NotSupported { message: why, .. }) => {
+            Err(need.refused(format!("{message}. Weir can't run its statements one by one: it {why}")))
+        }
         Err(refusal) => Err(refusal),
     }
 }
@@ -59,15 +65,14 @@ fn stepwise(planner: &Planner<'_>, known: &KnownPrograms<'_>, call: &CallProcedu
         return Err(refused("has texts without a character set"));
     }
     let mut program = compile(&Routine { text: routine.text.as_bytes(), mode }).map_err(refused)?;
-    check_arguments(&program, call)?;
+    let arguments = arguments(planner, &program, call)?;
     let look = Look { planner, around: SessionFacts { mode, parameters: None, hinted: None, ..*session } };
     look.all(&mut program)?;
-    let text = |argument: &weir_sql::ast::Expr<'_>| argument.span.text(planner.text).to_vec();
     Ok(Stepwise {
         program,
         database: database.to_owned(),
         name: String::from_utf8_lossy(call.name.name.name).into_owned(),
-        arguments: call.arguments.iter().map(text).collect(),
+        arguments,
         collation: routine.database_collation.clone(),
         home: planner.home(),
         reason: String::new(),
@@ -86,18 +91,33 @@ fn same_words(one: &str, other: &str) -> bool {
     words(one) == words(other)
 }
 
-/// Values come from expressions without anything of a table; what gets values is a user variable.
-fn check_arguments(program: &Program, call: &CallProcedure<'_>) -> Result<(), Refusal> {
-    for (parameter, argument) in program.parameters.iter().zip(call.arguments) {
-        let variable = matches!(argument.bare().kind, ExprKind::UserVariable(_));
-        if matches!(argument.bare().kind, ExprKind::Parameter(_)) {
-            return Err(refused("is called with parameters: send the CALL as text"));
+/// The texts of the arguments, in which the values of parameters stand.
+fn arguments(planner: &Planner<'_>, program: &Program, call: &CallProcedure<'_>) -> Result<Vec<Vec<u8>>, Refusal> {
+    let text = |(place, argument): (usize, &Expr<'_>)| {
+        let gives = program.parameters.get(place).is_some_and(|parameter| parameter.gives);
+        let mut values: Vec<(Range<usize>, Vec<u8>)> = Vec::new();
+        let mut unknown = false;
+        walk(Node::Expr(argument), &mut |node: Node<'_>| {
+            if let Node::Expr(Expr { kind: ExprKind::Parameter(place), span, .. }) = node {
+                match planner.session.parameters.and_then(|values| values.get(*place as usize)) {
+                    Some(value) if !gives => values.push((span.range(), literal(value))),
+                    _ => unknown = true,
+                }
+            }
+            Flow::Descend
+        });
+        if unknown {
+            return Err(refused(
+                "gives a value to a parameter of a prepared statement: send the CALL as text, with user variables",
+            ));
         }
-        if parameter.gives && !variable {
-            return Err(refused("gives a value to something that is no user variable"));
-        }
-    }
-    Ok(())
+        let start = argument.span.range().start;
+        let moved = |(range, text): &(Range<usize>, Vec<u8>)| (range.start - start..range.end - start, text.clone());
+        let moved: Vec<(Range<usize>, Vec<u8>)> = values.iter().map(moved).collect();
+        let edits: Vec<(Range<usize>, &[u8])> = moved.iter().map(|(range, text)| (range.clone(), &text[..])).collect();
+        Ok(splice(argument.span.text(planner.text), &edits))
+    };
+    call.arguments.iter().enumerate().map(text).collect()
 }
 
 /// What a value of a kind looks like.
@@ -139,7 +159,8 @@ impl Look<'_> {
             Role::Expression => [b"SELECT (", text, b")"].concat(),
             Role::Query | Role::Statement => text.to_vec(),
         };
-        let cannot = |why: &str| refused(format!("has a statement ({}) that is not run so: {why}", shown(&template.text)));
+        let cannot =
+            |why: &str| refused(format!("has a statement ({}) that is not run so: {why}", shown(&template.text)));
         let arena = Bump::new();
         let parsed = parse(&arena, &text, self.around.mode);
         let Ok([statement]) = parsed.as_ref().map(|parsed| parsed.statements) else {
@@ -163,13 +184,33 @@ impl Look<'_> {
         if matches!(statement.kind, StatementKind::Transaction(_)) {
             return Ok(false);
         }
+        if let StatementKind::Call(called) = statement.kind {
+            self.called(called)?;
+        }
+        let stepwise = matches!(statement.kind, StatementKind::Call(_));
         match plan_within(&text, statement, catalog, self.planner.weights, &self.around, self.planner.effort) {
+            Ok(Plan::Stepwise(_)) if stepwise => Ok(false),
             Ok(Plan::Define | Plan::Show | Plan::Lock(_) | Plan::InformationSchema(_) | Plan::Stepwise(_)) => {
                 Err(cannot("it is about definitions"))
             }
             Ok(_) => Ok(false),
             Err(Refusal::NeedsWorkbench(why) | Refusal::NotSupported { message: why, .. }) => Err(cannot(&why)),
             Err(refusal) => Err(refusal),
+        }
+    }
+}
+
+impl Look<'_> {
+    /// A procedure that the body calls may give values to nothing but user variables.
+    fn called(&self, called: &CallProcedure<'_>) -> Result<(), Refusal> {
+        let known = programs(self.planner.catalog, &self.around);
+        let name = shown(called.name.name.name);
+        let assigns = |(place, argument): (usize, &Expr<'_>)| {
+            !matches!(argument.bare().kind, ExprKind::UserVariable(_)) && known.may_assign(&called.name, place)
+        };
+        match called.arguments.iter().enumerate().any(assigns) {
+            true => Err(refused(format!("calls {name} for a value in one of its own variables: pass a user variable"))),
+            false => Ok(()),
         }
     }
 }

@@ -10,19 +10,21 @@ mod variables;
 use std::rc::Rc;
 
 use weir_admin::sessions::Interrupt;
+use weir_backend::prepared::StatementKey;
 use weir_exec::read::{self, ReadContext};
 use weir_plan::{Read, Stepwise};
 use weir_program::{Action, Answer, Machine, Raised, Rows, Template};
-use weir_sql::{Bump, Class, LexMode, classify};
+use weir_sql::{Bump, Class, Effects, LexMode, classify};
 use weir_wire::error::not_supported;
 use weir_wire::packets::OkPacket;
+use weir_wire::stmt::Execute;
 use weir_wire::{Capabilities, Failure, Fault, StatusFlags};
 
 use super::super::Session;
 use super::super::condition::Condition;
 use super::super::latest::{Diagnostics, Left};
 use super::super::statement::{Form, Statement};
-use super::super::stopped::Stopped;
+use super::super::stopped::{Stopped, malformed};
 use super::sink::ClientSink;
 use super::waiting::running;
 use crate::backends::places;
@@ -50,7 +52,7 @@ impl Session {
         variables.check_rights(self).await?;
         variables.make(self).await?;
         let begins = self.client.begin_results();
-        let ran = self.run_body(call, &mut variables).await;
+        let ran = self.run_body(statement, call, &mut variables).await;
         if begins {
             self.client.end_replies();
         }
@@ -61,10 +63,13 @@ impl Session {
     /// What the statements of a body could not have as in a procedure.
     fn may_run_stepwise(&self, statement: &Statement<'_>) -> Result<(), Failure> {
         let profile = &self.state.profile;
-        let set = |name: &str| profile.variable(name).is_some_and(|value| !matches!(value, "0" | "0.000000" | "DEFAULT"));
+        let set =
+            |name: &str| profile.variable(name).is_some_and(|value| !matches!(value, "0" | "0.000000" | "DEFAULT"));
         let limits = ["max_execution_time", "max_statement_time", "sql_select_limit"];
-        let why = if statement.execution().is_some() || statement.values().is_some() {
-            "as a prepared statement: send it as text".to_owned()
+        let long =
+            statement.execution().is_some_and(|execution| execution.long_data || execution.execute.opens_cursor());
+        let why = if long {
+            "with a cursor, or with values in pieces: send it as text".to_owned()
         } else if !self.client.capabilities.contains(Capabilities::MULTI_RESULTS) {
             "for a client that takes one result only".to_owned()
         } else if self.state.lex.no_backslash_escapes {
@@ -79,7 +84,12 @@ impl Session {
         Err(not_supported(format!("CALL of a procedure that Weir runs statement by statement, {why}")))
     }
 
-    async fn run_body(&mut self, call: &Stepwise, variables: &mut Variables<'_>) -> Result<(), Stopped> {
+    async fn run_body(
+        &mut self,
+        asked: &Statement<'_>,
+        call: &Stepwise,
+        variables: &mut Variables<'_>,
+    ) -> Result<(), Stopped> {
         let mut counts = Counts::default();
         self.take_arguments(call, variables).await?;
         let mut machine = Machine::new(&call.program);
@@ -92,10 +102,12 @@ impl Session {
                 continue;
             };
             if let Action::End(ended) = action {
-                ended.map_err(|raised| failure_of(&raised))?;
+                if let Err(raised) = ended {
+                    return self.body_failed(call, &raised, machine.line());
+                }
                 break;
             }
-            let answer = self.act(action, &machine, variables, &mut counts).await?;
+            let answer = self.act(asked, action, &machine, variables, &mut counts).await?;
             if let Answer::Failed(raised) = &answer {
                 self.state.latest.error = Some((raised.code, raised.state));
                 self.state.latest.diagnostics = Diagnostics::Empty;
@@ -148,9 +160,23 @@ impl Session {
         Ok(())
     }
 
+    /// Tells the client how the body has failed. MariaDB notes where.
+    fn body_failed(&mut self, call: &Stepwise, raised: &Raised, line: usize) -> Result<(), Stopped> {
+        self.refuse(&failure_of(raised));
+        if self.identity.mariadb
+            && let Diagnostics::Learnt(conditions) = &mut self.state.latest.diagnostics
+        {
+            let note = Condition::note(&format!("At line {line} in {}.{}", call.database, call.name));
+            conditions.push(Condition { code: b"4094".to_vec(), ..note });
+            self.state.latest.warnings = 2;
+        }
+        Ok(())
+    }
+
     /// Does what the machine wants.
     async fn act(
         &mut self,
+        asked: &Statement<'_>,
         action: Action<'_>,
         machine: &Machine<'_>,
         variables: &mut Variables<'_>,
@@ -208,10 +234,10 @@ impl Session {
                 let text = variables.rendered(self, query).await?;
                 self.read_rows(&text, into, heeds, counts).await?
             }
-            Action::Run(statement) if statement.beside => self.select_beside(variables, statement).await?,
+            Action::Run(statement) if statement.beside => self.select_beside(asked, variables, statement).await?,
             Action::Run(statement) => {
                 let text = variables.rendered(self, statement).await?;
-                let answer = self.run_one_of_body(&text, heeds, counts).await?;
+                let answer = self.run_one_of_body(asked, &text, heeds, counts).await?;
                 variables.row = u64::try_from(self.state.latest.row_count).unwrap_or(0) + 1;
                 answer
             }
@@ -280,7 +306,7 @@ impl Session {
             self.state.profile = Rc::new(self.state.profile.with_variables([(RESULTS, "utf8mb4")]));
         }
         self.client.begin_capture(MOST_CAPTURED);
-        let ran = self.run_text_of_body(text).await;
+        let ran = self.run_text_of_body(text, None).await;
         let kept = self.client.end_capture();
         if let Some(results) = results {
             self.state.profile = Rc::new(self.state.profile.with_variables([(RESULTS, results.as_str())]));
@@ -296,10 +322,25 @@ impl Session {
         Ok(captured::read(&kept, self.client.capabilities)?)
     }
 
-    async fn run_text_of_body(&mut self, text: &[u8]) -> Result<(), Stopped> {
+    /// `asked`: the CALL, if its client gets the rows.
+    async fn run_text_of_body(&mut self, text: &[u8], asked: Option<&Statement<'_>>) -> Result<(), Stopped> {
         let (arena, class) = (Bump::new(), self.class_of_body(text, self.state.lex));
-        let statement = Statement::new(&arena, text, &class, self.state.lex, Form::Resolved);
-        Box::pin(self.run_statement(&statement)).await
+        let asked =
+            asked.filter(|_| class.effects.contains(Effects::READS) && !class.effects.contains(Effects::WRITES));
+        let prepared = asked.and_then(|asked| Some((asked, asked.execution()?.key.parsing.clone())));
+        let Some((asked, parsing)) = prepared else {
+            let statement = Statement::new(&arena, text, &class, self.state.lex, Form::Resolved);
+            return Box::pin(self.run_statement(&statement)).await;
+        };
+        let key = Rc::new(StatementKey::new(text.into(), parsing));
+        let execute = bare_execution()?;
+        let statement = Statement::new(&arena, text, &class, self.state.lex, asked.form_of(&key, &execute));
+        let ran = Box::pin(self.run_statement(&statement)).await;
+        // Nobody executes a text with these values again.
+        if let Some(lease) = &mut self.current.lease {
+            lease.close_statement(&key);
+        }
+        ran
     }
 
     fn class_of_body(&self, text: &[u8], lex: LexMode) -> Class {
@@ -359,10 +400,16 @@ impl Session {
     }
 
     /// Runs a statement whose rows are the client's.
-    async fn run_one_of_body(&mut self, text: &[u8], heeds: bool, counts: &mut Counts) -> Result<Answer, Stopped> {
+    async fn run_one_of_body(
+        &mut self,
+        asked: &Statement<'_>,
+        text: &[u8],
+        heeds: bool,
+        counts: &mut Counts,
+    ) -> Result<Answer, Stopped> {
         self.client.begin_reply(true);
         let (mark, sent) = (self.client.mark(), self.client.sent());
-        let failure = match self.run_text_of_body(text).await {
+        let failure = match self.run_text_of_body(text, Some(asked)).await {
             Ok(()) => match self.client.take_back_last() {
                 Some(packet) if packet.first() == Some(&0xff) => Some(captured::failure(&packet)?),
                 Some(_) => {
@@ -386,17 +433,32 @@ impl Session {
     }
 
     /// Computes a SELECT of variables, and gives the client its row.
-    async fn select_beside(&mut self, variables: &mut Variables<'_>, statement: &Template) -> Result<Answer, Stopped> {
+    async fn select_beside(
+        &mut self,
+        asked: &Statement<'_>,
+        variables: &mut Variables<'_>,
+        statement: &Template,
+    ) -> Result<Answer, Stopped> {
         let (text, home) = (variables.select(statement), variables.home());
         let bench = variables.bench();
         let all = running(&bench.parts);
         let parts = &mut bench.parts[..];
+        let execute = bare_execution()?;
+        let request = match asked.execution() {
+            Some(execution) => weir_exec::Request::Execute {
+                parsing: &execution.key.parsing,
+                execute: &execute,
+                types: None,
+                session: self.handle.id,
+            },
+            None => weir_exec::Request::Text,
+        };
         let plan = Read::of_one(home, text, Vec::new(), String::new());
         self.client.begin_capture(MOST_CAPTURED);
         let transaction = Some(self.state.own_status());
         let reading = async |session: &ReadContext<'_>, sink: &mut ClientSink<'_>| {
             let session = ReadContext { transaction, ..*session };
-            read::run(parts, &plan, &weir_exec::Request::Text, &session, sink).await
+            read::run(parts, &plan, &request, &session, sink).await
         };
         let ran = self.run_reading(all, false, reading).await;
         let kept = self.client.end_capture().unwrap_or_default();
@@ -442,6 +504,13 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// The execution of a statement without parameters.
+fn bare_execution() -> Result<Execute<'static>, Failure> {
+    // The command, an id, no flags, and one iteration.
+    const PACKET: [u8; 10] = [0x17, 0, 0, 0, 0, 0, 1, 0, 0, 0];
+    Execute::parse(&PACKET, 0, Capabilities::empty()).map_err(malformed)
 }
 
 /// The numbers and kinds of arguments, as servers check them.

@@ -84,7 +84,9 @@ impl<'p> Variables<'p> {
         let collation = &self.plan.collation;
         let mut text = format!("CREATE TEMPORARY TABLE `{TABLE}` (`weir#` INT").into_bytes();
         for variable in &self.plan.program.variables {
-            text.extend([b", ", &quoted_name(variable.column.as_bytes())[..], b" ", variable.data_type.as_bytes()].concat());
+            text.extend(
+                [b", ", &quoted_name(variable.column.as_bytes())[..], b" ", variable.data_type.as_bytes()].concat(),
+            );
             if variable.kind == Kind::Text {
                 text.extend(format!(" CHARACTER SET {} COLLATE {collation}", charset(collation)).into_bytes());
             }
@@ -130,7 +132,8 @@ impl<'p> Variables<'p> {
 
     /// Computes an expression, and gives variables its value.
     pub(super) async fn set(&mut self, session: &mut Session, variables: &[usize], value: &[u8]) -> Asked<()> {
-        let assigned: Vec<Vec<u8>> = variables.iter().map(|variable| [&self.column(*variable)[..], b" = ", value].concat()).collect();
+        let assigned: Vec<Vec<u8>> =
+            variables.iter().map(|variable| [&self.column(*variable)[..], b" = ", value].concat()).collect();
         let text = [format!("UPDATE `{TABLE}` SET ").as_bytes(), &assigned.join(&b", "[..]), b" LIMIT 1"].concat();
         variables.iter().for_each(|variable| self.values[*variable] = None);
         let asked = self.ask(session, &text).await?;
@@ -157,10 +160,16 @@ impl<'p> Variables<'p> {
     }
 
     /// A text that is computed over the columns.
-    pub(super) async fn message(&mut self, session: &mut Session, value: &[u8]) -> Result<Result<String, Raised>, Stopped> {
+    pub(super) async fn message(
+        &mut self,
+        session: &mut Session,
+        value: &[u8],
+    ) -> Result<Result<String, Raised>, Stopped> {
         let text = [b"SELECT CONVERT((", value, format!(") USING utf8mb4) FROM `{TABLE}`").as_bytes()].concat();
         let asked = self.ask(session, &text).await?;
-        Ok(asked.map(|(reply, _)| only_cell(&reply).map(|cell| String::from_utf8_lossy(cell).into_owned()).unwrap_or_default()))
+        Ok(asked.map(|(reply, _)| {
+            only_cell(&reply).map(|cell| String::from_utf8_lossy(cell).into_owned()).unwrap_or_default()
+        }))
     }
 
     /// The query of a statement without tables, over the columns.
@@ -205,7 +214,8 @@ impl<'p> Variables<'p> {
         let mut message = message.to_owned();
         for variable in self.plan.program.variables.iter().filter(|variable| variable.column != variable.name) {
             for quote in ['\'', '`'] {
-                let (from, to) = (format!("{quote}{}{quote}", variable.column), format!("{quote}{}{quote}", variable.name));
+                let (from, to) =
+                    (format!("{quote}{}{quote}", variable.column), format!("{quote}{}{quote}", variable.name));
                 message = message.replace(&from, &to);
             }
         }
