@@ -89,6 +89,8 @@ pub struct Machine<'p> {
     found: Option<Rows>,
     then: Then,
     ended: Option<Result<(), Raised>>,
+    /// A handler has begun since somebody asked.
+    handled: bool,
 }
 
 impl<'p> Machine<'p> {
@@ -104,6 +106,7 @@ impl<'p> Machine<'p> {
             found: None,
             then: Then::Next,
             ended: None,
+            handled: false,
         }
     }
 
@@ -270,6 +273,7 @@ impl<'p> Machine<'p> {
             true => (handler.behind_block, self.entered[handler.block]),
             false => (behind, self.handling.len()),
         };
+        self.handled = true;
         self.handling.push(Handling { raised, behind, keeps });
         self.at = handler.at;
     }
@@ -297,6 +301,11 @@ impl<'p> Machine<'p> {
             block = around;
         }
         None
+    }
+
+    /// Whether a handler has begun since this was last asked: what it is for is no longer among the diagnostics.
+    pub fn has_handled(&mut self) -> bool {
+        std::mem::take(&mut self.handled)
     }
 
     /// The line of the procedure's text that has raised what it has ended with.

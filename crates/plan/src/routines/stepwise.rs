@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use weir_catalog::RoutineKind;
 use weir_program::{Kind, Program, Role, Routine, Security, Template, compile};
-use weir_sql::ast::{CallProcedure, Expr, ExprKind, StatementKind};
+use weir_sql::ast::{CallProcedure, Expr, ExprKind, QueryBody, Statement, StatementKind};
 use weir_sql::facts::{Facts, Varies, facts_with};
 use weir_sql::resolve::Context;
 use weir_sql::visit::{Flow, Node, walk};
@@ -174,11 +174,10 @@ impl Look<'_> {
             columns: &(),
         };
         let facts = facts_with(statement, &text, self.around.mode, &context, &programs(catalog, &self.around));
-        let query = matches!(statement.kind, StatementKind::Query(_));
-        if query && is_beside(&facts) {
+        if has_result(statement) && is_beside(&facts) {
             return Ok(role == Role::Expression || role == Role::Statement);
         }
-        if role == Role::Statement && query && template.selects_variables() {
+        if role == Role::Statement && has_result(statement) && template.selects_variables() {
             return Err(cannot("it selects a variable beside rows; SELECT … INTO variables, and select these"));
         }
         if matches!(statement.kind, StatementKind::Transaction(_)) {
@@ -213,6 +212,13 @@ impl Look<'_> {
             false => Ok(()),
         }
     }
+}
+
+/// Whether the client gets a statement's rows.
+fn has_result(statement: &Statement<'_>) -> bool {
+    let StatementKind::Query(query) = &statement.kind else { return false };
+    let within = matches!(query.body, QueryBody::Select(select) if select.into.is_some());
+    query.into.is_none() && !within
 }
 
 /// Whether a query needs no rows and nothing of its session.

@@ -34,6 +34,9 @@ use variables::{Variables, is_fatal, raised_by};
 /// The most bytes of rows that one query of a body may have for a cursor or for INTO.
 const MOST_CAPTURED: usize = 64 * 1024 * 1024;
 
+/// What MySQL warns of when it reads a statement, which for a body is once, in CREATE PROCEDURE: deprecated syntax.
+const IN_PARSING: [&[u8]; 2] = [b"1287", b"1681"];
+
 /// What a CALL tells when it ends.
 #[derive(Default)]
 struct Counts {
@@ -110,10 +113,11 @@ impl Session {
             let answer = self.act(asked, action, &machine, variables, &mut counts).await?;
             if let Answer::Failed(raised) = &answer {
                 self.state.latest.error = Some((raised.code, raised.state));
-                self.state.latest.diagnostics = Diagnostics::Empty;
-                self.state.latest.warnings = 0;
             }
             machine.answer(answer);
+            if machine.has_handled() {
+                (self.state.latest.diagnostics, self.state.latest.warnings) = (Diagnostics::Empty, 0);
+            }
         }
         self.give_results(call, variables).await?;
         let affected = match self.identity.mariadb {
@@ -376,7 +380,7 @@ impl Session {
                 level: b"Warning".to_vec(),
                 code: b"1329".to_vec(),
                 message: b"No data - zero rows fetched, selected, or processed".to_vec(),
-                sqlstate: Some(*b"02000"),
+                sqlstate: None,
             };
             self.state.latest.warnings += 1;
             self.state.latest.diagnostics = Diagnostics::Learnt(vec![none]);
@@ -387,13 +391,21 @@ impl Session {
 
     /// What the latest statement has warned of, if anybody heeds it.
     async fn conditions_left(&mut self, heeds: bool) -> Result<Vec<Raised>, Stopped> {
-        if !heeds || self.state.latest.warnings == 0 {
+        if self.state.latest.warnings == 0 || !heeds && self.identity.mariadb {
             return Ok(Vec::new());
         }
         if self.state.latest.diagnostics == Diagnostics::OnConnection {
             self.learn_what_was_left(true).await?;
         }
+        if let Diagnostics::Learnt(conditions) = &mut self.state.latest.diagnostics {
+            conditions.retain(|condition| !IN_PARSING.contains(&&condition.code[..]));
+            self.state.latest.warnings = u16::try_from(conditions.len()).unwrap_or(u16::MAX);
+        }
         match &self.state.latest.diagnostics {
+            Diagnostics::Learnt(conditions) if conditions.is_empty() => {
+                self.state.latest.diagnostics = Diagnostics::Empty;
+                Ok(Vec::new())
+            }
             Diagnostics::Learnt(conditions) => Ok(conditions.iter().map(raised_by).collect()),
             _ => Ok(Vec::new()),
         }
