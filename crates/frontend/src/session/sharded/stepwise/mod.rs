@@ -14,7 +14,8 @@ use weir_backend::prepared::StatementKey;
 use weir_exec::read::{self, ReadContext};
 use weir_plan::{Read, Stepwise};
 use weir_program::{Action, Answer, Machine, Raised, Rows, Template};
-use weir_sql::{Bump, Class, Effects, LexMode, classify};
+use weir_sql::ast::StatementKind;
+use weir_sql::{Bump, Class, LexMode, classify};
 use weir_wire::error::not_supported;
 use weir_wire::packets::OkPacket;
 use weir_wire::stmt::Execute;
@@ -329,11 +330,11 @@ impl Session {
     /// `asked`: the CALL, if its client gets the rows.
     async fn run_text_of_body(&mut self, text: &[u8], asked: Option<&Statement<'_>>) -> Result<(), Stopped> {
         let (arena, class) = (Bump::new(), self.class_of_body(text, self.state.lex));
-        let asked =
-            asked.filter(|_| class.effects.contains(Effects::READS) && !class.effects.contains(Effects::WRITES));
+        let statement = Statement::new(&arena, text, &class, self.state.lex, Form::Resolved);
+        let kind = statement.only().map(|only| only.kind);
+        let asked = asked.filter(|_| matches!(kind, Some(StatementKind::Query(_) | StatementKind::Call(_))));
         let prepared = asked.and_then(|asked| Some((asked, asked.execution()?.key.parsing.clone())));
         let Some((asked, parsing)) = prepared else {
-            let statement = Statement::new(&arena, text, &class, self.state.lex, Form::Resolved);
             return Box::pin(self.run_statement(&statement)).await;
         };
         let key = Rc::new(StatementKey::new(text.into(), parsing));
