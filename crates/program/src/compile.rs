@@ -10,6 +10,7 @@ use weir_sql::ast::{
 use weir_sql::{Bump, LexMode, parse, parse_body};
 
 use crate::condition::Class;
+use crate::flow::Label;
 use crate::model::{Block, Handler, Kind, Parameter, Program, Security, Step, Variable, What};
 use crate::template::Template;
 
@@ -46,21 +47,12 @@ pub fn compile(routine: &Routine<'_>) -> Result<Program, String> {
     Ok(compiler.program)
 }
 
-/// A label that LEAVE and ITERATE may name.
-struct Label {
-    name: String,
-    /// Where a loop begins.
-    again: Option<usize>,
-    /// Jumps that go behind it.
-    leaves: Vec<usize>,
-}
-
 pub(crate) struct Compiler<'a> {
-    text: &'a [u8],
+    pub(crate) text: &'a [u8],
     pub(crate) mode: LexMode,
     pieces: &'a [Piece<'a>],
-    at: usize,
-    program: Program,
+    pub(crate) at: usize,
+    pub(crate) program: Program,
     /// The line in the procedure's text where the last piece ends, and that where the body begins.
     line: usize,
     first_line: usize,
@@ -69,9 +61,9 @@ pub(crate) struct Compiler<'a> {
     pub(crate) scope: Vec<(String, usize)>,
     cursors: Vec<(String, usize)>,
     conditions: Vec<(String, Class)>,
-    labels: Vec<Label>,
+    pub(crate) labels: Vec<Label>,
     /// Labels from here on can be named: a handler's statement sees none around it.
-    seen_labels: usize,
+    pub(crate) seen_labels: usize,
 }
 
 impl<'a> Compiler<'a> {
@@ -135,18 +127,18 @@ impl<'a> Compiler<'a> {
         at
     }
 
-    fn here(&self) -> usize {
+    pub(crate) fn here(&self) -> usize {
         self.program.steps.len()
     }
 
-    fn lands(&mut self, jump: usize, at: usize) {
+    pub(crate) fn lands(&mut self, jump: usize, at: usize) {
         match &mut self.program.steps[jump].what {
             What::Jump(to) | What::Test(_, to) => *to = at,
             _ => {}
         }
     }
 
-    fn take(&mut self) -> Result<Piece<'a>, String> {
+    pub(crate) fn take(&mut self) -> Result<Piece<'a>, String> {
         let piece = self.pieces.get(self.at).copied().ok_or("has a body that Weir cannot read")?;
         self.at += 1;
         let end = match piece {
@@ -162,20 +154,20 @@ impl<'a> Compiler<'a> {
         Ok(piece)
     }
 
-    fn peek(&self) -> Option<Control<'a>> {
+    pub(crate) fn peek(&self) -> Option<Control<'a>> {
         match self.pieces.get(self.at) {
             Some(Piece::Control(control)) => Some(*control),
             _ => None,
         }
     }
 
-    fn eat(&mut self, control: Control<'_>) -> bool {
+    pub(crate) fn eat(&mut self, control: Control<'_>) -> bool {
         let found = self.peek().is_some_and(|next| next == control);
         self.at += usize::from(found);
         found
     }
 
-    fn expression(&mut self) -> Result<Template, String> {
+    pub(crate) fn expression(&mut self) -> Result<Template, String> {
         match self.take()? {
             Piece::Expression(span) => self.value(span.text(self.text)),
             _ => Err("has a body that Weir cannot read".to_owned()),
@@ -204,7 +196,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Statements up to one of these.
-    fn statements(&mut self, ends: impl Fn(Control<'_>) -> bool) -> Result<(), String> {
+    pub(crate) fn statements(&mut self, ends: impl Fn(Control<'_>) -> bool) -> Result<(), String> {
         while !self.peek().is_some_and(&ends) {
             self.statement(None)?;
         }
@@ -345,145 +337,6 @@ impl<'a> Compiler<'a> {
         self.conditions.iter().rev().find(|(known, _)| *known == name).map(|(_, class)| class.clone())
     }
 
-    /// `IF … THEN … ELSEIF … ELSE … END IF`, behind its IF.
-    fn conditional(&mut self) -> Result<(), String> {
-        let (mut ends, mut tests) = (Vec::new(), Vec::new());
-        loop {
-            let test = self.test()?;
-            tests.push(test);
-            self.statements(|next| matches!(next, Control::If { again: true } | Control::Else | Control::IfEnd))?;
-            ends.push(self.step(What::Jump(0)));
-            let here = self.here();
-            self.lands(test, here);
-            if !self.eat(Control::If { again: true }) {
-                break;
-            }
-        }
-        if self.eat(Control::Else) {
-            self.statements(|next| next == Control::IfEnd)?;
-        }
-        self.at += 1;
-        self.ends_at(&ends, &tests);
-        Ok(())
-    }
-
-    /// A condition, and what stands behind it.
-    fn test(&mut self) -> Result<usize, String> {
-        let condition = self.expression()?;
-        self.at += 1;
-        Ok(self.step(What::Test(condition, 0)))
-    }
-
-    /// These jumps go to what follows, and so do CONTINUE handlers of what these tests raise.
-    fn ends_at(&mut self, jumps: &[usize], tests: &[usize]) {
-        let here = self.here();
-        jumps.iter().for_each(|jump| self.lands(*jump, here));
-        tests.iter().for_each(|test| self.program.steps[*test].behind = here);
-    }
-
-    /// `CASE … END CASE`, behind its CASE.
-    fn case(&mut self, has_value: bool) -> Result<(), String> {
-        let value = match has_value {
-            true => match self.take()? {
-                Piece::Expression(span) => Some(span.text(self.text)),
-                _ => return Err("has a body that Weir cannot read".to_owned()),
-            },
-            false => None,
-        };
-        if let Some(value) = value
-            && !self.is_steady(value)
-        {
-            return Err("has a CASE of an expression: assign it to a variable, and use that".to_owned());
-        }
-        let (mut ends, mut tests) = (Vec::new(), Vec::new());
-        while self.eat(Control::When) {
-            let Piece::Expression(span) = self.take()? else {
-                return Err("has a body that Weir cannot read".to_owned());
-            };
-            let when = span.text(self.text);
-            let condition = match value {
-                Some(value) => [b"(", value, b") = (", when, b")"].concat(),
-                None => when.to_vec(),
-            };
-            let condition = self.value(&condition)?;
-            self.at += 1;
-            let test = self.step(What::Test(condition, 0));
-            tests.push(test);
-            self.statements(|next| matches!(next, Control::When | Control::Else | Control::CaseEnd))?;
-            ends.push(self.step(What::Jump(0)));
-            let here = self.here();
-            self.lands(test, here);
-        }
-        match self.eat(Control::Else) {
-            true => self.statements(|next| next == Control::CaseEnd)?,
-            false => {
-                self.step(What::NoCase);
-            }
-        }
-        self.at += 1;
-        self.ends_at(&ends, &tests);
-        Ok(())
-    }
-
-    fn looping(&mut self, control: Control<'_>, label: Option<Ident<'a>>) -> Result<(), String> {
-        let again = self.here();
-        self.begin_label(label, Some(again));
-        let mut tests = Vec::new();
-        if control == Control::While {
-            tests.push(self.test()?);
-        }
-        self.statements(|next| matches!(next, Control::LoopEnd | Control::Until))?;
-        if self.eat(Control::Until) {
-            let condition = self.expression()?;
-            tests.push(self.step(What::Test(condition, again)));
-        } else {
-            self.step(What::Jump(again));
-        }
-        self.at += 1;
-        let here = self.here();
-        for test in tests {
-            if control == Control::While {
-                self.lands(test, here);
-            }
-            self.program.steps[test].behind = here;
-        }
-        self.end_label(label.is_some(), here);
-        Ok(())
-    }
-
-    fn begin_label(&mut self, label: Option<Ident<'a>>, again: Option<usize>) {
-        if let Some(name) = label {
-            self.labels.push(Label { name: lower(&name), again, leaves: Vec::new() });
-        }
-    }
-
-    fn end_label(&mut self, labelled: bool, behind: usize) {
-        if labelled && let Some(label) = self.labels.pop() {
-            label.leaves.iter().for_each(|jump| self.lands(*jump, behind));
-        }
-    }
-
-    fn label(&mut self, name: &Ident<'_>) -> Result<usize, String> {
-        let wanted = lower(name);
-        let seen = &self.labels[self.seen_labels..];
-        let found = seen.iter().rposition(|label| label.name == wanted).map(|at| at + self.seen_labels);
-        found.ok_or_else(|| format!("has no label {wanted}"))
-    }
-
-    fn leave(&mut self, name: Ident<'a>) -> Result<(), String> {
-        let label = self.label(&name)?;
-        let jump = self.step(What::Jump(0));
-        self.labels[label].leaves.push(jump);
-        Ok(())
-    }
-
-    fn iterate(&mut self, name: Ident<'a>) -> Result<(), String> {
-        let label = self.label(&name)?;
-        let again = self.labels[label].again.ok_or("has an ITERATE of a block")?;
-        self.step(What::Jump(again));
-        Ok(())
-    }
-
     fn of_cursor(&mut self, name: Ident<'a>, what: fn(usize) -> What) -> Result<(), String> {
         let cursor = self.find_cursor(&name)?;
         self.step(what(cursor));
@@ -522,7 +375,7 @@ fn lines(text: &[u8]) -> usize {
     text.iter().filter(|byte| **byte == b'\n').count()
 }
 
-fn lower(name: &Ident<'_>) -> String {
+pub(crate) fn lower(name: &Ident<'_>) -> String {
     String::from_utf8_lossy(name.name).to_lowercase()
 }
 

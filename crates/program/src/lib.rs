@@ -8,10 +8,13 @@
 
 mod compile;
 mod condition;
+mod flow;
 mod machine;
 mod model;
 mod statement;
 mod template;
+#[cfg(test)]
+mod tests;
 
 pub use compile::{Routine, compile};
 pub use condition::{Level, Raised};

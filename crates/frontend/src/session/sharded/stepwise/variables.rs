@@ -12,6 +12,7 @@ use weir_wire::{Failure, StatusFlags};
 
 use super::super::super::Session;
 use super::super::super::condition::Condition;
+use super::super::super::relay::ends_statement;
 use super::super::super::stopped::Stopped;
 use super::super::super::transaction::StatementLeases;
 use super::super::waiting::{attend, failure_told, running};
@@ -108,8 +109,11 @@ impl<'p> Variables<'p> {
         Ok(())
     }
 
-    /// Drops the table: the connection may be used again.
+    /// Drops the table: the connection may be used again. After a KILL, which may yet arrive there, it is closed.
     pub(super) async fn drop(mut self, session: &mut Session) {
+        if ends_statement(&session.handle) {
+            return;
+        }
         let drop = format!("DROP TEMPORARY TABLE `{TABLE}`");
         let dropped = self.query(session, drop.as_bytes()).await;
         let clean = matches!(dropped, Ok(Ok(reply)) if !reply.status.intersects(StatusFlags::IN_TRANS));
