@@ -223,8 +223,11 @@ fn run_schedules(
         let schedule = Schedule::draw(seed, flavor, protocol, kind);
         done += schedule.steps.len();
         if let Some(found) = schedule.run(site, &sides)? {
+            // What a shorter schedule shows may be another fault, or the same one elsewhere.
+            let first = format!("at step {}: {}", found.0, found.1);
             let (smallest, difference) = schedule.shrink(site, &sides, found)?;
-            return Err(format!("WEIR_SEED={seed}\n{difference}schedule:\n{}", smallest.print()).into());
+            let smallest = smallest.print();
+            return Err(format!("WEIR_SEED={seed}\n{first}cut down:\n{difference}schedule:\n{smallest}").into());
         }
         seed += 1;
     }

@@ -29,6 +29,7 @@ mod machine;
 mod misuse;
 mod moves;
 mod observe;
+mod own_questions;
 mod pace;
 mod packaging;
 mod packets;
@@ -126,6 +127,7 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
         clients::collect(&mut tests);
         misuse::collect(&mut tests);
         observe::collect(&mut tests);
+        own_questions::collect(&mut tests);
         streams::collect(&mut tests);
         faults::collect(&mut tests);
         groups::collect(&mut tests);

@@ -6,10 +6,7 @@
 
 use crate::client::{Fields, Packets};
 use crate::login::caps;
-use crate::reply::{SESSION_STATE_CHANGED, Summary};
-
-/// It depends on the server's clock.
-const QUERY_WAS_SLOW: u16 = 0x0800;
+use crate::reply::{NOT_OF_THE_ANSWER, SESSION_STATE_CHANGED, Summary};
 
 /// Packets longer than this are data: they are compared decoded.
 const LONGEST: usize = 100_000;
@@ -27,7 +24,7 @@ pub(crate) fn keep_ok(packets: &mut Packets, capabilities: u32, decoded: &Summar
         let mut kept = packet[..before].to_vec();
         // Records that are compared nowhere raise the flag too.
         let untold = if decoded.track.is_empty() { SESSION_STATE_CHANGED } else { 0 };
-        kept.extend_from_slice(&(status as u16 & !(untold | QUERY_WAS_SLOW)).to_le_bytes());
+        kept.extend_from_slice(&(status as u16 & !(untold | NOT_OF_THE_ANSWER)).to_le_bytes());
         kept.extend_from_slice(warnings);
         let told = status as u16 & SESSION_STATE_CHANGED != 0;
         // An empty text is written before records only.
@@ -47,7 +44,7 @@ pub(crate) fn keep_eof(packets: &mut Packets) {
     packets.keep_as(|packet| {
         let mut kept = packet.to_vec();
         if let Some([low, high]) = kept.get_mut(3..5) {
-            let status = u16::from_le_bytes([*low, *high]) & !(SESSION_STATE_CHANGED | QUERY_WAS_SLOW);
+            let status = u16::from_le_bytes([*low, *high]) & !(SESSION_STATE_CHANGED | NOT_OF_THE_ANSWER);
             [*low, *high] = status.to_le_bytes();
         }
         kept

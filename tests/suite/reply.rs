@@ -15,7 +15,7 @@ pub(crate) const CURSOR_EXISTS: u16 = 0x0040;
 /// The row holds OUT parameters.
 const OUT_PARAMETERS: u16 = 0x1000;
 /// "Metadata changed" depends on when the server re-prepared, "query was slow" on its clock.
-const NOT_OF_THE_ANSWER: u16 = 0x0400 | 0x0800;
+pub(crate) const NOT_OF_THE_ANSWER: u16 = 0x0400 | 0x0800;
 
 /// Session state has changed; in an OK packet, records follow.
 pub(crate) const SESSION_STATE_CHANGED: u16 = 0x4000;

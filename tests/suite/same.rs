@@ -54,6 +54,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     tests.add("same::found_rows_and_other_habits_of_drivers", habits);
     tests.add("same::collations_that_drivers_ask_for", collations);
     tests.add("same::what_holds_for_one_statement_only", for_one_statement);
+    tests.add("same::a_database_that_the_server_does_not_tell_of", untold_database);
 }
 
 fn compare_file(lab: &Lab, flavor: Flavor, short: &str, steps: &'static str, binary: bool) -> Result<(), Failed> {
@@ -96,6 +97,29 @@ fn bodies(lab: &Lab, flavor: Flavor, binary: bool) -> Result<(), Failed> {
             compare_steps(site, &sides, &login, steps, binary).map_err(|failed| {
                 format!("capabilities {capabilities:#x}\n{}", failed.message().unwrap_or_default())
             })?;
+        }
+        Ok(())
+    })
+}
+
+/// A session that has the server not tell of its database leaves no other session in it.
+fn untold_database(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let site = lab.site(flavor)?;
+    // One connection, which the next session gets.
+    lab.with_endpoint(site, &[("pool.max_connections", "1")], |endpoint| {
+        let sides = compare::sides(site, endpoint, &format!("{}untold", compare::letter(flavor)));
+        for change in
+            ["!init {db}2", "USE {db}2", "SELECT 1; USE {db}2; SELECT DATABASE()", "SELECT 1; USE {db}2; USE nowhere"]
+        {
+            let steps = format!("SELECT 1\nSET session_track_schema = OFF\n{change}\nSHOW WARNINGS\nSELECT DATABASE()");
+            let login = Login::new(APP.0, APP.1);
+            compare_steps(site, &sides, &login, &steps, false)?;
+            let steps = "SELECT DATABASE()\nSELECT * FROM shared";
+            let mut next = Pair::new(&sides, &login, false);
+            steps
+                .lines()
+                .try_for_each(|step| next.run(step))
+                .map_err(|difference| format!("{change}\n{difference}"))?;
         }
         Ok(())
     })

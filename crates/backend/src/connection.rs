@@ -322,7 +322,7 @@ impl Connection {
         let identity = self.server.facts().identity.clone();
         // MariaDB tells its last GTID among the variables.
         let gtids = self.server.settings.track_gtids && identity.as_ref().is_some_and(|identity| !identity.mariadb);
-        let (names, state_change, own_gtid) = match tracking {
+        let (names, flag, own_gtid) = match tracking {
             Tracking::All | Tracking::AllButGtid => {
                 let listed = identity.filter(|_| !self.server.takes_little());
                 let names = listed.map(|identity| match &identity.tracked_but_gtid {
@@ -336,10 +336,9 @@ impl Connection {
                 (clients.unwrap_or_else(|| "DEFAULT".to_owned()), "DEFAULT", "DEFAULT")
             }
         };
-        let gtids = if gtids { format!(",@@SESSION.session_track_gtids={own_gtid}") } else { String::new() };
-        format!(
-            "@@SESSION.session_track_system_variables={names},@@SESSION.session_track_state_change={state_change}{gtids}"
-        )
+        let items = [("system_variables", &*names), ("state_change", flag), ("schema", flag), ("gtids", own_gtid)];
+        let items = items[..if gtids { 4 } else { 3 }].iter();
+        items.map(|(what, value)| format!("@@SESSION.session_track_{what}={value}")).collect::<Vec<_>>().join(",")
     }
 
     /// Queues the question whether a position is reached ([`crate::Position::wait_query`]), to be confirmed with the rest of

@@ -258,6 +258,11 @@ fn is_collation(value: &str) -> bool {
     value.contains('_')
 }
 
+/// Whether texts of a character set are no ASCII where their characters are.
+pub fn is_wide(charset: &str) -> bool {
+    matches!(charset, "ucs2" | "utf16" | "utf16le" | "utf32")
+}
+
 /// The character set's name in a character set variable's value, which may be a collation.
 pub fn charset_of(value: &str) -> &str {
     value.split('_').next().unwrap_or(value)

@@ -14,6 +14,7 @@ use weir_wire::{Command, Failure, Malformed, StatusFlags};
 use super::Connection;
 use crate::connect::server_failure;
 use crate::prepared::Prepared;
+use crate::profile::{charset_of, is_wide};
 
 /// The most bytes of a reply that Weir reads for its own use.
 const MAX_OWN_REPLY: usize = 32 * 1024 * 1024;
@@ -81,6 +82,20 @@ impl Connection {
         self.queue(&payload, true);
         self.flush().await?;
         self.own_reply().await
+    }
+
+    /// The same for what Weir reads itself: texts come as UTF-8 where the session has its results in UTF-16 and the like, which are
+    /// no ASCII. (Others are ASCII where they are asked for here.)
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub async fn ask<Text: AsRef<[u8]> + ?Sized>(&mut self, sql: &Text) -> Result<OwnReply, Failure> {
+        let mut reply = self.query(sql).await?;
+        let charset = self.profile.variable("character_set_results").map(charset_of).filter(|charset| is_wide(charset));
+        if let Some(charset) = charset {
+            reply.rows.iter_mut().flatten().flatten().for_each(|cell| narrow(cell, charset));
+        }
+        Ok(reply)
     }
 
     /// Runs several queries that are sent in one write: each runs, whatever came of those before it. Returns the first error, or the
@@ -310,11 +325,49 @@ fn first_error(mut input: &[u8]) -> Option<Failure> {
     None
 }
 
+/// Turns a text of a wide character set into UTF-8.
+fn narrow(cell: &mut Vec<u8>, charset: &str) {
+    // MySQL writes numbers in ASCII all the same.
+    if cell.iter().all(|byte| byte.is_ascii_digit()) {
+        return;
+    }
+    let unit = |pair: &[u8]| match (pair, charset) {
+        (&[low, high], "utf16le") => u16::from_le_bytes([low, high]),
+        (&[high, low], _) => u16::from_be_bytes([high, low]),
+        _ => 0,
+    };
+    let text: String = match charset {
+        "utf32" => cell
+            .chunks_exact(4)
+            .map(|four| u32::from_be_bytes(four.try_into().expect("chunks of four bytes")))
+            .map(|point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect(),
+        _ => char::decode_utf16(cell.chunks_exact(2).map(unit))
+            .map(|decoded| decoded.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect(),
+    };
+    *cell = text.into_bytes();
+}
+
 #[cfg(test)]
 mod tests {
     use weir_wire::frame::put_packet;
 
     use super::*;
+
+    #[test]
+    fn wide_texts_are_read_as_utf_8() {
+        let narrowed = |cell: &[u8], charset| {
+            let mut cell = cell.to_vec();
+            narrow(&mut cell, charset);
+            String::from_utf8(cell)
+        };
+        assert_eq!(narrowed(b"\x00N\x00o", "ucs2").as_deref(), Ok("No"));
+        assert_eq!(narrowed(b"N\x00o\x00", "utf16le").as_deref(), Ok("No"));
+        assert_eq!(narrowed(b"\xd8\x3d\xde\x00", "utf16").as_deref(), Ok("\u{1f600}"));
+        assert_eq!(narrowed(b"\x00\x00\x00N\x00\x01\xf6\x00", "utf32").as_deref(), Ok("N\u{1f600}"));
+        assert_eq!(narrowed(b"1062", "utf32").as_deref(), Ok("1062"));
+    }
 
     #[test]
     fn the_first_error_among_what_has_come_is_found() {

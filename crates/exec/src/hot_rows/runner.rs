@@ -234,7 +234,7 @@ impl Runner {
 /// The next session must not see what the last member has left.
 async fn give_back(mut lease: Lease, soiled: bool) {
     if soiled {
-        match lease.query("SELECT LAST_INSERT_ID() FROM (SELECT 1) AS cleared").await {
+        match lease.ask("SELECT LAST_INSERT_ID() FROM (SELECT 1) AS cleared LIMIT 1").await {
             Ok(_) => lease.insert_id = None,
             Err(_) => lease.close(),
         }

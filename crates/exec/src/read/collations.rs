@@ -144,10 +144,10 @@ async fn learn(connection: &mut Connection) -> Result<Weights, Failure> {
 async fn names(connection: &mut Connection) -> Result<Vec<(String, String)>, Failure> {
     let table = "FROM information_schema.COLLATION_CHARACTER_SET_APPLICABILITY WHERE CHARACTER_SET_NAME IS NOT NULL";
     // MariaDB's newer collations have a name for each of their character sets.
-    let full = connection.query(&format!("SELECT FULL_COLLATION_NAME,CHARACTER_SET_NAME {table}")).await;
+    let full = connection.ask(&format!("SELECT FULL_COLLATION_NAME,CHARACTER_SET_NAME {table}")).await;
     let reply = match full {
         Err(failure) if failure.code == codes::ER_BAD_FIELD_ERROR => {
-            connection.query(&format!("SELECT COLLATION_NAME,CHARACTER_SET_NAME {table}")).await?
+            connection.ask(&format!("SELECT COLLATION_NAME,CHARACTER_SET_NAME {table}")).await?
         }
         other => other?,
     };

@@ -3,7 +3,7 @@
 //! What must always hold: a value that a shard has can be stored here, whatever the session's settings are.
 
 use weir_backend::Profile;
-use weir_backend::profile::charset_of;
+use weir_backend::profile::{charset_of, is_wide};
 use weir_plan::write::literal::put_name;
 use weir_plan::{Fragment, Narrowing, Passed, Workbench};
 
@@ -43,7 +43,7 @@ pub(super) fn can_drop_under(own: &Profile, plan: &Workbench) -> bool {
 /// The character set of results, if a text row's numbers come in it as something else than ASCII.
 pub(super) fn wide_results(own: &Profile) -> Option<&str> {
     let charset = own.variable("character_set_results").map(charset_of)?;
-    matches!(charset, "ucs2" | "utf16" | "utf16le" | "utf32").then_some(charset)
+    is_wide(charset).then_some(charset)
 }
 
 /// The statement that makes a fragment's table. InnoDB holds every type, and its rows are not bounded by memory.

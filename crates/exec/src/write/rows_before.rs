@@ -157,14 +157,14 @@ async fn strictly(parts: &mut [ShardLease], found: Found, ignore: bool) -> Resul
     }
     let text = |cell: &Option<Vec<u8>>| String::from_utf8_lossy(cell.as_deref().unwrap_or_default()).into_owned();
     for part in parts.iter_mut() {
-        let warned = part.lease.query("SHOW WARNINGS").await?;
+        let warned = part.lease.ask("SHOW WARNINGS").await?;
         let wrong = warned.rows.iter().find_map(|row| {
             let [level, code, message] = &row[..] else { return None };
             let code: u16 = text(code).parse().ok()?;
             (text(level) == "Warning" && STRICT.contains(&code)).then(|| (code, text(message)))
         });
         let Some((code, message)) = wrong else { continue };
-        let modes = part.lease.query("SELECT @@sql_mode").await?;
+        let modes = part.lease.ask("SELECT @@sql_mode LIMIT 1").await?;
         if modes.rows.iter().flatten().any(|modes| text(modes).contains("STRICT_")) {
             return Err(Failure::server(code, message));
         }

@@ -19,7 +19,10 @@ impl Session {
     /// COM_INIT_DB.
     pub(super) async fn init_db(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
         let class = Class { effects: Effects::CHANGES_DATABASE, ..Class::default() };
-        self.run_command(&class, payload, ReplyKind::Results, None).await.map(drop)
+        if let Some(outcome) = self.run_command(&class, payload, ReplyKind::Results, None).await? {
+            self.learn_database(&class, &outcome).await.map_err(SessionEnd::Told)?;
+        }
+        Ok(())
     }
 
     /// COM_FIELD_LIST.

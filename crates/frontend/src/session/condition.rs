@@ -22,7 +22,7 @@ impl Condition {
     /// # Errors
     /// The connection's loss.
     pub(crate) async fn all_on(connection: &mut Connection) -> Result<Vec<Condition>, Failure> {
-        let rows = connection.query("SHOW WARNINGS").await?.rows;
+        let rows = connection.ask("SHOW WARNINGS").await?.rows;
         Ok(rows.into_iter().filter_map(Condition::of_row).collect())
     }
 

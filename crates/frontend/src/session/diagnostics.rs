@@ -3,7 +3,7 @@
 //! A single condition is raised again by SIGNAL on whichever connection runs what asks for it, so that the server itself
 //! answers, in either protocol. Several conditions, or one that SIGNAL can't say, are listed by Weir; what else asks for them is refused.
 
-use weir_backend::profile::charset_of;
+use weir_backend::profile::{charset_of, is_wide};
 use weir_sql::{Diagnostics as Asked, Effects, TextKind};
 use weir_wire::Failure;
 use weir_wire::error::codes;
@@ -26,7 +26,7 @@ impl Session {
         }
         let exactly = !matches!(class.kind, TextKind::ShowWarnings(_));
         if let [condition] = &conditions[..]
-            && let Some(signal) = condition.signal(exactly)
+            && let Some(signal) = self.signal(condition, exactly)
         {
             self.have_connection().await?;
             self.queue_wait();
@@ -37,6 +37,12 @@ impl Session {
         match (&class.kind, by) {
             // Servers open no cursor for SHOW.
             (TextKind::ShowWarnings(Asked::CountWarnings | Asked::CountErrors), AskedBy::Cursor) => {
+                self.refuse_learnt()
+            }
+            // Their texts, and the columns' names, are known in UTF-8 only.
+            (TextKind::ShowWarnings(Asked::Warnings { .. } | Asked::Errors { .. }), _)
+                if self.has_wide("character_set_results") =>
+            {
                 self.refuse_learnt()
             }
             (TextKind::ShowWarnings(asked), by) => self.list_learnt(*asked, statement.text, by),
@@ -51,10 +57,21 @@ impl Session {
         let Diagnostics::Learnt(conditions) = &self.state.latest.diagnostics else { return Ok(()) };
         let [condition] = &conditions[..] else { return Ok(()) };
         let worth_it = condition.sqlstate.is_some() || self.identity.mariadb;
-        match condition.signal(false) {
+        match self.signal(condition, false) {
             Some(signal) if worth_it => self.raise(&signal).await,
             _ => Ok(()),
         }
+    }
+
+    /// The statement that raises a condition again, if there is one. Servers take its SQLSTATE for no text of ASCII where
+    /// literals are none.
+    fn signal(&self, condition: &Condition, exactly: bool) -> Option<String> {
+        condition.signal(exactly).filter(|_| !self.has_wide("collation_connection"))
+    }
+
+    /// Whether a variable names a character set whose texts are no ASCII.
+    fn has_wide(&self, variable: &str) -> bool {
+        self.state.profile.variable(variable).map(charset_of).is_some_and(is_wide)
     }
 
     /// Confirms the state that is queued, and raises a condition on top of it.

@@ -82,7 +82,7 @@ impl Session {
         let Some(lease) = &mut self.current.lease else { return };
         let items: Vec<String> = names.iter().map(|name| format!("@@SESSION.{name}")).collect();
         lease.has_found_rows = false;
-        let Ok(reply) = lease.query(&format!("SELECT {}", items.join(","))).await else { return };
+        let Ok(reply) = lease.ask(&format!("SELECT {} LIMIT 1", items.join(","))).await else { return };
         let cells: Option<Vec<String>> =
             reply.rows.into_iter().flatten().map(|cell| String::from_utf8(cell?).ok()).collect();
         let Some(values) = cells.filter(|values| values.len() == names.len()) else { return };
@@ -110,6 +110,25 @@ impl Session {
         if again.is_err() || lease.confirm_state().await.is_err() {
             lease.retired = true;
         }
+    }
+
+    /// While the client's own choice of session tracking is in force, the server may not report another database: it is asked.
+    /// Else statements would be planned for the database before, and the connection lent to others with this one.
+    ///
+    /// # Errors
+    /// The loss of the connection.
+    pub(super) async fn learn_database(&mut self, class: &Class, outcome: &ReplyOutcome) -> Result<(), Failure> {
+        let unreported = class.effects.contains(Effects::CHANGES_DATABASE) && outcome.schema.is_none();
+        if !unreported || !self.state.pins.contains(Pins::SESSION_TRACKING) || self.current.lease.is_none() {
+            return Ok(());
+        }
+        self.learn_what_was_left(true).await?;
+        let Some(lease) = &mut self.current.lease else { return Ok(()) };
+        let reply = lease.ask("SELECT DATABASE() LIMIT 1").await?;
+        let name = reply.rows.into_iter().flatten().next().flatten().unwrap_or_default();
+        let schema = ReplyOutcome { schema: Some(name), ..ReplyOutcome::default() };
+        self.note_profile(&Class::default(), &schema);
+        Ok(())
     }
 
     /// The server tells what it had no room for: it does with the next change that it has room to tell of, which this SET is.

@@ -183,7 +183,7 @@ impl Session {
             self.state.latest.diagnostics = if some { Diagnostics::Learnt(conditions) } else { Diagnostics::Empty };
         }
         if self.state.latest.found_rows == Left::OnConnection {
-            let found_rows = only_number(connection.query("SELECT FOUND_ROWS()").await?);
+            let found_rows = only_number(connection.ask("SELECT FOUND_ROWS() LIMIT 1").await?);
             self.state.latest.found_rows = Left::Known(found_rows.unwrap_or(0));
         }
         if !insert_id {
@@ -192,10 +192,10 @@ impl Session {
         // From a table if there are diagnostics, because that clears them on both kinds of server: the next session must not
         // see them.
         let ask = match had_diagnostics {
-            true => "SELECT LAST_INSERT_ID() FROM (SELECT 1) AS cleared",
-            false => "SELECT LAST_INSERT_ID()",
+            true => "SELECT LAST_INSERT_ID() FROM (SELECT 1) AS cleared LIMIT 1",
+            false => "SELECT LAST_INSERT_ID() LIMIT 1",
         };
-        let insert_id = only_number(connection.query(ask).await?);
+        let insert_id = only_number(connection.ask(ask).await?);
         self.endpoint.backend_metrics.insert_ids_asked.inc();
         self.state.latest.learn_insert_id(insert_id.unwrap_or(0));
         connection.insert_id = insert_id;
@@ -220,7 +220,7 @@ impl Session {
     /// Asks for the collation that the session has now, if that is not known.
     async fn learn_collation(&mut self) {
         let Some(connection) = self.current.lease.as_mut().filter(|_| self.state.collation_unknown) else { return };
-        match connection.query("SELECT @@SESSION.collation_connection").await {
+        match connection.ask("SELECT @@SESSION.collation_connection LIMIT 1").await {
             Ok(reply) => {
                 let cell = reply.rows.into_iter().flatten().next().flatten().unwrap_or_default();
                 let value = String::from_utf8_lossy(&cell).into_owned();

@@ -125,7 +125,7 @@ impl Session {
 
     async fn lock_wait_timeout(&mut self, parts: &mut [ShardLease]) -> Result<Duration, Stopped> {
         let Some(part) = parts.first_mut() else { return Ok(Duration::ZERO) };
-        let told = part.lease.query("SELECT CEILING(@@SESSION.lock_wait_timeout)").await?;
+        let told = part.lease.ask("SELECT CEILING(@@SESSION.lock_wait_timeout) LIMIT 1").await?;
         Ok(Duration::from_secs(only_number(told).unwrap_or_default()))
     }
 

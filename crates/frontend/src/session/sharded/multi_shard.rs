@@ -421,7 +421,7 @@ impl Session {
 
     /// One shard may have generated a value beside others: what LAST_INSERT_ID() is there is the session's.
     async fn learn_id_of(&mut self, part: &mut ShardLease) {
-        let Ok(reply) = part.lease.query("SELECT LAST_INSERT_ID()").await else { return };
+        let Ok(reply) = part.lease.ask("SELECT LAST_INSERT_ID() LIMIT 1").await else { return };
         let id = only_number(reply);
         part.lease.insert_id = id;
         if let Some(id) = id {

@@ -125,7 +125,7 @@ impl Session {
                 if class.kind == TextKind::Select { Left::Known(outcome.affected) } else { found_rows };
         }
         if class.effects.contains(Effects::CALC_FOUND_ROWS) {
-            let counted = only_number(bench.lease.query("SELECT FOUND_ROWS()").await?);
+            let counted = only_number(bench.lease.ask("SELECT FOUND_ROWS() LIMIT 1").await?);
             self.state.latest.found_rows = counted.map_or(Left::OnConnection, Left::Known);
         }
         if assigns && let Err(failure) = self.take_assigned(statement, bench).await {

@@ -151,7 +151,8 @@ impl Session {
 
     /// How long the session's statements wait for a lock.
     async fn lock_wait(&mut self) -> Result<Duration, Stopped> {
-        let own = self.state.profile.variable("innodb_lock_wait_timeout").and_then(|seconds| seconds.parse().ok());
+        let own =
+            self.state.profile.variable("innodb_lock_wait_timeout LIMIT 1").and_then(|seconds| seconds.parse().ok());
         let server = self.shared.at(self.target.place()).pool.server.settings.name.clone();
         let gates = &self.endpoint.hot_rows.clone().gates;
         if let Some(known) = own.map(Duration::from_secs).or_else(|| gates.lock_wait(&server)) {
@@ -159,7 +160,7 @@ impl Session {
         }
         let mut lease = self.lend(self.target.place()).await??;
         lease.has_found_rows = false;
-        let told = only_number(lease.query("SELECT @@GLOBAL.innodb_lock_wait_timeout").await?);
+        let told = only_number(lease.ask("SELECT @@GLOBAL.innodb_lock_wait_timeout LIMIT 1").await?);
         let wait = Duration::from_secs(told.unwrap_or(50));
         gates.learn_lock_wait(&server, wait);
         Ok(wait)

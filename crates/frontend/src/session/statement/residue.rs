@@ -35,6 +35,7 @@ impl Session {
             }
             _ => {}
         }
+        self.learn_database(class, outcome).await?;
         if let (TextKind::SetUserVariables(variables), Form::Text(_) | Form::Resolved) = (&class.kind, statement.form) {
             self.note_user_variables(text, variables);
         }
