@@ -164,3 +164,24 @@ CALL sub(3);
 ROLLBACK;
 SET autocommit = 1;
 SELECT SUM(a) FROM t;
+
+## prepared by SQL, and what is left of warnings
+CREATE TABLE t (id INT PRIMARY KEY, a TINYINT, s VARCHAR(3)) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c');
+CREATE PROCEDURE add_to(k INT, w VARCHAR(5)) BEGIN UPDATE t SET a = a + k; SELECT w, k + 1; SELECT id, a FROM t WHERE s <> w ORDER BY id; END;
+PREPARE c FROM 'CALL add_to(?, ?)';
+SET @k = 2, @w = 'b';
+EXECUTE c USING @k, @w;
+DEALLOCATE PREPARE c;
+-- params: 3, 'ü'
+CALL add_to(?, ?);
+-- params: NULL, NULL
+CALL add_to(?, ?);
+SELECT * FROM t ORDER BY id;
+SET sql_mode = '';
+CREATE PROCEDURE lax(k INT) BEGIN DECLARE v TINYINT; DECLARE s VARCHAR(2); SET v = k; UPDATE t SET a = 5 WHERE id < 3; SET s = 'abc'; SELECT v, s; END;
+CALL lax(1000);
+CREATE PROCEDURE heeds(k INT) BEGIN DECLARE v TINYINT; DECLARE n INT DEFAULT 0; DECLARE CONTINUE HANDLER FOR SQLWARNING SET n = n + 1; SET v = k; UPDATE t SET a = k; INSERT INTO t VALUES (k, k, 'long text'); SELECT v, n; SELECT COUNT(*) FROM t; END;
+CALL heeds(1000);
+CALL heeds(7);
+SELECT * FROM t ORDER BY id;

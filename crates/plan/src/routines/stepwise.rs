@@ -169,7 +169,7 @@ impl Look<'_> {
             columns: &(),
         };
         let facts = facts_with(statement, &text, self.around.mode, &context, &programs(catalog, &self.around));
-        if has_result(statement) && is_beside(&facts) {
+        if is_items_alone(statement) && is_beside(&facts) {
             return Ok(role == Role::Expression || role == Role::Statement);
         }
         if role == Role::Statement && has_result(statement) && template.selects_variables() {
@@ -214,6 +214,21 @@ fn has_result(statement: &Statement<'_>) -> bool {
     let StatementKind::Query(query) = &statement.kind else { return false };
     let within = matches!(query.body, QueryBody::Select(select) if select.into.is_some());
     query.into.is_none() && !within
+}
+
+/// Whether a statement is SELECT with nothing but items, in which there is no other query: FROM can follow.
+fn is_items_alone(statement: &Statement<'_>) -> bool {
+    let mut end = 0;
+    let mut selects = 0;
+    walk(Node::Statement(statement), &mut |node: Node<'_>| {
+        match node {
+            Node::Select(_) => selects += 1,
+            Node::SelectItem(item) => end = end.max(item.span.range().end),
+            _ => {}
+        }
+        Flow::Descend
+    });
+    has_result(statement) && selects == 1 && end == statement.span.range().end
 }
 
 /// Whether a query needs no rows and nothing of its session.
