@@ -264,7 +264,8 @@ fn check_arguments(call: &Stepwise) -> Result<(), Failure> {
         return Err(Failure::new(Fault::Client, 1318, b"42000", message));
     }
     for (place, (parameter, argument)) in call.program.parameters.iter().zip(&call.arguments).enumerate() {
-        if parameter.gives && !(argument.starts_with(b"@") && !argument.starts_with(b"@@")) {
+        let user_variable = argument.starts_with(b"@") && !argument.starts_with(b"@@");
+        if parameter.gives && !user_variable {
             let message = format!(
                 "OUT or INOUT argument {} for routine {name} is not a variable or NEW pseudo-variable in BEFORE trigger",
                 place + 1
