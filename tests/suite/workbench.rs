@@ -8,6 +8,7 @@ mod cursors;
 mod kills;
 mod locks;
 mod lost;
+mod procedures;
 mod rights;
 
 use std::path::Path;
@@ -56,7 +57,7 @@ type Settings = &'static [(&'static str, &'static str)];
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
     let held = std::sync::Arc::new(Held::new(Shards::start));
-    let shared = [kills::CASES, locks::CASES, bounds::CASES, cursors::CASES, rights::CASES];
+    let shared = [kills::CASES, locks::CASES, bounds::CASES, cursors::CASES, rights::CASES, procedures::CASES];
     for (word, settings, case) in shared.into_iter().flatten() {
         let held = held.clone();
         tests.add_for_weir(&format!("workbench::{word}"), move |lab: &Lab, flavor| {
@@ -70,7 +71,7 @@ pub(crate) fn collect(tests: &mut Collector) {
             })
         });
     }
-    for (word, settings, case) in lost::CASES {
+    for (word, settings, case) in lost::CASES.iter().chain(procedures::PRIVATE) {
         tests.add_for_weir(&format!("workbench::{word}"), move |lab: &Lab, flavor| {
             let mut shards = Shards::start(flavor, &lab.directory()?)?;
             let weir = shards.weir(lab, settings)?;
@@ -135,14 +136,16 @@ fn pooled_are_clean(server: &Server, endpoint: &Endpoint, shard: &str) -> Result
         let mut session = app(endpoint)?;
         session.query_drop(format!("SET weir_shard = '{shard}'"))?;
         session.query_drop("BEGIN")?;
-        expect_error("a table that is left", &run(&mut session, FRAGMENT), 1146, "42S02")?;
+        for left in TABLES {
+            expect_error("a table that is left", &run(&mut session, left), 1146, "42S02")?;
+        }
         sessions.push(session);
     }
     Ok(())
 }
 
 /// Only where the table was left there is an answer.
-const FRAGMENT: &str = "SELECT 1 FROM `weir fragment 1`";
+const TABLES: [&str; 2] = ["SELECT 1 FROM `weir fragment 1`", "SELECT 1 FROM `weir stepwise`"];
 
 fn app(endpoint: &Endpoint) -> mysql::Result<Conn> {
     connect(endpoint.port, APP, Some(DATABASE))

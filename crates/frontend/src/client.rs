@@ -3,6 +3,7 @@
 //! What must always hold: a payload is never longer than the limit that its reader names; bytes that a client sends
 //! while its statement runs wait in a bounded buffer; a write that makes no progress for the bound ends the session.
 
+mod capture;
 mod replies;
 
 use std::cell::RefCell;
@@ -114,6 +115,8 @@ pub struct Client {
     replies: Option<Replies>,
     /// What is put is not sent yet: it may be changed.
     held: bool,
+    /// What is put is not the client's.
+    capture: Option<Box<capture::Capture>>,
 }
 
 impl Client {
@@ -131,6 +134,7 @@ impl Client {
             compressed: None,
             replies: None,
             held: false,
+            capture: None,
         }
     }
 
@@ -404,7 +408,7 @@ impl Client {
     /// When the connection breaks, or makes no progress for the bound.
     pub async fn flush(&mut self) -> Result<(), ClientError> {
         self.held &= self.output.len() < MOST_HELD;
-        if self.held {
+        if self.captures() || self.held {
             return Ok(());
         }
         let held = self.replies.as_mut().map(|replies| replies.hold_back(&mut self.output));

@@ -28,6 +28,11 @@ pub fn rows(plan: &Plan, catalog: &Catalog) -> Vec<Row> {
         Plan::Show => rows.add("kind", "about logical tables"),
         Plan::Lock(locks) => rows.locks(locks),
         Plan::InformationSchema(inform) => rows.inform(inform),
+        Plan::Stepwise(call) => {
+            rows.add("kind", "statement by statement");
+            rows.add("variables on shard", catalog.shard_name(call.home));
+            rows.add("why", &call.reason);
+        }
     }
     rows.rows
 }

@@ -40,6 +40,27 @@ pub enum Plan {
     Lock(ShardLocks),
     /// It reads `information_schema`, of which one server has a part only.
     InformationSchema(InformationQuery),
+    /// Weir runs the statements of a procedure one by one.
+    Stepwise(Box<Stepwise>),
+}
+
+/// A CALL of a procedure whose statements are planned one by one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stepwise {
+    /// The procedure.
+    pub program: weir_program::Program,
+    /// Its database.
+    pub database: String,
+    /// Its name, as the CALL has it.
+    pub name: String,
+    /// The arguments' texts.
+    pub arguments: Vec<Vec<u8>>,
+    /// The collation of its variables.
+    pub collation: String,
+    /// Where the values of its variables are.
+    pub home: ShardId,
+    /// Why it is not run by one shard.
+    pub reason: String,
 }
 
 /// LOCK TABLES on several shards.

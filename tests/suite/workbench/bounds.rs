@@ -108,7 +108,7 @@ fn again(shards: &Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     let mut leaver = app(endpoint)?;
     leaver.query_drop("SET weir_shard = 's1'")?;
     leaver.query_drop("CREATE TEMPORARY TABLE `weir fragment 1` (id INT)")?;
-    run(&mut leaver, super::FRAGMENT)?;
+    run(&mut leaver, super::TABLES[0])?;
     drop(leaver);
     let before = taken(shards)?;
     for nth in 0..150 {

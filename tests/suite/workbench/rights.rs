@@ -13,7 +13,7 @@ pub(super) const CASES: &[(&str, Settings, SharedCase)] =
 const PASSWORD: &str = "a secret";
 
 /// A user with these rights on both servers, logged in.
-fn with(shards: &Shards, endpoint: &Endpoint, name: &str, grants: &[&str]) -> Result<Conn, Failed> {
+pub(super) fn with(shards: &Shards, endpoint: &Endpoint, name: &str, grants: &[&str]) -> Result<Conn, Failed> {
     for site in &shards.sites {
         site.server.execute(&format!("DROP USER IF EXISTS {name}"))?;
         site.server.create_user(name, PASSWORD, grants, None)?;
@@ -27,7 +27,7 @@ fn with(shards: &Shards, endpoint: &Endpoint, name: &str, grants: &[&str]) -> Re
 }
 
 /// The code and the message of a statement's error.
-fn refused(session: &mut Conn, statement: &str) -> Result<(u16, String), Failed> {
+pub(super) fn refused(session: &mut Conn, statement: &str) -> Result<(u16, String), Failed> {
     let ended = run(session, statement);
     match server_error(&ended) {
         Some((code, _)) => Ok((code, format!("{ended:?}"))),

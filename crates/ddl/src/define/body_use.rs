@@ -84,7 +84,7 @@ impl Named {
             let part = match piece {
                 Piece::Statement(span) => span.text(text).to_vec(),
                 Piece::Expression(span) => [b"SELECT (", span.text(text), b")"].concat(),
-                Piece::Variable(_) | Piece::Assigned(_) => continue,
+                Piece::Variable(_) | Piece::Assigned(_) | Piece::Control(_) => continue,
             };
             if named.part(catalog, &part, asked.mode, database).is_none() {
                 named.words(catalog, &part, asked.mode, database);

@@ -103,6 +103,20 @@ impl Replies {
         is_error
     }
 
+    /// Takes back the latest packet if it is the OK of a statement without rows, or an error.
+    pub(super) fn take_back_last(&mut self, output: &mut BytesMut) -> Option<Vec<u8>> {
+        self.number(output);
+        let packet = output.get(self.last + HEADER..self.done)?;
+        if !matches!(packet, [0x00 | 0xff, ..]) {
+            return None;
+        }
+        let packet = packet.to_vec();
+        output.truncate(self.last);
+        self.done = self.last;
+        self.next_seq = self.next_seq.wrapping_sub(1);
+        Some(packet)
+    }
+
     /// A reply is at its end. Returns whether it is no error; then it says that another one follows, if it does.
     pub(super) fn end(&mut self, output: &mut BytesMut, capabilities: Capabilities, more: bool) -> bool {
         self.number(output);

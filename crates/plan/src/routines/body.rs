@@ -125,7 +125,7 @@ impl<'a> Body<'a> {
         body.temporary = temporary_tables(arena, text, pieces, mode)?;
         for piece in pieces {
             match piece {
-                Piece::Variable(_) => {}
+                Piece::Variable(_) | Piece::Control(_) => {}
                 Piece::Assigned(name) => body.assign(name.name),
                 Piece::Expression(span) => body.expression(arena, span.text(text), mode)?,
                 Piece::Statement(span) => body.statement(arena, span.text(text), mode, may_assign)?,

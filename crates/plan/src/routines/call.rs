@@ -15,6 +15,7 @@ use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, parse, splice};
 
 use super::body::{Body, BodyStatement, mode_of, shown};
+use super::stepwise;
 use super::value::{Charsets, as_parameter};
 use super::{DEEPEST, KnownPrograms, UNKNOWN};
 use crate::constant::Folder;
@@ -43,8 +44,16 @@ pub(super) struct CallNeeds {
     pub(super) temporary_on: Option<ShardId>,
 }
 
-/// The shard of a CALL.
+/// The plan of a CALL: the shard that can run all of it, or its statements one by one.
 pub(crate) fn plan_call(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Result<Plan, Refusal> {
+    match to_one_shard(planner, call) {
+        Err(Refusal::NotSupported { need, message }) => stepwise::plan(planner, call, need, message),
+        planned => planned,
+    }
+}
+
+/// The shard of a CALL.
+fn to_one_shard(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Result<Plan, Refusal> {
     let session = planner.session;
     let database = call.name.database.map(|database| database.name).or(session.database);
     let Some((_, database)) = database.and_then(|database| planner.catalog.database(database)) else {

@@ -7,6 +7,7 @@
 mod body;
 mod call;
 mod function;
+mod stepwise;
 mod value;
 
 use std::collections::BTreeSet;

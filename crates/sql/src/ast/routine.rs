@@ -39,7 +39,7 @@ pub enum RoutineBody {
     External(Span),
 }
 
-/// A part of a routine's body. Loops, conditions and labels are not told: only what may be run or computed, and how often is not known.
+/// A part of a routine's body, in the order of its text: what may be run or computed, and how that hangs together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
     /// A statement that holds no others; the query of a cursor.
@@ -50,6 +50,100 @@ pub enum Piece<'a> {
     Variable(Ident<'a>),
     /// A variable is assigned by FETCH.
     Assigned(Ident<'a>),
+    /// What stands between them.
+    Control(Control<'a>),
+}
+
+/// How the statements and expressions of a body hang together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control<'a> {
+    /// The label of the block or the loop that follows.
+    Label(Ident<'a>),
+    /// BEGIN.
+    Block,
+    /// Its END.
+    BlockEnd,
+    /// The type of the variables before. `default`: the expression of their default follows.
+    Type {
+        /// The type.
+        span: Span,
+        /// There is a default.
+        default: bool,
+    },
+    /// `DECLARE name CONDITION FOR …`.
+    Condition(Ident<'a>, Handled<'a>),
+    /// `DECLARE name CURSOR FOR`: its query follows.
+    Cursor(Ident<'a>),
+    /// `DECLARE EXIT HANDLER FOR`, or CONTINUE: what it is for follows, and its statement.
+    Handler {
+        /// EXIT.
+        exit: bool,
+    },
+    /// One of the things that a handler is for.
+    Handles(Handled<'a>),
+    /// The end of a handler's statement.
+    HandlerEnd,
+    /// IF or ELSEIF (`again`): its condition follows.
+    If {
+        /// ELSEIF.
+        again: bool,
+    },
+    /// THEN, of IF and CASE.
+    Then,
+    /// ELSE, of IF and CASE.
+    Else,
+    /// END IF.
+    IfEnd,
+    /// CASE. `value`: the expression that is compared follows.
+    Case {
+        /// There is one.
+        value: bool,
+    },
+    /// WHEN: its expression follows.
+    When,
+    /// END CASE.
+    CaseEnd,
+    /// LOOP.
+    Loop,
+    /// WHILE: its condition follows.
+    While,
+    /// DO, behind the condition of WHILE.
+    Do,
+    /// REPEAT.
+    Repeat,
+    /// UNTIL: its condition follows.
+    Until,
+    /// The end of a loop of any kind.
+    LoopEnd,
+    /// LEAVE.
+    Leave(Ident<'a>),
+    /// ITERATE.
+    Iterate(Ident<'a>),
+    /// OPEN.
+    Open(Ident<'a>),
+    /// CLOSE.
+    Close(Ident<'a>),
+    /// FETCH: the variables follow.
+    Fetch(Ident<'a>),
+    /// RETURN: its expression follows.
+    Return,
+}
+
+/// What a handler is for, or a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handled<'a> {
+    /// `SQLSTATE [VALUE] '…'`: the string.
+    State(Span),
+    /// The code of an error.
+    Code(Span),
+    /// A condition that is declared.
+    Named(Ident<'a>),
+    /// SQLWARNING.
+    Warning,
+    /// NOT FOUND.
+    NotFound,
+    /// SQLEXCEPTION.
+    Exception,
 }
 
 /// A routine's parameter, or a field of a ROW.

@@ -19,6 +19,7 @@ mod resolve;
 mod returning;
 mod select_limit;
 mod sink;
+mod stepwise;
 mod temporary;
 mod variables;
 mod waiting;
@@ -131,6 +132,7 @@ impl Session {
             Plan::Define => self.define(sharding, statement).await,
             Plan::Lock(locks) => self.lock_tables(statement, &locks).await,
             Plan::Show => self.run_show(sharding, statement).await,
+            Plan::Stepwise(call) => Box::pin(self.run_stepwise(statement, &call)).await,
             Plan::InformationSchema(inform) => self.run_information_schema(sharding, statement, &inform).await,
         }
     }

@@ -214,6 +214,27 @@ impl<'a> Statement<'a> {
         self.execution().is_some_and(|execution| execution.execute.opens_cursor())
     }
 
+    /// The form of another text without parameters, whose rows are to come as those of this statement.
+    pub(in crate::session) fn form_of<'b>(&self, key: &'b Rc<StatementKey>, execute: &'b Execute<'b>) -> Form<'b> {
+        match self.form {
+            Form::Prepared(Execution { id, session, .. }) => Form::Prepared(Execution {
+                id,
+                key,
+                execute,
+                uncursored: execute,
+                types: None,
+                untyped: false,
+                params: 0,
+                session,
+                long_data: false,
+                rides: None,
+                hot: None,
+                packet: &[],
+            }),
+            _ => Form::Resolved,
+        }
+    }
+
     /// As shards are asked it.
     pub(in crate::session) fn request(&self) -> Request<'a> {
         match self.form {

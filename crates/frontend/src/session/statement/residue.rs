@@ -29,14 +29,14 @@ impl Session {
         self.see_whether_closed(outcome).await.map_err(Stopped::Ended)?;
         match (outcome.error, statement.form) {
             (None, _) => self.learn_unreported(class, outcome, bound).await,
-            (Some((code, _)), Form::Text(_)) => {
+            (Some((code, _)), Form::Text(_) | Form::Resolved) => {
                 let nothing = nothing_ran(text, self.state.lex, class, code, &outcome.message);
                 self.state.pins &= if nothing { bound } else { Pins::all() };
             }
             _ => {}
         }
         self.learn_database(class, outcome).await?;
-        if let (TextKind::SetUserVariables(variables), Form::Text(_)) = (&class.kind, statement.form) {
+        if let (TextKind::SetUserVariables(variables), Form::Text(_) | Form::Resolved) = (&class.kind, statement.form) {
             self.note_user_variables(text, variables);
         }
         self.note_assigned(statement);

@@ -6,7 +6,7 @@
 //!
 //! Who asks for the pieces of a body ([`parse_body`](crate::parse_body)) is told all of them, or that it can't be read.
 
-use crate::ast::{DeclaredType, Piece, Span};
+use crate::ast::{Control, DeclaredType, Handled, Piece, Span};
 use crate::keyword::Keyword;
 use crate::kw;
 use crate::lexer::TokenKind;
@@ -96,13 +96,15 @@ impl<'a> Parser<'a> {
         self.nested(|parser| {
             let labelled = parser.at_name() && parser.next_is_punct(b':') && !parser.at(kw::BEGIN);
             if labelled {
-                parser.advance();
+                let label = parser.ident()?;
+                parser.control(Control::Label(label));
                 parser.advance();
             }
             match parser.word() {
                 kw::BEGIN => parser.block(labelled),
                 kw::LOOP => {
                     parser.advance();
+                    parser.control(Control::Loop);
                     parser.loop_to_end(kw::LOOP, labelled)
                 }
                 kw::WHILE => parser.while_or_for(kw::WHILE, labelled),
@@ -120,6 +122,7 @@ impl<'a> Parser<'a> {
     fn block(&mut self, labelled: bool) -> Read<()> {
         self.advance();
         self.eat_all(&[kw::NOT, kw::ATOMIC]);
+        self.control(Control::Block);
         while self.at(kw::DECLARE) {
             self.declaration()?;
             self.end_of_body_statement()?;
@@ -130,6 +133,7 @@ impl<'a> Parser<'a> {
         }
         self.advance();
         self.label_after_end(labelled);
+        self.control(Control::BlockEnd);
         Ok(())
     }
 
@@ -164,6 +168,7 @@ impl<'a> Parser<'a> {
         self.body_statements(&[kw::END])?;
         self.end_of(word)?;
         self.label_after_end(labelled);
+        self.control(Control::LoopEnd);
         Ok(())
     }
 
@@ -179,54 +184,76 @@ impl<'a> Parser<'a> {
             return self.stop(Expected::What("a loop without a row of its own"));
         }
         self.advance();
+        self.control(Control::While);
         self.condition(&[kw::DO])?;
         self.advance();
+        self.control(Control::Do);
         self.loop_to_end(word, labelled)
     }
 
     /// `REPEAT … UNTIL condition END REPEAT`.
     fn repeat(&mut self, labelled: bool) -> Read<()> {
         self.advance();
+        self.control(Control::Repeat);
         self.body_statements(&[kw::UNTIL])?;
         self.advance();
+        self.control(Control::Until);
         self.condition(&[kw::END])?;
         self.end_of(kw::REPEAT)?;
         self.label_after_end(labelled);
+        self.control(Control::LoopEnd);
         Ok(())
     }
 
     /// `IF condition THEN … ELSEIF condition THEN … ELSE … END IF`.
     fn if_statement(&mut self) -> Read<()> {
+        let mut again = false;
         loop {
             self.advance();
+            self.control(Control::If { again });
+            again = true;
             self.condition(&[kw::THEN])?;
             self.advance();
+            self.control(Control::Then);
             self.body_statements(&[kw::ELSEIF, kw::ELSE, kw::END])?;
             if !self.at(kw::ELSEIF) {
                 break;
             }
         }
-        if self.eat(kw::ELSE) {
-            self.body_statements(&[kw::END])?;
+        self.otherwise()?;
+        self.end_of(kw::IF)?;
+        self.control(Control::IfEnd);
+        Ok(())
+    }
+
+    /// `ELSE …`, if it is there.
+    fn otherwise(&mut self) -> Read<()> {
+        if !self.eat(kw::ELSE) {
+            return Ok(());
         }
-        self.end_of(kw::IF)
+        self.control(Control::Else);
+        self.body_statements(&[kw::END])
     }
 
     /// `CASE [value] WHEN … THEN … ELSE … END CASE`.
     fn case_statement(&mut self) -> Read<()> {
         self.advance();
-        if !self.at(kw::WHEN) {
+        let value = !self.at(kw::WHEN);
+        self.control(Control::Case { value });
+        if value {
             self.condition(&[kw::WHEN])?;
         }
         while self.eat(kw::WHEN) {
+            self.control(Control::When);
             self.condition(&[kw::THEN])?;
             self.advance();
+            self.control(Control::Then);
             self.body_statements(&[kw::WHEN, kw::ELSE, kw::END])?;
         }
-        if self.eat(kw::ELSE) {
-            self.body_statements(&[kw::END])?;
-        }
-        self.end_of(kw::CASE)
+        self.otherwise()?;
+        self.end_of(kw::CASE)?;
+        self.control(Control::CaseEnd);
+        Ok(())
     }
 
     /// An expression, or what stands in a FOR, up to one of these words. CASE expressions have some of them, too.
@@ -261,30 +288,41 @@ impl<'a> Parser<'a> {
     /// `DECLARE …`: a handler has a statement of its own, the others end at the semicolon.
     fn declaration(&mut self) -> Read<()> {
         self.advance();
-        if self.eat_any(&[kw::CONTINUE, kw::EXIT, kw::UNDO]).is_none() {
+        let Some(word) = self.eat_any(&[kw::CONTINUE, kw::EXIT, kw::UNDO]) else {
             return if self.pieces.is_some() { self.declared() } else { self.skip_to_semicolon() };
-        }
+        };
         self.expect_all(&[kw::HANDLER, kw::FOR])?;
-        self.list(Self::handled)?;
-        self.body_statement()
+        let handled = self.list(Self::handled)?;
+        self.control(Control::Handler { exit: word == kw::EXIT });
+        handled.iter().for_each(|handled| self.control(Control::Handles(*handled)));
+        self.body_statement()?;
+        self.control(Control::HandlerEnd);
+        Ok(())
     }
 
     /// What a handler is for.
-    fn handled(&mut self) -> Read<()> {
+    fn handled(&mut self) -> Read<Handled<'a>> {
         match self.word() {
             kw::SQLSTATE => {
                 self.advance();
                 self.eat(kw::VALUE);
-                self.expect_string()?;
+                Ok(Handled::State(self.expect_string()?))
             }
-            kw::SQLWARNING | kw::SQLEXCEPTION => self.advance(),
-            kw::NOT => self.expect_all(&[kw::NOT, kw::FOUND])?,
-            _ if self.kind() == TokenKind::Integer => self.advance(),
-            _ => {
-                self.ident()?;
+            kw::SQLWARNING => {
+                self.advance();
+                Ok(Handled::Warning)
             }
+            kw::SQLEXCEPTION => {
+                self.advance();
+                Ok(Handled::Exception)
+            }
+            kw::NOT => {
+                self.expect_all(&[kw::NOT, kw::FOUND])?;
+                Ok(Handled::NotFound)
+            }
+            _ if self.kind() == TokenKind::Integer => Ok(Handled::Code(Self::span_of(self.take()))),
+            _ => Ok(Handled::Named(self.ident()?)),
         }
-        Ok(())
     }
 
     /// A statement that holds no others, unless it makes a stored program.
@@ -313,16 +351,27 @@ impl<'a> Parser<'a> {
         }
     }
 
+    fn control(&mut self, control: Control<'a>) {
+        self.note(Piece::Control(control));
+    }
+
     /// A statement without others, for who asks what it is.
     fn piece(&mut self) -> Read<()> {
         match self.word() {
-            kw::LEAVE | kw::ITERATE | kw::OPEN | kw::CLOSE => {
+            word @ (kw::LEAVE | kw::ITERATE | kw::OPEN | kw::CLOSE) => {
                 self.advance();
-                self.ident()?;
+                let name = self.ident()?;
+                self.control(match word {
+                    kw::LEAVE => Control::Leave(name),
+                    kw::ITERATE => Control::Iterate(name),
+                    kw::OPEN => Control::Open(name),
+                    _ => Control::Close(name),
+                });
                 if self.at_end() { Ok(()) } else { self.stop(Expected::Punct(b';')) }
             }
             kw::RETURN => {
                 self.advance();
+                self.control(Control::Return);
                 self.noted_expression()
             }
             kw::FETCH => self.fetched(),
@@ -339,9 +388,16 @@ impl<'a> Parser<'a> {
     /// `FETCH [[NEXT] FROM] cursor INTO a, b`.
     fn fetched(&mut self) -> Read<()> {
         self.advance();
-        while !self.at_end() && !self.eat(kw::INTO) {
-            self.advance();
+        if !(self.at(kw::FROM) || self.at(kw::NEXT) && self.next_is(kw::FROM)) {
+            let cursor = self.ident()?;
+            self.control(Control::Fetch(cursor));
+        } else {
+            self.eat(kw::NEXT);
+            self.expect(kw::FROM)?;
+            let cursor = self.ident()?;
+            self.control(Control::Fetch(cursor));
         }
+        self.expect(kw::INTO)?;
         for name in self.list(Self::ident)? {
             self.note(Piece::Assigned(*name));
         }
@@ -359,23 +415,34 @@ impl<'a> Parser<'a> {
     /// Behind DECLARE, but for a handler: variables with their default, a condition, a cursor.
     fn declared(&mut self) -> Read<()> {
         let names = self.list(Self::ident)?;
-        if self.eat(kw::CONDITION) {
-            return self.skip_to_semicolon();
+        if self.eat_all(&[kw::CONDITION, kw::FOR]) {
+            let handled = self.handled()?;
+            if let [name] = names {
+                self.control(Control::Condition(*name, handled));
+            }
+            return Ok(());
         }
         if self.eat_all(&[kw::CURSOR, kw::FOR]) {
+            if let [name] = names {
+                self.control(Control::Cursor(*name));
+            }
             let start = self.start();
             self.skip_to_semicolon()?;
             let span = self.span_from(start);
             self.note(Piece::Statement(span));
             return Ok(());
         }
+        let start = self.start();
         match self.declared_type()? {
             DeclaredType::Type(_) => {}
             _ => return self.stop(Expected::What("a plain type")),
         }
+        let span = self.span_from(start);
         for name in names {
             self.note(Piece::Variable(*name));
         }
+        let default = self.at(kw::DEFAULT);
+        self.control(Control::Type { span, default });
         if self.eat(kw::DEFAULT) { self.noted_expression() } else { Ok(()) }
     }
 

@@ -1,0 +1,299 @@
+//! Procedures that Weir runs statement by statement: what drives [`weir_program::Machine`].
+//!
+//! What must always hold: each statement of the body takes the way of a client's, in the session's transaction and settings; what only
+//! variables need is computed beside it (`variables`), and leaves nothing with the session. All that can be refused is refused before the
+//! first statement runs.
+
+mod captured;
+mod statements;
+mod variables;
+
+use weir_plan::Stepwise;
+use weir_program::{Action, Answer, Machine, Raised};
+use weir_wire::error::not_supported;
+use weir_wire::packets::OkPacket;
+use weir_wire::{Capabilities, Failure, Fault};
+
+use super::super::Session;
+use super::super::condition::Condition;
+use super::super::latest::Diagnostics;
+use super::super::relay::ends_statement;
+use super::super::statement::Statement;
+use super::super::stopped::Stopped;
+use super::waiting::failure_told;
+use crate::backends::places;
+use variables::Variables;
+
+/// What a CALL tells when it ends.
+#[derive(Default)]
+pub(super) struct Counts {
+    /// The rows that its statements have changed, as MariaDB counts them.
+    pub(super) sum: u64,
+}
+
+impl Session {
+    /// Runs the statements of a procedure, and answers the client.
+    pub(super) async fn run_stepwise(&mut self, statement: &Statement<'_>, call: &Stepwise) -> Result<(), Stopped> {
+        self.may_run_stepwise(statement)?;
+        check_arguments(call)?;
+        self.have_multi_shard_permit().await?;
+        let bench = self.leases_outside(&places(&[call.home])).await?;
+        let mut variables = Variables::new(call, bench);
+        variables.check_rights(self).await?;
+        variables.make(self).await?;
+        let begins = self.client.begin_results();
+        let ran = self.run_body(statement, call, &mut variables).await;
+        if begins {
+            self.client.end_replies();
+        }
+        variables.drop(self).await;
+        ran
+    }
+
+    /// What the statements of a body could not have as in a procedure.
+    fn may_run_stepwise(&self, statement: &Statement<'_>) -> Result<(), Failure> {
+        let profile = &self.state.profile;
+        let set =
+            |name: &str| profile.variable(name).is_some_and(|value| !matches!(value, "0" | "0.000000" | "DEFAULT"));
+        let limits = ["max_execution_time", "max_statement_time", "sql_select_limit"];
+        let long =
+            statement.execution().is_some_and(|execution| execution.long_data || execution.execute.opens_cursor());
+        let why = if long {
+            "with a cursor, or with values in pieces: send it as text".to_owned()
+        } else if !self.client.capabilities.contains(Capabilities::MULTI_RESULTS) {
+            "for a client that takes one result only".to_owned()
+        } else if self.state.lex.no_backslash_escapes {
+            "with sql_mode NO_BACKSLASH_ESCAPES".to_owned()
+        } else if self.has_table_locks() {
+            "under LOCK TABLES".to_owned()
+        } else if let Some(name) = limits.iter().find(|name| set(name)) {
+            format!("with {name}, which servers do not apply to statements of procedures")
+        } else {
+            return Ok(());
+        };
+        Err(not_supported(format!("CALL of a procedure that Weir runs statement by statement, {why}")))
+    }
+
+    async fn run_body(
+        &mut self,
+        asked: &Statement<'_>,
+        call: &Stepwise,
+        variables: &mut Variables<'_>,
+    ) -> Result<(), Stopped> {
+        let mut counts = Counts::default();
+        self.take_arguments(call, variables).await?;
+        let mut machine = Machine::new(&call.program);
+        loop {
+            if ends_statement(&self.handle) {
+                return Err(failure_told(&self.handle, Session::interrupted_failure()).into());
+            }
+            let Some(action) = machine.go_on() else {
+                tokio::task::yield_now().await;
+                continue;
+            };
+            if let Action::End(ended) = action {
+                if let Err(raised) = ended {
+                    return self.body_failed(call, &raised, machine.line());
+                }
+                break;
+            }
+            let answer = self.act(asked, action, &machine, variables, &mut counts).await?;
+            if let Answer::Failed(raised) = &answer {
+                self.state.latest.error = Some((raised.code, raised.state));
+            }
+            machine.answer(answer);
+            if machine.has_handled() {
+                (self.state.latest.diagnostics, self.state.latest.warnings) = (Diagnostics::Empty, 0);
+            }
+        }
+        self.give_results(call, variables).await?;
+        let affected = match self.identity.mariadb {
+            true => counts.sum,
+            false => u64::try_from(self.state.latest.row_count).unwrap_or(0),
+        };
+        self.ran.error = None;
+        self.state.latest.row_count = i64::try_from(affected).unwrap_or(i64::MAX);
+        let warnings = self.state.latest.warnings;
+        let ok = OkPacket { affected_rows: affected, warnings, ..OkPacket::plain(self.state.own_status()) };
+        self.client.put_ok(&ok);
+        Ok(())
+    }
+
+    /// Gives the parameters the values of the arguments.
+    async fn take_arguments(&mut self, call: &Stepwise, variables: &mut Variables<'_>) -> Result<(), Stopped> {
+        for (place, (parameter, argument)) in call.program.parameters.iter().zip(&call.arguments).enumerate() {
+            if !parameter.takes {
+                continue;
+            }
+            let rows = match self.quietly(&[b"SELECT (", &argument[..], b")"].concat()).await? {
+                Ok(rows) => rows,
+                Err(failure) => return Err(failure.into()),
+            };
+            let value = rows.rows.front().and_then(|row| row.first()).cloned().unwrap_or_else(|| b"NULL".to_vec());
+            if let Err(raised) = variables.set(self, &[place], &value).await? {
+                return Err(failure_of(&raised).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives user variables the values of parameters that go out.
+    async fn give_results(&mut self, call: &Stepwise, variables: &mut Variables<'_>) -> Result<(), Stopped> {
+        for (place, (parameter, argument)) in call.program.parameters.iter().zip(&call.arguments).enumerate() {
+            if parameter.gives {
+                let value = variables.value(self, place).await?;
+                let text = [b"SET ", &argument[..], b" = ", &value].concat();
+                if let Err(failure) = self.quietly(&text).await? {
+                    return Err(failure.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the client how the body has failed. MariaDB notes where.
+    fn body_failed(&mut self, call: &Stepwise, raised: &Raised, line: usize) -> Result<(), Stopped> {
+        self.refuse(&failure_of(raised));
+        if self.identity.mariadb
+            && let Diagnostics::Learnt(conditions) = &mut self.state.latest.diagnostics
+        {
+            let note = Condition::note(&format!("At line {line} in {}.{}", call.database, call.name));
+            conditions.push(Condition { code: b"4094".to_vec(), ..note });
+            self.state.latest.warnings = 2;
+        }
+        Ok(())
+    }
+
+    /// Does what the machine wants.
+    async fn act(
+        &mut self,
+        asked: &Statement<'_>,
+        action: Action<'_>,
+        machine: &Machine<'_>,
+        variables: &mut Variables<'_>,
+        counts: &mut Counts,
+    ) -> Result<Answer, Stopped> {
+        let heeds = machine.heeds_warnings();
+        Ok(match action {
+            Action::Set(to, None) => {
+                let set = variables.set(self, to, b"NULL").await?;
+                self.stored(set)
+            }
+            Action::Set(to, Some(value)) if value.beside => {
+                let text = [b"(", &variables.over_columns(value)[..], b")"].concat();
+                let set = variables.set(self, to, &text).await?;
+                self.stored(set)
+            }
+            Action::Set(to, Some(value)) => match self.computed(variables, value, b"").await? {
+                Ok(value) => {
+                    let values = vec![value; to.len()];
+                    let set = variables.store(self, to, &values).await?;
+                    self.stored(set)
+                }
+                Err(raised) => Answer::Failed(raised),
+            },
+            Action::Store(to, values) => {
+                let set = variables.store(self, to, &values).await?;
+                self.stored(set)
+            }
+            Action::Test(condition) if condition.beside => {
+                let text = variables.over_columns(condition);
+                match variables.test(self, &text).await? {
+                    Ok((truth, conditions)) => Answer::Truth(truth, conditions),
+                    Err(raised) => Answer::Failed(raised),
+                }
+            }
+            Action::Test(condition) => match self.computed(variables, condition, b"IF").await? {
+                Ok(value) => Answer::Truth(value == b"1", Vec::new()),
+                Err(raised) => Answer::Failed(raised),
+            },
+            Action::Message(value) if value.beside => {
+                let text = variables.over_columns(value);
+                match variables.message(self, &text).await? {
+                    Ok(message) => Answer::Message(message),
+                    Err(raised) => Answer::Failed(raised),
+                }
+            }
+            Action::Message(value) => match self.computed(variables, value, b"").await? {
+                Ok(value) => match variables.message(self, &value).await? {
+                    Ok(message) => Answer::Message(message),
+                    Err(raised) => Answer::Failed(raised),
+                },
+                Err(raised) => Answer::Failed(raised),
+            },
+            Action::Read { query, into } => {
+                let text = variables.rendered(self, query).await?;
+                self.read_rows(&text, into, heeds, counts).await?
+            }
+            Action::Run(statement) if statement.beside => self.select_beside(asked, variables, statement).await?,
+            Action::Run(statement) => {
+                let text = variables.rendered(self, statement).await?;
+                let answer = self.run_one_of_body(asked, &text, heeds, counts).await?;
+                variables.row = u64::try_from(self.state.latest.row_count).unwrap_or(0) + 1;
+                answer
+            }
+            Action::End(_) => Answer::Done(Vec::new()),
+        })
+    }
+
+    /// What came of giving variables values: servers keep what they warn of as they do for statements.
+    fn stored(&mut self, asked: Result<((), Vec<Raised>), Raised>) -> Answer {
+        match asked {
+            Err(raised) => Answer::Failed(raised),
+            Ok(((), conditions)) => {
+                if !conditions.is_empty() || !self.identity.mariadb {
+                    let latest = &mut self.state.latest;
+                    latest.warnings = u16::try_from(conditions.len()).unwrap_or(u16::MAX);
+                    latest.diagnostics = match conditions.is_empty() {
+                        true => Diagnostics::Empty,
+                        false => Diagnostics::Learnt(conditions.iter().map(condition_of).collect()),
+                    };
+                }
+                Answer::Done(conditions)
+            }
+        }
+    }
+}
+
+/// The numbers and kinds of arguments, as servers check them.
+fn check_arguments(call: &Stepwise) -> Result<(), Failure> {
+    let (expected, got) = (call.program.parameters.len(), call.arguments.len());
+    let name = format!("{}.{}", call.database, call.name);
+    if expected != got {
+        let message = format!("Incorrect number of arguments for PROCEDURE {name}; expected {expected}, got {got}");
+        return Err(Failure::new(Fault::Client, 1318, b"42000", message));
+    }
+    for (place, (parameter, argument)) in call.program.parameters.iter().zip(&call.arguments).enumerate() {
+        let user_variable = argument.starts_with(b"@") && !argument.starts_with(b"@@");
+        if parameter.gives && !user_variable {
+            let message = format!(
+                "OUT or INOUT argument {} for routine {name} is not a variable or NEW pseudo-variable in BEFORE trigger",
+                place + 1
+            );
+            return Err(Failure::new(Fault::Client, 1414, b"42000", message));
+        }
+    }
+    Ok(())
+}
+
+fn failure_of(raised: &Raised) -> Failure {
+    Failure::new(Fault::Server, raised.code, &raised.state, raised.message.clone()).maybe_done()
+}
+
+pub(super) fn raised_of(failure: &Failure) -> Raised {
+    Raised::error(failure.code, &failure.sqlstate, failure.message.clone())
+}
+
+fn condition_of(raised: &Raised) -> Condition {
+    let level = match raised.level {
+        weir_program::Level::Error => "Error",
+        weir_program::Level::Warning => "Warning",
+        weir_program::Level::Note => "Note",
+    };
+    Condition {
+        level: level.into(),
+        code: raised.code.to_string().into_bytes(),
+        message: raised.message.clone().into_bytes(),
+        sqlstate: None,
+    }
+}

@@ -1,0 +1,240 @@
+//! A CALL that no shard can run as a whole: whether Weir can run the statements of its procedure one by one.
+//!
+//! What must always hold: all that could be refused is refused here, before the first statement runs: each statement and each expression of
+//! the body is planned with values of the variables' types. The body is read and run in the session's own settings: they have to be those
+//! that servers would run it in.
+
+use std::ops::Range;
+
+use weir_catalog::RoutineKind;
+use weir_program::{Kind, Program, Role, Routine, Template, compile};
+use weir_sql::ast::{CallProcedure, Expr, ExprKind, QueryBody, Statement, StatementKind};
+use weir_sql::facts::{Facts, Varies, facts_with};
+use weir_sql::resolve::Context;
+use weir_sql::visit::{Flow, Node, walk};
+use weir_sql::{Bump, Effects, parse, splice};
+
+use super::KnownPrograms;
+use super::body::{mode_of, shown};
+use crate::planner::{Planner, programs};
+use crate::statement::plan_within;
+use crate::write::literal::literal;
+use crate::{Need, Plan, Refusal, SessionFacts, Stepwise};
+
+/// Plans a CALL. `message`: why no shard can run it.
+pub(super) fn plan(
+    planner: &Planner<'_>,
+    call: &CallProcedure<'_>,
+    need: Need,
+    message: String,
+) -> Result<Plan, Refusal> {
+    let known = planner.programs();
+    // What is not understood as a whole could leave something on a connection.
+    if known.procedure(&call.name).is_err() {
+        return Err(Refusal::NotSupported { need, message });
+    }
+    match stepwise(planner, &known, call) {
+        Ok(plan) => Ok(Plan::Stepwise(Box::new(Stepwise { reason: message, ..plan }))),
+        Err(Refusal::NotSupported { message: why, .. }) => {
+            Err(need.refused(format!("{message}. Weir can't run its statements one by one: it {why}")))
+        }
+        Err(refusal) => Err(refusal),
+    }
+}
+
+fn refused(why: impl Into<String>) -> Refusal {
+    Need::OneServer.refused(why.into())
+}
+
+fn stepwise(planner: &Planner<'_>, known: &KnownPrograms<'_>, call: &CallProcedure<'_>) -> Result<Stepwise, Refusal> {
+    let Some((database, routine)) = known.find(RoutineKind::Procedure, &call.name) else {
+        return Err(refused("is not known"));
+    };
+    let session = planner.session;
+    let mode = mode_of(routine, known.dialect);
+    if session.database != Some(database.as_bytes()) {
+        return Err(refused(format!("is in another database: USE {database}")));
+    }
+    if !same_words(session.sql_mode, &routine.sql_mode) {
+        return Err(refused(format!("was made with another sql_mode: SET sql_mode = '{}'", routine.sql_mode)));
+    }
+    if session.charset != "utf8mb4" || session.collation != routine.collation {
+        return Err(refused(format!("was made in another collation: SET NAMES utf8mb4 COLLATE {}", routine.collation)));
+    }
+    if routine.database_collation == "binary" {
+        return Err(refused("has texts without a character set"));
+    }
+    let mut program = compile(&Routine { text: routine.text.as_bytes(), mode }).map_err(refused)?;
+    let arguments = arguments(planner, &program, call)?;
+    let look = Look { planner, around: SessionFacts { mode, parameters: None, hinted: None, ..*session } };
+    look.all(&mut program)?;
+    Ok(Stepwise {
+        program,
+        database: database.to_owned(),
+        name: String::from_utf8_lossy(call.name.name.name).into_owned(),
+        arguments,
+        collation: routine.database_collation.clone(),
+        home: planner.home(),
+        reason: String::new(),
+    })
+}
+
+/// Whether two lists of words have the same ones.
+fn same_words(one: &str, other: &str) -> bool {
+    let words = |list: &str| {
+        let mut words: Vec<String> = list.split(',').map(|word| word.trim().to_ascii_uppercase()).collect();
+        words.retain(|word| !word.is_empty());
+        words.sort_unstable();
+        words.dedup();
+        words
+    };
+    words(one) == words(other)
+}
+
+/// The texts of the arguments, in which the values of parameters stand.
+fn arguments(planner: &Planner<'_>, program: &Program, call: &CallProcedure<'_>) -> Result<Vec<Vec<u8>>, Refusal> {
+    let text = |(place, argument): (usize, &Expr<'_>)| {
+        let gives = program.parameters.get(place).is_some_and(|parameter| parameter.gives);
+        let mut values: Vec<(Range<usize>, Vec<u8>)> = Vec::new();
+        let mut unknown = false;
+        walk(Node::Expr(argument), &mut |node: Node<'_>| {
+            if let Node::Expr(Expr { kind: ExprKind::Parameter(place), span, .. }) = node {
+                match planner.session.parameters.and_then(|values| values.get(*place as usize)) {
+                    Some(value) if !gives => values.push((span.range(), literal(value))),
+                    _ => unknown = true,
+                }
+            }
+            Flow::Descend
+        });
+        if unknown {
+            return Err(refused(
+                "gives a value to a parameter of a prepared statement: send the CALL as text, with user variables",
+            ));
+        }
+        let start = argument.span.range().start;
+        let moved = |(range, text): &(Range<usize>, Vec<u8>)| (range.start - start..range.end - start, text.clone());
+        let moved: Vec<(Range<usize>, Vec<u8>)> = values.iter().map(moved).collect();
+        let edits: Vec<(Range<usize>, &[u8])> = moved.iter().map(|(range, text)| (range.clone(), &text[..])).collect();
+        Ok(splice(argument.span.text(planner.text), &edits))
+    };
+    call.arguments.iter().enumerate().map(text).collect()
+}
+
+/// What a value of a kind looks like.
+fn sample(kind: Kind) -> &'static [u8] {
+    match kind {
+        Kind::Integer => b"1",
+        Kind::Decimal => b"1.5",
+        Kind::Double => b"1e0",
+        Kind::Text => b"'a'",
+        Kind::Date => b"DATE'2000-01-01'",
+        Kind::DateTime => b"TIMESTAMP'2000-01-01 00:00:00'",
+        Kind::Time => b"TIME'00:00:00'",
+    }
+}
+
+struct Look<'a> {
+    planner: &'a Planner<'a>,
+    around: SessionFacts<'a>,
+}
+
+impl Look<'_> {
+    fn all(&self, program: &mut Program) -> Result<(), Refusal> {
+        let kinds: Vec<Kind> = program.variables.iter().map(|variable| variable.kind).collect();
+        for (role, template) in program.texts_mut() {
+            let text = template.render(|variable| sample(kinds[variable]));
+            template.beside = self.one(role, template, &text)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at a text with such values. Returns whether it needs nothing but them.
+    fn one(&self, role: Role, template: &Template, text: &[u8]) -> Result<bool, Refusal> {
+        let text = match role {
+            Role::Expression => [b"SELECT (", text, b")"].concat(),
+            Role::Query | Role::Statement => text.to_vec(),
+        };
+        let cannot =
+            |why: &str| refused(format!("has a statement ({}) that is not run so: {why}", shown(&template.text)));
+        let arena = Bump::new();
+        let parsed = parse(&arena, &text, self.around.mode);
+        let Ok([statement]) = parsed.as_ref().map(|parsed| parsed.statements) else {
+            return Err(cannot("it can't be read with values of the variables"));
+        };
+        let catalog = self.planner.catalog;
+        let context = Context {
+            database: self.around.database,
+            dialect: self.around.mode.dialect,
+            fold_case: catalog.fold_case,
+            columns: &(),
+        };
+        let facts = facts_with(statement, &text, self.around.mode, &context, &programs(catalog, &self.around));
+        if is_items_alone(statement) && is_beside(&facts) {
+            return Ok(role == Role::Expression || role == Role::Statement);
+        }
+        if role == Role::Statement && has_result(statement) && template.selects_variables() {
+            return Err(cannot("it selects a variable beside rows; SELECT … INTO variables, and select these"));
+        }
+        if matches!(statement.kind, StatementKind::Transaction(_)) {
+            return Ok(false);
+        }
+        if let StatementKind::Call(called) = statement.kind {
+            self.called(called)?;
+        }
+        let stepwise = matches!(statement.kind, StatementKind::Call(_));
+        match plan_within(&text, statement, catalog, self.planner.weights, &self.around, self.planner.effort) {
+            Ok(Plan::Stepwise(_)) if stepwise => Ok(false),
+            Ok(Plan::Define | Plan::Show | Plan::Lock(_) | Plan::InformationSchema(_) | Plan::Stepwise(_)) => {
+                Err(cannot("it is about definitions"))
+            }
+            Ok(_) => Ok(false),
+            Err(Refusal::NeedsWorkbench(why) | Refusal::NotSupported { message: why, .. }) => Err(cannot(&why)),
+            Err(refusal) => Err(refusal),
+        }
+    }
+}
+
+impl Look<'_> {
+    /// A procedure that the body calls may give values to nothing but user variables.
+    fn called(&self, called: &CallProcedure<'_>) -> Result<(), Refusal> {
+        let known = programs(self.planner.catalog, &self.around);
+        let name = shown(called.name.name.name);
+        let assigns = |(place, argument): (usize, &Expr<'_>)| {
+            !matches!(argument.bare().kind, ExprKind::UserVariable(_)) && known.may_assign(&called.name, place)
+        };
+        match called.arguments.iter().enumerate().any(assigns) {
+            true => Err(refused(format!("calls {name} for a value in one of its own variables: pass a user variable"))),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Whether the client gets a statement's rows.
+fn has_result(statement: &Statement<'_>) -> bool {
+    let StatementKind::Query(query) = &statement.kind else { return false };
+    let within = matches!(query.body, QueryBody::Select(select) if select.into.is_some());
+    query.into.is_none() && !within
+}
+
+/// Whether a statement is SELECT with nothing but items, in which there is no other query: FROM can follow.
+fn is_items_alone(statement: &Statement<'_>) -> bool {
+    let mut end = 0;
+    let mut selects = 0;
+    walk(Node::Statement(statement), &mut |node: Node<'_>| {
+        match node {
+            Node::Select(_) => selects += 1,
+            Node::SelectItem(item) => end = end.max(item.span.range().end),
+            _ => {}
+        }
+        Flow::Descend
+    });
+    has_result(statement) && selects == 1 && end == statement.span.range().end
+}
+
+/// Whether a query needs no rows and nothing of its session.
+fn is_beside(facts: &Facts<'_>) -> bool {
+    facts.names.tables().next().is_none()
+        && facts.class.pins.is_empty()
+        && (facts.class.effects - Effects::READS).is_empty()
+        && !facts.varies.contains(Varies::STORED)
+}

@@ -1,0 +1,242 @@
+//! Statements of a body that hold no others, and expressions: which step each is, and where it names variables.
+//!
+//! What must always hold: a name without a table is a variable wherever an expression may stand, as for servers; a statement that is no
+//! step known here is refused.
+
+use weir_sql::ast::{
+    Account, ExprKind, Into, IntoTarget, Limit, Query, QueryBody, SelectItem, SelectItemKind, SetItem, SetItemKind,
+    SetValue, Signal as SignalStatement, SignalCondition, Statement, StatementKind,
+};
+use weir_sql::visit::{Flow, Node, walk};
+use weir_sql::{Bump, parse};
+
+use crate::compile::{Compiler, state};
+use crate::condition::Class;
+use crate::model::{Kind, Signal, What};
+use crate::template::{Part, Template};
+
+/// What a text is, for messages, up to so many characters.
+const SHOWN: usize = 60;
+
+impl Compiler<'_> {
+    /// An expression.
+    pub(crate) fn value(&self, expression: &[u8]) -> Result<Template, String> {
+        const HEAD: &[u8] = b"SELECT (";
+        let text = [HEAD, expression, b")"].concat();
+        let mut template = self.template(&text)?;
+        for (range, _) in &mut template.edits {
+            *range = range.start - HEAD.len()..range.end - HEAD.len();
+        }
+        // It is named by what is around it.
+        template.edits.retain(|(_, part)| !matches!(part, Part::Text(_)));
+        Ok(Template { text: expression.to_vec(), ..template })
+    }
+
+    /// The query of a cursor.
+    pub(crate) fn query_of_cursor(&self, text: &[u8]) -> Result<Template, String> {
+        let arena = Bump::new();
+        match parse(&arena, text, self.mode).map(|parsed| parsed.statements) {
+            Ok([Statement { kind: StatementKind::Query(_), .. }]) => self.template(text),
+            _ => Err(cannot(text)),
+        }
+    }
+
+    /// Whether an expression has the same value however often it is computed.
+    pub(crate) fn is_steady(&self, expression: &[u8]) -> bool {
+        let arena = Bump::new();
+        let text = [b"SELECT (", expression, b")"].concat();
+        let Ok(parsed) = parse(&arena, &text, self.mode) else { return false };
+        let Some(item) = parsed.statements.first().and_then(only_item) else { return false };
+        match &item.bare().kind {
+            ExprKind::Literal(_) | ExprKind::UserVariable(_) => true,
+            ExprKind::Column(column) => column.table.is_none() && self.variable(column.name.name).is_some(),
+            _ => false,
+        }
+    }
+
+    /// A text with the places of variables. What INTO names is left out.
+    fn template(&self, text: &[u8]) -> Result<Template, String> {
+        let arena = Bump::new();
+        let parsed = parse(&arena, text, self.mode).map_err(|_| cannot(text))?;
+        let [statement] = parsed.statements else { return Err(cannot(text)) };
+        if parsed.conditional || parsed.dollars {
+            return Err(cannot(text));
+        }
+        let (mut edits, mut counts, mut refused) = (Vec::new(), Vec::new(), None);
+        walk(Node::Statement(statement), &mut |node: Node<'_>| {
+            match node {
+                Node::Into(into) if self.locals_of(into).is_some() => {
+                    edits.push((into.span.range(), Part::Text(b" ".to_vec())));
+                    return Flow::Skip;
+                }
+                Node::Limit(Limit { count, offset, rows_examined, .. }) => {
+                    counts.extend([count, offset, rows_examined].into_iter().flatten().map(|expr| expr.span));
+                }
+                Node::Expr(expr) => match &expr.kind {
+                    ExprKind::Column(column) if column.table.is_none() => {
+                        if let Some(variable) = self.variable(column.name.name) {
+                            let count = counts.contains(&expr.span);
+                            if count && self.kind(variable) != Kind::Integer {
+                                refused = Some("has a LIMIT that is not an integer".to_owned());
+                            }
+                            let part = if count { Part::Count(variable) } else { Part::Value(variable) };
+                            edits.push((expr.span.range(), part));
+                        }
+                    }
+                    ExprKind::Parameter(_) => refused = Some("has a '?'".to_owned()),
+                    _ => {}
+                },
+                _ => {}
+            }
+            Flow::Descend
+        });
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
+        self.name_items(statement, text, &mut edits);
+        edits.sort_by_key(|(range, _)| (range.start, range.end));
+        Ok(Template { edits, ..Template::plain(text) })
+    }
+
+    /// What is selected and has no name of its own is named by its text, with the variables' names in it.
+    fn name_items(&self, statement: &Statement<'_>, text: &[u8], edits: &mut Vec<(std::ops::Range<usize>, Part)>) {
+        let StatementKind::Query(Query { body: QueryBody::Select(select), .. }) = &statement.kind else { return };
+        for item in select.items {
+            let SelectItemKind::Expr(expr, None) = &item.kind else { continue };
+            let range = item.span.range();
+            let within =
+                |(edit, _): &(std::ops::Range<usize>, Part)| range.start <= edit.start && edit.end <= range.end;
+            if !edits.iter().any(within) {
+                continue;
+            }
+            let name = match &expr.kind {
+                ExprKind::Column(column) => column.name.name,
+                _ => item.span.text(text),
+            };
+            let quoted: Vec<u8> =
+                name.iter().flat_map(|byte| if *byte == b'`' { vec![b'`', b'`'] } else { vec![*byte] }).collect();
+            edits.push((range.end..range.end, Part::Text([b" AS `", &quoted[..], b"`"].concat())));
+        }
+    }
+
+    /// The variables that an INTO fills, if all of them are the procedure's own.
+    fn locals_of(&self, into: &Into<'_>) -> Option<Vec<usize>> {
+        let IntoTarget::Variables(targets) = into.target else { return None };
+        targets
+            .iter()
+            .map(|target| match &target.kind {
+                ExprKind::Column(column) if column.table.is_none() => self.variable(column.name.name),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// A statement that holds no others.
+    pub(crate) fn plain(&mut self, text: &[u8]) -> Result<(), String> {
+        let arena = Bump::new();
+        let parsed = parse(&arena, text, self.mode).map_err(|_| cannot(text))?;
+        let [statement] = parsed.statements else { return Err(cannot(text)) };
+        let what = match &statement.kind {
+            StatementKind::Query(query) => return self.query(query, text),
+            StatementKind::Insert(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_)
+            | StatementKind::Do(_)
+            | StatementKind::Call(_) => What::Run(self.template(text)?),
+            StatementKind::Transaction(_) => What::Run(Template::plain(text)),
+            StatementKind::Set(set) => return self.set(set.items, text),
+            StatementKind::Signal(signal) => self.signal(signal, text)?,
+            _ => return Err(cannot(text)),
+        };
+        self.step(what);
+        Ok(())
+    }
+
+    fn query(&mut self, query: &Query<'_>, text: &[u8]) -> Result<(), String> {
+        let within = match &query.body {
+            QueryBody::Select(select) => select.into,
+            _ => None,
+        };
+        let what = match query.into.or(within) {
+            None => What::Run(self.template(text)?),
+            Some(into) => match (self.locals_of(into), &into.target) {
+                (Some(variables), _) => What::Into(self.template(text)?, variables),
+                (None, IntoTarget::Variables(targets))
+                    if targets.iter().all(|target| matches!(target.kind, ExprKind::UserVariable(_))) =>
+                {
+                    What::Run(self.template(text)?)
+                }
+                _ => return Err("has an INTO of other things than variables of one kind".to_owned()),
+            },
+        };
+        self.step(what);
+        Ok(())
+    }
+
+    fn set(&mut self, items: &[SetItem<'_>], text: &[u8]) -> Result<(), String> {
+        if items.iter().all(|item| matches!(item.kind, SetItemKind::UserVariable(..))) {
+            let what = What::Run(self.template(text)?);
+            self.step(what);
+            return Ok(());
+        }
+        for item in items {
+            let SetItemKind::Variable(set) = &item.kind else { return Err(cannot(text)) };
+            let own = !set.at_signs && set.variable.scope.is_none() && set.variable.base.is_none();
+            let variable = self.variable(set.variable.name.name).filter(|_| own).ok_or_else(|| cannot(text))?;
+            let SetValue::Expr(value) = &set.value else { return Err(cannot(text)) };
+            let value = self.value(value.span.text(text))?;
+            self.step(What::Set(vec![variable], Some(value)));
+        }
+        Ok(())
+    }
+
+    fn signal(&self, signal: &SignalStatement<'_>, text: &[u8]) -> Result<What, String> {
+        let state = match &signal.condition {
+            None if signal.again && signal.items.is_empty() => return Ok(What::Resignal),
+            Some(SignalCondition::State(span)) if !signal.again => state(span.text(text)),
+            Some(SignalCondition::Named(name)) if !signal.again => match self.condition(name) {
+                Some(Class::State(state)) => Some(state),
+                _ => None,
+            },
+            _ => None,
+        };
+        let mut raised = Signal { state: state.ok_or_else(|| cannot(text))?, code: None, message: None };
+        for item in signal.items {
+            let value = item.value.span.text(text);
+            if item.name.is("MESSAGE_TEXT") {
+                raised.message = Some(self.value(value)?);
+            } else if item.name.is("MYSQL_ERRNO") {
+                let code = std::str::from_utf8(value).ok().and_then(|code| code.parse().ok());
+                raised.code = Some(code.ok_or_else(|| cannot(text))?);
+            } else {
+                return Err(cannot(text));
+            }
+        }
+        Ok(What::Signal(raised))
+    }
+}
+
+/// The only expression of a query without tables.
+fn only_item<'a>(statement: &'a Statement<'a>) -> Option<&'a weir_sql::ast::Expr<'a>> {
+    let StatementKind::Query(Query { body: QueryBody::Select(select), .. }) = &statement.kind else { return None };
+    match select.items {
+        [SelectItem { kind: SelectItemKind::Expr(expr, _), .. }] => Some(expr),
+        _ => None,
+    }
+}
+
+fn cannot(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    let shown = match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text,
+    };
+    format!("has a statement that Weir does not run by itself ({shown})")
+}
+
+/// `user@host`, as CURRENT_USER() names it.
+pub(crate) fn account_name(account: &Account<'_>) -> Option<Vec<u8>> {
+    Some([account.user()?.name, b"@", account.host()?.name].concat())
+}
