@@ -63,6 +63,7 @@ impl Compiler<'_> {
             return Err(cannot(text));
         }
         let (mut edits, mut counts, mut refused) = (Vec::new(), Vec::new(), None);
+        let mut selected = Vec::new();
         walk(Node::Statement(statement), &mut |node: Node<'_>| {
             match node {
                 Node::Into(into) if self.locals_of(into).is_some() => {
@@ -71,6 +72,11 @@ impl Compiler<'_> {
                 }
                 Node::Limit(Limit { count, offset, rows_examined, .. }) => {
                     counts.extend([count, offset, rows_examined].into_iter().flatten().map(|expr| expr.span));
+                }
+                Node::SelectItem(item) => selected.push(item.span.range()),
+                Node::ValuesRow(row) => selected.push(row.span.range()),
+                Node::OrderItem(item) if self.is_variable(&item.expr) => {
+                    refused = Some("sorts or groups by a variable, which has no effect: leave it out".to_owned());
                 }
                 Node::Expr(expr) => match &expr.kind {
                     ExprKind::Column(column) if column.table.is_none() => {
@@ -93,9 +99,22 @@ impl Compiler<'_> {
         if let Some(refused) = refused {
             return Err(refused);
         }
+        let is_selected = |(edit, part): &(std::ops::Range<usize>, Part)| {
+            !matches!(part, Part::Text(_))
+                && selected.iter().any(|range| range.start <= edit.start && edit.end <= range.end)
+        };
+        let selects_variables = edits.iter().any(is_selected);
         self.name_items(statement, text, &mut edits);
         edits.sort_by_key(|(range, _)| (range.start, range.end));
-        Ok(Template { edits, ..Template::plain(text) })
+        Ok(Template { edits, selects_variables, ..Template::plain(text) })
+    }
+
+    /// Whether an expression is a variable and nothing else: as a number it would name a column where rows are sorted.
+    fn is_variable(&self, expression: &weir_sql::ast::Expr<'_>) -> bool {
+        match &expression.bare().kind {
+            ExprKind::Column(column) => column.table.is_none() && self.variable(column.name.name).is_some(),
+            _ => false,
+        }
     }
 
     /// What is selected and has no name of its own is named by its text, with the variables' names in it.

@@ -13,6 +13,8 @@ pub struct Template {
     pub text: Vec<u8>,
     /// It needs no rows and nothing of the session: it can be computed beside the variables' values.
     pub beside: bool,
+    /// Values of variables are among what a query selects: then its columns would be told with other types than theirs.
+    pub selects_variables: bool,
     pub(crate) edits: Vec<(Range<usize>, Part)>,
 }
 
@@ -40,7 +42,7 @@ pub(crate) enum Part {
 
 impl Template {
     pub(crate) fn plain(text: &[u8]) -> Template {
-        Template { text: text.to_vec(), beside: false, edits: Vec::new() }
+        Template { text: text.to_vec(), beside: false, selects_variables: false, edits: Vec::new() }
     }
 
     /// The variables whose values it takes.
@@ -49,11 +51,6 @@ impl Template {
             Part::Value(variable) | Part::Count(variable) => Some(*variable),
             Part::Text(_) => None,
         })
-    }
-
-    /// Whether values of variables are among what a query selects: then its columns would be told with other types than theirs.
-    pub fn selects_variables(&self) -> bool {
-        self.edits.iter().any(|(_, part)| matches!(part, Part::Text(_)))
     }
 
     /// Variables that stand where only a number of rows may.

@@ -185,3 +185,34 @@ CREATE PROCEDURE heeds(k INT) BEGIN DECLARE v TINYINT; DECLARE n INT DEFAULT 0; 
 CALL heeds(1000);
 CALL heeds(7);
 SELECT * FROM t ORDER BY id;
+
+## variables beside rows are refused: their types would be told as literals'
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+CREATE TABLE g (id INT PRIMARY KEY) /*weir: global */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30);
+-- text
+CREATE PROCEDURE named(v INT) BEGIN INSERT INTO g VALUES (v); SELECT v AS x, id FROM t ORDER BY id; END;
+-- text
+-- refused: selects a variable beside rows
+CALL named(1);
+-- text
+CREATE PROCEDURE derived(v INT) BEGIN INSERT INTO g VALUES (v); SELECT * FROM (SELECT v AS x, id FROM t) d ORDER BY id; END;
+-- text
+-- refused: selects a variable beside rows
+CALL derived(1);
+-- text
+CREATE PROCEDURE united(v INT) BEGIN INSERT INTO g VALUES (v); SELECT id FROM t UNION SELECT v; END;
+-- text
+-- refused: selects a variable beside rows
+CALL united(1);
+-- text
+CREATE PROCEDURE sorted(v INT) BEGIN INSERT INTO g VALUES (v); SELECT id, a FROM t ORDER BY v; END;
+-- text
+-- refused: sorts or groups by a variable
+CALL sorted(2);
+SELECT COUNT(*) FROM g;
+-- text
+CREATE PROCEDURE filtered(v INT) BEGIN INSERT INTO g VALUES (v); SELECT id, a FROM t WHERE a > v ORDER BY id LIMIT v; END;
+-- text
+CALL filtered(2);
+SELECT COUNT(*) FROM g;

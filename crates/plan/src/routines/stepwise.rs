@@ -172,7 +172,7 @@ impl Look<'_> {
         if is_items_alone(statement) && is_beside(&facts) {
             return Ok(role == Role::Expression || role == Role::Statement);
         }
-        if role == Role::Statement && has_result(statement) && template.selects_variables() {
+        if role == Role::Statement && has_result(statement) && template.selects_variables {
             return Err(cannot("it selects a variable beside rows; SELECT … INTO variables, and select these"));
         }
         if matches!(statement.kind, StatementKind::Transaction(_)) {

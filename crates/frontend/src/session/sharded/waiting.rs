@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
+use futures_util::StreamExt;
 use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
 use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::monitor::Kill;
 use weir_backend::{PoolKey, Server};
@@ -60,7 +62,8 @@ pub(super) fn running<'p>(parts: impl IntoIterator<Item = &'p ShardLease>) -> Ve
 }
 
 /// Waits for what runs on several connections. A kill reaches all of them, and so does the end of the client, if it is to be seen to
-/// here; what is not waited for any more is dropped.
+/// here; what is not waited for any more is dropped. A KILL QUERY that was sent has been answered when this ends: one that came later
+/// would hit what runs there next, which may be another session's.
 pub(super) async fn attend<T>(
     handle: &SessionHandle,
     running: &[Running],
@@ -75,17 +78,22 @@ pub(super) async fn attend<T>(
         }
     };
     let mut gone = std::pin::pin!(gone);
-    let kill_all = |what: Kill| running.iter().for_each(|(server, thread)| killer.kill(server, *thread, what));
+    let end_all = || running.iter().for_each(|(server, thread)| killer.kill(server, *thread, Kill::Connection));
+    let kill_all = || running.iter().map(|(server, thread)| killer.killing(server.clone(), *thread));
     let mut what = std::pin::pin!(what);
-    let mut killed = KilledQuery::default();
+    let (mut killed, mut unanswered) = (KilledQuery::default(), FuturesUnordered::new());
     loop {
         // Cancel-safe: what runs is polled on, a bell keeps its ring, and a pause begins anew where it was.
         tokio::select! {
             biased;
-            ended = &mut what => return Ok(ended),
+            ended = &mut what => {
+                while unanswered.next().await.is_some() {}
+                return Ok(ended);
+            }
+            Some(_) = unanswered.next() => {}
             () = handle.bell.rung() => {
                 if handle.has(Interrupt::Connection) || handle.has(Interrupt::ShutdownNow) {
-                    kill_all(Kill::Connection);
+                    end_all();
                     return Err(Stopped::Ended(SessionEnd::Told(Session::interrupted_failure())));
                 }
                 if handle.has(Interrupt::ServerLost) {
@@ -95,12 +103,12 @@ pub(super) async fn attend<T>(
                     }
                 }
                 if relay::ends_statement(handle) && killed.first() {
-                    kill_all(Kill::Query);
+                    unanswered.extend(kill_all());
                 }
             }
-            () = killed.unheard() => kill_all(Kill::Query),
+            () = killed.unheard() => unanswered.extend(kill_all()),
             error = &mut gone => {
-                kill_all(Kill::Connection);
+                end_all();
                 return Err(Stopped::Ended(error.into()));
             }
         }
