@@ -11,6 +11,16 @@ const READ_BOUND: Duration = Duration::from_secs(60);
 
 /// Connects over TCP.
 pub(crate) fn connect(port: u16, account: (&str, &str), database: Option<&str>) -> mysql::Result<Conn> {
+    connect_for(READ_BOUND, port, account, database)
+}
+
+/// The same, for commands that may take so long.
+pub(crate) fn connect_for(
+    bound: Duration,
+    port: u16,
+    account: (&str, &str),
+    database: Option<&str>,
+) -> mysql::Result<Conn> {
     let options = OptsBuilder::new()
         .ip_or_hostname(Some("127.0.0.1"))
         .tcp_port(port)
@@ -20,8 +30,8 @@ pub(crate) fn connect(port: u16, account: (&str, &str), database: Option<&str>) 
         .prefer_socket(false)
         // Else the driver asks for it in a statement of its own.
         .max_allowed_packet(Some(16 << 20))
-        .read_timeout(Some(READ_BOUND))
-        .write_timeout(Some(READ_BOUND));
+        .read_timeout(Some(bound))
+        .write_timeout(Some(bound));
     Conn::new(options)
 }
 

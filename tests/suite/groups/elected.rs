@@ -4,6 +4,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
@@ -14,7 +15,7 @@ use super::follow::{
 };
 use super::open::Open;
 use super::replay::Opened;
-use crate::driver::{connect, expect_equal, expect_error, run, server_error, value};
+use crate::driver::{connect, connect_for, expect_equal, expect_error, run, server_error, value};
 use crate::lab::{APP, Endpoint, Lab, MONITOR, eventually};
 use crate::reads::{BOUND, DATABASE};
 use crate::signals::unblocked;
@@ -24,10 +25,10 @@ type Case = fn(&mut ElectedSite, &Endpoint) -> Result<(), Failed>;
 
 const CASES: &[(&str, Settings, Case)] = &[
     ("a dead writer", PATIENT, dead_writer),
-    ("replay", REPLAYING, replay),
     ("a switchover", PATIENT, switchover),
     ("a minority", IMPATIENT, minority),
     ("an outage", PATIENT, outage),
+    ("replay", REPLAYING, replay),
     ("advice", PATIENT, advice),
 ];
 
@@ -39,6 +40,9 @@ const PATIENT: Settings = &[
     ("groups.position_interval", "\"50ms\""),
     ("groups.writer_wait", "\"60s\""),
 ];
+
+/// How long a command may take that has members join.
+const JOIN_BOUND: Duration = Duration::from_secs(240);
 
 /// And transactions run again.
 const REPLAYING: Settings = &[
@@ -294,7 +298,8 @@ fn advice(site: &mut ElectedSite, endpoint: &Endpoint) -> Result<(), Failed> {
 
 /// No majority is left, or nobody: a command starts the group again.
 fn outage(site: &mut ElectedSite, endpoint: &Endpoint) -> Result<(), Failed> {
-    let mut admin = connect(endpoint.port, APP, None)?;
+    // A member may take a minute to find that it has to be told to join once more.
+    let mut admin = connect_for(JOIN_BOUND, endpoint.port, APP, None)?;
     expect_error("a group that works", &run(&mut admin, "WEIR GROUP BOOT"), 1235, "HY000")?;
     let all = 0..NAMES.len();
     let writer = writer(endpoint)?;

@@ -43,6 +43,8 @@ pub(super) fn options(members: usize, ports: PortChoice) -> Result<Vec<Vec<Strin
             format!("group_seeds={}", addresses.join(",")),
             "start_on_boot=OFF".to_owned(),
             "recovery_get_public_key=ON".to_owned(),
+            // A member that finds no other to get its rows from asks again so soon, and not after a minute.
+            "recovery_reconnect_interval=5".to_owned(),
             // A member that is not heard of for 5 s is expelled then, and not only after 5 s more.
             "member_expel_timeout=0".to_owned(),
             "message_cache_size=134217728".to_owned(),

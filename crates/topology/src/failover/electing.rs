@@ -19,6 +19,8 @@ const ELECTION_BOUND: Duration = Duration::from_secs(10);
 const START: &str = "START GROUP_REPLICATION";
 /// How long that may take: it gets what it lacks from another member.
 const START_BOUND: Duration = Duration::from_secs(300);
+/// How often a member is told to join.
+const JOIN_ATTEMPTS: usize = 3;
 /// Between two looks at it.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -123,12 +125,19 @@ pub(super) async fn boot(
     progress.to(&scene.names[first]);
     progress.note(format!("the group was started from '{}'", scene.names[first]));
     for server in there.iter().copied().filter(|server| *server != first) {
+        join(hands, scene, server, progress).await;
+    }
+    Ok(())
+}
+
+/// Has a member join the group. It gives up after a minute if it asked another one that was just joining itself: it is told to again.
+async fn join(hands: &mut Servers, scene: &Scene, server: usize, progress: &mut Progress) {
+    for _ in 0..JOIN_ATTEMPTS {
         match hands.run_within(server, START, START_BOUND).await {
-            Ok(_) => progress.note(format!("'{}' has joined it", scene.names[server])),
+            Ok(_) => return progress.note(format!("'{}' has joined it", scene.names[server])),
             Err(failure) => progress.note(format!("'{}' has not joined: {}", scene.names[server], failure.message)),
         }
     }
-    Ok(())
 }
 
 /// Starts the group on one member. That it may start a group is taken back in any case: at its next start it would start another one.
