@@ -168,7 +168,8 @@ impl Load {
         };
         let sent = self.clock.fetch_add(1, Ordering::SeqCst);
         if dice.percent(1) {
-            client.say(&with_values(statement, &values))?;
+            // If Weir has died since the reply before, it may not have been said.
+            let _said = client.say(&with_values(statement, &values));
             self.unknown.fetch_add(1, Ordering::SeqCst);
             self.note(Entry {
                 mark: mark * i64::from(!sells),
