@@ -39,7 +39,10 @@ impl Server {
     pub fn query(&self, sql: &str) -> Result<Vec<Vec<Option<String>>>, LocalError> {
         let mut connection = self.admin()?;
         let rows: Vec<Row> = connection.query(sql).map_err(|error| LocalError::sql(self.name(), error))?;
-        Ok(rows.into_iter().map(|row| row.unwrap().into_iter().map(text).collect()).collect())
+        Ok(rows
+            .into_iter()
+            .map(|row| row.unwrap_raw().into_iter().map(|value| value.and_then(text)).collect())
+            .collect())
     }
 
     /// The first value of the first row of a query; `None` for NULL and for no row.

@@ -36,7 +36,7 @@ impl Session {
         if !self.loses_only_a_transaction() {
             return stopped;
         }
-        let failure = self.rolled_back(lost);
+        let failure = self.tells_rolled_back(lost);
         self.give_up_transaction();
         Stopped::Refused(failure)
     }
@@ -57,12 +57,12 @@ impl Session {
 
     /// Whether the session's open transaction, or the one that begins with the statement at hand, can be run again as far as is known yet.
     fn can_be_replayed(&self) -> bool {
-        let kind = self.shared.shards[self.current.server.shard].group.with_view(|view| view.kind);
-        kind != GroupKind::Static
-            && self.replay.is_alive()
+        let kind = || self.shared.shards[self.current.server.shard].group.with_view(|view| view.kind);
+        self.replay.is_alive()
             && self.state.pins.is_empty()
             && !self.state.has_busy_statements()
             && self.transaction.is_plain()
+            && kind() != GroupKind::Static
     }
 
     /// Gives up the connection, and keeps what is known of its transaction.
@@ -73,7 +73,7 @@ impl Session {
     }
 
     /// What the client is told of a transaction that is not run again, with the reason if it was to be.
-    fn rolled_back(&self, lost: &Failure) -> Failure {
+    fn tells_rolled_back(&self, lost: &Failure) -> Failure {
         match self.replay.why_not() {
             Some(reason) => self.tells_not_replayed(&rolled_back(lost), reason),
             None => rolled_back(lost),
@@ -100,7 +100,7 @@ impl Session {
             self.lose_lease();
             return Err(SessionEnd::Told(failure));
         }
-        self.rolled_back = Some(self.rolled_back(&failure));
+        self.rolled_back = Some(self.tells_rolled_back(&failure));
         self.give_up_transaction();
         self.show_bindings();
         self.show_idle();
@@ -159,8 +159,7 @@ fn rolled_back(lost: &Failure) -> Failure {
 
 /// The same of a transaction that was to be run again, with the reason why it was not.
 pub(super) fn not_replayed(rolled_back: &Failure, reason: &str) -> Failure {
-    let message = format!("{}; it was not replayed: {reason}", rolled_back.message);
-    Failure::new(Fault::Server, codes::ER_LOCK_DEADLOCK, b"40001", message)
+    Failure { message: format!("{}; it was not replayed: {reason}", rolled_back.message), ..rolled_back.clone() }
 }
 
 #[cfg(test)]

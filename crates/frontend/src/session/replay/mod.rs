@@ -210,9 +210,8 @@ impl Session {
             Box::pin(self.start_recording()).await;
         }
         let reason = self.speaks_against(statement);
-        let latest = self.state.latest.clone();
         let Some(recording) = &mut self.replay.recording else { return };
-        recording.now = latest;
+        recording.now = self.state.latest.clone();
         recording.changes |= may_change(statement.class);
         match reason {
             Some(reason) => recording.spoil(reason),

@@ -12,7 +12,7 @@ use weir_wire::StatusFlags;
 
 use super::super::Session;
 use super::super::outcome::ReplyOutcome;
-use super::super::stopped::Stopped;
+use super::super::stopped::{SessionEnd, Stopped};
 use super::{Execution, Form, Statement};
 
 impl Session {
@@ -35,7 +35,9 @@ impl Session {
             }
             _ => {}
         }
-        self.learn_database(class, outcome).await?;
+        // The client has the reply already.
+        let learnt = self.learn_database(class, outcome).await;
+        learnt.map_err(|failure| Stopped::Ended(SessionEnd::Told(failure)))?;
         if let (TextKind::SetUserVariables(variables), Form::Text(_) | Form::Resolved) = (&class.kind, statement.form) {
             self.note_user_variables(text, variables);
         }

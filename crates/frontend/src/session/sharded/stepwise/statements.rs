@@ -87,9 +87,7 @@ impl Session {
             Err(Stopped::Refused(failure)) if !is_fatal(failure.code) => return Ok(Reply::Failed(failure)),
             Err(stopped) => return Err(stopped),
         }
-        let kept = kept.ok_or_else(|| {
-            not_supported(format!("A query of a procedure that Weir runs statement by statement has more than {MOST_CAPTURED} bytes of rows"))
-        })?;
+        let kept = kept.ok_or_else(too_long)?;
         Ok(captured::read(&kept, self.client.capabilities)?)
     }
 
@@ -240,8 +238,9 @@ impl Session {
             read::run(parts, &plan, &request, &session, sink).await
         };
         let ran = self.run_reading(all, false, reading).await;
-        let kept = self.client.end_capture().unwrap_or_default();
+        let kept = self.client.end_capture();
         let outcome = ran?;
+        let kept = kept.ok_or_else(too_long)?;
         let table = match captured::read(&kept, self.client.capabilities)? {
             Reply::Rows(table) => table,
             Reply::Failed(failure) if is_fatal(failure.code) => return Err(failure.into()),
@@ -283,6 +282,12 @@ impl Session {
         }
         Ok(())
     }
+}
+
+fn too_long() -> Failure {
+    not_supported(format!(
+        "A query of a procedure that Weir runs statement by statement has more than {MOST_CAPTURED} bytes of rows"
+    ))
 }
 
 /// The execution of a statement without parameters.

@@ -46,7 +46,7 @@ impl<'p> Variables<'p> {
         let (killing, handle) = (session.killing(), session.handle.clone());
         let killer = killing.killer();
         let client = Some(&mut session.client);
-        match attend(&handle, &running, &killer, client, part.lease.query(text)).await? {
+        match attend(&handle, &running, &killer, client, part.lease.ask(text)).await? {
             Err(failure) if is_fatal(failure.code) => Err(failure_told(&handle, failure).into()),
             reply => Ok(reply),
         }
