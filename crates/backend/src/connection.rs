@@ -336,6 +336,7 @@ impl Connection {
                 (clients.unwrap_or_else(|| "DEFAULT".to_owned()), "DEFAULT", "DEFAULT")
             }
         };
+        // By a server's own default it may not tell of another database.
         let items = [("system_variables", &*names), ("state_change", flag), ("schema", flag), ("gtids", own_gtid)];
         let items = items[..if gtids { 4 } else { 3 }].iter();
         items.map(|(what, value)| format!("@@SESSION.session_track_{what}={value}")).collect::<Vec<_>>().join(",")

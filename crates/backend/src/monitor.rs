@@ -27,6 +27,7 @@ use crate::Replaceable;
 use crate::connect::{Connected, Login, connect, server_failure};
 use crate::connection::OwnReply;
 use crate::gtid::Position;
+use crate::profile::is_wide;
 use crate::pulse::SLOW_BEAT;
 use crate::server::{Health, Identity, Observation, Server};
 
@@ -398,8 +399,7 @@ impl Probe {
             let mut cells = row.into_iter().map(text);
             if let (Some(id), Some(charset), Some(name)) = (cells.next(), cells.next(), cells.next()) {
                 // The parser's character sets: a client can't have the others, and the server takes its default.
-                if let (Ok(id), false) = (id.parse(), ["ucs2", "utf16", "utf16le", "utf32"].contains(&charset.as_str()))
-                {
+                if let (Ok(id), false) = (id.parse(), is_wide(&charset)) {
                     collations.insert(id, name);
                 }
             }
