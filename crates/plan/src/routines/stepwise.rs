@@ -59,7 +59,12 @@ fn stepwise(planner: &Planner<'_>, known: &KnownPrograms<'_>, call: &CallProcedu
         return Err(refused(format!("was made with another sql_mode: SET sql_mode = '{}'", routine.sql_mode)));
     }
     if session.charset != "utf8mb4" || session.collation != routine.collation {
-        return Err(refused(format!("was made in another collation: SET NAMES utf8mb4 COLLATE {}", routine.collation)));
+        let own = &routine.collation;
+        let way = match own.starts_with("utf8mb4_") {
+            true => format!("SET NAMES utf8mb4 COLLATE {own}"),
+            false => "SET NAMES utf8mb4, DROP it, and CREATE it again".to_owned(),
+        };
+        return Err(refused(format!("was made with collation_connection {own}: {way}")));
     }
     if routine.database_collation == "binary" {
         return Err(refused("has texts without a character set"));

@@ -93,6 +93,8 @@ impl Session {
 
     /// `asked`: the CALL, if its client gets the rows.
     async fn run_text_of_body(&mut self, text: &[u8], asked: Option<&Statement<'_>>) -> Result<(), Stopped> {
+        // The statement before may have read on a replica.
+        self.target_writer();
         let (arena, class) = (Bump::new(), self.class_of_body(text, self.state.lex));
         let statement = Statement::new(&arena, text, &class, self.state.lex, Form::Resolved);
         let kind = statement.only().map(|only| only.kind);
