@@ -71,6 +71,10 @@ pub(crate) fn collect(tests: &mut Collector) {
             })
         });
     }
+    tests.add_for_weir(
+        "workbench::a_procedure_reads_on_replicas_and_writes_where_writers_are",
+        procedures::beside_replicas,
+    );
     for (word, settings, case) in lost::CASES.iter().chain(procedures::PRIVATE) {
         tests.add_for_weir(&format!("workbench::{word}"), move |lab: &Lab, flavor| {
             let mut shards = Shards::start(flavor, &lab.directory()?)?;

@@ -8,12 +8,14 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use weir_local::{Flavor, Server, wait_for_replica};
 
 use super::kills::packets;
 use super::rights::{refused, with};
-use super::{BOUND, JOIN, JOINED, PrivateCase, Settings, Shards, SharedCase, app, runs};
+use super::{BOUND, JOIN, JOINED, PrivateCase, Settings, Shards, SharedCase, app, fill, runs};
 use crate::driver::{expect_equal, expect_error, run, server_error, value};
-use crate::lab::{Endpoint, eventually};
+use crate::lab::{Endpoint, Lab, eventually};
+use crate::weir::Weir;
 
 pub(super) const CASES: &[(&str, Settings, SharedCase)] = &[
     ("kill_query_ends_a_procedure_whatever_it_handles", &[], kill_query),
@@ -144,6 +146,37 @@ fn dies(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
         shards.clean(endpoint)?;
     }
     Ok(())
+}
+
+/// Takes from all rows that a query finds, one by one; each query may be a replica's.
+const SPENDING: &str = "spending() BEGIN DECLARE done INT DEFAULT 0; DECLARE i INT; DECLARE n INT DEFAULT 0; \
+    DECLARE c CURSOR FOR SELECT id FROM few; DECLARE CONTINUE HANDLER FOR NOT FOUND SET done = 1; OPEN c; \
+    l: LOOP FETCH c INTO i; IF done THEN LEAVE l; END IF; UPDATE few SET v = v + 1 WHERE id = i; \
+    SELECT COUNT(*) INTO n FROM orders; END LOOP; CLOSE c; SELECT n; END";
+
+pub(super) fn beside_replicas(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let parent = lab.directory()?;
+    let shards = Shards::start(flavor, &parent)?;
+    let replicas: Vec<Server> = (shards.sites.iter().zip(["r1", "r2"]))
+        .map(|(site, name)| site.start_replica(&parent, name))
+        .collect::<Result<_, _>>()?;
+    for (site, replica) in shards.sites.iter().zip(&replicas) {
+        wait_for_replica(&site.server, replica, BOUND)?;
+    }
+    let [first, second] = &shards.sites;
+    let servers = [("s1", vec![&first.server, &replicas[0]]), ("s2", vec![&second.server, &replicas[1]])];
+    let weir = Weir::start_shards(&lab.directory()?, &servers, &[])?;
+    lab.judge(Endpoint::of(weir), |endpoint| {
+        fill(endpoint)?;
+        make(endpoint, &[SPENDING])?;
+        let mut session = app(endpoint)?;
+        for turn in 1..=3 {
+            expect_equal("what is selected", value(&mut session, "CALL spending()")?, "200".to_owned())?;
+            let spent = value(&mut session, "SELECT SUM(v - id) FROM few")?;
+            expect_equal("each row is written once", spent, (20 * turn).to_string())?;
+        }
+        shards.clean(endpoint)
+    })
 }
 
 fn rights(shards: &Shards, endpoint: &Endpoint) -> Result<(), Failed> {
