@@ -90,14 +90,18 @@ fn main() -> ExitCode {
         match tally {
             Ok(Ok(tally)) => {
                 println!("{flavor}: {} passed, {} failed", tally.passed, tally.failed);
-                total.add(&tally);
+                total.add(tally);
             }
             Ok(Err(error)) => {
                 println!("{flavor}: {error}");
-                total.failed += 1;
+                total.fail(format!("{flavor}: {error}"));
             }
-            Err(_panic) => total.failed += 1,
+            Err(_panic) => total.fail(format!("{flavor}: a panic")),
         }
+    }
+    if total.failed > 0 {
+        println!("\nfailures:\n");
+        total.failures.iter().enumerate().for_each(|(number, told)| println!("---- {} ----\n{told}\n", number + 1));
     }
     println!("{} passed, {} failed", total.passed, total.failed);
     if total.failed == 0 && total.passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -18,12 +18,26 @@ use crate::{Arguments, Error};
 pub(crate) struct Tally {
     pub(crate) passed: usize,
     pub(crate) failed: usize,
+    /// The first of those that failed, each with a line that says where.
+    pub(crate) failures: Vec<String>,
 }
 
 impl Tally {
-    pub(crate) fn add(&mut self, other: &Tally) {
+    /// How many failures are told once more at the end.
+    const TOLD_AGAIN: usize = 10;
+
+    pub(crate) fn add(&mut self, mut other: Tally) {
         self.passed += other.passed;
         self.failed += other.failed;
+        self.failures.append(&mut other.failures);
+    }
+
+    /// Counts a failure, and keeps what is told of it.
+    pub(crate) fn fail(&mut self, told: String) {
+        self.failed += 1;
+        if self.failures.len() < Self::TOLD_AGAIN {
+            self.failures.push(told);
+        }
     }
 }
 
@@ -102,9 +116,7 @@ pub(crate) fn run(flavor: Flavor, arguments: &Arguments, bars: &MultiProgress) -
     let mut tally = report.tally;
     bar.finish_and_clear();
     if arguments.generate || arguments.filter.is_empty() {
-        let generated = crate::generate::run(flavor, arguments, &targets, bars)?;
-        tally.passed += generated.passed;
-        tally.failed += generated.failed;
+        tally.add(crate::generate::run(flavor, arguments, &targets, bars)?);
     }
     Ok(tally)
 }
@@ -177,14 +189,14 @@ impl Report<'_> {
     }
 
     fn differs(&mut self, case: &Case, step: &Step, binary: bool, target: &Target, why: &str) {
-        self.tally.failed += 1;
-        if self.tally.failed > self.arguments.show {
-            return;
-        }
         let protocol = if binary { "binary" } else { "text" };
         let (file, line, text, title) = (&case.file, step.line, &step.text, &case.title);
         let (flavor, target) = (self.flavor, &target.name);
-        self.bar.suspend(|| println!("{file}:{line} ({title}), {flavor}, {target}, {protocol}:\n  {text}\n{why}"));
+        let told = format!("{file}:{line} ({title}), {flavor}, {target}, {protocol}:\n  {text}\n{why}");
+        if self.tally.failed < self.arguments.show {
+            self.bar.suspend(|| println!("{told}"));
+        }
+        self.tally.fail(told);
     }
 }
 

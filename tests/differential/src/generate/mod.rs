@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use indicatif::MultiProgress;
 use weir_local::Flavor;
 
+use crate::run::Tally;
 use crate::stage::Target;
 use crate::{Arguments, Error};
 use play::End;
@@ -31,22 +32,15 @@ const STATEMENTS: usize = 60;
 /// How many statements of a kind were compared, and refused.
 type Shares = BTreeMap<&'static str, (usize, usize)>;
 
-/// What came of it.
-#[derive(Debug, Default)]
-pub(crate) struct Generated {
-    pub(crate) passed: usize,
-    pub(crate) failed: usize,
-}
-
 /// Runs scripts with at least so many statements.
 pub(crate) fn run(
     flavor: Flavor,
     arguments: &Arguments,
     targets: &[Target],
     bars: &MultiProgress,
-) -> Result<Generated, Error> {
+) -> Result<Tally, Error> {
     let start = Instant::now();
-    let (mut shares, mut generated) = (Shares::new(), Generated::default());
+    let (mut shares, mut generated) = (Shares::new(), Tally::default());
     let (mut done, mut cut) = (0, 0);
     for seed in arguments.seed.. {
         if done >= arguments.statements || start.elapsed() > Duration::from_secs(arguments.seconds) {
@@ -62,10 +56,11 @@ pub(crate) fn run(
                 cut += 1;
             }
             End::Different(difference) => {
-                generated.failed += 1;
                 let found = format!("{flavor}, seed {seed}: {}, {}", targets[difference.target].name, difference.why);
                 let small = shrink::shrink(script, &difference, targets)?;
-                bars.suspend(|| println!("{found}\n{}", small.shown()));
+                let told = format!("{found}\n{}", small.shown());
+                bars.suspend(|| println!("{told}"));
+                generated.fail(told);
                 if generated.failed >= arguments.show {
                     break;
                 }
