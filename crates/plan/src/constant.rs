@@ -234,7 +234,7 @@ fn canonical(charset: &str) -> &str {
 }
 
 /// Whether ASCII text is the same bytes in the charset of a collation.
-fn is_ascii_superset(collation: &str) -> bool {
+pub(crate) fn is_ascii_superset(collation: &str) -> bool {
     !matches!(charset_of(collation), "ucs2" | "utf16" | "utf16le" | "utf32" | "binary")
 }
 

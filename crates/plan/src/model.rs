@@ -55,6 +55,10 @@ pub struct Stepwise {
     pub name: String,
     /// The arguments' texts.
     pub arguments: Vec<Vec<u8>>,
+    /// The `sql_mode` that it was made with, in which its statements run.
+    pub sql_mode: String,
+    /// The `collation_connection` that it was made with.
+    pub connection_collation: String,
     /// The collation of its variables.
     pub collation: String,
     /// Where the values of its variables are.

@@ -216,3 +216,110 @@ CREATE PROCEDURE filtered(v INT) BEGIN INSERT INTO g VALUES (v); SELECT id, a FR
 -- text
 CALL filtered(2);
 SELECT COUNT(*) FROM g;
+
+## in other settings than those of its definition
+CREATE TABLE t (id INT PRIMARY KEY, a INT, s VARCHAR(10)) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'É'), (3, 30, 'é'), (4, NULL, NULL);
+CREATE PROCEDURE settings() BEGIN UPDATE t SET a = a + 1; SELECT @@collation_connection, @@character_set_client, @@sql_mode, DATABASE(); SELECT COUNT(*) FROM t; SELECT 'é' = 'É', COLLATION('é'), CHARSET('é'), HEX('é'); SELECT id, s FROM t WHERE s = 'é' ORDER BY id; END;
+CREATE PROCEDURE texts(IN w VARCHAR(10), INOUT o VARCHAR(10)) BEGIN DECLARE v VARCHAR(10) DEFAULT 'ü'; UPDATE t SET s = CONCAT(v, w) WHERE id <> 3; SELECT v, w, o, HEX(w); SELECT id, s FROM t ORDER BY id; SET o = CONCAT(o, v, w); IF w = 'x' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not x'; END IF; END;
+SET sql_mode = 'PIPES_AS_CONCAT,ANSI_QUOTES,NO_ENGINE_SUBSTITUTION';
+CREATE PROCEDURE piped(k INT) BEGIN DECLARE v TINYINT; SET v = k; UPDATE t SET "a" = k, s = 'b' || id; SELECT v, 'x' || v AS "y"; SELECT id, s FROM t ORDER BY id; INSERT INTO t (id, s) VALUES (k, 'a long text' || k); END;
+SET sql_mode = DEFAULT;
+-- no warnings
+CALL piped(1000);
+SELECT @@sql_mode, 'a' || 'b';
+SELECT * FROM t ORDER BY id;
+DELETE FROM t WHERE id > 4;
+SET NAMES latin1;
+CALL settings();
+SELECT @@collation_connection, @@character_set_client, @@character_set_results, COLLATION('a');
+SET @o = 'ä';
+CALL texts('ö', @o);
+SELECT @o, HEX(@o);
+CALL texts('x', @o);
+SELECT @o, HEX(@o);
+SET NAMES utf8mb4;
+SET collation_connection = utf8mb4_bin;
+CALL settings();
+SELECT 'é' = 'É', COLLATION('é');
+CALL texts('ö', @o);
+BEGIN;
+UPDATE t SET a = 0;
+CALL settings();
+SELECT COLLATION('é'), SUM(a) FROM t;
+-- no warnings
+CALL piped(100);
+SELECT @@sql_mode, COLLATION('é');
+SELECT COUNT(*) FROM t;
+SET NAMES latin1;
+CALL texts('ö', @o);
+ROLLBACK;
+SELECT @o, HEX(@o);
+SELECT * FROM t ORDER BY id;
+-- binary
+-- params: 'ö', 1
+SELECT ?, ?;
+-- params: 'ö'
+CALL texts(?, @o);
+SELECT @o, HEX(@o);
+SET sql_mode = 'NO_BACKSLASH_ESCAPES';
+CALL texts('a\b', @o);
+SELECT @o, HEX(@o);
+SET NAMES utf8mb4;
+SET sql_mode = 'NO_BACKSLASH_ESCAPES';
+-- text
+CREATE PROCEDURE slashes() BEGIN UPDATE t SET s = 'a\b'; END;
+-- text
+-- refused: was made with sql_mode NO_BACKSLASH_ESCAPES
+CALL slashes();
+SET sql_mode = DEFAULT;
+
+## from another database
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30);
+CREATE PROCEDURE p(INOUT k INT) BEGIN UPDATE t SET a = a + k; SELECT DATABASE(); SELECT * FROM t ORDER BY id; SELECT SUM(a) INTO k FROM t; END;
+CREATE DATABASE e;
+USE e;
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 100), (5, 500);
+CREATE PROCEDURE outside(INOUT k INT) BEGIN CALL d.p(@k); UPDATE t SET a = a - 1; SELECT k; SELECT DATABASE(), @k; CALL d.p(@k); SET k = @k; END;
+SET @k = (SELECT SUM(a) FROM t);
+CALL d.p(@k);
+SELECT DATABASE(), @k;
+SELECT * FROM t ORDER BY id;
+CALL outside(@k);
+SELECT DATABASE(), @k;
+BEGIN;
+UPDATE t SET a = 7;
+CALL d.p(@k);
+SELECT * FROM t ORDER BY id;
+SELECT * FROM d.t ORDER BY id;
+COMMIT;
+USE d;
+SELECT DATABASE();
+SET @k = 1;
+CALL e.outside(@k);
+SELECT @k, DATABASE();
+SELECT * FROM e.t ORDER BY id;
+SELECT * FROM t ORDER BY id;
+DROP DATABASE e;
+
+## made in other character sets
+CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(20)) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 'é'), (2, 'Ã©'), (3, 'e'), (4, NULL);
+-- no warnings
+SET NAMES utf8mb3;
+CREATE PROCEDURE three(w VARCHAR(10)) BEGIN UPDATE t SET s = CONCAT(s, 'é', w) WHERE s = 'é' OR s LIKE 'ä%'; SELECT id, s FROM t ORDER BY s, id; SELECT CHARSET('é'), HEX(w); END;
+SHOW CREATE PROCEDURE three;
+CALL three('ü');
+SET NAMES utf8mb4;
+CALL three('ü');
+SELECT id, s, HEX(s) FROM t ORDER BY id;
+SHOW CREATE PROCEDURE three;
+SET collation_connection = utf16_general_ci;
+-- text
+CREATE PROCEDURE wide() BEGIN UPDATE t SET s = 'a'; END;
+SET NAMES utf8mb4;
+-- text
+-- refused: was made with collation_connection utf16_general_ci
+CALL wide();

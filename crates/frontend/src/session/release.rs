@@ -62,10 +62,11 @@ impl Session {
             self.lose_lease();
             return;
         }
+        // Also a connection that is only held for what is left on it: plans and definitions depend on the collation.
+        if self.endpoint.sharding.is_some() && self.state.collation_unknown {
+            self.learn_collation_while_kept().await;
+        }
         if self.state.is_bound() {
-            if self.endpoint.sharding.is_some() && self.state.collation_unknown {
-                self.learn_collation_while_bound().await;
-            }
             return;
         }
         if std::mem::take(&mut self.kill_on_its_way) {
@@ -209,7 +210,7 @@ impl Session {
     }
 
     /// What the session does next may need other shards' connections, which are to read it alike.
-    async fn learn_collation_while_bound(&mut self) {
+    async fn learn_collation_while_kept(&mut self) {
         if self.state.left_something() && self.learn_what_was_left(true).await.is_err() {
             return;
         }

@@ -1,8 +1,8 @@
 //! A CALL that no shard can run as a whole: whether Weir can run the statements of its procedure one by one.
 //!
 //! What must always hold: all that could be refused is refused here, before the first statement runs: each statement and each expression of
-//! the body is planned with values of the variables' types. The body is read and run in the session's own settings: they have to be those
-//! that servers would run it in.
+//! the body is planned with values of the variables' types. The body is read, planned and run in the settings that it was made with, as
+//! servers run it, whatever the session's are.
 
 use std::ops::Range;
 
@@ -16,6 +16,7 @@ use weir_sql::{Bump, Effects, parse, splice};
 
 use super::KnownPrograms;
 use super::body::{mode_of, shown};
+use crate::constant::is_ascii_superset;
 use crate::planner::{Planner, programs};
 use crate::statement::plan_within;
 use crate::write::literal::literal;
@@ -52,48 +53,49 @@ fn stepwise(planner: &Planner<'_>, known: &KnownPrograms<'_>, call: &CallProcedu
     };
     let session = planner.session;
     let mode = mode_of(routine, known.dialect);
-    if session.database != Some(database.as_bytes()) {
-        return Err(refused(format!("is in another database: USE {database}")));
+    // A connection that has a database can't be without one again.
+    if session.database.is_none() {
+        return Err(refused(format!(
+            "would leave the session in the database {database}, and it is in none: USE {database}"
+        )));
     }
-    if !same_words(session.sql_mode, &routine.sql_mode) {
-        return Err(refused(format!("was made with another sql_mode: SET sql_mode = '{}'", routine.sql_mode)));
+    if mode.no_backslash_escapes {
+        return Err(refused("was made with sql_mode NO_BACKSLASH_ESCAPES"));
     }
-    if session.charset != "utf8mb4" || session.collation != routine.collation {
+    if !is_ascii_superset(&routine.collation) {
         let own = &routine.collation;
-        let way = match own.starts_with("utf8mb4_") {
-            true => format!("SET NAMES utf8mb4 COLLATE {own}"),
-            false => "SET NAMES utf8mb4, DROP it, and CREATE it again".to_owned(),
-        };
-        return Err(refused(format!("was made with collation_connection {own}: {way}")));
+        return Err(refused(format!(
+            "was made with collation_connection {own}: SET NAMES utf8mb4, DROP it, and CREATE it again"
+        )));
     }
     if routine.database_collation == "binary" {
         return Err(refused("has texts without a character set"));
     }
     let mut program = compile(&Routine { text: routine.text.as_bytes(), mode }).map_err(refused)?;
     let arguments = arguments(planner, &program, call)?;
-    let look = Look { planner, around: SessionFacts { mode, parameters: None, hinted: None, ..*session } };
+    let around = SessionFacts {
+        database: Some(database.as_bytes()),
+        mode,
+        sql_mode: &routine.sql_mode,
+        charset: "utf8mb4",
+        collation: &routine.collation,
+        parameters: None,
+        hinted: None,
+        ..*session
+    };
+    let look = Look { planner, around };
     look.all(&mut program)?;
     Ok(Stepwise {
         program,
         database: database.to_owned(),
         name: String::from_utf8_lossy(call.name.name.name).into_owned(),
         arguments,
+        sql_mode: routine.sql_mode.clone(),
+        connection_collation: routine.collation.clone(),
         collation: routine.database_collation.clone(),
         home: planner.home(),
         reason: String::new(),
     })
-}
-
-/// Whether two lists of words have the same ones.
-fn same_words(one: &str, other: &str) -> bool {
-    let words = |list: &str| {
-        let mut words: Vec<String> = list.split(',').map(|word| word.trim().to_ascii_uppercase()).collect();
-        words.retain(|word| !word.is_empty());
-        words.sort_unstable();
-        words.dedup();
-        words
-    };
-    words(one) == words(other)
 }
 
 /// The texts of the arguments, in which the values of parameters stand.

@@ -1,10 +1,11 @@
 //! Procedures that Weir runs statement by statement: what drives [`weir_program::Machine`].
 //!
-//! What must always hold: each statement of the body takes the way of a client's, in the session's transaction and settings; what only
-//! variables need is computed beside it (`variables`), and leaves nothing with the session. All that can be refused is refused before the
-//! first statement runs.
+//! What must always hold: each statement of the body takes the way of a client's, in the session's transaction and the body's settings
+//! (`settings`); what only variables need is computed beside it (`variables`), and leaves nothing with the session. All that can be refused
+//! is refused before the first statement runs.
 
 mod captured;
+mod settings;
 mod statements;
 mod variables;
 
@@ -37,10 +38,10 @@ impl Session {
         self.may_run_stepwise(statement)?;
         check_arguments(call)?;
         self.have_multi_shard_permit().await?;
-        let bench = self.leases_outside(&places(&[call.home])).await?;
-        let mut variables = Variables::new(call, bench);
-        variables.check_rights(self).await?;
-        variables.make(self).await?;
+        let before = self.enter_body(call);
+        let made = self.make_variables(call).await;
+        self.leave_body(&before);
+        let mut variables = made?;
         let begins = self.client.begin_results();
         let ran = self.run_body(statement, call, &mut variables).await;
         if begins {
@@ -48,6 +49,14 @@ impl Session {
         }
         variables.drop(self).await;
         ran
+    }
+
+    async fn make_variables<'p>(&mut self, call: &'p Stepwise) -> Result<Variables<'p>, Stopped> {
+        let bench = self.leases_outside(&places(&[call.home])).await?;
+        let mut variables = Variables::new(call, bench);
+        variables.check_rights(self).await?;
+        variables.make(self).await?;
+        Ok(variables)
     }
 
     /// What the statements of a body could not have as in a procedure.
@@ -62,8 +71,6 @@ impl Session {
             "with a cursor, or with values in pieces: send it as text".to_owned()
         } else if !self.client.capabilities.contains(Capabilities::MULTI_RESULTS) {
             "for a client that takes one result only".to_owned()
-        } else if self.state.lex.no_backslash_escapes {
-            "with sql_mode NO_BACKSLASH_ESCAPES".to_owned()
         } else if self.has_table_locks() {
             "under LOCK TABLES".to_owned()
         } else if let Some(name) = limits.iter().find(|name| set(name)) {
@@ -82,29 +89,11 @@ impl Session {
     ) -> Result<(), Stopped> {
         let mut counts = Counts::default();
         self.take_arguments(call, variables).await?;
-        let mut machine = Machine::new(&call.program);
-        loop {
-            if ends_statement(&self.handle) {
-                return Err(failure_told(&self.handle, Session::interrupted_failure()).into());
-            }
-            let Some(action) = machine.go_on() else {
-                tokio::task::yield_now().await;
-                continue;
-            };
-            if let Action::End(ended) = action {
-                if let Err(raised) = ended {
-                    return self.body_failed(call, &raised, machine.line());
-                }
-                break;
-            }
-            let answer = self.act(asked, action, &machine, variables, &mut counts).await?;
-            if let Answer::Failed(raised) = &answer {
-                self.state.latest.error = Some((raised.code, raised.state));
-            }
-            machine.answer(answer);
-            if machine.has_handled() {
-                (self.state.latest.diagnostics, self.state.latest.warnings) = (Diagnostics::Empty, 0);
-            }
+        let before = self.enter_body(call);
+        let ended = self.run_program(asked, call, variables, &mut counts).await;
+        self.leave_body(&before);
+        if let Err((raised, line)) = ended? {
+            return self.body_failed(call, &raised, line);
         }
         self.give_results(call, variables).await?;
         let affected = match self.identity.mariadb {
@@ -117,6 +106,37 @@ impl Session {
         let ok = OkPacket { affected_rows: affected, warnings, ..OkPacket::plain(self.state.own_status()) };
         self.client.put_ok(&ok);
         Ok(())
+    }
+
+    /// Runs the statements to their end. Returns what no handler took, and in which line.
+    async fn run_program(
+        &mut self,
+        asked: &Statement<'_>,
+        call: &Stepwise,
+        variables: &mut Variables<'_>,
+        counts: &mut Counts,
+    ) -> Result<Result<(), (Raised, usize)>, Stopped> {
+        let mut machine = Machine::new(&call.program);
+        loop {
+            if ends_statement(&self.handle) {
+                return Err(failure_told(&self.handle, Session::interrupted_failure()).into());
+            }
+            let Some(action) = machine.go_on() else {
+                tokio::task::yield_now().await;
+                continue;
+            };
+            if let Action::End(ended) = action {
+                return Ok(ended.map_err(|raised| (raised, machine.line())));
+            }
+            let answer = self.act(asked, action, &machine, variables, counts).await?;
+            if let Answer::Failed(raised) = &answer {
+                self.state.latest.error = Some((raised.code, raised.state));
+            }
+            machine.answer(answer);
+            if machine.has_handled() {
+                (self.state.latest.diagnostics, self.state.latest.warnings) = (Diagnostics::Empty, 0);
+            }
+        }
     }
 
     /// Gives the parameters the values of the arguments.

@@ -99,11 +99,10 @@ impl Session {
         let statement = Statement::new(&arena, text, &class, self.state.lex, Form::Resolved);
         let kind = statement.only().map(|only| only.kind);
         let asked = asked.filter(|_| matches!(kind, Some(StatementKind::Query(_) | StatementKind::Call(_))));
-        let prepared = asked.and_then(|asked| Some((asked, asked.execution()?.key.parsing.clone())));
-        let Some((asked, parsing)) = prepared else {
+        let Some(asked) = asked.filter(|asked| asked.execution().is_some()) else {
             return Box::pin(self.run_statement(&statement)).await;
         };
-        let key = Rc::new(StatementKey::new(text.into(), parsing));
+        let key = Rc::new(StatementKey::new(text.into(), Rc::new(self.state.profile.parsing())));
         let execute = bare_execution()?;
         let statement = Statement::new(&arena, text, &class, self.state.lex, asked.form_of(&key, &execute));
         let ran = Box::pin(self.run_statement(&statement)).await;
@@ -222,10 +221,10 @@ impl Session {
         let bench = variables.bench();
         let all = running(&bench.parts);
         let parts = &mut bench.parts[..];
-        let execute = bare_execution()?;
+        let (execute, parsing) = (bare_execution()?, Rc::new(self.state.profile.parsing()));
         let request = match asked.execution() {
-            Some(execution) => weir_exec::Request::Execute {
-                parsing: &execution.key.parsing,
+            Some(_) => weir_exec::Request::Execute {
+                parsing: &parsing,
                 execute: &execute,
                 types: None,
                 session: self.handle.id,

@@ -7,6 +7,7 @@ use weir_backend::OwnReply;
 use weir_plan::Stepwise;
 use weir_plan::write::literal::quoted_name;
 use weir_program::{Kind, Level, Raised, Template};
+use weir_wire::binlog::unhex;
 use weir_wire::error::{codes, not_supported};
 use weir_wire::{Failure, StatusFlags};
 
@@ -169,11 +170,14 @@ impl<'p> Variables<'p> {
         session: &mut Session,
         value: &[u8],
     ) -> Result<Result<String, Raised>, Stopped> {
-        let text = [b"SELECT CONVERT((", value, format!(") USING utf8mb4) FROM `{TABLE}`").as_bytes()].concat();
+        // In hexadecimal: the client's character set may have other characters.
+        let text = [b"SELECT HEX(CONVERT((", value, format!(") USING utf8mb4)) FROM `{TABLE}`").as_bytes()].concat();
         let asked = self.ask(session, &text).await?;
-        Ok(asked.map(|(reply, _)| {
-            only_cell(&reply).map(|cell| String::from_utf8_lossy(cell).into_owned()).unwrap_or_default()
-        }))
+        let message = |reply: OwnReply| {
+            let bytes = only_cell(&reply).and_then(|cell| unhex(std::str::from_utf8(cell).ok()?)).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        Ok(asked.map(|(reply, _)| message(reply)))
     }
 
     /// The query of a statement without tables, over the columns.
