@@ -64,6 +64,9 @@ pub(crate) struct Compiler<'a> {
     pub(crate) labels: Vec<Label>,
     /// Labels from here on can be named: a handler's statement sees none around it.
     pub(crate) seen_labels: usize,
+    /// Whether it is within a handler's statement, and whether what that handles is still what the current diagnostics area has.
+    pub(crate) in_handler: bool,
+    pub(crate) has_current: bool,
 }
 
 impl<'a> Compiler<'a> {
@@ -87,6 +90,8 @@ impl<'a> Compiler<'a> {
             conditions,
             labels,
             seen_labels: 0,
+            in_handler: false,
+            has_current: false,
         };
         compiler.block = compiler.new_block(None, false);
         compiler
@@ -123,6 +128,7 @@ impl<'a> Compiler<'a> {
     /// Adds a step, behind which it goes on with the next one.
     pub(crate) fn step(&mut self, what: What) -> usize {
         let at = self.program.steps.len();
+        self.has_current &= self.keeps_diagnostics(&what);
         self.program.steps.push(Step { what, block: self.block, behind: at + 1, line: self.line });
         at
     }
@@ -307,7 +313,10 @@ impl<'a> Compiler<'a> {
         self.program.handlers.push(Handler { exit, classes, block: declared_in, at, behind_block: 0 });
         self.block = self.new_block(Some(declared_in), true);
         let labels = std::mem::replace(&mut self.seen_labels, self.labels.len());
+        let around = std::mem::replace(&mut self.in_handler, true);
+        self.has_current = true;
         self.statement(None)?;
+        (self.in_handler, self.has_current) = (around, false);
         self.seen_labels = labels;
         self.step(What::HandlerEnd);
         if !self.eat(Control::HandlerEnd) {

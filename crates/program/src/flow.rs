@@ -99,6 +99,8 @@ impl<'a> Compiler<'a> {
 
     pub(crate) fn looping(&mut self, control: Control<'_>, label: Option<Ident<'a>>) -> Result<(), String> {
         let again = self.here();
+        // It is come to again behind other statements.
+        self.has_current = false;
         self.begin_label(label, Some(again));
         let mut tests = Vec::new();
         if control == Control::While {

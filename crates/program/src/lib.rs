@@ -19,5 +19,5 @@ mod tests;
 pub use compile::{Routine, compile};
 pub use condition::{Level, Raised};
 pub use machine::{Action, Answer, Machine, Rows};
-pub use model::{Kind, Parameter, Program, Security, Variable};
+pub use model::{DiagnosticsItem, GetDiagnostics, Kind, Parameter, Program, Security, Targets, Variable};
 pub use template::{Role, Template};

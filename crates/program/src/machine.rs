@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use crate::condition::{Level, Raised};
-use crate::model::{Program, Signal, What};
+use crate::model::{GetDiagnostics, Program, Signal, What};
 use crate::template::Template;
 
 /// What has to be done next.
@@ -28,6 +28,8 @@ pub enum Action<'p> {
     Store(&'p [usize], Vec<Vec<u8>>),
     /// Computes a message: [`Answer::Message`].
     Message(&'p Template),
+    /// Gives what is asked of the condition that is being handled.
+    Diagnostics(&'p GetDiagnostics, Raised),
     /// The procedure has ended.
     End(Result<(), Raised>),
 }
@@ -152,6 +154,11 @@ impl<'p> Machine<'p> {
             What::Resignal => match self.handling.last().map(|handling| handling.raised.clone()) {
                 Some(raised) => self.raise(raised),
                 None => self.raise(Raised::error(1645, b"0K000", "RESIGNAL when handler not active")),
+            },
+            What::Diagnostics(get) => match self.handling.last() {
+                Some(handling) => return Some(Action::Diagnostics(get, handling.raised.clone())),
+                // The compiler lets it stand in handlers only.
+                None => self.at += 1,
             },
             What::Jump(to) => self.at = *to,
             What::HandlerEnd => {

@@ -20,7 +20,45 @@ pub struct Program {
     pub(crate) cursors: Vec<Template>,
 }
 
+/// GET DIAGNOSTICS about what a handler is handling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GetDiagnostics {
+    /// What is asked, in order.
+    pub items: Vec<DiagnosticsItem>,
+    /// Where the values go, in the same order.
+    pub to: Targets,
+}
+
+/// What GET DIAGNOSTICS may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiagnosticsItem {
+    /// `NUMBER`: how many conditions there are.
+    Number,
+    /// `ROW_COUNT`.
+    RowCount,
+    /// `RETURNED_SQLSTATE` of the first condition.
+    State,
+    /// `MYSQL_ERRNO` of it.
+    Code,
+    /// `MESSAGE_TEXT` of it.
+    Message,
+}
+
+/// Where values go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Targets {
+    /// To these variables of the procedure.
+    Variables(Vec<usize>),
+    /// To user variables, as they are written.
+    User(Vec<Vec<u8>>),
+}
+
 impl Program {
+    /// Whether it asks what a handler is handling.
+    pub fn gets_diagnostics(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.what, What::Diagnostics(_)))
+    }
+
     /// All texts of the body.
     pub fn texts_mut(&mut self) -> impl Iterator<Item = (Role, &mut Template)> {
         let queries = self.cursors.iter_mut().map(|query| (Role::Query, query));
@@ -122,6 +160,8 @@ pub(crate) enum What {
     Signal(Signal),
     /// The condition at hand is raised again.
     Resignal,
+    /// The condition at hand is asked for.
+    Diagnostics(GetDiagnostics),
     /// The end of a handler's statement.
     HandlerEnd,
     /// No WHEN of a CASE was true.

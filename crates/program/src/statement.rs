@@ -4,15 +4,16 @@
 //! step known here is refused.
 
 use weir_sql::ast::{
-    Account, ExprKind, Into, IntoTarget, Limit, Query, QueryBody, SelectItem, SelectItemKind, SetItem, SetItemKind,
-    SetValue, Signal as SignalStatement, SignalCondition, Statement, StatementKind,
+    Account, Expr, ExprKind, GetDiagnostics as GetStatement, Ident, Into, IntoTarget, Limit, Query, QueryBody,
+    SelectItem, SelectItemKind, SetItem, SetItemKind, SetValue, Signal as SignalStatement, SignalCondition, Statement,
+    StatementKind,
 };
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, parse};
 
 use crate::compile::{Compiler, state};
 use crate::condition::Class;
-use crate::model::{Kind, Signal, What};
+use crate::model::{DiagnosticsItem, GetDiagnostics, Kind, Signal, Targets, What};
 use crate::template::{Part, Template};
 
 /// What a text is, for messages, up to so many characters.
@@ -110,7 +111,7 @@ impl Compiler<'_> {
     }
 
     /// Whether an expression is a variable and nothing else: as a number it would name a column where rows are sorted.
-    fn is_variable(&self, expression: &weir_sql::ast::Expr<'_>) -> bool {
+    fn is_variable(&self, expression: &Expr<'_>) -> bool {
         match &expression.bare().kind {
             ExprKind::Column(column) => column.table.is_none() && self.variable(column.name.name).is_some(),
             _ => false,
@@ -140,14 +141,19 @@ impl Compiler<'_> {
 
     /// The variables that an INTO fills, if all of them are the procedure's own.
     fn locals_of(&self, into: &Into<'_>) -> Option<Vec<usize>> {
-        let IntoTarget::Variables(targets) = into.target else { return None };
-        targets
-            .iter()
-            .map(|target| match &target.kind {
-                ExprKind::Column(column) if column.table.is_none() => self.variable(column.name.name),
-                _ => None,
-            })
-            .collect()
+        match into.target {
+            IntoTarget::Variables(targets) => self.locals(targets.iter()),
+            _ => None,
+        }
+    }
+
+    /// The procedure's variables that are named, if all of them are such.
+    fn locals<'t>(&self, targets: impl Iterator<Item = &'t Expr<'t>>) -> Option<Vec<usize>> {
+        let local = |target: &Expr<'_>| match &target.kind {
+            ExprKind::Column(column) if column.table.is_none() => self.variable(column.name.name),
+            _ => None,
+        };
+        targets.map(local).collect()
     }
 
     /// A statement that holds no others.
@@ -165,6 +171,7 @@ impl Compiler<'_> {
             StatementKind::Transaction(_) => What::Run(Template::plain(text)),
             StatementKind::Set(set) => return self.set(set.items, text),
             StatementKind::Signal(signal) => self.signal(signal, text)?,
+            StatementKind::GetDiagnostics(get) => self.get_diagnostics(get, text)?,
             _ => return Err(cannot(text)),
         };
         self.step(what);
@@ -209,6 +216,49 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// GET DIAGNOSTICS is about what is handled: at the beginning of a handler, or STACKED. The count of rows can be had everywhere.
+    fn get_diagnostics(&self, get: &GetStatement<'_>, text: &[u8]) -> Result<What, String> {
+        let first = match &get.condition {
+            None => false,
+            Some(number) if number.span.text(text) == b"1" => true,
+            Some(_) => return Err(cannot(text)),
+        };
+        let item = |name: &Ident<'_>| match first {
+            false if name.is("NUMBER") => Some(DiagnosticsItem::Number),
+            false if name.is("ROW_COUNT") => Some(DiagnosticsItem::RowCount),
+            true if name.is("RETURNED_SQLSTATE") => Some(DiagnosticsItem::State),
+            true if name.is("MYSQL_ERRNO") => Some(DiagnosticsItem::Code),
+            true if name.is("MESSAGE_TEXT") => Some(DiagnosticsItem::Message),
+            _ => None,
+        };
+        let items: Option<Vec<DiagnosticsItem>> = get.items.iter().map(|one| item(&one.name)).collect();
+        let items = items.ok_or_else(|| cannot(text))?;
+        let targets = || get.items.iter().map(|one| &one.target);
+        let to = match targets().all(|target| matches!(target.kind, ExprKind::UserVariable(_))) {
+            true => Targets::User(targets().map(|target| target.span.text(text).to_vec()).collect()),
+            false => Targets::Variables(self.locals(targets()).ok_or_else(|| cannot(text))?),
+        };
+        if let ([DiagnosticsItem::RowCount], Targets::Variables(variables), false) = (&items[..], &to, get.stacked) {
+            return Ok(What::Set(variables.clone(), Some(self.value(b"ROW_COUNT()")?)));
+        }
+        if !self.in_handler || !get.stacked && !self.has_current {
+            return Err(format!("{}: it can stand at the beginning of a handler", cannot(text)));
+        }
+        Ok(What::Diagnostics(GetDiagnostics { items, to }))
+    }
+
+    /// Whether a step leaves the current diagnostics area as it is. MySQL clears it for assignments, and MariaDB for what reads tables.
+    pub(crate) fn keeps_diagnostics(&self, what: &What) -> bool {
+        match what {
+            What::Enter | What::Diagnostics(_) => true,
+            What::Set(_, value) => {
+                let plain = value.as_ref().is_none_or(|value| !value.text.contains(&b'('));
+                plain && self.mode.dialect == weir_sql::Dialect::MariaDb
+            }
+            _ => false,
+        }
+    }
+
     fn signal(&self, signal: &SignalStatement<'_>, text: &[u8]) -> Result<What, String> {
         let state = match &signal.condition {
             None if signal.again && signal.items.is_empty() => return Ok(What::Resignal),
@@ -236,7 +286,7 @@ impl Compiler<'_> {
 }
 
 /// The only expression of a query without tables.
-fn only_item<'a>(statement: &'a Statement<'a>) -> Option<&'a weir_sql::ast::Expr<'a>> {
+fn only_item<'a>(statement: &'a Statement<'a>) -> Option<&'a Expr<'a>> {
     let StatementKind::Query(Query { body: QueryBody::Select(select), .. }) = &statement.kind else { return None };
     match select.items {
         [SelectItem { kind: SelectItemKind::Expr(expr, _), .. }] => Some(expr),

@@ -37,6 +37,10 @@ fn trace(procedure: &str, answers: &[(&str, Tell)]) -> Vec<String> {
             Action::Read { query, .. } => format!("read {}", shown(query)),
             Action::Store(to, values) => format!("{} := {}", named(to), String::from_utf8_lossy(&values.concat())),
             Action::Message(value) => format!("message {}", shown(value)),
+            Action::Diagnostics(get, raised) => match &get.to {
+                crate::Targets::Variables(to) => format!("{} get {:?} of {}", named(to), get.items, raised.code),
+                crate::Targets::User(to) => format!("{} variables get {:?} of {}", to.len(), get.items, raised.code),
+            },
             Action::End(Ok(())) => "end".to_owned(),
             Action::End(Err(raised)) => format!("{} {}", raised.code, raised.message),
         };
@@ -170,6 +174,30 @@ fn conditions_are_raised_as_by_servers() {
 }
 
 #[test]
+fn diagnostics_are_got_where_they_are_what_is_handled() {
+    let handler =
+        |body: &str| format!("p() BEGIN DECLARE c INT; DECLARE EXIT HANDLER FOR SQLEXCEPTION {body}; DO 1; END");
+    let failed = [("DO 1", Tell::Error(1062, b"23000"))];
+    let first = handler("BEGIN GET DIAGNOSTICS CONDITION 1 c = MYSQL_ERRNO; GET DIAGNOSTICS @n = NUMBER; END");
+    let expected = ["c = NULL", "DO 1", "c get [Code] of 1062", "1 variables get [Number] of 1062", "end"];
+    assert_eq!(trace(&first, &failed), expected);
+    let counts = "p() BEGIN DECLARE c INT; DO 1; GET DIAGNOSTICS c = ROW_COUNT; END";
+    assert_eq!(trace(counts, &[]), ["c = NULL", "DO 1", "c = ROW_COUNT()", "end"]);
+    for later in [
+        "BEGIN DO 2; GET DIAGNOSTICS CONDITION 1 c = MYSQL_ERRNO; END",
+        "BEGIN SET c = 1; GET DIAGNOSTICS CONDITION 1 c = MYSQL_ERRNO; END",
+        "LOOP GET DIAGNOSTICS CONDITION 1 c = MYSQL_ERRNO; DO 2; END LOOP",
+        "GET DIAGNOSTICS CONDITION 2 c = MYSQL_ERRNO",
+        "GET DIAGNOSTICS CONDITION 1 c = TABLE_NAME",
+    ] {
+        let told = compiled(&handler(later)).err().unwrap_or_default();
+        assert!(told.contains("GET DIAGNOSTICS"), "{later}: {told}");
+    }
+    let stacked = handler("BEGIN SET c = 1; GET STACKED DIAGNOSTICS CONDITION 1 c = MYSQL_ERRNO; END");
+    assert_eq!(trace(&stacked, &failed), ["c = NULL", "DO 1", "c = 1", "c get [Code] of 1062", "end"]);
+}
+
+#[test]
 fn rows_are_fetched_and_selected_into_variables() {
     let cursor =
         "p() BEGIN DECLARE v INT; DECLARE c CURSOR FOR SELECT 1 FROM t; OPEN c; FETCH c INTO v; FETCH c INTO v; END";
@@ -213,7 +241,7 @@ fn what_is_not_known_is_refused() {
         ("p() BEGIN DECLARE f FLOAT; END", "the type FLOAT"),
         ("p() BEGIN DECLARE s VARCHAR(10) CHARACTER SET latin1; END", "does not keep"),
         ("p(s VARCHAR(3)) SELECT 1 LIMIT s", "LIMIT"),
-        ("p() GET DIAGNOSTICS @n = NUMBER", "does not run by itself"),
+        ("p() GET DIAGNOSTICS @n = NUMBER", "at the beginning of a handler"),
     ] {
         match compiled(procedure) {
             Ok(_) => panic!("{procedure} is compiled"),

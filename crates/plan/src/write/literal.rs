@@ -84,7 +84,8 @@ pub fn put_bits(out: &mut Vec<u8>, bytes: &[u8]) {
     put_hex(out, bytes);
 }
 
-fn put_hex(out: &mut Vec<u8>, bytes: &[u8]) {
+/// Bytes as `x'…'`.
+pub fn put_hex(out: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     out.reserve(2 * bytes.len() + 3);
     out.extend_from_slice(b"x'");

@@ -5,6 +5,7 @@
 //! is refused before the first statement runs.
 
 mod captured;
+mod diagnostics;
 mod settings;
 mod statements;
 mod variables;
@@ -25,11 +26,13 @@ use super::waiting::failure_told;
 use crate::backends::places;
 use variables::Variables;
 
-/// What a CALL tells when it ends.
+/// What a CALL keeps while it runs.
 #[derive(Default)]
-pub(super) struct Counts {
+pub(super) struct Kept {
     /// The rows that its statements have changed, as MariaDB counts them.
     pub(super) sum: u64,
+    /// The diagnostics of what a handler was begun for, if the body asks for them.
+    pub(super) handled: Vec<Raised>,
 }
 
 impl Session {
@@ -87,17 +90,17 @@ impl Session {
         call: &Stepwise,
         variables: &mut Variables<'_>,
     ) -> Result<(), Stopped> {
-        let mut counts = Counts::default();
+        let mut kept = Kept::default();
         self.take_arguments(call, variables).await?;
         let before = self.enter_body(call);
-        let ended = self.run_program(asked, call, variables, &mut counts).await;
+        let ended = self.run_program(asked, call, variables, &mut kept).await;
         self.leave_body(&before);
         if let Err((raised, line)) = ended? {
             return self.body_failed(call, &raised, line);
         }
         self.give_results(call, variables).await?;
         let affected = match self.identity.mariadb {
-            true => counts.sum,
+            true => kept.sum,
             false => u64::try_from(self.state.latest.row_count).unwrap_or(0),
         };
         self.ran.error = None;
@@ -114,7 +117,7 @@ impl Session {
         asked: &Statement<'_>,
         call: &Stepwise,
         variables: &mut Variables<'_>,
-        counts: &mut Counts,
+        kept: &mut Kept,
     ) -> Result<Result<(), (Raised, usize)>, Stopped> {
         let mut machine = Machine::new(&call.program);
         loop {
@@ -125,17 +128,20 @@ impl Session {
                 tokio::task::yield_now().await;
                 continue;
             };
+            if machine.has_handled() {
+                if call.program.gets_diagnostics() {
+                    kept.handled = self.all_conditions_left().await?;
+                }
+                (self.state.latest.diagnostics, self.state.latest.warnings) = (Diagnostics::Empty, 0);
+            }
             if let Action::End(ended) = action {
                 return Ok(ended.map_err(|raised| (raised, machine.line())));
             }
-            let answer = self.act(asked, action, &machine, variables, counts).await?;
+            let answer = self.act(asked, action, &machine, variables, kept).await?;
             if let Answer::Failed(raised) = &answer {
                 self.state.latest.error = Some((raised.code, raised.state));
             }
             machine.answer(answer);
-            if machine.has_handled() {
-                (self.state.latest.diagnostics, self.state.latest.warnings) = (Diagnostics::Empty, 0);
-            }
         }
     }
 
@@ -191,7 +197,7 @@ impl Session {
         action: Action<'_>,
         machine: &Machine<'_>,
         variables: &mut Variables<'_>,
-        counts: &mut Counts,
+        kept: &mut Kept,
     ) -> Result<Answer, Stopped> {
         let heeds = machine.heeds_warnings();
         Ok(match action {
@@ -243,15 +249,16 @@ impl Session {
             },
             Action::Read { query, into } => {
                 let text = variables.rendered(self, query).await?;
-                self.read_rows(&text, into, heeds, counts).await?
+                self.read_rows(&text, into, heeds, kept).await?
             }
             Action::Run(statement) if statement.beside => self.select_beside(asked, variables, statement).await?,
             Action::Run(statement) => {
                 let text = variables.rendered(self, statement).await?;
-                let answer = self.run_one_of_body(asked, &text, heeds, counts).await?;
+                let answer = self.run_one_of_body(asked, &text, heeds, kept).await?;
                 variables.row = u64::try_from(self.state.latest.row_count).unwrap_or(0) + 1;
                 answer
             }
+            Action::Diagnostics(get, raised) => self.give_diagnostics(get, raised, variables, kept).await?,
             Action::End(_) => Answer::Done(Vec::new()),
         })
     }

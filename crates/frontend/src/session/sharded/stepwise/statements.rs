@@ -25,7 +25,7 @@ use super::super::sink::ClientSink;
 use super::super::waiting::running;
 use super::captured::{self, Reply};
 use super::variables::{Variables, is_fatal, raised_by};
-use super::{Counts, raised_of};
+use super::{Kept, raised_of};
 
 /// The most bytes of rows that one query of a body may have for a cursor or for INTO.
 const MOST_CAPTURED: usize = 64 * 1024 * 1024;
@@ -124,7 +124,7 @@ impl Session {
         text: &[u8],
         into: bool,
         heeds: bool,
-        counts: &mut Counts,
+        kept: &mut Kept,
     ) -> Result<Answer, Stopped> {
         let row_count = self.state.latest.row_count;
         let rows = match self.captured(text).await? {
@@ -138,7 +138,7 @@ impl Session {
         latest.row_count = row_count;
         if into {
             latest.row_count = i64::try_from(count).unwrap_or(i64::MAX);
-            counts.sum += u64::from(count == 1);
+            kept.sum += u64::from(count == 1);
         }
         let mut conditions = self.conditions_left(heeds).await?;
         if into && count == 0 {
@@ -183,7 +183,7 @@ impl Session {
         asked: &Statement<'_>,
         text: &[u8],
         heeds: bool,
-        counts: &mut Counts,
+        kept: &mut Kept,
     ) -> Result<Answer, Stopped> {
         self.client.begin_reply(true);
         let (mark, sent) = (self.client.mark(), self.client.sent());
@@ -191,7 +191,7 @@ impl Session {
             Ok(()) => match self.client.take_back_last() {
                 Some(packet) if packet.first() == Some(&0xff) => Some(captured::failure(&packet)?),
                 Some(_) => {
-                    counts.sum += u64::try_from(self.state.latest.row_count).unwrap_or(0);
+                    kept.sum += u64::try_from(self.state.latest.row_count).unwrap_or(0);
                     None
                 }
                 None => {

@@ -313,7 +313,13 @@ pub(super) fn raised_by(condition: &Condition) -> Raised {
         b"Warning" => Level::Warning,
         _ => Level::Note,
     };
-    let state = condition.sqlstate.unwrap_or(match code {
+    let state = condition.sqlstate.or(known_state(code)).unwrap_or(*b"HY000");
+    Raised { level, code, state, message: text(&condition.message) }
+}
+
+/// The SQLSTATE of conditions that statements warn of most.
+pub(super) fn known_state(code: u16) -> Option<[u8; 5]> {
+    Some(match code {
         1329 => *b"02000",
         1261 | 1262 | 1265 | 1642 => *b"01000",
         1264 => *b"22003",
@@ -321,9 +327,9 @@ pub(super) fn raised_by(condition: &Condition) -> Raised {
         1365 => *b"22012",
         1406 => *b"22001",
         1048 | 1062 => *b"23000",
-        _ => *b"HY000",
-    });
-    Raised { level, code, state, message: text(&condition.message) }
+        1364 | 1366 => *b"HY000",
+        _ => return None,
+    })
 }
 
 /// An error after which nothing of the body is run, whatever its handlers are for.
