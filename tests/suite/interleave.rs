@@ -270,10 +270,7 @@ fn run_alone(
     let login = Login { capabilities: *dice.pick(&HABITS), ..Login::new(APP.0, APP.1) };
     let mut pair = Pair::new(&sides, &login, dice.percent(50)).decoded();
     let script = script::draw(&mut dice, flavor, session, steps);
-    // Which connection a statement gets depends on the clock here, and with it whether a difference shows that is known and
-    // written down (docs/decisions.md, 13).
-    let is_known = |step: &str| step.starts_with("SET NAMES") && step.contains("COLLATE");
-    for (index, step) in script.iter().enumerate().filter(|(_, step)| !is_known(step)) {
+    for (index, step) in script.iter().enumerate() {
         pair.run(step).map_err(|difference| {
             let before = script[index.saturating_sub(15)..index].join("\n  ");
             format!("WEIR_SEED={seed}, session {session}, step {index}\n{difference}after:\n  {before}")

@@ -81,6 +81,11 @@ fn fraction(micros: u32) -> String {
     if micros == 0 { String::new() } else { format!(".{micros:06}") }
 }
 
+/// Whether a charset's name stands for this collation of it.
+pub(crate) fn is_default(collation: &str, mariadb: bool) -> bool {
+    default_collation(charset_of(collation), mariadb) == Some(collation)
+}
+
 /// A charset's default collation, for those charsets for which it is the same on all servers of a kind.
 fn default_collation(charset: &str, mariadb: bool) -> Option<&'static str> {
     Some(match charset {

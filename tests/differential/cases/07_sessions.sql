@@ -279,3 +279,23 @@ CREATE TABLE t (id INT PRIMARY KEY);
 INSERT INTO t VALUES (1), (2), (3);
 SELECT COUNT(*) FROM t;
 SELECT RELEASE_LOCK('weir_dropped');
+
+## results in a collation that is named
+CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(10)) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 'é'), (2, 'E'), (3, 'x');
+SET NAMES utf8mb4 COLLATE utf8mb4_unicode_ci;
+SELECT * FROM t ORDER BY s, id;
+SELECT s FROM t WHERE id = 2;
+SELECT s FROM t WHERE id = 3;
+SELECT 'é' = 'E', COLLATION('a'), COUNT(*) FROM t;
+BEGIN;
+UPDATE t SET s = 'y' WHERE id = 3;
+SET NAMES latin1 COLLATE latin1_bin;
+SELECT s FROM t WHERE id = 1;
+SELECT s FROM t WHERE id = 2;
+SELECT * FROM t ORDER BY id;
+COMMIT;
+SET NAMES utf8mb4;
+SELECT * FROM t ORDER BY id;
+SET character_set_results = latin1, collation_connection = utf8mb4_bin;
+SELECT * FROM t ORDER BY id;

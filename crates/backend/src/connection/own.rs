@@ -24,6 +24,8 @@ const MAX_OWN_REPLY: usize = 32 * 1024 * 1024;
 pub struct OwnReply {
     /// The rows of its last result set.
     pub rows: Vec<Vec<Option<Vec<u8>>>>,
+    /// The id of the collation of its first column, if it has one.
+    pub collation: Option<u16>,
     /// The last OK's insert id.
     pub last_insert_id: u64,
     /// The last OK's affected rows.
@@ -173,7 +175,7 @@ impl Connection {
         }
         self.input.advance(taken);
         self.reply_done();
-        let rows = rows.finish().map_err(|e| self.broken(&e.to_string()))?;
+        let (rows, _) = rows.finish().map_err(|e| self.broken(&e.to_string()))?;
         let answer = rows.into_iter().flatten().next().flatten();
         if answer.as_deref() == Some(b"0") {
             return Ok(true);
@@ -272,12 +274,14 @@ impl Connection {
         match failure {
             Some(failure) => Err(failure),
             None => {
-                reply.rows = rows.finish().map_err(|e| self.broken(&e.to_string()))?;
+                (reply.rows, reply.collation) = rows.finish().map_err(|e| self.broken(&e.to_string()))?;
                 Ok(reply)
             }
         }
     }
 }
+
+type Rows = Vec<Vec<Option<Vec<u8>>>>;
 
 /// Collects the passed bytes of a small text result set, whose column definitions come first.
 #[derive(Default)]
@@ -295,8 +299,8 @@ impl RowCollector {
     }
 
     /// Packets: the column count, the definitions, perhaps an EOF, the rows.
-    fn finish(mut self) -> Result<Vec<Vec<Option<Vec<u8>>>>, weir_wire::Malformed> {
-        let mut rows = Vec::new();
+    fn finish(mut self) -> Result<(Rows, Option<u16>), weir_wire::Malformed> {
+        let (mut rows, mut collation) = (Rows::new(), None);
         let mut head = 0_usize;
         let mut columns = None;
         while let Some(header) = Header::peek(&self.bytes) {
@@ -304,13 +308,24 @@ impl RowCollector {
             packet.advance(HEADER);
             match columns {
                 None => columns = Some(weir_wire::Reader::new(&packet).lenenc("column count")? as usize),
-                Some(n) if head < n => head += 1,
+                Some(n) if head < n => {
+                    collation = collation.or_else(|| collation_of(&packet));
+                    head += 1;
+                }
                 Some(_) if packet.first() == Some(&0xfe) && packet.len() < 9 => {}
                 Some(_) => rows.push(parse_text_row(&packet)?),
             }
         }
-        Ok(rows)
+        Ok((rows, collation))
     }
+}
+
+/// The collation in a column's definition. What has a fixed length stands at its end. Source: MySQL, `Protocol::ColumnDefinition41`.
+fn collation_of(definition: &[u8]) -> Option<u16> {
+    // The collation, the length, the type, the flags, the decimals, and two bytes that mean nothing.
+    const FROM_END: usize = 2 + 4 + 1 + 2 + 1 + 2;
+    let at = definition.len().checked_sub(FROM_END)?;
+    Some(u16::from_le_bytes([definition[at], definition[at + 1]]))
 }
 
 /// The first error packet among whole packets: no other packet of a reply begins with its header.

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use weir_backend::Lease;
 use weir_backend::connection::OwnReply;
+use weir_backend::profile::charset_of;
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
@@ -13,6 +14,10 @@ use super::latest::{Diagnostics, Left};
 use super::outcome::ReplyOutcome;
 use super::state::OUTLAST_RESET;
 use super::stopped::{SessionEnd, Stopped};
+use crate::literals::is_default;
+
+/// The variable that says in which character set results are sent.
+const RESULTS: &str = "character_set_results";
 
 impl Session {
     /// After a command: keeps the connection if something binds it, holds it softly if something was left on it,
@@ -225,7 +230,17 @@ impl Session {
             Ok(reply) => {
                 let cell = reply.rows.into_iter().flatten().next().flatten().unwrap_or_default();
                 let value = String::from_utf8_lossy(&cell).into_owned();
-                let profile = Rc::new(self.state.profile.with_variables([("collation_connection", value.as_str())]));
+                let mut profile = self.state.profile.with_variables([("collation_connection", value.as_str())]);
+                // SET NAMES … COLLATE gives results another collation than the variable's value stands for.
+                let of_results = reply.collation.and_then(|id| self.identity.handshake_collation(id));
+                let results = profile.variable(RESULTS).map(charset_of);
+                let named = |collation: &&str| {
+                    results == Some(charset_of(collation)) && !is_default(collation, self.identity.mariadb)
+                };
+                if let Some(collation) = of_results.filter(named) {
+                    profile = profile.with_variables([(RESULTS, collation)]);
+                }
+                let profile = Rc::new(profile);
                 connection.set_profile(profile.clone());
                 self.state.profile = profile;
                 self.state.collation_unknown = false;
