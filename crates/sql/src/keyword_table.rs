@@ -313,8 +313,8 @@ pub(crate) const GROUPS: &[Group] = &[
         mariadb: Call::User,
         mysql: Call::User,
         reserved: false,
-        words: "analyse atomic autocommit body currval cycle error_count federated global_variables hard identity immediate \
-         last_gtid max_statement_time minus monitor offline online package previous pseudo_thread_id public replay sequence session_variables soft stage \
+        words: "analyse atomic autocommit batch body currval cycle dry error_count federated global_variables hard identity immediate \
+         last_gtid max_statement_time minus monitor offline online package previous pseudo_thread_id public replay run sequence session_variables soft stage \
          statement statements system_time temp transaction_isolation transaction_read_only tx_isolation tx_read_only \
          user_variables user_variables_by_thread variables_by_thread variables_info via warning_count weir",
     },

@@ -113,7 +113,10 @@ pub fn are_read_alike(sql: &[u8], mode: LexMode) -> bool {
     let last = parsed.statements.len().saturating_sub(1);
     parsed.statements.iter().enumerate().all(|(number, statement)| {
         let (class, _) = class_of_statement(statement, sql, mode, &NoPrograms);
-        let own = matches!(class.kind, TextKind::Kill(_) | TextKind::Weir(_) | TextKind::ShowProcesslist { .. });
+        let own = matches!(
+            class.kind,
+            TextKind::Kill(_) | TextKind::Weir(_) | TextKind::Batch | TextKind::ShowProcesslist { .. }
+        );
         let runs_others = Effects::RUNS_OTHERS | Effects::SETS_FOR_STATEMENT;
         let may_change = class.assigned.iter().any(|name| decides_reading(name))
             || class.effects.intersects(runs_others)

@@ -1,6 +1,6 @@
 //! What operates the server: KILL, FLUSH, RESET, replication, upkeep of tables, plugins, and the like.
 
-use super::{Account, Expr, Ident, ObjectName, SetItem, Span, SystemVariable};
+use super::{Account, ColumnName, Expr, Ident, ObjectName, SetItem, Span, Statement, SystemVariable};
 
 /// `KILL …`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -272,4 +272,28 @@ pub enum ServerControl<'a> {
     Clone(CloneServer<'a>),
     /// IMPORT TABLE FROM files (MySQL).
     ImportTable(&'a [Span]),
+}
+
+/// `BATCH [ON column] LIMIT n [DRY RUN [QUERY]] statement`: a large write in parts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Batch<'a> {
+    /// The column along which it is split.
+    pub column: Option<ColumnName<'a>>,
+    /// The rows of a part: a whole number.
+    pub rows: Span,
+    /// Whether it is only shown.
+    pub dry_run: DryRun,
+    /// What is split.
+    pub statement: &'a Statement<'a>,
+}
+
+/// What a BATCH that is only shown shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DryRun {
+    /// It is run.
+    No,
+    /// The first and the last part.
+    Parts,
+    /// The query that finds the parts.
+    Query,
 }

@@ -187,6 +187,8 @@ pub enum StatementKind<'a> {
     Server(&'a ServerControl<'a>),
     /// `WEIR …`, Weir's own statements: what follows the word.
     Weir(Span),
+    /// BATCH, Weir's own.
+    Batch(&'a Batch<'a>),
     /// CREATE TABLE.
     CreateTable(&'a CreateTable<'a>),
     /// ALTER TABLE.

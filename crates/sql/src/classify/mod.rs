@@ -115,6 +115,8 @@ pub enum TextKind {
     ShowWarnings(Diagnostics),
     /// Weir's own statement: the range of the text after the word WEIR, without spaces around it and without a semicolon at the end.
     Weir(Range<usize>),
+    /// BATCH, Weir's own.
+    Batch,
     /// Any other statement.
     Other,
 }

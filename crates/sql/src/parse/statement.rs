@@ -85,6 +85,7 @@ impl<'a> Parser<'a> {
             kw::RESTART => self.restart(),
             kw::SHUTDOWN => self.shutdown(),
             kw::WEIR => self.weir(),
+            kw::BATCH => self.batch(),
             _ => self.stop(Expected::What("a statement")),
         }
     }

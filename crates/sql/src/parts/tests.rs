@@ -115,6 +115,7 @@ fn only_the_last_statement_may_change_how_texts_are_read() {
         ("SELECT 1; KILL 1", false),
         ("SELECT 1; SHOW PROCESSLIST", false),
         ("SELECT 1; WEIR SHOW SERVERS", false),
+        ("SELECT 1; BATCH LIMIT 5 DELETE FROM t", false),
         ("SELECT 1; xyzzy", false),
         ("SELECT 1 /*!101102 + 1 */; SELECT 2", false),
         ("SELECT 1;; SELECT 2", false),

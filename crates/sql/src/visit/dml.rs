@@ -47,6 +47,7 @@ pub(super) fn statement<'a>(node: &'a Statement<'a>, to: &mut Children<'_, 'a>) 
         | StatementKind::Install(_)
         | StatementKind::Server(_)
         | StatementKind::Weir(_)
+        | StatementKind::Batch(_)
         | StatementKind::UnlockTables => session::statement(&node.kind, to),
         StatementKind::CreateTable(_)
         | StatementKind::AlterTable(_)

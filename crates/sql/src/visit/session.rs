@@ -15,6 +15,7 @@ pub(super) fn statement<'a>(kind: &'a StatementKind<'a>, to: &mut Children<'_, '
             set_items(set.items, to);
             to.push(Node::Statement(set.statement));
         }
+        StatementKind::Batch(batch) => to.push(Node::Statement(batch.statement)),
         StatementKind::Show(node) => show(node, to),
         StatementKind::DescribeTable(node) => to.push(Node::Name(&node.table, NameRole::Shown(Object::Table))),
         StatementKind::Explain(node) => explain(node, to),

@@ -61,6 +61,8 @@ fn kinds_are_given_to_exact_forms_only() {
         ("SHOW TABLES", TextKind::Other),
         ("WEIR SHOW SESSIONS;", TextKind::Weir(5..18)),
         ("/* x */ weir", TextKind::Weir(12..12)),
+        ("BATCH ON id LIMIT 100 DELETE FROM t", TextKind::Batch),
+        ("SELECT batch FROM run AS dry", TextKind::Select),
         ("INSERT INTO t VALUES (1)", TextKind::Other),
         ("SELECT 'open", TextKind::Other),
         ("COMMIT 'open", TextKind::Other),

@@ -128,6 +128,10 @@ impl<'a> TreeReader<'a, '_> {
                 return Some(TextKind::Use);
             }
             StatementKind::Weir(span) => return Some(TextKind::Weir(span.range())),
+            StatementKind::Batch(_) => {
+                self.with_effects(node, Effects::READS | Effects::WRITES);
+                return Some(TextKind::Batch);
+            }
             StatementKind::Compound(_) => return Some(self.compound(statement)),
             StatementKind::Opaque(_) => return None,
             _ => self.other(statement),

@@ -8,7 +8,7 @@ mod replication;
 mod upkeep;
 
 use super::{Expected, Parser, Read};
-use crate::ast::{Kill, KillWhom, Purge, ServerControl, StatementKind};
+use crate::ast::{Batch, DryRun, Kill, KillWhom, Purge, ServerControl, StatementKind};
 use crate::keyword::Keyword;
 use crate::kw;
 use crate::lexer::TokenKind;
@@ -95,6 +95,21 @@ impl<'a> Parser<'a> {
             self.advance();
         }
         Ok(StatementKind::Weir(self.span_from(start)))
+    }
+
+    /// BATCH: a large write in parts.
+    pub(super) fn batch(&mut self) -> Read<StatementKind<'a>> {
+        self.advance();
+        let column = if self.eat(kw::ON) { Some(self.column_name()?) } else { None };
+        self.expect(kw::LIMIT)?;
+        let rows = self.expect_integer()?;
+        let mut dry_run = DryRun::No;
+        if self.eat(kw::DRY) {
+            self.expect(kw::RUN)?;
+            dry_run = if self.eat(kw::QUERY) { DryRun::Query } else { DryRun::Parts };
+        }
+        let statement = self.nested(Self::statement)?;
+        Ok(StatementKind::Batch(self.alloc(Batch { column, rows, dry_run, statement: self.alloc(statement) })))
     }
 }
 

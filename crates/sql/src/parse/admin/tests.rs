@@ -77,6 +77,10 @@ fn shown(sql: &str, mode: crate::LexMode) -> String {
             format!("{}{tables}", of.cache.map_or("-".to_owned(), name))
         }
         StatementKind::Weir(rest) => format!("weir {}", text(rest)),
+        StatementKind::Batch(of) => {
+            let column = of.column.map_or("-".to_owned(), |column| text(column.span()));
+            format!("{column} {} {:?} {}", text(of.rows), of.dry_run, text(of.statement.span))
+        }
         other => panic!("{sql}: {other:?}"),
     })
 }
@@ -170,6 +174,9 @@ fn upkeep_names_its_tables() {
         ("LOAD INDEX INTO CACHE t IGNORE LEAVES, u", MYSQL, "- t()()true u()()false"),
         ("WEIR STATUS OF 'x'", MYSQL, "weir STATUS OF 'x'"),
         ("WEIR", MYSQL, "weir "),
+        ("BATCH LIMIT 10 DELETE FROM t", MYSQL, "- 10 No DELETE FROM t"),
+        ("batch on d.t.c limit 2 dry run query update t set a = 1", MARIADB, "d.t.c 2 Query update t set a = 1"),
+        ("BATCH ON c LIMIT 2 DRY RUN REPLACE t SELECT * FROM u", MYSQL, "c 2 Parts REPLACE t SELECT * FROM u"),
     ] {
         assert_eq!(shown(sql, mode), expected, "{sql}");
     }
