@@ -17,12 +17,14 @@
 //! * `information`: queries over `information_schema`; [`views`]: where views are.
 //! * `analysis`: tables, and what conditions say of their columns; `constant`: values; `place`: where values are; `effort`: how much work
 //!   there may be.
+//! * [`batch`]: a large write as parts.
 //! * [`write`]: INSERT, REPLACE, UPDATE, DELETE and LOAD of several shards.
 #![forbid(unsafe_code)]
 
 mod again;
 mod aggregate;
 mod analysis;
+pub mod batch;
 mod block;
 mod constant;
 mod effort;
