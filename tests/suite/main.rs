@@ -5,6 +5,7 @@
 
 mod admin;
 mod api;
+mod batches;
 mod bench;
 mod catalog;
 mod client;
@@ -140,6 +141,7 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
         stopping::collect(&mut tests);
         takeover::collect(&mut tests);
         transactions::collect(&mut tests);
+        batches::collect(&mut tests);
         moves::collect(&mut tests);
         reload::collect(&mut tests);
         lanes::collect(&mut tests);

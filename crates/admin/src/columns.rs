@@ -209,6 +209,26 @@ pub const DEFINITIONS: &[Column] = &[
     Column::text("not_done", "The shards that don't, each with its error if it has answered"),
 ];
 
+/// `SHOW BATCHES`
+pub const BATCHES: &[Column] = &[
+    Column::integer("id", "Its number, for WEIR BATCH …"),
+    Column::text("user", "Whose it is"),
+    Column::text("table", "The table whose rows are changed, or copied"),
+    Column::text("column", "The column along which it is split"),
+    Column::text(
+        "state",
+        "running, paused, waiting for replicas, cancelling; interrupted: no session runs it; failed, finished, cancelled",
+    ),
+    Column::integer("parts", "Parts that are done"),
+    Column::integer("rows_changed", "Rows that they have changed, as the servers count them"),
+    Column::text("done", "The last value of the column that is done").or_null(),
+    Column::text("last", "The last value of all"),
+    Column::text("begun", "When it began, UTC"),
+    Column::text("statement", "The statement"),
+    Column::text("next", "What can be done"),
+    Column::text("error", "Why it has failed, or was cancelled").or_null(),
+];
+
 /// `SHOW MOVES`
 pub const MOVES: &[Column] = &[
     Column::integer("id", "Its number, for WEIR MOVE …"),

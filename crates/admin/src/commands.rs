@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use weir_backend::Server;
 use weir_backend::server::Health;
+use weir_batches::Batches;
 use weir_ddl::{attach, hot_tables};
 use weir_exec::hot_rows::HotRows;
 use weir_moves::Mover;
@@ -16,6 +17,7 @@ use weir_wire::error::codes;
 use weir_wire::resultset::{Column, ResultSet};
 
 use crate::answer::{Answer, Table};
+use crate::batches;
 use crate::columns;
 use crate::command::{CATALOGUE, Command};
 use crate::gauges::{Gauges, HotRowNumbers, Statements};
@@ -52,6 +54,7 @@ pub struct Commands {
     hot_rows: OnceLock<Arc<HotRows>>,
     failovers: OnceLock<Vec<Arc<Failover>>>,
     mover: OnceLock<Arc<Mover>>,
+    batches: OnceLock<Arc<Batches>>,
 }
 
 impl Commands {
@@ -68,6 +71,7 @@ impl Commands {
             hot_rows: OnceLock::new(),
             failovers: OnceLock::new(),
             mover: OnceLock::new(),
+            batches: OnceLock::new(),
         }
     }
 
@@ -116,6 +120,20 @@ impl Commands {
         self.mover.get().ok_or_else(shards::none)
     }
 
+    /// Puts in who keeps writes in parts; once.
+    pub fn batch_with(&self, batches: Arc<Batches>) {
+        let put_in_before = self.batches.set(batches).is_err();
+        debug_assert!(!put_in_before, "they are put in once");
+    }
+
+    /// Who keeps writes in parts.
+    ///
+    /// # Errors
+    /// 1105 while Weir is still starting.
+    pub fn batches(&self) -> Result<&Arc<Batches>, Failure> {
+        self.batches.get().ok_or_else(starting)
+    }
+
     /// Puts in who ends transactions; once.
     pub fn tell_of_transactions(&self, coordinator: Arc<Coordinator>) {
         let put_in_before = self.transactions.set(coordinator).is_err();
@@ -140,8 +158,7 @@ impl Commands {
     }
 
     fn operations(&self) -> Result<&Arc<dyn Operations>, Failure> {
-        let missing = || Failure::weir(codes::ER_UNKNOWN_ERROR, "Weir is still starting");
-        self.operations.get().ok_or_else(missing)
+        self.operations.get().ok_or_else(starting)
     }
 
     /// Runs the text after the word WEIR. Cancel-safe: what has begun is carried out.
@@ -149,10 +166,11 @@ impl Commands {
     /// # Errors
     /// 1227 without the admin right, 1064 for what is not a command; else as [`Commands::run`].
     pub async fn run_text(&self, text: &str, caller: Caller<'_>) -> Result<Answer, Failure> {
-        if !caller.admin {
-            return Err(admin_needed());
+        match Command::parse(text) {
+            Ok(command) => self.run(command, caller).await,
+            Err(failure) if caller.admin => Err(failure),
+            Err(_) => Err(admin_needed()),
         }
-        self.run(Command::parse(text)?, caller).await
     }
 
     /// Runs a command. Cancel-safe: what has begun is carried out.
@@ -160,10 +178,19 @@ impl Commands {
     /// # Errors
     /// 1227 without the admin right; else the command's own.
     pub async fn run(&self, command: Command, caller: Caller<'_>) -> Result<Answer, Failure> {
-        if !caller.admin {
+        // Of batches, users have their own.
+        if !caller.admin && !matches!(command, Command::ShowBatches(_) | Command::Batch { .. }) {
             return Err(admin_needed());
         }
+        let of_user = (!caller.admin).then_some(caller.user);
         match command {
+            Command::ShowBatches(like) => {
+                Ok(filtered(batches::batches(self.batches()?, of_user).await?, "table", like))
+            }
+            Command::Batch { id, order } => {
+                tracing::info!(id, ?order, user = caller.user, "a batch is told what to do");
+                self.batches()?.order(id, of_user, order).await.map(|()| Answer::Done)
+            }
             Command::Status => Ok(self.status()),
             Command::ShowServers(like) => Ok(filtered(groups::servers(&self.groups), "server", like)),
             Command::ShowSessions(like) => Ok(filtered(self.sessions(), "user", like)),
@@ -454,6 +481,10 @@ impl Commands {
 fn can_write(group: &Group) -> bool {
     let is_up = |server: &Server| server.facts().health == Health::Up;
     !group.servers.is_empty() && is_up(&group.writer()) && group.view().writer_unusable.is_none()
+}
+
+fn starting() -> Failure {
+    Failure::weir(codes::ER_UNKNOWN_ERROR, "Weir is still starting")
 }
 
 fn admin_needed() -> Failure {

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+mod batches;
 pub mod bell;
 pub mod columns;
 pub mod command;

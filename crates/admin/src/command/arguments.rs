@@ -30,5 +30,8 @@ pub(super) const NEW_WRITER: Argument =
 pub(super) const DEFINITION: Argument =
     Argument { name: "id", kind: ArgumentKind::Integer, about: "The definition's number, as SHOW DDL shows it" };
 
+pub(super) const BATCH: Argument =
+    Argument { name: "id", kind: ArgumentKind::Integer, about: "The batch's number, as SHOW BATCHES shows it" };
+
 pub(super) const MOVE: Argument =
     Argument { name: "id", kind: ArgumentKind::Integer, about: "The move's number, as SHOW MOVES shows it" };

@@ -5,7 +5,7 @@
 use weir_wire::Failure;
 
 use super::arguments::{DATABASE, DEFINITION, GROUP, ID, LIMIT, NEW_WRITER, PATTERN, STATE};
-use super::{Argument, ArgumentKind, Arguments, Command, Method, Shape, Spec, growth, moves};
+use super::{Argument, ArgumentKind, Arguments, Command, Method, Shape, Spec, batches, growth, moves};
 use crate::columns;
 use crate::sessions::Interrupt;
 
@@ -322,6 +322,10 @@ pub static CATALOGUE: &[Spec] = &[
         about: "Compare the catalog with the servers: no rows if they agree",
         build: |_| Ok(Command::CheckCatalog),
     },
+    batches::SHOW,
+    batches::PAUSE,
+    batches::RESUME,
+    batches::CANCEL,
     moves::SHOW,
     moves::BEGIN,
     moves::PAUSE,

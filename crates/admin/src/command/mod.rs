@@ -5,6 +5,7 @@
 //! ([`crate::Commands::run`]).
 
 mod arguments;
+mod batches;
 mod catalogue;
 mod form;
 mod growth;
@@ -104,6 +105,15 @@ pub enum Command {
         table: String,
         /// Those of counters by one statement for several clients.
         merge: bool,
+    },
+    /// The writes in parts.
+    ShowBatches(Option<Pattern>),
+    /// Tells a write in parts what to do.
+    Batch {
+        /// Its number.
+        id: u64,
+        /// What.
+        order: weir_batches::Order,
     },
     /// The moves of tables.
     ShowMoves(Option<Pattern>),

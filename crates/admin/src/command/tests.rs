@@ -31,6 +31,8 @@ fn commands_are_read_from_sql() {
         ("SET LOG LEVEL debug", Command::SetLogLevel("debug".into())),
         ("SET LOG LEVEL = 'info,weir_backend=debug'", Command::SetLogLevel("info,weir_backend=debug".into())),
         ("reload;", Command::Reload),
+        ("BATCH PAUSE 3", Command::Batch { id: 3, order: weir_batches::Order::Pause }),
+        ("show batches like 't%'", Command::ShowBatches(pattern("t%"))),
         ("MOVE PAUSE 3", Command::Move { id: 3, order: MoveOrder::Pause }),
         ("move throttle 3 rows 500", Command::Move { id: 3, order: MoveOrder::Throttle(500) }),
         (
@@ -51,17 +53,17 @@ fn an_error_says_what_was_expected_and_what_may_have_been_meant() {
     let cases = [
         (
             "NONSENSE",
-            "near 'NONSENSE': expected ADD, ADVISE, ALTER, ATTACH, CANCEL, CATALOG, DETACH, DRAIN, FAILOVER, GROUP, HELP, KILL, MOVE, REBALANCE, RELOAD, \
+            "near 'NONSENSE': expected ADD, ADVISE, ALTER, ATTACH, BATCH, CANCEL, CATALOG, DETACH, DRAIN, FAILOVER, GROUP, HELP, KILL, MOVE, REBALANCE, RELOAD, \
              RESET, RESUME, ROTATE, SET, SHOW, STATUS or SWITCHOVER (WEIR HELP",
         ),
         (
             "SHOW",
-            "near '': expected CONFIG, DDL, DIGESTS, FAILOVERS, GROUPS, HOT, MOVES, POOLS, RULES, SERVERS, SESSIONS, SHARDS, \
+            "near '': expected BATCHES, CONFIG, DDL, DIGESTS, FAILOVERS, GROUPS, HOT, MOVES, POOLS, RULES, SERVERS, SESSIONS, SHARDS, \
              STATUS, TABLES or TRANSACTIONS (WEIR HELP",
         ),
         (
             "SHOW SERVRES now",
-            "near 'SERVRES now': expected CONFIG, DDL, DIGESTS, FAILOVERS, GROUPS, HOT, MOVES, POOLS, RULES, SERVERS, SESSIONS, SHARDS, STATUS, TABLES or \
+            "near 'SERVRES now': expected BATCHES, CONFIG, DDL, DIGESTS, FAILOVERS, GROUPS, HOT, MOVES, POOLS, RULES, SERVERS, SESSIONS, SHARDS, STATUS, TABLES or \
              TRANSACTIONS; did you mean SERVERS?",
         ),
         ("STATSU", "did you mean STATUS?"),

@@ -8,6 +8,7 @@
 //! States: logging in, idle, running a command, ended.
 
 mod again;
+mod batch;
 pub(crate) mod begin;
 mod commands;
 mod condition;

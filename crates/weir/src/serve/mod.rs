@@ -121,6 +121,11 @@ fn endpoint(config: &CheckedConfig, control: &tokio::runtime::Runtime, takeover:
     commands.tell_of_transactions(transactions.clone());
     let hot_rows = HotRows::new(hot_row_settings(config));
     commands.tell_of_hot_rows(hot_rows.clone());
+    let own = match &sharding {
+        Some(sharding) => sharding.own.clone(),
+        None => weir_shards::Own::new(groups.clone(), monitor.clone(), control.handle().clone()),
+    };
+    commands.batch_with(weir_batches::Batches::new(own));
     let failover =
         |group: &Arc<Group>| Arc::new(Failover::new(group.clone(), monitor.clone(), control.handle().clone()));
     commands.fail_over_with(groups.iter().map(failover).collect());

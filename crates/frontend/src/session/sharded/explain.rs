@@ -7,9 +7,10 @@ use weir_plan::{Plan, explain};
 use weir_sql::facts::facts;
 use weir_sql::hot_row::{CounterMove, HotText};
 use weir_sql::resolve::Context;
-use weir_sql::{Bump, Class, Effects, classify};
+use weir_sql::{Bump, Class, Effects, TextKind, classify};
+use weir_wire::Failure;
+use weir_wire::error::{codes, not_supported};
 use weir_wire::resultset::{Column, ResultSet};
-use weir_wire::{Failure, error::codes};
 
 use super::super::Session;
 use super::super::statement::{Form, Statement};
@@ -28,6 +29,11 @@ impl Session {
     /// Answers with the plan of a statement.
     pub(in super::super) async fn explain(&mut self, statement: &str) -> Result<(), Stopped> {
         let class = classify(statement.as_bytes(), self.state.lex);
+        if class.kind == TextKind::Batch {
+            return Err(
+                not_supported("WEIR EXPLAIN of BATCH: BATCH … DRY RUN shows its first and its last part").into()
+            );
+        }
         let hot_row = self.explain_hot_row(statement.as_bytes(), &class);
         let Some(sharding) = self.sharding() else {
             let Some(hot_row) = hot_row else {

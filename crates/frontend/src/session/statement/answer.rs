@@ -42,6 +42,15 @@ impl Session {
                 Err(stopped) => self.stopped(stopped),
             };
         }
+        if let Some(id) = self.to_resume(statement) {
+            let resumed = Box::pin(self.resume_batch(id)).await;
+            let error = resumed.as_ref().err().and_then(Stopped::failure).map(|failure| failure.code);
+            self.endpoint.commands.note_admin(self.who(), format!("WEIR {statement}"), error);
+            return match resumed {
+                Ok(()) => Ok(()),
+                Err(stopped) => self.stopped(stopped),
+            };
+        }
         let statement = &self.with_database(statement);
         let answered = self.endpoint.commands.run_text(statement, self.caller()).await;
         let error = answered.as_ref().err().map(|failure| failure.code);

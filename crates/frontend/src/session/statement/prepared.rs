@@ -123,7 +123,7 @@ impl Session {
             return Err(not_hinted());
         }
         match class.kind {
-            TextKind::Weir(_) => {
+            TextKind::Weir(_) | TextKind::Batch => {
                 let message = "This command is not supported in the prepared statement protocol yet";
                 return Err(Failure::client(codes::ER_UNSUPPORTED_PS, message));
             }

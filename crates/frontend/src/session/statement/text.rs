@@ -74,6 +74,9 @@ impl Session {
         let text = rewritten.as_deref().unwrap_or(text);
         let blanked = read.hint.and_then(|_| weir_sql::without_routing_hint(text, self.state.lex));
         let command = (rewritten.is_none() && blanked.is_none()).then_some(payload);
+        if read.class.kind == TextKind::Batch {
+            return Box::pin(self.run_batch(text)).await;
+        }
         if read.hinted {
             return Box::pin(self.run_hinted_text(head, text)).await;
         }

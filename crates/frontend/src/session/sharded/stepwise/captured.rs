@@ -87,6 +87,11 @@ pub(super) fn failure(packet: &[u8]) -> Result<Failure, Failure> {
 }
 
 impl Table {
+    /// Its rows as the text protocol has them.
+    pub(super) fn cells(&self) -> Result<Vec<Vec<Option<Vec<u8>>>>, Failure> {
+        self.rows.iter().map(|packet| parse_text_row(packet).map_err(malformed)).collect()
+    }
+
     /// Its rows as literals of statements in the text protocol.
     pub(super) fn literals(&self, capabilities: Capabilities) -> Result<Rows, Failure> {
         let columns: Result<Vec<Column>, Failure> = self

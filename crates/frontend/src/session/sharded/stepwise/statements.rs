@@ -19,10 +19,11 @@ use weir_wire::{Capabilities, Failure, StatusFlags};
 use super::super::super::Session;
 use super::super::super::condition::Condition;
 use super::super::super::latest::{Diagnostics, Left};
+use super::super::super::relay::ends_statement;
 use super::super::super::statement::{Form, Statement};
 use super::super::super::stopped::{Stopped, malformed};
 use super::super::sink::ClientSink;
-use super::super::waiting::running;
+use super::super::waiting::{failure_told, running};
 use super::captured::{self, Reply};
 use super::variables::{Variables, is_fatal, raised_by};
 use super::{Kept, raised_of};
@@ -32,6 +33,14 @@ const MOST_CAPTURED: usize = 64 * 1024 * 1024;
 
 /// What MySQL warns of when it reads a statement, which for a body is once, in CREATE PROCEDURE: deprecated syntax.
 const IN_PARSING: [&[u8]; 2] = [b"1287", b"1681"];
+
+/// What a statement of Weir's own has given.
+pub(in crate::session) struct Apart {
+    /// Its rows.
+    pub(in crate::session) rows: Vec<Vec<Option<Vec<u8>>>>,
+    /// The rows that it has changed.
+    pub(in crate::session) changed: u64,
+}
 
 impl Session {
     /// The value of an expression that needs rows, or something of the session, as a literal.
@@ -65,6 +74,29 @@ impl Session {
             Reply::Rows(table) => Ok(Ok(table.literals(self.client.capabilities)?)),
             Reply::Failed(failure) if is_fatal(failure.code) => Err(failure.into()),
             Reply::Failed(failure) => Ok(Err(failure)),
+        }
+    }
+
+    /// Runs a statement of Weir's own on the way of the session's, and leaves what the latest one has left.
+    ///
+    /// # Errors
+    /// Its own; or that a KILL came before it: the one that it was sent with has hit the statement before.
+    pub(in crate::session) async fn run_apart(&mut self, text: &[u8]) -> Result<Apart, Stopped> {
+        self.stops_waiting()?;
+        if ends_statement(&self.handle) {
+            return Err(failure_told(&self.handle, Session::interrupted_failure()).into());
+        }
+        if self.state.latest.is_on_connection() {
+            self.learn_what_was_left(true).await?;
+        }
+        let latest = self.state.latest.clone();
+        let reply = self.captured(text).await;
+        let changed = u64::try_from(self.state.latest.row_count).unwrap_or(0);
+        self.state.latest = latest;
+        match reply? {
+            Reply::Done => Ok(Apart { rows: Vec::new(), changed }),
+            Reply::Rows(table) => Ok(Apart { rows: table.cells()?, changed: 0 }),
+            Reply::Failed(failure) => Err(failure.into()),
         }
     }
 
