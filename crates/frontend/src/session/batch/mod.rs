@@ -3,8 +3,9 @@
 //! What must always hold: the parts take the way of the session's own statements, with its account and settings; a part and its record are
 //! committed together or not at all. Whatever ends a batch early, its client is told what is done, and how it goes on.
 //!
-//! * `key`: the column along which a statement is split. `part`: running one part.
+//! * `key`: the column along which a statement is split. `part`: running one part. `advice`: when a write should have been one.
 
+mod advice;
 mod key;
 mod part;
 

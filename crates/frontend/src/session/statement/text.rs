@@ -52,6 +52,9 @@ impl Session {
             Ok(()) => Ok(()),
             Err(stopped) => self.stopped(stopped),
         };
+        if self.ran.error == Some(codes::ER_RUN_HOOK_ERROR) {
+            Box::pin(self.advise_batch()).await;
+        }
         self.tell_own_tls(held, false);
         self.note_accounts(&read.class);
         ended
