@@ -146,6 +146,9 @@ fn two_shards(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     }
     shown(session)?;
     refused(session)?;
+    let hinted = run(session, "/* s1 */ BATCH LIMIT 5 DELETE FROM source");
+    expect_error("a comment that names a shard", &hinted, 1235, "42000")?;
+    expect_equal("another one", batch(session, "/* nightly */ BATCH LIMIT 5 DELETE FROM source WHERE id < 0")?, 0)?;
     // The other way round: rows of one shard go to both.
     run(session, "CREATE TABLE single (id INT PRIMARY KEY, g INT, v INT, at DATETIME(6)) SINGLE ON SHARD 's2'")?;
     expect_equal("to one shard", batch(session, "BATCH LIMIT 30 INSERT INTO single SELECT * FROM source")?, 4)?;

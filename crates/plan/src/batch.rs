@@ -107,7 +107,7 @@ impl Splittable {
         conditional: bool,
     ) -> Result<Splittable, Failure> {
         let span = batch.statement.span;
-        if conditional || weir_sql::shard_hint(sql, lex).is_some() {
+        if conditional || weir_sql::shard_hint(sql, lex).is_some_and(|hint| hint.blank.is_some()) {
             return refuse("with comments that some servers run, or that name a shard");
         }
         let shape = match batch.statement.kind {

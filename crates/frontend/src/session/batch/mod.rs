@@ -151,6 +151,13 @@ impl Session {
 
     /// The parts of a text.
     async fn split_of(&mut self, text: &[u8]) -> Result<Split, Stopped> {
+        // A comment before it is a hint if it names a shard.
+        let named = weir_sql::shard_hint(text, self.state.lex).map(|hint| String::from_utf8_lossy(hint.name));
+        if named.zip(self.sharding()).is_some_and(|(name, sharding)| sharding.catalog().shard(&name).is_some()) {
+            return Err(
+                not_supported("BATCH with a hint that names a shard: it runs on all shards of its tables").into()
+            );
+        }
         let statement = {
             let arena = Bump::new();
             let parsed = weir_sql::parse(&arena, text, self.state.lex);
