@@ -266,3 +266,22 @@ SELECT totals();
 -- text
 -- refused: GLOBAL tables, and SINGLE
 CREATE FUNCTION bad() RETURNS INT MODIFIES SQL DATA BEGIN DELETE FROM title WHERE id = 9; RETURN 1; END;
+
+## made and called in texts of several statements
+CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(20)) /*weir: shard by hash(id) */;
+-- text
+DROP PROCEDURE IF EXISTS p; CREATE PROCEDURE p() BEGIN DO 1; SELECT 2; SELECT 'a;b'; END;
+-- text
+CALL p();
+-- text
+INSERT INTO t VALUES (1, 'a;b'); INSERT INTO t VALUES (2, 'c;d'), (3, 'e;f');
+-- text
+CALL p(); UPDATE t SET s = CONCAT(s, ';'); SELECT ROW_COUNT(), ';';
+-- text
+SELECT * FROM t ORDER BY id; SELECT * FROM t WHERE s = 'a;b;';
+-- text
+DROP PROCEDURE p; CREATE FUNCTION f(a INT) RETURNS INT DETERMINISTIC BEGIN DECLARE b INT DEFAULT 1; RETURN a + b; END;
+-- text
+SELECT f(1); CREATE TRIGGER tr BEFORE INSERT ON t FOR EACH ROW BEGIN SET NEW.s = CONCAT(NEW.s, ';'); SET @n = 1; END;
+-- text
+INSERT INTO t VALUES (4, 'x'); SELECT s FROM t WHERE id = 4;

@@ -22,6 +22,13 @@ use crate::texts::{ReadText, Several};
 /// Flags by which servers tell how they read texts.
 const TOLD: StatusFlags = StatusFlags::NO_BACKSLASH_ESCAPES.union(StatusFlags::ANSI_QUOTES);
 
+/// The last statement of a text.
+#[derive(Clone, Copy)]
+struct Last {
+    /// It is known to be one statement, as the ones before it.
+    certain: bool,
+}
+
 impl Session {
     /// Whether a text has several statements that have to run one by one: because that is how they are read or judged, or because they do
     /// not all run in one place.
@@ -57,15 +64,16 @@ impl Session {
     async fn run_each(&mut self, head: &[u8], text: &[u8]) -> Result<(), SessionEnd> {
         let mut rest = trimmed(text, self.state.lex);
         loop {
-            let (statement, behind) = match first_statement(rest, self.state.lex) {
+            let (statement, behind, certain) = match first_statement(rest, self.state.lex) {
                 // No statement begins with a semicolon: the server says so, of all that follows.
-                First::Ends(0) | First::Unknown => (rest, None),
-                First::Ends(end) => (&rest[..end], rest.get(end + 1..)),
+                First::Ends(0) | First::Unknown => (rest, None, false),
+                First::Ends(end) => (&rest[..end], rest.get(end + 1..), true),
             };
             let follows = behind.is_some_and(|behind| !trimmed_start(behind, self.state.lex).is_empty());
             self.client.begin_reply(follows);
             let command = [head, statement].concat();
-            let syntax_error = Box::pin(self.run_one(&command, head.len(), behind.is_none())).await?;
+            let last = behind.is_none().then_some(Last { certain });
+            let syntax_error = Box::pin(self.run_one(&command, head.len(), last)).await?;
             if syntax_error && behind.is_some_and(|behind| !behind.is_empty()) && self.client.take_back_error() {
                 self.tell_syntax_error(&[head, rest].concat()).await?;
             }
@@ -83,7 +91,7 @@ impl Session {
 
     /// Runs one statement of several. `last`: nothing follows; if more than one is in it after all, none runs. Returns whether the server
     /// could not read it.
-    async fn run_one(&mut self, payload: &[u8], at: usize, last: bool) -> Result<bool, SessionEnd> {
+    async fn run_one(&mut self, payload: &[u8], at: usize, last: Option<Last>) -> Result<bool, SessionEnd> {
         let text = &payload[at..];
         let begun = self.statement_begins();
         let read = self.shared.read(text, self.state.lex);
@@ -92,9 +100,11 @@ impl Session {
             self.weir_statement(&statement).await?;
             return Ok(false);
         }
-        let ended = match last && text.contains(&b';') {
-            true => self.run_alone(payload, at, &read).await,
-            false => self.run_text(payload, at, &read).await,
+        let ended = match last.filter(|_| text.contains(&b';')) {
+            Some(last) if !last.certain || !self.is_judged_here(&read.class, text) => {
+                self.run_alone(payload, at, &read).await
+            }
+            _ => self.run_text(payload, at, &read).await,
         };
         self.statement_ends(begun, &read.digested, text, &ended);
         // Or what it has run could not be read.
