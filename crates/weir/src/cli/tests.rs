@@ -29,7 +29,7 @@ fn a_wrong_command_line_is_a_usage_error_on_standard_error() {
         (&["config", "check"], "weir: the following required arguments were not provided"),
         (&["version", "--loud"], "weir: unexpected argument '--loud'"),
         (&["ctl"], "Look at a running Weir"),
-        (&["ctl", "staus"], "weir: `staus` is not a command here: expected add, advise, attach, cancel"),
+        (&["ctl", "staus"], "weir: `staus` is not a command here: expected add, advise, attach, batch"),
         (&["bench"], "Measure Weir"),
         (&["bench", "run", "speed"], "weir: invalid value 'speed' for '<NAME>': unknown bench"),
         (&["bench", "run", "overhead", "--target", "weir,x"], "weir: invalid value 'x' for '--target <NAME,…>'"),
