@@ -1,5 +1,7 @@
 //! Running commands: the one place that all doors lead to; and `SHOW PROCESSLIST` and `KILL`, which are not Weir's own.
 
+mod wiring;
+
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -39,6 +41,13 @@ pub struct Caller<'a> {
     pub user: &'a str,
     /// Whether the user has the admin right.
     pub admin: bool,
+}
+
+impl<'a> Caller<'a> {
+    /// Whose things they may see and command; `None`: everybody's.
+    fn owner(&self) -> Option<&'a str> {
+        (!self.admin).then_some(self.user)
+    }
 }
 
 /// Runs commands.
@@ -90,77 +99,6 @@ impl Commands {
         }
     }
 
-    /// Puts the program around in; once. Before, what needs it is refused.
-    pub fn operate_with(&self, operations: Arc<dyn Operations>) {
-        let put_in_before = self.operations.set(operations).is_err();
-        debug_assert!(!put_in_before, "the program is put in once");
-    }
-
-    /// Puts the shards' common part in; once, if there is one.
-    pub fn shard_with(&self, sharding: Arc<Sharding>) {
-        let put_in_before = self.sharding.set(sharding).is_err();
-        debug_assert!(!put_in_before, "the shards are put in once");
-    }
-
-    fn sharding(&self) -> Result<&Arc<Sharding>, Failure> {
-        self.sharding.get().ok_or_else(shards::none)
-    }
-
-    /// Puts in who moves tables; once, if there are shards.
-    pub fn move_with(&self, mover: Arc<Mover>) {
-        let put_in_before = self.mover.set(mover).is_err();
-        debug_assert!(!put_in_before, "it is put in once");
-    }
-
-    /// Who moves tables.
-    ///
-    /// # Errors
-    /// 1235 when there are no shards.
-    pub fn mover(&self) -> Result<&Arc<Mover>, Failure> {
-        self.mover.get().ok_or_else(shards::none)
-    }
-
-    /// Puts in who keeps writes in parts; once.
-    pub fn batch_with(&self, batches: Arc<Batches>) {
-        let put_in_before = self.batches.set(batches).is_err();
-        debug_assert!(!put_in_before, "they are put in once");
-    }
-
-    /// Who keeps writes in parts.
-    ///
-    /// # Errors
-    /// 1105 while Weir is still starting.
-    pub fn batches(&self) -> Result<&Arc<Batches>, Failure> {
-        self.batches.get().ok_or_else(starting)
-    }
-
-    /// Puts in who ends transactions; once.
-    pub fn tell_of_transactions(&self, coordinator: Arc<Coordinator>) {
-        let put_in_before = self.transactions.set(coordinator).is_err();
-        debug_assert!(!put_in_before, "it is put in once");
-    }
-
-    /// Puts in what is known of hot rows; once.
-    pub fn tell_of_hot_rows(&self, hot_rows: Arc<HotRows>) {
-        let put_in_before = self.hot_rows.set(hot_rows).is_err();
-        debug_assert!(!put_in_before, "it is put in once");
-    }
-
-    /// Puts in who changes the groups' writers, one for each group; once.
-    pub fn fail_over_with(&self, failovers: Vec<Arc<Failover>>) {
-        let put_in_before = self.failovers.set(failovers).is_err();
-        debug_assert!(!put_in_before, "they are put in once");
-    }
-
-    /// Who changes the groups' writers.
-    pub fn failovers(&self) -> &[Arc<Failover>] {
-        self.failovers.get().map(Vec::as_slice).unwrap_or_default()
-    }
-
-    fn operations(&self) -> Result<&Arc<dyn Operations>, Failure> {
-        self.operations.get().ok_or_else(starting)
-    }
-
     /// Runs the text after the word WEIR. Cancel-safe: what has begun is carried out.
     ///
     /// # Errors
@@ -182,15 +120,7 @@ impl Commands {
         if !caller.admin && !matches!(command, Command::ShowBatches(_) | Command::Batch { .. }) {
             return Err(admin_needed());
         }
-        let of_user = (!caller.admin).then_some(caller.user);
         match command {
-            Command::ShowBatches(like) => {
-                Ok(filtered(batches::batches(self.batches()?, of_user).await?, "table", like))
-            }
-            Command::Batch { id, order } => {
-                tracing::info!(id, ?order, user = caller.user, "a batch is told what to do");
-                self.batches()?.order(id, of_user, order).await.map(|()| Answer::Done)
-            }
             Command::Status => Ok(self.status()),
             Command::ShowServers(like) => Ok(filtered(groups::servers(&self.groups), "server", like)),
             Command::ShowSessions(like) => Ok(filtered(self.sessions(), "user", like)),
@@ -201,20 +131,10 @@ impl Commands {
             Command::ShowDigests { like, limit } => {
                 Ok(Answer::Rows(shown::digests(self.oversight.statistics.digests().await?, like, limit)))
             }
-            Command::ResetDigests => {
-                self.oversight.statistics.reset_digests().await?;
-                Ok(Answer::Done)
-            }
+            Command::ResetDigests => self.oversight.statistics.reset_digests().await.map(|()| Answer::Done),
             Command::ShowRules(like) => Ok(filtered(shown::rules(&self.oversight.rules.rules()), "rule", like)),
-            Command::SetReadOnly(read_only) => {
-                self.oversight.set_read_only(read_only);
-                tracing::info!(read_only, by = caller.user, "read-only mode was set by a command");
-                Ok(Answer::Done)
-            }
-            Command::RotateLogs => {
-                self.oversight.logs.rotate().await?;
-                Ok(Answer::Done)
-            }
+            Command::SetReadOnly(read_only) => Ok(self.set_read_only(read_only, caller)),
+            Command::RotateLogs => self.oversight.logs.rotate().await.map(|()| Answer::Done),
             Command::Kill { id, why } => self.kill(id, why, caller).map(|()| Answer::Done),
             Command::Reload => self.reload().await,
             Command::SetLogLevel(level) => self.operations()?.set_log_level(&level).map(|()| Answer::Done),
@@ -246,6 +166,13 @@ impl Commands {
                 tracing::info!(id, user = caller.user, "a definition is cancelled");
                 shards::cancel(self.sharding()?, id).await.map(Answer::Rows)
             }
+            Command::ShowBatches(like) => {
+                Ok(filtered(batches::batches(self.batches()?, caller.owner()).await?, "table", like))
+            }
+            Command::Batch { id, order } => {
+                tracing::info!(id, ?order, user = caller.user, "a batch is told what to do");
+                self.batches()?.order(id, caller.owner(), order).await.map(|()| Answer::Done)
+            }
             Command::ShowMoves(like) => Ok(filtered(moves::moves(self.mover()?), "tables", like)),
             Command::MoveTables(tables) => moves::begin(self.mover()?, &tables, caller.user).await.map(Answer::Rows),
             Command::Move { id, order } => {
@@ -266,6 +193,12 @@ impl Commands {
             }
             Command::Help(words) => Ok(help(words.as_deref())),
         }
+    }
+
+    fn set_read_only(&self, read_only: bool, caller: Caller<'_>) -> Answer {
+        self.oversight.set_read_only(read_only);
+        tracing::info!(read_only, by = caller.user, "read-only mode was set by a command");
+        Answer::Done
     }
 
     /// Takes down in the audit log that somebody gave a command.
@@ -481,10 +414,6 @@ impl Commands {
 fn can_write(group: &Group) -> bool {
     let is_up = |server: &Server| server.facts().health == Health::Up;
     !group.servers.is_empty() && is_up(&group.writer()) && group.view().writer_unusable.is_none()
-}
-
-fn starting() -> Failure {
-    Failure::weir(codes::ER_UNKNOWN_ERROR, "Weir is still starting")
 }
 
 fn admin_needed() -> Failure {

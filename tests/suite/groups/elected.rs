@@ -39,7 +39,7 @@ const PATIENT: Settings = &[
     ("groups.writer_wait", "\"60s\""),
 ];
 
-/// How long members may take to join: one that finds no donor at once tries again, and on a busy machine more than once.
+/// How long members may take to join: MySQL gives each attempt 60 s, and a failed one is made again.
 const JOIN_BOUND: Duration = Duration::from_secs(240);
 
 /// And transactions run again.

@@ -11,7 +11,7 @@ use weir_local::{Flavor, Server, wait_for_replica};
 use crate::driver::connect;
 use crate::lab::{APP, Endpoint, Site, eventually};
 
-pub(crate) const BOUND: Duration = Duration::from_secs(120);
+pub(crate) const BOUND: Duration = Duration::from_secs(60);
 /// The database of the tests.
 pub(crate) const DATABASE: &str = "t_reads";
 
