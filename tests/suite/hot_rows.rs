@@ -63,6 +63,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     );
     tests.add_for_weir("hot_rows::moves_of_counters_by_bound_numbers_are_merged", counting::executions);
     tests.add_for_weir("hot_rows::statements_with_comments_ride_as_they_are", counting::comments);
+    tests.add_for_weir("hot_rows::transactions_in_one_text_ride_over_shards", counting::texts_over_shards);
     tests.add_for_weir("hot_rows::a_hinted_statement_leaves_its_own_warnings", hinted_warnings);
     faults::collect(tests);
     tests.add_for_weir("hot_rows::reads_on_replicas_see_what_rode_in_batches", levels::levels);

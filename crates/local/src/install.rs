@@ -39,7 +39,7 @@ impl Flavor {
 
     fn advice(self) -> &'static str {
         match self {
-            Self::MariaDb => "run scripts/install-deps (`make deps`), or give the path of a mariadbd",
+            Self::MariaDb => "run scripts/install-deps, or give the path of a mariadbd",
             Self::MySql => {
                 "run scripts/get-mysql, or set WEIR_MYSQL_TREE to an unpacked MySQL, or give the path of a mysqld"
             }

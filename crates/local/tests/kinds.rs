@@ -12,7 +12,7 @@ use weir_local::{
 const BOUND: Duration = Duration::from_secs(90);
 
 fn installation(flavor: Flavor) -> Installation {
-    Installation::find(flavor, None).expect("the tests need both kinds of server (make deps)")
+    Installation::find(flavor, None).expect("the tests need both kinds of server (scripts/install-deps)")
 }
 
 fn spec(kind: Kind, flavor: Flavor, dir: &Path) -> ClusterSpec {

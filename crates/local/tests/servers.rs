@@ -13,7 +13,7 @@ use weir_local::{
 const BOUND: Duration = Duration::from_secs(60);
 
 fn installation(flavor: Flavor) -> Installation {
-    Installation::find(flavor, None).expect("the tests need both kinds of server (make deps)")
+    Installation::find(flavor, None).expect("the tests need both kinds of server (scripts/install-deps)")
 }
 
 fn spec(name: &str) -> ServerSpec {

@@ -5,7 +5,7 @@ use mysql::prelude::Queryable;
 use weir_local::Flavor;
 
 use super::durable_site;
-use crate::driver::expect_equal;
+use crate::driver::{connect, expect_equal};
 use crate::lab::{APP, Endpoint, Lab, Site};
 use crate::login::Login;
 use crate::reply::Set;
@@ -113,6 +113,27 @@ pub(super) fn comments(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
                     return Err(format!("{what}: {ran} texts were run for {changed} changes").into());
                 }
             }
+        }
+        Ok(())
+    })
+}
+
+/// A transaction in one text rides over shards as it does on one server, with a comment and without.
+pub(super) fn texts_over_shards(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    lab.over_two_with(flavor, (DATABASE, "/*weir: shards (s1, s2) */"), SETTINGS, |endpoint| {
+        let mut session = connect(endpoint.port, APP, Some(DATABASE))?;
+        session.query_drop("CREATE TABLE grouped (id INT PRIMARY KEY, c BIGINT NOT NULL) SHARD BY HASH(id)")?;
+        session.query_drop("INSERT INTO grouped VALUES (1, 0), (2, 0), (3, 0)")?;
+        let texts = [
+            "begin; UPDATE grouped SET c = c + 1 WHERE id = {id}; commit",
+            "START TRANSACTION; UPDATE grouped /* {c} */ SET c = c + 1 WHERE id = {id}; COMMIT;",
+        ];
+        for (id, text) in (1..).zip(texts) {
+            let what = text.replace("{id}", &id.to_string());
+            let step = |number| what.replace("{c}", &format!("trace n{number}"));
+            let changed = rounds(endpoint, &what, false, None, step)?;
+            let found: Option<i64> = session.query_first(format!("SELECT c FROM grouped WHERE id = {id}"))?;
+            expect_equal(&what, found, Some(changed))?;
         }
         Ok(())
     })

@@ -54,7 +54,8 @@ fn bytes(value: Value) -> Option<Vec<u8>> {
 impl Lab {
     fn start(flavor: Flavor) -> Lab {
         let dir = tempfile::tempdir().expect("dir");
-        let installation = Installation::find(flavor, None).expect("the tests need both kinds of server (make deps)");
+        let installation =
+            Installation::find(flavor, None).expect("the tests need both kinds of server (scripts/install-deps)");
         let spec = ServerSpec { die_with_parent: true, ..ServerSpec::new("one") };
         let server = Server::start(&installation, dir.path(), &spec).expect("start");
         let mut connection = server.admin().expect("connect");

@@ -55,7 +55,8 @@ pub(crate) const WHOLE: usize = 2;
 impl Bed {
     pub(crate) fn start(flavor: Flavor) -> Bed {
         let dir = tempfile::tempdir().expect("a directory");
-        let installation = Installation::find(flavor, None).expect("the tests need both kinds of server (make deps)");
+        let installation =
+            Installation::find(flavor, None).expect("the tests need both kinds of server (scripts/install-deps)");
         let start = |name: &str| {
             let spec = ServerSpec { die_with_parent: true, ..ServerSpec::new(name) };
             Server::start(&installation, dir.path(), &spec).expect("a server")

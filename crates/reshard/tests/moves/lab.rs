@@ -72,7 +72,8 @@ impl Lab {
     /// The same, with some more that have neither databases nor accounts, as replicas begin.
     pub(crate) fn with_bare(flavor: Flavor, shards: usize, bare: usize, options: &[&str]) -> Lab {
         let dir = tempfile::tempdir().expect("a directory");
-        let installation = Installation::find(flavor, None).expect("the tests need both kinds of server (make deps)");
+        let installation =
+            Installation::find(flavor, None).expect("the tests need both kinds of server (scripts/install-deps)");
         let started: Vec<_> = (0..shards + bare)
             .map(|shard| {
                 let spec = ServerSpec {

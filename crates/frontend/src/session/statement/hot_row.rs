@@ -48,8 +48,11 @@ fn hot_text<'a>(statement: &Statement<'a>) -> Option<&'a HotText> {
 }
 
 impl Session {
-    /// A hash of the row that a statement changes, if it may ride in a batch.
+    /// A hash of the row that a statement changes, if it may ride in a batch: nobody looks where hot rows are switched off.
     pub(super) fn hot_row(&self, statement: &Statement<'_>) -> Option<u64> {
+        if !self.shared.hot_rows.settings.load().enabled {
+            return None;
+        }
         let row = match &statement.form {
             Form::Text(Text { hot: Some(hot), .. }) => hot.row(statement.text, statement.mode)?,
             Form::Prepared(execution) => {
@@ -71,6 +74,11 @@ impl Session {
             }
         }
         Ok(row)
+    }
+
+    /// Whether a statement that may ride in a batch changes a row that is hot.
+    pub(super) fn changes_hot_row(&self, statement: &Statement<'_>) -> bool {
+        self.hot_row(statement).is_some_and(|row| self.is_hot(row))
     }
 
     pub(super) fn is_hot(&self, row: u64) -> bool {

@@ -30,14 +30,8 @@ struct Last {
 }
 
 impl Session {
-    /// Whether a text has several statements that have to run one by one: because that is how they are read or judged, or because they do
-    /// not all run in one place.
-    pub(super) fn runs_apart(&mut self, read: &ReadText, text: &[u8]) -> bool {
-        // A text with hints that end its transaction may have one statement only: it is refused as a whole.
-        self.is_read_apart(read) || !read.hinted && self.is_in_several_places(&read.class, text)
-    }
-
-    fn is_read_apart(&self, read: &ReadText) -> bool {
+    /// Whether a text has several statements that have to run one by one because that is how they are read or judged.
+    pub(super) fn is_read_apart(&self, read: &ReadText) -> bool {
         let judged = || {
             let oversight = &self.endpoint.oversight;
             oversight.is_read_only() || oversight.rules.has_some()

@@ -32,7 +32,12 @@ impl Session {
         {
             return self.stopped(stopped);
         }
-        if self.runs_apart(&read, &payload[at..]) {
+        let read_apart = self.is_read_apart(&read);
+        // A text with hints that end its transaction may have one statement only: it is refused as a whole.
+        if read_apart || !read.hinted && self.is_in_several_places(&read.class, &payload[at..]) {
+            if !read_apart && Box::pin(self.rides_whole(payload, at, &read)).await? {
+                return Ok(());
+            }
             return Box::pin(self.run_one_by_one(payload, at)).await;
         }
         let begun = self.statement_begins();
@@ -43,6 +48,31 @@ impl Session {
         let ended = self.run_text(payload, at, &read).await;
         self.statement_ends(begun, &read.digested, &payload[at..], &ended);
         ended
+    }
+
+    /// Lets a text of several statements ride in a batch, if it is a transaction that changes a hot row. False: it has done nothing.
+    async fn rides_whole(&mut self, payload: &[u8], at: usize, read: &Rc<ReadText>) -> Result<bool, SessionEnd> {
+        let (head, text) = payload.split_at(at);
+        let hot = self.shared.hot_text(read, text, self.state.lex);
+        let form = Form::Text(Text { head, command: None, rides: None, hot: hot.as_deref() });
+        let arena = Bump::new();
+        let statement = Statement::new(&arena, text, &read.class, self.state.lex, form);
+        let statement = statement.hinted(read.hint);
+        if !self.changes_hot_row(&statement) {
+            return Ok(false);
+        }
+        let begun = self.statement_begins();
+        let rode = match self.admit(&read.digested).await {
+            Ok(_admitted) => self.run_in_batch(&statement, None).await,
+            Err(stopped) => Err(stopped),
+        };
+        let ended = match rode {
+            Ok(false) => return Ok(false),
+            Ok(true) => Ok(()),
+            Err(stopped) => self.stopped(stopped),
+        };
+        self.statement_ends(begun, &read.digested, text, &ended);
+        ended.map(|()| true)
     }
 
     /// Runs the text that begins at `at` in a command, and answers the client.
@@ -85,8 +115,7 @@ impl Session {
         }
         // The programs that it calls may say more than the text alone.
         let known = self.class_by_programs(&read.class, text);
-        let looks = self.shared.hot_rows.settings.load().enabled;
-        let hot = if looks { self.shared.hot_text(read, text, self.state.lex) } else { None };
+        let hot = self.shared.hot_text(read, text, self.state.lex);
         let form = Form::Text(Text { head, command, rides: read.rides, hot: hot.as_deref() });
         let arena = Bump::new();
         let text = blanked.as_deref().unwrap_or(text);
