@@ -23,8 +23,8 @@ pub type TextRow = Vec<Option<String>>;
 /// The columns. Like the others, it is to be completed by [`of_database`] or [`of_table`].
 pub const COLUMNS: &str = "SELECT t.table_name, t.column_name, t.data_type, t.column_type, t.character_maximum_length, \
     t.numeric_precision, t.numeric_scale, t.datetime_precision, t.collation_name, t.is_nullable, t.column_default, t.extra, VERSION() \
-    FROM information_schema.columns t JOIN information_schema.tables b ON b.table_schema = t.table_schema AND \
-    b.table_name = t.table_name AND b.table_type <> 'VIEW' WHERE {where} ORDER BY t.table_name, t.ordinal_position";
+    FROM information_schema.columns t JOIN information_schema.tables b ON {joined} AND b.table_type <> 'VIEW' \
+    WHERE {where} ORDER BY t.table_name, t.ordinal_position";
 
 /// The unique keys. MySQL knows keys over expressions, which have no column's name here, and MariaDB has no such column as MySQL's
 /// `expression`: a column that is NULL tells it.
@@ -54,26 +54,29 @@ pub struct Rows {
 
 /// A query for all tables of a database.
 pub fn of_database(query: &str, database: &str) -> String {
-    query.replace("{where}", &format!("{}{}", schema_of(query), literal(database)))
+    let of = |alias: &str| format!("{alias}.{} = {}", schema_of(query), literal(database));
+    query.replace("{where}", &of("t")).replace("{joined}", &format!("{} AND b.table_name = t.table_name", of("b")))
 }
 
-/// A query for one table.
+/// A query for one table. MariaDB opens no other table if each table in the FROM is told the names, and nothing but the names: where it may
+/// take them from the other table of a join, it opens all.
 pub fn of_table(query: &str, database: &str, table: &str) -> String {
-    let name = if query == TRIGGERS { "t.event_object_table" } else { "t.table_name" };
-    query.replace("{where}", &format!("{}{} AND {name} = {}", schema_of(query), literal(database), literal(table)))
+    let name = if query == TRIGGERS { "event_object_table" } else { "table_name" };
+    let of = |alias: &str| {
+        format!("{alias}.{} = {} AND {alias}.{name} = {}", schema_of(query), literal(database), literal(table))
+    };
+    query.replace("{where}", &of("t")).replace("{joined}", &of("b"))
 }
 
 fn schema_of(query: &str) -> &'static str {
-    if query == TRIGGERS { "t.event_object_schema = " } else { "t.table_schema = " }
+    if query == TRIGGERS { "event_object_schema" } else { "table_schema" }
 }
 
-/// In hexadecimal: no sql_mode reads that otherwise.
-fn literal(text: &str) -> String {
+/// A name to compare with one of `information_schema`. In hexadecimal: no `sql_mode` reads that otherwise. Without a function: MariaDB
+/// opens all tables of all databases when it does not know the name beforehand.
+pub fn literal(text: &str) -> String {
     let hex: String = text.bytes().map(|byte| format!("{byte:02X}")).collect();
-    match hex.is_empty() {
-        true => "''".to_owned(),
-        false => format!("CONVERT(_utf8mb4 x'{hex}' USING utf8mb4)"),
-    }
+    if hex.is_empty() { "''".to_owned() } else { format!("_utf8mb4 x'{hex}'") }
 }
 
 /// The tables that these rows tell of, by name, each placed as said. What is not placed is left out.

@@ -401,6 +401,27 @@ fn define_one(catalog: &Catalog, sql: &str) -> Result<Placed, Unplaced> {
     define::declare(&setting, create)
 }
 
+/// Else a definition takes the longer the more tables there are, of whatever database.
+#[test]
+fn mariadb_opens_no_other_table_to_tell_of_one() {
+    let mut lab = Lab::start(Flavor::MariaDb);
+    for name in ["t", "tü"] {
+        lab.rows(&format!("CREATE TABLE `{name}` (id INT PRIMARY KEY)"));
+        for query in [reading::COLUMNS, reading::KEYS, reading::FOREIGN_KEYS, reading::TRIGGERS] {
+            for (question, scanned) in [
+                (reading::of_table(query, "d", name), "Scanned 0 databases"),
+                (reading::of_database(query, "d"), "Scanned 1 database"),
+            ] {
+                for row in lab.rows(&format!("EXPLAIN {question}")) {
+                    let extra = row.last().cloned().flatten().unwrap_or_default();
+                    let extra = String::from_utf8_lossy(&extra).into_owned();
+                    assert!(extra.contains(scanned), "{question}: {extra}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn definitions_are_what_mariadb_makes_of_them() {
     definitions(Flavor::MariaDb);

@@ -6,11 +6,10 @@ use std::collections::BTreeMap;
 
 use weir_catalog::collation::{MOST_CHARS, check_query, learn_query, learnt, refusal};
 use weir_catalog::define::{Unplaced, check_column};
-use weir_catalog::{ShardId, Table, Weights};
+use weir_catalog::{ShardId, Table, Weights, reading};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
-use super::read_table::literal;
 use super::records::Records;
 
 /// What is known.
@@ -34,7 +33,7 @@ impl CollationFacts {
     pub(super) async fn of<R: Records>(records: &R, database: &str, shard: ShardId) -> Result<CollationFacts, Failure> {
         let schemata = format!(
             "SELECT default_collation_name FROM information_schema.schemata WHERE schema_name = {}",
-            literal(database)
+            reading::literal(database)
         );
         let collation = first_text(&records.ask(shard, schemata).await?);
         let charsets = "SELECT character_set_name, default_collate_name FROM information_schema.character_sets";

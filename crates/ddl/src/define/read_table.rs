@@ -97,9 +97,3 @@ fn refind_key(table: &mut Table, old: &Table) -> Result<(), Failure> {
     table.placement = Placement::Sharded(key);
     Ok(())
 }
-
-/// A literal, whatever `sql_mode` says of backslashes.
-pub(super) fn literal(text: &str) -> String {
-    let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
-    if hex.is_empty() { "''".to_owned() } else { format!("CONVERT(_utf8mb4 x'{hex}' USING utf8mb4)") }
-}
