@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     fn copy(shard: &str, newest: Result<Option<(u64, &str)>, &str>) -> Copy {
-        let document = |(version, text): (u64, &str)| Document { version, text: text.to_owned() };
+        let document = |(version, text): (u64, &str)| Document::new(version, text);
         Copy { shard: shard.to_owned(), newest: newest.map(|found| found.map(document)).map_err(str::to_owned) }
     }
 

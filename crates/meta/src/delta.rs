@@ -4,6 +4,8 @@
 //! results in. Each entry builds on the one before, back to an entry with the whole text (the *base*). Once the changes are larger than
 //! their base, a new base is written, so that the size of the store is bounded by that of the document.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -24,12 +26,12 @@ struct Change {
     base: u64,
     /// Of the text that it leads to.
     sum: u64,
-    edits: Vec<Edit>,
+    edits: Arc<[Edit]>,
 }
 
 /// One difference. A path is made of keys and places.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-enum Edit {
+pub(crate) enum Edit {
     /// This is there now.
     #[serde(rename = "set")]
     Set(Vec<Value>, Value),
@@ -49,15 +51,14 @@ pub struct Chain {
     count: u64,
     whole: usize,
     changes: usize,
-    value: Value,
+    text: Arc<str>,
 }
 
 impl Chain {
-    /// A row that begins with a whole document. `None` for one that is not JSON.
-    pub fn begin(document: &Document) -> Option<Chain> {
-        let value = serde_json::from_str(&document.text).ok()?;
-        let Document { version, ref text } = *document;
-        Some(Chain { version, base: version, count: 0, whole: text.len(), changes: 0, value })
+    /// A row that begins with a whole document.
+    pub fn begin(document: &Document) -> Chain {
+        let Document { version, ref text, .. } = *document;
+        Chain { version, base: version, count: 0, whole: text.len(), changes: 0, text: text.clone() }
     }
 
     /// The version that it has got to.
@@ -72,43 +73,40 @@ impl Chain {
 
     /// The entry of the next version, and the row with it. `None`: it is to be written whole.
     pub fn next(&self, document: &Document) -> Option<(String, Chain)> {
-        let mut value: Value = serde_json::from_str(&document.text).ok()?;
-        value.sort_all_objects();
-        // Only a text in the form in which it will be read back can be stored as changes.
-        let written = value.to_string();
-        if self.count >= MOST || written != document.text {
+        if self.count >= MOST {
             return None;
         }
-        let mut edits = Vec::new();
-        differ(&self.value, &value, &mut Vec::new(), &mut edits);
-        let change = Change { format: FORMAT, base: self.base, sum: checksum(&document.text), edits };
+        let step = document.step.as_ref().filter(|step| step.before == self.text);
+        let (edits, sum) = match step {
+            Some(step) => (step.edits.clone(), step.sum),
+            None => (edits(&self.text, &document.text)?.into(), checksum(&document.text)),
+        };
+        let change = Change { format: FORMAT, base: self.base, sum, edits };
         let entry = serde_json::to_string(&change).ok()?;
         let changes = self.changes + entry.len();
         if entry.len() >= document.text.len() || changes > TIMES * self.whole + ROOM {
             return None;
         }
-        Some((
-            entry,
-            Chain { version: document.version, count: self.count + 1, changes, value, ..self.clone_without() },
-        ))
-    }
-
-    fn clone_without(&self) -> Chain {
-        let Chain { version, base, count, whole, changes, .. } = *self;
-        Chain { version, base, count, whole, changes, value: Value::Null }
+        let Chain { base, count, whole, .. } = *self;
+        let chain =
+            Chain { version: document.version, base, count: count + 1, whole, changes, text: document.text.clone() };
+        Some((entry, chain))
     }
 
     /// The document of the last of these entries, which are in order and begin with a whole one.
     ///
     /// # Errors
     /// When they don't fit together.
-    pub fn read(entries: impl IntoIterator<Item = (u64, String)>) -> Result<(Document, Option<Chain>), DocumentError> {
+    pub fn read(entries: impl IntoIterator<Item = (u64, String)>) -> Result<(Document, Chain), DocumentError> {
         let mut entries = entries.into_iter();
         let (version, text) = entries.next().ok_or(DocumentError::Broken(0))?;
-        let document = Document { version, text };
-        let Some(mut chain) = Chain::begin(&document) else { return Ok((document, None)) };
-        let mut sum = None;
+        let document = Document::new(version, text);
+        let mut chain = Chain::begin(&document);
+        let (mut value, mut sum) = (Value::Null, None);
         for (version, entry) in entries {
+            if sum.is_none() {
+                value = serde_json::from_str(&document.text)?;
+            }
             let change: Change = serde_json::from_str(&entry)?;
             if change.format > FORMAT {
                 return Err(DocumentError::Newer(change.format));
@@ -116,22 +114,23 @@ impl Chain {
             if change.base != chain.base {
                 return Err(DocumentError::Broken(version));
             }
-            for edit in change.edits {
-                apply(&mut chain.value, edit).ok_or(DocumentError::Broken(version))?;
+            for edit in change.edits.iter().cloned() {
+                apply(&mut value, edit).ok_or(DocumentError::Broken(version))?;
             }
             chain.version = version;
             chain.count += 1;
             chain.changes += entry.len();
             sum = Some(change.sum);
         }
-        let Some(sum) = sum else { return Ok((document, Some(chain))) };
+        let Some(sum) = sum else { return Ok((document, chain)) };
         // Keys that came later stand at the end, if the library keeps their order.
-        chain.value.sort_all_objects();
-        let document = Document { version: chain.version, text: chain.value.to_string() };
+        value.sort_all_objects();
+        let document = Document::new(chain.version, value.to_string());
         if checksum(&document.text) != sum {
             return Err(DocumentError::Broken(document.version));
         }
-        Ok((document, Some(chain)))
+        chain.text = document.text.clone();
+        Ok((document, chain))
     }
 }
 
@@ -151,8 +150,20 @@ pub fn checksum(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
+/// What makes a text of another one. `None`: it is no JSON, or not in the form in which it would be read back.
+fn edits(old: &str, new: &str) -> Option<Vec<Edit>> {
+    let (old, mut value): (Value, Value) = (serde_json::from_str(old).ok()?, serde_json::from_str(new).ok()?);
+    value.sort_all_objects();
+    if value.to_string() != new {
+        return None;
+    }
+    let mut edits = Vec::new();
+    differ(&old, &value, &mut Vec::new(), &mut edits);
+    Some(edits)
+}
+
 /// What makes `new` of `old`.
-fn differ(old: &Value, new: &Value, path: &mut Vec<Value>, edits: &mut Vec<Edit>) {
+pub(crate) fn differ(old: &Value, new: &Value, path: &mut Vec<Value>, edits: &mut Vec<Edit>) {
     match (old, new) {
         _ if old == new => {}
         (Value::Object(before), Value::Object(after)) => {
@@ -232,7 +243,7 @@ mod tests {
     fn document(version: u64, value: &Value) -> Document {
         let mut value = value.clone();
         value.sort_all_objects();
-        Document { version, text: value.to_string() }
+        Document::new(version, value.to_string())
     }
 
     /// Values that are one change apart, or many.
@@ -253,8 +264,8 @@ mod tests {
     fn what_is_read_is_what_was_put() {
         let values = values();
         let first = document(1, &values[0]);
-        let mut chain = Chain::begin(&first).unwrap();
-        let mut entries = vec![(1, first.text.clone())];
+        let mut chain = Chain::begin(&first);
+        let mut entries = vec![(1, first.text.to_string())];
         for (at, value) in values.iter().enumerate().skip(1) {
             // Versions may be missing: a shard that was away gets the newest only.
             let next = document(at as u64 * 2 + 1, value);
@@ -264,7 +275,6 @@ mod tests {
             entries.push((next.version, entry));
             let (read, found) = Chain::read(entries.clone()).unwrap();
             assert_eq!(read, next);
-            let found = found.unwrap();
             assert_eq!((found.version, found.count, found.changes), (grown.version, grown.count, grown.changes));
             chain = grown;
         }
@@ -274,8 +284,8 @@ mod tests {
     #[test]
     fn a_missing_or_changed_entry_is_no_document() {
         let values = values();
-        let mut chain = Chain::begin(&document(1, &values[0])).unwrap();
-        let mut entries = vec![(1, document(1, &values[0]).text)];
+        let mut chain = Chain::begin(&document(1, &values[0]));
+        let mut entries = vec![(1, document(1, &values[0]).text.to_string())];
         for version in 2..=4 {
             let (entry, grown) = chain.next(&document(version, &values[version as usize - 1])).unwrap();
             entries.push((version, entry));
@@ -296,7 +306,7 @@ mod tests {
     #[test]
     fn changes_end_in_a_new_base() {
         let value = |n: u64| json!({"format": 2, "catalog": {"n": n, "text": "x".repeat(1000)}});
-        let mut chain = Chain::begin(&document(1, &value(1))).unwrap();
+        let mut chain = Chain::begin(&document(1, &value(1)));
         let mut n = 1;
         while let Some((_, grown)) = chain.next(&document(n + 1, &value(n + 1))) {
             chain = grown;
@@ -305,7 +315,7 @@ mod tests {
         assert!(n > 1000 && n <= MOST + 1, "{n}");
         assert!(chain.changes <= TIMES * 1200 + ROOM);
         // A text that is no JSON, or not in the form in which it would be read back, is written whole.
-        assert!(Chain::begin(&Document { version: 1, text: "x".to_owned() }).is_none());
-        assert!(chain.next(&Document { version: 9999, text: " {}".to_owned() }).is_none());
+        assert!(Chain::begin(&Document::new(1, "x")).next(&document(2, &value(2))).is_none());
+        assert!(chain.next(&Document::new(9999, " {}")).is_none());
     }
 }

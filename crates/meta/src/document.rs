@@ -3,8 +3,12 @@
 //! What must always hold: a document gives back the catalog that it was made from. A document of a format that this program does not know is
 //! refused, and never read in part.
 
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use serde::Deserialize;
 use weir_catalog::Catalog;
+
+use crate::writer::{Step, Writer};
 
 /// The format that this program writes.
 ///
@@ -13,13 +17,23 @@ use weir_catalog::Catalog;
 pub const FORMAT: u32 = 2;
 
 /// One version of the catalog, as JSON.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Document {
     /// The catalog's version.
     pub version: u64,
     /// The text.
-    pub text: String,
+    pub text: Arc<str>,
+    /// How it comes from the one that was written before, if that is known.
+    pub(crate) step: Option<Step>,
 }
+
+impl PartialEq for Document {
+    fn eq(&self, other: &Document) -> bool {
+        self.version == other.version && self.text == other.text
+    }
+}
+
+impl Eq for Document {}
 
 /// Why a document can't be read.
 #[derive(Debug, thiserror::Error)]
@@ -35,12 +49,6 @@ pub enum DocumentError {
     Broken(u64),
 }
 
-#[derive(Serialize)]
-struct Written<'a> {
-    format: u32,
-    catalog: &'a Catalog,
-}
-
 /// What all formats have in common.
 #[derive(Deserialize)]
 struct Head {
@@ -53,16 +61,17 @@ struct Read {
 }
 
 impl Document {
-    /// A catalog's document.
+    /// A document of this text.
+    pub fn new(version: u64, text: impl Into<Arc<str>>) -> Document {
+        Document { version, text: text.into(), step: None }
+    }
+
+    /// A catalog's document. A [`Writer`] makes those of successive versions in less time.
     ///
     /// # Errors
     /// When the catalog can't be written as JSON.
     pub fn of(catalog: &Catalog) -> Result<Document, DocumentError> {
-        // Keys in their order, which does not depend on how it came to be.
-        let mut value = serde_json::to_value(Written { format: FORMAT, catalog })?;
-        value.sort_all_objects();
-        let text = value.to_string();
-        Ok(Document { version: catalog.version, text })
+        Writer::default().next(catalog)
     }
 
     /// Reads a text.
@@ -75,7 +84,7 @@ impl Document {
             return Err(DocumentError::Newer(head.format));
         }
         let catalog = serde_json::from_str::<Read>(&text)?.catalog;
-        Ok((Document { version: catalog.version, text }, catalog))
+        Ok((Document::new(catalog.version, text), catalog))
     }
 
     /// The catalog.
@@ -83,7 +92,7 @@ impl Document {
     /// # Errors
     /// As [`Document::parse`].
     pub fn catalog(&self) -> Result<Catalog, DocumentError> {
-        Ok(Document::parse(self.text.clone())?.1)
+        Ok(Document::parse(self.text.to_string())?.1)
     }
 
     /// The same document, in lines for people.

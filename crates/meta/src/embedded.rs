@@ -221,7 +221,7 @@ impl Place<'_> {
                 write.open_table(DOCUMENTS).map_err(|e| self.any(e.into()))?;
                 write.commit().map_err(|e| self.any(e.into()))?;
             }
-            let (newest, chain) = self.newest(&database)?.map_or((None, None), |(newest, chain)| (Some(newest), chain));
+            let (newest, chain) = self.newest(&database)?.unzip();
             Ok(Open { database: Some(database), inode, length: self.length(), newest, chain })
         })
     }
@@ -295,8 +295,8 @@ impl Place<'_> {
         };
         let changed = open.chain.as_ref().and_then(|chain| chain.next(document));
         let (entry, chain) = match changed {
-            Some((entry, chain)) => (entry, Some(chain)),
-            None => (document.text.clone(), Chain::begin(document)),
+            Some(changed) => changed,
+            None => (document.text.to_string(), Chain::begin(document)),
         };
         let write = database.begin_write().map_err(|e| self.any(e.into()))?;
         {
@@ -313,7 +313,7 @@ impl Place<'_> {
         }
         // Durable: the default of the library, which returns from here after fsync.
         write.commit().map_err(|e| self.any(e.into()))?;
-        (open.newest, open.chain, open.length) = (Some(document.clone()), chain, self.length());
+        (open.newest, open.chain, open.length) = (Some(document.clone()), Some(chain), self.length());
         Ok(())
     }
 
@@ -323,7 +323,7 @@ impl Place<'_> {
         })
     }
 
-    fn newest(self, database: &impl ReadableDatabase) -> Result<Option<(Document, Option<Chain>)>, StoreError> {
+    fn newest(self, database: &impl ReadableDatabase) -> Result<Option<(Document, Chain)>, StoreError> {
         match self.last(database)? {
             Some(version) => self.entries(database, version),
             None => Ok(None),
@@ -335,11 +335,7 @@ impl Place<'_> {
     }
 
     /// A version, put together of its entries.
-    fn entries(
-        self,
-        database: &impl ReadableDatabase,
-        version: u64,
-    ) -> Result<Option<(Document, Option<Chain>)>, StoreError> {
+    fn entries(self, database: &impl ReadableDatabase, version: u64) -> Result<Option<(Document, Chain)>, StoreError> {
         self.read(database, |table| {
             let Some(found) = table.get(version).map_err(|e| self.any(e.into()))? else { return Ok(None) };
             let base = delta::base(found.value().1).unwrap_or(version);

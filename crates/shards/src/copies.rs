@@ -29,7 +29,8 @@ pub async fn write(
     if !ours {
         let newest = newest(own, shard).await?;
         // What does not fit together is written whole, over all that was there.
-        chain = if newest == 0 { None } else { entries(own, shard, newest).await?.and_then(|found| found.ok()?.1) };
+        chain =
+            if newest == 0 { None } else { entries(own, shard, newest).await?.and_then(|found| Some(found.ok()?.1)) };
     }
     if let Some(there) = chain.as_ref().filter(|chain| chain.version() < document.version)
         && let Some((entry, grown)) = there.next(document).filter(|(entry, _)| entry.len() <= PART)
@@ -76,7 +77,7 @@ async fn whole(own: &Own, shard: ShardId, document: &Document, before: Option<u6
             _ => Err(another(document.version)),
         },
         Err(failure) => Err(failure),
-        Ok(_) => Ok(Chain::begin(document)),
+        Ok(_) => Ok(Some(Chain::begin(document))),
     }
 }
 
@@ -145,7 +146,7 @@ pub async fn read(own: &Own, shard: ShardId, version: u64) -> Result<Option<Docu
     Ok(found.map(|(document, _)| document))
 }
 
-type Found = Result<(Document, Option<Chain>), DocumentError>;
+type Found = Result<(Document, Chain), DocumentError>;
 
 /// The same, with what the next one is a change of.
 async fn entries(own: &Own, shard: ShardId, version: u64) -> Result<Option<Found>, Failure> {

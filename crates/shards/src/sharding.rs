@@ -13,7 +13,7 @@ use std::time::Duration;
 use arc_swap::{ArcSwap, Guard};
 use weir_catalog::collation::{MOST_CHARS, learn_query, learnt};
 use weir_catalog::{Catalog, CollationWeights, ShardId, Weights};
-use weir_meta::{Chain, Document, Follower, Store, StoreError};
+use weir_meta::{Chain, Document, Follower, Store, StoreError, Writer};
 use weir_topology::Group;
 use weir_wire::Failure;
 use weir_wire::error::codes;
@@ -42,7 +42,7 @@ pub struct Sharding {
     weights: ArcSwap<Weights>,
     settings: Settings,
     holding: Mutex<Holding>,
-    changing: tokio::sync::Mutex<()>,
+    changing: tokio::sync::Mutex<Writer>,
     shards: Vec<Mutex<ShardState>>,
     /// What was copied to each shard last; held while it is written to.
     chains: Vec<tokio::sync::Mutex<Option<Chain>>>,
@@ -130,7 +130,7 @@ impl Sharding {
         self: &Arc<Self>,
         change: impl FnOnce(&Catalog) -> Result<Catalog, Failure>,
     ) -> Result<Arc<Catalog>, Failure> {
-        let _one_at_a_time = self.changing.lock().await;
+        let mut writer = self.changing.lock().await;
         let Holding::Writes(store) = self.holding() else { return Err(written_by_another()) };
         let now = self.catalog.load_full();
         let mut next = change(&now)?;
@@ -139,7 +139,7 @@ impl Sharding {
             return Ok(now);
         }
         next.version += 1;
-        let document = Arc::new(Document::of(&next).map_err(|e| not_stored(&e))?);
+        let document = Arc::new(writer.next(&next).map_err(|e| not_stored(&e))?);
         let (expected, stored) = (now.version, document.clone());
         blocking(move || put(&*store, expected, &stored)).await?;
         self.copy_everywhere(&document).await;

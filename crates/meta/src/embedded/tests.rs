@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use super::*;
 
 fn document(version: u64) -> Document {
-    Document { version, text: format!("version {version}: {}", "x".repeat(5_000)) }
+    Document::new(version, format!("version {version}: {}", "x".repeat(5_000)))
 }
 
 fn directory() -> tempfile::TempDir {

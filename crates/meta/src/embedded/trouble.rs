@@ -5,7 +5,7 @@ use std::process::Command;
 use super::*;
 
 fn large(version: u64) -> Document {
-    Document { version, text: format!("version {version}: {}", "x".repeat(200_000)) }
+    Document::new(version, format!("version {version}: {}", "x".repeat(200_000)))
 }
 
 fn small(version: u64) -> Document {
@@ -14,7 +14,7 @@ fn small(version: u64) -> Document {
     let text = format!("{{\"catalog\":{{{},\"version\":{version}}},\"format\":2}}", tables.join(","));
     let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
     value.sort_all_objects();
-    Document { version, text: value.to_string() }
+    Document::new(version, value.to_string())
 }
 
 #[test]
