@@ -15,6 +15,12 @@ SELECT * FROM acc ORDER BY id;
 CALL note_all(1, 'again');
 SELECT * FROM log ORDER BY acc;
 
+## errors after rows that are still to be sent
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30);
+CREATE PROCEDURE twice() BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SELECT 'handled'; INSERT INTO t VALUES (3, 1), (4, 1); INSERT INTO t VALUES (1, 1), (5, 1); SELECT 'shown'; INSERT INTO t VALUES (2, 1), (6, 1); SELECT COUNT(*) FROM t; END;
+CALL twice();
+
 ## results, counts and OUT parameters
 CREATE TABLE t (id INT PRIMARY KEY, a INT, s VARCHAR(10)) /*weir: shard by hash(id) */;
 INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c'), (4, NULL, NULL);

@@ -217,6 +217,8 @@ impl Session {
         heeds: bool,
         kept: &mut Kept,
     ) -> Result<Answer, Stopped> {
+        // What is still to be sent of replies before would count as this statement's if it were sent meanwhile.
+        self.client.flush().await.map_err(|error| Stopped::Ended(error.into()))?;
         self.client.begin_reply(true);
         let (mark, sent) = (self.client.mark(), self.client.sent());
         let failure = match self.run_text_of_body(text, Some(asked)).await {
