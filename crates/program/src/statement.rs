@@ -4,7 +4,7 @@
 //! step known here is refused.
 
 use weir_sql::ast::{
-    Account, Expr, ExprKind, GetDiagnostics as GetStatement, Ident, Into, IntoTarget, Limit, Query, QueryBody,
+    Account, Execute, Expr, ExprKind, GetDiagnostics as GetStatement, Ident, Into, IntoTarget, Limit, Query, QueryBody,
     SelectItem, SelectItemKind, SetItem, SetItemKind, SetValue, Signal as SignalStatement, SignalCondition, Statement,
     StatementKind,
 };
@@ -168,7 +168,10 @@ impl Compiler<'_> {
             | StatementKind::Delete(_)
             | StatementKind::Do(_)
             | StatementKind::Call(_) => What::Run(self.template(text)?),
-            StatementKind::Transaction(_) => What::Run(Template::plain(text)),
+            StatementKind::Transaction(_) | StatementKind::Deallocate(_) => What::Run(Template::plain(text)),
+            // Of MySQL's, the text is a literal or a user variable; MariaDB's is any expression.
+            StatementKind::Prepare(_) => What::Run(self.template(text)?),
+            StatementKind::Execute(execute) if takes_user_variables(execute) => What::Run(self.template(text)?),
             StatementKind::Set(set) => return self.set(set.items, text),
             StatementKind::Signal(signal) => self.signal(signal, text)?,
             StatementKind::GetDiagnostics(get) => self.get_diagnostics(get, text)?,
@@ -283,6 +286,11 @@ impl Compiler<'_> {
         }
         Ok(What::Signal(raised))
     }
+}
+
+/// Whether the values of an EXECUTE are user variables: those of others would have the types of literals.
+fn takes_user_variables(execute: &Execute<'_>) -> bool {
+    execute.using.iter().all(|value| matches!(value.kind, ExprKind::UserVariable(_)))
 }
 
 /// The only expression of a query without tables.

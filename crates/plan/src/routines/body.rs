@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use weir_catalog::Routine;
 use weir_sql::ast::{
-    CallProcedure, CreateRoutine, CreateTable, DeclaredType, DropKind, DropTables, Expr, ExprKind, IntoTarget,
-    ObjectName, ParameterMode, Piece, RoutineBody, SelectItemKind, SetItemKind, SetValue, Span, Statement,
+    CallProcedure, CreateRoutine, CreateTable, DeclaredType, DropKind, DropTables, ExecuteSource, Expr, ExprKind,
+    IntoTarget, ObjectName, ParameterMode, Piece, RoutineBody, SelectItemKind, SetItemKind, SetValue, Span, Statement,
     StatementKind, TableBody,
 };
 use weir_sql::visit::{Flow, Node, walk};
@@ -59,6 +59,8 @@ pub(super) struct Body<'a> {
     pub(super) assigns_variables: bool,
     /// It begins or ends transactions, or sets savepoints.
     pub(super) controls: bool,
+    /// It runs texts that are known only then (PREPARE).
+    pub(super) dynamic: bool,
     /// Temporary tables of its database that it makes, and drops at the end.
     pub(super) temporary: BTreeSet<Vec<u8>>,
 }
@@ -152,6 +154,7 @@ impl<'a> Body<'a> {
             variables: BTreeSet::new(),
             assigns_variables: false,
             controls: false,
+            dynamic: false,
             temporary: BTreeSet::new(),
         }
     }
@@ -253,6 +256,22 @@ impl<'a> Body<'a> {
             StatementKind::GetDiagnostics(get) => get.items.iter().try_for_each(|item| self.target(&item.target)),
             StatementKind::Transaction(_) => {
                 self.controls = true;
+                Ok(())
+            }
+            StatementKind::Prepare(prepare) => {
+                self.dynamic = true;
+                self.expression(arena, of(prepare.text.span), mode)
+            }
+            StatementKind::Execute(execute) => {
+                self.dynamic = true;
+                let source = match &execute.source {
+                    ExecuteSource::Immediate(source) => Some(source),
+                    ExecuteSource::Prepared(_) => None,
+                };
+                source.into_iter().chain(execute.using).try_for_each(|expr| self.expression(arena, of(expr.span), mode))
+            }
+            StatementKind::Deallocate(_) => {
+                self.dynamic = true;
                 Ok(())
             }
             StatementKind::CreateTable(create) if makes_temporary(create).is_some() => Ok(()),

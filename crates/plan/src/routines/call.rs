@@ -65,6 +65,9 @@ fn to_one_shard(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Result<Plan,
     let known = planner.programs();
     let kind = RoutineKind::Procedure;
     let understood = known.procedure(&call.name).map_err(|why| refusal(kind, &call.name, &why))?;
+    if understood.dynamic {
+        return Err(refusal(kind, &call.name, "prepares texts, which are known only when it runs (PREPARE)"));
+    }
     let assigns = call.arguments.iter().any(assigns_variables);
     let folder = Folder { text: planner.text, session, assigns, trace: None };
     let arguments: Vec<Option<Constant>> =

@@ -12,7 +12,7 @@ use weir_sql::ast::{CallProcedure, Expr, ExprKind, QueryBody, Statement, Stateme
 use weir_sql::facts::{Facts, Varies, facts_with};
 use weir_sql::resolve::Context;
 use weir_sql::visit::{Flow, Node, walk};
-use weir_sql::{Bump, Effects, parse, splice};
+use weir_sql::{Bump, Effects, Pins, parse, splice};
 
 use super::KnownPrograms;
 use super::body::{mode_of, shown};
@@ -182,8 +182,19 @@ impl Look<'_> {
         if role == Role::Statement && has_result(statement) && template.selects_variables {
             return Err(cannot("it selects a variable beside rows; SELECT … INTO variables, and select these"));
         }
-        if matches!(statement.kind, StatementKind::Transaction(_)) {
-            return Ok(false);
+        match statement.kind {
+            StatementKind::Transaction(_) | StatementKind::Deallocate(_) => return Ok(false),
+            // The texts themselves are judged when they run.
+            StatementKind::Prepare(_) | StatementKind::Execute(_) => {
+                let own = Pins::TEXT_PREPARE | Pins::UNKNOWN_STATEMENT;
+                return match (facts.class.pins - own).is_empty() {
+                    true => Ok(false),
+                    false => {
+                        Err(cannot("its text calls functions or assigns variables; SET a user variable to it before"))
+                    }
+                };
+            }
+            _ => {}
         }
         if let StatementKind::Call(called) = statement.kind {
             self.called(called)?;
