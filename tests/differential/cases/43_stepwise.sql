@@ -529,3 +529,43 @@ CALL adds(7);
 ROLLBACK;
 SELECT * FROM t ORDER BY id;
 SELECT * FROM g;
+
+## variables of the session
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40);
+CREATE PROCEDURE sets(k INT) BEGIN UPDATE t SET a = a + 1; SET SESSION lock_wait_timeout = k, foreign_key_checks = 0; SELECT ROW_COUNT(); SELECT @@lock_wait_timeout, @@foreign_key_checks; SET @@session.unique_checks = OFF; SET group_concat_max_len = 5; SELECT GROUP_CONCAT(a ORDER BY id) FROM t; SELECT SUM(a) FROM t; END;
+-- no warnings
+CALL sets(77);
+SELECT @@lock_wait_timeout, @@foreign_key_checks, @@unique_checks, @@group_concat_max_len;
+-- no warnings
+SELECT GROUP_CONCAT(a ORDER BY id) FROM t;
+SET lock_wait_timeout = DEFAULT, foreign_key_checks = 1, unique_checks = 1, group_concat_max_len = DEFAULT;
+CREATE PROCEDURE wrong(k INT) BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SELECT 'handled'; UPDATE t SET a = a + 1; SET foreign_key_checks = k; SET lock_wait_timeout = 'x'; SET lock_wait_timeout = NULL; SELECT @@foreign_key_checks; END;
+CALL wrong(0);
+CALL wrong(5);
+SELECT @@foreign_key_checks;
+SET foreign_key_checks = 1;
+CREATE PROCEDURE waits(k INT) BEGIN DECLARE n INT DEFAULT 3; UPDATE t SET a = a + n; SET innodb_lock_wait_timeout = k + n, sql_safe_updates = DEFAULT; SELECT @@innodb_lock_wait_timeout, @@sql_safe_updates; UPDATE t SET a = a + 1 WHERE id < 3; END;
+CALL waits(20);
+SELECT @@innodb_lock_wait_timeout;
+BEGIN;
+CALL waits(30);
+SELECT @@innodb_lock_wait_timeout;
+ROLLBACK;
+SELECT @@innodb_lock_wait_timeout, @@sql_safe_updates;
+-- text
+CREATE PROCEDURE concats(w VARCHAR(20)) BEGIN UPDATE t SET a = 2; SET group_concat_max_len = 4; SELECT GROUP_CONCAT(w); END;
+-- text
+-- refused: selects a variable beside rows
+CALL concats('a long text');
+-- text
+CREATE PROCEDURE other() BEGIN UPDATE t SET a = 1; SET time_zone = '+05:00'; END;
+-- text
+-- refused: does not run by itself (SET time_zone
+CALL other();
+-- text
+CREATE PROCEDURE commits() BEGIN UPDATE t SET a = 1; SET autocommit = 0; END;
+-- text
+-- refused: does not run by itself (SET autocommit
+CALL commits();
+SELECT * FROM t ORDER BY id;

@@ -9,7 +9,7 @@ use weir_catalog::Routine;
 use weir_sql::ast::{
     CallProcedure, CreateRoutine, CreateTable, DeclaredType, DropKind, DropTables, ExecuteSource, Expr, ExprKind,
     IntoTarget, ObjectName, ParameterMode, Piece, RoutineBody, SelectItemKind, SetItemKind, SetValue, Span, Statement,
-    StatementKind, TableBody,
+    StatementKind, TableBody, VariableScope,
 };
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, Dialect, LexMode, parse, parse_body};
@@ -61,6 +61,8 @@ pub(super) struct Body<'a> {
     pub(super) controls: bool,
     /// It runs texts that are known only then (PREPARE).
     pub(super) dynamic: bool,
+    /// It sets variables of the session.
+    pub(super) sets_session: bool,
     /// Temporary tables of its database that it makes, and drops at the end.
     pub(super) temporary: BTreeSet<Vec<u8>>,
 }
@@ -155,6 +157,7 @@ impl<'a> Body<'a> {
             assigns_variables: false,
             controls: false,
             dynamic: false,
+            sets_session: false,
             temporary: BTreeSet::new(),
         }
     }
@@ -303,11 +306,15 @@ impl<'a> Body<'a> {
                 self.expression(arena, expr.span.text(text), mode)
             }
             SetItemKind::Variable(set) => {
-                let plain = set.variable.scope.is_none() && set.variable.base.is_none() && !set.at_signs;
-                if !plain || !self.locals.contains(&lower(set.variable.name.name)) {
-                    return Err(format!("sets variables of the session ({})", shown(text)));
+                let own = matches!(set.variable.scope, None | Some(VariableScope::Session));
+                if !own || set.variable.base.is_some() {
+                    return Err(format!("sets variables of the server ({})", shown(text)));
                 }
-                self.assign(set.variable.name.name);
+                let plain = set.variable.scope.is_none() && !set.at_signs;
+                match plain && self.locals.contains(&lower(set.variable.name.name)) {
+                    true => self.assign(set.variable.name.name),
+                    false => self.sets_session = true,
+                }
                 match &set.value {
                     SetValue::Expr(expr) => self.expression(arena, expr.span.text(text), mode),
                     SetValue::Default(_) | SetValue::Word(_) => Ok(()),

@@ -78,6 +78,9 @@ fn to_one_shard(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Result<Plan,
         place.look(planner, &known, (kind, &call.name), &arguments, 0)?;
         place.plan(planner, &call.name)
     };
+    if understood.sets_session {
+        return Err(refusal(kind, &call.name, "sets variables of the session, which would stay on one connection"));
+    }
     if !understood.temporary {
         return place(None);
     }

@@ -46,6 +46,8 @@ pub struct Understood {
     pub temporary: bool,
     /// It runs texts that are known only when it runs (PREPARE): what they do is not among the rest.
     pub dynamic: bool,
+    /// It sets variables of the session.
+    pub sets_session: bool,
 }
 
 /// Who knows the stored programs that a session's statements call.
@@ -104,8 +106,14 @@ impl<'a> KnownPrograms<'a> {
         let body = self.body(&arena, database, routine)?;
         let within = KnownPrograms { database: Some(database.as_bytes()), depth: self.depth + 1, ..*self };
         let temporary = !body.temporary.is_empty();
-        let (controls, dynamic) = (body.controls, body.dynamic);
-        let mut all = Understood { controls, changes: temporary, temporary, dynamic, ..Understood::default() };
+        let mut all = Understood {
+            controls: body.controls,
+            changes: temporary,
+            temporary,
+            dynamic: body.dynamic,
+            sets_session: body.sets_session,
+            ..Understood::default()
+        };
         for name in &body.temporary {
             if within.check_table(within.database, name).is_ok() {
                 return Err(format!("makes a temporary table that hides the table {}", body::shown(name)));
@@ -206,6 +214,7 @@ impl<'a> KnownPrograms<'a> {
             || understood.controls
             || understood.changes
             || understood.dynamic
+            || understood.sets_session
         {
             return None;
         }
@@ -259,6 +268,7 @@ impl Understood {
         self.changes |= other.changes;
         self.temporary |= other.temporary;
         self.dynamic |= other.dynamic;
+        self.sets_session |= other.sets_session;
     }
 }
 
@@ -272,8 +282,10 @@ impl Programs for KnownPrograms<'_> {
             return None;
         }
         let understood = KnownPrograms::procedure(self, &call.name).ok()?;
-        // Temporary tables that an error leaves are on the connection; what is in a text that it prepares nobody knows.
-        if understood.temporary || understood.dynamic || understood.controls && self.in_transaction {
+        // Temporary tables that an error leaves are on the connection, and variables that it sets; what is in a text that it prepares
+        // nobody knows.
+        let stays = understood.temporary || understood.dynamic || understood.sets_session;
+        if stays || understood.controls && self.in_transaction {
             return None;
         }
         let mut effects = understood.effects & (Effects::USES_LAST_INSERT_ID | Effects::SETS_USER_VARIABLES);
