@@ -225,13 +225,19 @@ impl Profile {
         items.extend(unset.map(|name| format!("@@SESSION.{name}={}", default_of(name))));
         // A collation that was set has to be set again when the character set before it changes.
         let charset_moves = self.variable("character_set_connection") != wanted.variable("character_set_connection");
+        // Literals of all items are read before one of them is assigned. MySQL finds no name of a mode in a text that is no ASCII.
+        let of_connection = ["character_set_connection", "collation_connection"];
+        let wide = of_connection.iter().any(|name| self.variable(name).map(charset_of).is_some_and(is_wide));
+        let introducer = if wide { "_utf8mb4" } else { "" };
         for (name, value) in &wanted.variables {
             let follows = charset_moves && name.as_ref() == "collation_connection";
             if name.as_ref() == CLIENT_TRACKS {
                 continue;
             }
             if follows || self.variables.get(name) != Some(value) {
-                items.push(format!("@@SESSION.{name}={}", literal(name, value)));
+                let value = literal(name, value);
+                let introducer = if value.starts_with('\'') { introducer } else { "" };
+                items.push(format!("@@SESSION.{name}={introducer}{value}"));
             }
         }
         for (name, value) in &wanted.user_variables {
@@ -434,6 +440,10 @@ mod tests {
 
     #[test]
     fn another_sessions_user_variable_needs_a_reset_and_then_everything_again() {
+        let wide = Profile::default().with_variables([("collation_connection", "utf16_general_ci")]);
+        let mode = wide.with_variables([("sql_mode", "ANSI"), ("sort_buffer_size", "262144")]);
+        let expected = "SET @@SESSION.sort_buffer_size=262144,@@SESSION.sql_mode=_utf8mb4'ANSI'";
+        assert_eq!(set(&wide, &mode).as_deref(), Some(expected));
         let from = Profile::default().with_variables([("sql_mode", "ANSI")]).with_user_variables([("x", "5")]);
         let to = Profile::default().with_variables([("sql_mode", "ANSI")]).with_user_variables([("y", "'a'")]);
         let difference = from.difference(&to, &Profile::default());

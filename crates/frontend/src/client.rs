@@ -110,6 +110,8 @@ pub struct Client {
     pub write_timeout: Duration,
     /// Bytes received and sent since they were last counted.
     traffic: (u64, u64),
+    /// Bytes sent to it at all.
+    sent: u64,
     compressed: Option<Box<Compressed>>,
     /// Replies to several statements are put.
     replies: Option<Replies>,
@@ -131,6 +133,7 @@ impl Client {
             packets: PacketReader::new(),
             write_timeout,
             traffic: (0, 0),
+            sent: 0,
             compressed: None,
             replies: None,
             held: false,
@@ -457,6 +460,7 @@ impl Client {
             }
             out.advance(n);
             self.traffic.1 += n as u64;
+            self.sent += n as u64;
         }
         match at_once(self.stream.flush()).await {
             Some(flushed) => flushed?,

@@ -4,9 +4,9 @@
 //! step known here is refused.
 
 use weir_sql::ast::{
-    Account, Expr, ExprKind, GetDiagnostics as GetStatement, Ident, Into, IntoTarget, Limit, Query, QueryBody,
+    Account, Execute, Expr, ExprKind, GetDiagnostics as GetStatement, Ident, Into, IntoTarget, Limit, Query, QueryBody,
     SelectItem, SelectItemKind, SetItem, SetItemKind, SetValue, Signal as SignalStatement, SignalCondition, Statement,
-    StatementKind,
+    StatementKind, VariableScope,
 };
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, parse};
@@ -18,6 +18,18 @@ use crate::template::{Part, Template};
 
 /// What a text is, for messages, up to so many characters.
 const SHOWN: usize = 60;
+
+/// Variables of the session that a body may set. Others change what expressions over the procedure's variables are, which are computed on
+/// another connection, or are as before when the procedure ends (`sql_mode`, the character sets);
+/// what MariaDB does with `autocommit` in a procedure is not what it does with a client's.
+const SESSION: [&str; 6] = [
+    "foreign_key_checks",
+    "unique_checks",
+    "sql_safe_updates",
+    "lock_wait_timeout",
+    "innodb_lock_wait_timeout",
+    "group_concat_max_len",
+];
 
 impl Compiler<'_> {
     /// An expression.
@@ -168,7 +180,10 @@ impl Compiler<'_> {
             | StatementKind::Delete(_)
             | StatementKind::Do(_)
             | StatementKind::Call(_) => What::Run(self.template(text)?),
-            StatementKind::Transaction(_) => What::Run(Template::plain(text)),
+            StatementKind::Transaction(_) | StatementKind::Deallocate(_) => What::Run(Template::plain(text)),
+            // Of MySQL's, the text is a literal or a user variable; MariaDB's is any expression.
+            StatementKind::Prepare(_) => What::Run(self.template(text)?),
+            StatementKind::Execute(execute) if takes_user_variables(execute) => What::Run(self.template(text)?),
             StatementKind::Set(set) => return self.set(set.items, text),
             StatementKind::Signal(signal) => self.signal(signal, text)?,
             StatementKind::GetDiagnostics(get) => self.get_diagnostics(get, text)?,
@@ -200,7 +215,8 @@ impl Compiler<'_> {
     }
 
     fn set(&mut self, items: &[SetItem<'_>], text: &[u8]) -> Result<(), String> {
-        if items.iter().all(|item| matches!(item.kind, SetItemKind::UserVariable(..))) {
+        let of_user = items.iter().all(|item| matches!(item.kind, SetItemKind::UserVariable(..)));
+        if of_user || items.iter().all(|item| self.is_of_session(item)) {
             let what = What::Run(self.template(text)?);
             self.step(what);
             return Ok(());
@@ -214,6 +230,18 @@ impl Compiler<'_> {
             self.step(What::Set(vec![variable], Some(value)));
         }
         Ok(())
+    }
+
+    /// Whether it sets a variable of the session that stays as it is after the CALL, and on which no expression depends.
+    fn is_of_session(&self, item: &SetItem<'_>) -> bool {
+        let SetItemKind::Variable(set) = &item.kind else { return false };
+        let variable = &set.variable;
+        let scoped = matches!(variable.scope, Some(VariableScope::Session));
+        let local = !set.at_signs && !scoped && self.variable(variable.name.name).is_some();
+        (scoped || variable.scope.is_none())
+            && !local
+            && variable.base.is_none()
+            && SESSION.iter().any(|name| variable.name.is(name))
     }
 
     /// GET DIAGNOSTICS is about what is handled: at the beginning of a handler, or STACKED. The count of rows can be had everywhere.
@@ -283,6 +311,11 @@ impl Compiler<'_> {
         }
         Ok(What::Signal(raised))
     }
+}
+
+/// Whether the values of an EXECUTE are user variables: those of others would have the types of literals.
+fn takes_user_variables(execute: &Execute<'_>) -> bool {
+    execute.using.iter().all(|value| matches!(value.kind, ExprKind::UserVariable(_)))
 }
 
 /// The only expression of a query without tables.

@@ -233,10 +233,19 @@ fn what_is_selected_keeps_its_name() {
 }
 
 #[test]
+fn texts_are_prepared_from_values() {
+    let dynamic = "p(v INT) BEGIN PREPARE s FROM @v; EXECUTE s USING @v; DEALLOCATE PREPARE s; PREPARE s FROM v; END";
+    let expected = ["PREPARE s FROM @v", "EXECUTE s USING @v", "DEALLOCATE PREPARE s", "PREPARE s FROM <v>", "end"];
+    assert_eq!(trace(dynamic, &[]), expected);
+}
+
+#[test]
 fn what_is_not_known_is_refused() {
     for (procedure, why) in [
-        ("p() PREPARE s FROM 'SELECT 1'", "does not run by itself"),
-        ("p() SET autocommit = 0", "does not run by itself"),
+        ("p() EXECUTE s USING 1", "does not run by itself"),
+        ("p() SET sql_mode = ''", "does not run by itself"),
+        ("p() SET GLOBAL autocommit = 0", "does not run by itself"),
+        ("p(v INT) SET v = 1, autocommit = 0", "does not run by itself"),
         ("p() CASE RAND() WHEN 1 THEN DO 1; END CASE", "CASE of an expression"),
         ("p() BEGIN DECLARE f FLOAT; END", "the type FLOAT"),
         ("p() BEGIN DECLARE s VARCHAR(10) CHARACTER SET latin1; END", "does not keep"),

@@ -277,7 +277,8 @@ impl ReplyTracker {
             }
             _ => {
                 let left = Reader::new(payload).lenenc("column count")?;
-                if left == 0 || left > u64::from(u16::MAX) {
+                // MariaDB answers a SELECT without a table with more than 65,535 columns. The count only counts down.
+                if left == 0 || left > u64::from(u32::MAX) {
                     return Err(Malformed("column count"));
                 }
                 self.rows = 0;

@@ -299,3 +299,18 @@ SET NAMES utf8mb4;
 SELECT * FROM t ORDER BY id;
 SET character_set_results = latin1, collation_connection = utf8mb4_bin;
 SELECT * FROM t ORDER BY id;
+
+## modes on a connection whose literals were no ASCII
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40);
+SET collation_connection = utf16_general_ci;
+SELECT * FROM t ORDER BY id;
+SET sql_mode = CONVERT('ANSI_QUOTES,NO_ENGINE_SUBSTITUTION' USING latin1);
+SELECT "id", a FROM t ORDER BY id;
+SET NAMES utf8mb4;
+SELECT "id", a FROM t ORDER BY id;
+SET sql_mode = DEFAULT;
+-- session: 1
+SET sql_mode = 'ANSI_QUOTES,NO_ENGINE_SUBSTITUTION';
+-- session: 1
+SELECT "id", a FROM t ORDER BY id;

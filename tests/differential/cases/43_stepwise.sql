@@ -15,6 +15,12 @@ SELECT * FROM acc ORDER BY id;
 CALL note_all(1, 'again');
 SELECT * FROM log ORDER BY acc;
 
+## errors after rows that are still to be sent
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30);
+CREATE PROCEDURE twice() BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SELECT 'handled'; INSERT INTO t VALUES (3, 1), (4, 1); INSERT INTO t VALUES (1, 1), (5, 1); SELECT 'shown'; INSERT INTO t VALUES (2, 1), (6, 1); SELECT COUNT(*) FROM t; END;
+CALL twice();
+
 ## results, counts and OUT parameters
 CREATE TABLE t (id INT PRIMARY KEY, a INT, s VARCHAR(10)) /*weir: shard by hash(id) */;
 INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c'), (4, NULL, NULL);
@@ -360,4 +366,206 @@ CREATE PROCEDURE late() BEGIN DECLARE m TEXT; DECLARE EXIT HANDLER FOR SQLEXCEPT
 -- text
 -- refused: it can stand at the beginning of a handler
 CALL late();
+SELECT * FROM t ORDER BY id;
+
+## texts that are prepared in a body
+CREATE TABLE t (id INT PRIMARY KEY, a INT, s VARCHAR(10)) /*weir: shard by hash(id) */;
+CREATE TABLE g (id INT PRIMARY KEY, a INT) /*weir: global */;
+INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c'), (4, NULL, NULL);
+CREATE PROCEDURE run_it(IN what VARCHAR(200)) BEGIN SET @q = CONCAT('UPDATE t SET a = a + 1 WHERE ', what); PREPARE stmt FROM @q; SELECT ROW_COUNT(); EXECUTE stmt; SELECT ROW_COUNT(); DEALLOCATE PREPARE stmt; SELECT ROW_COUNT(); END;
+CALL run_it('id > 1');
+CALL run_it('a > 15');
+CALL run_it('nothing');
+CALL run_it('');
+SELECT * FROM t ORDER BY id;
+CREATE PROCEDURE counted() BEGIN PREPARE c FROM 'UPDATE t SET a = a + 1'; EXECUTE c; EXECUTE c; END;
+CALL counted();
+SELECT ROW_COUNT();
+EXECUTE c;
+DEALLOCATE PREPARE c;
+SELECT * FROM t ORDER BY id;
+CREATE PROCEDURE of_table(IN name VARCHAR(64), IN cond VARCHAR(100), OUT n INT) BEGIN SET @q = CONCAT('SELECT COUNT(*) INTO @n FROM `', name, '` WHERE ', cond); PREPARE stmt FROM @q; EXECUTE stmt; DEALLOCATE PREPARE stmt; SET n = @n; SET @q = CONCAT('SELECT * FROM `', name, '` WHERE ', cond, ' ORDER BY id'); PREPARE stmt FROM @q; EXECUTE stmt; SELECT ROW_COUNT(), FOUND_ROWS(); DEALLOCATE PREPARE stmt; SELECT n; END;
+CALL of_table('t', 'a > 15', @x);
+SELECT @x, @n;
+CALL of_table('g', '1', @x);
+CALL of_table('none', '1', @x);
+SELECT @x, @n;
+CREATE PROCEDURE write_both(k INT) BEGIN SET @id = k, @a = k * 10; PREPARE into_t FROM 'INSERT INTO t (id, a) VALUES (?, ?), (100, 1)'; EXECUTE into_t USING @id, @a; PREPARE into_g FROM 'INSERT INTO g VALUES (?, ?)'; EXECUTE into_g USING @id, @a; PREPARE gone FROM 'DELETE FROM t WHERE id >= ? OR a = ?'; SET @id = 100; EXECUTE gone USING @id, @a; SELECT ROW_COUNT(); DEALLOCATE PREPARE into_t; DEALLOCATE PREPARE into_g; END;
+CALL write_both(7);
+SELECT * FROM t ORDER BY id;
+SELECT * FROM g ORDER BY id;
+CALL write_both(1);
+SELECT * FROM g ORDER BY id;
+CREATE PROCEDURE few(k INT) BEGIN SET @k = k; UPDATE t SET a = 5 WHERE id > 2; PREPARE few FROM 'SELECT id, a, ? AS v FROM t WHERE id <= ? ORDER BY id'; EXECUTE few USING @k, @k; EXECUTE few USING @k, @k; END;
+-- text
+CALL few(2);
+EXECUTE few USING @k, @k;
+SELECT @k, @id;
+DEALLOCATE PREPARE few;
+CREATE PROCEDURE tr(k INT) BEGIN PREPARE up FROM 'UPDATE t SET a = a + 100'; PREPARE ends FROM 'ROLLBACK'; START TRANSACTION; EXECUTE up; IF k = 1 THEN EXECUTE ends; END IF; PREPARE ends FROM 'COMMIT'; EXECUTE ends; SELECT SUM(a) FROM t; END;
+CALL tr(1);
+CALL tr(2);
+BEGIN;
+CALL run_it('id > 0');
+ROLLBACK;
+SELECT * FROM t ORDER BY id;
+-- binary
+-- params: 'id = 2 OR id = 3'
+CALL run_it(?);
+CREATE PROCEDURE outside(k INT) BEGIN CALL run_it(CONCAT('id <= ', k)); SET @q = 'CALL plain(3)'; PREPARE s FROM @q; EXECUTE s; END;
+CREATE PROCEDURE plain(k INT) BEGIN UPDATE t SET s = k; SELECT s FROM t ORDER BY id LIMIT 1; INSERT INTO g VALUES (k, k); END;
+CALL outside(2);
+SELECT * FROM g ORDER BY id;
+SELECT * FROM t ORDER BY id;
+
+## texts in a body: errors, warnings and what a handler gets
+CREATE TABLE t (id INT PRIMARY KEY, a TINYINT, s VARCHAR(5)) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c');
+CREATE PROCEDURE fails() BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN GET DIAGNOSTICS CONDITION 1 @c = MYSQL_ERRNO, @m = MESSAGE_TEXT, @st = RETURNED_SQLSTATE; SELECT @c, @st, @m; END; UPDATE t SET a = a + 1; PREPARE s FROM 'SELEC 1'; EXECUTE s; DEALLOCATE PREPARE nope; PREPARE s2 FROM 'SELECT * FROM missing'; PREPARE s FROM 'SELECT id, ? FROM t'; EXECUTE s; PREPARE s FROM 'INSERT INTO t VALUES (3, 1, ''x''), (4, 1, ''y'')'; EXECUTE s; SET @n = NULL; PREPARE z FROM @n; PREPARE e FROM ''; PREPARE m FROM 'SELECT 1; SELECT 2'; PREPARE l FROM 'SELECT nothing'; SELECT COUNT(*) FROM t; END;
+CALL fails();
+SHOW WARNINGS;
+CREATE PROCEDURE raises(k INT) BEGIN UPDATE t SET a = a + 1; CASE k WHEN 1 THEN PREPARE s FROM 'SELEC 1'; WHEN 2 THEN EXECUTE missing; WHEN 3 THEN PREPARE s FROM 'SELECT k'; WHEN 4 THEN PREPARE s FROM 'INSERT INTO t VALUES (1, 1, ''x''), (9, 2, ''y'')'; EXECUTE s; ELSE DEALLOCATE PREPARE missing; END CASE; END;
+CALL raises(1);
+SHOW WARNINGS;
+CALL raises(2);
+CALL raises(3);
+CALL raises(4);
+CALL raises(5);
+SHOW WARNINGS;
+SELECT * FROM t ORDER BY id;
+CREATE PROCEDURE warned() BEGIN DECLARE n INT DEFAULT 0; DECLARE CONTINUE HANDLER FOR SQLWARNING SET n = n + 1; PREPARE s FROM 'INSERT IGNORE INTO t VALUES (1, 1, ''x''), (20, 1, ''a long text'')'; SELECT n; EXECUTE s; SELECT n; DEALLOCATE PREPARE s; UPDATE t SET a = n; SELECT n; END;
+CALL warned();
+SHOW WARNINGS;
+CREATE PROCEDURE leaves() BEGIN UPDATE t SET a = 7; PREPARE s FROM 'INSERT IGNORE INTO t VALUES (1, 1, ''x'')'; EXECUTE s; END;
+CALL leaves();
+SHOW WARNINGS;
+CREATE PROCEDURE leaves_none() BEGIN UPDATE t SET a = 8; PREPARE s FROM 'INSERT IGNORE INTO t VALUES (1, 1, ''x'')'; EXECUTE s; DEALLOCATE PREPARE s; END;
+CALL leaves_none();
+SHOW WARNINGS;
+CREATE PROCEDURE refused() BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SELECT @c; UPDATE t SET a = a + 1; PREPARE s FROM 'SELEC 1'; END;
+CALL refused();
+SHOW WARNINGS;
+SELECT * FROM t ORDER BY id;
+
+## texts in a body: what can't be run so ends the CALL
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+CREATE TABLE g (id INT PRIMARY KEY) /*weir: global */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30);
+CREATE PROCEDURE dyn(q TEXT) BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SELECT 'handled'; SET @q = q; PREPARE s FROM @q; EXECUTE s; DEALLOCATE PREPARE s; END;
+CALL dyn('UPDATE t SET a = a + 1');
+-- text
+-- refused: only queries, changes of rows
+CALL dyn('SET sql_mode = ''NO_BACKSLASH_ESCAPES''');
+-- text
+-- refused: only queries, changes of rows
+CALL dyn('CREATE TABLE z (id INT)');
+-- text
+-- refused: only queries, changes of rows
+CALL dyn('TRUNCATE t');
+-- text
+-- refused: it is about definitions
+CALL dyn('SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ''d''');
+-- text
+-- refused: it uses GET_LOCK
+CALL dyn('SELECT GET_LOCK(''x'', 0)');
+-- text
+CREATE PROCEDURE shown(k INT) BEGIN SET @k = k; PREPARE s FROM 'SELECT id FROM t WHERE id = ?'; EXECUTE s USING @k; END;
+SELECT @@sql_mode = '';
+SELECT * FROM t ORDER BY id;
+
+## texts in a body, MariaDB's
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30);
+-- mariadb
+CREATE PROCEDURE at_once(k INT, w VARCHAR(20)) BEGIN DECLARE q VARCHAR(100) DEFAULT CONCAT('UPDATE t SET a = a + ', k); EXECUTE IMMEDIATE q; EXECUTE IMMEDIATE CONCAT('SELECT * FROM t WHERE ', w, ' ORDER BY id'); PREPARE s FROM CONCAT(q, ' WHERE ', w); EXECUTE s; SET @v = k; EXECUTE IMMEDIATE 'DELETE FROM t WHERE id = ?' USING @v; SELECT ROW_COUNT(); EXECUTE IMMEDIATE 'SELEC'; END;
+-- mariadb
+CALL at_once(2, 'id > 1');
+-- mariadb
+EXECUTE s;
+SELECT * FROM t ORDER BY id;
+
+## texts in a body, in other settings than its own
+CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(10)) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 'a'), (2, 'é'), (3, 'c');
+CREATE PROCEDURE quoted(w VARCHAR(10)) BEGIN UPDATE t SET s = w WHERE id = 3; SET @q = CONCAT('SELECT id, "', w, '" AS w, s FROM t WHERE s = "', w, '" ORDER BY id'); PREPARE s FROM @q; EXECUTE s; END;
+CALL quoted('é');
+EXECUTE s;
+SET sql_mode = 'ANSI_QUOTES';
+CALL quoted('é');
+-- text
+-- refused: have changed since this statement was prepared
+EXECUTE s;
+SET sql_mode = DEFAULT;
+EXECUTE s;
+SET NAMES latin1;
+CALL quoted('é');
+SELECT @q, HEX(@q);
+SET NAMES utf8mb4;
+PREPARE s FROM 'SELECT ''x'', s FROM t ORDER BY id';
+CREATE PROCEDURE takes() BEGIN UPDATE t SET s = 'z'; EXECUTE s; END;
+-- text
+CALL takes();
+
+## texts in a body, in transactions of several shards
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+CREATE TABLE g (id INT PRIMARY KEY) /*weir: global */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40);
+CREATE PROCEDURE adds(k INT) BEGIN SET @q = CONCAT('UPDATE t SET a = a + ', k); PREPARE s FROM @q; EXECUTE s; DEALLOCATE PREPARE s; END;
+CREATE PROCEDURE around(k INT) BEGIN CALL adds(k); SELECT SUM(a) FROM t; INSERT INTO g VALUES (k); END;
+CALL around(1);
+BEGIN;
+CALL adds(5);
+SELECT SUM(a) FROM t;
+ROLLBACK;
+SELECT SUM(a) FROM t;
+-- text
+BEGIN;
+-- text
+UPDATE t SET a = 0;
+-- text
+-- refused: in a transaction with several shards
+CALL adds(7);
+-- text
+ROLLBACK;
+SELECT * FROM t ORDER BY id;
+SELECT * FROM g;
+
+## variables of the session
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40);
+CREATE PROCEDURE sets(k INT) BEGIN UPDATE t SET a = a + 1; SET SESSION lock_wait_timeout = k, foreign_key_checks = 0; SELECT ROW_COUNT(); SELECT @@lock_wait_timeout, @@foreign_key_checks; SET @@session.unique_checks = OFF; SET group_concat_max_len = 5; SELECT GROUP_CONCAT(a ORDER BY id) FROM t; SELECT SUM(a) FROM t; END;
+-- no warnings
+CALL sets(77);
+SELECT @@lock_wait_timeout, @@foreign_key_checks, @@unique_checks, @@group_concat_max_len;
+-- no warnings
+SELECT GROUP_CONCAT(a ORDER BY id) FROM t;
+SET lock_wait_timeout = DEFAULT, foreign_key_checks = 1, unique_checks = 1, group_concat_max_len = DEFAULT;
+CREATE PROCEDURE wrong(k INT) BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SELECT 'handled'; UPDATE t SET a = a + 1; SET foreign_key_checks = k; SET lock_wait_timeout = 'x'; SET lock_wait_timeout = NULL; SELECT @@foreign_key_checks; END;
+CALL wrong(0);
+CALL wrong(5);
+SELECT @@foreign_key_checks;
+SET foreign_key_checks = 1;
+CREATE PROCEDURE waits(k INT) BEGIN DECLARE n INT DEFAULT 3; UPDATE t SET a = a + n; SET innodb_lock_wait_timeout = k + n, sql_safe_updates = DEFAULT; SELECT @@innodb_lock_wait_timeout, @@sql_safe_updates; UPDATE t SET a = a + 1 WHERE id < 3; END;
+CALL waits(20);
+SELECT @@innodb_lock_wait_timeout;
+BEGIN;
+CALL waits(30);
+SELECT @@innodb_lock_wait_timeout;
+ROLLBACK;
+SELECT @@innodb_lock_wait_timeout, @@sql_safe_updates;
+-- text
+CREATE PROCEDURE concats(w VARCHAR(20)) BEGIN UPDATE t SET a = 2; SET group_concat_max_len = 4; SELECT GROUP_CONCAT(w); END;
+-- text
+-- refused: selects a variable beside rows
+CALL concats('a long text');
+-- text
+CREATE PROCEDURE other() BEGIN UPDATE t SET a = 1; SET time_zone = '+05:00'; END;
+-- text
+-- refused: does not run by itself (SET time_zone
+CALL other();
+-- text
+CREATE PROCEDURE commits() BEGIN UPDATE t SET a = 1; SET autocommit = 0; END;
+-- text
+-- refused: does not run by itself (SET autocommit
+CALL commits();
 SELECT * FROM t ORDER BY id;

@@ -67,11 +67,11 @@ impl Client {
 
     /// Whether anything was put or sent since `mark`, when so many bytes had been sent.
     pub fn has_put_since(&self, mark: Mark, sent: u64) -> bool {
-        self.traffic.1 != sent || self.output.len() != mark.length
+        self.sent != sent || self.output.len() != mark.length
     }
 
-    /// Bytes that were sent since they were last counted.
+    /// Bytes that were sent at all.
     pub fn sent(&self) -> u64 {
-        self.traffic.1
+        self.sent
     }
 }

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use weir_catalog::Routine;
 use weir_sql::ast::{
-    CallProcedure, CreateRoutine, CreateTable, DeclaredType, DropKind, DropTables, Expr, ExprKind, IntoTarget,
-    ObjectName, ParameterMode, Piece, RoutineBody, SelectItemKind, SetItemKind, SetValue, Span, Statement,
-    StatementKind, TableBody,
+    CallProcedure, CreateRoutine, CreateTable, DeclaredType, DropKind, DropTables, ExecuteSource, Expr, ExprKind,
+    IntoTarget, ObjectName, ParameterMode, Piece, RoutineBody, SelectItemKind, SetItemKind, SetValue, Span, Statement,
+    StatementKind, TableBody, VariableScope,
 };
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, Dialect, LexMode, parse, parse_body};
@@ -59,6 +59,10 @@ pub(super) struct Body<'a> {
     pub(super) assigns_variables: bool,
     /// It begins or ends transactions, or sets savepoints.
     pub(super) controls: bool,
+    /// It runs texts that are known only then (PREPARE).
+    pub(super) dynamic: bool,
+    /// It sets variables of the session.
+    pub(super) sets_session: bool,
     /// Temporary tables of its database that it makes, and drops at the end.
     pub(super) temporary: BTreeSet<Vec<u8>>,
 }
@@ -152,6 +156,8 @@ impl<'a> Body<'a> {
             variables: BTreeSet::new(),
             assigns_variables: false,
             controls: false,
+            dynamic: false,
+            sets_session: false,
             temporary: BTreeSet::new(),
         }
     }
@@ -255,6 +261,22 @@ impl<'a> Body<'a> {
                 self.controls = true;
                 Ok(())
             }
+            StatementKind::Prepare(prepare) => {
+                self.dynamic = true;
+                self.expression(arena, of(prepare.text.span), mode)
+            }
+            StatementKind::Execute(execute) => {
+                self.dynamic = true;
+                let source = match &execute.source {
+                    ExecuteSource::Immediate(source) => Some(source),
+                    ExecuteSource::Prepared(_) => None,
+                };
+                source.into_iter().chain(execute.using).try_for_each(|expr| self.expression(arena, of(expr.span), mode))
+            }
+            StatementKind::Deallocate(_) => {
+                self.dynamic = true;
+                Ok(())
+            }
             StatementKind::CreateTable(create) if makes_temporary(create).is_some() => Ok(()),
             StatementKind::DropTables(drop) if self.drops_temporary(drop) => {
                 // Without TEMPORARY it commits.
@@ -284,11 +306,15 @@ impl<'a> Body<'a> {
                 self.expression(arena, expr.span.text(text), mode)
             }
             SetItemKind::Variable(set) => {
-                let plain = set.variable.scope.is_none() && set.variable.base.is_none() && !set.at_signs;
-                if !plain || !self.locals.contains(&lower(set.variable.name.name)) {
-                    return Err(format!("sets variables of the session ({})", shown(text)));
+                let own = matches!(set.variable.scope, None | Some(VariableScope::Session));
+                if !own || set.variable.base.is_some() {
+                    return Err(format!("sets variables of the server ({})", shown(text)));
                 }
-                self.assign(set.variable.name.name);
+                let plain = set.variable.scope.is_none() && !set.at_signs;
+                match plain && self.locals.contains(&lower(set.variable.name.name)) {
+                    true => self.assign(set.variable.name.name),
+                    false => self.sets_session = true,
+                }
                 match &set.value {
                     SetValue::Expr(expr) => self.expression(arena, expr.span.text(text), mode),
                     SetValue::Default(_) | SetValue::Word(_) => Ok(()),

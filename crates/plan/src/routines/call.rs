@@ -65,6 +65,9 @@ fn to_one_shard(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Result<Plan,
     let known = planner.programs();
     let kind = RoutineKind::Procedure;
     let understood = known.procedure(&call.name).map_err(|why| refusal(kind, &call.name, &why))?;
+    if understood.dynamic {
+        return Err(refusal(kind, &call.name, "prepares texts, which are known only when it runs (PREPARE)"));
+    }
     let assigns = call.arguments.iter().any(assigns_variables);
     let folder = Folder { text: planner.text, session, assigns, trace: None };
     let arguments: Vec<Option<Constant>> =
@@ -75,6 +78,9 @@ fn to_one_shard(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Result<Plan,
         place.look(planner, &known, (kind, &call.name), &arguments, 0)?;
         place.plan(planner, &call.name)
     };
+    if understood.sets_session {
+        return Err(refusal(kind, &call.name, "sets variables of the session, which would stay on one connection"));
+    }
     if !understood.temporary {
         return place(None);
     }

@@ -16,7 +16,7 @@ use weir_catalog::{Catalog, Placement, Routine, RoutineKind};
 use weir_sql::ast::{Call, CallProcedure, ObjectName, ParameterMode, Statement, StatementKind};
 use weir_sql::facts::{Programs, Varies, facts_with};
 use weir_sql::resolve::{Context, Roles, Table};
-use weir_sql::{Bump, Dialect, Effects, Pins};
+use weir_sql::{Bump, Class, Dialect, Effects, Pins};
 
 use body::{Body, BodyStatement, mode_of};
 pub(crate) use call::plan_call;
@@ -44,6 +44,10 @@ pub struct Understood {
     pub changes: bool,
     /// It makes temporary tables, and drops them; after an error they may be left.
     pub temporary: bool,
+    /// It runs texts that are known only when it runs (PREPARE): what they do is not among the rest.
+    pub dynamic: bool,
+    /// It sets variables of the session.
+    pub sets_session: bool,
 }
 
 /// Who knows the stored programs that a session's statements call.
@@ -102,7 +106,14 @@ impl<'a> KnownPrograms<'a> {
         let body = self.body(&arena, database, routine)?;
         let within = KnownPrograms { database: Some(database.as_bytes()), depth: self.depth + 1, ..*self };
         let temporary = !body.temporary.is_empty();
-        let mut all = Understood { controls: body.controls, changes: temporary, temporary, ..Understood::default() };
+        let mut all = Understood {
+            controls: body.controls,
+            changes: temporary,
+            temporary,
+            dynamic: body.dynamic,
+            sets_session: body.sets_session,
+            ..Understood::default()
+        };
         for name in &body.temporary {
             if within.check_table(within.database, name).is_ok() {
                 return Err(format!("makes a temporary table that hides the table {}", body::shown(name)));
@@ -150,25 +161,11 @@ impl<'a> KnownPrograms<'a> {
         body: &Body<'_>,
         all: &mut Understood,
     ) -> Result<(), String> {
-        const HARMLESS: Pins = Pins::COMPUTED_USER_VARIABLE.union(Pins::ROW_COUNT).union(Pins::FOUND_ROWS);
-        const NEVER: Effects = Effects::IMPLICIT_COMMIT
-            .union(Effects::CHANGES_DATABASE)
-            .union(Effects::CHANGES_GLOBALS)
-            .union(Effects::USES_CONNECTION_ID)
-            .union(Effects::LOCAL_INFILE)
-            .union(Effects::SETS_FOR_STATEMENT);
         let context =
             Context { database: self.database, dialect: self.dialect, fold_case: self.catalog.fold_case, columns: &() };
         let mode = mode_of(routine, self.dialect);
         let facts = facts_with(part.statement, part.text, mode, &context, self);
-        let pins = facts.class.pins - HARMLESS;
-        if let Some(pin) = pins.names().next() {
-            let what = if pins.contains(Pins::UNKNOWN_FUNCTION) { "a function that Weir does not know" } else { pin };
-            return Err(format!("uses {what} ({})", body::shown(part.text)));
-        }
-        if facts.class.effects.intersects(NEVER) {
-            return Err(format!("depends on its connection ({})", body::shown(part.text)));
-        }
+        check_class(&facts.class, part.text)?;
         let others = facts.names.tables().map(|(_, table)| table).filter(|table| !self.is_temporary(body, table));
         for table in others {
             all.tables = true;
@@ -216,6 +213,8 @@ impl<'a> KnownPrograms<'a> {
             || !varies.is_empty()
             || understood.controls
             || understood.changes
+            || understood.dynamic
+            || understood.sets_session
         {
             return None;
         }
@@ -235,6 +234,29 @@ impl<'a> KnownPrograms<'a> {
 const UNKNOWN: &str = "has a body that Weir does not know: it was not created through Weir (ALTER PROCEDURE … COMMENT '' lets Weir read it), or is being \
                        defined just now";
 
+/// Whether a body can have a statement of this class.
+///
+/// # Errors
+/// What it leaves with a connection or needs of it, as a clause: "uses …".
+pub fn check_class(class: &Class, text: &[u8]) -> Result<(), String> {
+    const HARMLESS: Pins = Pins::COMPUTED_USER_VARIABLE.union(Pins::ROW_COUNT).union(Pins::FOUND_ROWS);
+    const NEVER: Effects = Effects::IMPLICIT_COMMIT
+        .union(Effects::CHANGES_DATABASE)
+        .union(Effects::CHANGES_GLOBALS)
+        .union(Effects::USES_CONNECTION_ID)
+        .union(Effects::LOCAL_INFILE)
+        .union(Effects::SETS_FOR_STATEMENT);
+    let pins = class.pins - HARMLESS;
+    if let Some(pin) = pins.names().next() {
+        let what = if pins.contains(Pins::UNKNOWN_FUNCTION) { "a function that Weir does not know" } else { pin };
+        return Err(format!("uses {what} ({})", body::shown(text)));
+    }
+    if class.effects.intersects(NEVER) {
+        return Err(format!("depends on its connection ({})", body::shown(text)));
+    }
+    Ok(())
+}
+
 impl Understood {
     fn add(&mut self, other: Understood) {
         self.effects |= other.effects;
@@ -245,6 +267,8 @@ impl Understood {
         self.beyond_copies |= other.beyond_copies;
         self.changes |= other.changes;
         self.temporary |= other.temporary;
+        self.dynamic |= other.dynamic;
+        self.sets_session |= other.sets_session;
     }
 }
 
@@ -258,8 +282,10 @@ impl Programs for KnownPrograms<'_> {
             return None;
         }
         let understood = KnownPrograms::procedure(self, &call.name).ok()?;
-        // Temporary tables that an error leaves are on the connection.
-        if understood.temporary || understood.controls && self.in_transaction {
+        // Temporary tables that an error leaves are on the connection, and variables that it sets; what is in a text that it prepares
+        // nobody knows.
+        let stays = understood.temporary || understood.dynamic || understood.sets_session;
+        if stays || understood.controls && self.in_transaction {
             return None;
         }
         let mut effects = understood.effects & (Effects::USES_LAST_INSERT_ID | Effects::SETS_USER_VARIABLES);

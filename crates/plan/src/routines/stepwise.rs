@@ -8,11 +8,11 @@ use std::ops::Range;
 
 use weir_catalog::RoutineKind;
 use weir_program::{Kind, Program, Role, Routine, Template, compile};
-use weir_sql::ast::{CallProcedure, Expr, ExprKind, QueryBody, Statement, StatementKind};
+use weir_sql::ast::{CallProcedure, Expr, ExprKind, QueryBody, SetItemKind, Statement, StatementKind};
 use weir_sql::facts::{Facts, Varies, facts_with};
 use weir_sql::resolve::Context;
 use weir_sql::visit::{Flow, Node, walk};
-use weir_sql::{Bump, Effects, parse, splice};
+use weir_sql::{Bump, Effects, Pins, parse, splice};
 
 use super::KnownPrograms;
 use super::body::{mode_of, shown};
@@ -176,14 +176,34 @@ impl Look<'_> {
             columns: &(),
         };
         let facts = facts_with(statement, &text, self.around.mode, &context, &programs(catalog, &self.around));
-        if is_items_alone(statement) && is_beside(&facts) {
+        // The length of GROUP_CONCAT is the session's.
+        let concatenates = text.to_ascii_lowercase().windows(12).any(|window| window == b"group_concat");
+        if is_items_alone(statement) && is_beside(&facts) && !concatenates {
             return Ok(role == Role::Expression || role == Role::Statement);
         }
         if role == Role::Statement && has_result(statement) && template.selects_variables {
             return Err(cannot("it selects a variable beside rows; SELECT … INTO variables, and select these"));
         }
-        if matches!(statement.kind, StatementKind::Transaction(_)) {
-            return Ok(false);
+        match statement.kind {
+            StatementKind::Transaction(_) | StatementKind::Deallocate(_) => return Ok(false),
+            StatementKind::Set(set) if set.items.iter().any(|item| matches!(item.kind, SetItemKind::Variable(_))) => {
+                return match facts.class.pins.contains(Pins::UNKNOWN_FUNCTION) || facts.names.tables().next().is_some()
+                {
+                    true => Err(cannot("a variable of the session gets a value of a query or a function")),
+                    false => Ok(false),
+                };
+            }
+            // The texts themselves are judged when they run.
+            StatementKind::Prepare(_) | StatementKind::Execute(_) => {
+                let own = Pins::TEXT_PREPARE | Pins::UNKNOWN_STATEMENT;
+                return match (facts.class.pins - own).is_empty() {
+                    true => Ok(false),
+                    false => {
+                        Err(cannot("its text calls functions or assigns variables; SET a user variable to it before"))
+                    }
+                };
+            }
+            _ => {}
         }
         if let StatementKind::Call(called) = statement.kind {
             self.called(called)?;

@@ -260,3 +260,10 @@ fn nonsense_is_an_error() {
         assert!(tracker.advance(&bytes).is_err(), "{bytes:?}");
     }
 }
+
+#[test]
+fn a_result_may_have_more_columns_than_fit_in_two_bytes() {
+    let mut tracker = ReplyTracker::new(ReplyKind::Results, MODERN);
+    let bytes = packets(&[&[0xfd, 0x70, 0x11, 0x01]]);
+    assert!(matches!(tracker.advance(&bytes), Ok(Event::Pass(n)) if n == bytes.len()));
+}

@@ -8,8 +8,9 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use weir_admin::digests::Digested;
 use weir_backend::prepared::StatementKey;
-use weir_backend::profile::charset_of;
+use weir_backend::profile::{Profile, charset_of};
 use weir_catalog::Constant;
 use weir_sql::ast::{ExecuteSource, Expr, ExprKind, Literal, StatementKind};
 use weir_sql::visit::{Flow, Node, walk};
@@ -55,7 +56,7 @@ pub(in crate::session) enum Using {
 
 impl SqlPrepare {
     /// What servers say of its name, if it has to be known and is not.
-    pub(super) fn unknown_name(&self, is_prepared: impl Fn(&str) -> bool) -> Option<Failure> {
+    pub(in crate::session) fn unknown_name(&self, is_prepared: impl Fn(&str) -> bool) -> Option<Failure> {
         let (name, command) = match self {
             SqlPrepare::Execute { name, .. } => (name, "EXECUTE"),
             SqlPrepare::Deallocate { name } => (name, "DEALLOCATE PREPARE"),
@@ -66,7 +67,7 @@ impl SqlPrepare {
 }
 
 /// What a statement does with prepared texts, if it is about them.
-pub(super) fn request(statement: &Statement<'_>, mariadb: bool) -> Option<SqlPrepare> {
+pub(in crate::session) fn request(statement: &Statement<'_>, mariadb: bool) -> Option<SqlPrepare> {
     let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
     let source = |expr: &Expr<'_>| expr.span.text(statement.text).to_vec();
     Some(match statement.only()?.kind {
@@ -94,7 +95,7 @@ impl Session {
     }
 
     /// Prepares, runs or forgets a text.
-    pub(super) async fn run_sql_prepare(
+    pub(in crate::session) async fn run_sql_prepare(
         &mut self,
         statement: &Statement<'_>,
         request: SqlPrepare,
@@ -139,7 +140,11 @@ impl Session {
     }
 
     /// Has a server look at the text that an expression of the client's is, with its warnings.
-    async fn prepare_source(&mut self, source: &[u8], class: &Class) -> Result<(SqlPrepared, Vec<Condition>), Stopped> {
+    pub(in crate::session) async fn prepare_source(
+        &mut self,
+        source: &[u8],
+        class: &Class,
+    ) -> Result<(SqlPrepared, Vec<Condition>), Stopped> {
         let calls = Pins::UNKNOWN_FUNCTION | Pins::SEQUENCE | Pins::USER_LOCK | Pins::COMPUTED_USER_VARIABLE;
         if class.pins.intersects(calls) {
             let message =
@@ -220,23 +225,34 @@ impl Session {
         self.confirm_state().await
     }
 
-    async fn execute_prepared(
+    /// The parameters of an execution, if it can be one of this text.
+    pub(in crate::session) fn parameters_of(
+        &self,
+        prepared: &SqlPrepared,
+        using: Option<Vec<Using>>,
+    ) -> Result<Vec<Using>, Failure> {
+        let Some(using) = using else {
+            return Err(not_supported("EXECUTE … USING needs user variables: assign the value to one first"));
+        };
+        if using.len() != prepared.parameters {
+            let message = "Incorrect arguments to EXECUTE";
+            return Err(Failure::client(codes::ER_WRONG_ARGUMENTS, message));
+        }
+        let default = &self.identity.sql_mode;
+        if read_as(&self.state.profile, default) != read_as(&prepared.parsing, default) {
+            let message = "The default database, sql_mode or the character sets have changed since this statement was prepared: PREPARE it again";
+            return Err(not_supported(message));
+        }
+        Ok(using)
+    }
+
+    pub(in crate::session) async fn execute_prepared(
         &mut self,
         prepared: &SqlPrepared,
         using: Option<Vec<Using>>,
         by: &Statement<'_>,
     ) -> Result<(), Stopped> {
-        let Some(using) = using else {
-            return Err(not_supported("EXECUTE … USING needs user variables: assign the value to one first").into());
-        };
-        if using.len() != prepared.parameters {
-            let message = "Incorrect arguments to EXECUTE";
-            return Err(Failure::client(codes::ER_WRONG_ARGUMENTS, message).into());
-        }
-        if self.state.profile.parsing() != *prepared.parsing {
-            let message = "The default database, sql_mode or the character sets have changed since this statement was prepared: PREPARE it again";
-            return Err(not_supported(message).into());
-        }
+        let using = self.parameters_of(prepared, using)?;
         let read = self.shared.read(&prepared.text, self.state.lex);
         let has_values = using.iter().any(|parameter| matches!(parameter, Using::Value { .. }));
         if has_values && classify(&prepared.text, self.state.lex).effects.contains(Effects::IMPLICIT_COMMIT) {
@@ -248,10 +264,7 @@ impl Session {
             let command = [text.head, &prepared.text].concat();
             return Box::pin(self.run_text(&command, text.head.len(), &read)).await.map_err(Stopped::Ended);
         }
-        self.may_run(&read.digested)?;
-        if self.rule_for(&read.digested).is_some() {
-            return Err(not_supported("A rule applies to this statement: send it as a text of its own").into());
-        }
+        self.may_execute(&read.digested)?;
         let mut class = classify(&prepared.text, self.state.lex);
         let counts = Effects::USES_WARNINGS | Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
         if class.effects.intersects(counts) || class.pins.contains(Pins::TEXT_PREPARE) {
@@ -271,6 +284,15 @@ impl Session {
         let arena = Bump::new();
         let statement = Statement::new(&arena, &prepared.text, &class, self.state.lex, Form::SqlPrepared(&values));
         Box::pin(self.run_statement(&statement)).await
+    }
+
+    /// Whether a text may be executed that has not come as one.
+    pub(in crate::session) fn may_execute(&mut self, entry: &Digested) -> Result<(), Failure> {
+        self.may_run(entry)?;
+        match self.rule_for(entry) {
+            Some(_) => Err(not_supported("A rule applies to this statement: send it as a text of its own")),
+            None => Ok(()),
+        }
     }
 
     /// The user variables of an execution. Values become variables of Weir's own, on the session's connection: what they are is the server's
@@ -354,6 +376,24 @@ fn parameters(statement: &Statement<'_>, using: &[Expr<'_>]) -> Option<Vec<Using
         }
     };
     using.iter().map(parameter).collect()
+}
+
+/// How a text is read.
+type Reading<'p> = (Option<&'p [u8]>, [Option<&'p str>; 4], Vec<&'p str>);
+
+/// What of a profile says how a text is read, however it was set: the database, the character sets, and the words of `sql_mode`.
+fn read_as<'p>(profile: &'p Profile, default_mode: &'p str) -> Reading<'p> {
+    let mode = profile.variable("sql_mode").unwrap_or(default_mode);
+    let mut words: Vec<&str> = mode.split(',').filter(|word| !word.is_empty()).collect();
+    words.sort_unstable();
+    let charset = |name: &str| profile.variable(name).map(charset_of);
+    let charsets = [
+        charset("character_set_client"),
+        charset("character_set_connection"),
+        profile.variable("collation_connection"),
+        profile.variable("character_set_results"),
+    ];
+    (profile.database.as_deref(), charsets, words)
 }
 
 /// Whether an expression has a query within.

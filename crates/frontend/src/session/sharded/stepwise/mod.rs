@@ -6,6 +6,7 @@
 
 mod captured;
 mod diagnostics;
+mod dynamic;
 mod settings;
 mod statements;
 mod variables;

@@ -20,11 +20,12 @@ use super::super::super::Session;
 use super::super::super::condition::Condition;
 use super::super::super::latest::{Diagnostics, Left};
 use super::super::super::relay::ends_statement;
-use super::super::super::statement::{Form, Statement};
+use super::super::super::statement::{Form, Statement, sql_prepare};
 use super::super::super::stopped::{Stopped, malformed};
 use super::super::sink::ClientSink;
 use super::super::waiting::{failure_told, running};
 use super::captured::{self, Reply};
+use super::dynamic;
 use super::variables::{Variables, is_fatal, raised_by};
 use super::{Kept, raised_of};
 
@@ -124,12 +125,15 @@ impl Session {
     }
 
     /// `asked`: the CALL, if its client gets the rows.
-    async fn run_text_of_body(&mut self, text: &[u8], asked: Option<&Statement<'_>>) -> Result<(), Stopped> {
+    pub(super) async fn run_text_of_body(&mut self, text: &[u8], asked: Option<&Statement<'_>>) -> Result<(), Stopped> {
         // The statement before may have read on a replica.
         self.target_writer();
         let (arena, class) = (Bump::new(), self.class_of_body(text, self.state.lex));
         let statement = Statement::new(&arena, text, &class, self.state.lex, Form::Resolved);
         let kind = statement.only().map(|only| only.kind);
+        if let Some(request) = sql_prepare::request(&statement, self.identity.mariadb) {
+            return Box::pin(self.run_dynamic(&statement, request, asked)).await;
+        }
         let asked = asked.filter(|_| matches!(kind, Some(StatementKind::Query(_) | StatementKind::Call(_))));
         let Some(asked) = asked.filter(|asked| asked.execution().is_some()) else {
             return Box::pin(self.run_statement(&statement)).await;
@@ -145,7 +149,7 @@ impl Session {
         ran
     }
 
-    fn class_of_body(&self, text: &[u8], lex: LexMode) -> Class {
+    pub(super) fn class_of_body(&self, text: &[u8], lex: LexMode) -> Class {
         let class = classify(text, lex);
         self.class_by_programs(&class, text).unwrap_or(class)
     }
@@ -217,6 +221,8 @@ impl Session {
         heeds: bool,
         kept: &mut Kept,
     ) -> Result<Answer, Stopped> {
+        // What is still to be sent of replies before would count as this statement's if it were sent meanwhile.
+        self.client.flush().await.map_err(|error| Stopped::Ended(error.into()))?;
         self.client.begin_reply(true);
         let (mark, sent) = (self.client.mark(), self.client.sent());
         let failure = match self.run_text_of_body(text, Some(asked)).await {
@@ -235,6 +241,8 @@ impl Session {
             Err(stopped) => return Err(stopped),
         };
         match failure {
+            // What is found in reading a text is found when it is prepared.
+            None if dynamic::is_prepare(text) => Ok(Answer::Done(self.all_conditions_left().await?)),
             None => Ok(Answer::Done(self.conditions_left(heeds).await?)),
             // A handler could not take back the rows that the client has.
             Some(failure) if is_fatal(failure.code) || self.client.has_put_since(mark, sent) => Err(failure.into()),
