@@ -214,21 +214,22 @@ impl Profile {
         if let Some(collation) = collation {
             items.push(format!("NAMES '{}' COLLATE '{collation}'", charset_of(collation)));
         }
-        after_names.as_ref().unwrap_or(self).add_assignments(wanted, &mut items);
+        // Literals of all items are read before one of them is assigned. MySQL finds no name of a mode in a text that is no ASCII.
+        let of_connection = ["character_set_connection", "collation_connection"];
+        let wide = of_connection.iter().any(|name| self.variable(name).map(charset_of).is_some_and(is_wide));
+        let introducer = if wide { "_utf8mb4" } else { "" };
+        after_names.as_ref().unwrap_or(self).add_assignments(wanted, introducer, &mut items);
         items
     }
 
-    fn add_assignments(&self, wanted: &Profile, items: &mut Vec<String>) {
+    /// `introducer`: what strings need before them.
+    fn add_assignments(&self, wanted: &Profile, introducer: &str, items: &mut Vec<String>) {
         let unset = self.variables.keys().filter(|name| !wanted.variables.contains_key(*name));
         let unset = unset.filter(|name| &***name != CLIENT_TRACKS);
         // Character set variables come before the collation that they would change: the names sort so.
         items.extend(unset.map(|name| format!("@@SESSION.{name}={}", default_of(name))));
         // A collation that was set has to be set again when the character set before it changes.
         let charset_moves = self.variable("character_set_connection") != wanted.variable("character_set_connection");
-        // Literals of all items are read before one of them is assigned. MySQL finds no name of a mode in a text that is no ASCII.
-        let of_connection = ["character_set_connection", "collation_connection"];
-        let wide = of_connection.iter().any(|name| self.variable(name).map(charset_of).is_some_and(is_wide));
-        let introducer = if wide { "_utf8mb4" } else { "" };
         for (name, value) in &wanted.variables {
             let follows = charset_moves && name.as_ref() == "collation_connection";
             if name.as_ref() == CLIENT_TRACKS {
@@ -444,6 +445,10 @@ mod tests {
         let mode = wide.with_variables([("sql_mode", "ANSI"), ("sort_buffer_size", "262144")]);
         let expected = "SET @@SESSION.sort_buffer_size=262144,@@SESSION.sql_mode=_utf8mb4'ANSI'";
         assert_eq!(set(&wide, &mode).as_deref(), Some(expected));
+        let names =
+            mode.with_variables(["character_set_client", "collation_connection"].map(|name| (name, "utf8mb4_bin")));
+        let set_all = set(&wide, &names).unwrap_or_default();
+        assert!(set_all.starts_with("SET NAMES 'utf8mb4'") && set_all.contains("sql_mode=_utf8mb4'ANSI'"), "{set_all}");
         let from = Profile::default().with_variables([("sql_mode", "ANSI")]).with_user_variables([("x", "5")]);
         let to = Profile::default().with_variables([("sql_mode", "ANSI")]).with_user_variables([("y", "'a'")]);
         let difference = from.difference(&to, &Profile::default());
