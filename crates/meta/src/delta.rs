@@ -154,7 +154,8 @@ pub fn checksum(text: &str) -> u64 {
 fn edits(old: &str, new: &str) -> Option<Vec<Edit>> {
     let (old, mut value): (Value, Value) = (serde_json::from_str(old).ok()?, serde_json::from_str(new).ok()?);
     value.sort_all_objects();
-    if value.to_string() != new {
+    let written = value.to_string();
+    if written != new {
         return None;
     }
     let mut edits = Vec::new();
