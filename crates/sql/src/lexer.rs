@@ -206,7 +206,7 @@ impl<'a> Lexer<'a> {
         }
         loop {
             let start = self.skip_space();
-            let Some(&byte) = self.sql.get(start).filter(|_| start < self.limit) else {
+            let Some(&byte) = self.sql.get(start).filter(|_| start < self.limit && !self.is_final_nul(start)) else {
                 if self.in_hint {
                     self.leave_hint();
                     return self.token(TokenKind::HintEnd, start);
@@ -240,6 +240,12 @@ impl<'a> Lexer<'a> {
     fn end(&mut self, start: usize) -> Token {
         let kind = if std::mem::take(&mut self.in_code) { TokenKind::Unterminated } else { TokenKind::End };
         Token { kind, start: start as u32, end: start as u32 }
+    }
+
+    /// Whether this is a zero byte with nothing behind it. The servers strip spaces and semicolons off the end of a text,
+    /// and take a zero byte in the last place for its end; anywhere else it fits nowhere.
+    fn is_final_nul(&self, at: usize) -> bool {
+        self.sql[at] == 0 && self.sql[at + 1..].iter().all(|&byte| byte == b';' || CLASS[usize::from(byte)] == SPACE)
     }
 
     fn leave_hint(&mut self) {

@@ -238,6 +238,8 @@ impl ReplyTracker {
         match self.state {
             State::First => self.first_packet(len, payload),
             State::PrepareFirst => self.prepare_packet(len, payload),
+            // The count of a prepared statement's columns has 16 bits, and both servers prepare a SELECT with more.
+            State::ColumnsEof { after: AfterColumns::End } if !is_eof(header, payload[0]) => Ok(Event::Pass(len)),
             State::ColumnsEof { after } => {
                 let eof = EofPacket::parse(payload)?;
                 self.status = eof.status;

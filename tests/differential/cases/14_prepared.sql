@@ -302,3 +302,12 @@ EXECUTE one USING 1, 2;
 -- refused: no number
 EXECUTE one USING CONCAT('1', '');
 SELECT * FROM t ORDER BY id;
+
+# More columns than COM_STMT_PREPARE can count.
+SET @wide = CONCAT('SELECT ', REPEAT('1,', 69999), '1');
+-- text
+PREPARE wide FROM @wide;
+-- text
+EXECUTE wide;
+DEALLOCATE PREPARE wide;
+SELECT 1;

@@ -30,6 +30,15 @@ fn texts(sql: &str, mode: LexMode) -> String {
 }
 
 #[test]
+fn a_zero_byte_in_the_last_place_ends_the_text() {
+    assert_eq!(texts("select 1\0", PLAIN), "select 1");
+    assert_eq!(texts("select 1\0; \n;", PLAIN), "select 1");
+    assert_eq!(texts("\0", PLAIN), "");
+    assert_eq!(texts("select \0 1", PLAIN), "select \0 1");
+    assert_eq!(texts("select 1\0\0", PLAIN), "select 1 \0");
+}
+
+#[test]
 fn literals_and_names_have_their_kinds() {
     for (sql, expected) in [
         ("select", "Word select"),

@@ -55,6 +55,11 @@ impl SyntaxError {
         self.form
     }
 
+    /// Whether the text only nests deeper than [`MAX_DEPTH`](super::MAX_DEPTH) levels: a server may well read it.
+    pub fn is_too_deep(&self) -> bool {
+        self.expected == Expected::LessNesting
+    }
+
     /// What would have fitted at [`SyntaxError::span`].
     pub fn expected(&self) -> String {
         match self.expected {

@@ -199,6 +199,24 @@ fn a_prepared_statement_has_parameters_and_columns_or_either_or_none() {
 }
 
 #[test]
+fn columns_of_a_prepared_statement_beyond_their_count_are_read_to_the_end() {
+    let head = PrepareOk { id: 7, columns: 1, params: 0, warnings: 0 }.encode();
+    let (end, column) = (eof(StatusFlags::empty()), &b"\x03def\0\0\0\x011\0\x0c"[..]);
+    let mut parts: Vec<&[u8]> = vec![&head];
+    parts.extend(std::iter::repeat_n(column, 65_537));
+    parts.push(&end);
+    let mut tracker = ReplyTracker::new(ReplyKind::Prepare, CLASSIC);
+    let (bytes, mut at) = (packets(&parts), 0);
+    while !tracker.is_done() {
+        match tracker.advance(&bytes[at..]).expect("readable") {
+            Event::Pass(passed) | Event::Packet(passed, _) => at += passed,
+            Event::NeedMore => panic!("the end was not seen"),
+        }
+    }
+    assert_eq!(at, bytes.len());
+}
+
+#[test]
 fn parameters_that_are_counted_but_not_defined_are_not_waited_for() {
     let head = PrepareOk { id: 7, columns: 2, params: 2, warnings: 0 }.encode();
     let end = eof(StatusFlags::empty());
