@@ -150,7 +150,7 @@ fn with_problems(mut responses: Json) -> Json {
         ("400", "An argument is wrong"),
         ("401", "The token is missing or wrong"),
         ("403", "It is not allowed"),
-        ("404", "There is no such thing"),
+        ("404", "There is no such thing, or it has ended or is not yet so far"),
         ("default", "Anything else that went wrong"),
     ];
     for (status, description) in statuses {

@@ -2,8 +2,8 @@
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use weir_wire::Failure;
 use weir_wire::error::codes;
+use weir_wire::{Failure, Fault};
 
 /// An error, as the client will see it.
 #[derive(Debug)]
@@ -58,13 +58,15 @@ impl Problem {
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Problem {
         let mysql = Some((failure.code, String::from_utf8_lossy(&failure.sqlstate).into_owned()));
-        Problem { mysql, ..Problem::new(status_of(failure.code), failure.message) }
+        Problem { mysql, ..Problem::new(status_of(failure.code, failure.fault), failure.message) }
     }
 }
 
-/// The status of HTTP that says best what MySQL's code says.
-fn status_of(code: u16) -> StatusCode {
+/// The status of HTTP that says best what MySQL's code says. MySQL has no code of its own for a move, batch, shard or the
+/// like that is not there or has ended: a client's error without one (1105) is that.
+fn status_of(code: u16, fault: Fault) -> StatusCode {
     match code {
+        codes::ER_UNKNOWN_ERROR if fault == Fault::Client => StatusCode::NOT_FOUND,
         codes::ER_PARSE_ERROR | codes::ER_WRONG_ARGUMENTS | codes::ER_WRONG_VALUE_FOR_VAR => StatusCode::BAD_REQUEST,
         codes::ER_NO_SUCH_THREAD => StatusCode::NOT_FOUND,
         codes::ER_SPECIFIC_ACCESS_DENIED_ERROR | codes::ER_KILL_DENIED_ERROR => StatusCode::FORBIDDEN,
@@ -100,8 +102,6 @@ impl IntoResponse for Problem {
 
 #[cfg(test)]
 mod tests {
-    use weir_wire::Fault;
-
     use super::*;
 
     #[test]
@@ -114,6 +114,8 @@ mod tests {
             (codes::CR_CONN_HOST_ERROR, 502),
             (codes::ER_UNKNOWN_ERROR, 500),
         ];
+        let unknown = Failure::client(codes::ER_UNKNOWN_ERROR, "There is no batch 7 of yours");
+        assert_eq!(Problem::from(unknown).status, StatusCode::NOT_FOUND);
         for (code, status) in cases {
             let problem = Problem::from(Failure::new(Fault::Weir, code, b"HY000", "x"));
             assert_eq!(problem.status.as_u16(), status, "{code}");
