@@ -34,8 +34,18 @@ impl Definition {
 impl Catalog {
     /// The definition that stands in the way of another one of these objects.
     pub fn definition_in_the_way(&self, objects: &[Object]) -> Option<&Definition> {
+        self.definitions_in_the_way(objects).next()
+    }
+
+    /// All of them.
+    pub fn definitions_in_the_way(&self, objects: &[Object]) -> impl Iterator<Item = &Definition> {
         let meets = |known: &&Definition| known.objects.iter().any(|a| objects.iter().any(|b| a.meets(b)));
-        self.definitions.iter().find(meets)
+        self.definitions.iter().filter(meets)
+    }
+
+    /// Forgets the definitions that are about nothing but what these changes drop: there is no more to go on with or to take back.
+    pub fn forget_dropped(&mut self, changes: &[Change]) {
+        self.definitions.retain(|definition| !definition.is_dropped_by(changes));
     }
 
     /// A definition by its number.

@@ -190,6 +190,27 @@ impl Placed {
 }
 
 impl Definition {
+    /// Whether nothing of it is left once these changes are made on all shards: its objects are dropped, or their database is. Programs have
+    /// names of their own kinds, so that a table's DROP says nothing of them.
+    pub fn is_dropped_by(&self, changes: &[Change]) -> bool {
+        let about_tables = |change: &Change| {
+            use Change::{AddTable, DropTable, Rename, RereadTable, ResetSequence, StartSequence};
+            matches!(
+                change,
+                AddTable(..) | RereadTable(_) | DropTable(_) | Rename(..) | StartSequence(..) | ResetSequence(_)
+            )
+        };
+        let tables = !self.changes.is_empty() && self.changes.iter().all(about_tables);
+        let dropped = |object: &Object| {
+            changes.iter().any(|change| match change {
+                Change::DropDatabase(name) => *name == object.database,
+                Change::DropTable(table) => tables && table == object,
+                _ => false,
+            })
+        };
+        !self.objects.is_empty() && self.objects.iter().all(dropped)
+    }
+
     /// Whether all shards have it.
     pub fn is_done(&self) -> bool {
         self.shards.iter().all(|(_, progress)| *progress == Progress::Done)

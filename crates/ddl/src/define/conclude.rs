@@ -112,20 +112,20 @@ pub(super) fn refused(catalog: &Catalog, answers: &[(ShardId, Answered)], taken_
     })
 }
 
-/// Takes a definition back on these shards.
+/// Takes a definition back on these shards. Each: whether it ran it without a warning.
 ///
 /// # Errors
 /// The shards that have it still, and why.
 pub(super) async fn take_back(
     definition: &Definition,
     catalog: &Catalog,
-    made: &[ShardId],
+    made: &[(ShardId, bool)],
     parts: &mut [ShardLease],
 ) -> Result<(), Vec<(ShardId, Failure)>> {
     let mut left = Vec::new();
-    for shard in made {
-        if let Err(failure) = undo::undo(&definition.undo, catalog, &definition.changes, *shard, parts).await {
-            left.push((*shard, failure));
+    for made in made {
+        if let Err(failure) = undo::undo(&definition.undo, catalog, &definition.changes, *made, parts).await {
+            left.push((made.0, failure));
         }
     }
     if left.is_empty() { Ok(()) } else { Err(left) }

@@ -29,6 +29,7 @@ pub(super) async fn finish<R: Records>(records: &R, id: u64, news: &[(ShardId, P
     };
     let end = records.change(move |catalog| {
         catalog.forget_definition(id);
+        catalog.forget_dropped(&shared);
         catalog.apply_changes(&shared, &told)
     });
     end.await.map(|_| ())

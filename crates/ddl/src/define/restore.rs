@@ -1,6 +1,7 @@
 //! From what a table was and what it is, as SHOW CREATE TABLE tells, to the ALTER TABLE that leads back.
 //!
-//! What must always hold: no way back loses what rows hold. A column that is gone, or whose values were converted to another type, has none.
+//! What must always hold: no way back loses what rows hold. A column that is gone has none, and one whose values were converted to another
+//! type only where the server told of no value that it changed.
 
 use std::ops::Range;
 
@@ -47,8 +48,9 @@ fn quoted_name(line: &str) -> Option<Range<usize>> {
     }
 }
 
-/// The actions of an ALTER TABLE that makes `before` of `after`; `None` if there are none that lose nothing.
-pub(super) fn way_back(before: &str, after: &str) -> Option<Vec<String>> {
+/// The actions of an ALTER TABLE that makes `before` of `after`; `None` if there are none that lose nothing. `kept`: what led there gave no
+/// warning, so that narrower types hold all values.
+pub(super) fn way_back(before: &str, after: &str, kept: bool) -> Option<Vec<String>> {
     let (old, new) = (Lines::of(before)?, Lines::of(after)?);
     if old.options != new.options {
         return None;
@@ -57,7 +59,7 @@ pub(super) fn way_back(before: &str, after: &str) -> Option<Vec<String>> {
     for line in new.others.iter().filter(|line| !old.others.contains(line)) {
         actions.push(dropped(line)?);
     }
-    columns(&old, &new, &mut actions)?;
+    columns(&old, &new, kept, &mut actions)?;
     for line in old.others.iter().filter(|line| !new.others.contains(line)) {
         actions.push(format!("ADD {line}"));
     }
@@ -80,15 +82,15 @@ fn dropped(line: &str) -> Option<String> {
     }
 }
 
-fn columns(old: &Lines<'_>, new: &Lines<'_>, actions: &mut Vec<String>) -> Option<()> {
+fn columns(old: &Lines<'_>, new: &Lines<'_>, kept: bool, actions: &mut Vec<String>) -> Option<()> {
     for (name, line) in &old.columns {
         if let Some(now) = new.column(name) {
             if now != *line {
-                actions.push(if widened(values(line), values(now)) {
-                    format!("MODIFY COLUMN {line}")
-                } else {
+                let (was, is) = (values(line), values(now));
+                if !(widened(was, is) || kept && warns_of_losses(was.0, is.0)) {
                     return None;
-                });
+                }
+                actions.push(format!("MODIFY COLUMN {line}"));
             }
             continue;
         }
@@ -116,25 +118,47 @@ fn values(line: &str) -> (&str, bool) {
     (&kind[..end], !kind.contains(" NOT NULL"))
 }
 
+const INTEGERS: [&str; 5] = ["tinyint", "smallint", "mediumint", "int", "bigint"];
+
+fn base(kind: &str) -> &str {
+    kind.find(|c: char| !c.is_ascii_alphabetic()).map_or(kind, |end| &kind[..end])
+}
+
+fn is_integer(kind: &str) -> bool {
+    INTEGERS.contains(&base(kind))
+}
+
+/// The length of a string type, and the type without it.
+fn length(kind: &str) -> Option<(u32, String)> {
+    let (name, rest) = kind.split_once('(')?;
+    let (digits, rest) = rest.split_once(')')?;
+    ["varchar", "varbinary"].contains(&name).then_some(())?;
+    Some((digits.parse().ok()?, format!("{name}{rest}")))
+}
+
+/// Whether servers tell of each value of the old type that the new one can't hold. They round dates, times and numbers silently.
+fn warns_of_losses(old: &str, new: &str) -> bool {
+    // Behind the values: the character set.
+    let members = |kind: &str| {
+        let end = kind.rfind(')')?;
+        ["enum", "set"].contains(&base(kind)).then(|| format!("{}{}", base(kind), &kind[end + 1..]))
+    };
+    let strings = || match (length(old), length(new)) {
+        (Some((_, one)), Some((_, other))) => one == other,
+        _ => members(old).is_some() && members(old) == members(new),
+    };
+    old == new || is_integer(old) && is_integer(new) || strings()
+}
+
 /// Whether every value of the old type is kept by the new one. What became NOT NULL has lost its NULLs.
 fn widened((old, was_null): (&str, bool), (new, is_null): (&str, bool)) -> bool {
-    const INTEGERS: [&str; 5] = ["tinyint", "smallint", "mediumint", "int", "bigint"];
     if was_null && !is_null {
         return false;
     }
-    let base = |kind: &str| {
-        kind.find(|c: char| !c.is_ascii_alphabetic()).map_or(kind.to_owned(), |end| kind[..end].to_owned())
-    };
     let integer = |kind: &str| INTEGERS.iter().position(|known| *known == base(kind));
     if let (Some(from), Some(to)) = (integer(old), integer(new)) {
         return from <= to && old.contains("unsigned") == new.contains("unsigned");
     }
-    let length = |kind: &str| -> Option<(u32, String)> {
-        let (name, rest) = kind.split_once('(')?;
-        let (digits, rest) = rest.split_once(')')?;
-        ["varchar", "varbinary"].contains(&name).then_some(())?;
-        Some((digits.parse().ok()?, format!("{name}{rest}")))
-    };
     match (length(old), length(new)) {
         (Some((from, one)), Some((to, other))) => from <= to && one == other,
         _ => old == new,
@@ -149,7 +173,7 @@ mod tests {
                          `by_a` (`a`)\n) ENGINE=InnoDB";
 
     fn back(change: impl Fn(&str) -> String) -> Option<String> {
-        way_back(TABLE, &change(TABLE)).map(|actions| actions.join(", "))
+        way_back(TABLE, &change(TABLE), false).map(|actions| actions.join(", "))
     }
 
     fn replaced(from: &'static str, to: &'static str) -> impl Fn(&str) -> String {
@@ -178,6 +202,25 @@ mod tests {
         ] {
             assert_eq!(back(replaced(from, to)).as_deref(), Some(expected), "{to}");
         }
+    }
+
+    #[test]
+    fn narrower_types_are_taken_back_if_no_value_was_changed() {
+        for (from, to, expected) in [
+            ("varchar(20)", "varchar(10)", true),
+            ("varchar(20) DEFAULT NULL", "varchar(20) NOT NULL", true),
+            ("int(11)", "smallint(6)", true),
+            ("int(11)", "int(11) unsigned", true),
+            ("int(11)", "double", false),
+            ("int(11)", "varchar(11)", false),
+            ("varchar(20)", "varchar(20) CHARACTER SET latin1", false),
+        ] {
+            assert_eq!(way_back(TABLE, &replaced(from, to)(TABLE), true).is_some(), expected, "{to}");
+        }
+        assert!(warns_of_losses("enum('a','b)')", "enum('a')"));
+        assert!(!warns_of_losses("enum('a')", "enum('a') CHARACTER SET latin1"));
+        assert!(!warns_of_losses("enum('a')", "set('a')"));
+        assert!(!warns_of_losses("datetime(6)", "datetime"));
     }
 
     #[test]

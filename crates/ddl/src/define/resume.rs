@@ -116,7 +116,8 @@ async fn taken_back(
     if definition.kind == DefinitionKind::Rename && !has_it && !is_renamed(definition, catalog, shard, shards).await {
         return Ok(());
     }
-    match undo::undo(&definition.undo, catalog, &definition.changes, shard, shards).await {
+    // What the shard said of it is not recorded.
+    match undo::undo(&definition.undo, catalog, &definition.changes, (shard, false), shards).await {
         Ok(()) => Ok(()),
         Err(failure) if is_not_there(definition, &failure) => Ok(()),
         Err(failure) => Err(format!(

@@ -5,7 +5,7 @@
 use futures_util::future::join_all;
 use weir_catalog::define::Unplaced;
 use weir_catalog::{
-    Catalog, Definition, DefinitionKind, LayoutChange, Move, MovedTable, Name, Object, Progress, ShardId, Words,
+    Catalog, Change, Definition, DefinitionKind, LayoutChange, Move, MovedTable, Name, Object, Progress, ShardId, Words,
 };
 use weir_exec::write::infos_added;
 use weir_exec::{MultiShardResult, ShardLease};
@@ -49,9 +49,10 @@ pub async fn define<R: Records>(
     all.extend(single::possible(asked, &catalog).into_iter().filter(|object| !objects.contains(object)));
     let _taken = locks.take(&all).await;
     let Some((id, intent)) = begin(asked, records, locks, (&objects, &all), parts).await? else { return Ok(None) };
-    let mut is_missing = false;
+    let (mut is_missing, mut kept) = (false, false);
     let (id, intent, told) = match first(records, id, &intent, parts).await? {
         First::Done(reply) => {
+            kept = reply.warnings == 0;
             let told = outcome(reply, intent.note.clone());
             (id, intent, Ok(Some(told)))
         }
@@ -85,14 +86,15 @@ pub async fn define<R: Records>(
         let made = made.filter(|_| is_missing);
         return told.or_else(|failure| made.map(|reply| Some(outcome(reply, None))).ok_or(failure));
     }
-    Err(not_everywhere(records, id, &intent, answers, parts).await?)
+    Err(not_everywhere(records, id, (&intent, kept), answers, parts).await?)
 }
 
 /// What a client is told of a definition that not all shards have done. If none can have it, or can be left with it, the record is gone.
+/// `kept`: the first shard ran it without a warning.
 async fn not_everywhere<R: Records>(
     records: &R,
     id: u64,
-    intent: &Intent,
+    (intent, kept): (&Intent, bool),
     answers: Vec<(ShardId, Answered)>,
     parts: &mut [ShardLease],
 ) -> Result<Failure, Failure> {
@@ -105,10 +107,14 @@ async fn not_everywhere<R: Records>(
         return conclude::refused(&catalog, &answers, false).ok_or_else(no_part);
     }
     if !lost && !intent.undo.is_impossible() {
-        let others = answers.iter().filter(|(_, answer)| matches!(answer, Answered::Made(_))).map(|(shard, _)| *shard);
-        let made: Vec<ShardId> = intent.shards.first().copied().into_iter().chain(others).collect();
-        let undone = made.iter().map(|shard| (*shard, Progress::Lost("it is being undone".to_owned())));
-        let noted: Vec<_> = news.iter().filter(|(shard, _)| !made.contains(shard)).cloned().chain(undone).collect();
+        let others = answers.iter().filter_map(|(shard, answer)| match answer {
+            Answered::Made(reply) => Some((*shard, reply.warnings == 0)),
+            _ => None,
+        });
+        let made: Vec<_> = intent.shards.first().map(|first| (*first, kept)).into_iter().chain(others).collect();
+        let has_made = |shard: &ShardId| made.iter().any(|(of, _)| of == shard);
+        let undone = made.iter().map(|(shard, _)| (*shard, Progress::Lost("it is being undone".to_owned())));
+        let noted: Vec<_> = news.iter().filter(|(shard, _)| !has_made(shard)).cloned().chain(undone).collect();
         let catalog = records.change(move |catalog| note(catalog, id, &noted)).await?;
         let Some(definition) = catalog.definition(id) else { return Ok(no_part()) };
         match conclude::take_back(definition, &catalog, &made, parts).await {
@@ -122,8 +128,8 @@ async fn not_everywhere<R: Records>(
                     true => Progress::Done,
                     false => Progress::Failed("it was undone".to_owned()),
                 };
-                news.retain(|(shard, _)| !made.contains(shard));
-                news.extend(made.iter().map(|shard| (*shard, state(shard))));
+                news.retain(|(shard, _)| !has_made(shard));
+                news.extend(made.iter().map(|(shard, _)| (*shard, state(shard))));
             }
         }
     }
@@ -159,13 +165,13 @@ async fn begin<R: Records>(
         };
         let Some(mut intent) = intent.filter(|intent| intent.objects == objects) else { break };
         moving(asked, &now, objects)?;
-        in_the_way(&now, objects)?;
+        in_the_way(&now, objects, &intent.changes)?;
         if !intent.singles.is_empty() {
             if !intent.singles.iter().all(|object| taken.contains(object)) {
                 break;
             }
             moving(asked, &now, &intent.singles)?;
-            in_the_way(&now, &intent.singles)?;
+            in_the_way(&now, &intent.singles, &[])?;
             // It waits for whoever uses these tables: others may begin meanwhile.
             drop(turn.take());
             single::make(records, &intent, parts).await?;
@@ -237,12 +243,11 @@ async fn collations_for<R: Records>(
     CollationFacts::of(records, &object.database, shard).await
 }
 
-/// Refuses a definition of what another one has not ended with.
-fn in_the_way(catalog: &Catalog, objects: &[Object]) -> Result<(), Failure> {
+/// Refuses a definition of what another one has not ended with. One that drops all of that ends the other one too.
+fn in_the_way(catalog: &Catalog, objects: &[Object], changes: &[Change]) -> Result<(), Failure> {
     // Accounts don't stand in each other's way: what is half done can be done again.
-    let Some(other) = catalog.definition_in_the_way(objects).filter(|other| !is_about_accounts(other)) else {
-        return Ok(());
-    };
+    let stands = |other: &&Definition| !is_about_accounts(other) && !other.is_dropped_by(changes);
+    let Some(other) = catalog.definitions_in_the_way(objects).find(stands) else { return Ok(()) };
     let (with, without) = other.sides(catalog);
     let message = format!(
         "Definition {} has not ended (shards with it: {}; without it: {}): {}",

@@ -109,7 +109,7 @@ async fn shown(object: &Object, kind: &str, shard: ShardId, shards: &mut (impl R
     String::from_utf8(if kind == "TABLE" { comparable(&create) } else { create }).ok()
 }
 
-/// Takes a definition back on a shard that has it.
+/// Takes a definition back on a shard that has it. `kept`: the shard ran it without a warning.
 ///
 /// # Errors
 /// Why it has it still.
@@ -117,14 +117,14 @@ pub(super) async fn undo(
     undo: &Undo,
     catalog: &Catalog,
     changes: &[Change],
-    shard: ShardId,
+    (shard, kept): (ShardId, bool),
     shards: &mut (impl Reach + ?Sized),
 ) -> Result<(), Failure> {
     match undo {
         Undo::Impossible => Err(left("what was there before is gone or not known")),
         Undo::Send(text) => shards.ask(shard, text).await.ok().map(drop),
         Undo::DropEmpty(object) => drop_empty(object, shard, shards).await,
-        Undo::Restore(object, before) => restore(object, before, shard, shards).await,
+        Undo::Restore(object, before) => restore(object, before, (shard, kept), shards).await,
         Undo::Rename => {
             let renames = multi_object::renames_on(catalog, changes, shard);
             let pairs: Vec<String> =
@@ -151,7 +151,7 @@ async fn drop_empty(object: &Object, shard: ShardId, shards: &mut (impl Reach + 
 async fn restore(
     object: &Object,
     before: &str,
-    shard: ShardId,
+    (shard, kept): (ShardId, bool),
     shards: &mut (impl Reach + ?Sized),
 ) -> Result<(), Failure> {
     let unseen = || left("SHOW CREATE TABLE does not show it");
@@ -159,7 +159,9 @@ async fn restore(
     if now == before {
         return Ok(());
     }
-    let actions = restore::way_back(before, &now);
+    // Trailing spaces that are cut off are worth a note only.
+    let kept = kept && shards.ask(shard, "SELECT 1 FROM DUAL WHERE @@sql_notes").await.ok()?.rows.len() == 1;
+    let actions = restore::way_back(before, &now, kept);
     let actions = actions.ok_or_else(|| left("values may have been lost or changed"))?;
     shards.ask(shard, &format!("ALTER TABLE {} {}", quoted(object), actions.join(", "))).await.ok()?;
     match shown(object, "TABLE", shard, shards).await {

@@ -7,13 +7,26 @@ use crate::on_both;
 
 /// What makes the second shard differ, a definition that it refuses for that, the error, and a question that all shards answer with 0 after
 /// it.
-const REFUSED: [(&str, &str, u16, &str); 14] = [
-    ("INSERT INTO shop.t VALUES (1, 5, 1), (2, 5, 2)", "ALTER TABLE t ADD UNIQUE UNCHECKED u (a)", 1062, "index u"),
+const REFUSED: [(&str, &str, u16, &str); 17] = [
+    (
+        "INSERT INTO shop.t (id, a, b, s, e) VALUES (1, 5, 1, 'xxxx', 'b'), (2, 5, 2, 'y', 'a')",
+        "ALTER TABLE t ADD UNIQUE UNCHECKED u (a)",
+        1062,
+        "index u",
+    ),
     ("", "CREATE UNIQUE UNCHECKED INDEX u ON t (a)", 1062, "index u"),
     ("", "ALTER TABLE t ADD COLUMN c INT, ADD UNIQUE UNCHECKED u (a)", 1062, "column c"),
     ("", "ALTER TABLE t RENAME COLUMN b TO d, ADD UNIQUE UNCHECKED u (a)", 1062, "column d"),
     ("", "ALTER TABLE t DROP KEY by_a, ADD UNIQUE UNCHECKED u (a)", 1062, "index u"),
     ("", "ALTER TABLE t ADD CONSTRAINT f FOREIGN KEY (id) REFERENCES p (id)", 1452, "index f"),
+    (
+        "INSERT INTO shop.t (id, a) VALUES (9, 70000)",
+        "ALTER TABLE t MODIFY COLUMN a SMALLINT, DROP KEY by_a",
+        1264,
+        "column x",
+    ),
+    ("", "ALTER TABLE t MODIFY COLUMN s VARCHAR(3) NOT NULL, ADD COLUMN c INT", 1265, "column c"),
+    ("", "ALTER TABLE t MODIFY COLUMN e ENUM('a'), ADD COLUMN c INT", 1265, "column c"),
     ("CREATE TABLE shop.x (y INT)", "CREATE TABLE x (id INT PRIMARY KEY, a INT) GLOBAL", 1050, "on s1: table x"),
     ("", "CREATE TABLE IF NOT EXISTS x (id INT PRIMARY KEY, a INT) GLOBAL", 1050, "on s1: table x"),
     ("", "RENAME TABLE t TO x", 1050, "on s1: table x"),
@@ -62,7 +75,7 @@ async fn nowhere(lab: &Lab, what: &str, text: &str) {
 
 async fn filled(lab: &Lab) {
     lab.done("CREATE DATABASE shop").await;
-    lab.done("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, KEY by_a (a)) SHARD BY HASH(id)").await;
+    lab.done("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, s VARCHAR(9), e ENUM('a', 'b'), KEY by_a (a)) SHARD BY HASH(id)").await;
     lab.done("CREATE TABLE p (id INT PRIMARY KEY) SHARD BY HASH(id)").await;
 }
 
@@ -86,7 +99,7 @@ fn what_a_shard_refuses_is_taken_back_on_the_others() {
         for text in ["DROP TABLE x", "DROP PROCEDURE q", "DROP TRIGGER tr", "DROP EVENT e", "DROP USER stuck"] {
             lab.done(text).await;
         }
-        for (_, text, ..) in REFUSED.iter().skip(6).filter(|(_, text, ..)| !text.starts_with("RENAME")) {
+        for (_, text, ..) in REFUSED.iter().skip(9).filter(|(_, text, ..)| !text.starts_with("RENAME")) {
             match text.starts_with("CREATE VIEW") {
                 true => lab.done("DROP TABLE x").await,
                 false => lab.done(text).await,
@@ -171,6 +184,31 @@ fn a_cancelled_definition_is_taken_back_where_it_was_done() {
                 assert!(lab.catalog().definitions.is_empty());
             }
         }
+        assert_eq!(lab.tables_on(1).await, ["p", "t"]);
+    });
+}
+
+#[test]
+fn a_definition_that_can_not_be_taken_back_ends_with_the_drop_of_its_objects() {
+    on_both(2, |lab| async move {
+        filled(&lab).await;
+        for drop in ["DROP TABLE IF EXISTS t", "DROP DATABASE shop"] {
+            lab.on(1, "INSERT INTO shop.t (id, a, b) VALUES (1, 5, 1), (2, 5, 2)")
+                .await
+                .expect("the shard is made to differ");
+            let failure = lab.refused("ALTER TABLE t DROP COLUMN b, ADD UNIQUE UNCHECKED u (a)").await;
+            assert_eq!(failure.code, 1105, "{failure}");
+            assert_eq!(lab.refused("ALTER TABLE t COMMENT 'x'").await.code, 1105);
+            assert_eq!(lab.refused("RENAME TABLE t TO x").await.code, 1105);
+            lab.done(drop).await;
+            assert!(lab.catalog().definitions.is_empty(), "{drop}");
+            if drop.starts_with("DROP TABLE") {
+                lab.done("DROP TABLE p").await;
+                lab.done("DROP DATABASE shop").await;
+                filled(&lab).await;
+            }
+        }
+        filled(&lab).await;
         assert_eq!(lab.tables_on(1).await, ["p", "t"]);
     });
 }
