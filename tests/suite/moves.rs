@@ -1,5 +1,6 @@
 //! Tables that change their placement while they are used: nothing is lost, nobody gets an error, whoever dies.
 
+mod gathered;
 mod growth;
 mod kills;
 mod load;
@@ -35,6 +36,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     load::collect(tests);
     kills::collect(tests);
     growth::collect(tests);
+    gathered::collect(tests);
 }
 
 /// Weir and its shards.

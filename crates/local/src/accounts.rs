@@ -70,16 +70,11 @@ pub fn failover_grants(flavor: Flavor) -> &'static str {
     }
 }
 
-/// Makes Weir's own account on a writer: what docs/operations.md says of it, what a group of the kind takes, and no more. `sharded`: the
-/// database whose tables are on several shards.
-pub(crate) fn ensure_monitor(
-    writer: &Server,
-    account: &Account,
-    kind: Kind,
-    sharded: Option<&str>,
-) -> Result<(), LocalError> {
+/// Makes Weir's own account on a writer: what docs/operations.md says of it, what a group of the kind takes, and no more. `moves`: tables may
+/// move between shards, in all databases, which the application's account may make and change as well.
+pub(crate) fn ensure_monitor(writer: &Server, account: &Account, kind: Kind, moves: bool) -> Result<(), LocalError> {
     let flavor = writer.installation().flavor();
-    let of_moves = sharded.map(|database| move_grants(&database.replace('_', "\\_")));
+    let of_moves = moves.then(|| move_grants("%"));
     let mut grants = own_grants(flavor);
     grants.extend(of_moves.as_deref());
     if kind.fails_over() {

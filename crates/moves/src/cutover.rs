@@ -16,9 +16,10 @@ use weir_shards::{Gate, Sharding, Stage};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
+use crate::drive::Broken;
 use crate::mover::{Mover, Running};
 use crate::rename::{self, Renamer};
-use crate::{Direction, checkpoints, crash, engine, sequences};
+use crate::{Direction, checkpoints, crash, engine, sequences, tables};
 
 /// Between two looks at what is waited for.
 pub(crate) const PAUSE: Duration = Duration::from_millis(2);
@@ -77,7 +78,7 @@ pub(crate) async fn attempt(
     let prepared = prepare(sharding, known, direction).await;
     let (mut lockers, renamers) = match prepared {
         Ok(prepared) => prepared,
-        Err(failure) => return Ok(Attempt::NotNow(Box::new(handle), failure.to_string(), false)),
+        Err(failure) => return not_now((sharding, known), handle, failure.into(), false).await,
     };
     let held = match hold(&sharding.gate).await {
         Ok(held) => held,
@@ -85,17 +86,17 @@ pub(crate) async fn attempt(
     };
     running.says("cutting over");
     let ready = async {
-        lock(sharding, known, direction, &mut lockers).await.map_err(|failure| failure.to_string())?;
-        let last = handle.positions().await.map_err(|error| error.to_string())?;
+        lock(sharding, known, direction, &mut lockers).await?;
+        let last = handle.positions().await?;
         handle.catch_up(&last, LAST).await.map_err(|error| match error.trouble {
-            Trouble::Late => "the engine is behind".to_owned(),
-            _ => error.to_string(),
+            Trouble::Late => later("the engine is behind"),
+            _ => error.into(),
         })?;
-        sequences::carry(sharding, known, direction).await.map_err(|failure| failure.to_string())
+        Ok(sequences::carry(sharding, known, direction).await?)
     };
-    let ready = tokio::time::timeout(READY, ready).await.unwrap_or_else(|_| Err("a server is slow".to_owned()));
-    if let Err(why) = ready {
-        return Ok(Attempt::NotNow(Box::new(handle), why, true));
+    let ready = tokio::time::timeout(READY, ready).await.unwrap_or_else(|_| Err(later("a server is slow")));
+    if let Err(broken) = ready {
+        return not_now((sharding, known), handle, broken, true).await;
     }
     crash::here("sealed");
     let checkpoint = handle.stop().await;
@@ -122,6 +123,29 @@ pub(crate) async fn attempt(
     mover.settle_gate();
     tracing::info!(id = known.id, ?direction, held = ?held.elapsed(), took = ?begun.elapsed(), "a move has cut over");
     Ok(Attempt::Done)
+}
+
+fn later(why: &str) -> Broken {
+    Broken::Again(Failure::weir(codes::ER_LOCK_WAIT_TIMEOUT, why))
+}
+
+/// What comes of an attempt that has failed before anything was renamed.
+///
+/// # Errors
+/// What another attempt would not change; the engine was stopped.
+async fn not_now(
+    (sharding, known): (&Sharding, &Move),
+    handle: Handle,
+    broken: Broken,
+    held: bool,
+) -> Result<Attempt, Failure> {
+    match broken {
+        Broken::Again(failure) => Ok(Attempt::NotNow(Box::new(handle), failure.to_string(), held)),
+        Broken::Stuck(failure) => {
+            handle.stop().await;
+            Err(tables::with_grants(sharding, known, failure))
+        }
+    }
 }
 
 fn set(known: &mut Move, phase: MovePhase) -> Result<(), Failure> {

@@ -29,7 +29,7 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(250), Duration::fro
 const MOST_LAG: Duration = Duration::from_secs(3);
 
 /// Why a phase has not come to its end.
-enum Broken {
+pub(crate) enum Broken {
     /// It is tried again.
     Again(Failure),
     /// Somebody has to look at it.

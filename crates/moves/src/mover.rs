@@ -245,9 +245,17 @@ impl Mover {
             let Some(known) = known.filter(|known| known.phase == MovePhase::Reverse && !known.undo) else {
                 return Ok(());
             };
-            self.finish(known.id).await?;
-            self.wait_for(known.id, |phase| phase.has_ended()).await?;
+            self.finish_and_wait(known.id).await?;
         }
+    }
+
+    /// Drops the old tables of a move that has cut over, and waits until they are gone.
+    ///
+    /// # Errors
+    /// As [`Mover::finish`]; why they could not be dropped.
+    pub async fn finish_and_wait(self: &Arc<Self>, id: u64) -> Result<(), Failure> {
+        self.finish(id).await?;
+        self.wait_for(id, |phase| phase.has_ended()).await
     }
 
     /// Waits until a move has cut over. Cancel-safe.

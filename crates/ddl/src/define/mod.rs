@@ -57,6 +57,7 @@ pub use reach::{Reach, WithOwnAccount};
 pub use records::Records;
 pub use resume::{Cancelled, cancel, resume};
 pub use run::define;
+pub use single::NotDefined;
 
 use weir_sql::ast::{DropTables, StatementKind};
 

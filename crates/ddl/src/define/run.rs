@@ -24,6 +24,7 @@ use super::intent::Intent;
 use super::progress::{finish, forget, half_done, listed, note, way_on};
 use super::reach::part_of;
 use super::records::Records;
+use super::single::NotDefined;
 use super::{multi_object, shards, single, undo};
 
 /// How often a definition is thought over when the catalog changes under it. Each time another definition has come a step further, of
@@ -36,13 +37,14 @@ const ATTEMPTS: usize = 10_000;
 /// Not cancel-safe: dropped, it leaves the record, with what shards have said so far.
 ///
 /// # Errors
-/// The first shard's refusal, after which nothing was done; or which shards have it and which do not, and how to proceed.
+/// The first shard's refusal, after which nothing was done; that tables have to be moved before; or which shards have it and which do not,
+/// and how to proceed.
 pub async fn define<R: Records>(
     asked: &Asked<'_>,
     records: &R,
     locks: &Locks,
     parts: &mut [ShardLease],
-) -> Result<Option<MultiShardResult>, Failure> {
+) -> Result<Option<MultiShardResult>, NotDefined> {
     let catalog = records.catalog();
     let Some(objects) = intend(asked, &catalog)?.map(|intent| intent.objects) else { return Ok(None) };
     let mut all = objects.clone();
@@ -66,7 +68,7 @@ pub async fn define<R: Records>(
         }
         First::Refused(failure) => match in_part(asked, records, id, &intent, parts).await? {
             Some((id, rest)) => (id, rest, Err(failure)),
-            None => return Err(failure),
+            None => return Err(failure.into()),
         },
     };
     let mut answers = others(asked, &intent, parts).await;
@@ -84,9 +86,9 @@ pub async fn define<R: Records>(
         });
         // What the first shard lacks and another one had is dropped now. What was refused of a list is still told.
         let made = made.filter(|_| is_missing);
-        return told.or_else(|failure| made.map(|reply| Some(outcome(reply, None))).ok_or(failure));
+        return Ok(told.or_else(|failure| made.map(|reply| Some(outcome(reply, None))).ok_or(failure))?);
     }
-    Err(not_everywhere(records, id, (&intent, kept), answers, parts).await?)
+    Err(not_everywhere(records, id, (&intent, kept), answers, parts).await?.into())
 }
 
 /// What a client is told of a definition that not all shards have done. If none can have it, or can be left with it, the record is gone.
@@ -144,7 +146,7 @@ async fn begin<R: Records>(
     locks: &Locks,
     (objects, taken): (&[Object], &[Object]),
     parts: &mut [ShardLease],
-) -> Result<Option<(u64, Intent)>, Failure> {
+) -> Result<Option<(u64, Intent)>, NotDefined> {
     let mut collations = None;
     let mut said: Option<String> = None;
     let mut turn = Some(locks.turn().await);
@@ -157,7 +159,9 @@ async fn begin<R: Records>(
         }
         let intent = match intend_knowing(asked, &now, collations.as_ref()) {
             Ok(intent) => intent,
-            Err(Unplaced::Refused(failure)) => return Err(moving(asked, &now, objects).err().unwrap_or(failure)),
+            Err(Unplaced::Refused(failure)) => {
+                return Err(moving(asked, &now, objects).err().unwrap_or(failure).into());
+            }
             Err(unplaced) => {
                 learn(collations.get_or_insert_default(), unplaced, records).await?;
                 continue;
@@ -190,7 +194,7 @@ async fn begin<R: Records>(
     }
     drop(turn);
     let message = "Other definitions have changed the object meanwhile; try again";
-    Err(Failure::weir(codes::ER_TABLE_DEF_CHANGED, message))
+    Err(Failure::weir(codes::ER_TABLE_DEF_CHANGED, message).into())
 }
 
 /// Records a definition if the catalog is still of this version. Its number.

@@ -1,9 +1,9 @@
 //! Tables that were sharded only because nothing else was said, and become SINGLE because a later definition needs it: a unique key, a
 //! foreign key.
 //!
-//! What must always hold: no row is ever where nobody looks. Only tables without rows become SINGLE, while they are locked on all shards; the
-//! catalog says so before a copy goes and before a lock does, so that a statement that was planned before finds no table there and fails.
-//! What of the copies is left when Weir is killed is recorded, and empty.
+//! What must always hold: no row is ever where nobody looks. Only tables without rows become SINGLE here, while they are locked on all shards;
+//! the catalog says so before a copy goes and before a lock does, so that a statement that was planned before finds no table there and fails.
+//! What of the copies is left when Weir is killed is recorded, and empty. Tables with rows have to be moved first, by who runs the definition.
 
 use std::sync::Arc;
 
@@ -167,11 +167,44 @@ fn settle(catalog: &mut Catalog, singles: &[Object]) -> Option<()> {
 /// How many seconds a shard waits for those who use a table: without a bound, one who waits for the other shard's lock would wait for long.
 const WAIT: u32 = 50;
 
+/// Up to how many rows, of all tables together, are moved without a word of the user's: about what a server copies within seconds.
+const FEW_ROWS: u64 = 100_000;
+
+/// Why a definition was not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotDefined {
+    /// For this reason.
+    Failed(Failure),
+    /// Tables that were sharded only by default would have to become SINGLE for it, and have rows, not too many to be moved.
+    HasRows {
+        /// Each table that would have to, and the clause of its new placement.
+        tables: Vec<(Object, String)>,
+        /// What is to be said when they were moved.
+        note: String,
+        /// What is to be said if they are not.
+        failure: Failure,
+    },
+}
+
+impl From<Failure> for NotDefined {
+    fn from(failure: Failure) -> Self {
+        NotDefined::Failed(failure)
+    }
+}
+
+impl From<NotDefined> for Failure {
+    fn from(not: NotDefined) -> Self {
+        match not {
+            NotDefined::Failed(failure) | NotDefined::HasRows { failure, .. } => failure,
+        }
+    }
+}
+
 /// Makes these tables of one database SINGLE, if they have no rows.
 ///
 /// # Errors
-/// 1235 if one has rows; what servers say, after which nothing was done; or what a shard still has of them, with the way on.
-pub(super) async fn make<R: Records>(records: &R, intent: &Intent, parts: &mut [ShardLease]) -> Result<(), Failure> {
+/// That one has rows; what servers say, after which nothing was done; or what a shard still has of them, with the way on.
+pub(super) async fn make<R: Records>(records: &R, intent: &Intent, parts: &mut [ShardLease]) -> Result<(), NotDefined> {
     let mut waits = Vec::new();
     let made = locked(records, (&intent.singles, intent.because.as_ref()), parts, &mut waits).await;
     for (shard, wait) in waits {
@@ -192,13 +225,14 @@ async fn locked<R: Records>(
     (singles, because): (&[Object], Option<&Failure>),
     parts: &mut [ShardLease],
     waits: &mut Vec<(ShardId, String)>,
-) -> Result<(), Failure> {
+) -> Result<(), NotDefined> {
     let catalog = records.catalog();
     let singles = &children_first(&catalog, singles)[..];
     let Some(database) = singles.first().map(|object| object.database.clone()) else { return Ok(()) };
     let all = shards::of_database(&catalog, &database);
     let names: Vec<String> = singles.iter().map(full_name).collect();
     let locks: Vec<String> = names.iter().map(|name| format!("{name} WRITE")).collect();
+    let (mut filled, mut rows) = (None, 0_u64);
     for shard in &all {
         let part = part_of(parts, *shard)?;
         let wait = ask(&mut part.lease, b"SELECT @@SESSION.lock_wait_timeout").await.ok()?;
@@ -208,11 +242,18 @@ async fn locked<R: Records>(
         ask(&mut part.lease, format!("SET SESSION lock_wait_timeout = {WAIT}").as_bytes()).await.ok()?;
         ask(&mut part.lease, format!("LOCK TABLES {}", locks.join(", ")).as_bytes()).await.ok()?;
         for (object, name) in singles.iter().zip(&names) {
-            let rows = ask(&mut part.lease, format!("SELECT 1 FROM {name} LIMIT 1").as_bytes()).await.ok()?;
-            if !rows.rows.is_empty() {
-                return Err(has_rows(object, because));
+            let counted = format!("SELECT COUNT(*) FROM (SELECT 1 FROM {name} LIMIT {}) AS few", FEW_ROWS + 1);
+            let counted = ask(&mut part.lease, counted.as_bytes()).await.ok()?;
+            let counted = super::collations::first_text(&counted.rows).and_then(|count| count.parse::<u64>().ok());
+            let counted = counted.unwrap_or(u64::MAX);
+            if counted > 0 && filled.is_none() {
+                filled = Some(object);
             }
+            rows = rows.saturating_add(counted);
         }
+    }
+    if let Some(filled) = filled {
+        return Err(has_rows(&catalog, singles, (filled, rows), because));
     }
     let [home, others @ ..] = &all[..] else { return Ok(()) };
     go_on(records, &catalog, (singles, &names), part_of(parts, *home)?).await?;
@@ -228,7 +269,7 @@ async fn locked<R: Records>(
         .change(move |catalog| if done { progress::forget(catalog, id) } else { progress::note(catalog, id, &news) });
     let changed = changed.await?;
     if !done {
-        return Err(progress::half_done(&changed, id));
+        return Err(progress::half_done(&changed, id).into());
     }
     for object in singles {
         records.set_sequence(object, None).await?;
@@ -314,9 +355,28 @@ fn meanwhile() -> Failure {
     Failure::weir(codes::ER_TABLE_DEF_CHANGED, "Other definitions have changed the object meanwhile; try again")
 }
 
-fn has_rows(object: &Object, because: Option<&Failure>) -> Failure {
-    let because = because.map_or_else(String::new, |failure| format!("{}. ", failure.message));
-    not_supported(format!(
-        "{because}Table {object} is sharded only by default and would become SINGLE for this, but it has rows: create the new table, fill it with INSERT … SELECT, and give it the name with RENAME TABLE"
-    ))
+fn has_rows(
+    catalog: &Catalog,
+    singles: &[Object],
+    (filled, rows): (&Object, u64),
+    because: Option<&Failure>,
+) -> NotDefined {
+    let because = because.map_or("", |failure| &failure.message);
+    let listed: Vec<String> = singles.iter().map(ToString::to_string).collect();
+    let listed = listed.join(", ");
+    let failure = not_supported(format!(
+        "{because}. Table {filled} is sharded only by default and would become SINGLE for this, but it has rows: move them with WEIR MOVE TABLES {listed} TO SINGLE"
+    ));
+    if rows > FEW_ROWS {
+        return failure.into();
+    }
+    let placed = |object: &Object| {
+        let home = *shards::of_database(catalog, &object.database).first()?;
+        Some((object.clone(), reading::adopted(home, catalog.shard_name(home)).clause))
+    };
+    NotDefined::HasRows {
+        tables: singles.iter().filter_map(placed).collect(),
+        note: format!("Without SHARD BY, {listed} became SINGLE, with all rows: {because}"),
+        failure,
+    }
 }

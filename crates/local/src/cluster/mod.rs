@@ -185,10 +185,10 @@ impl Cluster {
     /// Makes Weir's own and the application's account again, with the passwords given: for when the file that held the
     /// passwords is gone. Replicas get them by replication.
     pub fn renew_accounts(&self, application: &Account, monitor: &Account) -> Result<(), LocalError> {
-        let sharded = (self.groups.len() > 1).then_some(&*self.state.database);
+        let several = self.groups.len() > 1;
         for group in &self.groups {
             let writer = self.present_writer(group);
-            accounts::ensure_monitor(writer, monitor, self.state.kind, sharded)?;
+            accounts::ensure_monitor(writer, monitor, self.state.kind, several)?;
             accounts::ensure_application(writer, application, &self.state.database)?;
         }
         Ok(())

@@ -84,7 +84,7 @@ impl Cluster {
             spec.cancel.check()?;
             let of_group = if several { format!(" of {}", group.name) } else { String::new() };
             progress.step(&format!("Making accounts and the database{of_group}"));
-            accounts::ensure_monitor(&group.writer, &spec.monitor, kind, several.then_some(&spec.database))?;
+            accounts::ensure_monitor(&group.writer, &spec.monitor, kind, several)?;
             accounts::ensure_application(&group.writer, &spec.application, &spec.database)?;
             kinds::settle(kind, group, CATCH_UP_BOUND, &spec.cancel)?;
             progress.done(&format!("database {}, user {}", spec.database, spec.application.name));

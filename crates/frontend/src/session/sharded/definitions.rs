@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use weir_ddl::define::NotDefined;
 use weir_ddl::{define, show};
 use weir_exec::{MultiShardResult, ShardLease};
 use weir_plan::InformationQuery;
@@ -93,10 +94,28 @@ impl Session {
         wanted: &define::Asked<'_>,
         intent: define::Intent,
     ) -> Result<Option<MultiShardResult>, Stopped> {
-        let statement = wanted.statement;
         self.commit_for_definition().await?;
         let shards = places(&intent.reached(&sharding.catalog()));
-        let mut leased = self.leases_outside(&shards).await?;
+        let defined = match self.define_once(sharding, asked, (wanted, &shards), None).await? {
+            Err(NotDefined::HasRows { tables, note, failure }) => {
+                Box::pin(self.gather(tables, failure)).await?;
+                self.define_once(sharding, asked, (wanted, &shards), Some(note)).await?
+            }
+            defined => defined,
+        };
+        Ok(defined.map_err(Failure::from)?)
+    }
+
+    /// The same, if no table has to be moved before. What the session knows of it is noted; `moved`: what is to be told of tables that were.
+    async fn define_once(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        asked: &Statement<'_>,
+        (wanted, shards): (&define::Asked<'_>, &[usize]),
+        moved: Option<String>,
+    ) -> Result<Result<Option<MultiShardResult>, NotDefined>, Stopped> {
+        let statement = wanted.statement;
+        let mut leased = self.leases_outside(shards).await?;
         let own = dropped_database(statement).and_then(|database| self.swap_own(database, &mut leased.parts));
         let defined = define::define(wanted, sharding, &sharding.definitions, &mut leased.parts).await;
         let done = matches!(defined, Ok(Some(_)));
@@ -108,20 +127,33 @@ impl Session {
             leave_database(&mut leased.parts, database, false);
         }
         let outcome = match defined {
-            Ok(Some(outcome)) => outcome,
+            Ok(Some(mut outcome)) => {
+                outcome.warnings += u16::from(outcome.note.is_none() && moved.is_some());
+                outcome.note = match (moved, outcome.note) {
+                    (Some(moved), Some(note)) => Some(format!("{moved}. {note}")),
+                    (moved, note) => moved.or(note),
+                };
+                outcome
+            }
             Ok(None) => {
                 self.end_leases(leased, None).await?;
-                return Ok(None);
+                return Ok(Ok(None));
             }
-            Err(failure) => MultiShardResult { error: Some(failure), ..MultiShardResult::default() },
+            Err(not @ NotDefined::HasRows { .. }) => {
+                self.end_leases(leased, None).await?;
+                return Ok(Err(not));
+            }
+            Err(NotDefined::Failed(failure)) => {
+                MultiShardResult { error: Some(failure), ..MultiShardResult::default() }
+            }
         };
-        self.note_multi_shard(asked.class, &shards, &outcome, &mut []).await;
+        self.note_multi_shard(asked.class, shards, &outcome, &mut []).await;
         self.note_warnings_alike(&outcome, &mut leased.parts).await;
         self.end_leases(leased, outcome.error.clone()).await?;
-        match outcome.error {
+        Ok(match outcome.error {
             Some(failure) => Err(failure.into()),
             None => Ok(Some(outcome)),
-        }
+        })
     }
 
     /// A session that something binds drops its own default database: the connection that it is bound to runs that on its shard. It would

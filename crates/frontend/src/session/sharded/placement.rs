@@ -1,10 +1,11 @@
-//! ALTER TABLE … SHARD BY: a table gets another placement, and the client waits for it.
+//! ALTER TABLE … SHARD BY: a table gets another placement, and the client waits for it. So do tables that have to become SINGLE for a
+//! definition.
 //!
 //! What must always hold: the client's own account may alter the table; a client that goes away, or is killed, takes the move back with it.
 
 use std::sync::Arc;
 
-use weir_catalog::Catalog;
+use weir_catalog::{Catalog, Object};
 use weir_exec::MultiShardResult;
 use weir_moves::{Mover, Request, Waited, WantedTable};
 use weir_shards::Sharding;
@@ -88,26 +89,50 @@ impl Session {
         }
         self.commit_for_definition().await?;
         self.may_alter(&catalog, &table).await?;
-        let mover = self.endpoint.commands.mover()?.clone();
-        let by = self.user.clone();
-        // Nobody waits for the one who waits for it.
-        if let Some(pass) = &self.pass {
-            pass.leave();
-        }
-        let begun = mover.begin(Request { tables: vec![table], by, awaited: true }).await?;
-        let note = match begun {
-            None => None,
-            Some(id) => {
-                self.wait_for_move(&mover, id).await?;
-                Some(format!("Move {id}: WEIR MOVE UNDO {id} takes it back, WEIR MOVE FINISH {id} drops the old table"))
-            }
-        };
+        let moved = self.move_and_wait(vec![table]).await?;
+        let note = moved.map(|(_, id)| {
+            format!("Move {id}: WEIR MOVE UNDO {id} takes it back, WEIR MOVE FINISH {id} drops the old table")
+        });
         let warnings = u16::from(note.is_some());
         let outcome = MultiShardResult { note, warnings, ..MultiShardResult::default() };
         self.note_multi_shard(asked.class, &[], &outcome, &mut []).await;
         self.note_warnings_alike(&outcome, &mut []).await;
         self.answer_write(&outcome);
         Ok(true)
+    }
+
+    /// Moves tables and waits until they are where they should be. The move's number, unless they were there.
+    async fn move_and_wait(&mut self, tables: Vec<WantedTable>) -> Result<Option<(Arc<Mover>, u64)>, Stopped> {
+        let mover = self.endpoint.commands.mover()?.clone();
+        let by = self.user.clone();
+        // Nobody waits for the one who waits for it.
+        if let Some(pass) = &self.pass {
+            pass.leave();
+        }
+        let Some(id) = mover.begin(Request { tables, by, awaited: true }).await? else { return Ok(None) };
+        self.wait_for_move(&mover, id).await?;
+        Ok(Some((mover, id)))
+    }
+
+    /// Gives tables, which are sharded only by default, the placement that a definition needs. There is no way back: it would stand in the
+    /// definition's way.
+    ///
+    /// # Errors
+    /// `otherwise`, with why they can't be moved.
+    pub(super) async fn gather(&mut self, tables: Vec<(Object, String)>, otherwise: Failure) -> Result<(), Stopped> {
+        let tables = tables.into_iter().map(|(object, clause)| WantedTable { object, clause }).collect();
+        let moved = match self.move_and_wait(tables).await {
+            Ok(Some((mover, id))) => mover.finish_and_wait(id).await.map_err(Stopped::from),
+            Ok(None) => Ok(()),
+            Err(stopped) => Err(stopped),
+        };
+        moved.map_err(|stopped| match stopped {
+            Stopped::Refused(why) => {
+                let message = format!("{}. Weir could not do so by itself: {}", otherwise.message, why.message);
+                Failure { message, ..otherwise }.into()
+            }
+            stopped => stopped,
+        })
     }
 
     /// Asks a server that has the table whether the client's account may alter it, by an ALTER that can't do anything.
