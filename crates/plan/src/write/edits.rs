@@ -12,7 +12,7 @@ use crate::session::SessionFacts;
 use crate::{Edit, Piece};
 
 /// Changes, in the order of the text once they are sorted.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Edits(Vec<Edit>);
 
 impl Edits {

@@ -11,7 +11,7 @@ use weir_sql::ast::{
 use weir_sql::facts::Facts;
 use weir_sql::resolve::SourceKind;
 
-use super::Input;
+use super::{Input, floats};
 use super::edits::Edits;
 use super::names::{Target, with_facts};
 use super::varying::Varying;
@@ -31,7 +31,9 @@ pub(super) fn plan_select<'a>(
     let (whole, query) = (query, without_parentheses(query));
     let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
     edits.sort();
-    let mut question = edits.cut(input.text, query.span.range());
+    let mut asked = edits.clone();
+    with_facts(input, |facts| floats::widen(input, insert, query, target, facts, &mut asked));
+    let mut question = asked.cut(input.text, query.span.range());
     if matches!(query.body, QueryBody::Select(select) if !select.from.is_empty()) && query.locks.is_empty() {
         // One server locks what it reads for such a statement.
         question.extend_from_slice(b" LOCK IN SHARE MODE");
