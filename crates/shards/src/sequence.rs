@@ -242,8 +242,9 @@ async fn refill(own: &Own, name: &SequenceName, sequence: &Sequence, floor: u64,
 /// again, the first block is a gap.
 async fn reserve(own: &Own, name: &SequenceName, floor: u64, size: u64) -> Result<u64, Failure> {
     let floor = floor.max(1);
+    // The greatest of a column and a literal is a DECIMAL, which LAST_INSERT_ID() takes only up to half of the range.
     let update = format!(
-        "UPDATE weir.sequences SET next_value = LAST_INSERT_ID(GREATEST(next_value, {floor})) + {size} WHERE {}",
+        "UPDATE weir.sequences SET next_value = LAST_INSERT_ID(CAST(GREATEST(next_value, {floor}) AS UNSIGNED)) + {size} WHERE {}",
         name.condition()
     );
     let reply = own.run(name.shard, update.clone()).await?;
@@ -281,7 +282,7 @@ async fn stored(own: &Own, name: &SequenceName) -> Result<Option<u64>, Failure> 
 }
 
 fn exhausted() -> Failure {
-    let message = "Failed to read auto-increment value from storage engine: the sequence has no values left";
+    let message = "Failed to read auto-increment value from storage engine";
     Failure::client(codes::ER_AUTOINC_READ_FAILED, message)
 }
 

@@ -222,3 +222,16 @@ SELECT id, v FROM g ORDER BY id;
 DELETE a, w FROM a JOIN w ON w.k = a.x;
 -- refused: A change of a shard key, of several tables
 UPDATE a JOIN g ON g.id = a.x SET a.id = 100, g.v = 1;
+
+## ORDER BY and LIMIT of an UPDATE of several tables
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+INSERT INTO u VALUES (1, 10), (2, 20), (3, 30), (4, 40);
+-- mysql
+UPDATE t JOIN u USING (id) SET t.v = u.v LIMIT 1;
+-- mysql
+UPDATE t, u SET t.v = u.v WHERE t.id = u.id ORDER BY t.id;
+-- mysql
+UPDATE t JOIN (SELECT 1 FROM u) AS one SET t.v = 5 ORDER BY t.id LIMIT 1;
+SELECT * FROM t ORDER BY id;

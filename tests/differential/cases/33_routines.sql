@@ -285,3 +285,12 @@ DROP PROCEDURE p; CREATE FUNCTION f(a INT) RETURNS INT DETERMINISTIC BEGIN DECLA
 SELECT f(1); CREATE TRIGGER tr BEFORE INSERT ON t FOR EACH ROW BEGIN SET NEW.s = CONCAT(NEW.s, ';'); SET @n = 1; END;
 -- text
 INSERT INTO t VALUES (4, 'x'); SELECT s FROM t WHERE id = 4;
+
+## A procedure that is not there
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+CALL nowhere();
+CALL nowhere(1, @a);
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3);
+CREATE PROCEDURE somewhere() SELECT COUNT(*) FROM t WHERE id = 1;
+DROP PROCEDURE somewhere;
+CALL somewhere();

@@ -31,8 +31,8 @@ pub(super) fn alter(asked: &Asked<'_>, catalog: &Catalog, alter: &AlterTable<'_>
             && let TableOptionKind::AutoIncrement(number) = option.kind
             && table.is_some_and(|table| !matches!(table.placement, Placement::Single(_)))
         {
-            let number = String::from_utf8_lossy(number.text(asked.text)).parse().unwrap_or(u64::MAX);
-            intent.changes.push(Change::StartSequence(object.clone(), number));
+            let next = tables::next_value(number.text(asked.text));
+            intent.changes.push(Change::StartSequence(object.clone(), next));
         }
         if let Some(table) = table {
             check(asked, catalog, (&object, table), action)?;

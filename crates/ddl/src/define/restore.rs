@@ -120,6 +120,19 @@ fn values(line: &str) -> (&str, bool) {
 
 const INTEGERS: [&str; 5] = ["tinyint", "smallint", "mediumint", "int", "bigint"];
 
+/// Among these no value is converted: what does not fit is an error.
+const SPATIAL: [&str; 9] = [
+    "geometry",
+    "point",
+    "linestring",
+    "polygon",
+    "multipoint",
+    "multilinestring",
+    "multipolygon",
+    "geometrycollection",
+    "geomcollection",
+];
+
 fn base(kind: &str) -> &str {
     kind.find(|c: char| !c.is_ascii_alphabetic()).map_or(kind, |end| &kind[..end])
 }
@@ -147,7 +160,10 @@ fn warns_of_losses(old: &str, new: &str) -> bool {
         (Some((_, one)), Some((_, other))) => one == other,
         _ => members(old).is_some() && members(old) == members(new),
     };
-    old == new || is_integer(old) && is_integer(new) || strings()
+    old == new
+        || is_integer(old) && is_integer(new)
+        || SPATIAL.contains(&base(old)) && SPATIAL.contains(&base(new))
+        || strings()
 }
 
 /// Whether every value of the old type is kept by the new one. What became NOT NULL has lost its NULLs.
@@ -220,6 +236,8 @@ mod tests {
         assert!(warns_of_losses("enum('a','b)')", "enum('a')"));
         assert!(!warns_of_losses("enum('a')", "enum('a') CHARACTER SET latin1"));
         assert!(!warns_of_losses("enum('a')", "set('a')"));
+        assert!(warns_of_losses("point /*!80003 SRID 4326 */", "linestring /*!80003 SRID 4326 */"));
+        assert!(!warns_of_losses("point", "longblob"));
         assert!(!warns_of_losses("datetime(6)", "datetime"));
     }
 

@@ -96,9 +96,24 @@ fn first_value(asked: &Asked<'_>, placed: &Placed, create: &CreateTable<'_>) -> 
     }
     let options = create.definition()?.options;
     options.iter().rev().find_map(|option| match option.kind {
-        TableOptionKind::AutoIncrement(number) => std::str::from_utf8(number.text(asked.text)).ok()?.parse().ok(),
+        TableOptionKind::AutoIncrement(number) => Some(next_value(number.text(asked.text))),
         _ => None,
     })
+}
+
+/// What servers take from the number of AUTO_INCREMENT = …: the digits that it begins with (`19.9`, `1e2`), or all that it can be. MariaDB takes
+/// hexadecimal digits, too.
+pub(super) fn next_value(number: &[u8]) -> u64 {
+    let text = String::from_utf8_lossy(number);
+    let (digits, base) = match text.strip_prefix("0x").or(text.strip_prefix("0X")) {
+        Some(digits) => (digits, 16),
+        None => (&*text, 10),
+    };
+    let end = digits.find(|digit: char| !digit.is_digit(base)).unwrap_or(digits.len());
+    match &digits[..end] {
+        "" => 0,
+        digits => u64::from_str_radix(digits, base).unwrap_or(u64::MAX),
+    }
 }
 
 /// The placement of a table that is made as another one.

@@ -3,9 +3,13 @@
 //! What must always hold: each shard decides about its own rows alone, and no row is left on a shard that its key does not say.
 
 use weir_catalog::ShardId;
-use weir_sql::ast::{Assignment, ColumnName, Expr, ExprKind, Limit, OrderItem, StatementKind};
+use weir_sql::ast::{
+    Assignment, ColumnName, Expr, ExprKind, Limit, OrderItem, StatementKind, TableRef, TableRefKind, Update,
+};
 use weir_sql::facts::{Facts, Varies};
 use weir_sql::resolve::{ColumnRole, ColumnUse, Roles, SourceKind};
+use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use super::Input;
 use super::edits::Edits;
@@ -35,12 +39,30 @@ struct Change<'a> {
 }
 
 pub(super) fn plan_change(input: &Input<'_>) -> Result<Plan, Refusal> {
+    if let StatementKind::Update(update) = input.statement.kind {
+        refuse_order_of_several(input, update)?;
+    }
     let change = Change::of(input)?;
     match change.targets.iter().filter(|target| target.is_global()).count() {
         0 => change.sharded(input),
         global if global == change.targets.len() => change.global(input),
         _ => change.with_copies(input),
     }
+}
+
+/// MySQL takes neither ORDER BY nor LIMIT in an UPDATE of several tables; MariaDB does.
+fn refuse_order_of_several(input: &Input<'_>, update: &Update<'_>) -> Result<(), Refusal> {
+    let several = !matches!(update.tables, [TableRef { kind: TableRefKind::Table(_), .. }]);
+    let clause = match (update.order_by, update.limit) {
+        ([], None) => return Ok(()),
+        ([], Some(_)) => "LIMIT",
+        _ => "ORDER BY",
+    };
+    if !several || input.session.mariadb {
+        return Ok(());
+    }
+    let message = format!("Incorrect usage of UPDATE and {clause}");
+    Err(Refusal::Failure(Failure::client(codes::ER_WRONG_USAGE, message)))
 }
 
 impl<'a> Change<'a> {

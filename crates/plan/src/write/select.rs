@@ -11,10 +11,10 @@ use weir_sql::ast::{
 use weir_sql::facts::Facts;
 use weir_sql::resolve::SourceKind;
 
-use super::{Input, floats};
 use super::edits::Edits;
 use super::names::{Target, with_facts};
 use super::varying::Varying;
+use super::{Input, floats};
 use crate::{Merge, Need, Piece, Plan, Read, Refusal, Resolve, Route, RowSource, SharedValues, Write, WriteKind};
 
 pub(super) fn plan_select<'a>(

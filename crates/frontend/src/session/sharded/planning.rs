@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use weir_backend::profile::Profile;
-use weir_catalog::{Catalog, Constant, Placement, ShardId, Weights};
+use weir_catalog::{Catalog, Constant, Placement, RoutineKind, ShardId, Weights};
 use weir_plan::{Effort, Need, Plan, Refusal, SessionFacts, views};
 use weir_shards::Sharding;
+use weir_shards::own::quoted;
 use weir_sql::ast::{self, StatementKind};
 use weir_sql::resolve::{Context, resolve};
 use weir_sql::{Bump, LexMode, Parsed, SyntaxError};
@@ -33,6 +34,33 @@ pub(super) struct Planned {
     pub(super) catalog: Arc<Catalog>,
 }
 
+/// Whether it is a CALL of a procedure that no shard of its database has.
+async fn calls_nothing(sharding: &Sharding, catalog: &Catalog, database: Option<&[u8]>, asked: &Statement<'_>) -> bool {
+    let Ok(Parsed { statements: [ast::Statement { kind: StatementKind::Call(call), .. }], .. }) = asked.parsed() else {
+        return false;
+    };
+    let database = call.name.database.map(|database| database.name).or(database);
+    let Some((database, known)) = database.and_then(|database| catalog.database(database)) else { return false };
+    let procedure = call.name.name.name;
+    let (false, Ok(procedure)) = (
+        catalog.routine(database.as_bytes(), RoutineKind::Procedure, procedure).is_some(),
+        std::str::from_utf8(procedure),
+    ) else {
+        return false;
+    };
+    let sql = format!(
+        "SELECT 1 FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = 'PROCEDURE' AND ROUTINE_SCHEMA = {} AND ROUTINE_NAME = {}",
+        quoted(database),
+        quoted(procedure)
+    );
+    for shard in &known.shards {
+        if !matches!(sharding.own.run(*shard, sql.clone()).await, Ok(reply) if reply.rows.is_empty()) {
+            return false;
+        }
+    }
+    true
+}
+
 impl Session {
     /// Plans a statement. What has to be learnt first is.
     pub(super) async fn plan(&mut self, sharding: &Arc<Sharding>, asked: &Statement<'_>) -> Result<Planned, Stopped> {
@@ -47,6 +75,10 @@ impl Session {
             match planned? {
                 Ok(plan) => return Ok(Planned { plan, catalog }),
                 Err(refusal) => match refusal.into_failure() {
+                    // Who has it says that, or that its account may not.
+                    Ok(_) if calls_nothing(sharding, &catalog, self.state.profile.database.as_deref(), asked).await => {
+                        return Ok(Planned { plan: Plan::Home, catalog });
+                    }
                     Ok(failure) => return Err(failure.into()),
                     Err((collation, chars)) => sharding.learn(&collation, &chars).await?,
                 },
