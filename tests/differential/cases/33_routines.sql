@@ -39,7 +39,6 @@ CALL pay(@who, 1);
 CALL balance_of(@who, @b);
 SELECT @b;
 -- text
--- refused: does not know
 CALL nobody(1);
 CALL pay(1);
 CALL pay(1, 5);
@@ -122,7 +121,6 @@ SELECT * FROM s ORDER BY id;
 SELECT what FROM log ORDER BY id;
 DROP PROCEDURE computes;
 -- text
--- refused: does not know
 CALL computes(4);
 CREATE PROCEDURE computes(IN a INT) SELECT a * 2 AS twice;
 CALL computes(4);
