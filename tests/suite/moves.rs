@@ -3,6 +3,7 @@
 mod growth;
 mod kills;
 mod load;
+mod servers;
 
 use std::path::Path;
 use std::time::Duration;
@@ -35,6 +36,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     load::collect(tests);
     kills::collect(tests);
     growth::collect(tests);
+    servers::collect(tests);
 }
 
 /// Weir and its shards.
@@ -65,7 +67,11 @@ impl Shards {
     }
 
     fn site(flavor: Flavor, parent: &Path, name: &str) -> Result<Site, Failed> {
-        let site = Site::start(flavor, parent, name, OPTIONS)?;
+        Shards::site_with(flavor, parent, name, OPTIONS)
+    }
+
+    fn site_with(flavor: Flavor, parent: &Path, name: &str, options: &[&str]) -> Result<Site, Failed> {
+        let site = Site::start(flavor, parent, name, options)?;
         site.server.execute(&format!("GRANT {} TO '{}'@'%'", move_grants(DATABASE), MONITOR.0))?;
         Ok(site)
     }

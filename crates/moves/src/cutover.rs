@@ -16,6 +16,7 @@ use weir_shards::{Gate, Sharding, Stage};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
+use crate::drive::another_writer;
 use crate::mover::{Mover, Running};
 use crate::rename::{self, Renamer};
 use crate::{Direction, checkpoints, crash, engine, sequences};
@@ -42,7 +43,9 @@ pub(crate) enum Attempt {
     /// Not now: why, and whether others were held meanwhile. The engine goes on.
     NotNow(Box<Handle>, String, bool),
     /// Not now: why. The engine was stopped.
-    Stopped(String),
+    Stopped(Failure),
+    /// Nobody wants it any more: the record says something else. The engine was stopped.
+    Withdrawn,
 }
 
 /// When it goes, nobody waits at the gate any more. It stays near: another attempt follows, or the mover opens it.
@@ -86,6 +89,9 @@ pub(crate) async fn attempt(
     running.says("cutting over");
     let ready = async {
         lock(sharding, known, direction, &mut lockers).await.map_err(|failure| failure.to_string())?;
+        if let Some(shard) = another_writer(sharding, &handle) {
+            return Err(format!("shard {} has another writer", shard.0));
+        }
         let last = handle.positions().await.map_err(|error| error.to_string())?;
         handle.catch_up(&last, LAST).await.map_err(|error| match error.trouble {
             Trouble::Late => "the engine is behind".to_owned(),
@@ -97,31 +103,48 @@ pub(crate) async fn attempt(
     if let Err(why) = ready {
         return Ok(Attempt::NotNow(Box::new(handle), why, true));
     }
-    crash::here("sealed");
+    crash::here("sealed").await;
     let checkpoint = handle.stop().await;
     if let Err(failure) = checkpoints::keep(sharding, known, direction, &checkpoint).await {
-        return Ok(Attempt::Stopped(failure.to_string()));
+        return Ok(Attempt::Stopped(failure));
     }
     let (phase, before) = match direction {
         Direction::Forward => (MovePhase::Rename, MovePhase::Follow),
         Direction::Back => (MovePhase::RenameBack, MovePhase::Reverse),
     };
-    mover.change_move(known.id, move |known| set(known, phase)).await?;
+    let recorded = mover.change_move(known.id, move |known| {
+        if is_wanted(known, direction) {
+            known.phase = phase;
+        }
+        Ok(())
+    });
+    if recorded.await?.move_by_id(known.id).is_none_or(|known| known.phase != phase) {
+        return Ok(Attempt::Withdrawn);
+    }
     // From here on the gate is opened only by what is recorded.
     std::mem::forget(closed);
-    crash::here(if direction == Direction::Forward { "recorded" } else { "undoing" });
+    crash::here(if direction == Direction::Forward { "recorded" } else { "undoing" }).await;
     if let Err((failure, done)) = rename::everywhere(sharding, known, direction, renamers, lockers).await {
         take_back(sharding, known, direction, &done).await;
         mover.change_move(known.id, move |known| set(known, before)).await?;
         mover.settle_gate();
-        return Ok(Attempt::Stopped(failure.to_string()));
+        return Ok(Attempt::Stopped(failure));
     }
-    crash::here("renamed");
+    crash::here("renamed").await;
     conclude(mover, known, direction).await?;
-    crash::here("placed");
+    crash::here("placed").await;
     mover.settle_gate();
     tracing::info!(id = known.id, ?direction, held = ?held.elapsed(), took = ?begun.elapsed(), "a move has cut over");
     Ok(Attempt::Done)
+}
+
+/// Whether the record still lets it cut over: a command may have changed it meanwhile.
+fn is_wanted(known: &Move, direction: Direction) -> bool {
+    let wanted = match direction {
+        Direction::Forward => known.phase == MovePhase::Follow && known.automatic,
+        Direction::Back => known.phase == MovePhase::Reverse && known.undo,
+    };
+    wanted && !known.paused
 }
 
 fn set(known: &mut Move, phase: MovePhase) -> Result<(), Failure> {
@@ -308,7 +331,7 @@ pub(crate) async fn recover(mover: &Arc<Mover>, known: &Move, direction: Directi
     let _one_at_a_time = mover.cutting.lock().await;
     let mut done = Vec::new();
     for shard in known.shards() {
-        rename::wait_for_others(sharding, known, shard).await?;
+        rename::wait_for_others(sharding, &known.new_schema(), shard).await?;
         if rename::is_done(sharding, known, shard, direction).await? {
             done.push(shard);
         }

@@ -178,6 +178,9 @@ impl Targets {
             while !target.under_way.is_empty() {
                 target.answer().await?;
             }
+            if target.used {
+                target.is_writer().await?;
+            }
         }
         Ok(())
     }
@@ -229,6 +232,18 @@ impl Target {
         self.rows = rows;
         self.rows.clear();
         sent
+    }
+
+    /// What was committed on a server that has ceased to be the writer counts for nothing. MySQL refuses it; MariaDB lets accounts write
+    /// that may replace writers.
+    async fn is_writer(&mut self) -> Result<(), SectionError> {
+        let shard = self.link.shard;
+        let failed = |failure| SectionError::Target(shard, failure);
+        if self.link.mariadb && self.link.query_texts("SELECT @@GLOBAL.read_only").await.map_err(failed)? != ["0"] {
+            let message = format!("Server '{}' has become read-only", self.link.server_name());
+            return Err(failed(Failure::server(codes::ER_OPTION_PREVENTS_STATEMENT, message)));
+        }
+        Ok(())
     }
 
     async fn send(&mut self, sql: &[u8], warnings: usize) -> Result<(), SectionError> {
