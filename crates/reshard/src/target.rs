@@ -89,7 +89,7 @@ impl Targets {
             if link.mariadb {
                 link.run(b"SET SESSION check_constraint_checks=0").await.map_err(failed)?;
             }
-            all.push(Target {
+            let mut target = Target {
                 link,
                 used: false,
                 replace: Vec::new(),
@@ -97,7 +97,9 @@ impl Targets {
                 rows: Vec::new(),
                 warnings: 0,
                 under_way: VecDeque::new(),
-            });
+            };
+            target.is_writer().await.map_err(SectionError::into_error)?;
+            all.push(target);
         }
         Ok(Targets { all, delete: None, begun: false })
     }
@@ -169,6 +171,7 @@ impl Targets {
             self.begin_transactions().await?;
         }
         for target in self.all.iter_mut().filter(|target| target.used) {
+            target.is_writer_before().await?;
             target.send_rows().await?;
             if self.begun {
                 target.send(b"COMMIT", usize::MAX).await?;
@@ -244,6 +247,11 @@ impl Target {
             return Err(failed(Failure::server(codes::ER_OPTION_PREVENTS_STATEMENT, message)));
         }
         Ok(())
+    }
+
+    /// The same before anything of a section was sent: it would be on that server alone.
+    async fn is_writer_before(&mut self) -> Result<(), SectionError> {
+        if self.under_way.is_empty() { self.is_writer().await } else { Ok(()) }
     }
 
     async fn send(&mut self, sql: &[u8], warnings: usize) -> Result<(), SectionError> {
