@@ -20,6 +20,9 @@ const SMALL: [&str; 2] = ["innodb-file-per-table=OFF", "innodb-data-file-path=ib
 
 const MOVE: &str = "WEIR MOVE TABLES t TO SINGLE ON SHARD 's2'";
 
+/// One of what is done to moves, on a cluster that all share.
+type Case = fn(&mut Shards, &Holds) -> Result<(), Failed>;
+
 fn all_of_them(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let parent = lab.directory()?;
     let small: Vec<&str> = OPTIONS.iter().chain(&SMALL).copied().collect();
@@ -28,7 +31,7 @@ fn all_of_them(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let mut shards = Shards::with_database(sites, weir)?;
     let holds = Holds::start(lab, &mut shards)?;
     all(&mut shards.app()?, &["CREATE TABLE t (id INT PRIMARY KEY, v INT) SINGLE ON SHARD 's1'", ROWS])?;
-    let cases: [(&str, fn(&mut Shards, &Holds) -> Result<(), Failed>); 5] = [
+    let cases: [(&str, Case); 5] = [
         ("cancelled at each step", cancelled),
         ("locks and long reads", locks),
         ("a definition on the server", definition),
