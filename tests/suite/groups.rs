@@ -6,6 +6,8 @@ mod follow;
 mod open;
 mod replay;
 
+pub(crate) use follow::{AUTOMATIC, lossless_between};
+
 use libtest_mimic::Failed;
 use weir_local::Flavor;
 

@@ -4,6 +4,9 @@ mod gathered;
 mod growth;
 mod kills;
 mod load;
+mod servers;
+mod stopped;
+mod writers;
 
 use std::path::Path;
 use std::time::Duration;
@@ -37,6 +40,9 @@ pub(crate) fn collect(tests: &mut Collector) {
     kills::collect(tests);
     growth::collect(tests);
     gathered::collect(tests);
+    servers::collect(tests);
+    stopped::collect(tests);
+    writers::collect(tests);
 }
 
 /// Weir and its shards.
@@ -67,7 +73,11 @@ impl Shards {
     }
 
     fn site(flavor: Flavor, parent: &Path, name: &str) -> Result<Site, Failed> {
-        let site = Site::start(flavor, parent, name, OPTIONS)?;
+        Shards::site_with(flavor, parent, name, OPTIONS)
+    }
+
+    fn site_with(flavor: Flavor, parent: &Path, name: &str, options: &[&str]) -> Result<Site, Failed> {
+        let site = Site::start(flavor, parent, name, options)?;
         site.server.execute(&format!("GRANT {} TO '{}'@'%'", move_grants(DATABASE), MONITOR.0))?;
         Ok(site)
     }
@@ -88,9 +98,17 @@ impl Shards {
 
     /// The schemas of moves that any shard has.
     fn hidden(&self) -> Result<Vec<String>, Failed> {
+        Shards::hidden_on(&self.servers())
+    }
+
+    fn servers(&self) -> Vec<&Server> {
+        self.sites.iter().map(|site| &site.server).collect()
+    }
+
+    fn hidden_on(servers: &[&Server]) -> Result<Vec<String>, Failed> {
         let mut all = Vec::new();
-        for site in &self.sites {
-            let mut root = site.server.admin()?;
+        for server in servers {
+            let mut root = server.admin()?;
             let sql = "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'weir\\_%'";
             all.extend(root.query::<String, _>(sql)?);
         }

@@ -77,12 +77,14 @@ impl Mover {
     /// 1105 when there is no such move, or it has not cut over.
     pub async fn finish(self: &Arc<Self>, id: u64) -> Result<(), Failure> {
         self.tell(id, |known| match known.phase {
-            MovePhase::Reverse if !known.undo => {
+            // An undo that an error holds up may be one that can't be.
+            MovePhase::Reverse if !known.undo || known.error.is_some() => {
                 known.phase = MovePhase::Finish;
-                (known.paused, known.error) = (false, None);
+                (known.paused, known.error, known.undo) = (false, None, false);
                 Ok(())
             }
             MovePhase::Finish | MovePhase::Finished => Ok(()),
+            MovePhase::Reverse => Err(refused(known, "it is being undone")),
             _ => Err(refused(known, "it has not cut over; WEIR MOVE CANCEL gives it up")),
         })
         .await

@@ -16,7 +16,7 @@ use weir_shards::{Gate, Sharding, Stage};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
-use crate::drive::Broken;
+use crate::drive::{Broken, another_writer};
 use crate::mover::{Mover, Running};
 use crate::rename::{self, Renamer};
 use crate::{Direction, checkpoints, crash, engine, sequences, tables};
@@ -43,7 +43,9 @@ pub(crate) enum Attempt {
     /// Not now: why, and whether others were held meanwhile. The engine goes on.
     NotNow(Box<Handle>, String, bool),
     /// Not now: why. The engine was stopped.
-    Stopped(String),
+    Stopped(Failure),
+    /// Nobody wants it any more: the record says something else. The engine was stopped.
+    Withdrawn,
 }
 
 /// When it goes, nobody waits at the gate any more. It stays near: another attempt follows, or the mover opens it.
@@ -65,7 +67,7 @@ pub(crate) async fn attempt(
     known: &Move,
     handle: Handle,
     direction: Direction,
-) -> Result<Attempt, Failure> {
+) -> Result<Attempt, Broken> {
     let _one_at_a_time = mover.cutting.lock().await;
     let sharding = &mover.sharding;
     let begun = Instant::now();
@@ -87,6 +89,9 @@ pub(crate) async fn attempt(
     running.says("cutting over");
     let ready = async {
         lock(sharding, known, direction, &mut lockers).await?;
+        if let Some(shard) = another_writer(sharding, &handle) {
+            return Err(later(&format!("shard {} has another writer", shard.0)));
+        }
         let last = handle.positions().await?;
         handle.catch_up(&last, LAST).await.map_err(|error| match error.trouble {
             Trouble::Late => later("the engine is behind"),
@@ -98,28 +103,36 @@ pub(crate) async fn attempt(
     if let Err(broken) = ready {
         return not_now((sharding, known), handle, broken, true).await;
     }
-    crash::here("sealed");
+    crash::here("sealed").await;
     let checkpoint = handle.stop().await;
     if let Err(failure) = checkpoints::keep(sharding, known, direction, &checkpoint).await {
-        return Ok(Attempt::Stopped(failure.to_string()));
+        return Ok(Attempt::Stopped(failure));
     }
     let (phase, before) = match direction {
         Direction::Forward => (MovePhase::Rename, MovePhase::Follow),
         Direction::Back => (MovePhase::RenameBack, MovePhase::Reverse),
     };
-    mover.change_move(known.id, move |known| set(known, phase)).await?;
+    let recorded = mover.change_move(known.id, move |known| {
+        if is_wanted(known, direction) {
+            known.phase = phase;
+        }
+        Ok(())
+    });
+    if recorded.await?.move_by_id(known.id).is_none_or(|known| known.phase != phase) {
+        return Ok(Attempt::Withdrawn);
+    }
     // From here on the gate is opened only by what is recorded.
     std::mem::forget(closed);
-    crash::here(if direction == Direction::Forward { "recorded" } else { "undoing" });
+    crash::here(if direction == Direction::Forward { "recorded" } else { "undoing" }).await;
     if let Err((failure, done)) = rename::everywhere(sharding, known, direction, renamers, lockers).await {
         take_back(sharding, known, direction, &done).await;
         mover.change_move(known.id, move |known| set(known, before)).await?;
         mover.settle_gate();
-        return Ok(Attempt::Stopped(failure.to_string()));
+        return Ok(Attempt::Stopped(failure));
     }
-    crash::here("renamed");
+    crash::here("renamed").await;
     conclude(mover, known, direction).await?;
-    crash::here("placed");
+    crash::here("placed").await;
     mover.settle_gate();
     tracing::info!(id = known.id, ?direction, held = ?held.elapsed(), took = ?begun.elapsed(), "a move has cut over");
     Ok(Attempt::Done)
@@ -138,14 +151,27 @@ async fn not_now(
     handle: Handle,
     broken: Broken,
     held: bool,
-) -> Result<Attempt, Failure> {
+) -> Result<Attempt, Broken> {
     match broken {
         Broken::Again(failure) => Ok(Attempt::NotNow(Box::new(handle), failure.to_string(), held)),
         Broken::Stuck(failure) => {
             handle.stop().await;
-            Err(tables::with_grants(sharding, known, failure))
+            Err(Broken::Stuck(tables::with_grants(sharding, known, failure)))
+        }
+        Broken::Lost(failure) => {
+            handle.stop().await;
+            Err(Broken::Lost(failure))
         }
     }
+}
+
+/// Whether the record still lets it cut over: a command may have changed it meanwhile.
+fn is_wanted(known: &Move, direction: Direction) -> bool {
+    let wanted = match direction {
+        Direction::Forward => known.phase == MovePhase::Follow && known.automatic,
+        Direction::Back => known.phase == MovePhase::Reverse && known.undo,
+    };
+    wanted && !known.paused
 }
 
 fn set(known: &mut Move, phase: MovePhase) -> Result<(), Failure> {
@@ -332,7 +358,7 @@ pub(crate) async fn recover(mover: &Arc<Mover>, known: &Move, direction: Directi
     let _one_at_a_time = mover.cutting.lock().await;
     let mut done = Vec::new();
     for shard in known.shards() {
-        rename::wait_for_others(sharding, known, shard).await?;
+        rename::wait_for_others(sharding, &known.new_schema(), shard).await?;
         if rename::is_done(sharding, known, shard, direction).await? {
             done.push(shard);
         }

@@ -8,8 +8,8 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use weir_catalog::{Move, MovePhase};
-use weir_reshard::{Engine, Handle, LagOf, MoveError, Trouble, Verification, VerifySettings};
+use weir_catalog::{Move, MovePhase, ShardId};
+use weir_reshard::{Checkpoint, Engine, Handle, LagOf, MoveError, Trouble, Verification, VerifySettings};
 use weir_shards::Sharding;
 use weir_wire::Failure;
 use weir_wire::error::codes;
@@ -34,6 +34,8 @@ pub(crate) enum Broken {
     Again(Failure),
     /// Somebody has to look at it.
     Stuck(Failure),
+    /// What is missing can't be had any more: the copy has to begin anew, if it still can.
+    Lost(Failure),
 }
 
 impl From<MoveError> for Broken {
@@ -41,18 +43,27 @@ impl From<MoveError> for Broken {
         let again = error.resumable || error.trouble == Trouble::Stopped;
         // A full disk needs somebody, although the engine could go on.
         let again = again && !matches!(error.trouble, Trouble::Full(_));
-        if again { Broken::Again(error.failure) } else { Broken::Stuck(error.failure) }
+        match error.trouble {
+            _ if again => Broken::Again(error.failure),
+            Trouble::LogsPurged(_) => Broken::Lost(error.failure),
+            _ => Broken::Stuck(error.failure),
+        }
     }
 }
 
 impl From<Failure> for Broken {
     fn from(failure: Failure) -> Broken {
-        const LOST: [u16; 5] = [
+        // What a server says that is down, goes down, has just been replaced as the writer, or is busy with others.
+        const LOST: [u16; 9] = [
             codes::CR_CONN_HOST_ERROR,
             codes::CR_SERVER_LOST,
+            codes::ER_SERVER_SHUTDOWN,
+            codes::ER_CONNECTION_KILLED,
+            codes::ER_CON_COUNT_ERROR,
             codes::ER_LOCK_WAIT_TIMEOUT,
             codes::ER_LOCK_DEADLOCK,
             codes::ER_OPTION_PREVENTS_STATEMENT,
+            codes::ER_READ_ONLY_MODE,
         ];
         if LOST.contains(&failure.code) { Broken::Again(failure) } else { Broken::Stuck(failure) }
     }
@@ -83,7 +94,7 @@ pub(crate) async fn drive(mover: &Arc<Mover>, id: u64, running: &Running) {
         let renaming = mover.sharding.catalog().move_by_id(id).is_some_and(|known| known.phase.is_renaming());
         let stepped = match stepped {
             // It has to be ended, whatever is in the way.
-            Err(Broken::Stuck(failure)) if renaming => Err(Broken::Again(failure)),
+            Err(Broken::Stuck(failure) | Broken::Lost(failure)) if renaming => Err(Broken::Again(failure)),
             stepped => stepped,
         };
         match stepped {
@@ -97,7 +108,11 @@ pub(crate) async fn drive(mover: &Arc<Mover>, id: u64, running: &Running) {
                 }
                 pause = (pause * 2).min(BACKOFF.1);
             }
-            Err(Broken::Stuck(failure)) => {
+            Err(broken @ (Broken::Stuck(_) | Broken::Lost(_))) => {
+                let (failure, anew) = match broken {
+                    Broken::Lost(failure) => (cannot_follow(known, failure), true),
+                    Broken::Stuck(failure) | Broken::Again(failure) => (failure, false),
+                };
                 tracing::error!(id, %failure, "a move is paused");
                 let (error, awaited) = (failure.to_string(), known.awaited);
                 let noted = mover.change_move(id, move |known| {
@@ -106,6 +121,10 @@ pub(crate) async fn drive(mover: &Arc<Mover>, id: u64, running: &Running) {
                         // A statement has failed, and takes back what it has begun.
                         MovePhase::Prepare | MovePhase::Copy | MovePhase::Follow if awaited => {
                             known.phase = MovePhase::Cancel;
+                        }
+                        // Its tables are made anew, with no checkpoint.
+                        MovePhase::Copy | MovePhase::Follow if anew => {
+                            (known.phase, known.paused) = (MovePhase::Prepare, true);
                         }
                         _ => known.paused = true,
                     }
@@ -119,14 +138,31 @@ pub(crate) async fn drive(mover: &Arc<Mover>, id: u64, running: &Running) {
     }
 }
 
+/// Binary logs that are to be read are gone.
+fn cannot_follow(known: &Move, failure: Failure) -> Failure {
+    let id = known.id;
+    let way_on = match known.phase {
+        MovePhase::Reverse => format!(
+            "The old tables can't follow the new ones any more, so that there is no way back: WEIR MOVE FINISH {id} drops them; another move \
+             gives the tables another placement"
+        ),
+        _ => format!("WEIR MOVE RESUME {id} copies all rows anew; WEIR MOVE CANCEL {id} gives the move up"),
+    };
+    let message = format!(
+        "The changes since the last checkpoint are no longer in the binary logs ({}). {way_on}",
+        failure.message
+    );
+    Failure { message, ..failure }
+}
+
 async fn step(mover: &Arc<Mover>, known: &Move, running: &Running) -> Result<(), Broken> {
     let (sharding, id) = (&mover.sharding, known.id);
     match known.phase {
         MovePhase::Prepare => {
             running.says("making the new tables");
-            crash::here("begun");
+            crash::here("begun").await;
             tables::make(sharding, known).await?;
-            crash::here("made");
+            crash::here("made").await;
             to_phase(mover, id, MovePhase::Prepare, MovePhase::Copy).await
         }
         MovePhase::Copy | MovePhase::Follow => follow(mover, known, running, Direction::Forward).await,
@@ -135,14 +171,14 @@ async fn step(mover: &Arc<Mover>, known: &Move, running: &Running) -> Result<(),
         MovePhase::RenameBack => Ok(recover(mover, known, Direction::Back).await?),
         MovePhase::Finish => {
             running.says("dropping the old tables");
-            crash::here("finishing");
+            crash::here("finishing").await;
             tables::drop_all(sharding, known).await?;
             sequences::forget(sharding, known, Direction::Forward).await?;
             to_phase(mover, id, MovePhase::Finish, MovePhase::Finished).await
         }
         MovePhase::Cancel => {
             running.says("dropping the new tables");
-            crash::here("cancelling");
+            crash::here("cancelling").await;
             tables::drop_all(sharding, known).await?;
             to_phase(mover, id, MovePhase::Cancel, MovePhase::Cancelled).await
         }
@@ -177,16 +213,33 @@ async fn follow(mover: &Arc<Mover>, known: &Move, running: &Running, direction: 
         // A process that has just begun knows nothing of what replicas must have.
         raise_floors(sharding, known).await?;
     }
-    let checkpoint = checkpoints::last(sharding, known, direction).await?;
+    let asked = first_checkpoint(mover, known, direction).await;
+    let checkpoint = asked.map_err(|broken| match broken {
+        Broken::Stuck(failure) => Broken::Stuck(tables::with_grants(sharding, known, failure)),
+        broken => broken,
+    })?;
     let plan = engine::plan(sharding, known, direction)?;
     heed(known, running);
     running.controls.set_lag(lag_of_replicas(sharding), MOST_LAG);
-    let started = Engine::start(plan, Arc::new(sharding.own.clone()), checkpoint, running.controls.clone()).await;
+    let started = Engine::start(plan, Arc::new(sharding.own.clone()), Some(checkpoint), running.controls.clone()).await;
     let handle = started
         .map_err(|error| MoveError { failure: tables::with_grants(sharding, known, error.failure.clone()), ..error })?;
     let followed = watch(mover, known, running, handle, direction).await;
     running.seen.lock().unwrap_or_else(PoisonError::into_inner).progress = None;
     followed
+}
+
+/// The checkpoint to go on from. Before the first row is copied, one is kept: what is deleted while the engine is started again would be left
+/// where its first run has copied it to.
+async fn first_checkpoint(mover: &Mover, known: &Move, direction: Direction) -> Result<Checkpoint, Broken> {
+    let sharding = &mover.sharding;
+    if let Some(last) = checkpoints::last(sharding, known, direction).await? {
+        return Ok(last);
+    }
+    let positions = weir_reshard::positions(&sharding.own, &engine::sources(known, direction)).await?;
+    let first = Checkpoint::beginning(&positions);
+    checkpoints::keep(sharding, known, direction, &first).await?;
+    Ok(first)
 }
 
 /// How far the replicas of a shard that take reads are behind.
@@ -244,6 +297,12 @@ async fn watch(
             }
             return Ok(());
         }
+        if let Some(shard) = another_writer(&mover.sharding, &handle) {
+            // The engine would go on with the old one. What it has done since its last checkpoint is done again.
+            drop(handle);
+            let message = format!("Shard {} has another writer", shard.0);
+            return Err(Broken::Again(Failure::weir(codes::CR_SERVER_LOST, message)));
+        }
         heed(record, running);
         show(running, &handle, record, &seen, direction);
         let asked = running.compare.load(Ordering::Relaxed);
@@ -260,8 +319,8 @@ async fn watch(
         let wanted = if back { record.undo } else { record.automatic };
         if wanted && seen.verified && !record.paused && Instant::now() >= seen.next && !mover.is_elsewhere() {
             match attempt(mover, running, record, handle, direction).await? {
-                Attempt::Done => return Ok(()),
-                Attempt::Stopped(why) => return Err(Broken::Again(Failure::weir(codes::ER_UNKNOWN_ERROR, why))),
+                Attempt::Done | Attempt::Withdrawn => return Ok(()),
+                Attempt::Stopped(why) => return Err(Broken::Again(why)),
                 Attempt::NotNow(engine, why, held) => {
                     tracing::info!(id, why, held, "a cutover is tried again later");
                     handle = *engine;
@@ -296,6 +355,12 @@ async fn watch(
     }
 }
 
+/// A shard of the engine's that is served by another server since the engine was started.
+pub(crate) fn another_writer(sharding: &Sharding, handle: &Handle) -> Option<ShardId> {
+    let mut servers = handle.servers().iter();
+    servers.find(|(shard, server)| !Arc::ptr_eq(server, &sharding.group(**shard).writer())).map(|(shard, _)| *shard)
+}
+
 /// All rows are there: from now on it is noted who uses the tables, if they are to change their places by themselves.
 async fn all_copied(mover: &Arc<Mover>, record: &Move) -> Result<(), Broken> {
     if let Ok(_turn) = mover.cutting.try_lock()
@@ -303,7 +368,7 @@ async fn all_copied(mover: &Arc<Mover>, record: &Move) -> Result<(), Broken> {
     {
         mover.approach();
     }
-    crash::here("copied");
+    crash::here("copied").await;
     to_phase(mover, record.id, MovePhase::Copy, MovePhase::Follow).await
 }
 

@@ -109,7 +109,7 @@ pub(crate) async fn everywhere(
         let (Some(sql), Some(mut renamer)) = (statement(known, shard, direction), renamers.remove(&shard)) else {
             continue;
         };
-        let (sharding, mut locker) = (sharding.clone(), lockers.remove(&shard));
+        let (sharding, mut locker, schema) = (sharding.clone(), lockers.remove(&shard), known.new_schema());
         let task = tokio::spawn(async move {
             let thread = renamer.thread;
             let rename = renamer.session.run_long(&sql);
@@ -119,7 +119,7 @@ pub(crate) async fn everywhere(
                 let mut in_line = std::pin::pin!(in_line);
                 tokio::select! {
                     biased;
-                    renamed = &mut rename => return settle(&sharding, shard, thread, renamed).await,
+                    renamed = &mut rename => return settle(&sharding, shard, &schema, renamed).await,
                     () = &mut in_line => {}
                 }
             }
@@ -130,7 +130,7 @@ pub(crate) async fn everywhere(
                 }
             };
             let (renamed, ()) = futures_util::future::join(&mut rename, unlock).await;
-            settle(&sharding, shard, thread, renamed).await
+            settle(&sharding, shard, &schema, renamed).await
         });
         tasks.push((shard, task));
     }
@@ -139,14 +139,12 @@ pub(crate) async fn everywhere(
         let ended = |_| Err(Failure::weir(codes::ER_SERVER_SHUTDOWN, "Weir is ending"));
         match task.await.unwrap_or_else(ended) {
             Ok(()) => {
-                crash::here("half-renamed");
+                crash::here("half-renamed").await;
                 done.push(shard);
             }
-            Err(failure) => match is_done(sharding, known, shard, direction).await {
-                Ok(true) => done.push(shard),
-                Ok(false) => failed = failed.or(Some(failure)),
-                // It is asked again by whoever goes on.
-                Err(unknown) => failed = failed.or(Some(unknown)),
+            Err(failure) => match is_done_for_sure(sharding, known, shard, direction).await {
+                true => done.push(shard),
+                false => failed = failed.or(Some(failure)),
             },
         }
     }
@@ -156,17 +154,31 @@ pub(crate) async fn everywhere(
     }
 }
 
+/// The same, for as long as it takes to know it: to take the names of others back, or not, would be wrong where it is not known.
+async fn is_done_for_sure(sharding: &Sharding, known: &Move, shard: ShardId, direction: Direction) -> bool {
+    loop {
+        match is_done(sharding, known, shard, direction).await {
+            Ok(done) => return done,
+            Err(failure) => {
+                tracing::warn!(id = known.id, shard = shard.0, %failure, "a cutover waits for a shard to tell how far it is");
+                tokio::time::sleep(PAUSE * 50).await;
+            }
+        }
+    }
+}
+
 /// After an answer that may have been lost: the statement has ended.
 async fn settle<T>(
     sharding: &Sharding,
     shard: ShardId,
-    thread: u64,
+    schema: &str,
     renamed: Result<T, Failure>,
 ) -> Result<(), Failure> {
     match renamed {
         Ok(_) => Ok(()),
         Err(failure) if failure.code == codes::CR_SERVER_LOST => {
-            while !matches!(state_of(sharding, shard, thread).await, Ok(None)) {
+            // By what it does, not by its number: a server that has started again gives the numbers anew.
+            while wait_for_others(sharding, schema, shard).await.is_err() {
                 tokio::time::sleep(PAUSE * 10).await;
             }
             Err(failure)
@@ -194,12 +206,13 @@ async fn state_of(sharding: &Sharding, shard: ShardId, thread: u64) -> Result<Op
     Ok(reply.rows.iter().find(|row| number(row.first()) == Some(thread)).map(|row| text(row.get(6))))
 }
 
-/// Waits until no connection of a process before this one changes names for a move.
+/// Waits until no connection that was lost changes names for the move with this schema.
 ///
 /// # Errors
 /// The server's.
-pub(crate) async fn wait_for_others(sharding: &Sharding, known: &Move, shard: ShardId) -> Result<(), Failure> {
-    let schema = known.new_schema();
+pub(crate) async fn wait_for_others(sharding: &Sharding, schema: &str, shard: ShardId) -> Result<(), Failure> {
+    // As it stands in the statement: that of move 1 is no part of that of move 12.
+    let schema = name(schema);
     loop {
         let reply = sharding.own.run(shard, "SHOW FULL PROCESSLIST").await?;
         let renames = |info: String| info.starts_with("RENAME TABLE") && info.contains(&schema);
@@ -226,7 +239,7 @@ pub(crate) async fn on_one(
     let Some(sql) = statement(known, shard, direction) else { return Ok(()) };
     let mut renamer = Renamer::new(sharding, shard).await?;
     let renamed = renamer.session.run_long(&sql).await;
-    settle(sharding, shard, renamer.thread, renamed).await
+    settle(sharding, shard, &known.new_schema(), renamed).await
 }
 
 #[cfg(test)]

@@ -44,6 +44,13 @@ pub enum Copied {
 }
 
 impl Checkpoint {
+    /// One where nothing is copied yet.
+    pub fn beginning(positions: &Positions) -> Checkpoint {
+        let source =
+            |position: &Position| SourceCheckpoint { position: position.clone(), rows: 0, tables: BTreeMap::new() };
+        Checkpoint { sources: positions.iter().map(|(shard, position)| (*shard, source(position))).collect() }
+    }
+
     /// One where nothing is left to be copied: all targets have what the sources had at these positions.
     pub fn following(plan: &Plan, positions: &Positions) -> Checkpoint {
         let sources = positions.iter().map(|(shard, position)| {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::sync::{Mutex, watch};
 use tokio::task::{AbortHandle, JoinSet};
+use weir_backend::Server;
 use weir_catalog::ShardId;
 
 use crate::checkpoint::Checkpoint;
@@ -33,6 +34,7 @@ pub struct Engine;
 pub struct Handle {
     shared: Arc<Shared>,
     facts: BTreeMap<ShardId, Facts>,
+    servers: BTreeMap<ShardId, Arc<Server>>,
     counters: BTreeMap<ShardId, Arc<Counters>>,
     meter: Meter,
     ended: watch::Receiver<Option<MoveError>>,
@@ -65,6 +67,7 @@ impl Engine {
         Ok(Handle {
             shared: setup.shared,
             facts: setup.facts,
+            servers: setup.servers,
             counters,
             meter: Meter::new(),
             ended,
@@ -113,6 +116,11 @@ fn panicked(error: tokio::task::JoinError) -> Result<(), MoveError> {
 }
 
 impl Handle {
+    /// The servers that it reads from and writes to.
+    pub fn servers(&self) -> &BTreeMap<ShardId, Arc<Server>> {
+        &self.servers
+    }
+
     /// How far it is.
     pub fn progress(&self) -> Progress {
         snapshot(&self.counters, &self.meter, self.ended.borrow().is_some())

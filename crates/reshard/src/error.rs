@@ -102,6 +102,11 @@ impl MoveError {
             1021 | 1114 | 3 | 1026 => Trouble::Full(shard),
             _ => Trouble::Target(shard),
         };
+        let message = match trouble {
+            Trouble::Full(_) => format!("{}: make room on shard {}, and WEIR MOVE RESUME", failure.message, shard.0),
+            _ => failure.message,
+        };
+        let failure = Failure { message, ..failure };
         MoveError { trouble, failure, resumable: !matches!(trouble, Trouble::TableChanged(_)) }
     }
 }

@@ -205,6 +205,11 @@ impl Link {
         }
     }
 
+    /// The server.
+    pub(crate) fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+
     /// The server's name, as the configuration has it.
     pub(crate) fn server_name(&self) -> &str {
         &self.server.settings.name

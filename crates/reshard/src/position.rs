@@ -37,6 +37,16 @@ impl Position {
         matches!((own, theirs), (Ok(own), Ok(theirs)) if !other.gtids.is_empty() && own.covers(&theirs))
     }
 
+    /// Whether the logs that end here are those that had another position, as far as servers tell.
+    pub(crate) fn has(&self, before: &Position, mariadb: bool) -> bool {
+        let covers = match (Gtids::parse(mariadb, &self.gtids), Gtids::parse(mariadb, &before.gtids)) {
+            (Ok(own), Ok(theirs)) => own.covers(&theirs),
+            (Err(_), Ok(_)) => before.gtids.is_empty(),
+            (_, Err(_)) => true,
+        };
+        covers && self.reaches(before, mariadb)
+    }
+
     /// How its place in the files compares with another one of the same server.
     pub(crate) fn compare_files(&self, file: &str, offset: u64) -> Ordering {
         number(&self.file).cmp(&number(file)).then(self.offset.cmp(&offset))

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::watch;
+use weir_backend::Server;
 use weir_catalog::ShardId;
 
-use crate::MoveError;
 use crate::check;
 use crate::checkpoint::{Checkpoint, SourceCheckpoint, table_name};
 use crate::connector::Connector;
@@ -23,6 +23,7 @@ use crate::progress::Counters;
 use crate::shared::{Shared, SharedTable};
 use crate::source::{Source, SourceTable};
 use crate::target::Targets;
+use crate::{MoveError, Trouble};
 use weir_wire::binlog::Watched;
 
 /// What an engine runs.
@@ -30,6 +31,7 @@ pub(crate) struct Setup {
     pub(crate) shared: Arc<Shared>,
     pub(crate) parts: Vec<Part>,
     pub(crate) facts: BTreeMap<ShardId, Facts>,
+    pub(crate) servers: BTreeMap<ShardId, Arc<Server>>,
 }
 
 /// What it runs for a source.
@@ -61,18 +63,29 @@ pub(crate) async fn set_up(
     }
     let checkpoint = checkpoint.unwrap_or_default();
     let mut asked = BTreeMap::new();
+    let mut servers = BTreeMap::new();
     for shard in plan.sources() {
         let mut link = Link::open(&*connector, shard).await.map_err(source_error(shard))?;
         let facts = Facts::ask(&mut link).await?;
         check::source(&mut link, &plan).await?;
         let known = checkpoint.sources.get(&shard).cloned();
         let checkpoint = match known {
-            Some(known) => known,
+            Some(known)
+                if facts
+                    .position(&mut link)
+                    .await
+                    .map_err(source_error(shard))?
+                    .has(&known.position, facts.mariadb) =>
+            {
+                known
+            }
+            Some(_) => return Err(rewritten(&link)),
             None => {
                 let position = facts.position(&mut link).await.map_err(source_error(shard))?;
                 SourceCheckpoint { position, rows: 0, tables: BTreeMap::new() }
             }
         };
+        servers.insert(shard, link.server().clone());
         asked.insert(shard, Asked { link, facts, checkpoint });
     }
     let mariadb = asked.values().any(|one| one.facts.mariadb);
@@ -83,6 +96,7 @@ pub(crate) async fn set_up(
             return Err(MoveError::refused("Rows can't be moved between MariaDB and MySQL: use shards of one kind"));
         }
         check::target(&mut link, &plan).await?;
+        servers.insert(shard, link.server().clone());
     }
     let tables = plan.tables.iter().map(|table| {
         let form = Arc::new(Form::of(table, mariadb)?);
@@ -106,7 +120,16 @@ pub(crate) async fn set_up(
     for (shard, one) in asked {
         parts.push(part(&shared, shard, one).await?);
     }
-    Ok(Setup { shared, parts, facts })
+    Ok(Setup { shared, parts, facts, servers })
+}
+
+/// The binary log ends before the place from which it is to be read.
+fn rewritten(link: &Link) -> MoveError {
+    let message = format!(
+        "server '{}' does not have all that it had: its binary logs were reset, or it lacks transactions of the writer before it",
+        link.server_name()
+    );
+    MoveError::new(Trouble::LogsPurged(link.shard), message)
 }
 
 /// The tasks of a source.

@@ -89,7 +89,7 @@ impl Targets {
             if link.mariadb {
                 link.run(b"SET SESSION check_constraint_checks=0").await.map_err(failed)?;
             }
-            all.push(Target {
+            let mut target = Target {
                 link,
                 used: false,
                 replace: Vec::new(),
@@ -97,7 +97,9 @@ impl Targets {
                 rows: Vec::new(),
                 warnings: 0,
                 under_way: VecDeque::new(),
-            });
+            };
+            target.is_writer().await.map_err(SectionError::into_error)?;
+            all.push(target);
         }
         Ok(Targets { all, delete: None, begun: false })
     }
@@ -169,6 +171,7 @@ impl Targets {
             self.begin_transactions().await?;
         }
         for target in self.all.iter_mut().filter(|target| target.used) {
+            target.is_writer_before().await?;
             target.send_rows().await?;
             if self.begun {
                 target.send(b"COMMIT", usize::MAX).await?;
@@ -177,6 +180,9 @@ impl Targets {
         for target in &mut self.all {
             while !target.under_way.is_empty() {
                 target.answer().await?;
+            }
+            if target.used {
+                target.is_writer().await?;
             }
         }
         Ok(())
@@ -229,6 +235,23 @@ impl Target {
         self.rows = rows;
         self.rows.clear();
         sent
+    }
+
+    /// What was committed on a server that has ceased to be the writer counts for nothing. MySQL refuses it; MariaDB lets accounts write
+    /// that may replace writers.
+    async fn is_writer(&mut self) -> Result<(), SectionError> {
+        let shard = self.link.shard;
+        let failed = |failure| SectionError::Target(shard, failure);
+        if self.link.mariadb && self.link.query_texts("SELECT @@GLOBAL.read_only").await.map_err(failed)? != ["0"] {
+            let message = format!("Server '{}' has become read-only", self.link.server_name());
+            return Err(failed(Failure::server(codes::ER_OPTION_PREVENTS_STATEMENT, message)));
+        }
+        Ok(())
+    }
+
+    /// The same before anything of a section was sent: it would be on that server alone.
+    async fn is_writer_before(&mut self) -> Result<(), SectionError> {
+        if self.under_way.is_empty() { self.is_writer().await } else { Ok(()) }
     }
 
     async fn send(&mut self, sql: &[u8], warnings: usize) -> Result<(), SectionError> {

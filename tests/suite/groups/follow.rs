@@ -15,7 +15,7 @@ use crate::driver::{connect, expect_equal, expect_error, run, server_error, valu
 use crate::lab::{APP, Endpoint, MONITOR, eventually};
 use crate::reads::{BOUND, DATABASE, GroupSite};
 
-pub(super) type Settings = &'static [(&'static str, &'static str)];
+pub(crate) type Settings = &'static [(&'static str, &'static str)];
 
 pub(super) const CASES: &[(&str, Settings, Case)] = &[
     ("a_dead_writer_is_replaced_and_comes_back_as_a_replica", AUTOMATIC, dead_writer),
@@ -32,7 +32,7 @@ pub(super) const CASES: &[(&str, Settings, Case)] = &[
     ("replay::clients_have_no_error_when_the_writer_hangs", REPLAYING, replay::from_a_hanging_writer),
 ];
 
-pub(super) const AUTOMATIC: Settings = &[
+pub(crate) const AUTOMATIC: Settings = &[
     ("pool.connect_timeout", "\"2s\""),
     ("monitor.timeout", "\"500ms\""),
     ("monitor.hang_timeout", "\"1s\""),
@@ -235,12 +235,17 @@ fn dead_writer(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> 
 
 /// Has the servers acknowledge commits to each other, so that nobody sees one that only one server has.
 pub(super) fn be_lossless(site: &GroupSite) -> Result<(), Failed> {
-    let (source, replica) = match site.flavor {
+    lossless_between(site.flavor, &site.writer.server, &site.replicas)
+}
+
+/// The same of a writer and its replicas.
+pub(crate) fn lossless_between(flavor: Flavor, writer: &Server, replicas: &[Server]) -> Result<(), Failed> {
+    let (source, replica) = match flavor {
         Flavor::MariaDb => ("master", "slave"),
         Flavor::MySql => ("source", "replica"),
     };
-    for server in site.servers() {
-        if site.flavor == Flavor::MySql {
+    for server in std::iter::once(writer).chain(replicas) {
+        if flavor == Flavor::MySql {
             let was_read_only = server.query_value("SELECT @@GLOBAL.read_only")? == Some("1".into());
             server.set_read_only(false)?;
             server.execute("INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so'")?;
@@ -251,13 +256,13 @@ pub(super) fn be_lossless(site: &GroupSite) -> Result<(), Failed> {
         server.execute(&format!("SET GLOBAL rpl_semi_sync_{source}_timeout = 600000"))?;
         server.execute(&format!("SET GLOBAL rpl_semi_sync_{source}_wait_point = 'AFTER_SYNC'"))?;
     }
-    for server in &site.replicas {
+    for server in replicas {
         server.execute(&format!("SET GLOBAL rpl_semi_sync_{replica}_enabled = ON"))?;
-        let noun = if site.flavor == Flavor::MariaDb { "SLAVE" } else { "REPLICA" };
+        let noun = if flavor == Flavor::MariaDb { "SLAVE" } else { "REPLICA" };
         server.execute(&format!("STOP {noun} IO_THREAD"))?;
         server.execute(&format!("START {noun} IO_THREAD"))?;
     }
-    Ok(site.writer.server.execute(&format!("SET GLOBAL rpl_semi_sync_{source}_enabled = ON"))?)
+    Ok(writer.execute(&format!("SET GLOBAL rpl_semi_sync_{source}_enabled = ON"))?)
 }
 
 fn lossless(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
