@@ -302,7 +302,8 @@ impl Connection {
         let tracked = if difference.reset { Tracking::Clients } else { self.tracking };
         let from = if difference.reset { &self.after_reset } else { &*self.profile };
         let others = tracking == Tracking::Clients && from.variable(CLIENT_TRACKS) != wanted.variable(CLIENT_TRACKS);
-        let variables = (tracked != tracking || others).then(|| self.tracking_variables(tracking, wanted));
+        let variables =
+            (tracked != tracking || others).then(|| self.tracking_variables(tracking, wanted, from.introducer()));
         let mut items = difference.set;
         items.extend(variables);
         let most = if self.server.takes_little() { MOST_SET_OF_LITTLE } else { MOST_SET };
@@ -318,7 +319,8 @@ impl Connection {
         Ok(())
     }
 
-    fn tracking_variables(&self, tracking: Tracking, wanted: &Profile) -> String {
+    /// `introducer`: what strings need before them.
+    fn tracking_variables(&self, tracking: Tracking, wanted: &Profile, introducer: &str) -> String {
         let identity = self.server.facts().identity.clone();
         // MariaDB tells its last GTID among the variables.
         let gtids = self.server.settings.track_gtids && identity.as_ref().is_some_and(|identity| !identity.mariadb);
@@ -329,10 +331,10 @@ impl Connection {
                     Some(names) if tracking == Tracking::AllButGtid => names.clone(),
                     _ => identity.tracked_variables.clone(),
                 });
-                (format!("'{}'", names.as_deref().unwrap_or("*")), "ON", "OWN_GTID")
+                (format!("{introducer}'{}'", names.as_deref().unwrap_or("*")), "ON", "OWN_GTID")
             }
             Tracking::Clients => {
-                let clients = wanted.variable(CLIENT_TRACKS).map(|names| format!("'{names}'"));
+                let clients = wanted.variable(CLIENT_TRACKS).map(|names| format!("{introducer}'{names}'"));
                 (clients.unwrap_or_else(|| "DEFAULT".to_owned()), "DEFAULT", "DEFAULT")
             }
         };

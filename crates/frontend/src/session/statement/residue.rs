@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use weir_backend::profile::charset_of;
+use weir_backend::profile::{charset_of, is_wide};
 use weir_exec::values;
 use weir_sql::facts::nothing_ran;
 use weir_sql::{Pins, TextKind};
@@ -110,6 +110,11 @@ impl Session {
             return None;
         }
         let charset = charset_of(self.state.profile.variable("character_set_connection")?);
+        let is_converted = self.state.profile.variable("character_set_client").map(charset_of) != Some(charset);
+        // An introducer says of which character set the bytes in the text are, and these are the client's.
+        if is_converted && (is_wide(charset) || !value.is_ascii() && charset != "binary") {
+            return None;
+        }
         let collation = self.state.profile.variable("collation_connection")?;
         Some(format!("_{charset}'{value}' COLLATE {collation}"))
     }
