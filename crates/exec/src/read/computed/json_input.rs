@@ -149,10 +149,10 @@ impl<'a> Types<'a> {
             }
             Document::Parameter(_) => text.push('?'),
         }
-        let _ = write!(text, ", '$[*]' COLUMNS (`{GIVEN_ROW}` FOR ORDINALITY");
+        let _ = write!(text, ", _utf8mb4'$[*]' COLUMNS (`{GIVEN_ROW}` FOR ORDINALITY");
         for (nth, given) in self.computed.given.iter().enumerate() {
             let kind = type_given(given, self.columns).unwrap_or_default();
-            let _ = write!(text, ", `c{nth}` {kind} PATH '$.c{nth}' NULL ON EMPTY ERROR ON ERROR");
+            let _ = write!(text, ", `c{nth}` {kind} PATH _utf8mb4'$.c{nth}' NULL ON EMPTY ERROR ON ERROR");
         }
         let _ = write!(text, ")) AS `{GIVEN_TABLE}`) ");
         let mut text = text.into_bytes();

@@ -47,9 +47,9 @@ fn documents_are_ascii_and_leave_out_what_is_null() {
     let text = String::from_utf8(types.text(&Document::Literal("[]".to_owned()))).expect("a text");
     assert_eq!(
         text,
-        "WITH `weir` AS (SELECT * FROM JSON_TABLE(_utf8mb4 x'5B5D', '$[*]' COLUMNS (`n` FOR ORDINALITY, \
-         `c0` LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$.c0' NULL ON EMPTY ERROR ON ERROR, \
-         `c1` BIGINT PATH '$.c1' NULL ON EMPTY ERROR ON ERROR)) AS `weir`) SELECT 1"
+        "WITH `weir` AS (SELECT * FROM JSON_TABLE(_utf8mb4 x'5B5D', _utf8mb4'$[*]' COLUMNS (`n` FOR ORDINALITY, \
+         `c0` LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH _utf8mb4'$.c0' NULL ON EMPTY ERROR ON ERROR, \
+         `c1` BIGINT PATH _utf8mb4'$.c1' NULL ON EMPTY ERROR ON ERROR)) AS `weir`) SELECT 1"
     );
 }
 
