@@ -23,10 +23,14 @@ COMMIT;
 SELECT * FROM e.t ORDER BY id;
 SET @x = 1, sql_mode = 'ANSI';
 SELECT @x, @@sql_mode, COUNT(*) FROM e.t;
+# The server's own diagnostics have the error that it gave to Weir.
 -- mysql
+-- no warnings
 SELECT * FROM t;
 -- mysql
+-- no warnings
 INSERT INTO t VALUES (1);
+-- no warnings
 CREATE TABLE u (id INT PRIMARY KEY);
 CREATE TABLE e.u (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
 INSERT INTO e.u SELECT id FROM e.t;

@@ -316,7 +316,7 @@ impl Session {
         let own_tracking = self.state.pins.contains(Pins::SESSION_TRACKING)
             || class.pins.contains(Pins::SESSION_TRACKING)
             || class.effects.contains(Effects::SHOWS_SESSION_VARIABLES);
-        let profile = self.state.profile.clone();
+        let profile = self.profile_here(class);
         let begin = self.state.begin.take();
         let connection = self.connection();
         let there = if connection.profile().has_others_user_variables(&profile) {

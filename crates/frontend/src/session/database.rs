@@ -8,11 +8,13 @@
 //! default database is what its server has said. That a server lacks a database is found out when a connection is to enter it, and asked
 //! again with each statement there, as the database may be made again.
 
+use std::rc::Rc;
+
 use weir_backend::Lease;
 use weir_backend::pool::Request;
-use weir_backend::profile::Profile;
+use weir_backend::profile::{Profile, SharedProfile};
 use weir_sql::ast::{self, StatementKind};
-use weir_sql::{Effects, Parsed};
+use weir_sql::{Class, Effects, Parsed};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
@@ -65,6 +67,21 @@ impl Session {
         news
     }
 
+    /// The session's profile as far as its connection can have it.
+    pub(super) fn profile_here(&self, class: &Class) -> SharedProfile {
+        let profile = &self.state.profile;
+        let Some(lease) = &self.current.lease else { return profile.clone() };
+        let own = lease.profile().database.as_deref();
+        if own == profile.database.as_deref() || profile.database.is_none() {
+            return profile.clone();
+        }
+        // To try once more would add its error to what the statement before has left.
+        let waits = own.is_none() && lease.lacks_database && class.effects.contains(Effects::USES_WARNINGS);
+        // The transaction is there, and the connection can't leave its database: what is sent there names other databases' tables.
+        let stays = own.is_some() && self.state.is_bound() && self.may_lack_database(self.current.server.shard);
+        if waits || stays { Rc::new(profile.with_database(own)) } else { profile.clone() }
+    }
+
     /// A statement found no default database where its session has one: the server that had it would say that it is gone.
     pub(super) fn unknown_database(database: &[u8], code: u16) -> Option<Failure> {
         (code == codes::ER_NO_DB_ERROR).then(|| Self::no_such_database(database))
@@ -81,6 +98,14 @@ impl Session {
         let (key, password) = (&self.key, &self.password);
         let request = Request { key, password, profile, patient: false, may_lack_database: false };
         self.shared.at(place).pool.lend(request).await
+    }
+
+    /// A statement that is prepared and names no tables may be about the default database.
+    pub(super) fn aim_at_default_database(&mut self, bound: bool) {
+        let Some(database) = self.state.profile.database.clone() else { return };
+        if let Some(shard) = self.shard_to_enter(&database).filter(|_| !bound) {
+            self.set_shard(shard);
+        }
     }
 
     /// USE of a sharded database that the shard at hand does not have runs on one that has it.

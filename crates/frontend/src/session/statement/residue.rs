@@ -109,13 +109,13 @@ impl Session {
         if value.contains('\'') || self.state.collation_unknown {
             return None;
         }
-        let charset = charset_of(self.state.profile.variable("character_set_connection")?);
+        let collation = self.state.profile.variable("collation_connection")?;
+        let charset = charset_of(collation);
         let is_converted = self.state.profile.variable("character_set_client").map(charset_of) != Some(charset);
         // An introducer says of which character set the bytes in the text are, and these are the client's.
         if is_converted && (is_wide(charset) || !value.is_ascii() && charset != "binary") {
             return None;
         }
-        let collation = self.state.profile.variable("collation_connection")?;
         Some(format!("_{charset}'{value}' COLLATE {collation}"))
     }
 }

@@ -44,7 +44,9 @@ fn documents_are_ascii_and_leave_out_what_is_null() {
     let batch = types.batch(&rows).expect("values of their types");
     let expected = r#"[{"c0":"a\"\ud83d\ude00","c1":"-7"},{"c0":"\\"},{}]"#;
     assert_eq!((batch.rows, &*batch.document), (3, expected));
-    let text = String::from_utf8(types.text(&Document::Literal("[]".to_owned()))).expect("a text");
+    let text =
+        String::from_utf8(types.text_with(&Document::Literal("[]".to_owned()), &|path| format!("_utf8mb4'{path}'")))
+            .expect("a text");
     assert_eq!(
         text,
         "WITH `weir` AS (SELECT * FROM JSON_TABLE(_utf8mb4 x'5B5D', _utf8mb4'$[*]' COLUMNS (`n` FOR ORDINALITY, \
