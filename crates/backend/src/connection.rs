@@ -17,11 +17,13 @@ use std::time::Instant;
 use bytes::{Buf, BytesMut};
 use lru::LruCache;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use weir_wire::error::codes;
 use weir_wire::frame::put_packet;
 use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::query_payload;
 use weir_wire::{Capabilities, Command, Failure, Fault};
 
+use crate::pool::Request;
 use crate::pool_key::PoolKey;
 use crate::prepared::{Prepared, StatementKey};
 use crate::profile::{CLIENT_TRACKS, Profile, SharedProfile, set_texts};
@@ -112,6 +114,8 @@ pub struct Connection {
     pub has_found_rows: bool,
     /// `LAST_INSERT_ID()` here, if known.
     pub insert_id: Option<u64>,
+    /// The server does not have the database that was to become its default.
+    pub lacks_database: bool,
     /// The server has not reached a position in time: what was sent behind the question is not to be heard.
     pub late: bool,
     stream: Stream,
@@ -164,17 +168,22 @@ impl Connection {
         self.tracking != Tracking::Clients
     }
 
-    /// The session on this connection has changed its own state, and the server has said so.
+    /// The session on this connection has changed its own state, and the server has said so. A default database that the server lacks
+    /// stays one that the connection does not have.
     pub fn set_profile(&mut self, profile: SharedProfile) {
-        self.profile = profile;
+        let stays_without = self.lacks_database && self.profile.database.is_none();
+        self.profile = if stays_without { Rc::new(profile.with_database(None)) } else { profile };
     }
 
-    /// Whether it can be brought to `wanted`, and whether it is there already.
-    pub fn suits(&self, wanted: &Profile) -> (bool, bool) {
+    /// Whether it can be brought to where the request wants it, and whether it is there already.
+    pub fn suits(&self, request: &Request<'_>) -> (bool, bool) {
+        let wanted = request.profile;
         if *self.profile == *wanted {
             return (true, true);
         }
-        (self.profile.database.is_none() || wanted.database.is_some(), false)
+        let (own, wanted) = (&self.profile.database, &wanted.database);
+        let enters = if request.may_lack_database { own == wanted } else { wanted.is_some() };
+        (own.is_none() || enters, false)
     }
 
     /// Whether every reply has been read to its end, and nothing more has come.
@@ -302,7 +311,8 @@ impl Connection {
         let tracked = if difference.reset { Tracking::Clients } else { self.tracking };
         let from = if difference.reset { &self.after_reset } else { &*self.profile };
         let others = tracking == Tracking::Clients && from.variable(CLIENT_TRACKS) != wanted.variable(CLIENT_TRACKS);
-        let variables = (tracked != tracking || others).then(|| self.tracking_variables(tracking, wanted));
+        let variables =
+            (tracked != tracking || others).then(|| self.tracking_variables(tracking, wanted, from.introducer()));
         let mut items = difference.set;
         items.extend(variables);
         let most = if self.server.takes_little() { MOST_SET_OF_LITTLE } else { MOST_SET };
@@ -318,7 +328,8 @@ impl Connection {
         Ok(())
     }
 
-    fn tracking_variables(&self, tracking: Tracking, wanted: &Profile) -> String {
+    /// `introducer`: what strings need before them.
+    fn tracking_variables(&self, tracking: Tracking, wanted: &Profile, introducer: &str) -> String {
         let identity = self.server.facts().identity.clone();
         // MariaDB tells its last GTID among the variables.
         let gtids = self.server.settings.track_gtids && identity.as_ref().is_some_and(|identity| !identity.mariadb);
@@ -329,10 +340,10 @@ impl Connection {
                     Some(names) if tracking == Tracking::AllButGtid => names.clone(),
                     _ => identity.tracked_variables.clone(),
                 });
-                (format!("'{}'", names.as_deref().unwrap_or("*")), "ON", "OWN_GTID")
+                (format!("{introducer}'{}'", names.as_deref().unwrap_or("*")), "ON", "OWN_GTID")
             }
             Tracking::Clients => {
-                let clients = wanted.variable(CLIENT_TRACKS).map(|names| format!("'{names}'"));
+                let clients = wanted.variable(CLIENT_TRACKS).map(|names| format!("{introducer}'{names}'"));
                 (clients.unwrap_or_else(|| "DEFAULT".to_owned()), "DEFAULT", "DEFAULT")
             }
         };
@@ -405,11 +416,16 @@ impl Connection {
     pub fn confirm_arrived(&mut self) -> Result<bool, Failure> {
         while let Some(step) = self.steps.front().copied() {
             let reply = if step == PreludeStep::Wait { self.reached() } else { self.single_reply() };
-            let confirmed = reply.inspect_err(|_| self.retired = true)?;
-            if !confirmed {
+            let lacks = matches!(&reply, Err(failure) if failure.code == codes::ER_BAD_DB_ERROR);
+            let confirmed = match reply {
+                Err(failure) if step == PreludeStep::Database && lacks => self.has_no_database(failure).map(|()| true),
+                reply => reply,
+            };
+            if !confirmed.inspect_err(|_| self.retired = true)? {
                 return Ok(false);
             }
             self.steps.pop_front();
+            self.lacks_database &= step != PreludeStep::Database || lacks;
             if step == PreludeStep::Reset {
                 self.forget();
             }
@@ -419,6 +435,17 @@ impl Connection {
             self.tracking = self.goal_tracking;
         }
         Ok(true)
+    }
+
+    /// The database that it was to enter is not there. Without one before, it has none still, and what follows runs as it would on a server
+    /// whose default database was dropped. It can't leave another one.
+    fn has_no_database(&mut self, failure: Failure) -> Result<(), Failure> {
+        self.lacks_database = true;
+        if self.profile.database.is_some() {
+            return Err(failure);
+        }
+        self.goal = self.goal.take().map(|goal| Rc::new(goal.with_database(None)));
+        Ok(())
     }
 
     /// Has the OK to a transaction's start alone not wake whoever waits: the statement's reply follows. Undone by `false`.

@@ -99,18 +99,19 @@ impl Position {
     /// The query that a MySQL writer answers once the commits that it is busy with now are visible, or after `seconds`; as
     /// [`Position::wait_query`]. What it owns is written `source:number#thread`.
     pub fn wait_for_commits_query(seconds: f64) -> String {
-        let owned = "REGEXP_REPLACE(@@GLOBAL.gtid_owned, '#[0-9]+', '')";
+        let owned = "REGEXP_REPLACE(@@GLOBAL.gtid_owned, _utf8mb4'#[0-9]+', _utf8mb4'')";
         format!("SELECT WAIT_FOR_EXECUTED_GTID_SET({owned}, {seconds:.3})")
     }
 
     /// The query that a server answers with one row once it has this position, or after `seconds`: 0 for reached, else
-    /// late (`WAIT_FOR_EXECUTED_GTID_SET()` in MySQL's manual, `MASTER_GTID_WAIT()` in MariaDB's).
+    /// late (`WAIT_FOR_EXECUTED_GTID_SET()` in MySQL's manual, `MASTER_GTID_WAIT()` in MariaDB's). It is asked on clients' connections, whose
+    /// character set literals would have without an introducer, and no server reads a position in utf16.
     pub fn wait_query(&self, seconds: f64) -> String {
         let function = match self {
             Position::MySql(_) => "WAIT_FOR_EXECUTED_GTID_SET",
             Position::MariaDb(_) => "MASTER_GTID_WAIT",
         };
-        format!("SELECT {function}('{self}', {seconds:.3})")
+        format!("SELECT {function}(_utf8mb4'{self}', {seconds:.3})")
     }
 }
 

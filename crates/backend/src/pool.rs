@@ -89,6 +89,8 @@ pub struct Request<'a> {
     pub profile: &'a Profile,
     /// Wait for what becomes free by itself: nobody is asked to give anything up.
     pub patient: bool,
+    /// The server may lack the profile's database: a connection that is in another one will not do, as it can't leave that.
+    pub may_lack_database: bool,
 }
 
 impl Pool {
@@ -198,7 +200,7 @@ impl Pool {
             let recent = list.len().saturating_sub(LOOK_FOR_MATCH);
             let mut usable = None;
             for at in (recent..list.len()).rev() {
-                match list[at].suits(request.profile) {
+                match list[at].suits(request) {
                     (_, true) => {
                         usable = Some(at);
                         break;
@@ -207,7 +209,7 @@ impl Pool {
                     _ => {}
                 }
             }
-            let at = usable.or_else(|| list.iter().position(|c| c.suits(request.profile).0))?;
+            let at = usable.or_else(|| list.iter().position(|c| c.suits(request).0))?;
             let connection = list.swap_remove(at);
             // A look that costs no system call unless the runtime has heard from the socket.
             if connection.is_current() && !connection.is_stale() {
@@ -233,7 +235,7 @@ impl Pool {
             id,
             server: self.server.clone(),
             key: request.key.clone(),
-            database: request.profile.database.clone(),
+            database: request.profile.database.clone().filter(|_| !request.may_lack_database),
             statements: self.settings.load().prepared_statements,
             slot: ConnectionSlot::take(permit, &self.server, self.worker),
         };

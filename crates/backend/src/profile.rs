@@ -214,12 +214,16 @@ impl Profile {
         if let Some(collation) = collation {
             items.push(format!("NAMES '{}' COLLATE '{collation}'", charset_of(collation)));
         }
-        // Literals of all items are read before one of them is assigned. MySQL finds no name of a mode in a text that is no ASCII.
+        // Literals of all items are read before one of them is assigned.
+        after_names.as_ref().unwrap_or(self).add_assignments(wanted, self.introducer(), &mut items);
+        items
+    }
+
+    /// What a literal of ASCII needs before it to be ASCII to a server: MySQL finds no name of a mode or a variable in a text of utf16.
+    pub fn introducer(&self) -> &'static str {
         let of_connection = ["character_set_connection", "collation_connection"];
         let wide = of_connection.iter().any(|name| self.variable(name).map(charset_of).is_some_and(is_wide));
-        let introducer = if wide { "_utf8mb4" } else { "" };
-        after_names.as_ref().unwrap_or(self).add_assignments(wanted, introducer, &mut items);
-        items
+        if wide { "_utf8mb4" } else { "" }
     }
 
     /// `introducer`: what strings need before them.

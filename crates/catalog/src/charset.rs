@@ -72,6 +72,57 @@ impl Charset {
     }
 }
 
+/// Whether a character set, or that of a collation, has two or four bytes for a character of ASCII.
+pub fn is_wide(name: &str) -> bool {
+    matches!(name.split('_').next(), Some("ucs2" | "utf16" | "utf16le" | "utf32"))
+}
+
+/// The bytes of a client's text in the character set (or that of the collation) to which its server converts literals and parameters.
+/// `None`: how is not known here, or a character is not in it.
+pub fn converted(bytes: &[u8], from: &str, to: &str) -> Option<Vec<u8>> {
+    let text = match Charset::of_collation(from).filter(|from| *from != Charset::Binary) {
+        Some(from) => from.decode(bytes)?,
+        None if bytes.is_ascii() && !is_wide(from) => Cow::Borrowed(std::str::from_utf8(bytes).ok()?),
+        None => return None,
+    };
+    let units = |bytes_of: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes_of).collect();
+    match to.split('_').next()? {
+        "ucs2" if text.chars().any(|char| u32::from(char) > 0xFFFF) => None,
+        "ucs2" | "utf16" => Some(units(u16::to_be_bytes)),
+        "utf16le" => Some(units(u16::to_le_bytes)),
+        "utf32" => Some(text.chars().flat_map(|char| u32::from(char).to_be_bytes()).collect()),
+        _ => match Charset::of_collation(to)? {
+            Charset::Binary => None,
+            Charset::Latin1 if !text.is_ascii() => text.chars().map(to_latin1).collect(),
+            to => to.can_hold(&text).then(|| text.into_owned().into_bytes()),
+        },
+    }
+}
+
+/// The characters of bytes in a wide character set.
+pub(crate) fn narrowed(bytes: &[u8], collation: &str) -> Option<String> {
+    let units = |unit: fn([u8; 2]) -> u16| {
+        let pairs = bytes.chunks(2).map(|pair| pair.try_into().ok().map(unit)).collect::<Option<Vec<u16>>>()?;
+        String::from_utf16(&pairs).ok()
+    };
+    match collation.split('_').next()? {
+        "ucs2" | "utf16" => units(u16::from_be_bytes),
+        "utf16le" => units(u16::from_le_bytes),
+        "utf32" => {
+            let char = |four: &[u8]| char::from_u32(u32::from_be_bytes(four.try_into().ok()?));
+            bytes.chunks(4).map(char).collect()
+        }
+        _ => None,
+    }
+}
+
+fn to_latin1(char: char) -> Option<u8> {
+    match u32::from(char) {
+        code @ (0..=0x7F | 0xA0..=0xFF) => u8::try_from(code).ok(),
+        code => HIGH.iter().position(|high| u32::from(*high) == code).and_then(|at| u8::try_from(0x80 + at).ok()),
+    }
+}
+
 fn latin1(byte: u8) -> char {
     match byte {
         0x80..=0x9F => char::from_u32(u32::from(HIGH[usize::from(byte - 0x80)])).unwrap_or('\u{FFFD}'),
@@ -83,5 +134,28 @@ fn in_latin1(char: char) -> bool {
     match u32::from(char) {
         0..=0x7F | 0xA0..=0xFF => true,
         other => HIGH.iter().any(|high| u32::from(*high) == other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_are_converted_as_servers_do() {
+        let convert = |text: &str, to| converted(text.as_bytes(), "utf8mb4", to);
+        assert_eq!(convert("aÄ", "utf16_general_ci"), Some(vec![0, 0x61, 0, 0xC4]));
+        assert_eq!(convert("a", "utf16le_general_ci"), Some(vec![0x61, 0]));
+        assert_eq!(convert("😀", "utf16_bin"), Some(vec![0xD8, 0x3D, 0xDE, 0x00]));
+        assert_eq!(convert("😀", "ucs2_bin"), None);
+        assert_eq!(convert("😀", "utf32_bin"), Some(vec![0, 1, 0xF6, 0]));
+        assert_eq!(convert("Ä€", "latin1_bin"), Some(vec![0xC4, 0x80]));
+        assert_eq!(convert("日", "latin1_bin"), None);
+        assert_eq!(converted(b"\xc4", "latin1", "utf8mb4_bin"), Some("Ä".into()));
+        assert_eq!(converted(b"\x81\x40", "sjis", "utf16_bin"), None);
+        for to in ["utf16_bin", "utf16le_bin", "utf32_bin"] {
+            assert_eq!(narrowed(&convert("aÄ😀", to).unwrap_or_default(), to).as_deref(), Some("aÄ😀"), "{to}");
+        }
+        assert_eq!(narrowed(&[0x61], "utf16_bin"), None);
     }
 }

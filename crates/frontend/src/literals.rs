@@ -4,7 +4,7 @@
 
 use weir_backend::Identity;
 use weir_backend::profile::{Profile, charset_of};
-use weir_catalog::Constant;
+use weir_catalog::{Constant, converted, is_wide};
 use weir_wire::params::Parameter;
 
 /// The character sets and collations of a session, as far as they decide what literals are.
@@ -49,15 +49,13 @@ impl Literals {
                 Ok(text) => Constant::Decimal(text.to_owned()),
                 Err(_) => Constant::Binary(text.to_vec()),
             },
-            Parameter::Text(bytes) => Constant::Text {
-                bytes: bytes.to_vec(),
-                // What is converted on its way to the connection's charset is not told here.
-                collation: match charset_of(&self.collation) == self.charset || bytes.is_ascii() {
-                    true => self.collation.clone(),
-                    false => String::new(),
-                },
-                explicit: false,
-            },
+            Parameter::Text(bytes) => {
+                let same = charset_of(&self.collation) == self.charset || bytes.is_ascii() && !is_wide(&self.collation);
+                let known = if same { Some(bytes.to_vec()) } else { converted(bytes, &self.charset, &self.collation) };
+                // What is converted in another way is not told here.
+                let collation = if known.is_some() { self.collation.clone() } else { String::new() };
+                Constant::Text { bytes: known.unwrap_or_else(|| bytes.to_vec()), collation, explicit: false }
+            }
             Parameter::Bytes(bytes) => Constant::Binary(bytes.to_vec()),
             Parameter::Date(fields, length) => Constant::Temporal(date_text(fields, length)),
             Parameter::Time(negative, [days, hours, minutes, seconds, micros]) => {

@@ -379,7 +379,7 @@ fn within_a_row(batch: &Batch<'_>, sql: &[u8], lex: LexMode, queries: usize) -> 
             "with user variables, which another session that resumes it would not have: write their values",
         ),
         (Varies::SESSION, "that asks for something of the session (LAST_INSERT_ID(), USER()): write the value"),
-        (Varies::SERVER, "that asks for something of the server: write the value"),
+        (Varies::SERVER.union(Varies::SETTING), "that asks for something of the server: write the value"),
         (Varies::SEQUENCE, "that takes a sequence's values"),
         (Varies::STORED, "with stored functions, which may read what other parts have changed"),
     ];

@@ -163,8 +163,11 @@ impl Folder<'_> {
         let Some(introducer) = introducer else {
             let collation = self.session.collation;
             // What the server has to convert is not what stands here.
-            return (self.is_of_charset() || bytes.is_ascii() && is_ascii_superset(collation))
-                .then(|| Constant::Text { bytes, collation: collation.to_owned(), explicit: false });
+            let bytes = match self.is_of_charset() || bytes.is_ascii() && is_ascii_superset(collation) {
+                true => bytes,
+                false => weir_catalog::converted(&bytes, self.session.charset, collation)?,
+            };
+            return Some(Constant::Text { bytes, collation: collation.to_owned(), explicit: false });
         };
         let charset = std::str::from_utf8(introducer).ok()?.trim_start_matches('_').to_ascii_lowercase();
         if charset == "binary" {

@@ -1,7 +1,7 @@
 //! Names of distributed transactions.
 //!
 //! What must always hold: no two transactions of any Weirs have one name, and a name says by itself which shard decides. It is made of
-//! letters, digits and dashes only, so that it needs no quoting in a statement, and fits the 64 bytes that XA allows.
+//! letters, digits and dashes only, and fits the 64 bytes that XA allows. Its bytes are the same whatever a connection's character set is.
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,9 +28,15 @@ pub struct TransactionId {
 }
 
 impl TransactionId {
-    /// XA's whole name of the transaction's branch on a shard, as it is written in an XA statement.
+    /// XA's whole name of the transaction's branch on a shard, as it is written in an XA statement: in hexadecimal, as it is sent on
+    /// clients' connections, where a literal of characters is converted to `character_set_connection` (utf16 would double its bytes).
     pub fn branch(&self, shard: ShardId) -> String {
-        format!("'{self}','{}',{FORMAT}", shard.0)
+        format!("{},{},{FORMAT}", self.literal(), hexadecimal(&shard.0.to_string()))
+    }
+
+    /// The name as a literal of the same bytes on any connection.
+    pub fn literal(&self) -> String {
+        hexadecimal(&self.to_string())
     }
 }
 
@@ -39,6 +45,11 @@ impl fmt::Display for TransactionId {
         let TransactionId { decider, instance, counter, time } = self;
         write!(f, "{PREFIX}-{}-{instance:016x}-{counter:x}-{time:x}", decider.0)
     }
+}
+
+fn hexadecimal(text: &str) -> String {
+    let digits: String = text.bytes().map(|byte| format!("{byte:02X}")).collect();
+    format!("X'{digits}'")
 }
 
 /// A text that is not the name of a transaction of Weir.
@@ -96,6 +107,7 @@ mod tests {
         let text = ID.to_string();
         assert_eq!(text, "weir1-3-0000000000000abc-11-6553f100");
         assert_eq!(text.parse(), Ok(ID));
+        assert!(ID.branch(ShardId(12)).ends_with(",X'3132',1464158546"), "{}", ID.branch(ShardId(12)));
         for other in ["", "weir1", "weir1-3-abc-11-6553f100", "weir2-3-0000000000000abc-11-6553f100", "x1-3-1-1-1"] {
             assert_eq!(other.parse::<TransactionId>(), Err(NotOurs), "{other}");
         }

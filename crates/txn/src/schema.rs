@@ -1,13 +1,14 @@
 //! The statements about decisions. The table and the procedure are made with the rest of the schema `weir` of each shard.
 //!
 //! What must always hold: a row is the decision, and is never changed. A decision to commit is written by the transaction itself, by
-//! the procedure; one to roll back by Weir's own account. Names of transactions need no quoting.
+//! the procedure; one to roll back by Weir's own account. On clients' connections a name is a
+//! literal in hexadecimal: `character_set_connection` would give one of characters other bytes, and recovery would not find the decision.
 
 use super::TransactionId;
 
 /// Writes the decision to commit into the user's transaction.
 pub(super) fn decide(id: &TransactionId) -> String {
-    format!("CALL weir.decide('{id}')")
+    format!("CALL weir.decide({})", id.literal())
 }
 
 /// Asks for the decision.

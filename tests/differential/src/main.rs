@@ -59,6 +59,9 @@ pub(crate) struct Arguments {
     /// No script begins after so many seconds of generated statements.
     #[arg(long, default_value_t = 600)]
     seconds: u64,
+    /// Session settings under which every case runs on all servers, as `SET` takes them: `collation_connection = utf16_general_ci`.
+    #[arg(long)]
+    settings: Option<String>,
     /// Print each statement and what the plain server answers.
     #[arg(long)]
     verbose: bool,

@@ -56,7 +56,7 @@ impl<'a> Sessions<'a> {
     pub(crate) fn session(&mut self, number: usize) -> Result<&mut Conn, Error> {
         Ok(match self.open.entry(number) {
             std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::btree_map::Entry::Vacant(entry) => entry.insert(self.target.connect(Some("d"))?),
+            std::collections::btree_map::Entry::Vacant(entry) => entry.insert(self.target.begin()?),
         })
     }
 

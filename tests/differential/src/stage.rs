@@ -25,10 +25,20 @@ pub(crate) struct Target {
     pub(crate) shards: usize,
     weir: Option<Child>,
     log: PathBuf,
+    settings: Option<String>,
     _servers: Vec<Server>,
 }
 
 impl Target {
+    /// A session of a case, under the settings that were asked for.
+    pub(crate) fn begin(&self) -> Result<Conn, Error> {
+        let mut session = self.connect(Some("d"))?;
+        if let Some(settings) = &self.settings {
+            mysql::prelude::Queryable::query_drop(&mut session, format!("SET {settings}"))?;
+        }
+        Ok(session)
+    }
+
     /// A session that finds all rows of an UPDATE as MySQL's own shell does. Its files have in them what they are called.
     pub(crate) fn connect(&self, database: Option<&str>) -> Result<Conn, Error> {
         let opts = OptsBuilder::new()
@@ -64,9 +74,9 @@ impl Drop for Target {
 
 /// The plain server first, then a Weir for each number of shards.
 pub(crate) fn set(flavor: Flavor, arguments: &Arguments, directory: &Path) -> Result<Vec<Target>, Error> {
-    let mut targets = vec![plain(flavor, directory, "plain")?];
+    let mut targets = vec![plain(flavor, arguments, directory, "plain")?];
     if arguments.direct {
-        targets.push(plain(flavor, directory, "plain-too")?);
+        targets.push(plain(flavor, arguments, directory, "plain-too")?);
         return Ok(targets);
     }
     for &shards in &arguments.shards {
@@ -75,10 +85,10 @@ pub(crate) fn set(flavor: Flavor, arguments: &Arguments, directory: &Path) -> Re
     Ok(targets)
 }
 
-fn plain(flavor: Flavor, directory: &Path, name: &str) -> Result<Target, Error> {
+fn plain(flavor: Flavor, arguments: &Arguments, directory: &Path, name: &str) -> Result<Target, Error> {
     let server = server(flavor, directory, name)?;
-    let (port, name, log) = (server.port(), name.to_owned(), PathBuf::new());
-    Ok(Target { name, port, shards: 0, weir: None, log, _servers: vec![server] })
+    let (port, name, log, settings) = (server.port(), name.to_owned(), PathBuf::new(), arguments.settings.clone());
+    Ok(Target { name, port, shards: 0, weir: None, log, settings, _servers: vec![server] })
 }
 
 fn server(flavor: Flavor, directory: &Path, name: &str) -> Result<Server, Error> {
@@ -137,7 +147,8 @@ fn sharded(flavor: Flavor, arguments: &Arguments, directory: &Path, shards: usiz
         .stderr(file)
         .spawn()?;
     let name = format!("Weir over {shards} {}", if shards == 1 { "shard" } else { "shards" });
-    let mut target = Target { name, port, shards, weir: Some(weir), log, _servers: servers };
+    let settings = arguments.settings.clone();
+    let mut target = Target { name, port, shards, weir: Some(weir), log, settings, _servers: servers };
     target.wait()?;
     Ok(target)
 }

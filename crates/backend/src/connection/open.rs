@@ -102,12 +102,19 @@ impl Connection {
     }
 
     async fn log_in(opening: Opening, password: &Password) -> Result<Connection, Failure> {
-        let Opening { id, server, key, database, statements, slot } = opening;
+        let Opening { id, server, key, mut database, statements, slot } = opening;
         let (user, password, capabilities) = (key.user.clone(), password.clone(), key.capabilities);
-        let login = Login { user, password, database: database.clone(), capabilities };
+        let mut login = Login { user, password, database: database.clone(), capabilities };
         let generation = server.generation();
         let rights = Cell::new(server.rights.now());
-        let connected = connect::connect(&server, &login).await?;
+        let connected = match connect::connect(&server, &login).await {
+            // It begins in none, and whoever needs that one hears that it is not there.
+            Err(failure) if failure.code == codes::ER_BAD_DB_ERROR && database.is_some() => {
+                (login.database, database) = (None, None);
+                connect::connect(&server, &login).await?
+            }
+            connected => connected?,
+        };
         let identity = server.facts().identity.clone();
         let collation = identity.as_ref().and_then(|i| i.handshake_collation(connect::HANDSHAKE_COLLATION));
         let profile = Rc::new(Profile::new(None, collation));
@@ -128,6 +135,7 @@ impl Connection {
             untold_changes_of: None,
             has_found_rows: false,
             insert_id: Some(0),
+            lacks_database: false,
             late: false,
             stream: connected.stream,
             output: BytesMut::new(),

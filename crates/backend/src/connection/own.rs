@@ -1,5 +1,6 @@
 //! Commands of Weir's own on a connection: small queries, and statements that a session has prepared elsewhere.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
@@ -38,6 +39,8 @@ pub struct OwnReply {
     pub gtids: Option<String>,
     /// Session variables that it says have changed, but for GTIDs.
     pub variables: Vec<(String, String)>,
+    /// The default database, if it says that this has changed: empty for none.
+    pub schema: Option<Vec<u8>>,
 }
 
 impl OwnReply {
@@ -51,6 +54,7 @@ impl OwnReply {
                 {
                     self.gtids = Some(String::from_utf8_lossy(gtids).into_owned());
                 }
+                SessionChange::Schema(name) => self.schema = Some(name.to_vec()),
                 SessionChange::Variable { name, value } if name != b"last_gtid" => {
                     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                     self.variables.push((text(name), text(value)));
@@ -275,6 +279,11 @@ impl Connection {
             Some(failure) => Err(failure),
             None => {
                 (reply.rows, reply.collation) = rows.finish().map_err(|e| self.broken(&e.to_string()))?;
+                // A routine of another database leads back to the one before, or to none if that was dropped meanwhile.
+                let schema = reply.schema.as_deref().map(|name| Some(name).filter(|name| !name.is_empty()));
+                if let Some(database) = schema.filter(|database| self.profile.database.as_deref() != *database) {
+                    self.profile = Rc::new(self.profile.with_database(database));
+                }
                 Ok(reply)
             }
         }

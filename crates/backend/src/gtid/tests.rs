@@ -103,8 +103,8 @@ fn texts_that_are_no_positions_are_refused() {
 
 #[test]
 fn the_query_that_waits() {
-    assert_eq!(mysql("A:1-3").wait_query(0.1), format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{A}:1-3', 0.100)"));
-    assert_eq!(mariadb("0-1-3").wait_query(1.0), "SELECT MASTER_GTID_WAIT('0-1-3', 1.000)");
+    assert_eq!(mysql("A:1-3").wait_query(0.1), format!("SELECT WAIT_FOR_EXECUTED_GTID_SET(_utf8mb4'{A}:1-3', 0.100)"));
+    assert_eq!(mariadb("0-1-3").wait_query(1.0), "SELECT MASTER_GTID_WAIT(_utf8mb4'0-1-3', 1.000)");
 }
 
 #[test]

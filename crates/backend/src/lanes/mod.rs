@@ -257,7 +257,8 @@ impl Lanes {
     }
 
     async fn try_open(&self, group: &Group, password: &Password) -> Result<Rc<Lane>, Failure> {
-        let request = Request { key: &group.key, password, profile: &group.profile, patient: true };
+        let request =
+            Request { key: &group.key, password, profile: &group.profile, patient: true, may_lack_database: false };
         // In the pool's queue like everybody else: when all connections are busy, a lane is what helps most.
         let mut lease = self.pool.lend(request).await?;
         lease.queue_state(&group.profile, true)?;

@@ -28,7 +28,8 @@ impl Pool {
         }
         let asked = match self.server.limits.try_permit(&key.user) {
             Ok(permit) => {
-                let request = Request { key, password, profile: &Profile::default(), patient: false };
+                let profile = &Profile::default();
+                let request = Request { key, password, profile, patient: false, may_lack_database: false };
                 let mut lease = self.make(request, permit).await?;
                 let asked = lease.query(DEFINITION).await;
                 // One connection more for each proof would fill the pool.

@@ -163,7 +163,20 @@ fn integers_are_one_key_in_all_spellings() {
 fn what_servers_compare_loosely_is_on_any_shard() {
     let bin = "varchar(9) collate utf8mb4_bin";
     let other = Constant::Text { bytes: b"a".to_vec(), collation: "utf8mb4_general_ci".to_owned(), explicit: true };
-    let utf16 = Constant::Text { bytes: b"\0a".to_vec(), collation: "utf16_bin".to_owned(), explicit: false };
+    let wide = |text: &[u8]| Constant::Text {
+        bytes: text.iter().flat_map(|byte| [0, *byte]).collect(),
+        collation: "utf16_bin".to_owned(),
+        explicit: false,
+    };
+    for (kind, narrow) in [(bin, "a"), ("int", "5"), ("date", "2024-01-02")] {
+        assert_eq!(compare(kind, wide(narrow.as_bytes())), compare(kind, text(narrow)), "{kind}");
+    }
+    assert_eq!(
+        compare("varbinary(9)", wide(b"a")),
+        compare("varbinary(9)", Constant::Binary(b"\0a".to_vec())),
+        "it is compared as it is"
+    );
+    let sjis = Constant::Text { bytes: b"a".to_vec(), collation: "sjis_bin".to_owned(), explicit: false };
     let cases = [
         ("int", text("5abc")),
         ("int", text(" 5")),
@@ -192,7 +205,7 @@ fn what_servers_compare_loosely_is_on_any_shard() {
         (bin, Constant::Float(5.0)),
         (bin, Constant::Temporal("2024-01-02".to_owned())),
         (bin, other),
-        (bin, utf16),
+        (bin, sjis),
         ("varchar(9) collate latin1_bin", text("日")),
         ("varbinary(9)", Constant::Integer(5)),
     ];

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 use super::Constant;
 use super::kind::KeyKind;
-use crate::charset::Charset;
+use crate::charset::{Charset, is_wide, narrowed};
 use crate::hash::KeyHasher;
 use crate::moment::{self, Moment};
 use crate::number::Number;
@@ -42,6 +42,15 @@ pub(crate) enum Read<'a> {
 }
 
 impl<'a> Read<'a> {
+    fn into_owned(self) -> Read<'static> {
+        match self {
+            Read::Is(value) => Read::Is(value.into_owned()),
+            Read::Nothing => Read::Nothing,
+            Read::Unsure => Read::Unsure,
+            Read::Needs(collation, chars) => Read::Needs(collation, chars),
+        }
+    }
+
     fn number(number: Number) -> Read<'a> {
         Read::Is(Value::Number(number))
     }
@@ -113,6 +122,9 @@ pub(crate) fn compared<'a>(kind: &KeyKind<'_>, constant: &'a Constant, weights: 
     if *constant == Constant::Null {
         return Read::Is(Value::Null);
     }
+    if let Some(narrow) = narrow(kind, constant) {
+        return compared(kind, &narrow, weights).into_owned();
+    }
     match kind {
         KeyKind::Integer { .. } => compared_with_integers(constant),
         KeyKind::Bits(_) if matches!(constant, Constant::Text { .. }) => Read::Unsure,
@@ -141,7 +153,7 @@ pub(crate) fn compared<'a>(kind: &KeyKind<'_>, constant: &'a Constant, weights: 
         },
         KeyKind::Binary { fixed, .. } => match constant {
             Constant::Text { explicit: true, collation, .. } if collation != "binary" => Read::Unsure,
-            Constant::Text { bytes, collation, .. } if Charset::of_collation(collation).is_some() => {
+            Constant::Text { bytes, collation, .. } if has_known_bytes(collation) => {
                 Read::Is(bytes_value(*fixed, bytes))
             }
             Constant::Binary(bytes) => Read::Is(bytes_value(*fixed, bytes)),
@@ -154,6 +166,9 @@ pub(crate) fn compared<'a>(kind: &KeyKind<'_>, constant: &'a Constant, weights: 
 pub(crate) fn stored<'a>(kind: &KeyKind<'_>, constant: &'a Constant, weights: &Weights) -> Read<'a> {
     if *constant == Constant::Null {
         return Read::Is(Value::Null);
+    }
+    if let Some(narrow) = narrow(kind, constant) {
+        return stored(kind, &narrow, weights).into_owned();
     }
     match kind {
         KeyKind::Integer { least, most } => match stored_integer(constant) {
@@ -197,7 +212,7 @@ pub(crate) fn stored<'a>(kind: &KeyKind<'_>, constant: &'a Constant, weights: &W
             if chars > *length { Read::Unsure } else { read }
         }
         KeyKind::Binary { fixed, length } => match (constant, text_of(constant)) {
-            (Constant::Text { collation, .. }, _) if Charset::of_collation(collation).is_none() => Read::Unsure,
+            (Constant::Text { collation, .. }, _) if !has_known_bytes(collation) => Read::Unsure,
             (_, Some(bytes)) if bytes.len() <= *length => match bytes {
                 Cow::Borrowed(bytes) => Read::Is(bytes_value(*fixed, bytes)),
                 Cow::Owned(bytes) => Read::Is(Value::Bytes(Cow::Owned(bytes))),
@@ -205,6 +220,21 @@ pub(crate) fn stored<'a>(kind: &KeyKind<'_>, constant: &'a Constant, weights: &W
             _ => Read::Unsure,
         },
     }
+}
+
+/// A literal of a wide character set as characters, where these count: servers convert it to the column's character set, or read a number or
+/// a date in it.
+fn narrow(kind: &KeyKind<'_>, constant: &Constant) -> Option<Constant> {
+    let Constant::Text { bytes, collation, explicit: false } = constant else { return None };
+    if !is_wide(collation) || matches!(kind, KeyKind::Binary { .. } | KeyKind::Bits(_)) {
+        return None;
+    }
+    let bytes = narrowed(bytes, collation)?.into_bytes();
+    Some(Constant::Text { bytes, collation: "utf8mb4_bin".to_owned(), explicit: false })
+}
+
+fn has_known_bytes(collation: &str) -> bool {
+    Charset::of_collation(collation).is_some() || is_wide(collation)
 }
 
 /// Approximate numbers and the numbers in texts are compared as approximate numbers, which integers below 2^53 are exactly.

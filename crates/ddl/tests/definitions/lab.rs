@@ -72,7 +72,8 @@ impl Lab {
     pub(crate) async fn part(&self, shard: usize) -> Result<ShardLease, Failure> {
         let key = PoolKey { user: Arc::from(&b"root"[..]), capabilities: Capabilities::empty() };
         let (password, profile) = (Password::new(""), Profile::default());
-        let request = Request { key: &key, password: &password, profile: &profile, patient: false };
+        let request =
+            Request { key: &key, password: &password, profile: &profile, patient: false, may_lack_database: false };
         let lease = self.pools[shard].lend(request).await?;
         let id = ShardId(u16::try_from(shard).expect("a test has few shards"));
         Ok(ShardLease { shard: id, index: 0, lease })

@@ -130,7 +130,7 @@ impl Runner {
     /// A connection with the queue's settings; `None` if the table's rows can't be batched.
     async fn connect(&self, profile: &SharedProfile) -> Result<Option<Lease>, Failure> {
         let key = &self.queue.key.pool;
-        let request = Request { key, password: &self.password, profile, patient: false };
+        let request = Request { key, password: &self.password, profile, patient: false, may_lack_database: false };
         let mut lease = self.pool.lend(request).await?;
         lease.has_found_rows = false;
         lease.queue_state(profile, true)?;

@@ -127,10 +127,13 @@ impl<S: Sink> Running<'_, S> {
             return Err(ReadError::Failed(internal("the plan names no shard")));
         };
         let named = |part: &ShardLease| part.lease.capabilities.contains(weir_wire::Capabilities::QUERY_ATTRIBUTES);
-        let named = parts.iter().find(|part| part.shard == shard).is_some_and(named);
+        let Some(part) = parts.iter().find(|part| part.shard == shard) else {
+            return Err(ReadError::Failed(internal("the shard that computes is not among the statement's")));
+        };
+        let named = named(part);
         let document = Document::new(self.telling.request, &self.computed.parameters, batch.document, named);
         let document = document.map_err(ReadError::Failed)?;
-        let text = types.text(&document);
+        let text = types.text(&document, &part.lease);
         let read = Read::of_one(shard, text, (0..document.parameters()).collect(), String::new());
         let execution = document.execution();
         let request = document.request(self.telling.request, execution.as_ref());

@@ -17,13 +17,24 @@ const BIT: u8 = 0x10;
 /// The id of the collation `binary`.
 const BINARY: u16 = 63;
 
-/// A field of a text row as a literal.
-pub(crate) fn literal_of(field: Option<&[u8]>, column: &Column, charset: Option<&str>) -> Result<Vec<u8>, Failure> {
-    let mut out = Vec::new();
-    put_value(&mut out, field, column, charset).map(|()| out)
+/// As [`put_value`] for any use: with `introducer` before a literal in quotes, where the connection would make another text of it
+/// ([`weir_backend::profile::Profile::introducer`]), which is longer and has other bytes.
+pub(crate) fn put_value_after(
+    out: &mut Vec<u8>,
+    introducer: &str,
+    field: Option<&[u8]>,
+    column: &Column,
+    charset: Option<&str>,
+) -> Result<(), Failure> {
+    let begin = out.len();
+    put_value(out, field, column, charset)?;
+    if !introducer.is_empty() && out.get(begin) == Some(&b'\'') {
+        out.splice(begin..begin, introducer.bytes());
+    }
+    Ok(())
 }
 
-/// As [`literal_of`], to the end of a text. `charset`: that of texts, if it is known.
+/// Writes a field of a text row as a literal. `charset`: that of texts, if it is known.
 pub(crate) fn put_value(
     out: &mut Vec<u8>,
     field: Option<&[u8]>,
@@ -93,6 +104,11 @@ fn unknown_charset() -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn literal_of(field: Option<&[u8]>, column: &Column, charset: Option<&str>) -> Result<Vec<u8>, Failure> {
+        let mut out = Vec::new();
+        put_value(&mut out, field, column, charset).map(|()| out)
+    }
 
     fn column(kind: ColumnKind, code: u8, collation: u16) -> Column {
         Column { kind, code, collation, decimals: 0, length: 0, zerofill: false }

@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use weir_catalog::{Constant, Located, ShardId, locate_stored, no_part};
+use weir_catalog::{Constant, Located, ShardId, converted, is_wide, locate_stored, no_part};
 use weir_plan::Move;
+use weir_plan::write::literal::is_quoted;
 use weir_wire::error::codes;
 use weir_wire::{Capabilities, Failure};
 
@@ -50,7 +51,11 @@ pub(super) async fn run(
     let is_read = |part: &ShardLease| moved.rows.shards.contains(&part.shard);
     parts.sort_by_key(|part| !is_read(part));
     let read = parts.iter().filter(|part| is_read(part)).count();
-    let put = |row: &Row<'_>| put(&mut found, row, moved);
+    let wide = parts.first().and_then(|part| {
+        let collation = part.lease.profile().variable("collation_connection").filter(|collation| is_wide(collation));
+        collation.map(str::to_owned)
+    });
+    let put = |row: &Row<'_>| put(&mut found, row, moved, wide.as_deref());
     let matched = rows(&mut parts[..read], &moved.rows, session, put).await;
     parts.sort_by_key(|part| part.shard);
     let matched = match matched {
@@ -98,7 +103,8 @@ pub(super) async fn run(
 }
 
 /// Keeps a row's old key, and its new values.
-fn put(found: &mut Found, row: &Row<'_>, moved: &Move) -> Result<usize, Failure> {
+/// `wide`: the collation to whose character set the servers convert a literal in quotes, if ASCII has other bytes there.
+fn put(found: &mut Found, row: &Row<'_>, moved: &Move, wide: Option<&str>) -> Result<usize, Failure> {
     if !found.keys.is_empty() {
         found.keys.push(b',');
     }
@@ -109,7 +115,13 @@ fn put(found: &mut Found, row: &Row<'_>, moved: &Move) -> Result<usize, Failure>
     let mut key = Vec::with_capacity(moved.key.len());
     for place in &moved.key {
         let column = columns.get(*place).ok_or_else(|| internal("a moved row lacks its key"))?;
-        key.push(constant_of(row.field(*place), column)?);
+        key.push(match (constant_of(row.field(*place), column)?, wide) {
+            (Constant::Text { bytes, explicit, .. }, Some(wide)) if is_quoted(&bytes) => {
+                let bytes = converted(&bytes, CHARSET, wide).ok_or_else(unsure)?;
+                Constant::Text { bytes, collation: wide.to_owned(), explicit }
+            }
+            (constant, _) => constant,
+        });
     }
     let mut values = b"(".to_vec();
     for (place, column) in columns.iter().enumerate().skip(first) {

@@ -9,7 +9,7 @@ use weir_wire::Failure;
 use super::{WriteContext, internal, rows_before};
 use crate::read::{self, Collations};
 use crate::values::results_charset;
-use crate::values::row::literal_of;
+use crate::values::row::put_value_after;
 use crate::{MultiShardResult, Request, ShardLease};
 use weir_shards::{SequenceName, Sequences};
 
@@ -110,11 +110,14 @@ async fn ask(part: &mut ShardLease, question: &[u8], collations: &Collations) ->
     super::send::confirm(part).await?;
     let charset = results_charset(&part.lease);
     let read = Read::of_one(part.shard, question.to_vec(), Vec::new(), String::new());
+    let introducer = part.lease.profile().introducer();
     let mut rows = read::open(std::slice::from_mut(part), &read, &Request::Text, collations).await?;
     let mut answer = Vec::new();
     while let Some(row) = rows.next_row().await? {
         for (field, column) in row.fields().zip(row.columns()) {
-            answer.push(literal_of(field, column, charset.as_deref())?);
+            let mut literal = Vec::new();
+            put_value_after(&mut literal, introducer, field, column, charset.as_deref())?;
+            answer.push(literal);
         }
     }
     Ok(answer)

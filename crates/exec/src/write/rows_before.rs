@@ -13,7 +13,7 @@ use weir_wire::error::codes;
 use super::WriteContext;
 use super::send::confirm;
 use crate::read::{self, Row};
-use crate::values::row::{literal_of, put_value};
+use crate::values::row::{put_value, put_value_after};
 use crate::values::{MOST_STATEMENT, results_charset};
 use crate::{Request, ShardLease, workbench};
 
@@ -67,6 +67,7 @@ pub(super) async fn values(
     source: (&RowSource, bool),
     session: &WriteContext<'_>,
 ) -> Result<(Vec<u8>, u64), Failure> {
+    let introducer = introducer(parts, bench.as_deref());
     let mut text = Vec::new();
     let put = |row: &Row<'_>| {
         text.extend_from_slice(if text.is_empty() { b"(" } else { b",(" });
@@ -74,13 +75,18 @@ pub(super) async fn values(
             if nth > 0 {
                 text.push(b',');
             }
-            put_value(&mut text, field, column, Some(CHARSET))?;
+            put_value_after(&mut text, introducer, field, column, Some(CHARSET))?;
         }
         text.push(b')');
         Ok(text.len())
     };
     let found = rows_of(parts, bench, source, session, put).await?;
     Ok((text, found))
+}
+
+/// What literals need before them in the session's character set.
+fn introducer(parts: &[ShardLease], bench: Option<&ShardLease>) -> &'static str {
+    parts.first().or(bench).map_or("", |part| part.lease.profile().introducer())
 }
 
 /// The values of the one row that a query has, as literals.
@@ -90,11 +96,14 @@ pub(super) async fn one(
     source: (&RowSource, bool),
     session: &WriteContext<'_>,
 ) -> Result<Vec<Vec<u8>>, Failure> {
-    let mut values = Vec::new();
+    let introducer = introducer(parts, bench.as_deref());
+    let mut values: Vec<Vec<u8>> = Vec::new();
     let put = |row: &Row<'_>| {
         values.clear();
         for (field, column) in row.fields().zip(row.columns()) {
-            values.push(literal_of(field, column, Some(CHARSET))?);
+            let mut literal = Vec::new();
+            put_value_after(&mut literal, introducer, field, column, Some(CHARSET))?;
+            values.push(literal);
         }
         Ok(values.iter().map(Vec::len).sum())
     };

@@ -97,7 +97,7 @@ impl Bed {
         let key = PoolKey { user: b"root"[..].into(), capabilities: self.capabilities };
         let profile = Rc::new(Profile::new(Some(b"d"), None).with_variables(variables.iter().copied()));
         let password = Password::new("");
-        let ask = Ask { key: &key, password: &password, profile: &profile, patient: false };
+        let ask = Ask { key: &key, password: &password, profile: &profile, patient: false, may_lack_database: false };
         let mut lease = self.pools[at].lend(ask).await.expect("a connection");
         lease.queue_state(&profile, true).expect("there is a way");
         ShardLease { shard: ShardId(at as u16), index: 0, lease }

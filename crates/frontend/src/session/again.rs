@@ -78,6 +78,18 @@ impl Session {
 
     /// A read whose connection has broken: the server had closed it while it was idle, or has died.
     fn after_loss(&mut self, failure: Failure, retries: &mut Retries) -> Result<(), Stopped> {
+        if let Some(lease) = self.current.lease.take() {
+            let news = self.learn_lack(self.current.server.shard, &lease);
+            self.current.lease = Some(lease);
+            // Nothing but the way into the database was refused: what followed was not sent, or has read only, and is not heard.
+            if news && !self.state.is_bound() {
+                self.lose_lease();
+                self.state.begin.clone_from(&retries.begin);
+                self.transaction.set_unsent(retries.unsent);
+                self.ask_anew();
+                return Ok(());
+            }
+        }
         let broken = self.current.lease.as_ref().is_none_or(|lease| !lease.is_clean());
         let lost = failure.code == codes::CR_SERVER_LOST;
         if !lost || !retries.repeatable || !broken || self.handle.has(Interrupt::Query) {

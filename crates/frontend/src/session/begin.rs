@@ -186,6 +186,7 @@ fn open(
         state,
         current: Default::default(),
         aside: None,
+        lacking: Default::default(),
         chosen_shard: None,
         temporary_catalog: None,
         lifted_limit: None,
@@ -248,7 +249,7 @@ impl Session {
     async fn lend_at_login(&self, profile: &Profile, password: &Password) -> Result<Lease, Failure> {
         let mut refusal = None;
         for backend in self.shared.home().entrances() {
-            let request = Request { key: &self.key, password, profile, patient: false };
+            let request = Request { key: &self.key, password, profile, patient: false, may_lack_database: false };
             match backend.pool.lend(request).await {
                 Err(failure) if failure.code == codes::CR_CONN_HOST_ERROR => refusal = refusal.or(Some(failure)),
                 leased => return leased,
@@ -267,12 +268,20 @@ impl Session {
         let entered = self.shared.known_databases.borrow().get(&known).copied();
         let is_known = entered.is_some_and(|(at, since)| at == writer && rights.holds(self.user.as_bytes(), since));
         if !is_known {
-            let mut lease = self.lend_at_login(&profile, &self.password.clone()).await?;
+            let elsewhere = self.shard_to_enter(database);
+            let mut lease = match elsewhere {
+                Some(shard) => self.lend_of_shard(shard, &profile).await?,
+                None => self.lend_at_login(&profile, &self.password.clone()).await?,
+            };
             lease.queue_state(&profile, true)?;
             lease.flush().await?;
             lease.confirm_state().await?;
+            if lease.profile().database.as_deref() != Some(database) {
+                return Err(Self::no_such_database(database));
+            }
             let mut all = self.shared.known_databases.borrow_mut();
-            if all.len() < MOST_KNOWN_DATABASES || all.contains_key(&known) {
+            let kept = elsewhere.is_none();
+            if kept && (all.len() < MOST_KNOWN_DATABASES || all.contains_key(&known)) {
                 all.insert(known, now);
             }
         }

@@ -91,7 +91,9 @@ impl Session {
     pub(super) async fn lend(&mut self, place: ServerId) -> Result<Result<Lease, Failure>, Stopped> {
         self.handle.set_state("Waiting for a server connection");
         let profile = self.state.profile.clone();
-        let request = Request { key: &self.key, password: &self.password, profile: &profile, patient: false };
+        let may_lack_database = self.may_lack_database(place.shard);
+        let (key, password, profile) = (&self.key, &self.password, &*profile);
+        let request = Request { key, password, profile, patient: false, may_lack_database };
         let mut lending = std::pin::pin!(self.shared.at(place).pool.lend(request));
         let leased = loop {
             // Cancel-safe: a dropped `lend` gives up its place, `gone` keeps what was read, a bell keeps its ring.
@@ -314,7 +316,7 @@ impl Session {
         let own_tracking = self.state.pins.contains(Pins::SESSION_TRACKING)
             || class.pins.contains(Pins::SESSION_TRACKING)
             || class.effects.contains(Effects::SHOWS_SESSION_VARIABLES);
-        let profile = self.state.profile.clone();
+        let profile = self.profile_here(class);
         let begin = self.state.begin.take();
         let connection = self.connection();
         let there = if connection.profile().has_others_user_variables(&profile) {

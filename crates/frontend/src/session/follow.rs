@@ -228,7 +228,9 @@ impl Session {
         if let Some(profile) = profile {
             let profile = Rc::new(profile);
             self.state.profile = profile.clone();
-            self.connection().set_profile(profile);
+            let connection = self.connection();
+            connection.lacks_database &= outcome.schema.is_none();
+            connection.set_profile(profile);
             self.state.learn_lex_mode(&self.identity);
         }
         let explained = !changes.is_empty()

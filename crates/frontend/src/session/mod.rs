@@ -14,6 +14,7 @@ mod commands;
 mod condition;
 mod confirm_login;
 mod connection;
+mod database;
 mod deadline;
 mod diagnostics;
 mod follow;
@@ -92,6 +93,8 @@ pub(crate) struct Session {
     current: transaction::Participant,
     /// A connection that is kept softly while a read runs on another server, and its server's place.
     aside: Option<(ServerId, Lease)>,
+    /// Shards that lack its default database.
+    lacking: database::Lacking,
     /// The shard that the session has chosen for all that it runs, if it has.
     chosen_shard: Option<usize>,
     /// While a statement runs that names temporary tables and rows of other shards: the catalog with these tables as SINGLE ones.

@@ -19,6 +19,7 @@ use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
 use weir_wire::stmt::PrepareOk;
 use weir_wire::{Capabilities, Failure, Malformed, StatusFlags};
 
+use super::Session;
 use super::deadline::Deadline;
 use super::kill_on_server::KilledQuery;
 use super::outcome::ReplyOutcome;
@@ -182,6 +183,8 @@ impl Relay<'_> {
                     }
                     Ending::Err(err) => {
                         let instead = in_place_of(self.handle, self.deadline, err.code);
+                        let gone = self.database.filter(|_| self.lease.profile().database.is_none());
+                        let instead = instead.or_else(|| Session::unknown_database(gone?, err.code));
                         put_error(client, &input[..n], &err, instead, outcome);
                     }
                     Ending::Eof(eof) => {

@@ -37,12 +37,16 @@ fn put_number(out: &mut Vec<u8>, digits: &str) {
     }
 }
 
+/// Whether a text is written in quotes, as a literal of the connection's character set.
+pub fn is_quoted(text: &[u8]) -> bool {
+    text.iter().all(|byte| (b' '..=b'~').contains(byte) && !matches!(byte, b'\'' | b'\\'))
+}
+
 /// A string in a character set: in quotes if it is plain.
 pub fn put_text(out: &mut Vec<u8>, bytes: &[u8], charset: &str) {
-    let plain = |byte: &u8| (b' '..=b'~').contains(byte) && !matches!(byte, b'\'' | b'\\');
     // In these, ASCII bytes are not ASCII characters.
     let wide = matches!(charset, "ucs2" | "utf16" | "utf16le" | "utf32");
-    if !wide && bytes.iter().all(plain) {
+    if !wide && is_quoted(bytes) {
         out.push(b'\'');
         out.extend_from_slice(bytes);
         out.push(b'\'');

@@ -219,7 +219,7 @@ fn on_update(target: &Target<'_>) -> Vec<u8> {
     put_text(&mut text, target.database_name.as_bytes(), "utf8mb4");
     text.extend_from_slice(b" AND table_name = ");
     put_text(&mut text, target.name.as_bytes(), "utf8mb4");
-    text.extend_from_slice(b" AND extra LIKE '%on update%'");
+    text.extend_from_slice(b" AND extra LIKE _utf8mb4'%on update%'");
     text
 }
 

@@ -47,7 +47,7 @@ impl<'a> Returning<'a> {
 
     /// What differs from connection to connection can't be returned by several.
     pub(super) fn alike(self, varying: &Varying) -> Result<(), Refusal> {
-        let own = Varies::SESSION | Varies::SERVER;
+        let own = Varies::SESSION | Varies::SERVER | Varies::SETTING;
         if varying.values.iter().any(|(range, varies)| range.start >= self.start() && varies.intersects(own)) {
             return Err(Need::OtherForm.refused(
                 "RETURNING of a value that differs from connection to connection, on several shards: read it in a statement of its own",

@@ -84,7 +84,7 @@ impl Varying {
         if call.name.name.is("LAST_INSERT_ID") && !call.arguments.is_empty() {
             return Flow::Descend;
         }
-        let once = varies & (Varies::CLOCK | Varies::RANDOM | Varies::SESSION | Varies::SERVER);
+        let once = varies & (Varies::CLOCK | Varies::RANDOM | Varies::SESSION | Varies::SERVER | Varies::SETTING);
         if once.is_empty() {
             return Flow::Descend;
         }

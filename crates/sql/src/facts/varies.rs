@@ -32,8 +32,47 @@ bitflags! {
         const UNORDERED = 1 << 9;
         /// Tables that a stored function reads, of which every shard has all rows unless [`Varies::STORED`] is there too.
         const TABLES = 1 << 10;
+        /// A setting of the session that all of its connections have alike ([`SETTINGS`]).
+        const SETTING = 1 << 11;
     }
 }
+
+/// Session variables that say how statements are read and computed. Each of a session's connections is given what the session has set;
+/// what it has not set is as the servers are configured, which have to be alike in this, as rows would be computed differently otherwise.
+/// Left out is what Weir sets on connections of its own accord (`autocommit`, `sql_select_limit`, `timestamp`, …).
+const SETTINGS: [&str; 31] = [
+    "auto_increment_increment",
+    "auto_increment_offset",
+    "character_set_client",
+    "character_set_connection",
+    "character_set_results",
+    "collation_connection",
+    "cte_max_recursion_depth",
+    "date_format",
+    "default_week_format",
+    "div_precision_increment",
+    "explicit_defaults_for_timestamp",
+    "foreign_key_checks",
+    "group_concat_max_len",
+    "innodb_lock_wait_timeout",
+    "lc_messages",
+    "lc_time_names",
+    "lock_wait_timeout",
+    "max_error_count",
+    "max_length_for_sort_data",
+    "max_recursive_iterations",
+    "max_sort_length",
+    "old_mode",
+    "optimizer_switch",
+    "sql_auto_is_null",
+    "sql_big_selects",
+    "sql_mode",
+    "sql_quote_show_create",
+    "sql_safe_updates",
+    "sql_warnings",
+    "time_zone",
+    "unique_checks",
+];
 
 impl Varies {
     /// Of a built-in function; nothing for others.
@@ -91,6 +130,9 @@ impl Varies {
     pub fn of_system_variable(name: &[u8], global: bool) -> Self {
         match Keyword::of(name) {
             kw::LAST_INSERT_ID | kw::IDENTITY if !global => Self::SESSION,
+            _ if !global && SETTINGS.iter().any(|setting| name.eq_ignore_ascii_case(setting.as_bytes())) => {
+                Self::SETTING
+            }
             _ => Self::SERVER,
         }
     }

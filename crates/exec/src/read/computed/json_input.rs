@@ -5,7 +5,9 @@
 
 use std::fmt::Write as _;
 
+use weir_backend::Connection;
 use weir_backend::profile::charset_of;
+use weir_catalog::{converted, is_wide};
 use weir_plan::{Averaged, Computed, GIVEN_ROW, GIVEN_TABLE, GivenValue};
 use weir_wire::Failure;
 use weir_wire::stmt::{Execute, Picked};
@@ -137,7 +139,11 @@ impl<'a> Types<'a> {
     }
 
     /// The statement that computes.
-    pub(super) fn text(&self, document: &Document) -> Vec<u8> {
+    pub(super) fn text(&self, document: &Document, connection: &Connection) -> Vec<u8> {
+        self.text_with(document, &|path| path_literal(path, connection))
+    }
+
+    fn text_with(&self, document: &Document, path: &dyn Fn(&str) -> String) -> Vec<u8> {
         let mut text = format!("WITH `{GIVEN_TABLE}` AS (SELECT * FROM JSON_TABLE(");
         match document {
             Document::Literal(document) => {
@@ -149,15 +155,29 @@ impl<'a> Types<'a> {
             }
             Document::Parameter(_) => text.push('?'),
         }
-        let _ = write!(text, ", '$[*]' COLUMNS (`{GIVEN_ROW}` FOR ORDINALITY");
+        let _ = write!(text, ", {} COLUMNS (`{GIVEN_ROW}` FOR ORDINALITY", path("$[*]"));
         for (nth, given) in self.computed.given.iter().enumerate() {
             let kind = type_given(given, self.columns).unwrap_or_default();
-            let _ = write!(text, ", `c{nth}` {kind} PATH '$.c{nth}' NULL ON EMPTY ERROR ON ERROR");
+            let path = path(&format!("$.c{nth}"));
+            let _ = write!(text, ", `c{nth}` {kind} PATH {path} NULL ON EMPTY ERROR ON ERROR");
         }
         let _ = write!(text, ")) AS `{GIVEN_TABLE}`) ");
         let mut text = text.into_bytes();
         text.extend_from_slice(&self.computed.text);
         text
+    }
+}
+
+/// A path that consists of ASCII. MariaDB reads a path in the connection's character set, whatever stands before it: in a wide one it has to
+/// have that one's bytes.
+fn path_literal(path: &str, connection: &Connection) -> String {
+    let profile = connection.profile();
+    let collation = profile.variable("collation_connection").or_else(|| profile.variable("character_set_connection"));
+    let wide = collation.filter(|collation| connection.is_mariadb() && is_wide(collation));
+    let bytes = wide.and_then(|collation| converted(path.as_bytes(), "utf8mb4", collation));
+    match bytes.and_then(|bytes| String::from_utf8(bytes).ok()) {
+        Some(bytes) => format!("'{bytes}'"),
+        None => format!("_utf8mb4'{path}'"),
     }
 }
 

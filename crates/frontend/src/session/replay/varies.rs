@@ -33,6 +33,7 @@ pub(super) fn may_change_otherwise(
         (Varies::CLOCK, "depends on the time (SYSDATE())"),
         (Varies::RANDOM, "depends on chance (RAND(), UUID())"),
         (Varies::SERVER, "depends on the server that runs it"),
+        (Varies::SETTING, "depends on the server that runs it"),
         (Varies::STORED, "calls a function of which Weir knows nothing"),
         (Varies::SEQUENCE, "takes a sequence's values"),
         (Varies::UNORDERED, "has a LIMIT without ORDER BY"),

@@ -168,7 +168,10 @@ impl Session {
         }
         let bound = |session: &Session| session.current.lease.is_some() && session.state.is_bound();
         let here = bound(self).then(|| self.home());
-        let Some(shard) = self.shard_with_tables(&sharding.catalog(), statement, here)? else { return Ok(()) };
+        let Some(shard) = self.shard_with_tables(&sharding.catalog(), statement, here)? else {
+            self.aim_at_default_database(bound(self));
+            return Ok(());
+        };
         if self.is_bound_elsewhere(shard) {
             // Values that can be taken along bind it no longer.
             self.learn_values_for(statement).await?;

@@ -214,7 +214,11 @@ impl Session {
             return Ok(prepared.id);
         }
         self.endpoint.backend_metrics.prepares.inc();
-        let as_prepared = Rc::new(current.parsed_as(&key.parsing));
+        let here = self.profile_here(&Class::default());
+        let as_prepared = match here.database == current.database || key.parsing.database != current.database {
+            true => Rc::new(current.parsed_as(&key.parsing)),
+            false => Rc::new(current.parsed_as(&key.parsing).with_database(here.database.as_deref())),
+        };
         let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);
         self.queue_wait();
         let connection = self.connection();

@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use weir_backend::profile::charset_of;
+use weir_backend::profile::{charset_of, is_wide};
 use weir_exec::values;
 use weir_sql::facts::nothing_ran;
 use weir_sql::{Pins, TextKind};
@@ -109,8 +109,13 @@ impl Session {
         if value.contains('\'') || self.state.collation_unknown {
             return None;
         }
-        let charset = charset_of(self.state.profile.variable("character_set_connection")?);
         let collation = self.state.profile.variable("collation_connection")?;
+        let charset = charset_of(collation);
+        let is_converted = self.state.profile.variable("character_set_client").map(charset_of) != Some(charset);
+        // An introducer says of which character set the bytes in the text are, and these are the client's.
+        if is_converted && (is_wide(charset) || !value.is_ascii() && charset != "binary") {
+            return None;
+        }
         Some(format!("_{charset}'{value}' COLLATE {collation}"))
     }
 }

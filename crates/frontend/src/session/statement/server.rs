@@ -34,7 +34,10 @@ impl Session {
         }
         match course.shard {
             Some(shard) => self.set_shard(shard),
-            None => self.aim_at_anchor(statement.class),
+            None => {
+                self.aim_at_anchor(statement.class);
+                self.aim_at_database(statement);
+            }
         }
         self.stays_bound_once(statement.class, statement.opens_cursor())?;
         match course.text {

@@ -154,6 +154,7 @@ impl Session {
             (Err(_), None) if part.lease.late => Err(self.behind().into()),
             // Its server had closed it while it was idle.
             (Err(failure), _) if failure.code == codes::CR_SERVER_LOST => Ok(None),
+            (Err(_), _) if self.learn_lack(part.shard, &part.lease) => Ok(None),
             (Err(failure), _) => Err(failure.into()),
         }
     }
@@ -200,12 +201,19 @@ impl Session {
     /// Connections to servers of several shards, asked for at the same time; none for a shard whose server can't be reached now.
     async fn lease_servers(&mut self, servers: Vec<ShardServer>) -> Result<Vec<Option<StatementLease>>, Stopped> {
         let profile = self.state.profile.clone();
-        let request = || Request { key: &self.key, password: &self.password, profile: &profile, patient: false };
+        let request = |shard| Request {
+            key: &self.key,
+            password: &self.password,
+            profile: &profile,
+            patient: false,
+            may_lack_database: self.may_lack_database(shard),
+        };
         let idle = |server: ShardServer| {
             let writer = || self.shared.shards[server.shard].writer();
             let index = server.reader.as_ref().map_or_else(writer, |reader| reader.index);
             let place = ServerId { shard: server.shard, index };
-            (server, place, self.shared.at(place).pool.lend_idle(&request()))
+            let lease = self.shared.at(place).pool.lend_idle(&request(place.shard));
+            (server, place, lease)
         };
         let leased: Vec<(ShardServer, ServerId, Option<Lease>)> = servers.into_iter().map(idle).collect();
         let missing: Vec<ServerId> =
@@ -227,8 +235,13 @@ impl Session {
         profile: &SharedProfile,
     ) -> Result<Vec<Result<Lease, Failure>>, Stopped> {
         self.handle.set_state("Waiting for a server connection");
-        let request = || Request { key: &self.key, password: &self.password, profile, patient: false };
-        let mut lending = join_all(places.iter().map(|place| self.shared.at(*place).pool.lend(request())));
+        let lacking: Vec<bool> = places.iter().map(|place| self.may_lack_database(place.shard)).collect();
+        let (key, password, shared) = (&self.key, &self.password, &self.shared);
+        let lend = |(place, may_lack_database): (&ServerId, bool)| {
+            let request = Request { key, password, profile, patient: false, may_lack_database };
+            shared.at(*place).pool.lend(request)
+        };
+        let mut lending = join_all(places.iter().zip(lacking).map(lend));
         let lent = loop {
             // Cancel-safe: a dropped `lend` gives up its place, `gone` keeps what was read, a bell keeps its ring.
             tokio::select! {
@@ -284,6 +297,7 @@ impl Session {
             };
             match brought {
                 Err(Stopped::Refused(failure)) if failure.code == codes::CR_SERVER_LOST && stale => stale = false,
+                Err(Stopped::Refused(_)) if self.learn_lack(part.shard, &part.lease) => {}
                 brought => return brought.map(|()| part),
             }
         }

@@ -3,6 +3,8 @@
 //! What must always hold: a statement that writes on several shards is done on all of them or on none. Without a transaction it gets one;
 //! in a transaction, what it did on some shards is undone when it fails on another.
 
+use std::rc::Rc;
+
 use futures_util::future::join_all;
 use weir_exec::ShardLease;
 use weir_sql::Pins;
@@ -198,6 +200,13 @@ impl Session {
         let profile = self.state.profile.clone();
         let tracking = !self.state.pins.contains(Pins::SESSION_TRACKING);
         for part in &mut parts.parts {
+            let stays = self.may_lack_database(usize::from(part.shard.0)) && profile.database.is_some();
+            let own = part.lease.profile().database.clone().filter(|_| stays);
+            let profile = match own {
+                // The transaction is there, and the connection can't leave its database: what is sent there names other databases' tables.
+                Some(own) => Rc::new(profile.with_database(Some(&own))),
+                None => profile.clone(),
+            };
             part.lease.queue_state(&profile, tracking)?;
             if part.lease.state_changes() {
                 self.endpoint.backend_metrics.profile_changes.inc();

@@ -44,12 +44,14 @@ fn documents_are_ascii_and_leave_out_what_is_null() {
     let batch = types.batch(&rows).expect("values of their types");
     let expected = r#"[{"c0":"a\"\ud83d\ude00","c1":"-7"},{"c0":"\\"},{}]"#;
     assert_eq!((batch.rows, &*batch.document), (3, expected));
-    let text = String::from_utf8(types.text(&Document::Literal("[]".to_owned()))).expect("a text");
+    let text =
+        String::from_utf8(types.text_with(&Document::Literal("[]".to_owned()), &|path| format!("_utf8mb4'{path}'")))
+            .expect("a text");
     assert_eq!(
         text,
-        "WITH `weir` AS (SELECT * FROM JSON_TABLE(_utf8mb4 x'5B5D', '$[*]' COLUMNS (`n` FOR ORDINALITY, \
-         `c0` LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$.c0' NULL ON EMPTY ERROR ON ERROR, \
-         `c1` BIGINT PATH '$.c1' NULL ON EMPTY ERROR ON ERROR)) AS `weir`) SELECT 1"
+        "WITH `weir` AS (SELECT * FROM JSON_TABLE(_utf8mb4 x'5B5D', _utf8mb4'$[*]' COLUMNS (`n` FOR ORDINALITY, \
+         `c0` LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH _utf8mb4'$.c0' NULL ON EMPTY ERROR ON ERROR, \
+         `c1` BIGINT PATH _utf8mb4'$.c1' NULL ON EMPTY ERROR ON ERROR)) AS `weir`) SELECT 1"
     );
 }
 

@@ -1,0 +1,124 @@
+//! The session's default database on servers that may not have it.
+//!
+//! A default database may be on some shards only, and another session may drop it. On one server, statements that name what is
+//! there run all the same, and so they do here: on a shard without the database they get a connection that has no default database, as
+//! there is no other way for it to leave the one that it has.
+//!
+//! What must always hold: a connection is in the session's default database or in none, never in another, and what is known of its
+//! default database is what its server has said. That a server lacks a database is found out when a connection is to enter it, and asked
+//! again with each statement there, as the database may be made again.
+
+use std::rc::Rc;
+
+use weir_backend::Lease;
+use weir_backend::pool::Request;
+use weir_backend::profile::{Profile, SharedProfile};
+use weir_sql::ast::{self, StatementKind};
+use weir_sql::{Class, Effects, Parsed};
+use weir_wire::Failure;
+use weir_wire::error::codes;
+
+use super::Session;
+use super::statement::Statement;
+use crate::backends::ServerId;
+
+/// Shards that lacked the session's default database when they were asked last.
+#[derive(Debug, Default)]
+pub(super) struct Lacking {
+    database: Option<Box<[u8]>>,
+    shards: Vec<usize>,
+}
+
+impl Session {
+    /// Whether a shard may lack the session's default database: by the catalog, or because its server has said so.
+    pub(super) fn may_lack_database(&self, shard: usize) -> bool {
+        let Some(database) = self.state.profile.database.as_deref() else { return false };
+        let said = self.lacking.database.as_deref() == Some(database) && self.lacking.shards.contains(&shard);
+        said || self.shards_of(database, |shards| !shards.contains(&shard)).unwrap_or(false)
+    }
+
+    /// What `about` says of the shards of a sharded database.
+    fn shards_of<T>(&self, database: &[u8], about: impl FnOnce(&[usize]) -> T) -> Option<T> {
+        let catalog = self.sharding()?.catalog();
+        let (_, known) = catalog.database(database)?;
+        let shards: Vec<usize> = known.shards.iter().map(|shard| usize::from(shard.0)).collect();
+        Some(about(&shards))
+    }
+
+    /// The shard to ask about a database that the home shard does not have.
+    pub(super) fn shard_to_enter(&self, database: &[u8]) -> Option<usize> {
+        self.shards_of(database, |shards| shards.first().copied().filter(|_| !shards.contains(&self.target.shard)))?
+    }
+
+    /// A connection could not be brought into the session's state, because its server lacks the default database. Returns whether that
+    /// is news: then it is worth another try, on a connection that has none.
+    pub(super) fn learn_lack(&mut self, shard: usize, lease: &Lease) -> bool {
+        let database = self.state.profile.database.clone();
+        if !lease.lacks_database || database.is_none() {
+            return false;
+        }
+        if self.lacking.database != database {
+            self.lacking = Lacking { database, shards: Vec::new() };
+        }
+        let news = !self.lacking.shards.contains(&shard);
+        if news {
+            self.lacking.shards.push(shard);
+        }
+        news
+    }
+
+    /// The session's profile as far as its connection can have it.
+    pub(super) fn profile_here(&self, class: &Class) -> SharedProfile {
+        let profile = &self.state.profile;
+        let Some(lease) = &self.current.lease else { return profile.clone() };
+        let own = lease.profile().database.as_deref();
+        if own == profile.database.as_deref() || profile.database.is_none() {
+            return profile.clone();
+        }
+        // To try once more would add its error to what the statement before has left.
+        let waits = own.is_none() && lease.lacks_database && class.effects.contains(Effects::USES_WARNINGS);
+        // The transaction is there, and the connection can't leave its database: what is sent there names other databases' tables.
+        let stays = own.is_some() && self.state.is_bound() && self.may_lack_database(self.current.server.shard);
+        if waits || stays { Rc::new(profile.with_database(own)) } else { profile.clone() }
+    }
+
+    /// A statement found no default database where its session has one: the server that had it would say that it is gone.
+    pub(super) fn unknown_database(database: &[u8], code: u16) -> Option<Failure> {
+        (code == codes::ER_NO_DB_ERROR).then(|| Self::no_such_database(database))
+    }
+
+    /// What a server says of a database that is not there.
+    pub(super) fn no_such_database(database: &[u8]) -> Failure {
+        Failure::client(codes::ER_BAD_DB_ERROR, format!("Unknown database '{}'", String::from_utf8_lossy(database)))
+    }
+
+    /// A connection to a shard's writer at the login to a database that the home shard does not have.
+    pub(super) async fn lend_of_shard(&self, shard: usize, profile: &Profile) -> Result<Lease, Failure> {
+        let place = ServerId { shard, index: self.shared.shards[shard].writer() };
+        let (key, password) = (&self.key, &self.password);
+        let request = Request { key, password, profile, patient: false, may_lack_database: false };
+        self.shared.at(place).pool.lend(request).await
+    }
+
+    /// A statement that is prepared and names no tables may be about the default database.
+    pub(super) fn aim_at_default_database(&mut self, bound: bool) {
+        let Some(database) = self.state.profile.database.clone() else { return };
+        if let Some(shard) = self.shard_to_enter(&database).filter(|_| !bound) {
+            self.set_shard(shard);
+        }
+    }
+
+    /// USE of a sharded database that the shard at hand does not have runs on one that has it.
+    pub(super) fn aim_at_database(&mut self, statement: &Statement<'_>) {
+        if !statement.class.effects.contains(Effects::CHANGES_DATABASE) {
+            return;
+        }
+        let Ok(Parsed { statements: [ast::Statement { kind: StatementKind::Use(name), .. }], .. }) = statement.parsed()
+        else {
+            return;
+        };
+        if let Some(shard) = self.shard_to_enter(name.name) {
+            self.set_shard(shard);
+        }
+    }
+}
