@@ -193,3 +193,31 @@ CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20)) /*weir: shard by hash(id) */;
 CREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW BEGIN DECLARE CONTINUE HANDLER FOR SQLWARNING SET NEW.v = 'w'; SET NEW.v = INSERT(REPLACE(NEW.v, 'a', 'b'), 1, TRUNCATE(1.5, 0), 'x'); END;
 INSERT INTO t VALUES (1, 'aba'), (2, 'car'), (3, NULL);
 SELECT * FROM t ORDER BY id;
+
+## Columns that become AUTO_INCREMENT go on behind their rows
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (70, 7), (-5, 5);
+ALTER TABLE t MODIFY id INT AUTO_INCREMENT;
+INSERT INTO t (v) VALUES (8);
+SELECT * FROM t ORDER BY id;
+ALTER TABLE t MODIFY id INT;
+INSERT INTO t VALUES (90, 9);
+ALTER TABLE t CHANGE id id INT NOT NULL AUTO_INCREMENT, AUTO_INCREMENT = 80;
+INSERT INTO t (v) VALUES (10);
+SELECT * FROM t ORDER BY id;
+ALTER TABLE t MODIFY id INT, AUTO_INCREMENT = 200;
+ALTER TABLE t MODIFY id INT AUTO_INCREMENT, AUTO_INCREMENT = 300;
+INSERT INTO t (v) VALUES (11);
+SELECT * FROM t ORDER BY id;
+
+## A unique key that comes with a column's definition
+CREATE TABLE t (id INT PRIMARY KEY, v INT, w INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3);
+ALTER TABLE t MODIFY id INT UNIQUE;
+-- refused: does not hold the shard key
+ALTER TABLE t MODIFY v INT UNIQUE;
+-- refused: does not hold the shard key
+ALTER TABLE t CHANGE v vv INT UNIQUE KEY;
+-- refused: does not hold the shard key
+ALTER TABLE t MODIFY v BIGINT UNSIGNED SERIAL DEFAULT VALUE;
+SHOW COLUMNS FROM t;

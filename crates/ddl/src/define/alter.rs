@@ -118,6 +118,8 @@ fn check(
             references(elements)?;
         }
         AlterActionKind::AddKey(key) => added_key(table, key)?,
+        AlterActionKind::ChangeColumn(name, column) => uniquely_changed(table, name, &column.definition)?,
+        AlterActionKind::ModifyColumn(column) => uniquely_changed(table, &column.definition.name, &column.definition)?,
         AlterActionKind::AddForeignKey(key) => references(&[TableElement::ForeignKey(key)])?,
         AlterActionKind::AddSystemVersioning => {
             return Err(not_supported(
@@ -215,6 +217,21 @@ fn added_key(table: &Table, key: &KeyDefinition<'_>) -> Result<(), Failure> {
     place::holds_shard_key(table, &name, key.parts)
 }
 
+/// A known column may get a unique key with its definition, too.
+fn uniquely_changed(table: &Table, name: &Ident<'_>, new: &ColumnDefinition<'_>) -> Result<(), Failure> {
+    let Some(key) = table.shard_key() else { return Ok(()) };
+    let alone = table.column(name.name).is_some_and(|at| key.columns.iter().all(|column| *column == at));
+    match is_unique(new) || new.is_primary_key() {
+        true if !alone => Err(place::without_shard_key(table, &String::from_utf8_lossy(new.name.name))),
+        _ => Ok(()),
+    }
+}
+
+fn is_unique(column: &ColumnDefinition<'_>) -> bool {
+    let unique = |kind| matches!(kind, ColumnAttributeKind::Unique(None) | ColumnAttributeKind::SerialDefaultValue);
+    column.attributes.iter().any(|attribute| unique(attribute.kind))
+}
+
 fn added_column(table: &Table, column: &ColumnDefinition<'_>) -> Result<(), Failure> {
     let name = String::from_utf8_lossy(column.name.name);
     if matches!(table.placement, Placement::Single(_)) {
@@ -226,8 +243,7 @@ fn added_column(table: &Table, column: &ColumnDefinition<'_>) -> Result<(), Fail
             "Column '{name}' can't be added with AUTO_INCREMENT, because each shard would number its rows by itself: {BY_A_NEW_TABLE}"
         )));
     }
-    let unique = column.attributes.iter().any(|attribute| matches!(attribute.kind, ColumnAttributeKind::Unique(None)));
-    if (unique || column.is_primary_key()) && matches!(table.placement, Placement::Sharded(_)) {
+    if (is_unique(column) || column.is_primary_key()) && matches!(table.placement, Placement::Sharded(_)) {
         return Err(place::without_shard_key(table, &name));
     }
     let literal =

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use weir_catalog::{Change, Object, Routine, RoutineKind, ShardId, Table};
+use weir_catalog::{Change, Object, Placement, Routine, RoutineKind, ShardId, Table};
+use weir_shards::own::name;
 use weir_wire::Failure;
 
 use super::records::Records;
@@ -45,9 +46,27 @@ pub(super) async fn tables<R: Records>(records: &R, changes: &[Change]) -> Resul
         }
         let table = read_table::table(object, &model, replies)?;
         collations::check_key(records, &table).await?;
+        if matches!(model, read_table::Model::Known(known) if known.auto_increment.is_none()) {
+            number_behind(records, object, &table, &on).await?;
+        }
         learnt.insert(object.clone(), table);
     }
     Ok(learnt)
+}
+
+/// A column that has become AUTO_INCREMENT goes on behind the values that the table has.
+async fn number_behind<R: Records>(records: &R, object: &Object, table: &Table, on: &[ShardId]) -> Result<(), Failure> {
+    let column = table.auto_increment.and_then(|at| table.columns.get(at));
+    let Some(column) = column.filter(|_| !matches!(table.placement, Placement::Single(_))) else { return Ok(()) };
+    let table = name(object.name.as_deref().unwrap_or_default());
+    let sql = format!("SELECT MAX({}) FROM {}.{table}", name(&column.name), name(&object.database));
+    let mut next = records.sequence(object).await?;
+    for shard in on {
+        let rows = records.ask(*shard, sql.clone()).await?;
+        let greatest = collations::first_text(&rows).and_then(|text| text.parse::<u64>().ok());
+        next = next.max(greatest.map_or(1, |greatest| greatest.saturating_add(1)));
+    }
+    records.set_sequence(object, Some(next)).await
 }
 
 /// What servers say of the routines that these changes make, as far as all shards say the same.
