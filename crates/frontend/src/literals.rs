@@ -155,13 +155,17 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_converted_has_no_collation_that_is_known() {
-        let collation = |bytes: &[u8]| match literals("latin1_swedish_ci").constant(&Parameter::Text(bytes)) {
-            Constant::Text { collation, .. } => collation,
-            other => format!("{other:?}"),
+    fn a_text_is_converted_where_it_is_known_how() {
+        let text = |of: &str, text: &str| match literals(of).constant(&Parameter::Text(text.as_bytes())) {
+            Constant::Text { bytes, collation, .. } => (bytes, collation),
+            other => panic!("{other:?}"),
         };
-        assert_eq!(collation(b"abc"), "latin1_swedish_ci");
-        assert_eq!(collation("ä".as_bytes()), "");
+        assert_eq!(text("latin1_swedish_ci", "abc"), (b"abc".to_vec(), "latin1_swedish_ci".to_owned()));
+        assert_eq!(text("latin1_swedish_ci", "ä"), (vec![0xe4], "latin1_swedish_ci".to_owned()));
+        assert_eq!(text("utf16_general_ci", "ä"), (vec![0, 0xe4], "utf16_general_ci".to_owned()));
+        // Not in it, or in what order its bytes are is not told here: no collation that is known.
+        assert_eq!(text("latin1_swedish_ci", "か").1, "");
+        assert_eq!(text("sjis_japanese_ci", "か").1, "");
     }
 
     #[test]
