@@ -338,3 +338,17 @@ UPDATE a AS p JOIN a AS q ON p.x = q.x AND p.id < q.id SET p.z = 'twice';
 SELECT * FROM a ORDER BY id;
 DELETE p FROM a AS p JOIN a AS q ON p.x = q.x AND p.id < q.id;
 SELECT * FROM a ORDER BY id;
+
+## JSON values among what makes JSON
+CREATE TABLE t (id INT PRIMARY KEY, g INT, j JSON) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1, '{"a": 1}'), (2, 1, '[2, "b"]'), (3, 2, '"c"'), (4, 2, NULL);
+-- mariadb
+-- refused: may be JSON
+SELECT g, JSON_ARRAYAGG(j) FROM (SELECT * FROM t ORDER BY id) s GROUP BY g ORDER BY g;
+-- mariadb
+-- refused: may be JSON
+SELECT JSON_OBJECT('x', a.j) FROM t a JOIN t b ON a.id = b.id + 1 ORDER BY a.id;
+-- mysql
+SELECT JSON_OBJECT('x', a.j) FROM t a JOIN t b ON a.id = b.id + 1 ORDER BY a.id;
+SELECT JSON_EXTRACT(a.j, '$[1]') FROM t a JOIN t b ON a.id = b.id + 1 ORDER BY a.id;
+SELECT JSON_OBJECT('x', j) FROM t ORDER BY id;

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use weir_catalog::{Database, Placement, ShardId, Table};
+use weir_catalog::{Column, Database, Placement, ShardId, Table};
 use weir_sql::ast::{
     BinaryOp, Expr, ExprKind, Lock, LockWait, NamedTable, Select, SelectItemKind, Statement, TableRef, TableRefKind,
 };
@@ -32,6 +32,11 @@ const MOST_NARROWINGS: usize = 2;
 /// Keys of a fragment besides the unique ones.
 const MOST_KEYS: usize = 4;
 
+/// MariaDB's JSON is a LONGTEXT with a CHECK.
+fn may_be_json(column: &Column) -> bool {
+    &*column.kind.base == "longtext" && column.kind.collation.as_deref() == Some("utf8mb4_bin")
+}
+
 /// What a text asks of its tables.
 pub(super) struct Asked<'a> {
     /// Names of columns, in lower case, whosever they are.
@@ -45,7 +50,22 @@ pub(super) struct Asked<'a> {
     /// What locking clauses say of rows that are locked.
     wait: Option<Range<usize>>,
     skips_locked: Option<&'static str>,
+    /// It calls functions that make JSON, in which a JSON value stands otherwise than the same text.
+    makes_json: bool,
 }
+
+/// MariaDB's functions to which it matters whether a value is JSON.
+const MAKE_JSON: [&str; 9] = [
+    "json_array",
+    "json_object",
+    "json_arrayagg",
+    "json_objectagg",
+    "json_set",
+    "json_insert",
+    "json_replace",
+    "json_array_append",
+    "json_array_insert",
+];
 
 impl<'a> Asked<'a> {
     pub(super) fn of(statement: &'a Statement<'a>, uses: &Uses<'_, 'a>) -> Asked<'a> {
@@ -56,6 +76,7 @@ impl<'a> Asked<'a> {
             found: Found::default(),
             wait: None,
             skips_locked: None,
+            makes_json: false,
         };
         for column in uses.all() {
             let name = column.name.name.name.to_ascii_lowercase();
@@ -76,6 +97,9 @@ impl<'a> Asked<'a> {
                     asked.equal(left, right, uses);
                 }
                 Node::Expr(Expr { kind: ExprKind::In(list), .. }) => asked.equal(&list.expr, &list.expr, uses),
+                Node::Expr(Expr { kind: ExprKind::Call(call), .. }) => {
+                    asked.makes_json |= MAKE_JSON.iter().any(|name| call.name.name.is(name));
+                }
                 Node::Lock(lock) => asked.lock(lock),
                 _ => {}
             }
@@ -212,6 +236,12 @@ impl<'a> Tables<'a> {
         let (mut columns, mut pieces) = (Vec::with_capacity(chosen.len()), Pieces::new("SELECT "));
         for (nth, column) in chosen.iter().enumerate() {
             let column = &table.columns[*column];
+            if self.mariadb && place.asked.makes_json && may_be_json(column) {
+                return Err(Refusal::NeedsWorkbench(format!(
+                    "{}.{} may be JSON, which functions that make JSON take otherwise than text",
+                    reference.name, column.name
+                )));
+            }
             let name = quoted_name(column.name.as_bytes());
             let passed = gathered(column, &String::from_utf8_lossy(&name), self.mariadb).ok_or_else(|| {
                 Refusal::NeedsWorkbench(format!("values of {}.{} can't be passed exactly", reference.name, column.name))
