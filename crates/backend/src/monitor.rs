@@ -10,6 +10,7 @@ mod tables;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use weir_wire::charset::is_wide;
 
 use bytes::BytesMut;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -27,7 +28,6 @@ use crate::Replaceable;
 use crate::connect::{Connected, Login, connect, server_failure};
 use crate::connection::OwnReply;
 use crate::gtid::Position;
-use crate::profile::is_wide;
 use crate::pulse::SLOW_BEAT;
 use crate::server::{Health, Identity, Observation, Server};
 

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
+use weir_wire::charset::is_wide;
 
 /// User variable names and the literals that they were set to.
 type UserVariables = BTreeMap<Box<str>, Box<str>>;
@@ -267,11 +268,6 @@ const OF_A_HANDSHAKE: [&str; 4] = [CHARACTER_SETS[0], CHARACTER_SETS[1], CHARACT
 /// only one of its character set.
 fn is_collation(value: &str) -> bool {
     value.contains('_')
-}
-
-/// Whether texts of a character set are no ASCII where their characters are.
-pub fn is_wide(charset: &str) -> bool {
-    matches!(charset, "ucs2" | "utf16" | "utf16le" | "utf32")
 }
 
 /// The character set's name in a character set variable's value, which may be a collation.

@@ -3,6 +3,7 @@
 //! What must always hold: a text is decoded as the servers do it, or not at all.
 
 use std::borrow::Cow;
+use weir_wire::charset::is_wide;
 
 /// A character set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,11 +71,6 @@ impl Charset {
             Charset::Binary => false,
         }
     }
-}
-
-/// Whether a character set, or that of a collation, has two or four bytes for a character of ASCII.
-pub fn is_wide(name: &str) -> bool {
-    matches!(name.split('_').next(), Some("ucs2" | "utf16" | "utf16le" | "utf32"))
 }
 
 /// The bytes of a client's text in the character set (or that of the collation) to which its server converts literals and parameters.

@@ -34,7 +34,7 @@ pub mod table;
 mod weights;
 mod words;
 
-pub use charset::{Charset, converted, is_wide};
+pub use charset::{Charset, converted};
 pub use colocated::colocated;
 pub use definition::{Change, Definition, DefinitionKind, Placed, Progress, Sent, Told, Undo};
 pub use difference::Difference;

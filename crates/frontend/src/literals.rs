@@ -4,7 +4,8 @@
 
 use weir_backend::Identity;
 use weir_backend::profile::{Profile, charset_of};
-use weir_catalog::{Constant, converted, is_wide};
+use weir_catalog::{Constant, converted};
+use weir_wire::charset::is_wide;
 use weir_wire::params::Parameter;
 
 /// The character sets and collations of a session, as far as they decide what literals are.

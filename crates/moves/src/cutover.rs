@@ -158,9 +158,9 @@ async fn not_now(
             handle.stop().await;
             Err(Broken::Stuck(tables::with_grants(sharding, known, failure)))
         }
-        Broken::Lost(failure) => {
+        Broken::Lost(_) => {
             handle.stop().await;
-            Err(Broken::Lost(failure))
+            Err(broken)
         }
     }
 }

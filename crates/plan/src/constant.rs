@@ -5,6 +5,7 @@
 
 use weir_catalog::{Constant, ShardId};
 use weir_sql::ast::{BinaryOp, Expr, ExprKind, Literal, Span, Temporal, UnaryOp};
+use weir_wire::charset::is_wide;
 
 use crate::SessionFacts;
 use crate::known::{KnownValue, Source};
@@ -238,7 +239,7 @@ fn canonical(charset: &str) -> &str {
 
 /// Whether ASCII text is the same bytes in the charset of a collation.
 pub(crate) fn is_ascii_superset(collation: &str) -> bool {
-    !matches!(charset_of(collation), "ucs2" | "utf16" | "utf16le" | "utf32" | "binary")
+    !is_wide(collation) && charset_of(collation) != "binary"
 }
 
 /// The bytes of `0xAF`, `x'AF'`, `0b1`, `b'1'`.

@@ -10,6 +10,7 @@
 pub mod auth;
 pub mod binlog;
 pub mod caps;
+pub mod charset;
 pub mod codec;
 pub mod compress;
 pub mod error;

@@ -203,3 +203,10 @@ INSERT INTO k SELECT x.id + 10, x.a, y.b, x.c + 20 FROM t x JOIN t y ON x.id = y
 SELECT * FROM k ORDER BY id;
 INSERT INTO s (id, a, c) SELECT id + 100, a, MAX(c) + 100 FROM t GROUP BY id, a HAVING a < 1e9 ORDER BY a LIMIT 3;
 SELECT id, a + 0e0, b, c FROM s WHERE id > 100 ORDER BY id;
+
+## INSERT … SELECT of a common table expression with a table's name
+CREATE TABLE t (id INT PRIMARY KEY, a FLOAT, c INT) /*weir: shard by hash(id) */;
+CREATE TABLE k (c INT PRIMARY KEY, a FLOAT) /*weir: shard by hash(c) */;
+INSERT INTO t VALUES (1, 46.55, 3), (2, 0.1, 5);
+INSERT INTO k WITH t AS (SELECT 7 AS c, 2 AS a UNION ALL SELECT 8, 3) SELECT * FROM t;
+SELECT * FROM k ORDER BY c;

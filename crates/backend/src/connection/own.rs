@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 use std::time::Duration;
+use weir_wire::charset::is_wide;
 
 use bytes::{Buf, BytesMut};
 use weir_wire::error::codes;
@@ -15,7 +16,7 @@ use weir_wire::{Command, Failure, Malformed, StatusFlags};
 use super::Connection;
 use crate::connect::server_failure;
 use crate::prepared::Prepared;
-use crate::profile::{charset_of, is_wide};
+use crate::profile::charset_of;
 
 /// The most bytes of a reply that Weir reads for its own use.
 const MAX_OWN_REPLY: usize = 32 * 1024 * 1024;

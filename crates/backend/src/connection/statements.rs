@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use weir_wire::Command;
+
 use super::Connection;
 use crate::prepared::{Execution, Prepared, StatementKey};
 
@@ -54,5 +56,45 @@ impl Connection {
         prepared.types = types.filter(|_| !execution.retypes).cloned();
         let by = |before| if before == session { session } else { u32::MAX };
         prepared.executed_by = Some(prepared.executed_by.map_or(session, by));
+    }
+
+    /// Closes a statement here, if it is prepared.
+    pub fn close_statement(&mut self, key: &StatementKey) {
+        if let Some(old) = self.statements.pop(key) {
+            self.queue_close(old.id);
+        }
+    }
+
+    /// Closes half of the statements here, those that were used longest ago, but for those in use. Returns how many.
+    pub fn close_old_statements(&mut self, in_use: &dyn Fn(&StatementKey) -> bool) -> usize {
+        let half = self.statements.len().div_ceil(2);
+        let free = self.statements.iter().rev().filter(|(key, kept)| !kept.held && !in_use(key)).map(|(key, _)| key);
+        let old: Vec<_> = free.take(half).cloned().collect();
+        old.iter().for_each(|key| self.close_statement(key));
+        old.len()
+    }
+
+    /// Keeps a statement prepared here. A statement that has to make room is closed on the server: never one with a cursor or with
+    /// values in pieces, for which there is room in any case.
+    pub fn remember(&mut self, key: Rc<StatementKey>, prepared: Prepared) {
+        if self.statements.peek(&key).is_some_and(|kept| kept.held) {
+            self.queue_close(prepared.id);
+            return;
+        }
+        let full = self.statements.len() >= self.statements.cap().get() && !self.statements.contains(&key);
+        if full && self.statements.peek_lru().is_some_and(|(_, oldest)| oldest.held) {
+            let free = self.statements.iter().rev().find(|(_, kept)| !kept.held).map(|(key, _)| key.clone());
+            match free {
+                Some(free) => self.close_statement(&free),
+                None => self.statements.resize(self.statements.cap().saturating_add(1)),
+            }
+        }
+        if let Some((_, old)) = self.statements.push(key, prepared) {
+            self.queue_close(old.id);
+        }
+    }
+
+    fn queue_close(&mut self, id: u32) {
+        self.queue(&[&[Command::StmtClose as u8][..], &id.to_le_bytes()].concat(), false);
     }
 }

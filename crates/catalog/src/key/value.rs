@@ -5,10 +5,11 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use weir_wire::charset::is_wide;
 
 use super::Constant;
 use super::kind::KeyKind;
-use crate::charset::{Charset, is_wide, narrowed};
+use crate::charset::{Charset, narrowed};
 use crate::hash::KeyHasher;
 use crate::moment::{self, Moment};
 use crate::number::Number;

@@ -3,9 +3,10 @@
 //! What must always hold: a value that a shard has can be stored here, whatever the session's settings are.
 
 use weir_backend::Profile;
-use weir_backend::profile::{charset_of, is_wide};
+use weir_backend::profile::charset_of;
 use weir_plan::write::literal::put_name;
 use weir_plan::{Fragment, Narrowing, Passed, Workbench};
+use weir_wire::charset::is_wide;
 
 /// Strings have backslash escapes; all dates that a table may have are stored as they are, and a zero as well; what a server would not
 /// store exactly, it stores with a warning.

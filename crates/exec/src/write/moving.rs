@@ -3,8 +3,9 @@
 //! What must always hold: as many rows are inserted as were deleted, all in the write's transaction.
 
 use std::collections::BTreeMap;
+use weir_wire::charset::is_wide;
 
-use weir_catalog::{Constant, Located, ShardId, converted, is_wide, locate_stored, no_part};
+use weir_catalog::{Constant, Located, ShardId, converted, locate_stored, no_part};
 use weir_plan::Move;
 use weir_plan::write::literal::is_quoted;
 use weir_wire::error::codes;

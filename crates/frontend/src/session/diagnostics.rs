@@ -3,9 +3,10 @@
 //! A single condition is raised again by SIGNAL on whichever connection runs what asks for it, so that the server itself
 //! answers, in either protocol. Several conditions, or one that SIGNAL can't say, are listed by Weir; what else asks for them is refused.
 
-use weir_backend::profile::{charset_of, is_wide};
+use weir_backend::profile::charset_of;
 use weir_sql::{Diagnostics as Asked, Effects, TextKind};
 use weir_wire::Failure;
+use weir_wire::charset::is_wide;
 use weir_wire::error::codes;
 use weir_wire::resultset::{Column, ResultSet};
 

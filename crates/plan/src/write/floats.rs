@@ -44,10 +44,8 @@ pub(super) fn widen(
             SelectItemKind::Star if select.items.len() == 1 => {
                 let [from] = select.from else { return };
                 let TableRefKind::Table(named) = &from.kind else { return };
-                let database = named.name.database.map(|database| database.name).or(input.session.database);
-                let Some(from) = Target::of(input.catalog, database.unwrap_or_default(), named.name.name.name) else {
-                    return;
-                };
+                let source = facts.names.sources.iter().find(|source| source.span == named.name.span);
+                let Some(from) = source.and_then(|source| table_of(input, &source.kind)) else { return };
                 let columns: Vec<&Column> = from.table.columns.iter().filter(|column| !column.invisible).collect();
                 let widened: Vec<bool> = columns
                     .iter()
@@ -82,12 +80,17 @@ fn stored_in<'a>(insert: &Insert<'_>, target: &Target<'a>) -> Vec<&'a Column> {
     }
 }
 
+/// The table that a source is: a common table expression may have the name of one.
+fn table_of<'a>(input: &Input<'a>, source: &SourceKind<'_>) -> Option<Target<'a>> {
+    let SourceKind::Table(table) = source else { return None };
+    Target::of(input.catalog, table.database.unwrap_or_default(), table.name)
+}
+
 /// The table's column that an expression is.
 fn column_of<'a>(input: &Input<'a>, facts: &Facts<'_>, expr: &Expr<'_>) -> Option<&'a Column> {
     let ExprKind::Column(name) = expr.kind else { return None };
     let found = facts.names.columns.iter().find(|known| known.name.name.span == name.name.span)?;
-    let SourceKind::Table(table) = &facts.names.sources[found.only()?].kind else { return None };
-    let known = Target::of(input.catalog, table.database.unwrap_or_default(), table.name)?;
+    let known = table_of(input, &facts.names.sources[found.only()?].kind)?;
     let place = known.table.column(name.name.name)?;
     known.table.columns.get(place)
 }

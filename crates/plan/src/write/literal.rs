@@ -5,6 +5,7 @@
 //! set: what is not plain ASCII is written in hexadecimal.
 
 use weir_catalog::Constant;
+use weir_wire::charset::is_wide;
 
 /// Writes a constant as a literal.
 pub fn literal(constant: &Constant) -> Vec<u8> {
@@ -45,8 +46,7 @@ pub fn is_quoted(text: &[u8]) -> bool {
 /// A string in a character set: in quotes if it is plain.
 pub fn put_text(out: &mut Vec<u8>, bytes: &[u8], charset: &str) {
     // In these, ASCII bytes are not ASCII characters.
-    let wide = matches!(charset, "ucs2" | "utf16" | "utf16le" | "utf32");
-    if !wide && is_quoted(bytes) {
+    if !is_wide(charset) && is_quoted(bytes) {
         out.push(b'\'');
         out.extend_from_slice(bytes);
         out.push(b'\'');

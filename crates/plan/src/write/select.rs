@@ -32,7 +32,11 @@ pub(super) fn plan_select<'a>(
     let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
     edits.sort();
     let mut asked = edits.clone();
-    with_facts(input, |facts| floats::widen(input, insert, query, target, facts, &mut asked));
+    let (stays, own_columns, varying) = with_facts(input, |facts| {
+        floats::widen(input, insert, query, target, facts, &mut asked);
+        let stays = passes_key(input, insert, query, target, facts);
+        (stays, own_columns_only(insert, query, facts), Varying::of(input, facts.varies))
+    });
     let mut question = asked.cut(input.text, query.span.range());
     if matches!(query.body, QueryBody::Select(select) if !select.from.is_empty()) && query.locks.is_empty() {
         // One server locks what it reads for such a statement.
@@ -56,10 +60,7 @@ pub(super) fn plan_select<'a>(
             ));
         }
     };
-    let (stays, varying) = with_facts(input, |facts| {
-        let stays = passes_key(input, insert, query, target, facts);
-        own_columns_only(insert, query, facts).map(|()| (stays, Varying::of(input, facts.varies)))
-    })?;
+    own_columns?;
     if let Some(shards) = shards.filter(|_| stays) {
         return in_place(input, target, &varying, shards, &edits);
     }

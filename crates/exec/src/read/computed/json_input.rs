@@ -4,10 +4,11 @@
 //! is ASCII, so that it means the same in each client character set.
 
 use std::fmt::Write as _;
+use weir_wire::charset::is_wide;
 
 use weir_backend::Connection;
 use weir_backend::profile::charset_of;
-use weir_catalog::{converted, is_wide};
+use weir_catalog::converted;
 use weir_plan::{Averaged, Computed, GIVEN_ROW, GIVEN_TABLE, GivenValue};
 use weir_wire::Failure;
 use weir_wire::stmt::{Execute, Picked};

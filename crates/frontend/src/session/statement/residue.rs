@@ -3,8 +3,9 @@
 //! What must always hold: it is taken over once, when the statement has ended on its server, and only what the reply proves.
 
 use std::rc::Rc;
+use weir_wire::charset::is_wide;
 
-use weir_backend::profile::{charset_of, is_wide};
+use weir_backend::profile::charset_of;
 use weir_exec::values;
 use weir_sql::facts::nothing_ran;
 use weir_sql::{Pins, TextKind};
