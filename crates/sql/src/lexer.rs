@@ -238,8 +238,11 @@ impl<'a> Lexer<'a> {
     }
 
     fn end(&mut self, start: usize) -> Token {
-        let kind = if std::mem::take(&mut self.in_code) { TokenKind::Unterminated } else { TokenKind::End };
-        Token { kind, start: start as u32, end: start as u32 }
+        if std::mem::take(&mut self.in_code) {
+            self.pos = self.sql.len();
+            return self.token(TokenKind::Unterminated, start);
+        }
+        Token { kind: TokenKind::End, start: start as u32, end: start as u32 }
     }
 
     /// Whether this is a zero byte with nothing behind it. The servers strip spaces and semicolons off the end of a text,

@@ -37,6 +37,8 @@ pub fn first_statement(sql: &[u8], mode: LexMode) -> First {
     match with {
         // At the very end of a text the servers take a NUL for the text's end, and `--` for a comment; before more of it neither is.
         Some(end) if end < sql.len() && ENDS_A_TEXT.iter().any(|last| sql[..end].ends_with(last)) => First::Unknown,
+        // The text's end is before the NUL in its last place, which belongs to the statement all the same.
+        Some(end) if with == without && sql.get(end) == Some(&0) => First::Ends(sql.len()),
         Some(end) if with == without => First::Ends(end),
         _ => First::Unknown,
     }

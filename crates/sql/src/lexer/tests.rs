@@ -36,6 +36,8 @@ fn a_zero_byte_in_the_last_place_ends_the_text() {
     assert_eq!(texts("\0", PLAIN), "");
     assert_eq!(texts("select \0 1", PLAIN), "select \0 1");
     assert_eq!(texts("select 1\0\0", PLAIN), "select 1 \0");
+    // An executable comment that is open there covers the rest.
+    assert_eq!(texts("/*! select\0 ;", PLAIN), "/*! select \0 ;");
 }
 
 #[test]

@@ -86,6 +86,13 @@ fn what_is_not_certain_is_unknown() {
 }
 
 #[test]
+fn a_zero_byte_in_the_last_place_belongs_to_the_last_statement() {
+    assert_eq!(first_statement(b"SELECT 1\0", MYSQL), First::Ends(9));
+    assert_eq!(first_statement(b"SELECT 1; SELECT 2\0", MYSQL), First::Ends(8));
+    assert_eq!(first_statement(b"xyzzy 1 \0", MYSQL), First::Ends(9));
+}
+
+#[test]
 fn a_space_of_the_client_s_character_set_is_one() {
     let latin1 = LexMode { lead_bytes: LeadBytes::of_charset("latin1"), ..MYSQL };
     let hidden = b"SELECT 1 --\xA0 '\n; DELETE FROM vic -- '";
