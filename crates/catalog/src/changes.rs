@@ -102,6 +102,7 @@ impl Catalog {
             Change::DropDatabase(name) => {
                 self.databases.remove(name);
                 self.triggers.retain(|(trigger, _)| trigger.database != *name);
+                self.events.retain(|event| event.object.database != *name);
                 self.routines.remove(name);
             }
             Change::AddTable(object, _) | Change::RereadTable(object) => {
@@ -129,6 +130,8 @@ impl Catalog {
             Change::DropRoutine(object, kind) => self.put_routine(object, *kind, None),
             Change::HideFunctions(name) => self.hide_functions(name),
             Change::DropTrigger(object) => self.triggers.retain(|(known, _)| known != object),
+            Change::PutEvent(event) => self.put_event(event),
+            Change::DropEvent(object) => self.drop_event(object),
             // Sequences are not in the catalog.
             Change::StartSequence(..) | Change::ResetSequence(_) => {}
             Change::PutView(object, query) => {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::Event;
 use crate::object::Object;
 use crate::placement::{Placement, ShardId};
 use crate::routine::{Routine, RoutineKind};
@@ -144,6 +145,10 @@ pub enum Change {
     PutTrigger(Object, Object),
     /// A trigger is gone.
     DropTrigger(Object),
+    /// An event that uses tables.
+    PutEvent(Event),
+    /// An event is gone.
+    DropEvent(Object),
     /// The sequence of a table's AUTO_INCREMENT goes on from here, unless it is beyond already.
     StartSequence(Object, u64),
     /// The sequence of a table's AUTO_INCREMENT begins anew.

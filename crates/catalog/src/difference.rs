@@ -31,6 +31,7 @@ impl Difference {
             fold_case,
             definitions: _,
             triggers: _,
+            events: _,
             routines: _,
             last_definition: _,
             moves: _,
@@ -52,6 +53,9 @@ impl Difference {
         let triggered = old.triggers.iter().filter(|trigger| !new.triggers.contains(trigger));
         let triggered = triggered.chain(new.triggers.iter().filter(|trigger| !old.triggers.contains(trigger)));
         names.extend(triggered.filter_map(|(_, table)| table.name.as_deref()).map(str::to_lowercase));
+        let events = old.events.iter().filter(|event| !new.events.contains(event));
+        let events = events.chain(new.events.iter().filter(|event| !old.events.contains(event)));
+        names.extend(events.filter_map(|event| event.object.name.as_deref()).map(str::to_lowercase));
         let names = if names.is_empty() { names } else { relatives([old, new], names) };
         Difference::Names(names.iter().map(|name| Name::of(name)).collect())
     }

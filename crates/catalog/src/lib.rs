@@ -18,6 +18,7 @@ mod colocated;
 pub mod define;
 pub mod definition;
 mod difference;
+mod event;
 mod hash;
 pub mod key;
 mod membership;
@@ -38,6 +39,7 @@ pub use charset::{Charset, converted};
 pub use colocated::colocated;
 pub use definition::{Change, Definition, DefinitionKind, Placed, Progress, Sent, Told, Undo};
 pub use difference::Difference;
+pub use event::{Event, EventPlace};
 pub use key::{
     Bound, Constant, Finder, Located, RangeShards, locate, locate_null_safe, locate_range, locate_stored,
     ranges_are_unsure,

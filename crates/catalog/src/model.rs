@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::definition::Definition;
+use crate::event::Event;
 use crate::moves::Move;
 use crate::object::Object;
 use crate::placement::{ShardId, SlotMap};
@@ -33,6 +34,9 @@ pub struct Catalog {
     /// Triggers, each with its table.
     #[serde(default)]
     pub triggers: Vec<(Object, Object)>,
+    /// Events that use tables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<Event>,
     /// Procedures and functions, by their database.
     #[serde(default)]
     pub routines: BTreeMap<String, Routines>,

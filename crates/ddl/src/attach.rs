@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weir_catalog::{Catalog, Database, Object, Placement, ShardId, SlotMap, Table};
+use weir_catalog::{Catalog, Database, Event, EventPlace, Object, Placement, ShardId, SlotMap, Table};
 use weir_shards::inspect;
-use weir_shards::own::Own;
+use weir_shards::own::{Own, quoted, text};
 use weir_shards::sharding::Sharding;
 use weir_wire::Failure;
 use weir_wire::error::codes;
@@ -41,6 +41,7 @@ pub async fn attach(sharding: &Arc<Sharding>, name: &str) -> Result<(), Failure>
     };
     let adopted = adopt(&spelt, seen, &sharding.catalog())?;
     let routines = routine::routines(&sharding.own, &adopted.shards, &spelt).await?;
+    let events = events(&sharding.own, &adopted.shards, &spelt).await?;
     let (tables, shards) = (adopted.tables.len(), adopted.shards.len());
     let database = spelt.clone();
     sharding
@@ -50,6 +51,7 @@ pub async fn attach(sharding: &Arc<Sharding>, name: &str) -> Result<(), Failure>
                 return Err(Failure::client(codes::ER_DB_CREATE_EXISTS, message));
             }
             let mut next = now.clone();
+            next.events.extend(events);
             next.routines.insert(database.clone(), routines);
             next.databases.insert(database, Arc::new(adopted));
             Ok(next)
@@ -57,6 +59,26 @@ pub async fn attach(sharding: &Arc<Sharding>, name: &str) -> Result<(), Failure>
         .await?;
     tracing::info!(database = spelt, tables, shards, "a database was attached");
     Ok(())
+}
+
+/// The events of a database that one shard has. What several have is run by each of them, as before.
+async fn events(own: &Own, shards: &[ShardId], database: &str) -> Result<Vec<Event>, Failure> {
+    let sql = format!(
+        "SELECT EVENT_NAME, EVENT_DEFINITION FROM information_schema.EVENTS WHERE EVENT_SCHEMA = {}",
+        quoted(database)
+    );
+    let mut found: Vec<Event> = Vec::new();
+    for shard in shards {
+        let rows = own.run(*shard, sql.clone()).await?.rows;
+        found.extend(rows.iter().map(|row| Event {
+            object: Object::within(database, text(row.first())),
+            body: text(row.get(1)),
+            writes: true,
+            place: EventPlace::One(*shard),
+        }));
+    }
+    let count = |event: &Event| found.iter().filter(|other| other.object == event.object).count();
+    Ok(found.iter().filter(|event| count(event) == 1).cloned().collect())
 }
 
 /// Forgets a database; its tables stay where they are.
@@ -90,6 +112,7 @@ fn forget(now: &Catalog, name: &str) -> Result<Catalog, Failure> {
     }
     let mut next = now.clone();
     next.databases.remove(known);
+    next.events.retain(|event| event.object.database != known);
     next.routines.remove(known);
     Ok(next)
 }

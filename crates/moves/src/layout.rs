@@ -9,7 +9,7 @@ use std::sync::Arc;
 use weir_catalog::define::{parts_clause, single_clause};
 use weir_catalog::moves::shards_of_placement;
 use weir_catalog::{
-    Catalog, Database, ForeignKey, Layout, LayoutChange, Method, Move, MovedTable, Object, Placed, Placement, SLOTS,
+    Catalog, Database, EventPlace, ForeignKey, Layout, LayoutChange, Method, Move, MovedTable, Object, Placed, Placement, SLOTS,
     ShardId, ShardKey, Table,
 };
 use weir_shards::Sharding;
@@ -246,6 +246,15 @@ async fn can_come(
         )));
     }
     let first = change.from.shards.first().copied().unwrap_or(ShardId(0));
+    let sql = format!("SELECT EVENT_NAME FROM information_schema.EVENTS WHERE EVENT_SCHEMA = {}", quoted(database));
+    for row in sharding.own.run(first, sql).await?.rows {
+        let event = Object::within(database.clone(), text(row.first()));
+        if !matches!(catalog.event(&event).map(|event| &event.place), Some(EventPlace::One(_))) {
+            return Err(not_supported(format!(
+                "Event {event} would be missing on shard '{name}': DROP it, let the database come there, and CREATE it again"
+            )));
+        }
+    }
     if fold_case(sharding, first).await? != fold_case(sharding, shard).await? {
         return Err(not_supported(format!(
             "Shard '{name}' has another lower_case_table_names than shard '{}': names would have different meanings. Set it to the same value",

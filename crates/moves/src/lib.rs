@@ -21,6 +21,7 @@ mod drive;
 mod engine;
 pub mod layout;
 mod mover;
+mod programs;
 mod rename;
 pub mod request;
 mod sequences;

@@ -7,16 +7,15 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use weir_catalog::moves::shards_of_placement;
-use weir_catalog::{Catalog, Move, MovePhase, MovedTable, Name, Object, Placed, Placement, ShardId, Table, Words};
+use weir_catalog::{Catalog, Move, MovePhase, MovedTable, Object, Placed, ShardId, Table};
 use weir_ddl::define::placing;
-use weir_plan::views;
 use weir_shards::Sharding;
 use weir_shards::own::{name, quoted, text};
 use weir_sql::{LexMode, Lexer, TokenKind};
 use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
 
-use crate::definition;
+use crate::{definition, programs};
 
 /// Tables to be moved together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -197,7 +196,7 @@ pub(crate) async fn begun(
     by: &str,
 ) -> Result<Move, Failure> {
     tied(before, &moved)?;
-    programs(sharding, before, after, &moved).await?;
+    programs::follow(sharding, before, after, &moved).await?;
     free(sharding, before, &moved).await?;
     Ok(Move {
         id: 0,
@@ -357,55 +356,6 @@ fn tied(catalog: &Catalog, moved: &[MovedTable]) -> Result<(), Failure> {
         missing.join(", "),
         all.join(", ")
     )))
-}
-
-/// Refuses what views, functions and triggers would not follow.
-async fn programs(
-    sharding: &Arc<Sharding>,
-    before: &Catalog,
-    after: &Catalog,
-    moved: &[MovedTable],
-) -> Result<(), Failure> {
-    for (database, known) in &before.databases {
-        for view in known.views.keys() {
-            if views::shards(before, database, view) != views::shards(after, database, view) {
-                return Err(not_supported(format!(
-                    "View '{database}.{view}' would have to be on other shards: DROP it, move the tables, and CREATE it again"
-                )));
-            }
-        }
-    }
-    for table in moved {
-        let own = table.object.name.as_deref().unwrap_or_default();
-        let (word, database) = (Name::of(own), table.object.database.as_bytes());
-        let stops_being_global = table.from.placement == Placement::Global && table.to.placement != Placement::Global;
-        for (of, routines) in &before.routines {
-            for (function, known) in routines.functions.iter().filter(|_| stops_being_global) {
-                if Words::of(known.text.as_bytes(), Some(of.as_bytes()), before).may_mean(&word) {
-                    return Err(not_supported(format!(
-                        "Function '{of}.{function}' may read '{}', which functions can do of GLOBAL tables only: DROP the function first",
-                        table.object
-                    )));
-                }
-            }
-        }
-        let sql = format!(
-            "SELECT TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = {}",
-            quoted(&table.object.database)
-        );
-        for shard in &table.from_shards {
-            for row in sharding.own.run(*shard, sql.clone()).await?.rows {
-                let (trigger, body) = (text(row.first()), text(row.get(1)));
-                if Words::of(body.as_bytes(), Some(database), &Catalog::default()).may_mean(&word) {
-                    return Err(not_supported(format!(
-                        "Trigger '{trigger}' may use '{}', whose rows would be elsewhere: DROP the trigger first",
-                        table.object
-                    )));
-                }
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Refuses a move to a shard that has something of a table's name already.

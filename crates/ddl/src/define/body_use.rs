@@ -3,8 +3,10 @@
 //! What must always hold: whatever a body may use is among what is told of it. A part that the grammar reads is told exactly; of any other
 //! part, each word counts that is a table's name or a statement that changes rows.
 
-use weir_catalog::{Catalog, Object, Placement, ShardId};
-use weir_sql::ast::{Piece, Span, StatementKind};
+use std::collections::BTreeSet;
+
+use weir_catalog::{Catalog, Object, Placement, RoutineKind, ShardId};
+use weir_sql::ast::{CallProcedure, Piece, RoutineBody, Span, Statement, StatementKind};
 use weir_sql::facts::facts;
 use weir_sql::resolve::{Context, Roles};
 use weir_sql::{Bump, LexMode, Lexer, TokenKind, parse, parse_body};
@@ -20,26 +22,51 @@ pub(super) struct BodyUse {
     pub(super) single: Option<Vec<ShardId>>,
     /// It uses a GLOBAL table.
     pub(super) global: bool,
+    /// It may change rows of a GLOBAL table.
+    pub(super) writes_global: bool,
     /// It changes rows of tables, or calls what may.
     pub(super) writes: bool,
+    /// The shards of tables that it names and that the catalog does not know: those of other databases, and those still to be made.
+    pub(super) unknown: Vec<ShardId>,
+    /// It calls a procedure that is not known.
+    pub(super) calls_unknown: bool,
+    /// It has a statement that is not read or written rows, or is known only when it runs.
+    pub(super) opaque: bool,
 }
 
 impl BodyUse {
     /// `database`: that of the program.
     pub(super) fn of(asked: &Asked<'_>, catalog: &Catalog, body: Span, database: &str) -> BodyUse {
+        BodyUse::of_text(catalog, body.text(asked.text), asked.mode, database)
+    }
+
+    /// The same of a body that is not part of a statement.
+    pub(super) fn of_text(catalog: &Catalog, body: &[u8], mode: LexMode, database: &str) -> BodyUse {
         let mut all = BodyUse::default();
-        let Named { tables, writes } = Named::of(asked, catalog, body, database);
-        all.writes = writes;
-        for (home, name) in &tables {
-            all.add(catalog, home, name);
+        let Named { tables, writes, calls_unknown, opaque, .. } = Named::of(catalog, body, mode, database);
+        (all.writes, all.calls_unknown, all.opaque) = (writes, calls_unknown, opaque);
+        for name in &tables {
+            all.add(catalog, name);
         }
         all
     }
 
-    fn add(&mut self, catalog: &Catalog, home: &str, name: &[u8]) {
-        if let Some((_, table)) = catalog.table(home.as_bytes(), name) {
+    /// The shards that it needs, if it uses no rows of several: each of the tables that are on one.
+    pub(super) fn needs(&self) -> Option<Vec<ShardId>> {
+        let mut all: Vec<ShardId> = self.single.iter().flatten().chain(&self.unknown).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        (!self.sharded && !self.opaque && !self.writes_global).then_some(all)
+    }
+
+    fn add(&mut self, catalog: &Catalog, TableName { database: home, name, sure, written }: &TableName) {
+        let known = catalog.table(home.as_bytes(), name);
+        if let Some((_, table)) = known {
             match table.placement {
-                Placement::Global => self.global = true,
+                Placement::Global => {
+                    self.global = true;
+                    self.writes_global |= if *sure { *written } else { self.writes };
+                }
                 Placement::Single(shard) => self.single.get_or_insert_default().push(shard),
                 Placement::Sharded(_) => self.sharded = true,
             }
@@ -50,35 +77,57 @@ impl BodyUse {
                 [shard] => self.single.get_or_insert_default().push(shard),
                 _ => self.sharded = true,
             }
+        } else if *sure && known.is_none() {
+            let first = catalog.database(home.as_bytes()).and_then(|(_, database)| database.shards.first());
+            self.unknown.push(first.copied().unwrap_or(ShardId(0)));
         }
     }
 }
 
 /// The tables that a body may use.
 pub(super) fn tables_in(asked: &Asked<'_>, catalog: &Catalog, body: Span, database: &str) -> Vec<Object> {
-    let named = Named::of(asked, catalog, body, database);
-    let known = named.tables.iter().filter_map(|(home, name)| {
+    let named = Named::of(catalog, body.text(asked.text), asked.mode, database);
+    let known = named.tables.iter().filter_map(|TableName { database: home, name, .. }| {
         let (table, _) = catalog.table(home.as_bytes(), name)?;
         Some(Object::within(home, table))
     });
     known.collect()
 }
 
-/// Names that a body may mean as tables or views, with their databases, and whether it may change rows.
+/// A name that a body may mean as a table or a view.
+struct TableName {
+    database: String,
+    name: Vec<u8>,
+    /// It is one; otherwise it is a word of a text that could not be read.
+    sure: bool,
+    /// Its rows are changed or locked, if it is one.
+    written: bool,
+}
+
+/// Names that a body may mean as tables or views, and what it may do beside that.
 #[derive(Default)]
 struct Named {
-    tables: Vec<(String, Vec<u8>)>,
+    tables: Vec<TableName>,
     writes: bool,
+    calls_unknown: bool,
+    opaque: bool,
+    /// The procedures that were looked into: database and name in lower case.
+    called: BTreeSet<(String, String)>,
 }
 
 impl Named {
-    fn of(asked: &Asked<'_>, catalog: &Catalog, body: Span, database: &str) -> Named {
+    fn of(catalog: &Catalog, text: &[u8], mode: LexMode, database: &str) -> Named {
         let mut named = Named::default();
-        let text = body.text(asked.text);
+        named.body(catalog, text, mode, database);
+        named
+    }
+
+    /// Adds what a body names, and the procedures that it calls.
+    fn body(&mut self, catalog: &Catalog, text: &[u8], mode: LexMode, database: &str) {
         let arena = Bump::new();
-        let Ok(pieces) = parse_body(&arena, text, asked.mode) else {
-            named.words(catalog, text, asked.mode, database);
-            return named;
+        let Ok(pieces) = parse_body(&arena, text, mode) else {
+            self.opaque = true;
+            return self.words(catalog, text, mode, database);
         };
         for piece in pieces {
             let part = match piece {
@@ -86,18 +135,52 @@ impl Named {
                 Piece::Expression(span) => [b"SELECT (", span.text(text), b")"].concat(),
                 Piece::Variable(_) | Piece::Assigned(_) | Piece::Control(_) => continue,
             };
-            if named.part(catalog, &part, asked.mode, database).is_none() {
-                named.words(catalog, &part, asked.mode, database);
+            if self.part(catalog, &part, mode, database).is_none() {
+                self.words(catalog, &part, mode, database);
             }
         }
-        named
+    }
+
+    /// Adds what a procedure names that a body calls.
+    fn call(&mut self, catalog: &Catalog, call: &CallProcedure<'_>, mode: LexMode, database: &str) {
+        let home = call.name.database.map_or(database.as_bytes(), |home| home.name);
+        let name = call.name.name.name;
+        let visited = (String::from_utf8_lossy(home).into_owned(), String::from_utf8_lossy(name).to_lowercase());
+        if !self.called.insert(visited) {
+            return;
+        }
+        let known = catalog.routine(home, RoutineKind::Procedure, name).filter(|_| call.package_database.is_none());
+        let Some((home, routine)) = known else {
+            self.calls_unknown = true;
+            return;
+        };
+        let mode = LexMode { dialect: mode.dialect, ..LexMode::from_sql_mode(&routine.sql_mode) };
+        let (arena, text) = (Bump::new(), routine.text.as_bytes());
+        let body = parse(&arena, text, mode).ok().and_then(|parsed| match parsed.statements {
+            [Statement { kind: StatementKind::CreateRoutine(create), .. }] => match create.body {
+                RoutineBody::Statement(body) => Some(body),
+                RoutineBody::External(_) => None,
+            },
+            _ => None,
+        });
+        match body {
+            Some(body) => self.body(catalog, body.text(text), mode, home),
+            None => self.opaque = true,
+        }
     }
 
     /// Adds what a statement names; `None` if it cannot be read as one.
     fn part(&mut self, catalog: &Catalog, text: &[u8], mode: LexMode, database: &str) -> Option<()> {
         let arena = Bump::new();
-        let parsed = parse(&arena, text, mode).ok().filter(|parsed| !parsed.conditional && !parsed.dollars)?;
-        let [statement] = parsed.statements else { return None };
+        let parsed = parse(&arena, text, mode).ok().filter(|parsed| !parsed.conditional && !parsed.dollars);
+        let Some(parsed) = parsed else {
+            self.opaque = true;
+            return None;
+        };
+        let [statement] = parsed.statements else {
+            self.opaque = true;
+            return None;
+        };
         let read = matches!(
             statement.kind,
             StatementKind::Query(_)
@@ -111,6 +194,8 @@ impl Named {
                 | StatementKind::GetDiagnostics(_)
         );
         if !read {
+            // What these need is told by the words that are tables; others define something, or run what is known only then.
+            self.opaque |= !matches!(statement.kind, StatementKind::Truncate(_) | StatementKind::TableUpkeep(_));
             return None;
         }
         let context = Context {
@@ -122,10 +207,14 @@ impl Named {
         let facts = facts(statement, text, mode, &context);
         for (_, table) in facts.names.tables() {
             let home = String::from_utf8_lossy(table.database.unwrap_or(database.as_bytes())).into_owned();
-            self.writes |= !(table.roles - Roles::READ).is_empty();
-            self.tables.push((home, table.name.to_vec()));
+            let written = !(table.roles - Roles::READ).is_empty();
+            self.writes |= written;
+            self.tables.push(TableName { database: home, name: table.name.to_vec(), sure: true, written });
         }
         self.writes |= starts_with_write(text, mode);
+        if let StatementKind::Call(call) = statement.kind {
+            self.call(catalog, call, mode, database);
+        }
         Some(())
     }
 
@@ -135,7 +224,8 @@ impl Named {
         self.writes |= names.iter().any(|(name, word)| *word && is_write(name));
         let others = names.iter().filter_map(|(name, _)| catalog.database(name)).map(|(name, _)| name);
         for home in std::iter::once(database).chain(others) {
-            self.tables.extend(names.iter().map(|(name, _)| (home.to_owned(), name.to_vec())));
+            let maybe = |name: &[u8]| TableName { database: home.to_owned(), name: name.to_vec(), sure: false, written: false };
+            self.tables.extend(names.iter().map(|(name, _)| maybe(name)));
         }
     }
 }
@@ -177,19 +267,8 @@ mod tests {
 
     /// What a body in database `d` names, as `name,name` with `!` in front if it may change rows.
     fn named(body: &str) -> String {
-        let settings = std::collections::BTreeMap::new();
-        let arena = Bump::new();
-        let parsed = parse(&arena, b"DO 1", LexMode::default()).expect("a statement");
-        let asked = Asked {
-            text: body.as_bytes(),
-            statement: &parsed.statements[0],
-            database: Some(b"d"),
-            mode: LexMode::default(),
-            settings: &settings,
-        };
-        let span = Span { start: 0, end: u32::try_from(body.len()).expect("short") };
-        let named = Named::of(&asked, &Catalog::default(), span, "d");
-        let tables: Vec<_> = named.tables.iter().map(|(_, name)| String::from_utf8_lossy(name)).collect();
+        let named = Named::of(&Catalog::default(), body.as_bytes(), LexMode::default(), "d");
+        let tables: Vec<_> = named.tables.iter().map(|table| String::from_utf8_lossy(&table.name)).collect();
         format!("{}{}", if named.writes { "!" } else { "" }, tables.join(","))
     }
 

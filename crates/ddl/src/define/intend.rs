@@ -17,7 +17,7 @@ use super::collations::CollationFacts;
 use super::intent::{Intent, whole_database};
 use super::multi_object::{self, Item};
 use super::names::{self, database, object, objects};
-use super::{alter, programs, shards, single, tables, undo, views};
+use super::{alter, events, programs, shards, single, tables, undo, views};
 
 /// What a definition does as far as it can be said without asking servers: on which shards, above all. `None` if it is about nothing that
 /// is sharded: it runs where the session is.
@@ -49,6 +49,9 @@ pub(super) fn intend_knowing(
         }
         intent => intent?,
     };
+    if let Some(intent) = &intent {
+        events::stay(asked, catalog, &intent.changes)?;
+    }
     Ok(intent.map(|intent| Intent { undo: undo::of(asked, &intent), ..intent }))
 }
 
@@ -83,12 +86,9 @@ fn intend_other(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, 
         StatementKind::CreateLibrary(library) => whole_database(asked, catalog, &library.name, DefinitionKind::Create),
         StatementKind::AlterRoutine(routine) => programs::alter_routine(asked, catalog, routine),
         StatementKind::CreateTrigger(trigger) => programs::create_trigger(asked, catalog, trigger),
-        StatementKind::CreateEvent(event) => {
-            programs::event(asked, catalog, &event.name, Some(event.body), DefinitionKind::Create)
-        }
-        StatementKind::AlterEvent(event) => {
-            programs::event(asked, catalog, &event.name, event.body, DefinitionKind::Again)
-        }
+        StatementKind::CreateEvent(event) => events::create(asked, catalog, event),
+        StatementKind::AlterEvent(event) => events::alter(asked, catalog, event),
+        StatementKind::DropProgram(drop) if drop.kind == ProgramKind::Event => events::drop(asked, catalog, drop),
         StatementKind::DropProgram(drop) if drop.kind == ProgramKind::Trigger => {
             programs::drop_trigger(asked, catalog, &drop.name)
         }

@@ -5,7 +5,7 @@
 //! with the record's end.
 //!
 //! * [`intend`]: from a statement ([`asked`]) to what is to be done ([`intent`]), a pure function. By kind of statement: `tables`, `alter`,
-//!   `views`, `programs` (routines, triggers, events; `body_use`: what their bodies use); `place`: where a new table's rows are.
+//!   `views`, `programs` (routines, triggers), `events` (`body_use`: what bodies use); `place`: where a new table's rows are.
 //! * [`run`]: one shard first, then the others at once; `conclude`: what their answers mean; `undo`, `restore`: how a definition is taken
 //!   back; [`resume`]: finishes a definition that was left.
 //! * `progress`: the record of a definition; `reread`: what servers report of the objects that it changed (`read_table`: of one table);
@@ -24,6 +24,7 @@ pub mod asked;
 mod body_use;
 mod collations;
 mod conclude;
+mod events;
 pub mod filled;
 pub mod intend;
 pub mod intent;

@@ -1,13 +1,13 @@
-//! Routines, triggers and events.
+//! Routines and triggers.
 //!
-//! What must always hold: what a shard's server runs by itself (a trigger, an event, a function within a statement) sees and changes the
+//! What must always hold: what a shard's server runs by itself (a trigger, a function within a statement) sees and changes the
 //! rows of that shard alone; so it may name only tables of which that shard has all rows, and change only those that no other shard has.
 //! A function that reads SINGLE tables is on all shards, and fails on those that lack its tables: a statement that calls it is planned for
 //! the shard that has them.
 
 use weir_catalog::{Catalog, Change, DefinitionKind, Object, Placement, RoutineKind};
 use weir_sql::ast::{
-    AlterRoutine, CreateRoutine, CreateTrigger, DropProgram, ObjectName, ProgramKind, RoutineBody, Span,
+    AlterRoutine, CreateRoutine, CreateTrigger, DropProgram, ObjectName, ProgramKind, RoutineBody,
 };
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
@@ -86,7 +86,7 @@ pub(super) fn create_trigger(
         Some(Placement::Single(shard)) => {
             !reach.sharded
                 && reach.single.as_ref().is_none_or(|all| all.iter().all(|other| other == shard))
-                && !(reach.writes && reach.global)
+                && !reach.writes_global
         }
         Some(_) => !reach.sharded && reach.single.is_none() && !reach.writes,
         None => true,
@@ -117,26 +117,4 @@ pub(super) fn drop_trigger(
     let mut changes = vec![Change::DropTrigger(object.clone())];
     changes.extend(table.map(Change::RereadTable));
     Ok(Some(Intent::new(asked, DefinitionKind::Drop, vec![object], shards).with(changes)))
-}
-
-/// CREATE EVENT, ALTER EVENT: on all shards, which is right only for what touches no table.
-pub(super) fn event(
-    asked: &Asked<'_>,
-    catalog: &Catalog,
-    name: &ObjectName<'_>,
-    body: Option<Span>,
-    kind: DefinitionKind,
-) -> Result<Option<Intent>, Failure> {
-    let Some(object) = names::object(asked, catalog, name)? else { return Ok(None) };
-    if let Some(body) = body {
-        let reach = BodyUse::of(asked, catalog, body, &object.database);
-        if reach.sharded || reach.single.is_some() || reach.global || reach.writes {
-            return Err(not_supported(
-                "An event in a sharded database can't use tables, because each shard would run it by itself: have a scheduler run \
-                 the statement through Weir",
-            ));
-        }
-    }
-    let shards = shards::of_database(catalog, &object.database);
-    Ok(Some(Intent::new(asked, kind, vec![object], shards)))
 }

@@ -73,6 +73,11 @@ pub(super) fn possible(asked: &Asked<'_>, catalog: &Catalog) -> Vec<Object> {
                 in_body.extend(by_default_in(trigger.body, &table.database));
             }
         }
+        StatementKind::CreateEvent(event) => {
+            if let Ok(Some(object)) = names::object(asked, catalog, &event.name) {
+                in_body.extend(by_default_in(event.body, &object.database));
+            }
+        }
         StatementKind::CreateRoutine(CreateRoutine {
             function: true,
             body: RoutineBody::Statement(body),

@@ -1,6 +1,6 @@
 //! Which shards are asked, and how their replies become one.
 
-use weir_catalog::{Catalog, Object, Placement, ShardId};
+use weir_catalog::{Catalog, EventPlace, Object, Placement, ShardId};
 use weir_sql::ast::{
     DescribeTable, Expr, ExprKind, Flush, FlushTables, FlushWhat, ObjectName, Show, ShowCreate, ShowFilter, ShowKind,
     ShowTable, Span, StatementKind, TableUpkeep, UpkeepVerb,
@@ -111,7 +111,15 @@ fn show(asked: &Asked<'_>, catalog: &Catalog, show: &Show<'_>) -> Result<Telling
                 let of = known.map(|(_, table)| table.clone()).or(object);
                 Ok(Telling::One(of.map_or(ShardId(0), |of| one_of(catalog, &of))))
             }
-            ShowCreate::Routine(_, name) | ShowCreate::Event(name) => of_table(asked, catalog, *name),
+            ShowCreate::Routine(_, name) => of_table(asked, catalog, *name),
+            ShowCreate::Event(name) => {
+                let object = names::object(asked, catalog, name)?;
+                let place = object.as_ref().and_then(|object| catalog.event(object)).map(|event| &event.place);
+                match place {
+                    Some(EventPlace::One(shard)) => Ok(Telling::One(*shard)),
+                    Some(EventPlace::Each { .. }) | None => of_table(asked, catalog, *name),
+                }
+            }
             ShowCreate::Database(name) => {
                 let (shards, database) = all_of(Some(*name));
                 let shard = shards.first().copied().unwrap_or(ShardId(0));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use weir_catalog::{Catalog, Placement, ShardId};
+use weir_catalog::{Catalog, EventPlace, Placement, ShardId};
 
 use super::edits::Reads;
 use crate::views;
@@ -23,6 +23,8 @@ enum Of {
     Database,
     /// Of a table or a view, whose name is in this column.
     Table(&'static str),
+    /// Of an event.
+    Event,
     /// Of a constraint, which MySQL tells without its table.
     Check,
 }
@@ -41,7 +43,7 @@ const KINDS: [InformationRows; 24] = [
     of_database("schemata_extensions", "SCHEMA_NAME"),
     of_database("routines", "ROUTINE_SCHEMA"),
     of_database("parameters", "SPECIFIC_SCHEMA"),
-    of_database("events", "EVENT_SCHEMA"),
+    InformationRows { name: "events", schema: "EVENT_SCHEMA", of: Of::Event },
     of_table("tables", "TABLE_SCHEMA", "TABLE_NAME"),
     of_table("tables_extensions", "TABLE_SCHEMA", "TABLE_NAME"),
     of_table("columns", "TABLE_SCHEMA", "TABLE_NAME"),
@@ -101,9 +103,15 @@ pub(super) fn informed(catalog: &Catalog, home: ShardId, name: &[u8], reads: Rea
     let mut replaced: Names<'_> = BTreeMap::new();
     let mut known = Vec::new();
     for (schema, database) in &catalog.databases {
-        if let Of::Database = kind.of {
-            if let (false, Some(shard)) = (database.shards.contains(&home), database.shards.first()) {
+        if let Of::Database | Of::Event = kind.of {
+            let whole = if database.shards.contains(&home) { Some(&home) } else { database.shards.first() };
+            if let Some(shard) = whole.filter(|shard| **shard != home) {
                 asked.entry(*shard).or_default().entry(schema).or_default();
+            }
+            if let Of::Event = kind.of {
+                for (shard, event) in events_of_one(catalog, schema).filter(|(shard, _)| Some(shard) != whole) {
+                    asked.entry(shard).or_default().entry(schema).or_default().push(event);
+                }
             }
             continue;
         }
@@ -152,6 +160,15 @@ pub(super) fn informed(catalog: &Catalog, home: ShardId, name: &[u8], reads: Rea
     Some(InformationTable { name, asks, replaced, adds: sums, sequences: known })
 }
 
+/// The events of a database that one shard alone has.
+fn events_of_one<'a>(catalog: &'a Catalog, database: &'a str) -> impl Iterator<Item = (ShardId, &'a str)> {
+    let of_database = catalog.events.iter().filter(move |event| event.object.database == database);
+    of_database.filter_map(|event| match event.place {
+        EventPlace::One(shard) => Some((shard, event.object.name.as_deref()?)),
+        EventPlace::Each { .. } => None,
+    })
+}
+
 fn condition(kind: &InformationRows, names: &Names<'_>) -> String {
     let one = |(schema, names): (&&str, &Vec<&str>)| {
         let database = format!("{} = {}", kind.schema, literal(schema));
@@ -159,6 +176,8 @@ fn condition(kind: &InformationRows, names: &Names<'_>) -> String {
         let list = list.join(", ");
         match kind.of {
             Of::Database => database,
+            Of::Event if names.is_empty() => database,
+            Of::Event => format!("({database} AND EVENT_NAME IN ({list}))"),
             Of::Table(column) => format!("({database} AND {column} IN ({list}))"),
             Of::Check => format!(
                 "({database} AND CONSTRAINT_NAME IN (SELECT CONSTRAINT_NAME FROM information_schema.TABLE_CONSTRAINTS WHERE TABLE_SCHEMA = {} \
