@@ -104,3 +104,19 @@ CREATE VIEW vs AS SELECT id, v FROM s WHERE v > 3;
 INSERT INTO t SELECT id, v FROM vs WHERE v >= ? ORDER BY id;
 SELECT * FROM t ORDER BY id;
 SELECT * FROM vs ORDER BY id;
+
+## DISTINCT with the shard key, sorted by what is not selected
+CREATE TABLE t (id INT, n INT, a INT, b VARCHAR(9), PRIMARY KEY (id, n)) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1, 9, 'a'), (1, 2, 8, 'A'), (2, 1, 7, 'b'), (2, 2, 7, 'B'), (3, 9, 7, 'c'), (4, 0, 6, 'd');
+INSERT INTO u VALUES (1, 1), (2, 2), (3, 3);
+# MySQL refuses it (3065), MariaDB gives each id once.
+SELECT DISTINCT id FROM t ORDER BY n;
+SELECT DISTINCT id, a FROM t ORDER BY -n;
+SELECT DISTINCT t.id FROM t JOIN u ON u.id = t.id ORDER BY t.n;
+SELECT DISTINCT id, b FROM t ORDER BY BINARY b, id;
+SELECT DISTINCT id, b FROM t ORDER BY id + 1;
+SELECT DISTINCT id FROM t ORDER BY id DESC LIMIT 2;
+SELECT DISTINCT id, n FROM t ORDER BY n, id LIMIT 2, 2;
+SET sql_mode = '';
+SELECT DISTINCT id FROM t WHERE id > 2 ORDER BY n;
