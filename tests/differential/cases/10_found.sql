@@ -120,3 +120,46 @@ SELECT DISTINCT id FROM t ORDER BY id DESC LIMIT 2;
 SELECT DISTINCT id, n FROM t ORDER BY n, id LIMIT 2, 2;
 SET sql_mode = '';
 SELECT DISTINCT id FROM t WHERE id > 2 ORDER BY n;
+
+## ANY_VALUE is a function of each row
+CREATE TABLE t (id INT PRIMARY KEY, g INT, a INT, d VARCHAR(9)) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT PRIMARY KEY, g INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1, 10, 'x'), (2, 1, 10, 'x'), (3, 2, 20, 'y'), (4, 2, 20, 'y'), (5, NULL, NULL, NULL);
+INSERT INTO u VALUES (1, 2), (2, 1), (3, 1);
+-- mysql
+SELECT g, ANY_VALUE(d) FROM t GROUP BY g ORDER BY g;
+-- mysql
+SELECT g, ANY_VALUE(a), COUNT(*), ANY_VALUE(a) + COUNT(*), CONCAT(ANY_VALUE(d), '!') FROM t GROUP BY g ORDER BY g;
+-- mysql
+SELECT ANY_VALUE(d), ANY_VALUE(a) + 1 FROM t ORDER BY id;
+-- mysql
+SELECT id FROM t WHERE ANY_VALUE(a) > 10 ORDER BY ANY_VALUE(d), id;
+-- mysql
+SELECT ANY_VALUE(t.d) AS d, u.id FROM t JOIN u ON u.g = t.g ORDER BY t.id, u.id;
+-- mysql
+SELECT u.g, ANY_VALUE(t.d), COUNT(*) FROM t JOIN u ON u.g = t.g GROUP BY u.g ORDER BY ANY_VALUE(t.d) DESC;
+-- mysql
+SELECT ANY_VALUE(a), COUNT(*) FROM t WHERE g = 2;
+-- mysql
+SELECT ANY_VALUE(a), COUNT(*) FROM t WHERE id = 3 OR id = 30;
+-- mysql
+SELECT ANY_VALUE(a), COUNT(*) FROM t WHERE id > 100;
+-- mysql
+SELECT g, ANY_VALUE(a) AS a FROM t GROUP BY g HAVING ANY_VALUE(a) > 10 OR a IS NULL ORDER BY a;
+-- mysql
+SELECT g, ANY_VALUE(g), SUM(a) FROM t GROUP BY g WITH ROLLUP;
+-- mysql
+SELECT DISTINCT ANY_VALUE(d) FROM t ORDER BY 1;
+-- mysql
+SELECT MAX(ANY_VALUE(a)), ANY_VALUE(MAX(a)) FROM t;
+-- mysql
+SELECT g, (SELECT MAX(x.id) FROM u x WHERE x.g = ANY_VALUE(t.g)) AS m FROM t GROUP BY g ORDER BY g;
+-- mysql
+SELECT n FROM (SELECT ANY_VALUE(a) AS n, id FROM t) AS q ORDER BY id;
+-- mysql
+UPDATE t SET a = ANY_VALUE(a) + 1 WHERE ANY_VALUE(g) = 1;
+-- mysql
+INSERT INTO u SELECT ANY_VALUE(id) + 10, g FROM t WHERE g IS NOT NULL;
+SELECT * FROM u ORDER BY id;
+-- mariadb
+SELECT ANY_VALUE(d) FROM t WHERE id = 1;
