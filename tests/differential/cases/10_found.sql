@@ -163,3 +163,21 @@ INSERT INTO u SELECT ANY_VALUE(id) + 10, g FROM t WHERE g IS NOT NULL;
 SELECT * FROM u ORDER BY id;
 -- mariadb
 SELECT ANY_VALUE(d) FROM t WHERE id = 1;
+
+## writes that read a JSON_TABLE
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+CREATE VIEW w AS SELECT id AS n, v FROM u;
+INSERT INTO t SELECT x, x + 1 FROM JSON_TABLE('[{"x":1},{"x":2},{"x":3},{"x":4}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j;
+INSERT INTO u (v, id) SELECT j.x, t.id FROM t JOIN JSON_TABLE('[{"x":1},{"x":2},{"x":3}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j ON j.x = t.id;
+INSERT INTO t SELECT q.id + 10, j.x FROM (SELECT id FROM u) AS q JOIN JSON_TABLE('[{"x":1},{"x":2}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j ON j.x = q.id;
+INSERT INTO t SELECT w.n + 20, j.x FROM (u AS `a b` JOIN w ON w.n = `a b`.id), JSON_TABLE('[{"x":1},{"x":2}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j WHERE j.x = w.v;
+INSERT INTO t WITH c AS (SELECT id FROM u) SELECT c.id + 30, j.x FROM c JOIN JSON_TABLE('[{"x":3}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j ON j.x = c.id;
+SELECT * FROM t ORDER BY id;
+UPDATE t JOIN u ON u.v = t.id JOIN JSON_TABLE('[{"x":1},{"x":2}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j ON j.x = u.v SET t.v = t.v + 100;
+DELETE u FROM t JOIN u ON u.v = t.id JOIN JSON_TABLE('[{"x":1},{"x":3}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j ON j.x = t.id;
+UPDATE t, JSON_TABLE('[{"x":3}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j SET t.v = 5 WHERE t.id = j.x;
+SELECT * FROM t ORDER BY id;
+SELECT * FROM u ORDER BY id;
+CREATE TABLE made (PRIMARY KEY (id)) SELECT t.id, j.x FROM t JOIN JSON_TABLE('[{"x":1},{"x":2}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j ON j.x = t.id;
+SELECT * FROM made ORDER BY id;
