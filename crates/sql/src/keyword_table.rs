@@ -294,7 +294,7 @@ pub(crate) const GROUPS: &[Group] = &[
         mariadb: Call::User,
         mysql: Call::Native,
         reserved: false,
-        words: "bin_to_uuid format_bytes format_pico_time from_vector gtid_subset gtid_subtract icu_version is_uuid \
+        words: "any_value bin_to_uuid format_bytes format_pico_time from_vector gtid_subset gtid_subtract icu_version is_uuid \
          json_schema_valid json_schema_validation_report json_storage_free json_storage_size mbrcoveredby \
          mbrcovers regexp_like roles_graphml source_pos_wait statement_digest statement_digest_text \
          string_to_vector st_buffer_strategy st_frechetdistance st_geohash st_geomcollfromtxt \

@@ -104,3 +104,80 @@ CREATE VIEW vs AS SELECT id, v FROM s WHERE v > 3;
 INSERT INTO t SELECT id, v FROM vs WHERE v >= ? ORDER BY id;
 SELECT * FROM t ORDER BY id;
 SELECT * FROM vs ORDER BY id;
+
+## DISTINCT with the shard key, sorted by what is not selected
+CREATE TABLE t (id INT, n INT, a INT, b VARCHAR(9), PRIMARY KEY (id, n)) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1, 9, 'a'), (1, 2, 8, 'A'), (2, 1, 7, 'b'), (2, 2, 7, 'B'), (3, 9, 7, 'c'), (4, 0, 6, 'd');
+INSERT INTO u VALUES (1, 1), (2, 2), (3, 3);
+# MySQL refuses it (3065), MariaDB gives each id once.
+SELECT DISTINCT id FROM t ORDER BY n;
+SELECT DISTINCT id, a FROM t ORDER BY -n;
+SELECT DISTINCT t.id FROM t JOIN u ON u.id = t.id ORDER BY t.n;
+SELECT DISTINCT id, b FROM t ORDER BY BINARY b, id;
+SELECT DISTINCT id, b FROM t ORDER BY id + 1;
+SELECT DISTINCT id FROM t ORDER BY id DESC LIMIT 2;
+SELECT DISTINCT id, n FROM t ORDER BY n, id LIMIT 2, 2;
+SET sql_mode = '';
+SELECT DISTINCT id FROM t WHERE id > 2 ORDER BY n;
+
+## ANY_VALUE is a function of each row
+CREATE TABLE t (id INT PRIMARY KEY, g INT, a INT, d VARCHAR(9)) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT PRIMARY KEY, g INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1, 10, 'x'), (2, 1, 10, 'x'), (3, 2, 20, 'y'), (4, 2, 20, 'y'), (5, NULL, NULL, NULL);
+INSERT INTO u VALUES (1, 2), (2, 1), (3, 1);
+-- mysql
+SELECT g, ANY_VALUE(d) FROM t GROUP BY g ORDER BY g;
+-- mysql
+SELECT g, ANY_VALUE(a), COUNT(*), ANY_VALUE(a) + COUNT(*), CONCAT(ANY_VALUE(d), '!') FROM t GROUP BY g ORDER BY g;
+-- mysql
+SELECT ANY_VALUE(d), ANY_VALUE(a) + 1 FROM t ORDER BY id;
+-- mysql
+SELECT id FROM t WHERE ANY_VALUE(a) > 10 ORDER BY ANY_VALUE(d), id;
+-- mysql
+SELECT ANY_VALUE(t.d) AS d, u.id FROM t JOIN u ON u.g = t.g ORDER BY t.id, u.id;
+-- mysql
+SELECT u.g, ANY_VALUE(t.d), COUNT(*) FROM t JOIN u ON u.g = t.g GROUP BY u.g ORDER BY ANY_VALUE(t.d) DESC;
+-- mysql
+SELECT ANY_VALUE(a), COUNT(*) FROM t WHERE g = 2;
+-- mysql
+SELECT ANY_VALUE(a), COUNT(*) FROM t WHERE id = 3 OR id = 30;
+-- mysql
+SELECT ANY_VALUE(a), COUNT(*) FROM t WHERE id > 100;
+-- mysql
+SELECT g, ANY_VALUE(a) AS a FROM t GROUP BY g HAVING ANY_VALUE(a) > 10 OR a IS NULL ORDER BY a;
+-- mysql
+SELECT g, ANY_VALUE(g), SUM(a) FROM t GROUP BY g WITH ROLLUP;
+-- mysql
+SELECT DISTINCT ANY_VALUE(d) FROM t ORDER BY 1;
+-- mysql
+SELECT MAX(ANY_VALUE(a)), ANY_VALUE(MAX(a)) FROM t;
+-- mysql
+SELECT g, (SELECT MAX(x.id) FROM u x WHERE x.g = ANY_VALUE(t.g)) AS m FROM t GROUP BY g ORDER BY g;
+-- mysql
+SELECT n FROM (SELECT ANY_VALUE(a) AS n, id FROM t) AS q ORDER BY id;
+-- mysql
+UPDATE t SET a = ANY_VALUE(a) + 1 WHERE ANY_VALUE(g) = 1;
+-- mysql
+INSERT INTO u SELECT ANY_VALUE(id) + 10, g FROM t WHERE g IS NOT NULL;
+SELECT * FROM u ORDER BY id;
+-- mariadb
+SELECT ANY_VALUE(d) FROM t WHERE id = 1;
+
+## writes that read a JSON_TABLE
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+CREATE VIEW w AS SELECT id AS n, v FROM u;
+INSERT INTO t SELECT x, x + 1 FROM JSON_TABLE('[{"x":1},{"x":2},{"x":3},{"x":4}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j;
+INSERT INTO u (v, id) SELECT j.x, t.id FROM t JOIN JSON_TABLE('[{"x":1},{"x":2},{"x":3}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j ON j.x = t.id;
+INSERT INTO t SELECT q.id + 10, j.x FROM (SELECT id FROM u) AS q JOIN JSON_TABLE('[{"x":1},{"x":2}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j ON j.x = q.id;
+INSERT INTO t SELECT w.n + 20, j.x FROM (u AS `a b` JOIN w ON w.n = `a b`.id), JSON_TABLE('[{"x":1},{"x":2}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j WHERE j.x = w.v;
+INSERT INTO t WITH c AS (SELECT id FROM u) SELECT c.id + 30, j.x FROM c JOIN JSON_TABLE('[{"x":3}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j ON j.x = c.id;
+SELECT * FROM t ORDER BY id;
+UPDATE t JOIN u ON u.v = t.id JOIN JSON_TABLE('[{"x":1},{"x":2}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j ON j.x = u.v SET t.v = t.v + 100;
+DELETE u FROM t JOIN u ON u.v = t.id JOIN JSON_TABLE('[{"x":1},{"x":3}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j ON j.x = t.id;
+UPDATE t, JSON_TABLE('[{"x":3}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j SET t.v = 5 WHERE t.id = j.x;
+SELECT * FROM t ORDER BY id;
+SELECT * FROM u ORDER BY id;
+CREATE TABLE made (PRIMARY KEY (id)) SELECT t.id, j.x FROM t JOIN JSON_TABLE('[{"x":1},{"x":2}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j ON j.x = t.id;
+SELECT * FROM made ORDER BY id;

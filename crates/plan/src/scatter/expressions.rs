@@ -18,7 +18,7 @@ pub(super) fn has_aggregate<'a>(expr: &'a Expr<'a>) -> bool {
     let mut found = false;
     walk(Node::Expr(expr), &mut |node: Node<'a>| {
         if let Node::Expr(expr) = node {
-            found |= aggregate(expr).is_some_and(|call| !call.name.name.is("ANY_VALUE"));
+            found |= aggregate(expr).is_some();
         }
         if found || matches!(node, Node::Query(_)) { Flow::Skip } else { Flow::Descend }
     });

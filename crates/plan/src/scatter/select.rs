@@ -67,7 +67,11 @@ fn rows<'a>(
     }
     let mut shown = of_select(question, branch, select)?;
     let mut keys = Vec::new();
+    let distinct = select.is_some_and(|select| select.options.distinct);
     for item in query.order_by {
+        if distinct && matches!(shown.ordered(&item.expr, false)?, Ordered::Expression(..)) {
+            return Err(unselected());
+        }
         keys.extend(order_key(&mut shown, &item.expr, item.descending, &mut edits)?);
     }
     extend(&shown, query, select, &mut edits)?;
@@ -119,6 +123,11 @@ fn order_key<'a>(
     }
 }
 
+/// Beside the select list, for shards to sort by, it would make several rows of equal ones; and MySQL refuses it (3065).
+fn unselected() -> Obstacle {
+    "DISTINCT, and ORDER BY of what is not in the select list".to_owned().into()
+}
+
 /// Equal rows of several shards are one.
 fn distinct<'a>(
     question: &Question<'_, 'a>,
@@ -133,9 +142,7 @@ fn distinct<'a>(
         match shown.ordered(&item.expr, false)? {
             Ordered::Column(place) => order.push((place, item.descending)),
             Ordered::Constant => {}
-            Ordered::Expression(..) => {
-                return Err("DISTINCT, and ORDER BY of what is not in the select list".to_owned().into());
-            }
+            Ordered::Expression(..) => return Err(unselected()),
         }
     }
     let (keys, behind) = all_columns(&mut shown, &order)?;

@@ -17,6 +17,7 @@ use super::change::assigned_source;
 use super::edits::Edits;
 use super::forms::{form, put_read};
 use super::literal::put_name;
+use super::locking::lock_clause;
 use super::names::{Target, with_facts};
 use super::resolve::row_source;
 use crate::analysis::has_query;
@@ -91,7 +92,7 @@ pub(super) fn plan_gather(
         changes.push(by_key(input, clauses()?, (target, *source, varies), &mut selected, &cut)?);
     }
     let tables = all.tables_range().ok_or_else(|| unfit("its form does not allow that"))?;
-    let rows = row_source(input, question(&all, tables, &selected, &cut))?;
+    let rows = row_source(input, question(&all, tables, &selected, input.session.mariadb, &cut))?;
     for (change, (target, _)) in changes.iter_mut().zip(targets) {
         change.shards = changing(target, &rows);
     }
@@ -256,6 +257,7 @@ fn question(
     clauses: &Clauses<'_>,
     tables: Range<usize>,
     selected: &[Vec<u8>],
+    mariadb: bool,
     cut: &dyn Fn(Range<usize>) -> Vec<u8>,
 ) -> Vec<u8> {
     let with = clauses.with.map(|with| [&cut(with.span.range())[..], b" "].concat());
@@ -276,7 +278,7 @@ fn question(
         question.push(b' ');
         question.extend(cut(limit.span.range()));
     }
-    question.extend_from_slice(b" FOR UPDATE");
+    question.extend(lock_clause(clauses.tables, true, mariadb, cut));
     question
 }
 

@@ -19,6 +19,7 @@ mod gather;
 mod insert;
 pub mod literal;
 mod load;
+mod locking;
 mod moving;
 mod names;
 mod own_reads;

@@ -12,6 +12,7 @@ use weir_sql::facts::Facts;
 use weir_sql::resolve::SourceKind;
 
 use super::edits::Edits;
+use super::locking::lock_clause;
 use super::names::{Target, with_facts};
 use super::varying::Varying;
 use super::{Input, floats};
@@ -38,9 +39,12 @@ pub(super) fn plan_select<'a>(
         (stays, own_columns_only(insert, query, facts), Varying::of(input, facts.varies))
     });
     let mut question = asked.cut(input.text, query.span.range());
-    if matches!(query.body, QueryBody::Select(select) if !select.from.is_empty()) && query.locks.is_empty() {
-        // One server locks what it reads for such a statement.
-        question.extend_from_slice(b" LOCK IN SHARE MODE");
+    if let QueryBody::Select(select) = query.body
+        && !select.from.is_empty()
+        && query.locks.is_empty()
+    {
+        let cut = |range| asked.cut(input.text, range);
+        question.extend(lock_clause(select.from, false, input.session.mariadb, &cut));
     }
     let (found, shards) = match input.reads.rows(&question)? {
         Plan::Read(read) => {

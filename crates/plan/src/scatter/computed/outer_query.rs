@@ -272,7 +272,7 @@ impl<'a> OuterExpressions<'_, '_, '_, 'a> {
     }
 }
 
-/// Whether there are aggregates in an expression, ANY_VALUE included.
+/// Whether there are aggregates in an expression, those of queries in it included.
 fn has_any_aggregate<'a>(expr: &'a Expr<'a>) -> bool {
     let mut found = false;
     walk(Node::Expr(expr), &mut |node: Node<'a>| {

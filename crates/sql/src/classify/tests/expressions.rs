@@ -92,6 +92,7 @@ fn the_server_decides_which_functions_are_built_in() {
         ("SELECT UUID_TO_BIN(a) FROM t", Pins::empty(), Pins::UNKNOWN_FUNCTION),
         ("SELECT ASTEXT(a) FROM t", Pins::UNKNOWN_FUNCTION, Pins::empty()),
         ("SELECT JSON_PRETTY(a), IS_UUID(a) FROM t", Pins::empty(), Pins::UNKNOWN_FUNCTION),
+        ("SELECT ANY_VALUE(a), `any_value` (b) FROM t", Pins::empty(), Pins::UNKNOWN_FUNCTION),
         ("SELECT RANK () OVER () FROM t", Pins::empty(), Pins::UNKNOWN_FUNCTION),
         // Each is refused by the other server.
         ("SELECT status(a) FROM t", Pins::UNKNOWN_STATEMENT, Pins::UNKNOWN_FUNCTION),
