@@ -8,6 +8,7 @@ mod api;
 mod batches;
 mod bench;
 mod catalog;
+mod charsets;
 mod client;
 mod clients;
 mod compare;
@@ -122,6 +123,7 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
         insert_ids::collect(&mut tests);
         limits::collect(&mut tests);
         transport::collect(&mut tests);
+        charsets::collect(&mut tests);
         user_variables::collect(&mut tests);
         admin::collect(&mut tests);
         api::collect(&mut tests);

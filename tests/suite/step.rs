@@ -4,7 +4,8 @@
 //!
 //! ```text
 //! !prepare NAME STATEMENT   COM_STMT_PREPARE
-//! !exec NAME [VALUE, …]     COM_STMT_EXECUTE; values: NULL, 5, -5, 1.5, d'1.50' (a decimal), 'text', x'00ff'
+//! !exec NAME [VALUE, …]     COM_STMT_EXECUTE; values: NULL, 5, -5, 1.5, d'1.50' (a decimal), 'text', x'00ff', t'00ff' (the
+//!                           bytes of a text)
 //! !cursor NAME [VALUE, …]   the same, asking for a cursor
 //! !fetch NAME COUNT         COM_STMT_FETCH
 //! !long NAME INDEX TEXT     COM_STMT_SEND_LONG_DATA (has no answer)
@@ -429,10 +430,15 @@ fn parse_values(text: &str) -> Vec<Value> {
 
 fn parse_value(text: &str) -> Value {
     let inside = |prefix| text.strip_prefix(prefix).and_then(|rest| rest.strip_suffix('\''));
-    if let Some(hex) = inside("x'") {
-        let digits = hex.as_bytes().chunks(2);
+    let bytes = |hex: &str| {
         let byte = |pair| u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16).expect("hex digits");
-        return Value::Blob(digits.map(byte).collect());
+        hex.as_bytes().chunks(2).map(byte).collect()
+    };
+    if let Some(hex) = inside("x'") {
+        return Value::Blob(bytes(hex));
+    }
+    if let Some(hex) = inside("t'") {
+        return Value::Text(bytes(hex));
     }
     if let Some(digits) = inside("d'") {
         return Value::Decimal(digits.as_bytes().to_vec());

@@ -3,7 +3,7 @@
 //! What must always hold: a text is decoded as the servers do it, or not at all.
 
 use std::borrow::Cow;
-use weir_wire::charset::is_wide;
+use weir_wire::charset::has_ascii;
 
 /// A character set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Charset {
 pub fn converted(bytes: &[u8], from: &str, to: &str) -> Option<Vec<u8>> {
     let text = match Charset::of_collation(from).filter(|from| *from != Charset::Binary) {
         Some(from) => from.decode(bytes)?,
-        None if bytes.is_ascii() && !is_wide(from) => Cow::Borrowed(std::str::from_utf8(bytes).ok()?),
+        None if bytes.is_ascii() && has_ascii(from) => Cow::Borrowed(std::str::from_utf8(bytes).ok()?),
         None => return None,
     };
     let units = |bytes_of: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes_of).collect();
@@ -149,6 +149,7 @@ mod tests {
         assert_eq!(convert("日", "latin1_bin"), None);
         assert_eq!(converted(b"\xc4", "latin1", "utf8mb4_bin"), Some("Ä".into()));
         assert_eq!(converted(b"\x81\x40", "sjis", "utf16_bin"), None);
+        assert_eq!(converted(b"[", "swe7", "utf8mb4_bin"), None);
         for to in ["utf16_bin", "utf16le_bin", "utf32_bin"] {
             assert_eq!(narrowed(&convert("aÄ😀", to).unwrap_or_default(), to).as_deref(), Some("aÄ😀"), "{to}");
         }

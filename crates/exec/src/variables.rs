@@ -11,7 +11,7 @@ use crate::read::{self, Collations, ColumnKind};
 use crate::values::{MOST_AT_ONCE, MOST_LITERAL, of_variable};
 use crate::{Request, ShardLease};
 
-/// The values of variables; `None` is one that is too long to be sent on. `names`: in lower case, without backquotes.
+/// The values of variables; `None` is one that is too long to be sent on, or has no literal. `names`: in lower case, without backquotes.
 ///
 /// # Errors
 /// The server's, or its loss.
@@ -62,9 +62,9 @@ fn text(field: &[u8]) -> Option<&str> {
 }
 
 /// A statement needs the value of a variable elsewhere than where it is.
-pub fn too_long(name: &str) -> Failure {
+pub fn stays(name: &str) -> Failure {
     let message = format!(
-        "The value of @{name} is on one connection and too long to be sent to others: pass it as a parameter of a prepared statement"
+        "The value of @{name} is on one connection, and too long to be sent to others, or no text of its character set: pass it as a parameter of a prepared statement, or make it binary (SET @{name} = _binary '...')"
     );
     Failure::client(codes::ER_NOT_SUPPORTED_YET, message)
 }

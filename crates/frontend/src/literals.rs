@@ -5,7 +5,7 @@
 use weir_backend::Identity;
 use weir_backend::profile::{Profile, charset_of};
 use weir_catalog::{Constant, converted};
-use weir_wire::charset::is_wide;
+use weir_wire::charset::has_ascii;
 use weir_wire::params::Parameter;
 
 /// The character sets and collations of a session, as far as they decide what literals are.
@@ -51,7 +51,8 @@ impl Literals {
                 Err(_) => Constant::Binary(text.to_vec()),
             },
             Parameter::Text(bytes) => {
-                let same = charset_of(&self.collation) == self.charset || bytes.is_ascii() && !is_wide(&self.collation);
+                let ascii = bytes.is_ascii() && has_ascii(&self.charset) && has_ascii(&self.collation);
+                let same = charset_of(&self.collation) == self.charset || ascii;
                 let known = if same { Some(bytes.to_vec()) } else { converted(bytes, &self.charset, &self.collation) };
                 // What is converted in another way is not told here.
                 let collation = if known.is_some() { self.collation.clone() } else { String::new() };
@@ -122,12 +123,8 @@ pub(crate) fn variable(literal: &str) -> Option<Constant> {
     match rest.strip_prefix(" COLLATE ") {
         None if charset == "_binary x" || charset == "binary x" => Some(Constant::Binary(bytes)),
         None => None,
-        Some(collation) => {
-            let plain = bytes.is_ascii() || charset.starts_with("utf8");
-            // As strong as a column's. What is of another character set is not told here.
-            let collation = if plain { collation.to_owned() } else { String::new() };
-            Some(Constant::Text { bytes, collation, explicit: true })
-        }
+        // As strong as a column's.
+        Some(collation) => Some(Constant::Text { bytes, collation: collation.to_owned(), explicit: true }),
     }
 }
 
@@ -181,5 +178,7 @@ mod tests {
         assert_eq!(variable("_utf8mb4'ab' COLLATE utf8mb4_bin").as_ref(), Some(&text));
         assert_eq!(variable("_utf8mb4 x'6162' COLLATE utf8mb4_bin"), Some(text));
         assert_eq!(variable("_utf8mb4'a\\'b' COLLATE utf8mb4_bin"), None);
+        let text = Constant::Text { bytes: vec![0x95, b'\\'], collation: "sjis_bin".into(), explicit: true };
+        assert_eq!(variable("_sjis x'955C' COLLATE sjis_bin"), Some(text));
     }
 }

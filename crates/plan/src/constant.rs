@@ -5,7 +5,7 @@
 
 use weir_catalog::{Constant, ShardId};
 use weir_sql::ast::{BinaryOp, Expr, ExprKind, Literal, Span, Temporal, UnaryOp};
-use weir_wire::charset::is_wide;
+use weir_wire::charset::has_ascii;
 
 use crate::SessionFacts;
 use crate::known::{KnownValue, Source};
@@ -164,7 +164,9 @@ impl Folder<'_> {
         let Some(introducer) = introducer else {
             let collation = self.session.collation;
             // What the server has to convert is not what stands here.
-            let bytes = match self.is_of_charset() || bytes.is_ascii() && is_ascii_superset(collation) {
+            let bytes = match self.is_of_charset()
+                || bytes.is_ascii() && is_ascii_superset(collation) && has_ascii(self.session.charset)
+            {
                 true => bytes,
                 false => weir_catalog::converted(&bytes, self.session.charset, collation)?,
             };
@@ -239,7 +241,7 @@ fn canonical(charset: &str) -> &str {
 
 /// Whether ASCII text is the same bytes in the charset of a collation.
 pub(crate) fn is_ascii_superset(collation: &str) -> bool {
-    !is_wide(collation) && charset_of(collation) != "binary"
+    has_ascii(collation) && charset_of(collation) != "binary"
 }
 
 /// The bytes of `0xAF`, `x'AF'`, `0b1`, `b'1'`.

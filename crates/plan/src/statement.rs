@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use weir_catalog::{Catalog, Constant, Database, Located, Placement, ShardId, Table, Weights};
-use weir_sql::Bump;
 use weir_sql::ast::{
     CreateTable, DropTables, Explain, ExplainTarget, Expr, Flush, FlushWhat, Ident, Insert, ObjectName, SetStatement,
     Show, ShowCreate, ShowKind, Statement, StatementKind,
 };
 use weir_sql::facts::{Varies, facts_with};
 use weir_sql::resolve::Context;
+use weir_sql::{Bump, LeadBytes};
 
 use crate::analysis::values::Values;
 use crate::analysis::{Analysis, Base, InstanceKind};
+use crate::constant::charset_of;
 use crate::effort::Effort;
 use crate::known::KnownValue;
 use crate::planner::{Planner, programs, to_shard};
@@ -104,8 +105,18 @@ pub(crate) fn planned(
         plan_whole: plan_within,
         plan_groups,
     };
-    let plan = planner.plan();
+    let plan = planner.plan().and_then(|plan| in_letters_of_swe7(plan, session));
     if effort.is_spent() { Err(too_complex()) } else { plan }
+}
+
+/// What is put together of several shards passes through Weir in values and literals, in which bytes of ASCII have to be ASCII.
+fn in_letters_of_swe7(plan: Plan, session: &SessionFacts<'_>) -> Result<Plan, Refusal> {
+    let as_it_is = matches!(plan, Plan::Home | Plan::Route(_) | Plan::Define | Plan::Show | Plan::Lock(_));
+    let is_swe7 = session.mode.lead_bytes == LeadBytes::Swe7 || charset_of(session.collation) == "swe7";
+    match !as_it_is && is_swe7 {
+        true => Err(Need::OtherForm.refused("Rows of several shards in character set swe7: SET NAMES utf8mb4")),
+        false => Ok(plan),
+    }
 }
 
 /// A statement that takes more than [`Effort`] allows.

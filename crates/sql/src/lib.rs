@@ -40,6 +40,7 @@ mod mode;
 mod names;
 mod parse;
 mod parts;
+mod quoted;
 #[cfg(test)]
 mod random_texts;
 pub mod resolve;
@@ -64,6 +65,7 @@ pub use parse::{
     MAX_DEPTH, Parsed, SyntaxError, parse, parse_body, parse_expression, parse_query, parse_table_reference,
 };
 pub use parts::{First, are_read_alike, decides_reading, first_statement, trimmed, trimmed_start};
+pub use quoted::quoted;
 pub use scopes::with_session_scopes;
 pub use splice::splice;
 pub use state_functions::{StateValues, replace_state_functions};

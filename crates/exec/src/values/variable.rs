@@ -1,12 +1,13 @@
 //! Values of user variables as literals.
 
 use weir_backend::profile::charset_of;
+use weir_wire::charset::is_well_formed;
 
 use super::MOST_LITERAL;
 use crate::read::ColumnKind;
 
 /// The value of a user variable as a literal that makes it again elsewhere, from its value, its collation and its bytes in hexadecimal digits. `None`: it is
-/// too long.
+/// too long, or its bytes are no characters of its character set, for which there is no literal.
 pub(crate) fn of_variable(
     kind: ColumnKind,
     value: Option<&str>,
@@ -27,9 +28,18 @@ pub(crate) fn of_variable(
         _ if digits.len() > MOST_LITERAL => None,
         _ => match collation {
             Some("binary") | None => Some(format!("_binary x'{digits}'")),
-            Some(collation) => Some(format!("_{} x'{digits}' COLLATE {collation}", charset_of(collation))),
+            Some(collation) => {
+                let charset = charset_of(collation);
+                let literal = || format!("_{charset} x'{digits}' COLLATE {collation}");
+                is_well_formed(&bytes_of(digits)?, charset).then(literal)
+            }
         },
     }
+}
+
+fn bytes_of(digits: &str) -> Option<Vec<u8>> {
+    let pair = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
+    (0..digits.len()).step_by(2).map(pair).collect()
 }
 
 #[cfg(test)]
@@ -53,6 +63,7 @@ mod tests {
         for (kind, value, collation, digits, wanted) in cases {
             assert_eq!(of_variable(kind, Some(value), Some(collation), Some(digits)).as_deref(), Some(wanted));
         }
+        assert_eq!(of_variable(ColumnKind::Bytes, Some(""), Some("utf8mb4_bin"), Some("61FF")), None);
         assert_eq!(of_variable(ColumnKind::Bytes, None, Some("utf8mb4_bin"), None).as_deref(), Some("NULL"));
         assert_eq!(of_variable(ColumnKind::Bytes, Some(""), Some("binary"), Some(&"0".repeat(MOST_LITERAL + 2))), None);
     }

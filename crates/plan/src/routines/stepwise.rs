@@ -19,7 +19,7 @@ use super::body::{mode_of, shown};
 use crate::constant::is_ascii_superset;
 use crate::planner::{Planner, programs};
 use crate::statement::plan_within;
-use crate::write::literal::literal;
+use crate::write::literal::parameter;
 use crate::{Need, Plan, Refusal, SessionFacts, Stepwise};
 
 /// Plans a CALL. `message`: why no shard can run it.
@@ -107,7 +107,7 @@ fn arguments(planner: &Planner<'_>, program: &Program, call: &CallProcedure<'_>)
         walk(Node::Expr(argument), &mut |node: Node<'_>| {
             if let Node::Expr(Expr { kind: ExprKind::Parameter(place), span, .. }) = node {
                 match planner.session.parameters.and_then(|values| values.get(*place as usize)) {
-                    Some(value) if !gives => values.push((span.range(), literal(value))),
+                    Some(value) if !gives => values.push((span.range(), parameter(value, planner.session.mode))),
                     _ => unknown = true,
                 }
             }

@@ -137,7 +137,9 @@ impl<'a> Projection<'_, '_, 'a> {
             None => b",".to_vec(),
             Some(span) => {
                 let contents = self.question.planner.folder().contents(span.text(self.text()));
-                contents.ok_or_else(|| Obstacle::Rows("a SEPARATOR that is not known".to_owned()))?
+                // The texts of shards are in the character set of results, and the separator is not.
+                let contents = contents.filter(|contents| contents.is_ascii());
+                contents.ok_or_else(|| Obstacle::Rows("a SEPARATOR that is not known, or not in ASCII".to_owned()))?
             }
         };
         let limit = self.hide(Pieces::new("@@group_concat_max_len"));

@@ -7,7 +7,7 @@ use std::ops::Range;
 use weir_sql::ast::{Expr, ExprKind, Statement};
 use weir_sql::visit::{Flow, Node, walk};
 
-use super::literal::literal;
+use super::literal::parameter;
 use crate::session::SessionFacts;
 use crate::{Edit, Piece};
 
@@ -24,7 +24,7 @@ impl Edits {
             if let Node::Expr(Expr { kind: ExprKind::Parameter(at), span }) = node
                 && let Some(value) = values.get(*at as usize)
             {
-                edits.replace(span.range(), apart(text, span.range(), literal(value)));
+                edits.replace(span.range(), apart(text, span.range(), parameter(value, session.mode)));
             }
             Flow::Descend
         });

@@ -5,13 +5,23 @@
 //! set: what is not plain ASCII is written in hexadecimal.
 
 use weir_catalog::Constant;
-use weir_wire::charset::is_wide;
+use weir_sql::LexMode;
+use weir_wire::charset::{has_ascii, is_well_formed};
 
 /// Writes a constant as a literal.
 pub fn literal(constant: &Constant) -> Vec<u8> {
     let mut out = Vec::new();
     put_literal(&mut out, constant);
     out
+}
+
+/// A parameter's value as a literal. A text of which it is not told how the server converts it has no collation, and is given in the client's own
+/// bytes: servers convert literals as they do parameters.
+pub fn parameter(value: &Constant, mode: LexMode) -> Vec<u8> {
+    match value {
+        Constant::Text { bytes, collation, .. } if collation.is_empty() => weir_sql::quoted(bytes, mode),
+        value => literal(value),
+    }
 }
 
 /// As [`literal`], to the end of a text.
@@ -43,14 +53,18 @@ pub fn is_quoted(text: &[u8]) -> bool {
     text.iter().all(|byte| (b' '..=b'~').contains(byte) && !matches!(byte, b'\'' | b'\\'))
 }
 
-/// A string in a character set: in quotes if it is plain.
+/// A string in a character set: in quotes if it is plain. Bytes that are no characters, as clients send them for a BLOB, are the same bytes without one:
+/// servers take them as such, and refuse them behind an introducer (1300).
 pub fn put_text(out: &mut Vec<u8>, bytes: &[u8], charset: &str) {
     // In these, ASCII bytes are not ASCII characters.
-    if !is_wide(charset) && is_quoted(bytes) {
+    if has_ascii(charset) && is_quoted(bytes) {
         out.push(b'\'');
         out.extend_from_slice(bytes);
         out.push(b'\'');
         return;
+    }
+    if !is_well_formed(bytes, charset) {
+        return put_binary(out, bytes);
     }
     out.push(b'_');
     out.extend_from_slice(charset.as_bytes());

@@ -108,7 +108,7 @@ impl Session {
         }
         let kept = &self.state.kept;
         let needed = kept.iter().find(|name| named.contains(*name));
-        needed.map_or(Ok(()), |name| Err(variables::too_long(name).into()))
+        needed.map_or(Ok(()), |name| Err(variables::stays(name).into()))
     }
 
     /// What was assigned out of sight is among the variables that there are, where the server tells their names.
@@ -142,7 +142,7 @@ impl Session {
     /// Also when one is too long to be taken.
     pub(in crate::session) async fn learn_variables_named(&mut self, names: &[String]) -> Result<(), Stopped> {
         let left = self.learn_variables(names).await?;
-        left.first().map_or(Ok(()), |name| Err(variables::too_long(name).into()))
+        left.first().map_or(Ok(()), |name| Err(variables::stays(name).into()))
     }
 
     /// Takes the values that variables have on the session's connection into the profile. Returns those that are too long, or too many,
@@ -234,7 +234,7 @@ impl Session {
         let literals = variables::values(part, variables, &self.shared.collations).await?;
         let names = variables.iter().map(String::as_str);
         let known: Option<Vec<_>> = names.zip(&literals).map(|(name, value)| Some((name, value.as_deref()?))).collect();
-        let known = known.ok_or_else(|| variables::too_long(&variables.join(", @")))?;
+        let known = known.ok_or_else(|| variables::stays(&variables.join(", @")))?;
         self.state.profile = Rc::new(self.state.profile.with_user_variables(known));
         Ok(())
     }

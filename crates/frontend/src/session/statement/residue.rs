@@ -3,7 +3,7 @@
 //! What must always hold: it is taken over once, when the statement has ended on its server, and only what the reply proves.
 
 use std::rc::Rc;
-use weir_wire::charset::is_wide;
+use weir_wire::charset::has_ascii;
 
 use weir_backend::profile::charset_of;
 use weir_exec::values;
@@ -114,7 +114,8 @@ impl Session {
         let charset = charset_of(collation);
         let is_converted = self.state.profile.variable("character_set_client").map(charset_of) != Some(charset);
         // An introducer says of which character set the bytes in the text are, and these are the client's.
-        if is_converted && (is_wide(charset) || !value.is_ascii() && charset != "binary") {
+        let is_ascii = |variable| self.state.profile.variable(variable).is_none_or(has_ascii);
+        if is_converted && !(is_ascii("character_set_client") && has_ascii(charset) && value.is_ascii()) {
             return None;
         }
         Some(format!("_{charset}'{value}' COLLATE {collation}"))
