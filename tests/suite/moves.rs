@@ -1,5 +1,6 @@
 //! Tables that change their placement while they are used: nothing is lost, nobody gets an error, whoever dies.
 
+mod events;
 mod gathered;
 mod growth;
 mod kills;
@@ -40,6 +41,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     kills::collect(tests);
     growth::collect(tests);
     gathered::collect(tests);
+    events::collect(tests);
     servers::collect(tests);
     stopped::collect(tests);
     writers::collect(tests);

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use weir_catalog::define::{parts_clause, single_clause};
 use weir_catalog::moves::shards_of_placement;
 use weir_catalog::{
-    Catalog, Database, EventPlace, ForeignKey, Layout, LayoutChange, Method, Move, MovedTable, Object, Placed, Placement, SLOTS,
-    ShardId, ShardKey, Table,
+    Catalog, Database, EventPlace, ForeignKey, Layout, LayoutChange, Method, Move, MovedTable, Object, Placed,
+    Placement, SLOTS, ShardId, ShardKey, Table,
 };
 use weir_shards::Sharding;
 use weir_shards::own::{quoted, text};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use weir_catalog::{Catalog, MovedTable, Name, Placement, Words};
 use weir_plan::views;
-use weir_shards::own::{quoted, text};
 use weir_shards::Sharding;
+use weir_shards::own::{quoted, text};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
 

@@ -14,7 +14,7 @@ pub fn has_ascii(name: &str) -> bool {
 
 /// Whether bytes are characters of a character set, as far as its form says: servers refuse others behind an introducer.
 pub fn is_well_formed(bytes: &[u8], charset: &str) -> bool {
-    let tail = |byte: u8| byte >= 0xA1 && byte < 0xFF;
+    let tail = |byte: u8| (0xA1..0xFF).contains(&byte);
     match charset {
         "utf8mb4" => std::str::from_utf8(bytes).is_ok(),
         "utf8mb3" | "utf8" => std::str::from_utf8(bytes).is_ok_and(|text| text.chars().all(|char| char <= '\u{FFFF}')),

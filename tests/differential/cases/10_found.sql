@@ -108,7 +108,7 @@ SELECT * FROM vs ORDER BY id;
 ## DISTINCT with the shard key, sorted by what is not selected
 CREATE TABLE t (id INT, n INT, a INT, b VARCHAR(9), PRIMARY KEY (id, n)) /*weir: shard by hash(id) */;
 CREATE TABLE u (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
-INSERT INTO t VALUES (1, 1, 9, 'a'), (1, 2, 8, 'A'), (2, 1, 7, 'b'), (2, 2, 7, 'B'), (3, 9, 7, 'c'), (4, 0, 6, 'd');
+INSERT INTO t VALUES (1, 1, 9, 'a'), (1, 2, 8, 'A'), (2, 3, 7, 'b'), (2, 4, 7, 'B'), (3, 9, 7, 'c'), (4, 0, 6, 'd');
 INSERT INTO u VALUES (1, 1), (2, 2), (3, 3);
 # MySQL refuses it (3065), MariaDB gives each id once.
 SELECT DISTINCT id FROM t ORDER BY n;

@@ -224,7 +224,8 @@ impl Named {
         self.writes |= names.iter().any(|(name, word)| *word && is_write(name));
         let others = names.iter().filter_map(|(name, _)| catalog.database(name)).map(|(name, _)| name);
         for home in std::iter::once(database).chain(others) {
-            let maybe = |name: &[u8]| TableName { database: home.to_owned(), name: name.to_vec(), sure: false, written: false };
+            let maybe =
+                |name: &[u8]| TableName { database: home.to_owned(), name: name.to_vec(), sure: false, written: false };
             self.tables.extend(names.iter().map(|(name, _)| maybe(name)));
         }
     }

@@ -70,7 +70,9 @@ pub(super) fn alter(asked: &Asked<'_>, catalog: &Catalog, alter: &AlterEvent<'_>
     if let Some(name) = &alter.new_name {
         let renamed = names::object(asked, catalog, name)?.filter(|renamed| renamed.database == object.database);
         let renamed = renamed.ok_or_else(|| {
-            not_supported("An event in a sharded database can't be moved to another database: DROP it, and CREATE it there")
+            not_supported(
+                "An event in a sharded database can't be moved to another database: DROP it, and CREATE it there",
+            )
         })?;
         changes.push(Change::DropEvent(object.clone()));
         event = event.map(|event| Event { object: renamed, ..event });
@@ -160,9 +162,9 @@ fn changes_own_rows(asked: &Asked<'_>, catalog: &Catalog, text: &[u8], database:
     let parsed = parse(&arena, text, asked.mode).ok().filter(|parsed| !parsed.conditional && !parsed.dollars)?;
     let [statement] = parsed.statements else { return None };
     let assigned = match statement.kind {
-        StatementKind::Update(update) => update.assignments.iter().map(|set| {
-            String::from_utf8_lossy(set.column.name.name).to_lowercase()
-        }).collect(),
+        StatementKind::Update(update) => {
+            update.assignments.iter().map(|set| String::from_utf8_lossy(set.column.name.name).to_lowercase()).collect()
+        }
         StatementKind::Delete(_) => Vec::new(),
         _ => return None,
     };
@@ -195,26 +197,14 @@ fn changes_own_rows(asked: &Asked<'_>, catalog: &Catalog, text: &[u8], database:
 /// Refuses a definition after which an event would use what other shards have.
 pub(super) fn stay(asked: &Asked<'_>, catalog: &Catalog, changes: &[Change]) -> Result<(), Failure> {
     for change in changes {
-        let (object, fits): (&Object, Box<dyn Fn(&Event) -> bool>) = match change {
-            Change::AddTable(object, placed) => {
-                (object, Box::new(|event| event.allows(&placed.placement, &placed.clause)))
-            }
-            Change::Rename(from, to) => match shards::table(catalog, from) {
-                Some(table) => (to, Box::new(|event| event.allows(&table.placement, &table.clause))),
-                None => continue,
-            },
-            Change::PutView(object, query) => {
-                (object, Box::new(|event| uses_no_more(asked, catalog, event, query.as_bytes(), object)))
-            }
-            Change::RereadRoutine(object, _) => match asked.statement.kind {
-                StatementKind::CreateRoutine(CreateRoutine { function: false, body: RoutineBody::Statement(body), .. }) => {
-                    (object, Box::new(|event| uses_no_more(asked, catalog, event, body.text(asked.text), object)))
-                }
-                _ => continue,
-            },
-            _ => continue,
+        let (Change::AddTable(object, _)
+        | Change::Rename(_, object)
+        | Change::PutView(object, _)
+        | Change::RereadRoutine(object, _)) = change
+        else {
+            continue;
         };
-        if let Some(event) = catalog.events_with(object).find(|event| !fits(event)) {
+        if let Some(event) = catalog.events_with(object).find(|event| !fits(asked, catalog, event, change)) {
             return Err(not_supported(format!(
                 "Event {} may use '{object}', and would no longer find all of its rows on the shard where it runs: DROP EVENT IF EXISTS {}, and \
                  CREATE it again afterwards",
@@ -223,6 +213,24 @@ pub(super) fn stay(asked: &Asked<'_>, catalog: &Catalog, changes: &[Change]) -> 
         }
     }
     Ok(())
+}
+
+/// Whether an event still runs where all that it uses is.
+fn fits(asked: &Asked<'_>, catalog: &Catalog, event: &Event, change: &Change) -> bool {
+    match change {
+        Change::AddTable(_, placed) => event.allows(&placed.placement, &placed.clause),
+        Change::Rename(from, _) => {
+            shards::table(catalog, from).is_none_or(|table| event.allows(&table.placement, &table.clause))
+        }
+        Change::PutView(object, query) => uses_no_more(asked, catalog, event, query.as_bytes(), object),
+        Change::RereadRoutine(object, _) => match asked.statement.kind {
+            StatementKind::CreateRoutine(CreateRoutine {
+                function: false, body: RoutineBody::Statement(body), ..
+            }) => uses_no_more(asked, catalog, event, body.text(asked.text), object),
+            _ => true,
+        },
+        _ => true,
+    }
 }
 
 /// Whether an event that also does this still runs where it is.

@@ -6,9 +6,7 @@
 //! the shard that has them.
 
 use weir_catalog::{Catalog, Change, DefinitionKind, Object, Placement, RoutineKind};
-use weir_sql::ast::{
-    AlterRoutine, CreateRoutine, CreateTrigger, DropProgram, ObjectName, ProgramKind, RoutineBody,
-};
+use weir_sql::ast::{AlterRoutine, CreateRoutine, CreateTrigger, DropProgram, ObjectName, ProgramKind, RoutineBody};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
