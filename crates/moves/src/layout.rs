@@ -9,7 +9,7 @@ use std::sync::Arc;
 use weir_catalog::define::{parts_clause, single_clause};
 use weir_catalog::moves::shards_of_placement;
 use weir_catalog::{
-    Catalog, Database, EventPlace, ForeignKey, Layout, LayoutChange, Method, Move, MovedTable, Object, Placed,
+    Catalog, Database, Event, EventPlace, ForeignKey, Layout, LayoutChange, Method, Move, MovedTable, Object, Placed,
     Placement, SLOTS, ShardId, ShardKey, Table,
 };
 use weir_shards::Sharding;
@@ -206,6 +206,7 @@ pub(crate) async fn judge(sharding: &Arc<Sharding>, wanted: &WantedLayout) -> Re
     for shard in change.added() {
         can_come(sharding, &catalog, &change, shard).await?;
     }
+    events_stay(&catalog, &change)?;
     let after = settled(&catalog, &change, &tables);
     let new = request::begun(sharding, (&catalog, &after), tables, &wanted.by).await?;
     Ok(Some(Move { layout: Some(change), ..new }))
@@ -224,6 +225,20 @@ fn settled(catalog: &Catalog, change: &LayoutChange, tables: &[MovedTable]) -> C
         *database = Arc::new(after);
     }
     next
+}
+
+/// Whether no event would be gone with the shard that runs it.
+fn events_stay(catalog: &Catalog, change: &LayoutChange) -> Result<(), Failure> {
+    let leaves = |event: &&Event| match event.place {
+        EventPlace::One(shard) => event.object.database == change.database && !change.to.shards.contains(&shard),
+        EventPlace::Each { .. } => false,
+    };
+    catalog.events.iter().find(leaves).map_or(Ok(()), |event| {
+        Err(not_supported(format!(
+            "Event {} runs on a shard that the database would leave: DROP EVENT IF EXISTS {}, and CREATE it again afterwards",
+            event.object, event.object
+        )))
+    })
 }
 
 /// Whether a shard can take a database.

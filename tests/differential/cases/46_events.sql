@@ -42,8 +42,12 @@ CREATE EVENT bad ON SCHEDULE EVERY 1 HOUR DO DELETE FROM other LIMIT 1;
 CREATE EVENT bad ON SCHEDULE EVERY 1 HOUR DO INSERT INTO t SELECT id, 1 FROM other;
 -- refused: An event in a sharded database can use SINGLE tables
 CREATE EVENT bad ON SCHEDULE EVERY 1 HOUR DO CREATE TABLE made (a INT);
--- refused: uses tables of other shards
+-- refused: that uses tables of other shards
 ALTER EVENT count_up DO DELETE FROM other WHERE id > 5;
+CREATE EVENT each_one ON SCHEDULE EVERY 1 HOUR STARTS '2035-01-01 00:00:00' DO DELETE FROM other WHERE id > 5;
+ALTER EVENT each_one RENAME TO count_up;
+ALTER EVENT count_up RENAME TO each_one;
+DROP EVENT each_one;
 ALTER EVENT count_up DO DELETE FROM t WHERE n > 5;
 -- other columns
 SELECT event_name, event_definition FROM information_schema.events WHERE event_schema = DATABASE();

@@ -30,19 +30,14 @@ pub(super) fn create(
     let all = shards::of_database(catalog, &object.database);
     let place = event.as_ref().map(|event| &event.place);
     let mut shards = of_place(place, &all);
-    let known = catalog.event(&object);
     let mut own = Vec::new();
     if create.or_replace {
         // It may have been where it is not to be.
         let gone = format!("DROP EVENT IF EXISTS {}", quoted(&object)).into_bytes();
         own.extend(all.iter().filter(|shard| !shards.contains(shard)).map(|shard| (*shard, gone.clone())));
         shards.extend(own.iter().map(|(shard, _)| *shard));
-    } else if let Some(EventPlace::One(shard)) = known.map(|event| &event.place) {
-        // One of this name may be there still. (An event that has run for the last time goes without a word.)
-        if !shards.contains(shard) {
-            return Err(elsewhere(&object));
-        }
-        shards.sort_by_key(|other| other != shard);
+    } else {
+        name_taken_first(catalog, &object, &mut shards)?;
     }
     let kind = if create.or_replace { DefinitionKind::Again } else { DefinitionKind::Create };
     let change = event.map_or_else(|| Change::DropEvent(object.clone()), Change::PutEvent);
@@ -66,6 +61,8 @@ pub(super) fn alter(asked: &Asked<'_>, catalog: &Catalog, alter: &AlterEvent<'_>
     if one(event.as_ref()) != one(known) {
         return Err(elsewhere(&object));
     }
+    let all = shards::of_database(catalog, &object.database);
+    let mut shards = of_place(event.as_ref().map(|event| &event.place), &all);
     let mut changes = Vec::new();
     if let Some(name) = &alter.new_name {
         let renamed = names::object(asked, catalog, name)?.filter(|renamed| renamed.database == object.database);
@@ -74,11 +71,10 @@ pub(super) fn alter(asked: &Asked<'_>, catalog: &Catalog, alter: &AlterEvent<'_>
                 "An event in a sharded database can't be moved to another database: DROP it, and CREATE it there",
             )
         })?;
+        name_taken_first(catalog, &renamed, &mut shards)?;
         changes.push(Change::DropEvent(object.clone()));
         event = event.map(|event| Event { object: renamed, ..event });
     }
-    let all = shards::of_database(catalog, &object.database);
-    let shards = of_place(event.as_ref().map(|event| &event.place), &all);
     changes.push(event.map_or_else(|| Change::DropEvent(object.clone()), Change::PutEvent));
     let objects = about(asked, catalog, object, alter.body);
     Ok(Some(Intent::new(asked, DefinitionKind::Again, objects, shards).with(changes)))
@@ -99,6 +95,16 @@ fn about(asked: &Asked<'_>, catalog: &Catalog, object: Object, body: Option<Span
     std::iter::once(object).chain(tables).collect()
 }
 
+/// Puts the shard first that may have an event of this name, which it says then. (An event that has run for the last time goes without a word.)
+fn name_taken_first(catalog: &Catalog, object: &Object, shards: &mut [ShardId]) -> Result<(), Failure> {
+    let Some(EventPlace::One(shard)) = catalog.event(object).map(|event| &event.place) else { return Ok(()) };
+    if !shards.contains(shard) {
+        return Err(elsewhere(object));
+    }
+    shards.sort_by_key(|other| other != shard);
+    Ok(())
+}
+
 /// The shards that have an event.
 pub(crate) fn of_place(place: Option<&EventPlace>, all: &[ShardId]) -> Vec<ShardId> {
     match place {
@@ -109,7 +115,7 @@ pub(crate) fn of_place(place: Option<&EventPlace>, all: &[ShardId]) -> Vec<Shard
 
 fn elsewhere(object: &Object) -> Failure {
     not_supported(format!(
-        "Event {object} uses tables of other shards than before, or has used tables: DROP EVENT IF EXISTS, and CREATE it again"
+        "An event {object} that uses tables of other shards is there, or was: DROP EVENT IF EXISTS {object} first"
     ))
 }
 
@@ -127,7 +133,9 @@ fn place(
     (body, database): (Span, &str),
     reach: &BodyUse,
 ) -> Result<Option<EventPlace>, Failure> {
-    if let Some(assigned) = for_each(asked, catalog, body, database).filter(|_| reach.sharded) {
+    if reach.sharded
+        && let Some(assigned) = for_each(asked, catalog, body, database)
+    {
         return Ok(Some(EventPlace::Each { assigned }));
     }
     let all = shards::of_database(catalog, database);
