@@ -48,6 +48,8 @@ fn run_where_rows_are(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     eventually(BOUND, "the event runs where the rows went", || {
         value(&mut other, "SELECT CONCAT(COUNT(*), ' ', SUM(old)) FROM logs").ok().as_deref() == Some("101 0")
     })?;
+    refuses(session, "WEIR DRAIN SHARD s2", "Event t_moves.once runs on a shard that the database would leave")?;
+    run(session, "WEIR ADD SHARD s2")?;
     // It is gone from its server since it ran.
     session.query_drop("DROP EVENT IF EXISTS once")?;
     run(session, "ALTER TABLE runs SHARD BY HASH(id)")?;
