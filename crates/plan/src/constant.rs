@@ -265,8 +265,9 @@ fn bytes_of(text: &[u8]) -> Option<Vec<u8>> {
 
 fn negated(value: Constant) -> Option<Constant> {
     match value {
-        // Beyond it the server's result is another type's.
-        Constant::Integer(value) if value <= i128::from(i64::MAX) => Some(Constant::Integer(-value)),
+        // What no BIGINT holds becomes a DECIMAL.
+        Constant::Integer(value) if -value < i128::from(i64::MIN) => Some(Constant::Decimal(format!("-{value}"))),
+        Constant::Integer(value) => Some(Constant::Integer(-value)),
         Constant::Decimal(value) => Some(Constant::Decimal(match value.strip_prefix('-') {
             Some(value) => value.to_owned(),
             None => format!("-{value}"),

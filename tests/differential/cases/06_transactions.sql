@@ -81,3 +81,26 @@ DELETE FROM t;
 BEGIN;
 ROLLBACK;
 SELECT * FROM t ORDER BY id;
+
+## metadata locks of statements that begin no transaction
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+CREATE TABLE m (id INT PRIMARY KEY, a INT) ENGINE = MyISAM /*weir: single */;
+CREATE PROCEDURE p(x INT) SELECT x * 2;
+INSERT INTO m VALUES (1, 2);
+SET autocommit = 0;
+SET @a = 1 + 1;
+CALL p(@a);
+DROP PROCEDURE p;
+SELECT * FROM m;
+ALTER TABLE m ADD b INT;
+SELECT * FROM m;
+COMMIT;
+-- session: 1
+ALTER TABLE m ADD c INT;
+SELECT * FROM t LIMIT 0;
+SELECT nothing FROM t WHERE id = 1;
+COMMIT;
+-- session: 1
+ALTER TABLE t ADD b INT;
+SELECT @a;
+SET autocommit = 1;

@@ -27,6 +27,7 @@ impl Session {
             None if !self.state.status.contains(StatusFlags::AUTOCOMMIT) => self.state.status |= StatusFlags::IN_TRANS,
             None => {}
         }
+        self.note_metadata_locks(class, failed);
         self.note_residue(class, outcome, told);
         self.note_profile(class, outcome);
         self.note_reading(class, outcome);
@@ -48,6 +49,18 @@ impl Session {
         self.note_branches(class, outcome);
         if self.current.reader_life.is_some() && !self.state.status.contains(StatusFlags::IN_TRANS) {
             self.current.reader_life = None;
+        }
+    }
+
+    /// See `release_metadata_locks`.
+    fn note_metadata_locks(&mut self, class: &Class, failed: bool) {
+        let status = self.state.status;
+        let ends = matches!(class.kind, TextKind::Commit | TextKind::Rollback)
+            || class.effects.contains(Effects::IMPLICIT_COMMIT);
+        if ends && !failed {
+            self.current.metadata_locks = false;
+        } else if class.effects.contains(Effects::READS) && !status.contains(StatusFlags::AUTOCOMMIT) {
+            self.current.metadata_locks |= failed || !status.contains(StatusFlags::IN_TRANS);
         }
     }
 

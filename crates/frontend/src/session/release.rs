@@ -5,6 +5,7 @@ use std::rc::Rc;
 use weir_backend::Lease;
 use weir_backend::connection::OwnReply;
 use weir_backend::profile::charset_of;
+use weir_sql::Pins;
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
@@ -56,6 +57,7 @@ impl Session {
     async fn keep_or_release(&mut self) {
         self.target.end_read();
         self.look_after_branches().await;
+        self.release_metadata_locks().await;
         if self.aside.is_some() {
             self.take_up_again().await;
         }
@@ -90,6 +92,33 @@ impl Session {
             return;
         }
         self.release().await;
+    }
+
+    /// Without autocommit, a server keeps the metadata locks of a statement until COMMIT, also if it has begun no transaction: of a CALL, of
+    /// a table whose engine has none, of a statement that failed or needed no rows. Nobody may get the connection with them, and
+    /// definitions of the session's own, which run on others, would wait for them.
+    async fn release_metadata_locks(&mut self) {
+        let in_transaction = self.state.in_transaction() || self.transaction.is_multi_shard();
+        // COMMIT would end what SET TRANSACTION has said of the next one.
+        if !self.current.metadata_locks || in_transaction || self.state.pins.contains(Pins::SET_TRANSACTION) {
+            return;
+        }
+        self.current.metadata_locks = false;
+        if !self.current.lease.as_ref().is_some_and(|lease| lease.is_clean()) {
+            return;
+        }
+        let released = match self.learn_what_was_left(false).await {
+            Ok(()) => {
+                let connection = self.connection();
+                connection.has_found_rows = false;
+                connection.query("COMMIT").await.map(drop)
+            }
+            Err(failure) => Err(failure),
+        };
+        if let Err(error) = released {
+            tracing::debug!(%error, "a connection's metadata locks could not be released");
+            self.connection().retired = true;
+        }
     }
 
     /// The connection is no longer held softly.

@@ -52,6 +52,8 @@ pub(super) struct Participant {
     pub(super) wrote: bool,
     /// In which life of the server a READ ONLY transaction began that it serves as a replica.
     pub(super) reader_life: Option<u64>,
+    /// A statement without autocommit may have left metadata locks there: see `release_metadata_locks`.
+    pub(super) metadata_locks: bool,
 }
 
 /// A participant that the statement at hand does not run on. Dropped with its connection, the connection is closed.
