@@ -6,11 +6,13 @@ CREATE EVENT wipe ON SCHEDULE EVERY 1 DAY STARTS '2035-01-01 00:00:00' DO DELETE
 CREATE EVENT mark ON SCHEDULE EVERY 1 DAY STARTS '2035-01-01 00:00:00' COMMENT 'marks' DO BEGIN UPDATE logs SET state = 1 WHERE state = 0; DELETE FROM logs WHERE state = 2; END;
 CREATE EVENT wipe ON SCHEDULE EVERY 1 DAY DO DELETE FROM logs;
 CREATE EVENT IF NOT EXISTS wipe ON SCHEDULE EVERY 1 DAY DO DELETE FROM logs;
+-- other columns
 SELECT event_name, event_definition, interval_value, status, event_comment FROM information_schema.events WHERE event_schema = DATABASE() ORDER BY event_name;
 ALTER EVENT wipe DISABLE;
 ALTER EVENT wipe RENAME TO cleanup;
 ALTER EVENT wipe ENABLE;
 ALTER EVENT CLEANUP DO DELETE FROM logs WHERE at < NOW() - INTERVAL 60 DAY;
+-- other columns
 SELECT event_name, event_definition, status FROM information_schema.events WHERE event_schema = DATABASE() ORDER BY event_name;
 RENAME TABLE logs TO kept, kept TO logs;
 DROP TABLE logs;
@@ -81,11 +83,13 @@ CREATE EVENT later ON SCHEDULE EVERY 1 HOUR STARTS '2035-01-01 00:00:00' DO CALL
 -- refused: Event d.later may use 'd.still_to_come'
 CREATE PROCEDURE still_to_come() DELETE FROM other;
 CREATE PROCEDURE still_to_come() DELETE FROM t;
+-- other columns
 SELECT event_name, event_definition FROM information_schema.events WHERE event_schema = DATABASE() ORDER BY event_name;
 
 ## an event of no tables, and one of tables to come
 CREATE EVENT nothing ON SCHEDULE EVERY 1 HOUR STARTS '2035-01-01 00:00:00' DO SET @a = 1;
 CREATE EVENT to_come ON SCHEDULE EVERY 1 HOUR STARTS '2035-01-01 00:00:00' DO INSERT INTO lines_to_come VALUES (NOW());
+-- other columns
 SELECT event_name, event_definition FROM information_schema.events WHERE event_schema = DATABASE() ORDER BY event_name;
 CREATE TABLE lines_to_come (at DATETIME);
 ALTER EVENT nothing COMMENT 'none';
