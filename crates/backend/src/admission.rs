@@ -1,12 +1,14 @@
-//! Admission for sessions that keep a connection to one shard while they may come to want one to another.
+//! Admission for sessions that keep a connection to one shard while they may come to want another, to it or to another shard.
 //!
 //! Pools alone would let them wait for each other: two transactions that have all of a shard's connections each, and want one of the
-//! other shard's. So whoever begins a transaction takes a place first, and another kind of place before a second shard takes part.
+//! other shard's. So whoever begins a transaction takes a place first, another kind of place before a second shard takes part, and one
+//! more before it takes a second connection to a shard.
 //!
 //! What must always hold: whoever has a place for several shards finds a connection on each of them, sooner or later, and waits for no
-//! place any more. For that, transactions that may have one shard only leave half of each shard's connections to the others. Admission
-//! are waited for in one order (a user's before all users', those for one shard before those for several), so nobody waits for one who
-//! waits for him. Statements outside of transactions end by themselves, and need no place unless they ask several shards.
+//! place any more but one for additional connections; whoever has that one waits for no place at all. For that, the places of all kinds
+//! together stand for no more connections than each shard has. Places are waited for in one order (a user's before all users', those for
+//! one shard before those for several, before those for additional connections), so nobody waits for one who waits for him. Statements
+//! outside of transactions end by themselves, and need no place unless they ask several shards.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,38 +16,59 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::limits::{Bound, Held};
 
+/// How many connections to a shard a place for additional ones stands for: a procedure's workbench, and that of its statement.
+const ADDITIONAL_CONNECTIONS: usize = 2;
+/// One place for additional connections per so many connections.
+const CONNECTIONS_PER_ADDITIONAL: usize = 16;
+
+/// How many places of each kind there are, with a number of connections to each server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shares {
+    first: usize,
+    multi_shard: usize,
+    additional: usize,
+}
+
+impl Shares {
+    fn of(max: usize) -> Shares {
+        let additional = max.div_ceil(CONNECTIONS_PER_ADDITIONAL).max(1);
+        let rest = max.saturating_sub(ADDITIONAL_CONNECTIONS * additional);
+        let multi_shard = rest.div_ceil(2).max(1);
+        Shares { first: rest.saturating_sub(multi_shard), multi_shard, additional }
+    }
+}
+
 /// Admission within one limit of connections to each server.
 #[derive(Debug)]
 struct Room {
     /// For transactions that have one shard, per shard.
     first: Vec<Arc<Bound>>,
     multi_shard: Arc<Bound>,
-}
-
-/// How many of this number of connections to each server are for sessions with several shards.
-fn for_multi_shard(max: usize) -> usize {
-    max.div_ceil(2)
+    additional: Arc<Bound>,
 }
 
 impl Room {
     fn new(max: usize, shards: usize) -> Room {
-        let multi_shard = for_multi_shard(max);
+        let shares = Shares::of(max);
         Room {
-            first: (0..shards).map(|_| Bound::new(max - multi_shard)).collect(),
-            multi_shard: Bound::new(multi_shard),
+            first: (0..shards).map(|_| Bound::new(shares.first)).collect(),
+            multi_shard: Bound::new(shares.multi_shard),
+            additional: Bound::new(shares.additional),
         }
     }
 
     fn set_max(&self, max: usize) {
-        let multi_shard = for_multi_shard(max);
-        self.first.iter().for_each(|bound| bound.set_max(max - multi_shard));
-        self.multi_shard.set_max(multi_shard);
+        let shares = Shares::of(max);
+        self.first.iter().for_each(|bound| bound.set_max(shares.first));
+        self.multi_shard.set_max(shares.multi_shard);
+        self.additional.set_max(shares.additional);
     }
 
     fn bound(&self, kind: Kind) -> &Arc<Bound> {
         match kind {
             Kind::First(shard) => &self.first[shard],
             Kind::MultiShard => &self.multi_shard,
+            Kind::Additional => &self.additional,
         }
     }
 }
@@ -54,6 +77,7 @@ impl Room {
 enum Kind {
     First(usize),
     MultiShard,
+    Additional,
 }
 
 /// A session's place. Free again when it is dropped.
@@ -78,7 +102,14 @@ pub struct Admission {
     all: Room,
     /// The most connections of one user to a server; 0: no limit.
     per_user: AtomicUsize,
-    users: Mutex<HashMap<Box<[u8]>, Arc<Room>>>,
+    users: Mutex<Users>,
+}
+
+#[derive(Debug, Default)]
+struct Users {
+    rooms: HashMap<Box<[u8]>, Arc<Room>>,
+    /// Limits that servers have for users, where they have some.
+    of_accounts: HashMap<Box<[u8]>, usize>,
 }
 
 impl Admission {
@@ -87,33 +118,55 @@ impl Admission {
         Admission { shards, all: Room::new(max, shards), per_user: AtomicUsize::new(per_user), users: Mutex::default() }
     }
 
-    /// Changes the limits. Admission beyond stay until they are free again.
+    /// Changes the limits. Places beyond stay until they are free again.
     pub fn set(&self, max: usize, per_user: usize) {
         let mut users = self.users();
         self.all.set_max(max);
         self.per_user.store(per_user, Ordering::Relaxed);
-        match per_user {
-            0 => users.clear(),
-            _ => users.values().for_each(|room| room.set_max(per_user)),
+        let Users { rooms, of_accounts } = &mut *users;
+        rooms.retain(|user, room| self.follow(room, of_accounts.get(user).copied()));
+    }
+
+    /// The servers allow this user this number of connections; 0: no limit of their own.
+    pub fn set_user(&self, user: &[u8], most: usize) {
+        let mut users = self.users();
+        let before = match most {
+            0 => users.of_accounts.remove(user),
+            _ => users.of_accounts.insert(user.into(), most),
+        };
+        if before.unwrap_or(0) == most {
+            return;
+        }
+        let limited = users.rooms.get(user).is_none_or(|room| self.follow(room, Some(most).filter(|most| *most > 0)));
+        if !limited {
+            users.rooms.remove(user);
         }
     }
 
-    fn users(&self) -> MutexGuard<'_, HashMap<Box<[u8]>, Arc<Room>>> {
+    /// Gives a user's room the limit that holds now; whether there is one.
+    fn follow(&self, room: &Room, of_account: Option<usize>) -> bool {
+        let max = self.limit_of(of_account);
+        max.inspect(|max| room.set_max(*max)).is_some()
+    }
+
+    fn limit_of(&self, of_account: Option<usize>) -> Option<usize> {
+        let configured = Some(self.per_user.load(Ordering::Relaxed)).filter(|max| *max > 0);
+        configured.into_iter().chain(of_account).min()
+    }
+
+    fn users(&self) -> MutexGuard<'_, Users> {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn room_of(&self, user: &[u8]) -> Option<Arc<Room>> {
-        let max = self.per_user.load(Ordering::Relaxed);
-        if max == 0 {
-            return None;
-        }
         let mut users = self.users();
-        if let Some(room) = users.get(user) {
+        let max = self.limit_of(users.of_accounts.get(user).copied())?;
+        if let Some(room) = users.rooms.get(user) {
             return Some(room.clone());
         }
-        users.retain(|_, room| Arc::strong_count(room) > 1);
+        users.rooms.retain(|_, room| Arc::strong_count(room) > 1);
         let room = Arc::new(Room::new(max, self.shards));
-        users.insert(user.into(), room.clone());
+        users.rooms.insert(user.into(), room.clone());
         Some(room)
     }
 
@@ -159,11 +212,20 @@ impl Admission {
         self.take(self.room_of(user).as_ref(), Kind::MultiShard).await
     }
 
-    /// How many sessions can have several shards at once.
-    pub fn most_multi_shard(&self) -> usize {
-        let per_user = self.per_user.load(Ordering::Relaxed);
+    /// A place for additional connections to shards, for a session that has one for several shards, if one is free now.
+    pub fn try_additional(&self, user: &[u8]) -> Option<AdmissionPermit> {
+        self.try_take(self.room_of(user).as_ref(), Kind::Additional)
+    }
+
+    /// The same, as soon as one is free. Cancel-safe.
+    pub async fn additional(&self, user: &[u8]) -> AdmissionPermit {
+        self.take(self.room_of(user).as_ref(), Kind::Additional).await
+    }
+
+    /// How many sessions of this user can have several shards at once.
+    pub fn most_multi_shard(&self, user: &[u8]) -> usize {
         let all = self.all.multi_shard.max();
-        if per_user == 0 { all } else { all.min(for_multi_shard(per_user)) }
+        self.room_of(user).map_or(all, |room| all.min(room.multi_shard.max()))
     }
 }
 
@@ -172,15 +234,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn places_stand_for_no_more_connections_than_there_are() {
+        for max in 4..500 {
+            let Shares { first, multi_shard, additional } = Shares::of(max);
+            assert!(first > 0 && multi_shard > 0 && additional > 0, "{max}");
+            assert_eq!(first + multi_shard + ADDITIONAL_CONNECTIONS * additional, max);
+        }
+    }
+
+    #[test]
     fn transactions_with_one_shard_leave_room_for_those_with_several() {
-        let places = Admission::new(5, 0, 2);
+        let places = Admission::new(7, 0, 2);
         // Two for one shard, and three that may have several.
         let mut held: Vec<_> = std::iter::from_fn(|| places.try_first(b"a", 0)).collect();
         let multi_shard = held.iter().filter(|place| place.is_multi_shard()).count();
-        assert_eq!((held.len(), multi_shard, places.most_multi_shard()), (5, 3, 3));
+        assert_eq!((held.len(), multi_shard, places.most_multi_shard(b"a")), (5, 3, 3));
         // The other shard's own are free still.
         assert!(places.try_first(b"b", 1).is_some_and(|place| !place.is_multi_shard()));
         assert!(places.try_multi_shard(b"a").is_none());
+        // And so is one for additional connections.
+        assert!(places.try_additional(b"a").is_some());
         held.retain(|place| !place.is_multi_shard());
         assert!(places.try_multi_shard(b"a").is_some());
     }
@@ -194,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_users_limit_holds_for_places() {
-        let places = Admission::new(100, 2, 2);
+        let places = Admission::new(100, 4, 2);
         let _held = [places.try_first(b"a", 0).expect("free"), places.try_multi_shard(b"a").expect("free")];
         assert!(places.try_multi_shard(b"a").is_none() && places.try_first(b"a", 0).is_none());
         assert!(places.try_multi_shard(b"b").is_some());
@@ -202,9 +275,25 @@ mod tests {
         assert!(places.try_multi_shard(b"a").is_some());
     }
 
+    #[test]
+    fn an_accounts_limit_holds_for_places() {
+        let places = Admission::new(100, 0, 2);
+        places.set_user(b"a", 4);
+        let held = places.try_multi_shard(b"a").expect("free");
+        assert!(places.try_multi_shard(b"a").is_none() && places.try_multi_shard(b"b").is_some());
+        // The lower limit holds, and a limit that is gone does not.
+        places.set(100, 8);
+        let more: Vec<_> = std::iter::from_fn(|| places.try_multi_shard(b"a")).collect();
+        assert_eq!(more.len(), 0);
+        places.set_user(b"a", 0);
+        assert_eq!(places.most_multi_shard(b"a"), Shares::of(8).multi_shard);
+        assert!(places.try_multi_shard(b"a").is_some());
+        drop(held);
+    }
+
     #[tokio::test]
     async fn a_place_that_is_waited_for_comes_when_one_is_free() {
-        let places = Admission::new(2, 0, 2);
+        let places = Admission::new(4, 0, 2);
         let several = places.try_multi_shard(b"a").expect("free");
         let first = places.try_first(b"a", 0).expect("free");
         let waits = async { (places.first(b"a", 0).await.is_multi_shard(), places.multi_shard(b"a").await) };

@@ -163,7 +163,12 @@ impl Readers for KnownReaders<'_> {
 
 /// The places of shards.
 pub(crate) fn places(shards: &[ShardId]) -> Vec<usize> {
-    shards.iter().map(|shard| usize::from(shard.0)).collect()
+    shards.iter().copied().map(place).collect()
+}
+
+/// A shard's place, from its id.
+pub(crate) fn place(shard: ShardId) -> usize {
+    usize::from(shard.0)
 }
 
 /// A shard's id, from its place.

@@ -4,6 +4,7 @@ use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
 use nix::sys::signal::Signal;
 
+use super::locks::row_of;
 use super::{BOUND, JOIN, JOINED, LARGE, Settings, Shards, SharedCase, app};
 use crate::driver::{expect_equal, expect_error, run, value};
 use crate::lab::{Endpoint, eventually};
@@ -15,6 +16,7 @@ pub(super) const CASES: &[(&str, Settings, SharedCase)] = &[
     ("what_is_gathered_is_counted", &[], counted),
     ("connections_are_used_again", &[], again),
     ("sessions_gather_at_the_same_time", &[("pool.max_connections", "8")], together),
+    ("transactions_that_gather_do_not_wait_for_each_other", &[("pool.max_connections", "8")], within_transactions),
 ];
 
 fn rows(shards: &Shards, endpoint: &Endpoint) -> Result<(), Failed> {
@@ -145,6 +147,29 @@ fn together(shards: &Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     let one = &one;
     std::thread::scope(|scope| {
         let all: Vec<_> = (0..10).map(|nth| scope.spawn(move || one(nth))).collect();
+        all.into_iter().try_for_each(|session| session.join().map_err(|_| "a session panicked")?)
+    })?;
+    shards.clean(endpoint)
+}
+
+/// All that is on a shard are transactions that want another connection to it, or to others.
+fn within_transactions(shards: &Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    let first = row_of(&mut app(endpoint)?, "s1")?;
+    let begins = [format!("SELECT v FROM few WHERE id = {first}"), "SELECT COUNT(*) FROM few".to_owned()];
+    let one = |nth: usize| -> Result<(), Failed> {
+        let mut session = app(endpoint)?;
+        for _ in 0..3 {
+            session.query_drop("BEGIN")?;
+            session.query_drop(&begins[nth % 2])?;
+            session.query_drop("DO SLEEP(0.2)")?;
+            expect_equal("joined", value(&mut session, JOIN)?, JOINED.into())?;
+            session.query_drop("COMMIT")?;
+        }
+        Ok(())
+    };
+    let one = &one;
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..12).map(|nth| scope.spawn(move || one(nth))).collect();
         all.into_iter().try_for_each(|session| session.join().map_err(|_| "a session panicked")?)
     })?;
     shards.clean(endpoint)

@@ -98,7 +98,7 @@ fn crossed(shards: &Shards, endpoint: &Endpoint) -> Result<(), Failed> {
 }
 
 /// A row of a shard, outside of the session's transaction.
-fn row_of(session: &mut Conn, shard: &str) -> Result<String, Failed> {
+pub(super) fn row_of(session: &mut Conn, shard: &str) -> Result<String, Failed> {
     value(session, &format!("SELECT /*+ WEIR_SHARD({shard}) */ MIN(id) FROM orders"))
 }
 

@@ -72,6 +72,7 @@ impl Session {
             for server in self.endpoint.servers() {
                 server.limits.set_user(self.user.as_bytes(), demands.max_user_connections);
             }
+            self.endpoint.admission.set_user(self.user.as_bytes(), demands.max_user_connections);
             return Ok(demands);
         }
         // What is known of the password is all that there is to go by; nothing can be read or written with it now.

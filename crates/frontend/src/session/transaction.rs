@@ -14,6 +14,8 @@ mod savepoints;
 mod snapshot;
 pub(super) mod table_locks;
 
+use std::rc::Weak;
+
 use weir_admin::sessions::Interrupt;
 use weir_backend::Lease;
 use weir_backend::admission::AdmissionPermit;
@@ -109,14 +111,16 @@ pub(super) struct Transaction {
     pub(super) begun_with_statement: bool,
     /// The session's permit among transactions and statements over several shards. It outlives the transaction by the statement.
     permit: Option<AdmissionPermit>,
+    /// The permit for additional connections that leases of the statement at hand have.
+    additional: Weak<AdmissionPermit>,
 }
 
 impl Transaction {
     /// The transaction is over.
     fn forget(&mut self) {
         let (permit, begun_with_statement) = (self.permit.take(), self.begun_with_statement);
-        let anchor_lost = self.anchor_lost;
-        *self = Transaction { permit, begun_with_statement, anchor_lost, ..Transaction::default() };
+        let (additional, anchor_lost) = (std::mem::take(&mut self.additional), self.anchor_lost);
+        *self = Transaction { permit, additional, begun_with_statement, anchor_lost, ..Transaction::default() };
     }
 
     /// Whether several shards take part.

@@ -18,7 +18,7 @@ use super::super::stopped::{SessionEnd, Stopped};
 use super::super::transaction::StatementLeases;
 use super::sink::ClientSink;
 use super::waiting::running;
-use crate::backends::places;
+use crate::backends::{place, places};
 
 impl Session {
     /// What a statement gathers, within the bounds that hold now.
@@ -47,7 +47,7 @@ impl Session {
     /// The connection to a statement's workbench, if it takes one.
     pub(super) async fn lease_workbench(&mut self, home: Option<ShardId>) -> Result<Option<StatementLeases>, Stopped> {
         match home {
-            Some(home) => self.leases_outside(&places(&[home])).await.map(Some),
+            Some(home) => self.additional_lease(place(home)).await.map(Some),
             None => Ok(None),
         }
     }

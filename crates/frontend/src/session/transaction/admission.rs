@@ -2,7 +2,9 @@
 //!
 //! What must always hold: over several shards, a session has a permit before a transaction's first connection, and one for several
 //! shards before it waits for a connection while it has another. It has none once no transaction is open, no tables of several shards
-//! are locked, and the statement is over.
+//! are locked, and the statement is over. One for additional connections is had by the statement's leases alone.
+
+use std::rc::Rc;
 
 use weir_backend::Admission;
 use weir_backend::admission::AdmissionPermit;
@@ -42,6 +44,23 @@ impl Session {
         Ok(())
     }
 
+    /// The session has a permit for several shards, and one for connections to shards to which it has some already. A statement within
+    /// another one, of a procedure, has that one's.
+    pub(super) async fn additional_permit(&mut self) -> Result<Rc<AdmissionPermit>, Stopped> {
+        self.have_multi_shard_permit().await?;
+        if let Some(permit) = self.transaction.additional.upgrade() {
+            return Ok(permit);
+        }
+        let admission = self.endpoint.admission.clone();
+        let user = self.key.user.clone();
+        let permit = Rc::new(match admission.try_additional(&user) {
+            Some(permit) => permit,
+            None => self.wait_for_permit(&admission, admission.additional(&user)).await?,
+        });
+        self.transaction.additional = Rc::downgrade(&permit);
+        Ok(permit)
+    }
+
     /// Waits as for a connection, with the same bound. A connection that is held softly is given back before.
     async fn wait_for_permit(
         &mut self,
@@ -68,10 +87,10 @@ impl Session {
         self.handle.set_state("");
         waited.map_err(|_| {
             self.endpoint.backend_metrics.queue_timeouts.inc();
-            let most = admission.most_multi_shard();
+            let most = admission.most_multi_shard(&self.key.user);
             let message = format!(
-                "Too many connections: {most} sessions have transactions or statements over several shards, and none ended within \
-                 {bound:?}. Raise pool.max_connections and the servers' max_connections"
+                "Too many connections: at most {most} sessions have transactions or statements over several shards at once, and this \
+                 one's turn did not come within {bound:?}. Raise pool.max_connections and the servers' max_connections"
             );
             Failure::weir(codes::ER_CON_COUNT_ERROR, message).into()
         })

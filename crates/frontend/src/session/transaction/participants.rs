@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use futures_util::future::join_all;
+use weir_backend::admission::AdmissionPermit;
 use weir_exec::ShardLease;
 use weir_sql::Pins;
 use weir_txn::{clock, is_in_transaction};
@@ -31,6 +32,8 @@ pub(in super::super) struct StatementLeases {
     /// Their clocks stand.
     pub(super) stopped: bool,
     pub(super) _shown: Vec<Shown>,
+    /// For what the session has beside other connections.
+    pub(super) _additional: Option<Rc<AdmissionPermit>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -221,9 +224,22 @@ impl Session {
         self.leases_of(shards.iter().copied().map(ShardServer::writer).collect()).await
     }
 
+    /// A connection of the statement's own, which has connections to this shard already, or comes to have them.
+    pub(in super::super) async fn additional_lease(&mut self, shard: usize) -> Result<StatementLeases, Stopped> {
+        let additional = self.additional_permit().await?;
+        let mut leases = self.leases_outside(&[shard]).await?;
+        leases._additional = Some(additional);
+        Ok(leases)
+    }
+
     /// The same, of which some may be replicas.
     pub(in super::super) async fn leases_of(&mut self, servers: Vec<ShardServer>) -> Result<StatementLeases, Stopped> {
-        if servers.len() > 1 || self.current.lease.is_some() && !self.held {
+        let has_others = self.current.lease.is_some() && !self.held || self.transaction.is_multi_shard();
+        let _additional = match has_others {
+            true => Some(self.additional_permit().await?),
+            false => None,
+        };
+        if servers.len() > 1 {
             self.have_multi_shard_permit().await?;
         }
         let mut all = StatementLeases {
@@ -232,6 +248,7 @@ impl Session {
             how: How::Alone,
             stopped: false,
             _shown: Vec::new(),
+            _additional,
         };
         for part in self.lease_shards_outside(servers).await? {
             let (part, shown, reader) = part.apart();
@@ -321,7 +338,7 @@ impl Session {
                 parts.push(ShardLease { shard: shard_id(*shard), index: parked.participant.server.index, lease });
             }
         }
-        StatementLeases { parts, readers: Vec::new(), how, stopped: false, _shown: Vec::new() }
+        StatementLeases { parts, readers: Vec::new(), how, stopped: false, _shown: Vec::new(), _additional: None }
     }
 
     /// Puts parts back where they were taken from; the last of them is the session's connection again.

@@ -309,7 +309,14 @@ impl Session {
 
 impl StatementLeases {
     fn of_locks() -> StatementLeases {
-        StatementLeases { parts: Vec::new(), readers: Vec::new(), how: How::Locked, stopped: false, _shown: Vec::new() }
+        StatementLeases {
+            parts: Vec::new(),
+            readers: Vec::new(),
+            how: How::Locked,
+            stopped: false,
+            _shown: Vec::new(),
+            _additional: None,
+        }
     }
 }
 

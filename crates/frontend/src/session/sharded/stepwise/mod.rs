@@ -24,7 +24,7 @@ use super::super::relay::ends_statement;
 use super::super::statement::Statement;
 use super::super::stopped::Stopped;
 use super::waiting::failure_told;
-use crate::backends::places;
+use crate::backends::place;
 use variables::Variables;
 
 /// What a CALL keeps while it runs.
@@ -56,7 +56,7 @@ impl Session {
     }
 
     async fn make_variables<'p>(&mut self, call: &'p Stepwise) -> Result<Variables<'p>, Stopped> {
-        let bench = self.leases_outside(&places(&[call.home])).await?;
+        let bench = self.additional_lease(place(call.home)).await?;
         let mut variables = Variables::new(call, bench);
         variables.check_rights(self).await?;
         variables.make(self).await?;
