@@ -30,7 +30,8 @@ pub(super) const CASES: &[Case] = &[
 pub(super) const WATCHFUL: &[(&str, &str)] = &[
     ("pool.connect_timeout", "\"2s\""),
     ("monitor.timeout", "\"500ms\""),
-    ("monitor.hang_timeout", "\"1s\""),
+    // No server hangs in these tests: a slow machine is not to look like that.
+    ("monitor.hang_timeout", "\"20s\""),
     ("groups.position_interval", "\"50ms\""),
     ("groups.max_lag", "\"2s\""),
     ("groups.writer_wait", "\"20s\""),

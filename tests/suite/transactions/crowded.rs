@@ -25,8 +25,8 @@ const SHARDED: [&str; 3] = [
 ];
 
 pub(super) fn collect(tests: &mut Collector) {
-    // Two connections to each server are the fewest with which there is a choice; with one there is none.
-    for most in [1, 2, 5] {
+    // With less than four, only one transaction at a time has a place.
+    for most in [1, 4, 7] {
         let name = format!("transactions::{CLIENTS}_clients_share_{most}_connections_to_each_shard");
         tests.add_for_weir(&name, move |lab: &Lab, flavor: Flavor| {
             let (shards, endpoint) = start(lab, flavor, most, "60s")?;
@@ -34,7 +34,7 @@ pub(super) fn collect(tests: &mut Collector) {
         });
     }
     tests.add_for_weir("transactions::wait_for_a_place_has_an_end", |lab: &Lab, flavor: Flavor| {
-        let (shards, endpoint) = start(lab, flavor, 2, "300ms")?;
+        let (shards, endpoint) = start(lab, flavor, 4, "300ms")?;
         lab.judge(endpoint, |endpoint| no_place(&shards, endpoint))
     });
 }
