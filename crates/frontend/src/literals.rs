@@ -62,7 +62,8 @@ impl Literals {
             Parameter::Date(fields, length) => Constant::Temporal(date_text(fields, length)),
             Parameter::Time(negative, [days, hours, minutes, seconds, micros]) => {
                 let sign = if negative { "-" } else { "" };
-                let hours = days * 24 + hours;
+                // A client may send more days than there are hours in 32 bits.
+                let hours = u64::from(days) * 24 + u64::from(hours);
                 Constant::Temporal(format!("{sign}{hours:02}:{minutes:02}:{seconds:02}{}", fraction(micros)))
             }
         }
@@ -150,6 +151,8 @@ mod tests {
         let day = Parameter::Date([2024, 1, 2, 3, 4, 5, 60], 11);
         assert_eq!(of(day), Constant::Temporal("2024-01-02 03:04:05.000060".into()));
         assert_eq!(of(Parameter::Time(true, [1, 2, 3, 4, 0])), Constant::Temporal("-26:03:04".into()));
+        let most = Parameter::Time(false, [u32::MAX, 255, 255, 255, u32::MAX]);
+        assert_eq!(of(most), Constant::Temporal("103079215335:255:255.4294967295".into()));
     }
 
     #[test]
