@@ -5,13 +5,15 @@ use std::net::Shutdown;
 use std::time::Duration;
 
 use libtest_mimic::Failed;
+use mysql::prelude::Queryable;
 use weir_local::Flavor;
 
 use crate::Collector;
-use crate::client::{MAX_BODY, Packets, Stream};
-use crate::driver::{expect_equal, resident, serves};
-use crate::lab::{APP, Endpoint, Lab, Target, eventually};
+use crate::client::{MAX_BODY, Packets, Stream, put_lenenc_bytes};
+use crate::driver::{connect, expect_equal, resident, serves, value};
+use crate::lab::{APP, Endpoint, Lab, Site, Target, eventually};
 use crate::login::{self, Greeting, Login, Opening, caps};
+use crate::weir::Weir;
 
 const BOUND: Duration = Duration::from_secs(30);
 /// How much Weir may grow over all that a test does to it.
@@ -55,6 +57,16 @@ pub(crate) fn collect(tests: &mut Collector) {
             })
         });
     }
+    tests.add_for_weir("misuse::parameters_that_are_no_values_over_shards", |lab: &Lab, flavor: Flavor| {
+        let parent = lab.directory()?;
+        let sites = [Site::start(flavor, &parent, "s1", &[])?, Site::start(flavor, &parent, "s2", &[])?];
+        let servers = [("s1", vec![&sites[0].server]), ("s2", vec![&sites[1].server])];
+        let weir = Weir::start_shards(&parent, &servers, &[])?;
+        lab.judge(Endpoint::of(weir), |endpoint| {
+            eventually(BOUND, "the servers answer", || serves(endpoint.port, APP))?;
+            no_values(endpoint)
+        })
+    });
 }
 
 /// A connection that was greeted and hasn't answered yet.
@@ -262,6 +274,45 @@ fn wrong_lengths_in_execute(endpoint: &Endpoint) -> Result<(), Failed> {
         })?;
     }
     Ok(())
+}
+
+/// Types of parameters, and values that are none. What a client sends as a number never becomes another part of a statement.
+fn no_values(endpoint: &Endpoint) -> Result<(), Failed> {
+    const TABLE: [&str; 3] = [
+        "CREATE DATABASE t_misuse",
+        "CREATE TABLE t_misuse.t (id INT PRIMARY KEY, v INT) SHARD BY HASH(id)",
+        "INSERT INTO t_misuse.t VALUES (1, 1), (2, 2), (3, 3), (4, 4)",
+    ];
+    const DECIMAL: u8 = 0xf6;
+    const DOUBLE: u8 = 5;
+    const TIME: u8 = 0x0b;
+    let mut session = connect(endpoint.port, APP, None)?;
+    TABLE.iter().try_for_each(|text| session.query_drop(text))?;
+    let decimals = ["9 OR 1=1", "9) OR (1=1", "9 OR v IN (1,2,3,4)", "v", "9 -- ", "9/*"];
+    let decimals = decimals.map(|text| {
+        let mut value = Vec::new();
+        put_lenenc_bytes(&mut value, text.as_bytes());
+        (DECIMAL, value)
+    });
+    let numbers = [f64::NAN, f64::INFINITY].map(|number| (DOUBLE, number.to_le_bytes().to_vec()));
+    // 178,956,971 days are 8 hours more than 32 bits hold.
+    let days = [&[8, 0][..], &178_956_971_u32.to_le_bytes(), &[0, 0, 0]].concat();
+    let days = [(TIME, days), (TIME, [&[12][..], &[0xff; 12]].concat())];
+    let (mut packets, _) = logged_in(endpoint)?;
+    for text in ["DELETE FROM t_misuse.t WHERE id = ?", "DELETE FROM t_misuse.t WHERE v = ?"] {
+        packets.command(0x16, text.as_bytes())?;
+        let prepared = packets.read()?;
+        packets.read()?;
+        for (kind, value) in decimals.iter().chain(&numbers).chain(&days) {
+            let payload = [&prepared[1..5], &[0, 1, 0, 0, 0, 0, 1, *kind, 0], value].concat();
+            packets.command(0x17, &payload)?;
+            // An error, or nothing is deleted.
+            let answer = packets.read()?;
+            let what = format!("{text}: {}", value.escape_ascii());
+            expect_equal(&what, answer[0] == 0xff || answer.starts_with(&[0, 0]), true)?;
+        }
+    }
+    expect_equal("the rows", value(&mut session, "SELECT COUNT(*) FROM t_misuse.t")?, "4".to_owned())
 }
 
 fn wrong_lengths_in_change_user(endpoint: &Endpoint) -> Result<(), Failed> {

@@ -6,6 +6,7 @@
 //! !prepare NAME STATEMENT   COM_STMT_PREPARE
 //! !exec NAME [VALUE, …]     COM_STMT_EXECUTE; values: NULL, 5, -5, 1.5, d'1.50' (a decimal), 'text', x'00ff', t'00ff' (the
 //!                           bytes of a text)
+//! !exec latest              the statement that was prepared last, by MariaDB's id for it
 //! !cursor NAME [VALUE, …]   the same, asking for a cursor
 //! !fetch NAME COUNT         COM_STMT_FETCH
 //! !long NAME INDEX TEXT     COM_STMT_SEND_LONG_DATA (has no answer)
@@ -39,6 +40,9 @@ use crate::reply::{Column, Rows, Set, read_prepared, read_reply, read_rows};
 const READ_ONLY_CURSOR: u8 = 1;
 /// "This command is not supported in the prepared statement protocol yet".
 const NOT_PREPARABLE: u16 = 1295;
+
+/// A statement's name that stands for the one prepared last, to MariaDB.
+const LATEST: &str = "latest";
 
 /// A statement that the session prepared.
 struct Statement {
@@ -292,7 +296,8 @@ impl Session {
 
     /// The id of a statement; one that was never prepared has an id that no server gives out so early.
     fn statement_id(&self, name: &str) -> u32 {
-        self.statements.get(name).map_or(0x00ff_fff0, |statement| statement.id)
+        let unknown = if name == LATEST { u32::MAX } else { 0x00ff_fff0 };
+        self.statements.get(name).map_or(unknown, |statement| statement.id)
     }
 
     fn execute(&mut self, name: &str, values: &str, flags: u8) -> std::io::Result<Vec<Set>> {

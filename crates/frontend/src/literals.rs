@@ -5,6 +5,7 @@
 use weir_backend::Identity;
 use weir_backend::profile::{Profile, charset_of};
 use weir_catalog::{Constant, converted};
+use weir_wire::Malformed;
 use weir_wire::charset::has_ascii;
 use weir_wire::params::Parameter;
 
@@ -40,16 +41,17 @@ impl Literals {
     }
 
     /// A parameter's value.
-    pub(crate) fn constant(&self, parameter: &Parameter<'_>) -> Constant {
-        match *parameter {
+    ///
+    /// # Errors
+    /// The client has sent a number that is none: no literal could say what it is.
+    pub(crate) fn constant(&self, parameter: &Parameter<'_>) -> Result<Constant, Malformed> {
+        Ok(match *parameter {
             Parameter::Null => Constant::Null,
             Parameter::Signed(value) => Constant::Integer(i128::from(value)),
             Parameter::Unsigned(value) => Constant::Integer(i128::from(value)),
-            Parameter::Float(value) => Constant::Float(value),
-            Parameter::Decimal(text) => match std::str::from_utf8(text) {
-                Ok(text) => Constant::Decimal(text.to_owned()),
-                Err(_) => Constant::Binary(text.to_vec()),
-            },
+            Parameter::Float(value) if value.is_finite() => Constant::Float(value),
+            Parameter::Float(_) => return Err(Malformed("floating-point number")),
+            Parameter::Decimal(text) => Constant::Decimal(decimal(text).ok_or(Malformed("decimal"))?),
             Parameter::Text(bytes) => {
                 let ascii = bytes.is_ascii() && has_ascii(&self.charset) && has_ascii(&self.collation);
                 let same = charset_of(&self.collation) == self.charset || ascii;
@@ -62,11 +64,42 @@ impl Literals {
             Parameter::Date(fields, length) => Constant::Temporal(date_text(fields, length)),
             Parameter::Time(negative, [days, hours, minutes, seconds, micros]) => {
                 let sign = if negative { "-" } else { "" };
-                let hours = days * 24 + hours;
+                // A client may send more days than there are hours in 32 bits.
+                let hours = u64::from(days) * 24 + u64::from(hours);
                 Constant::Temporal(format!("{sign}{hours:02}:{minutes:02}:{seconds:02}{}", fraction(micros)))
             }
-        }
+        })
     }
+}
+
+/// A DECIMAL's text as the literal of that number. It goes into texts as it is: nothing but digits, a sign and a point may be in it.
+fn decimal(text: &[u8]) -> Option<String> {
+    /// More digits than a decimal has are not made of an exponent.
+    const MOST_SHIFTED: i32 = 80;
+    let text = std::str::from_utf8(text).ok()?.trim_ascii();
+    let (number, exponent) = match text.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, exponent.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let unsigned = number.strip_prefix(['+', '-']).unwrap_or(number);
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let digits = [whole, fraction].concat();
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    if exponent == 0 {
+        return Some(number.to_owned());
+    }
+    if !(-MOST_SHIFTED..=MOST_SHIFTED).contains(&exponent) {
+        return None;
+    }
+    let sign = if number.starts_with('-') { "-" } else { "" };
+    let zeros = "0".repeat(MOST_SHIFTED as usize);
+    let point = MOST_SHIFTED as usize + whole.len();
+    let padded = format!("{zeros}{digits}{zeros}");
+    let (whole, fraction) = padded.split_at(point.checked_add_signed(exponent as isize)?);
+    let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
+    Some(format!("{sign}0{whole}.{fraction}0"))
 }
 
 fn date_text([year, month, day, hour, minute, second, micros]: [u32; 7], length: u8) -> String {
@@ -143,19 +176,56 @@ mod tests {
 
     #[test]
     fn parameters_become_constants() {
-        let of = |parameter| literals("utf8mb4_bin").constant(&parameter);
+        let of = |parameter| literals("utf8mb4_bin").constant(&parameter).expect("a value");
         assert_eq!(of(Parameter::Unsigned(u64::MAX)), Constant::Integer(i128::from(u64::MAX)));
         assert_eq!(of(Parameter::Decimal(b"1.50")), Constant::Decimal("1.50".into()));
         assert_eq!(of(Parameter::Date([2024, 1, 2, 0, 0, 0, 0], 4)), Constant::Temporal("2024-01-02".into()));
         let day = Parameter::Date([2024, 1, 2, 3, 4, 5, 60], 11);
         assert_eq!(of(day), Constant::Temporal("2024-01-02 03:04:05.000060".into()));
         assert_eq!(of(Parameter::Time(true, [1, 2, 3, 4, 0])), Constant::Temporal("-26:03:04".into()));
+        let most = Parameter::Time(false, [u32::MAX, 255, 255, 255, u32::MAX]);
+        assert_eq!(of(most), Constant::Temporal("103079215335:255:255.4294967295".into()));
+    }
+
+    #[test]
+    fn a_number_is_nothing_but_a_number() {
+        let of = |parameter| literals("utf8mb4_bin").constant(&parameter).ok();
+        let exact = |text: &str| Some(Constant::Decimal(text.to_owned()));
+        for (text, expected) in [
+            ("1.50", exact("1.50")),
+            ("-.5", exact("-.5")),
+            ("+7.", exact("+7.")),
+            (" 12 ", exact("12")),
+            ("1.5e2", exact("0150.0")),
+            ("-15E-3", exact("-0.0150")),
+            ("1e80", exact(&format!("01{}.0", "0".repeat(80)))),
+            ("12e-80", exact(&format!("0.{}120", "0".repeat(78)))),
+            ("1e81", None),
+            ("1e", None),
+            ("1e99999999999", None),
+            ("", None),
+            ("-", None),
+            (".", None),
+            ("1.2.3", None),
+            ("--1", None),
+            ("0 OR 1=1", None),
+            ("1) OR (1=1", None),
+            ("zzzz", None),
+            ("0x10", None),
+            ("NaN", None),
+        ] {
+            assert_eq!(of(Parameter::Decimal(text.as_bytes())), expected, "{text}");
+        }
+        assert_eq!(of(Parameter::Decimal(b"1\xff")), None);
+        for none in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(of(Parameter::Float(none)), None);
+        }
     }
 
     #[test]
     fn a_text_is_converted_where_it_is_known_how() {
         let text = |of: &str, text: &str| match literals(of).constant(&Parameter::Text(text.as_bytes())) {
-            Constant::Text { bytes, collation, .. } => (bytes, collation),
+            Ok(Constant::Text { bytes, collation, .. }) => (bytes, collation),
             other => panic!("{other:?}"),
         };
         assert_eq!(text("latin1_swedish_ci", "abc"), (b"abc".to_vec(), "latin1_swedish_ci".to_owned()));

@@ -22,12 +22,13 @@ const SHARDED: [&str; 3] = [
 ];
 
 pub(super) fn collect(tests: &mut Collector) {
-    let cases: [(&str, Case); 9] = [
+    let cases: [(&str, Case); 10] = [
         ("temporary_table_and_lock_outlast_transactions", outlast),
         ("killed_statement_leaves_temporary_table_and_lock", killed),
         ("deadlock_leaves_temporary_table_and_lock", deadlock),
         ("lost_connection_with_a_temporary_table_ends_the_session", lost),
         ("reset_clears_temporary_table_and_lock_of_a_transaction", reset),
+        ("reset_with_a_role_ends_what_is_open_on_all_shards", reset_with_role),
         ("shard_cannot_be_chosen_away_from_a_temporary_table", chosen),
         ("second_connection_is_never_bound", bound_once),
         ("killed_join_with_a_temporary_table_leaves_it", killed_join),
@@ -194,6 +195,23 @@ fn reset(_: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     expect_error("its table", &run(&mut session, "SELECT * FROM t_bound.tmp"), 1146, "42S02")?;
     expect_equal("rolled back", value(&mut session, "SELECT SUM(v) FROM t_bound.t")?, "0".to_owned())?;
     left_nothing(endpoint)
+}
+
+/// A reset keeps the role, and with it the session's connection; what is open on the others ends all the same.
+fn reset_with_role(_: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut other = app(endpoint.port)?;
+    other.query_drop("SET innodb_lock_wait_timeout = 5, lock_wait_timeout = 5")?;
+    const UPDATE: &str = "UPDATE t_bound.t SET v = v + 1";
+    for open in [&["BEGIN", UPDATE][..], &["SET autocommit = 0", UPDATE], &["LOCK TABLES t_bound.t WRITE"]] {
+        let mut session = app(endpoint.port)?;
+        open.iter().try_for_each(|text| session.query_drop(text))?;
+        let open = open[0];
+        session.query_drop("SET ROLE NONE")?;
+        session.reset()?;
+        other.query_drop("UPDATE t_bound.t SET v = 0").map_err(|error| format!("{open}: {error}"))?;
+        expect_equal(open, value(&mut session, "SELECT SUM(v) FROM t_bound.t")?, "0".to_owned())?;
+    }
+    Ok(())
 }
 
 fn chosen(_: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {

@@ -30,7 +30,7 @@ pub(crate) fn value(column: &Column, format: Format, field: &[u8]) -> Result<Str
         }
         (ColumnKind::Time, Format::Binary) => {
             let (negative, [days, hours, minutes, seconds, micro]) = params::time(field).map_err(malformed)?;
-            let (sign, hours) = (if negative { "-" } else { "" }, days * 24 + hours);
+            let (sign, hours) = (if negative { "-" } else { "" }, u64::from(days) * 24 + u64::from(hours));
             format!("{sign}{hours:02}:{minutes:02}:{seconds:02}.{micro:06}")
         }
         _ => text(field)?,

@@ -87,8 +87,9 @@ impl Session {
         Ok(())
     }
 
-    /// A reset leaves the role as it is, so the session stays on its connection.
+    /// A reset leaves the role as it is, so the session stays on its connection, and leaves the others.
     async fn keep_role_through_reset(&mut self) -> Result<(), Failure> {
+        self.leave_branches_cleared().await;
         self.have_connection().await.map_err(|_| Self::interrupted_failure())?;
         self.connection().reset().await
     }

@@ -337,6 +337,10 @@ impl Session {
             _ => None,
         };
         self.handle.begin(command.process_name(), text.unwrap_or_default(), self.shared.idle.now());
+        if matches!(command, Command::StmtPrepare) {
+            // A client that does not wait for the answer executes nothing if there is nothing prepared.
+            self.last_prepared = 0;
+        }
         if let Some(failure) = self.is_told_of_rollback(command) {
             if !self.replay.is_pending() {
                 self.refuse(&failure);

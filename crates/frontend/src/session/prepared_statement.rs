@@ -18,7 +18,7 @@ use super::stopped::malformed;
 
 /// The most statements that one client may have prepared: `max_prepared_stmt_count` of a stock server.
 pub(in crate::session) const MOST_STATEMENTS: usize = 16_382;
-/// MariaDB: "the statement prepared last".
+/// MariaDB: "the statement prepared last", if that could be prepared.
 pub(in crate::session) const LAST_PREPARED: u32 = u32::MAX;
 
 /// A statement prepared by the client.

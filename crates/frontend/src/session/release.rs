@@ -315,14 +315,20 @@ impl Session {
 
     /// The same, and waits until it is cleared away: a client that begins anew finds its locks released.
     pub(super) async fn leave_server_cleared(&mut self) {
+        self.leave_branches_cleared().await;
         let bound = self.endpoint.settings.load().reset_timeout;
-        for lease in self.leave_branches() {
-            lease.reset_and_return(bound).await;
-        }
         match self.take_dirty_lease() {
             Some(lease) if self.outlasts_reset() => lease.reset_and_close(bound).await,
             Some(lease) => lease.reset_and_return(bound).await,
             None => {}
+        }
+    }
+
+    /// The connections but the session's own: what is open or locked there is cleared away.
+    pub(super) async fn leave_branches_cleared(&mut self) {
+        let bound = self.endpoint.settings.load().reset_timeout;
+        for lease in self.leave_branches() {
+            lease.reset_and_return(bound).await;
         }
     }
 }

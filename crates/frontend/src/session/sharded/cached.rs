@@ -37,7 +37,10 @@ impl Session {
         let literals = &circumstances.literals;
         self.shared.plans.plan(&wanted, |constants| {
             let Some(execution) = asked.execution() else { return true };
-            self.parameters(execution).all(|value| value.map(|value| constants.push(literals.constant(&value))).is_ok())
+            self.parameters(execution).all(|value| {
+                let constant = value.and_then(|value| literals.constant(&value));
+                constant.map(|constant| constants.push(constant)).is_ok()
+            })
         })
     }
 

@@ -227,7 +227,7 @@ impl Session {
         }
         let Some(execution) = asked.execution().filter(|execution| !execution.long_data) else { return Ok(None) };
         let values = self.parameters(execution);
-        values.map(|value| value.map(|value| literals.constant(&value))).collect::<Result<_, _>>().map(Some)
+        values.map(|value| literals.constant(&value?)).collect::<Result<_, _>>().map(Some)
     }
 }
 

@@ -257,10 +257,15 @@ impl Session {
         }
     }
 
+    /// The statement that an id of the client's stands for: MariaDB has one for the latest that was prepared. No statement has the id 0.
+    pub(in crate::session) fn own_statement_id(&self, id: u32) -> u32 {
+        if id == LAST_PREPARED && self.identity.mariadb { self.last_prepared } else { id }
+    }
+
     pub(super) fn prepared_statement(&mut self, id: u32, command: &str) -> Result<&mut PreparedStatement, Failure> {
-        let id = if id == LAST_PREPARED { self.last_prepared } else { id };
         let mariadb = self.identity.mariadb;
-        self.state.statements.get_mut(&id).ok_or_else(|| unknown_statement(id, command, mariadb))
+        let own = self.own_statement_id(id);
+        self.state.statements.get_mut(&own).ok_or_else(|| unknown_statement(id, command, mariadb))
     }
 
     /// COM_STMT_EXECUTE.

@@ -13,7 +13,7 @@ use weir_wire::stmt::statement_id;
 use weir_wire::{Command, Failure, Malformed, StatusFlags};
 
 use super::super::super::Session;
-use super::super::super::prepared_statement::{LAST_PREPARED, PreparedStatement};
+use super::super::super::prepared_statement::PreparedStatement;
 use super::super::super::stopped::{SessionEnd, Stopped, malformed};
 
 impl Session {
@@ -29,7 +29,7 @@ impl Session {
 
     /// Sets a statement apart from another of its text that has a cursor or values in pieces.
     pub(in crate::session) fn set_apart(&mut self, id: u32) {
-        let id = if id == LAST_PREPARED { self.last_prepared } else { id };
+        let id = self.own_statement_id(id);
         let Some(statement) = self.state.statements.get(&id) else { return };
         let Some(key) = self.key_beside_busy(id, &statement.key) else { return };
         if let Some(statement) = self.state.statements.get_mut(&id) {
@@ -128,7 +128,7 @@ impl Session {
     /// COM_STMT_CLOSE, which has no reply. Connections keep the statement prepared for the next session that
     /// prepares the same text, unless a cursor or a value in pieces is left on it.
     pub(in crate::session) fn close_statement(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
-        let Ok(id) = statement_id(payload) else { return Ok(()) };
+        let Ok(id) = statement_id(payload).map(|id| self.own_statement_id(id)) else { return Ok(()) };
         let Some(statement) = self.state.statements.remove(&id) else { return Ok(()) };
         if statement.cursor || statement.long_data || statement.key.is_alone() {
             if let Some(lease) = &mut self.current.lease {
