@@ -36,6 +36,7 @@ use weir_catalog::{Catalog, Constant, Database, Located, ShardId, Table, Weights
 use weir_sql::ast::{Expr, Statement, StatementKind};
 use weir_wire::Failure;
 
+pub use edits::with_values;
 pub(crate) use through_view::with_written_views;
 
 use crate::session::SessionFacts;

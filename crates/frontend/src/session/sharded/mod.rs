@@ -207,9 +207,7 @@ fn not_by_sql_prepare(plan: &Plan) -> Option<&'static str> {
         Plan::Computed(_) => {
             Some("EXECUTE … USING of expressions over the groups of several shards: send it as a text of its own")
         }
-        Plan::Define | Plan::Show | Plan::Lock(_) => {
-            Some("EXECUTE … USING of such a statement: send it as a text of its own")
-        }
+        Plan::Define | Plan::Lock(_) => Some("EXECUTE … USING of such a statement: send it as a text of its own"),
         _ => None,
     }
 }
