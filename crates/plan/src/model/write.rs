@@ -146,6 +146,8 @@ pub struct Move {
     pub table: Arc<Table>,
     /// What is known of characters' weights.
     pub weights: Weights,
+    /// The servers refuse NULL for what can't be NULL.
+    pub strict: bool,
 }
 
 /// A change of rows that are found out first, by the values of their primary key.

@@ -22,6 +22,7 @@ mod load;
 mod locking;
 mod moving;
 mod names;
+mod nulls;
 mod own_reads;
 mod resolve;
 mod returning;
