@@ -1,7 +1,8 @@
 //! What is wrong with a statement that Weir can't run over shards: a server knows its own errors best.
 //!
-//! What must always hold: a server is asked only after Weir has refused a statement, outside of transactions and locks, and only to prepare
-//! it, which changes and reads no rows. Its answer counts only where it has all that the statement names, as one server would.
+//! What must always hold: a server is asked only about a statement that Weir does not run, and only to prepare it, which changes and reads no
+//! rows. In a transaction that is the transaction's own connection. Its answer counts only where it has all that the statement names, as one
+//! server would.
 
 use std::sync::Arc;
 
@@ -32,9 +33,10 @@ const BY_WEIR: [u16; 4] = [
 ];
 
 /// What has no SQLSTATE of its own, and is about the statement all the same.
-const OF_STATEMENTS: [u16; 14] = [
+const OF_STATEMENTS: [u16; 15] = [
     1093, // a table that is changed and read
     1111, // a group function where none can be
+    1193, // a system variable
     1210, // arguments
     1221, // clauses that don't go together
     1267, 1270, 1271, // collations that don't go together
@@ -52,32 +54,59 @@ impl Session {
     ) -> Stopped {
         let by_weir = matches!(&refused, Stopped::Refused(failure)
             if failure.fault == Fault::Client && BY_WEIR.contains(&failure.code));
-        if !by_weir || !self.may_ask(asked) {
+        if !by_weir {
             return refused;
         }
-        let Some(shard) = self.shard_that_knows(&sharding.catalog(), asked) else { return refused };
-        let mut leased = match self.leases_outside(&[usize::from(shard.0)]).await {
+        match self.mistake_in(sharding, asked).await {
+            Ok(Some(mistake)) => Stopped::Refused(mistake),
+            Ok(None) => refused,
+            Err(ended) => ended,
+        }
+    }
+
+    /// What a server finds wrong with a statement, if one can be asked.
+    ///
+    /// # Errors
+    /// The session's end.
+    pub(super) async fn mistake_in(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        asked: &Statement<'_>,
+    ) -> Result<Option<Failure>, Stopped> {
+        if !self.may_ask(asked) {
+            return Ok(None);
+        }
+        let Some(shard) = self.shard_that_knows(&sharding.catalog(), asked) else { return Ok(None) };
+        let shards = [usize::from(shard.0)];
+        // Another connection could wait for a definition that waits for this transaction.
+        let leased = match self.state.in_transaction() {
+            true => Box::pin(self.leases_for(&shards, false)).await,
+            false => self.leases_outside(&shards).await,
+        };
+        let mut leased = match leased {
             Ok(leased) => leased,
-            Err(Stopped::Ended(end)) => return Stopped::Ended(end),
-            Err(_) => return refused,
+            Err(ended @ Stopped::Ended(_)) => return Err(ended),
+            Err(_) => return Ok(None),
         };
         let prepare = SQL_PREPARED.prepare(asked.text, !self.state.lex.no_backslash_escapes);
         let answer = match leased.parts.first_mut() {
-            Some(part) => ask(&mut part.lease, &prepare).await,
-            None => return refused,
+            Some(part) => Some(ask(&mut part.lease, &prepare).await),
+            None => None,
         };
-        if let Err(ended @ Stopped::Ended(_)) = self.end_leases(leased, None).await {
-            return ended;
+        match self.end_leases(leased, None).await {
+            Err(ended @ Stopped::Ended(_)) => return Err(ended),
+            Err(_) => return Ok(None),
+            Ok(()) => {}
         }
-        match answer {
-            ServerAnswer::Refused(mistake) if is_about_statement(&mistake) => Stopped::Refused(mistake),
-            _ => refused,
-        }
+        Ok(match answer {
+            Some(ServerAnswer::Refused(mistake)) if is_about_statement(&mistake) => Some(mistake),
+            _ => None,
+        })
     }
 
     /// Whether a server's answer is not another one for what the session has open.
     fn may_ask(&self, asked: &Statement<'_>) -> bool {
-        let apart = !self.state.in_transaction() && !self.has_table_locks() && self.state.temporary.is_empty();
+        let apart = !self.has_table_locks() && self.state.temporary.is_empty();
         let changes = |kind: &StatementKind<'_>| {
             matches!(
                 kind,
@@ -112,7 +141,8 @@ impl Session {
             }
         }
         let common = common?;
-        if common.contains(&home) { Some(home) } else { common.first().copied() }
+        let within = self.state.in_transaction().then(|| self.home());
+        within.into_iter().chain([home]).find(|shard| common.contains(shard)).or(common.first().copied())
     }
 }
 

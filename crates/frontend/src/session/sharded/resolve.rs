@@ -41,6 +41,10 @@ impl Session {
         let mut found = self.resolve_values(sharding, write, wanted, statement).await?;
         if let Some(outcome) = found.nothing() {
             self.end_statement(true).await?;
+            // The query's rows would have told it.
+            if let Some(mistake) = self.mistake_in(sharding, statement).await? {
+                return Err(mistake.into());
+            }
             self.note_multi_shard(statement.class, &[], &outcome, &mut []).await;
             self.answer_write(&outcome);
             return Ok(());
