@@ -311,3 +311,43 @@ PREPARE wide FROM @wide;
 EXECUTE wide;
 DEALLOCATE PREPARE wide;
 SELECT 1;
+
+## SHOW with parameters
+CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), n INT) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT PRIMARY KEY, k INT NOT NULL) /*weir: single on shard '{s2}' */;
+-- params: 't'
+SHOW TABLES WHERE Tables_in_d = ?;
+-- params: 'u', 'BASE TABLE'
+SHOW FULL TABLES FROM d WHERE `Tables_in_d` = ? AND Table_type = ?;
+-- params: NULL
+SHOW TABLES WHERE Tables_in_d = ?;
+-- params: 1
+SHOW TABLES WHERE 1 = ?;
+-- params: 'it''s ü'
+SHOW TABLES WHERE Tables_in_d <> ?;
+-- params: 2
+SHOW TABLES WHERE Tables_in_d = ? + 1;
+-- params: 1.5
+SHOW TABLES WHERE Tables_in_d > ?;
+-- params: 3
+SHOW TABLES WHERE nothing = ?;
+-- params: 'v', NULL
+SHOW FULL COLUMNS FROM t WHERE Field = ? OR Field = ?;
+-- params: 'PRIMARY'
+SHOW INDEX FROM u WHERE Key_name = ?;
+-- params: 'none'
+SHOW TABLE STATUS WHERE Name = ?;
+-- params: 't'
+SHOW TRIGGERS WHERE `Table` = ?;
+-- params: 't'
+SHOW TABLES LIKE ?;
+PREPARE q FROM 'SHOW TABLES WHERE Tables_in_d = ?';
+SET @t = 't';
+EXECUTE q USING @t;
+SET @t = _latin1'u' COLLATE latin1_bin;
+EXECUTE q USING @t;
+SET @t = NULL;
+EXECUTE q USING @t;
+PREPARE q FROM 'SHOW COLUMNS FROM t WHERE Field = ?';
+SET @t = 'v';
+EXECUTE q USING @t;

@@ -86,18 +86,14 @@ fn collect<P: mysql::prelude::Protocol>(result: &mut mysql::QueryResult<'_, '_, 
     let mut replies = Vec::new();
     while let Some(mut set) = result.iter() {
         let columns = set.columns().as_ref().iter().map(column).collect();
+        // An OK's counts are forgotten once the set is asked for its rows, which it has none of.
+        let (affected, insert_id) = (set.affected_rows(), set.last_insert_id().unwrap_or(0));
+        let (info, warned) = (set.info_str().into_owned(), set.warnings());
         let mut rows = Vec::new();
         for row in set.by_ref() {
             rows.push(row?.unwrap().iter().map(|value| value.as_sql(true)).collect::<Vec<_>>().join(", "));
         }
-        replies.push(Reply {
-            columns,
-            rows,
-            affected: set.affected_rows(),
-            insert_id: set.last_insert_id().unwrap_or(0),
-            info: set.info_str().into_owned(),
-            warnings: set.warnings(),
-        });
+        replies.push(Reply { columns, rows, affected, insert_id, info, warnings: warned });
     }
     Ok(replies)
 }

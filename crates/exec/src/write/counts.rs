@@ -48,6 +48,12 @@ fn counts_of(info: &[u8]) -> Option<Vec<(String, u64)>> {
     info.split("  ").map(count).collect()
 }
 
+/// The info of an INSERT … SELECT whose query has one row, which a server was sent as a row of values.
+pub fn info_of_one(outcome: &MultiShardResult, duplicates: Duplicates) -> Vec<u8> {
+    let done = Done { affected: outcome.affected, warnings: outcome.warnings, ..Done::default() };
+    info(&[&done], Some(duplicates))
+}
+
 /// The info that a server would have sent for one row of several.
 fn of_one_row(done: &Done, duplicates: Duplicates) -> Vec<(String, u64)> {
     let duplicate = match duplicates {

@@ -61,7 +61,7 @@ pub async fn load(
     let around = Surroundings::of(parts, write.alike, session, parts.len()).await?;
     let mut loading = Loading::begin(parts, file, &around).await?;
     if !loading.is_wanted() {
-        return loading.end(&around, None, None).await;
+        return loading.end(&around, (None, file.copies), None).await;
     }
     source.open(&file.name).await?;
     let name = SequenceName::new(&file.database_name, &file.database, &file.table_name);
@@ -75,7 +75,7 @@ pub async fn load(
         None => router.raise().await.err(),
         refused => refused,
     };
-    loading.end(&around, router.first, refused).await
+    loading.end(&around, (router.first, file.copies), refused).await
 }
 
 /// The file's character set.
@@ -236,7 +236,7 @@ impl<'p> Loading<'p> {
     async fn end(
         mut self,
         around: &Surroundings,
-        generated: Option<u64>,
+        (generated, copies): (Option<u64>, bool),
         refused: Option<Failure>,
     ) -> Result<MultiShardResult, Failure> {
         if let Some(failure) = self.lost {
@@ -275,8 +275,9 @@ impl<'p> Loading<'p> {
             return Ok(MultiShardResult { error: Some(failure), ..MultiShardResult::default() });
         }
         let done: Vec<&Done> = replies.iter().flatten().collect();
-        let mut outcome = total(&done, None);
-        outcome.insert_id = generated.unwrap_or(0);
+        // All copies of a GLOBAL table have taken the same lines; the OK of a LOAD DATA names no generated value.
+        let counted = if copies { &done[..done.len().min(1)] } else { &done[..] };
+        let mut outcome = total(counted, None);
         outcome.left_id = generated.map_or(crate::LeftId::Unchanged, crate::LeftId::Known);
         outcome.assigned_on = self.latest;
         outcome.status = done.last().map(|done| done.status).unwrap_or_default();

@@ -32,8 +32,8 @@ pub use returned::Returned;
 
 use crate::workbench::Gathering;
 use crate::{LeftId, MultiShardResult, ShardLease, read};
-pub use counts::infos_added;
 use counts::total;
+pub use counts::{info_of_one, infos_added};
 use send::{Order, Replied, Surroundings, Wanted, everywhere};
 use weir_shards::Sharding;
 

@@ -114,8 +114,11 @@ fn put(found: &mut Found, row: &Row<'_>, moved: &Move, wide: Option<&str>) -> Re
     let first = moved.forms.len() + 1;
     found.changed += u64::from(row.field(first - 1) != Some(b"0"));
     let mut key = Vec::with_capacity(moved.key.len());
-    for place in &moved.key {
+    for (nth, place) in moved.key.iter().enumerate() {
         let column = columns.get(*place).ok_or_else(|| internal("a moved row lacks its key"))?;
+        if moved.strict && row.field(*place).is_none() {
+            refuse_null(moved, nth)?;
+        }
         key.push(match (constant_of(row.field(*place), column)?, wide) {
             (Constant::Text { bytes, explicit, .. }, Some(wide)) if is_quoted(&bytes) => {
                 let bytes = converted(&bytes, CHARSET, wide).ok_or_else(unsure)?;
@@ -167,6 +170,19 @@ async fn locate(key: &[Constant], moved: &Move, session: &WriteContext<'_>) -> R
         }
     }
     Err(unsure())
+}
+
+/// A column of the shard key gets NULL.
+fn refuse_null(moved: &Move, nth: usize) -> Result<(), Failure> {
+    let column =
+        moved.table.shard_key().and_then(|key| key.columns.get(nth)).and_then(|at| moved.table.columns.get(*at));
+    match column.filter(|column| !column.nullable) {
+        Some(column) => {
+            let message = format!("Column '{}' cannot be null", column.name);
+            Err(Failure::client(codes::ER_BAD_NULL_ERROR, message))
+        }
+        None => Ok(()),
+    }
 }
 
 fn unsure() -> Failure {

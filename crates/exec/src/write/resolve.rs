@@ -5,6 +5,7 @@
 use weir_catalog::ShardId;
 use weir_plan::{Generate, Raise, Read, Resolve};
 use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use super::{WriteContext, internal, rows_before};
 use crate::read::{self, Collations};
@@ -94,7 +95,11 @@ pub async fn resolve(
         None => (Vec::new(), None),
         Some(source) => {
             let (rows, found) = rows_before::values(parts, bench, (source, wanted.ignore), session).await?;
-            (rows, Some(found))
+            if found.columns.zip(wanted.columns).is_some_and(|(has, wanted)| has != wanted) {
+                let message = "Column count doesn't match value count at row 1";
+                return Err(Failure::client(codes::ER_WRONG_VALUE_COUNT_ON_ROW, message));
+            }
+            (rows, Some(found.rows))
         }
     };
     let first = match &wanted.generate {

@@ -35,7 +35,7 @@ pub(super) async fn changing(
         put_key(&mut keys, row, change.place, &change.forms).map(|()| keys.len())
     };
     let found = rows_of(parts, bench, (&gather.rows, gather.ignore), session, put).await?;
-    if found == 0 {
+    if found.rows == 0 {
         // No row is meant; the server still says what is wrong with the statement.
         keys = format!("({})", vec!["NULL"; change.forms.len()].join(",")).into_bytes();
     }
@@ -60,13 +60,13 @@ pub(super) fn put_key(out: &mut Vec<u8>, row: &Row<'_>, place: usize, forms: &[F
     Ok(())
 }
 
-/// All rows of a query, as rows of literals, and how many there are.
+/// All rows of a query, as rows of literals, and what was found.
 pub(super) async fn values(
     parts: &mut [ShardLease],
     bench: Option<&mut ShardLease>,
     source: (&RowSource, bool),
     session: &WriteContext<'_>,
-) -> Result<(Vec<u8>, u64), Failure> {
+) -> Result<(Vec<u8>, Found), Failure> {
     let introducer = introducer(parts, bench.as_deref());
     let mut text = Vec::new();
     let put = |row: &Row<'_>| {
@@ -119,7 +119,7 @@ pub(super) async fn rows_of(
     (source, ignore): (&RowSource, bool),
     session: &WriteContext<'_>,
     keep: impl FnMut(&Row<'_>) -> Result<usize, Failure>,
-) -> Result<u64, Failure> {
+) -> Result<Found, Failure> {
     let plan = match source {
         RowSource::Shards(read) => {
             let found = rows(parts, read, session, keep).await?;
@@ -160,9 +160,9 @@ const STRICT: [u16; 8] = [
 ];
 
 /// The rows that were found, unless a server has warned of them.
-async fn strictly(parts: &mut [ShardLease], found: Found, ignore: bool) -> Result<u64, Failure> {
+async fn strictly(parts: &mut [ShardLease], found: Found, ignore: bool) -> Result<Found, Failure> {
     if found.warnings == 0 || ignore {
-        return Ok(found.rows);
+        return Ok(found);
     }
     let text = |cell: &Option<Vec<u8>>| String::from_utf8_lossy(cell.as_deref().unwrap_or_default()).into_owned();
     for part in parts.iter_mut() {
@@ -178,12 +178,14 @@ async fn strictly(parts: &mut [ShardLease], found: Found, ignore: bool) -> Resul
             return Err(Failure::server(code, message));
         }
     }
-    Ok(found.rows)
+    Ok(found)
 }
 
 /// What was read.
 pub(super) struct Found {
     pub(super) rows: u64,
+    /// How many columns the rows have, if a server has told it.
+    pub(super) columns: Option<usize>,
     warnings: u16,
 }
 
@@ -226,13 +228,14 @@ pub(super) async fn rows(
     };
     rows.drain(session.reading.cancel).await;
     let warnings = rows.end().warnings;
+    let columns = rows.columns().map(<[_]>::len);
     drop(rows);
     for (at, again) in back {
         if parts[at].lease.is_clean() {
             parts[at].lease.query(&again).await?;
         }
     }
-    ended.map(|rows| Found { rows, warnings })
+    ended.map(|rows| Found { rows, columns, warnings })
 }
 
 fn too_many() -> Failure {

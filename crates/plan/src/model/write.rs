@@ -146,6 +146,8 @@ pub struct Move {
     pub table: Arc<Table>,
     /// What is known of characters' weights.
     pub weights: Weights,
+    /// The servers refuse NULL for what can't be NULL.
+    pub strict: bool,
 }
 
 /// A change of rows that are found out first, by the values of their primary key.
@@ -279,6 +281,8 @@ pub struct Resolve {
     pub read: Option<RowSource>,
     /// A query whose rows are read, in the transaction that the statement will run in.
     pub rows: Option<RowSource>,
+    /// How many columns these rows have to have.
+    pub columns: Option<usize>,
     /// With IGNORE: what is wrong with a value while rows are read is a warning, in a strict sql_mode too.
     pub ignore: bool,
     /// Values of a sequence.

@@ -4,12 +4,23 @@
 
 use std::ops::Range;
 
+use weir_catalog::Constant;
+use weir_sql::LexMode;
 use weir_sql::ast::{Expr, ExprKind, Statement};
 use weir_sql::visit::{Flow, Node, walk};
 
 use super::literal::parameter;
 use crate::session::SessionFacts;
 use crate::{Edit, Piece};
+
+/// A statement's text with the values of its parameters as literals.
+pub fn with_values(statement: &Statement<'_>, text: &[u8], values: &[Constant], mode: LexMode) -> Vec<u8> {
+    let mut edits = Edits::of_values(statement, text, values, mode);
+    edits.sort();
+    let mut out = Vec::with_capacity(text.len());
+    edits.put(&mut out, text, 0..text.len());
+    out
+}
 
 /// Changes, in the order of the text once they are sorted.
 #[derive(Debug, Default, Clone)]
@@ -18,13 +29,16 @@ pub(super) struct Edits(Vec<Edit>);
 impl Edits {
     /// The statement's parameters by the values that they have. Without values there is nothing to change.
     pub(super) fn of_parameters(statement: &Statement<'_>, text: &[u8], session: &SessionFacts<'_>) -> Edits {
+        session.parameters.map_or_else(Edits::default, |values| Edits::of_values(statement, text, values, session.mode))
+    }
+
+    fn of_values(statement: &Statement<'_>, text: &[u8], values: &[Constant], mode: LexMode) -> Edits {
         let mut edits = Edits::default();
-        let Some(values) = session.parameters else { return edits };
         walk(Node::Statement(statement), &mut |node: Node<'_>| {
             if let Node::Expr(Expr { kind: ExprKind::Parameter(at), span }) = node
                 && let Some(value) = values.get(*at as usize)
             {
-                edits.replace(span.range(), apart(text, span.range(), parameter(value, session.mode)));
+                edits.replace(span.range(), apart(text, span.range(), parameter(value, mode)));
             }
             Flow::Descend
         });
@@ -170,7 +184,8 @@ mod tests {
             Edit { range: 6..6, pieces: vec![Piece::Text(b",".to_vec()), Piece::Generated(2)] },
             Edit { range: 7..8, pieces: vec![Piece::Rows] },
         ];
-        let resolve = Resolve { read: None, ask: None, rows: None, ignore: false, generate: None, edits };
+        let resolve =
+            Resolve { read: None, ask: None, rows: None, columns: None, ignore: false, generate: None, edits };
         let text = resolve.text(b"a (e? )q", &[b"0".to_vec(), b"'x'".to_vec()], &[], b"(1),(2)", 10);
         assert_eq!(String::from_utf8_lossy(&text), "a,id (e'x' ,12)(1),(2)");
     }

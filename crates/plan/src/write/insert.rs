@@ -11,6 +11,7 @@ use super::Input;
 use super::edits::Edits;
 use super::literal::literal;
 use super::names::{Target, with_facts};
+use super::nulls::place_of_null;
 use super::own_reads::refuse_own_reads;
 use super::resolve::Settling;
 use super::returning::Returning;
@@ -103,7 +104,7 @@ impl<'a> Changed<'_, 'a> {
     }
 
     fn by_key(self, insert: &Insert<'a>, rows: &Rows<'a>) -> Result<Plan, Refusal> {
-        let shards = self.shards(rows)?;
+        let shards = self.shards(insert, rows)?;
         let mut involved = shards.clone();
         involved.sort_unstable();
         involved.dedup();
@@ -140,7 +141,7 @@ impl<'a> Changed<'_, 'a> {
     }
 
     /// The shard of each row.
-    fn shards(&self, rows: &Rows<'a>) -> Result<Vec<ShardId>, Refusal> {
+    fn shards(&self, insert: &Insert<'a>, rows: &Rows<'a>) -> Result<Vec<ShardId>, Refusal> {
         let key = self.target.key().map_or(&[][..], |key| &key.columns);
         let places: Vec<usize> = key.iter().filter_map(|column| rows.place(*column)).collect();
         let mut shards = Vec::with_capacity(rows.len());
@@ -152,7 +153,11 @@ impl<'a> Changed<'_, 'a> {
                 values.push(rows.value(row, *place).ok_or_else(unknown)?);
             }
             let reads = self.input.reads;
-            let located = reads.stored(self.target.database, self.target.table, &values).ok_or_else(unknown)?;
+            let mut located = reads.stored(self.target.database, self.target.table, &values).ok_or_else(unknown)?;
+            if located == Located::Unsure {
+                let values: Vec<_> = key.iter().copied().zip(values.iter().copied()).collect();
+                located = place_of_null(self.input, &self.target, insert, &values)?.unwrap_or(located);
+            }
             shards.push(placed(&self.target, located, || values.iter().filter_map(|value| reads.constant(value)))?);
         }
         Ok(shards)

@@ -22,6 +22,7 @@ mod load;
 mod locking;
 mod moving;
 mod names;
+mod nulls;
 mod own_reads;
 mod resolve;
 mod returning;
@@ -36,6 +37,7 @@ use weir_catalog::{Catalog, Constant, Database, Located, ShardId, Table, Weights
 use weir_sql::ast::{Expr, Statement, StatementKind};
 use weir_wire::Failure;
 
+pub use edits::with_values;
 pub(crate) use through_view::with_written_views;
 
 use crate::session::SessionFacts;

@@ -14,6 +14,7 @@ use super::edits::Edits;
 use super::forms::{form, put_read};
 use super::literal::{put_name, put_text};
 use super::names::Target;
+use super::nulls::is_strict;
 use super::through_view::is_view;
 use crate::{Form, Move, Need, Plan, Refusal};
 
@@ -56,6 +57,7 @@ pub(super) fn plan_move(input: &Input<'_>, target: &Target<'_>) -> Result<Move, 
         database: database.clone(),
         table: known.clone(),
         weights: input.weights.clone(),
+        strict: is_strict(input.session),
     })
 }
 

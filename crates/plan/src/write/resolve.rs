@@ -351,7 +351,15 @@ impl<'i, 'a> Settling<'i, 'a> {
             count: self.generated,
             behind: self.greatest,
         });
-        Ok(Some(Resolve { ask, read, rows: None, ignore: self.ignore, generate, edits: self.edits.into_sorted() }))
+        Ok(Some(Resolve {
+            ask,
+            read,
+            rows: None,
+            columns: None,
+            ignore: self.ignore,
+            generate,
+            edits: self.edits.into_sorted(),
+        }))
     }
 }
 

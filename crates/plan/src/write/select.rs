@@ -68,7 +68,7 @@ pub(super) fn plan_select<'a>(
     if let Some(shards) = shards.filter(|_| stays) {
         return in_place(input, target, &varying, shards, &edits);
     }
-    Ok(resolved(whole, found, edits, insert.ignore))
+    Ok(resolved(whole, found, edits, insert, target))
 }
 
 /// A query without parentheses that mean nothing.
@@ -101,12 +101,20 @@ fn in_place(
 }
 
 /// The rows are read first.
-fn resolved(query: &Query<'_>, rows: RowSource, mut edits: Edits, ignore: bool) -> Plan {
+fn resolved(query: &Query<'_>, rows: RowSource, mut edits: Edits, insert: &Insert<'_>, target: &Target<'_>) -> Plan {
     let range = query.span.range();
     edits.forget_within(&range);
     edits.push(range, vec![Piece::Text(b"VALUES ".to_vec()), Piece::Rows]);
-    let resolve =
-        Resolve { ask: None, read: None, rows: Some(rows), ignore, generate: None, edits: edits.into_sorted() };
+    let visible = || target.table.columns.iter().filter(|column| !column.invisible).count();
+    let resolve = Resolve {
+        ask: None,
+        read: None,
+        rows: Some(rows),
+        columns: Some(insert.columns.map_or_else(visible, <[_]>::len)),
+        ignore: insert.ignore,
+        generate: None,
+        edits: edits.into_sorted(),
+    };
     let reason = "the query's rows are read first, in the same transaction, and become rows of values".to_owned();
     Plan::Write(Write {
         kind: WriteKind::Resolve(resolve),

@@ -221,6 +221,15 @@ impl Session {
 
     /// Answers a statement about logical tables.
     pub(super) async fn run_show(&mut self, sharding: &Arc<Sharding>, asked: &Statement<'_>) -> Result<(), Stopped> {
+        let binary = asked.execution().is_some();
+        match self.text_with_values(asked)? {
+            Some(text) => self.show(sharding, &asked.resolved(&text), binary).await,
+            None => self.show(sharding, asked, binary).await,
+        }
+    }
+
+    /// The same, of a text without parameters. `binary`: the client wants rows as for a prepared statement.
+    async fn show(&mut self, sharding: &Arc<Sharding>, asked: &Statement<'_>, binary: bool) -> Result<(), Stopped> {
         let statement = self.only_statement(asked)?;
         let surroundings = self.surroundings();
         let wanted = surroundings.asked(asked.text, statement);
@@ -238,7 +247,7 @@ impl Session {
             }
             _ => self.leases_outside(&shards).await?,
         };
-        let client = show::Client { capabilities: self.client.capabilities, binary: asked.execution().is_some() };
+        let client = show::Client { capabilities: self.client.capabilities, binary };
         let mut sink = ClientSink::new(&mut self.client, &self.handle);
         let told = show::answer(&wanted, sharding, client, &mut leased.parts, &mut sink).await;
         let told = told.map_err(|failure| match sink.into_error() {

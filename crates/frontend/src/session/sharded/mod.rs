@@ -8,6 +8,7 @@ mod definitions;
 mod explain;
 mod filled;
 mod locks;
+mod mistakes;
 mod moving;
 mod multi_shard;
 mod multi_statement;
@@ -60,7 +61,10 @@ impl Session {
         {
             return Ok(plan);
         }
-        Box::pin(self.plan_anew(&sharding, statement)).await
+        match Box::pin(self.plan_anew(&sharding, statement)).await {
+            Err(refused) => Err(Box::pin(self.or_its_mistake(&sharding, statement, refused)).await),
+            planned => planned,
+        }
     }
 
     /// Has the values at hand that a plan may need, and makes it.
@@ -78,7 +82,10 @@ impl Session {
         let ran = self.run_limited(&sharding, statement, plan).await;
         self.temporary_catalog = None;
         self.end_statement(false).await?;
-        ran
+        match ran {
+            Err(refused) => Err(Box::pin(self.or_its_mistake(&sharding, statement, refused)).await),
+            Ok(()) => Ok(()),
+        }
     }
 
     /// Runs a plan, after what has to be known for it.
@@ -207,9 +214,7 @@ fn not_by_sql_prepare(plan: &Plan) -> Option<&'static str> {
         Plan::Computed(_) => {
             Some("EXECUTE … USING of expressions over the groups of several shards: send it as a text of its own")
         }
-        Plan::Define | Plan::Show | Plan::Lock(_) => {
-            Some("EXECUTE … USING of such a statement: send it as a text of its own")
-        }
+        Plan::Define | Plan::Lock(_) => Some("EXECUTE … USING of such a statement: send it as a text of its own"),
         _ => None,
     }
 }

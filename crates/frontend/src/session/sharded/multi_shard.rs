@@ -178,7 +178,7 @@ impl Session {
                 Err(stopped) => Err(stopped),
             },
         };
-        let outcome = match ran {
+        let mut outcome = match ran {
             Ok(outcome) => outcome,
             Err(stopped) => {
                 let failure = stopped.failure().unwrap_or_else(Session::interrupted_failure);
@@ -186,6 +186,9 @@ impl Session {
                 return Err(stopped);
             }
         };
+        if let Some(changed) = changed {
+            changed.add_info(&mut outcome);
+        }
         // All copies of a GLOBAL table warn of the same.
         let warned = if matches!(write.kind, WriteKind::Global(..)) { 1 } else { leased.parts.len() };
         self.note_multi_shard(class, &shards, &outcome, &mut leased.parts[..warned]).await;

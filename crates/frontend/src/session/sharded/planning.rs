@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use weir_backend::profile::Profile;
 use weir_catalog::{Catalog, Constant, Placement, RoutineKind, ShardId, Weights};
+use weir_plan::write::with_values;
 use weir_plan::{Effort, Need, Plan, Refusal, SessionFacts, views};
 use weir_shards::Sharding;
 use weir_shards::own::quoted;
@@ -218,6 +219,25 @@ impl Session {
         }
         let found = common.and_then(|has| wanted.filter(|wanted| has.contains(wanted)).or(has.first().copied()));
         Ok(single.map(|(shard, _)| shard).or(found))
+    }
+
+    /// A statement's text with the values of its parameters as literals, for shards that get it as a text.
+    ///
+    /// # Errors
+    /// 1235 for values that have come in pieces.
+    pub(super) fn text_with_values(&self, asked: &Statement<'_>) -> Result<Option<Vec<u8>>, Failure> {
+        let parsed = asked.parsed().map_err(|error| self.syntax_error(error))?;
+        let [statement] = parsed.statements else { return Ok(None) };
+        if parsed.parameters == 0 {
+            return Ok(None);
+        }
+        let literals = Literals::of(&self.state.profile, &self.identity);
+        let values = self.constants(&literals, asked).map_err(malformed)?.ok_or_else(|| {
+            not_supported(
+                "Values sent in pieces (COM_STMT_SEND_LONG_DATA) to such a statement: send them with its execution",
+            )
+        })?;
+        Ok(Some(with_values(statement, asked.text, &values, self.state.lex)))
     }
 
     /// The values of an execution's parameters.

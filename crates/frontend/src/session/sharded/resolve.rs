@@ -6,9 +6,10 @@
 use std::sync::Arc;
 
 use weir_exec::write::{self, Resolved};
-use weir_exec::{ShardLease, read};
-use weir_plan::{Plan, Resolve, Returns, RowSource, Write, WriteKind};
+use weir_exec::{MultiShardResult, ShardLease, read};
+use weir_plan::{Duplicates, Plan, Resolve, Returns, RowSource, Write, WriteKind};
 use weir_shards::Sharding;
+use weir_sql::ast::{self, StatementKind};
 use weir_wire::error::not_supported;
 
 use super::super::Session;
@@ -26,6 +27,24 @@ pub(super) struct Changed<'s, 'a> {
     pub(super) asked: &'s Statement<'a>,
     /// The rows that it returns.
     pub(super) returns: Option<Returns>,
+    /// How many rows its query had, if it is an INSERT … SELECT.
+    pub(super) rows: Option<u64>,
+}
+
+impl Changed<'_, '_> {
+    /// A server that was sent one row of values tells no info, and the client's statement has one.
+    pub(super) fn add_info(&self, outcome: &mut MultiShardResult) {
+        if self.rows != Some(1) || outcome.error.is_some() || !outcome.info.is_empty() {
+            return;
+        }
+        let Some(ast::Statement { kind: StatementKind::Insert(insert), .. }) = self.asked.only() else { return };
+        let duplicates = match (insert.ignore, insert.replace || !insert.on_duplicate.is_empty()) {
+            (_, true) => Duplicates::Change,
+            (true, false) => Duplicates::Ignore,
+            (false, false) => Duplicates::Error,
+        };
+        outcome.info = write::info_of_one(outcome, duplicates);
+    }
 }
 
 impl Session {
@@ -41,10 +60,15 @@ impl Session {
         let mut found = self.resolve_values(sharding, write, wanted, statement).await?;
         if let Some(outcome) = found.nothing() {
             self.end_statement(true).await?;
+            // The query's rows would have told it.
+            if let Some(mistake) = self.mistake_in(sharding, statement).await? {
+                return Err(mistake.into());
+            }
             self.note_multi_shard(statement.class, &[], &outcome, &mut []).await;
             self.answer_write(&outcome);
             return Ok(());
         }
+        let rows = found.rows;
         let mut plan = self.plan_resolved(sharding, &statement.resolved(&found.text)).await?;
         if wanted.rows.is_some()
             && let Plan::Write(write @ Write { kind: WriteKind::Resolve(values), .. }) = &plan
@@ -58,7 +82,7 @@ impl Session {
                 "The statement's values can't be written as literals: compute them first, and write them yourself";
             return Err(not_supported(message).into());
         }
-        let changed = Changed { insert_id: found.insert_id, asked: statement, returns };
+        let changed = Changed { insert_id: found.insert_id, asked: statement, returns, rows };
         self.run_final(sharding, &statement.resolved(&found.text), plan, Some(&changed)).await
     }
 

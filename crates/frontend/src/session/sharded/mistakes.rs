@@ -1,0 +1,187 @@
+//! What is wrong with a statement that Weir can't run over shards: a server knows its own errors best.
+//!
+//! What must always hold: a server is asked only about a statement that Weir does not run, and only to prepare it, which changes and reads no
+//! rows. In a transaction that is the transaction's own connection. Its answer counts only where it has all that the statement names, as one
+//! server would.
+
+use std::sync::Arc;
+
+use weir_catalog::{Catalog, Placement, ShardId};
+use weir_exec::SQL_PREPARED;
+use weir_plan::views;
+use weir_shards::Sharding;
+use weir_shards::ask::{ServerAnswer, ask};
+use weir_sql::ast::StatementKind;
+use weir_sql::resolve::{Context, resolve};
+use weir_wire::error::codes;
+use weir_wire::{Failure, Fault};
+
+use super::super::Session;
+use super::super::statement::{Form, Statement};
+use super::super::stopped::Stopped;
+use crate::backends::{HOME, shard_id};
+
+/// A longer text is refused for what Weir knows of it.
+const LONGEST: usize = 1 << 20;
+
+/// Weir's own errors before which servers have others: what it can't do, and what it finds wrong while it looks where rows are.
+const BY_WEIR: [u16; 4] = [
+    codes::ER_NOT_SUPPORTED_YET,
+    codes::ER_WRONG_VALUE_COUNT_ON_ROW,
+    codes::ER_UPDATE_TABLE_USED,
+    codes::ER_BAD_NULL_ERROR,
+];
+
+/// What has no SQLSTATE of its own, and is about the statement all the same.
+const OF_STATEMENTS: [u16; 15] = [
+    1093, // a table that is changed and read
+    1111, // a group function where none can be
+    1193, // a system variable
+    1210, // arguments
+    1221, // clauses that don't go together
+    1267, 1270, 1271, // collations that don't go together
+    1288, 1348, 1393, 1394, 1443, 1471, // what can't be changed, or be changed through a view
+    1356, // a view of what is not there
+];
+
+impl Session {
+    /// A statement was refused by Weir. If a server finds it wrong, that is what the client is told.
+    pub(super) async fn or_its_mistake(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        asked: &Statement<'_>,
+        refused: Stopped,
+    ) -> Stopped {
+        let by_weir = matches!(&refused, Stopped::Refused(failure)
+            if failure.fault == Fault::Client && BY_WEIR.contains(&failure.code));
+        if !by_weir {
+            return refused;
+        }
+        match self.mistake_in(sharding, asked).await {
+            Ok(Some(mistake)) => Stopped::Refused(mistake),
+            Ok(None) => refused,
+            Err(ended) => ended,
+        }
+    }
+
+    /// What a server finds wrong with a statement, if one can be asked.
+    ///
+    /// # Errors
+    /// The session's end.
+    pub(super) async fn mistake_in(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        asked: &Statement<'_>,
+    ) -> Result<Option<Failure>, Stopped> {
+        if !self.may_ask(asked) {
+            return Ok(None);
+        }
+        let Some(shard) = self.shard_that_knows(&sharding.catalog(), asked) else { return Ok(None) };
+        let shards = [usize::from(shard.0)];
+        // Another connection could wait for a definition that waits for this transaction.
+        let leased = match self.state.in_transaction() {
+            true => Box::pin(self.leases_for(&shards, false)).await,
+            false => self.leases_outside(&shards).await,
+        };
+        let mut leased = match leased {
+            Ok(leased) => leased,
+            Err(ended @ Stopped::Ended(_)) => return Err(ended),
+            Err(_) => return Ok(None),
+        };
+        let prepare = SQL_PREPARED.prepare(asked.text, !self.state.lex.no_backslash_escapes);
+        let answer = match leased.parts.first_mut() {
+            Some(part) => Some(ask(&mut part.lease, &prepare).await),
+            None => None,
+        };
+        match self.end_leases(leased, None).await {
+            Err(ended @ Stopped::Ended(_)) => return Err(ended),
+            Err(_) => return Ok(None),
+            Ok(()) => {}
+        }
+        Ok(match answer {
+            Some(ServerAnswer::Refused(mistake)) if is_about_statement(&mistake) => Some(mistake),
+            _ => None,
+        })
+    }
+
+    /// Whether a server's answer is not another one for what the session has open.
+    fn may_ask(&self, asked: &Statement<'_>) -> bool {
+        let apart = !self.has_table_locks() && self.state.temporary.is_empty();
+        let changes = |kind: &StatementKind<'_>| {
+            matches!(
+                kind,
+                StatementKind::Query(_)
+                    | StatementKind::Insert(_)
+                    | StatementKind::Update(_)
+                    | StatementKind::Delete(_)
+            )
+        };
+        apart
+            && matches!(asked.form, Form::Text(_))
+            && asked.text.len() <= LONGEST
+            && asked.only().is_some_and(|statement| changes(&statement.kind))
+    }
+
+    /// A shard that has all tables of a statement, or their parts. Databases that are not sharded are on the first one.
+    fn shard_that_knows(&self, catalog: &Catalog, asked: &Statement<'_>) -> Option<ShardId> {
+        let context = Context {
+            database: self.state.profile.database.as_deref(),
+            dialect: self.state.lex.dialect,
+            fold_case: catalog.fold_case,
+            columns: &(),
+        };
+        let home = shard_id(HOME);
+        let mut common: Option<Vec<ShardId>> = None;
+        for (_, table) in resolve(asked.only()?, &context).tables() {
+            let Some(database) = table.database else { continue };
+            let has = has_table(catalog, database, table.name).unwrap_or_else(|| vec![home]);
+            match &mut common {
+                None => common = Some(has),
+                Some(common) => common.retain(|shard| has.contains(shard)),
+            }
+        }
+        let common = common?;
+        let within = self.state.in_transaction().then(|| self.home());
+        within.into_iter().chain([home]).find(|shard| common.contains(shard)).or(common.first().copied())
+    }
+}
+
+/// The shards that know a table of a sharded database, or that there is none.
+fn has_table(catalog: &Catalog, database: &[u8], name: &[u8]) -> Option<Vec<ShardId>> {
+    let (database, known) = catalog.database(database)?;
+    if let Some((_, table)) = catalog.table(database.as_bytes(), name) {
+        return Some(match table.placement {
+            Placement::Single(shard) => vec![shard],
+            _ => known.shards.clone(),
+        });
+    }
+    let views = std::str::from_utf8(name).map(|view| views::shards(catalog, database, view)).unwrap_or_default();
+    Some(if views.is_empty() { known.shards.clone() } else { views })
+}
+
+/// Whether a server has found the statement wrong, not its own state.
+fn is_about_statement(failure: &Failure) -> bool {
+    let refused = [codes::ER_NOT_SUPPORTED_YET, codes::ER_UNSUPPORTED_PS];
+    let class = &failure.sqlstate[..2];
+    !refused.contains(&failure.code)
+        && (matches!(class, b"21" | b"23" | b"3D" | b"42") || OF_STATEMENTS.contains(&failure.code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_about_the_statement_is_told() {
+        let told = |code, sqlstate: &[u8; 5]| {
+            is_about_statement(&Failure { sqlstate: *sqlstate, ..Failure::client(code, "") })
+        };
+        assert!(told(1305, b"42000") && told(1146, b"42S02") && told(1052, b"23000") && told(1136, b"21S01"));
+        assert!(told(1288, b"HY000"));
+        for (code, sqlstate) in
+            [(1235, b"42000"), (1295, b"HY000"), (1205, b"HY000"), (1317, b"70100"), (1213, b"40001")]
+        {
+            assert!(!told(code, sqlstate), "{code}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+# Statements that are wrong: the error is the server's.
+
+## NULL for a shard key
+CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), n INT) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT, v VARCHAR(20) NOT NULL, PRIMARY KEY (id, v)) /*weir: shard by hash(v) */;
+CREATE TABLE b (id INT, v BINARY(3) NOT NULL, PRIMARY KEY (id, v)) /*weir: shard by hash(v) */;
+CREATE TABLE r (id INT NOT NULL, x INT) /*weir: shard by range(id) ({s1} values less than (1), {s2} values less than maxvalue) */;
+CREATE TABLE src (id INT PRIMARY KEY, x INT) /*weir: shard by hash(id) */;
+INSERT INTO src VALUES (1, NULL), (2, 2), (3, NULL);
+INSERT INTO t VALUES (NULL, 'a', 1);
+INSERT INTO t VALUES (5, 'a', 1), (NULL, 'a', 1), (6, 'b', 2);
+-- params: NULL
+INSERT INTO t VALUES (?, 'a', 1);
+-- params: NULL, 5
+INSERT INTO t VALUES (?, 'a', 1), (?, 'b', 2);
+# MariaDB has an "Unknown error" among the warnings.
+-- no warnings
+INSERT INTO t SET id = NULL;
+INSERT INTO t SELECT x, 'a', 1 FROM src;
+INSERT INTO t SELECT x, 'a', 1 FROM src WHERE id = 1;
+INSERT INTO r SELECT x, id FROM src;
+INSERT INTO r VALUES (NULL, 2), (3, 3);
+INSERT INTO t VALUES (NULL, 'a', 1) ON DUPLICATE KEY UPDATE v = 'z';
+INSERT INTO t (id, nothing) VALUES (NULL, 1);
+REPLACE INTO t VALUES (NULL, 'a', 1), (9, 'a', 1);
+SELECT COUNT(*) FROM t;
+INSERT IGNORE INTO t VALUES (NULL, 'a', 1);
+INSERT IGNORE INTO t VALUES (50, 'a', 1), (NULL, 'b', 1), (60, 'b', 2);
+INSERT IGNORE INTO t SELECT x, 'a', 1 FROM src;
+INSERT IGNORE INTO u VALUES (1, NULL), (2, 'x');
+INSERT IGNORE INTO b VALUES (1, NULL), (2, 'x');
+INSERT IGNORE INTO r VALUES (NULL, 2), (3, 3);
+UPDATE t SET id = NULL;
+UPDATE t SET id = NULL WHERE id = 50;
+UPDATE t SET id = NULL WHERE v = 'none';
+UPDATE u SET v = NULL, id = 7;
+SELECT * FROM t ORDER BY id;
+SELECT * FROM t WHERE id = 0;
+SELECT * FROM u WHERE v = '';
+SELECT * FROM b WHERE v = X'000000';
+SELECT * FROM r WHERE id = 0;
+SET sql_mode = '';
+INSERT INTO t VALUES (NULL, 'a', 1);
+# The row would have the type's own default, with a warning.
+-- refused: cannot tell
+INSERT INTO t VALUES (500, 'a', 1), (NULL, 'a', 1);
+
+## what is unknown
+CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), n INT) /*weir: shard by hash(id) */;
+CREATE TABLE s (id INT PRIMARY KEY, k INT NOT NULL) /*weir: shard by hash(id) */;
+CREATE TABLE one (id INT PRIMARY KEY, a INT) /*weir: single on shard '{s2}' */;
+CREATE TABLE g (id INT PRIMARY KEY, a INT) /*weir: global */;
+INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3);
+SELECT nofunc(id) FROM t;
+SELECT nofunc(id) FROM t WHERE id = 1;
+SELECT nodb.nofunc(id) FROM t;
+SELECT COUNT(*) FROM t GROUP BY nofunc(v);
+SELECT nofunc(SUM(n)) FROM t;
+UPDATE t SET v = nofunc(v);
+DELETE FROM t WHERE nofunc(id) = 1;
+INSERT INTO t VALUES (nofunc(1), 'a', 2);
+INSERT INTO t VALUES (11, nofunc('a'), 2), (12, 'b', 3);
+INSERT INTO t SELECT k, nofunc(id), 1 FROM s;
+UPDATE g SET a = nofunc(1);
+INSERT INTO g VALUES (1, nofunc(1));
+SELECT * FROM t JOIN nodb.t AS x ON x.id = t.id;
+SELECT * FROM t WHERE id IN (SELECT id FROM nodb.x);
+UPDATE t JOIN nodb.x ON x.id = t.id SET v = 'q';
+DELETE t FROM t JOIN nodb.x ON x.id = t.id;
+INSERT INTO t SELECT * FROM nodb.t;
+INSERT INTO nodb.t SELECT * FROM t;
+INSERT INTO unknown SELECT * FROM t;
+UPDATE unknown SET a = (SELECT id FROM t LIMIT 1);
+UPDATE unknown JOIN t ON t.id = unknown.id SET a = 1;
+DELETE FROM unknown WHERE n IN (SELECT id FROM t);
+UPDATE one SET a = (SELECT a FROM unknown);
+UPDATE one SET a = (SELECT nothing FROM s);
+UPDATE g SET a = (SELECT nothing FROM t);
+INSERT INTO one VALUES (1, (SELECT a FROM unknown));
+INSERT INTO t VALUES (1, 'a', 1) ON DUPLICATE KEY UPDATE s.k = 2;
+INSERT INTO t VALUES (1, 'a', 1) ON DUPLICATE KEY UPDATE v = VALUES(nothing);
+SELECT * FROM t ORDER BY id;
+
+## what can't be changed, and what is ambiguous
+CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), n INT) /*weir: shard by hash(id) */;
+CREATE TABLE s (id INT PRIMARY KEY, k INT NOT NULL) /*weir: shard by hash(id) */;
+WITH x AS (SELECT * FROM t) UPDATE x SET v = 1;
+WITH x AS (SELECT * FROM t) DELETE FROM x;
+UPDATE (SELECT * FROM t) AS x SET v = 1;
+UPDATE t, s SET id = 1 WHERE t.id = s.id;
+UPDATE t, s SET t.v = 1 WHERE id = 1;
+UPDATE t SET v = (SELECT id FROM t, s WHERE id = 1);
+DELETE FROM t WHERE id = (SELECT id FROM t, s);
+DELETE A FROM t AS a JOIN s AS b ON a.id = b.id WHERE b.k = 22;
+INSERT INTO t (one, two) VALUES (1);
+INSERT INTO t (id, two) VALUES (1);
+INSERT INTO t (id, n) VALUES (1, 2), (3);
+INSERT INTO t (one) SELECT 1, 2;
+INSERT INTO t (id, nothing) SELECT id FROM s;
+INSERT INTO nothing (id, n) VALUES (1);
+INSERT INTO t SELECT id, k FROM s;
+INSERT INTO t SELECT id, k, 1 FROM s ON DUPLICATE KEY UPDATE nothing = 1;
+INSERT INTO t SELECT id, k, 1 FROM s;
+SELECT @@nothing FROM t;
+
+## what is wrong in a transaction
+CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), n INT) /*weir: shard by hash(id) */;
+CREATE TABLE one (id INT PRIMARY KEY, a INT) /*weir: single on shard '{s2}' */;
+INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3);
+BEGIN;
+SELECT nofunc(id) FROM t;
+UPDATE t SET v = nofunc(v);
+UPDATE one SET a = (SELECT a FROM unknown);
+INSERT INTO one VALUES (1, 1);
+UPDATE t SET v = nofunc(v);
+UPDATE t SET n = 5 WHERE id = 1;
+SELECT * FROM t JOIN nodb.t AS x ON x.id = t.id;
+INSERT INTO t (id, nothing) VALUES (1);
+INSERT INTO t (id, n) VALUES (NULL, 1), (9, 9);
+INSERT INTO t SELECT id FROM one WHERE a = 7;
+UPDATE t SET v = (SELECT a FROM unknown);
+UPDATE t SET n = 6;
+UPDATE t SET v = nofunc(v);
+SELECT * FROM t ORDER BY id;
+COMMIT;
+SELECT * FROM t ORDER BY id;
+SELECT * FROM one;
+SET autocommit = 0;
+SELECT nofunc(id) FROM t;
+UPDATE t SET n = 7;
+SELECT nofunc(id) FROM t;
+ROLLBACK;
+SELECT * FROM t ORDER BY id;
