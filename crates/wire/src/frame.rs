@@ -57,6 +57,22 @@ pub enum FrameError {
     },
 }
 
+/// Follows the frames of a file that a client sends, which an empty packet ends.
+#[derive(Debug, Default)]
+pub struct FileFrames {
+    /// The next frame belongs to the packet of the one before.
+    continued: bool,
+}
+
+impl FileFrames {
+    /// Whether the file ends with this frame, which has its header. An empty one may as well end a packet whose frames before it are full.
+    pub fn ends_with(&mut self, frame: &[u8]) -> bool {
+        let length = frame.len().saturating_sub(HEADER);
+        let continues = std::mem::replace(&mut self.continued, length == MAX_FRAME);
+        length == 0 && !continues
+    }
+}
+
 /// Assembles payloads. The state between two calls is only what has arrived of an unfinished, continued payload.
 #[derive(Debug, Default)]
 pub struct PacketReader {
@@ -168,6 +184,16 @@ pub fn put_packet(out: &mut BytesMut, mut seq: u8, payload: &[u8]) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_ends_with_an_empty_packet_and_not_with_the_rest_of_a_full_one() {
+        let mut frames = FileFrames::default();
+        let full = vec![0; HEADER + MAX_FRAME];
+        let ends =
+            [&full[..9], &full, &full[..HEADER], &full, &full, &full[..HEADER], &full, &full[..5], &full[..HEADER]]
+                .map(|frame| frames.ends_with(frame));
+        assert_eq!(ends, [false, false, false, false, false, false, false, false, true]);
+    }
 
     #[test]
     fn payloads_around_the_frame_limit_come_back_whole() {

@@ -11,7 +11,7 @@ use weir_backend::monitor::Kill;
 use weir_backend::{Identity, Lease};
 use weir_wire::error::codes;
 pub(super) use weir_wire::error::codes::ER_OPTION_PREVENTS_STATEMENT;
-use weir_wire::frame::put_packet;
+use weir_wire::frame::{FileFrames, put_packet};
 use weir_wire::packets::{
     EofPacket, ErrPacket, OkPacket, SessionChange, SessionChanges, encode_failure, put_session_change,
 };
@@ -264,9 +264,10 @@ impl Relay<'_> {
     /// request; the client's own numbers differ from those among the replies to several statements.
     async fn send_file(&mut self, mut seq: u8) -> Result<(), Broken> {
         self.client.flush_request().await?;
+        let mut frames = FileFrames::default();
         loop {
             let mut frame = self.client.frame().await?;
-            let last = frame.len() == weir_wire::frame::HEADER;
+            let last = frames.ends_with(&frame);
             seq = seq.wrapping_add(1);
             frame[3] = seq;
             self.lease.queue_raw(&frame);

@@ -6,7 +6,7 @@ use weir_exec::Sink;
 use weir_exec::write::Source;
 use weir_wire::Failure;
 use weir_wire::error::codes;
-use weir_wire::frame::HEADER;
+use weir_wire::frame::{FileFrames, HEADER};
 use weir_wire::packets::encode_failure;
 
 use super::super::relay::deadlock_in_place_of;
@@ -91,13 +91,14 @@ pub(super) struct ClientFile<'a> {
     client: &'a mut Client,
     /// It was asked for, and has not been read to its end.
     open: bool,
+    frames: FileFrames,
     /// Why nothing more can be read.
     error: Option<ClientError>,
 }
 
 impl<'a> ClientFile<'a> {
     pub(super) fn new(client: &'a mut Client) -> Self {
-        Self { client, open: false, error: None }
+        Self { client, open: false, frames: FileFrames::default(), error: None }
     }
 
     /// Whether the client has sent all of it, or was not asked for it.
@@ -130,8 +131,8 @@ impl Source for ClientFile<'_> {
             Ok(frame) => frame,
             Err(error) => return Err(self.gone(error)),
         };
+        self.open = !self.frames.ends_with(&frame);
         frame.advance(HEADER);
-        self.open = !frame.is_empty();
         Ok(self.open.then_some(frame))
     }
 }
