@@ -50,6 +50,8 @@ SELECT COUNT(*), SUM(n), MIN(k), MAX(k) FROM t;
 SELECT k, COUNT(*) FROM t GROUP BY k ORDER BY k;
 SELECT DISTINCT k FROM t ORDER BY k;
 INSERT INTO t VALUES ({one}, 'dup', 0);
+# MySQL forgets which warnings there were when the time is set back.
+-- no warnings
 INSERT IGNORE INTO t VALUES ({one}, 'dup', 0), ({two}, 'dup', 0);
 -- no warnings
 INSERT INTO t VALUES ({one}, 'a', 1), ({none}, 'e', 5) ON DUPLICATE KEY UPDATE n = n + 10;
@@ -157,8 +159,11 @@ INSERT INTO f VALUES (1, 1, 'a''b', 1.5, '2024-01-01'), (2, 7, NULL, -2.125, NUL
 INSERT INTO i SELECT * FROM f WHERE k < 3;
 INSERT INTO i (n, k, v) SELECT n + 10, k, UPPER(v) FROM f WHERE k > 1;
 INSERT INTO i SELECT * FROM f WHERE k = 1;
+# As above.
+-- no warnings
 INSERT IGNORE INTO i SELECT * FROM f;
 REPLACE INTO i SELECT k, n, 'rep', d, t FROM f WHERE k <> 2;
+# Each shard warns of VALUES().
 -- no warnings
 INSERT INTO i SELECT k, n, 'odku', d, t FROM f ON DUPLICATE KEY UPDATE v = VALUES(v);
 INSERT INTO i SELECT COUNT(*), 1000, 'n', SUM(d), MAX(t) FROM f;

@@ -11,6 +11,8 @@ SELECT * FROM t ORDER BY id;
 -- text
 LOAD DATA LOCAL INFILE 'id;a\n---\n9;nine\n10;ten\n' INTO TABLE t FIELDS TERMINATED BY ';' IGNORE 2 LINES (id, a) SET n = 3, d = '2021-02-03';
 -- text
+# MySQL forgets which warnings there were when the statement has ended.
+-- no warnings
 LOAD DATA LOCAL INFILE 'eleven|11|x|y\ntwelve|12\n' INTO TABLE t FIELDS TERMINATED BY '|' (a, id);
 -- no warnings
 -- text

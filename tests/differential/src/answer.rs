@@ -183,7 +183,10 @@ impl Answer {
                 answer.warnings.sort();
             } else {
                 answer.warnings.clear();
-                answer.results.iter_mut().for_each(|reply| reply.warnings = 0);
+                for reply in &mut answer.results {
+                    reply.warnings = 0;
+                    reply.info.truncate(reply.info.find("  Warnings: ").unwrap_or(reply.info.len()));
+                }
             }
             answer
         };

@@ -95,7 +95,7 @@ pub async fn resolve(
         None => (Vec::new(), None),
         Some(source) => {
             let (rows, found) = rows_before::values(parts, bench, (source, wanted.ignore), session).await?;
-            if found.columns.zip(wanted.columns).is_some_and(|(has, wanted)| has != wanted) {
+            if found.columns.zip(wanted.columns).is_some_and(|(has, wanted)| has != usize::from(wanted)) {
                 let message = "Column count doesn't match value count at row 1";
                 return Err(Failure::client(codes::ER_WRONG_VALUE_COUNT_ON_ROW, message));
             }

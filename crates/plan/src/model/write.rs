@@ -282,7 +282,7 @@ pub struct Resolve {
     /// A query whose rows are read, in the transaction that the statement will run in.
     pub rows: Option<RowSource>,
     /// How many columns these rows have to have.
-    pub columns: Option<usize>,
+    pub columns: Option<u16>,
     /// With IGNORE: what is wrong with a value while rows are read is a warning, in a strict sql_mode too.
     pub ignore: bool,
     /// Values of a sequence.

@@ -110,7 +110,7 @@ fn resolved(query: &Query<'_>, rows: RowSource, mut edits: Edits, insert: &Inser
         ask: None,
         read: None,
         rows: Some(rows),
-        columns: Some(insert.columns.map_or_else(visible, <[_]>::len)),
+        columns: u16::try_from(insert.columns.map_or_else(visible, <[_]>::len)).ok(),
         ignore: insert.ignore,
         generate: None,
         edits: edits.into_sorted(),
