@@ -92,7 +92,7 @@ pub struct Machine<'p> {
     then: Then,
     ended: Option<Result<(), Raised>>,
     /// A handler has begun since somebody asked.
-    handled: bool,
+    handled: Option<Level>,
 }
 
 impl<'p> Machine<'p> {
@@ -108,7 +108,7 @@ impl<'p> Machine<'p> {
             found: None,
             then: Then::Next,
             ended: None,
-            handled: false,
+            handled: None,
         }
     }
 
@@ -280,7 +280,7 @@ impl<'p> Machine<'p> {
             true => (handler.behind_block, self.entered[handler.block]),
             false => (behind, self.handling.len()),
         };
-        self.handled = true;
+        self.handled = Some(raised.level);
         self.handling.push(Handling { raised, behind, keeps });
         self.at = handler.at;
     }
@@ -310,9 +310,9 @@ impl<'p> Machine<'p> {
         None
     }
 
-    /// Whether a handler has begun since this was last asked: what it is for is no longer among the diagnostics.
-    pub fn has_handled(&mut self) -> bool {
-        std::mem::take(&mut self.handled)
+    /// What a handler has begun for since this was last asked: it is no longer among the diagnostics.
+    pub fn take_handled(&mut self) -> Option<Level> {
+        self.handled.take()
     }
 
     /// The line of the procedure's text that has raised what it has ended with.

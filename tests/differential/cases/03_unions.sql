@@ -134,6 +134,7 @@ SELECT id, c FROM t UNION ALL SELECT id, c FROM g ORDER BY id;
 SELECT c FROM g UNION ALL SELECT c FROM t;
 
 ## types that are not made one
+-- no warnings
 CREATE TABLE t (id INT PRIMARY KEY, z INT ZEROFILL, f FLOAT, b BINARY(3), y YEAR) /*weir: shard by hash(id) */;
 CREATE TABLE g (id INT PRIMARY KEY, z INT, f DOUBLE, b BINARY(5), y INT) /*weir: global */;
 INSERT INTO t VALUES (1, 7, 0.1, 'a', 2024), (2, 8, 0.2, 'b', 2023);

@@ -121,11 +121,14 @@ SELECT nothing FROM m;
 SHOW ERRORS;
 SAVEPOINT s;
 SELECT * FROM m WHERE id = 1;
+-- no warnings
 ROLLBACK TO s;
 INSERT INTO t VALUES (1, 1), (2, 2);
 SAVEPOINT s2;
 SELECT * FROM m WHERE id = 1;
+-- no warnings
 ROLLBACK TO s2;
+-- no warnings
 ROLLBACK;
 SELECT * FROM t;
 SET @@session.transaction_read_only = 1;

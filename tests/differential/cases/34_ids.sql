@@ -268,6 +268,7 @@ CREATE SEQUENCE IF NOT EXISTS seq;
 -- mariadb
 CREATE SEQUENCE seq;
 -- mariadb
+-- no warnings
 CREATE TABLE one (id INT PRIMARY KEY DEFAULT NEXTVAL(seq), v INT);
 -- mariadb
 CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;

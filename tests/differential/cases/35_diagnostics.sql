@@ -24,8 +24,10 @@ CREATE TABLE t (id INT PRIMARY KEY, a INT, KEY a (a), KEY b (a)) /*weir: shard b
 SHOW WARNINGS;
 CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
 SHOW WARNINGS;
+-- no warnings
 CREATE INDEX c ON t (a);
 SHOW WARNINGS;
+-- no warnings
 ALTER TABLE t ADD KEY e (a), ADD KEY f (a);
 -- text
 SHOW WARNINGS;

@@ -89,6 +89,7 @@ SET @m = 10;
 SELECT c.name FROM c JOIN o ON o.c_id = c.id WHERE o.total > @m ORDER BY o.id;
 SELECT @n := COUNT(*) + 1 FROM o JOIN c ON c.id = o.c_id;
 SELECT @n;
+-- no warnings
 SELECT COUNT(*), MAX(o.total) FROM o JOIN c ON c.id = o.c_id INTO @a, @b;
 SELECT @a, @b;
 SET @k = (SELECT COUNT(*) FROM o), @l = (SELECT name FROM c ORDER BY id DESC LIMIT 1);
@@ -193,6 +194,7 @@ INSERT INTO t SELECT 9, MAX(x) FROM v;
 SELECT * FROM t ORDER BY id;
 
 ## all types pass [gathered]
+-- no warnings
 CREATE TABLE t (id INT PRIMARY KEY, a TINYINT, b SMALLINT UNSIGNED, c MEDIUMINT, d BIGINT UNSIGNED, e DECIMAL(65,30), f FLOAT, g DOUBLE, h BIT(64), i DATE, j DATETIME(6), k TIMESTAMP(6) NULL, l TIME(6), m YEAR, n CHAR(5), o VARCHAR(10) CHARACTER SET latin1, p BINARY(4), q VARBINARY(10), r TINYBLOB, s MEDIUMTEXT, u ENUM('x','y''z'), v SET('a','b'), w INT ZEROFILL) /*weir: shard by hash(id) */;
 CREATE TABLE z (id INT PRIMARY KEY, t_id INT) /*weir: shard by hash(id) */;
 INSERT INTO t VALUES (1, -128, 65535, -8388608, 18446744073709551615, 12345678901234567890123456789012345.123456789012345678901234567890, 0.1, 0.1, b'1111', '2024-02-29', '9999-12-31 23:59:59.999999', '2024-10-27 00:30:00.5', '-838:59:59', 2155, 'a  ', 'äöü', 'ab', x'0001ff275c', x'00', 'ä€😀\'\\', 'y''z', 'a,b', 5), (2, 127, 0, 8388607, 0, -0.000000000000000000000000000001, -1.5e-45, -1.7976931348623157e308, 0, '1000-01-01', '1000-01-01', '1970-01-01 00:00:01', '838:59:59', 1901, '', '', '', '', '', '', 'x', '', 0), (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
@@ -297,9 +299,12 @@ INSERT INTO a VALUES (1, 10, '1a'), (2, 20, '2'), (3, 30, 'x');
 INSERT INTO b VALUES (1, 3, 'one'), (2, 1, '2'), (3, 1, '3');
 UPDATE a JOIN b ON b.a_id = a.id SET a.x = 1 WHERE a.x > b.v;
 UPDATE a JOIN b ON b.a_id = a.id SET a.x = 1 WHERE a.x / (a.id - 1) IS NULL;
+-- no warnings
 UPDATE IGNORE a JOIN b ON b.a_id = a.id SET a.x = 1 WHERE a.x > b.v;
+-- no warnings
 DELETE FROM a WHERE id IN (SELECT a_id FROM b WHERE v + 0 > 1);
 SET sql_mode = '';
+-- no warnings
 DELETE FROM a WHERE id IN (SELECT a_id FROM b WHERE v + 0 > 2);
 SELECT * FROM a ORDER BY id;
 SET sql_select_limit = 2;

@@ -398,8 +398,10 @@ fn of_all_rows(
     first: MultiShardResult,
     answers: &[(ShardId, Answered)],
 ) -> MultiShardResult {
-    let table = intent.objects.first().and_then(|object| shards::table(catalog, object));
-    if intent.kind != DefinitionKind::ChangeTable || table.is_none_or(|table| table.shard_key().is_none()) {
+    // ALTER TABLE can give the table another name.
+    let changes = matches!(intent.kind, DefinitionKind::ChangeTable | DefinitionKind::Rename);
+    let mut tables = intent.objects.iter().filter_map(|object| shards::table(catalog, object));
+    if !changes || !tables.any(|table| table.shard_key().is_some()) {
         return first;
     }
     let others = answers.iter().filter_map(|(_, answer)| match answer {

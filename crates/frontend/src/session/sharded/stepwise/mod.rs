@@ -12,7 +12,7 @@ mod statements;
 mod variables;
 
 use weir_plan::Stepwise;
-use weir_program::{Action, Answer, Machine, Raised};
+use weir_program::{Action, Answer, Level, Machine, Raised};
 use weir_wire::error::not_supported;
 use weir_wire::packets::OkPacket;
 use weir_wire::{Capabilities, Failure, Fault};
@@ -129,11 +129,14 @@ impl Session {
                 tokio::task::yield_now().await;
                 continue;
             };
-            if machine.has_handled() {
+            if let Some(level) = machine.take_handled() {
                 if call.program.gets_diagnostics() {
                     kept.handled = self.all_conditions_left().await?;
                 }
                 (self.state.latest.diagnostics, self.state.latest.warnings) = (Diagnostics::Empty, 0);
+                if level == Level::Error && !self.identity.mariadb {
+                    self.state.latest.row_count = -1;
+                }
             }
             if let Action::End(ended) = action {
                 return Ok(ended.map_err(|raised| (raised, machine.line())));
