@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use libtest_mimic::Failed;
-use mysql::Conn;
+use mysql::{ChangeUserOpts, Conn};
 use mysql::prelude::Queryable;
 use weir_local::Server;
 
 use super::follow::{Settings, be_lossless, of_server, writer};
 use crate::driver::{connect, expect_equal, expect_error, run, server_error, value};
-use crate::lab::{APP, Endpoint, eventually};
+use crate::lab::{APP, Endpoint, PLAIN, eventually};
 use crate::reads::{BOUND, DATABASE, GroupSite};
 
 pub(super) const REPLAYING: Settings = &[
@@ -108,9 +108,11 @@ impl Opened {
         Ok(Opened(opened))
     }
 
-    /// The same by prepared statements.
+    /// The same by prepared statements. The session was another user's before, to whom other settings apply.
     fn prepared(endpoint: &Endpoint) -> Result<Open, Failed> {
-        let mut client = connect(endpoint.port, APP, Some(DATABASE))?;
+        let mut client = connect(endpoint.port, PLAIN, None)?;
+        let user = ChangeUserOpts::new().with_user(Some(APP.0.to_owned())).with_pass(Some(APP.1.to_owned()));
+        client.change_user(user.with_db_name(Some(DATABASE.to_owned())))?;
         let insert = client.prep("INSERT INTO counters VALUES (?, ?)")?;
         let select = client.prep("SELECT v, CAST(? AS CHAR) FROM counters WHERE id = ?")?;
         client.query_drop("BEGIN")?;

@@ -144,7 +144,7 @@ impl Session {
         )
         .await?;
         let configured = endpoint.accounts.configured(&user);
-        let limit = configured.map_or(0, |user| user.max_connections);
+        let limit = configured.as_ref().map_or(0, |user| user.max_connections);
         if user != self.user {
             self._user_entry = endpoint.registry.enter_user(&user, limit).map_err(|_| {
                 let message = format!("User {user} already has more than 'max_user_connections' active connections");
@@ -154,6 +154,7 @@ impl Session {
         let password = unproved.clone().or_else(|| endpoint.accounts.password(&user));
         self.password = password.ok_or_else(|| client_login::access_denied(&user, &peer, true))?;
         self.key.user = user.as_bytes().into();
+        self.own_replay = configured.and_then(|user| user.transaction_replay);
         self.riding.forget_lanes();
         self.collation = request.collation.unwrap_or(self.collation);
         // A new login forgets the client's flag on MariaDB.
