@@ -82,6 +82,11 @@ fn seconds() -> Duration {
     Duration::from_secs(number_from_environment("WEIR_HOT_SECONDS", 3))
 }
 
+/// How many statements rode in batches since this Weir began; `None` if there is no Weir.
+fn ridden(endpoint: &Endpoint) -> Result<Option<u64>, Failed> {
+    endpoint.weir.as_ref().map(|weir| weir.counter("weir_hot_row_statements")).transpose()
+}
+
 /// At least so many statements rode in batches since this Weir began.
 fn rode(endpoint: &Endpoint, least: u64) -> Result<(), Failed> {
     let Some(weir) = &endpoint.weir else { return Ok(()) };

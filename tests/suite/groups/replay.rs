@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use libtest_mimic::Failed;
-use mysql::{ChangeUserOpts, Conn};
 use mysql::prelude::Queryable;
+use mysql::{ChangeUserOpts, Conn};
 use weir_local::Server;
 
 use super::follow::{Settings, be_lossless, of_server, writer};

@@ -11,7 +11,7 @@ use libtest_mimic::Failed;
 use weir_local::Flavor;
 
 use super::shapes::{CONTENT, FAULTY, PROBES, SHAPES, SINGLES, Shape, TABLES};
-use super::{HOT, asks_for_faults, durable_site, rode, seconds, seed};
+use super::{HOT, asks_for_faults, durable_site, ridden, rode, seconds, seed};
 use crate::compare::{self, Pair, Side};
 use crate::lab::{APP, Lab, PLAIN, eventually};
 use crate::login::{Login, caps};
@@ -20,6 +20,10 @@ use crate::script::Dice;
 use crate::step::{HABITS, Session};
 
 const BOUND: Duration = Duration::from_secs(60);
+/// So many statements that rode prove something.
+const ENOUGH: u64 = 350;
+/// No episode begins after that to make them enough.
+const LONGEST: Duration = Duration::from_secs(120);
 /// Sessions like the watched one that hammer its row.
 const HAMMERS: usize = 5;
 /// One more is another user's, and one is in the other side's database, by the same statements.
@@ -233,9 +237,11 @@ pub(super) fn exact_with(lab: &Lab, flavor: Flavor, settings: &[(&str, &str)]) -
         let (mut number, mut steps) = (0, 0);
         // As many on each machine, unless a long run is asked for.
         let most = if std::env::var_os("WEIR_HOT_SECONDS").is_some() { u64::MAX } else { 5 };
-        while number < 2 || number < most && began.elapsed() < bound {
+        // Where clients meet less often, the same episodes are played again until enough statements rode.
+        let few = || Ok::<_, Failed>(ridden(endpoint)?.is_some_and(|rode| rode < ENOUGH) && began.elapsed() < LONGEST);
+        while number < 2 || number < most && began.elapsed() < bound || few()? {
             compare::fill(site, &sides, &[TABLES, CONTENT].concat())?;
-            let seed = first + number;
+            let seed = first + number % most;
             let mut done = Vec::new();
             episode(&sides, seed, &mut done).map_err(|difference| {
                 let before = done[done.len().saturating_sub(60)..].join("\n  ");
@@ -245,8 +251,8 @@ pub(super) fn exact_with(lab: &Lab, flavor: Flavor, settings: &[(&str, &str)]) -
             number += 1;
             steps += done.len();
         }
-        println!("hot rows on {flavor}: {steps} steps of a watched session, seeds {first} to {}", first + number - 1);
-        rode(endpoint, steps as u64)
+        println!("hot rows on {flavor}: {steps} steps of a watched session in {number} episodes from seed {first} on");
+        rode(endpoint, ENOUGH)
     })
 }
 
