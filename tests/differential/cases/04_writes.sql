@@ -11,6 +11,7 @@ SELECT * FROM t ORDER BY id;
 INSERT INTO t VALUES (20, 'new', 1), (1, 'dup', 1), (21, 'new', 1);
 SELECT COUNT(*) FROM t;
 INSERT IGNORE INTO t VALUES (22, 'new', 1), (1, 'dup', 1), (23, 'new', 1);
+-- no warnings
 INSERT INTO t VALUES (1, 'up', 1), (24, 'in', 1) ON DUPLICATE KEY UPDATE v = VALUES(v), n = n + 100;
 INSERT INTO t VALUES (2, 'up', 2) ON DUPLICATE KEY UPDATE n = n + 1;
 REPLACE INTO t VALUES (3, 'rep', 3), (25, 'rep', 25);
