@@ -91,7 +91,7 @@ pub struct Machine<'p> {
     found: Option<Rows>,
     then: Then,
     ended: Option<Result<(), Raised>>,
-    /// A handler has begun since somebody asked.
+    /// What a handler has begun for since somebody asked.
     handled: Option<Level>,
 }
 

@@ -20,9 +20,7 @@ use crate::script::Dice;
 use crate::step::{HABITS, Session};
 
 const BOUND: Duration = Duration::from_secs(60);
-/// So many statements that rode prove something.
-const ENOUGH: u64 = 350;
-/// No episode begins after that to make them enough.
+/// No episode is played again after that.
 const LONGEST: Duration = Duration::from_secs(120);
 /// Sessions like the watched one that hammer its row.
 const HAMMERS: usize = 5;
@@ -234,25 +232,34 @@ pub(super) fn exact_with(lab: &Lab, flavor: Flavor, settings: &[(&str, &str)]) -
         let sides = compare::sides(site, endpoint, &format!("{}hot", compare::letter(flavor)));
         let bound = seconds() * 4;
         let (began, first) = (Instant::now(), seed());
-        let (mut number, mut steps) = (0, 0);
-        // As many on each machine, unless a long run is asked for.
-        let most = if std::env::var_os("WEIR_HOT_SECONDS").is_some() { u64::MAX } else { 5 };
-        // Where clients meet less often, the same episodes are played again until enough statements rode.
-        let few = || Ok::<_, Failed>(ridden(endpoint)?.is_some_and(|rode| rode < ENOUGH) && began.elapsed() < LONGEST);
-        while number < 2 || number < most && began.elapsed() < bound || few()? {
+        let play = |seed: u64| -> Result<usize, Failed> {
             compare::fill(site, &sides, &[TABLES, CONTENT].concat())?;
-            let seed = first + number % most;
             let mut done = Vec::new();
             episode(&sides, seed, &mut done).map_err(|difference| {
                 let before = done[done.len().saturating_sub(60)..].join("\n  ");
                 let first = done[..done.len().min(3)].join("\n  ");
                 format!("WEIR_SEED={seed}\n{difference}\nfirst:\n  {first}\n  …\nlast:\n  {before}")
             })?;
+            Ok(done.len())
+        };
+        let (mut number, mut steps) = (0, 0);
+        // As many on each machine, unless a long run is asked for.
+        let most = if std::env::var_os("WEIR_HOT_SECONDS").is_some() { u64::MAX } else { 5 };
+        while number < 2 || number < most && began.elapsed() < bound {
+            steps += play(first + number)?;
             number += 1;
-            steps += done.len();
         }
-        println!("hot rows on {flavor}: {steps} steps of a watched session in {number} episodes from seed {first} on");
-        rode(endpoint, ENOUGH)
+        println!("hot rows on {flavor}: {steps} steps of a watched session, seeds {first} to {}", first + number - 1);
+        // Where clients meet less often, the same episodes are played again until as many rode as there were steps.
+        let least = steps as u64;
+        let few = || Ok::<_, Failed>(ridden(endpoint)?.is_some_and(|rode| rode < least));
+        for again in 0.. {
+            if !few()? || began.elapsed() >= LONGEST {
+                break;
+            }
+            play(first + again % number)?;
+        }
+        rode(endpoint, least)
     })
 }
 

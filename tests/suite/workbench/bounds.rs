@@ -144,11 +144,7 @@ fn together(shards: &Shards, endpoint: &Endpoint) -> Result<(), Failed> {
         }
         Ok(())
     };
-    let one = &one;
-    std::thread::scope(|scope| {
-        let all: Vec<_> = (0..10).map(|nth| scope.spawn(move || one(nth))).collect();
-        all.into_iter().try_for_each(|session| session.join().map_err(|_| "a session panicked")?)
-    })?;
+    at_once(10, &one)?;
     shards.clean(endpoint)
 }
 
@@ -167,10 +163,14 @@ fn within_transactions(shards: &Shards, endpoint: &Endpoint) -> Result<(), Faile
         }
         Ok(())
     };
-    let one = &one;
-    std::thread::scope(|scope| {
-        let all: Vec<_> = (0..12).map(|nth| scope.spawn(move || one(nth))).collect();
-        all.into_iter().try_for_each(|session| session.join().map_err(|_| "a session panicked")?)
-    })?;
+    at_once(12, &one)?;
     shards.clean(endpoint)
+}
+
+/// Runs so many sessions at the same time.
+fn at_once(sessions: usize, one: &(impl Fn(usize) -> Result<(), Failed> + Sync)) -> Result<(), Failed> {
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..sessions).map(|nth| scope.spawn(move || one(nth))).collect();
+        all.into_iter().try_for_each(|session| session.join().map_err(|_| "a session panicked")?)
+    })
 }

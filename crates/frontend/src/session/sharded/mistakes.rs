@@ -1,7 +1,7 @@
 //! What is wrong with a statement that Weir can't run over shards: a server knows its own errors best.
 //!
-//! What must always hold: a server is asked only about a statement that Weir does not run, and only to prepare it, which changes and reads no
-//! rows. In a transaction that is the transaction's own connection. Its answer counts only where it has all that the statement names, as one
+//! What must always hold: a server is asked only about a statement that Weir does not run, or that has found nothing to write, and only to
+//! prepare it, which changes and reads no rows. In a transaction that is the transaction's own connection. Its answer counts only where it has all that the statement names, as one
 //! server would.
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use weir_wire::{Failure, Fault};
 use super::super::Session;
 use super::super::statement::{Form, Statement};
 use super::super::stopped::Stopped;
-use crate::backends::{HOME, shard_id};
+use crate::backends::{HOME, place, shard_id};
 
 /// A longer text is refused for what Weir knows of it.
 const LONGEST: usize = 1 << 20;
@@ -77,7 +77,7 @@ impl Session {
             return Ok(None);
         }
         let Some(shard) = self.shard_that_knows(&sharding.catalog(), asked) else { return Ok(None) };
-        let shards = [usize::from(shard.0)];
+        let shards = [place(shard)];
         // Another connection could wait for a definition that waits for this transaction.
         let leased = match self.state.in_transaction() {
             true => Box::pin(self.leases_for(&shards, false)).await,
