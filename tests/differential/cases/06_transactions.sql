@@ -121,6 +121,7 @@ SELECT nothing FROM m;
 SHOW ERRORS;
 SAVEPOINT s;
 SELECT * FROM m WHERE id = 1;
+# Without a transaction, Weir has committed what MyISAM keeps (1196).
 -- no warnings
 ROLLBACK TO s;
 INSERT INTO t VALUES (1, 1), (2, 2);

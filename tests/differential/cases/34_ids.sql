@@ -268,6 +268,7 @@ CREATE SEQUENCE IF NOT EXISTS seq;
 -- mariadb
 CREATE SEQUENCE seq;
 -- mariadb
+# Weir notes where it is.
 -- no warnings
 CREATE TABLE one (id INT PRIMARY KEY DEFAULT NEXTVAL(seq), v INT);
 -- mariadb

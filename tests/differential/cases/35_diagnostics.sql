@@ -24,6 +24,7 @@ CREATE TABLE t (id INT PRIMARY KEY, a INT, KEY a (a), KEY b (a)) /*weir: shard b
 SHOW WARNINGS;
 CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
 SHOW WARNINGS;
+# The info counts what each shard warns of.
 -- no warnings
 CREATE INDEX c ON t (a);
 SHOW WARNINGS;

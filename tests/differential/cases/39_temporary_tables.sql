@@ -318,6 +318,7 @@ INSERT INTO tmp SELECT id, v FROM t WHERE id IN (4, 104);
 SELECT ROW_COUNT();
 INSERT IGNORE INTO tmp SELECT id, v FROM t WHERE id < 7;
 SELECT * FROM tmp ORDER BY id;
+# MySQL warns of it when it is prepared, and Weir sends it as a text.
 -- no warnings
 INSERT INTO tmp SELECT id, v + 1 FROM t WHERE id < 3 ON DUPLICATE KEY UPDATE w = VALUES(w);
 REPLACE INTO tmp SELECT id, v + 2 FROM t WHERE id = 3;
@@ -473,6 +474,7 @@ CREATE TEMPORARY TABLE a (id INT);
 CREATE TEMPORARY TABLE b AS SELECT * FROM t;
 DROP TEMPORARY TABLE a;
 SELECT * FROM b ORDER BY id;
+# Temporary tables can not be rolled back (1751, 1752): Weir does not warn of it.
 -- no warnings
 ROLLBACK;
 SELECT * FROM t ORDER BY id;

@@ -224,14 +224,6 @@ impl Session {
         self.leases_of(shards.iter().copied().map(ShardServer::writer).collect()).await
     }
 
-    /// A connection of the statement's own, which has connections to this shard already, or comes to have them.
-    pub(in super::super) async fn additional_lease(&mut self, shard: usize) -> Result<StatementLeases, Stopped> {
-        let additional = self.additional_permit().await?;
-        let mut leases = self.leases_outside(&[shard]).await?;
-        leases._additional = Some(additional);
-        Ok(leases)
-    }
-
     /// The same, of which some may be replicas.
     pub(in super::super) async fn leases_of(&mut self, servers: Vec<ShardServer>) -> Result<StatementLeases, Stopped> {
         let has_others = self.current.lease.is_some() && !self.held || self.transaction.is_multi_shard();
@@ -257,6 +249,14 @@ impl Session {
             all._shown.push(shown);
         }
         Ok(all)
+    }
+
+    /// A connection of the statement's own, which has connections to this shard already, or comes to have them.
+    pub(in super::super) async fn additional_lease(&mut self, shard: usize) -> Result<StatementLeases, Stopped> {
+        let additional = self.additional_permit().await?;
+        let mut leases = self.leases_outside(&[shard]).await?;
+        leases._additional = Some(additional);
+        Ok(leases)
     }
 
     /// The transaction begins on a shard: by the client's own text, or one for the statement alone.
