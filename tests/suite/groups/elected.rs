@@ -14,7 +14,7 @@ use super::follow::{Settings, expect_kept, of_server, transact_until, while_inse
 use super::open::Open;
 use super::replay::Opened;
 use crate::driver::{connect, connect_for, expect_equal, expect_error, run, server_error, value};
-use crate::lab::{APP, Endpoint, Lab, MONITOR, eventually};
+use crate::lab::{APP, Endpoint, Lab, MONITOR, PLAIN, eventually};
 use crate::reads::{BOUND, DATABASE};
 use crate::signals::unblocked;
 use crate::weir::Weir;
@@ -112,6 +112,8 @@ impl ElectedSite {
                 sql.replace("TABLE ", &format!("TABLE {DATABASE}.")).replace("INTO ", &format!("INTO {DATABASE}."));
             cluster.groups[0].writer.execute(&sql)?;
         }
+        // A session that becomes another user's begins as this one's.
+        cluster.groups[0].writer.create_user(PLAIN.0, PLAIN.1, &[&format!("ALL ON `{DATABASE}`.*")], None)?;
         Ok(ElectedSite { kind, cluster })
     }
 
