@@ -138,7 +138,10 @@ fn sharded(flavor: Flavor, arguments: &Arguments, directory: &Path, shards: usiz
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(&config)?.write_all(text.as_bytes())?;
     let log = home.join("weir.log");
     let file = std::fs::File::create(&log)?;
-    let weir = Command::new(binary(arguments)?)
+    // Like its servers, it must not outlive a run that is killed.
+    let weir = Command::new("setpriv")
+        .args(["--pdeathsig", "KILL", "--"])
+        .arg(binary(arguments)?)
         .arg("serve")
         .arg("--config")
         .arg(&config)
