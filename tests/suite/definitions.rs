@@ -1,6 +1,8 @@
 //! Definitions that end half done, because a shard or Weir dies in the middle of them: it is told which shards have them, they can be gone on
 //! with, and nothing is lost by a restart.
 
+mod stopped;
+
 use std::time::Duration;
 
 use libtest_mimic::Failed;
@@ -81,6 +83,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     tests.add_for_weir("definitions::a_shard_that_dies_in_the_middle_is_gone_on_with", shard_dies);
     tests.add_for_weir("definitions::a_dropped_database_is_no_connections_default", dropped_database);
     tests.add_for_weir("definitions::a_killed_weir_knows_them_after_its_restart", weir_dies);
+    stopped::collect(tests);
 }
 
 struct Two {

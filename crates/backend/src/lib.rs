@@ -14,6 +14,7 @@ pub mod connect;
 pub mod connection;
 pub mod counts;
 pub mod gtid;
+pub mod kill;
 pub mod lanes;
 pub mod limits;
 pub mod metrics;

@@ -470,30 +470,3 @@ fn refused(payload: &[u8]) -> Failure {
         Err(e) => lost(std::io::Error::other(e)),
     }
 }
-
-/// What of a server thread is killed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kill {
-    /// The statement that runs when the server gets to it: one that is still on its way is not hit.
-    Query,
-    /// The connection, with whatever it runs or would run next.
-    Connection,
-}
-
-/// Kills a server thread or its statement, on a connection of the same account made for this. A thread that has ended
-/// is no error.
-///
-/// # Errors
-/// As [`connect`], or the server's.
-pub async fn kill(server: &Server, login: &Login, thread_id: u32, what: Kill) -> Result<(), Failure> {
-    let statement = match what {
-        Kill::Query => format!("KILL QUERY {thread_id}"),
-        Kill::Connection => format!("KILL CONNECTION {thread_id}"),
-    };
-    let mut probe = Probe::new(connect(server, login).await?);
-    let answer = tokio::time::timeout(server.reach().connect_timeout, probe.query(&statement)).await;
-    match answer.map_err(|_| server.unreachable("KILL got no answer"))? {
-        Err(failure) if failure.code != codes::ER_NO_SUCH_THREAD => Err(failure),
-        _ => Ok(()),
-    }
-}

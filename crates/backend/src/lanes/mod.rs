@@ -31,8 +31,8 @@ pub use ride::{Arrived, Elsewhere, Ride};
 
 use crate::connect::Login;
 use crate::counts::LaneCounts;
+use crate::kill::{Kill, kill};
 use crate::metrics::Metrics;
-use crate::monitor::{Kill, kill};
 use crate::pool::{GivesWay, Pool, Request};
 use crate::pool_key::PoolKey;
 use crate::profile::SharedProfile;

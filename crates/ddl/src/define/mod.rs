@@ -11,6 +11,7 @@
 //! * `progress`: the record of a definition; `reread`: what servers report of the objects that it changed (`read_table`: of one table);
 //!   `collations`: what servers report of collations before a table is placed.
 //! * [`records`]: the catalog and Weir's own connections, as a trait; `sharding`: those of a running Weir; [`reach`]: connections of one that is resumed.
+//! * [`stage`]: how far a definition is, for who has to stop it.
 //! * [`already`]: how a shard that has it already is recognised.
 //! * [`multi_object`]: statements about several tables, and what each shard gets.
 //! * [`filled`]: CREATE TABLE … SELECT of rows of several shards.
@@ -44,6 +45,7 @@ pub mod run;
 mod sharding;
 pub(crate) mod shards;
 mod single;
+mod stage;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -59,6 +61,7 @@ pub use records::Records;
 pub use resume::{Cancelled, cancel, resume};
 pub use run::define;
 pub use single::NotDefined;
+pub use stage::{At, Stage};
 
 use weir_sql::ast::{DropTables, StatementKind};
 

@@ -25,6 +25,7 @@ use super::progress::{finish, forget, half_done, listed, note, way_on};
 use super::reach::part_of;
 use super::records::Records;
 use super::single::NotDefined;
+use super::stage::{At, Stage};
 use super::{multi_object, shards, single, undo};
 
 /// How often a definition is thought over when the catalog changes under it. Each time another definition has come a step further, of
@@ -32,9 +33,9 @@ use super::{multi_object, shards, single, undo};
 const ATTEMPTS: usize = 10_000;
 
 /// Runs a definition of something sharded; `None` if it is about nothing that is. `parts`: connections to the shards that
-/// [`Intent::shards`] names, at least.
+/// [`Intent::shards`] names, at least. `stage`: how far it is.
 ///
-/// Not cancel-safe: dropped, it leaves the record, with what shards have said so far.
+/// Cancel-safe only while it is [`At::Waiting`]: dropped later, it leaves the record, with what shards have said so far.
 ///
 /// # Errors
 /// The first shard's refusal, after which nothing was done; that tables have to be moved before; or which shards have it and which do not,
@@ -44,15 +45,17 @@ pub async fn define<R: Records>(
     records: &R,
     locks: &Locks,
     parts: &mut [ShardLease],
+    stage: &Stage,
 ) -> Result<Option<MultiShardResult>, NotDefined> {
     let catalog = records.catalog();
     let Some(objects) = intend(asked, &catalog)?.map(|intent| intent.objects) else { return Ok(None) };
     let mut all = objects.clone();
     all.extend(single::possible(asked, &catalog).into_iter().filter(|object| !objects.contains(object)));
     let _taken = locks.take(&all).await;
-    let Some((id, intent)) = begin(asked, records, locks, (&objects, &all), parts).await? else { return Ok(None) };
+    let begun = begin(asked, records, locks, (&objects, &all), (&mut *parts, stage)).await?;
+    let Some((id, intent)) = begun else { return Ok(None) };
     let (mut is_missing, mut kept) = (false, false);
-    let (id, intent, told) = match first(records, id, &intent, parts).await? {
+    let (id, intent, told) = match first(records, id, &intent, (&mut *parts, stage)).await? {
         First::Done(reply) => {
             kept = reply.warnings == 0;
             let told = outcome(reply, intent.note.clone());
@@ -71,7 +74,7 @@ pub async fn define<R: Records>(
             None => return Err(failure.into()),
         },
     };
-    let mut answers = others(asked, &intent, parts).await;
+    let mut answers = stage.during(At::Running, others(asked, &intent, parts)).await;
     let catalog = records.catalog();
     if let Some(definition) = catalog.definition(id) {
         conclude::look_again(definition, &catalog, &mut answers, parts).await;
@@ -88,7 +91,7 @@ pub async fn define<R: Records>(
         let made = made.filter(|_| is_missing);
         return Ok(told.or_else(|failure| made.map(|reply| Some(outcome(reply, None))).ok_or(failure))?);
     }
-    Err(not_everywhere(records, id, (&intent, kept), answers, parts).await?.into())
+    Err(not_everywhere(records, id, (&intent, kept), answers, (parts, stage)).await?.into())
 }
 
 /// What a client is told of a definition that not all shards have done. If none can have it, or can be left with it, the record is gone.
@@ -98,7 +101,7 @@ async fn not_everywhere<R: Records>(
     id: u64,
     (intent, kept): (&Intent, bool),
     answers: Vec<(ShardId, Answered)>,
-    parts: &mut [ShardLease],
+    (parts, stage): (&mut [ShardLease], &Stage),
 ) -> Result<Failure, Failure> {
     let lost = answers.iter().any(|(_, answer)| matches!(answer, Answered::Lost(_)));
     let mut news: Vec<_> = answers.iter().map(|(shard, answer)| (*shard, answer.progress())).collect();
@@ -119,7 +122,7 @@ async fn not_everywhere<R: Records>(
         let noted: Vec<_> = news.iter().filter(|(shard, _)| !has_made(shard)).cloned().chain(undone).collect();
         let catalog = records.change(move |catalog| note(catalog, id, &noted)).await?;
         let Some(definition) = catalog.definition(id) else { return Ok(no_part()) };
-        match conclude::take_back(definition, &catalog, &made, parts).await {
+        match stage.during(At::Undoing, conclude::take_back(definition, &catalog, &made, parts)).await {
             Ok(()) => {
                 records.change(move |catalog| forget(catalog, id)).await?;
                 return conclude::refused(&catalog, &answers, true).ok_or_else(no_part);
@@ -145,7 +148,7 @@ async fn begin<R: Records>(
     records: &R,
     locks: &Locks,
     (objects, taken): (&[Object], &[Object]),
-    parts: &mut [ShardLease],
+    (parts, stage): (&mut [ShardLease], &Stage),
 ) -> Result<Option<(u64, Intent)>, NotDefined> {
     let mut collations = None;
     let mut said: Option<String> = None;
@@ -178,7 +181,7 @@ async fn begin<R: Records>(
             in_the_way(&now, &intent.singles, &[])?;
             // It waits for whoever uses these tables: others may begin meanwhile.
             drop(turn.take());
-            single::make(records, &intent, parts).await?;
+            stage.during(At::Settling, single::make(records, &intent, parts)).await?;
             turn = Some(locks.turn().await);
             said = intent.note;
             continue;
@@ -188,7 +191,9 @@ async fn begin<R: Records>(
             (said, note) => said.or(note),
         };
         undo::capture(asked, &now, &mut intent, parts).await;
-        if let Some(id) = record(records, now.version, intent.record(asked)?).await? {
+        let recorded = stage.during(At::Settling, record(records, now.version, intent.record(asked)?)).await?;
+        if let Some(id) = recorded {
+            stage.set(At::Settling);
             return Ok(Some((id, intent)));
         }
     }
@@ -341,9 +346,14 @@ enum First {
 }
 
 /// Asks the first shard.
-async fn first<R: Records>(records: &R, id: u64, intent: &Intent, parts: &mut [ShardLease]) -> Result<First, Failure> {
+async fn first<R: Records>(
+    records: &R,
+    id: u64,
+    intent: &Intent,
+    (parts, stage): (&mut [ShardLease], &Stage),
+) -> Result<First, Failure> {
     let answer = match intent.shards.first().and_then(|shard| part_of(parts, *shard)) {
-        Some(part) => ask(&mut part.lease, intent.text_for(part.shard)).await,
+        Some(part) => stage.during(At::Running, ask(&mut part.lease, intent.text_for(part.shard))).await,
         None => ServerAnswer::Refused(no_part()),
     };
     match answer {

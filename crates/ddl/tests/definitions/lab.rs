@@ -136,7 +136,7 @@ impl Lab {
         }
         let (database, settings) = (Some(&b"shop"[..]), BTreeMap::new());
         let asked = Asked { text: text.as_bytes(), statement, database, mode, settings: &settings };
-        define::define(&asked, self, &self.locks, parts).await.map_err(Failure::from)
+        define::define(&asked, self, &self.locks, parts, &define::Stage::default()).await.map_err(Failure::from)
     }
 
     pub(crate) async fn done(&self, text: &str) -> MultiShardResult {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use weir_backend::pool::{PoolSettings, Request as Ask};
 use weir_backend::server::{ConnectSettings, Health, Identity, Server as Backend, ServerSettings, Tls};
-use weir_backend::{Address, Metrics, Pool, PoolKey, Profile, monitor};
+use weir_backend::{Address, Metrics, Pool, PoolKey, Profile, kill};
 use weir_catalog::ShardId;
 use weir_exec::read::{self, Collations, ReadContext, Target};
 use weir_exec::{MultiShardResult, Request, ShardLease, Sink};
@@ -152,7 +152,7 @@ impl Bed {
                     database: None,
                     capabilities,
                 };
-                monitor::kill(&target.server, &login, target.thread_id, monitor::Kill::Query).await.is_ok()
+                kill::kill(&target.server, &login, target.thread_id, kill::Kill::Query).await.is_ok()
             })
         }
     }

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::connection::Tracking;
-use weir_backend::monitor::Kill;
 use weir_backend::pool::Request;
 use weir_backend::profile::CLIENT_TRACKS;
 use weir_backend::{Defining, Lease, Position};
@@ -374,8 +373,6 @@ impl Session {
         statement_id: Option<u32>,
     ) -> Result<ReplyOutcome, Stopped> {
         let killer = Killer { endpoint: &self.endpoint, key: &self.key, password: &self.password };
-        let server = &self.shared.at(self.current.server).pool.server;
-        let kill = |thread: u32, what: Kill| killer.kill(server, thread, what);
         let track_all = self.state.pins.contains(Pins::SESSION_TRACKING) || class.pins.contains(Pins::SESSION_TRACKING);
         let harmless = !class.effects.contains(Effects::WRITES) && !self.state.status.contains(StatusFlags::IN_TRANS);
         // Only the time of what may ride is of interest, and a clock is not free.
@@ -395,7 +392,7 @@ impl Session {
             keep_read_only,
             deadline: &self.deadline,
             checksum: self.replay.checksum(),
-            kill: &kill,
+            killer: &killer,
         };
         match relay.run(kind).await {
             Ok(outcome) => {

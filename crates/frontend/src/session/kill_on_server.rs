@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_backend::connect::Login;
-use weir_backend::monitor::{self, Kill};
+use weir_backend::kill::{self, Kill};
 use weir_backend::{PoolKey, Server};
 use weir_wire::auth::Password;
 
 use crate::endpoint::Endpoint;
+
+/// How often it is looked whether MariaDB waits for locks on behalf of a client that has gone. It looks as often itself; MySQL does not.
+pub(super) const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Kills what runs on connections of a session's user, in the background.
 pub(super) struct Killer<'a> {
@@ -35,6 +38,16 @@ impl Killer<'_> {
         Box::pin(async move { kill(&login, &server, thread, Kill::Query).await })
     }
 
+    /// Ends a wait for a lock on a table or another object, in which a connection may be. Its transaction stays.
+    pub(super) fn end_lock_wait(&self, server: Arc<Server>, thread: u32) -> Pin<Box<dyn Future<Output = ()>>> {
+        let login = self.login();
+        Box::pin(async move {
+            if let Err(error) = kill::end_lock_wait(&server, &login, thread).await {
+                tracing::warn!(%error, thread, "whether a statement waits for locks is not known");
+            }
+        })
+    }
+
     fn login(&self) -> Login {
         let capabilities = weir_wire::Capabilities::empty();
         Login { user: self.key.user.clone(), password: self.password.clone(), database: None, capabilities }
@@ -42,7 +55,7 @@ impl Killer<'_> {
 }
 
 async fn kill(login: &Login, server: &Arc<Server>, thread: u32, what: Kill) -> bool {
-    let killed = monitor::kill(server, login, thread, what).await;
+    let killed = kill::kill(server, login, thread, what).await;
     if let Err(error) = &killed {
         tracing::warn!(%error, thread, "a statement could not be killed on the server");
     }

@@ -7,7 +7,7 @@
 use bytes::Buf;
 use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::connect::server_failure;
-use weir_backend::monitor::Kill;
+use weir_backend::kill::Kill;
 use weir_backend::{Identity, Lease};
 use weir_wire::error::codes;
 pub(super) use weir_wire::error::codes::ER_OPTION_PREVENTS_STATEMENT;
@@ -21,7 +21,7 @@ use weir_wire::{Capabilities, Failure, Malformed, StatusFlags};
 
 use super::Session;
 use super::deadline::Deadline;
-use super::kill_on_server::KilledQuery;
+use super::kill_on_server::{KilledQuery, Killer, LOOK_INTERVAL};
 use super::outcome::ReplyOutcome;
 use super::replay::Checksum;
 use crate::client::{Client, ClientError, FLUSH_AT};
@@ -67,8 +67,8 @@ pub(crate) struct Relay<'a> {
     pub(crate) deadline: &'a Deadline,
     /// What the client is told is taken down, and it is told of a short reply when that is whole: it may have to come again.
     pub(crate) checksum: Option<&'a mut Checksum>,
-    /// Has the running statement, or the connection if it is not used on, killed on the server.
-    pub(crate) kill: &'a dyn Fn(u32, Kill),
+    /// Who has the running statement, or the connection if it is not used on, killed on the server.
+    pub(crate) killer: &'a Killer<'a>,
 }
 
 impl Relay<'_> {
@@ -227,17 +227,25 @@ impl Relay<'_> {
                     return filled.map_err(|failure| Broken::Server { failure, said });
                 }
                 () = self.handle.bell.rung() => self.interrupted(killed, said)?,
-                () = killed.unheard() => (self.kill)(self.lease.thread_id, Kill::Query),
+                () = killed.unheard() => self.kill(Kill::Query),
                 error = self.client.gone() => {
                     if self.harmless || matches!(error, ClientError::Frame(_)) {
-                        (self.kill)(self.lease.thread_id, Kill::Connection);
+                        self.kill(Kill::Connection);
                         return Err(Broken::Client(error));
                     }
                     // As on a direct connection, what was sent is done; nobody hears of it.
                     self.client.discard = true;
                 }
+                // As there, too, MariaDB waits for no locks any more.
+                () = tokio::time::sleep(LOOK_INTERVAL), if self.client.discard && self.identity.mariadb => {
+                    self.killer.end_lock_wait(self.lease.server.clone(), self.lease.thread_id).await;
+                }
             }
         }
+    }
+
+    fn kill(&self, what: Kill) {
+        self.killer.kill(&self.lease.server, self.lease.thread_id, what);
     }
 
     fn interrupted(&mut self, killed: &mut KilledQuery, said: bool) -> Result<(), Broken> {
@@ -250,12 +258,12 @@ impl Relay<'_> {
             }
         }
         if kill_connection && (self.harmless || self.handle.has(Interrupt::ShutdownNow)) {
-            (self.kill)(self.lease.thread_id, Kill::Connection);
+            self.kill(Kill::Connection);
             return Err(Broken::Killed);
         }
         // What changes something is ended, and the session when the server has said whether it has still done it.
         if (kill_connection || ends_statement(self.handle)) && killed.first() {
-            (self.kill)(self.lease.thread_id, Kill::Query);
+            self.kill(Kill::Query);
         }
         Ok(())
     }

@@ -12,8 +12,8 @@ use weir_ddl::{define, show};
 use weir_exec::{MultiShardResult, ShardLease};
 use weir_plan::InformationQuery;
 use weir_shards::Sharding;
-use weir_sql::LexMode;
 use weir_sql::ast::{self, StatementKind, UpkeepVerb};
+use weir_sql::{Dialect, LexMode};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
@@ -24,7 +24,8 @@ use super::super::statement::Statement;
 use super::super::statement::decide::OneServer;
 use super::super::stopped::{SessionEnd, Stopped};
 use super::sink::ClientSink;
-use super::waiting::conditions_of;
+use super::stopping::Attending;
+use super::waiting::{attend, conditions_of, failure_told, running};
 use crate::backends::places;
 
 /// What of a session decides what a definition means.
@@ -117,7 +118,7 @@ impl Session {
         let statement = wanted.statement;
         let mut leased = self.leases_outside(shards).await?;
         let own = dropped_database(statement).and_then(|database| self.swap_own(database, &mut leased.parts));
-        let defined = define::define(wanted, sharding, &sharding.definitions, &mut leased.parts).await;
+        let (defined, stopped) = self.attend_definition(sharding, wanted, &mut leased.parts).await?;
         let done = matches!(defined, Ok(Some(_)));
         if let Some(database) = dropped_database(statement).filter(|_| done) {
             leave_database(&mut leased.parts, database, true);
@@ -150,10 +151,34 @@ impl Session {
         self.note_multi_shard(asked.class, shards, &outcome, &mut []).await;
         self.note_warnings_alike(&outcome, &mut leased.parts).await;
         self.end_leases(leased, outcome.error.clone()).await?;
+        if let Some(stopped) = stopped {
+            return Err(stopped);
+        }
         Ok(match outcome.error {
             Some(failure) => Err(failure.into()),
             None => Ok(Some(outcome)),
         })
+    }
+
+    /// Waits for a definition, or until it has been stopped. With its end: that of the session, if it has come meanwhile.
+    async fn attend_definition(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        wanted: &define::Asked<'_>,
+        parts: &mut [ShardLease],
+    ) -> Result<(Result<Option<MultiShardResult>, NotDefined>, Option<Stopped>), Stopped> {
+        let (killing, running, handle) = (self.killing(), running(&*parts), self.handle.clone());
+        let stage = define::Stage::default();
+        let mariadb = self.state.lex.dialect == Dialect::MariaDb;
+        let killer = killing.killer();
+        let attending = Attending { handle: &handle, running: &running, killer, stage: &stage, mariadb };
+        let what = Box::pin(define::define(wanted, sharding, &sharding.definitions, parts, &stage));
+        let (defined, stopped) = attending.attend(&mut self.client, what).await?;
+        let defined = defined.map_err(|not| match not {
+            NotDefined::Failed(failure) => NotDefined::Failed(failure_told(&handle, failure)),
+            has_rows => has_rows,
+        });
+        Ok((defined, stopped))
     }
 
     /// A session that something binds drops its own default database: the connection that it is bound to runs that on its shard. It would
@@ -248,8 +273,10 @@ impl Session {
             _ => self.leases_outside(&shards).await?,
         };
         let client = show::Client { capabilities: self.client.capabilities, binary };
-        let mut sink = ClientSink::new(&mut self.client, &self.handle);
-        let told = show::answer(&wanted, sharding, client, &mut leased.parts, &mut sink).await;
+        let (killing, running, handle) = (self.killing(), running(&leased.parts), self.handle.clone());
+        let mut sink = ClientSink::new(&mut self.client, &handle);
+        let answer = show::answer(&wanted, sharding, client, &mut leased.parts, &mut sink);
+        let told = attend(&handle, &running, &killing.killer(), None, answer).await?;
         let told = told.map_err(|failure| match sink.into_error() {
             Some(error) => Stopped::Ended(error.into()),
             None => Stopped::Refused(failure),

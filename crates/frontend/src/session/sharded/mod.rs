@@ -21,6 +21,7 @@ mod returning;
 mod select_limit;
 mod sink;
 mod stepwise;
+mod stopping;
 mod temporary;
 mod variables;
 mod waiting;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use weir_admin::sessions::Interrupt;
-use weir_backend::monitor::Kill;
+use weir_backend::kill::Kill;
 use weir_exec::read::{self, Cancel, Collations};
 use weir_exec::workbench::Gathering;
 use weir_exec::{LeftId, MultiShardResult, Request, ShardLease, write};

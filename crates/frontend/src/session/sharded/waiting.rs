@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use weir_admin::sessions::{Interrupt, SessionHandle};
-use weir_backend::monitor::Kill;
+use weir_backend::kill::Kill;
 use weir_backend::{PoolKey, Server};
 use weir_exec::{MultiShardResult, ShardLease};
 use weir_wire::Failure;
