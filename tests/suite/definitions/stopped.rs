@@ -1,4 +1,4 @@
-//! Definitions that wait for a lock, behind which others wait: they can be killed, and shards are left as they were.
+//! Definitions, and what else waits for a lock on several shards: they can be killed, and shards are left as they were.
 
 use std::thread::JoinHandle;
 
@@ -21,6 +21,7 @@ const QUERY: u8 = 3;
 pub(super) fn collect(tests: &mut Collector) {
     tests.add_for_weir("definitions::a_kill_ends_one_that_waits_for_a_lock", killed);
     tests.add_for_weir("definitions::a_second_kill_ends_what_takes_one_back", killed_twice);
+    tests.add_for_weir("definitions::a_kill_ends_a_snapshot_that_waits_for_a_lock", snapshot_killed);
     tests.add_for_weir("definitions::one_of_a_client_that_is_gone_waits_only_on_mysql", client_gone);
     tests.add("definitions::an_unsharded_one_of_a_client_that_is_gone_waits_only_on_mysql", |lab, flavor| {
         let site = lab.site(flavor)?;
@@ -136,6 +137,23 @@ fn killed(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
             drop(reading);
         }
         Ok(admin.query_drop(ALTER.replace(" t ", &format!(" {DATABASE}.t ")))?)
+    })
+}
+
+/// Taking a snapshot reads a table, for which it may have to wait.
+fn snapshot_killed(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    judged(with_table(lab, flavor)?, |two| {
+        let mut admin = two.app(None)?;
+        let mut holder = two.sites[1].server.admin()?;
+        holder.query_drop(format!("LOCK TABLES {DATABASE}.b WRITE, {DATABASE}.t WRITE"))?;
+        let waiting = Waiting::begin(two, "START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
+        two.until_it_waits(1)?;
+        admin.query_drop(format!("KILL QUERY {}", waiting.id))?;
+        let (ended, mut session) = waiting.end()?;
+        expect_error("the snapshot", &ended, 1317, "70100")?;
+        drop(holder);
+        expect_equal("the session goes on", value(&mut session, "SELECT COUNT(*) FROM t")?, "4".into())?;
+        Ok(session.query_drop("START TRANSACTION WITH CONSISTENT SNAPSHOT")?)
     })
 }
 

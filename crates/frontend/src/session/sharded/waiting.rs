@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::kill::Kill;
-use weir_backend::{PoolKey, Server};
+use weir_backend::{OwnReply, PoolKey, Server};
 use weir_exec::{MultiShardResult, ShardLease};
 use weir_wire::Failure;
 use weir_wire::auth::Password;
@@ -112,6 +112,21 @@ pub(super) async fn attend<T>(
                 return Err(Stopped::Ended(error.into()));
             }
         }
+    }
+}
+
+impl Session {
+    /// Has the session's connection run a text of Weir's that may wait.
+    pub(in crate::session) async fn query_attended(
+        &mut self,
+        text: &str,
+    ) -> Result<Result<OwnReply, Failure>, Stopped> {
+        let (killing, handle) = (self.killing(), self.handle.clone());
+        let lease = self.current.lease.as_mut().expect("the session has a connection while a command runs");
+        let running = [(lease.server.clone(), lease.thread_id)];
+        let what = lease.query(text);
+        let asked = attend(&handle, &running, &killing.killer(), Some(&mut self.client), what).await?;
+        Ok(asked.map_err(|failure| failure_told(&handle, failure)))
     }
 }
 

@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 
 use weir_catalog::{Catalog, Placement, ShardId};
 use weir_plan::write::literal::put_name;
-use weir_wire::Failure;
-use weir_wire::error::not_supported;
+use weir_wire::error::{codes, not_supported};
 
 use super::super::Session;
 use super::super::state::Begin;
@@ -18,6 +17,9 @@ use crate::backends::{HOME, shard_id};
 
 /// On a shard so many tables are tried, until there is one that the user may read.
 const MOST_TRIED: usize = 64;
+
+/// The statement was killed.
+const ENDS: [u16; 2] = [codes::ER_QUERY_INTERRUPTED, codes::ER_LOCK_DEADLOCK];
 
 impl Session {
     /// Begins the transaction on all shards of sharded databases.
@@ -57,13 +59,14 @@ impl Session {
     }
 
     /// A branch has its snapshot from the first time that it reads.
-    async fn take_snapshot(&mut self, shard: ShardId, catalog: &Catalog) -> Result<(), Failure> {
+    async fn take_snapshot(&mut self, shard: ShardId, catalog: &Catalog) -> Result<(), Stopped> {
         let own = self.state.profile.database.clone();
         let tables = tables_on(shard, catalog, own.as_deref());
         for text in tables.take(MOST_TRIED) {
-            match self.connection().query(&text).await {
+            match self.query_attended(&text).await? {
                 Ok(_) => return Ok(()),
-                Err(failure) if !self.connection().is_clean() => return Err(failure),
+                Err(failure) if !self.connection().is_clean() => return Err(failure.into()),
+                Err(failure) if ENDS.contains(&failure.code) => return Err(failure.into()),
                 // What the user may not read is not missed.
                 Err(_) => {}
             }
