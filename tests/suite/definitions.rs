@@ -119,6 +119,16 @@ impl Two {
         connect(self.weir.port, APP, database)
     }
 
+    /// Whoever may lock tables drops them on all shards or on none: others may still end half way.
+    fn take_right_to_lock(&self) -> Result<(), Failed> {
+        for site in &self.sites {
+            for level in ["*.*", "`t\\_%`.*"] {
+                site.server.execute(&format!("REVOKE LOCK TABLES ON {level} FROM '{}'@'%'", APP.0))?;
+            }
+        }
+        Ok(())
+    }
+
     /// `WEIR SHOW DDL`
     fn under_way(&self) -> Result<Vec<UnderWay>, Failed> {
         let rows: Vec<(u64, String, Option<String>, String, String)> = self.app(None)?.query("WEIR SHOW DDL")?;
@@ -230,6 +240,7 @@ fn judged(mut two: Two, test: impl FnOnce(&mut Two) -> Result<(), Failed>) -> Re
 
 fn shard_dies(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     judged(Two::start(lab, flavor)?, |two| {
+        two.take_right_to_lock()?;
         for half in &HALVES {
             let told = two.interrupted(half, |two| Ok(two.sites[1].server.kill()?))?;
             expect_error(half.text, &told, 1105, "HY000")?;
@@ -260,6 +271,7 @@ fn shard_dies(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
 
 fn weir_dies(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     judged(Two::start(lab, flavor)?, |two| {
+        two.take_right_to_lock()?;
         for (number, half) in HALVES.iter().enumerate() {
             let told = two.interrupted(half, |two| {
                 two.weir.signal(nix::sys::signal::Signal::SIGKILL)?;

@@ -20,6 +20,7 @@ const QUERY: u8 = 3;
 /// Adds this module's tests.
 pub(super) fn collect(tests: &mut Collector) {
     tests.add_for_weir("definitions::a_kill_ends_one_that_waits_for_a_lock", killed);
+    tests.add_for_weir("definitions::what_is_irreversible_waits_for_all_shards_first", irreversible);
     tests.add_for_weir("definitions::a_second_kill_ends_what_takes_one_back", killed_twice);
     tests.add_for_weir("definitions::a_kill_ends_a_snapshot_that_waits_for_a_lock", snapshot_killed);
     tests.add_for_weir("definitions::one_of_a_client_that_is_gone_waits_only_on_mysql", client_gone);
@@ -137,6 +138,42 @@ fn killed(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
             drop(reading);
         }
         Ok(admin.query_drop(ALTER.replace(" t ", &format!(" {DATABASE}.t ")))?)
+    })
+}
+
+/// What can't be taken back begins on no shard before all are ready for it.
+fn irreversible(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    judged(with_table(lab, flavor)?, |two| {
+        let mut admin = two.app(Some(DATABASE))?;
+        for text in ["TRUNCATE t", "DROP TABLE t"] {
+            for shard in [0, 1] {
+                let reading = two.reading(shard)?;
+                admin.query_drop("SET lock_wait_timeout = 2")?;
+                expect_error(text, &run(&mut admin, text), 1205, "HY000")?;
+                two.expect_unchanged()?;
+                let waiting = Waiting::begin(two, text)?;
+                two.until_it_waits(shard)?;
+                admin.query_drop(format!("KILL QUERY {}", waiting.id))?;
+                let (ended, mut session) = waiting.end()?;
+                expect_error(text, &ended, 1317, "70100")?;
+                two.expect_unchanged()?;
+                expect_equal("the session goes on", value(&mut session, "SELECT COUNT(*) FROM t")?, "4".into())?;
+                // The next one's connections wait for as long as it says.
+                let waiting = Waiting::begin(two, text)?;
+                two.until_it_waits(shard)?;
+                std::thread::sleep(std::time::Duration::from_secs(2));
+                drop(reading);
+                waiting.end()?.0?;
+                if text.starts_with("DROP") {
+                    session.query_drop("CREATE TABLE t (id INT PRIMARY KEY, a INT) SHARD BY HASH(id)")?;
+                }
+                expect_equal("no rows are left", value(&mut session, "SELECT COUNT(*) FROM t")?, "0".into())?;
+                session.query_drop("INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4)")?;
+                let waits = value(&mut session, "SELECT @@lock_wait_timeout")?;
+                expect_equal("its own", waits.as_str(), "600")?;
+            }
+        }
+        Ok(())
     })
 }
 

@@ -19,6 +19,7 @@ use super::already::{Verdict, verdict};
 use super::asked::Asked;
 use super::collations::CollationFacts;
 use super::conclude::{self, Answered};
+use super::held::{self, Held};
 use super::intend::{intend, intend_knowing};
 use super::intent::Intent;
 use super::progress::{finish, forget, half_done, listed, note, way_on};
@@ -52,10 +53,30 @@ pub async fn define<R: Records>(
     let mut all = objects.clone();
     all.extend(single::possible(asked, &catalog).into_iter().filter(|object| !objects.contains(object)));
     let _taken = locks.take(&all).await;
-    let begun = begin(asked, records, locks, (&objects, &all), (&mut *parts, stage)).await?;
-    let Some((id, intent)) = begun else { return Ok(None) };
+    let mut held = Vec::new();
+    let defined = match begin(asked, records, locks, (&objects, &all), (&mut *parts, stage, &mut held)).await {
+        Ok(Some(begun)) => run(asked, records, begun, (&mut *parts, stage, &mut held)).await,
+        Ok(None) => Ok(None),
+        Err(not) => Err(not),
+    };
+    stage.during(At::Settling, held::release(&mut held, parts)).await;
+    defined
+}
+
+/// Has all shards do what is recorded.
+async fn run<R: Records>(
+    asked: &Asked<'_>,
+    records: &R,
+    (id, intent): (u64, Intent),
+    (parts, stage, held): (&mut [ShardLease], &Stage, &mut Held),
+) -> Result<Option<MultiShardResult>, NotDefined> {
     let (mut is_missing, mut kept) = (false, false);
-    let (id, intent, told) = match first(records, id, &intent, (&mut *parts, stage)).await? {
+    let mut answer = first(records, id, &intent, (&mut *parts, stage)).await?;
+    if matches!(&answer, First::Refused(failure) if held::is_because_of_locks(failure)) {
+        held::release(held, parts).await;
+        answer = first(records, id, &intent, (&mut *parts, stage)).await?;
+    }
+    let (id, intent, told) = match answer {
         First::Done(reply) => {
             kept = reply.warnings == 0;
             let told = outcome(reply, intent.note.clone());
@@ -148,10 +169,10 @@ async fn begin<R: Records>(
     records: &R,
     locks: &Locks,
     (objects, taken): (&[Object], &[Object]),
-    (parts, stage): (&mut [ShardLease], &Stage),
+    (parts, stage, held): (&mut [ShardLease], &Stage, &mut Held),
 ) -> Result<Option<(u64, Intent)>, NotDefined> {
     let mut collations = None;
-    let mut said: Option<String> = None;
+    let (mut said, mut is_held): (Option<String>, bool) = (None, false);
     let mut turn = Some(locks.turn().await);
     for _ in 0..ATTEMPTS {
         let now = records.catalog();
@@ -184,6 +205,14 @@ async fn begin<R: Records>(
             stage.during(At::Settling, single::make(records, &intent, parts)).await?;
             turn = Some(locks.turn().await);
             said = intent.note;
+            continue;
+        }
+        if !is_held && held::wanted(asked, &now, &intent) {
+            is_held = true;
+            // It waits for whoever uses these tables.
+            drop(turn.take());
+            held::take(&now, &intent, parts, held).await?;
+            turn = Some(locks.turn().await);
             continue;
         }
         intent.note = match (said.clone(), intent.note) {

@@ -19,6 +19,7 @@ use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
 
 use super::asked::Asked;
+use super::held::{self, Held};
 use super::intent::Intent;
 use super::records::Records;
 use super::{body_use, names, progress, reach, shards};
@@ -130,7 +131,7 @@ fn together(catalog: &Catalog, mut found: Vec<Object>) -> Vec<Object> {
 }
 
 /// The tables whose foreign keys refer to this one.
-fn referring<'a>(catalog: &'a Catalog, object: &'a Object) -> impl Iterator<Item = Object> + 'a {
+pub(super) fn referring<'a>(catalog: &'a Catalog, object: &'a Object) -> impl Iterator<Item = Object> + 'a {
     let refers = move |table: &Table| {
         table
             .foreign_keys
@@ -212,16 +213,7 @@ impl From<NotDefined> for Failure {
 pub(super) async fn make<R: Records>(records: &R, intent: &Intent, parts: &mut [ShardLease]) -> Result<(), NotDefined> {
     let mut waits = Vec::new();
     let made = locked(records, (&intent.singles, intent.because.as_ref()), parts, &mut waits).await;
-    for (shard, wait) in waits {
-        let Ok(part) = part_of(parts, shard) else { continue };
-        // What can't be unlocked is closed instead.
-        let restored = async {
-            ask(&mut part.lease, b"UNLOCK TABLES").await.ok()?;
-            ask(&mut part.lease, format!("SET SESSION lock_wait_timeout = {wait}").as_bytes()).await.ok()
-        };
-        let restored = restored.await.is_ok();
-        part.lease.retired = !restored;
-    }
+    held::release(&mut waits, parts).await;
     made
 }
 
@@ -229,7 +221,7 @@ async fn locked<R: Records>(
     records: &R,
     (singles, because): (&[Object], Option<&Failure>),
     parts: &mut [ShardLease],
-    waits: &mut Vec<(ShardId, String)>,
+    waits: &mut Held,
 ) -> Result<(), NotDefined> {
     let catalog = records.catalog();
     let singles = &children_first(&catalog, singles)[..];
@@ -240,8 +232,7 @@ async fn locked<R: Records>(
     let (mut filled, mut rows) = (None, 0_u64);
     for shard in &all {
         let part = part_of(parts, *shard)?;
-        let wait = ask(&mut part.lease, b"SELECT @@SESSION.lock_wait_timeout").await.ok()?;
-        let wait = super::collations::first_text(&wait.rows).unwrap_or_default();
+        let wait = held::own_wait(part).await?;
         part.lease.retired = true;
         waits.push((*shard, wait));
         ask(&mut part.lease, format!("SET SESSION lock_wait_timeout = {WAIT}").as_bytes()).await.ok()?;
