@@ -37,7 +37,10 @@ impl Session {
             _ => {}
         }
         // The client has the reply already.
-        let learnt = self.learn_database(class, outcome).await;
+        let mut learnt = self.learn_database(class, outcome).await;
+        if learnt.is_ok() {
+            learnt = self.learn_roles(class).await;
+        }
         learnt.map_err(|failure| Stopped::Ended(SessionEnd::Told(failure)))?;
         if let (TextKind::SetUserVariables(variables), Form::Text(_) | Form::Resolved) = (&class.kind, statement.form) {
             self.note_user_variables(text, variables);
