@@ -435,10 +435,12 @@ impl Connection {
             let reply = if step == PreludeStep::Wait { self.reached() } else { self.single_reply() };
             let is = |codes: &[u16]| reply.as_ref().is_err_and(|failure| codes.contains(&failure.code));
             let lacks = is(&[codes::ER_BAD_DB_ERROR]);
-            if let PreludeStep::Role(role) = &step
-                && is(&Role::NOT_GRANTED)
-            {
-                role.note_refused();
+            match (&step, &self.goal) {
+                (PreludeStep::Role(role), _) if is(&Role::NOT_GRANTED) => role.note_refused(),
+                (PreludeStep::Database, Some(goal)) if !matches!(reply, Ok(false)) => {
+                    goal.note_entrance(is(&[codes::ER_DBACCESS_DENIED_ERROR]));
+                }
+                _ => {}
             }
             let confirmed = match reply {
                 Err(failure) if step == PreludeStep::Database && lacks => self.has_no_database(failure).map(|()| true),

@@ -15,7 +15,7 @@ use weir_wire::charset::is_wide;
 mod role;
 
 pub use role::Role;
-use role::Roles;
+use role::{Entrance, Roles};
 
 /// User variable names and the literals that they were set to.
 type UserVariables = BTreeMap<Box<str>, Box<str>>;
@@ -28,6 +28,7 @@ pub struct Profile {
     variables: BTreeMap<Box<str>, Box<str>>,
     user_variables: UserVariables,
     roles: Roles,
+    entrance: Entrance,
     hash: u64,
 }
 
@@ -170,7 +171,7 @@ impl Profile {
         variables.retain(|name, _| PARSING.contains(&name.as_ref()));
         let (database, roles) = (self.database.clone(), self.roles.clone());
         // Whoever has other roles may not prepare what these let somebody prepare.
-        Profile { database, variables, user_variables: UserVariables::new(), roles, hash: 0 }.rehash()
+        Profile { database, variables, roles, ..Profile::default() }.rehash()
     }
 
     /// The same for a text that names user variables, whose types MySQL reads when it prepares: values that stand for all of their type. Left

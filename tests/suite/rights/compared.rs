@@ -2,7 +2,7 @@
 //!
 //! A file of steps runs on a plain server and through Weir over two shards. A step is `session: statement`; `session? statement` prepares and
 //! executes it; `+session user` logs in, `!session` resets the session. `mysql|` and `mariadb|` begin a step for that server only.
-//! Rows are compared in any order, errors with their messages.
+//! Rows are compared in any order, errors with their messages. `^code` before a step: Weir has this error, whatever the server says.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,7 +22,10 @@ use crate::weir::Weir;
 const PASSWORD: &str = "a secret";
 
 /// Tests and their steps.
-const FILES: [(&str, &str); 1] = [("rights::roles", include_str!("roles.steps"))];
+const FILES: [(&str, &str); 2] = [
+    ("rights::roles", include_str!("roles.steps")),
+    ("rights::changes", include_str!("changes.steps")),
+];
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
@@ -56,8 +59,16 @@ fn compare(lab: &Lab, flavor: Flavor, steps: &str) -> Result<(), Failed> {
 
 /// What a step's answers are, if they are not alike.
 fn different(sides: &mut [Side; 2], step: &str) -> Option<String> {
+    let (code, step) = match step.strip_prefix('^').and_then(|rest| rest.split_once(' ')) {
+        Some((code, step)) => (Some(code), step),
+        None => (None, step),
+    };
     let [plain, weir] = sides.each_mut().map(|side| side.run(step));
-    (plain != weir).then(|| format!("{step}\n  the server: {plain}\n  Weir: {weir}"))
+    let alike = match code {
+        Some(code) => weir.starts_with(&format!("ERROR {code} ")),
+        None => plain == weir,
+    };
+    (!alike).then(|| format!("{step}\n  the server: {plain}\n  Weir: {weir}"))
 }
 
 struct Side {

@@ -1,4 +1,4 @@
-//! The roles of a session that has chosen its own.
+//! The roles of a session that has chosen its own, and whether it may enter its default database with them.
 //!
 //! What must always hold: a connection on which roles were set never serves a session that has those of its login, for nothing takes it back
 //! to them on both kinds of server, COM_RESET_CONNECTION included; and a session in a profile has the roles that the server has confirmed, or fewer.
@@ -64,7 +64,29 @@ pub(super) struct Roles {
     entered: Option<Arc<Role>>,
 }
 
+/// Whether a server has refused, when it was last asked, to let the user into the default database. It is no part of what a profile is.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Entrance {
+    denied: Arc<AtomicBool>,
+}
+
+impl Entrance {
+    fn denied() -> Entrance {
+        Entrance { denied: Arc::new(AtomicBool::new(true)) }
+    }
+}
+
 impl Profile {
+    /// A connection was to enter the default database: its server has refused it, or not.
+    pub fn note_entrance(&self, denied: bool) {
+        self.entrance.denied.store(denied, Ordering::Relaxed);
+    }
+
+    /// Whether the user may have lost the right to the default database.
+    pub fn is_denied_database(&self) -> bool {
+        self.database.is_some() && self.entrance.denied.load(Ordering::Relaxed)
+    }
+
     /// Whether the session has chosen its roles.
     pub fn has_role(&self) -> bool {
         self.roles.active.is_some()
@@ -77,6 +99,13 @@ impl Profile {
         if next.database.is_none() {
             next.roles.entered = None;
         }
+        next.rehash()
+    }
+
+    /// The same, as if the default database had been entered with these roles.
+    pub fn with_roles_to_enter(&self) -> Profile {
+        let mut next = self.clone();
+        next.note_entered();
         next.rehash()
     }
 
@@ -94,6 +123,7 @@ impl Profile {
             next.roles.active = Some(Role::new(NONE));
         }
         next.roles.entered = next.roles.active.clone();
+        next.entrance = Entrance::denied();
         Some(next.rehash())
     }
 
@@ -104,6 +134,7 @@ impl Profile {
 
     /// Its default database is another one now.
     pub(super) fn note_entered(&mut self) {
+        self.entrance = Entrance::default();
         self.roles.entered = self.database.as_ref().and(self.roles.active.clone());
     }
 

@@ -34,7 +34,14 @@ impl Session {
             let message = "Roles whose names are not plain ASCII can't be set on the connections to other shards: the session ends";
             return Err(not_supported(message));
         };
-        let profile = Rc::new(self.state.profile.with_role(&list));
+        let mut profile = self.state.profile.with_role(&list);
+        if self.stays_outside() {
+            // The right to it may come from these, and does not come from those before.
+            profile = profile.with_roles_to_enter();
+            let lease = self.connection();
+            lease.lacks_database = lease.profile().database.is_none();
+        }
+        let profile = Rc::new(profile);
         self.connection().set_profile(profile.clone());
         self.state.profile = profile;
         self.state.pins -= Pins::ROLE;
