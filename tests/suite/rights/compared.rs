@@ -22,8 +22,9 @@ use crate::weir::Weir;
 const PASSWORD: &str = "a secret";
 
 /// Tests and their steps.
-const FILES: [(&str, &str); 2] = [
+const FILES: [(&str, &str); 3] = [
     ("rights::roles", include_str!("roles.steps")),
+    ("rights::errors", include_str!("errors.steps")),
     ("rights::changes", include_str!("changes.steps")),
 ];
 
