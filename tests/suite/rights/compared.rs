@@ -2,7 +2,8 @@
 //!
 //! A file of steps runs on a plain server and through Weir over two shards. A step is `session: statement`; `session? statement` prepares and
 //! executes it; `+session user` logs in, `!session` resets the session. `mysql|` and `mariadb|` begin a step for that server only.
-//! Rows are compared in any order, errors with their messages. `^code` before a step: Weir has this error, whatever the server says.
+//! Rows are compared in any order, errors with their messages. `^code` before a step: Weir has this error, whatever the server says;
+//! `^code|word` with this word in its message, `^code|!word` without it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -58,6 +59,16 @@ fn compare(lab: &Lab, flavor: Flavor, steps: &str) -> Result<(), Failed> {
     })
 }
 
+/// Whether an answer is an error as it was expected.
+fn is_error(answer: &str, expected: &str) -> bool {
+    let (code, word) = expected.split_once('|').unwrap_or((expected, ""));
+    let says = match word.strip_prefix('!') {
+        Some(word) => !answer.contains(word),
+        None => answer.contains(word),
+    };
+    says && answer.starts_with(&format!("ERROR {code} "))
+}
+
 /// What a step's answers are, if they are not alike.
 fn different(sides: &mut [Side; 2], step: &str) -> Option<String> {
     let (code, step) = match step.strip_prefix('^').and_then(|rest| rest.split_once(' ')) {
@@ -66,7 +77,7 @@ fn different(sides: &mut [Side; 2], step: &str) -> Option<String> {
     };
     let [plain, weir] = sides.each_mut().map(|side| side.run(step));
     let alike = match code {
-        Some(code) => weir.starts_with(&format!("ERROR {code} ")),
+        Some(expected) => is_error(&weir, expected),
         None => plain == weir,
     };
     (!alike).then(|| format!("{step}\n  the server: {plain}\n  Weir: {weir}"))

@@ -10,7 +10,7 @@ use weir_backend::Lease;
 use weir_catalog::{Catalog, Placement, ShardId};
 use weir_plan::views;
 use weir_shards::Sharding;
-use weir_shards::ask::{ServerAnswer, ask};
+use weir_shards::ask::ask;
 use weir_sql::ast::StatementKind;
 use weir_sql::resolve::{Context, resolve};
 use weir_wire::error::codes;
@@ -19,20 +19,21 @@ use weir_wire::{Failure, Fault};
 use super::super::Session;
 use super::super::statement::{Form, Statement};
 use super::super::stopped::Stopped;
-use super::questions::{Question, Verdict, questions};
+use super::questions::{Judged, Question, questions};
 use crate::backends::{HOME, place, shard_id};
 
 /// A longer text is refused for what Weir knows of it.
 const LONGEST: usize = 1 << 20;
 
 /// Weir's own errors before which servers have others: what it can't do, and what it finds wrong while it looks where rows are.
-const BY_WEIR: [u16; 7] = [
+const BY_WEIR: [u16; 8] = [
     codes::ER_NOT_SUPPORTED_YET,
     codes::ER_WRONG_VALUE_COUNT_ON_ROW,
     codes::ER_UPDATE_TABLE_USED,
     codes::ER_BAD_NULL_ERROR,
-    // Whoever has no right to a table must not hear of its columns.
+    // Whoever has no right to a table must hear neither of it nor of its columns.
     codes::ER_BAD_FIELD_ERROR,
+    codes::ER_TABLE_EXISTS_ERROR,
     codes::ER_WRONG_USAGE,
     codes::ER_VIEW_PREVENT_UPDATE,
 ];
@@ -166,11 +167,10 @@ fn has_table(catalog: &Catalog, database: &[u8], name: &[u8]) -> Option<Vec<Shar
 /// What a server finds wrong with a statement.
 async fn mistake_told(lease: &mut Lease, questions: &[Question]) -> Option<Failure> {
     for question in questions {
-        let ServerAnswer::Refused(failure) = ask(lease, &question.text).await else { return None };
-        match question.verdict(&failure) {
-            Verdict::Told => return Some(failure),
-            Verdict::AskNext => {}
-            Verdict::Nothing => return None,
+        match question.judge(ask(lease, &question.text).await) {
+            Judged::Told(failure) => return Some(failure),
+            Judged::Next => {}
+            Judged::Stop => return None,
         }
     }
     None

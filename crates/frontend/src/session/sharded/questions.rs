@@ -4,9 +4,12 @@
 //! whatever rights the user has.
 
 use weir_exec::SQL_PREPARED;
-use weir_sql::ast::{FlushLock, FlushWhat, Handler, KeyCache, Load, ObjectName, StatementKind, TableBody};
+use weir_shards::ask::ServerAnswer;
+use weir_sql::ast::{
+    AlterActionKind, FlushLock, FlushWhat, Handler, KeyCache, Load, ObjectName, StatementKind, TableBody,
+};
 use weir_wire::Failure;
-use weir_wire::error::codes;
+use weir_wire::error::{codes, not_supported};
 
 use super::super::statement::Statement;
 use super::mistakes::is_about_statement;
@@ -17,45 +20,72 @@ const NOTHING: &[u8] = b"`weir: no such name`";
 /// No procedure has so many parameters: their definition is a text of 64 KiB at the most on MariaDB, and nobody writes as many on MySQL.
 const MORE_THAN_ANY: usize = 16 * 1024;
 
-/// A question, and when its answer is that of the statement.
-#[derive(Debug, PartialEq, Eq)]
+/// A question, and what its answer means.
+#[derive(Debug)]
 pub(super) struct Question {
     /// What is sent.
     pub(super) text: Vec<u8>,
-    /// Only an error with one of these codes is the statement's; if there are none, any that is about a statement.
-    only: &'static [u16],
-    /// The next question stands for this one's error: it is asked only then, and is the last.
-    opens_next: bool,
+    means: Means,
+}
+
+/// What a server's answer means for the statement.
+#[derive(Debug)]
+enum Means {
+    /// An error that is about a statement is the statement's.
+    Mistake,
+    /// An error with one of these codes is the statement's.
+    Error(&'static [u16]),
+    /// The next question is asked only after an error with one of these codes.
+    Opens(&'static [u16]),
+    /// Who may not SHOW a table has none of these rights to it.
+    Lacks(&'static str),
+    /// The third column is NULL for who may not see a definition, and then must not hear of it.
+    Definition,
+}
+
+/// What comes of an answer.
+#[derive(Debug)]
+pub(super) enum Judged {
+    /// This is the statement's error.
+    Told(Failure),
+    /// The next question is asked.
+    Next,
+    /// Nothing is known, and nothing more asked.
+    Stop,
 }
 
 impl Question {
-    fn new(text: Vec<u8>, only: &'static [u16]) -> Question {
-        Question { text, only, opens_next: false }
+    fn new(text: Vec<u8>, means: Means) -> Question {
+        Question { text, means }
     }
 
-    /// What an error of the server says of the statement.
-    pub(super) fn verdict(&self, failure: &Failure) -> Verdict {
-        let told = match self.only {
-            [] => is_about_statement(failure),
-            only => only.contains(&failure.code),
-        };
-        match told {
-            true if self.opens_next => Verdict::AskNext,
-            true => Verdict::Told,
-            false => Verdict::Nothing,
+    /// What an answer says of the statement.
+    pub(super) fn judge(&self, answer: ServerAnswer) -> Judged {
+        match (&self.means, answer) {
+            (_, ServerAnswer::Lost(_)) => Judged::Stop,
+            (Means::Mistake, ServerAnswer::Refused(failure)) if is_about_statement(&failure) => Judged::Told(failure),
+            (Means::Error(codes), ServerAnswer::Refused(failure)) if codes.contains(&failure.code) => {
+                Judged::Told(failure)
+            }
+            (Means::Opens(codes), ServerAnswer::Refused(failure)) if codes.contains(&failure.code) => Judged::Next,
+            (Means::Opens(_), _) => Judged::Stop,
+            (Means::Lacks(rights), ServerAnswer::Refused(failure))
+                if failure.code == codes::ER_TABLEACCESS_DENIED_ERROR =>
+            {
+                let message = failure.message.replacen("SHOW command", &format!("{rights} command"), 1);
+                Judged::Told(Failure { message, ..failure })
+            }
+            (Means::Definition, ServerAnswer::Reply(reply))
+                if reply.rows.first().and_then(|row| row.get(2)).is_some_and(Option::is_none) =>
+            {
+                Judged::Told(not_supported(
+                    "CALL in a database of several shards: no shard can run the procedure as a whole, and Weir can't run it statement by \
+                     statement. Who may see its definition is told why",
+                ))
+            }
+            _ => Judged::Next,
         }
     }
-}
-
-/// See [`Question::verdict`].
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// It is the statement's.
-    Told,
-    /// The next question's will be.
-    AskNext,
-    /// It says nothing.
-    Nothing,
 }
 
 /// The questions about a statement, in their order. `apart`: no transaction is open that a question could end.
@@ -69,22 +99,41 @@ pub(super) fn questions(asked: &Statement<'_>, apart: bool) -> Vec<Question> {
         | StatementKind::Delete(_)
         | StatementKind::Set(_)
         | StatementKind::Do(_)
-        | StatementKind::Explain(_) => vec![Question::new(prepare(asked.text), &[])],
+        | StatementKind::Explain(_) => vec![Question::new(prepare(asked.text), Means::Mistake)],
         StatementKind::CreateTable(create) if matches!(create.body, TableBody::Definition(_)) => {
-            vec![Question::new(prepare(asked.text), &DENIED)]
+            vec![Question::new(prepare(asked.text), Means::Error(&DENIED))]
         }
         // Any column will do, as for HANDLER.
         StatementKind::Handler(Handler::Open(table, _)) => {
-            vec![Question::new(prepare(&[b"SELECT 1 FROM ", written(asked, table)].concat()), &DENIED)]
+            let text = prepare(&[b"SELECT 1 FROM ", written(asked, table)].concat());
+            vec![Question::new(text, Means::Error(&DENIED))]
         }
         StatementKind::Call(call) if call.package_database.is_none() => {
-            vec![Question::new(with_too_many(written(asked, &call.name)), &[codes::ER_PROCACCESS_DENIED_ERROR])]
+            let name = written(asked, &call.name);
+            vec![
+                Question::new(with_too_many(name), Means::Error(&[codes::ER_PROCACCESS_DENIED_ERROR])),
+                Question::new([b"SHOW CREATE PROCEDURE ", name].concat(), Means::Definition),
+            ]
         }
-        StatementKind::KeyCache(cache) if apart => vec![Question::new(in_no_cache(asked, cache), &DENIED)],
+        StatementKind::RenameTables(rename) => match rename.renames {
+            [one] => {
+                vec![shown(asked, &one.from, "DROP, ALTER"), shown(asked, &one.to, "INSERT, CREATE")]
+            }
+            _ => Vec::new(),
+        },
+        StatementKind::AlterTable(alter) => {
+            let renames = alter.actions.iter().any(|action| matches!(action.kind, AlterActionKind::RenameTable(_)));
+            vec![shown(asked, &alter.table, if renames { "DROP, ALTER" } else { "ALTER" })]
+        }
+        StatementKind::CreateIndex(create) => vec![shown(asked, &create.table, "INDEX")],
+        StatementKind::DropIndex(drop) => vec![shown(asked, &drop.table, "INDEX")],
+        StatementKind::KeyCache(cache) if apart => {
+            vec![Question::new(in_no_cache(asked, cache), Means::Error(&DENIED))]
+        }
         StatementKind::Flush(flush) if apart => match flush.what {
             FlushWhat::Tables(tables) if tables.lock != FlushLock::None => {
                 let text = [b"FLUSH TABLES ", NOTHING, b".", NOTHING, b" WITH READ LOCK"].concat();
-                vec![Question::new(text, &[codes::ER_SPECIFIC_ACCESS_DENIED_ERROR])]
+                vec![Question::new(text, Means::Error(&[codes::ER_SPECIFIC_ACCESS_DENIED_ERROR]))]
             }
             _ => Vec::new(),
         },
@@ -100,6 +149,11 @@ const DENIED: [u16; 3] =
 /// A name as the client wrote it.
 fn written<'a>(asked: &Statement<'a>, name: &ObjectName<'_>) -> &'a [u8] {
     name.span.text(asked.text)
+}
+
+/// Whoever has any right to a table may see it.
+fn shown(asked: &Statement<'_>, table: &ObjectName<'_>, lacks: &'static str) -> Question {
+    Question::new([b"SHOW CREATE TABLE ", written(asked, table)].concat(), Means::Lacks(lacks))
 }
 
 /// Rights to indexes are looked at before the cache. LOAD INDEX has an error of its own on MariaDB, and leaves nothing but what is in a cache.
@@ -119,10 +173,10 @@ fn with_too_many(procedure: &[u8]) -> Vec<u8> {
 /// A file on the server: the right to files comes first. Who has none hears so from a LOAD of any file, which is not opened.
 fn of_file(asked: &Statement<'_>, load: &Load<'_>, prepare: &dyn Fn(&[u8]) -> Vec<u8>) -> Vec<Question> {
     let table = written(asked, &load.table);
-    let right = Question {
-        opens_next: true,
-        ..Question::new(prepare(b"SELECT 1 INTO OUTFILE 'weir'"), &[codes::ER_SPECIFIC_ACCESS_DENIED_ERROR])
-    };
+    let has_right = prepare(b"SELECT 1 INTO OUTFILE 'weir'");
     let text = [b"LOAD DATA INFILE 'weir' INTO TABLE ", table].concat();
-    vec![right, Question::new(text, &[codes::ER_ACCESS_DENIED_ERROR])]
+    vec![
+        Question::new(has_right, Means::Opens(&[codes::ER_SPECIFIC_ACCESS_DENIED_ERROR])),
+        Question::new(text, Means::Error(&[codes::ER_ACCESS_DENIED_ERROR])),
+    ]
 }
