@@ -138,16 +138,21 @@ impl Session {
                 Some(common) => common.retain(|shard| has.contains(shard)),
             }
         }
-        let common = common.or_else(|| shards_of_procedure(catalog, &context, asked))?;
+        let common = common.or_else(|| shards_of_program(catalog, &context, asked))?;
         let within = self.state.in_transaction().then(|| self.home());
         within.into_iter().chain([home]).find(|shard| common.contains(shard)).or(common.first().copied())
     }
 }
 
-/// The shards that have the procedure that a statement calls.
-fn shards_of_procedure(catalog: &Catalog, context: &Context<'_>, asked: &Statement<'_>) -> Option<Vec<ShardId>> {
-    let StatementKind::Call(call) = asked.only()?.kind else { return None };
-    let database = call.name.database.map_or(context.database, |database| Some(database.name))?;
+/// The shards of the database whose procedure a statement calls, or where it makes a routine or an event.
+fn shards_of_program(catalog: &Catalog, context: &Context<'_>, asked: &Statement<'_>) -> Option<Vec<ShardId>> {
+    let name = match asked.only()?.kind {
+        StatementKind::Call(call) => &call.name,
+        StatementKind::CreateRoutine(create) => &create.name,
+        StatementKind::CreateEvent(create) => &create.name,
+        _ => return None,
+    };
+    let database = name.database.map_or(context.database, |database| Some(database.name))?;
     Some(catalog.database(database).map_or_else(|| vec![shard_id(HOME)], |(_, known)| known.shards.clone()))
 }
 

@@ -125,6 +125,8 @@ pub(super) fn questions(asked: &Statement<'_>, apart: bool) -> Vec<Question> {
             let renames = alter.actions.iter().any(|action| matches!(action.kind, AlterActionKind::RenameTable(_)));
             vec![shown(asked, &alter.table, if renames { "DROP, ALTER" } else { "ALTER" })]
         }
+        StatementKind::CreateRoutine(create) => in_database(asked, &create.name),
+        StatementKind::CreateEvent(create) => in_database(asked, &create.name),
         StatementKind::CreateIndex(create) => vec![shown(asked, &create.table, "INDEX")],
         StatementKind::DropIndex(drop) => vec![shown(asked, &drop.table, "INDEX")],
         StatementKind::KeyCache(cache) if apart => {
@@ -149,6 +151,14 @@ const DENIED: [u16; 3] =
 /// A name as the client wrote it.
 fn written<'a>(asked: &Statement<'a>, name: &ObjectName<'_>) -> &'a [u8] {
     name.span.text(asked.text)
+}
+
+/// Whoever has any right in a database may see its tables, and who has none gets the same error for what is made there.
+fn in_database(asked: &Statement<'_>, name: &ObjectName<'_>) -> Vec<Question> {
+    // What has no database of its own is made in the default one, which the session has entered.
+    let Some(database) = name.database else { return Vec::new() };
+    let text = [b"SHOW TABLES FROM ", database.span.text(asked.text), b" LIKE ''"].concat();
+    vec![Question::new(text, Means::Error(&[codes::ER_DBACCESS_DENIED_ERROR]))]
 }
 
 /// Whoever has any right to a table may see it.
