@@ -3,7 +3,7 @@
 //! A file of steps runs on a plain server and through Weir over two shards. A step is `session: statement`; `session? statement` prepares and
 //! executes it; `+session user` logs in, `!session` resets the session. `mysql|` and `mariadb|` begin a step for that server only.
 //! Rows are compared in any order, errors with their messages. `^code` before a step: Weir has this error, whatever the server says;
-//! `^code|word` with this word in its message, `^code|!word` without it.
+//! `^code|word` with this word in its message, `^code|!word` without it. `=word`: Weir's rows have it, and the server is not asked.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -71,6 +71,10 @@ fn is_error(answer: &str, expected: &str) -> bool {
 
 /// What a step's answers are, if they are not alike.
 fn different(sides: &mut [Side; 2], step: &str) -> Option<String> {
+    if let Some((word, step)) = step.strip_prefix('=').and_then(|rest| rest.split_once(' ')) {
+        let weir = sides[1].run(step);
+        return (!weir.contains(word) || weir.starts_with("ERROR")).then(|| format!("{step}\n  Weir: {weir}"));
+    }
     let (code, step) = match step.strip_prefix('^').and_then(|rest| rest.split_once(' ')) {
         Some((code, step)) => (Some(code), step),
         None => (None, step),
