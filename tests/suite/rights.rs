@@ -3,6 +3,8 @@
 //! Each case makes its user, and says by turns what changes and what a new login then must meet. A statement behind Weir's back is
 //! given on the shards themselves.
 
+mod compared;
+
 use std::time::Duration;
 
 use libtest_mimic::Failed;
@@ -86,6 +88,7 @@ struct Shards {
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
+    compared::collect(tests);
     tests.add_for_weir("rights::what_is_taken_away_is_gone", |lab: &Lab, flavor| {
         let shards = Shards::start(flavor, lab)?;
         let one = Weir::start_before(&lab.directory()?, &[&shards.first.server, &shards.replica], &[])?;

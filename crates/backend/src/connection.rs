@@ -23,10 +23,9 @@ use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::query_payload;
 use weir_wire::{Capabilities, Command, Failure, Fault};
 
-use crate::pool::Request;
 use crate::pool_key::PoolKey;
 use crate::prepared::{Prepared, StatementKey};
-use crate::profile::{CLIENT_TRACKS, Profile, SharedProfile, set_texts};
+use crate::profile::{CLIENT_TRACKS, Profile, Role, SharedProfile, set_texts};
 use crate::server::Server;
 use crate::transport::Stream;
 
@@ -49,9 +48,10 @@ const MOST_SET_OF_LITTLE: usize = 900;
 const PLAIN_OK: usize = 11;
 
 /// A command that Weir has put before a session's statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum PreludeStep {
     Reset,
+    Role(Arc<Role>),
     Database,
     Set,
     Begin,
@@ -175,15 +175,16 @@ impl Connection {
         self.profile = if stays_without { Rc::new(profile.with_database(None)) } else { profile };
     }
 
-    /// Whether it can be brought to where the request wants it, and whether it is there already.
-    pub fn suits(&self, request: &Request<'_>) -> (bool, bool) {
-        let wanted = request.profile;
+    /// Whether it can be brought to a profile, and whether it is there already. `may_lack_database`: its server may not have the
+    /// profile's database, and it can't leave another one.
+    pub fn suits(&self, wanted: &Profile, may_lack_database: bool) -> (bool, bool) {
         if *self.profile == *wanted {
             return (true, true);
         }
+        let stays_in_roles = self.profile.has_others_roles(wanted);
         let (own, wanted) = (&self.profile.database, &wanted.database);
-        let enters = if request.may_lack_database { own == wanted } else { wanted.is_some() };
-        (own.is_none() || enters, false)
+        let enters = if may_lack_database { own == wanted } else { wanted.is_some() };
+        ((own.is_none() || enters) && !stays_in_roles, false)
     }
 
     /// Whether every reply has been read to its end, and nothing more has come.
@@ -298,15 +299,26 @@ impl Connection {
         let tracking = tracking.into();
         let difference = self.profile.difference(wanted, &self.after_reset);
         if difference.impossible {
-            return Err(Failure::new(Fault::Weir, 1105, b"HY000", "the connection can't leave its database"));
+            return Err(Failure::new(
+                Fault::Weir,
+                1105,
+                b"HY000",
+                "the connection can't leave its database or its roles",
+            ));
         }
         if difference.reset {
             self.queue_step(PreludeStep::Reset, &[Command::ResetConnection as u8]);
             // Here, and not when it is confirmed: another may be queued behind it.
             self.insert_id = Some(0);
         }
+        if let Some(role) = &difference.role {
+            self.queue_role(role);
+        }
         if let Some(database) = difference.database {
             self.queue_step(PreludeStep::Database, &[&[Command::InitDb as u8], database.as_ref()].concat());
+        }
+        if let Some(role) = &difference.last_role {
+            self.queue_role(role);
         }
         let tracked = if difference.reset { Tracking::Clients } else { self.tracking };
         let from = if difference.reset { &self.after_reset } else { &*self.profile };
@@ -373,6 +385,11 @@ impl Connection {
         self.insert_id = Some(id);
     }
 
+    fn queue_role(&mut self, role: &Arc<Role>) {
+        let payload = query_payload(role.statement().as_bytes(), self.capabilities);
+        self.queue_step(PreludeStep::Role(role.clone()), &payload);
+    }
+
     fn queue_step(&mut self, step: PreludeStep, payload: &[u8]) {
         self.queue(payload, true);
         self.steps.push_back(step);
@@ -414,9 +431,17 @@ impl Connection {
     /// # Errors
     /// As [`Connection::confirm_state`].
     pub fn confirm_arrived(&mut self) -> Result<bool, Failure> {
-        while let Some(step) = self.steps.front().copied() {
+        while let Some(step) = self.steps.front().cloned() {
             let reply = if step == PreludeStep::Wait { self.reached() } else { self.single_reply() };
-            let lacks = matches!(&reply, Err(failure) if failure.code == codes::ER_BAD_DB_ERROR);
+            let is = |codes: &[u16]| reply.as_ref().is_err_and(|failure| codes.contains(&failure.code));
+            let lacks = is(&[codes::ER_BAD_DB_ERROR]);
+            match (&step, &self.goal) {
+                (PreludeStep::Role(role), _) if is(&Role::NOT_GRANTED) => role.note_refused(),
+                (PreludeStep::Database, Some(goal)) if !matches!(reply, Ok(false)) => {
+                    goal.note_entrance(is(&[codes::ER_DBACCESS_DENIED_ERROR]));
+                }
+                _ => {}
+            }
             let confirmed = match reply {
                 Err(failure) if step == PreludeStep::Database && lacks => self.has_no_database(failure).map(|()| true),
                 reply => reply,
@@ -458,7 +483,7 @@ impl Connection {
         self.statements.resize(self.most_statements);
         self.tracking = Tracking::Clients;
         let database = self.profile.database.clone();
-        self.profile = Rc::new(self.after_reset.with_database(database.as_deref()));
+        self.profile = Rc::new(self.after_reset.with_database(database.as_deref()).with_roles_of(&self.profile));
     }
 
     /// Ends whatever a session has left on the connection: transaction, locks, temporary tables, variables.

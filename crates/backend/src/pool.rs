@@ -56,7 +56,15 @@ type Idle = HashMap<PoolKey, Vec<Box<Connection>>>;
 #[derive(Debug)]
 struct Waiter {
     key: PoolKey,
+    profile: Profile,
+    may_lack_database: bool,
     give: oneshot::Sender<Box<Connection>>,
+}
+
+impl Waiter {
+    fn wants(&self, connection: &Connection) -> bool {
+        self.key == connection.key && connection.suits(&self.profile, self.may_lack_database).0
+    }
 }
 
 #[derive(Debug, Default)]
@@ -200,7 +208,7 @@ impl Pool {
             let recent = list.len().saturating_sub(LOOK_FOR_MATCH);
             let mut usable = None;
             for at in (recent..list.len()).rev() {
-                match list[at].suits(request) {
+                match list[at].suits(request.profile, request.may_lack_database) {
                     (_, true) => {
                         usable = Some(at);
                         break;
@@ -209,7 +217,8 @@ impl Pool {
                     _ => {}
                 }
             }
-            let at = usable.or_else(|| list.iter().position(|c| c.suits(request).0))?;
+            let at =
+                usable.or_else(|| list.iter().position(|c| c.suits(request.profile, request.may_lack_database).0))?;
             let connection = list.swap_remove(at);
             // A look that costs no system call unless the runtime has heard from the socket.
             if connection.is_current() && !connection.is_stale() {
@@ -235,7 +244,11 @@ impl Pool {
             id,
             server: self.server.clone(),
             key: request.key.clone(),
-            database: request.profile.database.clone().filter(|_| !request.may_lack_database),
+            database: request
+                .profile
+                .database
+                .clone()
+                .filter(|_| !request.may_lack_database && !request.profile.has_role()),
             statements: self.settings.load().prepared_statements,
             slot: ConnectionSlot::take(permit, &self.server, self.worker),
         };
@@ -262,7 +275,9 @@ impl Pool {
             return Err(self.too_busy(full, "too many statements are waiting for a connection already"));
         }
         let (give, mut given) = oneshot::channel();
-        self.state.borrow_mut().waiters.push_back(Waiter { key: request.key.clone(), give });
+        let Request { key, profile, may_lack_database, .. } = *request;
+        let waiter = Waiter { key: key.clone(), profile: profile.clone(), may_lack_database, give };
+        self.state.borrow_mut().waiters.push_back(waiter);
         let _waiting = (!request.patient).then(|| {
             self.metrics.queued.inc();
             self.server.limits.begin_wait(self.worker);
@@ -324,7 +339,7 @@ impl Pool {
             return;
         }
         match state.waiters.front() {
-            Some(waiter) if waiter.key == connection.key => {
+            Some(waiter) if waiter.wants(&connection) => {
                 if let Some(waiter) = state.waiters.pop_front() {
                     // Checked above to be waiting still: nothing has run in between.
                     let _ = waiter.give.send(connection);

@@ -1,5 +1,5 @@
 //! The part of a session's state that can be set again on another connection: default database, session variables,
-//! user variables with known values.
+//! user variables with known values, roles.
 //!
 //! A profile holds only what differs from the server's defaults. Variables' values are the server's own words (from
 //! its session tracking), so that setting them again says the same thing. What can't be written as a plain literal
@@ -9,7 +9,13 @@ use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
+use std::sync::Arc;
 use weir_wire::charset::is_wide;
+
+mod role;
+
+pub use role::Role;
+use role::{Entrance, Roles};
 
 /// User variable names and the literals that they were set to.
 type UserVariables = BTreeMap<Box<str>, Box<str>>;
@@ -21,6 +27,8 @@ pub struct Profile {
     pub database: Option<Box<[u8]>>,
     variables: BTreeMap<Box<str>, Box<str>>,
     user_variables: UserVariables,
+    roles: Roles,
+    entrance: Entrance,
     hash: u64,
 }
 
@@ -30,6 +38,7 @@ impl PartialEq for Profile {
             self.database == other.database
                 && self.variables == other.variables
                 && self.user_variables == other.user_variables
+                && self.roles == other.roles
         };
         std::ptr::eq(self, other) || self.hash == other.hash && same()
     }
@@ -40,12 +49,16 @@ impl Eq for Profile {}
 /// How a connection is brought from its profile to another.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Difference {
-    /// The connection can't be used: it has a database, the session has none, and there is no way back.
+    /// The connection can't be used: it has a database or roles, the session has none of its own, and there is no way back.
     pub impossible: bool,
     /// The connection has user variables that the session must not see: it is reset first.
     pub reset: bool,
+    /// The roles to set before that.
+    pub role: Option<Arc<Role>>,
     /// The database to change to.
     pub database: Option<Box<[u8]>>,
+    /// The roles to set behind that.
+    pub last_role: Option<Arc<Role>>,
     /// The items of its `SET` statement, in their order.
     pub set: Vec<String>,
 }
@@ -64,7 +77,7 @@ impl Profile {
 
     fn rehash(mut self) -> Profile {
         let mut hasher = DefaultHasher::new();
-        (&self.database, &self.variables, &self.user_variables).hash(&mut hasher);
+        (&self.database, &self.variables, &self.user_variables, &self.roles).hash(&mut hasher);
         self.hash = hasher.finish();
         self
     }
@@ -113,7 +126,11 @@ impl Profile {
 
     /// The same, with another database.
     pub fn with_database(&self, database: Option<&[u8]>) -> Profile {
-        Profile { database: database.map(Into::into), ..self.clone() }.rehash()
+        let mut next = Profile { database: database.map(Into::into), ..self.clone() };
+        if next.database != self.database {
+            next.note_entered();
+        }
+        next.rehash()
     }
 
     /// The same, with session variables set to these values.
@@ -152,7 +169,9 @@ impl Profile {
         ];
         let mut variables = self.variables.clone();
         variables.retain(|name, _| PARSING.contains(&name.as_ref()));
-        Profile { database: self.database.clone(), variables, user_variables: UserVariables::new(), hash: 0 }.rehash()
+        let (database, roles) = (self.database.clone(), self.roles.clone());
+        // Whoever has other roles may not prepare what these let somebody prepare.
+        Profile { database, variables, roles, ..Profile::default() }.rehash()
     }
 
     /// The same for a text that names user variables, whose types MySQL reads when it prepares: values that stand for all of their type. Left
@@ -192,7 +211,7 @@ impl Profile {
         if self == wanted {
             return Difference::default();
         }
-        if self.database.is_some() && wanted.database.is_none() {
+        if self.database.is_some() && wanted.database.is_none() || self.has_others_roles(wanted) {
             return Difference { impossible: true, ..Difference::default() };
         }
         let reset = self.has_others_user_variables(wanted);
@@ -201,7 +220,10 @@ impl Profile {
             Some(database) if self.database.as_ref() != Some(database) => Some(database.clone()),
             _ => None,
         };
-        Difference { impossible: false, reset, database, set: from.assignments(wanted) }
+        let set = from.assignments(wanted);
+        let mut difference = Difference { reset, database, set, ..Difference::default() };
+        self.add_roles(wanted, &mut difference);
+        difference
     }
 
     fn assignments(&self, wanted: &Profile) -> Vec<String> {

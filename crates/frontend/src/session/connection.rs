@@ -191,6 +191,7 @@ impl Session {
     /// transaction's start is not such a change: a server refuses none (but READ WRITE's, which counts as one), and it
     /// has begun or is lost with its connection.
     pub(super) async fn send(&mut self, class: &Class, payload: &[u8]) -> Result<(), Stopped> {
+        self.stay_outside_for(class);
         self.have_connection().await?;
         self.note_before_command();
         self.is_lost_before_sending()?;

@@ -14,7 +14,7 @@ use weir_backend::Lease;
 use weir_backend::pool::Request;
 use weir_backend::profile::{Profile, SharedProfile};
 use weir_sql::ast::{self, StatementKind};
-use weir_sql::{Class, Effects, Parsed};
+use weir_sql::{Class, Effects, Parsed, Pins, TextKind};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
@@ -27,6 +27,8 @@ use crate::backends::ServerId;
 pub(super) struct Lacking {
     database: Option<Box<[u8]>>,
     shards: Vec<usize>,
+    /// The statement at hand runs without it.
+    stays_outside: bool,
 }
 
 impl Session {
@@ -34,7 +36,9 @@ impl Session {
     pub(super) fn may_lack_database(&self, shard: usize) -> bool {
         let Some(database) = self.state.profile.database.as_deref() else { return false };
         let said = self.lacking.database.as_deref() == Some(database) && self.lacking.shards.contains(&shard);
-        said || self.shards_of(database, |shards| !shards.contains(&shard)).unwrap_or(false)
+        self.lacking.stays_outside
+            || said
+            || self.shards_of(database, |shards| !shards.contains(&shard)).unwrap_or(false)
     }
 
     /// What `about` says of the shards of a sharded database.
@@ -58,7 +62,7 @@ impl Session {
             return false;
         }
         if self.lacking.database != database {
-            self.lacking = Lacking { database, shards: Vec::new() };
+            self.lacking = Lacking { database, ..Lacking::default() };
         }
         let news = !self.lacking.shards.contains(&shard);
         if news {
@@ -75,11 +79,28 @@ impl Session {
         if own == profile.database.as_deref() || profile.database.is_none() {
             return profile.clone();
         }
+        if self.lacking.stays_outside && own.is_none() {
+            return Rc::new(profile.with_database(None));
+        }
         // To try once more would add its error to what the statement before has left.
         let waits = own.is_none() && lease.lacks_database && class.effects.contains(Effects::USES_WARNINGS);
         // The transaction is there, and the connection can't leave its database: what is sent there names other databases' tables.
         let stays = own.is_some() && self.state.is_bound() && self.may_lack_database(self.current.server.shard);
         if waits || stays { Rc::new(profile.with_database(own)) } else { profile.clone() }
+    }
+
+    /// A statement that takes the session elsewhere, or to other roles, runs without a default database to which the user has lost the right:
+    /// else the session could never leave it.
+    pub(super) fn stay_outside_for(&mut self, class: &Class) {
+        let leaves = class.effects.contains(Effects::CHANGES_DATABASE) || class.pins == Pins::ROLE;
+        let alone = leaves && class.kind != TextKind::Multiple;
+        let is_outside = self.current.lease.as_ref().is_none_or(|lease| lease.profile().database.is_none());
+        self.lacking.stays_outside = alone && is_outside && self.state.profile.is_denied_database();
+    }
+
+    /// Whether the statement at hand runs without the default database.
+    pub(super) fn stays_outside(&self) -> bool {
+        self.lacking.stays_outside
     }
 
     /// A statement found no default database where its session has one: the server that had it would say that it is gone.

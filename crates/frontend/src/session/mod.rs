@@ -29,6 +29,7 @@ mod prepared_statement;
 mod relay;
 mod release;
 mod replay;
+mod roles;
 mod route;
 mod seen;
 mod shard;
@@ -384,6 +385,7 @@ impl Session {
         let late = self.deadline.in_place_of(failure.code);
         let failure = late.as_ref().unwrap_or(failure);
         self.endpoint.metrics.errors.inc();
+        self.heed_refused_roles(failure.code);
         self.ran.error = Some(failure.code);
         self.state.failed_here(failure);
         self.client.put_failure(failure);

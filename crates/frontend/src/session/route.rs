@@ -377,7 +377,9 @@ fn may_leave_writer(state: &SessionState) -> bool {
         Some(begin) => begin.read_only,
         None => state.status.contains(StatusFlags::AUTOCOMMIT),
     };
+    // A replica may not have heard yet of a role that was granted.
     free && !state.collation_unknown
+        && !state.profile.has_role()
         && state.latest.diagnostics != Diagnostics::OnConnection
         && state.latest.found_rows != Left::OnConnection
 }

@@ -126,10 +126,11 @@ impl SessionState {
         }
     }
 
-    /// The state after COM_RESET_CONNECTION: the database stays.
+    /// The state after COM_RESET_CONNECTION: the database and the roles stay.
     pub(crate) fn reset(&mut self, identity: &Identity) {
         let initial = self.initial.clone();
-        let profile = Rc::new(initial.with_database(self.profile.database.as_deref()));
+        let profile = initial.with_database(self.profile.database.as_deref()).with_roles_of(&self.profile);
+        let profile = Rc::new(profile);
         // Neither kind of server forgets it.
         let found_rows = self.latest.found_rows;
         let lex = lex_mode(&profile, identity);

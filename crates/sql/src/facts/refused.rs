@@ -17,6 +17,8 @@ use crate::visit::{Flow, Node, walk};
 const ER_PARSE_ERROR: u16 = 1064;
 /// "FUNCTION d.f does not exist".
 const ER_SP_DOES_NOT_EXIST: u16 = 1305;
+/// "execute command denied to user 'u'@'h' for routine 'd.p'".
+const ER_PROCACCESS_DENIED_ERROR: u16 = 1370;
 /// A function's name with a space before its parenthesis, where there is none of that name.
 const ER_FUNC_INEXISTENT_NAME_COLLISION: u16 = 1630;
 /// "Incorrect parameter count in the call to native function": found as the text is read.
@@ -30,10 +32,30 @@ pub fn nothing_ran(text: &[u8], mode: LexMode, class: &Class, code: u16, message
     match code {
         ER_PARSE_ERROR | ER_FUNC_INEXISTENT_NAME_COLLISION | ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT if !runs_others => true,
         ER_PARSE_ERROR => is_quoted_from_its_beginning(text, mode, message),
-        ER_SP_DOES_NOT_EXIST if !runs_others => is_only_stored_function(text, mode, class, message),
-        ER_SP_DOES_NOT_EXIST => is_called_procedure(text, mode, message),
+        ER_SP_DOES_NOT_EXIST => match runs_others {
+            false => {
+                unknown(message, b"FUNCTION ").is_some_and(|named| is_only_stored_function(text, mode, class, named))
+            }
+            true => unknown(message, b"PROCEDURE ").is_some_and(|named| is_called_procedure(text, mode, named)),
+        },
+        ER_PROCACCESS_DENIED_ERROR => denied(message).is_some_and(|named| match runs_others {
+            false => is_only_stored_function(text, mode, class, named),
+            true => is_called_procedure(text, mode, named),
+        }),
         _ => false,
     }
+}
+
+/// The routine that does not exist.
+fn unknown<'a>(message: &'a [u8], kind: &[u8]) -> Option<&'a [u8]> {
+    message.strip_prefix(kind)?.strip_suffix(b" does not exist")
+}
+
+/// The routine that the user may not run.
+fn denied(message: &[u8]) -> Option<&[u8]> {
+    const BEFORE: &[u8] = b" for routine '";
+    let rest = message.strip_prefix(b"execute command denied to user ")?.strip_suffix(b"'")?;
+    Some(&rest[find(rest, BEFORE)? + BEFORE.len()..])
 }
 
 /// Whether a syntax error is one at a text's first word: whatever runs others has a beginning that the server can read.
@@ -59,14 +81,13 @@ fn find(text: &[u8], part: &[u8]) -> Option<usize> {
     text.windows(part.len()).position(|window| window == part)
 }
 
-/// Whether the function that does not exist is the only one of the text that could be a stored one: then no other has run.
-fn is_only_stored_function(text: &[u8], mode: LexMode, class: &Class, message: &[u8]) -> bool {
+/// Whether a function, which was not run, is the only one of the text that could be a stored one: then no other has run.
+fn is_only_stored_function(text: &[u8], mode: LexMode, class: &Class, named: &[u8]) -> bool {
     if class.pins.intersects(Pins::UNKNOWN_STATEMENT | Pins::CALL | Pins::SEQUENCE) {
         return false;
     }
-    let named = message.strip_prefix(b"FUNCTION ").and_then(|rest| rest.strip_suffix(b" does not exist"));
     let arena = Bump::new();
-    let (Some(named), Ok(parsed)) = (named, parse(&arena, text, mode)) else { return false };
+    let Ok(parsed) = parse(&arena, text, mode) else { return false };
     let (mut found, mut others) = (false, false);
     for statement in parsed.statements {
         walk(Node::Statement(statement), &mut |node: Node<'_>| {
@@ -85,11 +106,10 @@ fn is_only_stored_function(text: &[u8], mode: LexMode, class: &Class, message: &
     found && !others
 }
 
-/// Whether the procedure that does not exist is the one that the text's only statement calls: its arguments are not computed then.
-fn is_called_procedure(text: &[u8], mode: LexMode, message: &[u8]) -> bool {
-    let named = message.strip_prefix(b"PROCEDURE ").and_then(|rest| rest.strip_suffix(b" does not exist"));
+/// Whether a procedure, which was not run, is the one that the text's only statement calls: its arguments are not computed then.
+fn is_called_procedure(text: &[u8], mode: LexMode, named: &[u8]) -> bool {
     let arena = Bump::new();
-    let (Some(named), Ok(parsed)) = (named, parse(&arena, text, mode)) else { return false };
+    let Ok(parsed) = parse(&arena, text, mode) else { return false };
     match parsed.statements {
         [Statement { kind: StatementKind::Call(call), .. }] if parsed.parts == 1 => {
             call.package_database.is_none() && is_name(named, &call.name)
@@ -133,6 +153,7 @@ mod tests {
     fn what_was_refused_as_a_whole_has_run_nothing() {
         let long = format!("FROBNICATE {}", "x".repeat(100));
         let none = |name: &str| format!("FUNCTION {name} does not exist");
+        let denied = |name: &str| format!("execute command denied to user 'u'@'%' for routine '{name}'");
         let cases = [
             ("SELECT FROM", 1064, syntax("FROM"), true),
             ("SELEC 1", 1064, syntax("SELEC 1"), true),
@@ -170,6 +191,12 @@ mod tests {
             ("CALL e.p(1)", 1305, "PROCEDURE d.p does not exist".to_owned(), false),
             ("CALL p(1); CALL p(2)", 1305, "PROCEDURE d.p does not exist".to_owned(), false),
             ("EXECUTE s", 1305, none("d.f"), false),
+            ("CALL p(f(1))", 1370, denied("d.p"), true),
+            ("CALL p(f(1))", 1370, denied("d.f"), false),
+            ("CALL p(1)", 1370, denied("d.inner"), false),
+            ("CALL p(1); CALL p(2)", 1370, denied("d.p"), false),
+            ("SELECT f(1)", 1370, denied("d.f"), true),
+            ("SELECT f(1), g(1)", 1370, denied("d.g"), false),
             ("SELECT f(1)", 1146, none("d.f"), false),
         ];
         for (text, code, message, expected) in cases {

@@ -16,7 +16,7 @@ use super::super::Session;
 use super::super::statement::{Form, Statement};
 use super::super::stopped::Stopped;
 use super::planning::Planned;
-use crate::backends::{HOME, ServerId};
+use crate::backends::HOME;
 
 impl Session {
     /// The statement that a `WEIR …` text wants to be explained, if it does.
@@ -96,10 +96,10 @@ impl Session {
             return Ok(());
         }
         for shard in 0..self.shared.shards.len() {
-            let place = ServerId { shard, index: self.shared.shards[shard].writer() };
-            let mut lease = self.lend(place).await??;
+            // In the session's profile: a pooled connection may have other roles.
+            let mut part = self.lease_shard(shard).await?;
             for question in &questions {
-                match lease.query(question).await {
+                match part.lease.query(question).await {
                     Err(failure) if failure.code == codes::CR_SERVER_LOST || is_denied(failure.code) => {
                         return Err(failure.into());
                     }

@@ -1,16 +1,16 @@
 //! What is wrong with a statement that Weir can't run over shards: a server knows its own errors best.
 //!
-//! What must always hold: a server is asked only about a statement that Weir does not run, or that has found nothing to write, and only to
-//! prepare it, which changes and reads no rows. In a transaction that is the transaction's own connection. Its answer counts only where it has all that the statement names, as one
+//! What must always hold: a server is asked only about a statement that Weir does not run, or that has found nothing to write, and only
+//! what changes and reads no rows ([`super::questions`]). In a transaction that is the transaction's own connection. Its answer counts only where it has all that the statement names, as one
 //! server would.
 
 use std::sync::Arc;
 
+use weir_backend::Lease;
 use weir_catalog::{Catalog, Placement, ShardId};
-use weir_exec::SQL_PREPARED;
 use weir_plan::views;
 use weir_shards::Sharding;
-use weir_shards::ask::{ServerAnswer, ask};
+use weir_shards::ask::ask;
 use weir_sql::ast::StatementKind;
 use weir_sql::resolve::{Context, resolve};
 use weir_wire::error::codes;
@@ -19,18 +19,28 @@ use weir_wire::{Failure, Fault};
 use super::super::Session;
 use super::super::statement::{Form, Statement};
 use super::super::stopped::Stopped;
+use super::questions::{Judged, Question, questions};
 use crate::backends::{HOME, place, shard_id};
 
 /// A longer text is refused for what Weir knows of it.
 const LONGEST: usize = 1 << 20;
 
 /// Weir's own errors before which servers have others: what it can't do, and what it finds wrong while it looks where rows are.
-const BY_WEIR: [u16; 4] = [
+const BY_WEIR: [u16; 8] = [
     codes::ER_NOT_SUPPORTED_YET,
     codes::ER_WRONG_VALUE_COUNT_ON_ROW,
     codes::ER_UPDATE_TABLE_USED,
     codes::ER_BAD_NULL_ERROR,
+    // Whoever has no right to a table must hear neither of it nor of its columns.
+    codes::ER_BAD_FIELD_ERROR,
+    codes::ER_TABLE_EXISTS_ERROR,
+    codes::ER_WRONG_USAGE,
+    codes::ER_VIEW_PREVENT_UPDATE,
 ];
+
+/// Errors of rights to tables.
+pub(super) const OF_RIGHTS: [u16; 3] =
+    [codes::ER_DBACCESS_DENIED_ERROR, codes::ER_TABLEACCESS_DENIED_ERROR, codes::ER_COLUMNACCESS_DENIED_ERROR];
 
 /// What has no SQLSTATE of its own, and is about the statement all the same.
 const OF_STATEMENTS: [u16; 15] = [
@@ -52,9 +62,10 @@ impl Session {
         asked: &Statement<'_>,
         refused: Stopped,
     ) -> Stopped {
-        let by_weir = matches!(&refused, Stopped::Refused(failure)
-            if failure.fault == Fault::Client && BY_WEIR.contains(&failure.code));
-        if !by_weir {
+        // An error of rights may be that of a part of the statement, which looks for others than all of it does.
+        let doubtful = matches!(&refused, Stopped::Refused(failure)
+            if failure.fault == Fault::Client && BY_WEIR.contains(&failure.code) || OF_RIGHTS.contains(&failure.code));
+        if !doubtful {
             return refused;
         }
         match self.mistake_in(sharding, asked).await {
@@ -73,7 +84,11 @@ impl Session {
         sharding: &Arc<Sharding>,
         asked: &Statement<'_>,
     ) -> Result<Option<Failure>, Stopped> {
-        if !self.may_ask(asked) {
+        let questions = match self.may_ask(asked) {
+            true => questions(asked, !self.state.in_transaction()),
+            false => Vec::new(),
+        };
+        if questions.is_empty() {
             return Ok(None);
         }
         let Some(shard) = self.shard_that_knows(&sharding.catalog(), asked) else { return Ok(None) };
@@ -88,38 +103,21 @@ impl Session {
             Err(ended @ Stopped::Ended(_)) => return Err(ended),
             Err(_) => return Ok(None),
         };
-        let prepare = SQL_PREPARED.prepare(asked.text, !self.state.lex.no_backslash_escapes);
-        let answer = match leased.parts.first_mut() {
-            Some(part) => Some(ask(&mut part.lease, &prepare).await),
+        let mistake = match leased.parts.first_mut() {
+            Some(part) => mistake_told(&mut part.lease, &questions).await,
             None => None,
         };
         match self.end_leases(leased, None).await {
-            Err(ended @ Stopped::Ended(_)) => return Err(ended),
-            Err(_) => return Ok(None),
-            Ok(()) => {}
+            Err(ended @ Stopped::Ended(_)) => Err(ended),
+            Err(_) => Ok(None),
+            Ok(()) => Ok(mistake),
         }
-        Ok(match answer {
-            Some(ServerAnswer::Refused(mistake)) if is_about_statement(&mistake) => Some(mistake),
-            _ => None,
-        })
     }
 
     /// Whether a server's answer is not another one for what the session has open.
     fn may_ask(&self, asked: &Statement<'_>) -> bool {
         let apart = !self.has_table_locks() && self.state.temporary.is_empty();
-        let changes = |kind: &StatementKind<'_>| {
-            matches!(
-                kind,
-                StatementKind::Query(_)
-                    | StatementKind::Insert(_)
-                    | StatementKind::Update(_)
-                    | StatementKind::Delete(_)
-            )
-        };
-        apart
-            && matches!(asked.form, Form::Text(_))
-            && asked.text.len() <= LONGEST
-            && asked.only().is_some_and(|statement| changes(&statement.kind))
+        apart && !matches!(asked.form, Form::Resolved) && asked.text.len() <= LONGEST
     }
 
     /// A shard that has all tables of a statement, or their parts. Databases that are not sharded are on the first one.
@@ -140,10 +138,22 @@ impl Session {
                 Some(common) => common.retain(|shard| has.contains(shard)),
             }
         }
-        let common = common?;
+        let common = common.or_else(|| shards_of_program(catalog, &context, asked))?;
         let within = self.state.in_transaction().then(|| self.home());
         within.into_iter().chain([home]).find(|shard| common.contains(shard)).or(common.first().copied())
     }
+}
+
+/// The shards of the database whose procedure a statement calls, or where it makes a routine or an event.
+fn shards_of_program(catalog: &Catalog, context: &Context<'_>, asked: &Statement<'_>) -> Option<Vec<ShardId>> {
+    let name = match asked.only()?.kind {
+        StatementKind::Call(call) => &call.name,
+        StatementKind::CreateRoutine(create) => &create.name,
+        StatementKind::CreateEvent(create) => &create.name,
+        _ => return None,
+    };
+    let database = name.database.map_or(context.database, |database| Some(database.name))?;
+    Some(catalog.database(database).map_or_else(|| vec![shard_id(HOME)], |(_, known)| known.shards.clone()))
 }
 
 /// The shards that know a table of a sharded database, or that there is none.
@@ -159,8 +169,20 @@ fn has_table(catalog: &Catalog, database: &[u8], name: &[u8]) -> Option<Vec<Shar
     Some(if views.is_empty() { known.shards.clone() } else { views })
 }
 
+/// What a server finds wrong with a statement.
+async fn mistake_told(lease: &mut Lease, questions: &[Question]) -> Option<Failure> {
+    for question in questions {
+        match question.judge(ask(lease, &question.text).await) {
+            Judged::Told(failure) => return Some(failure),
+            Judged::Next => {}
+            Judged::Stop => return None,
+        }
+    }
+    None
+}
+
 /// Whether a server has found the statement wrong, not its own state.
-fn is_about_statement(failure: &Failure) -> bool {
+pub(super) fn is_about_statement(failure: &Failure) -> bool {
     let refused = [codes::ER_NOT_SUPPORTED_YET, codes::ER_UNSUPPORTED_PS];
     let class = &failure.sqlstate[..2];
     !refused.contains(&failure.code)

@@ -15,6 +15,7 @@ mod multi_statement;
 mod placement;
 pub(super) mod planning;
 mod programs;
+mod questions;
 mod reading;
 mod resolve;
 mod returning;

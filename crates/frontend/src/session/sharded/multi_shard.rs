@@ -26,6 +26,7 @@ use super::super::state::needs_insert_id;
 use super::super::statement::Statement;
 use super::super::stopped::{SessionEnd, Stopped};
 use super::super::transaction::StatementLeases;
+use super::mistakes::OF_RIGHTS;
 use super::reading::Reading;
 use super::resolve::Changed;
 use super::returning;
@@ -352,6 +353,12 @@ impl Session {
                 if on_replicas && lost.code == codes::CR_SERVER_LOST && sink.take_back() =>
             {
                 Err(Stopped::Refused(lost))
+            }
+            // A server is asked what it says of the whole statement.
+            Ok(Ok(MultiShardResult { error: Some(denied), .. }))
+                if OF_RIGHTS.contains(&denied.code) && sink.take_back() =>
+            {
+                Err(Stopped::Refused(denied))
             }
             Ok(Ok(outcome)) => Ok(outcome),
             Ok(Err(failure)) => Err(match sink.into_error() {

@@ -10,6 +10,7 @@ use weir_exec::values;
 use weir_sql::facts::nothing_ran;
 use weir_sql::{Pins, TextKind};
 use weir_wire::StatusFlags;
+use weir_wire::error::codes;
 
 use super::super::Session;
 use super::super::outcome::ReplyOutcome;
@@ -31,13 +32,17 @@ impl Session {
         match (outcome.error, statement.form) {
             (None, _) => self.learn_unreported(class, outcome, bound).await,
             (Some((code, _)), Form::Text(_) | Form::Resolved) => {
-                let nothing = nothing_ran(text, self.state.lex, class, code, &outcome.message);
+                let nothing = self.is_own(code, &outcome.message)
+                    && nothing_ran(text, self.state.lex, class, code, &outcome.message);
                 self.state.pins &= if nothing { bound } else { Pins::all() };
             }
             _ => {}
         }
         // The client has the reply already.
-        let learnt = self.learn_database(class, outcome).await;
+        let mut learnt = self.learn_database(class, outcome).await;
+        if learnt.is_ok() {
+            learnt = self.learn_roles(class).await;
+        }
         learnt.map_err(|failure| Stopped::Ended(SessionEnd::Told(failure)))?;
         if let (TextKind::SetUserVariables(variables), Form::Text(_) | Form::Resolved) = (&class.kind, statement.form) {
             self.note_user_variables(text, variables);
@@ -51,6 +56,12 @@ impl Session {
             Form::Prepared(execution) => self.note_execution(execution, outcome),
             _ => Ok(()),
         }
+    }
+
+    /// Whether an error of rights is the user's: a routine that calls itself may meet one of its definer's.
+    fn is_own(&self, code: u16, message: &[u8]) -> bool {
+        let whom = format!(" to user '{}'@", self.user);
+        code != codes::ER_PROCACCESS_DENIED_ERROR || message.windows(whom.len()).any(|part| part == whom.as_bytes())
     }
 
     /// After an execution: a cursor may be open, and values that came in pieces have been used.

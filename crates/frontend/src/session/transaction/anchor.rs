@@ -72,7 +72,8 @@ impl Session {
 
     /// Refuses a statement that would bind the session to a second connection.
     pub(in crate::session) fn stays_bound_once(&self, class: &Class, opens_cursor: bool) -> Result<(), Failure> {
-        let binds = opens_cursor || !(class.pins - HARMLESS - Pins::COMPUTED_USER_VARIABLE).is_empty();
+        let taken_along = Pins::COMPUTED_USER_VARIABLE | Pins::ROLE;
+        let binds = opens_cursor || !(class.pins - HARMLESS - taken_along).is_empty();
         match self.anchor() {
             Some(anchor) if binds && anchor != self.target.shard => Err(self.bound_elsewhere(self.target.shard)),
             _ => Ok(()),

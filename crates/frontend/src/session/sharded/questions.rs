@@ -1,0 +1,192 @@
+//! What a server is asked about a statement that Weir does not run.
+//!
+//! What must always hold: no question changes anything, reads rows, waits for a lock of another session or leaves something on the connection,
+//! whatever rights the user has.
+
+use weir_exec::SQL_PREPARED;
+use weir_shards::ask::ServerAnswer;
+use weir_sql::ast::{
+    AlterActionKind, FlushLock, FlushWhat, Handler, KeyCache, Load, ObjectName, StatementKind, TableBody,
+};
+use weir_wire::Failure;
+use weir_wire::error::{codes, not_supported};
+
+use super::super::statement::Statement;
+use super::mistakes::is_about_statement;
+
+/// No key cache and no table have this name.
+const NOTHING: &[u8] = b"`weir: no such name`";
+
+/// No procedure has so many parameters: their definition is a text of 64 KiB at the most on MariaDB, and nobody writes as many on MySQL.
+const MORE_THAN_ANY: usize = 16 * 1024;
+
+/// A question, and what its answer means.
+#[derive(Debug)]
+pub(super) struct Question {
+    /// What is sent.
+    pub(super) text: Vec<u8>,
+    means: Means,
+}
+
+/// What a server's answer means for the statement.
+#[derive(Debug)]
+enum Means {
+    /// An error that is about a statement is the statement's.
+    Mistake,
+    /// An error with one of these codes is the statement's.
+    Error(&'static [u16]),
+    /// The next question is asked only after an error with one of these codes.
+    Opens(&'static [u16]),
+    /// Who may not SHOW a table has none of these rights to it.
+    Lacks(&'static str),
+    /// The third column is NULL for who may not see a definition, and then must not hear of it.
+    Definition,
+}
+
+/// What comes of an answer.
+#[derive(Debug)]
+pub(super) enum Judged {
+    /// This is the statement's error.
+    Told(Failure),
+    /// The next question is asked.
+    Next,
+    /// Nothing is known, and nothing more asked.
+    Stop,
+}
+
+impl Question {
+    fn new(text: Vec<u8>, means: Means) -> Question {
+        Question { text, means }
+    }
+
+    /// What an answer says of the statement.
+    pub(super) fn judge(&self, answer: ServerAnswer) -> Judged {
+        match (&self.means, answer) {
+            (_, ServerAnswer::Lost(_)) => Judged::Stop,
+            (Means::Mistake, ServerAnswer::Refused(failure)) if is_about_statement(&failure) => Judged::Told(failure),
+            (Means::Error(codes), ServerAnswer::Refused(failure)) if codes.contains(&failure.code) => {
+                Judged::Told(failure)
+            }
+            (Means::Opens(codes), ServerAnswer::Refused(failure)) if codes.contains(&failure.code) => Judged::Next,
+            (Means::Opens(_), _) => Judged::Stop,
+            (Means::Lacks(rights), ServerAnswer::Refused(failure))
+                if failure.code == codes::ER_TABLEACCESS_DENIED_ERROR =>
+            {
+                let message = failure.message.replacen("SHOW command", &format!("{rights} command"), 1);
+                Judged::Told(Failure { message, ..failure })
+            }
+            (Means::Definition, ServerAnswer::Reply(reply))
+                if reply.rows.first().and_then(|row| row.get(2)).is_some_and(Option::is_none) =>
+            {
+                Judged::Told(not_supported(
+                    "CALL in a database of several shards: no shard can run the procedure as a whole, and Weir can't run it statement by \
+                     statement. Who may see its definition is told why",
+                ))
+            }
+            _ => Judged::Next,
+        }
+    }
+}
+
+/// The questions about a statement, in their order. `apart`: no transaction is open that a question could end.
+pub(super) fn questions(asked: &Statement<'_>, apart: bool) -> Vec<Question> {
+    let prepare = |text: &[u8]| SQL_PREPARED.prepare(text, !asked.mode().no_backslash_escapes);
+    let Some(only) = asked.only() else { return Vec::new() };
+    match only.kind {
+        StatementKind::Query(_)
+        | StatementKind::Insert(_)
+        | StatementKind::Update(_)
+        | StatementKind::Delete(_)
+        | StatementKind::Set(_)
+        | StatementKind::Do(_)
+        | StatementKind::Explain(_) => vec![Question::new(prepare(asked.text), Means::Mistake)],
+        StatementKind::CreateTable(create) if matches!(create.body, TableBody::Definition(_)) => {
+            vec![Question::new(prepare(asked.text), Means::Error(&DENIED))]
+        }
+        // Any column will do, as for HANDLER.
+        StatementKind::Handler(Handler::Open(table, _)) => {
+            let text = prepare(&[b"SELECT 1 FROM ", written(asked, table)].concat());
+            vec![Question::new(text, Means::Error(&DENIED))]
+        }
+        StatementKind::Call(call) if call.package_database.is_none() => {
+            let name = written(asked, &call.name);
+            vec![
+                Question::new(with_too_many(name), Means::Error(&[codes::ER_PROCACCESS_DENIED_ERROR])),
+                Question::new([b"SHOW CREATE PROCEDURE ", name].concat(), Means::Definition),
+            ]
+        }
+        StatementKind::RenameTables(rename) => match rename.renames {
+            [one] => {
+                vec![shown(asked, &one.from, "DROP, ALTER"), shown(asked, &one.to, "INSERT, CREATE")]
+            }
+            _ => Vec::new(),
+        },
+        StatementKind::AlterTable(alter) => {
+            let renames = alter.actions.iter().any(|action| matches!(action.kind, AlterActionKind::RenameTable(_)));
+            vec![shown(asked, &alter.table, if renames { "DROP, ALTER" } else { "ALTER" })]
+        }
+        StatementKind::CreateRoutine(create) => in_database(asked, &create.name),
+        StatementKind::CreateEvent(create) => in_database(asked, &create.name),
+        StatementKind::CreateIndex(create) => vec![shown(asked, &create.table, "INDEX")],
+        StatementKind::DropIndex(drop) => vec![shown(asked, &drop.table, "INDEX")],
+        StatementKind::KeyCache(cache) if apart => {
+            vec![Question::new(in_no_cache(asked, cache), Means::Error(&DENIED))]
+        }
+        StatementKind::Flush(flush) if apart => match flush.what {
+            FlushWhat::Tables(tables) if tables.lock != FlushLock::None => {
+                let text = [b"FLUSH TABLES ", NOTHING, b".", NOTHING, b" WITH READ LOCK"].concat();
+                vec![Question::new(text, Means::Error(&[codes::ER_SPECIFIC_ACCESS_DENIED_ERROR]))]
+            }
+            _ => Vec::new(),
+        },
+        StatementKind::Load(load) if !load.local => of_file(asked, load, &prepare),
+        _ => Vec::new(),
+    }
+}
+
+/// Errors of rights to databases and tables.
+const DENIED: [u16; 3] =
+    [codes::ER_DBACCESS_DENIED_ERROR, codes::ER_TABLEACCESS_DENIED_ERROR, codes::ER_COLUMNACCESS_DENIED_ERROR];
+
+/// A name as the client wrote it.
+fn written<'a>(asked: &Statement<'a>, name: &ObjectName<'_>) -> &'a [u8] {
+    name.span.text(asked.text)
+}
+
+/// Whoever has any right in a database may see its tables, and who has none gets the same error for what is made there.
+fn in_database(asked: &Statement<'_>, name: &ObjectName<'_>) -> Vec<Question> {
+    // What has no database of its own is made in the default one, which the session has entered.
+    let Some(database) = name.database else { return Vec::new() };
+    let text = [b"SHOW TABLES FROM ", database.span.text(asked.text), b" LIKE ''"].concat();
+    vec![Question::new(text, Means::Error(&[codes::ER_DBACCESS_DENIED_ERROR]))]
+}
+
+/// Whoever has any right to a table may see it.
+fn shown(asked: &Statement<'_>, table: &ObjectName<'_>, lacks: &'static str) -> Question {
+    Question::new([b"SHOW CREATE TABLE ", written(asked, table)].concat(), Means::Lacks(lacks))
+}
+
+/// Rights to indexes are looked at before the cache. LOAD INDEX has an error of its own on MariaDB, and leaves nothing but what is in a cache.
+fn in_no_cache(asked: &Statement<'_>, cache: &KeyCache<'_>) -> Vec<u8> {
+    if cache.cache.is_none() {
+        return asked.text.to_vec();
+    }
+    let tables: Vec<&[u8]> = cache.tables.iter().map(|table| written(asked, &table.name)).collect();
+    [b"CACHE INDEX ", &tables.join(&b", "[..])[..], b" IN ", NOTHING].concat()
+}
+
+/// The right to a routine is looked at before its arguments are counted, and MariaDB looks at neither when it prepares a CALL.
+fn with_too_many(procedure: &[u8]) -> Vec<u8> {
+    [b"CALL ", procedure, b"(NULL", &b",NULL".repeat(MORE_THAN_ANY), b")"].concat()
+}
+
+/// A file on the server: the right to files comes first. Who has none hears so from a LOAD of any file, which is not opened.
+fn of_file(asked: &Statement<'_>, load: &Load<'_>, prepare: &dyn Fn(&[u8]) -> Vec<u8>) -> Vec<Question> {
+    let table = written(asked, &load.table);
+    let has_right = prepare(b"SELECT 1 INTO OUTFILE 'weir'");
+    let text = [b"LOAD DATA INFILE 'weir' INTO TABLE ", table].concat();
+    vec![
+        Question::new(has_right, Means::Opens(&[codes::ER_SPECIFIC_ACCESS_DENIED_ERROR])),
+        Question::new(text, Means::Error(&[codes::ER_ACCESS_DENIED_ERROR])),
+    ]
+}
