@@ -249,3 +249,23 @@ INSERT INTO log VALUES (4, 5, 9) ON DUPLICATE KEY UPDATE id = 4, new = 10;
 SELECT * FROM log ORDER BY id;
 -- refused: ON DUPLICATE KEY UPDATE of 'id'
 INSERT INTO log VALUES (1, 5, 9), (2, 5, 9), (3, 5, 9), (4, 5, 9) ON DUPLICATE KEY UPDATE id = 1;
+
+## defaults of keys that are expressions
+-- mysql
+CREATE TABLE t (id VARCHAR(40) DEFAULT (REPLACE(UUID(), '-', '')) PRIMARY KEY, c INT);
+-- mysql
+CREATE TABLE u (id VARCHAR(40) DEFAULT (CONCAT('a', "b''c", _latin1'd')) PRIMARY KEY, c INT);
+-- mysql
+INSERT INTO t (c) VALUES (1), (2), (3);
+-- mysql
+INSERT INTO t VALUES (DEFAULT, 4);
+-- mysql
+INSERT INTO t SET c = 5;
+-- mysql
+SELECT LENGTH(id), COUNT(DISTINCT id), SUM(c) FROM t GROUP BY 1;
+-- mysql
+INSERT INTO u (c) VALUES (1);
+-- mysql
+INSERT INTO u SET c = 2, id = DEFAULT ON DUPLICATE KEY UPDATE c = 3;
+-- mysql
+SELECT * FROM u;
