@@ -269,3 +269,21 @@ INSERT INTO u (c) VALUES (1);
 INSERT INTO u SET c = 2, id = DEFAULT ON DUPLICATE KEY UPDATE c = 3;
 -- mysql
 SELECT * FROM u;
+
+## on duplicate key update by columns of the query
+CREATE TABLE a (id INT PRIMARY KEY, j INT, k BIGINT, s VARCHAR(10)) /*weir: shard by hash(id) */;
+CREATE TABLE b (id INT PRIMARY KEY, j INT, s VARCHAR(10), n INT) /*weir: shard by hash(id) */;
+INSERT INTO a VALUES (1, 1, 1, 'a'), (2, 2, 2, 'b'), (3, 3, 3, 'c');
+INSERT INTO b VALUES (1, 10, 'x', 2), (2, 20, 'y', 3), (4, 40, 'z', 9), (5, NULL, NULL, 8);
+INSERT INTO a (id, j) SELECT id, j FROM b ON DUPLICATE KEY UPDATE a.j = b.j, a.k = b.n;
+SELECT * FROM a ORDER BY id;
+INSERT INTO a (id, j, s) SELECT b.n, b.j, b.s FROM b ON DUPLICATE KEY UPDATE a.j = b.j + a.j, a.s = CONCAT(b.s, '!');
+SELECT * FROM a ORDER BY id;
+INSERT INTO a (id, j) SELECT q.n, q.j FROM b AS q WHERE q.id < 5 ON DUPLICATE KEY UPDATE k = q.n, a.j = q.j;
+SELECT * FROM a ORDER BY id;
+INSERT INTO a (j, id) SELECT q.j, q.n FROM b AS q WHERE q.id < 5 ORDER BY q.id LIMIT 2 ON DUPLICATE KEY UPDATE a.j = q.j;
+SELECT * FROM a ORDER BY id;
+-- refused: by columns that may be the query's
+INSERT INTO a (id, j) SELECT q.n, q.j + 1 FROM b AS q ON DUPLICATE KEY UPDATE a.j = q.j;
+-- refused: by columns that may be the query's
+INSERT INTO a (id, k) SELECT q.n, q.j FROM b AS q ON DUPLICATE KEY UPDATE a.k = q.j;
