@@ -18,6 +18,9 @@ use crate::{Need, Refusal};
 /// What names the new row, behind rows of values (MySQL, which warns of VALUES()).
 pub(super) const ALIAS: &[u8] = b" AS `weir new row`";
 
+/// A name in the text, and what stands for it.
+pub(super) type Replaced = (Range<usize>, Vec<u8>);
+
 /// Where ON DUPLICATE KEY UPDATE names columns of the query, and what the new row has in their place.
 ///
 /// # Errors
@@ -28,7 +31,7 @@ pub(super) fn as_new_row(
     query: &Query<'_>,
     target: &Target<'_>,
     facts: &Facts<'_>,
-) -> Result<Vec<(Range<usize>, Vec<u8>)>, Refusal> {
+) -> Result<Vec<Replaced>, Refusal> {
     let is_own = |source: usize| facts.names.sources[source].span == insert.table.span;
     let behind = facts.names.columns.iter().filter(|column| column.name.name.span.start >= query.span.end);
     let foreign = behind.filter(|column| !matches!(column.sources[..], [source] if is_own(source)));
