@@ -267,7 +267,8 @@ impl Rows<'_> {
             self.source(rows);
         }
         if let Some(generate) = &resolve.generate {
-            self.add("sequence", format!("{} values of {}.{}", generate.count, generate.database, generate.table));
+            let count: u64 = generate.runs.iter().map(|run| run.count).sum();
+            self.add("sequence", format!("{count} values of {}.{}", generate.database, generate.table));
         }
     }
 }

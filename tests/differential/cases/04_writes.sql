@@ -189,7 +189,7 @@ SELECT * FROM t ORDER BY tenant, id;
 -- refused: only tables
 INSERT INTO everything VALUES (4, 22, 1, 'no list');
 -- refused: DELETE and INSERT
-UPDATE named SET company = 30 WHERE company = 10;
+UPDATE named SET company = company + 20 WHERE company = 10;
 
 ## FLOAT columns of INSERT … SELECT whose rows change their shard
 # MySQL warns of it when it is prepared, and Weir sends it as a text.
@@ -216,3 +216,74 @@ CREATE TABLE k (c INT PRIMARY KEY, a FLOAT) /*weir: shard by hash(c) */;
 INSERT INTO t VALUES (1, 46.55, 3), (2, 0.1, 5);
 INSERT INTO k WITH t AS (SELECT 7 AS c, 2 AS a UNION ALL SELECT 8, 3) SELECT * FROM t;
 SELECT * FROM k ORDER BY c;
+
+## rows that stay where they are with their new keys
+CREATE TABLE t (id INT PRIMARY KEY, c INT, at TIMESTAMP NULL DEFAULT NULL ON UPDATE CURRENT_TIMESTAMP) /*weir: shard by hash(id) */;
+CREATE TABLE child (id INT, n INT, PRIMARY KEY (id, n), FOREIGN KEY (id) REFERENCES t (id)) /*weir: shard by hash(id) */;
+CREATE TABLE log (id INT PRIMARY KEY, old INT, new INT) /*weir: shard by hash(id) */;
+CREATE TABLE s (name VARCHAR(20) COLLATE utf8mb4_general_ci PRIMARY KEY, c INT) /*weir: shard by hash(name) */;
+CREATE TABLE two (a INT, b INT, c INT, PRIMARY KEY (a, b)) /*weir: shard by hash(a, b) */;
+CREATE TRIGGER log_counts BEFORE UPDATE ON log FOR EACH ROW SET NEW.old = OLD.new;
+INSERT INTO t (id, c) VALUES (1, 1), (2, 2), (3, 3);
+INSERT INTO child VALUES (1, 1), (2, 1), (3, 1);
+INSERT INTO log VALUES (1, 0, 1), (2, 0, 1), (3, 0, 1);
+INSERT INTO s VALUES ('abc', 1), ('d', 2);
+INSERT INTO two VALUES (1, 1, 1), (1, 2, 2), (2, 1, 3);
+UPDATE t SET id = 1, c = 5 WHERE id = 1;
+UPDATE t SET id = 2, c = c + 1 WHERE id = 2 AND c = 2;
+UPDATE t SET id = 9, c = 9, id = 3 WHERE id = 3;
+-- params: 3, 30, 3
+UPDATE t SET id = ?, c = ? WHERE id = ?;
+SELECT id, c, at IS NULL FROM t ORDER BY id;
+UPDATE log SET id = 1, new = 7 WHERE id = 1;
+UPDATE IGNORE log SET id = 2, new = 8 WHERE id = 2;
+SELECT * FROM log ORDER BY id;
+UPDATE s SET name = 'ABC', c = 3 WHERE name = 'abc';
+SELECT * FROM s ORDER BY name;
+UPDATE two SET a = 1, b = 2, c = 20 WHERE a = 1 AND b = 2;
+SELECT * FROM two ORDER BY a, b;
+-- refused: foreign keys refer to it
+UPDATE t SET id = id + 0 WHERE id = 1;
+INSERT INTO log VALUES (1, 5, 9) ON DUPLICATE KEY UPDATE id = 1, new = 10;
+INSERT INTO log VALUES (4, 5, 9) ON DUPLICATE KEY UPDATE id = 4, new = 10;
+SELECT * FROM log ORDER BY id;
+-- refused: ON DUPLICATE KEY UPDATE of 'id'
+INSERT INTO log VALUES (1, 5, 9), (2, 5, 9), (3, 5, 9), (4, 5, 9) ON DUPLICATE KEY UPDATE id = 1;
+
+## defaults of keys that are expressions
+-- mysql
+CREATE TABLE t (id VARCHAR(40) DEFAULT (REPLACE(UUID(), '-', '')) PRIMARY KEY, c INT);
+-- mysql
+CREATE TABLE u (id VARCHAR(40) DEFAULT (CONCAT('a', "b''c", _latin1'd')) PRIMARY KEY, c INT);
+-- mysql
+INSERT INTO t (c) VALUES (1), (2), (3);
+-- mysql
+INSERT INTO t VALUES (DEFAULT, 4);
+-- mysql
+INSERT INTO t SET c = 5;
+-- mysql
+SELECT LENGTH(id), COUNT(DISTINCT id), SUM(c) FROM t GROUP BY 1;
+-- mysql
+INSERT INTO u (c) VALUES (1);
+-- mysql
+INSERT INTO u SET c = 2, id = DEFAULT ON DUPLICATE KEY UPDATE c = 3;
+-- mysql
+SELECT * FROM u;
+
+## on duplicate key update by columns of the query
+CREATE TABLE a (id INT PRIMARY KEY, j INT, k BIGINT, s VARCHAR(10)) /*weir: shard by hash(id) */;
+CREATE TABLE b (id INT PRIMARY KEY, j INT, s VARCHAR(10), n INT) /*weir: shard by hash(id) */;
+INSERT INTO a VALUES (1, 1, 1, 'a'), (2, 2, 2, 'b'), (3, 3, 3, 'c');
+INSERT INTO b VALUES (1, 10, 'x', 2), (2, 20, 'y', 3), (4, 40, 'z', 9), (5, NULL, NULL, 8);
+INSERT INTO a (id, j) SELECT id, j FROM b ON DUPLICATE KEY UPDATE a.j = b.j, a.k = b.n;
+SELECT * FROM a ORDER BY id;
+INSERT INTO a (id, j, s) SELECT b.n, b.j, b.s FROM b ON DUPLICATE KEY UPDATE a.j = b.j + a.j, a.s = CONCAT(b.s, '!');
+SELECT * FROM a ORDER BY id;
+INSERT INTO a (id, j) SELECT q.n, q.j FROM b AS q WHERE q.id < 5 ON DUPLICATE KEY UPDATE k = q.n, a.j = q.j;
+SELECT * FROM a ORDER BY id;
+INSERT INTO a (j, id) SELECT q.j, q.n FROM b AS q WHERE q.id < 5 ORDER BY q.id LIMIT 2 ON DUPLICATE KEY UPDATE a.j = q.j;
+SELECT * FROM a ORDER BY id;
+-- refused: by columns that may be the query's
+INSERT INTO a (id, j) SELECT q.n, q.j + 1 FROM b AS q ON DUPLICATE KEY UPDATE a.j = q.j;
+-- refused: by columns that may be the query's
+INSERT INTO a (id, k) SELECT q.n, q.j FROM b AS q ON DUPLICATE KEY UPDATE a.k = q.j;

@@ -341,3 +341,22 @@ SELECT * FROM u;
 ALTER TABLE u AUTO_INCREMENT = 18446744073709551615;
 INSERT INTO u (v) VALUES (2);
 SELECT * FROM u;
+
+## explicit ids among generated ones
+CREATE TABLE a (id INT AUTO_INCREMENT PRIMARY KEY, c INT) /*weir: shard by hash(id) */;
+CREATE TABLE b (c INT, id INT AUTO_INCREMENT, PRIMARY KEY (c, id), KEY (id)) /*weir: shard by hash(c) */;
+CREATE TABLE g (id INT AUTO_INCREMENT PRIMARY KEY, c INT) /*weir: global */;
+INSERT INTO a VALUES (NULL, 1), (10, 2), (0, 3), (DEFAULT, 4);
+SELECT LAST_INSERT_ID();
+SELECT * FROM a ORDER BY id;
+INSERT INTO b VALUES (1, NULL), (2, 2), (3, NULL), (1, 9), (2, 5), (3, 0);
+SELECT LAST_INSERT_ID();
+SELECT * FROM b ORDER BY id;
+INSERT INTO g VALUES (7, 1), (NULL, 2), (20, 3), (NULL, 4);
+SELECT LAST_INSERT_ID();
+SELECT * FROM g ORDER BY id;
+INSERT INTO g VALUES (100, 1), (101, 2), (NULL, 3), (101, 4);
+-- params: NULL, 1, 300, 2, NULL, 3
+INSERT INTO a VALUES (?, ?), (?, ?), (?, ?);
+SELECT c FROM a ORDER BY id;
+SELECT c, id FROM a WHERE id >= 300 ORDER BY id;

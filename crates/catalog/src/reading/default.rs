@@ -7,6 +7,8 @@
 ///
 /// `expression`: MySQL says that it is one (`DEFAULT_GENERATED`).
 pub(super) fn default_text(value: &str, base: &str, mariadb: bool, expression: bool) -> Option<String> {
+    let unescaped = if expression && !mariadb { unescaped(value)? } else { value.to_owned() };
+    let value = &*unescaped;
     // A TIMESTAMP is told in the time zone of the session that asks.
     let certain = value.is_ascii() && !value.contains('\\') && base != "timestamp";
     if !certain || value.eq_ignore_ascii_case("null") && (mariadb || expression) {
@@ -22,6 +24,28 @@ pub(super) fn default_text(value: &str, base: &str, mariadb: bool, expression: b
         // A number. Other types have no literal defaults.
         _ => value.parse::<f64>().is_ok().then(|| value.to_owned())?,
     })
+}
+
+/// MySQL puts a backslash before the quotes and backslashes of an expression, in whose literals it has put one before a quote already:
+/// that becomes two quotes, which mean the same in every `sql_mode`.
+fn unescaped(value: &str) -> Option<String> {
+    let once = without_backslashes(value, &[('\'', "'"), ('\\', "\\")])?;
+    without_backslashes(&once, &[('\'', "''")])
+}
+
+/// With a text for each pair of a backslash and a character; `None` if there are other pairs.
+fn without_backslashes(value: &str, pairs: &[(char, &str)]) -> Option<String> {
+    let mut text = String::with_capacity(value.len());
+    let mut rest = value.chars();
+    while let Some(character) = rest.next() {
+        if character == '\\' {
+            let escaped = rest.next()?;
+            text.push_str(pairs.iter().find(|(known, _)| *known == escaped)?.1);
+        } else {
+            text.push(character);
+        }
+    }
+    Some(text)
 }
 
 #[cfg(test)]
@@ -46,7 +70,15 @@ mod tests {
         }
         assert_eq!(mysql("0x61", "binary").as_deref(), Some("x'61'"));
         assert_eq!(mysql("NULL", "varchar").as_deref(), Some("'NULL'"));
-        assert_eq!(default_text("uuid()", "char", false, true).as_deref(), Some("uuid()"));
+        let expression = |value| default_text(value, "char", false, true);
+        assert_eq!(expression("uuid()").as_deref(), Some("uuid()"));
+        assert_eq!(
+            expression(r"replace(uuid(),_utf8mb4\'-\',_utf8mb4\'\')").as_deref(),
+            Some("replace(uuid(),_utf8mb4'-',_utf8mb4'')")
+        );
+        let quote = r"concat(_utf8mb4\'it\\\'s\')";
+        assert_eq!(expression(quote).as_deref(), Some("concat(_utf8mb4'it''s')"));
+        assert_eq!(expression(r"concat(_utf8mb4\'\\\\\')"), None, "with NO_BACKSLASH_ESCAPES, two backslashes are two");
     }
 
     #[test]

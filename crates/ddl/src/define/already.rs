@@ -53,8 +53,43 @@ const IS_NOT_THERE: [u16; 11] = [
     codes::ER_UNKNOWN_VIEW,
 ];
 
-/// SHOW CREATE TABLE without what may differ from shard to shard: the next value of AUTO_INCREMENT.
+/// SHOW CREATE TABLE without what may differ from shard to shard: the next value of AUTO_INCREMENT, and whether MySQL names the character
+/// set before a collation, which depends on how the column got it.
 pub fn comparable(create: &[u8]) -> Vec<u8> {
+    without_implied_charsets(&without_next_value(create))
+}
+
+/// Without ` CHARACTER SET x` where ` COLLATE x_…` follows, which implies it. What stands in quotes stays.
+fn without_implied_charsets(create: &[u8]) -> Vec<u8> {
+    const CHARSET: &[u8] = b" CHARACTER SET ";
+    const COLLATE: &[u8] = b" COLLATE ";
+    let mut out = Vec::with_capacity(create.len());
+    let mut quote = None;
+    let mut at = 0;
+    while let Some(&byte) = create.get(at) {
+        let rest = &create[at..];
+        if quote.is_none() && rest.starts_with(CHARSET) {
+            let name = &rest[CHARSET.len()..];
+            let name = &name[..name.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(name.len())];
+            let behind = &rest[CHARSET.len() + name.len()..];
+            let collation = behind.strip_prefix(COLLATE).and_then(|collation| collation.strip_prefix(name));
+            if collation.is_some_and(|rest| rest.starts_with(b"_")) {
+                at += CHARSET.len() + name.len();
+                continue;
+            }
+        }
+        match quote {
+            None if matches!(byte, b'\'' | b'`') => quote = Some(byte),
+            Some(open) if open == byte => quote = None,
+            _ => {}
+        }
+        out.push(byte);
+        at += 1;
+    }
+    out
+}
+
+fn without_next_value(create: &[u8]) -> Vec<u8> {
     const OPTION: &[u8] = b" AUTO_INCREMENT=";
     // Behind the columns: in a comment of a column the same words are text. The last parenthesis of the columns begins a line.
     let options = create.windows(2).rposition(|pair| pair == b"\n)").unwrap_or(0);
@@ -83,6 +118,22 @@ mod tests {
         ] {
             let failure = Failure::server(code, "");
             assert_eq!(super::verdict(kind, &failure), verdict, "{kind:?} {code}");
+        }
+    }
+
+    #[test]
+    fn a_character_set_that_a_collation_implies_is_left_out() {
+        for (column, expected) in [
+            ("`a` text CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", "`a` text COLLATE utf8mb4_bin"),
+            ("`a` text CHARACTER SET latin1", "`a` text CHARACTER SET latin1"),
+            (
+                "`a` text COMMENT 'it''s CHARACTER SET x COLLATE x_y'",
+                "`a` text COMMENT 'it''s CHARACTER SET x COLLATE x_y'",
+            ),
+            ("` CHARACTER SET x COLLATE x_y` int", "` CHARACTER SET x COLLATE x_y` int"),
+        ] {
+            let table = |column: &str| format!("CREATE TABLE `t` (\n  {column}\n) ENGINE=InnoDB").into_bytes();
+            assert_eq!(comparable(&table(column)), table(expected), "{column}");
         }
     }
 

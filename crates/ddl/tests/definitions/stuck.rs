@@ -109,6 +109,20 @@ fn what_a_shard_refuses_is_taken_back_on_the_others() {
 }
 
 #[test]
+fn a_column_with_the_collation_of_its_database_is_taken_back() {
+    on_both(2, |lab| async move {
+        lab.done("CREATE DATABASE shop COLLATE utf8mb4_bin").await;
+        lab.done("CREATE TABLE t (id INT PRIMARY KEY, e ENUM('a', 'b')) SHARD BY HASH(id)").await;
+        lab.on(1, "INSERT INTO shop.t VALUES (1, 'b')").await.expect("the shard is made to differ");
+        let failure = lab.refused("ALTER TABLE t MODIFY COLUMN e ENUM('a')").await;
+        assert_eq!(failure.code, 1265, "{failure}");
+        assert!(failure.message.contains("shard s2; it was undone"), "{failure}");
+        assert!(lab.catalog().definitions.is_empty());
+        lab.done("ALTER TABLE t ADD COLUMN c INT").await;
+    });
+}
+
+#[test]
 fn a_view_whose_tables_are_gone_or_elsewhere_is_dropped_and_made_again() {
     on_both(2, |lab| async move {
         lab.done("CREATE DATABASE shop").await;

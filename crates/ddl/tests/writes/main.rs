@@ -44,10 +44,14 @@ struct Both {
 struct Next(Cell<u64>);
 
 impl Generator for Next {
-    async fn take(&self, wanted: &Generate) -> Result<u64, Failure> {
-        let first = self.0.get().max(wanted.behind.unwrap_or(0) + 1);
-        self.0.set(first + wanted.count);
-        Ok(first)
+    async fn take(&self, wanted: &Generate) -> Result<Vec<u64>, Failure> {
+        let mut values = Vec::new();
+        for run in &wanted.runs {
+            let first = self.0.get().max(run.behind.unwrap_or(0) + 1);
+            values.extend(first..first + run.count);
+            self.0.set(first + run.count);
+        }
+        Ok(values)
     }
 
     async fn raise(&self, raise: &Raise) -> Result<(), Failure> {

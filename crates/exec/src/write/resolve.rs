@@ -16,11 +16,11 @@ use weir_shards::{SequenceName, Sequences};
 
 /// Where values of AUTO_INCREMENT come from.
 pub trait Generator {
-    /// The first of so many values in a row.
+    /// So many values, each greater than those before it, and than the explicit ones before it.
     ///
     /// # Errors
     /// When there are none left, or the sequence can't be reached.
-    fn take(&self, wanted: &Generate) -> impl Future<Output = Result<u64, Failure>>;
+    fn take(&self, wanted: &Generate) -> impl Future<Output = Result<Vec<u64>, Failure>>;
 
     /// Goes on behind an explicit value. To be awaited before the row is acknowledged.
     ///
@@ -30,12 +30,17 @@ pub trait Generator {
 }
 
 impl Generator for Sequences {
-    async fn take(&self, wanted: &Generate) -> Result<u64, Failure> {
+    async fn take(&self, wanted: &Generate) -> Result<Vec<u64>, Failure> {
         let name = name(wanted.keeper, &wanted.database, &wanted.table);
-        if let Some(value) = wanted.behind {
-            self.at_least(&name, value).await?;
+        let mut values = Vec::new();
+        for run in &wanted.runs {
+            if let Some(value) = run.behind {
+                self.at_least(&name, value).await?;
+            }
+            let first = Sequences::take(self, &name, run.count).await?;
+            values.extend((0..run.count).map(|nth| first + nth));
         }
-        Sequences::take(self, &name, wanted.count).await
+        Ok(values)
     }
 
     async fn raise(&self, raise: &Raise) -> Result<(), Failure> {
@@ -102,12 +107,12 @@ pub async fn resolve(
             (rows, Some(found.rows))
         }
     };
-    let first = match &wanted.generate {
-        None => None,
-        Some(generate) => Some(generator.take(generate).await?),
+    let generated = match &wanted.generate {
+        None => Vec::new(),
+        Some(generate) => generator.take(generate).await?,
     };
-    let text = wanted.text(text, &answer, &read, &rows, first.unwrap_or(0));
-    Ok(Resolved { text, insert_id: first, rows: found })
+    let text = wanted.text(text, &answer, &read, &rows, &generated);
+    Ok(Resolved { text, insert_id: generated.first().copied(), rows: found })
 }
 
 /// The values of the one row that a query has, as literals.

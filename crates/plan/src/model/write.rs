@@ -300,10 +300,17 @@ pub struct Generate {
     pub database: String,
     /// The table.
     pub table: String,
+    /// How many, in the order of the rows.
+    pub runs: Vec<Run>,
+}
+
+/// Values of a sequence for rows between which no explicit value is greater than those before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// The greatest explicit value of the rows before: the sequence goes on behind it.
+    pub behind: Option<u64>,
     /// How many.
     pub count: u64,
-    /// The greatest explicit value among the rows: the sequence goes on behind it.
-    pub behind: Option<u64>,
 }
 
 /// An explicit value of an AUTO_INCREMENT column.
@@ -338,7 +345,7 @@ pub enum Piece {
     /// The value of a column of the row that is read, as a literal.
     Read(usize),
     /// The so manieth value of the sequence, from 0.
-    Generated(u64),
+    Generated(usize),
     /// The query's rows, as rows of literals.
     Rows,
 }
@@ -379,8 +386,8 @@ impl Write {
 
 impl Resolve {
     /// The text with what was found out: the columns of the answer and of the row that was read as literals, rows of literals
-    /// (`(1, 2), (3, 4)`), and the first of the sequence's values.
-    pub fn text(&self, text: &[u8], answer: &[Vec<u8>], read: &[Vec<u8>], rows: &[u8], first: u64) -> Vec<u8> {
+    /// (`(1, 2), (3, 4)`), and the sequence's values.
+    pub fn text(&self, text: &[u8], answer: &[Vec<u8>], read: &[Vec<u8>], rows: &[u8], generated: &[u64]) -> Vec<u8> {
         let edits: Vec<(Range<usize>, Vec<u8>)> = self
             .edits
             .iter()
@@ -392,7 +399,10 @@ impl Resolve {
                         Piece::Answer(at) => with.extend_from_slice(answer.get(*at).map_or(b"NULL", |value| value)),
                         Piece::Read(at) => with.extend_from_slice(read.get(*at).map_or(b"NULL", |value| value)),
                         Piece::Rows => with.extend_from_slice(rows),
-                        Piece::Generated(nth) => with.extend_from_slice((first + nth).to_string().as_bytes()),
+                        Piece::Generated(nth) => {
+                            let value = generated.get(*nth).map_or_else(|| "NULL".to_owned(), u64::to_string);
+                            with.extend_from_slice(value.as_bytes());
+                        }
                     }
                 }
                 (edit.range.clone(), with)

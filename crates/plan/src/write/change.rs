@@ -14,7 +14,7 @@ use weir_wire::error::codes;
 use super::Input;
 use super::edits::Edits;
 use super::gather::plan_gather;
-use super::moving::plan_move;
+use super::moving::{place_of_assigned, plan_move};
 use super::names::{Target, with_facts};
 use super::own_reads::refuse_own_reads;
 use super::returning::Returning;
@@ -153,7 +153,7 @@ impl<'a> Change<'a> {
             shards => shards?,
         };
         if let [shard] = shards[..]
-            && self.moved_key().is_none()
+            && (self.moved_key().is_none() || self.stays_on(input, shard)?)
         {
             let reason = "all rows that it can change are on one shard".to_owned();
             return Ok(Plan::Route(Route { shard, text: None, raise: None, reason }));
@@ -232,6 +232,12 @@ impl<'a> Change<'a> {
     /// No row can be meant: one shard says what there is to say.
     fn any_shard(&self) -> Vec<ShardId> {
         self.targets.first().map(|target| target.database.shards[..1].to_vec()).unwrap_or_default()
+    }
+
+    /// Whether rows of a shard belong there with their new keys, too: `SET id = 1 WHERE id = 1`.
+    fn stays_on(&self, input: &Input<'_>, shard: ShardId) -> Result<bool, Refusal> {
+        let [target] = &self.targets[..] else { return Ok(false) };
+        Ok(place_of_assigned(input, target, self.assignments)? == Some(shard))
     }
 
     /// The first column of a shard key that is assigned something else than itself.

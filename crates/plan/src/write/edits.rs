@@ -186,7 +186,7 @@ mod tests {
         ];
         let resolve =
             Resolve { read: None, ask: None, rows: None, columns: None, ignore: false, generate: None, edits };
-        let text = resolve.text(b"a (e? )q", &[b"0".to_vec(), b"'x'".to_vec()], &[], b"(1),(2)", 10);
-        assert_eq!(String::from_utf8_lossy(&text), "a,id (e'x' ,12)(1),(2)");
+        let text = resolve.text(b"a (e? )q", &[b"0".to_vec(), b"'x'".to_vec()], &[], b"(1),(2)", &[10, 11, 20]);
+        assert_eq!(String::from_utf8_lossy(&text), "a,id (e'x' ,20)(1),(2)");
     }
 }

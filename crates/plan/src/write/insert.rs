@@ -10,6 +10,7 @@ use weir_sql::resolve::Roles;
 use super::Input;
 use super::edits::Edits;
 use super::literal::literal;
+use super::moving::place_of_assigned;
 use super::names::{Target, with_facts};
 use super::nulls::place_of_null;
 use super::own_reads::refuse_own_reads;
@@ -46,7 +47,7 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
         Placement::Single(_) => true,
         _ => false,
     };
-    keep_key(&target, insert.on_duplicate)?;
+    let keeps_key = keep_key(&target, insert.on_duplicate);
     let returning = Returning::of(insert.returning);
 
     let mut settling = Settling::new(input, target);
@@ -61,7 +62,7 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
         once_for_copies(&mut settling, &varying, insert, &rows)?;
     }
     let raise = settling.raise();
-    let changed = Changed { input, target, varying, raise, returning };
+    let changed = Changed { input, target, varying, raise, returning, keeps_key };
     if let Some(resolve) = settling.needed(target.keeper())? {
         if let Some(returning) = returning {
             returning.keep_columns(input)?;
@@ -85,6 +86,8 @@ struct Changed<'i, 'a> {
     varying: Varying,
     raise: Option<Raise>,
     returning: Option<Returning<'a>>,
+    /// Whether ON DUPLICATE KEY UPDATE leaves the shard key as it is.
+    keeps_key: Result<(), Refusal>,
 }
 
 impl<'a> Changed<'_, 'a> {
@@ -109,8 +112,14 @@ impl<'a> Changed<'_, 'a> {
         involved.sort_unstable();
         involved.dedup();
         if let [shard] = involved[..] {
+            if self.keeps_key.is_err()
+                && place_of_assigned(self.input, &self.target, insert.on_duplicate)? != Some(shard)
+            {
+                self.keeps_key?;
+            }
             return Ok(route(shard, self.raise, "all rows are of one shard".to_owned()));
         }
+        self.keeps_key.clone()?;
         if insert.ignore && self.returning.is_some() {
             return Err(Need::OtherForm.refused(
                 "RETURNING of INSERT IGNORE of rows that go to several shards: which of them were ignored, and so the order of the others, \

@@ -24,6 +24,7 @@ mod moving;
 mod names;
 mod nulls;
 mod own_reads;
+mod query_columns;
 mod resolve;
 mod returning;
 mod rows;

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use weir_catalog::{Column, Placement};
+use weir_catalog::{Column, Located, Placement, ShardId};
 use weir_sql::ast::{Assignment, Expr, ExprKind, StatementKind, TableRefKind, Update};
 use weir_sql::visit::{Flow, Node, walk};
 
@@ -59,6 +59,28 @@ pub(super) fn plan_move(input: &Input<'_>, target: &Target<'_>) -> Result<Move, 
         weights: input.weights.clone(),
         strict: is_strict(input.session),
     })
+}
+
+/// The shard of rows that get these values, if all columns of the shard key are assigned values that are known.
+///
+/// # Errors
+/// [`Refusal::NeedsWeights`].
+pub(super) fn place_of_assigned(
+    input: &Input<'_>,
+    target: &Target<'_>,
+    assignments: &[Assignment<'_>],
+) -> Result<Option<ShardId>, Refusal> {
+    let Some(key) = target.key() else { return Ok(None) };
+    let assigned = |column: &usize| {
+        let is_it = |one: &&Assignment<'_>| target.table.column(one.column.name.name) == Some(*column);
+        assignments.iter().rfind(is_it).map(|one| &one.value)
+    };
+    let Some(values) = key.columns.iter().map(assigned).collect::<Option<Vec<_>>>() else { return Ok(None) };
+    match input.reads.stored(target.database, target.table, &values) {
+        Some(Located::Shard(shard)) => Ok(Some(shard)),
+        Some(Located::NeedsWeights(collation, characters)) => Err(Refusal::NeedsWeights(collation, characters)),
+        Some(Located::Nowhere | Located::Unsure) | None => Ok(None),
+    }
 }
 
 /// What reads the rows, with their keys and their new values.

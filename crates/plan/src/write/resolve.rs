@@ -16,7 +16,7 @@ use super::names::Target;
 use super::rows::{Rows, is_default};
 use super::select::{of_one, of_shards};
 use crate::analysis::has_query;
-use crate::{Generate, Need, Piece, Plan, Raise, Refusal, Resolve, RowSource};
+use crate::{Generate, Need, Piece, Plan, Raise, Refusal, Resolve, RowSource, Run};
 
 /// What is being found out.
 pub(super) struct Settling<'i, 'a> {
@@ -32,7 +32,8 @@ pub(super) struct Settling<'i, 'a> {
     of_table: bool,
     /// A default that is known is written into the text.
     known: bool,
-    generated: u64,
+    generated: usize,
+    runs: Vec<Run>,
     greatest: Option<u64>,
     ignore: bool,
 }
@@ -56,6 +57,7 @@ impl<'i, 'a> Settling<'i, 'a> {
             of_table: false,
             known: false,
             generated: 0,
+            runs: Vec::new(),
             greatest: None,
             ignore: false,
         }
@@ -95,6 +97,10 @@ impl<'i, 'a> Settling<'i, 'a> {
     }
 
     fn next(&mut self) -> Piece {
+        match self.runs.last_mut() {
+            Some(run) if run.behind == self.greatest => run.count += 1,
+            _ => self.runs.push(Run { behind: self.greatest, count: 1 }),
+        }
         self.generated += 1;
         Piece::Generated(self.generated - 1)
     }
@@ -348,8 +354,7 @@ impl<'i, 'a> Settling<'i, 'a> {
             keeper: self.target.keeper(),
             database: self.target.database_name.to_owned(),
             table: self.target.name.to_owned(),
-            count: self.generated,
-            behind: self.greatest,
+            runs: self.runs,
         });
         Ok(Some(Resolve {
             ask,

@@ -15,7 +15,7 @@ use super::edits::Edits;
 use super::locking::lock_clause;
 use super::names::{Target, with_facts};
 use super::varying::Varying;
-use super::{Input, floats};
+use super::{Input, floats, query_columns};
 use crate::{Merge, Need, Piece, Plan, Read, Refusal, Resolve, Route, RowSource, SharedValues, Write, WriteKind};
 
 pub(super) fn plan_select<'a>(
@@ -33,10 +33,11 @@ pub(super) fn plan_select<'a>(
     let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
     edits.sort();
     let mut asked = edits.clone();
-    let (stays, own_columns, varying) = with_facts(input, |facts| {
+    let (stays, new_row, varying) = with_facts(input, |facts| {
         floats::widen(input, insert, query, target, facts, &mut asked);
         let stays = passes_key(input, insert, query, target, facts);
-        (stays, own_columns_only(insert, query, facts), Varying::of(input, facts.varies))
+        let new_row = query_columns::as_new_row(input, insert, query, target, facts);
+        (stays, new_row, Varying::of(input, facts.varies))
     });
     let mut question = asked.cut(input.text, query.span.range());
     if let QueryBody::Select(select) = query.body
@@ -64,11 +65,18 @@ pub(super) fn plan_select<'a>(
             ));
         }
     };
-    own_columns?;
     if let Some(shards) = shards.filter(|_| stays) {
         return in_place(input, target, &varying, shards, &edits);
     }
-    Ok(resolved(whole, found, edits, insert, target))
+    let new_row = new_row?;
+    let mut rows = vec![Piece::Text(b"VALUES ".to_vec()), Piece::Rows];
+    if !new_row.is_empty() && !input.session.mariadb {
+        rows.push(Piece::Text(query_columns::ALIAS.to_vec()));
+    }
+    for (range, with) in new_row {
+        edits.replace(range, with);
+    }
+    Ok(resolved(whole, found, (edits, rows), insert, target))
 }
 
 /// A query without parentheses that mean nothing.
@@ -101,15 +109,21 @@ fn in_place(
 }
 
 /// The rows are read first.
-fn resolved(query: &Query<'_>, rows: RowSource, mut edits: Edits, insert: &Insert<'_>, target: &Target<'_>) -> Plan {
+fn resolved(
+    query: &Query<'_>,
+    found: RowSource,
+    (mut edits, rows): (Edits, Vec<Piece>),
+    insert: &Insert<'_>,
+    target: &Target<'_>,
+) -> Plan {
     let range = query.span.range();
     edits.forget_within(&range);
-    edits.push(range, vec![Piece::Text(b"VALUES ".to_vec()), Piece::Rows]);
+    edits.push(range, rows);
     let visible = || target.table.columns.iter().filter(|column| !column.invisible).count();
     let resolve = Resolve {
         ask: None,
         read: None,
-        rows: Some(rows),
+        rows: Some(found),
         columns: u16::try_from(insert.columns.map_or_else(visible, <[_]>::len)).ok(),
         ignore: insert.ignore,
         generate: None,
@@ -135,24 +149,6 @@ pub(super) fn of_one(shard: ShardId, text: Vec<u8>) -> Read {
     Read { locks: true, ..Read::of_one(shard, text, Vec::new(), "its tables meet on one shard".to_owned()) }
 }
 
-/// ON DUPLICATE KEY UPDATE may name the query's columns, which rows of values don't have.
-fn own_columns_only(insert: &Insert<'_>, query: &Query<'_>, facts: &Facts<'_>) -> Result<(), Refusal> {
-    let behind = query.span.end;
-    let is_own = |source: usize| facts.names.sources[source].span == insert.table.span;
-    let foreign = facts
-        .names
-        .columns
-        .iter()
-        .filter(|column| column.name.name.span.start >= behind)
-        .any(|column| !matches!(column.sources[..], [source] if is_own(source)));
-    match foreign {
-        true => Err(Need::OtherForm.refused(
-            "ON DUPLICATE KEY UPDATE of INSERT … SELECT by columns that may be the query's: use VALUES(column)",
-        )),
-        false => Ok(()),
-    }
-}
-
 /// Whether each row that a shard's query gives has a key of that shard.
 fn passes_key(
     input: &Input<'_>,
@@ -168,19 +164,20 @@ fn passes_key(
         return false;
     }
     key.columns.iter().enumerate().all(|(nth, column)| {
-        let place = match insert.columns {
-            Some(columns) => columns.iter().position(|name| target.table.column(name.name.name) == Some(*column)),
-            None => {
-                let visible = target.table.columns.iter().enumerate().filter(|(_, column)| !column.invisible);
-                visible.map(|(at, _)| at).position(|at| at == *column)
-            }
-        };
+        let place = inserted(insert, target).position(|at| at == Some(*column));
         place.is_some_and(|place| is_same_key(input, target, facts, (nth, *column), selected(select, place)))
     })
 }
 
+/// The columns that the query's columns become, in their order.
+pub(super) fn inserted<'i>(insert: &'i Insert<'_>, target: &'i Target<'_>) -> impl Iterator<Item = Option<usize>> + 'i {
+    let named = insert.columns.into_iter().flatten().map(|name| target.table.column(name.name.name));
+    let all = target.table.columns.iter().enumerate().filter(|(_, column)| !column.invisible);
+    named.chain(all.filter(|_| insert.columns.is_none()).map(|(at, _)| Some(at)))
+}
+
 /// What a query selects in a place, if all before it are expressions.
-fn selected<'a>(select: &'a Select<'a>, place: usize) -> Option<&'a Expr<'a>> {
+pub(super) fn selected<'a>(select: &'a Select<'a>, place: usize) -> Option<&'a Expr<'a>> {
     let plain = |kind: &SelectItemKind<'_>| matches!(kind, SelectItemKind::Expr(..));
     if !select.items.iter().take(place + 1).all(|item| plain(&item.kind)) {
         return None;
@@ -220,7 +217,7 @@ fn is_same_key(
 }
 
 /// Whether a row of it has a row of each of its tables.
-fn is_inner(table: &TableRef<'_>) -> bool {
+pub(super) fn is_inner(table: &TableRef<'_>) -> bool {
     let mut stack = vec![table];
     while let Some(table) = stack.pop() {
         match &table.kind {
