@@ -80,7 +80,7 @@ impl Question {
             {
                 Judged::Told(not_supported(
                     "CALL in a database of several shards: no shard can run the procedure as a whole, and Weir can't run it statement by \
-                     statement. Who may see its definition is told why",
+                     statement. Who may see its definition is told why; if it is another account's, SQL SECURITY INVOKER may help",
                 ))
             }
             _ => Judged::Next,
