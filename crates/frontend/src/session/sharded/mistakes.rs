@@ -68,7 +68,10 @@ impl Session {
         if !doubtful {
             return refused;
         }
+        let lacks_right = matches!(&refused, Stopped::Refused(failure) if OF_RIGHTS.contains(&failure.code));
         match self.mistake_in(sharding, asked).await {
+            // What a procedure lacks is told as servers tell it, whoever may see the definition.
+            Ok(Some(mistake)) if lacks_right && mistake.code == codes::ER_NOT_SUPPORTED_YET => refused,
             Ok(Some(mistake)) => Stopped::Refused(mistake),
             Ok(None) => refused,
             Err(ended) => ended,
