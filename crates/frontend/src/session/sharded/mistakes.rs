@@ -1,8 +1,8 @@
 //! What is wrong with a statement that Weir can't run over shards: a server knows its own errors best.
 //!
 //! What must always hold: a server is asked only about a statement that Weir does not run, or that has found nothing to write, and only
-//! what changes and reads no rows ([`super::questions`]). In a transaction that is the transaction's own connection. Its answer counts only where it has all that the statement names, as one
-//! server would.
+//! what changes and reads no rows ([`super::questions`]). In a transaction that is the transaction's own connection. Its answer counts only
+//! where it has all that the statement names, as one server would.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ const BY_WEIR: [u16; 8] = [
     codes::ER_VIEW_PREVENT_UPDATE,
 ];
 
-/// Errors of rights to tables.
+/// Errors of rights to databases and tables.
 pub(super) const OF_RIGHTS: [u16; 3] =
     [codes::ER_DBACCESS_DENIED_ERROR, codes::ER_TABLEACCESS_DENIED_ERROR, codes::ER_COLUMNACCESS_DENIED_ERROR];
 
@@ -63,12 +63,12 @@ impl Session {
         refused: Stopped,
     ) -> Stopped {
         // An error of rights may be that of a part of the statement, which looks for others than all of it does.
-        let doubtful = matches!(&refused, Stopped::Refused(failure)
-            if failure.fault == Fault::Client && BY_WEIR.contains(&failure.code) || OF_RIGHTS.contains(&failure.code));
-        if !doubtful {
+        let lacks_right = matches!(&refused, Stopped::Refused(failure) if OF_RIGHTS.contains(&failure.code));
+        let by_weir = matches!(&refused, Stopped::Refused(failure)
+            if failure.fault == Fault::Client && BY_WEIR.contains(&failure.code));
+        if !lacks_right && !by_weir {
             return refused;
         }
-        let lacks_right = matches!(&refused, Stopped::Refused(failure) if OF_RIGHTS.contains(&failure.code));
         match self.mistake_in(sharding, asked).await {
             // What a procedure lacks is told as servers tell it, whoever may see the definition.
             Ok(Some(mistake)) if lacks_right && mistake.code == codes::ER_NOT_SUPPORTED_YET => refused,

@@ -12,7 +12,7 @@ use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
 
 use super::super::statement::Statement;
-use super::mistakes::is_about_statement;
+use super::mistakes::{OF_RIGHTS, is_about_statement};
 
 /// No key cache and no table have this name.
 const NOTHING: &[u8] = b"`weir: no such name`";
@@ -101,12 +101,12 @@ pub(super) fn questions(asked: &Statement<'_>, apart: bool) -> Vec<Question> {
         | StatementKind::Do(_)
         | StatementKind::Explain(_) => vec![Question::new(prepare(asked.text), Means::Mistake)],
         StatementKind::CreateTable(create) if matches!(create.body, TableBody::Definition(_)) => {
-            vec![Question::new(prepare(asked.text), Means::Error(&DENIED))]
+            vec![Question::new(prepare(asked.text), Means::Error(&OF_RIGHTS))]
         }
         // Any column will do, as for HANDLER.
         StatementKind::Handler(Handler::Open(table, _)) => {
             let text = prepare(&[b"SELECT 1 FROM ", written(asked, table)].concat());
-            vec![Question::new(text, Means::Error(&DENIED))]
+            vec![Question::new(text, Means::Error(&OF_RIGHTS))]
         }
         StatementKind::Call(call) if call.package_database.is_none() => {
             let name = written(asked, &call.name);
@@ -130,7 +130,7 @@ pub(super) fn questions(asked: &Statement<'_>, apart: bool) -> Vec<Question> {
         StatementKind::CreateIndex(create) => vec![shown(asked, &create.table, "INDEX")],
         StatementKind::DropIndex(drop) => vec![shown(asked, &drop.table, "INDEX")],
         StatementKind::KeyCache(cache) if apart => {
-            vec![Question::new(in_no_cache(asked, cache), Means::Error(&DENIED))]
+            vec![Question::new(in_no_cache(asked, cache), Means::Error(&OF_RIGHTS))]
         }
         StatementKind::Flush(flush) if apart => match flush.what {
             FlushWhat::Tables(tables) if tables.lock != FlushLock::None => {
@@ -143,10 +143,6 @@ pub(super) fn questions(asked: &Statement<'_>, apart: bool) -> Vec<Question> {
         _ => Vec::new(),
     }
 }
-
-/// Errors of rights to databases and tables.
-const DENIED: [u16; 3] =
-    [codes::ER_DBACCESS_DENIED_ERROR, codes::ER_TABLEACCESS_DENIED_ERROR, codes::ER_COLUMNACCESS_DENIED_ERROR];
 
 /// A name as the client wrote it.
 fn written<'a>(asked: &Statement<'a>, name: &ObjectName<'_>) -> &'a [u8] {
