@@ -2,6 +2,7 @@
 //! server lags, dies or is replaced.
 
 mod failures;
+mod lacking;
 mod levels;
 mod routing;
 mod scattered;
@@ -20,22 +21,24 @@ pub(crate) use site::{BOUND, DATABASE, GroupSite, shown};
 type SharedCase = fn(&GroupSite, &Endpoint) -> Result<(), Failed>;
 /// A test that may harm its servers.
 type PrivateCase = fn(&mut GroupSite, &Endpoint) -> Result<(), Failed>;
+/// A test of two shards: of the group, and of the server that is the second one.
+type ScatteredCase = fn(&mut GroupSite, &Site, &Endpoint) -> Result<(), Failed>;
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
     let shared = std::sync::Arc::new(Held::new(GroupSite::start));
-    for (word, settings, case) in levels::CASES.iter().chain(routing::CASES) {
+    for (word, settings, case) in levels::CASES.iter().chain(routing::CASES).chain(lacking::CASES) {
         let shared = shared.clone();
         tests.add_for_weir(&format!("reads::{word}"), move |lab: &Lab, flavor| {
             shared.with(lab, flavor, |site| in_front(lab, site, settings, |endpoint| case(site, endpoint)))
         });
     }
-    for (word, case) in scattered::CASES {
+    for (word, settings, case) in scattered::CASES.iter().chain(lacking::SCATTERED) {
         tests.add_for_weir(&format!("reads::{word}"), move |lab: &Lab, flavor: Flavor| {
             let mut site = GroupSite::start(flavor, &lab.directory()?)?;
             let other = Site::start(flavor, &lab.directory()?, "other", &[])?;
             let shards = [("s1", site.servers()), ("s2", vec![&other.server])];
-            let weir = Weir::start_shards(&lab.directory()?, &shards, failures::WATCHFUL)?;
+            let weir = Weir::start_shards(&lab.directory()?, &shards, settings)?;
             lab.judge(Endpoint::of(weir), |endpoint| case(&mut site, &other, endpoint))
         });
     }

@@ -8,19 +8,19 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use weir_local::Flavor;
 
-use super::failures::{acknowledge_twice, go_on, while_clients_work};
+use super::ScatteredCase;
+use super::failures::{WATCHFUL, acknowledge_twice, go_on, while_clients_work};
 use super::levels::on_readers;
 use super::site::{BOUND, GroupSite, shown};
 use crate::driver::{connect, expect_equal, value};
 use crate::lab::{APP, Endpoint, Site, eventually};
 
-/// Of a group, and of the server that is the second shard.
-type Case = fn(&mut GroupSite, &Site, &Endpoint) -> Result<(), Failed>;
+type Case = (&'static str, &'static [(&'static str, &'static str)], ScatteredCase);
 
-pub(super) const CASES: &[(&str, Case)] = &[
-    ("what_a_replica_has_shown_reads_of_several_shards_show_too", ahead_of_the_writer),
-    ("reads_of_several_shards_keep_their_level_on_replicas", levels),
-    ("a_replica_that_dies_costs_no_read_of_several_shards", dead_replica),
+pub(super) const CASES: &[Case] = &[
+    ("what_a_replica_has_shown_reads_of_several_shards_show_too", WATCHFUL, ahead_of_the_writer),
+    ("reads_of_several_shards_keep_their_level_on_replicas", WATCHFUL, levels),
+    ("a_replica_that_dies_costs_no_read_of_several_shards", WATCHFUL, dead_replica),
 ];
 
 const SESSIONS: i64 = 6;
@@ -31,14 +31,18 @@ const PAIRS: i64 = 25;
 /// Reads of a round on the shard that has replicas.
 const READS: u64 = (SESSIONS * PAIRS * 2).unsigned_abs();
 
-/// Makes a sharded table of counters, which is on the replicas when this returns.
-fn make_counters(site: &GroupSite, other: &Site, endpoint: &Endpoint, database: &str) -> Result<(), Failed> {
+pub(super) fn wait_for_second_shard(endpoint: &Endpoint) -> Result<(), Failed> {
     let second = || -> Result<(), Failed> {
         let mut client = connect(endpoint.port, APP, None)?;
         client.query_drop("SET weir_shard = 's2'")?;
         Ok(client.query_drop("SELECT 1 FROM dual")?)
     };
-    eventually(BOUND, "the second shard answers", || second().is_ok())?;
+    eventually(BOUND, "the second shard answers", || second().is_ok())
+}
+
+/// Makes a sharded table of counters, which is on the replicas when this returns.
+fn make_counters(site: &GroupSite, other: &Site, endpoint: &Endpoint, database: &str) -> Result<(), Failed> {
+    wait_for_second_shard(endpoint)?;
     let mut client = connect(endpoint.port, APP, None)?;
     client.query_drop(format!("CREATE DATABASE {database}"))?;
     client.query_drop(format!(

@@ -1,16 +1,17 @@
 //! Running a statement again, on the same server or on another, when the client has heard nothing of it.
 //!
 //! What must always hold: a statement is run again only if it has done nothing: it only reads, or the server has said that it did
-//! not run it.
+//! not run it. An error that may only tell how far behind a replica is reaches nobody while there is a writer to ask.
 
 use std::time::Instant;
 
 use weir_admin::sessions::Interrupt;
 use weir_sql::{Class, Effects, Pins, TextKind};
 use weir_wire::error::codes;
-use weir_wire::{Failure, StatusFlags};
+use weir_wire::{Failure, Fault, StatusFlags};
 
 use super::Session;
+use super::relay::Keep;
 use super::state::Begin;
 use super::stopped::{SessionEnd, Stopped};
 
@@ -71,6 +72,10 @@ impl Session {
             }
             Stopped::ReadOnly(failure) => self.on_another_writer(failure, retries).await,
             Stopped::Lost(failure) => Box::pin(self.play_again(failure)).await,
+            Stopped::Refused(failure) if self.may_lack(&failure) => {
+                self.on_the_writer(retries);
+                Ok(())
+            }
             Stopped::Refused(failure) => self.after_loss(failure, retries),
             ended => Err(ended),
         }
@@ -140,9 +145,47 @@ impl Session {
         Ok(())
     }
 
+    /// A replica has no table, right or other thing of that name: the writer may have it by now.
+    fn on_the_writer(&mut self, retries: &Retries) {
+        if self.transaction.begun_with_statement {
+            self.lose_lease();
+            self.current.reader_life = None;
+            self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
+        }
+        self.state.begin.clone_from(&retries.begin);
+        self.transaction.set_unsent(retries.unsent);
+        self.endpoint.metrics.reads_rerouted.inc();
+        self.target_writer_again();
+    }
+
+    fn may_lack(&self, failure: &Failure) -> bool {
+        failure.fault != Fault::Weir && may_come_of_lag(failure.code) && self.is_on_free_replica()
+    }
+
+    /// A read is on a replica to which nothing binds the session, and its writer is there.
+    fn is_on_free_replica(&self) -> bool {
+        let free = self.transaction.begun_with_statement || !self.state.is_bound();
+        free && self.target.may_lack() && self.has_writers(&[self.target.shard])
+    }
+
+    /// As far as is known, these shards' writers can be asked.
+    pub(super) fn has_writers(&self, shards: &[usize]) -> bool {
+        let has_writer =
+            |shard: &usize| self.shared.shards[*shard].group.with_view(|view| view.writer_unusable.is_none());
+        shards.iter().all(has_writer)
+    }
+
+    /// Which error of the statement's is not passed on.
+    pub(super) fn keep(&self, class: &Class) -> Keep {
+        if class.kind != TextKind::Multiple && self.is_on_free_replica() {
+            return Keep::Lacking;
+        }
+        if self.can_be_run_on_another_writer(class) { Keep::ReadOnly } else { Keep::Nothing }
+    }
+
     /// Whether a statement that the writer refuses because it is read-only may be run on another one: nothing was done on the
     /// connection that the session depends on.
-    pub(super) fn can_be_run_on_another_writer(&self, class: &Class) -> bool {
+    fn can_be_run_on_another_writer(&self, class: &Class) -> bool {
         const RUNS_SEVERAL: Pins =
             Pins::CALL.union(Pins::TEXT_PREPARE).union(Pins::UNKNOWN_FUNCTION).union(Pins::UNKNOWN_STATEMENT);
         let several = class.pins.intersects(RUNS_SEVERAL) || class.effects.contains(Effects::RUNS_OTHERS);
@@ -157,4 +200,29 @@ impl Session {
         let message = "No server has reached the session's position in time";
         Failure::server(codes::CR_CONN_HOST_ERROR, message)
     }
+}
+
+/// Whether a read can have such an error on a replica alone, which has not heard yet of a database, a table, another thing or a right
+/// that its writer has.
+pub(super) fn may_come_of_lag(code: u16) -> bool {
+    matches!(
+        code,
+        codes::ER_DBACCESS_DENIED_ERROR
+            | codes::ER_NO_DB_ERROR
+            | codes::ER_BAD_DB_ERROR
+            | codes::ER_BAD_FIELD_ERROR
+            | codes::ER_TABLEACCESS_DENIED_ERROR
+            | codes::ER_COLUMNACCESS_DENIED_ERROR
+            | codes::ER_NO_SUCH_TABLE
+            | codes::ER_KEY_DOES_NOT_EXITS
+            | codes::ER_FT_MATCHING_KEY_NOT_FOUND
+            | codes::ER_SPECIFIC_ACCESS_DENIED_ERROR
+            | codes::ER_SP_DOES_NOT_EXIST
+            | codes::ER_VIEW_INVALID
+            | codes::ER_PROCACCESS_DENIED_ERROR
+            | codes::ER_NO_SUCH_USER
+            | codes::ER_FUNC_INEXISTENT_NAME_COLLISION
+            | codes::ER_UNKNOWN_PARTITION
+            | codes::ER_UNKNOWN_SEQUENCES
+    )
 }

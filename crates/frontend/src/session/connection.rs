@@ -16,7 +16,7 @@ use super::Session;
 use super::kill_on_server::Killer;
 use super::latest::Left;
 use super::outcome::ReplyOutcome;
-use super::relay::{Broken, ER_OPTION_PREVENTS_STATEMENT, Relay};
+use super::relay::{Broken, ER_OPTION_PREVENTS_STATEMENT, Keep, Relay};
 use super::state::needs_insert_id;
 use super::stopped::{SessionEnd, Stopped};
 use crate::backends::{HOME, ServerId};
@@ -378,7 +378,7 @@ impl Session {
         let harmless = !class.effects.contains(Effects::WRITES) && !self.state.status.contains(StatusFlags::IN_TRANS);
         // Only the time of what may ride is of interest, and a clock is not free.
         self.sent_at = harmless.then(Instant::now);
-        let keep_read_only = self.can_be_run_on_another_writer(class);
+        let keep = self.keep(class);
         let lease = self.current.lease.as_mut().expect("a command was sent on the session's connection");
         let mut relay = Relay {
             client: &mut self.client,
@@ -390,7 +390,7 @@ impl Session {
             database: self.state.profile.database.as_deref(),
             harmless,
             statement_id,
-            keep_read_only,
+            keep,
             deadline: &self.deadline,
             checksum: self.replay.checksum(),
             killer: &killer,
@@ -401,7 +401,10 @@ impl Session {
                 Ok(outcome)
             }
             Err(Broken::Client(error)) => Err(Stopped::Ended(error.into())),
-            Err(Broken::ReadOnly(failure)) => Err(Stopped::ReadOnly(failure)),
+            Err(Broken::Kept(failure)) => Err(match keep {
+                Keep::ReadOnly => Stopped::ReadOnly(failure),
+                Keep::Lacking | Keep::Nothing => Stopped::Refused(failure),
+            }),
             Err(Broken::Killed) => Err(Stopped::Ended(SessionEnd::Told(Self::interrupted_failure()))),
             Err(Broken::Server { failure, said }) => {
                 if !harmless {

@@ -20,6 +20,7 @@ use weir_wire::stmt::PrepareOk;
 use weir_wire::{Capabilities, Failure, Malformed, StatusFlags};
 
 use super::Session;
+use super::again::may_come_of_lag;
 use super::deadline::Deadline;
 use super::kill_on_server::{KilledQuery, Killer, LOOK_INTERVAL};
 use super::outcome::ReplyOutcome;
@@ -35,13 +36,33 @@ pub(crate) enum Broken {
     Server { failure: Failure, said: bool },
     /// The session was told to end.
     Killed,
-    /// The server refuses to write, and the client has not been told yet.
-    ReadOnly(Failure),
+    /// The server has given an error that is kept from the client (see [`Keep`]).
+    Kept(Failure),
 }
 
 impl From<ClientError> for Broken {
     fn from(error: ClientError) -> Self {
         Broken::Client(error)
+    }
+}
+
+/// Which error the client is not told, because the statement may be run elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    Nothing,
+    /// The server takes no writes.
+    ReadOnly,
+    /// The server, a replica, lacks what was defined or granted on its writer, perhaps.
+    Lacking,
+}
+
+impl Keep {
+    fn keeps(self, err: &ErrPacket<'_>) -> bool {
+        match self {
+            Keep::Nothing => false,
+            Keep::ReadOnly => says_read_only(err),
+            Keep::Lacking => may_come_of_lag(err.code),
+        }
     }
 }
 
@@ -61,8 +82,8 @@ pub(crate) struct Relay<'a> {
     pub(crate) harmless: bool,
     /// The id that the client knows a statement by that is being prepared.
     pub(crate) statement_id: Option<u32>,
-    /// An error that says that the server is read-only is not forwarded.
-    pub(crate) keep_read_only: bool,
+    /// An error that is not forwarded.
+    pub(crate) keep: Keep,
     /// When the statement is ended, if a rule bounds it.
     pub(crate) deadline: &'a Deadline,
     /// What the client is told is taken down, and it is told of a short reply when that is whole: it may have to come again.
@@ -92,9 +113,9 @@ impl Relay<'_> {
         while !tracker.is_done() {
             let step = self.step(&mut tracker, &mut outcome);
             match step.map_err(|e| self.lost(&e.to_string(), said))? {
-                RelayStep::ReadOnly(failure) => {
+                RelayStep::Kept(failure) => {
                     self.lease.reply_done();
-                    return Err(Broken::ReadOnly(failure));
+                    return Err(Broken::Kept(failure));
                 }
                 RelayStep::Taken => {
                     holds &= self.client.output.len() < FLUSH_AT;
@@ -176,10 +197,10 @@ impl Relay<'_> {
                         };
                         told.forward(client, &input[..n], &ok)?;
                     }
-                    Ending::Err(err) if self.keep_read_only && tracker.rows() == 0 && says_read_only(&err) => {
+                    Ending::Err(err) if tracker.rows() == 0 && self.keep.keeps(&err) => {
                         let failure = server_failure(&err);
                         self.lease.input.advance(n);
-                        return Ok(RelayStep::ReadOnly(failure));
+                        return Ok(RelayStep::Kept(failure));
                     }
                     Ending::Err(err) => {
                         let instead = in_place_of(self.handle, self.deadline, err.code);
@@ -350,7 +371,7 @@ pub(super) fn deadlock_in_place_of(handle: &SessionHandle, code: u16) -> Option<
 
 enum RelayStep {
     Taken,
-    ReadOnly(Failure),
+    Kept(Failure),
     /// The server asks for a file, in a packet of this number.
     SendFile(u8),
     Wait,

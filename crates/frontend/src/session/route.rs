@@ -101,6 +101,11 @@ impl Target {
         (self.waits, self.catches_up) = (false, false);
     }
 
+    /// The statement is on a reader, and reads what a reader may lack.
+    pub(super) fn may_lack(&self) -> bool {
+        self.on_reader && self.level.is_some() && !self.timeless
+    }
+
     /// The statement has ended.
     pub(super) fn end_read(&mut self) {
         self.reading = None;

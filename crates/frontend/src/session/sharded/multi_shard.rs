@@ -19,6 +19,7 @@ use weir_wire::packets::OkPacket;
 use weir_wire::{Capabilities, Failure};
 
 use super::super::Session;
+use super::super::again::may_come_of_lag;
 use super::super::latest::{Diagnostics, Left};
 use super::super::outcome::ReplyOutcome;
 use super::super::release::only_number;
@@ -76,8 +77,8 @@ impl Session {
         self.read_leased(statement, &shards, union.pin_time, what, leased).await
     }
 
-    /// Runs a read on replicas of its shards, as far as they may have it. False if it may not go there, or if a server was lost before the
-    /// client was told anything: then the writers are asked.
+    /// Runs a read on replicas of its shards, as far as they may have it. False if it may not go there, or if before the client was told
+    /// anything a server was lost, or one had no such table, say: then the writers are asked.
     async fn read_on_replicas(
         &mut self,
         statement: &Statement<'_>,
@@ -94,13 +95,18 @@ impl Session {
         let leased = self.leases_of(servers).await?;
         match self.read_leased(statement, shards, timed, what, leased).await {
             Err(Stopped::Refused(failure))
-                if failure.code == codes::CR_SERVER_LOST && !self.handle.has(Interrupt::Query) =>
+                if self.may_ask_writers(shards, failure.code) && !self.handle.has(Interrupt::Query) =>
             {
                 self.endpoint.metrics.reads_rerouted.inc();
                 Ok(false)
             }
             read => read.map(|()| true),
         }
+    }
+
+    /// Whether a read that has failed on a replica is to be run on writers.
+    fn may_ask_writers(&self, shards: &[usize], code: u16) -> bool {
+        code == codes::CR_SERVER_LOST || may_come_of_lag(code) && self.has_writers(shards)
     }
 
     async fn read_leased(
@@ -350,7 +356,9 @@ impl Session {
         match ended.map(|ended| as_told(&handle, ended)) {
             // The client has not seen it: the writers are asked.
             Ok(Ok(MultiShardResult { error: Some(lost), .. }))
-                if on_replicas && lost.code == codes::CR_SERVER_LOST && sink.take_back() =>
+                if on_replicas
+                    && (lost.code == codes::CR_SERVER_LOST || may_come_of_lag(lost.code))
+                    && sink.take_back() =>
             {
                 Err(Stopped::Refused(lost))
             }

@@ -18,6 +18,7 @@ use weir_wire::error::codes;
 use weir_wire::{Failure, Fault};
 
 use super::super::Session;
+use super::super::again::may_come_of_lag;
 use super::super::connection::Woken;
 use super::super::route::multi_shard::{Reader, ShardServer};
 use super::super::stopped::Stopped;
@@ -154,6 +155,7 @@ impl Session {
             (Err(_), None) if part.lease.late => Err(self.behind().into()),
             // Its server had closed it while it was idle.
             (Err(failure), _) if failure.code == codes::CR_SERVER_LOST => Ok(None),
+            (Err(failure), Some(_)) if may_come_of_lag(failure.code) => Ok(None),
             (Err(_), _) if self.learn_lack(part.shard, &part.lease) => Ok(None),
             (Err(failure), _) => Err(failure.into()),
         }
