@@ -7,6 +7,8 @@ use std::fmt;
 
 use crate::ast::Span;
 use crate::keyword::Keyword;
+use crate::lexer::{Lexer, TokenKind};
+use crate::mode::{Dialect, LexMode};
 
 /// Reading stopped; the parser has the reason.
 #[derive(Clone, Copy, Debug)]
@@ -32,21 +34,27 @@ pub(crate) enum Expected {
 pub struct SyntaxError {
     /// The first token that does not fit; empty at the end of the text.
     pub span: Span,
-    /// The line that it is in, from 1.
+    /// The line that it is in, from 1. MariaDB does not count line breaks in strings and quoted names.
     pub line: u32,
-    /// The text from there on, up to 80 bytes, as the servers show it.
+    /// The text from there on, up to 80 bytes, as the server shows it: MariaDB says that it goes on.
     near: String,
     expected: Expected,
     form: Option<&'static str>,
 }
 
 impl SyntaxError {
-    pub(crate) fn at(span: Span, sql: &[u8], expected: Expected, form: Option<&'static str>) -> Self {
+    pub(crate) fn at(span: Span, sql: &[u8], mode: LexMode, expected: Expected, form: Option<&'static str>) -> Self {
         const SHOWN: usize = 80;
+        const GOES_ON: &str = "...";
+        let mariadb = mode.dialect == Dialect::MariaDb;
         let start = (span.start as usize).min(sql.len());
-        let rest = &sql[start..sql.len().min(start + SHOWN)];
-        let line = 1 + memchr::memchr_iter(b'\n', &sql[..start]).count();
-        let near = String::from_utf8_lossy(rest).into_owned();
+        let rest = &sql[start..];
+        let near = match mariadb && rest.len() > SHOWN {
+            true => format!("{}{GOES_ON}", String::from_utf8_lossy(&rest[..SHOWN - GOES_ON.len()])),
+            false => String::from_utf8_lossy(&rest[..rest.len().min(SHOWN)]).into_owned(),
+        };
+        let quoted = if mariadb { quoted_line_breaks(sql, start, mode) } else { 0 };
+        let line = 1 + line_breaks(&sql[..start]) - quoted;
         Self { span, line: u32::try_from(line).unwrap_or(u32::MAX), near, expected, form }
     }
 
@@ -73,6 +81,17 @@ impl SyntaxError {
             Expected::LessNesting => format!("at most {} levels of nesting", super::MAX_DEPTH),
         }
     }
+}
+
+fn line_breaks(text: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', text).count()
+}
+
+/// How many line breaks are within tokens before a place.
+fn quoted_line_breaks(sql: &[u8], end: usize, mode: LexMode) -> usize {
+    let mut lexer = Lexer::new(&sql[..end], mode);
+    let tokens = std::iter::from_fn(|| Some(lexer.next_token()).filter(|token| token.kind != TokenKind::End));
+    tokens.map(|token| line_breaks(token.text(sql))).sum()
 }
 
 impl fmt::Display for SyntaxError {

@@ -432,7 +432,7 @@ impl<'a> Parser<'a> {
         let span = Self::span_of(self.cursor.current());
         let here = ParseStop { span, expected: Expected::What("something else"), form: None };
         let ParseStop { span, expected, form } = self.stopped.take().unwrap_or(here);
-        SyntaxError::at(span, self.sql, expected, form)
+        SyntaxError::at(span, self.sql, self.mode, expected, form)
     }
 
     fn end_of_text(&mut self) -> Read<()> {

@@ -150,6 +150,15 @@ fn reading_stops_where_the_servers_stop() {
 }
 
 #[test]
+fn long_texts_and_quoted_line_breaks_are_told_as_each_server_does() {
+    let sql = "SELECT 'a\nb', `c\nd`, /* e\nf */ 1\nfrm frm frm from from aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+    for (dialect, near, line) in [(Dialect::MySql, "a".repeat(62), 5), (Dialect::MariaDb, "a".repeat(59) + "...", 3)] {
+        let message = error(sql, dialect).to_string();
+        assert!(message.contains(&format!("near 'frm frm from from {near}' at line {line}:")), "{message}");
+    }
+}
+
+#[test]
 fn a_message_says_what_was_expected() {
     for (sql, expected) in [
         ("CREATE TRIGGER t ON x", "BEFORE, AFTER"),
