@@ -142,7 +142,7 @@ impl Session {
             let shard = catalog.database(database)?.1.shards.first().copied()?;
             Some((shard, of_body(database, call.name.name.name)))
         };
-        parsed.statements.iter().filter_map(|statement| question(statement)).collect()
+        parsed.statements.iter().filter_map(question).collect()
     }
 
     fn context_of_names(&self, catalog: &Catalog) -> Context<'_> {
