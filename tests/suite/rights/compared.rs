@@ -23,10 +23,12 @@ use crate::weir::Weir;
 const PASSWORD: &str = "a secret";
 
 /// Tests and their steps.
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 5] = [
     ("rights::roles", include_str!("roles.steps")),
     ("rights::errors", include_str!("errors.steps")),
     ("rights::changes", include_str!("changes.steps")),
+    ("rights::columns", include_str!("columns.steps")),
+    ("rights::views", include_str!("views.steps")),
 ];
 
 /// Adds this module's tests.

@@ -102,10 +102,11 @@ impl Profile {
         next.rehash()
     }
 
-    /// The same, as if the default database had been entered with these roles.
+    /// The same, as if the default database had been entered with these roles. Whether it can be is not known yet: what leaves it need not try.
     pub fn with_roles_to_enter(&self) -> Profile {
         let mut next = self.clone();
         next.note_entered();
+        next.entrance = Entrance::denied();
         next.rehash()
     }
 
@@ -194,6 +195,17 @@ mod tests {
         assert!(reads.difference(&login, &Profile::default()).impossible);
         assert_ne!(login.with_role(NONE), login);
         assert_ne!(reads.parsing(), login.parsing());
+    }
+
+    #[test]
+    fn a_database_that_was_not_entered_with_new_roles_can_be_left_without() {
+        let inside = Profile::default().with_role("`r`").with_database(Some(b"d"));
+        inside.note_entrance(true);
+        let outside = inside.with_role(NONE).with_roles_to_enter();
+        assert!(outside.is_denied_database());
+        outside.note_entrance(false);
+        assert!(!outside.is_denied_database());
+        assert!(!outside.with_database(Some(b"e")).is_denied_database());
     }
 
     #[test]

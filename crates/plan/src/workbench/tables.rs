@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use weir_catalog::{Column, Database, Placement, ShardId, Table};
 use weir_sql::ast::{
-    BinaryOp, Expr, ExprKind, Lock, LockWait, NamedTable, Select, SelectItemKind, Statement, TableRef, TableRefKind,
+    BinaryOp, Expr, ExprKind, Lock, LockWait, NamedTable, QueryBody, Select, SelectItemKind, Statement, TableRef,
+    TableRefKind,
 };
 use weir_sql::resolve::{ColumnRole, Roles};
 use weir_sql::visit::{Flow, Node, walk};
@@ -23,7 +24,7 @@ use crate::again;
 use crate::planner::Planner;
 use crate::text::{Pieces, made_of};
 use crate::write::literal::quoted_name;
-use crate::{CatalogTableName, Fragment, FragmentColumn, Narrowing, Plan, Read, Refusal, Route};
+use crate::{CatalogTableName, Fragment, FragmentColumn, Narrowing, Passed, Plan, Read, Refusal, Route};
 
 /// More fragments are not gathered for one statement.
 const MOST: usize = 128;
@@ -39,10 +40,14 @@ fn may_be_json(column: &Column) -> bool {
 
 /// What a text asks of its tables.
 pub(super) struct Asked<'a> {
-    /// Names of columns, in lower case, whosever they are.
-    names: HashSet<Vec<u8>>,
+    /// Columns that are named: a table that may have them, by where its name begins, and the name in lower case.
+    names: HashSet<(u32, Vec<u8>)>,
+    /// Names of columns that nothing in sight is known to have, in lower case.
+    unknown: HashSet<Vec<u8>>,
     /// Tables all of whose columns are asked for, by where their names begin.
     whole: HashSet<u32>,
+    /// Queries that only have rows or none, by where they begin: servers ask for no column for their `*`.
+    only_exist: HashSet<u32>,
     /// Columns that are compared with others: the table by where its name begins, and the name in lower case.
     compared: Vec<(u32, Vec<u8>)>,
     /// Conditions of tables, and what narrows them.
@@ -71,7 +76,9 @@ impl<'a> Asked<'a> {
     pub(super) fn of(statement: &'a Statement<'a>, uses: &Uses<'_, 'a>) -> Asked<'a> {
         let mut asked = Asked {
             names: HashSet::new(),
+            unknown: HashSet::new(),
             whole: HashSet::new(),
+            only_exist: HashSet::new(),
             compared: Vec::new(),
             found: Found::default(),
             wait: None,
@@ -83,18 +90,32 @@ impl<'a> Asked<'a> {
             if column.role == ColumnRole::Joined {
                 asked.compared.extend(column.sources.iter().map(|source| (uses.start(*source), name.clone())));
             }
-            asked.names.insert(name);
+            if column.sources.is_empty() && column.item.is_none() {
+                asked.unknown.insert(name.clone());
+            }
+            asked.names.extend(column.sources.iter().map(|source| (uses.start(*source), name.clone())));
         }
         walk(Node::Statement(statement), &mut |node: Node<'a>| {
             match node {
                 Node::Select(select) => asked.select(select, uses),
+                Node::Query(query) => asked.table(&query.body),
+                Node::Compound(compound) => {
+                    asked.table(&compound.first);
+                    compound.rest.iter().for_each(|term| asked.table(&term.body));
+                }
                 Node::TableRef(TableRef { kind: TableRefKind::Join(join), .. }, _) if join.natural => {
-                    asked.whole.extend(leaves(&join.left).into_iter().chain(leaves(&join.right)));
+                    let tables = leaves(&join.left).into_iter().chain(leaves(&join.right));
+                    asked.whole.extend(tables.map(|table| table.name.span.start));
                 }
                 Node::Expr(Expr {
                     kind: ExprKind::Binary(BinaryOp::Eq | BinaryOp::NullSafeEq, left, right), ..
                 }) => {
                     asked.equal(left, right, uses);
+                }
+                Node::Expr(Expr { kind: ExprKind::Exists(query), .. }) => {
+                    if let QueryBody::Select(select) = query.body {
+                        asked.only_exist.insert(select.span.start);
+                    }
                 }
                 Node::Expr(Expr { kind: ExprKind::In(list), .. }) => asked.equal(&list.expr, &list.expr, uses),
                 Node::Expr(Expr { kind: ExprKind::Call(call), .. }) => {
@@ -108,14 +129,30 @@ impl<'a> Asked<'a> {
         asked
     }
 
-    fn select(&mut self, select: &'a Select<'a>, uses: &Uses<'_, 'a>) {
-        let star = |item: &weir_sql::ast::SelectItem<'_>| {
-            matches!(item.kind, SelectItemKind::Star | SelectItemKind::TableStar(_))
-        };
-        if select.items.iter().any(star) {
-            self.whole.extend(select.from.iter().flat_map(leaves));
+    /// `TABLE t` has all columns.
+    fn table(&mut self, body: &QueryBody<'_>) {
+        if let QueryBody::Table(table) = body {
+            self.whole.insert(table.name.span.start);
         }
+    }
+
+    fn select(&mut self, select: &'a Select<'a>, uses: &Uses<'_, 'a>) {
         filters::of_select(select, uses, &mut self.found);
+        if self.only_exist.contains(&select.span.start) {
+            return;
+        }
+        let tables: Vec<&NamedTable<'_>> = select.from.iter().flat_map(leaves).collect();
+        for item in select.items {
+            let called = match item.kind {
+                SelectItemKind::Star => None,
+                SelectItemKind::TableStar(name) => Some(name.name.name),
+                SelectItemKind::Expr(..) => continue,
+            };
+            let own = |table: &&&NamedTable<'_>| called.is_some_and(|called| goes_by(table, called));
+            // What goes by no such name may do so under other rules of letters.
+            let all = called.is_none() || !tables.iter().any(|table| own(&table));
+            self.whole.extend(tables.iter().filter(|table| all || own(table)).map(|table| table.name.span.start));
+        }
     }
 
     /// Columns that are compared with what is not constant get keys.
@@ -139,10 +176,15 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The tables by their names in a table of FROM, by where they begin.
-fn leaves(table: &TableRef<'_>) -> Vec<u32> {
+/// Whether a table goes by a name, whatever its letters' case is.
+fn goes_by(table: &NamedTable<'_>, name: &[u8]) -> bool {
+    table.alias.map_or(table.name.name.name, |alias| alias.name).eq_ignore_ascii_case(name)
+}
+
+/// The tables by their names in a table of FROM.
+fn leaves<'t, 'a>(table: &'t TableRef<'a>) -> Vec<&'t NamedTable<'a>> {
     match &table.kind {
-        TableRefKind::Table(named) => vec![named.name.span.start],
+        TableRefKind::Table(named) => vec![named],
         TableRefKind::Join(join) => [leaves(&join.left), leaves(&join.right)].concat(),
         TableRefKind::Nested(tables) => tables.iter().flat_map(leaves).collect(),
         TableRefKind::Odbc(table) => leaves(table),
@@ -252,6 +294,10 @@ impl<'a> Tables<'a> {
                 definition: passed.definition,
                 passed: passed.passed,
             });
+        }
+        if columns.is_empty() {
+            pieces = pieces.then("1");
+            columns.push(no_column());
         }
         let query = from(place, reference, pieces);
         let place_of = |column: &usize| chosen.iter().position(|known| known == column);
@@ -388,14 +434,21 @@ impl Wanted<'_> {
     }
 }
 
-/// The columns that are gathered, by place: at least one.
+/// The columns that are gathered, by place.
 fn chosen(asked: &Asked<'_>, start: u32, table: &Table) -> Vec<usize> {
     let whole = asked.whole.contains(&start);
-    let named = |name: &str| asked.names.contains(&name.to_ascii_lowercase().into_bytes());
+    let named = |name: &str| {
+        let name = name.to_ascii_lowercase().into_bytes();
+        asked.unknown.contains(&name) || asked.names.contains(&(start, name))
+    };
     let columns = table.columns.iter().enumerate();
     let wanted = columns.filter(|(_, column)| whole && !column.invisible || named(&column.name)).map(|(at, _)| at);
-    let chosen: Vec<usize> = wanted.collect();
-    if chosen.is_empty() { vec![table.primary_key.first().copied().unwrap_or(0)] } else { chosen }
+    wanted.collect()
+}
+
+/// What stands for rows of which no column is asked for: the user may have the right to any of them.
+fn no_column() -> FragmentColumn {
+    FragmentColumn { name: "weir no column".to_owned(), definition: "tinyint NULL".to_owned(), passed: Passed::Number }
 }
 
 /// A fragment's query: behind its columns come FROM, WHERE and locks.

@@ -1,13 +1,16 @@
 //! `WEIR EXPLAIN statement`: how a statement would run.
 //!
-//! What must hold: where a row is gets to know only who has a right on its table, which the servers say.
+//! What must hold: where a row is gets to know only who has a right on its table, which the servers say; what is in a view or a procedure,
+//! who may see its definition.
 
+use weir_catalog::{Catalog, ShardId};
 use weir_plan::write::literal::quoted_name;
 use weir_plan::{Plan, explain};
+use weir_sql::ast::{self, StatementKind};
 use weir_sql::facts::facts;
 use weir_sql::hot_row::{CounterMove, HotText};
 use weir_sql::resolve::Context;
-use weir_sql::{Bump, Class, Effects, TextKind, classify};
+use weir_sql::{Bump, Class, Effects, LexMode, TextKind, classify, parse};
 use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
 use weir_wire::resultset::{Column, ResultSet};
@@ -16,6 +19,8 @@ use super::super::Session;
 use super::super::statement::{Form, Statement};
 use super::super::stopped::Stopped;
 use super::planning::Planned;
+use super::questions::{Question, of_body};
+use super::views::view_of;
 use crate::backends::HOME;
 
 impl Session {
@@ -46,7 +51,7 @@ impl Session {
         };
         let arena = Bump::new();
         let asked = &Statement::new(&arena, statement.as_bytes(), &class, self.state.lex, Form::Resolved);
-        self.may_know_of_tables(asked, sharding.catalog().fold_case).await?;
+        self.may_know_of_tables(asked, &sharding.catalog_now()).await?;
         let planned = match self.plan_with_temporary(&sharding, asked).await? {
             Some(plan) => {
                 let catalog = self.temporary_catalog.take().unwrap_or_else(|| sharding.catalog_now());
@@ -89,46 +94,93 @@ impl Session {
         changes.then(|| ("Hot row".to_owned(), value()))
     }
 
-    /// Asks all shards about the tables that a statement names: SHOW COLUMNS needs any right on the table.
-    async fn may_know_of_tables(&mut self, asked: &Statement<'_>, fold_case: bool) -> Result<(), Stopped> {
-        let questions = self.questions_about_tables(asked, fold_case);
-        if questions.is_empty() {
-            return Ok(());
-        }
-        for shard in 0..self.shared.shards.len() {
-            // In the session's profile: a pooled connection may have other roles.
-            let mut part = self.lease_shard(shard).await?;
-            for question in &questions {
-                match part.lease.query(question).await {
-                    Err(failure) if failure.code == codes::CR_SERVER_LOST || is_denied(failure.code) => {
-                        return Err(failure.into());
+    /// Asks all shards about the tables that a statement names: SHOW COLUMNS needs any right on the table. What views and procedures have in
+    /// them is for those who may see that.
+    async fn may_know_of_tables(&mut self, asked: &Statement<'_>, catalog: &Catalog) -> Result<(), Stopped> {
+        let questions = self.questions_about_tables(asked, catalog);
+        if !questions.is_empty() {
+            for shard in 0..self.shared.shards.len() {
+                // In the session's profile: a pooled connection may have other roles.
+                let mut part = self.lease_shard(shard).await?;
+                for question in &questions {
+                    match part.lease.query(question).await {
+                        Err(failure) if failure.code == codes::CR_SERVER_LOST || is_denied(failure.code) => {
+                            return Err(failure.into());
+                        }
+                        // A table of another shard.
+                        Err(_) | Ok(_) => {}
                     }
-                    // A table of another shard.
-                    Err(_) | Ok(_) => {}
                 }
+            }
+        }
+        for (shard, question) in self.questions_about_procedures(asked, catalog) {
+            if let Some(failure) = self.told_by(shard, &[question]).await? {
+                return Err(failure.into());
             }
         }
         Ok(())
     }
 
-    fn questions_about_tables(&self, asked: &Statement<'_>, fold_case: bool) -> Vec<Vec<u8>> {
+    fn questions_about_tables(&self, asked: &Statement<'_>, catalog: &Catalog) -> Vec<Vec<u8>> {
         // The planner refuses what can't be read.
         let Ok(parsed) = asked.parsed() else { return Vec::new() };
-        let database = self.state.profile.database.as_deref();
-        let context = Context { database, dialect: self.state.lex.dialect, fold_case, columns: &() };
-        let mut questions: Vec<Vec<u8>> = Vec::new();
+        let context = self.context_of_names(catalog);
+        let mut questions = Questions { catalog, asked: Vec::new() };
         for statement in parsed.statements {
-            let facts = facts(statement, asked.text, self.state.lex, &context);
-            for (_, table) in facts.names.tables() {
-                let Some(database) = table.database else { continue };
-                let name = [&quoted_name(database)[..], b".", &quoted_name(table.name)].concat();
-                let question = [b"SHOW COLUMNS FROM ", &name[..], b" LIKE ''"].concat();
-                if !questions.contains(&question) {
-                    questions.push(question);
+            questions.about(statement, asked.text, self.state.lex, &context);
+        }
+        questions.asked
+    }
+
+    /// The procedures of sharded databases that are called, and a shard that has them.
+    fn questions_about_procedures(&self, asked: &Statement<'_>, catalog: &Catalog) -> Vec<(ShardId, Question)> {
+        let Ok(parsed) = asked.parsed() else { return Vec::new() };
+        let default = self.state.profile.database.as_deref();
+        let question = |statement: &ast::Statement<'_>| {
+            let StatementKind::Call(call) = statement.kind else { return None };
+            let database = call.name.database.map_or(default, |database| Some(database.name))?;
+            let shard = catalog.database(database)?.1.shards.first().copied()?;
+            Some((shard, of_body(database, call.name.name.name)))
+        };
+        parsed.statements.iter().filter_map(question).collect()
+    }
+
+    fn context_of_names(&self, catalog: &Catalog) -> Context<'_> {
+        let database = self.state.profile.database.as_deref();
+        Context { database, dialect: self.state.lex.dialect, fold_case: catalog.fold_case, columns: &() }
+    }
+}
+
+/// What is asked about the names of a statement.
+struct Questions<'c> {
+    catalog: &'c Catalog,
+    asked: Vec<Vec<u8>>,
+}
+
+impl Questions<'_> {
+    /// Asks about the tables that a statement names, and those of the views among them.
+    fn about(&mut self, statement: &ast::Statement<'_>, text: &[u8], mode: LexMode, context: &Context<'_>) {
+        let facts = facts(statement, text, mode, context);
+        for (_, table) in facts.names.tables() {
+            let Some(database) = table.database else { continue };
+            let name = [&quoted_name(database)[..], b".", &quoted_name(table.name)].concat();
+            let view = view_of(self.catalog, database, table.name);
+            let question = match view {
+                Some(_) => [b"SHOW CREATE VIEW ", &name[..]].concat(),
+                None => [b"SHOW COLUMNS FROM ", &name[..], b" LIKE ''"].concat(),
+            };
+            if self.asked.contains(&question) {
+                continue;
+            }
+            self.asked.push(question);
+            let Some(view) = view else { continue };
+            let (arena, plain) = (Bump::new(), LexMode { dialect: mode.dialect, ..LexMode::default() });
+            if let Ok(parsed) = parse(&arena, view.query.as_bytes(), plain) {
+                for statement in parsed.statements {
+                    self.about(statement, view.query.as_bytes(), plain, context);
                 }
             }
         }
-        questions
     }
 }
 

@@ -25,9 +25,14 @@ use crate::backends::{HOME, place, shard_id};
 /// A longer text is refused for what Weir knows of it.
 const LONGEST: usize = 1 << 20;
 
+/// CALL with another number of arguments than the procedure has parameters.
+const ER_SP_WRONG_NO_OF_ARGS: u16 = 1318;
+
 /// Weir's own errors before which servers have others: what it can't do, and what it finds wrong while it looks where rows are.
-const BY_WEIR: [u16; 8] = [
+const BY_WEIR: [u16; 10] = [
     codes::ER_NOT_SUPPORTED_YET,
+    codes::ER_NO_SUCH_TABLE,
+    ER_SP_WRONG_NO_OF_ARGS,
     codes::ER_WRONG_VALUE_COUNT_ON_ROW,
     codes::ER_UPDATE_TABLE_USED,
     codes::ER_BAD_NULL_ERROR,
@@ -69,9 +74,10 @@ impl Session {
         if !lacks_right && !by_weir {
             return refused;
         }
+        let unsupported = |stopped: &Stopped| matches!(stopped, Stopped::Refused(failure) if failure.code == codes::ER_NOT_SUPPORTED_YET);
         match self.mistake_in(sharding, asked).await {
-            // What a procedure lacks is told as servers tell it, whoever may see the definition.
-            Ok(Some(mistake)) if lacks_right && mistake.code == codes::ER_NOT_SUPPORTED_YET => refused,
+            // What is wrong with a CALL is told as servers tell it, whoever may see the definition.
+            Ok(Some(mistake)) if mistake.code == codes::ER_NOT_SUPPORTED_YET && !unsupported(&refused) => refused,
             Ok(Some(mistake)) => Stopped::Refused(mistake),
             Ok(None) => refused,
             Err(ended) => ended,
@@ -95,26 +101,30 @@ impl Session {
             return Ok(None);
         }
         let Some(shard) = self.shard_that_knows(&sharding.catalog(), asked) else { return Ok(None) };
-        let shards = [place(shard)];
-        // Another connection could wait for a definition that waits for this transaction.
-        let leased = match self.state.in_transaction() {
-            true => Box::pin(self.leases_for(&shards, false)).await,
-            false => self.leases_outside(&shards).await,
-        };
-        let mut leased = match leased {
-            Ok(leased) => leased,
-            Err(ended @ Stopped::Ended(_)) => return Err(ended),
-            Err(_) => return Ok(None),
-        };
-        let mistake = match leased.parts.first_mut() {
-            Some(part) => mistake_told(&mut part.lease, &questions).await,
-            None => None,
-        };
-        match self.end_leases(leased, None).await {
+        match self.told_by(shard, &questions).await {
             Err(ended @ Stopped::Ended(_)) => Err(ended),
             Err(_) => Ok(None),
-            Ok(()) => Ok(mistake),
+            Ok(told) => Ok(told),
         }
+    }
+
+    /// What a shard's answers to questions say of a statement.
+    ///
+    /// # Errors
+    /// It can't be asked.
+    pub(super) async fn told_by(&mut self, shard: ShardId, questions: &[Question]) -> Result<Option<Failure>, Stopped> {
+        let shards = [place(shard)];
+        // Another connection could wait for a definition that waits for this transaction.
+        let mut leased = match self.state.in_transaction() {
+            true => Box::pin(self.leases_for(&shards, false)).await?,
+            false => self.leases_outside(&shards).await?,
+        };
+        let told = match leased.parts.first_mut() {
+            Some(part) => mistake_told(&mut part.lease, questions).await,
+            None => None,
+        };
+        self.end_leases(leased, None).await?;
+        Ok(told)
     }
 
     /// Whether a server's answer is not another one for what the session has open.
@@ -124,7 +134,7 @@ impl Session {
     }
 
     /// A shard that has all tables of a statement, or their parts. Databases that are not sharded are on the first one.
-    fn shard_that_knows(&self, catalog: &Catalog, asked: &Statement<'_>) -> Option<ShardId> {
+    pub(super) fn shard_that_knows(&self, catalog: &Catalog, asked: &Statement<'_>) -> Option<ShardId> {
         let context = Context {
             database: self.state.profile.database.as_deref(),
             dialect: self.state.lex.dialect,

@@ -25,6 +25,7 @@ mod stepwise;
 mod stopping;
 mod temporary;
 mod variables;
+mod views;
 mod waiting;
 mod workbench;
 
@@ -97,6 +98,9 @@ impl Session {
         statement: &Statement<'_>,
         plan: Plan,
     ) -> Result<(), Stopped> {
+        if spells_views_out(&plan) {
+            Box::pin(self.may_use_views(sharding, statement)).await?;
+        }
         match &plan {
             Plan::Write(write @ Write { kind: WriteKind::Resolve(wanted), .. }) => {
                 self.run_resolved(sharding, statement, write, wanted).await
@@ -192,6 +196,15 @@ impl Session {
         }
         self.set_shard(usize::from(shard.0));
         Ok(())
+    }
+}
+
+/// Whether servers may get the queries of views in place of their names.
+fn spells_views_out(plan: &Plan) -> bool {
+    match plan {
+        Plan::Workbench(_) => true,
+        Plan::Write(write) => write.workbench().is_some(),
+        _ => false,
     }
 }
 

@@ -4,7 +4,8 @@
 //! whatever rights the user has.
 
 use weir_exec::SQL_PREPARED;
-use weir_shards::ask::ServerAnswer;
+use weir_plan::write::literal::quoted_name;
+use weir_shards::ask::{Reply, ServerAnswer};
 use weir_sql::ast::{
     AlterActionKind, FlushLock, FlushWhat, Handler, KeyCache, Load, ObjectName, StatementKind, TableBody,
 };
@@ -33,6 +34,8 @@ pub(super) struct Question {
 enum Means {
     /// An error that is about a statement is the statement's.
     Mistake,
+    /// Any error is the statement's, and so is the loss of the connection.
+    All,
     /// An error with one of these codes is the statement's.
     Error(&'static [u16]),
     /// The next question is asked only after an error with one of these codes.
@@ -41,6 +44,8 @@ enum Means {
     Lacks(&'static str),
     /// The third column is NULL for who may not see a definition, and then must not hear of it.
     Definition,
+    /// The same, and any error is the statement's.
+    Body,
 }
 
 /// What comes of an answer.
@@ -62,6 +67,9 @@ impl Question {
     /// What an answer says of the statement.
     pub(super) fn judge(&self, answer: ServerAnswer) -> Judged {
         match (&self.means, answer) {
+            (Means::All | Means::Body, ServerAnswer::Lost(failure) | ServerAnswer::Refused(failure)) => {
+                Judged::Told(failure)
+            }
             (_, ServerAnswer::Lost(_)) => Judged::Stop,
             (Means::Mistake, ServerAnswer::Refused(failure)) if is_about_statement(&failure) => Judged::Told(failure),
             (Means::Error(codes), ServerAnswer::Refused(failure)) if codes.contains(&failure.code) => {
@@ -75,17 +83,22 @@ impl Question {
                 let message = failure.message.replacen("SHOW command", &format!("{rights} command"), 1);
                 Judged::Told(Failure { message, ..failure })
             }
-            (Means::Definition, ServerAnswer::Reply(reply))
-                if reply.rows.first().and_then(|row| row.get(2)).is_some_and(Option::is_none) =>
-            {
-                Judged::Told(not_supported(
-                    "CALL in a database of several shards: no shard can run the procedure as a whole, and Weir can't run it statement by \
+            (Means::Body, ServerAnswer::Reply(reply)) if hides_body(&reply) => Judged::Told(Failure::client(
+                codes::ER_SPECIFIC_ACCESS_DENIED_ERROR,
+                "Access denied; WEIR EXPLAIN of CALL shows statements of the procedure, whose definition you may not see",
+            )),
+            (Means::Definition, ServerAnswer::Reply(reply)) if hides_body(&reply) => Judged::Told(not_supported(
+                "CALL in a database of several shards: no shard can run the procedure as a whole, and Weir can't run it statement by \
                      statement. Who may see its definition is told why; if it is another account's, SQL SECURITY INVOKER may help",
-                ))
-            }
+            )),
             _ => Judged::Next,
         }
     }
+}
+
+/// What SHOW CREATE PROCEDURE has for who may run it and no more.
+fn hides_body(reply: &Reply) -> bool {
+    reply.rows.first().and_then(|row| row.get(2)).is_some_and(Option::is_none)
 }
 
 /// The questions about a statement, in their order. `apart`: no transaction is open that a question could end.
@@ -126,7 +139,9 @@ pub(super) fn questions(asked: &Statement<'_>, apart: bool) -> Vec<Question> {
             vec![shown(asked, &alter.table, if renames { "DROP, ALTER" } else { "ALTER" })]
         }
         StatementKind::CreateRoutine(create) => in_database(asked, &create.name),
+        StatementKind::CreateEvent(create) if apart => of_event(asked, &create.name),
         StatementKind::CreateEvent(create) => in_database(asked, &create.name),
+        StatementKind::CreateTrigger(create) => vec![shown(asked, &create.table, "TRIGGER")],
         StatementKind::CreateIndex(create) => vec![shown(asked, &create.table, "INDEX")],
         StatementKind::DropIndex(drop) => vec![shown(asked, &drop.table, "INDEX")],
         StatementKind::KeyCache(cache) if apart => {
@@ -144,6 +159,24 @@ pub(super) fn questions(asked: &Statement<'_>, apart: bool) -> Vec<Question> {
     }
 }
 
+/// Whether the user may run a statement as it is, with the views that it names.
+pub(super) fn with_its_views(asked: &Statement<'_>) -> Question {
+    Question::new(SQL_PREPARED.prepare(asked.text, !asked.mode().no_backslash_escapes), Means::All)
+}
+
+/// Whether the user may read a view. Any column will do, as for HANDLER.
+pub(super) fn of_view(asked: &Statement<'_>, database: &str, view: &str) -> Question {
+    let name = [quoted_name(database.as_bytes()), quoted_name(view.as_bytes())].join(&b'.');
+    let text = [b"SELECT 1 FROM ", &name[..]].concat();
+    Question::new(SQL_PREPARED.prepare(&text, !asked.mode().no_backslash_escapes), Means::All)
+}
+
+/// Whether the user may see the body of a procedure.
+pub(super) fn of_body(database: &[u8], procedure: &[u8]) -> Question {
+    let name = [quoted_name(database), quoted_name(procedure)].join(&b'.');
+    Question::new([b"SHOW CREATE PROCEDURE ", &name[..]].concat(), Means::Body)
+}
+
 /// A name as the client wrote it.
 fn written<'a>(asked: &Statement<'a>, name: &ObjectName<'_>) -> &'a [u8] {
     name.span.text(asked.text)
@@ -154,6 +187,13 @@ fn in_database(asked: &Statement<'_>, name: &ObjectName<'_>) -> Vec<Question> {
     // What has no database of its own is made in the default one, which the session has entered.
     let Some(database) = name.database else { return Vec::new() };
     let text = [b"SHOW TABLES FROM ", database.span.text(asked.text), b" LIKE ''"].concat();
+    vec![Question::new(text, Means::Error(&[codes::ER_DBACCESS_DENIED_ERROR]))]
+}
+
+/// The right to make events is that to drop them, and is looked at before the event is.
+fn of_event(asked: &Statement<'_>, name: &ObjectName<'_>) -> Vec<Question> {
+    let database = name.database.map(|database| [database.span.text(asked.text), b"."].concat()).unwrap_or_default();
+    let text = [b"DROP EVENT ", &database[..], NOTHING].concat();
     vec![Question::new(text, Means::Error(&[codes::ER_DBACCESS_DENIED_ERROR]))]
 }
 
