@@ -1,5 +1,6 @@
 //! Following what a statement did to the session: its status, its state, and what it left for the next one.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use weir_backend::profile::{CLIENT_TRACKS, is_replayable};
@@ -62,6 +63,16 @@ impl Session {
         } else if class.effects.contains(Effects::READS) && !status.contains(StatusFlags::AUTOCOMMIT) {
             self.current.metadata_locks |= failed || !status.contains(StatusFlags::IN_TRANS);
         }
+    }
+
+    /// What a read may have assigned out of sight on a reader is taken along: bound there, the session would send its writes to the reader.
+    pub(super) async fn leave_reader(&mut self) {
+        let unseen = self.state.assigned_unseen && self.state.pins == Pins::COMPUTED_USER_VARIABLE;
+        if !unseen || !self.identity.mariadb || self.target.level.is_none() || self.current.lease.is_none() {
+            return;
+        }
+        // If the connection is lost with it, the session ends with its next statement.
+        let _ = self.learn_user_variables(b"", BTreeSet::new()).await;
     }
 
     /// What a SET has changed and the server has not reported is asked for, and kept like the rest. `bound`: the pins before it.
