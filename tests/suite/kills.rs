@@ -20,14 +20,15 @@ type Case = (&'static str, fn(&Endpoint) -> Result<(), Failed>);
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [Case; 11] = [
+    let cases: [Case; 12] = [
         ("query_of_a_transactions_first_statement_leaves_the_transaction", first_statement),
         ("query_ends_the_running_statement_with_1317", running_statement),
         ("query_of_an_idle_session_changes_nothing", idle_statement),
         ("connection_ends_an_idle_session", idle_connection),
         ("connection_ends_a_busy_session", busy_connection),
+        ("connection_ends_a_block_that_goes_on_after_a_statement", endless_block),
         ("connection_in_a_transaction_frees_its_locks", locks_of_the_killed),
-        ("of_the_own_session_is_1317", own_session),
+        ("of_the_own_session_is_told_as_by_the_server", own_session),
         ("of_an_unknown_id_is_1094", unknown_id),
         ("of_another_users_session_is_1095", foreign_session),
         ("ids_are_those_of_the_process_list", process_list),
@@ -148,6 +149,24 @@ fn busy_connection(endpoint: &Endpoint) -> Result<(), Failed> {
     Ok(())
 }
 
+/// KILL QUERY may end a statement of it only.
+fn endless_block(endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut victim = app(endpoint)?;
+    if !value(&mut victim, "SELECT VERSION()")?.contains("MariaDB") {
+        return Ok(());
+    }
+    let id = victim.connection_id();
+    let mut killer = app(endpoint)?;
+    std::thread::scope(|scope| {
+        let running = scope.spawn(move || run(&mut victim, "LOOP DO SLEEP(0.1); END LOOP"));
+        eventually(BOUND, "the block runs", || statement_of(&mut killer, id).contains("LOOP"))?;
+        killer.query_drop(format!("KILL {id}"))?;
+        eventually(BOUND, "the session has gone", || running.is_finished())?;
+        let ended = running.join().map_err(|_| Failed::from("the session panicked"))?;
+        if ended.is_ok() { Err("an endless block has ended well".into()) } else { Ok(()) }
+    })
+}
+
 fn idle_statement(endpoint: &Endpoint) -> Result<(), Failed> {
     let mut idle = app(endpoint)?;
     idle.query_drop("SET @kept = 'kept'")?;
@@ -211,6 +230,11 @@ fn own_session(endpoint: &Endpoint) -> Result<(), Failed> {
     let ended = session.query_drop(format!("KILL {id}"));
     if ended.is_ok() && session.ping().is_ok() {
         return Err("a session that killed itself goes on".into());
+    }
+    // MySQL may close the connection before it answers.
+    let code = if value(&mut app(endpoint)?, "SELECT VERSION()")?.contains("MariaDB") { 1927 } else { 1317 };
+    if server_error(&ended).is_some_and(|(told, _)| told != code) {
+        return Err(format!("a session that killed itself was told {ended:?}").into());
     }
     Ok(())
 }

@@ -110,6 +110,23 @@ SELECT t.id FROM t JOIN g USING (nx);
 SELECT t.nx FROM t;
 SELECT other.a FROM t;
 
+## how texts are read is not known, and a block or a prepared text asks for warnings
+CREATE TABLE t (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (2);
+EXECUTE IMMEDIATE 'DO 1';
+-- text
+INSERT IGNORE INTO t VALUES (2), (2);
+-- text
+PREPARE p FROM "GET DIAGNOSTICS CONDITION 2 @n = ROW_NUMBER";
+EXECUTE p;
+SELECT @n;
+EXECUTE IMMEDIATE 'DO 1';
+-- text
+INSERT IGNORE INTO t VALUES (2), (2);
+-- text
+-- mariadb
+BEGIN NOT ATOMIC DECLARE m TEXT; GET DIAGNOSTICS CONDITION 2 m = MESSAGE_TEXT; SELECT m; END;
+
 ## what a connection keeps for later
 SET optimizer_trace = 'enabled=on';
 SELECT 1;

@@ -20,6 +20,7 @@ pub(super) const CASES: &[Case] = &[
     ("read_only_transactions_stay_on_their_reader", &[], read_only_transactions),
     ("nothing_makes_a_session_forget_its_writes", &[("groups.read_wait", "\"50ms\"")], not_forgotten),
     ("what_a_write_left_survives_reads_elsewhere", &[], left_over),
+    ("what_a_read_has_assigned_binds_to_no_reader", &[], assigned_by_read),
     (
         "weights_share_the_reads",
         &[("servers.replica1.weight", "3"), ("users.app.consistency", "\"eventual\"")],
@@ -248,6 +249,28 @@ fn left_over(site: &GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
         expect_equal("the mode warns", expected, 1)?;
     }
     Ok(())
+}
+
+/// A function behind a view, which no text shows, sets a variable.
+fn assigned_by_read(site: &GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
+    if site.flavor != Flavor::MariaDb {
+        return Ok(());
+    }
+    let definitions = [
+        "CREATE OR REPLACE FUNCTION {db}.assigns() RETURNS INT BEGIN SET @assigned = 41 + 1; RETURN 1; END",
+        "CREATE OR REPLACE VIEW {db}.assigning AS SELECT {db}.assigns() AS f",
+        "CREATE TABLE IF NOT EXISTS {db}.taken (v INT PRIMARY KEY)",
+    ];
+    site.writer.fill(DATABASE, &definitions)?;
+    site.catch_up()?;
+    let watch = Watch(endpoint);
+    let mut session = client(endpoint, APP)?;
+    session.query_drop("SET @own = 7")?;
+    watch.expect(&mut session, "SELECT f FROM assigning", true)?;
+    expect_equal("both variables", value(&mut session, "SELECT @assigned + @own")?, "49".into())?;
+    watch.expect(&mut session, "INSERT INTO taken VALUES (@assigned)", false)?;
+    let on_writer = site.writer.server.query_value(&format!("SELECT SUM(v) FROM {DATABASE}.taken"))?;
+    expect_equal("what was written", on_writer.as_deref(), Some("42"))
 }
 
 fn weights(site: &GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {

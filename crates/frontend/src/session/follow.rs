@@ -1,15 +1,18 @@
 //! Following what a statement did to the session: its status, its state, and what it left for the next one.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use weir_backend::profile::{CLIENT_TRACKS, is_replayable};
 use weir_sql::{Class, Effects, LexMode, Lexer, Pins, TextKind, Token, TokenKind};
+use weir_wire::error::codes;
 use weir_wire::{Failure, StatusFlags};
 
 use super::Session;
 use super::latest::{Diagnostics, Left, ToldId};
 use super::outcome::ReplyOutcome;
 use super::state::{pins_left_by_failure, runs_others};
+use super::stopped::{SessionEnd, Stopped};
 
 impl Session {
     /// Follows what a statement did to the session.
@@ -62,6 +65,26 @@ impl Session {
         } else if class.effects.contains(Effects::READS) && !status.contains(StatusFlags::AUTOCOMMIT) {
             self.current.metadata_locks |= failed || !status.contains(StatusFlags::IN_TRANS);
         }
+    }
+
+    /// What a read may have assigned out of sight on a reader is taken along: bound there, the session would send its writes to the reader.
+    ///
+    /// # Errors
+    /// The session ends if the reader has what can't be taken along, such as a temporary table.
+    pub(super) async fn leave_reader(&mut self) -> Result<(), Stopped> {
+        let unseen = self.state.assigned_unseen && self.state.pins == Pins::COMPUTED_USER_VARIABLE;
+        let at_reader = self.current.lease.is_some() && self.current.server.index != self.backends().writer();
+        if !unseen || !at_reader || !self.identity.mariadb || self.target.level.is_none() {
+            return Ok(());
+        }
+        let learnt = self.learn_user_variables(b"", BTreeSet::new()).await;
+        if learnt.is_ok() && self.state.pins.is_empty() {
+            return Ok(());
+        }
+        self.lose_lease();
+        let message = "A read on a replica has made a temporary table there, or assigned a long variable, out of sight: \
+                       SET weir_consistency = 'primary' before it";
+        Err(Stopped::Ended(SessionEnd::Told(Failure::client(codes::ER_NOT_SUPPORTED_YET, message))))
     }
 
     /// What a SET has changed and the server has not reported is asked for, and kept like the rest. `bound`: the pins before it.

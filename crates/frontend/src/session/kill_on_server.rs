@@ -74,6 +74,8 @@ struct Sent {
 }
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// Pauses double. Behind a longer one, KILL QUERY is taken to end only one statement after the other of what runs.
+const FUTILE_PAUSE: Duration = Duration::from_millis(800);
 
 impl Sent {
     fn now(pause: Duration) -> Self {
@@ -92,6 +94,11 @@ impl KilledQuery {
         let first = !self.is_sent();
         self.0.get_or_insert_with(|| Sent::now(FIRST_PAUSE));
         first
+    }
+
+    /// Whether it has been sent so often that it is not what ends what runs.
+    pub(super) fn is_futile(&self) -> bool {
+        self.0.is_some_and(|sent| sent.pause > FUTILE_PAUSE)
     }
 
     /// Ends when it is time to send it again; never if it was not sent. Cancel-safe.

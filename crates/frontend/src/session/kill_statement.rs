@@ -95,11 +95,10 @@ impl Session {
     /// Kills a session or its statement. One that kills itself is told so at once.
     pub(super) fn kill(&mut self, id: u64, why: Interrupt) -> Result<(), SessionEnd> {
         if id == u64::from(self.handle.id) {
-            let failure = Self::interrupted_failure();
             if why == Interrupt::Connection {
-                return Err(SessionEnd::Told(failure));
+                return Err(SessionEnd::Told(self.own_end()));
             }
-            self.refuse(&failure);
+            self.refuse(&Self::interrupted_failure());
             return Ok(());
         }
         match self.endpoint.commands.kill(id, why, self.caller()) {
@@ -111,6 +110,14 @@ impl Session {
             Err(failure) => self.refuse(&failure),
         }
         Ok(())
+    }
+
+    /// What a session that kills itself is told: MariaDB and MySQL have errors of their own for it.
+    fn own_end(&self) -> Failure {
+        if !self.identity.mariadb {
+            return Self::interrupted_failure();
+        }
+        Failure::client(codes::ER_CONNECTION_KILLED, "Connection was killed")
     }
 
     /// COM_PROCESS_KILL.

@@ -248,7 +248,7 @@ impl Relay<'_> {
                     return filled.map_err(|failure| Broken::Server { failure, said });
                 }
                 () = self.handle.bell.rung() => self.interrupted(killed, said)?,
-                () = killed.unheard() => self.kill(Kill::Query),
+                () = killed.unheard() => self.kill(self.kill_again(killed)),
                 error = self.client.gone() => {
                     if self.harmless || matches!(error, ClientError::Frame(_)) {
                         self.kill(Kill::Connection);
@@ -267,6 +267,15 @@ impl Relay<'_> {
 
     fn kill(&self, what: Kill) {
         self.killer.kill(&self.lease.server, self.lease.thread_id, what);
+    }
+
+    /// What is sent when a KILL QUERY had no effect. A block or a routine may take it for one of its statements and go on, in a session that
+    /// is to end.
+    fn kill_again(&self, killed: &KilledQuery) -> Kill {
+        match self.handle.has(Interrupt::Connection) && killed.is_futile() {
+            true => Kill::Connection,
+            false => Kill::Query,
+        }
     }
 
     fn interrupted(&mut self, killed: &mut KilledQuery, said: bool) -> Result<(), Broken> {

@@ -217,13 +217,8 @@ impl Session {
             let some = !conditions.is_empty();
             self.state.latest.diagnostics = if some { Diagnostics::Learnt(conditions) } else { Diagnostics::Empty };
         }
-        if self.state.latest.found_rows == Left::OnConnection {
-            let found_rows = only_number(connection.ask("SELECT FOUND_ROWS() LIMIT 1").await?);
-            self.state.latest.found_rows = Left::Known(found_rows.unwrap_or(0));
-        }
-        if !insert_id {
-            return Ok(());
-        }
+        self.learn_found_rows().await?;
+        let Some(connection) = self.current.lease.as_mut().filter(|_| insert_id) else { return Ok(()) };
         // From a table if there are diagnostics, because that clears them on both kinds of server: the next session must not
         // see them.
         let ask = match had_diagnostics {
@@ -234,6 +229,16 @@ impl Session {
         self.endpoint.backend_metrics.insert_ids_asked.inc();
         self.state.latest.learn_insert_id(insert_id.unwrap_or(0));
         connection.insert_id = insert_id;
+        Ok(())
+    }
+
+    /// Of what was left, what any SELECT changes.
+    pub(super) async fn learn_found_rows(&mut self) -> Result<(), Failure> {
+        let Some(connection) = self.current.lease.as_mut() else { return Ok(()) };
+        if self.state.latest.found_rows == Left::OnConnection {
+            let found_rows = only_number(connection.ask("SELECT FOUND_ROWS() LIMIT 1").await?);
+            self.state.latest.found_rows = Left::Known(found_rows.unwrap_or(0));
+        }
         Ok(())
     }
 

@@ -206,8 +206,11 @@ impl Session {
             self.state.learn_lex_mode(&self.identity);
             return Ok(());
         }
-        if self.state.left_something() {
-            self.learn_what_was_left(true).await?;
+        match self.identity.mariadb {
+            // What reads no table leaves the diagnostics there, for statements that ask for them without showing it.
+            true => self.learn_found_rows().await?,
+            false if self.state.left_something() => self.learn_what_was_left(true).await?,
+            false => {}
         }
         let lease = self.connection();
         lease.has_found_rows = false;

@@ -52,6 +52,7 @@ impl Session {
         if outcome.error.is_none() {
             self.note_temporary(statement);
         }
+        self.leave_reader().await?;
         match &statement.form {
             Form::Prepared(execution) => self.note_execution(execution, outcome),
             _ => Ok(()),
