@@ -10,10 +10,12 @@
 mod edits;
 mod tables;
 
-use weir_catalog::ShardId;
+use weir_catalog::{Placement, ShardId};
 use weir_sql::ast::StatementKind;
 
 use crate::planner::Planner;
+use crate::routines::function_needs;
+use crate::views::shards_with_all_rows;
 use crate::{InformationQuery, Need, Refusal};
 
 const SCHEMA: &[u8] = b"information_schema";
@@ -56,18 +58,21 @@ pub(crate) fn wanted(planner: &Planner<'_>) -> Result<Option<InformationQuery>, 
         }
         informed
     };
-    let together = planner.names_sharded();
-    if together || !matches!(planner.statement.kind, StatementKind::Query(_)) {
+    let home = match planner.statement.kind {
+        StatementKind::Query(_) => has_all(planner)?,
+        _ => None,
+    };
+    let Some(home) = home else {
         // Which shard it would run on is not known here.
         let whole = planner.catalog.all_shards().all(|shard| at(shard).is_empty());
         return match whole {
             true => Ok(None),
             false => Err(Need::RowsInOnePlace.refused(
-                "information_schema of sharded databases can be read only by a SELECT that reads no sharded tables: use a SELECT of its own",
+                "information_schema of sharded databases can be read only by a SELECT, beside tables that one shard has whole (SINGLE, \
+                 GLOBAL): use a SELECT of its own",
             )),
         };
-    }
-    let home = planner.session.home;
+    };
     let informed = at(home);
     if informed.is_empty() {
         return Ok(None);
@@ -75,4 +80,35 @@ pub(crate) fn wanted(planner: &Planner<'_>) -> Result<Option<InformationQuery>, 
     let edits = edits::edits(planner, &informed);
     let reason = "information_schema of one server does not describe all shards".to_owned();
     Ok(Some(InformationQuery { home, tables: informed, edits, reason }))
+}
+
+/// The shard that has all rows of the tables which a query names beside `information_schema`: home, if it is one of several. `None`: none has
+/// them, or it is not known.
+fn has_all(planner: &Planner<'_>) -> Result<Option<ShardId>, Refusal> {
+    let home = planner.session.home;
+    let mut able: Vec<ShardId> = planner.catalog.all_shards().collect();
+    let mut others = false;
+    for (_, named) in planner.facts.names.tables() {
+        let Some(name) = named.database else { continue };
+        let Some((name, database)) = planner.catalog.database(name) else { continue };
+        others = true;
+        let has = match planner.catalog.table(name.as_bytes(), named.name).map(|(_, table)| &table.placement) {
+            Some(Placement::Single(shard)) => vec![*shard],
+            Some(Placement::Sharded(_)) if database.shards.len() > 1 => return Ok(None),
+            Some(Placement::Sharded(_) | Placement::Global) => database.shards.clone(),
+            None => match std::str::from_utf8(named.name) {
+                Ok(view) if database.views.contains_key(view) => shards_with_all_rows(planner.catalog, name, view),
+                // It is not there, or only the session has it.
+                _ => continue,
+            },
+        };
+        able.retain(|shard| has.contains(shard));
+    }
+    if !others {
+        return Ok(Some(home));
+    }
+    if let Some(functions) = function_needs(planner)? {
+        able.retain(|able| functions.able.has(*able) && functions.needed.iter().all(|(shard, _)| shard == able));
+    }
+    Ok(able.iter().find(|shard| **shard == home).or(able.first()).copied())
 }

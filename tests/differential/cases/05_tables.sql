@@ -33,6 +33,61 @@ CREATE TABLE bad (id INT PRIMARY KEY, id INT);
 CREATE TABLE bad (id NONSENSE);
 ALTER TABLE nowhere ADD COLUMN x INT;
 
+## IF NOT EXISTS with warnings about something else
+CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY, v VARCHAR(10), KEY a (v), KEY b (v)) /*weir: shard by hash(id) */;
+SHOW WARNINGS;
+INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd');
+ALTER TABLE t ADD COLUMN n INT DEFAULT 5;
+SELECT * FROM t ORDER BY id;
+CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY, v VARCHAR(10), KEY a (v), KEY b (v)) /*weir: shard by hash(id) */;
+SHOW WARNINGS;
+CREATE TABLE IF NOT EXISTS g (id INT PRIMARY KEY, v VARCHAR(10), KEY a (v), KEY b (v)) /*weir: global */;
+INSERT INTO g VALUES (1, 'a');
+ALTER TABLE g ADD COLUMN n INT DEFAULT 5;
+SELECT g.n, t.v FROM t JOIN g ORDER BY t.id;
+CREATE TABLE IF NOT EXISTS s (id INT PRIMARY KEY, v VARCHAR(10), KEY a (v), KEY b (v)) /*weir: single on shard '{s2}' */;
+ALTER TABLE s ADD COLUMN n INT DEFAULT 5;
+DROP TABLE t, g, s;
+CREATE DATABASE IF NOT EXISTS d2 CHARACTER SET utf8mb3;
+CREATE DATABASE IF NOT EXISTS d2;
+CREATE TABLE d2.t (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+INSERT INTO d2.t VALUES (1), (2), (3);
+ALTER TABLE d2.t ADD COLUMN n INT DEFAULT 5;
+SELECT * FROM d2.t ORDER BY id;
+DROP DATABASE d2;
+
+## information_schema joined with tables that one shard has whole
+CREATE TABLE a (name VARCHAR(20), kind VARCHAR(10)) /*weir: single on shard '{s2}' */;
+CREATE TABLE g (name VARCHAR(20) PRIMARY KEY) /*weir: global */;
+CREATE TABLE h (k INT PRIMARY KEY) /*weir: shard by hash(k) */;
+CREATE TABLE b (x INT) /*weir: single on shard '{s1}' */;
+CREATE VIEW v AS SELECT * FROM a;
+CREATE VIEW w AS SELECT k FROM h;
+INSERT INTO a VALUES ('a', 'table'), ('b', 'table'), ('h', 'table'), ('v', 'view'), ('x', 'view');
+INSERT INTO g VALUES ('a'), ('b'), ('v');
+INSERT INTO h VALUES (1), (2), (3), (4), (5), (6), (7), (8);
+-- other types
+SELECT a.name, t.table_name AS n FROM a LEFT JOIN information_schema.tables t ON t.table_schema = 'd' AND t.table_name = a.name ORDER BY 1;
+-- other types
+SELECT a.name, v.check_option AS c FROM a JOIN information_schema.views v ON v.table_schema = 'd' AND v.table_name = a.name ORDER BY 1;
+-- other types
+SELECT g.name, t.table_name AS n FROM g JOIN information_schema.tables t ON t.table_schema = 'd' AND t.table_name = g.name ORDER BY 1;
+-- other types
+SELECT g.name, a.kind, c.column_name AS c FROM g JOIN a USING (name) JOIN information_schema.columns c ON c.table_schema = 'd' AND c.table_name = g.name ORDER BY 1, 3;
+-- other types
+SELECT v.name, t.table_name AS n FROM v JOIN information_schema.tables t ON t.table_schema = 'd' AND t.table_name = v.name ORDER BY 1;
+START TRANSACTION;
+INSERT INTO a VALUES ('g', 'table');
+-- other types
+SELECT a.name FROM a JOIN information_schema.tables t ON t.table_schema = 'd' AND t.table_name = a.name ORDER BY 1;
+ROLLBACK;
+-- refused: beside tables that one shard has whole
+SELECT COUNT(*) FROM w JOIN information_schema.tables t ON t.table_schema = 'd' AND t.table_name = 'b';
+-- refused: beside tables that one shard has whole
+SELECT COUNT(*) FROM h JOIN information_schema.tables t ON t.table_schema = 'd' AND t.table_name = 'b';
+DROP VIEW v, w;
+DROP TABLE a, g, h, b;
+
 ## views
 CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
 INSERT INTO t VALUES (1, 10), (2, 20), (3, 30);

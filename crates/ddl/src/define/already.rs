@@ -1,6 +1,8 @@
 //! How a shard that has a definition already is recognised, when the definition is sent to it once more.
 
 use weir_catalog::DefinitionKind;
+use weir_exec::ShardLease;
+use weir_shards::ask::{Reply, ask};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
@@ -53,6 +55,41 @@ const IS_NOT_THERE: [u16; 11] = [
     codes::ER_UNKNOWN_VIEW,
 ];
 
+/// The notes of IF NOT EXISTS, both servers': table, view or sequence, database, event, routine, trigger, account, role, function.
+const THERE_ALREADY: [u16; 11] = [
+    codes::ER_TABLE_EXISTS_ERROR,
+    codes::ER_DB_CREATE_EXISTS,
+    codes::ER_EVENT_ALREADY_EXISTS,
+    codes::ER_SP_ALREADY_EXISTS,
+    codes::ER_TRG_ALREADY_EXISTS,
+    4099,
+    codes::ER_CANNOT_USER,
+    3163,
+    1973,
+    1975,
+    codes::ER_UDF_EXISTS,
+];
+
+/// Whether what IF NOT EXISTS was to make was there before, by the warnings that it has left on the shard. Others, of a deprecated
+/// character set for example, say nothing about that. They are not asked for if there are none.
+///
+/// # Errors
+/// The connection is lost.
+pub async fn was_there(part: &mut ShardLease, reply: &Reply) -> Result<bool, Failure> {
+    if reply.warnings == 0 {
+        return Ok(false);
+    }
+    let shown = ask(&mut part.lease, b"SHOW WARNINGS").await.ok()?;
+    // The server keeps no more than max_error_count: one that is not shown may say that it was there.
+    Ok(shown.rows.len() < usize::from(reply.warnings) || shown.rows.iter().any(|row| says_it_was_there(row)))
+}
+
+fn says_it_was_there(row: &[Option<Vec<u8>>]) -> bool {
+    let [Some(level), Some(code), ..] = row else { return false };
+    let code = std::str::from_utf8(code).ok().and_then(|code| code.parse().ok());
+    level == b"Note" && code.is_some_and(|code: u16| THERE_ALREADY.contains(&code))
+}
+
 /// SHOW CREATE TABLE without what may differ from shard to shard: the next value of AUTO_INCREMENT, and whether MySQL names the character
 /// set before a collation, which depends on how the column got it.
 pub fn comparable(create: &[u8]) -> Vec<u8> {
@@ -102,6 +139,23 @@ fn without_next_value(create: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_notes_of_if_not_exists_say_that_it_was_there() {
+        for (level, code, there) in [
+            ("Note", "1050", true),
+            ("Note", "1007", true),
+            ("Note", "4099", true),
+            // A deprecated width or character set, and what MariaDB says of events while its scheduler is off.
+            ("Warning", "1681", false),
+            ("Warning", "3719", false),
+            ("Warning", "1105", false),
+            ("Error", "1050", false),
+        ] {
+            let row = [level, code, "words"].map(|cell| Some(cell.as_bytes().to_vec()));
+            assert_eq!(says_it_was_there(&row), there, "{level} {code}");
+        }
+    }
 
     #[test]
     fn a_refusal_means_that_it_is_done_only_where_nothing_else_can_be_meant() {

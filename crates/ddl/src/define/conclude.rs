@@ -10,7 +10,7 @@ use weir_sql::ast::StatementKind;
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
-use super::already::{Verdict, verdict};
+use super::already::{Verdict, verdict, was_there};
 use super::asked::Asked;
 use super::intent::Intent;
 use super::multi_object::drop_rest;
@@ -30,17 +30,27 @@ pub(super) enum Answered {
 }
 
 impl Answered {
-    /// What an answer means by itself.
-    pub(super) fn of(asked: &Asked<'_>, intent: &Intent, answer: ServerAnswer) -> Answered {
-        match answer {
-            ServerAnswer::Reply(reply) if reply.warnings > 0 && makes_if_not_there(asked) => match intent.kind {
-                // One that nobody knows of, with rows perhaps that belong elsewhere.
-                DefinitionKind::CreateTable => Answered::Refused(there_already(intent)),
-                _ => Answered::There,
-            },
-            ServerAnswer::Reply(reply) => Answered::Made(reply),
-            ServerAnswer::Refused(failure) => Answered::Refused(failure),
-            ServerAnswer::Lost(failure) => Answered::Lost(failure),
+    /// What a shard's answer means by itself.
+    pub(super) async fn of(
+        asked: &Asked<'_>,
+        intent: &Intent,
+        (part, answer): (&mut ShardLease, ServerAnswer),
+    ) -> Answered {
+        let reply = match answer {
+            ServerAnswer::Reply(reply) => reply,
+            ServerAnswer::Refused(failure) => return Answered::Refused(failure),
+            ServerAnswer::Lost(failure) => return Answered::Lost(failure),
+        };
+        let there = match makes_if_not_there(asked) {
+            true => was_there(part, &reply).await,
+            false => Ok(false),
+        };
+        match (there, intent.kind) {
+            (Ok(false), _) => Answered::Made(reply),
+            // One that nobody knows of, with rows perhaps that belong elsewhere.
+            (Ok(true), DefinitionKind::CreateTable) => Answered::Refused(there_already(intent)),
+            (Ok(true), _) => Answered::There,
+            (Err(failure), _) => Answered::Lost(failure.maybe_done()),
         }
     }
 

@@ -27,7 +27,7 @@ pub struct Intent {
     pub own: Vec<(ShardId, Vec<u8>)>,
     /// The text holds a password.
     pub secret: bool,
-    /// It makes something only if it is not there (IF NOT EXISTS): a first shard that warns has it, and it ends there.
+    /// It makes something only if it is not there (IF NOT EXISTS): a first shard whose warnings say that has it, and it ends there.
     pub if_not_exists: bool,
     /// What the catalog becomes.
     pub changes: Vec<Change>,

@@ -15,7 +15,7 @@ use weir_sql::ast::StatementKind;
 use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
 
-use super::already::{Verdict, verdict};
+use super::already::{self, Verdict, verdict};
 use super::asked::Asked;
 use super::collations::CollationFacts;
 use super::conclude::{self, Answered};
@@ -381,12 +381,12 @@ async fn first<R: Records>(
     intent: &Intent,
     (parts, stage): (&mut [ShardLease], &Stage),
 ) -> Result<First, Failure> {
-    let answer = match intent.shards.first().and_then(|shard| part_of(parts, *shard)) {
-        Some(part) => stage.during(At::Running, ask(&mut part.lease, intent.text_for(part.shard))).await,
-        None => ServerAnswer::Refused(no_part()),
+    let (answer, is_there) = match intent.shards.first().and_then(|shard| part_of(parts, *shard)) {
+        Some(part) => stage.during(At::Running, ask_first(part, intent)).await,
+        None => (ServerAnswer::Refused(no_part()), false),
     };
     match answer {
-        ServerAnswer::Reply(reply) if intent.if_not_exists && reply.warnings > 0 => Ok(First::ThereAlready(reply)),
+        ServerAnswer::Reply(reply) if is_there => Ok(First::ThereAlready(reply)),
         ServerAnswer::Reply(reply) => {
             if intent.shards.len() > 1 {
                 let news = [(intent.shards[0], Progress::Done)];
@@ -412,18 +412,30 @@ async fn first<R: Records>(
     }
 }
 
+/// The first shard's answer, and whether IF NOT EXISTS has made nothing there.
+async fn ask_first(part: &mut ShardLease, intent: &Intent) -> (ServerAnswer, bool) {
+    match ask(&mut part.lease, intent.text_for(part.shard)).await {
+        ServerAnswer::Reply(reply) if intent.if_not_exists => match already::was_there(part, &reply).await {
+            Ok(is_there) => (ServerAnswer::Reply(reply), is_there),
+            Err(failure) => (ServerAnswer::Lost(failure.maybe_done()), false),
+        },
+        answer => (answer, false),
+    }
+}
+
 /// Asks the other shards at once.
 async fn others(asked: &Asked<'_>, intent: &Intent, parts: &mut [ShardLease]) -> Vec<(ShardId, Answered)> {
     let shards = intent.shards.get(1..).unwrap_or_default();
     let reached = parts.iter_mut().filter(|part| shards.contains(&part.shard));
     let reached: Vec<std::pin::Pin<Box<dyn Future<Output = _> + '_>>> = reached
         .map(|part| -> std::pin::Pin<Box<dyn Future<Output = _> + '_>> {
-            Box::pin(async move { (part.shard, ask(&mut part.lease, intent.text_for(part.shard)).await) })
+            Box::pin(async move {
+                let answer = ask(&mut part.lease, intent.text_for(part.shard)).await;
+                (part.shard, Answered::of(asked, intent, (part, answer)).await)
+            })
         })
         .collect();
-    let answers = join_all(reached).await;
-    let mut answers: Vec<_> =
-        answers.into_iter().map(|(shard, answer)| (shard, Answered::of(asked, intent, answer))).collect();
+    let mut answers = join_all(reached).await;
     let missing = shards.iter().filter(|shard| !answers.iter().any(|(told, _)| told == *shard));
     let missing: Vec<_> = missing.map(|shard| (*shard, Answered::Lost(no_part()))).collect();
     answers.extend(missing);
