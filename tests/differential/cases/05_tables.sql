@@ -48,6 +48,7 @@ SELECT g.n, t.v FROM t JOIN g ORDER BY t.id;
 CREATE TABLE IF NOT EXISTS s (id INT PRIMARY KEY, v VARCHAR(10), KEY a (v), KEY b (v)) /*weir: single on shard '{s2}' */;
 ALTER TABLE s ADD COLUMN n INT DEFAULT 5;
 DROP TABLE t, g, s;
+-- text
 CREATE DATABASE IF NOT EXISTS d2 CHARACTER SET utf8mb3;
 CREATE DATABASE IF NOT EXISTS d2;
 CREATE TABLE d2.t (id INT PRIMARY KEY) /*weir: shard by hash(id) */;

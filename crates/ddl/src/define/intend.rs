@@ -166,10 +166,15 @@ fn drop_tables(asked: &Asked<'_>, catalog: &Catalog, drop: &DropTables<'_>) -> R
         DropKind::View => Change::DropView,
         DropKind::Table | DropKind::Sequence => Change::DropTable,
     };
+    let homes: Vec<Option<Vec<ShardId>>> = objects.iter().map(|object| shards::home(catalog, object)).collect();
+    // A shard that was asked for what it lacks would refuse the rest.
+    let alike = homes.iter().flatten().all(|home| homes.iter().flatten().next() == Some(home));
+    let home_of = |object, home| if alike { dropped_from(catalog, object, drop.kind) } else { home };
     let items: Vec<Item> = objects
         .iter()
+        .zip(homes)
         .zip(drop.names)
-        .map(|(object, name)| Item { home: dropped_from(catalog, object, drop.kind), range: name.span.range() })
+        .map(|((object, home), name)| Item { home: home_of(object, home), range: name.span.range() })
         .collect();
     let nowhere = objects.first().map(|first| shards::of_database(catalog, &first.database)).unwrap_or_default();
     let (shards, own) = multi_object::spread(asked, &items, nowhere);
