@@ -21,6 +21,7 @@ pub(super) const CASES: &[Case] = &[
     ("nothing_makes_a_session_forget_its_writes", &[("groups.read_wait", "\"50ms\"")], not_forgotten),
     ("what_a_write_left_survives_reads_elsewhere", &[], left_over),
     ("what_a_read_has_assigned_binds_to_no_reader", &[], assigned_by_read),
+    ("what_a_statement_left_is_asked_after_reads_elsewhere", &[], asked_after_reads),
     (
         "weights_share_the_reads",
         &[("servers.replica1.weight", "3"), ("users.app.consistency", "\"eventual\"")],
@@ -271,6 +272,36 @@ fn assigned_by_read(site: &GroupSite, endpoint: &Endpoint) -> Result<(), Failed>
     watch.expect(&mut session, "INSERT INTO taken VALUES (@assigned)", false)?;
     let on_writer = site.writer.server.query_value(&format!("SELECT SUM(v) FROM {DATABASE}.taken"))?;
     expect_equal("what was written", on_writer.as_deref(), Some("42"))
+}
+
+/// A session that has read on a replica waits for the writer's commits before it reads there, but not between a statement and what asks
+/// for its warnings.
+fn asked_after_reads(_: &GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
+    let watch = Watch(endpoint);
+    let mut client = client(endpoint, APP)?;
+    let read = "SELECT /*+ WEIR_REPLICA */ v FROM counters WHERE id = 1";
+    // Warned of, and nothing is committed.
+    let warned = ["DROP PROCEDURE IF EXISTS nothing", "CREATE TABLE IF NOT EXISTS counters (id INT)"];
+    let asked = [("SHOW WARNINGS", "Note"), ("SHOW COUNT(*) WARNINGS", "1"), ("SELECT @@warning_count", "1")];
+    for statement in warned {
+        for (question, answer) in asked {
+            for bound in [false, true] {
+                if bound {
+                    client.query_drop("SET @bound = RAND()")?;
+                }
+                watch.expect(&mut client, read, !bound)?;
+                client.query_drop(statement)?;
+                let row: Option<mysql::Row> = client.query_first(question)?;
+                let told: Option<String> = row.and_then(|row| row.get(0));
+                expect_equal(&format!("{statement}, {question}, bound: {bound}"), told, Some(answer.to_owned()))?;
+            }
+            client.reset()?;
+        }
+    }
+    watch.expect(&mut client, read, true)?;
+    client.query_drop("SELECT SQL_CALC_FOUND_ROWS id FROM counters WHERE id < 7 LIMIT 2 FOR UPDATE")?;
+    let found = "SELECT /*+ WEIR_PRIMARY */ FOUND_ROWS() FROM counters WHERE id = 1";
+    expect_equal("FOUND_ROWS() of a locking read", value(&mut client, found)?, "7".into())
 }
 
 fn weights(site: &GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {

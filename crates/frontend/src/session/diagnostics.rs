@@ -4,7 +4,7 @@
 //! answers, in either protocol. Several conditions, or one that SIGNAL can't say, are listed by Weir; what else asks for them is refused.
 
 use weir_backend::profile::charset_of;
-use weir_sql::{Diagnostics as Asked, Effects, TextKind};
+use weir_sql::{Class, Diagnostics as Asked, Effects, TextKind};
 use weir_wire::Failure;
 use weir_wire::charset::is_wide;
 use weir_wire::error::codes;
@@ -50,6 +50,19 @@ impl Session {
             _ => self.refuse_learnt(),
         }
         Ok(true)
+    }
+
+    /// A writer that is asked to finish its commits has another latest statement then: what the statement at hand asks of the one before is
+    /// read first.
+    pub(super) async fn before_catching_up(&mut self, class: &Class) -> Result<(), Stopped> {
+        let asks = class.effects.intersects(Effects::USES_WARNINGS | Effects::USES_FOUND_ROWS);
+        let there = self.current.lease.is_some() && self.current.server == self.target.place();
+        if !asks || !there || class.kind == TextKind::Multiple || !self.must_catch_up() {
+            return Ok(());
+        }
+        self.learn_what_was_left(false).await?;
+        self.connection().has_found_rows = false;
+        Ok(())
     }
 
     /// Raises what the latest statement left, before the next one on a server: some statements leave the diagnostics as

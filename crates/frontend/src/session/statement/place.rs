@@ -124,10 +124,11 @@ pub(in crate::session) fn level_of_multi_shard_read(
     level_of_read(class, hint, facts).filter(|_| free)
 }
 
-/// Whether a read must not miss what the session has seen of unfinished commits: what locks or writes meets their locks. MariaDB has no
-/// way to wait for them.
+/// Whether a read must not miss what the session has seen of unfinished commits: what locks or writes meets their locks, and SHOW WARNINGS
+/// reads no rows. MariaDB has no way to wait for them.
 pub(in crate::session) fn must_be_exact(class: &Class, facts: &PlaceFacts) -> bool {
     let reads = class.effects.contains(Effects::READS) && !class.effects.contains(Effects::WRITES);
+    let reads = reads && !matches!(class.kind, TextKind::ShowWarnings(_));
     reads && !matches!(facts.level, Level::Eventual | Level::Primary) && !facts.mariadb
 }
 

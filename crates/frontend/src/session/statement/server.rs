@@ -64,6 +64,7 @@ impl Session {
                 Rode::NotYet(failure) => lost = failure,
             }
         }
+        self.before_catching_up(statement.class).await?;
         if self.before_diagnostics(statement).await? {
             self.is_not_kept("it was told of diagnostics that Weir keeps");
             return Ok(());
