@@ -83,6 +83,7 @@ fn read_what_is_lacking(site: &GroupSite, endpoint: &Endpoint) -> Result<(), Fai
         "CREATE TABLE t_lacking.made (id INT PRIMARY KEY, v INT)",
         "INSERT INTO t_lacking.made VALUES (1, 10)",
         "CREATE VIEW t_lacking.seen AS SELECT v FROM t_lacking.made",
+        "CREATE FUNCTION t_lacking.doubled(a INT) RETURNS INT DETERMINISTIC RETURN 2 * a",
         "ALTER TABLE counters ADD COLUMN extra INT NOT NULL DEFAULT 7",
     ] {
         definer.query_drop(statement)?;
@@ -93,6 +94,7 @@ fn read_what_is_lacking(site: &GroupSite, endpoint: &Endpoint) -> Result<(), Fai
     let texts = [
         ("SELECT v FROM t_lacking.made WHERE id = 1", "10"),
         ("SELECT v FROM t_lacking.seen", "10"),
+        ("SELECT t_lacking.doubled(5)", "10"),
         ("SELECT extra FROM counters WHERE id = 1", "7"),
         ("SELECT /*+ WEIR_REPLICA */ v FROM t_lacking.made", "10"),
     ];
@@ -111,6 +113,7 @@ fn read_what_is_lacking(site: &GroupSite, endpoint: &Endpoint) -> Result<(), Fai
         let mut there = fresh(endpoint, DATABASE)?;
         there.query_drop("SELECT v FROM counters WHERE id = 1")?;
         run(&mut there, "USE t_lacking").map_err(|error| format!("USE: {error}"))?;
+        expect_value(&mut there, "SELECT DATABASE()", "t_lacking")?;
         expect_value(&mut there, "SELECT v FROM made", "10")?;
         expect_value(&mut fresh(endpoint, "t_lacking")?, "SELECT v FROM made", "10")?;
         let mut newcomer = connect(endpoint.port, NEWCOMER, Some("t_lacking"))?;

@@ -147,8 +147,11 @@ impl Session {
 
     /// A replica has no table, right or other thing of that name: the writer may have it by now.
     fn on_the_writer(&mut self, retries: &Retries) {
-        if self.transaction.begun_with_statement {
+        let unread = self.current.lease.as_ref().is_some_and(|lease| !lease.is_clean());
+        if self.transaction.begun_with_statement || unread {
             self.lose_lease();
+        }
+        if self.transaction.begun_with_statement {
             self.current.reader_life = None;
             self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
         }
@@ -158,6 +161,20 @@ impl Session {
         self.target_writer_again();
     }
 
+    /// A statement runs without a default database that its server lacks. A replica may only not have heard of it yet.
+    ///
+    /// # Errors
+    /// The database is not there, and the writer can be asked.
+    pub(super) fn has_database_on_replica(&self) -> Result<(), Failure> {
+        let (Some(database), Some(lease)) = (&self.state.profile.database, &self.current.lease) else { return Ok(()) };
+        let outside = lease.lacks_database && lease.profile().database.is_none();
+        if !outside || self.may_lack_database(self.current.server.shard) || !self.is_on_free_replica() {
+            return Ok(());
+        }
+        let message = format!("Unknown database '{}'", String::from_utf8_lossy(database));
+        Err(Failure::client(codes::ER_BAD_DB_ERROR, message))
+    }
+
     fn may_lack(&self, failure: &Failure) -> bool {
         failure.fault != Fault::Weir && may_come_of_lag(failure.code) && self.is_on_free_replica()
     }
@@ -165,7 +182,7 @@ impl Session {
     /// A read is on a replica to which nothing binds the session, and its writer is there.
     fn is_on_free_replica(&self) -> bool {
         let free = self.transaction.begun_with_statement || !self.state.is_bound();
-        free && self.target.may_lack() && self.has_writers(&[self.target.shard])
+        free && self.target.is_read_on_reader() && self.has_writers(&[self.target.shard])
     }
 
     /// As far as is known, these shards' writers can be asked.

@@ -101,9 +101,9 @@ impl Target {
         (self.waits, self.catches_up) = (false, false);
     }
 
-    /// The statement is on a reader, and reads what a reader may lack.
-    pub(super) fn may_lack(&self) -> bool {
-        self.on_reader && self.level.is_some() && !self.timeless
+    /// The statement is on a reader, where nothing but its being a read has brought it.
+    pub(super) fn is_read_on_reader(&self) -> bool {
+        self.on_reader && self.level.is_some()
     }
 
     /// The statement has ended.

@@ -147,6 +147,7 @@ impl Session {
                 self.has_caught_up_on(part.shard);
                 Ok(Some(part))
             }
+            (Ok(()), Some(_)) if part.lease.lacks_database && !self.may_lack_database(part.shard) => Ok(None),
             (Ok(()), Some(_)) => Ok(Some(part)),
             (Err(_), Some(reader)) if part.lease.late => {
                 self.reader_was_late(part.shard, reader);
