@@ -55,20 +55,8 @@ const IS_NOT_THERE: [u16; 11] = [
     codes::ER_UNKNOWN_VIEW,
 ];
 
-/// The notes of IF NOT EXISTS, both servers': table, view or sequence, database, event, routine, trigger, account, role, function.
-const THERE_ALREADY: [u16; 11] = [
-    codes::ER_TABLE_EXISTS_ERROR,
-    codes::ER_DB_CREATE_EXISTS,
-    codes::ER_EVENT_ALREADY_EXISTS,
-    codes::ER_SP_ALREADY_EXISTS,
-    codes::ER_TRG_ALREADY_EXISTS,
-    4099,
-    codes::ER_CANNOT_USER,
-    3163,
-    1973,
-    1975,
-    codes::ER_UDF_EXISTS,
-];
+/// What IF NOT EXISTS notes with codes of its own: MySQL of triggers, and of accounts and roles; MariaDB of accounts, and of roles.
+const ONLY_NOTED: [u16; 4] = [4099, 3163, 1973, 1975];
 
 /// Whether what IF NOT EXISTS was to make was there before, by the warnings that it has left on the shard. Others, of a deprecated
 /// character set for example, say nothing about that. They are not asked for if there are none.
@@ -87,7 +75,7 @@ pub async fn was_there(part: &mut ShardLease, reply: &Reply) -> Result<bool, Fai
 fn says_it_was_there(row: &[Option<Vec<u8>>]) -> bool {
     let [Some(level), Some(code), ..] = row else { return false };
     let code = std::str::from_utf8(code).ok().and_then(|code| code.parse().ok());
-    level == b"Note" && code.is_some_and(|code: u16| THERE_ALREADY.contains(&code))
+    level == b"Note" && code.is_some_and(|code: u16| EXISTS.contains(&code) || ONLY_NOTED.contains(&code))
 }
 
 /// SHOW CREATE TABLE without what may differ from shard to shard: the next value of AUTO_INCREMENT, and whether MySQL names the character
@@ -146,6 +134,7 @@ mod tests {
             ("Note", "1050", true),
             ("Note", "1007", true),
             ("Note", "4099", true),
+            ("Note", "1973", true),
             // A deprecated width or character set, and what MariaDB says of events while its scheduler is off.
             ("Warning", "1681", false),
             ("Warning", "3719", false),

@@ -169,12 +169,15 @@ fn drop_tables(asked: &Asked<'_>, catalog: &Catalog, drop: &DropTables<'_>) -> R
     let homes: Vec<Option<Vec<ShardId>>> = objects.iter().map(|object| shards::home(catalog, object)).collect();
     // A shard that was asked for what it lacks would refuse the rest.
     let alike = homes.iter().flatten().all(|home| homes.iter().flatten().next() == Some(home));
-    let home_of = |object, home| if alike { dropped_from(catalog, object, drop.kind) } else { home };
+    let widens = alike && drop.kind == DropKind::View;
     let items: Vec<Item> = objects
         .iter()
         .zip(homes)
         .zip(drop.names)
-        .map(|((object, home), name)| Item { home: home_of(object, home), range: name.span.range() })
+        .map(|((object, home), name)| Item {
+            home: home.map(|home| if widens { dropped_from(catalog, object, home) } else { home }),
+            range: name.span.range(),
+        })
         .collect();
     let nowhere = objects.first().map(|first| shards::of_database(catalog, &first.database)).unwrap_or_default();
     let (shards, own) = multi_object::spread(asked, &items, nowhere);
@@ -182,16 +185,15 @@ fn drop_tables(asked: &Asked<'_>, catalog: &Catalog, drop: &DropTables<'_>) -> R
     Ok(Some(Intent { own, ..Intent::new(asked, DefinitionKind::Drop, objects, shards).with(changes) }))
 }
 
-/// The shards that may have something that is dropped. Where a view is follows from the tables that it shows, which may be gone or
+/// The shards that may have a view that is dropped. Where it is follows from the tables that it shows, which may be gone or
 /// elsewhere by now: all are asked, those first that have it as far as is known.
-fn dropped_from(catalog: &Catalog, object: &Object, kind: DropKind) -> Option<Vec<ShardId>> {
-    let mut home = shards::home(catalog, object)?;
-    if kind == DropKind::View && shards::table(catalog, object).is_none() {
+fn dropped_from(catalog: &Catalog, object: &Object, mut home: Vec<ShardId>) -> Vec<ShardId> {
+    if shards::table(catalog, object).is_none() {
         let others = shards::of_database(catalog, &object.database);
         let others: Vec<_> = others.into_iter().filter(|shard| !home.contains(shard)).collect();
         home.extend(others);
     }
-    Some(home)
+    home
 }
 
 fn truncate(asked: &Asked<'_>, catalog: &Catalog, truncate: &Truncate<'_>) -> Result<Option<Intent>, Failure> {

@@ -165,7 +165,7 @@ impl Session {
     ///
     /// # Errors
     /// The database is not there, and the writer can be asked.
-    pub(super) fn has_database_on_replica(&self) -> Result<(), Failure> {
+    pub(super) fn check_database_on_replica(&self) -> Result<(), Failure> {
         let (Some(database), Some(lease)) = (&self.state.profile.database, &self.current.lease) else { return Ok(()) };
         let outside = lease.lacks_database && lease.profile().database.is_none();
         if !outside || self.may_lack_database(self.current.server.shard) || !self.is_on_free_replica() {

@@ -241,7 +241,7 @@ impl Session {
         // A transaction's start is confirmed with the statement's reply.
         if !connection.only_begins() {
             self.confirm_state().await?;
-            self.has_database_on_replica()?;
+            self.check_database_on_replica()?;
         }
         if changes {
             self.endpoint.backend_metrics.profile_changes.inc();
