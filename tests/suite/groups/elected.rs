@@ -26,6 +26,7 @@ const CASES: &[(&str, Settings, Case)] = &[
     ("a switchover", PATIENT, switchover),
     ("a minority", IMPATIENT, minority),
     ("an outage", PATIENT, outage),
+    ("an expelled member", PATIENT, expelled),
     ("replay", REPLAYING, replay),
     ("advice", PATIENT, advice),
 ];
@@ -134,9 +135,12 @@ impl ElectedSite {
     fn until_whole(&self, endpoint: &Endpoint) -> Result<(), Failed> {
         let wanted = self.in_operation();
         NAMES.iter().try_for_each(|name| {
+            let mut last = String::new();
             eventually(JOIN_BOUND, &format!("{name} is {wanted}"), || {
-                of_server(endpoint, name, "state").is_ok_and(|is| is == wanted)
+                last = of_server(endpoint, name, "state").unwrap_or_else(|error| format!("{error:?}"));
+                last == wanted
             })
+            .map_err(|late| format!("{}: it is {last}", late.message().unwrap_or_default()).into())
         })
     }
 
@@ -299,6 +303,41 @@ fn minority(site: &mut ElectedSite, endpoint: &Endpoint) -> Result<(), Failed> {
 fn advice(site: &mut ElectedSite, endpoint: &Endpoint) -> Result<(), Failed> {
     let among = if site.kind == Kind::Galera { "wsrep_slave_threads" } else { "sync_binlog" };
     super::advice::follow(endpoint, NAMES.into_iter().zip(site.cluster.servers()), among)
+}
+
+/// A member that the others have put out, and that does not come back by itself, is told to join again.
+fn expelled(site: &mut ElectedSite, endpoint: &Endpoint) -> Result<(), Failed> {
+    if site.kind == Kind::Galera {
+        return Ok(());
+    }
+    let out = (writer(endpoint)? + 1) % NAMES.len();
+    let tries = |tries: u8| format!("SET GLOBAL group_replication_autorejoin_tries = {tries}");
+    site.member(out).execute(&tries(0))?;
+    expect_equal("it was running", site.member(out).pause(), true)?;
+    eventually(BOUND, "the others put it out", || {
+        let count = "SELECT COUNT(*) FROM performance_schema.replication_group_members";
+        let others = (0..NAMES.len()).filter(|member| *member != out);
+        let mut counts = others.map(|member| site.member(member).query_value(count));
+        counts.all(|count| count.is_ok_and(|count| count.as_deref() == Some("2")))
+    })?;
+    site.member(out).resume();
+    eventually(BOUND, "it has left the group", || {
+        let state = "SELECT member_state FROM performance_schema.replication_group_members LIMIT 1";
+        site.member(out).query_value(state).is_ok_and(|state| state.as_deref() == Some("ERROR"))
+    })?;
+    let mut admin = connect(endpoint.port, APP, None)?;
+    let rejoined = format!("rejoin of {}: done", NAMES[out]);
+    eventually(JOIN_BOUND, &rejoined, || {
+        let done = admin.query_map("WEIR SHOW FAILOVERS", |mut row: mysql::Row| {
+            let mut text = |column: &str| row.take::<String, _>(column).unwrap_or_default();
+            format!("{} of {}: {}", text("action"), text("from"), text("outcome"))
+        });
+        done.is_ok_and(|done| done.contains(&rejoined))
+    })?;
+    site.until_whole(endpoint)?;
+    expect_equal("offline_mode", site.member(out).query_value("SELECT @@offline_mode")?, Some("0".into()))?;
+    site.member(out).execute(&tries(3))?;
+    Ok(())
 }
 
 /// No majority is left, or nobody: a command starts the group again.

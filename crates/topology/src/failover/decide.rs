@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weir_backend::Position;
-use weir_backend::standing::Source;
+use weir_backend::standing::{MemberState, Source};
 
+use super::member;
 use crate::kind::GroupKind;
 use crate::roles::{Fact, takes_writes};
 use crate::settings::GroupSettings;
@@ -68,6 +69,10 @@ pub(super) struct Memory {
     pub(super) last_failover: Option<Instant>,
     /// Until when a server is left alone.
     pub(super) rests_until: Vec<Option<Instant>>,
+    /// Since when a member of Group Replication says that it has failed, or was expelled.
+    pub(super) failed_since: Vec<Option<Instant>>,
+    /// Why a member that was told to join has not.
+    pub(super) not_joined: Vec<Option<String>>,
     /// When something was last done: what servers had said before is out of date.
     pub(super) acted: Option<Instant>,
 }
@@ -80,6 +85,8 @@ impl Memory {
             wrote_in: vec![None; servers],
             last_failover: None,
             rests_until: vec![None; servers],
+            failed_since: vec![None; servers],
+            not_joined: vec![None; servers],
             acted: None,
         }
     }
@@ -108,11 +115,16 @@ pub(super) enum Next {
     Fence(usize),
     /// The server is made to follow the writer.
     Rejoin(usize),
+    /// The server is told to join its group, which elects the writer, again.
+    Join(usize),
 }
 
 /// Decides.
 pub(super) fn decide(sight: &Sight<'_>, memory: &mut Memory) -> Next {
     remember(sight, memory);
+    if sight.kind == GroupKind::GroupReplication {
+        return member::decide(sight, memory);
+    }
     if sight.kind != GroupKind::Async || sight.facts.len() < 2 {
         return Next::Nothing;
     }
@@ -154,6 +166,13 @@ fn remember(sight: &Sight<'_>, memory: &mut Memory) {
             memory.wrote_in[server] = Some(observation.life);
         }
         let Some(standing) = fact.standing.as_ref() else { continue };
+        match standing.own_member().map(|own| own.state) {
+            Some(MemberState::Error) => {
+                memory.failed_since[server].get_or_insert(standing.asked);
+            }
+            Some(MemberState::Online) => (memory.failed_since[server], memory.not_joined[server]) = (None, None),
+            _ => memory.failed_since[server] = None,
+        }
         let Some(source) = &standing.source else {
             memory.heard[server] = None;
             continue;

@@ -9,16 +9,13 @@ use weir_backend::standing::MemberState;
 
 use super::actions::{ActionError, Scene, drain, reach};
 use super::hands::{Hands, Look};
+use super::member::{self, START, START_BOUND};
 use super::records::Progress;
 use super::servers::Servers;
 use crate::kind::GroupKind;
 
 /// How long the group may take to have its new writer take writes.
 const ELECTION_BOUND: Duration = Duration::from_secs(10);
-/// Has a member take part in the group.
-const START: &str = "START GROUP_REPLICATION";
-/// How long that may take: it gets what it lacks from another member.
-const START_BOUND: Duration = Duration::from_secs(300);
 /// How often a member is told to join.
 const JOIN_ATTEMPTS: usize = 3;
 /// Between two looks at it.
@@ -133,9 +130,9 @@ pub(super) async fn boot(
 /// Has a member join the group. It gives up after a minute if it asked another one that was just joining itself: it is told to again.
 async fn join(hands: &mut Servers, scene: &Scene, server: usize, progress: &mut Progress) {
     for _ in 0..JOIN_ATTEMPTS {
-        match hands.run_within(server, START, START_BOUND).await {
-            Ok(_) => return progress.note(format!("'{}' has joined it", scene.names[server])),
-            Err(failure) => progress.note(format!("'{}' has not joined: {}", scene.names[server], failure.message)),
+        match member::join(hands, scene, server).await {
+            Ok(()) => return progress.note(format!("'{}' has joined it", scene.names[server])),
+            Err(error) => progress.note(format!("'{}' has not joined: {error}", scene.names[server])),
         }
     }
 }

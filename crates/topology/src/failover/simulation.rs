@@ -109,6 +109,7 @@ impl Weir {
         let mut hands = SimulatedHands { weir: self.number, world };
         match next {
             Next::Nothing | Next::Watch(_) => {}
+            Next::Join(_) => unreachable!("these servers elect nobody"),
             Next::Appoint(server) => self.state.set_writer(*server),
             Next::Failover => {
                 let mut progress = Progress::begin("g", Action::Failover, "");

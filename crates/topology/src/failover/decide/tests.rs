@@ -1,4 +1,4 @@
-use weir_backend::standing::SemiSync;
+use weir_backend::standing::{GroupMember, GroupReplication, SemiSync};
 use weir_backend::{Observation, Standing};
 
 use super::*;
@@ -203,4 +203,46 @@ fn servers_that_are_out_of_place_are_put_into_it() {
     decide_for(&[writer(), follower()], &[Nobody, Member(0)], &mut memory);
     let next = decide_for(&[read_only(writer()), follower()], &[Nobody, Member(0)], &mut memory);
     assert!(matches!(&next, Next::Watch(why) if why.contains("read_only")), "{next:?}");
+}
+
+/// A server that takes writes, or not, in a group that calls it so.
+fn member(now: Instant, writes: bool, state: MemberState) -> Fact {
+    let of_group = GroupMember { uuid: "m".to_owned(), host: String::new(), port: 0, state, primary: writes };
+    with(server(now, (!writes).then_some(0)), |standing| {
+        standing.uuid = Some(of_group.uuid.clone());
+        standing.source = None;
+        standing.group_replication = Some(GroupReplication { members: vec![of_group], ..GroupReplication::default() });
+    })
+}
+
+#[test]
+fn a_member_that_has_failed_joins_again_if_it_does_not_by_itself() {
+    use MemberState::{Error, Offline, Online, Recovering};
+    let (settings, start) = (GroupSettings::default(), now());
+    let mut memory = Memory::new(2);
+    let mut next = |seconds: u64, state: MemberState, edit: &dyn Fn(&mut Memory, &mut [Fact], &mut GroupSettings)| {
+        let now = start + Duration::from_secs(seconds);
+        let (mut facts, mut settings) = ([member(now, true, Online), member(now, false, state)], settings.clone());
+        edit(&mut memory, &mut facts, &mut settings);
+        let sight = Sight { kind: GroupKind::GroupReplication, ..sight(&facts, &settings, now) };
+        decide(&sight, &mut memory)
+    };
+    let as_is = |_: &mut Memory, _: &mut [Fact], _: &mut GroupSettings| {};
+    assert_eq!(next(0, Error, &as_is), Next::Nothing, "it may come back by itself");
+    assert_eq!(next(14, Error, &as_is), Next::Nothing);
+    assert_eq!(next(15, Error, &as_is), Next::Join(1));
+    assert_eq!(next(16, Error, &|_, facts, _| facts[0].up = false), Next::Nothing, "there is no group to join");
+    assert_eq!(next(16, Error, &|_, facts, _| facts[1].up = false), Next::Nothing, "it can't be told to");
+    assert_eq!(next(16, Error, &|_, _, settings| settings.automatic_failover = false), Next::Nothing);
+    let rests = |memory: &mut Memory, _: &mut [Fact], _: &mut GroupSettings| {
+        memory.rests_until[1] = Some(start + Duration::from_secs(30));
+    };
+    assert_eq!(next(16, Error, &rests), Next::Nothing, "it has just been told to");
+    assert_eq!(next(30, Offline, &as_is), Next::Nothing, "somebody has stopped it");
+    let in_vain =
+        |memory: &mut Memory, _: &mut [Fact], _: &mut GroupSettings| memory.not_joined[1] = Some("late".into());
+    assert_eq!(next(31, Offline, &in_vain), Next::Join(1), "Weir has stopped it");
+    assert_eq!(next(32, Recovering, &as_is), Next::Nothing);
+    assert_eq!(next(33, Online, &as_is), Next::Nothing);
+    assert_eq!(next(34, Offline, &as_is), Next::Nothing, "it was a member since");
 }
