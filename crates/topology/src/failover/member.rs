@@ -3,13 +3,16 @@
 //! What must always hold: only a member that has failed or was expelled (`MEMBER_STATE` is ERROR) is told to by Weir itself; one that is OFFLINE was
 //! stopped by somebody, if not by Weir for that. Its group is in operation meanwhile, and decides whether it may join: one that has more transactions than the group may not.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use weir_backend::standing::MemberState;
 
+use super::Failover;
 use super::actions::{ActionError, Scene, reach};
 use super::decide::{Memory, Next, Sight};
 use super::hands::Hands;
+use super::records::{Action, Progress};
 use super::servers::Servers;
 use crate::roles::takes_writes;
 
@@ -19,11 +22,11 @@ pub(super) const START: &str = "START GROUP_REPLICATION";
 pub(super) const START_BOUND: Duration = Duration::from_secs(300);
 /// So long a member that was expelled may take to come back by itself. The server tries at once, and then only every five minutes
 /// (`group_replication_autorejoin_tries`).
-pub(super) const BY_ITSELF: Duration = Duration::from_secs(15);
+const BY_ITSELF: Duration = Duration::from_secs(15);
 /// All of it ends within this time: leaving, joining and being watched.
-pub(super) const JOIN_BOUND: Duration = Duration::from_secs(900);
+const JOIN_BOUND: Duration = Duration::from_secs(900);
 /// After a member has failed to join, it is left alone for so long.
-pub(super) const REST: Duration = Duration::from_secs(60);
+const REST: Duration = Duration::from_secs(60);
 /// How long it is watched while it catches up, after it was let in.
 const WATCH_BOUND: Duration = Duration::from_secs(60);
 /// Between two looks at it.
@@ -50,6 +53,28 @@ pub(super) fn decide(sight: &Sight<'_>, memory: &Memory) -> Next {
         fact.up && (long || in_vain) && !matches!(state, Some(MemberState::Online | MemberState::Recovering))
     };
     others.find(stays_out).map_or(Next::Nothing, Next::Join)
+}
+
+/// Has a member join its group again. That may take minutes, in which the group is watched on.
+pub(super) fn join_again(failover: Arc<Failover>, server: usize) {
+    failover.memory().rests_until[server] = Some(Instant::now() + JOIN_BOUND);
+    let control = failover.control.clone();
+    control.spawn(async move {
+        let (scene, mut hands) = (failover.scene(), failover.hands());
+        let group = failover.group.settings().name.clone();
+        let mut progress = Progress::begin(&group, Action::Rejoin, failover.name(server));
+        progress.note("it has failed, or was expelled, and has not come back by itself");
+        let joined = join(&mut hands, &scene, server).await;
+        let why = joined.as_ref().err().map(ToString::to_string);
+        let mut memory = failover.memory();
+        memory.rests_until[server] = why.is_some().then(|| Instant::now() + REST);
+        // What has failed in the same way before is told once.
+        let repeated = why.is_some() && memory.not_joined[server] == why;
+        memory.not_joined[server] = why;
+        if !repeated {
+            progress.end(&failover.records, &joined);
+        }
+    });
 }
 
 /// Has a member join its group, and watches it catch up.

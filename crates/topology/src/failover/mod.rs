@@ -148,7 +148,7 @@ impl Failover {
                 continue;
             }
             if let Next::Join(server) = next {
-                self.join(server);
+                member::join_again(self.clone(), server);
                 continue;
             }
             let _acting = Acting { _lock, failover: &self };
@@ -307,28 +307,6 @@ impl Failover {
         if !repeated {
             progress.end(&self.records, &rejoined);
         }
-    }
-
-    /// Has a member join its group again. That may take minutes, in which the group is watched on.
-    fn join(self: &Arc<Self>, server: usize) {
-        self.memory().rests_until[server] = Some(Instant::now() + member::JOIN_BOUND);
-        let itself = self.clone();
-        self.control.spawn(async move {
-            let (scene, mut hands) = (itself.scene(), itself.hands());
-            let group = itself.group.settings().name.clone();
-            let mut progress = Progress::begin(&group, Action::Rejoin, itself.name(server));
-            progress.note("it has failed, or was expelled, and has not come back by itself");
-            let joined = member::join(&mut hands, &scene, server).await;
-            let why = joined.as_ref().err().map(ToString::to_string);
-            let mut memory = itself.memory();
-            memory.rests_until[server] = why.is_some().then(|| Instant::now() + member::REST);
-            // What has failed in the same way before is told once.
-            let repeated = why.is_some() && memory.not_joined[server] == why;
-            memory.not_joined[server] = why;
-            if !repeated {
-                progress.end(&itself.records, &joined);
-            }
-        });
     }
 
     fn rest_if_failed(&self, server: usize, failed: bool) {
