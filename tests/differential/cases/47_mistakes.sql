@@ -131,3 +131,20 @@ UPDATE t SET n = 7;
 SELECT nofunc(id) FROM t;
 ROLLBACK;
 SELECT * FROM t ORDER BY id;
+
+## in a transaction of several shards
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+BEGIN;
+UPDATE t SET v = v + 1;
+SELEC 1;
+SELECT FROM t WHERE;
+SELECT v FROM t WHERE id = 1 LIMT 2;
+`SELECT` 1;
+SET SESSION sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES');
+SELEC "v" FROM t;
+SELECT "v" FRM t WHERE v = 'a\'b;
+(DELETE FROM t);
+SELECT * FROM t ORDER BY id;
+COMMIT;
+SELECT * FROM t ORDER BY id;

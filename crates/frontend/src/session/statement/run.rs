@@ -2,17 +2,21 @@
 //!
 //! What must always hold: a statement takes one course, and the client is answered once, by whatever runs it.
 
+use std::rc::Rc;
+
+use weir_backend::prepared::StatementKey;
 use weir_exec::hot_rows::heat::InFlight;
 use weir_plan::Plan;
 use weir_sql::{Pins, TextKind};
-use weir_wire::StatusFlags;
+use weir_wire::error::codes;
+use weir_wire::{Capabilities, Failure, StatusFlags};
 
 use super::super::Session;
 use super::super::stopped::Stopped;
 use super::super::transaction::anchor::ANCHORING;
 use super::super::transaction::kind::HARMLESS;
-use super::Statement;
 use super::decide::{self, Answer, Course, Facts, First, Names};
+use super::{Form, Statement};
 
 impl Session {
     /// The way of a statement that may run: decides its course, and runs it.
@@ -57,7 +61,28 @@ impl Session {
             }
             Course::Answer(answer) => self.answer(statement, answer).await,
             Course::SqlPrepare(request) => Box::pin(self.run_sql_prepare(statement, request)).await,
-            Course::Refuse(failure) => Err(failure.into()),
+            Course::Refuse(failure) => Err(self.refuse_unless_wrong(statement, failure).await),
+        }
+    }
+
+    /// What stops a statement that is refused. Of one that Weir can't read its server says first whether it is wrong: it is prepared there, and
+    /// not run.
+    async fn refuse_unless_wrong(&mut self, statement: &Statement<'_>, refusal: Failure) -> Stopped {
+        let unread = statement.class.pins.contains(Pins::UNKNOWN_STATEMENT) && matches!(statement.form, Form::Text(_));
+        // The first of several would be run before the next one is read.
+        let text = statement.text.trim_ascii_end();
+        let several = text.strip_suffix(b";").unwrap_or(text).contains(&b';');
+        if !unread || several && self.client_has(Capabilities::MULTI_STATEMENTS) {
+            return refusal.into();
+        }
+        let key = Rc::new(StatementKey::new(statement.text.into(), Rc::new(self.state.profile.parsing())));
+        match Box::pin(self.have_statement(&key)).await {
+            Ok(_) => {
+                self.connection().close_statement(&key);
+                refusal.into()
+            }
+            Err(Stopped::Refused(failure)) if failure.code == codes::ER_UNSUPPORTED_PS => refusal.into(),
+            Err(wrong) => wrong,
         }
     }
 
