@@ -68,6 +68,10 @@ pub(super) fn join_again(failover: Arc<Failover>, server: usize) {
         let why = joined.as_ref().err().map(ToString::to_string);
         let mut memory = failover.memory();
         memory.rests_until[server] = why.is_some().then(|| Instant::now() + REST);
+        if matches!(joined, Err(ActionError::Refused(_))) {
+            // Another Weir does it, and tells of it.
+            return;
+        }
         // What has failed in the same way before is told once.
         let repeated = why.is_some() && memory.not_joined[server] == why;
         memory.not_joined[server] = why;
