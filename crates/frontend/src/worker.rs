@@ -34,6 +34,10 @@ use crate::session;
 use crate::shared::Shared;
 use crate::texts::Texts;
 
+/// The stack of a worker's thread. A CALL that Weir runs statement by statement polls those that it calls on top of its own frames, eight
+/// deep at most; without optimisation each takes half a megabyte. Only what is touched is memory.
+const STACK_BYTES: usize = 16 * 1024 * 1024;
+
 /// How often a worker looks after its pools.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -113,7 +117,8 @@ impl Worker {
         let door = Door { arrivals, sessions: sessions.clone() };
         // A local runtime belongs to the thread that makes it, which tells here whether it could.
         let (made, is_made) = std::sync::mpsc::sync_channel(1);
-        let thread = std::thread::Builder::new().name(format!("weir-worker-{}", place.index)).spawn(move || {
+        let builder = std::thread::Builder::new().name(format!("weir-worker-{}", place.index)).stack_size(STACK_BYTES);
+        let thread = builder.spawn(move || {
             if settings.batch_scheduling {
                 scheduling::batch();
             }

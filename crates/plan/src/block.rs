@@ -1,10 +1,14 @@
 //! Compound statements outside of routines (`BEGIN NOT ATOMIC`, IF, loops), and the definitions in them.
 //!
 //! What must always hold: no definition of an object that several shards have, and nothing that may be one, runs within a block, which one
-//! server runs by itself.
+//! server runs by itself; and no block that may name rows of several shards. Blocks are not parsed: each of their words may be a name.
 
-use weir_catalog::Catalog;
-use weir_sql::{LexMode, Lexer, TokenKind};
+use std::collections::BTreeSet;
+
+use weir_catalog::{Catalog, Placement, RoutineKind, ShardId};
+use weir_sql::{Dialect, LexMode, Lexer, TokenKind};
+
+use crate::routines::mode_of;
 
 /// The word of a statement in the block that can't run there; `None` if there is none.
 pub(crate) fn passes_by(text: &[u8], mode: LexMode, catalog: &Catalog, database: Option<&[u8]>) -> Option<String> {
@@ -22,6 +26,101 @@ pub(crate) fn passes_by(text: &[u8], mode: LexMode, catalog: &Catalog, database:
         let refused = defines && (here || of_servers && everywhere) || (truncates || hidden) && here;
         refused.then(|| String::from_utf8_lossy(words[at].name).to_uppercase())
     })
+}
+
+/// The shards that have the tables which a block may use: by itself, through views, and by what it calls.
+///
+/// # Errors
+/// The name of a table whose rows are on several shards.
+pub(crate) fn shards_of(
+    text: &[u8],
+    mode: LexMode,
+    catalog: &Catalog,
+    database: Option<&[u8]>,
+) -> Result<BTreeSet<ShardId>, String> {
+    let mut search = Search { catalog, shards: BTreeSet::new(), seen: BTreeSet::new(), changes: false };
+    search.look(text, mode, database)?;
+    Ok(search.shards)
+}
+
+/// What else than tables a name may be of.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Of {
+    View,
+    Routine(RoutineKind),
+}
+
+struct Search<'a> {
+    catalog: &'a Catalog,
+    shards: BTreeSet<ShardId>,
+    /// Views and routines that were looked through.
+    seen: BTreeSet<(Of, &'a str, &'a str)>,
+    /// Rows may be changed: of a GLOBAL table all shards would have to.
+    changes: bool,
+}
+
+impl<'a> Search<'a> {
+    fn look(&mut self, text: &[u8], mode: LexMode, database: Option<&[u8]>) -> Result<(), String> {
+        let words = words(text, mode);
+        let changing = ["insert", "update", "delete", "replace", "load"];
+        self.changes |= words.iter().any(|word| word.is_any(&changing) && !word.called);
+        let named = words.iter().map(|word| word.name).filter(|name| self.catalog.database(name).is_some());
+        let databases: BTreeSet<&[u8]> = database.into_iter().chain(named).collect();
+        for (at, word) in words.iter().enumerate() {
+            let calls = word.called || at > 0 && words[at - 1].is_any(&["call"]);
+            for database in &databases {
+                self.named(database, word.name)?;
+                if calls || self.follows_call(&words, at) {
+                    self.called(database, word.name, mode.dialect)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a name stands behind CALL, with its database or without.
+    fn follows_call(&self, words: &[Found<'_>], at: usize) -> bool {
+        at > 1 && words[at - 2].is_any(&["call"]) && self.catalog.database(words[at - 1].name).is_some()
+    }
+
+    /// A table or a view of this name.
+    fn named(&mut self, database: &[u8], name: &[u8]) -> Result<(), String> {
+        let catalog = self.catalog;
+        let Some((database_name, of)) = catalog.database(database) else { return Ok(()) };
+        if let Some((name, table)) = catalog.table(database, name) {
+            match (&table.placement, &of.shards[..]) {
+                (Placement::Single(shard), _) | (_, [shard]) => drop(self.shards.insert(*shard)),
+                (Placement::Global, _) if !self.changes => {}
+                _ => return Err(name.to_owned()),
+            }
+        }
+        let same =
+            |view: &str| view.as_bytes() == name || catalog.fold_case && view.as_bytes().eq_ignore_ascii_case(name);
+        match of.views.iter().find(|(view, _)| same(view)) {
+            Some((view, text)) if self.seen.insert((Of::View, database_name, view)) => {
+                let mode = LexMode { dialect: Dialect::MariaDb, ..LexMode::default() };
+                self.look(text.as_bytes(), mode, Some(database))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Routines of this name.
+    fn called(&mut self, database: &[u8], name: &[u8], dialect: Dialect) -> Result<(), String> {
+        let catalog = self.catalog;
+        let Some((of_database, _)) = catalog.database(database) else { return Ok(()) };
+        let Some(routines) = catalog.routines.get(of_database) else { return Ok(()) };
+        let Ok(name) = std::str::from_utf8(name).map(str::to_ascii_lowercase) else { return Ok(()) };
+        let both = [(RoutineKind::Procedure, &routines.procedures), (RoutineKind::Function, &routines.functions)];
+        for (kind, of) in both {
+            if let Some((name, routine)) = of.get_key_value(&name)
+                && self.seen.insert((Of::Routine(kind), of_database, name))
+            {
+                self.look(routine.text.as_bytes(), mode_of(routine, dialect), Some(database))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A word or a name.

@@ -17,7 +17,7 @@ use crate::trace::Trace;
 use crate::{Plan, Route, SessionFacts};
 
 /// The way out for what only a server can do, with all rows.
-const ON_ONE_SHARD: &str = "and only a server with all rows could do it: give it for SINGLE or GLOBAL tables, or on one shard with SET weir_shard = 'name'";
+pub(crate) const ON_ONE_SHARD: &str = "and only a server with all rows could do it: give it for SINGLE or GLOBAL tables, or on one shard with SET weir_shard = 'name'";
 
 /// How a text of Weir's own is planned, in the course of planning another.
 pub(crate) type PlanText =

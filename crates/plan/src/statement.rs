@@ -16,7 +16,7 @@ use crate::analysis::{Analysis, Base, InstanceKind};
 use crate::constant::charset_of;
 use crate::effort::Effort;
 use crate::known::KnownValue;
-use crate::planner::{Planner, programs, to_shard};
+use crate::planner::{ON_ONE_SHARD, Planner, programs, to_shard};
 use crate::route::{self, Meeting};
 use crate::routines::{calls_placed, function_needs, plan_call};
 use crate::set_statement::only_steers;
@@ -366,7 +366,22 @@ impl<'a> Planner<'a> {
             Some(word) => Err(Need::OtherForm.refused(format!(
                 "{word} within a block of statements would be done by one shard alone: give it as a statement of its own"
             ))),
-            None => self.on_one_shard("This statement"),
+            None => self.where_block_runs(),
+        }
+    }
+
+    fn where_block_runs(self) -> Result<Plan, Refusal> {
+        let found = block::shards_of(self.text, self.session.mode, self.catalog, self.session.database);
+        let shards = found.map_err(|name| {
+            Need::OneServer.refused(format!(
+                "A block of statements that may use {name}, whose rows are on several shards, {ON_ONE_SHARD}, or make it a procedure"
+            ))
+        })?;
+        match (shards.first(), shards.len()) {
+            (Some(shard), 1) => Ok(to_shard(*shard, "all tables that it may use are SINGLE, on this shard")),
+            (None, _) => self.on_one_shard("This statement"),
+            _ => Err(Need::OneServer
+                .refused(format!("A block of statements that may use tables of several shards, {ON_ONE_SHARD}"))),
         }
     }
 

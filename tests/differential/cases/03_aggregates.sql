@@ -79,3 +79,32 @@ INSERT INTO t VALUES (1, 2), (2, 4), (3, 4), (4, 4), (5, 5), (6, 5), (7, 7), (8,
 SELECT STD(a), STDDEV_POP(a), VAR_POP(a), VARIANCE(a) FROM t WHERE id = 1;
 SELECT VAR_POP(a), STD(a) FROM t WHERE a IN (2, 4) AND id < 3;
 SELECT ROUND(STDDEV_SAMP(a), 6) = 2.138090 FROM t WHERE id > 0 AND 1 = 0;
+
+## aggregates in subqueries that are the surrounding query's
+CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT PRIMARY KEY, c INT, b INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1, 2), (2, 1, 3), (3, 2, 4), (4, 3, 5), (5, 3, 5), (6, 1, 2);
+INSERT INTO u VALUES (1, 1, 2), (2, 1, 3), (3, 2, 4);
+SELECT (SELECT SUM(t.b)) FROM t;
+SELECT a, (SELECT SUM(t.b)) FROM t GROUP BY a ORDER BY a;
+SELECT a, SUM(b), (SELECT SUM(t.b)) FROM t GROUP BY a ORDER BY a;
+SELECT a, (SELECT COUNT(DISTINCT t.b)) FROM t GROUP BY a ORDER BY a;
+SELECT a, COUNT(DISTINCT b), (SELECT COUNT(DISTINCT t.b) UNION SELECT 1 FROM t WHERE 1 = 2) FROM t GROUP BY a ORDER BY a;
+SELECT a FROM t GROUP BY a HAVING (SELECT COUNT(DISTINCT t.b)) > 1 ORDER BY a;
+SELECT a, (SELECT (SELECT MAX(t.b))) FROM t GROUP BY a ORDER BY a;
+SELECT (SELECT COUNT(d.b)) FROM (SELECT b FROM t) AS d;
+SELECT id, (SELECT SUM(u.c) FROM u WHERE u.id = t.id) FROM t ORDER BY id;
+SELECT id, (SELECT SUM(c) FROM u) FROM t ORDER BY id;
+CREATE TABLE sums (id INT PRIMARY KEY, n INT) /*weir: shard by hash(id) */;
+INSERT INTO sums SELECT 1, (SELECT SUM(t.b)) FROM t;
+SELECT * FROM sums;
+
+## ROLLUP of a column twice, and equal rows of groups WITH ROLLUP
+CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, s VARCHAR(10)) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1, 10, 'a'), (2, 1, 10, 'a'), (3, 2, 20, 'b'), (4, 1, 30, 'a'), (5, 2, 20, NULL);
+-- mariadb
+SELECT a, b, a AS c, COUNT(*) FROM t GROUP BY a, b, c WITH ROLLUP;
+-- mariadb
+SELECT DISTINCT 'x', a, SUM(b) FROM t GROUP BY 1, 2 WITH ROLLUP;
+SELECT DISTINCT s, SUM(b) FROM t WHERE s = 'a' GROUP BY s WITH ROLLUP;
+SELECT s, SUM(b) FROM t WHERE s = 'a' GROUP BY s WITH ROLLUP UNION SELECT s, 50 FROM t WHERE id = 1;

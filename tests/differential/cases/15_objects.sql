@@ -223,3 +223,37 @@ ALTER TABLE t CHANGE v vv INT UNIQUE KEY;
 -- refused: does not hold the shard key
 ALTER TABLE t MODIFY v BIGINT UNSIGNED SERIAL DEFAULT VALUE;
 SHOW COLUMNS FROM t;
+
+## blocks of statements run where their tables are, or not at all
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+CREATE TABLE g (id INT PRIMARY KEY, a INT) /*weir: global */;
+CREATE TABLE s (id INT PRIMARY KEY, a INT) /*weir: single */;
+CREATE VIEW vt AS SELECT a FROM t;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4), (5, 5);
+INSERT INTO g VALUES (1, 1), (2, 2);
+CREATE PROCEDURE fills() INSERT INTO t VALUES (20, 1), (21, 1), (22, 1), (23, 1);
+-- mariadb
+-- refused: rows are on several shards
+BEGIN NOT ATOMIC SELECT COUNT(*) FROM t; END;
+-- mariadb
+-- refused: rows are on several shards
+IF (SELECT COUNT(*) FROM t) = 5 THEN SELECT 'five'; END IF;
+-- mariadb
+-- refused: rows are on several shards
+BEGIN NOT ATOMIC INSERT INTO t VALUES (10, 1), (11, 1), (12, 1), (13, 1); END;
+-- mariadb
+-- refused: rows are on several shards
+BEGIN NOT ATOMIC SELECT COUNT(*) FROM vt; END;
+-- mariadb
+-- refused: rows are on several shards
+BEGIN NOT ATOMIC CALL fills(); END;
+-- mariadb
+-- refused: rows are on several shards
+BEGIN NOT ATOMIC UPDATE g SET a = a + 1; END;
+-- mariadb
+BEGIN NOT ATOMIC DECLARE n INT; SELECT SUM(a) INTO n FROM g; SELECT n; END;
+-- mariadb
+BEGIN NOT ATOMIC INSERT INTO s VALUES (1, 1), (2, 2); SELECT COUNT(*) FROM s; END;
+SELECT * FROM t ORDER BY id;
+SELECT * FROM g ORDER BY id;
+SELECT * FROM s ORDER BY id;

@@ -237,3 +237,18 @@ UPDATE t, u SET t.v = u.v WHERE t.id = u.id ORDER BY t.id;
 -- mysql
 UPDATE t JOIN (SELECT 1 FROM u) AS one SET t.v = 5 ORDER BY t.id LIMIT 1;
 SELECT * FROM t ORDER BY id;
+
+## DELETE of a table that goes by another name
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+INSERT INTO u VALUES (1, 1), (2, 2);
+DELETE t FROM t AS x, u AS y;
+DELETE t FROM t AS x, u AS y WHERE x.id = y.id;
+DELETE t, y FROM t AS x, u AS y WHERE x.a = y.a;
+DELETE FROM t USING t AS x, u AS y WHERE x.a = y.a;
+DELETE t FROM u AS y;
+SELECT * FROM t ORDER BY id;
+DELETE x FROM t AS x, u AS y WHERE x.a = y.a;
+SELECT * FROM t ORDER BY id;
+SELECT * FROM u ORDER BY id;

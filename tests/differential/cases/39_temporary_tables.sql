@@ -478,3 +478,17 @@ SELECT * FROM b ORDER BY id;
 -- no warnings
 ROLLBACK;
 SELECT * FROM t ORDER BY id;
+
+## a session with a temporary table and a setting that only its connection has, without autocommit
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+CREATE TEMPORARY TABLE tmp (id INT PRIMARY KEY);
+INSERT INTO tmp VALUES (1), (2);
+SET insert_id = 60;
+SET autocommit = 0;
+-- refused: bound to a connection
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+COMMIT;
+SELECT * FROM tmp ORDER BY id;
+COMMIT;
+SET autocommit = 1;
+SELECT COUNT(*) FROM t;

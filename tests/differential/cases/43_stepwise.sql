@@ -573,3 +573,22 @@ CREATE PROCEDURE commits() BEGIN UPDATE t SET a = 1; SET autocommit = 0; END;
 -- refused: does not run by itself (SET autocommit
 CALL commits();
 SELECT * FROM t ORDER BY id;
+
+## procedures that call others, as deep as Weir runs them
+CREATE TABLE t (id INT PRIMARY KEY, a INT, s VARCHAR(20)) /*weir: shard by hash(id) */;
+CREATE PROCEDURE p1(k INT, w VARCHAR(20)) INSERT INTO t VALUES (k, 1, CONCAT(w, '1')), (k + 1, 2, w), (k + 2, 3, w), (k + 3, 4, w);
+CREATE PROCEDURE p2(k INT, w VARCHAR(20)) BEGIN UPDATE t SET a = a + 1; CALL p1(k, CONCAT(w, '2')); END;
+CREATE PROCEDURE p3(k INT, w VARCHAR(20)) BEGIN UPDATE t SET a = a + 1; CALL p2(k, CONCAT(w, '3')); END;
+CREATE PROCEDURE p4(k INT, w VARCHAR(20)) BEGIN UPDATE t SET a = a + 1; CALL p3(k, CONCAT(w, '4')); END;
+CREATE PROCEDURE p5(k INT, w VARCHAR(20)) BEGIN UPDATE t SET a = a + 1; CALL p4(k, CONCAT(w, '5')); END;
+CREATE PROCEDURE p6(k INT, w VARCHAR(20)) BEGIN UPDATE t SET a = a + 1; CALL p5(k, CONCAT(w, '6')); END;
+CREATE PROCEDURE p7(k INT, w VARCHAR(20)) BEGIN UPDATE t SET a = a + 1; CALL p6(k, CONCAT(w, '7')); END;
+CREATE PROCEDURE p8(k INT, w VARCHAR(20)) BEGIN UPDATE t SET a = a + 1; CALL p7(k, CONCAT(w, '8')); END;
+CALL p8(10, 'x');
+SELECT * FROM t ORDER BY id;
+CALL p8(40, 'x');
+SELECT * FROM t ORDER BY id;
+BEGIN;
+CALL p7(20, 'y');
+ROLLBACK;
+SELECT * FROM t ORDER BY id;

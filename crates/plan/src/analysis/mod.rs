@@ -9,12 +9,14 @@
 //!
 //! * `query_graph`: from the tree to blocks and instances; `common`: WITH and views; `from`: joins in FROM; `names`: what a column name refers to.
 //! * `conditions`: what conditions say; `values`: what all of them say about columns.
+//! * `outer`: aggregates in subqueries that group the rows around them.
 
 mod common;
 mod conditions;
 mod from;
 mod logic;
 mod names;
+mod outer;
 mod query_graph;
 pub(crate) mod values;
 
@@ -51,6 +53,8 @@ pub(crate) struct Analysis<'a> {
     pub(crate) effort: Option<&'a Effort>,
     /// A common table expression that is made of itself.
     pub(crate) recursive: bool,
+    /// An aggregate in a subquery is one of the query around it, as it names only columns of that.
+    pub(crate) outer_aggregate: bool,
 }
 
 /// A table where it is named, or what stands for one.

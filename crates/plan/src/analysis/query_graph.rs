@@ -231,6 +231,7 @@ impl<'a> Gatherer<'a> {
         if let Some(query) = query {
             self.order(block, query.order_by);
         }
+        self.note_outer_aggregates(block, select);
         Branch { block, columns: self.columns(block, select), cut: false }
     }
 

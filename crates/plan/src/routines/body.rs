@@ -68,7 +68,7 @@ pub(super) struct Body<'a> {
 }
 
 /// How a routine's text is read.
-pub(super) fn mode_of(routine: &Routine, dialect: Dialect) -> LexMode {
+pub(crate) fn mode_of(routine: &Routine, dialect: Dialect) -> LexMode {
     LexMode { dialect, ..LexMode::from_sql_mode(&routine.sql_mode) }
 }
 

@@ -18,7 +18,8 @@ use weir_sql::facts::{Programs, Varies, facts_with};
 use weir_sql::resolve::{Context, Roles, Table};
 use weir_sql::{Bump, Class, Dialect, Effects, Pins};
 
-use body::{Body, BodyStatement, mode_of};
+pub(crate) use body::mode_of;
+use body::{Body, BodyStatement};
 pub(crate) use call::plan_call;
 pub(crate) use function::{calls_placed, function_needs};
 

@@ -315,6 +315,10 @@ fn rollup_columns<'a>(
             _ => Vec::new(),
         });
     }
+    // Servers leave out the one without the other.
+    if (1..columns.len()).any(|nth| columns[..nth].iter().flatten().any(|place| columns[nth].contains(place))) {
+        return Err("GROUP BY of a column twice WITH ROLLUP".to_owned().into());
+    }
     for (place, column) in shown.columns.iter().enumerate() {
         let told = columns.iter().any(|key| key.contains(&place));
         let aggregated = column.expr.is_some_and(|expr| aggregate(expr).is_some());

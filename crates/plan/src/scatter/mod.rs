@@ -66,6 +66,8 @@ impl Obstacle {
     }
 }
 
+const OUTER_AGGREGATE: &str = "an aggregate in a subquery is one of the rows of the query around it";
+
 /// What a merge is made of, before it is a [`Read`].
 pub(crate) struct Merged {
     pub(crate) merge: Merge,
@@ -117,6 +119,9 @@ fn plan_scatter(
     apart: String,
 ) -> Result<Plan, Refusal> {
     gates::check(planner, query)?;
+    if analysis.outer_aggregate {
+        return Err(Refusal::NeedsWorkbench(OUTER_AGGREGATE.to_owned()));
+    }
     let mut why = apart;
     for strategy in STRATEGIES.iter().filter(|strategy| (strategy.applies)(planner, query)) {
         match (strategy.plan)(planner, analysis, query, why) {
@@ -181,6 +186,9 @@ pub(crate) fn alone(
     analysis: &Analysis<'_>,
     values: &Values<'_>,
 ) -> Result<Vec<ShardId>, String> {
+    if analysis.outer_aggregate {
+        return Err(OUTER_AGGREGATE.to_owned());
+    }
     let question = Question::new(analysis, values, planner);
     let changed = Branch { block: 0, columns: None, cut: false };
     let together = match &analysis.outcome {

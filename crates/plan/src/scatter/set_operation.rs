@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use weir_catalog::{Constant, Placement, ShardId};
-use weir_sql::ast::{Compound, ExprKind, Literal, Query, QueryBody, Select, SetOp};
+use weir_sql::ast::{Compound, ExprKind, Grouping, Literal, Query, QueryBody, Select, SetOp};
 use weir_sql::facts::Varies;
 use weir_sql::{Lexer, TokenKind};
 
@@ -70,6 +70,11 @@ fn planned(planner: &Planner<'_>, analysis: &Analysis<'_>, query: &Query<'_>, wh
     };
     if let Some(unfit) = unfit {
         return Err(unfit.to_owned().into());
+    }
+    // What texts sort by stands beside them, and says nothing of the rows in which they are left out.
+    let rolled_up = |member: &Member<'_>| member.select.is_some_and(|select| select.grouping != Grouping::Plain);
+    if members.iter().any(rolled_up) {
+        return Err("WITH ROLLUP, and DISTINCT or a UNION".to_owned().into());
     }
     let (skip, take) = limits(planner, query.limit)?;
     let shard = shard_of_all(planner, analysis).ok_or_else(|| {

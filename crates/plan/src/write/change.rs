@@ -7,7 +7,7 @@ use weir_sql::ast::{
     Assignment, ColumnName, Expr, ExprKind, Limit, OrderItem, StatementKind, TableRef, TableRefKind, Update,
 };
 use weir_sql::facts::{Facts, Varies};
-use weir_sql::resolve::{ColumnRole, ColumnUse, Roles, SourceKind};
+use weir_sql::resolve::{ColumnRole, ColumnUse, Roles, Source, SourceKind};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
@@ -272,10 +272,23 @@ pub(super) fn assigned_source(one: &Assignment<'_>, facts: &Facts<'_>) -> Option
     facts.names.columns.iter().find(is_it).and_then(ColumnUse::only)
 }
 
+/// Whether a source is only named among the tables of a DELETE, none of which goes by that name.
+fn names_unread(input: &Input<'_>, source: &Source<'_>) -> bool {
+    match input.statement.kind {
+        StatementKind::Delete(delete) => delete.targets.iter().any(|target| target.span == source.span),
+        _ => false,
+    }
+}
+
 /// The tables that a statement writes, and which of its sources they are.
 fn targets<'a>(input: &Input<'a>, facts: &Facts<'_>) -> Result<Vec<(usize, Target<'a>)>, Refusal> {
     let mut written: Vec<usize> = Vec::new();
     for (at, source) in facts.names.sources.iter().enumerate() {
+        if names_unread(input, source) {
+            return Err(Need::OtherForm.refused(
+                "DELETE names a table that it does not read: name it as FROM or USING does, by its alias if it has one",
+            ));
+        }
         if let SourceKind::Table(table) = &source.kind
             && table.roles.contains(Roles::WRITTEN)
         {

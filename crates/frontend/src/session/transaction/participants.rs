@@ -128,8 +128,9 @@ impl Session {
             self.have_multi_shard_permit().await?;
         }
         if !self.has_open_transaction() {
-            if own && self.temporary_catalog.is_none() {
-                self.keep_bound_connection();
+            match own && self.temporary_catalog.is_none() {
+                true => self.keep_bound_connection(),
+                false => self.may_begin_on(shards)?,
             }
             let first = self.anchor().unwrap_or(shards[0]);
             let begun = self.begin_on_first(first, own).await;
@@ -257,6 +258,15 @@ impl Session {
         let mut leases = self.leases_outside(&[shard]).await?;
         leases._additional = Some(additional);
         Ok(leases)
+    }
+
+    /// A transaction that begins on the session's connection has no other parts if that has what a statement elsewhere could miss.
+    fn may_begin_on(&self, shards: &[usize]) -> Result<(), Failure> {
+        if self.current.lease.is_none() || self.is_movable() {
+            return Ok(());
+        }
+        let other = shards.iter().find(|shard| **shard != self.current.server.shard);
+        other.map_or(Ok(()), |other| Err(self.bound_elsewhere(*other)))
     }
 
     /// The transaction begins on a shard: by the client's own text, or one for the statement alone.
