@@ -187,10 +187,27 @@ impl Compiler<'_> {
             StatementKind::Set(set) => return self.set(set.items, text),
             StatementKind::Signal(signal) => self.signal(signal, text)?,
             StatementKind::GetDiagnostics(get) => self.get_diagnostics(get, text)?,
+            StatementKind::CreateTable(create) if !create.temporary => What::Run(self.definition(text)?),
+            StatementKind::DropTables(drop) if !drop.temporary => What::Run(self.definition(text)?),
+            StatementKind::AlterTable(_)
+            | StatementKind::Truncate(_)
+            | StatementKind::RenameTables(_)
+            | StatementKind::CreateIndex(_)
+            | StatementKind::DropIndex(_)
+            | StatementKind::CreateView(_) => What::Run(self.definition(text)?),
             _ => return Err(cannot(text)),
         };
         self.step(what);
         Ok(())
+    }
+
+    /// A definition. What servers make of a variable's name in it depends on where it stands: none is read.
+    fn definition(&self, text: &[u8]) -> Result<Template, String> {
+        let template = self.template(text)?;
+        match template.edits.is_empty() {
+            true => Ok(template),
+            false => Err(format!("{}: it names a variable; rename that", cannot(text))),
+        }
     }
 
     fn query(&mut self, query: &Query<'_>, text: &[u8]) -> Result<(), String> {

@@ -462,13 +462,7 @@ CALL dyn('UPDATE t SET a = a + 1');
 CALL dyn('SET sql_mode = ''NO_BACKSLASH_ESCAPES''');
 -- text
 -- refused: only queries, changes of rows
-CALL dyn('CREATE TABLE z (id INT)');
--- text
--- refused: only queries, changes of rows
-CALL dyn('TRUNCATE t');
--- text
--- refused: it is about definitions
-CALL dyn('SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ''d''');
+CALL dyn('CREATE TEMPORARY TABLE z (id INT)');
 -- text
 -- refused: it uses GET_LOCK
 CALL dyn('SELECT GET_LOCK(''x'', 0)');
@@ -591,4 +585,101 @@ SELECT * FROM t ORDER BY id;
 BEGIN;
 CALL p7(20, 'y');
 ROLLBACK;
+SELECT * FROM t ORDER BY id;
+
+## definitions in a body
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+CREATE PROCEDURE migrate() BEGIN IF NOT EXISTS (SELECT * FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 't' AND column_name = 'w') THEN ALTER TABLE t ADD COLUMN w INT NOT NULL DEFAULT 7; END IF; CREATE TABLE IF NOT EXISTS u (id INT PRIMARY KEY, x INT) /*weir: shard by hash(id) */; INSERT INTO u SELECT id, v FROM t; SELECT COUNT(*), SUM(x) FROM u; CREATE INDEX i ON u (x); TRUNCATE TABLE u; SELECT COUNT(*) FROM u; END;
+CALL migrate();
+SELECT * FROM t ORDER BY id;
+SHOW COLUMNS FROM u;
+CALL migrate();
+SELECT * FROM u ORDER BY id;
+SELECT index_name FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 'u' ORDER BY 1;
+CREATE PROCEDURE undo() BEGIN DROP INDEX i ON u; ALTER TABLE t DROP COLUMN w; RENAME TABLE u TO u2; SELECT COUNT(*) FROM u2; DROP TABLE u2; END;
+CALL undo();
+SHOW COLUMNS FROM t;
+SHOW TABLES;
+CALL undo();
+CREATE PROCEDURE nothing_to_do() BEGIN CREATE TABLE IF NOT EXISTS t (id INT) /*weir: shard by hash(id) */; DROP TABLE IF EXISTS nope, nope2; END;
+CALL nothing_to_do();
+SHOW WARNINGS;
+CREATE PROCEDURE a_view() BEGIN CREATE OR REPLACE VIEW w AS SELECT id, v * 10 AS ten FROM t; SELECT * FROM w ORDER BY id; DROP VIEW w; END;
+CALL a_view();
+CALL a_view();
+
+## definitions in a body end the transaction
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+CREATE PROCEDURE within() BEGIN START TRANSACTION; UPDATE t SET v = v + 1; CREATE TABLE made (id INT PRIMARY KEY) /*weir: shard by hash(id) */; UPDATE t SET v = v + 10; ROLLBACK; SELECT SUM(v) FROM t; DROP TABLE made; END;
+CALL within();
+SELECT * FROM t ORDER BY id;
+CREATE PROCEDURE open_after() BEGIN CREATE TABLE made (id INT PRIMARY KEY) /*weir: shard by hash(id) */; START TRANSACTION; INSERT INTO made VALUES (1), (2), (3); END;
+CALL open_after();
+-- session: 1
+SELECT COUNT(*) FROM made;
+SELECT COUNT(*) FROM made;
+ROLLBACK;
+SELECT COUNT(*) FROM made;
+DROP TABLE made;
+SET autocommit = 0;
+CALL open_after();
+ROLLBACK;
+SET autocommit = 1;
+SELECT COUNT(*) FROM made;
+
+## definitions in a body that fail
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1), (2, 1), (3, 3), (4, 4);
+CREATE PROCEDURE goes_on() BEGIN DECLARE n INT DEFAULT 0; DECLARE CONTINUE HANDLER FOR 1060, 1091, 1050, 1051, 1146 SET n = n + 1; ALTER TABLE t ADD COLUMN v INT; ALTER TABLE t DROP COLUMN nope; CREATE TABLE t (id INT PRIMARY KEY); DROP TABLE nope; TRUNCATE nope; UPDATE nope SET a = 1; INSERT INTO t VALUES (5, 5); SELECT n; ALTER TABLE t ADD UNIQUE KEY (id); END;
+CALL goes_on();
+SHOW COLUMNS FROM t;
+CREATE PROCEDURE stops() BEGIN INSERT INTO t VALUES (6, 6); ALTER TABLE t ADD COLUMN v INT; INSERT INTO t VALUES (7, 7); END;
+CALL stops();
+SHOW WARNINGS;
+CREATE PROCEDURE told() BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN GET DIAGNOSTICS CONDITION 1 @c = MYSQL_ERRNO, @s = RETURNED_SQLSTATE, @m = MESSAGE_TEXT; SELECT @c, @s, @m; END; DROP TABLE nope; END;
+CALL told();
+SELECT * FROM t ORDER BY id;
+
+## definitions in a body: loops, calls and texts
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3);
+CREATE PROCEDURE fill(k INT) BEGIN DECLARE i INT DEFAULT 0; DROP TABLE IF EXISTS made; CREATE TABLE made (id INT PRIMARY KEY, s VARCHAR(10)) /*weir: shard by hash(id) */; WHILE i < k DO INSERT INTO made VALUES (i, CONCAT('s', i)); SET i = i + 1; END WHILE; END;
+CREATE PROCEDURE calls(k INT) BEGIN UPDATE t SET v = v + k; CALL fill(k); SELECT * FROM made ORDER BY id; CALL fill(1); SELECT COUNT(*) FROM made; END;
+-- no warnings
+CALL calls(3);
+-- no warnings
+CALL calls(4);
+CREATE PROCEDURE dyn(q TEXT) BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SELECT 'handled'; UPDATE t SET v = v + 1; SET @q = q; PREPARE s FROM @q; EXECUTE s; DEALLOCATE PREPARE s; SELECT SUM(v) FROM t; END;
+CALL dyn('ALTER TABLE t ADD COLUMN x INT');
+CALL dyn('ALTER TABLE t ADD COLUMN x INT');
+CALL dyn('CREATE TABLE z (id INT PRIMARY KEY) /*weir: shard by hash(id) */');
+CALL dyn('INSERT INTO z SELECT id FROM t');
+CALL dyn('SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ''z''');
+CALL dyn('DROP TABLE z, nope');
+CALL dyn('TRUNCATE t');
+SELECT * FROM t ORDER BY id;
+-- params: 2
+CALL fill(?);
+SELECT * FROM made ORDER BY id;
+
+## definitions in functions
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+-- text
+CREATE FUNCTION f() RETURNS INT BEGIN CREATE TABLE x (id INT); RETURN 1; END;
+
+## definitions in a body, as deep as Weir runs procedures
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3);
+CREATE PROCEDURE d1(k INT) BEGIN CREATE TABLE deep (id INT PRIMARY KEY) /*weir: shard by hash(id) */; INSERT INTO deep SELECT id + k FROM t; SELECT COUNT(*) FROM deep; DROP TABLE deep; ALTER TABLE t COMMENT = 'x'; END;
+CREATE PROCEDURE d2(k INT) BEGIN UPDATE t SET a = a + 1; CALL d1(k); END;
+CREATE PROCEDURE d3(k INT) BEGIN UPDATE t SET a = a + 1; CALL d2(k); END;
+CREATE PROCEDURE d4(k INT) BEGIN UPDATE t SET a = a + 1; CALL d3(k); END;
+CREATE PROCEDURE d5(k INT) BEGIN UPDATE t SET a = a + 1; CALL d4(k); END;
+CREATE PROCEDURE d6(k INT) BEGIN UPDATE t SET a = a + 1; CALL d5(k); END;
+CREATE PROCEDURE d7(k INT) BEGIN UPDATE t SET a = a + 1; CALL d6(k); END;
+CREATE PROCEDURE d8(k INT) BEGIN UPDATE t SET a = a + 1; CALL d7(k); END;
+CALL d8(10);
+CALL d8(20);
 SELECT * FROM t ORDER BY id;

@@ -63,6 +63,8 @@ pub(super) struct Body<'a> {
     pub(super) dynamic: bool,
     /// It sets variables of the session.
     pub(super) sets_session: bool,
+    /// It makes, changes or drops tables, indexes or views.
+    pub(super) defines: bool,
     /// Temporary tables of its database that it makes, and drops at the end.
     pub(super) temporary: BTreeSet<Vec<u8>>,
 }
@@ -158,6 +160,7 @@ impl<'a> Body<'a> {
             controls: false,
             dynamic: false,
             sets_session: false,
+            defines: false,
             temporary: BTreeSet::new(),
         }
     }
@@ -283,6 +286,11 @@ impl<'a> Body<'a> {
                 self.controls |= !drop.temporary;
                 Ok(())
             }
+            // It may name one of them.
+            _ if is_definition(statement) && self.temporary.is_empty() => {
+                (self.defines, self.controls) = (true, true);
+                Ok(())
+            }
             _ => Err(cannot()),
         }
     }
@@ -399,4 +407,19 @@ fn makes_temporary<'a>(create: &CreateTable<'a>) -> Option<&'a [u8]> {
     let TableBody::Definition(definition) = create.body else { return None };
     let plain = create.temporary && definition.query.is_none() && create.name.database.is_none();
     plain.then_some(create.name.name.name)
+}
+
+/// Whether a statement makes, changes or drops a table that is not temporary, an index or a view.
+pub fn is_definition(statement: &Statement<'_>) -> bool {
+    match &statement.kind {
+        StatementKind::CreateTable(create) => !create.temporary,
+        StatementKind::DropTables(drop) => !drop.temporary && matches!(drop.kind, DropKind::Table | DropKind::View),
+        StatementKind::AlterTable(_)
+        | StatementKind::Truncate(_)
+        | StatementKind::RenameTables(_)
+        | StatementKind::CreateIndex(_)
+        | StatementKind::DropIndex(_)
+        | StatementKind::CreateView(_) => true,
+        _ => false,
+    }
 }

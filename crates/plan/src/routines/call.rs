@@ -65,6 +65,13 @@ fn to_one_shard(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Result<Plan,
     let known = planner.programs();
     let kind = RoutineKind::Procedure;
     let understood = known.procedure(&call.name).map_err(|why| refusal(kind, &call.name, &why))?;
+    if understood.defines {
+        return Err(refusal(
+            kind,
+            &call.name,
+            "makes, changes or drops tables, which are to be the same on all shards",
+        ));
+    }
     if understood.dynamic {
         return Err(refusal(kind, &call.name, "prepares texts, which are known only when it runs (PREPARE)"));
     }

@@ -18,6 +18,7 @@ use weir_sql::facts::{Programs, Varies, facts_with};
 use weir_sql::resolve::{Context, Roles, Table};
 use weir_sql::{Bump, Class, Dialect, Effects, Pins};
 
+pub use body::is_definition;
 pub(crate) use body::mode_of;
 use body::{Body, BodyStatement};
 pub(crate) use call::plan_call;
@@ -49,6 +50,8 @@ pub struct Understood {
     pub dynamic: bool,
     /// It sets variables of the session.
     pub sets_session: bool,
+    /// It makes, changes or drops tables, indexes or views: what its other statements do is known when they run.
+    pub defines: bool,
 }
 
 /// Who knows the stored programs that a session's statements call.
@@ -113,6 +116,7 @@ impl<'a> KnownPrograms<'a> {
             temporary,
             dynamic: body.dynamic,
             sets_session: body.sets_session,
+            defines: body.defines,
             ..Understood::default()
         };
         for name in &body.temporary {
@@ -120,13 +124,13 @@ impl<'a> KnownPrograms<'a> {
                 return Err(format!("makes a temporary table that hides the table {}", body::shown(name)));
             }
         }
-        for part in &body.parts {
-            within.part(part, routine, &body, &mut all)?;
-        }
         for called in &body.calls {
             let name = body::shown(called.name.name.name);
             let inner = within.procedure(&called.name).map_err(|why| format!("calls {name}, which {why}"))?;
             all.add(inner);
+        }
+        for part in &body.parts {
+            within.part(part, routine, &body, &mut all)?;
         }
         all.variables.extend(body.variables);
         if body.assigns_variables {
@@ -172,7 +176,9 @@ impl<'a> KnownPrograms<'a> {
             all.tables = true;
             all.beyond_copies |= !self.is_copy(table.database, table.name);
             all.changes |= !(table.roles - Roles::READ).is_empty();
-            self.check_table(table.database, table.name)?;
+            if !all.defines {
+                self.check_table(table.database, table.name)?;
+            }
         }
         // INTO may fill variables of the routine; what it fills is told by the body as a whole.
         all.effects |= facts.class.effects - Effects::SETS_USER_VARIABLES;
@@ -216,6 +222,7 @@ impl<'a> KnownPrograms<'a> {
             || understood.changes
             || understood.dynamic
             || understood.sets_session
+            || understood.defines
         {
             return None;
         }
@@ -270,6 +277,7 @@ impl Understood {
         self.temporary |= other.temporary;
         self.dynamic |= other.dynamic;
         self.sets_session |= other.sets_session;
+        self.defines |= other.defines;
     }
 }
 
@@ -285,7 +293,7 @@ impl Programs for KnownPrograms<'_> {
         let understood = KnownPrograms::procedure(self, &call.name).ok()?;
         // Temporary tables that an error leaves are on the connection, and variables that it sets; what is in a text that it prepares
         // nobody knows.
-        let stays = understood.temporary || understood.dynamic || understood.sets_session;
+        let stays = understood.temporary || understood.dynamic || understood.sets_session || understood.defines;
         if stays || understood.controls && self.in_transaction {
             return None;
         }

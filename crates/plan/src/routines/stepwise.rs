@@ -2,7 +2,8 @@
 //!
 //! What must always hold: all that could be refused is refused here, before the first statement runs: each statement and each expression of
 //! the body is planned with values of the variables' types. The body is read, planned and run in the settings that it was made with, as
-//! servers run it, whatever the session's are.
+//! servers run it, whatever the session's are. A body that changes definitions is the exception: what it can't have ends the CALL when it is
+//! reached, as for texts of EXECUTE.
 
 use std::ops::Range;
 
@@ -83,7 +84,8 @@ fn stepwise(planner: &Planner<'_>, known: &KnownPrograms<'_>, call: &CallProcedu
         hinted: None,
         ..*session
     };
-    let look = Look { planner, around };
+    let defines = known.procedure(&call.name).is_ok_and(|understood| understood.defines);
+    let look = Look { planner, around, defines };
     look.all(&mut program)?;
     Ok(Stepwise {
         program,
@@ -143,6 +145,8 @@ fn sample(kind: Kind) -> &'static [u8] {
 struct Look<'a> {
     planner: &'a Planner<'a>,
     around: SessionFacts<'a>,
+    /// The body changes definitions: what a statement is about is known when it runs, and it may be refused then.
+    defines: bool,
 }
 
 impl Look<'_> {
@@ -211,9 +215,8 @@ impl Look<'_> {
         let stepwise = matches!(statement.kind, StatementKind::Call(_));
         match plan_within(&text, statement, catalog, self.planner.weights, &self.around, self.planner.effort) {
             Ok(Plan::Stepwise(_)) if stepwise => Ok(false),
-            Ok(Plan::Define | Plan::Show | Plan::Lock(_) | Plan::InformationSchema(_) | Plan::Stepwise(_)) => {
-                Err(cannot("it is about definitions"))
-            }
+            _ if self.defines => Ok(false),
+            Ok(Plan::Define | Plan::Show | Plan::Lock(_) | Plan::Stepwise(_)) => Err(cannot("it is about definitions")),
             Ok(_) => Ok(false),
             Err(Refusal::NeedsWorkbench(why) | Refusal::NotSupported { message: why, .. }) => Err(cannot(&why)),
             Err(refusal) => Err(refusal),

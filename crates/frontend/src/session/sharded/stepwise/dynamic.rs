@@ -5,10 +5,8 @@
 
 use std::rc::Rc;
 
-use weir_plan::routines::check_class;
+use weir_plan::routines::{check_class, is_definition};
 use weir_sql::ast::{SetItemKind, Statement as Parsed, StatementKind};
-use weir_sql::facts::facts;
-use weir_sql::resolve::Context;
 use weir_sql::{Bump, Effects};
 use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
@@ -19,8 +17,6 @@ use super::super::super::statement::sql_prepare::{SqlPrepare, Using};
 use super::super::super::statement::{Form, Statement};
 use super::super::super::stopped::Stopped;
 use super::variables::is_fatal;
-
-const INFORMATION_SCHEMA: &[u8] = b"information_schema";
 
 impl Session {
     /// Prepares, runs or forgets a text. `asked`: the CALL, if its client gets the rows.
@@ -91,18 +87,11 @@ impl Session {
         if !is_of_body(only) {
             return Err(refused(
                 text,
-                "only queries, changes of rows, CALL, SET of user variables and transactions are",
+                "only queries, changes of rows, definitions of tables and views, CALL, SET of user variables and transactions are",
             ));
         }
-        let database = self.state.profile.database.as_deref();
-        let context = Context { database, dialect: self.state.lex.dialect, fold_case: false, columns: &() };
-        let facts = facts(only, text, self.state.lex, &context);
-        let describes = |database: &[u8]| database.eq_ignore_ascii_case(INFORMATION_SCHEMA);
-        if facts.names.tables().any(|(_, table)| table.database.is_some_and(describes)) {
-            return Err(refused(text, "it is about definitions"));
-        }
-        // COMMIT and the like: the statement's own way is that of the session's.
-        if !matches!(only.kind, StatementKind::Transaction(_)) {
+        // COMMIT, definitions and the like: the statement's own way is that of the session's.
+        if !matches!(only.kind, StatementKind::Transaction(_)) && !is_definition(only) {
             check_class(&class, text).map_err(|why| refused(text, &format!("it {why}")))?;
         }
         Ok(matches!(only.kind, StatementKind::Query(_) | StatementKind::Call(_))
@@ -126,7 +115,7 @@ fn is_of_body(statement: &Parsed<'_>) -> bool {
         | StatementKind::Call(_)
         | StatementKind::Transaction(_) => true,
         StatementKind::Set(set) => set.items.iter().all(|item| matches!(item.kind, SetItemKind::UserVariable(..))),
-        _ => false,
+        _ => is_definition(statement),
     }
 }
 
