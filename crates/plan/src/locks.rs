@@ -7,9 +7,9 @@
 use weir_catalog::{Placement, ShardId};
 use weir_sql::ast::{FlushLock, FlushTables, LockTables, LockedTable, TableLock};
 
-use crate::planner::{Planner, to_shard};
+use crate::planner::{ON_ONE_SHARD, Planner, to_shard};
 use crate::write::literal::put_name;
-use crate::{Plan, Refusal, ShardLocks, views};
+use crate::{Need, Plan, Refusal, ShardLocks, views};
 
 /// Where a table is locked.
 enum Locked {
@@ -90,12 +90,16 @@ impl Planner<'_> {
         if flush.lock == FlushLock::None {
             return Ok(if self.names_sharded() { Plan::Show } else { Plan::Home });
         }
-        self.on_one_shard(
-            "FLUSH TABLES with a lock, which is a server's own (name its tables on the servers themselves, or read with START TRANSACTION \
-             WITH CONSISTENT SNAPSHOT)",
-        )
+        if flush.tables.is_empty() && self.catalog.databases.values().any(|database| database.shards.len() > 1) {
+            return Err(Need::OneServer
+                .refused(format!("{WITH_A_LOCK}: it would lock the tables of one shard, {ON_ONE_SHARD}")));
+        }
+        self.on_one_shard(WITH_A_LOCK)
     }
 }
+
+const WITH_A_LOCK: &str = "FLUSH TABLES with a lock, which is a server's own (give it on the servers themselves, or read with START TRANSACTION WITH \
+                           CONSISTENT SNAPSHOT)";
 
 /// A table of LOCK TABLES. Not as the client has written it: parts of that may stand in comments for some versions.
 fn written(locked: &LockedTable<'_>) -> Vec<u8> {

@@ -75,6 +75,9 @@ FLUSH TABLES nowhere;
 -- text
 -- refused: a server's own
 FLUSH TABLES t WITH READ LOCK;
+-- text
+-- refused: would lock the tables of one shard
+FLUSH TABLES WITH READ LOCK;
 DROP TABLE t, x;
 SHOW TABLES;
 

@@ -157,12 +157,13 @@ impl Session {
     }
 }
 
-/// The shards of the database whose procedure a statement calls, or where it makes a routine or an event.
+/// The shards of the database whose procedure a statement calls, or where it makes a routine or an event; any shard knows the rights to FLUSH.
 fn shards_of_program(catalog: &Catalog, context: &Context<'_>, asked: &Statement<'_>) -> Option<Vec<ShardId>> {
     let name = match asked.only()?.kind {
         StatementKind::Call(call) => &call.name,
         StatementKind::CreateRoutine(create) => &create.name,
         StatementKind::CreateEvent(create) => &create.name,
+        StatementKind::Flush(_) => return Some(vec![shard_id(HOME)]),
         _ => return None,
     };
     let database = name.database.map_or(context.database, |database| Some(database.name))?;
