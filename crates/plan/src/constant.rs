@@ -4,7 +4,7 @@
 //! no overflow, rounding or unsigned result is possible.
 
 use weir_catalog::{Constant, ShardId};
-use weir_sql::ast::{BinaryOp, Expr, ExprKind, Literal, Span, Temporal, UnaryOp};
+use weir_sql::ast::{BinaryOp, DataType, Expr, ExprKind, Literal, Span, Temporal, UnaryOp};
 use weir_wire::charset::has_ascii;
 
 use crate::SessionFacts;
@@ -82,7 +82,7 @@ impl Folder<'_> {
             }
             ExprKind::Collate(operand, collation) => collated(read(operand)?, collation.name)?,
             ExprKind::Cast(cast) if cast.at_time_zone.is_none() && !cast.array => {
-                self.cast(read(&cast.expr)?, cast.data_type.name, cast.data_type.arguments.len())?
+                self.cast(read(&cast.expr)?, &cast.data_type)?
             }
             _ => return None,
         };
@@ -218,15 +218,33 @@ impl Folder<'_> {
     }
 
     /// Casts that can't change the value.
-    fn cast(&self, value: Constant, name: Span, arguments: usize) -> Option<Constant> {
-        let name = name.text(self.text).to_ascii_uppercase();
-        let fits = |value: &Constant| match (value, &name[..]) {
+    fn cast(&self, value: Constant, to: &DataType<'_>) -> Option<Constant> {
+        if !to.arguments.is_empty() {
+            return None;
+        }
+        let fits = |value: &Constant, name: &[u8]| match (value, name) {
             (Constant::Integer(value), b"SIGNED") => i64::try_from(*value).is_ok(),
             (Constant::Integer(value), b"UNSIGNED") => u64::try_from(*value).is_ok(),
             (Constant::Null, _) => true,
             _ => false,
         };
-        (arguments == 0 && fits(&value)).then_some(value)
+        match (value, &to.name.text(self.text).to_ascii_uppercase()[..]) {
+            (Constant::Text { bytes, collation: own, .. }, b"CHAR") if to.collation.is_none() && !to.binary => {
+                let collation = match to.charset {
+                    None => self.session.collation.to_owned(),
+                    // As types, ASCII and UNICODE stand for other character sets.
+                    Some(charset) if charset.is("ascii") || charset.is("unicode") => return None,
+                    Some(charset) => {
+                        let charset = std::str::from_utf8(charset.name).ok()?.to_ascii_lowercase();
+                        (self.session.default_collation)(canonical(&charset))?
+                    }
+                };
+                // Against columns of other collations it is not what a literal is.
+                let same = charset_of(&own) == charset_of(&collation);
+                same.then_some(Constant::Text { bytes, collation, explicit: true })
+            }
+            (value, name) => fits(&value, name).then_some(value),
+        }
     }
 }
 

@@ -683,3 +683,24 @@ CREATE PROCEDURE d8(k INT) BEGIN UPDATE t SET a = a + 1; CALL d7(k); END;
 CALL d8(10);
 CALL d8(20);
 SELECT * FROM t ORDER BY id;
+
+## text variables against columns of other collations
+CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(10) COLLATE utf8mb4_bin, l VARCHAR(10) CHARACTER SET latin1 COLLATE latin1_bin, b VARBINARY(10), k VARCHAR(10)) /*weir: shard by hash(id) */;
+CREATE TABLE w (s VARCHAR(10) COLLATE utf8mb4_bin PRIMARY KEY, n INT) /*weir: shard by hash(s) */;
+INSERT INTO t VALUES (1, 'a', 'a', 'a', 'a'), (2, 'B', 'B', 'B', 'B'), (3, 'b', 'b', 'b', 'b'), (4, 'A', 'A', 'A', 'A');
+INSERT INTO w VALUES ('a', 1), ('A', 2), ('b', 3), ('B', 4);
+CREATE PROCEDURE q(c VARCHAR(10)) BEGIN UPDATE t SET id = id; SELECT id, s FROM t WHERE s = c ORDER BY id; SELECT COUNT(*) INTO @n FROM t WHERE s IN (c, 'zz'); SELECT id FROM t WHERE s LIKE c ORDER BY id; SELECT id FROM t WHERE k = c ORDER BY id; SELECT id FROM t WHERE b = c ORDER BY id; SELECT id FROM t WHERE l = c ORDER BY id; SELECT * FROM w WHERE s = c; UPDATE w SET n = n + 1 WHERE s = c; INSERT INTO w VALUES (CONCAT(c, c), 9), (c, 10) ON DUPLICATE KEY UPDATE n = n + 100; END;
+CALL q('b');
+SELECT @n;
+SELECT * FROM w ORDER BY n;
+CREATE PROCEDURE del(c VARCHAR(10)) BEGIN DELETE FROM t WHERE s = c; END;
+CALL del('A');
+SELECT * FROM t ORDER BY id;
+CREATE PROCEDURE upd(c VARCHAR(10), OUT o VARCHAR(10)) BEGIN UPDATE t SET s = 'changed', k = c WHERE s = c; SELECT MAX(k) INTO o FROM t WHERE k = c; END;
+CALL upd('b', @o);
+SELECT @o, COLLATION(@o), @o = 'B';
+SELECT * FROM t ORDER BY id;
+CREATE PROCEDURE add_column(tab VARCHAR(64), col VARCHAR(64)) BEGIN IF NOT EXISTS (SELECT * FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = tab AND column_name = col) THEN SET @q = CONCAT('ALTER TABLE ', tab, ' ADD COLUMN ', col, ' INT'); PREPARE s FROM @q; EXECUTE s; DEALLOCATE PREPARE s; END IF; UPDATE t SET id = id; END;
+CALL add_column('t', 'z');
+CALL add_column('t', 'z');
+SHOW COLUMNS FROM t;

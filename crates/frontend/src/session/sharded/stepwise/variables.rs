@@ -17,6 +17,7 @@ use super::super::super::relay::ends_statement;
 use super::super::super::stopped::Stopped;
 use super::super::super::transaction::StatementLeases;
 use super::super::waiting::{attend, failure_told, running};
+use crate::literals::is_default;
 
 /// The table's name.
 const TABLE: &str = "weir stepwise";
@@ -239,7 +240,8 @@ impl<'p> Variables<'p> {
     /// A text of the body with the values of variables as literals.
     pub(super) async fn rendered(&mut self, session: &mut Session, template: &Template) -> Result<Vec<u8>, Stopped> {
         let wanted: Vec<usize> = template.variables().filter(|variable| self.values[*variable].is_none()).collect();
-        self.learn(session, &wanted).await?;
+        let form = self.text_form(session);
+        self.learn(session, &wanted, form).await?;
         let counts: Vec<usize> = template.counts().collect();
         Ok(template.render(|variable| {
             let value = self.values[variable].as_deref().unwrap_or(b"NULL");
@@ -250,13 +252,25 @@ impl<'p> Variables<'p> {
         }))
     }
 
-    /// The value of a variable as a literal.
+    /// The value of a variable as a literal that has its collation in any settings.
     pub(super) async fn value(&mut self, session: &mut Session, variable: usize) -> Result<Vec<u8>, Stopped> {
-        self.learn(session, &[variable]).await?;
+        self.learn(session, &[variable], TextForm::Explicit).await?;
         Ok(self.values[variable].clone().unwrap_or_else(|| b"NULL".to_vec()))
     }
 
-    async fn learn(&mut self, session: &mut Session, wanted: &[usize]) -> Result<(), Stopped> {
+    /// How texts stand in statements of the body, whose settings these have.
+    fn text_form(&self, session: &Session) -> TextForm {
+        let collation = &self.plan.collation;
+        if is_default(collation, session.identity.mariadb) {
+            TextForm::OfCharset
+        } else if *collation == self.plan.connection_collation {
+            TextForm::OfConnection
+        } else {
+            TextForm::Explicit
+        }
+    }
+
+    async fn learn(&mut self, session: &mut Session, wanted: &[usize], form: TextForm) -> Result<(), Stopped> {
         if wanted.is_empty() {
             return Ok(());
         }
@@ -271,14 +285,26 @@ impl<'p> Variables<'p> {
         let reply = self.query(session, &text).await??;
         for (variable, cell) in wanted.iter().zip(reply.rows.into_iter().flatten()) {
             let kind = self.plan.program.variables[*variable].kind;
-            self.values[*variable] = Some(literal(kind, cell, &self.plan.collation));
+            self.values[*variable] = Some(literal(kind, cell, &self.plan.collation, form));
         }
         Ok(())
     }
 }
 
+/// How a text has its variable's collation.
+#[derive(Clone, Copy)]
+enum TextForm {
+    /// It is the default one of its character set. Implicitly, as a variable has it: where it meets a column of another collation, servers
+    /// decide in the same way.
+    OfCharset,
+    /// It is that of the connection. Implicitly, too.
+    OfConnection,
+    /// By COLLATE, which prevails over a column's.
+    Explicit,
+}
+
 /// A value as a literal of its type.
-fn literal(kind: Kind, cell: Option<Vec<u8>>, collation: &str) -> Vec<u8> {
+fn literal(kind: Kind, cell: Option<Vec<u8>>, collation: &str, form: TextForm) -> Vec<u8> {
     let Some(cell) = cell else { return b"NULL".to_vec() };
     let quoted = |word: &str| [word.as_bytes(), b"'", &cell[..], b"'"].concat();
     match kind {
@@ -290,8 +316,15 @@ fn literal(kind: Kind, cell: Option<Vec<u8>>, collation: &str) -> Vec<u8> {
         Kind::DateTime => quoted("TIMESTAMP"),
         Kind::Time => quoted("TIME"),
         Kind::Text => {
-            let text = quoted(&format!("_{} x", charset(collation)));
-            [b"(", &text[..], b" COLLATE ", collation.as_bytes(), b")"].concat()
+            let charset = charset(collation);
+            let text = quoted(&format!("_{charset} x"));
+            match form {
+                TextForm::OfCharset => {
+                    [b"CAST(", &text[..], b" AS CHAR CHARACTER SET ", charset.as_bytes(), b")"].concat()
+                }
+                TextForm::OfConnection => [b"CAST(", &text[..], b" AS CHAR)"].concat(),
+                TextForm::Explicit => [b"(", &text[..], b" COLLATE ", collation.as_bytes(), b")"].concat(),
+            }
         }
     }
 }
