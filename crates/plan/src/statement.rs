@@ -18,7 +18,7 @@ use crate::effort::Effort;
 use crate::known::KnownValue;
 use crate::planner::{ON_ONE_SHARD, Planner, programs, to_shard};
 use crate::route::{self, Meeting};
-use crate::routines::{calls_placed, function_needs, plan_call};
+use crate::routines::{allow_changes, calls_placed, function_needs, plan_call};
 use crate::set_statement::only_steers;
 use crate::trace::Trace;
 use crate::write::{Input, Reads, plan_write, with_written_views};
@@ -172,6 +172,10 @@ impl<'a> Planner<'a> {
     }
 
     fn of_kind(self) -> Result<Plan, Refusal> {
+        allow_changes(&self, self.by_kind()?)
+    }
+
+    fn by_kind(self) -> Result<Plan, Refusal> {
         use StatementKind as Kind;
         match self.statement.kind {
             Kind::Query(_) => self.query(),

@@ -257,13 +257,79 @@ CREATE FUNCTION mark(a VARCHAR(40)) RETURNS VARCHAR(40) DETERMINISTIC BEGIN IF a
 SELECT id, slug(name), cut(id * 1.55), counted(id), mark('update') FROM title ORDER BY id;
 SELECT slug(name) AS s, COUNT(*) FROM title GROUP BY s ORDER BY s;
 -- text
--- refused: GLOBAL tables, and SINGLE
+-- refused: GLOBAL tables, and read and change SINGLE
 CREATE FUNCTION bad() RETURNS INT READS SQL DATA RETURN (SELECT COUNT(*) FROM title);
 CREATE FUNCTION totals() RETURNS INT READS SQL DATA BEGIN DECLARE n INT; SELECT COUNT(*) INTO n FROM total; RETURN n; END;
 SELECT totals();
 -- text
--- refused: GLOBAL tables, and SINGLE
+-- refused: GLOBAL tables, and read and change SINGLE
 CREATE FUNCTION bad() RETURNS INT MODIFIES SQL DATA BEGIN DELETE FROM title WHERE id = 9; RETURN 1; END;
+
+## functions that change rows of SINGLE tables
+CREATE TABLE packet (id INT AUTO_INCREMENT PRIMARY KEY, mark INT, who VARCHAR(10)) /*weir: single on shard s2 */;
+CREATE TABLE counter (id INT PRIMARY KEY, n INT NOT NULL) /*weir: single on shard s2 */;
+CREATE TABLE other (id INT PRIMARY KEY, n INT) /*weir: single on shard s1 */;
+CREATE TABLE kind (id INT PRIMARY KEY, name VARCHAR(10)) /*weir: global */;
+CREATE TABLE spread (id INT PRIMARY KEY, n INT) /*weir: shard by hash(id) */;
+INSERT INTO counter VALUES (1, 0), (2, 10);
+INSERT INTO other VALUES (1, 1);
+INSERT INTO kind VALUES (1, 'one'), (2, 'two');
+INSERT INTO spread VALUES (1, 1), (2, 2), (3, 3);
+CREATE FUNCTION insert_packet(m INT, k INT) RETURNS INT NOT DETERMINISTIC MODIFIES SQL DATA BEGIN DECLARE w VARCHAR(10); SELECT name INTO w FROM kind WHERE id = k; INSERT INTO packet (mark, who) VALUES (m, w); RETURN LAST_INSERT_ID(); END;
+CREATE FUNCTION next_of(i INT) RETURNS INT NOT DETERMINISTIC MODIFIES SQL DATA BEGIN UPDATE counter SET n = LAST_INSERT_ID(n + 1) WHERE id = i; RETURN LAST_INSERT_ID(); END;
+CREATE FUNCTION counted(i INT) RETURNS INT NOT DETERMINISTIC MODIFIES SQL DATA BEGIN UPDATE counter SET n = n + 1 WHERE id = i; RETURN (SELECT n FROM counter WHERE id = i); END;
+CREATE FUNCTION twice(i INT) RETURNS INT NOT DETERMINISTIC MODIFIES SQL DATA RETURN counted(i) + counted(i);
+CREATE FUNCTION latest() RETURNS INT NOT DETERMINISTIC MODIFIES SQL DATA BEGIN DECLARE l INT DEFAULT LAST_INSERT_ID(); INSERT INTO packet (mark) VALUES (0); RETURN l; END;
+SELECT insert_packet(5, 1);
+SELECT LAST_INSERT_ID();
+SELECT insert_packet(6, 2) AS a, insert_packet(7, 3) AS b;
+INSERT INTO packet (mark) VALUES (8);
+SELECT latest(), LAST_INSERT_ID();
+SELECT LAST_INSERT_ID(), ROW_COUNT();
+DO counted(1);
+SELECT counted(1), counted(2), twice(1);
+SELECT id, counted(id) FROM counter ORDER BY id;
+SELECT id, counted(1) FROM kind ORDER BY id;
+UPDATE counter SET n = n + 100 WHERE id = 2 AND insert_packet(9, 1) > 0;
+INSERT INTO packet (mark, who) VALUES (counted(1), 'in');
+INSERT INTO packet (mark) SELECT counted(id) FROM counter;
+SELECT counted(1) INTO @c;
+SELECT @c;
+-- params: 2
+SELECT counted(?);
+BEGIN;
+SELECT insert_packet(10, 1) > 0, counted(1);
+UPDATE spread SET n = n + 1;
+ROLLBACK;
+SELECT counted(1);
+BEGIN;
+SELECT counted(1);
+UPDATE spread SET n = n + 1;
+COMMIT;
+START TRANSACTION READ ONLY;
+SELECT counted(1);
+COMMIT;
+CREATE PROCEDURE through(IN i INT) BEGIN DECLARE c INT; SELECT counted(i) INTO c; SELECT c; UPDATE counter SET n = 0 WHERE id = i; END;
+CALL through(2);
+SELECT * FROM packet ORDER BY id;
+SELECT * FROM counter ORDER BY id;
+SELECT * FROM spread ORDER BY id;
+-- text
+-- refused: function
+SELECT id, counted(1) FROM spread ORDER BY id;
+-- text
+-- refused: function
+INSERT INTO spread VALUES (9, counted(1)), (10, 1), (11, 1), (12, counted(1)), (13, 1);
+-- text
+-- refused: function
+UPDATE spread SET n = counted(1);
+-- text
+-- refused: function
+SELECT n FROM other WHERE n = counted(1);
+SET @d = counted(1);
+SELECT @d;
+DO counted(2), counted(1);
+SELECT * FROM counter ORDER BY id;
 
 ## made and called in texts of several statements
 CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(20)) /*weir: shard by hash(id) */;

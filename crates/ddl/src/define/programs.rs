@@ -2,8 +2,8 @@
 //!
 //! What must always hold: what a shard's server runs by itself (a trigger, a function within a statement) sees and changes the
 //! rows of that shard alone; so it may name only tables of which that shard has all rows, and change only those that no other shard has.
-//! A function that reads SINGLE tables is on all shards, and fails on those that lack its tables: a statement that calls it is planned for
-//! the shard that has them.
+//! A function that reads or changes SINGLE tables is on all shards, and fails on those that lack its tables: a statement that calls it is
+//! planned for the shard that has them.
 
 use weir_catalog::{Catalog, Change, DefinitionKind, Object, Placement, RoutineKind};
 use weir_sql::ast::{AlterRoutine, CreateRoutine, CreateTrigger, DropProgram, ObjectName, ProgramKind, RoutineBody};
@@ -26,10 +26,11 @@ pub(super) fn create_routine(
     if let (true, RoutineBody::Statement(body)) = (routine.function, routine.body) {
         let reach = BodyUse::of(asked, catalog, body, &object.database);
         let apart = reach.single.as_ref().is_some_and(|all| all.iter().any(|shard| *shard != all[0]));
-        if reach.sharded || apart || reach.writes {
+        let changes_others = reach.writes && (reach.single.is_none() || reach.calls_unknown || reach.opaque);
+        if reach.sharded || apart || reach.writes_global || changes_others {
             return Err(not_supported(
-                "A function in a sharded database can read GLOBAL tables, and SINGLE tables of one shard, because each shard runs it on its \
-                 own rows: use a procedure, or join the tables in the statement",
+                "A function in a sharded database can read GLOBAL tables, and read and change SINGLE tables of one shard, because each shard \
+                 runs it on its own rows: use a procedure, or join the tables in the statement",
             ));
         }
     }

@@ -103,7 +103,7 @@ fn to_one_shard(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Result<Plan,
     }
 }
 
-fn refusal(kind: RoutineKind, name: &ObjectName<'_>, why: &str) -> Refusal {
+pub(super) fn refusal(kind: RoutineKind, name: &ObjectName<'_>, why: &str) -> Refusal {
     let what = match kind {
         RoutineKind::Procedure => "CALL in a database of several shards: the procedure",
         RoutineKind::Function => "In a database of several shards: the function",

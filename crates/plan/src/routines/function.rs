@@ -1,7 +1,8 @@
 //! On which shard a statement can call the stored functions that it calls, and use the sequences that it names.
 //!
 //! What must always hold: a function that reads tables which not every shard has all rows of runs where it reads all rows that it would
-//! read on one server; a statement that calls it runs there, or not at all. So does one that uses a sequence.
+//! read on one server; a statement that calls it runs there, or not at all. So does one that uses a sequence. A statement that calls a function
+//! which changes rows is sent to one shard as it is: nothing of it is computed apart, where it could run twice, or outside its transaction.
 
 use std::cell::RefCell;
 
@@ -13,11 +14,11 @@ use weir_sql::resolve::Context;
 use weir_sql::visit::{Flow, Node, walk};
 
 use super::KnownPrograms;
-use super::call::{CallNeeds, assigns_variables};
+use super::call::{CallNeeds, assigns_variables, refusal};
 use crate::constant::Folder;
 use crate::place::Shards;
 use crate::planner::Planner;
-use crate::{Plan, Refusal, WriteKind};
+use crate::{Need, Plan, Refusal, WriteKind};
 
 /// Where a statement's stored functions have to run, and its sequences are.
 pub(crate) struct FunctionNeeds {
@@ -115,6 +116,9 @@ impl Placing<'_, '_> {
         let mut needs =
             CallNeeds { kind, needed: Vec::new(), able: Shards::of(&database.shards), raise: None, temporary_on: None };
         needs.look(planner, &self.known, (kind, &call.name), &arguments, 0)?;
+        if needs.raise.is_some() {
+            return Err(refusal(kind, &call.name, "gives explicit values to an AUTO_INCREMENT column"));
+        }
         let name = String::from_utf8_lossy(call.name.name.name);
         let why = |shard| format!("{name}() reads tables of {}", planner.catalog.shard_name(shard));
         let mut needed: Vec<(ShardId, String)> =
@@ -143,6 +147,21 @@ impl Programs for Placing<'_, '_> {
     fn procedure(&self, _: &CallProcedure<'_>) -> Option<Effects> {
         None
     }
+}
+
+/// Whether a plan has the functions of its statement change rows once, within the statement.
+///
+/// # Errors
+/// Its refusal.
+pub(crate) fn allow_changes(planner: &Planner<'_>, plan: Plan) -> Result<Plan, Refusal> {
+    let changes = planner.facts.varies.contains(Varies::CHANGES);
+    if changes && !matches!(plan, Plan::Route(_)) {
+        return Err(Need::Value.refused(
+            "A statement that calls a stored function which changes rows, and does not run on one shard as a whole: call the function in a \
+             statement of its own (SELECT)",
+        ));
+    }
+    Ok(plan)
 }
 
 /// Whether an expression calls a stored function that has to run on certain shards, and reads no column itself.

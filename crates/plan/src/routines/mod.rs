@@ -22,7 +22,7 @@ pub use body::is_definition;
 pub(crate) use body::mode_of;
 use body::{Body, BodyStatement};
 pub(crate) use call::plan_call;
-pub(crate) use function::{calls_placed, function_needs};
+pub(crate) use function::{allow_changes, calls_placed, function_needs};
 
 /// Routines within routines that are looked into.
 const DEEPEST: usize = 8;
@@ -183,6 +183,7 @@ impl<'a> KnownPrograms<'a> {
         // INTO may fill variables of the routine; what it fills is told by the body as a whole.
         all.effects |= facts.class.effects - Effects::SETS_USER_VARIABLES;
         all.varies |= facts.varies;
+        all.changes |= facts.varies.contains(Varies::CHANGES);
         Ok(())
     }
 
@@ -207,27 +208,33 @@ impl<'a> KnownPrograms<'a> {
     }
 
     /// A function whose results depend on nothing but its arguments, the time, and tables: with [`Varies::STORED`] if it reads others than those that
-    /// each shard has all of.
+    /// each shard has all of. One that changes rows runs on one shard only: it may depend on what else is there.
     fn pure(&self, name: &ObjectName<'_>) -> Option<Varies> {
         let (database, routine) = self.find(RoutineKind::Function, name)?;
         let understood = self.understand(database, routine).ok()?;
-        let changes = Effects::WRITES | Effects::SETS_USER_VARIABLES | Effects::SETS_LAST_INSERT_ID;
-        let reads = Effects::USES_LAST_INSERT_ID | Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
-        let varies = understood.varies - Varies::TABLES - Varies::STORED - Varies::TIME;
+        let changes = Effects::SETS_USER_VARIABLES | Effects::SETS_LAST_INSERT_ID;
+        let reads = Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
         let state = Effects::USES_WARNINGS | Effects::USES_USER_VARIABLES | Effects::SERVER_STATE;
         if understood.effects.intersects(changes | reads | state)
             || !understood.variables.is_empty()
-            || !varies.is_empty()
             || understood.controls
-            || understood.changes
+            || understood.temporary
             || understood.dynamic
             || understood.sets_session
             || understood.defines
         {
             return None;
         }
+        let stored = Varies::TABLES | Varies::STORED;
+        if understood.changes || understood.effects.contains(Effects::WRITES) {
+            return Some(stored | Varies::CHANGES);
+        }
+        let varies = understood.varies - stored - Varies::TIME;
+        if understood.effects.contains(Effects::USES_LAST_INSERT_ID) || !varies.is_empty() {
+            return None;
+        }
         if understood.beyond_copies || understood.varies.contains(Varies::STORED) {
-            return Some(understood.varies | Varies::TABLES | Varies::STORED);
+            return Some(understood.varies | stored);
         }
         let tables = if understood.tables { Varies::TABLES } else { Varies::empty() };
         // Statements run on shards of their tables' databases: it has to be on all of these.

@@ -39,7 +39,8 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
         let reads = refuse_foreign_reads(input, &target, others().map(|(_, table)| table)).is_err();
         Ok((Varying::of(input, facts.varies), reads))
     })?;
-    let stored = varying.varies.contains(Varies::STORED);
+    // What changes rows is not computed apart: the statement runs where the function does.
+    let stored = varying.varies.contains(Varies::STORED) && !varying.varies.contains(Varies::CHANGES);
     let placed = stored && (0..rows.len()).any(|row| rows.values(row).any(|value| input.reads.calls_placed(value)));
     let reads = reads || placed;
     let single = match target.table.placement {

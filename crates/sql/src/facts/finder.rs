@@ -98,6 +98,10 @@ impl<'a, 'p> Finder<'a, 'p> {
                 if varies.contains(Varies::TABLES) {
                     self.effect(Effects::READS);
                 }
+                // Its LAST_INSERT_ID() may be the session's.
+                if varies.contains(Varies::CHANGES) {
+                    self.effect(Effects::WRITES | Effects::USES_LAST_INSERT_ID);
+                }
             }
             None => self.uses.unknown_function(),
         }

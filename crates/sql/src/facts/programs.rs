@@ -8,8 +8,8 @@ use crate::flags::Effects;
 
 /// Who knows stored programs.
 pub trait Programs {
-    /// What the results of a stored function depend on, if it is known to change nothing, neither rows nor the session's state; with
-    /// [`Varies::TABLES`] if it reads tables, and with [`Varies::STORED`] if it matters on which server it does.
+    /// What the results of a stored function depend on, if it is known not to change the session's state; with [`Varies::TABLES`] if it
+    /// reads tables, with [`Varies::STORED`] if it matters on which server it does, and with [`Varies::CHANGES`] if it changes rows.
     fn function(&self, call: &Call<'_>) -> Option<Varies>;
 
     /// What of the session's state a procedure reads and changes, if all of that is known: it leaves nothing else on its connection.

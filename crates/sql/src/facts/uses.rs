@@ -33,7 +33,7 @@ impl Uses {
     pub(crate) fn unknown_statement(&mut self) {
         self.effects |= Effects::READS | Effects::WRITES | Effects::GENERATES_INSERT_ID;
         self.pins |= Pins::UNKNOWN_STATEMENT;
-        self.varies |= Varies::all();
+        self.varies |= Varies::all() - Varies::CHANGES;
     }
 
     /// A function that reads or changes what belongs to the session or the server.

@@ -34,6 +34,8 @@ bitflags! {
         const TABLES = 1 << 10;
         /// A setting of the session that all of its connections have alike ([`SETTINGS`]).
         const SETTING = 1 << 11;
+        /// Nothing, but it calls a stored function that changes rows; [`Varies::STORED`] is there too.
+        const CHANGES = 1 << 12;
     }
 }
 
