@@ -135,7 +135,8 @@ impl Catalog {
             // Sequences are not in the catalog.
             Change::StartSequence(..) | Change::ResetSequence(_) => {}
             Change::PutView(object, query) => {
-                self.within(object)?.views.insert(name_of(object), query.clone());
+                let query = told.views.get(object).unwrap_or(query).clone();
+                self.within(object)?.views.insert(name_of(object), query);
             }
             Change::DropView(object) => {
                 self.within(object)?.views.remove(&name_of(object));

@@ -155,13 +155,15 @@ pub enum Change {
     ResetSequence(Object),
 }
 
-/// What servers say of tables and routines that a definition adds or changes.
+/// What servers say of tables, routines and views that a definition adds or changes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Told {
     /// Tables.
     pub tables: BTreeMap<Object, Table>,
     /// Routines. One that is not here is not known.
     pub routines: BTreeMap<(Object, RoutineKind), Routine>,
+    /// The queries of views. One that is not here is as the definition has it.
+    pub views: BTreeMap<Object, String>,
 }
 
 /// Where a new table is.

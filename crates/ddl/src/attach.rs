@@ -13,7 +13,7 @@ use weir_shards::sharding::Sharding;
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
-use crate::routine;
+use crate::{routine, view};
 
 /// Adopts a database: from the shards that have it, with the tables that are there.
 ///
@@ -126,7 +126,7 @@ struct Seen {
 
 async fn look(own: &Own, shard: ShardId, database: &str) -> Result<Seen, Failure> {
     let tables = inspect::tables(own, shard, database, |_| None).await?;
-    let views = inspect::views(own, shard, database).await?;
+    let views = view::views(own, shard, database).await?;
     Ok(Seen { shard, tables, views })
 }
 

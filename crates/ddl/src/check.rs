@@ -11,7 +11,7 @@ use weir_shards::own::Own;
 use weir_shards::{copies, inspect};
 use weir_wire::Failure;
 
-use crate::routine;
+use crate::{routine, view};
 
 /// Something that is not as the catalog says.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,11 +102,11 @@ async fn check_shard(own: &Own, catalog: &Catalog, shard: ShardId, found: &mut F
         };
         let there = inspect::tables(own, shard, name, placed).await?;
         compare(name, database, shard, &there, found);
-        let views = inspect::views(own, shard, name).await?;
-        for view in views.keys().filter(|view| !database.views.contains_key(*view)) {
+        let views = view::names(own, shard, name).await?;
+        for view in views.iter().filter(|view| !database.views.contains_key(*view)) {
             found.add(format!("{name}.{view}"), "is a view that the catalog does not know");
         }
-        found.views.extend(views.into_keys().map(|view| (name.clone(), view)));
+        found.views.extend(views.into_iter().map(|view| (name.clone(), view)));
     }
     Ok(())
 }

@@ -49,19 +49,6 @@ pub async fn tables(
     reading::tables(&rows, &|table| Some(placed(table).unwrap_or_else(|| reading::adopted(shard, &name))))
 }
 
-/// The views of a database on a shard: name and query.
-///
-/// # Errors
-/// The server's.
-pub async fn views(own: &Own, shard: ShardId, database: &str) -> Result<BTreeMap<String, String>, Failure> {
-    let sql = format!(
-        "SELECT TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA = {}",
-        quoted(database)
-    );
-    let reply = own.run(shard, sql).await?;
-    Ok(reply.rows.iter().map(|row| (text(row.first()), text(row.get(1)))).collect())
-}
-
 fn rows(rows: Vec<Vec<Option<Vec<u8>>>>) -> Vec<reading::TextRow> {
     let cell = |cell: Option<Vec<u8>>| cell.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     rows.into_iter().map(|row| row.into_iter().map(cell).collect()).collect()

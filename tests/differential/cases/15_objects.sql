@@ -257,3 +257,48 @@ BEGIN NOT ATOMIC INSERT INTO s VALUES (1, 1), (2, 2); SELECT COUNT(*) FROM s; EN
 SELECT * FROM t ORDER BY id;
 SELECT * FROM g ORDER BY id;
 SELECT * FROM s ORDER BY id;
+
+## views keep the columns that they were made with, and mean the same in every sql_mode
+CREATE TABLE a (id INT PRIMARY KEY, k INT, s VARCHAR(20)) /*weir: shard by hash(id) */;
+CREATE TABLE b (id INT PRIMARY KEY, k INT, t VARCHAR(20)) /*weir: shard by hash(id) */;
+INSERT INTO a VALUES (1, 1, 'x'), (2, 2, 'y'), (3, 3, 'z'), (4, 4, 'w');
+INSERT INTO b VALUES (1, 1, 'x'), (2, 2, 'y'), (3, 3, 'z'), (7, 4, 'a\\b');
+CREATE VIEW v AS SELECT * FROM a;
+CREATE VIEW j AS SELECT a.*, b.t FROM a JOIN b USING (id);
+CREATE VIEW w AS SELECT * FROM v WHERE id < 3;
+CREATE VIEW n (x, y, z) AS SELECT * FROM a WHERE k > 1;
+CREATE VIEW m AS SELECT * FROM (SELECT * FROM b) d WHERE t = 'a\\b';
+SET sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES');
+CREATE VIEW q AS SELECT "k", 'it''s' AS "c" FROM "a";
+SET sql_mode = DEFAULT;
+ALTER TABLE a ADD COLUMN added INT DEFAULT 7 AFTER id;
+ALTER TABLE b ADD COLUMN added INT DEFAULT 8;
+SELECT * FROM v ORDER BY id;
+-- other columns
+SELECT * FROM j ORDER BY id;
+SELECT * FROM w ORDER BY id;
+SELECT * FROM n ORDER BY x;
+SELECT * FROM m;
+SELECT * FROM q ORDER BY k;
+-- other columns
+SELECT v.* FROM v JOIN b ON v.k = b.k ORDER BY v.id;
+-- other columns
+SELECT n.*, b.t FROM n JOIN b ON n.y = b.k ORDER BY 1;
+-- other columns
+SELECT m.* FROM m JOIN a ON m.k = a.k;
+-- other columns
+SELECT q.*, b.t FROM q JOIN b ON q.k = b.k ORDER BY q.k;
+INSERT INTO v (id, k) VALUES (8, 8);
+INSERT INTO v VALUES (9, 9, 'all'), (10, 10, 'of it');
+UPDATE v SET s = 'v' WHERE id = 8;
+SELECT * FROM a ORDER BY id;
+ALTER VIEW v AS SELECT * FROM a;
+SELECT * FROM v ORDER BY id;
+ALTER TABLE a RENAME COLUMN s TO s2;
+-- no warnings
+SELECT * FROM v;
+SET sql_mode = CONCAT(@@sql_mode, ',NO_BACKSLASH_ESCAPES');
+SELECT t, k FROM m;
+-- refused: is read differently
+SELECT m.* FROM m JOIN a ON m.k = a.k;
+SET sql_mode = DEFAULT;

@@ -360,3 +360,18 @@ SELECT JSON_OBJECT('x', a.j) FROM t a JOIN t b ON a.id = b.id + 1 ORDER BY a.id;
 SELECT JSON_OBJECT('x', a.j) FROM t a JOIN t b ON a.id = b.id + 1 ORDER BY a.id;
 SELECT JSON_EXTRACT(a.j, '$[1]') FROM t a JOIN t b ON a.id = b.id + 1 ORDER BY a.id;
 SELECT JSON_OBJECT('x', j) FROM t ORDER BY id;
+
+## messages name the tables
+CREATE TABLE a (id INT PRIMARY KEY, k INT, s VARCHAR(20)) /*weir: shard by hash(id) */;
+CREATE TABLE b (id INT PRIMARY KEY, k INT, s VARCHAR(20)) /*weir: shard by hash(id) */;
+INSERT INTO a VALUES (1, 1, 'x');
+INSERT INTO b VALUES (1, 1, 'x');
+-- mariadb
+SELECT * FROM (SELECT k INTO @x FROM a) t;
+-- mariadb
+SELECT k INTO @x FROM a UNION SELECT k FROM b;
+-- mariadb
+SELECT k FROM a WHERE k IN (SELECT k INTO @x FROM b);
+UPDATE a JOIN b ON a.k = b.k SET a.s = CAST(b.s AS DATE);
+SELECT CAST(b.s AS DATE) FROM a JOIN b ON a.k = b.k;
+SHOW WARNINGS;

@@ -37,6 +37,14 @@ CREATE TABLE j {place} SELECT id FROM a WHERE id > 2;
 SELECT * FROM j ORDER BY id;
 DROP TABLE c, d, f, g;
 SHOW TABLES;
+CREATE TABLE k (PRIMARY KEY (id)) {place} AS SELECT 1 AS id, 'x' AS t;
+SHOW COLUMNS FROM k;
+-- other columns
+SELECT * FROM k;
+CREATE TABLE l (KEY (x), PRIMARY KEY (id)) {place} SELECT id + 10 AS id, x FROM a;
+-- other columns
+SELECT * FROM l ORDER BY id;
+CREATE TABLE m (PRIMARY KEY (nothing)) {place} SELECT 1 AS id;
 
 ## in transactions
 CREATE TABLE a (id INT PRIMARY KEY, x INT) /*weir: shard by hash(id) */;

@@ -40,3 +40,25 @@ SELECT w, @s FROM t GROUP BY w, @s ORDER BY w;
 SELECT CONCAT(@s, COUNT(*)) FROM t;
 SELECT id FROM t WHERE v > @x ORDER BY id LIMIT 2;
 SELECT @unset, COUNT(*) FROM t;
+
+## sql_safe_updates
+CREATE TABLE a (id INT PRIMARY KEY, k INT, s VARCHAR(20)) /*weir: shard by hash(id) */;
+CREATE TABLE b (id INT PRIMARY KEY, k INT, s VARCHAR(20)) /*weir: shard by hash(id) */;
+INSERT INTO a VALUES (1, 1, 'x'), (2, 2, 'y'), (3, 3, 'z'), (4, 4, 'w');
+INSERT INTO b VALUES (1, 1, 'x'), (2, 2, 'y'), (3, 3, 'z'), (7, 4, 'w');
+SET sql_safe_updates = 1;
+DELETE FROM a;
+UPDATE a SET s = 'n';
+UPDATE a SET s = 'n' WHERE s = 'x';
+-- refused: sql_safe_updates
+UPDATE a JOIN b ON a.s = b.s SET a.s = 'r';
+-- refused: sql_safe_updates
+UPDATE a SET id = id + 10;
+UPDATE a SET s = 'one' ORDER BY id LIMIT 1;
+DELETE FROM a WHERE s > 'a' ORDER BY id LIMIT 1;
+-- refused: sql_safe_updates
+DELETE FROM a ORDER BY id LIMIT 1;
+SELECT * FROM a ORDER BY id;
+SET sql_safe_updates = 0;
+UPDATE a JOIN b ON a.k = b.k SET a.s = 'r';
+SELECT * FROM a ORDER BY id;

@@ -207,6 +207,12 @@ fn by_default(
         Err(Unplaced::NeedsCheck { column, collation }) if setting.inexact.contains(&collation) => {
             collation::refusal(&column, &collation).message
         }
+        // The key's column is the query's: the table is where its rows are.
+        Err(Unplaced::Refused(why))
+            if why.code == codes::ER_KEY_COLUMN_DOES_NOT_EXIST && definition.query.is_some() =>
+        {
+            return Ok(single);
+        }
         other => return other,
     };
     let note = format!(

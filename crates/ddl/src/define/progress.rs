@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weir_catalog::{Catalog, Change, DefinitionKind, Progress, ShardId, Told};
+use weir_catalog::{Catalog, Definition, DefinitionKind, Progress, ShardId, Told};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
@@ -15,7 +15,7 @@ pub(super) async fn finish<R: Records>(records: &R, id: u64, news: &[(ShardId, P
     let Some(definition) = catalog.definition(id) else { return Ok(()) };
     let changes = definition.changes.clone();
     let (shared, owned) = (changes.clone(), news.to_vec());
-    let told = match told(records, &changes).await {
+    let told = match told(records, definition).await {
         Ok(told) => told,
         Err(failure) => {
             records.change(move |catalog| note(catalog, id, &owned)).await?;
@@ -36,10 +36,12 @@ pub(super) async fn finish<R: Records>(records: &R, id: u64, news: &[(ShardId, P
 }
 
 /// What servers say of what has changed.
-async fn told<R: Records>(records: &R, changes: &[Change]) -> Result<Told, Failure> {
+async fn told<R: Records>(records: &R, definition: &Definition) -> Result<Told, Failure> {
+    let changes = &definition.changes;
     reread::sequences(records, changes).await?;
     let tables = reread::tables(records, changes).await?;
-    Ok(Told { tables, routines: reread::routines(records, changes).await? })
+    let routines = reread::routines(records, changes).await?;
+    Ok(Told { tables, routines, views: reread::views(records, definition).await? })
 }
 
 pub(super) fn forget(catalog: &mut Catalog, id: u64) -> Result<(), Failure> {

@@ -1,14 +1,14 @@
-//! Reads from the servers what a definition has changed: tables, routines, sequences.
+//! Reads from the servers what a definition has changed: tables, views, routines, sequences.
 
 use std::collections::BTreeMap;
 
-use weir_catalog::{Change, Object, Placement, Routine, RoutineKind, ShardId, Table};
+use weir_catalog::{Change, Definition, Object, Placement, Routine, RoutineKind, ShardId, Table};
 use weir_shards::own::name;
 use weir_wire::Failure;
 
 use super::records::Records;
 use super::{collations, read_table, shards};
-use crate::routine;
+use crate::{routine, view};
 
 /// What servers say of the tables that these changes add or change, with their placements.
 ///
@@ -87,6 +87,31 @@ pub(super) async fn routines<R: Records>(
         }
         if let Some(routine) = routine::agreed(answers) {
             known.insert((object.clone(), *kind), routine);
+        }
+    }
+    Ok(known)
+}
+
+/// What servers say of the views that a definition makes. One that they do not tell is kept as it was sent.
+///
+/// # Errors
+/// When a server can't be asked.
+pub(super) async fn views<R: Records>(
+    records: &R,
+    definition: &Definition,
+) -> Result<BTreeMap<Object, String>, Failure> {
+    let mut known = BTreeMap::new();
+    for change in &definition.changes {
+        let Change::PutView(object, _) = change else { continue };
+        for (shard, _) in &definition.shards {
+            let text = records.ask(*shard, view::question(object)).await?;
+            // It is on some of them only, if it has replaced one of other tables.
+            if text.is_empty() {
+                continue;
+            }
+            let create = view::told(records.ask(*shard, view::columns_question(object)).await)?;
+            known.extend(view::query(object, &text, &create).map(|query| (object.clone(), query)));
+            break;
         }
     }
     Ok(known)

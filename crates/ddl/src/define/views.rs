@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use weir_catalog::{Catalog, Change, DefinitionKind, Object, ShardId};
-use weir_sql::ast::{CreateView, Ident, ViewKind};
+use weir_sql::ast::{CreateView, ViewKind};
 use weir_sql::resolve::{Context, Source, Table, resolve};
 use weir_sql::splice;
 use weir_wire::Failure;
@@ -13,6 +13,7 @@ use super::asked::Asked;
 use super::intent::Intent;
 use super::names::quoted;
 use super::{names, shards};
+use crate::view::with_columns;
 
 /// CREATE VIEW, ALTER VIEW.
 pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>) -> Result<Option<Intent>, Failure> {
@@ -50,7 +51,13 @@ pub(super) fn create(asked: &Asked<'_>, catalog: &Catalog, view: &CreateView<'_>
         ));
     }
     let own = elsewhere(catalog, &object, replaces && known.is_some(), &mut on);
-    let text = named(object.name.as_deref().unwrap_or_default(), view.columns, spelled(asked, query.range(), edits)?)?;
+    let columns: Result<Vec<String>, Failure> =
+        view.columns.iter().map(|column| names::utf8(column.name, false)).collect();
+    let columns = columns?;
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let text = spelled(asked, query.range(), edits)?;
+    let text = with_columns(object.name.as_deref().unwrap_or_default(), &columns, text);
+    // Until a server tells how it has written it out.
     let change = Change::PutView(object.clone(), text);
     let kind = if replaces { DefinitionKind::Again } else { DefinitionKind::Create };
     let intent = Intent::new(asked, kind, vec![object], on).with(vec![change]);
@@ -93,19 +100,6 @@ fn spelled(asked: &Asked<'_>, query: Range<usize>, mut missing: Vec<Qualificatio
     let edits: Vec<(Range<usize>, &[u8])> =
         missing.iter().map(|(at, database)| (at - query.start..at - query.start, database.as_bytes())).collect();
     names::utf8(&splice(&asked.text[query], &edits), false)
-}
-
-/// A view's query with the names that its columns have in the view's definition: both kinds of servers know these of a common table
-/// expression.
-fn named(view: &str, columns: &[Ident<'_>], query: String) -> Result<String, Failure> {
-    if columns.is_empty() {
-        return Ok(query);
-    }
-    let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
-    let columns: Result<Vec<String>, Failure> =
-        columns.iter().map(|column| Ok(quoted(&names::utf8(column.name, false)?))).collect();
-    let view = quoted(view);
-    Ok(format!("WITH {view} ({}) AS ({query}) SELECT * FROM {view}", columns?.join(", ")))
 }
 
 /// The shards that don't get a view that is made anew, and lose the old one if they have it: with what they are sent.

@@ -10,6 +10,7 @@
 
 mod bench;
 mod fill;
+mod names;
 mod relabel;
 mod tables;
 mod value;
@@ -27,6 +28,7 @@ use crate::read::{self, ReadContext, ReadError, ask_heads, heads};
 use crate::{MultiShardResult, Request, ShardLease, Sink};
 use bench::Bench;
 use fill::{Filling, unless_gone};
+pub use names::with_tables;
 use relabel::{Original, Relabelling};
 pub use value::Literal;
 
@@ -99,15 +101,24 @@ pub async fn run(
         Ok(_) if !plan.returns => computed(bench, plan, request, sink).await,
         Ok(originals) => {
             let capabilities = bench.lease.capabilities;
-            let mut sink = Relabelling::new(&originals, capabilities, sink);
-            read::run(std::slice::from_mut(bench), &plan.query, request, session, &mut sink).await
+            let mut sink = Relabelling::new((&originals, &plan.fragments), capabilities, sink);
+            let bench = std::slice::from_mut(bench);
+            let outcome = read::run(bench, &plan.query, request, session, &mut sink).await?;
+            let error = outcome.error.map(|failure| names::of_tables(failure, &plan.fragments));
+            Ok(MultiShardResult { error, ..outcome })
         }
-        Err(ReadError::Failed(failure)) => {
-            sink.put(&encode_failure(&failure));
-            Ok(MultiShardResult { error: Some(failure), ..MultiShardResult::default() })
-        }
-        Err(ReadError::Client(failure)) => Err(failure),
+        Err(error) => failed(error, plan, sink),
     }
+}
+
+/// Tells the client of an error.
+fn failed(error: ReadError, plan: &Workbench, sink: &mut impl Sink) -> Result<MultiShardResult, Failure> {
+    let failure = match error {
+        ReadError::Failed(failure) => names::of_tables(failure, &plan.fragments),
+        ReadError::Client(failure) => return Err(failure),
+    };
+    sink.put(&encode_failure(&failure));
+    Ok(MultiShardResult { error: Some(failure), ..MultiShardResult::default() })
 }
 
 /// Gathers the fragments on the workbench, as [`run`] does, for a query whose rows are read afterwards: it is in the session's state then,
@@ -127,6 +138,14 @@ pub async fn gather(
         Ok(_) => Ok(()),
         Err(ReadError::Failed(failure) | ReadError::Client(failure)) => Err(failure),
     }
+}
+
+/// Reads the rows of a query after [`gather`]: its errors name the tables that the fragments stand for.
+///
+/// # Errors
+/// Those of `found`.
+pub fn found<T>(plan: &Workbench, found: Result<T, Failure>) -> Result<T, Failure> {
+    found.map_err(|failure| names::of_tables(failure, &plan.fragments))
 }
 
 /// Nobody waits for rows.
@@ -168,11 +187,7 @@ async fn computed(
         Ok(OwnReply { affected, status, warnings, .. }) => {
             Ok(MultiShardResult { affected, status, warnings, ..MultiShardResult::default() })
         }
-        Err(ReadError::Failed(failure)) => {
-            sink.put(&encode_failure(&failure));
-            Ok(MultiShardResult { error: Some(failure), ..MultiShardResult::default() })
-        }
-        Err(ReadError::Client(failure)) => Err(failure),
+        Err(error) => failed(error, plan, sink),
     }
 }
 

@@ -1,12 +1,14 @@
-//! Column definitions of a result over temporary tables, told as those of the tables that these stand for.
+//! Column definitions of a result over temporary tables, told as those of the tables that these stand for; so are errors.
 //!
 //! What must always hold: a definition keeps its layout, and all but the names of the table and the flags of keys and defaults, which the
 //! temporary table does not have; what it says otherwise (the type, NOT NULL, the character set) is the query's own.
 
 use weir_plan::Fragment;
 use weir_wire::codec::put_lenenc_bytes;
+use weir_wire::packets::ErrPacket;
 use weir_wire::{Capabilities, Failure, Malformed, Reader};
 
+use super::names::with_tables;
 use super::tables;
 use crate::Sink;
 
@@ -122,7 +124,7 @@ impl Original {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Passing {
-    /// The column count, or an error.
+    /// The column count.
     Count,
     /// So many definitions.
     Definitions(u64),
@@ -135,6 +137,7 @@ enum Passing {
 pub(super) struct Relabelling<'a, S> {
     sink: &'a mut S,
     originals: &'a [Original],
+    fragments: &'a [Fragment],
     capabilities: Capabilities,
     passing: Passing,
     /// Definitions, until all have come.
@@ -142,8 +145,12 @@ pub(super) struct Relabelling<'a, S> {
 }
 
 impl<'a, S: Sink> Relabelling<'a, S> {
-    pub(super) fn new(originals: &'a [Original], capabilities: Capabilities, sink: &'a mut S) -> Relabelling<'a, S> {
-        Relabelling { sink, originals, capabilities, passing: Passing::Count, kept: Vec::new() }
+    pub(super) fn new(
+        (originals, fragments): (&'a [Original], &'a [Fragment]),
+        capabilities: Capabilities,
+        sink: &'a mut S,
+    ) -> Relabelling<'a, S> {
+        Relabelling { sink, originals, fragments, capabilities, passing: Passing::Count, kept: Vec::new() }
     }
 
     /// All definitions have come.
@@ -192,11 +199,17 @@ impl<'a, S: Sink> Relabelling<'a, S> {
 
 impl<S: Sink> Sink for Relabelling<'_, S> {
     fn put(&mut self, payload: &[u8]) {
+        // No row and no definition begins like it.
+        if let Ok(error) = ErrPacket::parse(payload) {
+            let told = with_tables(&String::from_utf8_lossy(error.message), self.fragments);
+            let told = told.map(|message| ErrPacket { message: message.as_bytes(), ..error }.encode());
+            self.passing = Passing::Rest;
+            return self.sink.put(told.as_deref().unwrap_or(payload));
+        }
         match self.passing {
             Passing::Count => {
                 let count = Reader::new(payload).lenenc("column count").unwrap_or(0);
-                let defined = payload.first() != Some(&0xff) && count > 0;
-                self.passing = if defined { Passing::Definitions(count) } else { Passing::Rest };
+                self.passing = if count > 0 { Passing::Definitions(count) } else { Passing::Rest };
                 self.sink.put(payload);
             }
             Passing::Definitions(left) => {

@@ -139,6 +139,7 @@ impl<'p, 'a> Rewriter<'p, 'a> {
                 Found::Odd(what) => return Err(Refusal::NeedsWorkbench(what.to_owned())),
             }
         }
+        self.view_names(node, &mut edits);
         names(place, node, &mut edits);
         edits.sort_by_key(|(range, _)| (range.start, range.end));
         let (mut pieces, mut done) = (Pieces::default(), range.start);
@@ -216,7 +217,16 @@ impl<'p, 'a> Rewriter<'p, 'a> {
         if self.depth >= DEEPEST {
             return Err(Refusal::NeedsWorkbench("views upon views".to_owned()));
         }
-        let mode = weir_sql::LexMode { dialect: self.planner.session.mode.dialect, ..Default::default() };
+        let session = self.planner.session;
+        // It becomes part of a text that is read in the session's `sql_mode` and character set.
+        let apart = !text.is_ascii() && !session.charset.starts_with("utf8")
+            || session.mode.no_backslash_escapes && text.contains('\\')
+            || session.mode.ansi_quotes && text.contains('"');
+        if apart {
+            let why = "is read differently in this session's sql_mode or character_set_client";
+            return Err(Refusal::NeedsWorkbench(format!("the text of the view {view} {why}")));
+        }
+        let mode = weir_sql::LexMode { dialect: session.mode.dialect, ..Default::default() };
         let unread = || Refusal::NeedsWorkbench(format!("the text of the view {view} can't be read"));
         let parsed = weir_sql::parse(self.planner.arena, text.as_bytes(), mode).map_err(|_| unread())?;
         let [statement] = parsed.statements else { return Err(unread()) };
@@ -225,6 +235,44 @@ impl<'p, 'a> Rewriter<'p, 'a> {
         let pieces = self.rewrite(&place, Node::Statement(statement), 0..text.len());
         self.depth -= 1;
         Ok((view, pieces?))
+    }
+
+    /// A view that is spelt out is a derived table, which is in no database: its columns are not called by one.
+    fn view_names(&self, node: Node<'a>, edits: &mut Edits) {
+        let catalog = self.planner.catalog;
+        let is_view = |database: &[u8], view: &[u8]| {
+            let known = catalog.database(database).filter(|_| catalog.table(database, view).is_none());
+            let same = |name: &String| {
+                name.as_bytes() == view || catalog.fold_case && name.as_bytes().eq_ignore_ascii_case(view)
+            };
+            known.is_some_and(|(_, known)| known.views.keys().any(same))
+        };
+        let mut found: Vec<Range<usize>> = Vec::new();
+        walk(node, &mut |node: Node<'a>| {
+            let mut look = |database: Option<Ident<'a>>, table: Ident<'a>| {
+                if let Some(database) = database.filter(|database| is_view(database.name, table.name)) {
+                    found.push(database.span.start as usize..table.span.start as usize);
+                }
+            };
+            match node {
+                Node::Expr(Expr { kind: ExprKind::Column(name), .. }) => {
+                    if let Some(table) = name.table {
+                        look(name.database, table);
+                    }
+                }
+                Node::Select(select) => {
+                    for item in select.items {
+                        if let SelectItemKind::TableStar(name) = item.kind {
+                            look(name.database, name.name);
+                        }
+                    }
+                }
+                _ => {}
+            }
+            Flow::Descend
+        });
+        found.retain(|range| !edits.iter().any(|(changed, _)| changed.contains(&range.start)));
+        edits.extend(found.into_iter().map(|range| (range, Pieces::default())));
     }
 
     /// A common table expression: the first reference has the one of the text, each further one on MySQL a copy.
@@ -283,7 +331,12 @@ fn names<'a>(place: &Place<'a>, node: Node<'a>, edits: &mut Edits) {
     changed.sort_unstable();
     walk(node, &mut |node: Node<'a>| {
         let items = if let Node::Select(select) = node { select.items } else { &[] };
-        for item in items.iter().filter(|item| matches!(item.kind, SelectItemKind::Expr(_, None))) {
+        for item in items {
+            // A column keeps its name.
+            let SelectItemKind::Expr(expr, None) = item.kind else { continue };
+            if matches!(expr.kind, ExprKind::Column(_)) {
+                continue;
+            }
             let range = item.span.range();
             let first = changed.partition_point(|at| *at < range.start);
             if changed.get(first).is_some_and(|at| *at < range.end) {

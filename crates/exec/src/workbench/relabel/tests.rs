@@ -62,7 +62,7 @@ fn told(capabilities: Capabilities, packets: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let extended = capabilities.contains(Capabilities::MARIADB_EXTENDED_METADATA).then_some("json");
     let originals = [Original::new(&fragment(), &head(extended), capabilities)];
     let mut taken = Taken::default();
-    let mut sink = Relabelling::new(&originals, capabilities, &mut taken);
+    let mut sink = Relabelling::new((&originals, &[]), capabilities, &mut taken);
     packets.iter().for_each(|packet| sink.put(packet));
     taken.0
 }
@@ -115,7 +115,7 @@ fn errors_and_rows_pass() {
 fn without_an_answer_only_names_change() {
     let originals = [Original::new(&fragment(), &[], CAPABILITIES)];
     let mut taken = Taken::default();
-    let mut sink = Relabelling::new(&originals, CAPABILITIES, &mut taken);
+    let mut sink = Relabelling::new((&originals, &[]), CAPABILITIES, &mut taken);
     [vec![1], definition(["d", "a", "weir_1", "id"], None, 0x1021)].iter().for_each(|packet| sink.put(packet));
     assert_eq!(taken.0[1], definition(["d", "a", "t", "id"], None, 0x1021));
 }

@@ -35,6 +35,7 @@ use weir_catalog::ShardId;
 use weir_exec::write::Generator;
 use weir_plan::{Plan, Route, SharedValues, Write, WriteKind};
 use weir_shards::Sharding;
+use weir_sql::ast::StatementKind;
 use weir_sql::{Class, Effects, Lexer, Pins, TextKind};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
@@ -123,6 +124,7 @@ impl Session {
             return Err(not_supported(refusal).into());
         }
         self.refuse_last_row(statement)?;
+        self.refuse_unsafe_write(statement, &plan)?;
         match self.limit_lifted(statement, plan)? {
             Plan::Home => self.run_on_server(statement, OneServer::default()).await,
             Plan::Route(Route { shard, text, reason, raise }) => {
@@ -159,6 +161,25 @@ impl Session {
         }
         Err(not_supported(
             "IS NULL with sql_auto_is_null = 1 on several shards is not supported: SET sql_auto_is_null = 0, and compare with LAST_INSERT_ID()",
+        ))
+    }
+
+    /// With `sql_safe_updates`, a server refuses an UPDATE or DELETE that finds its rows without a key, and has no LIMIT (a DELETE: no LIMIT and WHERE). Rows that are found
+    /// first are changed by their keys, so no server would look at how they were found.
+    fn refuse_unsafe_write(&self, statement: &Statement<'_>, plan: &Plan) -> Result<(), Failure> {
+        let Plan::Write(Write { kind: WriteKind::Gather(_) | WriteKind::Move(_), .. }) = plan else { return Ok(()) };
+        let limited = match statement.only().map(|only| only.kind) {
+            Some(StatementKind::Update(update)) => update.limit.is_some(),
+            Some(StatementKind::Delete(delete)) => delete.limit.is_some() && delete.condition.is_some(),
+            _ => return Ok(()),
+        };
+        let safe = self.state.profile.variable("sql_safe_updates").is_some_and(|value| matches!(value, "1" | "ON"));
+        if !safe || limited {
+            return Ok(());
+        }
+        Err(not_supported(
+            "UPDATE or DELETE of rows that are found over several shards, with sql_safe_updates = 1: no server would check that they are found \
+             by a key. SET sql_safe_updates = 0 to run it",
         ))
     }
 

@@ -11,7 +11,7 @@ use weir_sql::{Effects, TextKind};
 use weir_wire::{Failure, StatusFlags};
 
 use super::super::Session;
-use super::super::latest::Left;
+use super::super::latest::{Diagnostics, Left};
 use super::super::release::only_number;
 use super::super::statement::Statement;
 use super::super::stopped::{SessionEnd, Stopped};
@@ -111,6 +111,12 @@ impl Session {
         // A connection that is retired is asked nothing; while it answers, it is closed by whatever ends the statement.
         bench.parts.iter_mut().for_each(|bench| bench.lease.retired = false);
         self.note_multi_shard(class, shards, outcome, &mut bench.parts).await;
+        if let Diagnostics::Learnt(conditions) = &mut self.state.latest.diagnostics {
+            for condition in conditions {
+                let told = workbench::with_tables(&String::from_utf8_lossy(&condition.message), &plan.fragments);
+                condition.message = told.map_or_else(|| std::mem::take(&mut condition.message), String::into_bytes);
+            }
+        }
         let [bench] = &mut bench.parts[..] else { return Ok(()) };
         if outcome.error.is_some() {
             // What was assigned before the error stays.
