@@ -350,6 +350,23 @@ SELECT f(1); CREATE TRIGGER tr BEFORE INSERT ON t FOR EACH ROW BEGIN SET NEW.s =
 -- text
 INSERT INTO t VALUES (4, 'x'); SELECT s FROM t WHERE id = 4;
 
+## files and temporary tables in texts of several statements
+CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(20)) /*weir: shard by hash(id) */;
+-- text
+SELECT COUNT(*) FROM t; LOAD DATA LOCAL INFILE '1\ta\n2\tb\n3\tc\n4\td\n' INTO TABLE t; SELECT * FROM t ORDER BY id;
+-- text
+CREATE TEMPORARY TABLE tmp (id INT PRIMARY KEY, s VARCHAR(20)); INSERT INTO tmp VALUES (1, 'x'), (2, 'y'); SELECT * FROM tmp ORDER BY id;
+-- text
+SELECT 1; SELECT id, s FROM tmp WHERE 1 = 2; DO 42; SELECT COUNT(*) FROM t;
+-- text
+SELECT COUNT(*) FROM tmp; LOAD DATA LOCAL INFILE '5\te\n' INTO TABLE tmp; LOAD DATA LOCAL INFILE '6\tf\n' INTO TABLE tmp; SELECT * FROM tmp ORDER BY id;
+-- text
+INSERT INTO t SELECT * FROM tmp WHERE id > 2; UPDATE t JOIN tmp USING (id) SET t.s = tmp.s; SELECT * FROM t ORDER BY id;
+-- text
+DROP TEMPORARY TABLE IF EXISTS t; CREATE TEMPORARY TABLE t (a INT); INSERT INTO t VALUES (7); SELECT * FROM t; DROP TEMPORARY TABLE t; SELECT COUNT(*) FROM t;
+-- text
+SELECT * FROM t WHERE id = 1; DROP TEMPORARY TABLE tmp; SELECT * FROM tmp; SELECT 1;
+
 ## A procedure that is not there
 CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
 CALL nowhere();

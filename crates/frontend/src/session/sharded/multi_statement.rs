@@ -38,8 +38,6 @@ impl Session {
             });
             found
         };
-        // A file that the client sends is part of the exchange of packets.
-        let loads = parsed.statements.iter().any(|statement| matches!(statement.kind, StatementKind::Load(_)));
         // What a name stands for is the session's.
         let by_name = |statement: &ast::Statement<'_>| {
             matches!(
@@ -48,8 +46,12 @@ impl Session {
             )
         };
         let named = parsed.statements.iter().any(by_name);
-        if loads || parsed.statements.len() < 2 || !named && !parsed.statements.iter().any(names_sharded) {
+        if parsed.statements.len() < 2 || !named && !parsed.statements.iter().any(names_sharded) {
             return Some(false);
+        }
+        // Which tables are temporary may change from one statement to the next.
+        if self.names_temporary(statement, &catalog) {
+            return Some(true);
         }
         let circumstances = self.circumstances();
         Some(match self.plan_with(&catalog, &sharding.weights(), &circumstances, statement, None) {
