@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::error::Elapsed;
 use tokio_rustls::TlsAcceptor;
 use weir_backend::Stream;
-use weir_wire::compress::{Algorithm, Compressor, Contexts, Decompressor, MAX_FRAME, Progress};
+use weir_wire::compress::{Algorithm, Compressor, Contexts, Decompressor, MAX_FRAME, Progress, ReplyFrames};
 use weir_wire::frame::{FrameError, HEADER, Header, PacketReader, put_packet};
 use weir_wire::packets::{OkPacket, encode_failure};
 use weir_wire::resultset::ResultSet;
@@ -82,8 +82,17 @@ struct Compressed {
     contexts: SharedContexts,
     reader: Decompressor,
     writer: Compressor,
+    frames: ReplyFrames,
     input: BytesMut,
     output: BytesMut,
+}
+
+impl Compressed {
+    /// A packet has come from the client: what is said next goes on from it.
+    fn heard(&mut self, payload: &[u8], capabilities: Capabilities) {
+        self.writer.set_next_seq(self.reader.next_seq());
+        self.frames.heard(payload, capabilities);
+    }
 }
 
 /// Where a client's output was.
@@ -181,6 +190,7 @@ impl Client {
             contexts: contexts.clone(),
             reader: Decompressor::new(algorithm, MAX_FRAME),
             writer: Compressor::new(algorithm, level)?,
+            frames: ReplyFrames::default(),
             input: std::mem::take(&mut self.input),
             output: BytesMut::new(),
         }));
@@ -202,6 +212,7 @@ impl Client {
         self.packets.set_next_seq(0);
         if let Some(compressed) = &mut self.compressed {
             compressed.reader.set_next_seq(0);
+            compressed.frames.begin_command();
         }
     }
 
@@ -237,7 +248,7 @@ impl Client {
             self.inflate()?;
             if let Some(payload) = self.packets.next(&mut self.input, limit)? {
                 if let Some(compressed) = &mut self.compressed {
-                    compressed.writer.set_next_seq(compressed.reader.next_seq());
+                    compressed.heard(&payload, self.capabilities);
                 }
                 return Ok(payload);
             }
@@ -254,7 +265,7 @@ impl Client {
             self.inflate()?;
             if self.packets.next_into(&mut self.input, limit, payload)? {
                 if let Some(compressed) = &mut self.compressed {
-                    compressed.writer.set_next_seq(compressed.reader.next_seq());
+                    compressed.heard(payload, self.capabilities);
                 }
                 return Ok(());
             }
@@ -277,7 +288,7 @@ impl Client {
                     replies.go_on_at(header.seq.wrapping_add(1));
                 }
                 if let Some(compressed) = &mut self.compressed {
-                    compressed.writer.set_next_seq(compressed.reader.next_seq());
+                    compressed.heard(&[], self.capabilities);
                 }
                 return Ok(self.input.split_to(HEADER + header.len));
             }
@@ -440,7 +451,8 @@ impl Client {
         }
         let out = match &mut self.compressed {
             Some(compressed) => {
-                compressed.writer.push(&mut compressed.contexts.borrow_mut(), &self.output, &mut compressed.output);
+                let Compressed { contexts, writer, frames, output, .. } = &mut **compressed;
+                frames.push(writer, &mut contexts.borrow_mut(), &mut self.output, output);
                 self.output.clear();
                 // If the client answers before the command's end (a password, a file), its frames go on from here.
                 compressed.reader.set_next_seq(compressed.writer.next_seq());

@@ -6,7 +6,8 @@
 //!
 //! Sequence numbers are those of frames, not of packets: 0 for a command's first frame, then counting on through both
 //! directions; libmysqlclient refuses a reply that doesn't go on from its request. One side's number is handed to the
-//! other with [`Decompressor::next_seq`] and [`Compressor::set_next_seq`], and the other way round.
+//! other with [`Decompressor::next_seq`] and [`Compressor::set_next_seq`], and the other way round. The numbers of the packets within
+//! follow those of frames ([`ReplyFrames`]).
 //!
 //! What must always hold: a frame's claimed size is checked before memory is taken for it, and is what it really
 //! inflates to; a peer can make Weir hold no more than two whole frames (32 MB) of plain bytes that it hasn't fetched.
@@ -14,11 +15,13 @@
 //! Source: source documentation, "Compression"; `sql-common/net_serv.cc` for the limits.
 
 mod contexts;
+mod replies;
 
 #[cfg(test)]
 mod tests;
 
 pub use contexts::Contexts;
+pub use replies::ReplyFrames;
 
 use bytes::{Buf, BufMut, BytesMut};
 

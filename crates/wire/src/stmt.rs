@@ -63,7 +63,7 @@ pub fn statement_id(payload: &[u8]) -> Result<u32, Malformed> {
 /// The flag of COM_STMT_EXECUTE that says that a parameter count follows (`PARAMETER_COUNT_AVAILABLE`).
 const PARAMETER_COUNT_AVAILABLE: u8 = 0x08;
 /// The flags of COM_STMT_EXECUTE that ask for a cursor.
-const CURSOR_TYPES: u8 = 0x07;
+pub(crate) const CURSOR_TYPES: u8 = 0x07;
 
 /// COM_STMT_EXECUTE, cut into its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,9 @@
 //! Round trips, and streams that lie about themselves.
 
 use super::*;
+use crate::caps::Capabilities;
+use crate::frame::Header;
+use crate::reply::{Event, ReplyKind, ReplyTracker};
 
 const BOTH: [Algorithm; 2] = [Algorithm::Zlib, Algorithm::Zstd];
 
@@ -258,4 +261,63 @@ fn what_came_before_a_broken_frame_is_kept() {
         .push(&mut Contexts::new(), &mut BytesMut::from(&stream[..]), &mut output)
         .expect_err("twenty zeros are not a zstd frame");
     assert_eq!(output, b"good"[..]);
+}
+
+/// What a strict client does: each packet goes on from the one before, or has the number of its frame, which alone holds behind a result.
+fn read_strictly(stream: &[u8], first: u8, caps: Capabilities) -> Vec<u8> {
+    let (mut frames, mut contexts) = (BytesMut::from(stream), Contexts::new());
+    let mut reader = Decompressor::new(Algorithm::Zlib, MAX_FRAME);
+    reader.set_next_seq(first);
+    let mut tracker = ReplyTracker::new(ReplyKind::Results, caps);
+    let (mut plain, mut expected, mut numbers) = (BytesMut::new(), first, Vec::new());
+    while reader.push_frame(&mut contexts, &mut frames, &mut plain).expect("whole frames").is_none() {
+        while let Some(header) = Header::peek(&plain).filter(|header| plain.len() >= header.len + 4) {
+            assert_eq!(header.seq, expected, "behind {numbers:?}");
+            numbers.push(header.seq);
+            expected = expected.wrapping_add(1);
+            let packet = plain.split_to(header.len + 4);
+            let ends = matches!(tracker.advance(&packet), Ok(Event::Packet(..)));
+            if ends && !tracker.is_done() {
+                assert!(plain.is_empty(), "the next result begins a frame");
+                expected = reader.next_seq();
+            }
+        }
+    }
+    assert!(plain.is_empty() && tracker.is_done());
+    numbers
+}
+
+#[test]
+fn each_result_begins_a_frame_and_has_its_number() {
+    let caps = Capabilities::PROTOCOL_41 | Capabilities::DEPRECATE_EOF;
+    // SELECT 1; DO 1; SELECT a packet of two frames: as a server numbers them without compression.
+    let column = [3, b'd', b'e', b'f', 0, 0, 0, 1, b'1', 0, 12, 63, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0];
+    let long = vec![b'x'; MAX_FRAME + 10];
+    let (more, last) = ([0, 0, 0, 0x0a, 0, 0, 0], [0, 0, 0, 0x02, 0, 0, 0]);
+    let mut plain = BytesMut::new();
+    let mut seq = 1;
+    for packet in
+        [&[1][..], &column, &[1, b'1'], &with_first(0xfe, &more), &more, &[1], &column, &long, &with_first(0xfe, &last)]
+    {
+        seq = crate::frame::put_packet(&mut plain, seq, packet);
+    }
+    // However rows and columns are cut, and however many frames the command had.
+    for (cuts, first) in [(vec![], 1), (vec![30, 38], 1), (vec![5, 60, 1000], 2), (vec![70, 92, 16_000_000], 255)] {
+        let mut frames = ReplyFrames::default();
+        frames.begin_command();
+        frames.heard(b"\x03SELECT 1; DO 1; SELECT 2", caps);
+        let mut writer = Compressor::new(Algorithm::Zlib, 1).expect("the level is in range");
+        writer.set_next_seq(first);
+        let (mut contexts, mut out) = (Contexts::new(), BytesMut::new());
+        let mut begin = 0;
+        for end in cuts.into_iter().chain([plain.len()]) {
+            frames.push(&mut writer, &mut contexts, &mut plain.clone()[begin..end], &mut out);
+            begin = end;
+        }
+        assert_eq!(read_strictly(&out, first, caps).len(), 10);
+    }
+}
+
+fn with_first(first: u8, packet: &[u8]) -> Vec<u8> {
+    [&[first], &packet[1..]].concat()
 }
