@@ -94,6 +94,7 @@ fn endpoint(server: Arc<Server>, monitor: Replaceable<MonitorSettings>) -> Endpo
             require_compression: false,
             allow: Vec::new(),
             require_tls: false,
+            socket: Box::default(),
             reset_timeout: Duration::from_secs(10),
             leave_after: LONG,
             gathering: weir_exec::workbench::Bounds { bytes: u64::MAX, rows: u64::MAX },

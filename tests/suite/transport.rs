@@ -29,6 +29,8 @@ pub(crate) fn collect(tests: &mut Collector) {
     tests.add_for_weir("transport::connection_without_its_proxy_header_is_closed", |lab: &Lab, flavor| {
         proxied(lab, flavor, without_header)
     });
+    tests.add_for_weir("transport::clients_on_the_same_machine_are_told_of_weirs_socket", own_socket);
+    tests.add("transport::strict_clients_read_several_compressed_results", compressed_results);
     tests.add_for_weir("transport::tls_to_the_server_is_used_where_it_is_asked_for", server_tls);
     tests.add_for_weir("transport::server_with_a_certificate_of_another_authority_is_refused", wrong_authority);
 }
@@ -67,6 +69,74 @@ fn balancer(port: u16, header: &'static [u8]) -> Result<u16, Failed> {
         let _joined = up.join();
     });
     Ok(own)
+}
+
+/// The driver takes no numbers of packets but a server's.
+fn compressed_results(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    lab.with_endpoint(lab.site(flavor)?, &[], |endpoint| {
+        let options = mysql::OptsBuilder::new()
+            .ip_or_hostname(Some("127.0.0.1"))
+            .tcp_port(endpoint.port)
+            .user(Some(APP.0))
+            .pass(Some(APP.1))
+            .prefer_socket(false)
+            .compress(Some(mysql::Compression::default()));
+        let mut client = mysql::Conn::new(options)?;
+        for query in [
+            "SELECT 1; SELECT 2; SELECT 3",
+            "DO 1; SELECT REPEAT('A', 3000000), RAND(); DO 2; SELECT 3; SELECT REPEAT('A', 20000) UNION SELECT 3",
+            // Read one by one.
+            "SELECT 1; SET sql_mode = ''; DO 2; SELECT 3; SET sql_mode = DEFAULT; SELECT 3",
+        ] {
+            expect_equal(query, told_last(&mut client, query)?.as_deref(), Some("3"))?;
+        }
+        // Such a command is one packet, and two frames.
+        for length in 0xff_ffff - 6..0xff_ffff - 1 {
+            let query = format!("SELECT /*{}*/ 3", "x".repeat(length - "SELECT /**/ 3".len()));
+            expect_equal("a long text", told_last(&mut client, &query)?.as_deref(), Some("3"))?;
+        }
+        Ok(())
+    })
+}
+
+/// Some drivers ask for the socket, and go on there: `prefer_socket` of the one that is used here.
+fn own_socket(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    lab.with_endpoint(lab.site(flavor)?, &[], |endpoint| {
+        let mut client = connect(endpoint.port, APP, None)?;
+        let expected = endpoint.socket.to_string_lossy().into_owned();
+        for query in ["SELECT @@socket", "SELECT @@global.socket", "SELECT 1 AS one; SELECT @@socket"] {
+            let told: Option<String> = told_last(&mut client, query)?;
+            expect_equal(query, told.as_ref(), Some(&expected))?;
+        }
+        let prepared: Option<String> = client.exec_first("SELECT @@socket", ())?;
+        expect_equal("prepared", prepared, Some(expected))?;
+        let options = mysql::OptsBuilder::new()
+            .ip_or_hostname(Some("127.0.0.1"))
+            .tcp_port(endpoint.port)
+            .user(Some(APP.0))
+            .pass(Some(APP.1))
+            .prefer_socket(true);
+        let mut moved = mysql::Conn::new(options)?;
+        let own: u32 = value(&mut moved, "SELECT CONNECTION_ID()")?.parse()?;
+        expect_equal("sessions of Weir", listed(&mut client, own)?, true)
+    })
+}
+
+/// The value of the last of a text's results.
+fn told_last(client: &mut mysql::Conn, text: &str) -> Result<Option<String>, Failed> {
+    let mut results = client.query_iter(text)?;
+    let mut told = None;
+    while let Some(rows) = results.iter() {
+        for row in rows {
+            told = row?.get(0);
+        }
+    }
+    Ok(told)
+}
+
+fn listed(client: &mut mysql::Conn, id: u32) -> Result<bool, Failed> {
+    let rows: Vec<mysql::Row> = client.query("WEIR SHOW SESSIONS")?;
+    Ok(rows.iter().any(|row| row.get::<u32, _>("id") == Some(id)))
 }
 
 fn client_is_named(endpoint: &Endpoint, header: &'static [u8]) -> Result<(), Failed> {

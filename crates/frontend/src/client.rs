@@ -88,7 +88,6 @@ struct Compressed {
 }
 
 impl Compressed {
-    /// A packet has come from the client: what is said next goes on from it.
     fn heard(&mut self, payload: &[u8], capabilities: Capabilities) {
         self.writer.set_next_seq(self.reader.next_seq());
         self.frames.heard(payload, capabilities);

@@ -49,6 +49,8 @@ pub struct Settings {
     pub allow: Vec<Network>,
     /// Whether clients on TCP must use TLS.
     pub require_tls: bool,
+    /// The path of Weir's own Unix socket; empty if it has none.
+    pub socket: Box<str>,
     /// Bound on clearing a connection after its session.
     pub reset_timeout: Duration,
     /// How long a session must be idle to leave when another process has taken over.

@@ -32,7 +32,7 @@ bitflags! {
         const SETS_LAST_INSERT_ID = 1 << 10;
         /// May generate an AUTO_INCREMENT value: INSERT, REPLACE, LOAD, CALL and what is not known.
         const GENERATES_INSERT_ID = 1 << 11;
-        /// Reads `CONNECTION_ID()` or `@@pseudo_thread_id`.
+        /// Reads `CONNECTION_ID()`, `@@pseudo_thread_id` or `@@socket`: Weir's own, not the server's.
         const USES_CONNECTION_ID = 1 << 12;
         /// Reads user variables.
         const USES_USER_VARIABLES = 1 << 13;

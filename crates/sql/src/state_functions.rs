@@ -22,7 +22,7 @@ use crate::visit::{Flow, Node, Visitor, walk};
 
 /// The values to put in. A function whose value is `None` stays as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StateValues {
+pub struct StateValues<'a> {
     /// `CONNECTION_ID()`, as BIGINT UNSIGNED.
     pub connection_id: Option<u64>,
     /// `@@pseudo_thread_id`: the same until it is set.
@@ -31,12 +31,14 @@ pub struct StateValues {
     pub row_count: Option<i64>,
     /// `FOUND_ROWS()`, as BIGINT.
     pub found_rows: Option<u64>,
+    /// `@@socket`: a path in UTF-8.
+    pub socket: Option<&'a str>,
 }
 
-/// Replaces `CONNECTION_ID()`, `ROW_COUNT()` and `FOUND_ROWS()` by `COALESCE(n, …)` of the value and the function itself:
+/// Replaces `CONNECTION_ID()`, `ROW_COUNT()`, `FOUND_ROWS()` and the like by `COALESCE(n, …)` of the value and the function itself:
 /// so the column keeps the function's type, length and flags, and the statement its warnings, on both kinds of server.
 /// The names of the result's columns stay. `None` when there is nothing to replace.
-pub fn replace_state_functions(sql: &[u8], mode: LexMode, values: &StateValues) -> Option<Vec<u8>> {
+pub fn replace_state_functions(sql: &[u8], mode: LexMode, values: &StateValues<'_>) -> Option<Vec<u8>> {
     let arena = Bump::new();
     let parsed = parse(&arena, sql, mode).ok().filter(|parsed| !parsed.dollars)?;
     let mut search = Search { sql, mode, values, edits: Vec::new(), items: Vec::new(), done: Vec::new() };
@@ -67,7 +69,7 @@ struct OpenItem {
 struct Search<'a> {
     sql: &'a [u8],
     mode: LexMode,
-    values: &'a StateValues,
+    values: &'a StateValues<'a>,
     edits: Vec<(Range<usize>, Vec<u8>)>,
     items: Vec<OpenItem>,
     /// Where the items of DO begin, which take no aliases; the last first.
@@ -158,8 +160,27 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// `@@pseudo_thread_id` is `CONNECTION_ID()` by another name, until it is set.
     fn system_variable(&mut self, variable: &SystemVariable<'a>, span: Span) {
+        match Keyword::of(variable.name.name) {
+            kw::SOCKET => self.socket(span),
+            kw::PSEUDO_THREAD_ID => self.pseudo_thread_id(variable, span),
+            _ => {}
+        }
+    }
+
+    /// The path is put in by its bytes: as a literal it would depend on the session's character set and sql_mode.
+    fn socket(&mut self, span: Span) {
+        let Some(path) = self.values.socket else { return };
+        let text = span.text(self.sql);
+        let form = ["@@socket", "@@global.socket"].into_iter().find(|form| text.eq_ignore_ascii_case(form.as_bytes()));
+        if let Some(form) = form {
+            let hex: String = path.bytes().map(|byte| format!("{byte:02X}")).collect();
+            self.replace(span, format!("COALESCE(CONVERT(X'{hex}' USING utf8mb4), {form})"));
+        }
+    }
+
+    /// `@@pseudo_thread_id` is `CONNECTION_ID()` by another name, until it is set.
+    fn pseudo_thread_id(&mut self, variable: &SystemVariable<'a>, span: Span) {
         const FORMS: [&str; 3] = ["@@pseudo_thread_id", "@@session.pseudo_thread_id", "@@local.pseudo_thread_id"];
         let Some(id) = self.values.pseudo_thread_id else { return };
         let of_session = matches!(variable.scope, None | Some(VariableScope::Session));

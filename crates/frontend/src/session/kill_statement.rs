@@ -62,7 +62,7 @@ impl Session {
         }
         let connection_id = Some(u64::from(self.handle.id));
         let pseudo_thread_id = self.pseudo_thread_id();
-        let values = StateValues { connection_id, pseudo_thread_id, row_count: None, found_rows: None };
+        let values = StateValues { connection_id, pseudo_thread_id, ..StateValues::default() };
         let text = weir_sql::replace_state_functions(&text, lex, &values).unwrap_or(text);
         self.route(&class, None).await?;
         self.learn_values_left().await?;

@@ -78,6 +78,9 @@ impl Uses {
     pub(crate) fn system_variable(&mut self, name: &[u8], global: bool) {
         self.effects |= Effects::SERVER_STATE;
         self.varies |= Varies::of_system_variable(name, global);
+        if Keyword::of(name) == kw::SOCKET {
+            self.effects |= Effects::USES_CONNECTION_ID;
+        }
         if global {
             return;
         }

@@ -4,8 +4,13 @@ use super::{StateValues, replace_state_functions};
 use crate::lexer::tests::Random;
 use crate::mode::{LeadBytes, LexMode};
 
-const VALUES: StateValues =
-    StateValues { connection_id: Some(7), pseudo_thread_id: Some(7), row_count: Some(-1), found_rows: Some(3) };
+const VALUES: StateValues = StateValues {
+    connection_id: Some(7),
+    pseudo_thread_id: Some(7),
+    row_count: Some(-1),
+    found_rows: Some(3),
+    socket: Some("/run/w"),
+};
 
 fn replaced(sql: &str) -> Option<String> {
     replace_state_functions(sql.as_bytes(), LexMode::default(), &VALUES)
@@ -75,6 +80,11 @@ fn calls_are_replaced_and_columns_keep_their_names() {
             "SELECT UTC_DATE + COALESCE(-1, ROW_COUNT()) AS `UTC_DATE + ROW_COUNT()`, 1",
         ),
         ("SELECT a FROM t ORDER BY FOUND_ROWS()", "SELECT a FROM t ORDER BY COALESCE(3, FOUND_ROWS())"),
+        ("SELECT @@socket", "SELECT COALESCE(CONVERT(X'2F72756E2F77' USING utf8mb4), @@socket) AS `@@socket`"),
+        (
+            "SELECT 1, @@GLOBAL.Socket AS s",
+            "SELECT 1, COALESCE(CONVERT(X'2F72756E2F77' USING utf8mb4), @@global.socket) AS s",
+        ),
         ("EXPLAIN SELECT ROW_COUNT()", "EXPLAIN SELECT COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT()`"),
         ("KILL CONNECTION_ID()", "KILL COALESCE(CAST(7 AS UNSIGNED), CONNECTION_ID())"),
         ("SELECT 1; SELECT ROW_COUNT()", "SELECT 1; SELECT COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT()`"),
@@ -98,6 +108,7 @@ fn other_texts_stay() {
         "SELECT 'ROW_COUNT()'",
         "SELECT 1 /* ROW_COUNT() */",
         "SELECT row_count FROM t",
+        "SELECT socket, @socket, @@port FROM t",
         "SELECT t.row_count()",
         "SELECT `row_count`()",
         "SELECT ROW_COUNT(1)",

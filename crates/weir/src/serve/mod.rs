@@ -174,6 +174,7 @@ fn settings(config: &CheckedConfig) -> Settings {
         require_compression: !offers(checked::Compression::Uncompressed),
         allow: config.listen.allow.clone(),
         require_tls: config.tls.require,
+        socket: config.listen.socket.as_ref().map_or_else(Box::default, |own| own.path.to_string_lossy().into()),
         reset_timeout: RESET_TIMEOUT,
         leave_after: config.takeover.idle,
         gathering: Bounds {

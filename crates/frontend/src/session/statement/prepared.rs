@@ -132,7 +132,9 @@ impl Session {
         }
         let connection_id = Some(u64::from(self.handle.id));
         let pseudo_thread_id = self.pseudo_thread_id();
-        let id_only = StateValues { connection_id, pseudo_thread_id, row_count: None, found_rows: None };
+        let settings = self.endpoint.settings.load();
+        let socket = Some(&*settings.socket);
+        let id_only = StateValues { connection_id, pseudo_thread_id, socket, ..StateValues::default() };
         let own_id = class.effects.contains(Effects::USES_CONNECTION_ID) && !names_server_threads(asked);
         let spliced = match own_id {
             true => weir_sql::replace_state_functions(asked, lex, &id_only),

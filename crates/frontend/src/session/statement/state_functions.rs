@@ -32,11 +32,14 @@ impl Session {
         };
         let pseudo_thread_id = self.pseudo_thread_id().filter(|_| connection_id.is_some());
         let row_count = Some(self.state.latest.row_count);
-        let values = StateValues { connection_id, pseudo_thread_id, row_count, found_rows };
+        let settings = self.endpoint.settings.load();
+        // Clients on the same machine go on by the socket that they are told: the server's would lead them around Weir.
+        let socket = Some(&*settings.socket);
+        let values = StateValues { connection_id, pseudo_thread_id, row_count, found_rows, socket };
         if class.kind != TextKind::Multiple {
             return weir_sql::replace_state_functions(text, self.state.lex, &values);
         }
-        // In a later statement of the text, counts are those of the statement before it; the id is always the same.
+        // In a later statement of the text, counts are those of the statement before it; the others are always the same.
         let (first, rest) = text.split_at(first_statement_end(text, self.state.lex));
         let id_only = StateValues { row_count: None, found_rows: None, ..values };
         let replaced = weir_sql::replace_state_functions(first, self.state.lex, &values);

@@ -137,6 +137,7 @@ fn effects_of_selects() {
         ("SELECT @@last_insert_id, @@session.identity", Effects::USES_LAST_INSERT_ID | Effects::SERVER_STATE),
         ("SELECT CONNECTION_ID()", Effects::USES_CONNECTION_ID),
         ("SELECT @@pseudo_thread_id", Effects::USES_CONNECTION_ID | Effects::SERVER_STATE),
+        ("SELECT @@socket, @@global.socket", Effects::USES_CONNECTION_ID | Effects::SERVER_STATE),
         ("SELECT @@warning_count, 1", Effects::USES_WARNINGS | Effects::SERVER_STATE),
         ("SELECT @@global.error_count, 1", Effects::SERVER_STATE),
         ("SELECT @a", Effects::USES_USER_VARIABLES),
