@@ -133,6 +133,11 @@ impl Transaction {
         self.parked.is_empty() && self.id.is_none() && !self.of_statement && self.kept.is_none()
     }
 
+    /// Whether something was said of a transaction before it began.
+    fn is_announced(&self) -> bool {
+        !self.savepoints.is_empty() || !self.characteristics.is_empty()
+    }
+
     /// Whether a server has to hear of what goes with a transaction's beginning.
     pub(super) fn unsent(&self) -> bool {
         self.unsent
@@ -171,6 +176,14 @@ fn works_or_ends(class: &Class) -> bool {
     let ends = matches!(class.kind, TextKind::Commit | TextKind::Rollback | TextKind::Other);
     !class.effects.contains(Effects::SET_TRANSACTION_ONCE)
         && (ends || class.effects.intersects(Effects::READS | Effects::WRITES))
+}
+
+/// Whether a statement can neither begin nor end a transaction but by its reading of rows.
+fn only_reads(class: &Class) -> bool {
+    let ends = matches!(class.kind, TextKind::Commit | TextKind::Rollback);
+    !ends
+        && class.effects.contains(Effects::READS)
+        && !class.effects.intersects(Effects::WRITES | Effects::RUNS_OTHERS | Effects::SET_TRANSACTION_ONCE)
 }
 
 impl Session {
@@ -306,7 +319,7 @@ impl Session {
 
     /// Follows what a statement did to the transaction. To be called when its status is known.
     pub(super) fn note_branches(&mut self, class: &Class, outcome: &ReplyOutcome) {
-        if self.shared.shards.len() == 1 {
+        if self.shared.shards.len() == 1 && !self.transaction.is_announced() {
             return;
         }
         self.note_anchor_left();
@@ -323,6 +336,10 @@ impl Session {
             }
             // What neither works nor ends a transaction leaves what was said of the next one.
             (false, false) if !works_or_ends(class) => {}
+            // It has read no table of a storage engine with transactions: the next statement begins what this one could have begun.
+            (false, false) if only_reads(class) && !self.state.status.contains(StatusFlags::AUTOCOMMIT) => {
+                self.transaction.unsent |= self.transaction.is_announced();
+            }
             (false, false) => {
                 let unsent = self.transaction.unsent;
                 if !unsent && !self.transaction.characteristics.is_empty() {

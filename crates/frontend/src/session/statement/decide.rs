@@ -167,7 +167,7 @@ fn transaction(statement: &Statement<'_>, facts: &Facts, names: &Names<'_>) -> (
     let ends_on_replica = facts.on_replica && !facts.multi_shard && begins;
     let mut first = First { ends_on_replica, ..First::default() };
     if !facts.many_shards {
-        return (first, None);
+        return before_one_server(statement, facts, names, first);
     }
     let act = |act| Some(Course::Transaction(act));
     match TransactionStatement::of(statement) {
@@ -223,6 +223,27 @@ fn refused_in_multi_shard(class: &Class) -> Option<&'static str> {
         "Weir does not know this statement: in a transaction with several shards it could end the transaction on one of them alone. \
          COMMIT first",
     )
+}
+
+/// The same of a session with one shard. Without autocommit, no connection is the session's before its transaction begins, so savepoints
+/// that are set first are kept until then.
+fn before_one_server(
+    statement: &Statement<'_>,
+    facts: &Facts,
+    names: &Names<'_>,
+    first: First,
+) -> (First, Option<Course>) {
+    if facts.autocommit {
+        return (first, None);
+    }
+    match TransactionStatement::of(statement) {
+        TransactionStatement::Begin
+        | TransactionStatement::Snapshot(_)
+        | TransactionStatement::End(_)
+        | TransactionStatement::Autocommit(true) => (First { begins_anew: true, ..first }, None),
+        kind if !facts.open => (first, savepoint(kind, facts, names).map(Course::Transaction)),
+        _ => (first, None),
+    }
 }
 
 /// A savepoint of a transaction that no server knows of is kept; that of an open one is run by all participants.

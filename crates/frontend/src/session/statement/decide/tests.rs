@@ -169,6 +169,8 @@ fn texts_prepared_by_sql_are_the_sessions_where_there_are_sharded_databases() {
 fn what_a_statement_is_for_the_transaction_comes_before_its_course() {
     let on_replica = Facts { on_replica: true, open: true, in_transaction: true, ..FREE };
     let one_shard = Facts { many_shards: false, ..on_replica };
+    let one_free = Facts { many_shards: false, ..FREE };
+    let one_waits = Facts { autocommit: false, ..one_free };
     let bound = Facts { has_connection: true, keeps_connection: true, pinned: true, movable: false, ..FREE };
     let begun = Facts { begun_here: true, in_transaction: true, ..FREE };
     let open = Facts { multi_shard: false, ..SEVERAL };
@@ -195,6 +197,18 @@ fn what_a_statement_is_for_the_transaction_comes_before_its_course() {
         ("SAVEPOINT a", FREE, "", "planned"),
         ("ROLLBACK TO other", begun, "", "planned"),
         ("ROLLBACK TO known", begun, "", "Savepoint { kind: RollbackTo([107, 110, 111, 119, 110]), unheard: true }"),
+        ("SAVEPOINT a", one_free, "", "planned"),
+        ("SAVEPOINT a", one_waits, "", "Savepoint { kind: Savepoint([97], \"SAVEPOINT a\"), unheard: true }"),
+        ("SAVEPOINT a", Facts { open: true, ..one_waits }, "", "planned"),
+        (
+            "ROLLBACK TO known",
+            one_waits,
+            "",
+            "Savepoint { kind: RollbackTo([107, 110, 111, 119, 110]), unheard: true }",
+        ),
+        ("ROLLBACK TO other", one_waits, "", "planned"),
+        ("COMMIT", one_waits, "forget", "planned"),
+        ("SET autocommit = 1", one_waits, "forget", "planned"),
         ("CREATE TABLE t (id INT)", SEVERAL, "commit", "planned"),
         ("CREATE TABLE t (id INT)", open, "", "planned"),
         ("UNLOCK TABLES", SEVERAL, "", "planned"),
