@@ -8,6 +8,7 @@ mod cursors;
 mod kills;
 mod locks;
 mod lost;
+mod pieces;
 mod procedures;
 mod rights;
 
@@ -57,7 +58,8 @@ type Settings = &'static [(&'static str, &'static str)];
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
     let held = std::sync::Arc::new(Held::new(Shards::start));
-    let shared = [kills::CASES, locks::CASES, bounds::CASES, cursors::CASES, rights::CASES, procedures::CASES];
+    let shared =
+        [kills::CASES, locks::CASES, bounds::CASES, cursors::CASES, rights::CASES, procedures::CASES, pieces::CASES];
     for (word, settings, case) in shared.into_iter().flatten() {
         let held = held.clone();
         tests.add_for_weir(&format!("workbench::{word}"), move |lab: &Lab, flavor| {

@@ -8,6 +8,10 @@ use std::rc::Rc;
 use crate::caps::{Capabilities, Command};
 use crate::codec::{Malformed, Reader, put_lenenc, put_lenenc_bytes};
 
+mod pieces;
+
+pub use pieces::piece;
+
 /// The OK of COM_STMT_PREPARE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PrepareOk {

@@ -2,6 +2,7 @@
 //!
 //! What must always hold: a statement's parameter types are those of its own executions.
 
+use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 use weir_admin::digests::Digested;
@@ -10,9 +11,9 @@ use weir_backend::prepared::StatementKey;
 use weir_backend::profile::SharedProfile;
 use weir_sql::hot_row::{HotText, TransactionHints};
 use weir_sql::{Class, RoutingHint};
-use weir_wire::Failure;
 use weir_wire::error::codes;
 use weir_wire::stmt::{Execute, settle_null_types};
+use weir_wire::{Failure, Malformed};
 
 use super::stopped::malformed;
 
@@ -37,6 +38,8 @@ pub(crate) struct PreparedStatement {
     pub(crate) cursor: bool,
     /// A parameter's value has been sent in pieces.
     pub(crate) long_data: bool,
+    /// Values that were sent in pieces and are kept here until the execution, by the numbers of their parameters.
+    pub(crate) pieces: BTreeMap<u16, Vec<u8>>,
     /// Sending a piece failed: the next execution tells.
     pub(crate) failed: Option<Failure>,
     /// Where it wants to run, if it says so.
@@ -54,6 +57,34 @@ pub(crate) struct PreparedStatement {
 }
 
 impl PreparedStatement {
+    /// Keeps a piece of a parameter's value. Its values may have `most` bytes.
+    ///
+    /// # Errors
+    /// A server's, if there is no such parameter, or if it is longer.
+    pub(crate) fn keep_piece(&mut self, parameter: u16, piece: &[u8], most: usize) -> Result<(), Failure> {
+        if parameter >= self.params {
+            let message = "Incorrect arguments to mysqld_stmt_send_long_data";
+            return Err(Failure::client(codes::ER_WRONG_ARGUMENTS, message));
+        }
+        if self.pieces.values().map(Vec::len).sum::<usize>() + piece.len() > most {
+            let message = "Parameter of prepared statement which is set through mysql_send_long_data() is longer than \
+                           'max_allowed_packet' bytes";
+            return Err(Failure::client(codes::ER_UNKNOWN_ERROR, message));
+        }
+        self.pieces.entry(parameter).or_default().extend_from_slice(piece);
+        Ok(())
+    }
+
+    /// An execution with the values that are kept for it, if there are any. They are no longer kept.
+    ///
+    /// # Errors
+    /// When the execution is cut short.
+    pub(crate) fn take_pieces(&mut self, execute: &Execute<'_>, named: bool) -> Result<Option<Vec<u8>>, Malformed> {
+        let pieces = std::mem::take(&mut self.pieces);
+        let types = execute.types.or(self.types.as_deref()).filter(|_| !pieces.is_empty());
+        types.map(|types| execute.joined(types, &pieces, named)).transpose()
+    }
+
     /// Takes the types that an execution brings for its parameters. Returns whether those of some are not known.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 //! back as they are. A connection that lacks the statement prepares it first, under the profile that the text was
 //! prepared with. Parameter types that the client sent once are sent again to a connection that has not seen them.
 
+use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 use weir_admin::digests::Digested;
@@ -92,6 +93,7 @@ impl Session {
                     known_types: vec![None; usize::from(params)],
                     cursor: false,
                     long_data: false,
+                    pieces: BTreeMap::new(),
                     failed: None,
                     lanes: Weak::new(),
                 };
@@ -302,8 +304,12 @@ impl Session {
         if let Some(failure) = prepared.failed.take() {
             return Err(failure.into());
         }
+        let named = capabilities.contains(Capabilities::QUERY_ATTRIBUTES);
+        let came = Execute::parse(payload, prepared.params, capabilities).map_err(malformed)?;
+        let joined = prepared.take_pieces(&came, named).map_err(malformed)?;
+        let payload = joined.as_deref().unwrap_or(payload);
         let execute = Execute::parse(payload, prepared.params, capabilities).map_err(malformed)?;
-        let untyped = prepared.take_types(&execute, capabilities.contains(Capabilities::QUERY_ATTRIBUTES), mariadb)?;
+        let untyped = prepared.take_types(&execute, named, mariadb)?;
         let PreparedStatement { params, long_data, hints, .. } = *prepared;
         // MySQL keeps something of the types of earlier executions: on a lane those would be other sessions'.
         let fits = !long_data && !prepared.cursor && (!prepared.retyped || mariadb);

@@ -9,7 +9,7 @@ use weir_backend::prepared::StatementKey;
 use weir_sql::{Class, Effects};
 use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
-use weir_wire::stmt::statement_id;
+use weir_wire::stmt::{piece, statement_id};
 use weir_wire::{Command, Failure, Malformed, StatusFlags};
 
 use super::super::super::Session;
@@ -108,6 +108,7 @@ impl Session {
         let id = statement_id(payload).map_err(malformed)?;
         let statement = self.prepared_statement(id, "mysqld_stmt_reset")?;
         statement.failed = None;
+        statement.pieces.clear();
         if !statement.cursor && !statement.long_data {
             return Ok(false);
         }
@@ -139,6 +140,20 @@ impl Session {
         Ok(())
     }
 
+    /// Where a statement runs over shards may depend on its values, and Weir may have to change its text: its pieces come with the execution.
+    fn keep_piece(&mut self, id: u32, payload: &[u8]) {
+        let most = self.endpoint.settings.load().max_allowed_packet;
+        let (Ok((parameter, piece)), Ok(statement)) =
+            (piece(payload), self.prepared_statement(id, "mysqld_stmt_send_long_data"))
+        else {
+            return;
+        };
+        if let Err(failure) = statement.keep_piece(parameter, piece, most) {
+            statement.failed = Some(failure);
+            statement.pieces.clear();
+        }
+    }
+
     /// COM_STMT_SEND_LONG_DATA, which has no reply: a failure is told by the next execution.
     pub(in crate::session) async fn long_data(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
         let Ok(id) = statement_id(payload) else { return Ok(()) };
@@ -146,6 +161,11 @@ impl Session {
         if statement.failed.is_some() {
             return Ok(());
         }
+        if !statement.long_data && (!statement.pieces.is_empty() || self.has_sharded_databases()) {
+            self.keep_piece(id, payload);
+            return Ok(());
+        }
+        let Ok(statement) = self.prepared_statement(id, "mysqld_stmt_send_long_data") else { return Ok(()) };
         let begun = statement.long_data || statement.cursor;
         self.set_apart(id);
         let Ok(statement) = self.prepared_statement(id, "mysqld_stmt_send_long_data") else { return Ok(()) };
