@@ -121,7 +121,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A character set or a collation; DEFAULT: none.
-    pub(super) fn charset_unless_default(&mut self) -> Read<Option<Ident<'a>>> {
+    pub(in crate::parse) fn charset_unless_default(&mut self) -> Read<Option<Ident<'a>>> {
         if self.eat(kw::DEFAULT) { Ok(None) } else { Ok(Some(self.charset_name()?)) }
     }
 

@@ -65,7 +65,7 @@ impl<'a> Parser<'a> {
     fn json_value_column(&mut self, name: Ident<'a>) -> Read<&'a JsonValueColumn<'a>> {
         let data_type = self.data_type()?;
         if self.eat(kw::COLLATE) {
-            self.charset_name()?;
+            self.charset_unless_default()?;
         }
         let exists = self.eat(kw::EXISTS);
         self.expect(kw::PATH)?;

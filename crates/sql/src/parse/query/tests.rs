@@ -399,6 +399,12 @@ fn json_tables_have_columns_of_all_kinds() {
         assert!(matches!(name.kind, JsonColumnKind::Value(column) if column.name.is("nested")));
         assert!(matches!(inner.kind, JsonColumnKind::Nested(_, [_])));
     });
+    for collation in ["utf8mb4_bin", "DEFAULT"] {
+        let sql = format!(
+            "SELECT 1 FROM JSON_TABLE(d, '$' COLUMNS (a TEXT CHARACTER SET utf8mb4 COLLATE {collation} PATH '$')) j"
+        );
+        assert!(!shape(&sql).starts_with("no:"), "{sql}");
+    }
     assert_eq!(
         shape("SELECT 1 FROM JSON_TABLE('[]', ? COLUMNS (a INT PATH '$')) x"),
         "no: ? COLUMNS (a INT PATH '$')) x"
