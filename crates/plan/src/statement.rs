@@ -21,6 +21,7 @@ use crate::route::{self, Meeting};
 use crate::routines::{allow_changes, calls_placed, function_needs, plan_call};
 use crate::set_statement::only_steers;
 use crate::trace::Trace;
+use crate::write::portion::is_of_portion;
 use crate::write::{Input, Reads, plan_write, with_written_views};
 use crate::{Merge, Need, Plan, Read, Refusal, Route, SessionFacts, block, information, scatter, workbench};
 
@@ -269,7 +270,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Whether it may write what is not on one shard: GLOBAL tables, or a shard key, with which the row moves.
+    /// Whether it may write what is not on one shard: GLOBAL tables, a shard key, with which the row moves, or rows that are numbered over all
+    /// shards.
     fn writes_beyond(self, analysis: &Analysis<'_>) -> bool {
         let assigned = |base: &Base<'_>, column: &usize| {
             let StatementKind::Update(update) = self.statement.kind else { return false };
@@ -280,7 +282,10 @@ impl<'a> Planner<'a> {
             InstanceKind::Base(base) => match &base.table.placement {
                 _ if base.database.shards.len() == 1 => false,
                 Placement::Global => true,
-                Placement::Sharded(key) => key.columns.iter().any(|column| assigned(base, column)),
+                Placement::Sharded(key) => {
+                    key.columns.iter().any(|column| assigned(base, column))
+                        || base.table.auto_increment.is_some() && is_of_portion(self.statement)
+                }
                 Placement::Single(_) => false,
             },
             _ => false,

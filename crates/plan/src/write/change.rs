@@ -17,6 +17,7 @@ use super::gather::plan_gather;
 use super::moving::{place_of_assigned, plan_move};
 use super::names::{Target, with_facts};
 use super::own_reads::refuse_own_reads;
+use super::portion::{is_of_portion, refuse_found_first, refuse_numbered};
 use super::returning::Returning;
 use super::varying::Varying;
 use crate::{Gather, Need, Plan, Refusal, Returns, Route, Write, WriteKind};
@@ -35,6 +36,8 @@ struct Change<'a> {
     assigned: Vec<Option<usize>>,
     /// All tables that are named have a copy on each shard.
     all_global: bool,
+    /// MariaDB's FOR PORTION OF.
+    of_portion: bool,
     varying: Varying,
 }
 
@@ -43,6 +46,9 @@ pub(super) fn plan_change(input: &Input<'_>) -> Result<Plan, Refusal> {
         refuse_order_of_several(input, update)?;
     }
     let change = Change::of(input)?;
+    if change.of_portion {
+        refuse_numbered(&change.targets)?;
+    }
     match change.targets.iter().filter(|target| target.is_global()).count() {
         0 => change.sharded(input),
         global if global == change.targets.len() => change.global(input),
@@ -81,7 +87,19 @@ impl<'a> Change<'a> {
                 known.is_some_and(|known| known.is_global())
             });
             let returning = Returning::of(returning);
-            Ok(Change { assignments, order_by, limit, returning, targets, sources, assigned, all_global, varying })
+            let of_portion = is_of_portion(input.statement);
+            Ok(Change {
+                assignments,
+                order_by,
+                limit,
+                returning,
+                targets,
+                sources,
+                assigned,
+                all_global,
+                of_portion,
+                varying,
+            })
         })
     }
 
@@ -162,6 +180,9 @@ impl<'a> Change<'a> {
             let [target] = &self.targets[..] else {
                 return Err(moves_with_others());
             };
+            if self.of_portion {
+                return Err(refuse_found_first(&format!("'{column}' is part of the shard key")));
+            }
             let alike = self.varying.alike(&self.targets, true)?;
             let kind = WriteKind::Move(plan_move(input, target)?);
             let reason = format!("'{column}' is part of the shard key: rows move to the shards of their new keys");
@@ -185,6 +206,9 @@ impl<'a> Change<'a> {
 
     /// The rows are found first, and changed by their keys. `why`: what stands in the way of anything cheaper.
     fn by_keys(&self, input: &Input<'_>, why: String) -> Result<Plan, Refusal> {
+        if self.of_portion {
+            return Err(refuse_found_first(&why));
+        }
         refuse_own_reads(input, &self.targets, true)?;
         if self.returning.is_some() {
             return Err(Need::OtherForm.refused(format!(

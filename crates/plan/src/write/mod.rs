@@ -24,6 +24,7 @@ mod moving;
 mod names;
 mod nulls;
 mod own_reads;
+pub(crate) mod portion;
 mod query_columns;
 mod resolve;
 mod returning;
