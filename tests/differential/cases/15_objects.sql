@@ -302,3 +302,56 @@ SELECT t, k FROM m;
 -- refused: is read differently
 SELECT m.* FROM m JOIN a ON m.k = a.k;
 SET sql_mode = DEFAULT;
+
+## DROP of another kind than what has the name leaves that alone
+CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL AUTO_INCREMENT UNIQUE) /*weir: shard by hash(id) unique unchecked (n) */;
+INSERT INTO t (id) VALUES (1), (2), (3), (4), (5);
+CREATE TABLE s (id INT) /*weir: single on shard '{s2}' */;
+INSERT INTO s VALUES (1);
+CREATE VIEW v AS SELECT id FROM t;
+-- no warnings
+DROP VIEW IF EXISTS t;
+-- no warnings
+DROP VIEW t;
+-- mariadb
+DROP SEQUENCE IF EXISTS t;
+-- mariadb
+SHOW WARNINGS;
+-- mariadb
+DROP SEQUENCE t;
+-- mariadb
+-- no warnings
+DROP SEQUENCE IF EXISTS s, v, nx;
+DROP TABLE IF EXISTS v;
+SELECT COUNT(*), SUM(id) FROM t;
+SELECT * FROM s;
+SELECT COUNT(*) FROM v;
+INSERT INTO t (id) VALUES (6);
+SELECT n FROM t WHERE id = 6;
+-- mariadb
+CREATE SEQUENCE q;
+-- mariadb
+DROP SEQUENCE q;
+CREATE TABLE q (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+INSERT INTO q VALUES (1), (2), (3);
+DROP VIEW v;
+DROP TABLE t, s, q;
+
+## OR REPLACE leaves no part of a table behind
+CREATE TABLE t (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1), (2), (3), (4);
+-- mariadb
+-- refused: OR REPLACE can't move a table to other shards
+CREATE OR REPLACE SEQUENCE t;
+CREATE TABLE s (id INT) /*weir: single on shard '{s2}' */;
+-- mariadb
+CREATE OR REPLACE SEQUENCE s;
+-- mariadb
+SELECT NEXT VALUE FOR s;
+-- mariadb
+DROP SEQUENCE s;
+-- mysql
+DROP TABLE s;
+CREATE TABLE s (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+INSERT INTO s SELECT id FROM t;
+SELECT COUNT(*), SUM(id) FROM s;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use weir_catalog::{Catalog, Object, ShardId};
 use weir_exec::ShardLease;
 use weir_shards::ask::{ServerAnswer, ask};
-use weir_sql::ast::StatementKind;
+use weir_sql::ast::{DropKind, StatementKind};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
@@ -26,9 +26,13 @@ const WAIT: u64 = 1;
 /// Whether a definition is of tables alone, can't be taken back, and is more than one shard's. Tables with foreign keys are left out: MySQL 9.7
 /// drops a parent and its child under LOCK TABLES, and then says that the child is not there.
 pub(super) fn wanted(asked: &Asked<'_>, catalog: &Catalog, intent: &Intent) -> bool {
-    matches!(asked.statement.kind, StatementKind::DropTables(_) | StatementKind::Truncate(_))
-        && intent.shards.len() > 1
-        && intent.objects.iter().all(|object| is_alone(catalog, object))
+    let of_tables = match asked.statement.kind {
+        // Of a view, or a sequence, it does nothing to tables that it names, and says so only without locks.
+        StatementKind::DropTables(drop) => drop.kind == DropKind::Table,
+        StatementKind::Truncate(_) => true,
+        _ => false,
+    };
+    of_tables && intent.shards.len() > 1 && intent.objects.iter().all(|object| is_alone(catalog, object))
 }
 
 fn is_alone(catalog: &Catalog, object: &Object) -> bool {

@@ -162,10 +162,6 @@ fn drop_database(asked: &Asked<'_>, catalog: &Catalog, drop: &DropDatabase<'_>) 
 
 fn drop_tables(asked: &Asked<'_>, catalog: &Catalog, drop: &DropTables<'_>) -> Result<Option<Intent>, Failure> {
     let Some(objects) = objects(asked, catalog, drop.names.iter())? else { return Ok(None) };
-    let change = match drop.kind {
-        DropKind::View => Change::DropView,
-        DropKind::Table | DropKind::Sequence => Change::DropTable,
-    };
     let homes: Vec<Option<Vec<ShardId>>> = objects.iter().map(|object| shards::home(catalog, object)).collect();
     // A shard that was asked for what it lacks would refuse the rest.
     let alike = homes.iter().flatten().all(|home| homes.iter().flatten().next() == Some(home));
@@ -181,8 +177,17 @@ fn drop_tables(asked: &Asked<'_>, catalog: &Catalog, drop: &DropTables<'_>) -> R
         .collect();
     let nowhere = objects.first().map(|first| shards::of_database(catalog, &first.database)).unwrap_or_default();
     let (shards, own) = multi_object::spread(asked, &items, nowhere);
-    let changes = objects.iter().cloned().map(change).collect();
+    let changes = objects.iter().filter_map(|object| dropped(catalog, drop.kind, object)).collect();
     Ok(Some(Intent { own, ..Intent::new(asked, DefinitionKind::Drop, objects, shards).with(changes) }))
+}
+
+/// What the catalog loses by a DROP. Servers leave a table alone that DROP SEQUENCE names, and only note that with IF EXISTS.
+fn dropped(catalog: &Catalog, kind: DropKind, object: &Object) -> Option<Change> {
+    match kind {
+        DropKind::View => Some(Change::DropView(object.clone())),
+        DropKind::Sequence if !tables::is_sequence(catalog, object) => None,
+        DropKind::Table | DropKind::Sequence => Some(Change::DropTable(object.clone())),
+    }
 }
 
 /// The shards that may have a view that is dropped. Where it is follows from the tables that it shows, which may be gone or

@@ -51,7 +51,7 @@ pub(super) fn create(
     let of_database = shards::of_database(catalog, &object.database);
     let shards = shards::of_placement(&of_database, &placed.placement);
     if known.is_some() && shards != shards::of_object(catalog, &object) {
-        return Err(not_supported("OR REPLACE can't move a table to other shards: drop it first").into());
+        return Err(moves_by_replacing().into());
     }
     let kind = if create.or_replace { DefinitionKind::Again } else { DefinitionKind::CreateTable };
     let text = server_text(asked.text, create);
@@ -79,7 +79,16 @@ pub(super) fn sequence(
     if let Some(shards) = shards::home(catalog, &object).filter(|_| sequence.alter || !known || !sequence.or_replace) {
         return Ok(Some(Intent::new(asked, DefinitionKind::Again, vec![object], shards)));
     }
-    let Some(shard) = shards::of_database(catalog, &object.database).first().copied() else { return Ok(None) };
+    // In place of a table it is where that is.
+    let shards = match known {
+        true => shards::of_object(catalog, &object),
+        false => shards::of_database(catalog, &object.database).into_iter().take(1).collect(),
+    };
+    let shard = match shards[..] {
+        [] => return Ok(None),
+        [shard] => shard,
+        [..] => return Err(moves_by_replacing()),
+    };
     let kind = if sequence.or_replace || sequence.alter { DefinitionKind::Again } else { DefinitionKind::CreateTable };
     let changes = match sequence.alter {
         true => Vec::new(),
@@ -88,6 +97,28 @@ pub(super) fn sequence(
     let intent = Intent::new(asked, kind, vec![object], vec![shard]).with(changes);
     Ok(Some(Intent { if_not_exists: sequence.conditional, ..intent }))
 }
+
+fn moves_by_replacing() -> Failure {
+    not_supported("OR REPLACE can't move a table to other shards: drop it first")
+}
+
+/// Whether a name is that of a sequence, which the catalog knows as a table with the columns of one.
+pub(super) fn is_sequence(catalog: &Catalog, object: &Object) -> bool {
+    let columns = shards::table(catalog, object).map_or(&[][..], |table| &table.columns);
+    columns.iter().map(|column| &*column.name).eq(SEQUENCE)
+}
+
+/// The columns of a sequence.
+const SEQUENCE: [&str; 8] = [
+    "next_not_cached_value",
+    "minimum_value",
+    "maximum_value",
+    "start_value",
+    "increment",
+    "cache_size",
+    "cycle_option",
+    "cycle_count",
+];
 
 /// Where the sequence of a new table begins, if the definition says so.
 fn first_value(asked: &Asked<'_>, placed: &Placed, create: &CreateTable<'_>) -> Option<u64> {
