@@ -355,3 +355,32 @@ DROP TABLE s;
 CREATE TABLE s (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
 INSERT INTO s SELECT id FROM t;
 SELECT COUNT(*), SUM(id) FROM s;
+
+## a table gets a history where one shard has all of it
+CREATE TABLE t (id INT PRIMARY KEY, v INT);
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40);
+-- mariadb
+-- no warnings
+ALTER TABLE t ADD SYSTEM VERSIONING;
+-- mariadb
+UPDATE t SET v = v + 1 WHERE id < 3;
+-- mariadb
+DELETE FROM t WHERE id = 3;
+-- mariadb
+SELECT id, v FROM t FOR SYSTEM_TIME ALL ORDER BY id, v;
+-- mariadb
+ALTER TABLE t DROP SYSTEM VERSIONING;
+SELECT COUNT(*) FROM t;
+CREATE TABLE s (id INT PRIMARY KEY) /*weir: single on shard '{s2}' */;
+-- mariadb
+ALTER TABLE s ADD SYSTEM VERSIONING;
+-- mariadb
+INSERT INTO s VALUES (1);
+-- mariadb
+DELETE FROM s;
+-- mariadb
+SELECT id FROM s FOR SYSTEM_TIME ALL;
+CREATE TABLE h (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+-- mariadb
+-- refused: System-versioned tables can't be sharded
+ALTER TABLE h ADD SYSTEM VERSIONING;

@@ -121,7 +121,7 @@ fn check(
         AlterActionKind::ChangeColumn(name, column) => uniquely_changed(table, name, &column.definition)?,
         AlterActionKind::ModifyColumn(column) => uniquely_changed(table, &column.definition.name, &column.definition)?,
         AlterActionKind::AddForeignKey(key) => references(&[TableElement::ForeignKey(key)])?,
-        AlterActionKind::AddSystemVersioning => {
+        AlterActionKind::AddSystemVersioning if !matches!(table.placement, Placement::Single(_)) => {
             return Err(not_supported(
                 "System-versioned tables can't be sharded: each shard would have times of its own",
             ));
