@@ -40,6 +40,18 @@ DROP TABLE IF EXISTS nx, t, ny;
 -- text
 SHOW WARNINGS;
 
+## what is told beside a definition's error
+CREATE TABLE p (id INT PRIMARY KEY, a INT) /*weir: single */;
+CREATE TABLE c (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES p (a)) /*weir: single */;
+-- text
+SHOW WARNINGS;
+CREATE TABLE c (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES p (a)) /*weir: single */;
+SELECT @@warning_count;
+CREATE TABLE d (id INT PRIMARY KEY, a INT DEFAULT 'x', KEY (a), KEY (a)) /*weir: shard by hash(id) */;
+SHOW WARNINGS;
+CREATE TABLE d (id INT PRIMARY KEY, a INT, KEY (nx)) /*weir: shard by hash(id) */;
+SHOW WARNINGS;
+
 ## a write's warnings on copies
 CREATE TABLE g (id INT PRIMARY KEY, a TINYINT) /*weir: global */;
 SET sql_mode = '';

@@ -43,6 +43,12 @@ impl Condition {
         Some(Condition { level: level?, code: code?, message: message?, sqlstate: None })
     }
 
+    /// An error, as SHOW WARNINGS tells it.
+    pub(crate) fn error(failure: &Failure) -> Condition {
+        let code = failure.code.to_string().into_bytes();
+        Condition { level: b"Error".to_vec(), code, message: failure.message.clone().into_bytes(), sqlstate: None }
+    }
+
     /// A note of Weir's own.
     pub(crate) fn note(message: &str) -> Condition {
         Condition { level: b"Note".to_vec(), code: b"1105".to_vec(), message: message.into(), sqlstate: None }

@@ -39,6 +39,8 @@ pub(crate) struct LatestStatement {
     pub(crate) diagnostics: Diagnostics,
     /// Code and SQLSTATE of the latest error of a server.
     pub(crate) error: Option<(u16, [u8; 5])>,
+    /// What a server has told with the error that the statement at hand ends with, that error among it.
+    pub(crate) told: Vec<Condition>,
 }
 
 impl Default for LatestStatement {
@@ -51,6 +53,7 @@ impl Default for LatestStatement {
             doubt: None,
             diagnostics: Diagnostics::Empty,
             error: None,
+            told: Vec::new(),
         }
     }
 }

@@ -222,13 +222,14 @@ impl SessionState {
     /// Weir itself has refused a statement.
     pub(crate) fn failed_here(&mut self, failure: &Failure) {
         self.latest.row_count = -1;
-        self.latest.warnings = 1;
-        self.latest.diagnostics = Diagnostics::Learnt(vec![Condition {
-            level: b"Error".to_vec(),
-            code: failure.code.to_string().into_bytes(),
-            message: failure.message.clone().into_bytes(),
-            sqlstate: Some(failure.sqlstate),
-        }]);
+        let error = Condition::error(failure);
+        let told = std::mem::take(&mut self.latest.told);
+        let conditions = match told.contains(&error) {
+            true => told,
+            false => vec![Condition { sqlstate: Some(failure.sqlstate), ..error }],
+        };
+        self.latest.warnings = u16::try_from(conditions.len()).unwrap_or(u16::MAX);
+        self.latest.diagnostics = Diagnostics::Learnt(conditions);
     }
 }
 

@@ -214,7 +214,10 @@ impl Session {
 
     /// Of a statement that shards run alike: what several of them warn of is told once.
     pub(super) async fn note_warnings_alike(&mut self, outcome: &MultiShardResult, parts: &mut [ShardLease]) {
-        if outcome.error.is_some() || outcome.warnings == 0 {
+        if let Some(failure) = &outcome.error {
+            return self.note_beside_error(failure, parts).await;
+        }
+        if outcome.warnings == 0 {
             return;
         }
         let mut told: Vec<Condition> = Vec::new();
@@ -232,6 +235,22 @@ impl Session {
         told.extend(outcome.note.as_deref().map(Condition::note));
         if !told.is_empty() {
             self.state.latest.diagnostics = Diagnostics::Learnt(told);
+        }
+    }
+
+    /// What a server has said beside the error that a statement ended with there: InnoDB tells in this way why a foreign key can't be.
+    async fn note_beside_error(&mut self, failure: &Failure, parts: &mut [ShardLease]) {
+        let error = Condition::error(failure);
+        for part in parts {
+            let conditions = conditions_of(std::slice::from_mut(part)).await;
+            if !conditions.contains(&error) {
+                continue;
+            }
+            // Of an error alone more is known: its SQLSTATE.
+            if conditions.len() > 1 {
+                self.state.latest.told = conditions;
+            }
+            return;
         }
     }
 
