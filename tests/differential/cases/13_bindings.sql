@@ -84,6 +84,27 @@ INSERT INTO t VALUES (8, 80);
 INSERT INTO t VALUES (9, 90);
 INSERT INTO t VALUES (8, 80);
 INSERT INTO t VALUES (9, 90);
+ALTER TABLE t ADD COLUMN name VARCHAR(20);
+-- params: 1, 1
+UPDATE t SET v = v + ? WHERE id = ?;
+-- params: 2, 2
+UPDATE t SET v = v + ? WHERE id = ?;
+-- params: 3, 3
+UPDATE t SET v = v + ? WHERE id = ?;
+-- params: 4, 4
+UPDATE t SET v = v + ? WHERE id = ?;
+-- params: 10, 'it''s'
+INSERT INTO t (id, name) VALUES (?, ?);
+-- params: 11, 'it''s'
+INSERT INTO t (id, name) VALUES (?, ?);
+-- params: 12, 'it''s'
+INSERT INTO t (id, name) VALUES (?, ?);
+-- params: 13, 'it''s'
+INSERT INTO t (id, name) VALUES (?, ?);
+-- params: 10
+DELETE FROM t WHERE id = ?;
+-- params: 11
+DELETE FROM t WHERE id = ?;
 SELECT * FROM t ORDER BY id;
 SELECT COUNT(*) FROM own;
 

@@ -225,7 +225,7 @@ impl Session {
     ///
     /// # Errors
     /// 1235 for values that have come in pieces.
-    pub(super) fn text_with_values(&self, asked: &Statement<'_>) -> Result<Option<Vec<u8>>, Failure> {
+    pub(in crate::session) fn text_with_values(&self, asked: &Statement<'_>) -> Result<Option<Vec<u8>>, Failure> {
         let parsed = asked.parsed().map_err(|error| self.syntax_error(error))?;
         let [statement] = parsed.statements else { return Ok(None) };
         if parsed.parameters == 0 {

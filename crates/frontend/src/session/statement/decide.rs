@@ -259,17 +259,31 @@ fn savepoint(kind: TransactionStatement, facts: &Facts, names: &Names<'_>) -> Op
     (unheard || facts.open && facts.has_connection).then_some(TransactionAct::Savepoint { kind, unheard })
 }
 
-/// The course of a statement that is planned.
-pub(in crate::session) fn by_plan(statement: &Statement<'_>, facts: &Facts, plan: Plan) -> Course {
+/// The course of a statement that is planned. `literal`: its text with literals for its parameters, if [`needs_literals`] says so.
+pub(in crate::session) fn by_plan(
+    statement: &Statement<'_>,
+    facts: &Facts,
+    plan: Plan,
+    literal: Option<Vec<u8>>,
+) -> Course {
     match plan {
         Plan::Home => Course::OneServer(OneServer::default()),
-        Plan::Route(route) => routed(statement, facts, route),
+        Plan::Route(route) => routed(statement, facts, route, literal),
         plan => Course::MultiShard(plan),
     }
 }
 
+/// Whether a change with parameters can only run beside the connection to which the session is bound: there it is sent as a text.
+pub(in crate::session) fn needs_literals(statement: &Statement<'_>, facts: &Facts, plan: &Plan) -> bool {
+    let Plan::Route(Route { shard, text: None, .. }) = plan else { return false };
+    facts.confined_to.is_some_and(|bound| bound != usize::from(shard.0))
+        && statement.parameters() > 0
+        && statement.class.effects.contains(Effects::WRITES)
+        && may_write_beside(statement, facts) == Some(false)
+}
+
 /// A statement of one shard: there, or beside the connection to which the session is bound.
-fn routed(statement: &Statement<'_>, facts: &Facts, route: Route) -> Course {
+fn routed(statement: &Statement<'_>, facts: &Facts, route: Route, literal: Option<Vec<u8>>) -> Course {
     let shard = usize::from(route.shard.0);
     if facts.confined_to.is_none_or(|bound| bound == shard) {
         return Course::OneServer(OneServer { shard: Some(shard), text: route.text, raise: route.raise });
@@ -286,8 +300,11 @@ fn routed(statement: &Statement<'_>, facts: &Facts, route: Route) -> Course {
         let parameters = (0..u32::from(statement.parameters())).collect();
         return Course::MultiShard(Plan::Read(Read::of_one(route.shard, text(route.text), parameters, route.reason)));
     }
-    let Some(returns) = may_write_beside(statement, facts) else { return Course::OneServer(refused) };
-    let kind = WriteKind::Everywhere(vec![route.shard], text(route.text));
+    let as_text = statement.parameters() == 0 || literal.is_some();
+    let Some(returns) = may_write_beside(statement, facts).filter(|_| as_text) else {
+        return Course::OneServer(refused);
+    };
+    let kind = WriteKind::Everywhere(vec![route.shard], text(literal.or(route.text)));
     let returns = returns.then_some(Returns::All);
     Course::MultiShard(Plan::Write(Write {
         kind,
@@ -307,7 +324,7 @@ fn may_write_beside(statement: &Statement<'_>, facts: &Facts) -> Option<bool> {
         StatementKind::Delete(delete) => delete.returning,
         _ => return None,
     };
-    (statement.parameters() == 0 && facts.autocommit).then_some(!returning.is_empty())
+    facts.autocommit.then_some(!returning.is_empty())
 }
 
 /// The course of a statement that prepares, runs or forgets a text by its name.

@@ -109,7 +109,12 @@ impl Session {
         if !matches!(plan, Plan::Lock(_)) {
             self.prepare_locks(statement).await;
         }
-        Ok(decide::by_plan(statement, &self.facts(statement), plan))
+        let facts = self.facts(statement);
+        let literal = match decide::needs_literals(statement, &facts, &plan) {
+            true => self.text_with_values(statement)?,
+            false => None,
+        };
+        Ok(decide::by_plan(statement, &facts, plan, literal))
     }
 
     /// What decides of the session.

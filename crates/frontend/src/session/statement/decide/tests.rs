@@ -69,7 +69,7 @@ fn answered(text: &str, facts: &Facts) -> String {
 }
 
 fn planned(text: &str, facts: &Facts, plan: Plan) -> String {
-    with_statement(text, facts, |statement| told(&by_plan(statement, facts, plan)))
+    with_statement(text, facts, |statement| told(&by_plan(statement, facts, plan, None)))
 }
 
 fn route(shard: u16, text: Option<&str>) -> Plan {
