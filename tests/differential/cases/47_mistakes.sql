@@ -148,3 +148,15 @@ SELECT "v" FRM t WHERE v = 'a\'b;
 SELECT * FROM t ORDER BY id;
 COMMIT;
 SELECT * FROM t ORDER BY id;
+
+## what Weir can't read its server has judged
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+ALTER TABLE t ADD foo bar baz;
+CREATE TABLE u (id INT PRIMARY KEY, b INT blah);
+ALTER TABLE t ADD COLUMN;
+SELECT v FROM t WHERE id = = 1;
+-- mariadb
+-- refused: Weir can't read this statement
+SELECT oracle_schema.SUBSTR('abc' FROM 1 FOR 2);
+INSERT INTO t VALUES (1, 1), (2, 2);
+SELECT * FROM t ORDER BY id;

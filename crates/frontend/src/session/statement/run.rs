@@ -8,7 +8,7 @@ use weir_backend::prepared::StatementKey;
 use weir_exec::hot_rows::heat::InFlight;
 use weir_plan::Plan;
 use weir_sql::{Pins, TextKind};
-use weir_wire::error::codes;
+use weir_wire::error::{codes, not_supported};
 use weir_wire::{Capabilities, Failure, StatusFlags};
 
 use super::super::Session;
@@ -47,7 +47,10 @@ impl Session {
 
     /// `planned`: the statement with the text that shards plan.
     async fn run_as_planned(&mut self, statement: &Statement<'_>, planned: &Statement<'_>) -> Result<(), Stopped> {
-        let course = self.course(statement, planned).await?;
+        let course = match self.course(statement, planned).await {
+            Err(Stopped::Refused(failure)) => return Err(Box::pin(self.refuse_unread(statement, failure)).await),
+            course => course?,
+        };
         self.transaction.ended_by_hint = false;
         match course {
             Course::OneServer(place) => self.run_on_server(statement, place).await,
@@ -65,8 +68,7 @@ impl Session {
         }
     }
 
-    /// What stops a statement that is refused. Of one that Weir can't read its server says first whether it is wrong: it is prepared there, and
-    /// not run.
+    /// What stops a statement that is refused. Of one that Weir can't read its server says first whether it is wrong.
     async fn refuse_unless_wrong(&mut self, statement: &Statement<'_>, refusal: Failure) -> Stopped {
         let unread = statement.class.pins.contains(Pins::UNKNOWN_STATEMENT) && matches!(statement.form, Form::Text(_));
         // The first of several would be run before the next one is read.
@@ -75,14 +77,43 @@ impl Session {
         if !unread || several && self.client_has(Capabilities::MULTI_STATEMENTS) {
             return refusal.into();
         }
+        self.wrong(statement).await.unwrap_or_else(|| refusal.into())
+    }
+
+    /// What stops a statement that has failed before it ran. Of one that Weir can't read its server says first whether it is wrong, and where:
+    /// it knows more than Weir's grammar.
+    async fn refuse_unread(&mut self, statement: &Statement<'_>, failure: Failure) -> Stopped {
+        let unread = failure.code == codes::ER_PARSE_ERROR
+            && statement.parsed().is_err_and(|error| error.form().is_none())
+            && !has_own_words(statement);
+        if !unread {
+            return failure.into();
+        }
+        let wrong = match statement.form {
+            Form::Text(_) => self.wrong(statement).await,
+            // A server has accepted it.
+            _ => None,
+        };
+        // Servers prepare no text of several statements. One with a body may only look like that.
+        let several = statement.class.kind == TextKind::Multiple;
+        let wrong = wrong
+            .map(|wrong| if several && matches!(wrong, Stopped::Refused(_)) { failure.clone().into() } else { wrong });
+        wrong.unwrap_or_else(|| {
+            let message = failure.message;
+            not_supported(format!("Weir can't read this statement, which its server can ({message}): write it in another way, or SET weir_shard to a shard that it is for")).into()
+        })
+    }
+
+    /// What the server says against a statement, if it says something: it is prepared there, and not run.
+    async fn wrong(&mut self, statement: &Statement<'_>) -> Option<Stopped> {
         let key = Rc::new(StatementKey::new(statement.text.into(), Rc::new(self.state.profile.parsing())));
         match Box::pin(self.have_statement(&key)).await {
             Ok(_) => {
                 self.connection().close_statement(&key);
-                refusal.into()
+                None
             }
-            Err(Stopped::Refused(failure)) if failure.code == codes::ER_UNSUPPORTED_PS => refusal.into(),
-            Err(wrong) => wrong,
+            Err(Stopped::Refused(failure)) if failure.code == codes::ER_UNSUPPORTED_PS => None,
+            Err(wrong) => Some(wrong),
         }
     }
 
@@ -146,4 +177,11 @@ impl Session {
     fn begin_is_a_block(&self) -> bool {
         self.state.profile.variable("sql_mode").unwrap_or(&self.identity.sql_mode).contains("ORACLE")
     }
+}
+
+/// Whether a text has words that only Weir knows. A server would find fault with these first.
+fn has_own_words(statement: &Statement<'_>) -> bool {
+    const OWN: [&[u8]; 6] = [b"shard", b"single", b"global", b"unchecked", b"batch", b"weir"];
+    let words = statement.text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+    words.into_iter().any(|word| OWN.iter().any(|own| word.eq_ignore_ascii_case(own)))
 }
