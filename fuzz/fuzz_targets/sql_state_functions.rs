@@ -19,9 +19,10 @@ fuzz_target!(|data: &[u8]| {
         pseudo_thread_id: (known & 8 != 0).then_some(7),
         row_count: (known & 2 != 0).then_some(-1),
         found_rows: (known & 4 != 0).then_some(42),
+        socket: (known & 16 != 0).then_some("/run/weir's.sock"),
     };
     if let Some(replaced) = replace_state_functions(sql, mode, &values) {
-        // A replaced call has at least 11 bytes; its value, and the alias that names its column, are bounded.
+        // What is replaced has at least 8 bytes; its value, and the alias that names its column, are bounded.
         assert!(replaced.len() <= sql.len() * 64, "{} bytes from {}", replaced.len(), sql.len());
         // The call stays within its replacement: the new text is a text like others, and grows by as much again.
         let again = replace_state_functions(&replaced, mode, &values);

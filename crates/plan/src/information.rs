@@ -59,7 +59,7 @@ pub(crate) fn wanted(planner: &Planner<'_>) -> Result<Option<InformationQuery>, 
         informed
     };
     let home = match planner.statement.kind {
-        StatementKind::Query(_) => has_all(planner)?,
+        StatementKind::Query(_) | StatementKind::Set(_) | StatementKind::Do(_) => has_all(planner)?,
         _ => None,
     };
     let Some(home) = home else {
@@ -68,7 +68,7 @@ pub(crate) fn wanted(planner: &Planner<'_>) -> Result<Option<InformationQuery>, 
         return match whole {
             true => Ok(None),
             false => Err(Need::RowsInOnePlace.refused(
-                "information_schema of sharded databases can be read only by a SELECT, beside tables that one shard has whole (SINGLE, \
+                "information_schema of sharded databases can be read only by SELECT, SET and DO, beside tables that one shard has whole (SINGLE, \
                  GLOBAL): use a SELECT of its own",
             )),
         };

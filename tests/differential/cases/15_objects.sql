@@ -283,6 +283,8 @@ SELECT * FROM q ORDER BY k;
 -- other columns
 SELECT v.* FROM v JOIN b ON v.k = b.k ORDER BY v.id;
 -- other columns
+SELECT d.v.id, d.v.k + 1, d.v.* FROM d.v JOIN b ON d.v.k = b.k WHERE d.v.id > 1 ORDER BY d.v.id;
+-- other columns
 SELECT n.*, b.t FROM n JOIN b ON n.y = b.k ORDER BY 1;
 -- other columns
 SELECT m.* FROM m JOIN a ON m.k = a.k;

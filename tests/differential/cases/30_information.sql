@@ -83,3 +83,30 @@ SELECT engine, table_type, table_comment, create_options FROM information_schema
 SET NAMES latin1;
 -- other types
 SELECT table_name AS name, table_rows AS n FROM information_schema.tables WHERE table_schema = 'd' ORDER BY table_name;
+
+## conditional migrations
+CREATE TABLE h (id INT PRIMARY KEY, a INT, KEY ka (a)) /*weir: shard by hash(id) */;
+CREATE TABLE s (id INT PRIMARY KEY, a INT) /*weir: single on shard '{s2}' */;
+SET @there := (SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 'h' AND index_name = 'ka');
+SELECT @there;
+SET @text = IF(@there > 0, 'ALTER TABLE h DROP INDEX ka', 'SELECT 1');
+PREPARE p FROM @text;
+EXECUTE p;
+DEALLOCATE PREPARE p;
+SET @text = (SELECT IF((SELECT COUNT(*) FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 's' AND COLUMN_NAME = 'b') > 0, 'SELECT 1', 'ALTER TABLE s ADD COLUMN b INT DEFAULT 3'));
+PREPARE p FROM @text;
+EXECUTE p;
+DEALLOCATE PREPARE p;
+SHOW COLUMNS FROM h;
+SHOW COLUMNS FROM s;
+SELECT COUNT(*) INTO @n FROM information_schema.tables WHERE table_schema = 'd';
+SET @m = (SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'd') + 1, @k = 5;
+SELECT @n, @m, @k;
+DO (SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 'd');
+SET @name = (SELECT table_name FROM information_schema.tables WHERE table_schema = 'd' AND table_name LIKE 's%' LIMIT 1);
+SELECT @name;
+-- params: 's'
+SET @one = (SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 'd' AND table_name = ?);
+SELECT @one;
+-- refused: only by SELECT, SET and DO
+SET @all = (SELECT COUNT(*) FROM h, information_schema.tables);

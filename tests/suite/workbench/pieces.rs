@@ -8,8 +8,10 @@ use crate::lab::{APP, Endpoint};
 use crate::login::Login;
 use crate::step::Session;
 
-pub(super) const CASES: &[(&str, Settings, SharedCase)] =
-    &[("values_in_pieces_are_those_of_one_execution", &[], pieces)];
+pub(super) const CASES: &[(&str, Settings, SharedCase)] = &[
+    ("values_in_pieces_are_those_of_one_execution", &[], pieces),
+    ("values_in_pieces_are_bounded_for_a_session", SMALL, bounded),
+];
 
 /// Statements that Weir sends elsewhere, or changes, by their values.
 const STEPS: &[&str] = &[
@@ -37,6 +39,31 @@ const STEPS: &[&str] = &[
     "!exec generated 7, 'refused'",
     "!exec generated 8, 'again'",
 ];
+
+/// Weir's bound for the test of what a session may send in pieces.
+const SMALL: Settings = &[("clients.max_allowed_packet", "\"64KiB\"")];
+
+/// All that a session's statements keep is bounded, not only the values of each.
+fn bounded(_: &Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut reader = connect(endpoint.port, APP, Some(DATABASE))?;
+    run(&mut reader, "CREATE TABLE bounded (id INT PRIMARY KEY, b MEDIUMBLOB) /*weir: shard by hash(id) */")?;
+    let mut session = Session::new(&endpoint.address, &Login::new(APP.0, APP.1), DATABASE);
+    let piece = "x".repeat(60_000);
+    for id in 1..=5 {
+        session.run(&format!("!prepare s{id} INSERT INTO bounded VALUES (?, ?)"));
+        session.run(&format!("!long s{id} 1 {piece}"));
+    }
+    for id in 1..=5 {
+        session.run(&format!("!exec s{id} {id}, ''"));
+    }
+    // The fifth was one too many; now that the others have run, it may be sent again.
+    session.run(&format!("!long s5 1 {piece}"));
+    session.run("!exec s5 6, ''");
+    let rows = value(&mut reader, "SELECT GROUP_CONCAT(CONCAT(id, ' ', LENGTH(b)) ORDER BY id) FROM bounded")?;
+    expect_equal("rows", rows, "1 60000,2 60000,3 60000,4 60000,6 60000".to_owned())?;
+    run(&mut reader, "DROP TABLE bounded")?;
+    Ok(())
+}
 
 fn pieces(_: &Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     let mut reader = connect(endpoint.port, APP, Some(DATABASE))?;

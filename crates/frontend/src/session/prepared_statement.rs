@@ -57,6 +57,11 @@ pub(crate) struct PreparedStatement {
 }
 
 impl PreparedStatement {
+    /// The bytes of the values that are kept for its execution.
+    pub(crate) fn kept(&self) -> usize {
+        self.pieces.values().map(Vec::len).sum()
+    }
+
     /// Keeps a piece of a parameter's value. Its values may have `most` bytes.
     ///
     /// # Errors
@@ -66,7 +71,7 @@ impl PreparedStatement {
             let message = "Incorrect arguments to mysqld_stmt_send_long_data";
             return Err(Failure::client(codes::ER_WRONG_ARGUMENTS, message));
         }
-        if self.pieces.values().map(Vec::len).sum::<usize>() + piece.len() > most {
+        if self.kept() + piece.len() > most {
             let message = "Parameter of prepared statement which is set through mysql_send_long_data() is longer than \
                            'max_allowed_packet' bytes";
             return Err(Failure::client(codes::ER_UNKNOWN_ERROR, message));

@@ -16,6 +16,11 @@ use super::super::super::Session;
 use super::super::super::prepared_statement::PreparedStatement;
 use super::super::super::stopped::{SessionEnd, Stopped, malformed};
 
+/// How many times `max_allowed_packet` a session's values in pieces may have, those of all its statements: a client could fill Weir's memory.
+const KEPT_BY_SESSION: usize = 4;
+const TOO_MANY_PIECES: &str = "The session's values that are sent in pieces (mysql_send_long_data) are longer than four times \
+                               max_allowed_packet: execute or reset their statements first";
+
 impl Session {
     /// A key for this statement alone, if another of the same key has a cursor or values in pieces.
     pub(in crate::session) fn key_beside_busy(&self, id: u32, key: &Rc<StatementKey>) -> Option<Rc<StatementKey>> {
@@ -143,12 +148,17 @@ impl Session {
     /// Where a statement runs over shards may depend on its values, and Weir may have to change its text: its pieces come with the execution.
     fn keep_piece(&mut self, id: u32, payload: &[u8]) {
         let most = self.endpoint.settings.load().max_allowed_packet;
+        let kept: usize = self.state.statements.values().map(PreparedStatement::kept).sum();
         let (Ok((parameter, piece)), Ok(statement)) =
             (piece(payload), self.prepared_statement(id, "mysqld_stmt_send_long_data"))
         else {
             return;
         };
-        if let Err(failure) = statement.keep_piece(parameter, piece, most) {
+        let done = match kept.saturating_add(piece.len()) > most.saturating_mul(KEPT_BY_SESSION) {
+            true => Err(Failure::client(codes::ER_UNKNOWN_ERROR, TOO_MANY_PIECES)),
+            false => statement.keep_piece(parameter, piece, most),
+        };
+        if let Err(failure) = done {
             statement.failed = Some(failure);
             statement.pieces.clear();
         }
