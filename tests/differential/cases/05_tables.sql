@@ -126,3 +126,84 @@ CREATE TABLE g (id INT PRIMARY KEY, n INT) /*weir: global */;
 INSERT INTO g VALUES (1, 1), (2, 2);
 ALTER TABLE g MODIFY n DECIMAL(12,2);
 SELECT SUM(n) FROM t;
+
+## CREATE OR REPLACE TABLE on other shards
+-- mariadb
+CREATE TABLE a (id INT PRIMARY KEY, k INT) /*weir: shard by hash(id) */;
+-- mariadb
+CREATE TABLE b (id INT, k INT) /*weir: single on shard '{s2}' */;
+-- mariadb
+INSERT INTO a VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+-- mariadb
+INSERT INTO b VALUES (7, 7);
+-- mariadb
+CREATE OR REPLACE TABLE b (id INT PRIMARY KEY, t VARCHAR(10)) /*weir: shard by hash(id) */;
+-- mariadb
+INSERT INTO b VALUES (1, 'a'), (2, 'b'), (3, 'c');
+-- mariadb
+SELECT * FROM b ORDER BY id;
+-- mariadb
+CREATE OR REPLACE TABLE b AS SELECT id + 10 AS id, k FROM a;
+-- other columns
+-- mariadb
+SELECT * FROM b ORDER BY id;
+-- mariadb
+CREATE OR REPLACE TABLE b (n INT) /*weir: single on shard '{s1}' */;
+-- mariadb
+SELECT * FROM b;
+-- mariadb
+CREATE OR REPLACE TABLE b (PRIMARY KEY (id)) /*weir: global */ AS SELECT id, k FROM a WHERE id < 3;
+-- other columns
+-- mariadb
+SELECT * FROM b ORDER BY id;
+-- mariadb
+-- refused: is not SINGLE
+CREATE OR REPLACE TABLE a (id INT) /*weir: global */ AS SELECT id FROM a;
+-- mariadb
+SELECT COUNT(*) FROM a;
+-- mariadb
+CREATE TABLE x (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+-- mariadb
+CREATE OR REPLACE TABLE x (n INT, n INT) /*weir: single on shard '{s2}' */;
+-- mariadb
+SELECT * FROM x;
+-- mariadb
+CREATE OR REPLACE TABLE x (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+-- mariadb
+CREATE OR REPLACE TABLE x (n INT, KEY (nothing)) /*weir: single on shard '{s2}' */;
+-- mariadb
+SELECT * FROM x;
+-- mariadb
+CREATE OR REPLACE TABLE x (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+-- mariadb
+CREATE OR REPLACE TABLE x (n INT DEFAULT 'abc') /*weir: single on shard '{s2}' */;
+-- mariadb
+SELECT * FROM x;
+-- mariadb
+CREATE OR REPLACE TABLE x (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+-- mariadb
+-- refused: OR REPLACE
+CREATE OR REPLACE TABLE x (n VARCHAR(99999) CHARACTER SET latin1 NOT NULL, KEY (n), v INT GENERATED ALWAYS AS (q + 1)) /*weir: single on shard '{s2}' */;
+-- mariadb
+SELECT * FROM x;
+-- mariadb
+CREATE OR REPLACE TABLE x (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+-- mariadb
+-- refused: OR REPLACE
+CREATE OR REPLACE TABLE x (n INT) ENGINE = nothing /*weir: single on shard '{s2}' */;
+-- mariadb
+SELECT * FROM x;
+-- mariadb
+CREATE OR REPLACE TABLE x (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+-- mariadb
+CREATE OR REPLACE TABLE x AS SELECT nothing FROM b;
+-- mariadb
+SELECT * FROM x;
+-- mariadb
+CREATE OR REPLACE TABLE x (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
+-- mariadb
+CREATE OR REPLACE TABLE x (id INT) /*weir: single on shard '{s2}' */ AS SELECT 1 AS id UNION SELECT JSON_VALUE('[', 1, 2);
+-- mariadb
+SELECT * FROM x;
+-- mariadb
+SHOW TABLES;

@@ -16,6 +16,7 @@
 //! * [`already`]: how a shard that has it already is recognised.
 //! * [`multi_object`]: statements about several tables, and what each shard gets.
 //! * [`filled`]: CREATE TABLE … SELECT of rows of several shards.
+//! * [`replacing`]: CREATE OR REPLACE TABLE that needs other shards.
 //! * [`placing`]: where a table that is there would be by another clause.
 //! * [`single`]: tables that were sharded only by default, and become SINGLE.
 //! * [`weir_shards::locks`]: who may define what, within this process.
@@ -40,6 +41,7 @@ mod progress;
 pub mod reach;
 mod read_table;
 pub mod records;
+pub mod replacing;
 mod reread;
 mod restore;
 pub mod resume;

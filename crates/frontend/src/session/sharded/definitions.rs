@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use weir_ddl::define::NotDefined;
+use weir_ddl::define::{NotDefined, replacing};
 use weir_ddl::{define, show};
 use weir_exec::{MultiShardResult, ShardLease};
 use weir_plan::InformationQuery;
@@ -23,6 +23,7 @@ use super::super::latest::Diagnostics;
 use super::super::statement::Statement;
 use super::super::statement::decide::OneServer;
 use super::super::stopped::{SessionEnd, Stopped};
+use super::questions::of_new_table;
 use super::sink::ClientSink;
 use super::stopping::Attending;
 use super::waiting::{attend, conditions_of, failure_told, running};
@@ -69,8 +70,14 @@ impl Session {
             _ => {}
         }
         let intent = match define::intend(&wanted, &sharding.catalog()) {
-            Err(failure) => return Box::pin(self.define_filled(sharding, asked, &wanted, failure)).await,
             Ok(intent) => intent,
+            Err(failure) => match replacing::before(&wanted, &sharding.catalog()) {
+                Some(before) => {
+                    self.drop_replaced(sharding, asked, &wanted, &before).await?;
+                    return Box::pin(self.define(sharding, asked)).await;
+                }
+                None => return Box::pin(self.define_filled(sharding, asked, &wanted, failure)).await,
+            },
         };
         if intent.is_some() && self.has_table_locks() {
             return Err(under_locks().into());
@@ -84,6 +91,32 @@ impl Session {
         };
         self.follow_definition(statement);
         self.answer_write(&outcome);
+        Ok(())
+    }
+
+    /// Drops the table that another one is to replace, unless the user may not make that.
+    async fn drop_replaced(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        asked: &Statement<'_>,
+        wanted: &define::Asked<'_>,
+        before: &replacing::Before,
+    ) -> Result<(), Stopped> {
+        if self.has_table_locks() {
+            return Err(under_locks().into());
+        }
+        if before.filled.is_some() {
+            self.may_be_filled(asked, false)?;
+        }
+        self.commit_for_definition().await?;
+        let told = self.told_by(before.shard, &of_new_table(asked, wanted.statement)).await?;
+        if let Some(failure) = told {
+            return Err(failure.into());
+        }
+        if let Some(filled) = &before.filled {
+            self.ask_definition(filled).await?;
+        }
+        self.define_text(sharding, before.drop.as_bytes()).await?;
         Ok(())
     }
 

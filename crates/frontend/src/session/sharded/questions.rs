@@ -7,7 +7,7 @@ use weir_exec::SQL_PREPARED;
 use weir_plan::write::literal::quoted_name;
 use weir_shards::ask::{Reply, ServerAnswer};
 use weir_sql::ast::{
-    AlterActionKind, FlushLock, FlushWhat, Handler, KeyCache, Load, ObjectName, StatementKind, TableBody,
+    self, AlterActionKind, FlushLock, FlushWhat, Handler, KeyCache, Load, ObjectName, StatementKind, TableBody,
 };
 use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
@@ -169,6 +169,15 @@ pub(super) fn of_view(asked: &Statement<'_>, database: &str, view: &str) -> Ques
     let name = [quoted_name(database.as_bytes()), quoted_name(view.as_bytes())].join(&b'.');
     let text = [b"SELECT 1 FROM ", &name[..]].concat();
     Question::new(SQL_PREPARED.prepare(&text, !asked.mode().no_backslash_escapes), Means::All)
+}
+
+/// Whether the user may make a table. One without a query is wrong if a server finds it so: it needs no other tables to say that.
+pub(super) fn of_new_table(asked: &Statement<'_>, statement: &ast::Statement<'_>) -> Vec<Question> {
+    let StatementKind::CreateTable(create) = statement.kind else { return Vec::new() };
+    let text = weir_catalog::define::server_text(asked.text, create);
+    let text = SQL_PREPARED.prepare(&text, !asked.mode().no_backslash_escapes);
+    let queries = create.definition().is_none_or(|definition| definition.query.is_some());
+    vec![Question::new(text, if queries { Means::Error(&OF_RIGHTS) } else { Means::All })]
 }
 
 /// Whether the user may see the body of a procedure.
