@@ -148,84 +148,58 @@ HANDLER m CLOSE;
 SET autocommit = 1;
 
 ## savepoints before what begins no transaction
-# As texts: on MariaDB a PREPARE without autocommit, which tells no status, still counts as the begin of a transaction.
--- text
 CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
--- text
 INSERT INTO t VALUES (1, 1), (2, 2), (3, 3);
--- text
 SET autocommit = 0;
--- text
 SAVEPOINT s;
--- text
 SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 't';
--- text
 ROLLBACK TO s;
--- text
 SHOW VARIABLES LIKE 'autocommit';
--- text
 ROLLBACK TO s;
--- text
 INSERT INTO t VALUES (4, 4), (5, 5), (6, 6);
--- text
 ROLLBACK TO s;
--- text
 SELECT * FROM t ORDER BY id;
--- text
 SAVEPOINT s2;
--- text
 SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 't';
--- text
 UPDATE t SET a = a + 10;
--- text
 ROLLBACK TO s2;
--- text
 UPDATE t SET a = a + 20 WHERE id = 2;
--- text
 COMMIT;
--- text
 ROLLBACK TO s;
--- text
 SELECT * FROM t ORDER BY id;
--- text
 COMMIT;
--- text
 SAVEPOINT s;
--- text
 SHOW CHARACTER SET LIKE 'ascii';
--- text
 COMMIT;
--- text
 ROLLBACK TO s;
--- text
 SAVEPOINT s;
--- text
 SHOW VARIABLES LIKE 'autocommit';
--- text
 RELEASE SAVEPOINT s;
--- text
 ROLLBACK TO s;
--- text
 SAVEPOINT s;
--- text
 SHOW VARIABLES LIKE 'autocommit';
--- text
 BEGIN;
--- text
 ROLLBACK TO s;
--- text
 COMMIT;
--- text
 SET TRANSACTION READ ONLY;
--- text
 SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 't';
--- text
 UPDATE t SET a = 0;
--- text
 COMMIT;
--- text
 UPDATE t SET a = a + 1;
--- text
 SELECT * FROM t ORDER BY id;
--- text
+SET autocommit = 1;
+
+## a characteristic of the next transaction stays for what begins it
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3);
+SET autocommit = 0;
+SHOW VARIABLES LIKE 'autocommit';
+COMMIT;
+SET TRANSACTION READ ONLY;
+SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 't';
+UPDATE t SET a = 0;
+COMMIT;
+UPDATE t SET a = a + 1;
+COMMIT;
+SELECT * FROM t ORDER BY id;
 SET autocommit = 1;

@@ -28,6 +28,7 @@ use crate::read::{self, ReadContext, ReadError, ask_heads, heads};
 use crate::{MultiShardResult, Request, ShardLease, Sink};
 use bench::Bench;
 use fill::{Filling, unless_gone};
+pub(crate) use names::of_tables;
 pub use names::with_tables;
 use relabel::{Original, Relabelling};
 pub use value::Literal;
@@ -104,7 +105,7 @@ pub async fn run(
             let mut sink = Relabelling::new((&originals, &plan.fragments), capabilities, sink);
             let bench = std::slice::from_mut(bench);
             let outcome = read::run(bench, &plan.query, request, session, &mut sink).await?;
-            let error = outcome.error.map(|failure| names::of_tables(failure, &plan.fragments));
+            let error = outcome.error.map(|failure| of_tables(failure, &plan.fragments));
             Ok(MultiShardResult { error, ..outcome })
         }
         Err(error) => failed(error, plan, sink),
@@ -114,7 +115,7 @@ pub async fn run(
 /// Tells the client of an error.
 fn failed(error: ReadError, plan: &Workbench, sink: &mut impl Sink) -> Result<MultiShardResult, Failure> {
     let failure = match error {
-        ReadError::Failed(failure) => names::of_tables(failure, &plan.fragments),
+        ReadError::Failed(failure) => of_tables(failure, &plan.fragments),
         ReadError::Client(failure) => return Err(failure),
     };
     sink.put(&encode_failure(&failure));
@@ -138,14 +139,6 @@ pub async fn gather(
         Ok(_) => Ok(()),
         Err(ReadError::Failed(failure) | ReadError::Client(failure)) => Err(failure),
     }
-}
-
-/// Reads the rows of a query after [`gather`]: its errors name the tables that the fragments stand for.
-///
-/// # Errors
-/// Those of `found`.
-pub fn found<T>(plan: &Workbench, found: Result<T, Failure>) -> Result<T, Failure> {
-    found.map_err(|failure| names::of_tables(failure, &plan.fragments))
 }
 
 /// Nobody waits for rows.

@@ -4,7 +4,7 @@ use weir_plan::Fragment;
 use weir_wire::Failure;
 
 /// A failure of the workbench as one server would tell it.
-pub(super) fn of_tables(failure: Failure, fragments: &[Fragment]) -> Failure {
+pub(crate) fn of_tables(failure: Failure, fragments: &[Fragment]) -> Failure {
     match with_tables(&failure.message, fragments) {
         Some(message) => Failure { message, ..failure },
         None => failure,

@@ -144,7 +144,7 @@ pub(super) async fn rows_of(
         Err(failure) => Err(failure),
     };
     workbench::clear(bench, plan).await;
-    workbench::found(plan, found)
+    found.map_err(|failure| workbench::of_tables(failure, &plan.fragments))
 }
 
 /// Warnings that a strict sql_mode makes errors of. Source: MySQL, `Strict_error_handler`.

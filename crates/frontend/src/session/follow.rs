@@ -27,7 +27,10 @@ impl Session {
         match outcome.status {
             Some(status) => self.state.status = status,
             // Without autocommit, a statement that failed may have opened a transaction.
-            None if !self.state.status.contains(StatusFlags::AUTOCOMMIT) => self.state.status |= StatusFlags::IN_TRANS,
+            None if failed && !self.state.status.contains(StatusFlags::AUTOCOMMIT) => {
+                self.state.status |= StatusFlags::IN_TRANS;
+            }
+            // The reply to a PREPARE, which begins none.
             None => {}
         }
         self.note_metadata_locks(class, failed);
