@@ -85,6 +85,11 @@ impl Catalog {
         find(&self.database(database)?.1.tables, name, self.fold_case)
     }
 
+    /// A view of a sharded database: its name and its query. Where a table has the name, that is meant.
+    pub fn view(&self, database: &[u8], name: &[u8]) -> Option<(&str, &str)> {
+        self.database(database)?.1.view(name, self.fold_case)
+    }
+
     /// A shard by its name.
     pub fn shard(&self, name: &str) -> Option<ShardId> {
         let at = self.shards.iter().position(|shard| shard == name)?;
@@ -104,6 +109,13 @@ impl Catalog {
 
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+impl Database {
+    /// A view: its name and its query. `fold_case`: as [`Catalog::fold_case`].
+    pub fn view(&self, name: &[u8], fold_case: bool) -> Option<(&str, &str)> {
+        find(&self.views, name, fold_case).map(|(view, query)| (view, &**query))
+    }
 }
 
 fn is_false(value: &bool) -> bool {

@@ -94,9 +94,7 @@ impl<'a> Search<'a> {
                 _ => return Err(name.to_owned()),
             }
         }
-        let same =
-            |view: &str| view.as_bytes() == name || catalog.fold_case && view.as_bytes().eq_ignore_ascii_case(name);
-        match of.views.iter().find(|(view, _)| same(view)) {
+        match of.view(name, catalog.fold_case) {
             Some((view, text)) if self.seen.insert((Of::View, database_name, view)) => {
                 let mode = LexMode { dialect: Dialect::MariaDb, ..LexMode::default() };
                 self.look(text.as_bytes(), mode, Some(database))

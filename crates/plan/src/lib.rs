@@ -11,6 +11,7 @@
 //! * `statement`: what is done with which kind of statement; `route`: everything on one shard.
 //! * [`routines`]: what stored procedures and functions do, and where.
 //! * `scatter`: reads of several shards; `locks`: LOCK TABLES and FLUSH TABLES.
+//! * `hinted`: statements whose hint names the shard.
 //! * `workbench`: queries that need rows of several shards in one place; `gates`: what neither can ask.
 //! * [`explain`]: plans for people.
 //! * `refusal`: why a statement is not planned, by what it would take.
@@ -30,6 +31,7 @@ mod constant;
 mod effort;
 pub mod explain;
 mod gates;
+mod hinted;
 mod information;
 mod known;
 mod locks;

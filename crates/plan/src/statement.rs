@@ -11,8 +11,8 @@ use weir_sql::facts::{Varies, facts_with};
 use weir_sql::resolve::Context;
 use weir_sql::{Bump, LeadBytes};
 
+use crate::analysis::InstanceKind;
 use crate::analysis::values::Values;
-use crate::analysis::{Analysis, Base, InstanceKind};
 use crate::constant::charset_of;
 use crate::effort::Effort;
 use crate::known::KnownValue;
@@ -21,7 +21,6 @@ use crate::route::{self, Meeting};
 use crate::routines::{allow_changes, calls_placed, function_needs, plan_call};
 use crate::set_statement::only_steers;
 use crate::trace::Trace;
-use crate::write::portion::is_of_portion;
 use crate::write::{Input, Reads, plan_write, with_written_views};
 use crate::{Merge, Need, Plan, Read, Refusal, Route, SessionFacts, block, information, scatter, workbench};
 
@@ -144,34 +143,6 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// A statement whose hint names the shard runs there as it is, unless rows could come to be where nobody finds them.
-    fn hinted(self, shard: ShardId) -> Result<Plan, Refusal> {
-        use StatementKind as Kind;
-        let misplaces = match self.statement.kind {
-            Kind::Insert(_) => self.analysis()?.instances.first().is_some_and(|table| match &table.kind {
-                InstanceKind::Base(base) => {
-                    base.database.shards.len() > 1 && !matches!(base.table.placement, Placement::Single(_))
-                }
-                _ => false,
-            }),
-            Kind::Update(_) | Kind::Delete(_) => self.writes_beyond(&self.analysis()?),
-            _ => false,
-        };
-        if misplaces {
-            return Err(Need::OtherForm.refused(
-                "A hint can't send this write to a shard: its rows may belong on others, or copies would differ. Leave the hint out, or, to \
-                 repair something, SET weir_shard",
-            ));
-        }
-        let blank = weir_sql::shard_hint(self.text, self.session.mode).and_then(|hint| hint.blank);
-        let text = blank.map(|range| {
-            let mut text = self.text.to_vec();
-            text[range].fill(b' ');
-            text
-        });
-        Ok(Plan::Route(Route { shard, text, raise: None, reason: "its hint names the shard".to_owned() }))
-    }
-
     fn of_kind(self) -> Result<Plan, Refusal> {
         allow_changes(&self, self.by_kind()?)
     }
@@ -268,28 +239,6 @@ impl<'a> Planner<'a> {
             Meeting::On(shard, reason) if !self.writes_beyond(&analysis) => Ok(to_shard(shard, reason)),
             Meeting::On(..) | Meeting::Apart(_) => self.write(),
         }
-    }
-
-    /// Whether it may write what is not on one shard: GLOBAL tables, a shard key, with which the row moves, or rows that are numbered over all
-    /// shards.
-    fn writes_beyond(self, analysis: &Analysis<'_>) -> bool {
-        let assigned = |base: &Base<'_>, column: &usize| {
-            let StatementKind::Update(update) = self.statement.kind else { return false };
-            let name = &base.table.columns[*column].name;
-            update.assignments.iter().any(|one| one.column.name.is(name))
-        };
-        analysis.instances.iter().any(|instance| match &instance.kind {
-            InstanceKind::Base(base) => match &base.table.placement {
-                _ if base.database.shards.len() == 1 => false,
-                Placement::Global => true,
-                Placement::Sharded(key) => {
-                    key.columns.iter().any(|column| assigned(base, column))
-                        || base.table.auto_increment.is_some() && is_of_portion(self.statement)
-                }
-                Placement::Single(_) => false,
-            },
-            _ => false,
-        })
     }
 
     fn write(self) -> Result<Plan, Refusal> {

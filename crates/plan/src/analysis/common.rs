@@ -56,12 +56,8 @@ impl<'a> Gatherer<'a> {
 
     /// What a view's query gives.
     pub(super) fn view(&mut self, database: &'a str, name: &[u8]) -> Option<QueryBranches<'a>> {
-        let (_, known) = self.around.catalog.database(database.as_bytes())?;
-        let name = std::str::from_utf8(name).ok()?;
-        let fold = self.around.catalog.fold_case;
-        let same = |view: &String| view == name || fold && view.to_lowercase() == name.to_lowercase();
-        let (view, text) = known.views.iter().find(|(view, _)| same(view))?;
-        if self.views.contains(&view.as_str()) || self.views.len() > DEEPEST {
+        let (view, text) = self.around.catalog.view(database.as_bytes(), name)?;
+        if self.views.contains(&view) || self.views.len() > DEEPEST {
             self.found.too_large = true;
             return None;
         }

@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use weir_catalog::{Catalog, Database};
+use weir_catalog::Catalog;
 use weir_sql::ast::{
     CommonTable, ExplicitTable, Expr, ExprKind, Ident, NamedTable, Query, QueryBody, SelectItemKind, Span, Statement,
     TableRef, TableRefKind,
@@ -194,7 +194,7 @@ impl<'p, 'a> Rewriter<'p, 'a> {
             edits.extend(named.index_hints.iter().map(|hint| (hint.span.range(), Pieces::default())));
             return Ok(());
         }
-        let (view, query) = self.view(database_name, database, table.name)?;
+        let (view, query) = self.view(database_name, table.name)?;
         let mut pieces = Pieces::new("(").and(&query).then(")");
         if named.alias.is_none() {
             pieces = pieces.then(" AS ").then(quoted_name(view.as_bytes()));
@@ -206,14 +206,12 @@ impl<'p, 'a> Rewriter<'p, 'a> {
 
     /// The query of a view, which the server would read over the tables themselves. Its fragments are read as the session's user: one who
     /// may read the view only is refused by the servers.
-    fn view(&mut self, database_name: &str, database: &'a Database, name: &[u8]) -> Result<(&'a str, Pieces), Refusal> {
-        let fold = self.planner.catalog.fold_case;
-        let same = |view: &String| view.as_bytes() == name || fold && view.as_bytes().eq_ignore_ascii_case(name);
-        let (view, text) =
-            database.views.iter().find(|(view, _)| same(view)).ok_or_else(|| match self.planner.session.temporary {
-                true => unknown(name),
-                false => missing(database_name, name),
-            })?;
+    fn view(&mut self, database: &str, name: &[u8]) -> Result<(&'a str, Pieces), Refusal> {
+        let known = self.planner.catalog.view(database.as_bytes(), name);
+        let (view, text) = known.ok_or_else(|| match self.planner.session.temporary {
+            true => unknown(name),
+            false => missing(database, name),
+        })?;
         if self.depth >= DEEPEST {
             return Err(Refusal::NeedsWorkbench("views upon views".to_owned()));
         }
@@ -241,11 +239,7 @@ impl<'p, 'a> Rewriter<'p, 'a> {
     fn view_names(&self, node: Node<'a>, edits: &mut Edits) {
         let catalog = self.planner.catalog;
         let is_view = |database: &[u8], view: &[u8]| {
-            let known = catalog.database(database).filter(|_| catalog.table(database, view).is_none());
-            let same = |name: &String| {
-                name.as_bytes() == view || catalog.fold_case && name.as_bytes().eq_ignore_ascii_case(view)
-            };
-            known.is_some_and(|(_, known)| known.views.keys().any(same))
+            catalog.table(database, view).is_none() && catalog.view(database, view).is_some()
         };
         let mut found: Vec<Range<usize>> = Vec::new();
         walk(node, &mut |node: Node<'a>| {
@@ -271,7 +265,12 @@ impl<'p, 'a> Rewriter<'p, 'a> {
             }
             Flow::Descend
         });
-        found.retain(|range| !edits.iter().any(|(changed, _)| changed.contains(&range.start)));
+        edits.sort_by_key(|(range, _)| (range.start, range.end));
+        let stays = |range: &Range<usize>| {
+            let before = edits.partition_point(|(changed, _)| changed.start <= range.start);
+            edits[..before].last().is_none_or(|(changed, _)| !changed.contains(&range.start))
+        };
+        found.retain(stays);
         edits.extend(found.into_iter().map(|range| (range, Pieces::default())));
     }
 

@@ -118,8 +118,7 @@ fn view_target<'t, 'a>(
     targets: &'t [Target<'a>],
     depth: usize,
 ) -> Option<&'t Target<'a>> {
-    let same = |view: &str| view.as_bytes() == name || catalog.fold_case && view.as_bytes().eq_ignore_ascii_case(name);
-    let (_, text) = database.views.iter().find(|(view, _)| same(view))?;
+    let (_, text) = database.view(name, catalog.fold_case)?;
     let arena = Bump::new();
     let mode = LexMode { dialect: Dialect::MySql, ..LexMode::default() };
     let parsed = weir_sql::parse(&arena, text.as_bytes(), mode).ok()?;

@@ -37,7 +37,7 @@ pub(crate) fn with_written_views(
         if catalog.table(name.as_bytes(), written.name).is_some() {
             continue;
         }
-        let Some((view, _)) = view_of(catalog, database, written.name) else { continue };
+        let Some((view, _)) = database.view(written.name, catalog.fold_case) else { continue };
         let Some(shown) = table_behind(catalog, name, view, 0) else { continue };
         let single = matches!(shown.table.placement, Placement::Single(_));
         let named = inserts.is_none_or(|insert| insert.columns.is_some() || !shown.star);
@@ -71,12 +71,6 @@ struct Shown {
     hides_time: bool,
     /// They stand for a `*`: the view has those that the table had when it was made.
     star: bool,
-}
-
-fn view_of<'a>(catalog: &Catalog, database: &'a Database, name: &[u8]) -> Option<(&'a str, &'a str)> {
-    let fold = catalog.fold_case;
-    let same = |view: &String| view.as_bytes() == name || fold && view.as_bytes().eq_ignore_ascii_case(name);
-    database.views.iter().find(|(view, _)| same(view)).map(|(view, text)| (&**view, &**text))
 }
 
 /// The table whose rows a view shows, if it shows those of one, as they are.
@@ -144,7 +138,7 @@ fn base_of(catalog: &Catalog, database: &str, name: &ObjectName<'_>, depth: usiz
         let table = Table::clone(table);
         return Some(Shown { has_sequence: table.auto_increment.is_some(), hides_time: false, star: false, table });
     }
-    let (view, _) = view_of(catalog, catalog.databases.get(database)?, name.name.name)?;
+    let (view, _) = catalog.databases.get(database)?.view(name.name.name, catalog.fold_case)?;
     if depth < DEEPEST { table_behind(catalog, database, view, depth + 1) } else { None }
 }
 

@@ -164,8 +164,8 @@ impl Session {
         ))
     }
 
-    /// With `sql_safe_updates`, a server refuses an UPDATE or DELETE that finds its rows without a key, and has no LIMIT (a DELETE: no LIMIT and WHERE). Rows that are found
-    /// first are changed by their keys, so no server would look at how they were found.
+    /// With `sql_safe_updates`, a server refuses an UPDATE or DELETE that finds its rows without a key, and has no LIMIT (a DELETE: no LIMIT
+    /// and WHERE). Rows that are found first are changed by their keys, so no server would look at how they were found.
     fn refuse_unsafe_write(&self, statement: &Statement<'_>, plan: &Plan) -> Result<(), Failure> {
         let Plan::Write(Write { kind: WriteKind::Gather(_) | WriteKind::Move(_), .. }) = plan else { return Ok(()) };
         let limited = match statement.only().map(|only| only.kind) {

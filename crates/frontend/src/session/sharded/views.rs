@@ -80,11 +80,10 @@ pub(super) struct View<'c> {
 
 /// The view that a name means.
 pub(super) fn view_of<'c>(catalog: &'c Catalog, database: &[u8], name: &[u8]) -> Option<View<'c>> {
-    let (database, known) = catalog.database(database)?;
+    let (database, _) = catalog.database(database)?;
     if catalog.table(database.as_bytes(), name).is_some() {
         return None;
     }
-    let same = |view: &str| view.as_bytes() == name || catalog.fold_case && view.as_bytes().eq_ignore_ascii_case(name);
-    let (name, query) = known.views.iter().find(|(view, _)| same(view))?;
+    let (name, query) = catalog.view(database.as_bytes(), name)?;
     Some(View { database, name, query })
 }
