@@ -3,7 +3,7 @@
 //! The facts are immutable snapshots that the monitor replaces and the workers read without locks.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,10 @@ use crate::pulse::Pulse;
 use crate::rights::Rights;
 use crate::standing::Standing;
 use crate::tables::Tables;
+
+/// Bits of [`Server::kept_away`].
+const HELD: u8 = 1;
+const FENCED: u8 = 2;
 
 /// Whether connections to a server use TLS.
 #[derive(Debug, Clone)]
@@ -159,6 +163,8 @@ pub struct Server {
     standing: ArcSwapOption<Standing>,
     held: ArcSwapOption<String>,
     fenced: ArcSwapOption<String>,
+    /// [`HELD`] and [`FENCED`]: every statement asks, and seldom is there a reason.
+    kept_away: AtomicU8,
     generation: AtomicU64,
     takes_little: AtomicBool,
     received: AtomicU64,
@@ -183,6 +189,7 @@ impl Server {
             standing: ArcSwapOption::empty(),
             held: ArcSwapOption::empty(),
             fenced: ArcSwapOption::empty(),
+            kept_away: AtomicU8::new(0),
             generation: AtomicU64::new(0),
             takes_little: AtomicBool::new(false),
             received: AtomicU64::new(0),
@@ -289,18 +296,32 @@ impl Server {
 
     /// From now on no session gets a connection to it, and why; `None`: they do again. What runs there goes on.
     pub fn hold(&self, why: Option<String>) {
+        let is_held = why.is_some();
         self.held.store(why.map(Arc::new));
+        self.keep_away(HELD, is_held);
     }
 
     /// From now on it counts as one that does not answer, and why; `None`: it is what it is.
     pub fn fence(&self, why: Option<String>) {
         if self.fenced.load().as_deref() != why.as_ref() {
+            let is_fenced = why.is_some();
             self.fenced.store(why.map(Arc::new));
+            self.keep_away(FENCED, is_fenced);
         }
+    }
+
+    fn keep_away(&self, reason: u8, on: bool) {
+        match on {
+            true => self.kept_away.fetch_or(reason, Ordering::Release),
+            false => self.kept_away.fetch_and(!reason, Ordering::Release),
+        };
     }
 
     /// Why no session gets a connection to it now, although it may answer.
     pub fn held(&self) -> Option<Failure> {
+        if self.kept_away.load(Ordering::Acquire) == 0 {
+            return None;
+        }
         let held = self.held.load();
         let why = held.as_deref().cloned().or_else(|| self.fenced.load().as_deref().cloned())?;
         Some(self.unreachable(&why))

@@ -200,13 +200,34 @@ impl<T> KnownTexts<T> {
     }
 }
 
+/// Bits of [`KINDS`].
+const OF_NAMES: u8 = 1;
+const DIGIT: u8 = 2;
+const QUOTE: u8 = 4;
+
+/// What each byte may be: every text that is looked for is read by this.
+const KINDS: [u8; 256] = {
+    let mut kinds = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        kinds[byte] = match byte as u8 {
+            b'\'' => QUOTE,
+            b'0'..=b'9' => DIGIT | OF_NAMES,
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => OF_NAMES,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    kinds
+};
+
 /// A hash of the text up to its first literal: up to the first quote, and the first digit that does not end a name.
 fn beginning(text: &[u8]) -> u64 {
-    let mut in_name = false;
+    let mut before = 0;
     let literal = |byte: &u8| {
-        let digit = byte.is_ascii_digit();
-        let begins = *byte == b'\'' || digit && !in_name;
-        in_name = byte.is_ascii_alphabetic() || *byte == b'_' || in_name && digit;
+        let kind = KINDS[usize::from(*byte)];
+        let begins = kind & QUOTE != 0 || kind & DIGIT != 0 && before & OF_NAMES == 0;
+        before = kind;
         begins
     };
     let end = text.iter().position(literal).unwrap_or(text.len());

@@ -147,6 +147,9 @@ impl ReplyTracker {
     pub fn advance<'a>(&mut self, input: &'a [u8]) -> Result<Event<'a>, Malformed> {
         let mut passed = 0;
         loop {
+            if self.state == State::Rows && self.skip == 0 && !self.continued {
+                passed += self.pass_whole_rows(&input[passed..]);
+            }
             let rest = &input[passed..];
             if self.skip > 0 {
                 let n = self.skip.min(rest.len());
@@ -183,6 +186,21 @@ impl ReplyTracker {
             passed += HEADER;
         }
         Ok(if passed > 0 { Event::Pass(passed) } else { Event::NeedMore })
+    }
+
+    /// The length of the rows that the input begins with, as far as each is whole and one packet. What has many rows spends its time here.
+    fn pass_whole_rows(&mut self, input: &[u8]) -> usize {
+        let mut rest = input;
+        while let [low, middle, high, _, first, ..] = *rest {
+            let len = usize::from(low) | usize::from(middle) << 8 | usize::from(high) << 16;
+            let Some(after) = rest.get(HEADER + len..) else { break };
+            if len == 0 || len == MAX_FRAME || first >= 0xfe {
+                break;
+            }
+            self.rows += 1;
+            rest = after;
+        }
+        input.len() - rest.len()
     }
 
     /// Whether this packet has to be seen whole before the state can change.

@@ -26,8 +26,8 @@ pub(in crate::session) enum Course {
     Answer(Answer),
     /// One server runs it.
     OneServer(OneServer),
-    /// Several shards run it, or shards are asked before it runs: as planned.
-    MultiShard(Plan),
+    /// Several shards run it, or shards are asked before it runs: as planned. Courses are moved about for each statement, and plans are large.
+    MultiShard(Box<Plan>),
     /// Nobody runs it.
     Refuse(Failure),
 }
@@ -40,7 +40,7 @@ pub(in crate::session) struct OneServer {
     /// What the server gets in place of the client's text.
     pub(in crate::session) text: Option<Vec<u8>>,
     /// An explicit value of the table's AUTO_INCREMENT column: its sequence goes on behind it.
-    pub(in crate::session) raise: Option<Raise>,
+    pub(in crate::session) raise: Option<Box<Raise>>,
 }
 
 /// What is done for the transaction before a statement takes its course.
@@ -54,6 +54,12 @@ pub(in crate::session) struct First {
     pub(in crate::session) ends_on_replica: bool,
     /// What the statement says of the next transaction is kept for shards that join it.
     pub(in crate::session) keeps_characteristics: bool,
+}
+
+impl First {
+    /// Nothing comes first.
+    pub(in crate::session) const NOTHING: First =
+        First { begins_anew: false, commits: false, ends_on_replica: false, keeps_characteristics: false };
 }
 
 /// What concerns the transaction as a whole.
@@ -269,7 +275,7 @@ pub(in crate::session) fn by_plan(
     match plan {
         Plan::Home => Course::OneServer(OneServer::default()),
         Plan::Route(route) => routed(statement, facts, route, literal),
-        plan => Course::MultiShard(plan),
+        plan => Course::MultiShard(Box::new(plan)),
     }
 }
 
@@ -286,7 +292,7 @@ pub(in crate::session) fn needs_literals(statement: &Statement<'_>, facts: &Fact
 fn routed(statement: &Statement<'_>, facts: &Facts, route: Route, literal: Option<Vec<u8>>) -> Course {
     let shard = usize::from(route.shard.0);
     if facts.confined_to.is_none_or(|bound| bound == shard) {
-        return Course::OneServer(OneServer { shard: Some(shard), text: route.text, raise: route.raise });
+        return Course::OneServer(OneServer { shard: Some(shard), text: route.text, raise: route.raise.map(Box::new) });
     }
     let class = statement.class;
     let leaves = !class.pins.is_empty() || class.effects.contains(Effects::USES_WARNINGS);
@@ -298,7 +304,8 @@ fn routed(statement: &Statement<'_>, facts: &Facts, route: Route, literal: Optio
     let text = |text: Option<Vec<u8>>| text.unwrap_or_else(|| statement.text.to_vec());
     if !class.effects.contains(Effects::WRITES) {
         let parameters = (0..u32::from(statement.parameters())).collect();
-        return Course::MultiShard(Plan::Read(Read::of_one(route.shard, text(route.text), parameters, route.reason)));
+        let read = Read::of_one(route.shard, text(route.text), parameters, route.reason);
+        return Course::MultiShard(Box::new(Plan::Read(read)));
     }
     let as_text = statement.parameters() == 0 || literal.is_some();
     let Some(returns) = may_write_beside(statement, facts).filter(|_| as_text) else {
@@ -306,13 +313,8 @@ fn routed(statement: &Statement<'_>, facts: &Facts, route: Route, literal: Optio
     };
     let kind = WriteKind::Everywhere(vec![route.shard], text(literal.or(route.text)));
     let returns = returns.then_some(Returns::All);
-    Course::MultiShard(Plan::Write(Write {
-        kind,
-        alike: SharedValues::default(),
-        raise: route.raise,
-        returns,
-        reason: route.reason,
-    }))
+    let write = Write { kind, alike: SharedValues::default(), raise: route.raise, returns, reason: route.reason };
+    Course::MultiShard(Box::new(Plan::Write(write)))
 }
 
 /// Whether a change of one shard can run on another connection than that to which the session is bound: it is a transaction of its

@@ -48,11 +48,9 @@ fn hot_text<'a>(statement: &Statement<'a>) -> Option<&'a HotText> {
 }
 
 impl Session {
-    /// A hash of the row that a statement changes, if it may ride in a batch: nobody looks where hot rows are switched off.
+    /// A hash of the row that a statement changes, if it may ride in a batch: nobody looks at others, nor where hot rows are switched off.
     pub(super) fn hot_row(&self, statement: &Statement<'_>) -> Option<u64> {
-        if !self.shared.hot_rows.settings.load().enabled {
-            return None;
-        }
+        hot_text(statement).filter(|_| self.shared.hot_rows.settings.load().enabled)?;
         let row = match &statement.form {
             Form::Text(Text { hot: Some(hot), .. }) => hot.row(statement.text, statement.mode)?,
             Form::Prepared(execution) => {

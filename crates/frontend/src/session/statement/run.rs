@@ -15,7 +15,7 @@ use super::super::Session;
 use super::super::stopped::Stopped;
 use super::super::transaction::anchor::ANCHORING;
 use super::super::transaction::kind::HARMLESS;
-use super::decide::{self, Answer, Course, Facts, First, Names};
+use super::decide::{self, Answer, Course, Facts, First, Names, OneServer};
 use super::{Form, Statement};
 
 impl Session {
@@ -47,16 +47,19 @@ impl Session {
 
     /// `planned`: the statement with the text that shards plan.
     async fn run_as_planned(&mut self, statement: &Statement<'_>, planned: &Statement<'_>) -> Result<(), Stopped> {
-        let course = match self.course(statement, planned).await {
-            Err(Stopped::Refused(failure)) => return Err(Box::pin(self.refuse_unread(statement, failure)).await),
-            course => course?,
+        let course = match self.course_at_once(statement) {
+            Some(course) => course,
+            None => match self.course(statement, planned).await {
+                Err(Stopped::Refused(failure)) => return Err(Box::pin(self.refuse_unread(statement, failure)).await),
+                course => course?,
+            },
         };
         self.transaction.ended_by_hint = false;
         match course {
             Course::OneServer(place) => self.run_on_server(statement, place).await,
             Course::MultiShard(plan) => {
                 self.is_not_kept("it runs on several shards");
-                Box::pin(self.run_plan(planned, plan)).await
+                Box::pin(self.run_plan(planned, *plan)).await
             }
             Course::Transaction(act) => {
                 self.is_not_kept("it runs on several shards");
@@ -117,14 +120,31 @@ impl Session {
         }
     }
 
-    /// The course of a statement. `planned`: the same with the text that shards plan.
-    async fn course(&mut self, statement: &Statement<'_>, planned: &Statement<'_>) -> Result<Course, Stopped> {
-        self.heed_table_locks(statement).await?;
+    /// The course of a statement where there is nothing to wait for, as for most of them on one shard: each step that may wait costs every
+    /// statement, whether it waits or not.
+    fn course_at_once(&self, statement: &Statement<'_>) -> Option<Course> {
+        if self.endpoint.sharding.is_some() || self.ignores_locks {
+            return None;
+        }
+        match self.without_plan(statement) {
+            (First::NOTHING, None) => Some(Course::OneServer(OneServer::default())),
+            (First::NOTHING, course) => course,
+            _ => None,
+        }
+    }
+
+    fn without_plan(&self, statement: &Statement<'_>) -> (First, Option<Course>) {
         let prepared = |name: &str| self.state.sql_prepared.contains_key(name);
         let savepoint = |name: &[u8]| self.transaction.has_savepoint(name);
         let names = Names { prepared: &prepared, savepoint: &savepoint };
-        let (first, course) = decide::without_plan(statement, &self.facts(statement), &names);
-        if first != First::default() {
+        decide::without_plan(statement, &self.facts(statement), &names)
+    }
+
+    /// The course of a statement. `planned`: the same with the text that shards plan.
+    async fn course(&mut self, statement: &Statement<'_>, planned: &Statement<'_>) -> Result<Course, Stopped> {
+        self.heed_table_locks(statement).await?;
+        let (first, course) = self.without_plan(statement);
+        if first != First::NOTHING {
             Box::pin(self.begin_course(first, statement)).await?;
         }
         if let Some(course) = course {

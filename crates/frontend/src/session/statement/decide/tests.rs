@@ -1,7 +1,7 @@
 //! Courses by table: no server is needed to know where a statement runs.
 
 use weir_catalog::ShardId;
-use weir_plan::{Plan, Route, WriteKind};
+use weir_plan::{Plan, Route, Write, WriteKind};
 use weir_sql::{Bump, Dialect, LexMode, classify};
 
 use super::super::Text;
@@ -40,12 +40,14 @@ fn told(course: &Course) -> String {
             let place = shard.map_or("home".to_owned(), |shard| format!("shard {shard}"));
             text.as_ref().map_or(place.clone(), |text| format!("{place}: {}", String::from_utf8_lossy(text)))
         }
-        Course::MultiShard(Plan::Write(write)) => match &write.kind {
-            WriteKind::Everywhere(shards, text) => format!("write {shards:?}: {}", String::from_utf8_lossy(text)),
-            other => format!("{other:?}"),
+        Course::MultiShard(plan) => match &**plan {
+            Plan::Write(Write { kind: WriteKind::Everywhere(shards, text), .. }) => {
+                format!("write {shards:?}: {}", String::from_utf8_lossy(text))
+            }
+            Plan::Write(write) => format!("{:?}", write.kind),
+            Plan::Read(read) => format!("read {:?} ({})", read.shards, read.parameters.len()),
+            plan => format!("{plan:?}"),
         },
-        Course::MultiShard(Plan::Read(read)) => format!("read {:?} ({})", read.shards, read.parameters.len()),
-        Course::MultiShard(plan) => format!("{plan:?}"),
         Course::Answer(answer) => format!("{answer:?}"),
         Course::Transaction(act) => format!("{act:?}"),
         Course::SqlPrepare(request) => format!("{request:?}"),
