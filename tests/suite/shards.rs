@@ -27,8 +27,9 @@ type Case = fn(&mut Shards, &Endpoint) -> Result<(), Failed>;
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [(&str, Case); 5] = [
+    let cases: [(&str, Case); 6] = [
         ("statements_run_where_they_are_meant_to", everywhere),
+        ("what_is_set_globally_is_set_on_all_servers", globally),
         ("definitions_of_many_sessions_end_all", defining),
         ("a_shard_that_is_gone_harms_no_other", gone),
         ("a_reload_and_a_new_writer_find_their_group", changed),
@@ -312,4 +313,40 @@ fn defining(_: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     let mut conn = connect(port, APP, Some("t_many"))?;
     expect_equal("tables", conn.query::<String, _>("SHOW TABLES")?.len(), DEFINING * 2)?;
     expect_equal("nothing is under way", conn.query::<Row, _>("WEIR SHOW DDL")?.len(), 0)
+}
+
+/// What all servers have of variables: of the first shard's writer, its replica, and the second shard's writer.
+fn on_servers(shards: &Shards, variable: &str) -> Result<Vec<String>, Failed> {
+    let asked = |server: &Server| server.query_value(&format!("SELECT @@GLOBAL.{variable}"));
+    let servers = [&shards.first.server, &shards.replica, &shards.second.server];
+    servers.into_iter().map(|server| Ok(asked(server)?.unwrap_or_default())).collect()
+}
+
+/// New sessions begin alike wherever they run; a server's identity stays its own; a chosen shard is set alone.
+fn globally(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    let own = on_servers(shards, "server_id")?;
+    let mut session = app(endpoint)?;
+    session.query_drop("SET @digits = 5 + 2")?;
+    session
+        .query_drop("SET @before = 1, GLOBAL div_precision_increment = @digits, @@GLOBAL.lc_time_names = 'de_DE'")?;
+    expect_equal("by a user variable", on_servers(shards, "div_precision_increment")?, vec!["7".into(); 3])?;
+    expect_equal("with a scope", on_servers(shards, "lc_time_names")?, vec!["de_DE".into(); 3])?;
+    expect_equal("what is the session's", value(&mut session, "SELECT @before")?, "1".into())?;
+    session.exec_drop("SET GLOBAL div_precision_increment = ?", (6,))?;
+    expect_equal("prepared", on_servers(shards, "div_precision_increment")?, vec!["6".into(); 3])?;
+    expect_equal("a new session", value(&mut app(endpoint)?, "SELECT @@div_precision_increment")?, "6".into())?;
+    let begun =
+        session.query_drop("START TRANSACTION").and_then(|()| session.query_drop("INSERT INTO numbers (v) VALUES (1)"));
+    begun.and_then(|()| session.query_drop("SET GLOBAL group_concat_max_len = 2048"))?;
+    expect_equal("in a transaction", on_servers(shards, "group_concat_max_len")?, vec!["2048".into(); 3])?;
+    session.query_drop("ROLLBACK")?;
+    expect_equal("no commit", value(&mut session, "SELECT COUNT(*) FROM numbers")?, "0".into())?;
+    expect_error("a mistake", &session.query_drop("SET GLOBAL no_such_variable = 1"), 1193, "HY000")?;
+    on(endpoint, "s2")?.query_drop("SET GLOBAL group_concat_max_len = 4096")?;
+    let one = ["2048", "2048", "4096"].map(str::to_owned).to_vec();
+    expect_equal("a chosen shard", on_servers(shards, "group_concat_max_len")?, one)?;
+    session.query_drop("SET GLOBAL server_id = 4711")?;
+    let identified = on_servers(shards, "server_id")?;
+    expect_equal("the home shard's identity", &identified[0], &"4711".to_owned())?;
+    expect_equal("other servers'", &identified[1..], &own[1..])
 }

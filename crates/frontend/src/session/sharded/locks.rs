@@ -21,7 +21,6 @@ use super::super::release::only_number;
 use super::super::statement::Statement;
 use super::super::stopped::Stopped;
 use super::super::transaction::table_locks::unlock;
-use super::waiting::{attend, failure_told, running};
 use crate::backends::places;
 
 /// So long a lock is waited for by who has one on another shard.
@@ -87,7 +86,7 @@ impl Session {
             unlock(parts.iter_mut().map(|part| &mut part.lease)).await;
             parts.iter_mut().for_each(|part| part.lease.retired = true);
             if let (Some(part), Some((_, text))) = (parts.get_mut(at), locks.texts.get(at)) {
-                if let Err(failure) = self.ask_part(part, text).await? {
+                if let Err(failure) = self.ask_attended(&mut part.lease, text).await? {
                     return Ok(failed(failure));
                 }
                 unlock([&mut part.lease]).await;
@@ -111,7 +110,7 @@ impl Session {
                 let seconds = BRIEFLY.as_secs();
                 part.lease.query(&format!("SET SESSION lock_wait_timeout = {seconds}")).await?;
             }
-            let locked = self.ask_part(part, text).await?;
+            let locked = self.ask_attended(&mut part.lease, text).await?;
             if briefly {
                 part.lease.query(&format!("SET SESSION lock_wait_timeout = {own}")).await?;
             }
@@ -127,18 +126,6 @@ impl Session {
         let Some(part) = parts.first_mut() else { return Ok(Duration::ZERO) };
         let told = part.lease.ask("SELECT CEILING(@@SESSION.lock_wait_timeout) LIMIT 1").await?;
         Ok(Duration::from_secs(only_number(told).unwrap_or_default()))
-    }
-
-    /// Has a part run a text that may wait. Returns how many warnings it has left.
-    async fn ask_part(&mut self, part: &mut ShardLease, text: &[u8]) -> Result<Result<u16, Failure>, Stopped> {
-        let (killing, handle) = (self.killing(), self.handle.clone());
-        let running = running([&*part]);
-        let asked =
-            attend(&handle, &running, &killing.killer(), Some(&mut self.client), part.lease.query(text)).await?;
-        Ok(match asked {
-            Ok(reply) => Ok(reply.warnings),
-            Err(failure) => Err(failure_told(&handle, failure)),
-        })
     }
 
     /// Answers LOCK TABLES of tables of sharded databases without taking locks.

@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::kill::Kill;
-use weir_backend::{OwnReply, PoolKey, Server};
+use weir_backend::{Lease, OwnReply, PoolKey, Server};
 use weir_exec::{MultiShardResult, ShardLease};
 use weir_wire::Failure;
 use weir_wire::auth::Password;
@@ -127,6 +127,18 @@ impl Session {
         let what = lease.query(text);
         let asked = attend(&handle, &running, &killing.killer(), Some(&mut self.client), what).await?;
         Ok(asked.map_err(|failure| failure_told(&handle, failure)))
+    }
+
+    /// Has another connection run a text that may wait. Returns how many warnings it has left.
+    pub(in crate::session) async fn ask_attended(
+        &mut self,
+        lease: &mut Lease,
+        text: &[u8],
+    ) -> Result<Result<u16, Failure>, Stopped> {
+        let (killing, handle) = (self.killing(), self.handle.clone());
+        let running = [(lease.server.clone(), lease.thread_id)];
+        let asked = attend(&handle, &running, &killing.killer(), Some(&mut self.client), lease.query(text)).await?;
+        Ok(asked.map(|reply| reply.warnings).map_err(|failure| failure_told(&handle, failure)))
     }
 }
 

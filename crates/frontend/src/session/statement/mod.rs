@@ -16,6 +16,7 @@
 pub(in crate::session) mod admit;
 mod answer;
 pub(in crate::session) mod decide;
+mod globals;
 mod hinted;
 mod hot_row;
 mod insert_id;

@@ -53,6 +53,9 @@ impl Session {
     async fn run_there(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
         let hint = if statement.opens_cursor() { Some(RoutingHint::Primary) } else { statement.hint };
         self.route(statement.class, hint).await?;
+        if statement.class.effects.contains(Effects::CHANGES_GLOBALS) {
+            Box::pin(self.set_globals_elsewhere(statement)).await?;
+        }
         let lanes = self.lanes_for(statement);
         let mut lost = None;
         if let Some((group, learnt)) = &lanes {
