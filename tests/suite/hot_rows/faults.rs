@@ -132,8 +132,12 @@ fn kills(site: &Site, endpoint: &Endpoint, load: &Load, dice: &mut Dice) -> Resu
 
 /// On the server, the threads that run a statement of the test, or a batch: how many there were.
 fn kill_threads(site: &Site, verb: &str) -> Result<u64, Failed> {
-    let running =
-        format!("SELECT id FROM information_schema.processlist WHERE db = '{DATABASE}' AND command <> 'Sleep'");
+    // MySQL's table of this name in information_schema holds a mutex of all sessions, which such a load may keep from it for minutes.
+    let schema = match site.flavor {
+        Flavor::MariaDb => "information_schema",
+        Flavor::MySql => "performance_schema",
+    };
+    let running = format!("SELECT id FROM {schema}.processlist WHERE db = '{DATABASE}' AND command <> 'Sleep'");
     let mut killed = 0;
     for id in site.server.query(&running)?.into_iter().filter_map(|row| row.into_iter().next().flatten()).take(2) {
         // It may have ended by itself.
