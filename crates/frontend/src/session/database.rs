@@ -13,6 +13,7 @@ use std::rc::Rc;
 use weir_backend::Lease;
 use weir_backend::pool::Request;
 use weir_backend::profile::{Profile, SharedProfile};
+use weir_catalog::ShardId;
 use weir_sql::ast::{self, StatementKind};
 use weir_sql::{Class, Effects, Parsed, Pins, TextKind};
 use weir_wire::Failure;
@@ -20,7 +21,7 @@ use weir_wire::error::codes;
 
 use super::Session;
 use super::statement::Statement;
-use crate::backends::ServerId;
+use crate::backends::{ServerId, shard_id};
 
 /// Shards that lacked the session's default database when they were asked last.
 #[derive(Debug, Default)]
@@ -38,20 +39,22 @@ impl Session {
         let said = self.lacking.database.as_deref() == Some(database) && self.lacking.shards.contains(&shard);
         self.lacking.stays_outside
             || said
-            || self.shards_of(database, |shards| !shards.contains(&shard)).unwrap_or(false)
+            || self.shards_of(database, |shards| !shards.contains(&shard_id(shard))).unwrap_or(false)
     }
 
     /// What `about` says of the shards of a sharded database.
-    fn shards_of<T>(&self, database: &[u8], about: impl FnOnce(&[usize]) -> T) -> Option<T> {
+    fn shards_of<T>(&self, database: &[u8], about: impl FnOnce(&[ShardId]) -> T) -> Option<T> {
         let catalog = self.sharding()?.catalog();
         let (_, known) = catalog.database(database)?;
-        let shards: Vec<usize> = known.shards.iter().map(|shard| usize::from(shard.0)).collect();
-        Some(about(&shards))
+        Some(about(&known.shards))
     }
 
     /// The shard to ask about a database that the home shard does not have.
     pub(super) fn shard_to_enter(&self, database: &[u8]) -> Option<usize> {
-        self.shards_of(database, |shards| shards.first().copied().filter(|_| !shards.contains(&self.target.shard)))?
+        let own = shard_id(self.target.shard);
+        self.shards_of(database, |shards| {
+            shards.first().filter(|_| !shards.contains(&own)).map(|shard| usize::from(shard.0))
+        })?
     }
 
     /// A connection could not be brought into the session's state, because its server lacks the default database. Returns whether that
