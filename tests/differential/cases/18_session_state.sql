@@ -292,3 +292,29 @@ SELECT @@collation_connection;
 COMMIT;
 SET NAMES utf8mb4;
 SELECT id, a FROM t ORDER BY id;
+
+## Diagnostics of a session that is bound to a connection, after statements that ran elsewhere
+CREATE TABLE far (id INT PRIMARY KEY, c INT) /*weir: shard by hash(id) */;
+INSERT INTO far VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+SELECT GET_LOCK('weir differential diagnostics', 0);
+SELECT * FROM nowhere;
+SELECT COUNT(*) FROM far;
+SHOW WARNINGS;
+SELECT @@warning_count, @@error_count;
+SELECT COUNT(*) FROM nowhere WHERE id = 1;
+UPDATE far SET c = c + 1;
+SHOW ERRORS;
+SHOW COUNT(*) ERRORS;
+SELECT id FROM far WHERE id = 2;
+SHOW WARNINGS;
+SELECT RELEASE_LOCK('weir differential diagnostics');
+
+## FOUND_ROWS() after SHOW WARNINGS
+CREATE TABLE far (id INT PRIMARY KEY, c INT) /*weir: shard by hash(id) */;
+INSERT INTO far VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+SELECT * FROM far ORDER BY id;
+SHOW WARNINGS;
+SELECT FOUND_ROWS();
+SELECT * FROM far WHERE id = 3;
+SHOW ERRORS LIMIT 1;
+SELECT FOUND_ROWS();

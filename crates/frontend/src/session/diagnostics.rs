@@ -25,6 +25,10 @@ impl Session {
         if !asks {
             return Ok(false);
         }
+        if conditions.is_empty() {
+            self.clear_those_of_before().await?;
+            return Ok(false);
+        }
         let exactly = !matches!(class.kind, TextKind::ShowWarnings(_));
         if let [condition] = &conditions[..]
             && let Some(signal) = self.signal(condition, exactly)
@@ -86,6 +90,18 @@ impl Session {
     /// Whether a variable names a character set whose texts are no ASCII.
     fn has_wide(&self, variable: &str) -> bool {
         self.state.profile.variable(variable).map(charset_of).is_some_and(is_wide)
+    }
+
+    /// The latest statement has left none, and ran elsewhere: the session's connection may have those of the one before.
+    async fn clear_those_of_before(&mut self) -> Result<(), Stopped> {
+        self.learn_found_rows().await?;
+        if let Some(connection) = self.current.lease.as_mut() {
+            connection.has_found_rows = false;
+            // MariaDB clears them for what reads a table.
+            connection.ask("SELECT 1 FROM (SELECT 1) AS cleared LIMIT 1").await?;
+        }
+        self.state.latest.diagnostics = Diagnostics::Empty;
+        Ok(())
     }
 
     /// Confirms the state that is queued, and raises a condition on top of it.

@@ -3,7 +3,7 @@
 //! What must always hold: each value is either known here or on the connection that the session still keeps. What a statement leaves is a
 //! pure function of what it is, of its reply, and of what was left before.
 
-use weir_sql::{Class, Effects, Pins, TextKind};
+use weir_sql::{Class, Diagnostics as Asked, Effects, Pins, TextKind};
 use weir_wire::StatusFlags;
 
 use super::condition::Condition;
@@ -19,11 +19,12 @@ pub(crate) enum Left<T> {
 /// The diagnostics of the latest statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Diagnostics {
-    /// None.
+    /// None, and none on the connection that the session has.
     Empty,
     /// On the connection that ran it.
     OnConnection,
-    /// Read before the connection was given back, or of an error that Weir itself has sent.
+    /// Read before the connection was given back, or of an error that Weir itself has sent; or none, though the connection may have those of
+    /// a statement before.
     Learnt(Vec<Condition>),
 }
 
@@ -103,6 +104,13 @@ impl LatestStatement {
             || self.found_rows == Left::OnConnection
     }
 
+    /// A statement has run elsewhere than on the session's connection, and has left no diagnostics.
+    pub(crate) fn leaves_none_elsewhere(&mut self) {
+        if self.diagnostics != Diagnostics::Empty {
+            self.diagnostics = Diagnostics::Learnt(Vec::new());
+        }
+    }
+
     /// `LAST_INSERT_ID()` of the connection may be another session's.
     pub(crate) fn is_doubtful(&self) -> bool {
         self.last_insert_id == Left::OnConnection && self.doubt.is_some()
@@ -169,6 +177,10 @@ impl LatestStatement {
 
     /// Returns whether `FOUND_ROWS()` is on the connection.
     fn take_found_rows(&mut self, class: &Class, reply: &ReplyOutcome) -> bool {
+        // Servers count no rows of these.
+        if matches!(class.kind, TextKind::ShowWarnings(Asked::Warnings { .. } | Asked::Errors { .. })) {
+            return false;
+        }
         // Rows that a cursor keeps, and those that a routine read, are not those that were sent.
         let cursor = reply.status.is_some_and(|status| status.contains(StatusFlags::CURSOR_EXISTS));
         // A statement that failed has counted nothing, unless it ran others before.
@@ -284,6 +296,8 @@ mod tests {
             // It was not run.
             ("CALL p()", error(1305), -1, Left::Known(0), false),
             ("SELECT * FROM none", error(1146), -1, Left::Known(0), false),
+            ("SHOW WARNINGS", rows(3), -1, Left::Known(0), false),
+            ("SHOW COUNT(*) WARNINGS", rows(1), -1, Left::Known(1), true),
         ];
         for (text, reply, row_count, found_rows, on_connection) in cases {
             let (latest, left) = after(LatestStatement::default(), text, &reply, false);

@@ -268,7 +268,7 @@ impl Session {
     /// What the latest statement left on the connection that is parked now, as far as a statement elsewhere can ask for it.
     pub(super) async fn learn_values_left(&mut self) -> Result<(), Stopped> {
         if self.state.latest.diagnostics == Diagnostics::OnConnection {
-            self.state.latest.diagnostics = Diagnostics::Empty;
+            self.state.latest.leaves_none_elsewhere();
         }
         if self.state.latest.last_insert_id == Left::OnConnection || self.state.latest.found_rows == Left::OnConnection
         {

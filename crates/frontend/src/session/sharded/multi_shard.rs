@@ -410,6 +410,8 @@ impl Session {
         if error.is_none() {
             if only_reads {
                 state.latest.found_rows = Left::Known(outcome.sent);
+                // What the session's own connection has counted is of a statement before.
+                self.current.lease.iter_mut().for_each(|lease| lease.has_found_rows = false);
             }
             if let LeftId::Known(id) = outcome.left_id {
                 state.latest.last_insert_id = Left::Known(id);
@@ -425,7 +427,7 @@ impl Session {
             }
             return;
         }
-        state.latest.diagnostics = Diagnostics::Empty;
+        state.latest.leaves_none_elsewhere();
         if outcome.warnings > 0 {
             let conditions = conditions_of(parts).await;
             if !conditions.is_empty() {
