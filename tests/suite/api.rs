@@ -87,6 +87,7 @@ fn example(name: &str, session: u32) -> Result<Json, Failed> {
         "mode" => Ok("MERGE".into()),
         "limit" => Ok(10.into()),
         "state" => Ok("OFF".into()),
+        "time" => Ok("2037-03-01T01:30:00Z".into()),
         other => Err(format!("the test has no value for the argument `{other}`: give one here").into()),
     }
 }

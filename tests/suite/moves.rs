@@ -7,6 +7,7 @@ mod kills;
 mod load;
 mod servers;
 mod stopped;
+mod timed;
 mod writers;
 
 use std::path::Path;
@@ -44,6 +45,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     events::collect(tests);
     servers::collect(tests);
     stopped::collect(tests);
+    timed::collect(tests);
     writers::collect(tests);
 }
 

@@ -248,6 +248,7 @@ pub const MOVES: &[Column] = &[
     Column::integer("changes", "Changes that were applied"),
     Column::number("lag_seconds", "How far the copy is behind"),
     Column::text("compared", "What came of the latest comparison of both sides").or_null(),
+    Column::text("cutover_at", "Its cutover does not come before this time, UTC").or_null(),
     Column::text("next", "What comes next, or can be done"),
     Column::text("error", "Why it is paused, or was given up").or_null(),
 ];

@@ -41,6 +41,8 @@ pub struct Caller<'a> {
     pub user: &'a str,
     /// Whether the user has the admin right.
     pub admin: bool,
+    /// The time zone in which times without an offset are meant, if that is known.
+    pub zone: Option<&'a str>,
 }
 
 impl<'a> Caller<'a> {
@@ -177,7 +179,7 @@ impl Commands {
             Command::MoveTables(tables) => moves::begin(self.mover()?, &tables, caller.user).await.map(Answer::Rows),
             Command::Move { id, order } => {
                 tracing::info!(id, ?order, user = caller.user, "a move is told what to do");
-                moves::order(self.mover()?, id, order).await.map(|()| Answer::Done)
+                moves::order(self.mover()?, id, order, caller.zone).await.map(|()| Answer::Done)
             }
             Command::Grow(order) => growth::run(self.mover()?, order, caller.user).await,
             Command::Attach(database) => {

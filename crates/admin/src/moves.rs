@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use weir_catalog::{Move, MovePhase, MovedTable, Placed};
+use weir_moves::moment::utc;
 use weir_moves::{Mover, Request, read_tables};
 use weir_wire::Failure;
 
@@ -31,6 +32,7 @@ pub(crate) fn moves(mover: &Arc<Mover>) -> Table {
             shown.changes.into(),
             tenths(shown.lag).into(),
             shown.compared.into(),
+            known.cut_over_at.map(utc).into(),
             next(known).into(),
             known.error.clone().into(),
         ]);
@@ -72,16 +74,17 @@ pub(crate) async fn begin(mover: &Arc<Mover>, tables: &str, user: &str) -> Resul
     Ok(table)
 }
 
-/// `MOVE … id`
+/// `MOVE … id`. `zone`: the time zone of who gives it.
 ///
 /// # Errors
 /// 1105 when there is no such move, or it can't do that now.
-pub(crate) async fn order(mover: &Arc<Mover>, id: u64, order: MoveOrder) -> Result<(), Failure> {
+pub(crate) async fn order(mover: &Arc<Mover>, id: u64, order: MoveOrder, zone: Option<&str>) -> Result<(), Failure> {
     match order {
         MoveOrder::Pause => mover.pause(id).await,
         MoveOrder::Resume => mover.resume(id).await,
         MoveOrder::Cancel => mover.cancel(id).await,
-        MoveOrder::CutOver => mover.cut_over_now(id).await,
+        MoveOrder::CutOver(None) => mover.cut_over_now(id).await,
+        MoveOrder::CutOver(Some(time)) => mover.cut_over_at(id, &time, zone).await,
         MoveOrder::Verify => mover.verify(id),
         MoveOrder::Finish => mover.finish(id).await,
         MoveOrder::Undo => mover.undo(id).await,

@@ -29,6 +29,9 @@ pub struct Move {
     /// It cuts over by itself as soon as it can.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub automatic: bool,
+    /// It cuts over no earlier, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_over_at: Option<u64>,
     /// A statement waits for it: it is cancelled if nobody waits any more before its cutover.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub awaited: bool,
@@ -187,6 +190,16 @@ impl Move {
         all.sort_unstable();
         all.dedup();
         all
+    }
+
+    /// Whether the record lets it change places, forward or back, at this time, in seconds since 1970.
+    pub fn may_cut_over(&self, now: u64) -> bool {
+        let wanted = match self.phase {
+            MovePhase::Follow => self.automatic && self.cut_over_at.is_none_or(|at| at <= now),
+            MovePhase::Reverse => self.undo,
+            _ => false,
+        };
+        wanted && !self.paused
     }
 
     /// The names of its tables, for people.

@@ -9,6 +9,7 @@ use weir_catalog::{Move, MovePhase};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
+use crate::moment;
 use crate::mover::{Mover, no_such};
 
 impl Mover {
@@ -60,9 +61,26 @@ impl Mover {
     /// # Errors
     /// 1105 when there is no such move, or it has cut over.
     pub async fn cut_over_now(self: &Arc<Self>, id: u64) -> Result<(), Failure> {
-        self.tell(id, |known| match known.phase {
+        self.cut_over(id, None).await
+    }
+
+    /// It may cut over as soon as it can after a time, which is read in a time zone if it has no offset.
+    ///
+    /// # Errors
+    /// As [`Mover::cut_over_now`]; 1525 for what is not a time; 1210 when it is in the past, or has no offset and there is no zone.
+    pub async fn cut_over_at(self: &Arc<Self>, id: u64, time: &str, zone: Option<&str>) -> Result<(), Failure> {
+        let at = moment::read(&self.sharding, time, zone).await?;
+        if at <= moment::now() {
+            let message = format!("Incorrect arguments to WEIR: {time} ({} UTC) is in the past", moment::utc(at));
+            return Err(Failure::client(codes::ER_WRONG_ARGUMENTS, message));
+        }
+        self.cut_over(id, Some(at)).await
+    }
+
+    async fn cut_over(self: &Arc<Self>, id: u64, at: Option<u64>) -> Result<(), Failure> {
+        self.tell(id, move |known| match known.phase {
             MovePhase::Prepare | MovePhase::Copy | MovePhase::Follow => {
-                known.automatic = true;
+                (known.automatic, known.cut_over_at) = (true, at);
                 (known.paused, known.error) = (false, None);
                 Ok(())
             }
@@ -146,7 +164,12 @@ impl Mover {
         id: u64,
         change: impl FnOnce(&mut Move) -> Result<(), Failure> + Send + 'static,
     ) -> Result<(), Failure> {
-        self.change_move(id, change).await.map(drop)
+        self.change_move(id, change).await?;
+        // Nobody's statements are looked at for a cutover that is far away.
+        if let Ok(_turn) = self.cutting.try_lock() {
+            self.settle_gate();
+        }
+        Ok(())
     }
 }
 

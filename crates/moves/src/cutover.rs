@@ -19,7 +19,7 @@ use weir_wire::error::codes;
 use crate::drive::{Broken, another_writer};
 use crate::mover::{Mover, Running};
 use crate::rename::{self, Renamer};
-use crate::{Direction, checkpoints, crash, engine, sequences, tables};
+use crate::{Direction, checkpoints, crash, engine, moment, sequences, tables};
 
 /// Between two looks at what is waited for.
 pub(crate) const PAUSE: Duration = Duration::from_millis(2);
@@ -167,11 +167,8 @@ async fn not_now(
 
 /// Whether the record still lets it cut over: a command may have changed it meanwhile.
 fn is_wanted(known: &Move, direction: Direction) -> bool {
-    let wanted = match direction {
-        Direction::Forward => known.phase == MovePhase::Follow && known.automatic,
-        Direction::Back => known.phase == MovePhase::Reverse && known.undo,
-    };
-    wanted && !known.paused
+    let from = if direction == Direction::Forward { MovePhase::Follow } else { MovePhase::Reverse };
+    known.phase == from && known.may_cut_over(moment::now())
 }
 
 fn set(known: &mut Move, phase: MovePhase) -> Result<(), Failure> {
@@ -199,6 +196,7 @@ pub(crate) async fn conclude(mover: &Arc<Mover>, known: &Move, direction: Direct
         if let Some(known) = catalog.move_by_id_mut(id) {
             known.phase = if forward { MovePhase::Reverse } else { MovePhase::CancelUndone };
             (known.awaited, known.undo, known.error, known.paused) = (false, false, None, false);
+            known.cut_over_at = None;
         }
         Ok(())
     });

@@ -16,7 +16,7 @@ use weir_wire::error::codes;
 
 use crate::cutover::{Attempt, attempt, raise_floors, recover};
 use crate::mover::{Mover, Running};
-use crate::{Direction, checkpoints, crash, engine, sequences, tables};
+use crate::{Direction, checkpoints, crash, engine, moment, sequences, tables};
 
 /// Between two looks at the engine.
 const LOOK: Duration = Duration::from_millis(250);
@@ -316,8 +316,8 @@ async fn watch(
             }
             continue;
         }
-        let wanted = if back { record.undo } else { record.automatic };
-        if wanted && seen.verified && !record.paused && Instant::now() >= seen.next && !mover.is_elsewhere() {
+        let wanted = record.may_cut_over(moment::now());
+        if wanted && seen.verified && Instant::now() >= seen.next && !mover.is_elsewhere() {
             match attempt(mover, running, record, handle, direction).await? {
                 Attempt::Done | Attempt::Withdrawn => return Ok(()),
                 Attempt::Stopped(why) => return Err(Broken::Again(why)),
@@ -363,8 +363,9 @@ pub(crate) fn another_writer(sharding: &Sharding, handle: &Handle) -> Option<Sha
 
 /// All rows are there: from now on it is noted who uses the tables, if they are to change their places by themselves.
 async fn all_copied(mover: &Arc<Mover>, record: &Move) -> Result<(), Broken> {
+    let will_follow = Move { phase: MovePhase::Follow, ..record.clone() };
     if let Ok(_turn) = mover.cutting.try_lock()
-        && record.automatic
+        && will_follow.may_cut_over(moment::now())
     {
         mover.approach();
     }
@@ -435,6 +436,9 @@ fn show(running: &Running, handle: &Handle, record: &Move, seen: &Watched, direc
         (Direction::Back, _) => "following back".to_owned(),
         (_, false) => "copying".to_owned(),
         (_, true) if !record.automatic => "following; WEIR MOVE CUTOVER lets it cut over".to_owned(),
-        (_, true) => "following".to_owned(),
+        (_, true) => match record.cut_over_at.filter(|at| *at > moment::now()) {
+            Some(at) => format!("following until {} UTC", moment::utc(at)),
+            None => "following".to_owned(),
+        },
     };
 }

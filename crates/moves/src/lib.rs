@@ -9,6 +9,7 @@
 //! * [`layout`]: other shards for a database, or other places for its slots.
 //! * `tables`: makes and drops hidden tables; `checkpoints`: where the engine's state is kept; `engine`: the engine's plan.
 //! * `cutover`: holding, locking, catching up; `rename`: the names change; `sequences`: AUTO_INCREMENT goes over.
+//! * [`moment`]: the time of a cutover, as users write it.
 //! * [`shown`]: what SHOW MOVES tells.
 #![forbid(unsafe_code)]
 
@@ -20,6 +21,7 @@ pub mod definition;
 mod drive;
 mod engine;
 pub mod layout;
+pub mod moment;
 mod mover;
 mod programs;
 mod rename;

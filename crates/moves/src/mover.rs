@@ -15,6 +15,7 @@ use weir_wire::error::{codes, not_supported};
 
 use crate::drive;
 use crate::layout::{self, WantedLayout};
+use crate::moment;
 use crate::request::{Request, judge};
 
 /// How often a request is thought over when the catalog changes under it.
@@ -115,12 +116,8 @@ impl Mover {
             // It has been broken off: who ends it opens the gate.
             return;
         }
-        let waits = |known: &Move| match known.phase {
-            MovePhase::Follow => known.automatic && !known.paused,
-            MovePhase::Reverse => known.undo,
-            _ => false,
-        };
-        if !catalog.moves.iter().any(waits) {
+        let now = moment::now();
+        if !catalog.moves.iter().any(|known| known.may_cut_over(now)) {
             self.sharding.gate.turn_to(Stage::Open);
         } else if self.sharding.gate.stage() > Stage::Near {
             self.sharding.gate.turn_to(Stage::Near);

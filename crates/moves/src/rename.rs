@@ -268,6 +268,7 @@ mod tests {
             phase: MovePhase::Rename,
             paused: false,
             automatic: true,
+            cut_over_at: None,
             awaited: false,
             throttle: 0,
             error: None,

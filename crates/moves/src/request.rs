@@ -204,6 +204,7 @@ pub(crate) async fn begun(
         phase: MovePhase::Prepare,
         paused: false,
         automatic: true,
+        cut_over_at: None,
         awaited: false,
         throttle: 0,
         error: None,

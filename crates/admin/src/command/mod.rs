@@ -167,7 +167,7 @@ pub enum Growth {
 }
 
 /// What a move is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MoveOrder {
     /// To copy no further, and not to cut over.
     Pause,
@@ -175,8 +175,8 @@ pub enum MoveOrder {
     Resume,
     /// To be given up before its cutover.
     Cancel,
-    /// To cut over as soon as it can.
-    CutOver,
+    /// To cut over as soon as it can; not before this time, if there is one.
+    CutOver(Option<String>),
     /// To compare both sides.
     Verify,
     /// To drop the old tables.
@@ -278,6 +278,11 @@ impl Spec {
     /// The arguments that are not part of the path.
     pub fn loose_arguments(&self) -> impl Iterator<Item = &'static Argument> {
         self.arguments.iter().filter(|argument| !self.path.contains(&format!("{{{}}}", argument.name)))
+    }
+
+    /// Whether an argument that is not part of the path can't be left out.
+    pub fn needs_body(&self) -> bool {
+        self.method != Method::Get && self.loose_arguments().any(|argument| !self.is_optional(argument))
     }
 
     /// Whether the argument may be left out: it stands in brackets in the usual form.

@@ -72,14 +72,22 @@ pub(super) const CANCEL: Spec = Spec {
 };
 
 pub(super) const CUTOVER: Spec = Spec {
-    sql: &["MOVE CUTOVER id"],
-    ctl: "MOVE CUTOVER id",
+    sql: &["MOVE CUTOVER id [AT 'time']"],
+    ctl: "MOVE CUTOVER id [AT 'time']",
     method: Method::Post,
     path: "/api/v1/moves/{id}/cutover",
-    arguments: &[MOVE],
+    arguments: &[
+        MOVE,
+        Argument {
+            name: "time",
+            kind: ArgumentKind::Text,
+            about: "Not before this time: `2027-03-01 02:30:00+01:00`, `2027-03-01T01:30:00Z`; without an offset it is read in the session's \
+                    `time_zone` (in SQL only)",
+        },
+    ],
     shape: Shape::Done,
-    about: "Let a move cut over as soon as it can",
-    build: |arguments| order(arguments, MoveOrder::CutOver),
+    about: "Let a move cut over as soon as it can, or at a time",
+    build: |arguments| order(arguments, MoveOrder::CutOver(arguments.get("time").map(str::to_owned))),
 };
 
 pub(super) const VERIFY: Spec = Spec {

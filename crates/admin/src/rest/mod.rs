@@ -35,7 +35,7 @@ const CONNECTION_TIME: Duration = Duration::from_secs(60);
 /// The most bytes of a request's body.
 const MAX_BODY: usize = 64 << 10;
 /// Whoever has the token has the admin right; this is how commands name them.
-const CALLER: Caller<'static> = Caller { user: "REST", admin: true };
+const CALLER: Caller<'static> = Caller { user: "REST", admin: true, zone: None };
 
 /// The commands behind HTTP, and the token that opens them.
 #[derive(Debug)]
@@ -156,7 +156,7 @@ fn read_query(spec: &Spec, query: &str, arguments: &mut Arguments) -> Result<(),
 
 async fn read_body(spec: &Spec, body: Body, arguments: &mut Arguments) -> Result<(), Problem> {
     let bytes = to_bytes(body, MAX_BODY).await.map_err(|_| Problem::too_large(MAX_BODY))?;
-    if bytes.is_empty() && spec.loose_arguments().next().is_none() {
+    if bytes.is_empty() && !spec.needs_body() {
         return Ok(());
     }
     let Ok(Json::Object(fields)) = serde_json::from_slice(&bytes) else {

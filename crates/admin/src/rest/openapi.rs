@@ -73,8 +73,7 @@ fn operation(spec: &Spec) -> Json {
         operation["parameters"] = parameters.into();
     }
     if in_body && spec.loose_arguments().next().is_some() {
-        operation["requestBody"] =
-            json!({ "required": true, "content": { "application/json": { "schema": body_schema(spec) } } });
+        operation["requestBody"] = json!({ "required": spec.needs_body(), "content": { "application/json": { "schema": body_schema(spec) } } });
     }
     operation
 }

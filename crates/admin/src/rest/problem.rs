@@ -67,7 +67,9 @@ impl From<Failure> for Problem {
 fn status_of(code: u16, fault: Fault) -> StatusCode {
     match code {
         codes::ER_UNKNOWN_ERROR if fault == Fault::Client => StatusCode::NOT_FOUND,
-        codes::ER_PARSE_ERROR | codes::ER_WRONG_ARGUMENTS | codes::ER_WRONG_VALUE_FOR_VAR => StatusCode::BAD_REQUEST,
+        codes::ER_PARSE_ERROR | codes::ER_WRONG_ARGUMENTS | codes::ER_WRONG_VALUE | codes::ER_WRONG_VALUE_FOR_VAR => {
+            StatusCode::BAD_REQUEST
+        }
         codes::ER_NO_SUCH_THREAD => StatusCode::NOT_FOUND,
         codes::ER_SPECIFIC_ACCESS_DENIED_ERROR | codes::ER_KILL_DENIED_ERROR => StatusCode::FORBIDDEN,
         codes::ER_NOT_SUPPORTED_YET => StatusCode::NOT_IMPLEMENTED,

@@ -52,7 +52,12 @@ impl Session {
             };
         }
         let statement = &self.with_database(statement);
-        let answered = self.endpoint.commands.run_text(statement, self.caller()).await;
+        let zone = match Box::pin(self.zone_for(statement)).await {
+            Ok(zone) => zone,
+            Err(stopped) => return self.stopped(stopped),
+        };
+        let caller = Caller { zone: zone.as_deref(), ..self.caller() };
+        let answered = self.endpoint.commands.run_text(statement, caller).await;
         let error = answered.as_ref().err().map(|failure| failure.code);
         self.endpoint.commands.note_admin(self.who(), format!("WEIR {statement}"), error);
         match answered.map(|answer| answer.to_result_set()) {
@@ -93,7 +98,20 @@ impl Session {
     }
 
     pub(in crate::session) fn caller(&self) -> Caller<'_> {
-        Caller { user: &self.user, admin: self.endpoint.accounts.is_admin(&self.user) }
+        Caller { user: &self.user, admin: self.endpoint.accounts.is_admin(&self.user), zone: None }
+    }
+
+    /// The session's time zone, for a command that has a time.
+    async fn zone_for(&mut self, statement: &str) -> Result<Option<String>, Stopped> {
+        let mut words = statement.split_whitespace();
+        let is = |word: Option<&str>, keyword: &str| word.is_some_and(|word| word.eq_ignore_ascii_case(keyword));
+        let has_time = is(words.next(), "MOVE") && is(words.next(), "CUTOVER") && is(words.nth(1), "AT");
+        if !has_time || !self.caller().admin {
+            return Ok(None);
+        }
+        let row = self.run_apart(b"SELECT @@SESSION.time_zone LIMIT 1").await?.rows.into_iter().next();
+        let zone = row.and_then(|row| row.into_iter().next().flatten());
+        Ok(zone.map(|zone| String::from_utf8_lossy(&zone).into_owned()))
     }
 
     pub(in crate::session) fn result_here(&mut self, result: &ResultSet) {
