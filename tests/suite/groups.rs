@@ -1,6 +1,7 @@
 //! Groups whose writer dies, or is changed: who takes its place, what clients see, and what is kept.
 
 mod advice;
+mod discovery;
 mod elected;
 mod follow;
 mod open;
@@ -22,6 +23,7 @@ type Case = fn(&mut GroupSite, &Endpoint) -> Result<(), Failed>;
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
     tests.add_for_weir("groups::a_group_that_elects_its_writer_is_followed_through_deaths_and_outages", elected::all);
+    discovery::collect(tests);
     for (word, settings, case) in follow::CASES {
         tests.add_for_weir(&format!("groups::{word}"), move |lab: &Lab, flavor: Flavor| {
             let mut site = GroupSite::start(flavor, &lab.directory()?)?;

@@ -22,7 +22,10 @@ pub const STATUS: &[Column] = &[
 pub const SERVERS: &[Column] = &[
     Column::text("server", "The server's name"),
     Column::text("address", "Where it is"),
-    Column::text("role", "What it is for: writer or replica"),
+    Column::text(
+        "role",
+        "What it is for: writer or replica; unused: its group tells of it, and the last column why nothing is sent there",
+    ),
     Column::text("health", "unknown, up, down or hung"),
     Column::text("group", "Its group"),
     Column::integer("weight", "Its share of the reads"),
@@ -32,6 +35,7 @@ pub const SERVERS: &[Column] = &[
     Column::text("version", "The version that it tells").or_null(),
     Column::text("reason", "Why it is down"),
     Column::integer("seconds", "Seconds since its health changed"),
+    Column::text("notice", "With discover = true: that its group does not know it, or why it is not used").or_null(),
 ];
 
 /// `SHOW GROUPS`

@@ -25,7 +25,7 @@ pub(crate) fn servers(groups: &[Arc<Group>]) -> Table {
 }
 
 fn list_servers(table: &mut Table, group: &Group) {
-    let (view, now) = (group.view(), Instant::now());
+    let (view, now, findings) = (group.view(), Instant::now(), group.findings());
     for (index, server) in group.servers.iter().enumerate() {
         let facts = server.facts();
         let reason = match &facts.health {
@@ -45,8 +45,32 @@ fn list_servers(table: &mut Table, group: &Group) {
             facts.identity.as_ref().map(|identity| identity.version.clone()).into(),
             reason.into(),
             facts.since.elapsed().as_secs().into(),
+            findings.notices.get(index).cloned().flatten().into(),
         ]);
     }
+    for (address, why) in &findings.unused {
+        list_unused(table, group, address, why);
+    }
+}
+
+/// A server that the group tells of, and that nothing is sent to.
+fn list_unused(table: &mut Table, group: &Group, address: &str, why: &str) {
+    let none = || None::<String>.into();
+    table.push(vec![
+        address.into(),
+        address.into(),
+        "unused".into(),
+        Health::Unknown.name().into(),
+        group.settings().name.as_str().into(),
+        0_u64.into(),
+        "no: it is not used".into(),
+        none(),
+        none(),
+        none(),
+        "".into(),
+        0_u64.into(),
+        why.to_owned().into(),
+    ]);
 }
 
 /// Whether reads are sent to a server.

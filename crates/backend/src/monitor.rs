@@ -4,6 +4,7 @@
 //! Facts are recorded in [`Server`]; what follows from a change is the caller's.
 
 mod accounts;
+pub mod peers;
 mod standing;
 mod tables;
 

@@ -151,6 +151,10 @@ impl ServerFiles {
         );
         self.render_paths(&mut text, installation);
         let _infallible = writeln!(text, "port={port}\nserver-id={port}\nreport-port={port}");
+        if installation.flavor() == Flavor::MariaDb {
+            // A Galera node tells the others `AUTO` otherwise. Servers that are none do not look at it.
+            let _infallible = writeln!(text, "loose-wsrep-node-incoming-address=127.0.0.1:{port}");
+        }
         text.push_str(COMMON_OPTIONS);
         text.push_str(match installation.flavor() {
             Flavor::MariaDb => MARIADB_OPTIONS,

@@ -8,6 +8,7 @@ use tokio::sync::{Notify, watch};
 use weir_backend::server::Health;
 use weir_backend::{Position, Server};
 
+use crate::discover::Findings;
 use crate::history::History;
 use crate::roles::{Fact, State, decide, takes_writes};
 use crate::settings::{GroupSettings, MemberSettings, Promotion};
@@ -38,6 +39,8 @@ pub struct Group {
     members: ArcSwap<Vec<MemberSettings>>,
     view: ArcSwap<View>,
     state: Mutex<(State, History)>,
+    /// What the group says of its members, if it is asked.
+    findings: ArcSwap<Findings>,
     /// What a reader must have, whoever reads.
     floor: Mutex<Option<Position>>,
     observed: Notify,
@@ -71,6 +74,7 @@ impl Group {
             view: ArcSwap::from_pointee(view),
             state: Mutex::new((State::new(writer, members.len()), History::default())),
             members: ArcSwap::from_pointee(members),
+            findings: ArcSwap::default(),
             floor: Mutex::default(),
             observed: Notify::new(),
             changed: watch::Sender::new(0),
@@ -87,6 +91,16 @@ impl Group {
         self.settings.store(Arc::new(settings));
         self.members.store(Arc::new(members));
         self.look(Instant::now());
+    }
+
+    /// What the group says of its members.
+    pub fn findings(&self) -> Arc<Findings> {
+        self.findings.load_full()
+    }
+
+    /// The group has been asked for its members.
+    pub fn note_findings(&self, findings: Findings) {
+        self.findings.store(Arc::new(findings));
     }
 
     /// What is known now.

@@ -9,6 +9,7 @@
 
 pub mod advise;
 pub mod choose;
+pub mod discover;
 mod elected;
 pub mod failover;
 #[cfg(test)]

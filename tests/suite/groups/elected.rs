@@ -10,6 +10,7 @@ use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
 use weir_local::{Account, Cancel, Cluster, ClusterSpec, Flavor, Group, Installation, Kind, Quiet, Server};
 
+use super::discovery;
 use super::follow::{Settings, expect_kept, of_server, transact_until, while_inserting, while_inserting_despite};
 use super::open::Open;
 use super::replay::Opened;
@@ -87,7 +88,7 @@ pub(super) fn all(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         });
         judged.map_err(|failed| format!("{what}: {}", failed.message().unwrap_or("failed")))?;
     }
-    Ok(())
+    site.discovered(lab)
 }
 
 impl ElectedSite {
@@ -116,6 +117,18 @@ impl ElectedSite {
         // A session that becomes another user's begins as this one's.
         cluster.groups[0].writer.create_user(PLAIN.0, PLAIN.1, &[&format!("ALL ON `{DATABASE}`.*")], None)?;
         Ok(ElectedSite { kind, cluster })
+    }
+
+    /// A Weir that was told of one member only uses the others, too.
+    fn discovered(&self, lab: &Lab) -> Result<(), Failed> {
+        let servers: Vec<&Server> = self.cluster.servers().collect();
+        let weir = Weir::start_before(&lab.directory()?, &servers[..1], discovery::DISCOVERS)?;
+        lab.judge(Endpoint::of(weir), |endpoint| {
+            for server in &servers[1..] {
+                discovery::is_used(endpoint, &discovery::address(server), "writer")?;
+            }
+            Ok(())
+        })
     }
 
     fn member(&mut self, index: usize) -> &mut Server {

@@ -145,7 +145,7 @@ impl Probe {
     }
 
     /// The rows of two columns, by the first one in lower case, in present words.
-    async fn pairs(&mut self, sql: &str) -> Result<Record, Failure> {
+    pub(super) async fn pairs(&mut self, sql: &str) -> Result<Record, Failure> {
         let pair = |row: Vec<Option<Vec<u8>>>| {
             let mut cells = row.into_iter().map(text);
             Some((modern(&cells.next()?.to_ascii_lowercase()), cells.next()?))

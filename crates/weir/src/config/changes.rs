@@ -71,8 +71,8 @@ fn change(old: Option<&KeyValue>, new: Option<&KeyValue>, lasting: &BTreeSet<&st
 
 /// Whether a change of the key is applied while Weir runs.
 fn is_live(key: &str, lasting: &BTreeSet<&str>) -> bool {
-    if let Some((group, _)) = key.strip_prefix("groups.").and_then(|rest| rest.rsplit_once('.')) {
-        return lasting.contains(group);
+    if let Some((group, choice)) = key.strip_prefix("groups.").and_then(|rest| rest.rsplit_once('.')) {
+        return lasting.contains(group) && choice != "discover";
     }
     let weight = key.starts_with("servers.") && key.ends_with(".weight");
     weight || LIVE.iter().any(|live| if live.ends_with('.') { key.starts_with(live) } else { key == *live })

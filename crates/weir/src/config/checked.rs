@@ -210,6 +210,8 @@ pub(crate) struct Group {
     pub(crate) transaction_replay_size: usize,
     /// Between two looks at positions.
     pub(crate) position_interval: Duration,
+    /// Whether members that the group knows of are used as well.
+    pub(crate) discover: bool,
     /// How its servers replicate.
     pub(crate) kind: GroupKind,
     /// Who replaces a dead writer.

@@ -83,17 +83,18 @@ fn control_socket(takeover: &Takeover, takes_over: bool) -> Result<Option<Contro
 
 /// Runs the server until it is told to stop, or another process has taken over and all sessions have left.
 pub(crate) fn run(start: Start) -> Result<(), ServeError> {
-    let Start { loaded, log, file, takeover } = start;
-    let config = &loaded.checked;
+    let Start { mut loaded, log, file, takeover } = start;
     stop::raise_file_limit();
     // Before a package manager puts another program in its place.
     let program = std::env::current_exe()?;
     let (predecessor, inherited) = match takeover {
-        true => ask_predecessor(&config.takeover)?,
+        true => ask_predecessor(&loaded.checked.takeover)?,
         false => (None, Inherited::default()),
     };
-    let sockets = Sockets::bind(config, inherited, takeover)?;
+    let sockets = Sockets::bind(&loaded.checked, inherited, takeover)?;
     let control = control_runtime()?;
+    loaded.checked = super::discovery::with_members(&loaded.checked, &control)?;
+    let config = &loaded.checked;
     let endpoint = Arc::new(super::endpoint(config, &control, predecessor.is_some())?);
     let pool = Arc::new(ArcSwap::from_pointee(super::pool_settings(config)));
     let live = Live::new((file.clone(), &loaded), &endpoint, pool.clone(), log, control.handle().clone());
@@ -106,6 +107,7 @@ pub(crate) fn run(start: Start) -> Result<(), ServeError> {
     }
     let _inside = control.enter();
     super::watch_servers(&control, &endpoint);
+    super::discovery::watch(&control, config, &endpoint.groups, &endpoint.monitor);
     let workers = super::start_workers(config, &endpoint, &pool)?;
     let signals = Signals::new()?;
     let (oversight, sharding) = (endpoint.oversight.clone(), endpoint.sharding.clone());

@@ -219,7 +219,7 @@ fn group_in_effect(old: &Group, new: &[Group]) -> Group {
         Server { weight: new.map_or(server.weight, |new| new.weight), ..server.clone() }
     };
     let choices = new.iter().find(|new| new.name == old.name).unwrap_or(old);
-    Group { servers: old.servers.iter().map(reweighed).collect(), ..choices.clone() }
+    Group { servers: old.servers.iter().map(reweighed).collect(), discover: old.discover, ..choices.clone() }
 }
 
 /// The new keys, but the old ones where a restart is needed.

@@ -4,6 +4,7 @@
 //! with a reason; worker threads do nothing but serve clients, all else runs on the control runtime.
 
 mod backend_tls;
+mod discovery;
 mod lifecycle;
 mod listen;
 mod live;

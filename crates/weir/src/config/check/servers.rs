@@ -110,6 +110,7 @@ impl Checker<'_> {
             transaction_replay_size: self
                 .replay_size(section.key("transaction_replay_size"), &raw.transaction_replay_size),
             position_interval: self.timeout(section.key("position_interval"), &raw.position_interval),
+            discover: raw.discover,
             kind: raw.kind,
             failover: raw.failover,
             failover_after: self.duration(section.key("failover_after"), &raw.failover_after),

@@ -81,6 +81,8 @@ pub(crate) struct RawGroup {
     /// How often Weir reads the servers' positions, if there are replicas; `monitor.interval` applies if it is shorter. With
     /// several groups with replicas, the shortest applies to all.
     pub(crate) position_interval: DurationText,
+    /// Use the members that the group itself knows of as well, beside those in `[[servers]]` ([groups](groups.md#members-that-are-not-in-the-configuration)).
+    pub(crate) discover: bool,
     /// How the group's servers replicate ([groups](groups.md)).
     pub(crate) kind: GroupKind,
     /// Who replaces a dead writer of a group of kind `"async"`, and has servers that come back follow the new one. It takes rights of
@@ -108,6 +110,7 @@ impl Default for RawGroup {
             transaction_replay: false,
             transaction_replay_size: "1MiB".into(),
             position_interval: "100ms".into(),
+            discover: false,
             kind: GroupKind::default(),
             failover: FailoverMode::default(),
             failover_after: "1s".into(),
