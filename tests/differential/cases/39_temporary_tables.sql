@@ -492,3 +492,125 @@ SELECT * FROM tmp ORDER BY id;
 COMMIT;
 SET autocommit = 1;
 SELECT COUNT(*) FROM t;
+
+## transactions of several shards beside a sequence's latest value
+-- mariadb
+CREATE SEQUENCE seq START WITH 10;
+-- mariadb
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+-- mariadb
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40), (5, 50), (6, 60);
+-- mariadb
+SELECT NEXTVAL(seq), LASTVAL(seq);
+-- mariadb
+BEGIN;
+-- mariadb
+DELETE FROM t WHERE id = 1;
+-- mariadb
+DELETE FROM t WHERE id = 2;
+-- mariadb
+DELETE FROM t WHERE id = 3;
+-- mariadb
+SELECT NEXT VALUE FOR seq;
+-- mariadb
+UPDATE t SET v = v + 1;
+-- mariadb
+SELECT LASTVAL(seq), PREVIOUS VALUE FOR seq;
+-- mariadb
+COMMIT;
+-- mariadb
+SELECT LASTVAL(seq);
+-- mariadb
+BEGIN;
+-- mariadb
+DELETE FROM t;
+-- mariadb
+SELECT NEXTVAL(seq);
+-- mariadb
+ROLLBACK;
+-- mariadb
+SELECT LASTVAL(seq);
+-- mariadb
+SELECT * FROM t ORDER BY id;
+-- mariadb
+CREATE TEMPORARY TABLE tmp (id INT PRIMARY KEY);
+-- mariadb
+INSERT INTO tmp SELECT id FROM t;
+-- mariadb
+BEGIN;
+-- mariadb
+UPDATE t SET v = LAST_INSERT_ID() + v;
+-- mariadb
+SELECT NEXTVAL(seq);
+-- mariadb
+SELECT COUNT(*) FROM tmp JOIN t USING (id);
+-- mariadb
+COMMIT;
+-- mariadb
+SELECT LASTVAL(seq);
+-- mariadb
+SET autocommit = 0;
+-- mariadb
+INSERT INTO t VALUES (11, 1), (12, 2), (13, 3), (14, 4);
+-- mariadb
+SELECT LASTVAL(seq);
+-- mariadb
+UPDATE t SET v = 0 WHERE id = 12;
+-- mariadb
+UPDATE t SET v = 0 WHERE id = 13;
+-- mariadb
+COMMIT;
+-- mariadb
+SELECT * FROM t ORDER BY id;
+-- mariadb
+DROP SEQUENCE seq;
+-- mariadb
+DELETE FROM t WHERE id = 11;
+-- mariadb
+DELETE FROM t WHERE id = 12;
+-- mariadb
+COMMIT;
+-- mariadb
+SELECT COUNT(*) FROM t;
+
+## a sequence's value in a transaction that other shards have a part in already
+-- mariadb
+CREATE SEQUENCE seq START WITH 10;
+-- mariadb
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+-- mariadb
+BEGIN;
+-- mariadb
+INSERT INTO t VALUES (4, 0);
+-- mariadb
+INSERT INTO t VALUES (3, 0);
+-- mariadb
+INSERT INTO t VALUES (2, 0);
+-- mariadb
+INSERT INTO t VALUES (1, 0);
+-- mariadb
+SELECT NEXTVAL(seq);
+-- mariadb
+UPDATE t SET v = v + 1;
+-- mariadb
+SELECT LASTVAL(seq);
+-- mariadb
+COMMIT;
+-- mariadb
+SELECT LASTVAL(seq);
+-- mariadb
+SELECT GET_LOCK('beside a sequence', 0);
+-- mariadb
+BEGIN;
+-- mariadb
+UPDATE t SET v = v + 1;
+-- mariadb
+DELETE FROM t WHERE id = 2;
+-- mariadb
+SELECT RELEASE_LOCK('beside a sequence'), LASTVAL(seq);
+-- mariadb
+ROLLBACK;
+-- mariadb
+SELECT LASTVAL(seq);
+-- mariadb
+SELECT * FROM t ORDER BY id;

@@ -91,7 +91,7 @@ pub(super) struct Transaction {
     of_look: bool,
     /// The connection that something else binds the session to, while the statement's own transaction runs on others.
     kept: Option<(ServerId, Lease)>,
-    /// The shard of the participant that has the session's temporary tables and user locks, once another one has been its connection.
+    /// The shard of the participant that has the session's temporary tables, user locks and latest values of sequences, once another one has been its connection.
     anchor: Option<usize>,
     /// The connection that had them is gone.
     anchor_lost: bool,

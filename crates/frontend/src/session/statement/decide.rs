@@ -126,7 +126,7 @@ pub(in crate::session) struct Facts {
     pub(in crate::session) has_connection: bool,
     /// Something else than a transaction keeps the session on its connection.
     pub(in crate::session) pinned: bool,
-    /// Nothing but a transaction, temporary tables and user locks would miss something if the session ran on other connections.
+    /// Nothing but a transaction and what makes an anchor would miss something if the session ran on other connections.
     pub(in crate::session) movable: bool,
     /// The session has locked tables.
     pub(in crate::session) locks_tables: bool,

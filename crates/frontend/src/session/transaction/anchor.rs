@@ -1,4 +1,4 @@
-//! The anchor: the participant of a transaction that has the session's temporary tables and user locks.
+//! The anchor: the participant of a transaction that has the session's temporary tables, user locks and latest values of sequences.
 //!
 //! What must always hold: a session has them on one connection, which stays the session's. While a transaction has several participants,
 //! one of them is the anchor; when the transaction ends, however it does, its connection is the session's again, or the session ends.
@@ -16,21 +16,23 @@ use super::kind::HARMLESS;
 use super::{Parked, Participant};
 
 /// Pins to what is used by statements that name it only: others may run on the connections of other participants.
-pub(in crate::session) const ANCHORING: Pins = Pins::TEMPORARY_TABLE.union(Pins::USER_LOCK);
+pub(in crate::session) const ANCHORING: Pins = MADE_ANYWHERE.union(Pins::SEQUENCE);
+
+/// Of these, what a statement makes on whichever shard it runs. A sequence is on a shard of its own, which the plan names.
+const MADE_ANYWHERE: Pins = Pins::TEMPORARY_TABLE.union(Pins::USER_LOCK);
 
 impl Session {
-    /// Whether nothing but its transaction, temporary tables and user locks binds the session to its connection.
+    /// Whether nothing but its transaction and what makes an anchor binds the session to its connection.
     pub(in crate::session) fn is_movable(&self) -> bool {
         (self.state.pins - HARMLESS - ANCHORING).is_empty() && !self.state.has_busy_statements()
     }
 
-    /// Whether one of the connections that statements run on has temporary tables or user locks. A statement's own transaction has none
-    /// of them.
+    /// Whether one of the connections that statements run on is an anchor. A statement's own transaction has none.
     pub(in crate::session) fn is_anchored(&self) -> bool {
         self.state.pins.intersects(ANCHORING) && self.transaction.kept.is_none()
     }
 
-    /// The shard where the session has its temporary tables and user locks.
+    /// The shard where the session has its temporary tables, user locks and latest values of sequences.
     pub(in crate::session) fn anchor(&self) -> Option<usize> {
         self.is_anchored().then(|| self.transaction.anchor.unwrap_or(self.current.server.shard))
     }
@@ -52,7 +54,7 @@ impl Session {
         self.transaction.anchor = self.anchor();
     }
 
-    /// Temporary tables or user locks may be gone.
+    /// What has made the anchor may be gone.
     pub(super) fn note_anchor_left(&mut self) {
         if !self.is_anchored() {
             self.transaction.anchor = None;
@@ -65,7 +67,7 @@ impl Session {
         if !self.transaction.is_multi_shard() || self.chosen_shard.is_some() || about_latest {
             return;
         }
-        if self.is_anchored() || class.pins.intersects(ANCHORING) {
+        if self.is_anchored() || class.pins.intersects(MADE_ANYWHERE) {
             self.set_shard(self.place_for_temporary());
         }
     }
@@ -107,8 +109,8 @@ impl Session {
             return Ok(());
         }
         let message = format!(
-            "The statement has bound the session to a second connection ({}), beside the one with its temporary tables and user locks: the \
-             session ends",
+            "The statement has bound the session to a second connection ({}), beside the one with its temporary tables, user locks or sequences: \
+             the session ends",
             self.state.bindings()
         );
         Err(Stopped::Ended(SessionEnd::Told(not_supported(message))))
@@ -151,7 +153,7 @@ impl Session {
         self.target.follow(self.current.server);
     }
 
-    /// The session's end, if its temporary tables and user locks are gone with their connection.
+    /// The session's end, if what has made the anchor is gone with its connection.
     pub(in crate::session) fn has_lost_anchor(&self) -> Result<(), SessionEnd> {
         if self.transaction.anchor_lost { Err(SessionEnd::Said) } else { Ok(()) }
     }
