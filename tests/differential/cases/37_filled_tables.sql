@@ -72,8 +72,38 @@ CREATE TABLE c AS SELECT id, @v AS v FROM a;
 CREATE TABLE c AS SELECT id FROM a WHERE id > ?;
 -- refused: one shard
 CREATE TABLE c AS SELECT s.id FROM s JOIN t ON s.id = t.id JOIN a ON a.id = s.id;
-SET autocommit = 0;
--- refused: autocommit = 0
-CREATE TABLE c AS SELECT id FROM a;
-SET autocommit = 1;
 SHOW TABLES;
+
+## without autocommit
+CREATE TABLE a (id INT PRIMARY KEY, x INT) /*weir: shard by hash(id) */;
+INSERT INTO a VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+SET autocommit = 0;
+INSERT INTO a VALUES (5, 5);
+# What is open is committed first, and the rows behind it.
+CREATE TABLE c (PRIMARY KEY (id)) AS SELECT id, x FROM a;
+SELECT ROW_COUNT();
+ROLLBACK;
+SELECT * FROM a ORDER BY id;
+SELECT * FROM c ORDER BY id;
+# It fails when it is filled: no table, and no transaction. MariaDB warns of it twice.
+-- no warnings
+CREATE TABLE d (x INT PRIMARY KEY) AS SELECT id, 1 AS x FROM a;
+SHOW TABLES;
+-- session: 1
+SELECT COUNT(*) FROM c;
+INSERT INTO c VALUES (6, 6);
+SAVEPOINT s;
+CREATE TABLE d AS SELECT c.id, a.x FROM a JOIN c ON a.id = c.id + 1;
+ROLLBACK TO s;
+ROLLBACK;
+SELECT COUNT(*) FROM c;
+SELECT * FROM d ORDER BY id;
+DELETE FROM a;
+ROLLBACK;
+SELECT COUNT(*) FROM a;
+BEGIN;
+DELETE FROM d;
+CREATE TABLE IF NOT EXISTS c AS SELECT id FROM a;
+ROLLBACK;
+SELECT COUNT(*) FROM d;
+SET autocommit = 1;

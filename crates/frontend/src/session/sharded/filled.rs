@@ -9,6 +9,7 @@ use weir_ddl::define;
 use weir_ddl::define::filled::{Filled, Told, apart};
 use weir_exec::MultiShardResult;
 use weir_shards::Sharding;
+use weir_sql::hot_row::TransactionHints;
 use weir_sql::{Bump, Effects, Pins, classify};
 use weir_wire::error::not_supported;
 use weir_wire::{Failure, StatusFlags};
@@ -32,7 +33,7 @@ impl Session {
         self.commit_for_definition().await?;
         let told = self.ask_definition(&filled).await?;
         self.define_text(sharding, &told.create).await?;
-        let filling = self.fill(&told.insert).await;
+        let filling = self.fill_and_commit(&told.insert).await;
         let failed = filling.is_err() || self.state.latest.row_count < 0;
         if failed {
             let latest = self.state.latest.clone();
@@ -58,8 +59,6 @@ impl Session {
             return Ok(());
         } else if self.state.pins.contains(Pins::TEMPORARY_TABLE) {
             "in a session with temporary tables"
-        } else if !self.state.status.contains(StatusFlags::AUTOCOMMIT) {
-            "with autocommit = 0"
         } else {
             return Ok(());
         };
@@ -94,6 +93,17 @@ impl Session {
         let intent = intent.ok_or_else(gone)?;
         let outcome = Box::pin(self.define_as_intended(sharding, &made, &wanted, intent)).await?;
         Ok(outcome.ok_or_else(gone)?)
+    }
+
+    /// Fills a table as a transaction of its own, also with `autocommit = 0`: servers commit behind CREATE TABLE … SELECT.
+    async fn fill_and_commit(&mut self, text: &[u8]) -> Result<(), Stopped> {
+        if self.state.status.contains(StatusFlags::AUTOCOMMIT) {
+            return self.fill(text).await;
+        }
+        let (arena, class) = (Bump::new(), classify(text, self.state.lex));
+        let insert = Statement::new(&arena, text, &class, self.state.lex, Form::Resolved);
+        let ends = TransactionHints { commit_on_success: true, rollback_on_fail: true, target_affect_row: None };
+        Box::pin(self.run_hinted(&insert, ends)).await
     }
 
     /// Runs a statement that Weir has written, and answers the client.

@@ -48,7 +48,7 @@ impl Session {
     }
 
     /// Runs a statement as its hints say.
-    pub(super) async fn run_hinted(
+    pub(in crate::session) async fn run_hinted(
         &mut self,
         statement: &Statement<'_>,
         hints: TransactionHints,
