@@ -65,8 +65,16 @@ fn change(old: Option<&KeyValue>, new: Option<&KeyValue>, lasting: &BTreeSet<&st
     {
         text.push_str(" (new content)");
     }
-    let outcome = if is_live(&key, lasting) { ChangeOutcome::Applied } else { ChangeOutcome::NeedsRestart };
+    // A section that only says what held without it changes nothing.
+    let discovers = |value: &Option<String>| value.as_deref().is_some_and(|value| value != "false");
+    let is_same_discovery = key.ends_with(".discover") && discovers(&before) == discovers(&now);
+    let is_applied = is_live(&key, lasting) || is_same_discovery && lasting.iter().any(|group| is_of(&key, group));
+    let outcome = if is_applied { ChangeOutcome::Applied } else { ChangeOutcome::NeedsRestart };
     Some(Change { key, outcome, old: before, new: now })
+}
+
+fn is_of(key: &str, group: &str) -> bool {
+    key.strip_prefix("groups.").and_then(|rest| rest.rsplit_once('.')).is_some_and(|(of, _)| of == group)
 }
 
 /// Whether a change of the key is applied while Weir runs.
