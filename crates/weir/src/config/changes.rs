@@ -67,20 +67,15 @@ fn change(old: Option<&KeyValue>, new: Option<&KeyValue>, lasting: &BTreeSet<&st
     }
     // A section that only says what held without it changes nothing.
     let discovers = |value: &Option<String>| value.as_deref().is_some_and(|value| value != "false");
-    let is_same_discovery = key.ends_with(".discover") && discovers(&before) == discovers(&now);
-    let is_applied = is_live(&key, lasting) || is_same_discovery && lasting.iter().any(|group| is_of(&key, group));
-    let outcome = if is_applied { ChangeOutcome::Applied } else { ChangeOutcome::NeedsRestart };
+    let is_live = is_live(&key, lasting, discovers(&before) == discovers(&now));
+    let outcome = if is_live { ChangeOutcome::Applied } else { ChangeOutcome::NeedsRestart };
     Some(Change { key, outcome, old: before, new: now })
 }
 
-fn is_of(key: &str, group: &str) -> bool {
-    key.strip_prefix("groups.").and_then(|rest| rest.rsplit_once('.')).is_some_and(|(of, _)| of == group)
-}
-
-/// Whether a change of the key is applied while Weir runs.
-fn is_live(key: &str, lasting: &BTreeSet<&str>) -> bool {
+/// Whether a change of the key is applied while Weir runs. `as_before`: its value means what the old one did to a group that looks for its members.
+fn is_live(key: &str, lasting: &BTreeSet<&str>, as_before: bool) -> bool {
     if let Some((group, choice)) = key.strip_prefix("groups.").and_then(|rest| rest.rsplit_once('.')) {
-        return lasting.contains(group) && choice != "discover";
+        return lasting.contains(group) && (choice != "discover" || as_before);
     }
     let weight = key.starts_with("servers.") && key.ends_with(".weight");
     weight || LIVE.iter().any(|live| if live.ends_with('.') { key.starts_with(live) } else { key == *live })
