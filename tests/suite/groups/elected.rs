@@ -247,17 +247,10 @@ fn switchover(site: &mut ElectedSite, endpoint: &Endpoint) -> Result<(), Failed>
         let transacting = scope.spawn(|| transact_until(endpoint, &done));
         let ledger = while_reading(endpoint, || {
             while_inserting(endpoint, |ledger| {
-                let mut admin = connect(endpoint.port, APP, None)?;
                 let first = writer(endpoint)?;
                 for turn in 1..=NAMES.len() {
                     let name = NAMES[(first + turn) % NAMES.len()];
-                    // A transaction that stays open on a machine that is slow just then makes it wait for the next try.
-                    let mut last = String::new();
-                    eventually(BOUND, &format!("{name} becomes the writer"), || {
-                        let changed = run(&mut admin, &format!("WEIR SWITCHOVER TO {name}"));
-                        changed.map_err(|error| last = error.to_string()).is_ok()
-                    })
-                    .map_err(|late| format!("{}: {last}", late.message().unwrap_or_default()))?;
+                    discovery::becomes_writer(endpoint, name)?;
                     expect_equal("the role", of_server(endpoint, name, "role")?, "writer".into())?;
                     ledger.go_on(20)?;
                 }
