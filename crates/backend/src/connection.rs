@@ -316,6 +316,13 @@ impl Connection {
         }
         if let Some(database) = difference.database {
             self.queue_step(PreludeStep::Database, &[&[Command::InitDb as u8], database.as_ref()].concat());
+            if self.lacks_database || wanted.is_denied_database() {
+                // What it says if it still refuses is not the next statement's: on MariaDB, only one that has tables clears it away.
+                self.queue_step(
+                    PreludeStep::Set,
+                    &query_payload(b"DO (SELECT 1 FROM (SELECT 1) AS t)", self.capabilities),
+                );
+            }
         }
         if let Some(role) = &difference.last_role {
             self.queue_role(role);
@@ -433,13 +440,12 @@ impl Connection {
     pub fn confirm_arrived(&mut self) -> Result<bool, Failure> {
         while let Some(step) = self.steps.front().cloned() {
             let reply = if step == PreludeStep::Wait { self.reached() } else { self.single_reply() };
-            let is = |codes: &[u16]| reply.as_ref().is_err_and(|failure| codes.contains(&failure.code));
-            let lacks = is(&[codes::ER_BAD_DB_ERROR]);
+            let is = |codes: &[u16]| reply.as_ref().err().filter(|failure| codes.contains(&failure.code));
+            let denied = is(&[codes::ER_DBACCESS_DENIED_ERROR]);
+            let lacks = denied.or(is(&[codes::ER_BAD_DB_ERROR])).is_some();
             match (&step, &self.goal) {
-                (PreludeStep::Role(role), _) if is(&Role::NOT_GRANTED) => role.note_refused(),
-                (PreludeStep::Database, Some(goal)) if !matches!(reply, Ok(false)) => {
-                    goal.note_entrance(is(&[codes::ER_DBACCESS_DENIED_ERROR]));
-                }
+                (PreludeStep::Role(role), _) if is(&Role::NOT_GRANTED).is_some() => role.note_refused(),
+                (PreludeStep::Database, Some(goal)) if !matches!(reply, Ok(false)) => goal.note_entrance(denied),
                 _ => {}
             }
             let confirmed = match reply {
@@ -462,8 +468,8 @@ impl Connection {
         Ok(true)
     }
 
-    /// The database that it was to enter is not there. Without one before, it has none still, and what follows runs as it would on a server
-    /// whose default database was dropped. It can't leave another one.
+    /// The database that it was to enter is not there, or not for this user any more. Without one before, it has none still, and what follows
+    /// runs as it would on a server whose default database was dropped. It can't leave another one.
     fn has_no_database(&mut self, failure: Failure) -> Result<(), Failure> {
         self.lacks_database = true;
         if self.profile.database.is_some() {

@@ -3,8 +3,10 @@
 //! What must always hold: a connection on which roles were set never serves a session that has those of its login, for nothing takes it back
 //! to them on both kinds of server, COM_RESET_CONNECTION included; and a session in a profile has the roles that the server has confirmed, or fewer.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use weir_wire::Failure;
 
 use super::{Difference, Profile};
 
@@ -67,24 +69,46 @@ pub(super) struct Roles {
 /// Whether a server has refused, when it was last asked, to let the user into the default database. It is no part of what a profile is.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Entrance {
-    denied: Arc<AtomicBool>,
+    told: Arc<Mutex<Told>>,
+}
+
+#[derive(Debug, Default)]
+enum Told {
+    #[default]
+    Allowed,
+    /// Nobody has asked since the roles are other ones.
+    Doubtful,
+    Denied(Failure),
 }
 
 impl Entrance {
-    fn denied() -> Entrance {
-        Entrance { denied: Arc::new(AtomicBool::new(true)) }
+    fn doubtful() -> Entrance {
+        Entrance { told: Arc::new(Mutex::new(Told::Doubtful)) }
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        // It is one value: whoever panicked has left it whole.
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Profile {
-    /// A connection was to enter the default database: its server has refused it, or not.
-    pub fn note_entrance(&self, denied: bool) {
-        self.entrance.denied.store(denied, Ordering::Relaxed);
+    /// A connection was to enter the default database: its server has refused it with this, or not.
+    pub fn note_entrance(&self, denied: Option<&Failure>) {
+        *self.entrance.told() = denied.cloned().map_or(Told::Allowed, Told::Denied);
     }
 
     /// Whether the user may have lost the right to the default database.
     pub fn is_denied_database(&self) -> bool {
-        self.database.is_some() && self.entrance.denied.load(Ordering::Relaxed)
+        self.database.is_some() && !matches!(*self.entrance.told(), Told::Allowed)
+    }
+
+    /// What a server has said that has refused the default database to the user.
+    pub fn denied_database(&self) -> Option<Failure> {
+        match &*self.entrance.told() {
+            Told::Denied(failure) if self.database.is_some() => Some(failure.clone()),
+            _ => None,
+        }
     }
 
     /// Whether the session has chosen its roles.
@@ -106,7 +130,7 @@ impl Profile {
     pub fn with_roles_to_enter(&self) -> Profile {
         let mut next = self.clone();
         next.note_entered();
-        next.entrance = Entrance::denied();
+        next.entrance = Entrance::doubtful();
         next.rehash()
     }
 
@@ -124,7 +148,7 @@ impl Profile {
             next.roles.active = Some(Role::new(NONE));
         }
         next.roles.entered = next.roles.active.clone();
-        next.entrance = Entrance::denied();
+        next.entrance = Entrance::doubtful();
         Some(next.rehash())
     }
 
@@ -200,10 +224,12 @@ mod tests {
     #[test]
     fn a_database_that_was_not_entered_with_new_roles_can_be_left_without() {
         let inside = Profile::default().with_role("`r`").with_database(Some(b"d"));
-        inside.note_entrance(true);
+        let refusal = Failure::client(1044, "Access denied");
+        inside.note_entrance(Some(&refusal));
+        assert_eq!(inside.clone().denied_database(), Some(refusal));
         let outside = inside.with_role(NONE).with_roles_to_enter();
         assert!(outside.is_denied_database());
-        outside.note_entrance(false);
+        outside.note_entrance(None);
         assert!(!outside.is_denied_database());
         assert!(!outside.with_database(Some(b"e")).is_denied_database());
     }

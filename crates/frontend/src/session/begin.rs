@@ -276,8 +276,10 @@ impl Session {
             lease.queue_state(&profile, true)?;
             lease.flush().await?;
             lease.confirm_state().await?;
-            if lease.profile().database.as_deref() != Some(database) {
-                return Err(Self::no_such_database(database));
+            if lease.profile().database.as_deref() != Some(database)
+                && let Some(refusal) = Self::without_database(&profile)
+            {
+                return Err(refusal);
             }
             let mut all = self.shared.known_databases.borrow_mut();
             let kept = elsewhere.is_none();

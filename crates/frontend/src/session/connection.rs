@@ -388,7 +388,7 @@ impl Session {
             identity: &self.identity,
             track_all,
             client_tracks: self.state.profile.variable(CLIENT_TRACKS),
-            database: self.state.profile.database.as_deref(),
+            profile: &self.state.profile,
             harmless,
             statement_id,
             keep,

@@ -86,7 +86,8 @@ impl Session {
             return Rc::new(profile.with_database(None));
         }
         // To try once more would add its error to what the statement before has left.
-        let waits = own.is_none() && lease.lacks_database && class.effects.contains(Effects::USES_WARNINGS);
+        let lacks = lease.lacks_database || profile.is_denied_database();
+        let waits = own.is_none() && lacks && class.effects.contains(Effects::USES_WARNINGS);
         // The transaction is there, and the connection can't leave its database: what is sent there names other databases' tables.
         let stays = own.is_some() && self.state.is_bound() && self.may_lack_database(self.current.server.shard);
         if waits || stays { Rc::new(profile.with_database(own)) } else { profile.clone() }
@@ -106,14 +107,13 @@ impl Session {
         self.lacking.stays_outside
     }
 
-    /// A statement found no default database where its session has one: the server that had it would say that it is gone.
-    pub(super) fn unknown_database(database: &[u8], code: u16) -> Option<Failure> {
-        (code == codes::ER_NO_DB_ERROR).then(|| Self::no_such_database(database))
-    }
-
-    /// What a server says of a database that is not there.
-    pub(super) fn no_such_database(database: &[u8]) -> Failure {
-        Failure::client(codes::ER_BAD_DB_ERROR, format!("Unknown database '{}'", String::from_utf8_lossy(database)))
+    /// What is said in a session whose default database a connection could not enter, of which a statement takes the tables: the server's
+    /// refusal, or that the database is gone.
+    pub(super) fn without_database(profile: &Profile) -> Option<Failure> {
+        let unknown = |database: &[u8]| {
+            Failure::client(codes::ER_BAD_DB_ERROR, format!("Unknown database '{}'", String::from_utf8_lossy(database)))
+        };
+        profile.denied_database().or_else(|| profile.database.as_deref().map(unknown))
     }
 
     /// A connection to a shard's writer at the login to a database that the home shard does not have.

@@ -383,7 +383,9 @@ impl Session {
     /// Answers with an error of Weir's own.
     fn refuse(&mut self, failure: &Failure) {
         let late = self.deadline.in_place_of(failure.code);
-        let failure = late.as_ref().unwrap_or(failure);
+        let outside = || Self::without_database(&self.state.profile).filter(|_| failure.code == codes::ER_NO_DB_ERROR);
+        let instead = late.or_else(outside);
+        let failure = instead.as_ref().unwrap_or(failure);
         self.endpoint.metrics.errors.inc();
         self.heed_refused_roles(failure.code);
         self.ran.error = Some(failure.code);

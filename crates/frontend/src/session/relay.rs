@@ -8,6 +8,7 @@ use bytes::Buf;
 use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::connect::server_failure;
 use weir_backend::kill::Kill;
+use weir_backend::profile::Profile;
 use weir_backend::{Identity, Lease};
 use weir_wire::error::codes;
 pub(super) use weir_wire::error::codes::ER_OPTION_PREVENTS_STATEMENT;
@@ -76,8 +77,8 @@ pub(crate) struct Relay<'a> {
     pub(crate) track_all: bool,
     /// The variables that it wants to be told of, if it has said so.
     pub(crate) client_tracks: Option<&'a str>,
-    /// The default database, before the statement.
-    pub(crate) database: Option<&'a [u8]>,
+    /// The session's, before the statement.
+    pub(crate) profile: &'a Profile,
     /// The statement changes nothing: it may be killed when the client goes.
     pub(crate) harmless: bool,
     /// The id that the client knows a statement by that is being prepared.
@@ -193,7 +194,7 @@ impl Relay<'_> {
                             identity: self.identity,
                             all: self.track_all,
                             named: self.client_tracks,
-                            not_schema: self.database.filter(|_| others),
+                            not_schema: self.profile.database.as_deref().filter(|_| others),
                         };
                         told.forward(client, &input[..n], &ok)?;
                     }
@@ -204,8 +205,8 @@ impl Relay<'_> {
                     }
                     Ending::Err(err) => {
                         let instead = in_place_of(self.handle, self.deadline, err.code);
-                        let gone = self.database.filter(|_| self.lease.profile().database.is_none());
-                        let instead = instead.or_else(|| Session::unknown_database(gone?, err.code));
+                        let outside = err.code == codes::ER_NO_DB_ERROR && self.lease.profile().database.is_none();
+                        let instead = instead.or_else(|| Session::without_database(self.profile).filter(|_| outside));
                         put_error(client, &input[..n], &err, instead, outcome);
                     }
                     Ending::Eof(eof) => {

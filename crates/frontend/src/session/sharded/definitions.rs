@@ -15,7 +15,7 @@ use weir_shards::Sharding;
 use weir_sql::ast::{self, StatementKind, UpkeepVerb};
 use weir_sql::{Dialect, LexMode};
 use weir_wire::Failure;
-use weir_wire::error::not_supported;
+use weir_wire::error::{codes, not_supported};
 
 use super::super::Session;
 use super::super::condition::Condition;
@@ -328,11 +328,18 @@ impl Session {
         let (killing, running, handle) = (self.killing(), running(&leased.parts), self.handle.clone());
         let mut sink = ClientSink::new(&mut self.client, &handle);
         let answer = show::answer(&wanted, sharding, client, &mut leased.parts, &mut sink);
-        let told = attend(&handle, &running, &killing.killer(), None, answer).await?;
-        let told = told.map_err(|failure| match sink.into_error() {
-            Some(error) => Stopped::Ended(error.into()),
-            None => Stopped::Refused(failure),
-        });
+        let told = match attend(&handle, &running, &killing.killer(), None, answer).await? {
+            // The client is told why the shard has not let the session into its database.
+            Ok(MultiShardResult { error: Some(outside), .. })
+                if outside.code == codes::ER_NO_DB_ERROR && sink.take_back() =>
+            {
+                Err(Stopped::Refused(outside))
+            }
+            told => told.map_err(|failure| match sink.into_error() {
+                Some(error) => Stopped::Ended(error.into()),
+                None => Stopped::Refused(failure),
+            }),
+        };
         self.read_done(asked.class, &shards, leased, told).await?;
         Ok(())
     }

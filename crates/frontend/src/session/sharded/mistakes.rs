@@ -43,9 +43,13 @@ const BY_WEIR: [u16; 10] = [
     codes::ER_VIEW_PREVENT_UPDATE,
 ];
 
-/// Errors of rights to databases and tables.
-pub(super) const OF_RIGHTS: [u16; 3] =
-    [codes::ER_DBACCESS_DENIED_ERROR, codes::ER_TABLEACCESS_DENIED_ERROR, codes::ER_COLUMNACCESS_DENIED_ERROR];
+/// Errors of rights to databases and tables. That there is no default database is said by a shard that has not let the session into its own.
+pub(super) const OF_RIGHTS: [u16; 4] = [
+    codes::ER_NO_DB_ERROR,
+    codes::ER_DBACCESS_DENIED_ERROR,
+    codes::ER_TABLEACCESS_DENIED_ERROR,
+    codes::ER_COLUMNACCESS_DENIED_ERROR,
+];
 
 /// What has no SQLSTATE of its own, and is about the statement all the same.
 const OF_STATEMENTS: [u16; 15] = [
