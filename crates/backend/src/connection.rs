@@ -114,7 +114,7 @@ pub struct Connection {
     pub has_found_rows: bool,
     /// `LAST_INSERT_ID()` here, if known.
     pub insert_id: Option<u64>,
-    /// The server does not have the database that was to become its default.
+    /// It is not in the database that was to become its default: the server does not have that, does not let the user in, or was not asked yet.
     pub lacks_database: bool,
     /// The server has not reached a position in time: what was sent behind the question is not to be heard.
     pub late: bool,

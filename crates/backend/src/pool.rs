@@ -253,8 +253,10 @@ impl Pool {
             slot: ConnectionSlot::take(permit, &self.server, self.worker),
         };
         match Box::pin(Connection::open(opening, request.password)).await {
-            Ok(connection) => {
+            Ok(mut connection) => {
                 self.metrics.connects.inc();
+                // Whether its server lets it in is to be found out.
+                connection.lacks_database |= connection.profile().database != request.profile.database;
                 Ok(self.lease(Box::new(connection)))
             }
             Err(failure) => {

@@ -107,10 +107,14 @@ impl Connection {
         let mut login = Login { user, password, database: database.clone(), capabilities };
         let generation = server.generation();
         let rights = Cell::new(server.rights.now());
+        let mut lacks_database = false;
         let connected = match connect::connect(&server, &login).await {
-            // It begins in none, and whoever needs that one hears that it is not there.
-            Err(failure) if failure.code == codes::ER_BAD_DB_ERROR && database.is_some() => {
+            // It begins in none, and whoever needs that one hears why it can't be entered.
+            Err(Failure { code: codes::ER_BAD_DB_ERROR | codes::ER_DBACCESS_DENIED_ERROR, .. })
+                if database.is_some() =>
+            {
                 (login.database, database) = (None, None);
+                lacks_database = true;
                 connect::connect(&server, &login).await?
             }
             connected => connected?,
@@ -135,7 +139,7 @@ impl Connection {
             untold_changes_of: None,
             has_found_rows: false,
             insert_id: Some(0),
-            lacks_database: false,
+            lacks_database,
             late: false,
             stream: connected.stream,
             output: BytesMut::new(),

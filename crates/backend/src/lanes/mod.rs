@@ -20,6 +20,7 @@ use lru::LruCache;
 use tokio::sync::Notify;
 use weir_wire::Failure;
 use weir_wire::auth::Password;
+use weir_wire::error::codes;
 
 use in_flight::Counted;
 pub use lane::Lane;
@@ -264,6 +265,10 @@ impl Lanes {
         lease.queue_state(&group.profile, true)?;
         lease.flush().await?;
         lease.confirm_state().await?;
+        if lease.profile().database != group.profile.database {
+            // What statements hear outside of their session's database is not for a lane to tell.
+            return Err(Failure::weir(codes::ER_BAD_DB_ERROR, "The default database can't be entered"));
+        }
         Ok(Lane::new(lease, group.counted.clone()))
     }
 
