@@ -160,3 +160,11 @@ SELECT v FROM t WHERE id = = 1;
 SELECT oracle_schema.SUBSTR('abc' FROM 1 FOR 2);
 INSERT INTO t VALUES (1, 1), (2, 2);
 SELECT * FROM t ORDER BY id;
+
+## a query without rows, and a value that can't be stored
+CREATE TABLE t (id INT PRIMARY KEY, v INT, g INT AS (v + 1) STORED) /*weir: shard by hash(id) */;
+INSERT INTO t SELECT * FROM t;
+INSERT INTO t SELECT id, v, g FROM t WHERE id = 1;
+INSERT INTO t (id, v) SELECT id, v FROM t;
+REPLACE INTO t SELECT * FROM t;
+SELECT * FROM t;

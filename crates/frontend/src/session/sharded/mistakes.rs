@@ -52,7 +52,7 @@ pub(super) const OF_RIGHTS: [u16; 4] = [
 ];
 
 /// What has no SQLSTATE of its own, and is about the statement all the same.
-const OF_STATEMENTS: [u16; 15] = [
+const OF_STATEMENTS: [u16; 16] = [
     1093, // a table that is changed and read
     1111, // a group function where none can be
     1193, // a system variable
@@ -61,6 +61,7 @@ const OF_STATEMENTS: [u16; 15] = [
     1267, 1270, 1271, // collations that don't go together
     1288, 1348, 1393, 1394, 1443, 1471, // what can't be changed, or be changed through a view
     1356, // a view of what is not there
+    3105, // a value for a generated column
 ];
 
 impl Session {
