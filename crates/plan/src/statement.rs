@@ -158,6 +158,7 @@ impl<'a> Planner<'a> {
             Kind::Compound(_) => self.block(),
             Kind::Show(show) => Ok(self.show(show)),
             Kind::DescribeTable(describe) => Ok(self.telling(&describe.table)),
+            Kind::AlterTable(alter) if alter.partition_upkeep().is_some() => Ok(self.telling(&alter.table)),
             Kind::TableUpkeep(_) => Ok(if self.names_sharded() { Plan::Show } else { Plan::Home }),
             Kind::CreateTable(CreateTable { temporary: true, .. }) => self.on_one_shard("CREATE TEMPORARY TABLE"),
             Kind::DropTables(DropTables { temporary: true, .. }) => Ok(Plan::Home),

@@ -20,7 +20,7 @@ mod tests;
 use futures_util::future::join_all;
 use weir_exec::{MultiShardResult, ShardLease, Sink};
 use weir_shards::ask::{Reply, Row, ServerAnswer, ask};
-use weir_sql::ast::StatementKind;
+use weir_sql::ast::{StatementKind, UpkeepVerb};
 use weir_wire::codec::{put_lenenc, put_lenenc_bytes};
 use weir_wire::error::codes;
 use weir_wire::packets::{EofPacket, OkPacket, encode_failure};
@@ -31,13 +31,17 @@ pub use plan::{Telling, plan, shards};
 
 /// Whether a statement tells about objects, or looks after tables.
 pub fn shows(kind: &StatementKind<'_>) -> bool {
-    matches!(
-        kind,
-        StatementKind::Show(_)
-            | StatementKind::DescribeTable(_)
-            | StatementKind::TableUpkeep(_)
-            | StatementKind::Flush(_)
-    )
+    matches!(kind, StatementKind::Show(_) | StatementKind::DescribeTable(_) | StatementKind::Flush(_))
+        || upkeep(kind).is_some()
+}
+
+/// What a statement does to look after tables, or after partitions of one.
+pub fn upkeep(kind: &StatementKind<'_>) -> Option<UpkeepVerb> {
+    match kind {
+        StatementKind::TableUpkeep(upkeep) => Some(upkeep.verb),
+        StatementKind::AlterTable(alter) => alter.partition_upkeep(),
+        _ => None,
+    }
 }
 
 /// How the client wants its rows.

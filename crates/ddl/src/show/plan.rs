@@ -2,8 +2,8 @@
 
 use weir_catalog::{Catalog, EventPlace, Object, Placement, ShardId};
 use weir_sql::ast::{
-    DescribeTable, Expr, ExprKind, Flush, FlushTables, FlushWhat, ObjectName, Show, ShowCreate, ShowFilter, ShowKind,
-    ShowTable, Span, StatementKind, TableUpkeep, UpkeepVerb,
+    AlterTable, DescribeTable, Expr, ExprKind, Flush, FlushTables, FlushWhat, ObjectName, Show, ShowCreate, ShowFilter,
+    ShowKind, ShowTable, Span, StatementKind, TableUpkeep, UpkeepVerb,
 };
 use weir_sql::splice;
 use weir_sql::visit::{Flow, Node, walk};
@@ -69,6 +69,7 @@ pub fn plan(asked: &Asked<'_>, catalog: &Catalog) -> Result<Telling, Failure> {
         StatementKind::Show(show) => self::show(asked, catalog, show),
         StatementKind::DescribeTable(DescribeTable { table, .. }) => of_table(asked, catalog, *table),
         StatementKind::TableUpkeep(upkeep) => self::upkeep(asked, catalog, upkeep),
+        StatementKind::AlterTable(alter) => of_partitions(asked, catalog, alter),
         StatementKind::Flush(Flush { what: FlushWhat::Tables(flush), .. }) => self::flush(asked, catalog, flush),
         _ => Ok(Telling::One(ShardId(0))),
     }
@@ -191,18 +192,31 @@ fn upkeep(asked: &Asked<'_>, catalog: &Catalog, upkeep: &TableUpkeep<'_>) -> Res
     let mut cares = Vec::new();
     for (table, span) in upkeep.tables.iter().zip(&spans) {
         let object = names::object(asked, catalog, &table.name)?;
-        let known = object.as_ref().and_then(|object| placed::table(catalog, object));
-        let mut shards = match &object {
-            Some(object) => placed::of_object(catalog, object),
-            None => vec![ShardId(0)],
-        };
-        // What is not known is missing everywhere; a checksum of copies is that of one.
-        let copies = known.is_some_and(|table| table.placement == Placement::Global);
-        if known.is_none() || copies && upkeep.verb == UpkeepVerb::Checksum {
-            shards.truncate(1);
-        }
+        let shards = shards_of_care(catalog, object.as_ref(), upkeep.verb);
         let text = splice(asked.text, &[(list.clone(), span.text(asked.text))]);
         cares.push(Care { text, shards, verb: upkeep.verb, adds: upkeep.verb == UpkeepVerb::Checksum });
     }
     Ok(Telling::Upkeep(cares))
+}
+
+/// ALTER TABLE … ANALYZE PARTITION and the like.
+fn of_partitions(asked: &Asked<'_>, catalog: &Catalog, alter: &AlterTable<'_>) -> Result<Telling, Failure> {
+    let Some(verb) = alter.partition_upkeep() else { return Ok(Telling::One(ShardId(0))) };
+    let object = names::object(asked, catalog, &alter.table)?;
+    let shards = shards_of_care(catalog, object.as_ref(), verb);
+    Ok(Telling::Upkeep(vec![Care { text: asked.text.to_vec(), shards, verb, adds: false }]))
+}
+
+/// The shards where this is done to a table. What is not known is missing everywhere; a checksum of copies is that of one.
+fn shards_of_care(catalog: &Catalog, object: Option<&Object>, verb: UpkeepVerb) -> Vec<ShardId> {
+    let known = object.and_then(|object| placed::table(catalog, object));
+    let mut shards = match object {
+        Some(object) => placed::of_object(catalog, object),
+        None => vec![ShardId(0)],
+    };
+    let copies = known.is_some_and(|table| table.placement == Placement::Global);
+    if known.is_none() || copies && verb == UpkeepVerb::Checksum {
+        shards.truncate(1);
+    }
+    shards
 }

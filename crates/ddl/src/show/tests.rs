@@ -103,6 +103,13 @@ fn tables_are_looked_after_one_by_one_where_they_are() {
         planned("OPTIMIZE TABLE g"),
         Ok(Telling::Upkeep(vec![care("OPTIMIZE TABLE g", &both, UpkeepVerb::Optimize, false)]))
     );
+    for (text, shards, verb) in [
+        ("ALTER TABLE t CHECK PARTITION ALL", &both[..], UpkeepVerb::Check),
+        ("ALTER TABLE shop.one REPAIR PARTITION p", &both[1..], UpkeepVerb::Repair),
+        ("ALTER TABLE nothing ANALYZE PARTITION p", &both[..1], UpkeepVerb::Analyze),
+    ] {
+        assert_eq!(planned(text), Ok(Telling::Upkeep(vec![care(text, shards, verb, false)])), "{text}");
+    }
 }
 
 fn rows(rows: &[&[&str]]) -> Reply {

@@ -311,18 +311,19 @@ impl Session {
         let surroundings = self.surroundings();
         let wanted = surroundings.asked(asked.text, statement);
         let shards = places(&show::shards(&wanted, &sharding.catalog())?);
-        let reads = matches!(statement.kind, StatementKind::TableUpkeep(upkeep) if upkeep.verb == UpkeepVerb::Checksum);
-        let mut leased = match (statement.kind, reads) {
+        let upkeep = show::upkeep(&statement.kind);
+        let works = upkeep.is_some() || matches!(statement.kind, StatementKind::Flush(_));
+        let mut leased = if upkeep == Some(UpkeepVerb::Checksum) {
             // It reads rows, as the session's transaction sees them.
-            (_, true) => self.leases_for(&shards, false).await?,
-            (StatementKind::TableUpkeep(_) | StatementKind::Flush(_), false) if self.has_table_locks() => {
+            self.leases_for(&shards, false).await?
+        } else {
+            if works && self.has_table_locks() {
                 return Err(under_locks().into());
             }
-            (StatementKind::TableUpkeep(_) | StatementKind::Flush(_), false) => {
+            if works {
                 self.commit_for_definition().await?;
-                self.leases_outside(&shards).await?
             }
-            _ => self.leases_outside(&shards).await?,
+            self.leases_outside(&shards).await?
         };
         let client = show::Client { capabilities: self.client.capabilities, binary };
         let (killing, running, handle) = (self.killing(), running(&leased.parts), self.handle.clone());

@@ -4,7 +4,7 @@ use super::{
     Check, ColumnDefinition, ForeignKey, KeyDefinition, PartitionDefinition, Partitioning, PeriodDefinition, Placement,
     TableElement, TableOption,
 };
-use crate::ast::{Expr, Ident, ObjectName, OrderItem, Span};
+use crate::ast::{Expr, Ident, ObjectName, OrderItem, Span, UpkeepVerb};
 
 /// ALTER TABLE.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,6 +21,20 @@ pub struct AlterTable<'a> {
     pub wait: Option<Span>,
     /// What is done, in order; may be nothing.
     pub actions: &'a [AlterAction<'a>],
+}
+
+impl AlterTable<'_> {
+    /// What is done to partitions as [`TableUpkeep`](crate::ast::TableUpkeep) does it to tables: servers answer with rows.
+    pub fn partition_upkeep(&self) -> Option<UpkeepVerb> {
+        let [AlterAction { kind: AlterActionKind::Partitions(operation), .. }] = self.actions else { return None };
+        match operation {
+            PartitionOperation::Analyze(_) => Some(UpkeepVerb::Analyze),
+            PartitionOperation::Check(_) => Some(UpkeepVerb::Check),
+            PartitionOperation::Optimize(_) => Some(UpkeepVerb::Optimize),
+            PartitionOperation::Repair(_) => Some(UpkeepVerb::Repair),
+            _ => None,
+        }
+    }
 }
 
 /// One thing that is done to a table.
