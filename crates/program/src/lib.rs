@@ -20,4 +20,5 @@ pub use compile::{Routine, compile};
 pub use condition::{Level, Raised};
 pub use machine::{Action, Answer, Machine, Rows};
 pub use model::{DiagnosticsItem, GetDiagnostics, Kind, Parameter, Program, Security, Targets, Variable};
+pub use statement::tells;
 pub use template::{Role, Template};

@@ -5,8 +5,8 @@
 
 use weir_sql::ast::{
     Account, Execute, Expr, ExprKind, GetDiagnostics as GetStatement, Ident, Into, IntoTarget, Limit, Query, QueryBody,
-    SelectItem, SelectItemKind, SetItem, SetItemKind, SetValue, Signal as SignalStatement, SignalCondition, Statement,
-    StatementKind, VariableScope,
+    SelectItem, SelectItemKind, SetItem, SetItemKind, SetValue, ShowCreate, ShowKind, Signal as SignalStatement,
+    SignalCondition, Statement, StatementKind, VariableScope,
 };
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, parse};
@@ -189,6 +189,7 @@ impl Compiler<'_> {
             StatementKind::GetDiagnostics(get) => self.get_diagnostics(get, text)?,
             StatementKind::CreateTable(create) if !create.temporary => What::Run(self.definition(text)?),
             StatementKind::DropTables(drop) if !drop.temporary => What::Run(self.definition(text)?),
+            _ if tells(statement) => What::Run(self.definition(text)?),
             StatementKind::AlterTable(_)
             | StatementKind::Truncate(_)
             | StatementKind::RenameTables(_)
@@ -327,6 +328,24 @@ impl Compiler<'_> {
             }
         }
         Ok(What::Signal(raised))
+    }
+}
+
+/// Whether a statement tells about tables, or looks after them.
+pub fn tells(statement: &Statement<'_>) -> bool {
+    match &statement.kind {
+        StatementKind::Show(show) => matches!(
+            show.kind,
+            ShowKind::Tables(_)
+                | ShowKind::TableStatus(_)
+                | ShowKind::Triggers(_)
+                | ShowKind::Columns(_)
+                | ShowKind::Index(_)
+                | ShowKind::Create(ShowCreate::Table(_) | ShowCreate::View(_))
+        ),
+        StatementKind::DescribeTable(_) | StatementKind::TableUpkeep(_) => true,
+        StatementKind::AlterTable(alter) => alter.partition_upkeep().is_some(),
+        _ => false,
     }
 }
 

@@ -6,10 +6,11 @@
 use std::collections::BTreeSet;
 
 use weir_catalog::Routine;
+use weir_program::tells;
 use weir_sql::ast::{
     CallProcedure, CreateRoutine, CreateTable, DeclaredType, DropKind, DropTables, ExecuteSource, Expr, ExprKind,
     IntoTarget, ObjectName, ParameterMode, Piece, RoutineBody, SelectItemKind, SetItemKind, SetValue, Span, Statement,
-    StatementKind, TableBody, VariableScope,
+    StatementKind, TableBody, UpkeepVerb, VariableScope,
 };
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, Dialect, LexMode, parse, parse_body};
@@ -65,6 +66,8 @@ pub(super) struct Body<'a> {
     pub(super) sets_session: bool,
     /// It makes, changes or drops tables, indexes or views.
     pub(super) defines: bool,
+    /// It has statements that tell about tables, or look after them.
+    pub(super) tells: bool,
     /// Temporary tables of its database that it makes, and drops at the end.
     pub(super) temporary: BTreeSet<Vec<u8>>,
 }
@@ -161,6 +164,7 @@ impl<'a> Body<'a> {
             dynamic: false,
             sets_session: false,
             defines: false,
+            tells: false,
             temporary: BTreeSet::new(),
         }
     }
@@ -284,6 +288,16 @@ impl<'a> Body<'a> {
             StatementKind::DropTables(drop) if self.drops_temporary(drop) => {
                 // Without TEMPORARY it commits.
                 self.controls |= !drop.temporary;
+                Ok(())
+            }
+            _ if tells(statement) && self.temporary.is_empty() => {
+                self.tells = true;
+                // Servers commit before they look after tables, but not to read them.
+                self.controls |= match &statement.kind {
+                    StatementKind::Show(_) | StatementKind::DescribeTable(_) => false,
+                    StatementKind::TableUpkeep(upkeep) => upkeep.verb != UpkeepVerb::Checksum,
+                    _ => true,
+                };
                 Ok(())
             }
             // It may name one of them.

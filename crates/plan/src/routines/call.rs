@@ -13,6 +13,7 @@ use weir_sql::facts::{Varies, facts_with};
 use weir_sql::resolve::{Context, Roles, Table};
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, parse, splice};
+use weir_wire::error::codes;
 
 use super::body::{Body, BodyStatement, mode_of, shown};
 use super::stepwise;
@@ -74,6 +75,13 @@ fn to_one_shard(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Result<Plan,
     }
     if understood.dynamic {
         return Err(refusal(kind, &call.name, "prepares texts, which are known only when it runs (PREPARE)"));
+    }
+    if understood.tells {
+        let why = "tells about tables, or looks after them, of which each shard has only its part";
+        return Err(refusal(kind, &call.name, why));
+    }
+    if let Some(why) = &understood.missing {
+        return Err(refusal(kind, &call.name, why));
     }
     let assigns = call.arguments.iter().any(assigns_variables);
     let folder = Folder { text: planner.text, session, assigns, trace: None };
@@ -277,6 +285,11 @@ impl CallNeeds {
             Ok(Plan::Workbench(_)) => refuse("it needs rows of several shards in one place"),
             Ok(_) => refuse("it shows definitions of several shards"),
             Err(Refusal::NeedsWorkbench(message) | Refusal::NotSupported { message, .. }) => refuse(&message),
+            Err(Refusal::Failure(failure))
+                if failure.code == codes::ER_NO_SUCH_TABLE && self.temporary_on.is_some() =>
+            {
+                refuse("it puts rows of several shards into a temporary table")
+            }
             Err(Refusal::Failure(failure)) => refuse(&failure.message),
             Err(weights @ Refusal::NeedsWeights(..)) => Err(weights),
         }

@@ -52,6 +52,10 @@ pub struct Understood {
     pub sets_session: bool,
     /// It makes, changes or drops tables, indexes or views: what its other statements do is known when they run.
     pub defines: bool,
+    /// It tells about tables, or looks after them (SHOW, DESCRIBE, ANALYZE TABLE): of sharded ones no shard can.
+    pub tells: bool,
+    /// It names a table of a sharded database that is not there, as a clause: "names …".
+    pub missing: Option<String>,
 }
 
 /// Who knows the stored programs that a session's statements call.
@@ -95,11 +99,11 @@ impl<'a> KnownPrograms<'a> {
     /// Why it isn't known, as a clause: "has …".
     pub fn procedure(&self, name: &ObjectName<'_>) -> Result<Understood, String> {
         let (database, routine) = self.find(RoutineKind::Procedure, name).ok_or_else(|| UNKNOWN.to_owned())?;
-        self.understand(database, routine)
+        self.understand(RoutineKind::Procedure, database, routine)
     }
 
     /// What a routine of this database does.
-    fn understand(&self, database: &str, routine: &Routine) -> Result<Understood, String> {
+    fn understand(&self, kind: RoutineKind, database: &str, routine: &Routine) -> Result<Understood, String> {
         if self.temporary {
             return Err("could see the session's temporary tables in place of others".to_owned());
         }
@@ -117,6 +121,7 @@ impl<'a> KnownPrograms<'a> {
             dynamic: body.dynamic,
             sets_session: body.sets_session,
             defines: body.defines,
+            tells: body.tells,
             ..Understood::default()
         };
         for name in &body.temporary {
@@ -136,7 +141,11 @@ impl<'a> KnownPrograms<'a> {
         if body.assigns_variables {
             all.effects |= Effects::SETS_USER_VARIABLES;
         }
-        Ok(all)
+        match &all.missing {
+            // A server says so when it comes there, which it does not for a part of a statement alone.
+            Some(why) if kind == RoutineKind::Function => Err(why.clone()),
+            _ => Ok(all),
+        }
     }
 
     /// A routine of this database, taken apart.
@@ -176,8 +185,10 @@ impl<'a> KnownPrograms<'a> {
             all.tables = true;
             all.beyond_copies |= !self.is_copy(table.database, table.name);
             all.changes |= !(table.roles - Roles::READ).is_empty();
-            if !all.defines {
-                self.check_table(table.database, table.name)?;
+            if !all.defines
+                && let Err(why) = self.check_table(table.database, table.name)
+            {
+                all.missing.get_or_insert(why);
             }
         }
         // INTO may fill variables of the routine; what it fills is told by the body as a whole.
@@ -198,7 +209,7 @@ impl<'a> KnownPrograms<'a> {
     }
 
     /// A name in a sharded database that is neither a table nor a view may be one of a temporary table.
-    fn check_table(&self, database: Option<&[u8]>, name: &[u8]) -> Result<(), String> {
+    pub(super) fn check_table(&self, database: Option<&[u8]>, name: &[u8]) -> Result<(), String> {
         let Some((known, of)) = database.and_then(|database| self.catalog.database(database)) else { return Ok(()) };
         let is_view = std::str::from_utf8(name).is_ok_and(|name| of.views.contains_key(name));
         if is_view || self.catalog.table(known.as_bytes(), name).is_some() {
@@ -211,7 +222,7 @@ impl<'a> KnownPrograms<'a> {
     /// each shard has all of. One that changes rows runs on one shard only: it may depend on what else is there.
     fn pure(&self, name: &ObjectName<'_>) -> Option<Varies> {
         let (database, routine) = self.find(RoutineKind::Function, name)?;
-        let understood = self.understand(database, routine).ok()?;
+        let understood = self.understand(RoutineKind::Function, database, routine).ok()?;
         let changes = Effects::SETS_USER_VARIABLES | Effects::SETS_LAST_INSERT_ID;
         let reads = Effects::USES_ROW_COUNT | Effects::USES_FOUND_ROWS;
         let state = Effects::USES_WARNINGS | Effects::USES_USER_VARIABLES | Effects::SERVER_STATE;
@@ -222,6 +233,7 @@ impl<'a> KnownPrograms<'a> {
             || understood.dynamic
             || understood.sets_session
             || understood.defines
+            || understood.tells
         {
             return None;
         }
@@ -285,6 +297,8 @@ impl Understood {
         self.dynamic |= other.dynamic;
         self.sets_session |= other.sets_session;
         self.defines |= other.defines;
+        self.tells |= other.tells;
+        self.missing = self.missing.take().or(other.missing);
     }
 }
 

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use weir_catalog::RoutineKind;
-use weir_program::{Kind, Program, Role, Routine, Template, compile};
+use weir_program::{Kind, Program, Role, Routine, Template, compile, tells};
 use weir_sql::ast::{CallProcedure, Expr, ExprKind, QueryBody, SetItemKind, Statement, StatementKind};
 use weir_sql::facts::{Facts, Varies, facts_with};
 use weir_sql::resolve::Context;
@@ -212,9 +212,14 @@ impl Look<'_> {
         if let StatementKind::Call(called) = statement.kind {
             self.called(called)?;
         }
+        // A server says so when it comes there.
+        if self.is_about_missing(&facts) {
+            return Ok(false);
+        }
         let stepwise = matches!(statement.kind, StatementKind::Call(_));
         match plan_within(&text, statement, catalog, self.planner.weights, &self.around, self.planner.effort) {
             Ok(Plan::Stepwise(_)) if stepwise => Ok(false),
+            Ok(Plan::Show) if tells(statement) => Ok(false),
             _ if self.defines => Ok(false),
             Ok(Plan::Define | Plan::Show | Plan::Lock(_) | Plan::Stepwise(_)) => Err(cannot("it is about definitions")),
             Ok(_) => Ok(false),
@@ -225,6 +230,12 @@ impl Look<'_> {
 }
 
 impl Look<'_> {
+    /// Whether a statement names a table of a sharded database that is not there.
+    fn is_about_missing(&self, facts: &Facts<'_>) -> bool {
+        let known = programs(self.planner.catalog, &self.around);
+        facts.names.tables().any(|(_, table)| known.check_table(table.database, table.name).is_err())
+    }
+
     /// A procedure that the body calls may give values to nothing but user variables.
     fn called(&self, called: &CallProcedure<'_>) -> Result<(), Refusal> {
         let known = programs(self.planner.catalog, &self.around);

@@ -22,6 +22,7 @@ use crate::planner::Planner;
 use crate::text::made_of;
 use crate::{Plan, Read, Refusal, Workbench};
 pub use columns::passed;
+pub(crate) use rewrite::missing;
 use rewrite::{Place, Rewriter};
 
 /// The plan of a statement that nothing cheaper can do: a query, or one that [`assigns`]. `refusal`: why.

@@ -415,7 +415,7 @@ pub(super) fn behind_partitions(text: &[u8], named: &NamedTable<'_>) -> usize {
 }
 
 /// What a server says of a table that is not there: the catalog has all that there are.
-fn missing(database: &str, name: &[u8]) -> Refusal {
+pub(crate) fn missing(database: &str, name: &[u8]) -> Refusal {
     let message = format!("Table '{database}.{}' doesn't exist", String::from_utf8_lossy(name));
     Refusal::Failure(Failure::client(codes::ER_NO_SUCH_TABLE, message))
 }

@@ -10,6 +10,7 @@ use weir_sql::resolve::{Columns, Context};
 
 use super::Input;
 use crate::planner::programs;
+use crate::workbench::missing;
 use crate::{Need, Refusal};
 
 /// A table that is written.
@@ -26,6 +27,9 @@ impl<'a> Target<'a> {
     pub(super) fn named(input: &Input<'a>, name: &ObjectName<'_>) -> Result<Target<'a>, Refusal> {
         let database = name.database.map(|database| database.name).or(input.session.database).unwrap_or_default();
         Target::of(input.catalog, database, name.name.name).ok_or_else(|| {
+            if is_missing(input, database, name.name.name) {
+                return missing(&String::from_utf8_lossy(database), name.name.name);
+            }
             let shown = String::from_utf8_lossy(name.name.name).into_owned();
             Need::OtherForm.refused(format!(
                 "'{shown}' is not a table that Weir knows in this database: only tables can be written to here"
@@ -68,6 +72,13 @@ impl<'a> Target<'a> {
     pub(super) fn shown(&self) -> String {
         format!("'{}.{}'", self.database_name, self.name)
     }
+}
+
+/// Whether there is nothing of this name: no table, no view, nor a temporary table of the session.
+fn is_missing(input: &Input<'_>, database: &[u8], name: &[u8]) -> bool {
+    let Some((_, known)) = input.catalog.database(database) else { return false };
+    let is_view = std::str::from_utf8(name).map_or(true, |name| known.views.contains_key(name));
+    !is_view && !input.session.temporary
 }
 
 /// The catalog's columns, for the resolution of names.

@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use weir_plan::routines::{check_class, is_definition};
+use weir_program::tells;
 use weir_sql::ast::{SetItemKind, Statement as Parsed, StatementKind};
 use weir_sql::{Bump, Effects};
 use weir_wire::Failure;
@@ -91,10 +92,11 @@ impl Session {
             ));
         }
         // COMMIT, definitions and the like: the statement's own way is that of the session's.
-        if !matches!(only.kind, StatementKind::Transaction(_)) && !is_definition(only) {
+        if !matches!(only.kind, StatementKind::Transaction(_)) && !is_definition(only) && !tells(only) {
             check_class(&class, text).map_err(|why| refused(text, &format!("it {why}")))?;
         }
         Ok(matches!(only.kind, StatementKind::Query(_) | StatementKind::Call(_))
+            || tells(only)
             || class.effects.contains(Effects::RUNS_OTHERS))
     }
 }
@@ -115,7 +117,7 @@ fn is_of_body(statement: &Parsed<'_>) -> bool {
         | StatementKind::Call(_)
         | StatementKind::Transaction(_) => true,
         StatementKind::Set(set) => set.items.iter().all(|item| matches!(item.kind, SetItemKind::UserVariable(..))),
-        _ => is_definition(statement),
+        _ => is_definition(statement) || tells(statement),
     }
 }
 

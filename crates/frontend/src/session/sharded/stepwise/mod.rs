@@ -27,6 +27,9 @@ use super::waiting::failure_told;
 use crate::backends::place;
 use variables::Variables;
 
+/// MariaDB's note of where in a body an error was.
+const PLACE: &[u8] = b"4094";
+
 /// What a CALL keeps while it runs.
 #[derive(Default)]
 pub(super) struct Kept {
@@ -183,15 +186,29 @@ impl Session {
 
     /// Tells the client how the body has failed. MariaDB notes where.
     fn body_failed(&mut self, call: &Stepwise, raised: &Raised, line: usize) -> Result<(), Stopped> {
+        let within = self.notes_beside(raised);
         self.refuse(&failure_of(raised));
         if self.identity.mariadb
             && let Diagnostics::Learnt(conditions) = &mut self.state.latest.diagnostics
         {
             let note = Condition::note(&format!("At line {line} in {}.{}", call.database, call.name));
-            conditions.push(Condition { code: b"4094".to_vec(), ..note });
-            self.state.latest.warnings = 2;
+            conditions.extend(within);
+            conditions.push(Condition { code: PLACE.to_vec(), ..note });
+            self.state.latest.warnings = u16::try_from(conditions.len()).unwrap_or(u16::MAX);
         }
         Ok(())
+    }
+
+    /// Where a procedure that the body has called has failed, if the body fails with the same error.
+    fn notes_beside(&self, raised: &Raised) -> Vec<Condition> {
+        let Diagnostics::Learnt(conditions) = &self.state.latest.diagnostics else { return Vec::new() };
+        let code = raised.code.to_string();
+        match &conditions[..] {
+            [first, notes @ ..] if first.code == code.as_bytes() && first.message == raised.message.as_bytes() => {
+                notes.iter().filter(|note| note.code == PLACE).cloned().collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Does what the machine wants.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use weir_backend::prepared::StatementKey;
 use weir_exec::read::{self, ReadContext};
 use weir_plan::Read;
-use weir_program::{Answer, Raised, Rows, Template};
+use weir_program::{Answer, Raised, Rows, Template, tells};
 use weir_sql::ast::StatementKind;
 use weir_sql::{Bump, Class, LexMode, classify};
 use weir_wire::error::not_supported;
@@ -134,7 +134,9 @@ impl Session {
         if let Some(request) = sql_prepare::request(&statement, self.identity.mariadb) {
             return Box::pin(self.run_dynamic(&statement, request, asked)).await;
         }
-        let asked = asked.filter(|_| matches!(kind, Some(StatementKind::Query(_) | StatementKind::Call(_))));
+        let has_rows = matches!(kind, Some(StatementKind::Query(_) | StatementKind::Call(_)))
+            || statement.only().is_some_and(tells);
+        let asked = asked.filter(|_| has_rows);
         let Some(asked) = asked.filter(|asked| asked.execution().is_some()) else {
             return Box::pin(self.run_statement(&statement)).await;
         };
