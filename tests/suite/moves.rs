@@ -5,6 +5,7 @@ mod gathered;
 mod growth;
 mod kills;
 mod load;
+mod programs;
 mod servers;
 mod stopped;
 mod timed;
@@ -43,6 +44,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     growth::collect(tests);
     gathered::collect(tests);
     events::collect(tests);
+    programs::collect(tests);
     servers::collect(tests);
     stopped::collect(tests);
     timed::collect(tests);
@@ -385,17 +387,17 @@ fn refused(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
             "CREATE TABLE plain (a INT) SINGLE",
             "CREATE TABLE mails (id INT PRIMARY KEY, mail VARCHAR(20) UNIQUE) SINGLE",
             "CREATE TABLE noted (id INT PRIMARY KEY, v INT) SINGLE",
-            "CREATE TRIGGER notes BEFORE INSERT ON noted FOR EACH ROW SET NEW.v = 1",
             "CREATE TABLE seen (id INT PRIMARY KEY) SINGLE",
-            "CREATE VIEW looks AS SELECT id FROM seen",
             "CREATE TABLE fine (id INT PRIMARY KEY) SINGLE",
+            "CREATE VIEW looks AS SELECT seen.id FROM seen JOIN fine ON fine.id = seen.id",
+            "CREATE TRIGGER notes AFTER INSERT ON noted FOR EACH ROW INSERT INTO plain VALUES (NEW.id)",
         ],
     )?;
     let cases = [
         ("ALTER TABLE plain GLOBAL", "PRIMARY KEY"),
         ("ALTER TABLE mails SHARD BY HASH(id)", "UNIQUE UNCHECKED"),
-        ("ALTER TABLE noted SHARD BY HASH(id)", "triggers"),
-        ("ALTER TABLE seen SHARD BY HASH(id)", "looks"),
+        ("ALTER TABLE noted SHARD BY HASH(id)", "notes"),
+        ("ALTER TABLE seen SINGLE ON SHARD 's2'", "looks"),
         ("ALTER TABLE fine SHARD BY HASH(id), ADD COLUMN b INT", "statement of its own"),
         ("ALTER TABLE fine ADD COLUMN b INT, GLOBAL", "statement of its own"),
         ("WEIR MOVE TABLES fine TO SINGLE ON SHARD 's9'", "s9"),

@@ -46,7 +46,7 @@ pub use key::{
 };
 pub use membership::Membership;
 pub use model::{Catalog, Database};
-pub use moves::{Layout, LayoutChange, Move, MovePhase, MovedTable};
+pub use moves::{Layout, LayoutChange, Move, MovePhase, MovedTable, MovedTrigger};
 pub use object::Object;
 pub use placement::{Method, Placement, SLOTS, ShardId, ShardKey, SlotMap};
 pub use routine::{Routine, RoutineKind, Routines};

@@ -105,6 +105,24 @@ pub struct MovedTable {
     pub to: Placed,
     /// The shards that have it after.
     pub to_shards: Vec<ShardId>,
+    /// Its triggers, in the order in which they are made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<MovedTrigger>,
+}
+
+/// A trigger of a table that moves, as its server tells of it. It goes with its table at the cutover.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MovedTrigger {
+    /// Its name.
+    pub name: String,
+    /// The statement that makes it.
+    pub text: String,
+    /// The `sql_mode` that it is read and run with.
+    pub sql_mode: String,
+    /// `character_set_client` as of its definition.
+    pub charset: String,
+    /// `collation_connection` as of its definition.
+    pub collation: String,
 }
 
 /// How far a move is.
@@ -200,6 +218,12 @@ impl Move {
             _ => false,
         };
         wanted && !self.paused
+    }
+
+    /// The database that its tables are in, if it has any, or that gets another layout.
+    pub fn database(&self) -> &str {
+        let of_tables = || self.tables.first().map_or("", |moved| &moved.object.database);
+        self.layout.as_ref().map_or_else(of_tables, |change| &change.database)
     }
 
     /// The names of its tables, for people.

@@ -36,8 +36,8 @@ pub(crate) fn random_password() -> String {
 pub fn own_grants(flavor: Flavor) -> Vec<&'static str> {
     let of_flavor = match flavor {
         // Prepared transactions are shown to everybody.
-        Flavor::MariaDb => "SLAVE MONITOR, CONNECTION ADMIN ON *.*",
-        Flavor::MySql => "XA_RECOVER_ADMIN, CONNECTION_ADMIN ON *.*",
+        Flavor::MariaDb => "SLAVE MONITOR, CONNECTION ADMIN, SET USER ON *.*",
+        Flavor::MySql => "XA_RECOVER_ADMIN, CONNECTION_ADMIN, SET_ANY_DEFINER, ALLOW_NONEXISTENT_DEFINER ON *.*",
     };
     vec![
         "PROCESS, REPLICATION CLIENT ON *.*",
@@ -52,10 +52,12 @@ pub fn own_grants(flavor: Flavor) -> Vec<&'static str> {
     ]
 }
 
-/// What it needs more on a database, by name or pattern, whose tables are to move between shards: to lock, rename and refer to them. Not on
-/// all schemas: that of the servers' accounts is one of them.
+/// What it needs more on a database, by name or pattern, whose tables are to move between shards: to lock, rename and refer to them, and to
+/// make its views and routines elsewhere. Not on all schemas: that of the servers' accounts is one of them.
 pub fn move_grants(database: &str) -> String {
-    format!("INSERT, CREATE, DROP, ALTER, REFERENCES, LOCK TABLES ON `{database}`.*")
+    format!(
+        "INSERT, CREATE, DROP, ALTER, REFERENCES, LOCK TABLES, CREATE VIEW, CREATE ROUTINE, ALTER ROUTINE ON `{database}`.*"
+    )
 }
 
 /// What Weir's own account needs more where it replaces writers, as docs/groups.md says.

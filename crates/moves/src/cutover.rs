@@ -124,8 +124,8 @@ pub(crate) async fn attempt(
     // From here on the gate is opened only by what is recorded.
     std::mem::forget(closed);
     crash::here(if direction == Direction::Forward { "recorded" } else { "undoing" }).await;
-    if let Err((failure, done)) = rename::everywhere(sharding, known, direction, renamers, lockers).await {
-        take_back(sharding, known, direction, &done).await;
+    if let Err(failure) = rename::everywhere(sharding, known, direction, renamers, lockers).await {
+        take_back(sharding, known, direction).await;
         mover.change_move(known.id, move |known| set(known, before)).await?;
         mover.settle_gate();
         return Ok(Attempt::Stopped(failure));
@@ -331,15 +331,18 @@ async fn branches_ended(sharding: &Sharding, shard: ShardId) -> Result<(), Failu
     }
 }
 
-/// Some shards have changed their names and others could not: those that have change them back.
-async fn take_back(sharding: &Arc<Sharding>, known: &Move, direction: Direction, done: &[ShardId]) {
-    let other = match direction {
+fn other(direction: Direction) -> Direction {
+    match direction {
         Direction::Forward => Direction::Back,
         Direction::Back => Direction::Forward,
-    };
-    for shard in done {
+    }
+}
+
+/// Some shards have changed their names and others could not: those that have change them back, and all have their triggers again.
+async fn take_back(sharding: &Arc<Sharding>, known: &Move, direction: Direction) {
+    for shard in known.shards() {
         // Statements are held until it is done: there is nothing else to do.
-        while let Err(failure) = rename::on_one(sharding, known, *shard, other).await {
+        while let Err(failure) = rename::on_one(sharding, known, shard, other(direction)).await {
             tracing::error!(id = known.id, shard = shard.0, %failure, "a cutover can't be taken back yet");
             tokio::time::sleep(PAUSE * 250).await;
         }
@@ -363,6 +366,9 @@ pub(crate) async fn recover(mover: &Arc<Mover>, known: &Move, direction: Directi
     }
     if done.is_empty() {
         let before = if direction == Direction::Forward { MovePhase::Follow } else { MovePhase::Reverse };
+        for shard in known.shards() {
+            rename::on_one(sharding, known, shard, other(direction)).await?;
+        }
         mover.change_move(known.id, move |known| set(known, before)).await?;
     } else {
         for shard in known.shards() {

@@ -14,6 +14,7 @@ use weir_shards::Sharding;
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
+use crate::carry::{self, Sides};
 use crate::cutover::{Attempt, attempt, raise_floors, recover};
 use crate::mover::{Mover, Running};
 use crate::{Direction, checkpoints, crash, engine, moment, sequences, tables};
@@ -166,12 +167,16 @@ async fn step(mover: &Arc<Mover>, known: &Move, running: &Running) -> Result<(),
             to_phase(mover, id, MovePhase::Prepare, MovePhase::Copy).await
         }
         MovePhase::Copy | MovePhase::Follow => follow(mover, known, running, Direction::Forward).await,
-        MovePhase::Reverse => follow(mover, known, running, Direction::Back).await,
+        MovePhase::Reverse => {
+            carry::begin_events(sharding, &Sides::of(sharding, known)).await?;
+            follow(mover, known, running, Direction::Back).await
+        }
         MovePhase::Rename => Ok(recover(mover, known, Direction::Forward).await?),
         MovePhase::RenameBack => Ok(recover(mover, known, Direction::Back).await?),
         MovePhase::Finish => {
             running.says("dropping the old tables");
             crash::here("finishing").await;
+            carry::take(sharding, known, Direction::Forward).await?;
             tables::drop_all(sharding, known).await?;
             sequences::forget(sharding, known, Direction::Forward).await?;
             to_phase(mover, id, MovePhase::Finish, MovePhase::Finished).await
@@ -179,11 +184,13 @@ async fn step(mover: &Arc<Mover>, known: &Move, running: &Running) -> Result<(),
         MovePhase::Cancel => {
             running.says("dropping the new tables");
             crash::here("cancelling").await;
+            carry::take(sharding, known, Direction::Back).await?;
             tables::drop_all(sharding, known).await?;
             to_phase(mover, id, MovePhase::Cancel, MovePhase::Cancelled).await
         }
         MovePhase::CancelUndone => {
             running.says("dropping the new tables");
+            carry::take(sharding, known, Direction::Back).await?;
             tables::drop_all(sharding, known).await?;
             sequences::forget(sharding, known, Direction::Back).await?;
             to_phase(mover, id, MovePhase::CancelUndone, MovePhase::Undone).await

@@ -17,6 +17,7 @@ use weir_shards::own::{quoted, text};
 use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
 
+use crate::carry::{self, Sides};
 use crate::{Direction, request};
 
 /// What is wanted of a database.
@@ -144,6 +145,7 @@ fn moved_table(object: Object, table: &Table, to: Placed, change: &LayoutChange)
         from_shards: shards_of_placement(&change.from.shards, &table.placement),
         to_shards: shards_of_placement(&change.to.shards, &to.placement),
         to,
+        triggers: Vec::new(),
     }
 }
 
@@ -200,7 +202,7 @@ pub(crate) async fn judge(sharding: &Arc<Sharding>, wanted: &WantedLayout) -> Re
     for moved in &tables {
         let own = moved.object.name.as_deref().unwrap_or_default();
         let Some((_, table)) = catalog.table(change.database.as_bytes(), own.as_bytes()) else { continue };
-        request::movable(&catalog, &moved.object, table, &moved.to)?;
+        request::movable(&moved.object, table, &moved.to)?;
         request::shown(sharding, &catalog, &moved.object, table).await?;
     }
     for shard in change.added() {
@@ -208,12 +210,14 @@ pub(crate) async fn judge(sharding: &Arc<Sharding>, wanted: &WantedLayout) -> Re
     }
     events_stay(&catalog, &change)?;
     let after = settled(&catalog, &change, &tables);
+    let sides = Sides::between(&change.database, &catalog, &after);
+    carry::judge(sharding, &sides).await?;
     let new = request::begun(sharding, (&catalog, &after), tables, &wanted.by).await?;
     Ok(Some(Move { layout: Some(change), ..new }))
 }
 
 /// The catalog as it is to be.
-fn settled(catalog: &Catalog, change: &LayoutChange, tables: &[MovedTable]) -> Catalog {
+pub(crate) fn settled(catalog: &Catalog, change: &LayoutChange, tables: &[MovedTable]) -> Catalog {
     let mut next = catalog.clone();
     if let Some(database) = next.databases.get_mut(&change.database) {
         let mut after = change.to.apply(database);
@@ -248,28 +252,13 @@ async fn can_come(
     change: &LayoutChange,
     shard: ShardId,
 ) -> Result<(), Failure> {
-    let (name, database) = (catalog.shard_name(shard), &change.database);
+    let name = catalog.shard_name(shard);
     let state = sharding.shard(shard);
     if !state.ready {
         let why = state.trouble.unwrap_or_else(|| "it was not asked yet".to_owned());
         return Err(Failure::weir(codes::ER_UNKNOWN_ERROR, format!("Shard '{name}' is not ready: {why}")));
     }
-    if catalog.routines.get(database).is_some_and(|known| !known.procedures.is_empty() || !known.functions.is_empty()) {
-        return Err(not_supported(format!(
-            "Procedures and functions of '{database}' would be missing on shard '{name}': DROP them, let the database come there, and CREATE \
-             them again"
-        )));
-    }
     let first = change.from.shards.first().copied().unwrap_or(ShardId(0));
-    let sql = format!("SELECT EVENT_NAME FROM information_schema.EVENTS WHERE EVENT_SCHEMA = {}", quoted(database));
-    for row in sharding.own.run(first, sql).await?.rows {
-        let event = Object::within(database.clone(), text(row.first()));
-        if !matches!(catalog.event(&event).map(|event| &event.place), Some(EventPlace::One(_))) {
-            return Err(not_supported(format!(
-                "Event {event} would be missing on shard '{name}': DROP it, let the database come there, and CREATE it again"
-            )));
-        }
-    }
     if fold_case(sharding, first).await? != fold_case(sharding, shard).await? {
         return Err(not_supported(format!(
             "Shard '{name}' has another lower_case_table_names than shard '{}': names would have different meanings. Set it to the same value",
@@ -327,6 +316,19 @@ pub(crate) async fn make_database(sharding: &Sharding, change: &LayoutChange) ->
         }
     }
     Ok(())
+}
+
+/// The default collation of a database on a shard.
+///
+/// # Errors
+/// The server's.
+pub(crate) async fn database_collation(sharding: &Sharding, shard: ShardId, database: &str) -> Result<String, Failure> {
+    let sql = format!(
+        "SELECT DEFAULT_COLLATION_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = {}",
+        quoted(database)
+    );
+    let reply = sharding.own.run(shard, sql).await?;
+    Ok(reply.rows.first().map(|row| text(row.first())).unwrap_or_default())
 }
 
 /// A database of a move as it is where a direction leads to.

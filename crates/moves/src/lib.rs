@@ -9,10 +9,13 @@
 //! * [`layout`]: other shards for a database, or other places for its slots.
 //! * `tables`: makes and drops hidden tables; `checkpoints`: where the engine's state is kept; `engine`: the engine's plan.
 //! * `cutover`: holding, locking, catching up; `rename`: the names change; `sequences`: AUTO_INCREMENT goes over.
+//! * `program`: routines, triggers, events and views as texts; `carry`: those that come to other shards; `grants`: rights on them; `triggers`: those that go with their
+//!   tables; `programs`: what would not follow.
 //! * [`moment`]: the time of a cutover, as users write it.
 //! * [`shown`]: what SHOW MOVES tells.
 #![forbid(unsafe_code)]
 
+mod carry;
 mod checkpoints;
 mod commands;
 mod crash;
@@ -20,15 +23,18 @@ mod cutover;
 pub mod definition;
 mod drive;
 mod engine;
+mod grants;
 pub mod layout;
 pub mod moment;
 mod mover;
+mod program;
 mod programs;
 mod rename;
 pub mod request;
 mod sequences;
 pub mod shown;
 mod tables;
+mod triggers;
 
 pub use layout::{LayoutWish, Planned, WantedLayout, planned};
 pub use mover::{Mover, Waited};

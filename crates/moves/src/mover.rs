@@ -13,6 +13,7 @@ use weir_shards::{Sharding, Stage};
 use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
 
+use crate::carry::{self, Sides};
 use crate::drive;
 use crate::layout::{self, WantedLayout};
 use crate::moment;
@@ -219,6 +220,9 @@ impl Mover {
             return Err(Failure::weir(codes::ER_UNKNOWN_ERROR, message));
         }
         layout::make_database(&self.sharding, &change).await?;
+        let catalog = self.sharding.catalog();
+        let sides = Sides::between(&change.database, &catalog, &layout::settled(&catalog, &change, &[]));
+        carry::give(&self.sharding, &sides, None).await?;
         let (told, done) = std::sync::mpsc::channel();
         let changed = self.change(move |catalog| {
             if catalog.version == version
@@ -231,7 +235,11 @@ impl Mover {
             Ok(())
         });
         changed.await?;
-        Ok(done.try_recv().is_ok())
+        let is_done = done.try_recv().is_ok();
+        if is_done {
+            carry::begin_events(&self.sharding, &sides).await?;
+        }
+        Ok(is_done)
     }
 
     /// A new placement of tables that have moved ends the possibility to undo that.

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use weir_catalog::{Catalog, MovedTable, Name, Placement, Words};
 use weir_plan::views;
 use weir_shards::Sharding;
-use weir_shards::own::{quoted, text};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
+
+use crate::triggers;
 
 /// Refuses what views, functions, triggers and events would not follow.
 ///
@@ -21,9 +22,13 @@ pub(super) async fn follow(
     after: &Catalog,
     moved: &[MovedTable],
 ) -> Result<(), Failure> {
+    let own = moved.first().map(|table| table.object.database.as_str());
     for (database, known) in &before.databases {
         for view in known.views.keys() {
-            if views::shards(before, database, view) != views::shards(after, database, view) {
+            let (was, is) = (views::shards(before, database, view), views::shards(after, database, view));
+            // One of the tables' own database comes to other shards with them.
+            let follows = own == Some(database.as_str()) && !is.is_empty();
+            if was != is && !follows {
                 return Err(not_supported(format!(
                     "View '{database}.{view}' would have to be on other shards: DROP it, move the tables, and CREATE it again"
                 )));
@@ -32,7 +37,7 @@ pub(super) async fn follow(
     }
     for table in moved {
         let own = table.object.name.as_deref().unwrap_or_default();
-        let (word, database) = (Name::of(own), table.object.database.as_bytes());
+        let word = Name::of(own);
         let fits = |event: &&weir_catalog::Event| event.allows(&table.to.placement, &table.to.clause);
         if let Some(event) = before.events_with(&table.object).find(|event| !fits(event)) {
             return Err(not_supported(format!(
@@ -52,21 +57,6 @@ pub(super) async fn follow(
                 }
             }
         }
-        let sql = format!(
-            "SELECT TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = {}",
-            quoted(&table.object.database)
-        );
-        for shard in &table.from_shards {
-            for row in sharding.own.run(*shard, sql.clone()).await?.rows {
-                let (trigger, body) = (text(row.first()), text(row.get(1)));
-                if Words::of(body.as_bytes(), Some(database), &Catalog::default()).may_mean(&word) {
-                    return Err(not_supported(format!(
-                        "Trigger '{trigger}' may use '{}', whose rows would be elsewhere: DROP the trigger first",
-                        table.object
-                    )));
-                }
-            }
-        }
     }
-    Ok(())
+    triggers::follow(sharding, after, moved).await
 }

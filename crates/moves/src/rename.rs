@@ -7,15 +7,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weir_catalog::{Move, ShardId};
+use weir_catalog::{Move, MovedTable, ShardId};
 use weir_shards::Sharding;
 use weir_shards::own::{OwnSession, name, number, quoted, text};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
-use crate::Direction;
-use crate::crash;
 use crate::cutover::PAUSE;
+use crate::{Direction, crash, triggers};
 
 /// How long a rename is awaited to stand in the line for the tables that are locked.
 const IN_LINE: Duration = Duration::from_secs(1);
@@ -96,62 +95,101 @@ pub(crate) async fn is_done(
 /// Changes the names on all shards, while these connections have locked the tables that leave. The locks go with the connections.
 ///
 /// # Errors
-/// The first failure, and the shards where the names have changed all the same.
+/// The first failure: on some shards the names may have changed all the same.
 pub(crate) async fn everywhere(
     sharding: &Arc<Sharding>,
     known: &Move,
     direction: Direction,
     mut renamers: BTreeMap<ShardId, Renamer>,
     mut lockers: BTreeMap<ShardId, OwnSession>,
-) -> Result<(), (Failure, Vec<ShardId>)> {
+) -> Result<(), Failure> {
     let mut tasks = Vec::new();
     for shard in known.shards() {
         let (Some(sql), Some(mut renamer)) = (statement(known, shard, direction), renamers.remove(&shard)) else {
             continue;
         };
         let (sharding, mut locker, schema) = (sharding.clone(), lockers.remove(&shard), known.new_schema());
+        let (known, drops) = (known.clone(), triggers::drops(known, shard, direction));
         let task = tokio::spawn(async move {
-            let thread = renamer.thread;
-            let rename = renamer.session.run_long(&sql);
-            let mut rename = std::pin::pin!(rename);
-            if locker.is_some() {
-                let in_line = wait_in_line(&sharding, shard, thread);
-                let mut in_line = std::pin::pin!(in_line);
-                tokio::select! {
-                    biased;
-                    renamed = &mut rename => return settle(&sharding, shard, &schema, renamed).await,
-                    () = &mut in_line => {}
-                }
+            if !drops.is_empty() {
+                let lock = write_locks(&known, shard, direction);
+                locker = Some(without_triggers(&sharding, shard, (&lock, &drops), locker).await?);
+                crash::here("triggers-dropped").await;
             }
-            let unlock = async {
-                if let Some(locker) = &mut locker {
-                    // Without it the lock ends with the connection.
-                    let _ = locker.run("UNLOCK TABLES").await;
-                }
-            };
-            let (renamed, ()) = futures_util::future::join(&mut rename, unlock).await;
-            settle(&sharding, shard, &schema, renamed).await
+            let thread = renamer.thread;
+            let renamed = in_turn(&sharding, shard, (&mut renamer.session, thread), &sql, locker).await;
+            settle(&sharding, shard, &schema, renamed).await?;
+            crash::here("triggers-missing").await;
+            triggers::ensure(&sharding, &known, shard, direction).await
         });
         tasks.push((shard, task));
     }
-    let (mut done, mut failed) = (Vec::new(), None);
+    let mut failed = None;
     for (shard, task) in tasks {
         let ended = |_| Err(Failure::weir(codes::ER_SERVER_SHUTDOWN, "Weir is ending"));
         match task.await.unwrap_or_else(ended) {
-            Ok(()) => {
-                crash::here("half-renamed").await;
-                done.push(shard);
+            Ok(()) => crash::here("half-renamed").await,
+            Err(failure) => {
+                let is_done = is_done_for_sure(sharding, known, shard, direction).await;
+                if !is_done || triggers::ensure(sharding, known, shard, direction).await.is_err() {
+                    failed = failed.or(Some(failure));
+                }
             }
-            Err(failure) => match is_done_for_sure(sharding, known, shard, direction).await {
-                true => done.push(shard),
-                false => failed = failed.or(Some(failure)),
-            },
         }
     }
-    match failed {
-        None => Ok(()),
-        Some(failure) => Err((failure, done)),
+    failed.map_or(Ok(()), Err)
+}
+
+/// Runs a statement that waits for tables which others have locked: they are unlocked when it stands in the line, so that nobody comes before
+/// it.
+async fn in_turn(
+    sharding: &Sharding,
+    shard: ShardId,
+    (session, thread): (&mut OwnSession, u64),
+    sql: &str,
+    locker: Option<OwnSession>,
+) -> Result<(), Failure> {
+    let mut run = std::pin::pin!(session.run_long(sql));
+    let Some(mut locker) = locker else { return run.await.map(drop) };
+    let mut in_line = std::pin::pin!(wait_in_line(sharding, shard, thread));
+    tokio::select! {
+        biased;
+        done = &mut run => return done.map(drop),
+        () = &mut in_line => {}
     }
+    // If it fails, the lock ends with the connection.
+    let unlock = async { drop(locker.run("UNLOCK TABLES").await) };
+    let (done, ()) = futures_util::future::join(&mut run, unlock).await;
+    done.map(drop)
+}
+
+/// What locks the tables of a shard that get out of use against everybody.
+fn write_locks(known: &Move, shard: ShardId, direction: Direction) -> String {
+    let before = |moved: &&MovedTable| match direction {
+        Direction::Forward => moved.from_shards.contains(&shard),
+        Direction::Back => moved.to_shards.contains(&shard),
+    };
+    let table = |moved: &MovedTable| {
+        format!("{}.{} WRITE", name(&moved.object.database), name(moved.object.name.as_deref().unwrap_or_default()))
+    };
+    let tables: Vec<String> = known.tables.iter().filter(before).map(table).collect();
+    format!("LOCK TABLES {}", tables.join(", "))
+}
+
+/// Drops the triggers of the tables that get out of use. Nobody writes to these before they have other names: who has locked them is relieved
+/// by the connection that is returned.
+async fn without_triggers(
+    sharding: &Sharding,
+    shard: ShardId,
+    (lock, drops): (&str, &[String]),
+    locker: Option<OwnSession>,
+) -> Result<OwnSession, Failure> {
+    let Renamer { mut session, thread } = Renamer::new(sharding, shard).await?;
+    in_turn(sharding, shard, (&mut session, thread), lock, locker).await?;
+    for sql in drops {
+        session.run(sql).await?;
+    }
+    Ok(session)
 }
 
 /// The same, for as long as it takes to know it: to take the names of others back, or not, would be wrong where it is not known.
@@ -215,7 +253,9 @@ pub(crate) async fn wait_for_others(sharding: &Sharding, schema: &str, shard: Sh
     let schema = name(schema);
     loop {
         let reply = sharding.own.run(shard, "SHOW FULL PROCESSLIST").await?;
-        let renames = |info: String| info.starts_with("RENAME TABLE") && info.contains(&schema);
+        let about_trigger =
+            |info: &str| info.starts_with("DROP TRIGGER") || info.starts_with("CREATE ") && info.contains(" TRIGGER ");
+        let renames = |info: String| info.starts_with("RENAME TABLE") && info.contains(&schema) || about_trigger(&info);
         if !reply.rows.iter().any(|row| renames(text(row.get(7)))) {
             return Ok(());
         }
@@ -233,18 +273,22 @@ pub(crate) async fn on_one(
     shard: ShardId,
     direction: Direction,
 ) -> Result<(), Failure> {
-    if is_done(sharding, known, shard, direction).await? {
-        return Ok(());
+    if !is_done(sharding, known, shard, direction).await?
+        && let Some(sql) = statement(known, shard, direction)
+    {
+        let mut renamer = Renamer::new(sharding, shard).await?;
+        for drop in triggers::drops(known, shard, direction) {
+            renamer.session.run(&drop).await?;
+        }
+        let renamed = renamer.session.run_long(&sql).await;
+        settle(sharding, shard, &known.new_schema(), renamed).await?;
     }
-    let Some(sql) = statement(known, shard, direction) else { return Ok(()) };
-    let mut renamer = Renamer::new(sharding, shard).await?;
-    let renamed = renamer.session.run_long(&sql).await;
-    settle(sharding, shard, &known.new_schema(), renamed).await
+    triggers::ensure(sharding, known, shard, direction).await
 }
 
 #[cfg(test)]
 mod tests {
-    use weir_catalog::{MovePhase, MovedTable, Object, Placed, Placement};
+    use weir_catalog::{MovePhase, Object, Placed, Placement};
 
     use super::*;
 
@@ -257,6 +301,7 @@ mod tests {
             from_shards: shards(from),
             to: placed,
             to_shards: shards(to),
+            triggers: Vec::new(),
         }
     }
 

@@ -15,7 +15,7 @@ use weir_sql::{LexMode, Lexer, TokenKind};
 use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
 
-use crate::{definition, programs};
+use crate::{definition, programs, triggers};
 
 /// Tables to be moved together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,7 +165,7 @@ pub(crate) async fn judge(sharding: &Arc<Sharding>, request: &Request) -> Result
     let mut moved = Vec::new();
     for ((object, table, _), to) in tables.iter().zip(placed) {
         if to.placement != table.placement {
-            movable(&catalog, object, table, &to)?;
+            movable(object, table, &to)?;
         }
         let shards =
             catalog.database(object.database.as_bytes()).map(|(_, found)| found.shards.clone()).unwrap_or_default();
@@ -175,6 +175,7 @@ pub(crate) async fn judge(sharding: &Arc<Sharding>, request: &Request) -> Result
             from_shards: shards_of_placement(&shards, &table.placement),
             to_shards: shards_of_placement(&shards, &to.placement),
             to: Placed { note: None, ..to },
+            triggers: Vec::new(),
         });
     }
     moved.retain(|table| table.to.placement != table.from.placement);
@@ -192,12 +193,16 @@ pub(crate) async fn judge(sharding: &Arc<Sharding>, request: &Request) -> Result
 pub(crate) async fn begun(
     sharding: &Arc<Sharding>,
     (before, after): (&Catalog, &Catalog),
-    moved: Vec<MovedTable>,
+    mut moved: Vec<MovedTable>,
     by: &str,
 ) -> Result<Move, Failure> {
     tied(before, &moved)?;
     programs::follow(sharding, before, after, &moved).await?;
     free(sharding, before, &moved).await?;
+    for table in &mut moved {
+        let shard = table.from_shards.first().copied().unwrap_or(ShardId(0));
+        table.triggers = triggers::told(sharding, shard, &table.object, mode(sharding, shard)).await?;
+    }
     Ok(Move {
         id: 0,
         tables: in_order(before, moved),
@@ -262,14 +267,18 @@ pub(crate) async fn shown(
     let shards = catalog.database(object.database.as_bytes()).map(|(_, found)| &found.shards[..]).unwrap_or_default();
     let shard = shards_of_placement(shards, &table.placement).first().copied().unwrap_or(ShardId(0));
     let create = create_text(sharding, shard, object).await?;
-    let facts = sharding.group(shard).writer().facts();
-    let mariadb = facts.identity.as_ref().is_some_and(|identity| identity.mariadb);
     if definition::is_versioned(&create) {
         return Err(not_supported(format!(
             "Table '{object}' is system-versioned: a copy of it would have other times. ALTER TABLE … DROP SYSTEM VERSIONING first"
         )));
     }
-    Ok((create, definition::mode(mariadb)))
+    Ok((create, mode(sharding, shard)))
+}
+
+/// How a shard's own texts are read on Weir's own connections.
+pub(crate) fn mode(sharding: &Sharding, shard: ShardId) -> LexMode {
+    let facts = sharding.group(shard).writer().facts();
+    definition::mode(facts.identity.as_ref().is_some_and(|identity| identity.mariadb))
 }
 
 /// What a shard says of a table's definition.
@@ -318,12 +327,7 @@ fn changed(catalog: &Catalog, tables: &[Wanted], change: impl Fn(&mut weir_catal
 }
 
 /// Whether a table is one that can move, by what the catalog says of it.
-pub(crate) fn movable(catalog: &Catalog, object: &Object, table: &Table, to: &Placed) -> Result<(), Failure> {
-    if table.triggers || catalog.triggers.iter().any(|(_, of)| of == object) {
-        return Err(not_supported(format!(
-            "Table '{object}' has triggers, which would run again for rows that are copied: DROP them, move the table, and CREATE them again"
-        )));
-    }
+pub(crate) fn movable(object: &Object, table: &Table, to: &Placed) -> Result<(), Failure> {
     if table.unchecked.iter().chain(&to.unchecked).any(|name| name == "PRIMARY") {
         return Err(not_supported(format!(
             "The primary key of '{object}' is UNIQUE UNCHECKED: rows of several shards may have the same, and can't be told apart. Add the shard \

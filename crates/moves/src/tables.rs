@@ -10,7 +10,8 @@ use weir_shards::own::name;
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
-use crate::{checkpoints, definition, layout, request};
+use crate::carry::{self, Sides};
+use crate::{checkpoints, definition, layout, request, triggers};
 
 /// Makes the new tables, empty, in the hidden schema of each of their shards, and the schema for the old ones.
 ///
@@ -27,8 +28,7 @@ async fn make_all(sharding: &Arc<Sharding>, known: &Move) -> Result<(), Failure>
     for table in &known.tables {
         let shard = table.from_shards.first().copied().unwrap_or(ShardId(0));
         let create = request::create_text(sharding, shard, &table.object).await?;
-        let facts = sharding.group(shard).writer().facts();
-        let mode = definition::mode(facts.identity.as_ref().is_some_and(|identity| identity.mariadb));
+        let mode = request::mode(sharding, shard);
         let moves = |other: &weir_catalog::Object| known.tables.iter().any(|table| table.object == *other);
         definitions.push(definition::in_schema(&create, mode, &table.object, &new, moves)?);
     }
@@ -47,6 +47,11 @@ async fn make_all(sharding: &Arc<Sharding>, known: &Move) -> Result<(), Failure>
         statements.push("SET SESSION foreign_key_checks = 1, SESSION sql_mode = 'STRICT_ALL_TABLES'".to_owned());
         sharding.own.run_long(shard, statements).await?;
     }
+    for shard in known.shards() {
+        carry::drop_shapes(sharding, known, shard).await?;
+    }
+    carry::give(sharding, &Sides::of(sharding, known), Some(known)).await?;
+    triggers::try_out(sharding, known).await?;
     checkpoints::make(sharding, known).await
 }
 
@@ -70,10 +75,11 @@ pub(crate) async fn drop_all(sharding: &Arc<Sharding>, known: &Move) -> Result<(
 /// What Weir's own account needs for a move, beyond what several shards take.
 fn grants(known: &Move, mariadb: bool) -> String {
     let logs = if mariadb { "REPLICATION SLAVE, BINLOG MONITOR" } else { "REPLICATION SLAVE, REPLICATION CLIENT" };
+    let definers = if mariadb { "SET USER" } else { "SET_ANY_DEFINER, ALLOW_NONEXISTENT_DEFINER" };
     let database = known.tables.first().map_or("", |moved| &moved.object.database).replace('_', "\\_");
     [
-        format!("GRANT {logs} ON *.*"),
-        format!("GRANT INSERT, CREATE, DROP, ALTER, REFERENCES, LOCK TABLES ON {}.*", name(&database)),
+        format!("GRANT {logs}, EVENT, TRIGGER, {definers} ON *.*"),
+        format!("GRANT INSERT, CREATE, DROP, ALTER, REFERENCES, LOCK TABLES, CREATE VIEW, CREATE ROUTINE, ALTER ROUTINE ON {}.*", name(&database)),
         "GRANT ALL ON `weir\\_move\\_%`.*".to_owned(),
         "GRANT ALL ON `weir\\_old\\_%`.*".to_owned(),
     ]
@@ -82,11 +88,12 @@ fn grants(known: &Move, mariadb: bool) -> String {
 
 /// An error for a missing right, with what to GRANT.
 pub(crate) fn with_grants(sharding: &Sharding, known: &Move, failure: Failure) -> Failure {
-    const RIGHTS: [u16; 4] = [
+    const RIGHTS: [u16; 5] = [
         codes::ER_DBACCESS_DENIED_ERROR,
         codes::ER_SPECIFIC_ACCESS_DENIED_ERROR,
         codes::ER_TABLEACCESS_DENIED_ERROR,
         codes::ER_COLUMNACCESS_DENIED_ERROR,
+        codes::ER_PROCACCESS_DENIED_ERROR,
     ];
     if !RIGHTS.contains(&failure.code) {
         return failure;

@@ -85,7 +85,7 @@ fn without_rights(shards: &Shards) -> Result<(), Failed> {
             "INSERT INTO members VALUES (1, 'a'), (2, 'b'), (3, 'c')",
         ],
     )?;
-    super::refuses(session, "ALTER TABLE members ADD UNIQUE (mail)", "LOCK TABLES ON `t\\_moves\\_without`.*")?;
+    super::refuses(session, "ALTER TABLE members ADD UNIQUE (mail)", "ALTER ROUTINE ON `t\\_moves\\_without`.*")?;
     expect_equal("it was given up", latest(session, "phase")?, "cancelled".to_owned())?;
     expect_equal("it stays", placement(session, "members")?, "sharded".to_owned())?;
     all(session, &["INSERT INTO members VALUES (4, 'd')"])?;

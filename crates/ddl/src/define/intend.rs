@@ -248,7 +248,10 @@ fn accounts(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Fail
     let shards = match granted_object(asked) {
         None => shards::all(catalog),
         Some(name) => match object(asked, catalog, name)? {
-            Some(object) => shards::of_object(catalog, &object),
+            Some(object) => {
+                stays_meanwhile(catalog, &object)?;
+                shards::of_object(catalog, &object)
+            }
             // A table of an unsharded database: only its shard knows it.
             None => return Ok(None),
         },
@@ -262,6 +265,17 @@ fn accounts(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Fail
         _ => Vec::new(),
     };
     Ok(Some(Intent { secret, ..Intent::new(asked, kind, objects, shards).with(changes) }))
+}
+
+/// Refuses rights on an object that moves: only the shards of one placement would have them.
+fn stays_meanwhile(catalog: &Catalog, object: &Object) -> Result<(), Failure> {
+    match catalog.move_in_the_way(std::slice::from_ref(object)) {
+        None => Ok(()),
+        Some(known) => Err(not_supported(format!(
+            "Rights on '{object}' can't change while move {} is in progress: WEIR MOVE FINISH {} ends it, WEIR MOVE UNDO {} takes it back",
+            known.id, known.id, known.id
+        ))),
+    }
 }
 
 /// Whether a server is to make up a password (MySQL).

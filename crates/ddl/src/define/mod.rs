@@ -60,6 +60,7 @@ pub use asked::Asked;
 pub use intend::intend;
 pub use intent::Intent;
 
+pub use programs::may_have_trigger;
 pub use reach::{Reach, WithOwnAccount};
 pub use records::Records;
 pub use resume::{Cancelled, cancel, resume};

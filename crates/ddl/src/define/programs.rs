@@ -6,6 +6,7 @@
 //! planned for the shard that has them.
 
 use weir_catalog::{Catalog, Change, DefinitionKind, Object, Placement, RoutineKind};
+use weir_sql::LexMode;
 use weir_sql::ast::{AlterRoutine, CreateRoutine, CreateTrigger, DropProgram, ObjectName, ProgramKind, RoutineBody};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
@@ -81,16 +82,7 @@ pub(super) fn create_trigger(
 ) -> Result<Option<Intent>, Failure> {
     let Some(table) = names::object(asked, catalog, &trigger.table)? else { return Ok(None) };
     let reach = BodyUse::of(asked, catalog, trigger.body, &table.database);
-    let alone = match shards::table(catalog, &table).map(|table| &table.placement) {
-        Some(Placement::Single(shard)) => {
-            !reach.sharded
-                && reach.single.as_ref().is_none_or(|all| all.iter().all(|other| other == shard))
-                && !reach.writes_global
-        }
-        Some(_) => !reach.sharded && reach.single.is_none() && !reach.writes,
-        None => true,
-    };
-    if !alone {
+    if !stays_alone(catalog, &table, &reach) {
         return Err(not_supported(
             "A trigger in a sharded database can change the row that it runs for, and read GLOBAL tables (of a SINGLE table: use \
              tables of the same shard): write the other rows from the application, in the same transaction",
@@ -101,6 +93,24 @@ pub(super) fn create_trigger(
     let kind = if trigger.or_replace { DefinitionKind::Again } else { DefinitionKind::Create };
     let changes = vec![Change::PutTrigger(object.clone(), table.clone()), Change::RereadTable(table.clone())];
     Ok(Some(Intent::new(asked, kind, vec![object, table], shards).with(changes)))
+}
+
+/// Whether a table may have a trigger with this body, which is read in this mode.
+pub fn may_have_trigger(catalog: &Catalog, table: &Object, body: &[u8], mode: LexMode) -> bool {
+    stays_alone(catalog, table, &BodyUse::of_text(catalog, body, mode, &table.database))
+}
+
+/// Whether a table's trigger finds all rows that it uses where the table's row is, and changes none that others have too.
+fn stays_alone(catalog: &Catalog, table: &Object, reach: &BodyUse) -> bool {
+    match shards::table(catalog, table).map(|table| &table.placement) {
+        Some(Placement::Single(shard)) => {
+            !reach.sharded
+                && reach.single.as_ref().is_none_or(|all| all.iter().all(|other| other == shard))
+                && !reach.writes_global
+        }
+        Some(_) => !reach.sharded && reach.single.is_none() && !reach.writes,
+        None => true,
+    }
 }
 
 /// DROP TRIGGER: on its table's shards, if the table is known.
