@@ -359,7 +359,7 @@ pub(crate) async fn recover(mover: &Arc<Mover>, known: &Move, direction: Directi
     let _one_at_a_time = mover.cutting.lock().await;
     let mut done = Vec::new();
     for shard in known.shards() {
-        rename::wait_for_others(sharding, &known.new_schema(), shard).await?;
+        rename::wait_for_others(sharding, known, shard).await?;
         if rename::is_done(sharding, known, shard, direction).await? {
             done.push(shard);
         }

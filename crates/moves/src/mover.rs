@@ -220,7 +220,7 @@ impl Mover {
             return Err(Failure::weir(codes::ER_UNKNOWN_ERROR, message));
         }
         layout::make_database(&self.sharding, &change).await?;
-        let catalog = self.sharding.catalog();
+        let catalog = self.sharding.catalog_now();
         let sides = Sides::between(&change.database, &catalog, &layout::settled(&catalog, &change, &[]));
         carry::give(&self.sharding, &sides, None).await?;
         let (told, done) = std::sync::mpsc::channel();

@@ -108,7 +108,7 @@ pub(crate) async fn everywhere(
         let (Some(sql), Some(mut renamer)) = (statement(known, shard, direction), renamers.remove(&shard)) else {
             continue;
         };
-        let (sharding, mut locker, schema) = (sharding.clone(), lockers.remove(&shard), known.new_schema());
+        let (sharding, mut locker) = (sharding.clone(), lockers.remove(&shard));
         let (known, drops) = (known.clone(), triggers::drops(known, shard, direction));
         let task = tokio::spawn(async move {
             if !drops.is_empty() {
@@ -118,7 +118,7 @@ pub(crate) async fn everywhere(
             }
             let thread = renamer.thread;
             let renamed = in_turn(&sharding, shard, (&mut renamer.session, thread), &sql, locker).await;
-            settle(&sharding, shard, &schema, renamed).await?;
+            settle(&sharding, shard, &known, renamed).await?;
             crash::here("triggers-missing").await;
             triggers::ensure(&sharding, &known, shard, direction).await
         });
@@ -209,14 +209,14 @@ async fn is_done_for_sure(sharding: &Sharding, known: &Move, shard: ShardId, dir
 async fn settle<T>(
     sharding: &Sharding,
     shard: ShardId,
-    schema: &str,
+    known: &Move,
     renamed: Result<T, Failure>,
 ) -> Result<(), Failure> {
     match renamed {
         Ok(_) => Ok(()),
         Err(failure) if failure.code == codes::CR_SERVER_LOST => {
             // By what it does, not by its number: a server that has started again gives the numbers anew.
-            while wait_for_others(sharding, schema, shard).await.is_err() {
+            while wait_for_others(sharding, known, shard).await.is_err() {
                 tokio::time::sleep(PAUSE * 10).await;
             }
             Err(failure)
@@ -244,19 +244,23 @@ async fn state_of(sharding: &Sharding, shard: ShardId, thread: u64) -> Result<Op
     Ok(reply.rows.iter().find(|row| number(row.first()) == Some(thread)).map(|row| text(row.get(6))))
 }
 
-/// Waits until no connection that was lost changes names for the move with this schema.
+/// Waits until no connection that was lost changes names for this move, or triggers.
 ///
 /// # Errors
 /// The server's.
-pub(crate) async fn wait_for_others(sharding: &Sharding, schema: &str, shard: ShardId) -> Result<(), Failure> {
+pub(crate) async fn wait_for_others(sharding: &Sharding, known: &Move, shard: ShardId) -> Result<(), Failure> {
     // As it stands in the statement: that of move 1 is no part of that of move 12.
-    let schema = name(schema);
+    let schema = name(&known.new_schema());
+    let triggers: Vec<String> =
+        known.tables.iter().flat_map(|moved| &moved.triggers).map(|trigger| name(&trigger.name)).collect();
+    let is_ours = |info: String| {
+        let of_trigger = info.starts_with("DROP TRIGGER") || info.starts_with("CREATE ") && info.contains(" TRIGGER ");
+        info.starts_with("RENAME TABLE") && info.contains(&schema)
+            || of_trigger && triggers.iter().any(|trigger| info.contains(trigger))
+    };
     loop {
         let reply = sharding.own.run(shard, "SHOW FULL PROCESSLIST").await?;
-        let about_trigger =
-            |info: &str| info.starts_with("DROP TRIGGER") || info.starts_with("CREATE ") && info.contains(" TRIGGER ");
-        let renames = |info: String| info.starts_with("RENAME TABLE") && info.contains(&schema) || about_trigger(&info);
-        if !reply.rows.iter().any(|row| renames(text(row.get(7)))) {
+        if !reply.rows.iter().any(|row| is_ours(text(row.get(7)))) {
             return Ok(());
         }
         tokio::time::sleep(PAUSE * 10).await;
@@ -281,7 +285,7 @@ pub(crate) async fn on_one(
             renamer.session.run(&drop).await?;
         }
         let renamed = renamer.session.run_long(&sql).await;
-        settle(sharding, shard, &known.new_schema(), renamed).await?;
+        settle(sharding, shard, known, renamed).await?;
     }
     triggers::ensure(sharding, known, shard, direction).await
 }

@@ -45,7 +45,7 @@ fn shown(server: &Server, what: &str) -> Result<String, Failed> {
 /// An account with rights of its own on what two shards have. Weir's account may give them on the third.
 fn readers(shards: &Shards) -> Result<(), Failed> {
     for (at, site) in shards.sites.iter().enumerate() {
-        site.server.execute("CREATE USER reader IDENTIFIED BY 'secret-Pass-1'")?;
+        site.server.execute("CREATE USER moves_reader IDENTIFIED BY 'secret-Pass-1'")?;
         let on = [
             "SELECT ON t",
             "SELECT (id), UPDATE (r) ON rates",
@@ -55,7 +55,7 @@ fn readers(shards: &Shards) -> Result<(), Failed> {
         ];
         for right in on.iter().filter(|_| at < 2) {
             let (right, own) = right.rsplit_once(' ').ok_or("a right names what it is on")?;
-            site.server.execute(&format!("GRANT {right} {DATABASE}.{own} TO reader"))?;
+            site.server.execute(&format!("GRANT {right} {DATABASE}.{own} TO moves_reader"))?;
         }
     }
     let weir = crate::lab::MONITOR.0;
@@ -64,7 +64,7 @@ fn readers(shards: &Shards) -> Result<(), Failed> {
 }
 
 fn rights(shards: &Shards, at: usize) -> Result<Vec<String>, Failed> {
-    let mut lines: Vec<String> = shards.sites[at].server.admin()?.query("SHOW GRANTS FOR reader")?;
+    let mut lines: Vec<String> = shards.sites[at].server.admin()?.query("SHOW GRANTS FOR moves_reader")?;
     lines.retain(|line| line.contains(DATABASE));
     lines.sort();
     Ok(lines)
@@ -139,7 +139,7 @@ fn come(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     }
     expect_equal("no row has changed", value(session, sums)?, was.clone())?;
     expect_equal("rights", rights(&shards, 2)?, rights(&shards, 0)?)?;
-    refuses(session, "REVOKE SELECT ON t FROM reader", "Rights on")?;
+    refuses(session, "REVOKE SELECT ON t FROM moves_reader", "Rights on")?;
     let ids: Vec<String> = (11..=40).map(|id| format!("({id}, 1, 'x')")).collect();
     run(session, &format!("INSERT INTO t VALUES {}", ids.join(", ")))?;
     all(session, &["CALL adds(50, 'y')"])?;
@@ -158,8 +158,8 @@ fn come(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     is_right(session, &shards)?;
     for at in 0..2 {
         let server = &shards.sites[at].server;
-        server.execute(&format!("REVOKE SELECT ON {DATABASE}.t FROM reader"))?;
-        server.execute(&format!("REVOKE EXECUTE ON PROCEDURE {DATABASE}.adds FROM reader"))?;
+        server.execute(&format!("REVOKE SELECT ON {DATABASE}.t FROM moves_reader"))?;
+        server.execute(&format!("REVOKE EXECUTE ON PROCEDURE {DATABASE}.adds FROM moves_reader"))?;
     }
     whole(session, &rebalance)?;
     expect_equal("programs of s3", on(2)?, before.clone())?;
