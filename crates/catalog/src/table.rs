@@ -70,6 +70,9 @@ pub struct Column {
     /// It is generated from others.
     #[serde(default, skip_serializing_if = "is_false")]
     pub generated: bool,
+    /// It can't be NULL and has no default, for certain: a row has to give it a value.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub required: bool,
     /// `SELECT *` and INSERT without columns leave it out.
     #[serde(default, skip_serializing_if = "is_false")]
     pub invisible: bool,

@@ -197,7 +197,15 @@ mod tests {
             scale: None,
             collation: None,
         };
-        Column { name: name.to_owned(), kind, nullable: false, default: None, generated: false, invisible: false }
+        Column {
+            name: name.to_owned(),
+            kind,
+            nullable: false,
+            default: None,
+            generated: false,
+            required: false,
+            invisible: false,
+        }
     }
 
     fn table(placement: Placement, columns: &[(&str, &str)]) -> Table {

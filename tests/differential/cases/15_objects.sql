@@ -386,3 +386,35 @@ CREATE TABLE h (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
 -- mariadb
 -- refused: System-versioned tables can't be sharded
 ALTER TABLE h ADD SYSTEM VERSIONING;
+
+## the order of a view's query
+-- each place
+-- = shard by hash(id)
+-- = single on shard '{s2}'
+CREATE TABLE t (id INT PRIMARY KEY, b INT, c VARCHAR(5)) /*weir: {place} */;
+CREATE TABLE u (id INT PRIMARY KEY, d INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 5, 'x'), (2, 9, 'x'), (3, 1, 'y'), (4, 7, 'y'), (5, 3, 'x'), (6, 8, 'z');
+INSERT INTO u VALUES (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6);
+CREATE VIEW v AS SELECT id, b, c FROM t WHERE b > 1 ORDER BY b DESC;
+CREATE VIEW named (x, y) AS SELECT id, b + 1 FROM t ORDER BY 2 DESC;
+CREATE VIEW joined AS SELECT t.id, t.b, u.d FROM t JOIN u ON t.id = u.id ORDER BY t.b DESC;
+SELECT /* in the view's ORDER BY */ * FROM v;
+SELECT /* in the view's ORDER BY */ id FROM v LIMIT 2;
+SELECT /* in the view's ORDER BY */ c FROM v WHERE id <> 2 LIMIT 3;
+SELECT /* in the view's ORDER BY */ w.id + 1 FROM v w;
+# MySQL keeps the name that the column had in the query.
+-- mariadb
+SELECT /* in the view's ORDER BY */ * FROM named;
+-- other columns
+SELECT /* in the view's ORDER BY */ id, d FROM joined;
+SELECT /* in the view's ORDER BY */ id FROM v FOR UPDATE;
+-- params: 2
+SELECT /* in the view's ORDER BY */ id FROM v WHERE id > ?;
+SELECT id FROM v ORDER BY c, id;
+SELECT DISTINCT c FROM v ORDER BY c;
+SELECT COUNT(*) FROM v;
+-- other columns
+SELECT v.id, u.d FROM v JOIN u ON v.id = u.id ORDER BY v.id;
+# MariaDB leaves this order out.
+-- mysql
+SELECT id FROM (SELECT id, b FROM t ORDER BY b DESC) d;

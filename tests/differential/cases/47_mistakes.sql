@@ -168,3 +168,41 @@ INSERT INTO t SELECT id, v, g FROM t WHERE id = 1;
 INSERT INTO t (id, v) SELECT id, v FROM t;
 REPLACE INTO t SELECT * FROM t;
 SELECT * FROM t;
+
+## no value for a shard key that has no default
+CREATE TABLE t (id INT NOT NULL PRIMARY KEY, n INT) /*weir: shard by hash(id) */;
+CREATE TABLE u (k VARCHAR(10) NOT NULL PRIMARY KEY, n INT) /*weir: shard by hash(k) */;
+CREATE TABLE two (a INT NOT NULL, b VARCHAR(10) NOT NULL, n INT, PRIMARY KEY (a, b)) /*weir: shard by hash(a, b) */;
+INSERT INTO t (n) VALUES (1);
+INSERT INTO t VALUES (DEFAULT, 1);
+# Each shard warns of it.
+-- no warnings
+INSERT IGNORE INTO t (n) VALUES (1);
+-- no warnings
+INSERT IGNORE INTO u (n) VALUES (1), (2);
+SELECT * FROM t WHERE id = 0;
+SELECT * FROM u WHERE k = '';
+DELETE FROM t;
+DELETE FROM u;
+SET sql_mode = '';
+INSERT INTO t (n) VALUES (1);
+SHOW WARNINGS;
+# What comes behind the error is not passed on.
+-- no warnings
+INSERT INTO t (n) VALUES (2);
+-- no warnings
+INSERT INTO t SET n = 3;
+INSERT INTO t VALUES (DEFAULT, 4);
+INSERT INTO t VALUES (DEFAULT(id), 4);
+INSERT INTO t (n) VALUES (5) ON DUPLICATE KEY UPDATE n = 50;
+REPLACE INTO t VALUES (7, 7), (DEFAULT, 6);
+-- params: 8
+REPLACE INTO t (n) VALUES (?);
+INSERT INTO u (n) VALUES (1);
+INSERT INTO two (a, n) VALUES (5, 1);
+INSERT INTO two (b, n) VALUES ('x', 1);
+SELECT * FROM t ORDER BY id;
+SELECT * FROM t WHERE id = 0;
+SELECT * FROM u WHERE k = '';
+SELECT * FROM two WHERE a = 5 AND b = '';
+SELECT * FROM two WHERE a = 0 AND b = 'x';

@@ -33,6 +33,7 @@ pub(super) fn columns(setting: &Setting<'_>, definition: &TableDefinition<'_>) -
             // Read from the server that has made the table.
             default: None,
             generated: is_generated(column),
+            required: false,
             invisible: false,
         })
         .collect()

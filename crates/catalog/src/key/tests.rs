@@ -44,6 +44,7 @@ fn table(types: &[&str], method: Method) -> Table {
         nullable: true,
         default: None,
         generated: false,
+        required: false,
         invisible: false,
     };
     Table {

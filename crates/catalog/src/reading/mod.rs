@@ -140,10 +140,16 @@ fn column(row: &TextRow) -> Result<Column, Failure> {
         let mariadb = row.get(12)?.as_deref()?.contains("MariaDB");
         default::default_text(value, &base, mariadb, has_word(row, 11, "default_generated"))
     });
+    // SHOW, whose rows are shorter, tells NULL as no default, too.
+    let tells = row.len() > 12;
+    let valued = ["auto_increment", "default_generated", "generated", "persistent", "virtual", "stored", "row"];
+    let required =
+        tells && !nullable && matches!(row.get(10), Some(None)) && !valued.iter().any(|word| has_word(row, 11, word));
     Ok(Column {
         name: field(row, 1)?.to_owned(),
         nullable,
         default,
+        required,
         generated: ["generated", "persistent", "virtual", "stored"].iter().any(|word| has_word(row, 11, word))
             && !has_word(row, 11, "default_generated"),
         invisible: has_word(row, 11, "invisible"),

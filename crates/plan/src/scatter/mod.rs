@@ -6,8 +6,9 @@
 //! * `colocation`: whether shards can answer part by part; `gates`: what can't be asked on several connections.
 //! * `select`: one SELECT; `union`: several; `set_operation`: several that are each read alone; `group`: groups, `fold`: their aggregates, `having`: conditions on them;
 //!   `computed`: expressions over them.
-//! * `projection`: columns and how they sort; `index`: how columns are found.
+//! * `carried`: an order that comes from a view. `projection`: columns and how they sort; `index`: how columns are found.
 
+mod carried;
 mod colocation;
 mod columns;
 mod computed;
@@ -141,6 +142,9 @@ fn plan_merge(
 ) -> Result<Plan, Refusal> {
     if analysis.recursive {
         return Err(Refusal::NeedsWorkbench("a recursive common table expression".to_owned()));
+    }
+    if let Some(Ok(plan)) = carried::plan(planner, query) {
+        return Ok(plan);
     }
     let Some(outcome) = &analysis.outcome else { return Err(Refusal::NeedsWorkbench(apart)) };
     let values = Values::of(analysis);

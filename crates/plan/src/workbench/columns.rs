@@ -124,7 +124,15 @@ mod tests {
             scale: None,
             collation: collation.map(str::to_owned),
         };
-        Column { name: "c".to_owned(), kind, nullable, default: None, generated: false, invisible: false }
+        Column {
+            name: "c".to_owned(),
+            kind,
+            nullable,
+            default: None,
+            generated: false,
+            required: false,
+            invisible: false,
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::edits::Edits;
 use super::literal::literal;
 use super::moving::place_of_assigned;
 use super::names::{Target, with_facts};
-use super::nulls::place_of_null;
+use super::nulls::{place_of_default, place_of_null};
 use super::own_reads::refuse_own_reads;
 use super::resolve::Settling;
 use super::returning::Returning;
@@ -163,11 +163,15 @@ impl<'a> Changed<'_, 'a> {
                 values.push(rows.value(row, *place).ok_or_else(unknown)?);
             }
             let reads = self.input.reads;
-            let mut located = reads.stored(self.target.database, self.target.table, &values).ok_or_else(unknown)?;
-            if located == Located::Unsure {
-                let values: Vec<_> = key.iter().copied().zip(values.iter().copied()).collect();
-                located = place_of_null(self.input, &self.target, insert, &values)?.unwrap_or(located);
-            }
+            let columns = || key.iter().copied().zip(values.iter().copied()).collect::<Vec<_>>();
+            let given = reads.stored(self.target.database, self.target.table, &values);
+            let located = match given {
+                None => place_of_default(self.input, &self.target, insert.ignore, &columns()).ok_or_else(unknown)?,
+                Some(Located::Unsure) => {
+                    place_of_null(self.input, &self.target, insert, &columns())?.unwrap_or(Located::Unsure)
+                }
+                Some(located) => located,
+            };
             shards.push(placed(&self.target, located, || values.iter().filter_map(|value| reads.constant(value)))?);
         }
         Ok(shards)

@@ -1,4 +1,4 @@
-//! NULL for a column of the shard key that can't be NULL.
+//! NULL, or nothing, for a column of the shard key that can't be NULL and has no default.
 //!
 //! What must always hold: what a server refuses gets its error, and is written nowhere. Where it stores another value instead, the row goes
 //! where that value belongs, if it is known.
@@ -8,6 +8,7 @@ use weir_sql::ast::{Expr, Insert, InsertSource};
 use weir_wire::error::codes;
 
 use super::names::Target;
+use super::rows::is_default;
 use super::{Input, mistake};
 use crate::{Refusal, SessionFacts};
 
@@ -60,7 +61,35 @@ pub(super) fn place_of_null(
     Ok(Some(locate_stored(target.database, table, &constants, input.weights)))
 }
 
-/// What numbers and strings get with IGNORE for NULL.
+/// Whether a row without a value for a column gets the type's own default, with a warning, that is known here.
+pub(super) fn gets_zero(session: &SessionFacts<'_>, table: &Table, column: usize, ignore: bool) -> bool {
+    // A trigger may give it a value.
+    let lenient = (ignore || !is_strict(session)) && !table.triggers && table.auto_increment != Some(column);
+    let required = table.columns.get(column).is_some_and(|column| column.required);
+    lenient && required && zero_of(table, column).is_some()
+}
+
+/// Where a row belongs that has the word DEFAULT in its shard key, for such columns; `None` if it has none. `values`: the key's.
+pub(super) fn place_of_default(
+    input: &Input<'_>,
+    target: &Target<'_>,
+    ignore: bool,
+    values: &[(usize, &Expr<'_>)],
+) -> Option<Located> {
+    let table = target.table;
+    if !values.iter().any(|(_, value)| is_default(value)) {
+        return None;
+    }
+    let constant = |(column, value): &(usize, &Expr<'_>)| match is_default(value) {
+        true if gets_zero(input.session, table, *column, ignore) => zero_of(table, *column),
+        true => None,
+        false => input.reads.constant(value),
+    };
+    let constants: Vec<Constant> = values.iter().map(constant).collect::<Option<_>>()?;
+    Some(locate_stored(target.database, table, &constants, input.weights))
+}
+
+/// What numbers and strings get with IGNORE for NULL, and without a value.
 fn zero_of(table: &Table, column: usize) -> Option<Constant> {
     const NUMBERS: [&str; 6] = ["tinyint", "smallint", "mediumint", "int", "bigint", "decimal"];
     const STRINGS: [&str; 4] = ["char", "varchar", "binary", "varbinary"];

@@ -13,6 +13,7 @@ use super::Input;
 use super::edits::{Edits, apart};
 use super::literal::put_name;
 use super::names::Target;
+use super::nulls::gets_zero;
 use super::rows::{Rows, is_default};
 use super::select::{of_one, of_shards};
 use crate::analysis::has_query;
@@ -107,7 +108,19 @@ impl<'i, 'a> Settling<'i, 'a> {
 
     /// What a column gets that the row does not name.
     fn missing(&mut self, column: usize) -> Result<Piece, Refusal> {
-        if self.is_auto(column) { Ok(self.next()) } else { self.default(column) }
+        if self.is_auto(column) {
+            return Ok(self.next());
+        }
+        if self.gets_zero(column) {
+            // The server warns of it.
+            self.known = true;
+            return Ok(Piece::Text(b"DEFAULT".to_vec()));
+        }
+        self.default(column)
+    }
+
+    fn gets_zero(&self, column: usize) -> bool {
+        gets_zero(self.input.session, self.target.table, column, self.ignore)
     }
 
     fn default(&mut self, column: usize) -> Result<Piece, Refusal> {
@@ -150,8 +163,11 @@ impl<'i, 'a> Settling<'i, 'a> {
 
     fn value(&mut self, column: usize, value: &Expr<'a>) -> Result<(), Refusal> {
         let auto = self.is_auto(column);
+        if is_default(value) && self.gets_zero(column) {
+            return Ok(());
+        }
         if is_default(value) || self.is_default_of(column, value) {
-            let piece = self.missing(column)?;
+            let piece = if auto { self.next() } else { self.default(column)? };
             self.replace(value, piece);
             return Ok(());
         }

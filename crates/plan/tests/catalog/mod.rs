@@ -119,6 +119,7 @@ fn column(text: &str) -> Column {
         nullable,
         default,
         generated: false,
+        required: false,
         invisible: false,
     }
 }
