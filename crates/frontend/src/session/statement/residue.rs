@@ -31,7 +31,7 @@ impl Session {
         self.see_whether_closed(outcome).await.map_err(Stopped::Ended)?;
         match (outcome.error, statement.form) {
             (None, _) => self.learn_unreported(class, outcome, bound).await,
-            (Some((code, _)), Form::Text(_) | Form::Resolved) => {
+            (Some((code, _)), Form::Text(_) | Form::Resolved | Form::Prepared(_)) => {
                 let nothing = self.is_own(code, &outcome.message)
                     && nothing_ran(text, self.state.lex, class, code, &outcome.message);
                 self.state.pins &= if nothing { bound } else { Pins::all() };
