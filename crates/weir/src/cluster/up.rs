@@ -21,6 +21,8 @@ const DEFAULT_REPLICAS: usize = 1;
 const DEFAULT_REPLICAS_OF_GROUP: usize = 2;
 /// Where the servers' ports are looked for.
 const FIRST_SERVER_PORT: u16 = 23_306;
+/// What Weir takes itself from its port on: clients, metrics, API.
+const OWN_PORTS: u16 = 3;
 const FRONT_START_BOUND: Duration = Duration::from_secs(30);
 
 /// Runs `weir up`. A cluster that is up already is no error.
@@ -103,11 +105,17 @@ impl Plan {
             kind: self.kind,
             shards: self.shards,
             replicas: self.replicas,
-            ports: PortChoice::From(FIRST_SERVER_PORT),
+            ports: PortChoice::From(first_server_port(self.address.port())),
             cancel: interrupt.cancel.clone(),
             ..ClusterSpec::new(&args.dir, self.installation.clone())
         }
     }
+}
+
+/// Where the servers look for ports: nothing listens yet on Weir's own, and the two after it, when they do.
+fn first_server_port(own: u16) -> u16 {
+    let is_among_them = (FIRST_SERVER_PORT - OWN_PORTS..FIRST_SERVER_PORT + 2_000).contains(&own);
+    if is_among_them { own + OWN_PORTS } else { FIRST_SERVER_PORT }
 }
 
 /// Writes the configuration where there is none, and starts Weir.
@@ -206,4 +214,19 @@ fn mysql_shell(cluster: &Cluster) -> PathBuf {
     let on_path = std::env::split_paths(&path).any(|folder| folder.join("mysql").is_file());
     let own = || cluster.servers().next().and_then(|server| server.installation().companion("mysql"));
     if on_path { "mysql".into() } else { own().unwrap_or_else(|| "mysql".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_leave_weirs_own_ports_alone() {
+        for own in [1, DEFAULT_PORT, 23_303, 23_304, 23_306, 24_000, 25_305, 25_306, 65_535] {
+            let servers = u32::from(first_server_port(own))..u32::from(first_server_port(own)) + 100;
+            let taken = u32::from(own)..u32::from(own) + u32::from(OWN_PORTS);
+            assert!(taken.end <= servers.start || servers.end <= taken.start, "{own}: {servers:?}");
+        }
+        assert_eq!(first_server_port(FIRST_SERVER_PORT), FIRST_SERVER_PORT + OWN_PORTS);
+    }
 }
