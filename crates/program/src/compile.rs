@@ -56,6 +56,9 @@ pub(crate) struct Compiler<'a> {
     /// The line in the procedure's text where the last piece ends, and that where the body begins.
     line: usize,
     first_line: usize,
+    /// How many lines end before `counted`: counting them anew for each piece would take the square of a long text.
+    newlines: usize,
+    counted: usize,
     block: usize,
     /// Variables in scope, the innermost last: their names in lower case.
     pub(crate) scope: Vec<(String, usize)>,
@@ -84,6 +87,8 @@ impl<'a> Compiler<'a> {
             program,
             line: 1,
             first_line: 1,
+            newlines: 0,
+            counted: 0,
             block: 0,
             scope,
             cursors: named,
@@ -155,7 +160,9 @@ impl<'a> Compiler<'a> {
             _ => None,
         };
         if let Some(end) = end {
-            self.line = self.first_line + lines(&self.text[..end]);
+            self.newlines += lines(self.text.get(self.counted..end).unwrap_or_default());
+            self.counted = self.counted.max(end);
+            self.line = self.first_line + self.newlines;
         }
         Ok(piece)
     }
