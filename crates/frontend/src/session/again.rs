@@ -117,15 +117,16 @@ impl Session {
         Ok(())
     }
 
-    /// The writer refuses to write: it is being replaced by hand, perhaps. Waits for another one, up to the bound.
+    /// The writer refuses to write: it is being replaced by hand, perhaps, or has been elected and is not there yet. Waits for one that
+    /// writes, up to the bound.
     async fn on_another_writer(&mut self, failure: Failure, retries: &mut Retries) -> Result<(), Stopped> {
-        let refused = self.current.server.index;
+        let (refused, at) = (self.current.server.index, Instant::now());
         // What the statement has left there is not to be the next session's; what earlier ones have left is the session's own.
         let _ = self.learn_what_was_left(true).await;
         self.lose_lease();
         self.state.status -= StatusFlags::IN_TRANS;
         let had_begin = retries.begin.is_some();
-        while self.backends().writer() == refused {
+        while self.backends().writer() == refused && !self.has_taken_writes(refused, at) {
             if let Err(stopped) = self.wait_for_writer(self.target.shard, failure.clone(), &mut retries.deadline).await
             {
                 return Err(match stopped {
@@ -143,6 +144,13 @@ impl Session {
         self.transaction.set_unsent(retries.unsent);
         self.target_writer_again();
         Ok(())
+    }
+
+    /// Whether a server of the shard was asked after that time, and takes writes.
+    fn has_taken_writes(&self, index: usize, after: Instant) -> bool {
+        let group = &self.shared.shards[self.target.shard].group;
+        let observed = group.servers.get(index).and_then(|server| server.observation());
+        observed.is_some_and(|observation| observation.asked > after && !observation.read_only)
     }
 
     /// A replica has no table, right or other thing of that name: the writer may have it by now.
