@@ -19,6 +19,7 @@ use weir_wire::packets::ErrPacket;
 use weir_wire::{Capabilities, Failure, Fault};
 
 use crate::address::Address;
+use crate::patience::within;
 use crate::server::{Server, Tls};
 use crate::transport::Stream;
 
@@ -66,10 +67,8 @@ pub struct Login {
 /// 2003 when the server can't be reached; the server's own error when it refuses the login.
 pub async fn connect(server: &Server, login: &Login) -> Result<Connected, Failure> {
     let bound = server.reach().connect_timeout;
-    match tokio::time::timeout(bound, connect_unbounded(server, login)).await {
-        Ok(outcome) => outcome,
-        Err(_) => Err(server.unreachable(&format!("no answer within {bound:?}"))),
-    }
+    let outcome = within(bound, connect_unbounded(server, login)).await;
+    outcome.unwrap_or_else(|| Err(server.unreachable(&format!("no answer within {bound:?}"))))
 }
 
 async fn connect_unbounded(server: &Server, login: &Login) -> Result<Connected, Failure> {

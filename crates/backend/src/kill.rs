@@ -8,6 +8,7 @@ use weir_wire::error::codes;
 use crate::Server;
 use crate::connect::{Login, connect};
 use crate::monitor::Probe;
+use crate::patience::within;
 
 /// What of a server thread is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +63,6 @@ async fn kill_on(probe: &mut Probe, thread_id: u32, what: Kill) -> Result<(), Fa
 
 async fn bounded(server: &Server, what: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     // Connecting has its own bound of this length.
-    let answer = tokio::time::timeout(server.reach().connect_timeout * 2, what).await;
-    answer.map_err(|_| server.unreachable("KILL got no answer"))?
+    let answer = within(server.reach().connect_timeout * 2, what).await;
+    answer.ok_or_else(|| server.unreachable("KILL got no answer"))?
 }

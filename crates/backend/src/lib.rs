@@ -19,6 +19,7 @@ pub mod lanes;
 pub mod limits;
 pub mod metrics;
 pub mod monitor;
+pub mod patience;
 pub mod pool;
 pub mod pool_key;
 pub mod prepared;

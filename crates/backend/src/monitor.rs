@@ -5,6 +5,7 @@
 
 mod accounts;
 pub mod peers;
+mod question;
 mod standing;
 mod tables;
 
@@ -24,11 +25,13 @@ use weir_wire::stmt::query_payload;
 use weir_wire::{Capabilities, Command, Failure};
 
 use accounts::Accounts;
+use question::{Answer, Question};
 
 use crate::Replaceable;
 use crate::connect::{Connected, Login, connect, server_failure};
 use crate::connection::OwnReply;
 use crate::gtid::Position;
+use crate::patience::within;
 use crate::pulse::SLOW_BEAT;
 use crate::server::{Health, Identity, Observation, Server};
 
@@ -111,41 +114,12 @@ async fn watch_health(
 ) {
     let mut probe = None;
     let mut accounts = Accounts::default();
-    let mut answered = Instant::now();
     let mut settings_then = settings.load_full();
-    let mut silent = false;
-    loop {
-        let settings = settings.load_full();
-        if !Arc::ptr_eq(&settings, &settings_then) {
-            // It may be another account.
-            probe = None;
-            accounts.ask_for_tables();
-            settings_then = settings.clone();
-        }
-        let told = match silent {
-            true => None,
-            false => {
-                let checked = check(server, &settings, &mut probe, &mut accounts);
-                tokio::time::timeout(settings.timeout, checked).await.ok()
-            }
-        };
-        let health = match told {
-            Some(Ok(())) => {
-                answered = Instant::now();
-                Health::Up
-            }
-            Some(Err(failure)) => {
-                probe = None;
-                answered = Instant::now();
-                server.pulse.lost();
-                Health::Down(failure.message)
-            }
-            None => {
-                probe = None;
-                if answered.elapsed() >= settings.hang_timeout { Health::Hung } else { server.facts().health.clone() }
-            }
-        };
-        if health != server.facts().health {
+    let mut silent = Duration::ZERO;
+    let mut note = |health: Option<Health>| {
+        if let Some(health) = health
+            && health != server.facts().health
+        {
             server.set_facts(health.clone(), None);
             let name = &server.settings.name;
             match &health {
@@ -155,8 +129,46 @@ async fn watch_health(
             changed(server, &health);
         }
         asked();
-        silent = beat_until(server, &mut probe, settings.interval, settings.timeout).await;
+    };
+    loop {
+        let settings = settings.load_full();
+        if !Arc::ptr_eq(&settings, &settings_then) {
+            // It may be another account.
+            probe = None;
+            accounts.ask_for_tables();
+            settings_then = settings.clone();
+        }
+        let kept = probe.take();
+        let unanswered = |is_hung: bool| note(is_hung.then_some(Health::Hung));
+        match Question::new(server, &settings).ask(kept, silent, unanswered).await {
+            Ok(answer) => {
+                probe = take(server, answer, &settings, &mut accounts).await;
+                note(Some(Health::Up));
+            }
+            Err(failure) => {
+                server.pulse.lost();
+                note(Some(Health::Down(failure.message)));
+            }
+        }
+        let late = beat_until(server, &mut probe, settings.interval, settings.timeout).await;
+        silent = if late { settings.timeout } else { Duration::ZERO };
     }
+}
+
+/// Notes what was answered. Returns the connection, if it can be used again.
+async fn take(server: &Server, answer: Answer, settings: &MonitorSettings, accounts: &mut Accounts) -> Option<Probe> {
+    let Answer { mut probe, identity, observation } = answer;
+    let anew = identity.is_some();
+    if let Some(identity) = identity
+        && server.facts().identity.as_deref() != Some(&identity)
+    {
+        server.set_facts(server.facts().health.clone(), Some(Arc::new(identity)));
+    }
+    // What was asked on another connection was not answered; that this one is says the same of the server.
+    server.pulse.answered(Instant::now());
+    server.set_observation(observation);
+    let looked = within(settings.timeout, look_further(server, &mut probe, accounts, anew)).await;
+    matches!(looked, Some(Ok(()))).then_some(probe)
 }
 
 /// Sends beats when they are asked for, until it is time for the next probe. Returns whether one was not answered within
@@ -171,13 +183,16 @@ async fn beat_until(server: &Server, probe: &mut Option<Probe>, interval: Durati
         }
         let sent = Instant::now();
         server.pulse.sent(sent);
-        match tokio::time::timeout(timeout, kept.ping()).await {
-            Ok(Ok(())) => server.pulse.answered(Instant::now()),
-            Ok(Err(_)) => {
+        match within(timeout, kept.ping()).await {
+            Some(Ok(())) => server.pulse.answered(Instant::now()),
+            Some(Err(_)) => {
                 server.pulse.lost();
                 *probe = None;
             }
-            Err(_) => return true,
+            None => {
+                *probe = None;
+                return true;
+            }
         }
         if sent.elapsed() > SLOW_BEAT {
             server.pulse.ask();
@@ -187,43 +202,6 @@ async fn beat_until(server: &Server, probe: &mut Option<Probe>, interval: Durati
     }
     tokio::time::sleep_until(next).await;
     false
-}
-
-async fn check(
-    server: &Server,
-    settings: &MonitorSettings,
-    probe: &mut Option<Probe>,
-    accounts: &mut Accounts,
-) -> Result<(), Failure> {
-    // A kept connection that has broken says nothing of the server as it is now: it may have been restarted, or have
-    // closed this one connection. Only a fresh one tells.
-    if let Some(mut kept) = probe.take()
-        && let Ok(observation) = {
-            server.pulse.sent(Instant::now());
-            kept.observe().await
-        }
-    {
-        server.pulse.answered(Instant::now());
-        server.set_observation(observation);
-        if look_further(server, &mut kept, accounts, false).await.is_ok() {
-            *probe = Some(kept);
-        }
-        return Ok(());
-    }
-    let mut fresh = Probe::open(server, settings).await?;
-    fresh.life = server.observation().map_or(0, |last| last.life + 1);
-    let identity = fresh.identity().await?;
-    let observation = fresh.observe().await?;
-    if server.facts().identity.as_deref() != Some(&identity) {
-        server.set_facts(server.facts().health.clone(), Some(Arc::new(identity)));
-    }
-    // What was asked on another connection was not answered; that this one is says the same of the server.
-    server.pulse.answered(Instant::now());
-    server.set_observation(observation);
-    if look_further(server, &mut fresh, accounts, true).await.is_ok() {
-        *probe = Some(fresh);
-    }
-    Ok(())
 }
 
 /// What is asked less often, or of some servers only. `anew`: the server may be another one than before.

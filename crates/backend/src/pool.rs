@@ -27,6 +27,7 @@ use crate::connection::{Connection, ConnectionSlot, Opening};
 use crate::counts::{LaneCounts, PoolCounts};
 use crate::limits::{Full, Permit};
 use crate::metrics::Metrics;
+use crate::patience::within;
 use crate::pool_key::PoolKey;
 use crate::profile::Profile;
 use crate::server::Server;
@@ -432,7 +433,7 @@ impl Lease {
     }
 
     async fn reset_within(&mut self, bound: Duration) -> bool {
-        self.is_clean() && matches!(tokio::time::timeout(bound, self.reset()).await, Ok(Ok(())))
+        self.is_clean() && matches!(within(bound, self.reset()).await, Some(Ok(())))
     }
 }
 

@@ -10,14 +10,16 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use weir_backend::connect::{Connected, Login, connect};
 use weir_backend::monitor::{MonitorSettings, Probe};
+use weir_backend::patience;
 use weir_backend::{OwnReply, Position, Replaceable, Server};
 use weir_catalog::ShardId;
 use weir_topology::Group;
 use weir_wire::error::codes;
 use weir_wire::{Capabilities, Failure};
 
-/// Bound on one statement of Weir's own.
-pub const TIMEOUT: Duration = Duration::from_secs(10);
+/// Bound on one statement of Weir's own. Locks are waited for for less ([`BEGINNING`]): what takes so long is a slow disk, which a
+/// client's own statement would wait for as well.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 /// A connection that nobody has used for so long is not used again.
 const KEEP: Duration = Duration::from_secs(60);
 /// The most connections to a shard that are kept.
@@ -295,7 +297,7 @@ async fn while_up<T>(
     mut reply: Pin<&mut impl Future<Output = Result<T, Failure>>>,
 ) -> Result<T, Failure> {
     loop {
-        if let Ok(outcome) = tokio::time::timeout(look, reply.as_mut()).await {
+        if let Some(outcome) = patience::within(look, reply.as_mut()).await {
             return outcome;
         }
         if let Some(refusal) = server.refusal() {
@@ -306,10 +308,8 @@ async fn while_up<T>(
 
 /// The reply, if it comes in time. What takes too long may still be done.
 async fn within<T>(server: &Server, reply: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    match tokio::time::timeout(TIMEOUT, reply).await {
-        Ok(outcome) => outcome,
-        Err(_) => Err(server.lost(&format!("no answer within {TIMEOUT:?}")).maybe_done()),
-    }
+    let outcome = patience::within(TIMEOUT, reply).await;
+    outcome.unwrap_or_else(|| Err(server.lost(&format!("no answer within {TIMEOUT:?}")).maybe_done()))
 }
 
 /// A text as a literal, under the sql_mode of Weir's own connections.

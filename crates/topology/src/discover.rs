@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use weir_backend::monitor::peers::{Peer, Peers};
 use weir_backend::monitor::{MonitorSettings, Probe};
+use weir_backend::patience::within;
 use weir_backend::{Address, Server};
 
 /// Bound on reaching a server and its answer.
@@ -186,10 +187,10 @@ async fn ask(server: &Server, account: &MonitorSettings) -> Result<Peers, String
         probe.close().await;
         peers
     };
-    match tokio::time::timeout(BOUND, asked).await {
-        Ok(Ok(peers)) => Ok(peers),
-        Ok(Err(failure)) => Err(failure.message),
-        Err(_) => Err(format!("no answer within {BOUND:?}")),
+    match within(BOUND, asked).await {
+        Some(Ok(peers)) => Ok(peers),
+        Some(Err(failure)) => Err(failure.message),
+        None => Err(format!("no answer within {BOUND:?}")),
     }
 }
 

@@ -12,6 +12,7 @@ use weir_backend::Position;
 use weir_backend::Replaceable;
 use weir_backend::Server;
 use weir_backend::monitor::{MonitorSettings, Probe};
+use weir_backend::patience;
 use weir_wire::Failure;
 
 use crate::group::Group;
@@ -90,8 +91,8 @@ impl Positions {
     }
 
     async fn within(&self, writer: &Server, probe: &mut Probe) -> Answer {
-        let asked = tokio::time::timeout(self.account.load().timeout, probe.observe()).await;
-        let observation = asked.unwrap_or_else(|_| Err(writer.unreachable("it did not tell its position")))?;
+        let asked = patience::within(self.account.load().timeout, probe.observe()).await;
+        let observation = asked.unwrap_or_else(|| Err(writer.unreachable("it did not tell its position")))?;
         Ok(observation.visible)
     }
 }

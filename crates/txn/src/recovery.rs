@@ -9,9 +9,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::time::timeout;
 use weir_backend::Server;
 use weir_backend::monitor::Probe;
+use weir_backend::patience::within;
 use weir_catalog::ShardId;
 use weir_wire::Failure;
 
@@ -176,7 +176,7 @@ impl Recovery<'_> {
     async fn known(&mut self, id: &TransactionId) -> Result<KnownDecision, Failure> {
         let line = self.line(id.decider, id)?;
         let Some((_, probe)) = &mut line.open else { return Ok(KnownDecision::Nothing) };
-        let found = timeout(ANSWER, decision::look(probe, id)).await;
+        let found = within(ANSWER, decision::look(probe, id)).await;
         Ok(match line.checked(found)? {
             None => KnownDecision::Absent,
             Some(Decision::Commit) => KnownDecision::Commit,
@@ -187,7 +187,7 @@ impl Recovery<'_> {
     async fn settle(&mut self, id: &TransactionId) -> Result<Decision, Failure> {
         let line = self.line(id.decider, id)?;
         let Some((_, probe)) = &mut line.open else { return Err(not_asked()) };
-        let settled = timeout(ANSWER, decision::settle(probe, id)).await;
+        let settled = within(ANSWER, decision::settle(probe, id)).await;
         line.checked(settled)
     }
 
@@ -203,7 +203,7 @@ impl RecoveryConnection {
         if self.open.as_ref().is_none_or(|(server, _)| !Arc::ptr_eq(server, &writer)) {
             self.open = None;
             let monitor = coordinator.monitor.load_full();
-            let probe = timeout(ANSWER, decision::connect(&writer, &monitor)).await.map_err(|_| not_asked())??;
+            let probe = within(ANSWER, decision::connect(&writer, &monitor)).await.ok_or_else(not_asked)??;
             self.open = Some((writer, probe));
         }
         Ok(())
@@ -220,13 +220,13 @@ impl RecoveryConnection {
 
     pub(super) async fn query(&mut self, text: &str) -> Result<Vec<Vec<Option<Vec<u8>>>>, Failure> {
         let Some((_, probe)) = &mut self.open else { return Err(not_asked()) };
-        let answer = timeout(ANSWER, probe.query(text)).await;
+        let answer = within(ANSWER, probe.query(text)).await;
         self.checked(answer)
     }
 
     /// A connection that did not answer, or was lost, is not used again.
-    fn checked<T>(&mut self, answer: Result<Result<T, Failure>, tokio::time::error::Elapsed>) -> Result<T, Failure> {
-        let answer = answer.unwrap_or_else(|_| Err(not_asked()));
+    fn checked<T>(&mut self, answer: Option<Result<T, Failure>>) -> Result<T, Failure> {
+        let answer = answer.unwrap_or_else(|| Err(not_asked()));
         if answer.as_ref().is_err_and(|failure| failure.code == weir_wire::error::codes::CR_SERVER_LOST) {
             self.open = None;
         }

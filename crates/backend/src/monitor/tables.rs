@@ -13,6 +13,7 @@ use weir_wire::error::codes;
 
 use super::{MonitorSettings, Probe, text};
 use crate::Replaceable;
+use crate::patience::within;
 use crate::server::Server;
 use crate::tables::Name;
 
@@ -44,8 +45,8 @@ pub(super) async fn watch(server: &Server, settings: &Replaceable<MonitorSetting
             server.tables.asked().await;
             continue;
         }
-        let read = tokio::time::timeout(settings.timeout, read(server, &settings, &mut reader, &wanted, defined)).await;
-        if !matches!(read, Ok(Ok(()))) {
+        let read = within(settings.timeout, read(server, &settings, &mut reader, &wanted, defined)).await;
+        if !matches!(read, Some(Ok(()))) {
             reader = None;
         }
         tokio::time::sleep(settings.interval).await;

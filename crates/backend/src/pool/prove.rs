@@ -11,6 +11,7 @@ use weir_wire::{Capabilities, Failure, Fault, error::codes};
 use super::{Pool, Request};
 use crate::connect::{Login, connect};
 use crate::monitor::Probe;
+use crate::patience::within;
 use crate::pool_key::PoolKey;
 use crate::profile::Profile;
 
@@ -44,8 +45,8 @@ impl Pool {
                 let login = Login { user: key.user.clone(), password: password.clone(), database: None, capabilities };
                 let mut probe = Probe::new(connect(&self.server, &login).await?);
                 let bound = self.server.reach().connect_timeout;
-                let asked = tokio::time::timeout(bound, probe.run(DEFINITION)).await;
-                asked.map_err(|_| self.server.unreachable("it does not tell of an account"))?
+                let asked = within(bound, probe.run(DEFINITION)).await;
+                asked.ok_or_else(|| self.server.unreachable("it does not tell of an account"))?
             }
         };
         match asked {

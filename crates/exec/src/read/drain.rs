@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::feed::{Feed, FeedStep};
 use super::link::{Cancel, Link};
 use futures_util::future::join_all;
+use weir_backend::patience::within;
 
 /// How long a reply may take to end by itself.
 const GRACE: Duration = Duration::from_millis(20);
@@ -27,7 +28,7 @@ pub(super) async fn drain<'f, L: Link + 'f>(feeds: impl Iterator<Item = &'f mut 
     for feed in &mut open {
         feed.drained = 0;
     }
-    let _ = tokio::time::timeout(GRACE, read_ends(&mut open, FEW_BYTES)).await;
+    let _ = within(GRACE, read_ends(&mut open, FEW_BYTES)).await;
     open.retain(|feed| !feed.is_done());
     if open.is_empty() {
         return;
@@ -43,9 +44,9 @@ pub(super) async fn drain<'f, L: Link + 'f>(feeds: impl Iterator<Item = &'f mut 
         let (killed, ()) = tokio::join!(join_all(kills), read_ends(&mut open, usize::MAX));
         killed
     };
-    let killed = tokio::time::timeout(BOUND, both).await;
+    let killed = within(BOUND, both).await;
     for (at, feed) in open.iter_mut().enumerate() {
-        let answered = killed.as_ref().is_ok_and(|killed| killed.get(at) == Some(&true));
+        let answered = killed.as_ref().is_some_and(|killed| killed.get(at) == Some(&true));
         if !answered || !feed.is_done() {
             feed.broken("its statement was given up");
         }

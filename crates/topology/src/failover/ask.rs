@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use weir_backend::Server;
 use weir_backend::monitor::{MonitorSettings, Probe};
+use weir_backend::patience::within;
 use weir_wire::Failure;
 
 use super::Failover;
@@ -19,16 +20,16 @@ impl Failover {
         let (kind, account) = (self.group.view().kind, self.account.load_full());
         let mut all = Vec::with_capacity(self.group.servers.len());
         for server in &self.group.servers {
-            let asked = tokio::time::timeout(BOUND, variables(server, &account)).await;
+            let asked = within(BOUND, variables(server, &account)).await;
             let advice = match asked {
-                Ok(Ok(mut variables)) => {
+                Some(Ok(mut variables)) => {
                     if server.standing().is_some_and(|standing| standing.source.is_some()) {
                         variables.insert(FOLLOWS.to_owned(), String::new());
                     }
                     Ok(advise(kind, &variables))
                 }
-                Ok(Err(failure)) => Err(failure.message),
-                Err(_) => Err(format!("it has not answered within {BOUND:?}")),
+                Some(Err(failure)) => Err(failure.message),
+                None => Err(format!("it has not answered within {BOUND:?}")),
             };
             all.push((server.settings.name.clone(), advice));
         }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_backend::monitor::{MonitorSettings, Probe};
+use weir_backend::patience::within;
 use weir_backend::server::Tls;
 use weir_backend::{Address, Position, Server, Standing};
 use weir_wire::Failure;
@@ -50,8 +51,8 @@ impl Servers {
     pub(crate) async fn run_within(&mut self, server: usize, sql: &str, bound: Duration) -> Result<Vec<Row>, Failure> {
         let missing = || self.servers[server].unreachable("it was not reached");
         let mut probe = self.probes.remove(&server).ok_or_else(missing)?;
-        let answer = tokio::time::timeout(bound, probe.query(sql)).await;
-        let answer = answer.map_err(|_| self.unreachable(server, &format!("no answer within {bound:?}")))?;
+        let answer = within(bound, probe.query(sql)).await;
+        let answer = answer.ok_or_else(|| self.unreachable(server, &format!("no answer within {bound:?}")))?;
         self.probes.insert(server, probe);
         answer
     }
@@ -69,8 +70,8 @@ impl Servers {
     pub(crate) async fn standing(&mut self, server: usize) -> Result<Standing, Failure> {
         let missing = || self.servers[server].unreachable("it was not reached");
         let mut probe = self.probes.remove(&server).ok_or_else(missing)?;
-        let answer = tokio::time::timeout(STEP_BOUND, probe.standing()).await;
-        let standing = answer.map_err(|_| self.unreachable(server, "it did not tell its state"))?;
+        let answer = within(STEP_BOUND, probe.standing()).await;
+        let standing = answer.ok_or_else(|| self.unreachable(server, "it did not tell its state"))?;
         self.probes.insert(server, probe);
         standing
     }
@@ -123,8 +124,8 @@ impl Hands for Servers {
             return Ok(true);
         }
         let opening = Probe::open(&self.servers[server], &self.account);
-        let probe = tokio::time::timeout(REACH_BOUND, opening).await;
-        let probe = probe.map_err(|_| self.unreachable(server, "it does not answer"))??;
+        let probe = within(REACH_BOUND, opening).await;
+        let probe = probe.ok_or_else(|| self.unreachable(server, "it does not answer"))??;
         self.probes.insert(server, probe);
         // Texts are read in one way, whatever the server's default is.
         self.run_within(server, "SET SESSION sql_mode = ''", REACH_BOUND).await?;
@@ -140,8 +141,8 @@ impl Hands for Servers {
         let standing = self.standing(server).await?;
         let missing = || self.servers[server].unreachable("it was not reached");
         let mut probe = self.probes.remove(&server).ok_or_else(missing)?;
-        let observation = tokio::time::timeout(STEP_BOUND, probe.observe()).await;
-        let observation = observation.map_err(|_| self.unreachable(server, "it did not tell its position"))??;
+        let observation = within(STEP_BOUND, probe.observe()).await;
+        let observation = observation.ok_or_else(|| self.unreachable(server, "it did not tell its position"))??;
         self.probes.insert(server, probe);
         let mut received = Position::clone(&observation.visible);
         if let Some(source) = &standing.source {

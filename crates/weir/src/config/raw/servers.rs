@@ -183,10 +183,10 @@ pub(crate) struct RawMonitor {
     pub(crate) password_env: Option<String>,
     /// How often Weir probes a server.
     pub(crate) interval: DurationText,
-    /// The time after which a probe counts as failed.
+    /// The time after which a probe that was not answered is sent again on another connection.
     pub(crate) timeout: DurationText,
     /// The time after which a server that answers no probe is considered hung: statements that wait
-    /// for it get an error. At least `timeout`.
+    /// for it get an error. Time in which Weir itself did not get to run is not counted. At least `timeout`.
     pub(crate) hang_timeout: DurationText,
 }
 
