@@ -4,6 +4,7 @@
 //! What must always hold: these are the server's own words. A member of a minority calls itself PRIMARY as well; what follows from several
 //! servers' words is decided in `weir_topology`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -160,7 +161,12 @@ pub struct Standing {
     pub group_replication: Option<GroupReplication>,
     /// Its part in a Galera cluster, if it is in one.
     pub galera: Option<Galera>,
+    /// What sessions begin with there.
+    pub defaults: Defaults,
 }
+
+/// Values that sessions begin with, by the names of the variables: of those that change what a query answers.
+pub type Defaults = BTreeMap<String, String>;
 
 impl Standing {
     /// What its own view of its Group Replication group says of it.

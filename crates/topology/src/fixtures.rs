@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weir_backend::standing::SemiSync;
+use weir_backend::standing::{Defaults, SemiSync};
 use weir_backend::{Observation, Position, Standing};
 
 use crate::roles::Fact;
@@ -21,6 +21,7 @@ pub(crate) fn standing(asked: Instant) -> Standing {
         semi_sync: SemiSync::default(),
         group_replication: None,
         galera: None,
+        defaults: Defaults::default(),
     }
 }
 

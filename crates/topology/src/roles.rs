@@ -14,6 +14,9 @@ use crate::kind::{self, GroupKind};
 use crate::settings::{GroupSettings, Promotion};
 use crate::view::{Member, View, WriterPosition};
 
+/// For so long the readers in rotation may have other defaults than the writer.
+const DEFAULTS_MAY_DIFFER: Duration = Duration::from_secs(2);
+
 /// What is known of a server when a decision is made.
 #[derive(Debug, Clone)]
 pub struct Fact {
@@ -49,6 +52,8 @@ pub struct State {
     seen_read_only: Vec<bool>,
     /// Readers that took reads after the last decision.
     in_rotation: Vec<bool>,
+    /// Since when sessions begin with other values there than on the writer.
+    differing_since: Vec<Option<Instant>>,
     /// What the group was last found to be.
     kind: Option<GroupKind>,
     /// Servers that must take no reads, and why: they have what the group lacks.
@@ -63,6 +68,7 @@ impl State {
             established: false,
             seen_read_only: vec![false; servers],
             in_rotation: vec![false; servers],
+            differing_since: vec![None; servers],
             kind: None,
             quarantined: vec![None; servers],
         }
@@ -103,6 +109,7 @@ pub fn decide(facts: &[Fact], state: &mut State, settings: &GroupSettings, now: 
         .iter()
         .enumerate()
         .map(|(index, fact)| {
+            let differs = differs_for_long(index, &facts[writer], fact, state, now);
             let lag_bound = if state.in_rotation[index] { settings.max_lag } else { settings.max_lag / 2 };
             let unusable = match state.quarantined[index].clone() {
                 _ if index == writer && elects && parts[index] != Part::Primary => Some(not_primary(fact)),
@@ -110,7 +117,7 @@ pub fn decide(facts: &[Fact], state: &mut State, settings: &GroupSettings, now: 
                 Some(why) if fact.up => Some(why),
                 _ if elects && fact.up && parts[index] == Part::Out => Some(not_a_member(fact)),
                 _ if kind == GroupKind::Async && follows_nobody(fact) => Some("it follows no server".to_owned()),
-                _ => reader_unusable(fact, lag_bound, clock),
+                _ => reader_unusable(fact, lag_bound, clock).or(differs),
             };
             let observation = fact.observation.as_ref();
             Member {
@@ -199,6 +206,22 @@ fn follow_promotion(facts: &[Fact], state: &mut State) {
 /// The time against which lag is measured: a writer that is gone commits nothing any more.
 fn reference(writer: &Fact, now: Instant) -> Instant {
     now.checked_sub(writer.down_for).unwrap_or(now)
+}
+
+/// How the values that sessions begin with differ from the writer's: a read would have another answer there. A reader in rotation has some
+/// time: SET GLOBAL comes to one server after the other, and they are asked one after the other.
+fn differs_for_long(index: usize, writer: &Fact, fact: &Fact, state: &mut State, now: Instant) -> Option<String> {
+    let of = |fact: &Fact| fact.standing.clone().filter(|standing| !standing.defaults.is_empty());
+    let (Some(own), Some(writers)) = (of(fact), of(writer)) else { return None };
+    let mut differing = own.defaults.iter().filter(|(name, value)| writers.defaults.get(*name) != Some(*value));
+    let Some((name, value)) = differing.next() else {
+        state.differing_since[index] = None;
+        return None;
+    };
+    let since = *state.differing_since[index].get_or_insert(now);
+    let tolerated = state.in_rotation[index] && now.saturating_duration_since(since) < DEFAULTS_MAY_DIFFER;
+    let there = writers.defaults.get(name).map_or("unset", String::as_str);
+    (!tolerated).then(|| format!("its sessions begin with {name} = '{value}', those of the writer with '{there}'"))
 }
 
 fn writer_unusable(fact: &Fact) -> Option<String> {

@@ -20,6 +20,7 @@ const LOOKS: usize = 5;
 pub(super) const CASES: &[Case] = &[
     ("a_replica_that_dies_costs_no_read_and_comes_back", WATCHFUL, dead_replica),
     ("a_replica_that_lags_leaves_the_rotation_and_comes_back", SHORT_OF_LAG, lagging_replica),
+    ("a_replica_with_other_defaults_takes_no_reads", WATCHFUL, other_defaults),
     ("without_a_writer_reads_go_on_and_writes_wait", WATCHFUL, dead_writer),
     ("a_writer_replaced_by_hand_is_followed_without_an_error", WATCHFUL, replaced_writer),
     ("a_writer_that_takes_no_writes_for_a_while_is_waited_for", WATCHFUL, resting_writer),
@@ -134,6 +135,21 @@ fn lagging_replica(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Fail
         eventually(BOUND, "it has caught up", || shown(endpoint, "replica1").is_ok_and(|reads| reads == "yes"))?;
         go_on(load, 200)
     })
+}
+
+fn other_defaults(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
+    site.all_take_reads(endpoint)?;
+    let mode = site.replicas[0].query_value("SELECT @@GLOBAL.sql_mode")?.unwrap_or_default();
+    site.replicas[0].execute("SET GLOBAL sql_mode = 'ANSI'")?;
+    eventually(BOUND, "it is out for its defaults", || {
+        shown(endpoint, "replica1")
+            .is_ok_and(|reads| reads.contains("its sessions begin with sql_mode = 'REAL_AS_FLOAT,"))
+    })?;
+    expect_equal("the other one", shown(endpoint, "replica2")?, "yes".into())?;
+    let mut client = connect(endpoint.port, APP, Some(DATABASE))?;
+    expect_equal("a string", value(&mut client, "SELECT \"v\" FROM counters WHERE id = 1")?, "v".into())?;
+    site.replicas[0].execute(&format!("SET GLOBAL sql_mode = '{mode}'"))?;
+    eventually(BOUND, "it is back", || shown(endpoint, "replica1").is_ok_and(|reads| reads == "yes"))
 }
 
 fn dead_writer(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {

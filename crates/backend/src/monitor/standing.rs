@@ -11,7 +11,7 @@ use weir_wire::{Failure, Fault};
 
 use super::{Probe, lost, text};
 use crate::gtid::Position;
-use crate::standing::{Galera, GroupMember, GroupReplication, MemberState, SemiSync, Source, Standing};
+use crate::standing::{Defaults, Galera, GroupMember, GroupReplication, MemberState, SemiSync, Source, Standing};
 
 /// How often a server is asked at most.
 pub(super) const INTERVAL: Duration = Duration::from_millis(400);
@@ -19,8 +19,10 @@ pub(super) const INTERVAL: Duration = Duration::from_millis(400);
 /// A row by the names of its columns, in MySQL's present words; NULL is an empty text.
 pub(super) type Record = HashMap<String, String>;
 
-const IDENTITY: &str = "SELECT @@GLOBAL.server_uuid, @@GLOBAL.report_host, @@GLOBAL.port";
-const IDENTITY_OF_MARIADB: &str = "SELECT NULL, @@GLOBAL.report_host, @@GLOBAL.port";
+const IDENTITY: &str = "SELECT @@GLOBAL.server_uuid, @@GLOBAL.report_host, @@GLOBAL.port, \
+                        TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(), NOW())";
+const IDENTITY_OF_MARIADB: &str = "SELECT NULL, @@GLOBAL.report_host, @@GLOBAL.port, \
+                                   TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(), NOW())";
 const MEMBERS: &str = "SELECT MEMBER_ID, MEMBER_HOST, MEMBER_PORT, MEMBER_STATE, MEMBER_ROLE \
                        FROM performance_schema.replication_group_members";
 const MEMBER_STATISTICS: &str = "SELECT COUNT_TRANSACTIONS_IN_QUEUE, COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE, \
@@ -29,7 +31,12 @@ const MEMBER_STATISTICS: &str = "SELECT COUNT_TRANSACTIONS_IN_QUEUE, COUNT_TRANS
 const HEARTBEATS: &str = "SELECT COUNT_RECEIVED_HEARTBEATS FROM performance_schema.replication_connection_status \
                           WHERE CHANNEL_NAME = ''";
 const SEMI_SYNC_STATUS: &str = "SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync\\_%'";
-const SEMI_SYNC_VARIABLES: &str = "SHOW GLOBAL VARIABLES LIKE 'rpl\\_semi\\_sync\\_%'";
+/// With [`Defaults`].
+const VARIABLES: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name LIKE 'rpl\\_semi\\_sync\\_%' OR Variable_name IN ('sql_mode', \
+                         'time_zone', 'lc_time_names', 'default_week_format', 'div_precision_increment', 'group_concat_max_len', \
+                         'max_sort_length', 'sql_select_limit', 'old_mode', 'lower_case_table_names')";
+/// They say what may be written, and with which statements accounts are made: not what a query answers.
+const MODES_OF_WRITES: [&str; 2] = ["NO_AUTO_CREATE_USER", "NO_ENGINE_SUBSTITUTION"];
 const WSREP: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_status', 'wsrep_ready', \
                      'wsrep_local_state_comment', 'wsrep_cluster_size', 'wsrep_last_committed', 'wsrep_local_recv_queue', \
                      'wsrep_local_cert_failures', 'wsrep_flow_control_paused')";
@@ -46,17 +53,31 @@ impl Probe {
         let mut cell = || cells.next().filter(|cell| !cell.is_empty());
         let (uuid, report_host) = (cell(), cell());
         let port = cell().and_then(|port| port.parse().ok()).unwrap_or_default();
+        let offset = cell().unwrap_or_default();
         let (source, source_unknown) = match unless_refused(self.source(mariadb).await)? {
             Ok(source) => (source, None),
             Err(why) => (None, Some(why)),
         };
-        let semi_sync = unless_refused(self.semi_sync().await)?.unwrap_or_default();
+        let variables = unless_refused(self.pairs(VARIABLES).await)?.unwrap_or_default();
+        let semi_sync = unless_refused(self.semi_sync(&variables).await)?.unwrap_or_default();
+        let defaults = defaults_of(variables, &offset);
         let (mut group_replication, mut galera) = (None, None);
         match mariadb {
             true => galera = self.galera().await?,
             false => group_replication = unless_refused(self.group_replication().await)?.unwrap_or_default(),
         }
-        Ok(Standing { asked, uuid, report_host, port, source, source_unknown, semi_sync, group_replication, galera })
+        Ok(Standing {
+            asked,
+            uuid,
+            report_host,
+            port,
+            source,
+            source_unknown,
+            semi_sync,
+            group_replication,
+            galera,
+            defaults,
+        })
     }
 
     async fn source(&mut self, mariadb: bool) -> Result<Option<Source>, Failure> {
@@ -75,8 +96,7 @@ impl Probe {
         Ok(Some(source))
     }
 
-    async fn semi_sync(&mut self) -> Result<SemiSync, Failure> {
-        let variables = self.pairs(SEMI_SYNC_VARIABLES).await?;
+    async fn semi_sync(&mut self, variables: &Record) -> Result<SemiSync, Failure> {
         let available = variables.contains_key("rpl_semi_sync_source_enabled");
         if !available {
             return Ok(SemiSync::default());
@@ -87,14 +107,14 @@ impl Probe {
         let number = |pairs: &Record, name: &str| pairs.get(name).and_then(|v| v.parse().ok()).unwrap_or_default();
         Ok(SemiSync {
             available,
-            enabled: is(&variables, "rpl_semi_sync_source_enabled", "ON"),
+            enabled: is(variables, "rpl_semi_sync_source_enabled", "ON"),
             active: is(&status, "rpl_semi_sync_source_status", "ON"),
-            after_sync: is(&variables, "rpl_semi_sync_source_wait_point", "AFTER_SYNC"),
-            timeout_ms: number(&variables, "rpl_semi_sync_source_timeout"),
+            after_sync: is(variables, "rpl_semi_sync_source_wait_point", "AFTER_SYNC"),
+            timeout_ms: number(variables, "rpl_semi_sync_source_timeout"),
             replicas: number(&status, "rpl_semi_sync_source_clients"),
             // MariaDB has no such variable: it waits for one.
-            wait_count: number(&variables, "rpl_semi_sync_source_wait_for_replica_count").max(1),
-            acknowledges: is(&variables, "rpl_semi_sync_replica_enabled", "ON"),
+            wait_count: number(variables, "rpl_semi_sync_source_wait_for_replica_count").max(1),
+            acknowledges: is(variables, "rpl_semi_sync_replica_enabled", "ON"),
         })
     }
 
@@ -152,6 +172,21 @@ impl Probe {
         };
         Ok(self.query(sql).await?.into_iter().filter_map(pair).collect())
     }
+}
+
+/// `offset`: minutes that the sessions' time is ahead of UTC; the names of time zones may be one another's.
+fn defaults_of(variables: Record, offset: &str) -> Defaults {
+    let of_sessions = variables.into_iter().filter(|(name, _)| !name.starts_with("rpl_semi_sync_"));
+    of_sessions
+        .map(|(name, value)| match name.as_str() {
+            "sql_mode" => {
+                let modes = value.split(',').filter(|mode| !MODES_OF_WRITES.contains(mode));
+                (name, modes.collect::<Vec<_>>().join(","))
+            }
+            "time_zone" => (name, format!("{value} ({offset} minutes)")),
+            _ => (name, value),
+        })
+        .collect()
 }
 
 /// MariaDB, and older MySQL, call a source master and a replica slave.

@@ -67,6 +67,32 @@ fn readers_take_reads_while_nothing_speaks_against_them() {
 }
 
 #[test]
+fn a_reader_with_other_defaults_takes_no_reads_once_that_has_lasted() {
+    let now = Instant::now();
+    let with_mode = |read_only, mode: &str| {
+        let mut standing = fixtures::standing(now);
+        standing.defaults = [("sql_mode".to_owned(), mode.to_owned())].into();
+        Fact { standing: Some(Arc::new(standing)), ..fact(now, read_only) }
+    };
+    let settings = GroupSettings { kind: Some(GroupKind::Static), max_lag: Duration::from_secs(60), ..settings() };
+    let mut state = State::new(0, 2);
+    let mut seen = |mode, seconds| {
+        let facts = [with_mode(false, "ANSI"), with_mode(true, mode)];
+        decide(&facts, &mut state, &settings, now + Duration::from_secs(seconds))
+    };
+    assert_eq!(uses(&seen("", 0)), "w-", "it was not in rotation");
+    assert_eq!(uses(&seen("ANSI", 1)), "wr");
+    assert_eq!(uses(&seen("", 2)), "wr", "SET GLOBAL may be on its way");
+    assert_eq!(uses(&seen("ANSI", 3)), "wr");
+    assert_eq!(uses(&seen("", 4)), "wr");
+    let view = seen("", 7);
+    assert_eq!(uses(&view), "w-");
+    let why = "its sessions begin with sql_mode = '', those of the writer with 'ANSI'";
+    assert_eq!(view.members[1].unusable.as_deref(), Some(why));
+    assert_eq!(uses(&seen("ANSI", 8)), "wr");
+}
+
+#[test]
 fn a_reader_that_lagged_comes_back_only_when_it_has_caught_up_well() {
     let now = Instant::now() + Duration::from_secs(100);
     let mut state = State::new(0, 2);
