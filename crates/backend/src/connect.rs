@@ -67,7 +67,7 @@ pub struct Login {
 /// 2003 when the server can't be reached; the server's own error when it refuses the login.
 pub async fn connect(server: &Server, login: &Login) -> Result<Connected, Failure> {
     let bound = server.reach().connect_timeout;
-    let outcome = within(bound, connect_unbounded(server, login)).await;
+    let outcome = within(bound, Box::pin(connect_unbounded(server, login))).await;
     outcome.unwrap_or_else(|| Err(server.unreachable(&format!("no answer within {bound:?}"))))
 }
 

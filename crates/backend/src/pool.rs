@@ -433,7 +433,7 @@ impl Lease {
     }
 
     async fn reset_within(&mut self, bound: Duration) -> bool {
-        self.is_clean() && matches!(within(bound, self.reset()).await, Some(Ok(())))
+        self.is_clean() && matches!(within(bound, Box::pin(self.reset())).await, Some(Ok(())))
     }
 }
 

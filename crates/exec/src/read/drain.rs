@@ -28,7 +28,7 @@ pub(super) async fn drain<'f, L: Link + 'f>(feeds: impl Iterator<Item = &'f mut 
     for feed in &mut open {
         feed.drained = 0;
     }
-    let _ = within(GRACE, read_ends(&mut open, FEW_BYTES)).await;
+    let _ = within(GRACE, Box::pin(read_ends(&mut open, FEW_BYTES))).await;
     open.retain(|feed| !feed.is_done());
     if open.is_empty() {
         return;
@@ -44,7 +44,7 @@ pub(super) async fn drain<'f, L: Link + 'f>(feeds: impl Iterator<Item = &'f mut 
         let (killed, ()) = tokio::join!(join_all(kills), read_ends(&mut open, usize::MAX));
         killed
     };
-    let killed = within(BOUND, both).await;
+    let killed = within(BOUND, Box::pin(both)).await;
     for (at, feed) in open.iter_mut().enumerate() {
         let answered = killed.as_ref().is_some_and(|killed| killed.get(at) == Some(&true));
         if !answered || !feed.is_done() {
