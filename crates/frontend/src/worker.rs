@@ -34,9 +34,9 @@ use crate::session;
 use crate::shared::Shared;
 use crate::texts::Texts;
 
-/// The stack of a worker's thread. A CALL that Weir runs statement by statement polls those that it calls on top of its own frames, eight
+/// The stack of a worker's thread. A CALL that Weir runs statement by statement polls those that it calls on top of its own frames, 64
 /// deep at most; without optimisation each takes half a megabyte. Only what is touched is memory.
-const STACK_BYTES: usize = 16 * 1024 * 1024;
+const STACK_BYTES: usize = 64 * 1024 * 1024;
 
 /// How often a worker looks after its pools.
 const TICK: Duration = Duration::from_secs(1);

@@ -56,7 +56,7 @@ pub mod write;
 pub use effort::Effort;
 pub use model::*;
 pub use refusal::{Need, Refusal};
-pub use session::SessionFacts;
+pub use session::{Running, SessionFacts};
 pub use statement::{plan, plan_within};
 pub use template::{Given, Scratch, Template, Templates, plan_traced};
 pub use workbench::passed;

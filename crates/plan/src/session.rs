@@ -3,6 +3,15 @@
 use weir_catalog::{Constant, ShardId};
 use weir_sql::LexMode;
 
+/// A procedure that runs, statement by statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Running {
+    /// Its database.
+    pub database: String,
+    /// Its name, in lower case.
+    pub name: String,
+}
+
 /// What is known of a session when one of its statements is planned.
 #[derive(Clone, Copy)]
 pub struct SessionFacts<'a> {
@@ -34,4 +43,6 @@ pub struct SessionFacts<'a> {
     pub home: ShardId,
     /// A shard that the statement was told to go to by a hint.
     pub hinted: Option<ShardId>,
+    /// The procedures of whose bodies the statement is one, the outermost first: they may call themselves again.
+    pub running: &'a [Running],
 }

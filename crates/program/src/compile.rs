@@ -7,7 +7,7 @@ use weir_sql::ast::{
     Characteristic, CharacteristicKind, Control, CreateRoutine, DeclaredType, Handled, Ident, ParameterMode, Piece,
     RoutineBody, Span, SqlSecurity, Statement, StatementKind,
 };
-use weir_sql::{Bump, LexMode, parse, parse_body};
+use weir_sql::{Bump, Dialect, LexMode, parse, parse_body};
 
 use crate::condition::Class;
 use crate::flow::Label;
@@ -47,10 +47,18 @@ pub fn compile(routine: &Routine<'_>) -> Result<Program, String> {
     Ok(compiler.program)
 }
 
+/// A cursor in scope.
+pub(crate) struct CursorOf {
+    pub(crate) name: String,
+    pub(crate) cursor: usize,
+    /// The variables that its query has for its parameters.
+    pub(crate) parameters: Vec<usize>,
+}
+
 pub(crate) struct Compiler<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) mode: LexMode,
-    pieces: &'a [Piece<'a>],
+    pub(crate) pieces: &'a [Piece<'a>],
     pub(crate) at: usize,
     pub(crate) program: Program,
     /// The line in the procedure's text where the last piece ends, and that where the body begins.
@@ -59,10 +67,12 @@ pub(crate) struct Compiler<'a> {
     /// How many lines end before `counted`: counting them anew for each piece would take the square of a long text.
     newlines: usize,
     counted: usize,
-    block: usize,
+    pub(crate) block: usize,
     /// Variables in scope, the innermost last: their names in lower case.
     pub(crate) scope: Vec<(String, usize)>,
-    cursors: Vec<(String, usize)>,
+    /// Rows of FOR loops in scope, the innermost last.
+    pub(crate) rows: Vec<(String, usize)>,
+    pub(crate) cursors: Vec<CursorOf>,
     conditions: Vec<(String, Class)>,
     pub(crate) labels: Vec<Label>,
     /// Labels from here on can be named: a handler's statement sees none around it.
@@ -76,9 +86,10 @@ impl<'a> Compiler<'a> {
     fn new(text: &'a [u8], mode: LexMode, pieces: &'a [Piece<'a>]) -> Compiler<'a> {
         let (variables, parameters, steps) = Default::default();
         let (blocks, handlers, cursors) = Default::default();
-        let security = Security::Invoker;
-        let program = Program { variables, parameters, security, steps, blocks, handlers, cursors };
+        let (security, rows) = (Security::Invoker, Vec::new());
+        let program = Program { variables, parameters, security, rows, steps, blocks, handlers, cursors };
         let (scope, named, conditions, labels) = Default::default();
+        let rows = Vec::new();
         let mut compiler = Compiler {
             text,
             mode,
@@ -91,6 +102,7 @@ impl<'a> Compiler<'a> {
             counted: 0,
             block: 0,
             scope,
+            rows,
             cursors: named,
             conditions,
             labels,
@@ -125,7 +137,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    fn new_block(&mut self, parent: Option<usize>, of_handler: bool) -> usize {
+    pub(crate) fn new_block(&mut self, parent: Option<usize>, of_handler: bool) -> usize {
         self.program.blocks.push(Block { parent, of_handler, handlers: Vec::new(), cursors: Vec::new() });
         self.program.blocks.len() - 1
     }
@@ -134,7 +146,7 @@ impl<'a> Compiler<'a> {
     pub(crate) fn step(&mut self, what: What) -> usize {
         let at = self.program.steps.len();
         self.has_current &= self.keeps_diagnostics(&what);
-        self.program.steps.push(Step { what, block: self.block, behind: at + 1, line: self.line });
+        self.program.steps.push(Step { what, block: self.block, behind: at + 1, line: self.line, early: false });
         at
     }
 
@@ -144,7 +156,7 @@ impl<'a> Compiler<'a> {
 
     pub(crate) fn lands(&mut self, jump: usize, at: usize) {
         match &mut self.program.steps[jump].what {
-            What::Jump(to) | What::Test(_, to) => *to = at,
+            What::Jump(to) | What::Test(_, to) | What::Found(_, to) => *to = at,
             _ => {}
         }
     }
@@ -199,8 +211,14 @@ impl<'a> Compiler<'a> {
                 Control::Loop | Control::While | Control::Repeat => self.looping(control, label),
                 Control::Leave(name) => self.leave(name),
                 Control::Iterate(name) => self.iterate(name),
-                Control::Open(name) => self.of_cursor(name, What::Open),
-                Control::Close(name) => self.of_cursor(name, What::Close),
+                Control::For { reverse } => self.for_range(reverse, label),
+                Control::ForRow(name) => self.for_rows(name, label),
+                Control::Open(name) => self.open(name).map(|_| ()),
+                Control::Close(name) => {
+                    let cursor = self.find_cursor(&name)?.cursor;
+                    self.step(What::Close(cursor));
+                    Ok(())
+                }
                 Control::Fetch(name) => self.fetch(name),
                 _ => Err("has a statement that no procedure has".to_owned()),
             },
@@ -270,19 +288,24 @@ impl<'a> Compiler<'a> {
         let value = if default { Some(self.expression()?) } else { None };
         let data_type = span.text(self.text);
         let declared: Result<Vec<usize>, String> = names.iter().map(|name| self.declare(*name, data_type)).collect();
-        self.step(What::Set(declared?, value));
+        let step = self.step(What::Set(declared?, value));
+        self.program.steps[step].early = true;
         Ok(())
     }
 
-    fn declare(&mut self, name: Ident<'_>, data_type: &[u8]) -> Result<usize, String> {
+    pub(crate) fn declare(&mut self, name: Ident<'_>, data_type: &[u8]) -> Result<usize, String> {
         let shown = String::from_utf8_lossy(name.name).into_owned();
         let data_type = String::from_utf8_lossy(data_type).into_owned();
         let kind = kind_of(data_type.as_bytes(), self.mode)
             .ok_or_else(|| format!("has the variable {shown} of the type {data_type}, which Weir does not keep"))?;
-        let variable = self.program.variables.len();
+        let variable = self.new_variable(shown, data_type, kind);
         self.scope.push((lower(&name), variable));
-        self.program.variables.push(Variable { column: shown.clone(), name: shown, data_type, kind });
         Ok(variable)
+    }
+
+    pub(crate) fn new_variable(&mut self, name: String, data_type: String, kind: Kind) -> usize {
+        self.program.variables.push(Variable { column: name.clone(), name, data_type, kind, required: false });
+        self.program.variables.len() - 1
     }
 
     /// Variables that hide each other have columns of different names.
@@ -298,13 +321,23 @@ impl<'a> Compiler<'a> {
     }
 
     fn cursor(&mut self, name: Ident<'a>) -> Result<(), String> {
+        let own = self.scope.len();
+        let parameters = self.parameters_of_cursor()?;
         let Piece::Statement(span) = self.take()? else { return Err("has a body that Weir cannot read".to_owned()) };
-        let query = self.query_of_cursor(span.text(self.text))?;
-        let cursor = self.program.cursors.len();
-        self.program.cursors.push(query);
-        self.program.blocks[self.block].cursors.push(cursor);
-        self.cursors.push((lower(&name), cursor));
+        let cursor = self.new_cursor(span.text(self.text))?;
+        // Its query alone sees them.
+        self.scope.truncate(own);
+        self.cursors.push(CursorOf { name: lower(&name), cursor, parameters });
         Ok(())
+    }
+
+    /// A cursor of the block at hand.
+    pub(crate) fn new_cursor(&mut self, query: &[u8]) -> Result<usize, String> {
+        let query = self.query_of_cursor(query)?;
+        self.program.cursors.push(query);
+        let cursor = self.program.cursors.len() - 1;
+        self.program.blocks[self.block].cursors.push(cursor);
+        Ok(cursor)
     }
 
     fn handler(&mut self, exit: bool) -> Result<(), String> {
@@ -353,20 +386,14 @@ impl<'a> Compiler<'a> {
         self.conditions.iter().rev().find(|(known, _)| *known == name).map(|(_, class)| class.clone())
     }
 
-    fn of_cursor(&mut self, name: Ident<'a>, what: fn(usize) -> What) -> Result<(), String> {
-        let cursor = self.find_cursor(&name)?;
-        self.step(what(cursor));
-        Ok(())
-    }
-
-    fn find_cursor(&self, name: &Ident<'_>) -> Result<usize, String> {
+    pub(crate) fn find_cursor(&self, name: &Ident<'_>) -> Result<&CursorOf, String> {
         let wanted = lower(name);
-        let found = self.cursors.iter().rev().find(|(known, _)| *known == wanted);
-        found.map(|(_, cursor)| *cursor).ok_or_else(|| format!("has no cursor {wanted}"))
+        let found = self.cursors.iter().rev().find(|known| known.name == wanted);
+        found.ok_or_else(|| format!("has no cursor {wanted}"))
     }
 
     fn fetch(&mut self, name: Ident<'a>) -> Result<(), String> {
-        let cursor = self.find_cursor(&name)?;
+        let cursor = self.find_cursor(&name)?.cursor;
         let mut variables = Vec::new();
         while let Some(Piece::Assigned(name)) = self.pieces.get(self.at) {
             self.at += 1;
@@ -417,15 +444,20 @@ fn kind_of(text: &[u8], mode: LexMode) -> Option<Kind> {
     }
     let name = String::from_utf8_lossy(Span::text(of.name, &cast)).to_ascii_uppercase();
     Some(match name.as_str() {
-        "BOOL" | "BOOLEAN" | "TINYINT" | "SMALLINT" | "MEDIUMINT" | "INT" | "INTEGER" | "BIGINT" => Kind::Integer,
+        "BOOL" | "BOOLEAN" | "TINYINT" | "SMALLINT" | "MEDIUMINT" | "INT" | "INTEGER" | "BIGINT" | "YEAR" => {
+            Kind::Integer
+        }
         "DECIMAL" | "DEC" | "NUMERIC" | "FIXED" => Kind::Decimal,
         "DOUBLE" | "DOUBLE PRECISION" | "REAL" => Kind::Double,
         "CHAR" | "CHARACTER" | "VARCHAR" | "CHARACTER VARYING" | "TEXT" | "TINYTEXT" | "MEDIUMTEXT" | "LONGTEXT" => {
             Kind::Text
         }
         "DATE" => Kind::Date,
-        "DATETIME" => Kind::DateTime,
+        "DATETIME" | "TIMESTAMP" => Kind::DateTime,
         "TIME" => Kind::Time,
+        "BINARY" | "VARBINARY" | "BLOB" | "TINYBLOB" | "MEDIUMBLOB" | "LONGBLOB" => Kind::Binary,
+        "BIT" => Kind::Bits,
+        "JSON" if mode.dialect == Dialect::MySql => Kind::Json,
         _ => return None,
     })
 }

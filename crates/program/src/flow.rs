@@ -12,6 +12,8 @@ pub(crate) struct Label {
     name: String,
     /// Where a loop begins.
     again: Option<usize>,
+    /// Jumps that go to the next turn of a FOR loop, which is not known yet.
+    iterates: Vec<usize>,
     /// Jumps that go behind it.
     leaves: Vec<usize>,
 }
@@ -127,7 +129,15 @@ impl<'a> Compiler<'a> {
 
     pub(crate) fn begin_label(&mut self, label: Option<Ident<'a>>, again: Option<usize>) {
         if let Some(name) = label {
-            self.labels.push(Label { name: lower(&name), again, leaves: Vec::new() });
+            self.labels.push(Label { name: lower(&name), again, iterates: Vec::new(), leaves: Vec::new() });
+        }
+    }
+
+    /// Where ITERATE of the innermost label goes, if it is that of a FOR loop.
+    pub(crate) fn iterate_at(&mut self, labelled: bool, next: usize) {
+        if labelled && let Some(label) = self.labels.last_mut() {
+            let iterates = std::mem::take(&mut label.iterates);
+            iterates.iter().for_each(|jump| self.lands(*jump, next));
         }
     }
 
@@ -153,8 +163,11 @@ impl<'a> Compiler<'a> {
 
     pub(crate) fn iterate(&mut self, name: Ident<'a>) -> Result<(), String> {
         let label = self.label(&name)?;
-        let again = self.labels[label].again.ok_or("has an ITERATE of a block")?;
-        self.step(What::Jump(again));
+        let again = self.labels[label].again;
+        let jump = self.step(What::Jump(again.unwrap_or(0)));
+        if again.is_none() {
+            self.labels[label].iterates.push(jump);
+        }
         Ok(())
     }
 }

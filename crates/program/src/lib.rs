@@ -9,6 +9,7 @@
 mod compile;
 mod condition;
 mod flow;
+mod for_loop;
 mod machine;
 mod model;
 mod statement;

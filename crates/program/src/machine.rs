@@ -23,7 +23,11 @@ pub enum Action<'p> {
         query: &'p Template,
         /// It is a SELECT … INTO.
         into: bool,
+        /// Its rows are those of a FOR loop.
+        by_row: bool,
     },
+    /// Gives the fields of a FOR loop's row the values of the columns of these names.
+    StoreRow(&'p [(String, usize)], Vec<String>, Vec<Vec<u8>>),
     /// Gives variables the values of a row, one after the other.
     Store(&'p [usize], Vec<Vec<u8>>),
     /// Computes a message: [`Answer::Message`].
@@ -32,6 +36,19 @@ pub enum Action<'p> {
     Diagnostics(&'p GetDiagnostics, Raised),
     /// The procedure has ended.
     End(Result<(), Raised>),
+}
+
+impl<'p> Action<'p> {
+    /// The text of the body that it is about.
+    pub fn text(&self) -> Option<&'p Template> {
+        match self {
+            Action::Set(_, value) => *value,
+            Action::Test(text) | Action::Run(text) | Action::Message(text) | Action::Read { query: text, .. } => {
+                Some(text)
+            }
+            Action::Store(..) | Action::StoreRow(..) | Action::Diagnostics(..) | Action::End(_) => None,
+        }
+    }
 }
 
 /// What has come of an action.
@@ -54,6 +71,8 @@ pub enum Answer {
 pub struct Rows {
     /// How many columns they have.
     pub columns: usize,
+    /// The names of the columns, if somebody wants them.
+    pub names: Vec<String>,
     /// The rows.
     pub rows: VecDeque<Vec<Vec<u8>>>,
 }
@@ -87,6 +106,8 @@ pub struct Machine<'p> {
     /// How many handlers' statements ran when each block began.
     entered: Vec<usize>,
     cursors: Vec<Option<Rows>>,
+    /// Whether the cursor's last row was the last one, for FOR loops.
+    no_more: Vec<bool>,
     /// The rows of a SELECT … INTO have come.
     found: Option<Rows>,
     then: Then,
@@ -99,12 +120,14 @@ impl<'p> Machine<'p> {
     /// At the first step.
     pub fn new(program: &'p Program) -> Machine<'p> {
         let cursors = program.cursors.iter().map(|_| None).collect();
+        let no_more = vec![false; program.cursors.len()];
         Machine {
             program,
             at: 0,
             handling: Vec::new(),
             entered: vec![0; program.blocks.len()],
             cursors,
+            no_more,
             found: None,
             then: Then::Next,
             ended: None,
@@ -143,7 +166,16 @@ impl<'p> Machine<'p> {
             What::Open(cursor) if self.cursors[*cursor].is_some() => {
                 self.raise(Raised::error(1325, b"24000", "Cursor is already open"));
             }
-            What::Open(cursor) => return Some(Action::Read { query: &program.cursors[*cursor], into: false }),
+            What::Open(cursor) => {
+                let (query, by_row) = (&program.cursors[*cursor], program.is_by_row(*cursor));
+                return Some(Action::Read { query, into: false, by_row });
+            }
+            What::FetchRow(cursor, row) => return self.fetch_row(*cursor, *row),
+            What::Found(cursor, otherwise) => match (&self.cursors[*cursor], self.no_more[*cursor]) {
+                (None, _) => self.raise(not_open()),
+                (Some(_), true) => self.at = *otherwise,
+                (Some(_), false) => self.at += 1,
+            },
             What::Fetch(cursor, variables) => return self.fetch(*cursor, variables),
             What::Close(cursor) => match self.cursors[*cursor].take() {
                 Some(_) => self.at += 1,
@@ -175,7 +207,7 @@ impl<'p> Machine<'p> {
 
     /// A SELECT … INTO: asks for its rows, then stores the first one.
     fn into(&mut self, query: &'p Template, variables: &'p [usize]) -> Option<Action<'p>> {
-        let Some(mut found) = self.found.take() else { return Some(Action::Read { query, into: true }) };
+        let Some(mut found) = self.found.take() else { return Some(Action::Read { query, into: true, by_row: false }) };
         if found.columns != variables.len() {
             self.raise(Raised::error(1222, b"21000", "The used SELECT statements have a different number of columns"));
             return None;
@@ -207,6 +239,23 @@ impl<'p> Machine<'p> {
         };
         self.raise(failed);
         None
+    }
+
+    /// The end of the rows is nothing that handlers are for.
+    fn fetch_row(&mut self, cursor: usize, row: usize) -> Option<Action<'p>> {
+        let Some(rows) = &mut self.cursors[cursor] else {
+            self.raise(not_open());
+            return None;
+        };
+        let next = rows.rows.pop_front();
+        self.no_more[cursor] = next.is_none();
+        match next {
+            Some(values) => Some(Action::StoreRow(&self.program.rows[row], rows.names.clone(), values)),
+            None => {
+                self.at += 1;
+                None
+            }
+        }
     }
 
     fn signal(&mut self, signal: &Signal, message: String) {
@@ -260,7 +309,7 @@ impl<'p> Machine<'p> {
     fn warned(&mut self, conditions: &[Raised]) -> bool {
         let handled = conditions.iter().rev().find_map(|raised| Some((self.handler(raised)?, raised)));
         match handled {
-            Some((handler, raised)) => self.handle(handler, raised.clone(), self.at + 1),
+            Some((handler, raised)) => self.handle(handler, raised.clone(), self.program.steps[self.at].behind),
             None => self.at += 1,
         }
         handled.is_some()
@@ -298,7 +347,9 @@ impl<'p> Machine<'p> {
             let found =
                 here.handlers.iter().filter_map(fits).reduce(|best, next| if next.0 > best.0 { next } else { best });
             if let Some((_, handler)) = found {
-                return Some(handler);
+                // Servers look no further for a handler than where it is declared, though it is not in force.
+                let step = &self.program.steps[self.at];
+                return Some(handler).filter(|_| !(step.early && step.block == at));
             }
             let around = if here.of_handler {
                 here.parent.and_then(|declared| self.program.blocks[declared].parent)

@@ -14,6 +14,8 @@ pub struct Program {
     pub parameters: Vec<Parameter>,
     /// Whose rights it runs with.
     pub security: Security,
+    /// The rows of FOR loops: the fields that the body names, in lower case, each with its variable.
+    pub rows: Vec<Vec<(String, usize)>>,
     pub(crate) steps: Vec<Step>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) handlers: Vec<Handler>,
@@ -59,6 +61,11 @@ impl Program {
         self.steps.iter().any(|step| matches!(step.what, What::Diagnostics(_)))
     }
 
+    /// Whether the rows of a cursor are those of a FOR loop.
+    pub(crate) fn is_by_row(&self, cursor: usize) -> bool {
+        self.steps.iter().any(|step| matches!(step.what, What::FetchRow(of, _) if of == cursor))
+    }
+
     /// All texts of the body.
     pub fn texts_mut(&mut self) -> impl Iterator<Item = (Role, &mut Template)> {
         let queries = self.cursors.iter_mut().map(|query| (Role::Query, query));
@@ -86,6 +93,8 @@ pub struct Variable {
     pub data_type: String,
     /// What its values are.
     pub kind: Kind,
+    /// It is never NULL.
+    pub required: bool,
 }
 
 /// What the values of a type are.
@@ -99,12 +108,20 @@ pub enum Kind {
     Double,
     /// Characters, of the database's character set.
     Text,
+    /// Bytes.
+    Binary,
+    /// Bits.
+    Bits,
+    /// JSON of a type of its own.
+    Json,
     /// Days.
     Date,
     /// Days with a time.
     DateTime,
     /// Times.
     Time,
+    /// Of the type that a query gives them: a field of a FOR loop's row, which no column keeps.
+    Field,
 }
 
 /// Which way a parameter goes.
@@ -124,6 +141,8 @@ pub(crate) struct Step {
     pub(crate) behind: usize,
     /// The line of the procedure's text where it ends.
     pub(crate) line: usize,
+    /// The handlers of its block are not there yet.
+    pub(crate) early: bool,
 }
 
 impl Step {
@@ -156,6 +175,10 @@ pub(crate) enum What {
     Open(usize),
     Fetch(usize, Vec<usize>),
     Close(usize),
+    /// The next row of a cursor becomes a FOR loop's.
+    FetchRow(usize, usize),
+    /// If the cursor had no more rows, the steps go on elsewhere.
+    Found(usize, usize),
     /// An error or a warning is raised, with a message that is computed.
     Signal(Signal),
     /// The condition at hand is raised again.

@@ -22,13 +22,14 @@ const SHOWN: usize = 60;
 /// Variables of the session that a body may set. Others change what expressions over the procedure's variables are, which are computed on
 /// another connection, or are as before when the procedure ends (`sql_mode`, the character sets);
 /// what MariaDB does with `autocommit` in a procedure is not what it does with a client's.
-const SESSION: [&str; 6] = [
+const SESSION: [&str; 7] = [
     "foreign_key_checks",
     "unique_checks",
     "sql_safe_updates",
     "lock_wait_timeout",
     "innodb_lock_wait_timeout",
     "group_concat_max_len",
+    "max_sp_recursion_depth",
 ];
 
 impl Compiler<'_> {
@@ -92,7 +93,13 @@ impl Compiler<'_> {
                     refused = Some("sorts or groups by a variable, which has no effect: leave it out".to_owned());
                 }
                 Node::Expr(expr) => match &expr.kind {
-                    ExprKind::Column(column) if column.table.is_none() => {
+                    ExprKind::Column(column) if column.table.is_some() => {
+                        let row = column.table.as_ref().filter(|_| column.database.is_none());
+                        if let Some(field) = row.and_then(|row| self.field(row.name, column.name.name)) {
+                            edits.push((expr.span.range(), Part::Value(field)));
+                        }
+                    }
+                    ExprKind::Column(column) => {
                         if let Some(variable) = self.variable(column.name.name) {
                             let count = counts.contains(&expr.span);
                             if count && self.kind(variable) != Kind::Integer {
@@ -341,6 +348,8 @@ pub fn tells(statement: &Statement<'_>) -> bool {
                 | ShowKind::Triggers(_)
                 | ShowKind::Columns(_)
                 | ShowKind::Index(_)
+                | ShowKind::Databases
+                | ShowKind::Variables(_)
                 | ShowKind::Create(ShowCreate::Table(_) | ShowCreate::View(_))
         ),
         StatementKind::DescribeTable(_) | StatementKind::TableUpkeep(_) => true,

@@ -41,6 +41,14 @@ pub(crate) enum Part {
 }
 
 impl Template {
+    /// A variable, what stands behind it, and another one.
+    pub(crate) fn of_two(first: usize, between: &[u8], second: Option<usize>) -> Template {
+        let end = between.len();
+        let mut edits = vec![(0..0, Part::Value(first))];
+        edits.extend(second.map(|second| (end..end, Part::Value(second))));
+        Template { text: between.to_vec(), beside: false, selects_variables: false, edits }
+    }
+
     pub(crate) fn plain(text: &[u8]) -> Template {
         Template { text: text.to_vec(), beside: false, selects_variables: false, edits: Vec::new() }
     }

@@ -36,6 +36,9 @@ fn trace(procedure: &str, answers: &[(&str, Tell)]) -> Vec<String> {
             Action::Run(statement) => shown(statement),
             Action::Read { query, .. } => format!("read {}", shown(query)),
             Action::Store(to, values) => format!("{} := {}", named(to), String::from_utf8_lossy(&values.concat())),
+            Action::StoreRow(fields, ..) => {
+                format!("row of {}", fields.iter().map(|(name, _)| &name[..]).collect::<Vec<_>>().join(","))
+            }
             Action::Message(value) => format!("message {}", shown(value)),
             Action::Diagnostics(get, raised) => match &get.to {
                 crate::Targets::Variables(to) => format!("{} get {:?} of {}", named(to), get.items, raised.code),
@@ -77,7 +80,7 @@ fn answer(action: &Action<'_>, tell: Tell) -> Answer {
         }
         (Tell::Rows(rows), _) => {
             let rows = rows.iter().map(|row| vec![row.as_bytes().to_vec()]).collect();
-            Answer::Rows(Rows { columns: 1, rows }, Vec::new())
+            Answer::Rows(Rows { columns: 1, names: Vec::new(), rows }, Vec::new())
         }
         (Tell::False, _) => Answer::Truth(false, Vec::new()),
         (_, Action::Test(_)) => Answer::Truth(true, Vec::new()),
@@ -223,6 +226,55 @@ fn rows_are_fetched_and_selected_into_variables() {
     assert_eq!(trace(into, &[]), ["v = NULL", read, "DO <v>", "end"]);
     let two = [("read", Tell::Rows(&["7", "8"]))];
     assert_eq!(trace(into, &two), ["v = NULL", read, "v := 7", "1172 Result consisted of more than one row"]);
+}
+
+#[test]
+fn for_loops_end_without_a_condition() {
+    let mode = LexMode { dialect: weir_sql::Dialect::MariaDb, ..LexMode::default() };
+    let text = "CREATE PROCEDURE p() BEGIN DECLARE c CURSOR (k INT) FOR SELECT a FROM t WHERE b = k; \
+                l: FOR r IN c(7) DO DO r.a; ITERATE l; END FOR; FOR i IN REVERSE 1..3 DO DO i; END FOR; END";
+    let program = compile(&Routine { text: text.as_bytes(), mode }).unwrap_or_else(|why| panic!("{why}"));
+    let mut machine = Machine::new(&program);
+    let mut seen = Vec::new();
+    let mut fetched = 0;
+    while seen.len() < 40 {
+        let Some(action) = machine.go_on() else { panic!("it goes on") };
+        let columns: Vec<Vec<u8>> = program.variables.iter().map(|one| format!("<{}>", one.name).into()).collect();
+        let shown = action.text().map(|text| text.render(|variable| &columns[variable])).unwrap_or_default();
+        seen.push(String::from_utf8_lossy(&shown).into_owned());
+        let tell = match &action {
+            Action::End(ended) => {
+                assert_eq!(*ended, Ok(()));
+                break;
+            }
+            Action::Read { by_row, .. } => {
+                assert!(*by_row);
+                Tell::Rows(&["5"])
+            }
+            Action::StoreRow(..) => {
+                fetched += 1;
+                Tell::Done
+            }
+            Action::Test(_) if seen.iter().filter(|text| text.contains(">=")).count() > 1 => Tell::False,
+            _ => Tell::Done,
+        };
+        machine.answer(answer(&action, tell));
+    }
+    assert_eq!(fetched, 1);
+    let expected = [
+        "7",
+        "SELECT a FROM t WHERE b = <k>",
+        "",
+        "DO <a>",
+        "3",
+        "1",
+        "<i> >= <[target_bound]>",
+        "DO <i>",
+        "<i> - 1",
+        "<i> >= <[target_bound]>",
+        "",
+    ];
+    assert_eq!(seen, expected);
 }
 
 #[test]

@@ -757,3 +757,146 @@ CALL p7(@v);
 CREATE TABLE nowhere (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
 CALL p1();
 CALL p4(2);
+
+## procedures that call themselves
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40);
+CREATE PROCEDURE down(n INT) BEGIN UPDATE t SET a = a + 1; IF n > 0 THEN CALL down(n - 1); END IF; END;
+CALL down(0);
+CALL down(1);
+SELECT SUM(a) FROM t;
+SET max_sp_recursion_depth = 3;
+CALL down(3);
+CALL down(4);
+SELECT SUM(a) FROM t;
+CREATE PROCEDURE handled(n INT) BEGIN DECLARE EXIT HANDLER FOR 1456 SELECT n, 'too deep' AS h; UPDATE t SET a = a + n; CALL HANDLED(n + 1); END;
+CALL handled(1);
+SELECT SUM(a) FROM t;
+CREATE PROCEDURE even(n INT, INOUT o VARCHAR(20)) BEGIN SET @o = CONCAT(o, 'e'); UPDATE t SET a = n WHERE id = n; IF n > 0 THEN CALL odd(n - 1, @o); END IF; SET o = @o; END;
+CREATE PROCEDURE odd(n INT, INOUT o VARCHAR(20)) BEGIN SET @o = CONCAT(o, 'o'); UPDATE t SET a = -n WHERE id = n; IF n > 0 THEN CALL even(n - 1, @o); END IF; SET o = @o; END;
+SET @x = '';
+CALL even(4, @x);
+SELECT @x;
+SELECT * FROM t ORDER BY id;
+CREATE PROCEDURE sets_it(n INT) BEGIN SET max_sp_recursion_depth = 20; UPDATE t SET a = a + 1; IF n > 0 THEN CALL sets_it(n - 1); END IF; END;
+CALL sets_it(12);
+SELECT @@max_sp_recursion_depth;
+SELECT SUM(a) FROM t;
+CREATE PROCEDURE keyed(k INT) BEGIN UPDATE t SET a = a + 1 WHERE id = k; IF k > 1 THEN CALL keyed(k - 1); END IF; END;
+CALL keyed(1);
+CALL keyed(4);
+SELECT * FROM t ORDER BY id;
+SET max_sp_recursion_depth = DEFAULT;
+CALL keyed(2);
+
+## a procedure of a database that is not the session's
+CREATE DATABASE IF NOT EXISTS other_of_stepwise;
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40);
+CREATE PROCEDURE all_of_it(OUT n INT) BEGIN UPDATE t SET a = a + 1; SELECT SUM(a) INTO n FROM t; SELECT DATABASE() = 'other_of_stepwise', COUNT(*) FROM t; END;
+USE other_of_stepwise;
+CALL d.all_of_it(@n);
+SELECT @n, DATABASE();
+DROP DATABASE other_of_stepwise;
+SELECT DATABASE();
+CALL d.all_of_it(@n);
+SELECT DATABASE(), @n;
+CALL all_of_it(@n);
+CALL d.all_of_it(@n);
+SELECT @n, DATABASE();
+CALL d.nowhere();
+UPDATE d.t SET a = 0;
+CALL d.all_of_it(@n);
+SELECT @n, DATABASE();
+SELECT * FROM d.t ORDER BY id;
+
+## FOR loops of MariaDB
+CREATE TABLE t (id INT PRIMARY KEY, a INT, s VARCHAR(5)) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c'), (4, NULL, 'd');
+-- mariadb
+CREATE PROCEDURE counts() BEGIN FOR i IN 1..3 DO INSERT INTO t VALUES (10 + i, i, 'x'); END FOR; SELECT COUNT(*) FROM t; END;
+-- mariadb
+CALL counts();
+-- mariadb
+CREATE PROCEDURE back(a INT, b INT) BEGIN DECLARE n INT DEFAULT 0; lab: FOR i IN REVERSE a..b DO IF i = 3 THEN ITERATE lab; END IF; IF i < 2 THEN LEAVE lab; END IF; SET n = n * 10 + i; UPDATE t SET a = a + 1; END FOR lab; SELECT n, a, b; END;
+-- mariadb
+CALL back(1, 5);
+-- mariadb
+CALL back(5, 1);
+-- mariadb
+CALL back(NULL, 4);
+-- mariadb
+CALL back(1, NULL);
+-- mariadb
+CREATE PROCEDURE in_body() BEGIN DECLARE n INT DEFAULT 3; DECLARE c VARCHAR(100) DEFAULT ''; FOR i IN 1..n DO SET n = 9, c = CONCAT(c, i, ','), i = i + 1; UPDATE t SET a = a + 1; END FOR; SELECT c, n; END;
+-- mariadb
+CALL in_body();
+-- mariadb
+CREATE PROCEDURE bounds(k VARCHAR(10)) BEGIN DECLARE c VARCHAR(100) DEFAULT ''; FOR i IN k..2.6 DO SET c = CONCAT(c, i, ','); UPDATE t SET a = a + 1; END FOR; SELECT c; END;
+-- mariadb
+CALL bounds('1.4');
+-- mariadb
+CALL bounds('x');
+-- mariadb
+CREATE PROCEDURE by_query() BEGIN DECLARE c VARCHAR(100) DEFAULT ''; FOR rec IN (SELECT id, s FROM t ORDER BY id) DO SET c = CONCAT(c, rec.id, rec.s, ','); UPDATE t SET a = rec.id WHERE id = rec.id; END FOR; SELECT c; END;
+-- mariadb
+CALL by_query();
+-- mariadb
+CREATE PROCEDURE by_cursor(k INT) BEGIN DECLARE o VARCHAR(100) DEFAULT ''; DECLARE v INT; DECLARE cur CURSOR FOR SELECT id, a AS x FROM t WHERE id > k ORDER BY id; DECLARE CONTINUE HANDLER FOR NOT FOUND SET o = CONCAT(o, '!'); out_of: FOR rec IN cur DO SET o = CONCAT(o, rec.id, ':', IFNULL(rec.x, 'N'), ','); UPDATE t SET a = a + 1; IF rec.id = 12 THEN LEAVE out_of; END IF; END FOR; SELECT o; SELECT a INTO k FROM t WHERE id = 999; OPEN cur; FETCH cur INTO v, k; SELECT o, v, k; END;
+-- mariadb
+CALL by_cursor(2);
+-- mariadb
+CREATE PROCEDURE with_values() BEGIN DECLARE o VARCHAR(100) DEFAULT ''; DECLARE v INT; DECLARE cur CURSOR(lo TINYINT, hi INT) FOR SELECT id FROM t WHERE id BETWEEN lo AND hi ORDER BY id; OPEN cur(1, 2); FETCH cur INTO v; SELECT v; CLOSE cur; FOR rec IN cur(2, 1 + 2) DO SET o = CONCAT(o, rec.id, ','); UPDATE t SET a = a + 1; END FOR; SELECT o; OPEN cur(1000, 1); END;
+-- mariadb
+CALL with_values();
+-- mariadb
+CREATE PROCEDURE no_field() BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END; FOR rec IN (SELECT id FROM t ORDER BY id LIMIT 1) DO UPDATE t SET a = 7 WHERE id = rec.id; SET @f = rec.nowhere; UPDATE t SET a = a + rec.nowhere; END FOR; SELECT COUNT(*) FROM t WHERE a = 7; END;
+-- mariadb
+CALL no_field();
+SELECT * FROM t ORDER BY id;
+
+## variables of bytes, bits, years and JSON
+CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARBINARY(10), bi BIT(8), y YEAR, ts TIMESTAMP NULL, j JSON, s VARCHAR(20)) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10, x'00ff', b'101', 2001, '2020-01-01 10:00:00', '{"a": 1}', 'x'), (2, 20, 'b', b'1', 1999, NULL, '[1]', 'y'), (3, 30, 'c', b'0', 2020, NULL, NULL, 'z');
+CREATE PROCEDURE years(k YEAR) BEGIN UPDATE t SET a = a + 1; SELECT k, k + 1; INSERT INTO t (id, y, s) VALUES (k + 3000, k, k); SELECT COUNT(*) FROM t WHERE y = k; END;
+CALL years(99);
+CALL years('70');
+CALL years(3000);
+CREATE PROCEDURE bytes(v VARBINARY(3), w BINARY(4)) BEGIN UPDATE t SET a = a + 1; SELECT HEX(v), HEX(w), v = 'B'; INSERT INTO t (id, b, s) VALUES (100, v, HEX(w)); SELECT id, HEX(b) FROM t WHERE b = v ORDER BY id; SELECT b INTO v FROM t WHERE id = 1; UPDATE t SET s = HEX(v) WHERE id IN (1, 2); END;
+CALL bytes('b', 'ab');
+CALL bytes('bbbbb', 'ab');
+CREATE PROCEDURE bits(v BIT(8)) BEGIN DECLARE n INT; UPDATE t SET a = a + 1; SELECT v + 0; INSERT INTO t (id, bi, a) VALUES (200 + v, v, v); UPDATE t SET a = 77 WHERE bi = v; SELECT COUNT(*) FROM t WHERE bi > v; SET n = v; SELECT n; END;
+CALL bits(5);
+CALL bits(256);
+CALL bits(b'11');
+CREATE PROCEDURE moments(v TIMESTAMP, OUT o TIMESTAMP(3)) BEGIN UPDATE t SET a = a + 1; SELECT v + INTERVAL 1 DAY; UPDATE t SET ts = v WHERE id < 3; SELECT COUNT(*) FROM t WHERE ts = v; SET o = v; END;
+CALL moments('2024-02-29 12:13:14', @o);
+SELECT @o;
+CALL moments('1960-02-29 12:13:14', @o);
+-- mysql
+CREATE PROCEDURE documents(v JSON) BEGIN UPDATE t SET a = a + 1; SELECT JSON_EXTRACT(v, '$.a'); UPDATE t SET j = v WHERE id < 3; SELECT id FROM t WHERE JSON_EXTRACT(j, '$.a') = JSON_EXTRACT(v, '$.a') ORDER BY id; INSERT INTO t (id, j) VALUES (300, v); END;
+-- mysql
+CALL documents('{"a": "é"}');
+-- mysql
+CALL documents('nojson');
+SELECT id, a, HEX(b), bi + 0, y, ts, j, s FROM t ORDER BY id;
+
+## settings that a body shows
+CREATE TABLE t (id INT PRIMARY KEY, a TINYINT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30);
+CREATE PROCEDURE settings() BEGIN UPDATE t SET a = a + 1; SHOW VARIABLES LIKE 'sql_safe_updates'; SHOW DATABASES LIKE 'x%'; SELECT SUM(a) FROM t; END;
+CALL settings();
+
+## errors of defaults, and warnings of expressions over rows
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30);
+CREATE PROCEDURE defaults() BEGIN DECLARE v TINYINT DEFAULT 1000; DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SELECT 'own' AS h; UPDATE t SET a = a + 1; END;
+CALL defaults();
+SELECT SUM(a) FROM t;
+CREATE PROCEDURE around() BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SELECT 'around' AS h; UPDATE t SET a = a + 1; BEGIN DECLARE v TINYINT DEFAULT 1000; DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SELECT 'own' AS h; SELECT v; END; SELECT SUM(a) FROM t; END;
+CALL around();
+CREATE PROCEDURE warns() BEGIN DECLARE n INT DEFAULT 0; DECLARE CONTINUE HANDLER FOR SQLWARNING SET n = n + 1; UPDATE t SET a = a + 1; IF (SELECT COUNT(*) FROM t WHERE '3x' = a - a + 3) = 3 THEN SELECT 'then' AS x; END IF; SELECT n > 0; END;
+CALL warns();
+CREATE PROCEDURE strict(v VARCHAR(5)) BEGIN DECLARE x INT; DECLARE CONTINUE HANDLER FOR 1292 SELECT 'cut' AS h; UPDATE t SET a = a + 1; SET x = (SELECT MAX(a) + v FROM t); SELECT x; SELECT v + a INTO x FROM t WHERE id = 1; SELECT x; END;
+CALL strict('x');
+CALL strict('1');

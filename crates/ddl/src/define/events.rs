@@ -192,6 +192,7 @@ fn changes_own_rows(asked: &Asked<'_>, catalog: &Catalog, text: &[u8], database:
         mariadb: asked.mode.dialect == Dialect::MariaDb,
         home: ShardId(0),
         hinted: None,
+        running: &[],
     };
     match weir_plan::plan(text, statement, catalog, &Weights::default(), &facts) {
         Ok(Plan::Write(write)) => match write.kind {

@@ -114,6 +114,7 @@ impl Both {
             mariadb,
             home: weir_catalog::ShardId(0),
             hinted: None,
+            running: &[],
         };
         weir_plan::plan(text, &parsed.statements[0], &self.lab.catalog(), &Weights::default(), &session)
     }

@@ -186,6 +186,7 @@ fn open(
         state,
         current: Default::default(),
         aside: None,
+        running: Vec::new(),
         lacking: Default::default(),
         chosen_shard: None,
         temporary_catalog: None,

@@ -94,6 +94,8 @@ pub(crate) struct Session {
     current: transaction::Participant,
     /// A connection that is kept softly while a read runs on another server, and its server's place.
     aside: Option<(ServerId, Lease)>,
+    /// The procedures that run statement by statement, the outermost first.
+    running: Vec<weir_plan::Running>,
     /// Shards that lack its default database.
     lacking: database::Lacking,
     /// The shard that the session has chosen for all that it runs, if it has.

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use weir_catalog::Routine;
 use weir_program::tells;
 use weir_sql::ast::{
-    CallProcedure, CreateRoutine, CreateTable, DeclaredType, DropKind, DropTables, ExecuteSource, Expr, ExprKind,
-    IntoTarget, ObjectName, ParameterMode, Piece, RoutineBody, SelectItemKind, SetItemKind, SetValue, Span, Statement,
-    StatementKind, TableBody, UpkeepVerb, VariableScope,
+    CallProcedure, Control, CreateRoutine, CreateTable, DeclaredType, DropKind, DropTables, ExecuteSource, Expr,
+    ExprKind, IntoTarget, ObjectName, ParameterMode, Piece, RoutineBody, SelectItemKind, SetItemKind, SetValue, Span,
+    Statement, StatementKind, TableBody, UpkeepVerb, VariableScope,
 };
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, Dialect, LexMode, parse, parse_body};
@@ -50,6 +50,8 @@ pub(super) struct Body<'a> {
     pub(super) parameters: Vec<Parameter<'a>>,
     /// Names of all parameters and variables, in lower case.
     pub(super) locals: BTreeSet<String>,
+    /// Names of the rows of FOR loops, in lower case.
+    pub(super) rows: BTreeSet<String>,
     /// Those that something assigns.
     pub(super) assigned: BTreeSet<String>,
     pub(super) parts: Vec<BodyStatement<'a>>,
@@ -131,6 +133,10 @@ impl<'a> Body<'a> {
                 }
             }
         }
+        body.rows.extend(pieces.iter().filter_map(|piece| match piece {
+            Piece::Control(Control::ForRow(name)) => Some(lower(name.name)),
+            _ => None,
+        }));
         body.temporary = temporary_tables(arena, text, pieces, mode)?;
         for piece in pieces {
             match piece {
@@ -154,6 +160,7 @@ impl<'a> Body<'a> {
         Body {
             text,
             locals: parameters.iter().map(|parameter| parameter.name.clone()).collect(),
+            rows: BTreeSet::new(),
             assigned: outs.collect(),
             parameters,
             parts: Vec::new(),
@@ -173,6 +180,10 @@ impl<'a> Body<'a> {
     pub(super) fn local(&self, expr: &Expr<'_>) -> Option<String> {
         let ExprKind::Column(column) = &expr.kind else { return None };
         let name = lower(column.name.name);
+        if let (Some(table), None) = (&column.table, &column.database) {
+            let row = lower(table.name);
+            return self.rows.contains(&row).then(|| format!("{row}.{name}"));
+        }
         (column.table.is_none() && self.locals.contains(&name)).then_some(name)
     }
 

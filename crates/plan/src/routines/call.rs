@@ -15,7 +15,7 @@ use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, parse, splice};
 use weir_wire::error::codes;
 
-use super::body::{Body, BodyStatement, mode_of, shown};
+use super::body::{Body, BodyStatement, lower, mode_of, shown};
 use super::stepwise;
 use super::value::{Charsets, as_parameter};
 use super::{DEEPEST, KnownPrograms, UNKNOWN};
@@ -23,7 +23,7 @@ use crate::constant::Folder;
 use crate::place::Shards;
 use crate::planner::{Planner, programs, to_shard};
 use crate::statement::plan_within;
-use crate::{Need, Plan, Raise, Refusal, Route, SessionFacts};
+use crate::{Need, Plan, Raise, Refusal, Route, Running, SessionFacts};
 
 /// Something that nobody knows the value of.
 const ANYTHING: &str = "@`weir: a variable`";
@@ -43,6 +43,17 @@ pub(super) struct CallNeeds {
     pub(super) raise: Option<Raise>,
     /// Where statements run that name the body's own temporary tables.
     pub(super) temporary_on: Option<ShardId>,
+    /// The routines that are being looked at, the outermost first.
+    pub(super) around: Vec<Looked>,
+}
+
+/// A routine that is being looked at.
+#[derive(Clone, PartialEq)]
+pub(super) struct Looked {
+    database: String,
+    name: String,
+    /// Whatever its arguments are.
+    any: bool,
 }
 
 /// The plan of a CALL: the shard that can run all of it, or its statements one by one.
@@ -66,6 +77,11 @@ fn to_one_shard(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Result<Plan,
     let known = planner.programs();
     let kind = RoutineKind::Procedure;
     let understood = known.procedure(&call.name).map_err(|why| refusal(kind, &call.name, &why))?;
+    let runs = |one: &Running| understood.procedures.contains(&(one.database.clone(), one.name.clone()));
+    if session.running.iter().any(runs) {
+        // A shard would count it as the first.
+        return Err(refusal(kind, &call.name, "calls a procedure again whose statements run one by one"));
+    }
     if understood.defines {
         return Err(refusal(
             kind,
@@ -89,7 +105,7 @@ fn to_one_shard(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Result<Plan,
         call.arguments.iter().map(|argument| folder.fold(argument).map(|known| known.constant)).collect();
     let place = |on: Option<ShardId>| {
         let able = Shards::of(&database.shards);
-        let mut place = CallNeeds { kind, needed: Vec::new(), able, raise: None, temporary_on: on };
+        let mut place = CallNeeds { kind, needed: Vec::new(), able, raise: None, temporary_on: on, around: Vec::new() };
         place.look(planner, &known, (kind, &call.name), &arguments, 0)?;
         place.plan(planner, &call.name)
     };
@@ -170,6 +186,14 @@ impl CallNeeds {
         let Some((database, routine)) = known.find(kind, name).filter(|_| depth < DEEPEST) else {
             return Err(refusal(self.kind, name, UNKNOWN));
         };
+        let mut looked = Looked { database: database.to_owned(), name: lower(name.name.name), any: false };
+        if self.around.contains(&Looked { any: true, ..looked.clone() }) {
+            return Ok(());
+        }
+        // What calls itself is looked at once more, for all that it may be called with.
+        looked.any = self.around.contains(&looked);
+        let arguments = if looked.any { &[] } else { arguments };
+        self.around.push(looked);
         let arena = Bump::new();
         let body = known.body(&arena, database, routine).map_err(|why| refusal(self.kind, name, &why))?;
         let charsets =
@@ -205,6 +229,7 @@ impl CallNeeds {
                 called.arguments.iter().map(|part| folded(&around, &substituted(part, &body, &values))).collect();
             self.look(planner, &within, (RoutineKind::Procedure, &called.name), &given, depth + 1)?;
         }
+        self.around.pop();
         Ok(())
     }
 

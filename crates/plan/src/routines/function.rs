@@ -113,8 +113,14 @@ impl Placing<'_, '_> {
         let arguments: Vec<Option<Constant>> =
             call.arguments.iter().map(|argument| folder.fold(argument).map(|known| known.constant)).collect();
         let kind = RoutineKind::Function;
-        let mut needs =
-            CallNeeds { kind, needed: Vec::new(), able: Shards::of(&database.shards), raise: None, temporary_on: None };
+        let mut needs = CallNeeds {
+            kind,
+            needed: Vec::new(),
+            able: Shards::of(&database.shards),
+            raise: None,
+            temporary_on: None,
+            around: Vec::new(),
+        };
         needs.look(planner, &self.known, (kind, &call.name), &arguments, 0)?;
         if needs.raise.is_some() {
             return Err(refusal(kind, &call.name, "gives explicit values to an AUTO_INCREMENT column"));

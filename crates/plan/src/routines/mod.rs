@@ -54,6 +54,8 @@ pub struct Understood {
     pub defines: bool,
     /// It tells about tables, or looks after them (SHOW, DESCRIBE, ANALYZE TABLE): of sharded ones no shard can.
     pub tells: bool,
+    /// The procedures that it is and calls: their databases, and their names in lower case.
+    pub procedures: BTreeSet<(String, String)>,
     /// It names a table of a sharded database that is not there, as a clause: "names …".
     pub missing: Option<String>,
 }
@@ -72,6 +74,15 @@ pub struct KnownPrograms<'a> {
     /// It is in a transaction: what ends it has to be seen.
     pub in_transaction: bool,
     depth: usize,
+    /// The routine that is looked into, with those around it.
+    around: Option<&'a Around<'a>>,
+}
+
+/// A routine that is being looked into.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    routine: &'a Routine,
+    around: Option<&'a Around<'a>>,
 }
 
 impl<'a> KnownPrograms<'a> {
@@ -83,7 +94,7 @@ impl<'a> KnownPrograms<'a> {
         temporary: bool,
         in_transaction: bool,
     ) -> KnownPrograms<'a> {
-        KnownPrograms { catalog, database, dialect, temporary, in_transaction, depth: 0 }
+        KnownPrograms { catalog, database, dialect, temporary, in_transaction, depth: 0, around: None }
     }
 
     /// A routine by its name.
@@ -99,7 +110,14 @@ impl<'a> KnownPrograms<'a> {
     /// Why it isn't known, as a clause: "has …".
     pub fn procedure(&self, name: &ObjectName<'_>) -> Result<Understood, String> {
         let (database, routine) = self.find(RoutineKind::Procedure, name).ok_or_else(|| UNKNOWN.to_owned())?;
-        self.understand(RoutineKind::Procedure, database, routine)
+        let mut understood = self.understand(RoutineKind::Procedure, database, routine)?;
+        understood.procedures.insert((database.to_owned(), body::lower(name.name.name)));
+        Ok(understood)
+    }
+
+    /// Whether a routine is being looked into already: it calls itself, by others or not.
+    fn is_around(&self, routine: &Routine) -> bool {
+        std::iter::successors(self.around, |around| around.around).any(|around| std::ptr::eq(around.routine, routine))
     }
 
     /// What a routine of this database does.
@@ -107,12 +125,22 @@ impl<'a> KnownPrograms<'a> {
         if self.temporary {
             return Err("could see the session's temporary tables in place of others".to_owned());
         }
+        if kind == RoutineKind::Procedure && self.is_around(routine) {
+            // What it does is what is being looked for.
+            return Ok(Understood::default());
+        }
         if self.depth >= DEEPEST {
             return Err("calls procedures that are nested too deeply".to_owned());
         }
         let arena = Bump::new();
         let body = self.body(&arena, database, routine)?;
-        let within = KnownPrograms { database: Some(database.as_bytes()), depth: self.depth + 1, ..*self };
+        let around = Around { routine, around: self.around };
+        let within = KnownPrograms {
+            database: Some(database.as_bytes()),
+            depth: self.depth + 1,
+            around: Some(&around),
+            ..*self
+        };
         let temporary = !body.temporary.is_empty();
         let mut all = Understood {
             controls: body.controls,
@@ -298,6 +326,7 @@ impl Understood {
         self.sets_session |= other.sets_session;
         self.defines |= other.defines;
         self.tells |= other.tells;
+        self.procedures.extend(other.procedures);
         self.missing = self.missing.take().or(other.missing);
     }
 }

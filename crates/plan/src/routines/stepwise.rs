@@ -16,12 +16,12 @@ use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, Effects, Pins, parse, splice};
 
 use super::KnownPrograms;
-use super::body::{mode_of, shown};
+use super::body::{lower, mode_of, shown};
 use crate::constant::is_ascii_superset;
 use crate::planner::{Planner, programs};
 use crate::statement::plan_within;
 use crate::write::literal::parameter;
-use crate::{Need, Plan, Refusal, SessionFacts, Stepwise};
+use crate::{Need, Plan, Refusal, Running, SessionFacts, Stepwise};
 
 /// Plans a CALL. `message`: why no shard can run it.
 pub(super) fn plan(
@@ -54,10 +54,12 @@ fn stepwise(planner: &Planner<'_>, known: &KnownPrograms<'_>, call: &CallProcedu
     };
     let session = planner.session;
     let mode = mode_of(routine, known.dialect);
-    // A connection that has a database can't be without one again.
-    if session.database.is_none() {
+    let understood = known.procedure(&call.name).map_err(refused)?;
+    // A connection that has a database can't be without one again: it must be free when the body ends.
+    let stays = session.in_transaction || understood.controls || understood.dynamic || understood.sets_session;
+    if session.database.is_none() && stays {
         return Err(refused(format!(
-            "would leave the session in the database {database}, and it is in none: USE {database}"
+            "has to do with transactions or settings, and the session is in no database, as which its connection can't be left: USE {database}"
         )));
     }
     if mode.no_backslash_escapes {
@@ -74,6 +76,11 @@ fn stepwise(planner: &Planner<'_>, known: &KnownPrograms<'_>, call: &CallProcedu
     }
     let mut program = compile(&Routine { text: routine.text.as_bytes(), mode }).map_err(refused)?;
     let arguments = arguments(planner, &program, call)?;
+    let itself = Running { database: database.to_owned(), name: lower(call.name.name.name) };
+    let mut running = session.running.to_vec();
+    if !running.contains(&itself) {
+        running.push(itself);
+    }
     let around = SessionFacts {
         database: Some(database.as_bytes()),
         mode,
@@ -82,10 +89,10 @@ fn stepwise(planner: &Planner<'_>, known: &KnownPrograms<'_>, call: &CallProcedu
         collation: &routine.collation,
         parameters: None,
         hinted: None,
+        running: &running,
         ..*session
     };
-    let defines = known.procedure(&call.name).is_ok_and(|understood| understood.defines);
-    let look = Look { planner, around, defines };
+    let look = Look { planner, around, defines: understood.defines };
     look.all(&mut program)?;
     Ok(Stepwise {
         program,
@@ -139,6 +146,10 @@ fn sample(kind: Kind) -> &'static [u8] {
         Kind::Date => b"DATE'2000-01-01'",
         Kind::DateTime => b"TIMESTAMP'2000-01-01 00:00:00'",
         Kind::Time => b"TIME'00:00:00'",
+        Kind::Binary => b"CAST('a' AS BINARY)",
+        Kind::Bits => b"b'1'",
+        Kind::Json => b"CAST('[]' AS JSON)",
+        Kind::Field => b"1",
     }
 }
 
@@ -153,14 +164,24 @@ impl Look<'_> {
     fn all(&self, program: &mut Program) -> Result<(), Refusal> {
         let kinds: Vec<Kind> = program.variables.iter().map(|variable| variable.kind).collect();
         for (role, template) in program.texts_mut() {
-            let text = template.render(|variable| sample(kinds[variable]));
-            template.beside = self.one(role, template, &text)?;
+            let fields = template.variables().any(|variable| kinds[variable] == Kind::Field);
+            let looked = |field: &'static [u8]| {
+                let value =
+                    |variable: usize| if kinds[variable] == Kind::Field { field } else { sample(kinds[variable]) };
+                self.one(role, template, &template.render(value), fields)
+            };
+            // The type of a field is known when it is there: that there is one with which it can be planned is enough.
+            let beside = match looked(sample(Kind::Field)) {
+                Err(Refusal::NotSupported { .. }) if fields => looked(sample(Kind::Text))?,
+                looked => looked?,
+            };
+            template.beside = beside;
         }
         Ok(())
     }
 
     /// Looks at a text with such values. Returns whether it needs nothing but them.
-    fn one(&self, role: Role, template: &Template, text: &[u8]) -> Result<bool, Refusal> {
+    fn one(&self, role: Role, template: &Template, text: &[u8], fields: bool) -> Result<bool, Refusal> {
         let text = match role {
             Role::Expression => [b"SELECT (", text, b")"].concat(),
             Role::Query | Role::Statement => text.to_vec(),
@@ -182,6 +203,9 @@ impl Look<'_> {
         let facts = facts_with(statement, &text, self.around.mode, &context, &programs(catalog, &self.around));
         // The length of GROUP_CONCAT is the session's.
         let concatenates = text.to_ascii_lowercase().windows(12).any(|window| window == b"group_concat");
+        if fields && role == Role::Statement && has_result(statement) && template.selects_variables {
+            return Err(cannot("it selects a field of a loop's row: SELECT variables that have its value"));
+        }
         if is_items_alone(statement) && is_beside(&facts) && !concatenates {
             return Ok(role == Role::Expression || role == Role::Statement);
         }
@@ -211,6 +235,9 @@ impl Look<'_> {
         }
         if let StatementKind::Call(called) = statement.kind {
             self.called(called)?;
+            if self.is_running(called) {
+                return Ok(false);
+            }
         }
         // A server says so when it comes there.
         if self.is_about_missing(&facts) {
@@ -224,6 +251,8 @@ impl Look<'_> {
             Ok(Plan::Define | Plan::Show | Plan::Lock(_) | Plan::Stepwise(_)) => Err(cannot("it is about definitions")),
             Ok(_) => Ok(false),
             Err(Refusal::NeedsWorkbench(why) | Refusal::NotSupported { message: why, .. }) => Err(cannot(&why)),
+            // An error of servers' own is for handlers when the statement is reached.
+            Err(Refusal::Failure(_)) => Ok(false),
             Err(refusal) => Err(refusal),
         }
     }
@@ -234,6 +263,16 @@ impl Look<'_> {
     fn is_about_missing(&self, facts: &Facts<'_>) -> bool {
         let known = programs(self.planner.catalog, &self.around);
         facts.names.tables().any(|(_, table)| known.check_table(table.database, table.name).is_err())
+    }
+
+    /// Whether a procedure is one of those whose bodies are being looked at.
+    fn is_running(&self, called: &CallProcedure<'_>) -> bool {
+        let known = programs(self.planner.catalog, &self.around);
+        let name = lower(called.name.name.name);
+        let found = known.find(RoutineKind::Procedure, &called.name);
+        found.is_some_and(|(database, _)| {
+            self.around.running.iter().any(|one| one.database == database && one.name == name)
+        })
     }
 
     /// A procedure that the body calls may give values to nothing but user variables.

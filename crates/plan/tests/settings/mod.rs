@@ -49,6 +49,7 @@ impl Settings {
             mariadb: self.mariadb,
             home: ShardId(self.home),
             hinted: self.hinted.map(ShardId),
+            running: &[],
         }
     }
 }

@@ -72,7 +72,7 @@ pub enum Control<'a> {
     },
     /// `DECLARE name CONDITION FOR …`.
     Condition(Ident<'a>, Handled<'a>),
-    /// `DECLARE name CURSOR FOR`: its query follows.
+    /// `DECLARE name CURSOR FOR`: its parameters follow, each as a variable with its type, and its query.
     Cursor(Ident<'a>),
     /// `DECLARE EXIT HANDLER FOR`, or CONTINUE: what it is for follows, and its statement.
     Handler {
@@ -107,6 +107,13 @@ pub enum Control<'a> {
     Loop,
     /// WHILE: its condition follows.
     While,
+    /// `FOR i IN … DO` (MariaDB): the variable follows, the lower bound, and the upper one.
+    For {
+        /// REVERSE.
+        reverse: bool,
+    },
+    /// `FOR r IN … DO` (MariaDB), with the name of the row: the query follows, or OPEN of the cursor.
+    ForRow(Ident<'a>),
     /// DO, behind the condition of WHILE.
     Do,
     /// REPEAT.
@@ -119,7 +126,7 @@ pub enum Control<'a> {
     Leave(Ident<'a>),
     /// ITERATE.
     Iterate(Ident<'a>),
-    /// OPEN.
+    /// OPEN: the values of its parameters follow.
     Open(Ident<'a>),
     /// CLOSE.
     Close(Ident<'a>),

@@ -195,6 +195,11 @@ impl<'a> Parser<'a> {
         &self.sql[span.range()]
     }
 
+    /// The whole text.
+    pub(crate) fn sql_bytes(&self) -> &'a [u8] {
+        self.sql
+    }
+
     // --- Tokens ---
 
     pub(crate) fn kind(&self) -> TokenKind {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weir_backend::profile::Profile;
 use weir_catalog::{Catalog, Constant, Placement, RoutineKind, ShardId, Weights};
 use weir_plan::write::with_values;
-use weir_plan::{Effort, Need, Plan, Refusal, SessionFacts, views};
+use weir_plan::{Effort, Need, Plan, Refusal, Running, SessionFacts, views};
 use weir_shards::Sharding;
 use weir_shards::own::quoted;
 use weir_sql::ast::{self, StatementKind};
@@ -149,6 +149,7 @@ impl Session {
             in_transaction: self.state.in_transaction(),
             mariadb: self.identity.mariadb,
             home: self.home(),
+            running: self.running.clone(),
         })
     }
 
@@ -264,6 +265,7 @@ struct OwnFacts {
     in_transaction: bool,
     mariadb: bool,
     home: ShardId,
+    running: Vec<Running>,
 }
 
 impl OwnFacts {
@@ -302,6 +304,7 @@ impl OwnFacts {
             mariadb: self.mariadb,
             home: self.home,
             hinted: hinted(text, self.mode, catalog)?,
+            running: &self.running,
         };
         let effort = Effort::of(text);
         let plan = |statement| weir_plan::plan_within(text, statement, catalog, weights, &facts, &effort);

@@ -7,6 +7,7 @@ use weir_wire::charset::has_ascii;
 
 use weir_backend::profile::charset_of;
 use weir_exec::values;
+use weir_sql::ast::StatementKind;
 use weir_sql::facts::nothing_ran;
 use weir_sql::{Pins, TextKind};
 use weir_wire::StatusFlags;
@@ -33,7 +34,8 @@ impl Session {
             (None, _) => self.learn_unreported(class, outcome, bound).await,
             (Some((code, _)), Form::Text(_) | Form::Resolved | Form::Prepared(_)) => {
                 let nothing = self.is_own(code, &outcome.message)
-                    && nothing_ran(text, self.state.lex, class, code, &outcome.message);
+                    && nothing_ran(text, self.state.lex, class, code, &outcome.message)
+                    || self.has_no_database_for(statement, code);
                 self.state.pins &= if nothing { bound } else { Pins::all() };
             }
             _ => {}
@@ -63,6 +65,13 @@ impl Session {
     fn is_own(&self, code: u16, message: &[u8]) -> bool {
         let whom = format!(" to user '{}'@", self.user);
         code != codes::ER_PROCACCESS_DENIED_ERROR || message.windows(whom.len()).any(|part| part == whom.as_bytes())
+    }
+
+    /// Whether an error says that a called procedure was not even looked for: its name is without a database, and so is the session.
+    fn has_no_database_for(&self, statement: &Statement<'_>, code: u16) -> bool {
+        let Some(StatementKind::Call(call)) = statement.only().map(|only| only.kind) else { return false };
+        let unnamed = call.name.database.is_none() && call.package_database.is_none();
+        code == codes::ER_NO_DB_ERROR && unnamed && self.state.profile.database.is_none()
     }
 
     /// After an execution: a cursor may be open, and values that came in pieces have been used.

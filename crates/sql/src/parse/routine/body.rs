@@ -180,12 +180,13 @@ impl<'a> Parser<'a> {
 
     /// `WHILE condition DO … END WHILE`, `FOR i IN … DO … END FOR`.
     fn while_or_for(&mut self, word: Keyword, labelled: bool) -> Read<()> {
-        if word == kw::FOR && self.pieces.is_some() {
-            return self.stop(Expected::What("a loop without a row of its own"));
-        }
         self.advance();
-        self.control(Control::While);
-        self.condition(&[kw::DO])?;
+        if word == kw::FOR && self.pieces.is_some() {
+            self.for_head()?;
+        } else {
+            self.control(Control::While);
+            self.condition(&[kw::DO])?;
+        }
         self.advance();
         self.control(Control::Do);
         self.loop_to_end(word, labelled)
@@ -345,13 +346,13 @@ impl<'a> Parser<'a> {
         self.skip_to_semicolon()
     }
 
-    fn note(&mut self, piece: Piece<'a>) {
+    pub(super) fn note(&mut self, piece: Piece<'a>) {
         if let Some(pieces) = &mut self.pieces {
             pieces.push(piece);
         }
     }
 
-    fn control(&mut self, control: Control<'a>) {
+    pub(super) fn control(&mut self, control: Control<'a>) {
         self.note(Piece::Control(control));
     }
 
@@ -367,6 +368,9 @@ impl<'a> Parser<'a> {
                     kw::OPEN => Control::Open(name),
                     _ => Control::Close(name),
                 });
+                if word == kw::OPEN {
+                    self.arguments_of_cursor()?;
+                }
                 if self.at_end() { Ok(()) } else { self.stop(Expected::Punct(b';')) }
             }
             kw::RETURN => {
@@ -404,7 +408,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn noted_expression(&mut self) -> Read<()> {
+    pub(super) fn noted_expression(&mut self) -> Read<()> {
         let start = self.start();
         self.expr()?;
         let span = self.span_from(start);
@@ -422,10 +426,12 @@ impl<'a> Parser<'a> {
             }
             return Ok(());
         }
-        if self.eat_all(&[kw::CURSOR, kw::FOR]) {
+        if self.eat(kw::CURSOR) {
             if let [name] = names {
                 self.control(Control::Cursor(*name));
             }
+            self.parameters_of_cursor()?;
+            self.expect(kw::FOR)?;
             let start = self.start();
             self.skip_to_semicolon()?;
             let span = self.span_from(start);

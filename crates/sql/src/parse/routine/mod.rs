@@ -3,6 +3,7 @@
 mod body;
 mod characteristic;
 mod event;
+mod for_loop;
 mod program;
 mod trigger;
 

@@ -6,7 +6,7 @@ use bytes::BytesMut;
 use weir_exec::read::{Column, ColumnKind, Format};
 use weir_exec::workbench::Literal;
 use weir_plan::Passed;
-use weir_program::Rows;
+use weir_program::{Kind, Rows};
 use weir_wire::codec::put_lenenc_bytes;
 use weir_wire::error::not_supported;
 use weir_wire::packets::ErrPacket;
@@ -110,7 +110,53 @@ impl Table {
             literals.iter().zip(cells).map(cell).collect::<Result<Vec<_>, Failure>>()
         };
         let rows: Result<_, Failure> = self.rows.iter().map(row).collect();
-        Ok(Rows { columns: columns.len(), rows: rows? })
+        Ok(Rows { columns: columns.len(), names: Vec::new(), rows: rows? })
+    }
+
+    /// Its rows as values of the types that its columns have. `literal`: how a text, or something with a kind, is written.
+    pub(super) fn fields(
+        &self,
+        capabilities: Capabilities,
+        typed: impl Fn(Kind, Option<Vec<u8>>) -> Vec<u8>,
+    ) -> Result<Rows, Failure> {
+        let columns: Result<Vec<Column>, Failure> = self
+            .definitions
+            .iter()
+            .map(|definition| Column::parse(definition, capabilities).map_err(malformed))
+            .collect();
+        let columns = columns?;
+        let mut rows = Rows { columns: columns.len(), names: self.names()?, ..Rows::default() };
+        for cells in self.cells()? {
+            let value = |(column, cell): (&Column, Option<Vec<u8>>)| match kind_of(column) {
+                Some(Kind::Text) => {
+                    let hex =
+                        cell.map(|cell| cell.iter().flat_map(|byte| format!("{byte:02X}").into_bytes()).collect());
+                    Ok(typed(Kind::Text, hex))
+                }
+                Some(kind) => Ok(typed(kind, cell)),
+                None => {
+                    let mut out = Vec::new();
+                    literal(column).put(cell.as_deref(), &mut out).map(|()| out).map_err(|_| strange())
+                }
+            };
+            let row: Result<Vec<Vec<u8>>, Failure> = columns.iter().zip(cells).map(value).collect();
+            rows.rows.push_back(row?);
+        }
+        Ok(rows)
+    }
+
+    /// The names of its columns.
+    fn names(&self) -> Result<Vec<String>, Failure> {
+        const NAME: usize = 4;
+        let name = |definition: &Vec<u8>| {
+            let mut r = Reader::new(definition);
+            for _ in 0..NAME {
+                r.lenenc_bytes("column definition").map_err(malformed)?;
+            }
+            let name = r.lenenc_bytes("column definition").map_err(malformed)?;
+            Ok(String::from_utf8_lossy(name).into_owned())
+        };
+        self.definitions.iter().map(name).collect()
     }
 
     /// Its definitions as those of a query that reads no table.
@@ -127,6 +173,23 @@ impl Table {
         };
         self.definitions.iter().map(of).collect()
     }
+}
+
+/// What the values of a column are, if variables have such.
+fn kind_of(column: &Column) -> Option<Kind> {
+    const DATE: u8 = 0x0a;
+    const BIT: u8 = 0x10;
+    const BINARY: u16 = 63;
+    Some(match column.kind {
+        ColumnKind::Integer { .. } => Kind::Integer,
+        ColumnKind::Decimal => Kind::Decimal,
+        ColumnKind::Double => Kind::Double,
+        ColumnKind::Date if column.code == DATE => Kind::Date,
+        ColumnKind::Date => Kind::DateTime,
+        ColumnKind::Time => Kind::Time,
+        ColumnKind::Bytes if column.code != BIT && column.collation != BINARY => Kind::Text,
+        ColumnKind::Float | ColumnKind::Bytes => return None,
+    })
 }
 
 /// How values of a column are written. A FLOAT's digits do not tell its value.

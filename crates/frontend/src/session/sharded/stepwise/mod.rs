@@ -5,6 +5,7 @@
 //! is refused before the first statement runs.
 
 mod captured;
+mod depth;
 mod diagnostics;
 mod dynamic;
 mod settings;
@@ -43,11 +44,19 @@ impl Session {
     /// Runs the statements of a procedure, and answers the client.
     pub(super) async fn run_stepwise(&mut self, statement: &Statement<'_>, call: &Stepwise) -> Result<(), Stopped> {
         self.may_run_stepwise(statement)?;
+        self.may_run_again(call).await?;
         check_arguments(call)?;
         self.have_multi_shard_permit().await?;
+        self.running.push(depth::running(call));
+        let ran = self.run_in_body(statement, call).await;
+        self.running.pop();
+        ran
+    }
+
+    async fn run_in_body(&mut self, statement: &Statement<'_>, call: &Stepwise) -> Result<(), Stopped> {
         let before = self.enter_body(call);
         let made = self.make_variables(call).await;
-        self.leave_body(&before);
+        self.leave_body(&before).await;
         let mut variables = made?;
         let begins = self.client.begin_results();
         let ran = self.run_body(statement, call, &mut variables).await;
@@ -98,7 +107,7 @@ impl Session {
         self.take_arguments(call, variables).await?;
         let before = self.enter_body(call);
         let ended = self.run_program(asked, call, variables, &mut kept).await;
-        self.leave_body(&before);
+        self.leave_body(&before).await;
         if let Err((raised, line)) = ended? {
             return self.body_failed(call, &raised, line);
         }
@@ -196,6 +205,9 @@ impl Session {
             conditions.push(Condition { code: PLACE.to_vec(), ..note });
             self.state.latest.warnings = u16::try_from(conditions.len()).unwrap_or(u16::MAX);
         }
+        if !self.identity.mariadb {
+            self.note_not_run_again(call, raised);
+        }
         Ok(())
     }
 
@@ -221,6 +233,9 @@ impl Session {
         kept: &mut Kept,
     ) -> Result<Answer, Stopped> {
         let heeds = machine.heeds_warnings();
+        if let Some(raised) = action.text().and_then(|text| variables.without_field(text)) {
+            return Ok(Answer::Failed(raised));
+        }
         Ok(match action {
             Action::Set(to, None) => {
                 let set = variables.set(self, to, b"NULL").await?;
@@ -232,10 +247,19 @@ impl Session {
                 self.stored(set)
             }
             Action::Set(to, Some(value)) => match self.computed(variables, value, b"").await? {
-                Ok(value) => {
+                Ok((value, mut warned)) => {
+                    if let Some(raised) = variables.error_of_strict_mode(&warned) {
+                        return Ok(Answer::Failed(raised));
+                    }
                     let values = vec![value; to.len()];
                     let set = variables.store(self, to, &values).await?;
-                    self.stored(set)
+                    match self.stored(set) {
+                        Answer::Done(conditions) => {
+                            warned.extend(conditions);
+                            Answer::Done(warned)
+                        }
+                        failed => failed,
+                    }
                 }
                 Err(raised) => Answer::Failed(raised),
             },
@@ -246,12 +270,20 @@ impl Session {
             Action::Test(condition) if condition.beside => {
                 let text = variables.over_columns(condition);
                 match variables.test(self, &text).await? {
-                    Ok((truth, conditions)) => Answer::Truth(truth, conditions),
+                    Ok((truth, conditions)) => {
+                        if self.identity.mariadb {
+                            self.note_warned(&conditions);
+                        }
+                        Answer::Truth(truth, conditions)
+                    }
                     Err(raised) => Answer::Failed(raised),
                 }
             }
             Action::Test(condition) => match self.computed(variables, condition, b"IF").await? {
-                Ok(value) => Answer::Truth(value == b"1", Vec::new()),
+                Ok((value, conditions)) => {
+                    self.note_warned(&conditions);
+                    Answer::Truth(value == b"1", conditions)
+                }
                 Err(raised) => Answer::Failed(raised),
             },
             Action::Message(value) if value.beside => {
@@ -262,15 +294,29 @@ impl Session {
                 }
             }
             Action::Message(value) => match self.computed(variables, value, b"").await? {
-                Ok(value) => match variables.message(self, &value).await? {
+                Ok((value, _)) => match variables.message(self, &value).await? {
                     Ok(message) => Answer::Message(message),
                     Err(raised) => Answer::Failed(raised),
                 },
                 Err(raised) => Answer::Failed(raised),
             },
-            Action::Read { query, into } => {
+            Action::Read { query, into, by_row } => {
                 let text = variables.rendered(self, query).await?;
-                self.read_rows(&text, into, heeds, kept).await?
+                let fields = by_row.then_some(&*variables);
+                let sum = kept.sum;
+                let answer = self.read_rows(&text, (into, fields), heeds || into, kept).await?;
+                let failed = match &answer {
+                    Answer::Rows(_, warned) if into => variables.error_of_strict_mode(warned),
+                    _ => None,
+                };
+                if failed.is_some() {
+                    kept.sum = sum;
+                }
+                failed.map_or(answer, Answer::Failed)
+            }
+            Action::StoreRow(fields, names, values) => {
+                variables.store_row(fields, &names, values);
+                Answer::Done(Vec::new())
             }
             Action::Run(statement) if statement.beside => self.select_beside(asked, variables, statement).await?,
             Action::Run(statement) => {
@@ -282,6 +328,16 @@ impl Session {
             Action::Diagnostics(get, raised) => self.give_diagnostics(get, raised, variables, kept).await?,
             Action::End(_) => Answer::Done(Vec::new()),
         })
+    }
+
+    /// Conditions that an expression has left, if any.
+    fn note_warned(&mut self, conditions: &[Raised]) {
+        if conditions.is_empty() {
+            return;
+        }
+        let latest = &mut self.state.latest;
+        latest.warnings = u16::try_from(conditions.len()).unwrap_or(u16::MAX);
+        latest.diagnostics = Diagnostics::Learnt(conditions.iter().map(condition_of).collect());
     }
 
     /// What came of giving variables values: servers keep what they warn of as they do for statements.

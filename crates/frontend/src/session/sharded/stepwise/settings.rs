@@ -31,9 +31,18 @@ impl Session {
         Before(own)
     }
 
-    /// Takes the client's settings again.
-    pub(super) fn leave_body(&mut self, before: &Before) {
+    /// Takes the client's settings again. A connection can't leave a database for none: one that is free is given back.
+    pub(super) async fn leave_body(&mut self, before: &Before) {
         self.have_settings(&before.0);
+        let has_one = self.current.lease.as_ref().is_some_and(|lease| lease.profile().database.is_some());
+        if before.0.database.is_some() || !has_one || self.state.is_bound() {
+            return;
+        }
+        match self.learn_what_was_left(true).await {
+            Ok(()) => self.release().await,
+            // The connection is gone, and what was left with it.
+            Err(_) => self.lose_lease(),
+        }
     }
 
     fn have_settings(&mut self, settings: &Profile) {

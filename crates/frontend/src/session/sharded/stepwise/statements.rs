@@ -50,29 +50,41 @@ impl Session {
         variables: &mut Variables<'_>,
         value: &Template,
         function: &[u8],
-    ) -> Result<Result<Vec<u8>, Raised>, Stopped> {
+    ) -> Result<Result<(Vec<u8>, Vec<Raised>), Raised>, Stopped> {
         let value = variables.rendered(self, value).await?;
         let text = match function {
             b"" => [b"SELECT (", &value[..], b")"].concat(),
             function => [b"SELECT ", function, b"((", &value[..], b"), 1, 0)"].concat(),
         };
-        Ok(match self.quietly(&text).await? {
-            Ok(rows) => Ok(rows.rows.front().and_then(|row| row.first()).cloned().unwrap_or_else(|| b"NULL".to_vec())),
+        Ok(match self.quietly_with_conditions(&text).await? {
+            Ok((rows, conditions)) => {
+                let value = rows.rows.front().and_then(|row| row.first()).cloned();
+                Ok((value.unwrap_or_else(|| b"NULL".to_vec()), conditions))
+            }
             Err(failure) => Err(raised_of(&failure)),
         })
     }
 
     /// Runs a statement that is none of the client's, and leaves what the latest one has left.
     pub(super) async fn quietly(&mut self, text: &[u8]) -> Result<Result<Rows, Failure>, Stopped> {
+        Ok(self.quietly_with_conditions(text).await?.map(|(rows, _)| rows))
+    }
+
+    /// The same, with what it has warned of.
+    async fn quietly_with_conditions(&mut self, text: &[u8]) -> Result<Result<(Rows, Vec<Raised>), Failure>, Stopped> {
         if self.state.latest.is_on_connection() {
             self.learn_what_was_left(true).await?;
         }
         let latest = self.state.latest.clone();
         let reply = self.captured(text).await?;
+        let conditions = match &reply {
+            Reply::Failed(_) => Vec::new(),
+            _ => self.conditions_left(true).await?,
+        };
         self.state.latest = latest;
         match reply {
-            Reply::Done => Ok(Ok(Rows::default())),
-            Reply::Rows(table) => Ok(Ok(table.literals(self.client.capabilities)?)),
+            Reply::Done => Ok(Ok((Rows::default(), conditions))),
+            Reply::Rows(table) => Ok(Ok((table.literals(self.client.capabilities)?, conditions))),
             Reply::Failed(failure) if is_fatal(failure.code) => Err(failure.into()),
             Reply::Failed(failure) => Ok(Err(failure)),
         }
@@ -160,7 +172,7 @@ impl Session {
     pub(super) async fn read_rows(
         &mut self,
         text: &[u8],
-        into: bool,
+        (into, fields): (bool, Option<&Variables<'_>>),
         heeds: bool,
         kept: &mut Kept,
     ) -> Result<Answer, Stopped> {
@@ -169,7 +181,10 @@ impl Session {
             Reply::Failed(failure) if is_fatal(failure.code) => return Err(failure.into()),
             Reply::Failed(failure) => return Ok(Answer::Failed(raised_of(&failure))),
             Reply::Done => Rows::default(),
-            Reply::Rows(table) => table.literals(self.client.capabilities)?,
+            Reply::Rows(table) => match fields {
+                Some(variables) => variables.fields(self, &table)?,
+                None => table.literals(self.client.capabilities)?,
+            },
         };
         let count = rows.rows.len();
         let latest = &mut self.state.latest;

@@ -6,7 +6,7 @@
 use weir_backend::OwnReply;
 use weir_plan::Stepwise;
 use weir_plan::write::literal::quoted_name;
-use weir_program::{Kind, Level, Raised, Template};
+use weir_program::{Kind, Level, Raised, Rows, Template, Variable};
 use weir_wire::binlog::unhex;
 use weir_wire::error::{codes, not_supported};
 use weir_wire::{Failure, StatusFlags};
@@ -17,10 +17,14 @@ use super::super::super::relay::ends_statement;
 use super::super::super::stopped::Stopped;
 use super::super::super::transaction::StatementLeases;
 use super::super::waiting::{attend, failure_told, running};
+use super::captured::Table;
 use crate::literals::is_default;
 
 /// The table's name.
 const TABLE: &str = "weir stepwise";
+/// Warnings of values that are cut, wrong or out of range, which strict mode makes errors.
+const ERRORS_OF_STRICT_MODE: [u16; 8] = [1260, 1264, 1265, 1292, 1366, 1406, 1411, 1441];
+const ER_ROW_VARIABLE_DOES_NOT_HAVE_FIELD: u16 = 4082;
 
 /// See the module.
 pub(super) struct Variables<'p> {
@@ -28,6 +32,8 @@ pub(super) struct Variables<'p> {
     bench: StatementLeases,
     /// Values as literals; `None`: they have changed.
     values: Vec<Option<Vec<u8>>>,
+    /// Fields of rows that have no such column.
+    missing: std::collections::BTreeMap<usize, Raised>,
     /// The row number in errors of MariaDB: one more than the rows that the statement before has changed.
     pub(super) row: u64,
 }
@@ -38,7 +44,7 @@ pub(super) type Asked<T> = Result<Result<(T, Vec<Raised>), Raised>, Stopped>;
 impl<'p> Variables<'p> {
     pub(super) fn new(plan: &'p Stepwise, mut bench: StatementLeases) -> Variables<'p> {
         bench.parts.iter_mut().for_each(|part| part.lease.retired = true);
-        Variables { plan, bench, values: vec![None; plan.program.variables.len()], row: 0 }
+        Variables { plan, bench, values: vec![None; plan.program.variables.len()], missing: Default::default(), row: 0 }
     }
 
     /// Runs a text on the connection.
@@ -86,14 +92,14 @@ impl<'p> Variables<'p> {
     pub(super) async fn make(&mut self, session: &mut Session) -> Result<(), Stopped> {
         let collation = &self.plan.collation;
         let mut text = format!("CREATE TEMPORARY TABLE `{TABLE}` (`weir#` INT").into_bytes();
-        for variable in &self.plan.program.variables {
+        for variable in self.plan.program.variables.iter().filter(|variable| variable.kind != Kind::Field) {
             text.extend(
                 [b", ", &quoted_name(variable.column.as_bytes())[..], b" ", variable.data_type.as_bytes()].concat(),
             );
             if variable.kind == Kind::Text {
                 text.extend(format!(" CHARACTER SET {} COLLATE {collation}", charset(collation)).into_bytes());
             }
-            text.extend_from_slice(b" NULL");
+            text.extend_from_slice(if variable.required { b" NOT NULL DEFAULT 0" } else { b" NULL" });
         }
         text.push(b')');
         match self.query(session, &text).await? {
@@ -127,7 +133,10 @@ impl<'p> Variables<'p> {
     }
 
     fn columns(&self) -> Vec<Vec<u8>> {
-        (0..self.values.len()).map(|variable| self.column(variable)).collect()
+        let kind = |variable: usize| self.plan.program.variables[variable].kind;
+        let value = |variable: usize| self.values[variable].clone().unwrap_or_else(|| b"NULL".to_vec());
+        let column = |variable| if kind(variable) == Kind::Field { value(variable) } else { self.column(variable) };
+        (0..self.values.len()).map(column).collect()
     }
 
     /// A text of the body over the columns.
@@ -156,6 +165,44 @@ impl<'p> Variables<'p> {
             }
         }
         Ok(Ok(((), all)))
+    }
+
+    /// Gives the fields of a row the values of the columns of these names.
+    pub(super) fn store_row(&mut self, fields: &[(String, usize)], names: &[String], values: Vec<Vec<u8>>) {
+        for (field, variable) in fields {
+            let place = names.iter().position(|name| name.to_lowercase() == *field);
+            self.values[*variable] = place.and_then(|place| values.get(place)).cloned();
+            let name = &self.plan.program.variables[*variable].name;
+            match place {
+                Some(_) => drop(self.missing.remove(variable)),
+                None => {
+                    let message = format!("Row variable does not have a field '{name}'");
+                    self.missing
+                        .insert(*variable, Raised::error(ER_ROW_VARIABLE_DOES_NOT_HAVE_FIELD, b"HY000", message));
+                }
+            }
+        }
+    }
+
+    /// What computing a value for a variable has warned of, as the error that it is in strict mode.
+    pub(super) fn error_of_strict_mode(&self, warned: &[Raised]) -> Option<Raised> {
+        let strict =
+            self.plan.sql_mode.contains("STRICT_TRANS_TABLES") || self.plan.sql_mode.contains("STRICT_ALL_TABLES");
+        let is_error =
+            |raised: &&Raised| raised.level == Level::Warning && ERRORS_OF_STRICT_MODE.contains(&raised.code);
+        warned.iter().find(is_error).filter(|_| strict).map(|raised| Raised { level: Level::Error, ..raised.clone() })
+    }
+
+    /// What is raised if a text names a field that its row does not have.
+    pub(super) fn without_field(&self, text: &Template) -> Option<Raised> {
+        text.variables().find_map(|variable| self.missing.get(&variable)).cloned()
+    }
+
+    /// Rows for a loop.
+    pub(super) fn fields(&self, session: &Session, table: &Table) -> Result<Rows, Failure> {
+        let form = self.text_form(session);
+        let collation = &self.plan.collation;
+        table.fields(session.client.capabilities, |kind, cell| literal(kind, cell, collation, form))
     }
 
     /// Whether an expression over the columns is true.
@@ -221,13 +268,15 @@ impl<'p> Variables<'p> {
     /// A server's message about a column as the one about the variable.
     fn told(&self, session: &Session, message: &str) -> String {
         let mut message = message.to_owned();
-        for variable in self.plan.program.variables.iter().filter(|variable| variable.column != variable.name) {
+        let renamed = |variable: &&Variable| variable.kind != Kind::Field && variable.column != variable.name;
+        for variable in self.plan.program.variables.iter().filter(renamed) {
             for quote in ['\'', '`'] {
                 let (from, to) =
                     (format!("{quote}{}{quote}", variable.column), format!("{quote}{}{quote}", variable.name));
                 message = message.replace(&from, &to);
             }
         }
+        message = message.replace(&format!("'{TABLE}."), "'.");
         if session.identity.mariadb {
             message = message.replace(&format!("`{}`.`{TABLE}`.", self.plan.database), "``.``.");
             if let Some(head) = message.strip_suffix("at row 1") {
@@ -271,13 +320,17 @@ impl<'p> Variables<'p> {
     }
 
     async fn learn(&mut self, session: &mut Session, wanted: &[usize], form: TextForm) -> Result<(), Stopped> {
+        let kind = |variable: &usize| self.plan.program.variables[*variable].kind;
+        let wanted: Vec<usize> = wanted.iter().copied().filter(|variable| kind(variable) != Kind::Field).collect();
         if wanted.is_empty() {
             return Ok(());
         }
         let asked: Vec<Vec<u8>> = wanted
             .iter()
             .map(|variable| match self.plan.program.variables[*variable].kind {
-                Kind::Text => [b"HEX(", &self.column(*variable)[..], b")"].concat(),
+                Kind::Text | Kind::Binary => [b"HEX(", &self.column(*variable)[..], b")"].concat(),
+                Kind::Json => [b"HEX(CAST(", &self.column(*variable)[..], b" AS CHAR CHARACTER SET utf8mb4))"].concat(),
+                Kind::Bits => [b"BIN(", &self.column(*variable)[..], b" + 0)"].concat(),
                 _ => self.column(*variable),
             })
             .collect();
@@ -312,6 +365,10 @@ fn literal(kind: Kind, cell: Option<Vec<u8>>, collation: &str, form: TextForm) -
         Kind::Integer | Kind::Decimal => cell,
         Kind::Double if cell.contains(&b'e') => [b"(", &cell[..], b")"].concat(),
         Kind::Double => [b"(", &cell[..], b"e0)"].concat(),
+        Kind::Field => cell,
+        Kind::Binary => [b"CAST(", &quoted("_binary x")[..], b" AS BINARY)"].concat(),
+        Kind::Bits => quoted("b"),
+        Kind::Json => [b"CAST(", &quoted("_utf8mb4 x")[..], b" AS JSON)"].concat(),
         Kind::Date => quoted("DATE"),
         Kind::DateTime => quoted("TIMESTAMP"),
         Kind::Time => quoted("TIME"),
