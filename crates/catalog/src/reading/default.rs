@@ -9,6 +9,9 @@
 pub(super) fn default_text(value: &str, base: &str, mariadb: bool, expression: bool) -> Option<String> {
     let unescaped = if expression && !mariadb { unescaped(value)? } else { value.to_owned() };
     let value = &*unescaped;
+    if (mariadb || !expression) && matches!(base, "char" | "varchar") && !value.is_ascii() {
+        return of_other_characters(value, mariadb);
+    }
     // A TIMESTAMP is told in the time zone of the session that asks.
     let certain = value.is_ascii() && !value.contains('\\') && base != "timestamp";
     if !certain || value.eq_ignore_ascii_case("null") && (mariadb || expression) {
@@ -24,6 +27,20 @@ pub(super) fn default_text(value: &str, base: &str, mariadb: bool, expression: b
         // A number. Other types have no literal defaults.
         _ => value.parse::<f64>().is_ok().then(|| value.to_owned())?,
     })
+}
+
+/// A literal that is not of ASCII, as one whose bytes are told.
+fn of_other_characters(value: &str, mariadb: bool) -> Option<String> {
+    let text = match mariadb {
+        false => value.to_owned(),
+        true => {
+            let inner = value.strip_prefix('\'')?.strip_suffix('\'')?;
+            let alone = inner.replace("''", "").contains('\'');
+            (!alone && !inner.contains('\\')).then(|| inner.replace("''", "'"))?
+        }
+    };
+    let digits: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+    Some(format!("_utf8mb4 x'{digits}'"))
 }
 
 /// MySQL puts a backslash before the quotes and backslashes of an expression, in whose literals it has put one before a quote already:
@@ -68,6 +85,8 @@ mod tests {
             assert_eq!(mysql(of_mysql, base).as_deref(), Some(text));
             assert_eq!(mariadb(of_mariadb, base).as_deref(), Some(text));
         }
+        assert_eq!(mysql("\u{e4}'", "char").as_deref(), Some("_utf8mb4 x'c3a427'"));
+        assert_eq!(mariadb("'\u{e4}'''", "char").as_deref(), Some("_utf8mb4 x'c3a427'"));
         assert_eq!(mysql("0x61", "binary").as_deref(), Some("x'61'"));
         assert_eq!(mysql("NULL", "varchar").as_deref(), Some("'NULL'"));
         let expression = |value| default_text(value, "char", false, true);
@@ -85,8 +104,9 @@ mod tests {
     fn what_depends_on_the_session_is_left_out() {
         for (value, base, mariadb) in [
             ("NULL", "char", true),
-            ("'\u{e4}'", "char", true),
-            ("\u{e4}", "char", false),
+            ("concat('\u{e4}')", "char", true),
+            ("'\u{e4}',lower('\u{e4}')", "char", true),
+            ("'\u{e4}\\n'", "char", true),
             ("'a\\b'", "char", true),
             ("'2020-01-02 03:04:05'", "timestamp", true),
             ("strange", "int", false),
