@@ -99,7 +99,6 @@ SELECT COUNT(*) FROM t WHERE id BETWEEN 201 AND 204;
 -- mariadb
 INSERT INTO t (id, v) VALUES (201, 0), (202, 0), (203, 3), (204, 5) RETURNING id, nothing;
 -- mariadb
--- refused: RETURNING of INSERT IGNORE
 INSERT IGNORE INTO t (id, v) VALUES (301, 0), (302, 0), (303, 3), (4, 5) RETURNING id, v;
 -- mariadb
 -- refused: RETURNING of a value that differs
@@ -146,7 +145,6 @@ DELETE FROM t WHERE v = 99 RETURNING id, f;
 -- any order
 DELETE FROM t WHERE id = 98 AND id = 99 RETURNING *;
 -- mariadb
--- refused: RETURNING with ORDER BY or LIMIT
 DELETE FROM t ORDER BY id LIMIT 2 RETURNING id;
 -- mariadb
 -- any order
@@ -170,3 +168,69 @@ REPLACE INTO g (id, v) VALUES (1, 11), (9, 90) RETURNING id, v, at IS NULL;
 DELETE FROM g WHERE id > 3 ORDER BY id RETURNING id, v;
 -- mariadb
 SELECT id, v FROM g ORDER BY id;
+
+## rows of a query
+CREATE TABLE t (k INT PRIMARY KEY, v INT) /*weir: shard by hash(k) */;
+CREATE TABLE a (k INT PRIMARY KEY AUTO_INCREMENT, v INT) /*weir: shard by hash(k) */;
+CREATE TABLE u (k INT PRIMARY KEY, w INT) /*weir: shard by hash(k) */;
+INSERT INTO u VALUES (1, 6), (2, 5), (3, 4), (4, 3), (5, 2), (6, 1);
+-- mariadb
+INSERT INTO t SELECT w, k FROM u ORDER BY k RETURNING k, v;
+-- mariadb
+INSERT INTO t SELECT k + 10, w FROM u ORDER BY k RETURNING k, v + 1 AS more;
+-- mariadb
+INSERT INTO t SELECT k, w FROM u ORDER BY k DESC ON DUPLICATE KEY UPDATE v = VALUES(v) + 100 RETURNING k, v;
+-- mariadb
+INSERT INTO a (v) SELECT w FROM u ORDER BY k RETURNING *;
+-- mariadb
+SELECT LAST_INSERT_ID(), ROW_COUNT();
+-- mariadb
+INSERT IGNORE INTO t SELECT k + 4, w FROM u ORDER BY k RETURNING k, v;
+-- mariadb
+INSERT INTO t SELECT k, w FROM u WHERE w > 99 RETURNING k, UPPER(v) AS v;
+-- mariadb
+INSERT INTO t (v, k) SELECT k, w FROM u WHERE w > 99 RETURNING *;
+-- mariadb
+REPLACE INTO t SELECT w, k FROM u ORDER BY k RETURNING k, v;
+-- mariadb
+REPLACE INTO t VALUES (1, 1), (2, 4), (15, 6) RETURNING k, v;
+-- mariadb
+INSERT IGNORE INTO t VALUES (1, 1), (42, 4), (15, 6), (43, 5) RETURNING k, v;
+-- mariadb
+SELECT * FROM t ORDER BY k;
+
+## rows that are found first
+CREATE TABLE t (k INT PRIMARY KEY, v INT, c VARCHAR(5)) /*weir: shard by hash(k) */;
+CREATE TABLE u (k INT PRIMARY KEY, w INT) /*weir: shard by hash(k) */;
+INSERT INTO t VALUES (1, 9, 'a'), (2, 8, 'b'), (3, 7, 'c'), (4, 6, 'd'), (5, 5, 'e'), (6, 4, 'f'), (7, 3, 'g'), (8, 2, 'h');
+INSERT INTO u VALUES (1, 2), (2, 4), (3, 99);
+-- mariadb
+-- any order
+DELETE FROM t WHERE k IN (SELECT w FROM u) RETURNING k, c;
+-- mariadb
+DELETE FROM t ORDER BY v LIMIT 1 RETURNING *;
+-- mariadb
+DELETE FROM t WHERE k > 1 ORDER BY v LIMIT 2 RETURNING v, k;
+-- mariadb
+SELECT ROW_COUNT();
+-- mariadb
+DELETE FROM t WHERE v = NULL RETURNING k;
+-- mariadb
+DELETE FROM t WHERE v > 99 RETURNING k, v;
+-- mariadb
+DELETE FROM t WHERE v > 99 ORDER BY k RETURNING k, v + 1 AS w;
+-- mariadb
+-- params: 1
+DELETE FROM t WHERE k >= ? ORDER BY c DESC RETURNING k, CONCAT(c, v);
+-- mariadb
+DELETE FROM t ORDER BY v LIMIT 1 RETURNING *;
+-- mariadb
+BEGIN;
+-- mariadb
+INSERT INTO t VALUES (11, 1, 'x'), (12, 1, 'y'), (13, 0, 'z');
+-- mariadb
+DELETE FROM t ORDER BY v, k LIMIT 2 RETURNING k;
+-- mariadb
+ROLLBACK;
+-- mariadb
+SELECT COUNT(*) FROM t;

@@ -22,7 +22,7 @@ mod rows_before;
 mod send;
 
 use weir_catalog::ShardId;
-use weir_plan::{Returns, Write, WriteKind};
+use weir_plan::{ByKey, Duplicates, Gather, Returns, Write, WriteKind};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
@@ -34,7 +34,7 @@ use crate::workbench::Gathering;
 use crate::{LeftId, MultiShardResult, ShardLease, read};
 use counts::total;
 pub use counts::{info_of_one, infos_added};
-use send::{Order, Replied, Surroundings, Wanted, everywhere};
+use send::{Order, Replied, Surroundings, Wanted, in_turn};
 use weir_shards::Sharding;
 
 /// Errors after which a server has rolled back the transaction: a deadlock, and that of an XA branch.
@@ -85,12 +85,8 @@ pub async fn run(
                 return by_row::run(parts, bench, gather, write.alike, session).await;
             };
             match rows_before::changing(parts, bench, (gather, change), session).await {
-                Ok(text) => {
-                    let shards = change.shards.clone();
-                    gathered = match change.global {
-                        true => WriteKind::Global(shards, text),
-                        false => WriteKind::Everywhere(shards, text),
-                    };
+                Ok(texts) => {
+                    gathered = of_texts(texts, change);
                     &gathered
                 }
                 Err(failure) => return only_read(parts, failure),
@@ -105,12 +101,19 @@ pub async fn run(
     let orders = orders(parts, kind)?;
     let surroundings = Surroundings::of(parts, write.alike, session, orders.len()).await?;
     let wanted = Wanted { returns: write.returns.as_ref(), binary: session.binary };
-    let mut replies = everywhere(parts, &orders, &surroundings, wanted).await?;
+    let mut replies = in_turn(parts, &orders, &surroundings, wanted).await?;
     let outcome = match outcome(parts, kind, &mut replies, wanted.returns, session) {
         Ok(mut outcome) => {
             // Some servers tell nothing when they see that no row can match.
             if matches!(&write.kind, WriteKind::Gather(gather) if gather.update) && outcome.info.is_empty() {
                 outcome.info = format!("Rows matched: 0  Changed: 0  Warnings: {}", outcome.warnings).into_bytes();
+            }
+            if let WriteKind::Gather(Gather { describes: Some(text), .. }) = &write.kind
+                && outcome.returned.is_none()
+            {
+                let around = surroundings.without_savepoint();
+                let replied = in_turn(parts, &[Order { part: 0, text }], &around, wanted).await?.pop();
+                outcome.returned = replied.transpose()?.map(|done| done.returned);
             }
             return Ok(outcome);
         }
@@ -122,6 +125,20 @@ pub async fn run(
         send::undo(parts, &orders, &surroundings).await.map_err(|()| failure)?;
     }
     Ok(outcome)
+}
+
+/// What changes the rows that were found, by a text for all or one for each.
+fn of_texts(mut texts: Vec<Vec<u8>>, change: &ByKey) -> WriteKind {
+    let shards = change.shards.clone();
+    match (texts.pop(), change.global) {
+        (Some(text), true) if texts.is_empty() => WriteKind::Global(shards, text),
+        (Some(text), false) if texts.is_empty() => WriteKind::Everywhere(shards, text),
+        (last, _) => {
+            let each = texts.into_iter().chain(last);
+            let texts = each.flat_map(|text| shards.iter().map(move |shard| (*shard, text.clone())));
+            WriteKind::Split(texts.collect(), Duplicates::Error)
+        }
+    }
 }
 
 /// A read before the write has failed: nothing was changed, unless the server has ended the transaction.
@@ -167,6 +184,8 @@ fn outcome(
     let results =
         replies.iter_mut().filter_map(|reply| reply.as_mut().ok()).map(|done| std::mem::take(&mut done.returned));
     let returned = returns.map(|returns| returned::together(returns, results.collect())).transpose()?;
+    // A server that sees at once that no row is meant answers as if no rows were asked for.
+    let returned = returned.filter(|returned| !returned.columns.is_empty());
     let done: Vec<_> = replies.iter().filter_map(|reply| reply.as_ref().ok()).collect();
     let mut outcome = match kind {
         WriteKind::Global(shards, _) => {

@@ -14,6 +14,9 @@ use crate::values::row::put_value_after;
 use crate::{MultiShardResult, Request, ShardLease};
 use weir_shards::{SequenceName, Sequences};
 
+/// A subquery that has several rows: the server that needs its value says so.
+const SEVERAL_ROWS: &[u8] = b"SELECT NULL UNION ALL SELECT NULL";
+
 /// Where values of AUTO_INCREMENT come from.
 pub trait Generator {
     /// So many values, each greater than those before it, and than the explicit ones before it.
@@ -94,7 +97,10 @@ pub async fn resolve(
     };
     let read = match &wanted.read {
         None => Vec::new(),
-        Some(source) => rows_before::one(parts, bench.as_deref_mut(), (source, wanted.ignore), session).await?,
+        Some(source) => match rows_before::one(parts, bench.as_deref_mut(), (source, wanted.ignore), session).await {
+            Err(failure) if wanted.lazy && failure.code == codes::ER_SUBQUERY_NO_1_ROW => vec![SEVERAL_ROWS.to_vec()],
+            read => read?,
+        },
     };
     let (rows, found) = match &wanted.rows {
         None => (Vec::new(), None),

@@ -91,7 +91,8 @@ impl Keeper {
 
 /// The client's rows, of what the texts have returned.
 pub(super) fn together(returns: &Returns, mut results: Vec<Returned>) -> Result<Returned, Failure> {
-    let columns = results.first_mut().map(|result| std::mem::take(&mut result.columns)).unwrap_or_default();
+    let described = results.iter_mut().find(|result| !result.columns.is_empty());
+    let columns = described.map(|result| std::mem::take(&mut result.columns)).unwrap_or_default();
     let rows = match returns {
         Returns::OfOne => results.into_iter().next().map(|result| result.rows).unwrap_or_default(),
         Returns::All => results.into_iter().flat_map(|result| result.rows).collect(),
@@ -113,7 +114,7 @@ fn in_order(places: &[usize], results: Vec<Returned>) -> Result<Vec<BytesMut>, F
     }
 }
 
-fn too_many() -> Failure {
+pub(super) fn too_many() -> Failure {
     let message = format!(
         "Out of sort memory: the rows that RETURNING gives have more than {MOST} bytes, which are kept until all shards have written \
          theirs. Return fewer columns, or write fewer rows at once"

@@ -20,26 +20,38 @@ use crate::{Request, ShardLease, workbench};
 /// What texts come in while rows are read that are written again: it has all characters.
 pub(super) const CHARSET: &str = "utf8mb4";
 
-/// The text that changes the rows that were found.
+/// The text that changes the rows that were found, or one for each, in the order of the rows, if that is asked for.
 pub(super) async fn changing(
     parts: &mut [ShardLease],
     bench: Option<&mut ShardLease>,
     (gather, change): (&Gather, &ByKey),
     session: &WriteContext<'_>,
-) -> Result<Vec<u8>, Failure> {
-    let mut keys = Vec::new();
+) -> Result<Vec<Vec<u8>>, Failure> {
+    let one_by_one = gather.returns_in_order && !change.global;
+    let (mut keys, mut bytes): (Vec<Vec<u8>>, usize) = (vec![Vec::new()], 0);
     let put = |row: &Row<'_>| {
-        if !keys.is_empty() {
-            keys.push(b',');
+        let mut key = Vec::new();
+        put_key(&mut key, row, change.place, &change.forms)?;
+        bytes += match one_by_one {
+            true => (change.head.len() + key.len() + change.tail.len()) * change.shards.len(),
+            false => key.len() + 1,
+        };
+        match keys.last_mut() {
+            Some(last) if last.is_empty() => *last = key,
+            Some(last) if !one_by_one => {
+                last.push(b',');
+                last.extend_from_slice(&key);
+            }
+            _ => keys.push(key),
         }
-        put_key(&mut keys, row, change.place, &change.forms).map(|()| keys.len())
+        Ok(bytes)
     };
     let found = rows_of(parts, bench, (&gather.rows, gather.ignore), session, put).await?;
     if found.rows == 0 {
         // No row is meant; the server still says what is wrong with the statement.
-        keys = format!("({})", vec!["NULL"; change.forms.len()].join(",")).into_bytes();
+        keys = vec![format!("({})", vec!["NULL"; change.forms.len()].join(",")).into_bytes()];
     }
-    Ok([&change.head[..], &keys, &change.tail].concat())
+    Ok(keys.iter().map(|keys| [&change.head[..], keys, &change.tail].concat()).collect())
 }
 
 /// The values of a row's primary key, which begin at `place`, in parentheses.

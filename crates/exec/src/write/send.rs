@@ -2,6 +2,7 @@
 //!
 //! What must always hold: all shards have been sent their text before any reply is read; every reply is read to its end, also after an error.
 
+use std::collections::VecDeque;
 use std::task::Poll;
 
 use bytes::Buf;
@@ -11,8 +12,8 @@ use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
 use weir_wire::stmt::query_payload;
 use weir_wire::{Command, Failure, Fault, StatusFlags};
 
-use super::WriteContext;
 use super::returned::{self, Keeper, Returned};
+use super::{WriteContext, worst};
 use crate::ShardLease;
 
 /// The savepoint before a statement. Setting it again moves it. It has a space, so that it is none of the client's.
@@ -104,6 +105,47 @@ impl Surroundings {
     }
 }
 
+/// Runs all texts: those of different parts at once, those of one part one after another, up to an error. Replies are in the order of the texts,
+/// without those that were not run.
+///
+/// # Errors
+/// As [`everywhere`].
+pub(super) async fn in_turn(
+    parts: &mut [ShardLease],
+    orders: &[Order<'_>],
+    around: &Surroundings,
+    wanted: Wanted<'_>,
+) -> Result<Vec<Replied>, Failure> {
+    let mut queues: Vec<VecDeque<usize>> = vec![VecDeque::new(); parts.len()];
+    for (nth, order) in orders.iter().enumerate() {
+        queues[order.part].push_back(nth);
+    }
+    let mut replies: Vec<(usize, Replied)> = Vec::with_capacity(orders.len());
+    let (mut around, mut kept) = (around.clone(), 0);
+    loop {
+        let next: Vec<usize> = queues.iter_mut().filter_map(VecDeque::pop_front).collect();
+        let round: Vec<Order<'_>> = next.iter().map(|nth| orders[*nth]).collect();
+        if round.is_empty() {
+            break;
+        }
+        let replied = everywhere(parts, &round, &around, wanted).await?;
+        kept += replied.iter().flatten().flat_map(|done| &done.returned.rows).map(|row| row.len()).sum::<usize>();
+        let failed = worst(&replied).is_some();
+        replies.extend(next.into_iter().zip(replied));
+        if failed {
+            break;
+        }
+        if kept > returned::MOST {
+            replies.push((orders.len(), Err(returned::too_many())));
+            break;
+        }
+        // Setting the savepoint again would move it.
+        around = around.without_savepoint();
+    }
+    replies.sort_by_key(|(nth, _)| *nth);
+    Ok(replies.into_iter().map(|(_, reply)| reply).collect())
+}
+
 /// Runs the statement on all parts at once.
 ///
 /// # Errors
@@ -154,7 +196,7 @@ pub(super) async fn everywhere(
     }
     match failed {
         // A deadlock on one part is what the client should hear of.
-        Some(failure) => Err(super::worst(&replies).unwrap_or(failure)),
+        Some(failure) => Err(worst(&replies).unwrap_or(failure)),
         None => Ok(replies),
     }
 }

@@ -159,6 +159,10 @@ pub struct Gather {
     pub ignore: bool,
     /// It is an UPDATE, whose counts are told also where no row was found.
     pub update: bool,
+    /// The client gets the rows in the order in which they are found: each is changed by a text of its own.
+    pub returns_in_order: bool,
+    /// A query that describes the rows that the client gets, and has none.
+    pub describes: Option<Vec<u8>>,
     /// What is changed then, table by table.
     pub changes: Vec<ByKey>,
 }
@@ -279,6 +283,11 @@ pub struct Resolve {
     pub ask: Option<(ShardId, Vec<u8>)>,
     /// A query of one row that reads tables, in the transaction that the statement will run in.
     pub read: Option<RowSource>,
+    /// `read` has one value, a subquery, which is wrong only if a server needs it (ON DUPLICATE KEY UPDATE), or of which it warns: if it has
+    /// several rows, another one with several rows stands for it.
+    pub lazy: bool,
+    /// With RETURNING: what a shard runs if `rows` has none, as it knows the columns.
+    pub none: Option<(ShardId, Vec<u8>)>,
     /// A query whose rows are read, in the transaction that the statement will run in.
     pub rows: Option<RowSource>,
     /// How many columns these rows have to have.

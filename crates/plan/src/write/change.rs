@@ -188,10 +188,8 @@ impl<'a> Change<'a> {
             let reason = format!("'{column}' is part of the shard key: rows move to the shards of their new keys");
             return Ok(Plan::Write(Write { kind, alike, raise: None, returns: None, reason }));
         }
-        if self.returning.is_some() && (self.limit.is_some() || !self.order_by.is_empty()) {
-            return Err(Need::RowsInOnePlace.refused(
-                "RETURNING with ORDER BY or LIMIT of rows of several shards: read the rows first, in a transaction",
-            ));
+        if self.returning.is_some() && !self.order_by.is_empty() && !shards.is_empty() {
+            return self.by_keys(input, "RETURNING has the order of rows of all shards".to_owned());
         }
         if self.limit.is_some() {
             return self.by_keys(input, "LIMIT is meant over all shards".to_owned());
@@ -210,11 +208,8 @@ impl<'a> Change<'a> {
             return Err(refuse_found_first(&why));
         }
         refuse_own_reads(input, &self.targets, true)?;
-        if self.returning.is_some() {
-            return Err(Need::OtherForm.refused(format!(
-                "RETURNING of a change by rows of several shards is not supported ({why}): read the rows first, in a transaction"
-            )));
-        }
+        let all_copies = self.targets.iter().all(Target::is_global);
+        let returns = self.returns(input, if all_copies { Returns::OfOne } else { Returns::All })?;
         let alike = self.varying.alike(&self.targets, self.is_update())?;
         let gather = match &self.targets[..] {
             [target] => plan_gather(input, &[(target, None)], self.varies().is_some())?,
@@ -222,7 +217,7 @@ impl<'a> Change<'a> {
         };
         let kind = WriteKind::Gather(gather);
         let reason = format!("{why}: the rows are found first, and changed by their keys");
-        Ok(Plan::Write(Write { kind, alike, raise: None, returns: None, reason }))
+        Ok(Plan::Write(Write { kind, alike, raise: None, returns, reason }))
     }
 
     /// Several tables, or one by several names.

@@ -184,8 +184,17 @@ mod tests {
             Edit { range: 6..6, pieces: vec![Piece::Text(b",".to_vec()), Piece::Generated(2)] },
             Edit { range: 7..8, pieces: vec![Piece::Rows] },
         ];
-        let resolve =
-            Resolve { read: None, ask: None, rows: None, columns: None, ignore: false, generate: None, edits };
+        let resolve = Resolve {
+            read: None,
+            lazy: false,
+            none: None,
+            ask: None,
+            rows: None,
+            columns: None,
+            ignore: false,
+            generate: None,
+            edits,
+        };
         let text = resolve.text(b"a (e? )q", &[b"0".to_vec(), b"'x'".to_vec()], &[], b"(1),(2)", &[10, 11, 20]);
         assert_eq!(String::from_utf8_lossy(&text), "a,id (e'x' ,20)(1),(2)");
     }

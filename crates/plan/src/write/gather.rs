@@ -99,7 +99,16 @@ pub(super) fn plan_gather(
     let update = matches!(input.statement.kind, StatementKind::Update(_));
     // MariaDB's DELETE only warns of what is wrong with a value that it compares.
     let ignore = all.ignore || !update && input.session.mariadb;
-    Ok(Gather { rows, ignore, update, changes })
+    let returning = match input.statement.kind {
+        StatementKind::Delete(delete) => delete.returning,
+        _ => &[],
+    };
+    let describes = returning.first().zip(returning.last()).map(|(first, last)| {
+        let list = cut(first.span.to(last.span).range());
+        [b"SELECT ", &list[..], b" FROM ", &cut(all.tables_range().unwrap_or_default()), b" LIMIT 0"].concat()
+    });
+    let returns_in_order = describes.is_some() && !all.order_by.is_empty();
+    Ok(Gather { rows, ignore, update, returns_in_order, describes, changes })
 }
 
 fn unfit(why: &str) -> Refusal {

@@ -3,9 +3,8 @@
 //! What must always hold: a row goes to the shard of its key, and rows of one shard keep their order.
 
 use weir_catalog::{Constant, Located, Placement, ShardId, no_part};
-use weir_sql::ast::{Assignment, Expr, ExprKind, Insert, InsertSource};
+use weir_sql::ast::{Assignment, Expr, ExprKind, Insert, InsertSource, Span};
 use weir_sql::facts::Varies;
-use weir_sql::resolve::Roles;
 
 use super::Input;
 use super::edits::Edits;
@@ -13,6 +12,7 @@ use super::literal::literal;
 use super::moving::place_of_assigned;
 use super::names::{Target, with_facts};
 use super::nulls::{place_of_default, place_of_null};
+use super::on_duplicate;
 use super::own_reads::refuse_own_reads;
 use super::resolve::Settling;
 use super::returning::Returning;
@@ -20,6 +20,9 @@ use super::rows::Rows;
 use super::select::plan_select;
 use super::varying::Varying;
 use crate::{Duplicates, Need, Plan, Raise, Refusal, Returns, Route, SharedValues, Write, WriteKind};
+
+/// The most bytes that stand around rows which have a text each.
+const MOST_AROUND: usize = 12 << 20;
 
 pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Result<Plan, Refusal> {
     let target = Target::named(input, &insert.table)?;
@@ -31,13 +34,15 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
         return Err(Need::Nothing.refused("An INSERT without rows"));
     };
     let end = (0..rows.len()).filter_map(|row| rows.span(row)).map(|span| span.end).max();
-    let (varying, reads) = with_facts(input, |facts| {
+    let (varying, reads, assigned) = with_facts(input, |facts| {
         let others = || facts.names.tables().filter(|(source, _)| source.span != insert.table.span);
         let behind = |at: u32| end.is_some_and(|end| at as usize >= end);
-        let elsewhere = others().filter(|(source, _)| behind(source.span.start));
-        refuse_foreign_reads(input, &target, elsewhere.map(|(_, table)| table))?;
-        let reads = refuse_foreign_reads(input, &target, others().map(|(_, table)| table)).is_err();
-        Ok((Varying::of(input, facts.varies), reads))
+        let assigned = on_duplicate::read_first(input, insert, &target, facts);
+        let known = |span: Span| assigned.iter().any(|one| one.range().contains(&(span.start as usize)));
+        let elsewhere = others().filter(|(source, _)| behind(source.span.start) && !known(source.span));
+        on_duplicate::refuse_foreign_reads(input, &target, elsewhere.map(|(_, table)| table))?;
+        let reads = on_duplicate::refuse_foreign_reads(input, &target, others().map(|(_, table)| table)).is_err();
+        Ok((Varying::of(input, facts.varies), reads, assigned))
     })?;
     // What changes rows is not computed apart: the statement runs where the function does.
     let stored = varying.varies.contains(Varies::STORED) && !varying.varies.contains(Varies::CHANGES);
@@ -58,6 +63,7 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
     if reads {
         refuse_own_reads(input, &[target], false)?;
         settling.subqueries(&rows);
+        settling.assigned(&assigned);
     }
     if target.is_global() {
         once_for_copies(&mut settling, &varying, insert, &rows)?;
@@ -121,17 +127,26 @@ impl<'a> Changed<'_, 'a> {
             return Ok(route(shard, self.raise, "all rows are of one shard".to_owned()));
         }
         self.keeps_key.clone()?;
-        if insert.ignore && self.returning.is_some() {
+        // Which rows were ignored is known only of rows that are inserted one by one.
+        let one_by_one = insert.ignore && self.returning.is_some();
+        if one_by_one && rows.len().saturating_mul(self.around(rows)) > MOST_AROUND {
             return Err(Need::OtherForm.refused(
-                "RETURNING of INSERT IGNORE of rows that go to several shards: which of them were ignored, and so the order of the others, \
-                 is not known. Insert them one by one",
+                "RETURNING of INSERT IGNORE of so many rows that go to several shards: they are inserted one by one. Insert fewer at once",
             ));
         }
         let place = |shard| involved.iter().position(|known| known == shard);
-        let returns = self.returns(|| Returns::InOrder(shards.iter().filter_map(place).collect()))?;
+        let returns = self.returns(|| match one_by_one {
+            true => Returns::All,
+            false => Returns::InOrder(shards.iter().filter_map(place).collect()),
+        })?;
         let alike = self.varying.alike(&[self.target], true)?;
         let edits = self.edits();
-        let texts = involved.iter().map(|shard| (*shard, self.subset(rows, &shards, *shard, &edits))).collect();
+        let texts = match one_by_one {
+            true => (0..rows.len()).map(|row| (shards[row], self.subset(rows, |at| at == row, &edits))).collect(),
+            false => {
+                involved.iter().map(|shard| (*shard, self.subset(rows, |row| shards[row] == *shard, &edits))).collect()
+            }
+        };
         let duplicates = match (insert.ignore, insert.replace || !insert.on_duplicate.is_empty()) {
             (_, true) => Duplicates::Change,
             (true, false) => Duplicates::Ignore,
@@ -177,14 +192,20 @@ impl<'a> Changed<'_, 'a> {
         Ok(shards)
     }
 
-    /// The text with the rows of one shard only.
-    fn subset(&self, rows: &Rows<'a>, shards: &[ShardId], shard: ShardId, edits: &Edits) -> Vec<u8> {
+    /// How long the text is without its rows.
+    fn around(&self, rows: &Rows<'a>) -> usize {
+        let span = |row| rows.span(row).unwrap_or_default();
+        self.input.text.len() + span(0).start - span(rows.len() - 1).end
+    }
+
+    /// The text with some of the rows only.
+    fn subset(&self, rows: &Rows<'a>, has: impl Fn(usize) -> bool, edits: &Edits) -> Vec<u8> {
         let text = self.input.text;
         let span = |row| rows.span(row).unwrap_or_default();
         let (first, last) = (span(0), span(rows.len() - 1));
         let mut out = edits.cut(text, 0..first.start);
         let mut between = &b""[..];
-        for row in (0..rows.len()).filter(|row| shards[*row] == shard) {
+        for row in (0..rows.len()).filter(|row| has(*row)) {
             out.extend_from_slice(between);
             edits.put(&mut out, text, span(row));
             between = b",";
@@ -238,26 +259,6 @@ fn once_for_copies<'a>(
             ));
         }
         settling.once(range.clone());
-    }
-    Ok(())
-}
-
-/// Subqueries among the values may read what each shard has all of.
-fn refuse_foreign_reads<'t>(
-    input: &Input<'_>,
-    target: &Target<'_>,
-    tables: impl Iterator<Item = &'t weir_sql::resolve::Table<'t>>,
-) -> Result<(), Refusal> {
-    for table in tables.filter(|table| table.roles.contains(Roles::READ)) {
-        let known = Target::of(input.catalog, table.database.unwrap_or_default(), table.name);
-        let everywhere =
-            known.is_some_and(|known| known.is_global() && known.database.shards == target.database.shards);
-        if !everywhere {
-            let name = String::from_utf8_lossy(table.name);
-            return Err(Need::RowsInOnePlace.refused(format!(
-                "The values of an INSERT read '{name}', and no shard has all of its rows. Read it first and write its values as literals"
-            )));
-        }
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! ([`Resolve`](crate::Resolve)) and put into the text; what can't be done exactly is refused with the reason.
 //!
 //! * `insert`: rows by their keys; `rows`: which value is which column's; `resolve`: values that have to be known first;
-//!   `select`: INSERT … SELECT; `floats`: its FLOAT columns.
+//!   `select`: INSERT … SELECT; `floats`: its FLOAT columns; `on_duplicate`: subqueries of ON DUPLICATE KEY UPDATE.
 //! * `change`: UPDATE and DELETE; `gather`: those with LIMIT; `moving`: of shard keys; `forms`: values read without loss; `varying`: functions of time, chance and the session; `names`: tables and columns;
 //!   `returning`: RETURNING; `through_view`: writes of views.
 //! * `load`: LOAD DATA.
@@ -23,6 +23,7 @@ mod locking;
 mod moving;
 mod names;
 mod nulls;
+mod on_duplicate;
 mod own_reads;
 pub(crate) mod portion;
 mod query_columns;

@@ -12,11 +12,11 @@ use weir_sql::visit::{Flow, Node, walk};
 use super::Input;
 use super::edits::Edits;
 use super::forms::{form, put_read};
-use super::literal::{put_name, put_text};
+use super::literal::{charset, put_name, put_text};
 use super::names::Target;
 use super::nulls::is_strict;
 use super::through_view::is_view;
-use crate::{Form, Move, Need, Plan, Refusal};
+use crate::{Form, Move, Need, Plan, Read, Refusal};
 
 /// What reads the rows with their new values, and what takes them away and puts them back.
 pub(super) fn plan_move(input: &Input<'_>, target: &Target<'_>) -> Result<Move, Refusal> {
@@ -24,16 +24,20 @@ pub(super) fn plan_move(input: &Input<'_>, target: &Target<'_>) -> Result<Move, 
         return Err(Need::Nothing.refused("A change of a shard key"));
     };
     let alias = check(input, target, update)?;
-    let Question { text, forms, names } = question(input, target, update, &alias)?;
-    let rows = match input.reads.query(&text)? {
-        Plan::Read(rows) => rows,
-        Plan::Route(route) => super::select::of_one(route.shard, route.text.unwrap_or(text)),
-        _ => {
-            return Err(Need::RowsInOnePlace.refused(
-                "A change of a shard key with such a condition is not supported: DELETE and INSERT the rows, in a transaction",
-            ));
-        }
+    let question = question(input, target, update, &alias)?;
+    let order = order_of_rows(input, target, update, &alias);
+    let ordered = read_of(input, &question, &order)?;
+    // Shards may not be able to bring their rows into the order of the key.
+    let rows = match ordered {
+        None if update.order_by.is_empty() => read_of(input, &question, b"")?,
+        ordered => ordered,
     };
+    let rows = rows.ok_or_else(|| {
+        Need::RowsInOnePlace.refused(
+            "A change of a shard key with such a condition is not supported: DELETE and INSERT the rows, in a transaction",
+        )
+    })?;
+    let Question { forms, names, .. } = question;
     let table = target.table;
     let first_value = forms.len() + 1;
     let kept = |column: usize| table.columns[..column].iter().filter(|column| !column.generated).count();
@@ -61,6 +65,37 @@ pub(super) fn plan_move(input: &Input<'_>, target: &Target<'_>) -> Result<Move, 
     })
 }
 
+/// What reads the rows in an order, and locks them; `None`: not the shards by themselves.
+fn read_of(input: &Input<'_>, question: &Question, order: &[u8]) -> Result<Option<Read>, Refusal> {
+    let text = [&question.text[..], order, &question.limit, b" FOR UPDATE"].concat();
+    Ok(match input.reads.query(&text)? {
+        Plan::Read(rows) => Some(rows),
+        Plan::Route(route) => Some(super::select::of_one(route.shard, route.text.unwrap_or(text))),
+        _ => None,
+    })
+}
+
+/// The order in which one server changes the rows: where a row gets the key of another one, it decides whether that is an error. Without
+/// ORDER BY a server goes along the primary key, unless an index finds the rows; with LIMIT alone, it takes any.
+fn order_of_rows(input: &Input<'_>, target: &Target<'_>, update: &Update<'_>, alias: &[u8]) -> Vec<u8> {
+    let mut order = b" ORDER BY ".to_vec();
+    if let (Some(first), Some(last)) = (update.order_by.first(), update.order_by.last()) {
+        let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
+        edits.sort();
+        order.extend(edits.cut(input.text, first.span.to(last.span).range()));
+        return order;
+    }
+    for (nth, column) in target.table.primary_key.iter().enumerate() {
+        if nth > 0 {
+            order.push(b',');
+        }
+        order.extend_from_slice(alias);
+        order.push(b'.');
+        put_name(&mut order, target.table.columns[*column].name.as_bytes());
+    }
+    order
+}
+
 /// The shard of rows that get these values, if all columns of the shard key are assigned values that are known.
 ///
 /// # Errors
@@ -85,7 +120,10 @@ pub(super) fn place_of_assigned(
 
 /// What reads the rows, with their keys and their new values.
 struct Question {
+    /// Up to the order of the rows.
     text: Vec<u8>,
+    /// What follows the order.
+    limit: Vec<u8>,
     /// How the columns of the primary key are read.
     forms: Vec<Form>,
     /// The names of the columns whose values follow.
@@ -113,7 +151,10 @@ fn question(input: &Input<'_>, target: &Target<'_>, update: &Update<'_>, alias: 
     let same: Vec<Vec<u8>> = update
         .assignments
         .iter()
-        .map(|one| [&cut(one.column.span().range()), &b" <=> "[..], &new(one)].concat())
+        .map(|one| {
+            let column = table.column(one.column.name.name).map(|at| &table.columns[at]);
+            put_same(column, &cut(one.column.span().range()), &new(one))
+        })
         .collect();
     text.extend_from_slice(b"NOT (");
     text.extend(same.join(&b" AND "[..]));
@@ -136,7 +177,18 @@ fn question(input: &Input<'_>, target: &Target<'_>, update: &Update<'_>, alias: 
         put_name(&mut names, column.name.as_bytes());
     }
     put_clauses(&mut text, update, &cut);
-    Ok(Question { text, forms, names })
+    let limit = update.limit.map(|limit| [b" ", &cut(limit.span.range())[..]].concat()).unwrap_or_default();
+    Ok(Question { text, limit, forms, names })
+}
+
+/// Whether a column keeps its value: servers compare the bytes of texts, whatever the collation.
+fn put_same(column: Option<&Column>, old: &[u8], new: &[u8]) -> Vec<u8> {
+    let texts = |base: &str| base.ends_with("char") || base.ends_with("text");
+    let collation =
+        column.filter(|column| texts(&column.kind.base)).and_then(|column| column.kind.collation.as_deref());
+    let Some(collation) = collation else { return [old, b" <=> ", new].concat() };
+    let using = [b" USING ", charset(collation).as_bytes()].concat();
+    [b"CAST(", old, b" AS BINARY) <=> CAST(CONVERT(", new, &using, b") AS BINARY)"].concat()
 }
 
 /// Which rows: as the client has said.
@@ -147,15 +199,6 @@ fn put_clauses(text: &mut Vec<u8>, update: &Update<'_>, cut: &dyn Fn(Range<usize
         text.extend_from_slice(b" WHERE ");
         text.extend(cut(condition.span.range()));
     }
-    if let (Some(first), Some(last), Some(_)) = (update.order_by.first(), update.order_by.last(), update.limit) {
-        text.extend_from_slice(b" ORDER BY ");
-        text.extend(cut(first.span.to(last.span).range()));
-    }
-    if let Some(limit) = update.limit {
-        text.push(b' ');
-        text.extend(cut(limit.span.range()));
-    }
-    text.extend_from_slice(b" FOR UPDATE");
 }
 
 /// Takes rows away, whose keys follow.

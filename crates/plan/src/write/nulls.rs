@@ -69,6 +69,11 @@ pub(super) fn gets_zero(session: &SessionFacts<'_>, table: &Table, column: usize
     lenient && required && zero_of(table, column).is_some()
 }
 
+/// The same value as a literal.
+pub(super) fn zero_text(table: &Table, column: usize) -> Option<&'static [u8]> {
+    zero_of(table, column).map(|zero| if matches!(zero, Constant::Integer(_)) { &b"0"[..] } else { b"''" })
+}
+
 /// Where a row belongs that has the word DEFAULT in its shard key, for such columns; `None` if it has none. `values`: the key's.
 pub(super) fn place_of_default(
     input: &Input<'_>,

@@ -33,7 +33,14 @@ pub(super) fn as_new_row(
     facts: &Facts<'_>,
 ) -> Result<Vec<Replaced>, Refusal> {
     let is_own = |source: usize| facts.names.sources[source].span == insert.table.span;
-    let behind = facts.names.columns.iter().filter(|column| column.name.name.span.start >= query.span.end);
+    // Those of subqueries have sources there.
+    let of_subquery = |source: &usize| facts.names.sources[*source].span.start >= query.span.end;
+    let is_theirs = |column: &ColumnUse<'_>| !column.sources.is_empty() && column.sources.iter().all(of_subquery);
+    // RETURNING is about the new row as it is.
+    let end = insert.returning.first().map_or(u32::MAX, |item| item.span.start);
+    let is_behind = |column: &&ColumnUse<'_>| (query.span.end..end).contains(&column.name.name.span.start);
+    let behind = facts.names.columns.iter().filter(is_behind);
+    let behind = behind.filter(|column| !is_theirs(column));
     let foreign = behind.filter(|column| !matches!(column.sources[..], [source] if is_own(source)));
     let found = foreign.map(|column| {
         let at = in_new_row(input, insert, query, target, facts, column)?;

@@ -13,7 +13,8 @@ use super::Input;
 use super::edits::{Edits, apart};
 use super::literal::put_name;
 use super::names::Target;
-use super::nulls::gets_zero;
+use super::nulls::{gets_zero, zero_text};
+use super::on_duplicate::ReadFirst;
 use super::rows::{Rows, is_default};
 use super::select::{of_one, of_shards};
 use crate::analysis::has_query;
@@ -37,6 +38,8 @@ pub(super) struct Settling<'i, 'a> {
     runs: Vec<Run>,
     greatest: Option<u64>,
     ignore: bool,
+    /// A value that is read may be an error, or a warning, only if a server needs it.
+    lazy: bool,
 }
 
 impl<'i, 'a> Settling<'i, 'a> {
@@ -61,6 +64,7 @@ impl<'i, 'a> Settling<'i, 'a> {
             runs: Vec::new(),
             greatest: None,
             ignore: false,
+            lazy: false,
         }
     }
 
@@ -80,7 +84,7 @@ impl<'i, 'a> Settling<'i, 'a> {
             for &column in &columns {
                 match rows.place(column).and_then(|place| rows.value(row, place)) {
                     Some(value) => self.value(column, value)?,
-                    None => more.push((column, self.missing(column)?)),
+                    None => more.push((column, self.missing(column, row == 0)?)),
                 }
             }
             if !more.is_empty() {
@@ -106,15 +110,16 @@ impl<'i, 'a> Settling<'i, 'a> {
         Piece::Generated(self.generated - 1)
     }
 
-    /// What a column gets that the row does not name.
-    fn missing(&mut self, column: usize) -> Result<Piece, Refusal> {
+    /// What a column gets that the row does not name. `first`: no row before it lacks the column.
+    fn missing(&mut self, column: usize, first: bool) -> Result<Piece, Refusal> {
         if self.is_auto(column) {
             return Ok(self.next());
         }
         if self.gets_zero(column) {
-            // The server warns of it.
             self.known = true;
-            return Ok(Piece::Text(b"DEFAULT".to_vec()));
+            // The server warns of it, once for all rows.
+            let zero = zero_text(self.target.table, column).filter(|_| !first);
+            return Ok(Piece::Text(zero.unwrap_or(b"DEFAULT").to_vec()));
         }
         self.default(column)
     }
@@ -243,11 +248,23 @@ impl<'i, 'a> Settling<'i, 'a> {
         for row in 0..rows.len() {
             for value in rows.values(row).filter(|value| has_query(value) || reads.calls_placed(value)) {
                 if !self.edits.covers(&value.span.range()) {
+                    // MariaDB warns, and goes on with NULL.
+                    self.lazy |=
+                        self.ignore && self.input.session.mariadb && matches!(value.bare().kind, ExprKind::Subquery(_));
                     let text = self.parameters.cut(self.input.text, value.span.range());
                     let piece = self.read(text);
                     self.replace(value, piece);
                 }
             }
+        }
+    }
+
+    /// Subqueries of ON DUPLICATE KEY UPDATE are read before the rows are written.
+    pub(super) fn assigned(&mut self, subqueries: &[ReadFirst]) {
+        for one in subqueries {
+            let piece = self.read(self.parameters.cut(self.input.text, one.range()));
+            self.lazy |= one.value;
+            self.replace_range(one.range(), piece);
         }
     }
 
@@ -349,6 +366,7 @@ impl<'i, 'a> Settling<'i, 'a> {
         if self.asked.is_empty() && self.read.is_empty() && self.generated == 0 && !self.known {
             return Ok(None);
         }
+        let lazy = self.lazy && self.read.len() == 1;
         let read = match &self.read[..] {
             [] => None,
             read => Some(row_source(self.input, [b"SELECT ", &read.join(&b", "[..])[..]].concat())?),
@@ -375,6 +393,8 @@ impl<'i, 'a> Settling<'i, 'a> {
         Ok(Some(Resolve {
             ask,
             read,
+            lazy,
+            none: None,
             rows: None,
             columns: None,
             ignore: self.ignore,

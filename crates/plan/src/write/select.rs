@@ -14,9 +14,12 @@ use weir_sql::resolve::SourceKind;
 use super::edits::Edits;
 use super::locking::lock_clause;
 use super::names::{Target, with_facts};
+use super::returning::Returning;
 use super::varying::Varying;
-use super::{Input, floats, query_columns};
-use crate::{Merge, Need, Piece, Plan, Read, Refusal, Resolve, Route, RowSource, SharedValues, Write, WriteKind};
+use super::{Input, floats, on_duplicate, query_columns};
+use crate::{
+    Merge, Need, Piece, Plan, Read, Refusal, Resolve, Returns, Route, RowSource, SharedValues, Write, WriteKind,
+};
 
 pub(super) fn plan_select<'a>(
     input: &Input<'a>,
@@ -24,10 +27,9 @@ pub(super) fn plan_select<'a>(
     query: &'a Query<'a>,
     target: &Target<'a>,
 ) -> Result<Plan, Refusal> {
-    if !insert.returning.is_empty() {
-        return Err(Need::RowsInOnePlace.refused(
-            "RETURNING of INSERT … SELECT on several shards: the order of rows would be another one. Read the rows afterwards, in a transaction",
-        ));
+    let returning = Returning::of(insert.returning);
+    if let Some(returning) = returning {
+        returning.keep_columns(input)?;
     }
     let (whole, query) = (query, without_parentheses(query));
     let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
@@ -35,7 +37,9 @@ pub(super) fn plan_select<'a>(
     let mut asked = edits.clone();
     let (stays, new_row, varying) = with_facts(input, |facts| {
         floats::widen(input, insert, query, target, facts, &mut asked);
-        let stays = passes_key(input, insert, query, target, facts);
+        let behind = facts.names.tables().filter(|(source, _)| source.span.start >= whole.span.end);
+        let alone = on_duplicate::refuse_foreign_reads(input, target, behind.map(|(_, table)| table)).is_ok();
+        let stays = alone && passes_key(input, insert, query, target, facts);
         let new_row = query_columns::as_new_row(input, insert, query, target, facts);
         (stays, new_row, Varying::of(input, facts.varies))
     });
@@ -65,7 +69,8 @@ pub(super) fn plan_select<'a>(
             ));
         }
     };
-    if let Some(shards) = shards.filter(|_| stays) {
+    // What several shards return has no order.
+    if let Some(shards) = shards.filter(|shards| stays && (returning.is_none() || shards.len() == 1)) {
         return in_place(input, target, &varying, shards, &edits);
     }
     let new_row = new_row?;
@@ -76,7 +81,7 @@ pub(super) fn plan_select<'a>(
     for (range, with) in new_row {
         edits.replace(range, with);
     }
-    Ok(resolved(whole, found, (edits, rows), insert, target))
+    Ok(resolved(input, whole, found, (edits, rows), insert, target))
 }
 
 /// A query without parentheses that mean nothing.
@@ -110,6 +115,7 @@ fn in_place(
 
 /// The rows are read first.
 fn resolved(
+    input: &Input<'_>,
     query: &Query<'_>,
     found: RowSource,
     (mut edits, rows): (Edits, Vec<Piece>),
@@ -118,13 +124,23 @@ fn resolved(
 ) -> Plan {
     let range = query.span.range();
     edits.forget_within(&range);
-    edits.push(range, rows);
     let visible = || target.table.columns.iter().filter(|column| !column.invisible).count();
+    let columns = insert.columns.map_or_else(visible, <[_]>::len);
+    let none = (!insert.returning.is_empty()).then(|| {
+        let mut edits = edits.clone();
+        let nulls = vec!["NULL"; columns.max(1)].join(",");
+        edits.replace(range.clone(), format!("SELECT {nulls} FROM DUAL WHERE 1 = 0").into_bytes());
+        edits.sort();
+        (target.keeper(), edits.apply(input.text))
+    });
+    edits.push(range, rows);
     let resolve = Resolve {
         ask: None,
         read: None,
+        lazy: false,
+        none,
         rows: Some(found),
-        columns: u16::try_from(insert.columns.map_or_else(visible, <[_]>::len)).ok(),
+        columns: u16::try_from(columns).ok(),
         ignore: insert.ignore,
         generate: None,
         edits: edits.into_sorted(),
@@ -134,7 +150,7 @@ fn resolved(
         kind: WriteKind::Resolve(resolve),
         alike: SharedValues::default(),
         raise: None,
-        returns: None,
+        returns: Returning::of(insert.returning).map(|_| Returns::All),
         reason,
     })
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use weir_exec::write::{self, Resolved};
 use weir_exec::{MultiShardResult, ShardLease, read};
-use weir_plan::{Duplicates, Plan, Resolve, Returns, RowSource, Write, WriteKind};
+use weir_plan::{Duplicates, Plan, Resolve, Returns, Route, RowSource, Write, WriteKind};
 use weir_shards::Sharding;
 use weir_sql::ast::{self, StatementKind};
 use weir_wire::error::not_supported;
@@ -63,6 +63,12 @@ impl Session {
             // The query's rows would have told it.
             if let Some(mistake) = self.mistake_in(sharding, statement).await? {
                 return Err(mistake.into());
+            }
+            if let Some((shard, text)) = wanted.none.clone() {
+                let reason = "no row is written, and a server describes those that are returned".to_owned();
+                let plan = Plan::Route(Route { shard, text: None, raise: None, reason });
+                let changed = Changed { insert_id: None, asked: statement, returns, rows: found.rows };
+                return self.run_final(sharding, &statement.resolved(&text), plan, Some(&changed)).await;
             }
             self.note_multi_shard(statement.class, &[], &outcome, &mut []).await;
             self.answer_write(&outcome);
